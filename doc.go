@@ -1,0 +1,2 @@
+// Package aicontent is the Go client of the AI content service.
+package aicontent

@@ -1,0 +1,3 @@
+module github.com/aicontent/aicontent-go
+
+go 1.25
