@@ -1,3 +1,8 @@
 module github.com/aicontent/aicontent-go
 
 go 1.25
+
+require (
+	github.com/google/go-querystring v1.2.0 // indirect
+	github.com/stretchr/testify v1.12.1 // indirect
+)

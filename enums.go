@@ -1,0 +1,241 @@
+package aicontent
+
+import (
+	"slices"
+	"strings"
+)
+
+// Resolution is the size of an image. The interface allows the three constants below;
+// the zero value is "not set".
+type Resolution string
+
+// The resolutions of the interface.
+const (
+	Resolution256x256   Resolution = "256x256"
+	Resolution512x512   Resolution = "512x512"
+	Resolution1024x1024 Resolution = "1024x1024"
+)
+
+// Style is the artistic style of an image. The zero value is "not set".
+type Style string
+
+// The styles of the interface.
+const (
+	Style3DRender     Style = "3d_render"
+	StyleAbstract     Style = "abstract"
+	StyleAnime        Style = "anime"
+	StyleArtDeco      Style = "art_deco"
+	StyleCartoon      Style = "cartoon"
+	StyleDigitalArt   Style = "digital_art"
+	StyleIllustration Style = "illustration"
+	StyleOrigami      Style = "origami"
+	StylePixelArt     Style = "pixel_art"
+	StylePhotography  Style = "photography"
+	StylePopArt       Style = "pop_art"
+	StyleRetro        Style = "retro"
+	StyleSketch       Style = "sketch"
+	StyleVaporwave    Style = "vaporwave"
+)
+
+// Medium is what an image seems to be made with. The zero value is "not set".
+type Medium string
+
+// The mediums of the interface.
+const (
+	MediumAcrylic    Medium = "acrylic"
+	MediumCanvas     Medium = "canvas"
+	MediumChalk      Medium = "chalk"
+	MediumCharcoal   Medium = "charcoal"
+	MediumCrayon     Medium = "crayon"
+	MediumGlass      Medium = "glass"
+	MediumInk        Medium = "ink"
+	MediumPastel     Medium = "pastel"
+	MediumPencil     Medium = "pencil"
+	MediumSprayPaint Medium = "spray_paint"
+	MediumWatercolor Medium = "watercolor"
+)
+
+// Filter is applied to the colors of a finished image. The zero value is "not set".
+type Filter string
+
+// The filters of the interface.
+const (
+	FilterGrayscale Filter = "grayscale"
+	FilterSepia     Filter = "sepia"
+	FilterInvert    Filter = "invert"
+)
+
+// ImageSearchBy is the member of an image that a search looks at. The zero value leaves
+// the choice to the service, which takes the name.
+type ImageSearchBy string
+
+// ImageSearchByName is the one member that images are searched by.
+const ImageSearchByName ImageSearchBy = "name"
+
+// TranscriptionSearchBy is the member of a transcription that a search looks at. The zero
+// value leaves the choice to the service, which takes the name.
+type TranscriptionSearchBy string
+
+// The members that transcriptions are searched by.
+const (
+	TranscriptionSearchByName   TranscriptionSearchBy = "name"
+	TranscriptionSearchByResult TranscriptionSearchBy = "result"
+)
+
+// SortBy is what a list is ordered by. The zero value leaves the choice to the service,
+// which takes the id.
+type SortBy string
+
+// The orders of a list.
+const (
+	SortByID   SortBy = "id"
+	SortByName SortBy = "name"
+)
+
+// Sort is the direction of a list's order. The zero value leaves the choice to the
+// service, which takes descending.
+type Sort string
+
+// The directions of a list's order.
+const (
+	SortDesc Sort = "desc"
+	SortAsc  Sort = "asc"
+)
+
+// PerPage is the number of records on a page. The zero value leaves the choice to the
+// service: 10 by the interface, more on some deployments.
+type PerPage int
+
+// The page sizes of the interface.
+const (
+	PerPage10  PerPage = 10
+	PerPage25  PerPage = 25
+	PerPage50  PerPage = 50
+	PerPage100 PerPage = 100
+)
+
+// CountryCode is an ISO 3166-1 alpha-2 code in upper case, such as "US": by the interface
+// that is how the language of an audio file is told. The zero value is "not set".
+type CountryCode string
+
+// term is a value of the interface with its meaning there.
+type term[T comparable] struct {
+	value T
+	label string
+}
+
+var (
+	resolutions = []term[Resolution]{
+		{Resolution256x256, "256×256"}, {Resolution512x512, "512×512"}, {Resolution1024x1024, "1024×1024"},
+	}
+	styles = []term[Style]{
+		{Style3DRender, "3D render"}, {StyleAbstract, "Abstract"}, {StyleAnime, "Anime"}, {StyleArtDeco, "Art deco"},
+		{StyleCartoon, "Cartoon"}, {StyleDigitalArt, "Digital art"}, {StyleIllustration, "Illustration"},
+		{StyleOrigami, "Origami"}, {StylePixelArt, "Pixel art"}, {StylePhotography, "Photography"},
+		{StylePopArt, "Pop art"}, {StyleRetro, "Retro"}, {StyleSketch, "Sketch"}, {StyleVaporwave, "Vaporwave"},
+	}
+	mediums = []term[Medium]{
+		{MediumAcrylic, "Acrylic"}, {MediumCanvas, "Canvas"}, {MediumChalk, "Chalk"}, {MediumCharcoal, "Charcoal"},
+		{MediumCrayon, "Crayon"}, {MediumGlass, "Glass"}, {MediumInk, "Ink"}, {MediumPastel, "Pastel"},
+		{MediumPencil, "Pencil"}, {MediumSprayPaint, "Spray paint"}, {MediumWatercolor, "Watercolor"},
+	}
+	filters          = []term[Filter]{{FilterGrayscale, "Black and white"}, {FilterSepia, "Sepia"}, {FilterInvert, "Invert"}}
+	imageSearches    = []term[ImageSearchBy]{{ImageSearchByName, "Name"}}
+	transcriptSearch = []term[TranscriptionSearchBy]{{TranscriptionSearchByName, "Name"}, {TranscriptionSearchByResult, "Result"}}
+	sortKeys         = []term[SortBy]{{SortByID, "Date created"}, {SortByName, "Name"}}
+	sorts            = []term[Sort]{{SortDesc, "Descending"}, {SortAsc, "Ascending"}}
+	perPages         = []term[PerPage]{{PerPage10, "10"}, {PerPage25, "25"}, {PerPage50, "50"}, {PerPage100, "100"}}
+)
+
+// ISO 3166-1, officially assigned alpha-2 codes.
+const countryCodes = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ " +
+	"BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ " +
+	"DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY " +
+	"HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY " +
+	"MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM " +
+	"PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ " +
+	"TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW"
+
+// Resolutions lists the resolutions in the order of the interface document.
+func Resolutions() []Resolution { return values(resolutions) }
+
+// Styles lists the styles in the order of the interface document.
+func Styles() []Style { return values(styles) }
+
+// Mediums lists the mediums in the order of the interface document.
+func Mediums() []Medium { return values(mediums) }
+
+// Filters lists the filters in the order of the interface document.
+func Filters() []Filter { return values(filters) }
+
+// Valid reports whether the interface documents the value. The zero value is not valid.
+func (r Resolution) Valid() bool { return known(resolutions, r) }
+
+// Label is the meaning that the interface gives, and the value itself where it gives none.
+func (r Resolution) Label() string { return label(resolutions, r) }
+
+// Valid reports whether the interface documents the value. The zero value is not valid.
+func (s Style) Valid() bool { return known(styles, s) }
+
+// Label is the meaning that the interface gives, and the value itself where it gives none.
+func (s Style) Label() string { return label(styles, s) }
+
+// Valid reports whether the interface documents the value. The zero value is not valid.
+func (m Medium) Valid() bool { return known(mediums, m) }
+
+// Label is the meaning that the interface gives, and the value itself where it gives none.
+func (m Medium) Label() string { return label(mediums, m) }
+
+// Valid reports whether the interface documents the value. The zero value is not valid.
+func (f Filter) Valid() bool { return known(filters, f) }
+
+// Label is the meaning that the interface gives, such as "Black and white" for
+// [FilterGrayscale], and the value itself where it gives none.
+func (f Filter) Label() string { return label(filters, f) }
+
+// Valid reports whether the interface documents the value. The zero value is not valid.
+func (s ImageSearchBy) Valid() bool { return known(imageSearches, s) }
+
+// Valid reports whether the interface documents the value. The zero value is not valid.
+func (s TranscriptionSearchBy) Valid() bool { return known(transcriptSearch, s) }
+
+// Valid reports whether the interface documents the value. The zero value is not valid.
+func (s SortBy) Valid() bool { return known(sortKeys, s) }
+
+// Label is the meaning that the interface gives, and the value itself where it gives none.
+func (s SortBy) Label() string { return label(sortKeys, s) }
+
+// Valid reports whether the interface documents the value. The zero value is not valid.
+func (s Sort) Valid() bool { return known(sorts, s) }
+
+// Label is the meaning that the interface gives, and the value itself where it gives none.
+func (s Sort) Label() string { return label(sorts, s) }
+
+// Valid reports whether the interface documents the value. The zero value is not valid.
+func (p PerPage) Valid() bool { return known(perPages, p) }
+
+// Valid reports whether the code is one of the 249 that ISO 3166-1 assigns, in upper case.
+func (c CountryCode) Valid() bool {
+	return len(c) == 2 && c[0] != ' ' && c[1] != ' ' && strings.Contains(countryCodes, string(c))
+}
+
+func values[T comparable](terms []term[T]) []T {
+	list := make([]T, len(terms))
+	for i, t := range terms {
+		list[i] = t.value
+	}
+	return list
+}
+
+func known[T comparable](terms []term[T], value T) bool {
+	return slices.ContainsFunc(terms, func(t term[T]) bool { return t.value == value })
+}
+
+func label[T ~string](terms []term[T], value T) string {
+	for _, t := range terms {
+		if t.value == value {
+			return t.label
+		}
+	}
+	return string(value)
+}

@@ -1,0 +1,104 @@
+package aicontent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The pauses between two looks for a record that a lost store may still make.
+const (
+	firstLook = time.Second
+	lastLook  = 30 * time.Second
+)
+
+// duplicateError says that the name of a store with WithOnce is not one record's alone.
+type duplicateError struct {
+	op, name string
+	ids      []ID
+	fate     fate
+}
+
+func (e *duplicateError) Error() string {
+	return fmt.Sprintf("%s: WithOnce: more than one record has the name %s: ids %s and %s", e.op, quoted(e.name), e.ids[0], e.ids[1])
+}
+
+func (e *duplicateError) Is(target error) bool { return target == ErrConflict }
+func (e *duplicateError) judge() fate          { return e.fate }
+
+// entry is as much of a record of either kind as the search for a name needs.
+type entry struct {
+	ID   ID
+	Name string
+	raw  json.RawMessage
+}
+
+func (e *entry) fields(list []field) []field {
+	return append(list, field{"id", (*string)(&e.ID)}, field{"name", &e.Name})
+}
+func (e *entry) keep(raw json.RawMessage) { e.raw = raw }
+func (e *entry) identity() ID             { return e.ID }
+
+// find looks for the record with exactly the store's name, on all pages, and reads it as the store's answer. More than
+// one is an error.
+func (c *Client) find(ctx context.Context, x *exchange) (bool, error) {
+	wanted := strings.TrimSpace(x.name)
+	listing := call{
+		op: x.path[0] + ".list", method: http.MethodGet, path: x.path,
+		query: TranscriptionListParams{Search: searchable(wanted), SearchBy: TranscriptionSearchByName, PerPage: PerPage100},
+	}
+	var found []*entry
+	for e, err := range walk(ctx, func(ctx context.Context) (*Page[entry], error) {
+		return list[entry](ctx, c, listing, []CallOption{x.forLooking()})
+	}) {
+		if err != nil {
+			return false, fmt.Errorf("WithOnce: looking for the record: %w", err)
+		}
+		if strings.TrimSpace(e.Name) == wanted {
+			found = append(found, e)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return false, nil
+	case 1:
+		return true, x.read(&answer{body: found[0].raw})
+	}
+	return false, &duplicateError{op: x.op, name: x.name, ids: []ID{found[0].ID, found[1].ID}}
+}
+
+// settle looks again and again, with growing pauses, for as long as a lost store may still make its record.
+func (c *Client) settle(ctx context.Context, x *exchange, policy RetryPolicy) (bool, error) {
+	end := time.Now().Add(policy.SettleTime)
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		found, err := c.find(ctx, x)
+		left := time.Until(end)
+		if found || err != nil || left <= 0 {
+			return found, err
+		}
+		if err := sleep(ctx, min(pause, left)); err != nil {
+			return false, err
+		}
+	}
+}
+
+// forLooking is the store's own settings, less those that are the store's alone.
+func (x *exchange) forLooking() CallOption {
+	return callOption(func(s *settings, _ *problems) {
+		*s = *x.settings
+		s.timeout, s.form, s.response, s.progress, s.once = nil, nil, nil, nil, false
+		s.query = slices.DeleteFunc(slices.Clone(s.query), func(p pair) bool {
+			return slices.Contains([]string{"search", "search_by", "sort", "sort_by", "per_page", pageParam}, p.key)
+		})
+	})
+}
+
+// searchable is the longest part of a name without a backslash, which databases take for an escape in a search. The
+// names that it finds too are told apart afterwards.
+func searchable(name string) string {
+	return slices.MaxFunc(strings.Split(name, `\`), func(a, b string) int { return len(a) - len(b) })
+}

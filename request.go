@@ -1,0 +1,258 @@
+package aicontent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/go-querystring/query"
+)
+
+const (
+	apiPrefix = "/api/v1"
+	// What an operation waits for its answer without WithTimeout.
+	readTimeout  = 30 * time.Second
+	storeTimeout = 10 * time.Minute
+)
+
+// call is one operation as plain data.
+type call struct {
+	op     string     // as errors and log lines name it: images.store
+	method string     // empty for an update: the client has the choice
+	path   []string   // segments below /api/v1, not escaped
+	query  any        // a struct for go-querystring; nil for none
+	link   url.Values // a next link's query, laid over all other
+	form   any        // as query, for the body; nil for no body
+	file   *File      // makes the form a multipart one
+	name   string     // a store's name, for WithOnce
+	check  func(*problems)
+}
+
+func (c *call) store() bool { return c.method == http.MethodPost }
+
+// lookedFor reports whether it is a store with WithOnce.
+func (x *exchange) lookedFor() bool { return x.once && x.store() }
+
+// exchange is a call made ready: all that an attempt needs but a key and a connection.
+type exchange struct {
+	*call
+	*settings
+	url     *url.URL
+	params  url.Values // the query
+	payload *payload   // nil for no body
+	meter   *meter     // nil where nobody asked
+	read    func(*answer) error
+}
+
+// do makes a call and returns what read makes of its answer. Nothing is sent when the call or an option is at fault.
+func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, read func(*answer) (T, error)) (T, error) {
+	var result, none T
+	var p problems
+	x := exchange{call: &call, settings: c.settings(opts, &p)}
+	x.read = func(a *answer) (err error) {
+		result, err = read(a)
+		return err
+	}
+	err := c.prepare(ctx, &x, &p)
+	if err == nil {
+		err = c.send(ctx, &x)
+	}
+	if err != nil {
+		return none, err
+	}
+	return result, nil
+}
+
+// prepare checks and encodes. The file of an upload is looked at here, and not held open.
+func (c *Client) prepare(ctx context.Context, x *exchange, p *problems) error {
+	if ctx == nil {
+		p.add("ctx", nil, "must not be nil")
+	}
+	if x.method == "" {
+		x.method = c.updateMethod
+	}
+	if x.check != nil {
+		x.check(p)
+	}
+	x.params = c.encode(x.call.query, x.settings.query)
+	for key, list := range x.link {
+		x.params[key] = list
+	}
+	x.url = c.url(x.path, x.params)
+	if x.call.form != nil {
+		form := c.encode(x.call.form, x.settings.form)
+		if x.file == nil {
+			x.payload = newForm(form)
+		} else if ctx != nil {
+			var err error
+			if x.payload, err = newMultipart(ctx, form, x.file, p); err != nil {
+				return x.lost(ctx, err, notSent)
+			}
+		}
+	}
+	return p.err(x.op)
+}
+
+// encode writes a struct's fields the way the deployment reads them, and lays the caller's own over them.
+func (c *Client) encode(fields any, own []pair) url.Values {
+	values := url.Values{}
+	if fields != nil {
+		// It fails for what is no struct, and all of ours are.
+		values, _ = query.Values(fields)
+	}
+	if c.words && values.Has(favoriteField) {
+		values.Set(favoriteField, map[string]string{"1": "true", "0": "false"}[values.Get(favoriteField)])
+	}
+	for _, p := range own {
+		values.Set(p.key, p.value)
+	}
+	return values
+}
+
+// url joins the path: the one place where segments are escaped.
+func (c *Client) url(segments []string, params url.Values) *url.URL {
+	path, escaped := c.base.Path+apiPrefix, c.base.EscapedPath()+apiPrefix
+	for _, segment := range segments {
+		path += "/" + segment
+		escaped += "/" + url.PathEscape(segment)
+	}
+	return &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, Path: path, RawPath: escaped, RawQuery: params.Encode()}
+}
+
+// wait is how long an attempt waits for its answer.
+func (x *exchange) wait() time.Duration {
+	switch {
+	case x.timeout != nil:
+		return *x.timeout
+	case x.store():
+		return storeTimeout
+	}
+	return readTimeout
+}
+
+// attempt sends the request once and reads the answer.
+func (c *Client) attempt(ctx context.Context, x *exchange, n int, key string) failure {
+	watched, w := watch(ctx, x.payload != nil && x.payload.size != 0, x.stall, x.wait())
+	req, err := http.NewRequestWithContext(watched, x.method, "", nil)
+	if err != nil {
+		w.stop()
+		return x.lost(ctx, err, notSent)
+	}
+	c.address(req, x, key)
+	if x.payload != nil {
+		x.meter.begin(n)
+		body := &attemptBody{payload: x.payload, wire: w, meter: x.meter, safe: !x.store()}
+		defer body.end()
+		if err := body.attach(watched, req); err != nil {
+			w.stop()
+			return x.lost(ctx, err, notSent)
+		}
+	}
+	defer w.stop()
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return c.noAnswer(ctx, watched, x, w, key, err)
+	}
+	defer resp.Body.Close()
+	w.answering()
+	return c.receive(ctx, watched, x, n, key, resp)
+}
+
+// address fills in where the request goes and everything in its header but the body's own lines.
+func (c *Client) address(req *http.Request, x *exchange, key string) {
+	req.URL, req.Host = x.url, x.url.Host
+	req.Header = http.Header{
+		"Accept":        {"application/json"},
+		"Authorization": {"Bearer " + key},
+		"User-Agent":    {c.userAgent},
+	}
+	for _, h := range x.header {
+		req.Header[h.key] = []string{h.value}
+	}
+}
+
+// noAnswer says what became of a request that was not answered.
+func (c *Client) noAnswer(ctx, watched context.Context, x *exchange, w *wire, key string, err error) failure {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		// Its text holds the query.
+		err = outer.Err
+	}
+	f := notSent
+	switch {
+	case refusedStream(err):
+		f = rejected
+	case w.wrote(err):
+		f = unknown
+	}
+	var late *timeoutError
+	if errors.As(context.Cause(watched), &late) {
+		err = late
+	}
+	if strings.Contains(err.Error(), key) {
+		err = errors.New(masked(err.Error(), key))
+	}
+	return x.lost(ctx, err, f)
+}
+
+// lost makes the error of an attempt without an answer. The end of the caller's context is the better reason for it.
+func (x *exchange) lost(ctx context.Context, err error, f fate) failure {
+	e := &TransportError{Method: x.method, Path: x.url.EscapedPath(), Err: err}
+	if ctx.Err() != nil {
+		e.Err = ended(ctx)
+	}
+	var file *fileError
+	e.final = ctx.Err() != nil || untrusted(err) || errors.Is(err, errClearProxy) || errors.As(err, &file)
+	e.op, e.fate = x.op, f
+	return e
+}
+
+// ended is why a context ended: its error, and its cause where that says more.
+func ended(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// receive reads an answer and judges it.
+func (c *Client) receive(ctx, watched context.Context, x *exchange, n int, key string, resp *http.Response) failure {
+	limit := c.maxResponse
+	ok := resp.StatusCode >= 200 && resp.StatusCode <= 299
+	if !ok {
+		limit = min(limit, maxErrorBody)
+	}
+	body, err := readBody(resp, limit)
+	if x.response != nil {
+		*x.response = newResponse(resp, body, n, key)
+	}
+	if !ok {
+		e := newAPIError(resp, body, c.base, key)
+		e.op, e.Method, e.Path, e.Attempts = x.op, x.method, x.url.EscapedPath(), n
+		e.fate = fateOfStatus(e.StatusCode, x.method, resp.Header.Get("Retry-After") != "")
+		return e
+	}
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", errCutOff, ended(ctx))
+	} else if late := context.Cause(watched); err != nil && late != nil {
+		err = fmt.Errorf("%w: %w", errCutOff, late)
+	}
+	if err == nil {
+		err = x.read(&answer{body: body, header: resp.Header, params: x.params})
+	}
+	if err == nil {
+		return nil
+	}
+	if resp.Request.Response != nil && errors.Is(err, errPage) {
+		err = fmt.Errorf("%w: the service redirected to a page, as it does when it does not accept the API key: %w", ErrUnauthorized, err)
+	}
+	e := &DecodeError{StatusCode: resp.StatusCode, Method: x.method, Path: x.url.EscapedPath(), Err: err}
+	e.op, e.fate = x.op, fateOfBody(body)
+	e.Body = maskedBody(body[:min(len(body), maxErrorBody)], key)
+	return e
+}

@@ -1,0 +1,166 @@
+package aicontent
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxErrorBody is how much is read of an answer that is no success, in bytes.
+const maxErrorBody = 1 << 20
+
+var (
+	errCutOff = errors.New("the answer was cut off")
+	errPage   = errors.New("a page came in place of JSON: a proxy, a portal or a login page answered")
+	errEmpty  = errors.New("the answer is empty")
+	errJSON   = errors.New("the answer is not JSON")
+)
+
+// Response is an answer as it came, for what the records do not tell: see [WithResponse].
+// The API key is masked wherever the service sent it back.
+type Response struct {
+	StatusCode int
+	Header     http.Header
+	Body       []byte // decompressed; of an answer that is no success, up to 1 MiB
+	RequestID  string // of the usual headers; empty where none was sent
+	Attempts   int    // how many attempts it took, counted from 1
+}
+
+// answer is what the readers of records and pages get to see of a success.
+type answer struct {
+	body   []byte
+	header http.Header
+	params url.Values // the query that was sent
+}
+
+func newResponse(resp *http.Response, body []byte, n int, key string) *Response {
+	header := maskedHeader(resp.Header, key)
+	return &Response{
+		StatusCode: resp.StatusCode,
+		Header:     header,
+		Body:       bytes.Clone(maskedBody(body, key)),
+		RequestID:  requestID(header),
+		Attempts:   n,
+	}
+}
+
+// requestID takes the first of the headers that services and proxies use.
+func requestID(header http.Header) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-Trace-Id", "Cf-Ray"} {
+		if id := header.Get(name); id != "" {
+			return shortened(id, 200)
+		}
+	}
+	return ""
+}
+
+// readBody reads an answer up to a limit, decompressed. With an error it returns what came before it.
+func readBody(resp *http.Response, limit int64) ([]byte, error) {
+	r, err := decompressed(resp)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errCutOff, err)
+	}
+	// A length that the service only claims is not worth much memory.
+	const trusted = 1 << 20
+	size := int64(4096)
+	if resp.ContentLength > 0 && !resp.Uncompressed {
+		size = min(resp.ContentLength, limit, trusted) + 1
+	}
+	buf := make([]byte, 0, size)
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case int64(len(buf)) > limit:
+			return buf[:limit], fmt.Errorf("the answer is larger than %d bytes (WithMaxResponseSize)", limit)
+		case err == io.EOF:
+			return buf, nil
+		case err != nil:
+			return buf, fmt.Errorf("%w: %w", errCutOff, err)
+		}
+	}
+}
+
+// decompressed undoes what net/http has not: a transport without compression, and a service that deflates unasked.
+func decompressed(resp *http.Response) (io.Reader, error) {
+	switch strings.ToLower(resp.Header.Get("Content-Encoding")) {
+	case "gzip", "x-gzip":
+		return gzip.NewReader(resp.Body)
+	case "deflate":
+		// By the standard it is zlib's format; some services send it bare.
+		r := bufio.NewReader(resp.Body)
+		if head, err := r.Peek(2); err == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
+			return zlib.NewReader(r)
+		}
+		return flate.NewReader(r), nil
+	}
+	return resp.Body, nil
+}
+
+// trimmed takes off a byte order mark and white space.
+func trimmed(body []byte) []byte {
+	return bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
+}
+
+// isJSONStart reports whether JSON objects and arrays begin so.
+func isJSONStart(b byte) bool { return b == '{' || b == '[' }
+
+// parse checks once that a body is JSON; what walks over it afterwards need not doubt it.
+func parse(body []byte) (value, error) {
+	text := trimmed(body)
+	switch {
+	case len(text) == 0:
+		return nil, errEmpty
+	case text[0] == '<':
+		return nil, errPage
+	case valid(text):
+		return text, nil
+	case isJSONStart(text[0]) && cutOff(text):
+		return nil, errCutOff
+	}
+	return nil, errJSON
+}
+
+// maskedText stands where the service sent the API key back.
+const maskedText = "[API key]"
+
+// masked hides the key in the forms in which a service may send it back. A key of a few letters is none to hide, and
+// may well be part of an ordinary word.
+func masked(text, key string) string {
+	if len(key) < 8 {
+		return text
+	}
+	for _, form := range []string{key, strings.ReplaceAll(key, "/", `\/`), url.QueryEscape(key), url.PathEscape(key)} {
+		text = strings.ReplaceAll(text, form, maskedText)
+	}
+	return text
+}
+
+func maskedBody(body []byte, key string) []byte {
+	text := string(body)
+	if clean := masked(text, key); clean != text {
+		return []byte(clean)
+	}
+	return body
+}
+
+func maskedHeader(header http.Header, key string) http.Header {
+	clean := header.Clone()
+	for _, list := range clean {
+		for i := range list {
+			list[i] = masked(list[i], key)
+		}
+	}
+	return clean
+}
