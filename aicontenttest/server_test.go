@@ -1,0 +1,315 @@
+package aicontenttest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// exchange is a request written by hand and the answer to it, read as text.
+type exchange struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// request is what a hand-written request adds to the ordinary ones: a header set to "" is left out.
+type request struct {
+	method, path string
+	body         io.Reader
+	header       map[string]string
+}
+
+func send(t *testing.T, s *Server, r request) exchange {
+	t.Helper()
+	e, err := trySend(s, r)
+	require.NoError(t, err)
+	return e
+}
+
+func trySend(s *Server, r request) (exchange, error) {
+	req, err := http.NewRequest(r.method, s.URL+r.path, r.body)
+	if err != nil {
+		return exchange{}, err
+	}
+	req.Header.Set("Authorization", "Bearer "+s.APIKey)
+	req.Header.Set("Accept", "application/json")
+	if r.body != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+		if value == "" {
+			req.Header.Del(name)
+		}
+	}
+	hc := s.HTTPClient()
+	defer hc.CloseIdleConnections()
+	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := hc.Do(req)
+	if err != nil {
+		return exchange{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return exchange{resp.StatusCode, resp.Header, string(body)}, err
+}
+
+func get(path string) request { return request{method: "GET", path: path} }
+
+// post and its like take the form as it goes over the wire.
+func post(path, form string) request {
+	return request{method: "POST", path: path, body: strings.NewReader(form)}
+}
+
+func patch(path, form string) request {
+	return request{method: "PATCH", path: path, body: strings.NewReader(form)}
+}
+
+// upload is a store of a transcription with the parts given between boundaries.
+func upload(parts ...string) request {
+	body := ""
+	for _, part := range parts {
+		body += "--frontier\r\nContent-Disposition: form-data; " + part + "\r\n"
+	}
+	return request{
+		method: "POST", path: "/api/v1/transcriptions",
+		body:   strings.NewReader(body + "--frontier--\r\n"),
+		header: map[string]string{"Content-Type": "multipart/form-data; boundary=frontier"},
+	}
+}
+
+const (
+	namePart = "name=\"name\"\r\n\r\nMeeting"
+	filePart = "name=\"file\"; filename=\"talk.wav\"\r\nContent-Type: audio/wav\r\n\r\nRIFF----WAVEdata"
+)
+
+// recorder is a test that notes down its failures.
+type recorder struct {
+	mu       sync.Mutex
+	failed   bool
+	errors   []string
+	logs     []string
+	cleanups []func()
+}
+
+func (r *recorder) Helper()          {}
+func (r *recorder) Name() string     { return "TestOfSomeUser" }
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Failed() bool     { return r.failed }
+
+func (r *recorder) Logf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.logs = append(r.logs, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = true
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	panic("fatal")
+}
+
+// end runs what the test has to clean up, the last first.
+func (r *recorder) end() {
+	for i := len(r.cleanups) - 1; i >= 0; i-- {
+		r.cleanups[i]()
+	}
+}
+
+// started is a server that no test is failed by.
+func started(t *testing.T, opts ...Option) *Server {
+	t.Helper()
+	s, err := Start(append([]Option{BasePath("/tenant")}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestTheTenOperations(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	times := `"created_at":"[^"]+","updated_at":"[^"]+"`
+
+	stored := send(t, s, post("/api/v1/images", "name=Lighthouse&description=A+tower&resolution=256x256&style=pop_art"))
+	assert.Equal(t, 201, stored.status)
+	assert.Equal(t, "application/json", stored.header.Get("Content-Type"))
+	slashed := strings.ReplaceAll(s.URL, "/", `\\/`)
+	assert.Regexp(t, `^{"data":{"id":1,"name":"Lighthouse","style":"pop_art","medium":null,"filter":null,`+
+		`"resolution":"256x256","result":"1.png","url":"`+slashed+`\\/pictures\\/1.png","favorite":false,`+times+
+		`},"status":201}$`, stored.body)
+
+	shown := send(t, s, get("/api/v1/images/1"))
+	assert.Equal(t, 200, shown.status)
+	assert.Contains(t, shown.body, `{"data":{"id":1,"name":"Lighthouse"`)
+	assert.Contains(t, shown.body, `},"status":200}`)
+
+	changed := send(t, s, patch("/api/v1/images/1", "name=Beacon&favorite=1"))
+	assert.Equal(t, 200, changed.status)
+	assert.Contains(t, changed.body, `"name":"Beacon"`)
+	assert.Contains(t, changed.body, `"favorite":true`)
+	put := request{method: "PUT", path: "/api/v1/images/1", body: strings.NewReader("favorite=0")}
+	assert.Contains(t, send(t, s, put).body, `"name":"Beacon"`, "PUT changes what was sent and nothing else")
+
+	listed := send(t, s, get("/api/v1/images"))
+	assert.Equal(t, 200, listed.status)
+	assert.Contains(t, listed.body, `{"data":[{"id":1,"name":"Beacon"`)
+	home := `"` + strings.ReplaceAll(s.URL+"/api/v1/images", "/", `\/`)
+	assert.Contains(t, listed.body, `"links":{"first":`+home+`?page=1","last":`+home+`?page=1","prev":null,"next":null}`)
+	assert.Contains(t, listed.body, `"current_page":1,"from":1,"to":1,"last_page":1,"total":1`)
+
+	deleted := send(t, s, request{method: "DELETE", path: "/api/v1/images/1"})
+	assert.Equal(t, 200, deleted.status)
+	assert.Equal(t, `{"id":1,"object":"image","deleted":true,"status":200}`, deleted.body)
+	gone := send(t, s, get("/api/v1/images/1"))
+	assert.Equal(t, 404, gone.status)
+	assert.Equal(t, `{"message":"Resource not found.","status":404}`, gone.body)
+
+	transcribed := send(t, s, upload(namePart, filePart, "name=\"language\"\r\n\r\nGB"))
+	assert.Equal(t, 201, transcribed.status)
+	assert.Regexp(t, `^{"data":{"id":1,"name":"Meeting","result":"No transcript[^"]+WAV audio, 16 bytes, sha256 [0-9a-f]{64}."`+
+		`,"words":\d+,"favorite":false,`+times+`},"status":201}$`, transcribed.body)
+	corrected := send(t, s, patch("/api/v1/transcriptions/1", "result=Well+said,+that"))
+	assert.Contains(t, corrected.body, `"result":"Well said, that","words":3`)
+	assert.Contains(t, send(t, s, get("/api/v1/transcriptions")).body, `{"data":[{"id":1,"name":"Meeting"`)
+	assert.Contains(t, send(t, s, get("/api/v1/transcriptions/1")).body, `"name":"Meeting"`)
+	assert.Equal(t, `{"id":1,"object":"transcription","deleted":true,"status":200}`,
+		send(t, s, request{method: "DELETE", path: "/api/v1/transcriptions/1"}).body)
+}
+
+func TestStateIsSeededAndRead(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	one := s.AddImage(Image{Name: "One", Favorite: true})
+	two := s.AddImage(Image{Name: "Two"})
+	odd := s.AddImage(Image{ID: "9007199254740993", Name: "Beyond 2^53"})
+	talk := s.AddTranscription(Transcription{Name: "Talk", Result: "One two"})
+	assert.Equal(t, []Image{one, two, odd}, s.Images())
+	assert.Equal(t, []Transcription{talk}, s.Transcriptions())
+	assert.Equal(t, "1", one.ID)
+	assert.Equal(t, "2", two.ID)
+	assert.Contains(t, send(t, s, get("/api/v1/images/"+odd.ID)).body, `"id":9007199254740993`)
+	assert.Contains(t, send(t, s, get("/api/v1/transcriptions/1")).body, `"words":2`)
+}
+
+func TestIDsAreReadAsTheyWereEscaped(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	for _, id := range []string{"a/b", "a?b", "a%b", "ü", "a b", "..", "1"} {
+		path := "/api/v1/images/" + strings.ReplaceAll(url.PathEscape(id), "..", "%2E%2E")
+		assert.Equal(t, 404, send(t, s, get(path)).status, id)
+		s.AddImage(Image{ID: id, Name: "named " + id})
+		assert.Equal(t, 200, send(t, s, get(path)).status, id)
+	}
+}
+
+func TestWhiteSpaceIsTrimmedAndEmptyIsNull(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	stored := send(t, s, upload("name=\"name\"\r\n\r\n  Meeting\t", filePart, "name=\"description\"\r\n\r\n  "))
+	assert.Equal(t, 201, stored.status)
+	assert.Contains(t, stored.body, `"name":"Meeting"`)
+	refused := send(t, s, post("/api/v1/images", "name=+%09&description=d&resolution=512x512"))
+	assert.Equal(t, 422, refused.status)
+	assert.Equal(t, `{"message":"The name field is required.","errors":{"name":["The name field is required."]}}`, refused.body)
+	assert.Equal(t, 422, send(t, s, patch("/api/v1/transcriptions/1", "name=")).status)
+	assert.Contains(t, send(t, s, patch("/api/v1/transcriptions/1", "result=")).body, `"result":null,"words":0`)
+}
+
+func TestErrors(t *testing.T) {
+	s := started(t)
+	s.AddImage(Image{Name: "One"})
+	t.Run("a wrong key, asked for in JSON", func(t *testing.T) {
+		e := send(t, s, request{method: "GET", path: "/api/v1/images", header: map[string]string{"Authorization": "Bearer wrong"}})
+		assert.Equal(t, 401, e.status)
+		assert.Equal(t, `{"message":"Unauthenticated."}`, e.body)
+	})
+	t.Run("a wrong key without Accept leads to the login page", func(t *testing.T) {
+		e := send(t, s, request{method: "GET", path: "/api/v1/images",
+			header: map[string]string{"Authorization": "Bearer wrong", "Accept": ""}})
+		assert.Equal(t, 302, e.status)
+		assert.Equal(t, s.URL+"/login", e.header.Get("Location"))
+		page := send(t, s, get("/login"))
+		assert.Equal(t, 200, page.status)
+		assert.Contains(t, page.body, "<h1>")
+	})
+	t.Run("a method that is not offered", func(t *testing.T) {
+		e := send(t, s, patch("/api/v1/images", "name=x"))
+		assert.Equal(t, 405, e.status)
+		assert.Equal(t, "GET, POST", e.header.Get("Allow"))
+	})
+	t.Run("several missing fields", func(t *testing.T) {
+		e := send(t, s, post("/api/v1/images", "resolution="))
+		assert.Equal(t, 422, e.status)
+		assert.Equal(t, `{"message":"The name field is required. (and 2 more errors)","errors":{`+
+			`"name":["The name field is required."],"description":["The description field is required."],`+
+			`"resolution":["The resolution field is required."]}}`, e.body)
+	})
+	t.Run("a missing file", func(t *testing.T) {
+		e := send(t, s, upload(namePart))
+		assert.Equal(t, 422, e.status)
+		assert.Contains(t, e.body, `"errors":{"file":["The file field is required."]}`)
+	})
+}
+
+func TestCloseMayBeCalledAgain(t *testing.T) {
+	s := started(t)
+	send(t, s, get("/api/v1/images"))
+	s.Close()
+	s.Close()
+	_, err := trySend(s, get("/api/v1/images"))
+	assert.Error(t, err)
+}
+
+func TestStartRefusesWhatCannotBe(t *testing.T) {
+	for name, opts := range map[string][]Option{
+		"an unknown personality":            {Personality("surly")},
+		"an address that is none":           {Addr("nowhere")},
+		"an address in memory":              {Addr("127.0.0.1:8080"), InMemoryNetwork()},
+		"an address that belongs to others": {Addr("192.0.2.1:1")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Start(opts...)
+			assert.Error(t, err)
+		})
+	}
+	test := new(recorder)
+	assert.Panics(t, func() { NewServer(test, Personality("surly")) })
+	assert.Equal(t, []string{`aicontenttest: no personality is called "surly"`}, test.errors)
+}
+
+func TestManyRequestsAtOnce(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	hc := s.HTTPClient()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				req, _ := http.NewRequest("POST", s.URL+"/api/v1/images",
+					bytes.NewReader([]byte("name=n&description=d&resolution=256x256")))
+				req.Header.Set("Authorization", "Bearer "+s.APIKey)
+				req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				resp, err := hc.Do(req)
+				if assert.NoError(t, err) {
+					_, _ = io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+					assert.Equal(t, 201, resp.StatusCode)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	assert.Len(t, s.Images(), 400)
+	assert.Len(t, s.Records(), 400)
+	assert.Len(t, s.Requests(), 400)
+}
