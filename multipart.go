@@ -3,6 +3,7 @@ package aicontent
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -91,15 +92,41 @@ func (b *attemptBody) attach(ctx context.Context, req *http.Request) error {
 		return err
 	}
 	req.Body = first
-	req.GetBody = func() (io.ReadCloser, error) {
-		// A header such as Idempotency-Key makes net/http believe that a request may always be sent again.
-		if !b.safe && b.wire.conn != nil && b.wire.wrote(nil) {
-			return nil, fmt.Errorf("the connection broke after the request was sent, which is not sent again")
-		}
-		return b.open(ctx)
-	}
+	req.GetBody = func() (io.ReadCloser, error) { return &replay{body: b, ctx: ctx}, nil }
 	return nil
 }
+
+// replay is the body that net/http asks for when it sends a request once more by itself. It also asks when
+// it meets a redirect, which is then not followed: so nothing is opened before the first Read.
+type replay struct {
+	body *attemptBody
+	ctx  context.Context
+	now  *bodyReader
+}
+
+func (r *replay) Read(p []byte) (int, error) {
+	if r.now == nil {
+		// A header such as Idempotency-Key makes net/http believe that any request may be sent again.
+		if b := r.body; !b.safe && b.wire.wroteEarlier() {
+			return 0, errSentOnce
+		}
+		next, err := r.body.open(r.ctx)
+		if err != nil {
+			return 0, err
+		}
+		r.now = next
+	}
+	return r.now.Read(p)
+}
+
+func (r *replay) Close() error {
+	if r.now == nil {
+		return nil
+	}
+	return r.now.Close()
+}
+
+var errSentOnce = errors.New("the connection broke after the request was sent, and it is not sent again")
 
 // open starts the payload from its beginning, and ends the reader before.
 func (b *attemptBody) open(ctx context.Context) (*bodyReader, error) {

@@ -155,6 +155,13 @@ func (w *wire) wrote(err error) bool {
 	return w.earlier || w.got && w.wroteHere()
 }
 
+// wroteEarlier reports whether a byte was written on an HTTP/1 connection before the present one.
+func (w *wire) wroteEarlier() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.conn != nil && w.earlier
+}
+
 // wroteHere is wrote for the present connection. Without a count, a header that is not complete is the last moment at
 // which a service cannot have acted.
 func (w *wire) wroteHere() bool {

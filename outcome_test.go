@@ -1,0 +1,378 @@
+package aicontent
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const storedImage = `{"data":{"id":7,"name":"Lighthouse"},"status":201}`
+
+// quick is a policy whose pauses take no time to speak of.
+var quick = RetryPolicy{MaxAttempts: 3, MinBackoff: time.Nanosecond, MaxBackoff: time.Nanosecond}
+
+// scene is a service that does one thing to every request, and counts what it has taken in.
+type scene struct {
+	baseURL string
+	opts    []Option
+	seen    func() int
+	ctx     context.Context
+}
+
+// operations are all operations on images, by name.
+func operations(c *Client) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"list": func(ctx context.Context) error {
+			_, err := c.Images.List(ctx, ImageListParams{})
+			return err
+		},
+		"show": func(ctx context.Context) error {
+			_, err := c.Images.Show(ctx, "7")
+			return err
+		},
+		"store": func(ctx context.Context) error {
+			_, err := c.Images.Store(ctx, ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256})
+			return err
+		},
+		"update": func(ctx context.Context) error {
+			_, err := c.Images.Update(ctx, "7", ImageUpdateParams{Favorite: Ptr(true)})
+			return err
+		},
+		"delete": func(ctx context.Context) error { return c.Images.Delete(ctx, "7") },
+	}
+}
+
+// answering is a scene with an ordinary handler.
+func answering(handler http.HandlerFunc) func(*testing.T) scene {
+	return func(t *testing.T) scene {
+		var seen atomic.Int64
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			seen.Add(1)
+			_, _ = io.Copy(io.Discard, r.Body)
+			handler(w, r)
+		}))
+		t.Cleanup(srv.Close)
+		return scene{baseURL: srv.URL + "/tenant", seen: func() int { return int(seen.Load()) }}
+	}
+}
+
+func status(code int, body string, header ...string) func(*testing.T) scene {
+	return answering(func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
+	})
+}
+
+// roundTripper is a transport in a function.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func through(rt roundTripper) func(*testing.T) scene {
+	return func(*testing.T) scene {
+		var seen atomic.Int64
+		counted := roundTripper(func(r *http.Request) (*http.Response, error) {
+			seen.Add(1)
+			return rt(r)
+		})
+		return scene{
+			baseURL: "https://content.example.com/tenant",
+			opts:    []Option{WithHTTPClient(&http.Client{Transport: counted})},
+			seen:    func() int { return int(seen.Load()) },
+		}
+	}
+}
+
+type limiterFunc func(context.Context) error
+
+func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
+
+// rows has, for each row of the table in the package doc, the situations that it speaks of.
+var rows = map[string][]func(*testing.T) scene{
+	"bad input": {func(t *testing.T) scene {
+		s := status(200, storedImage)(t)
+		s.opts = []Option{WithTimeout(0)}
+		s.ctx = noContext
+		return s
+	}},
+	"the context, a rate limiter or a key source, before a byte": {
+		func(t *testing.T) scene {
+			s := status(200, storedImage)(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			s.ctx = ctx
+			return s
+		},
+		func(t *testing.T) scene {
+			s := status(200, storedImage)(t)
+			s.opts = []Option{WithRateLimiter(limiterFunc(func(context.Context) error { return errors.New("closed") }))}
+			return s
+		},
+		func(t *testing.T) scene {
+			s := status(200, storedImage)(t)
+			s.opts = []Option{WithAPIKeySource(func(context.Context) (string, error) { return "", errors.New("vault is sealed") })}
+			return s
+		},
+	},
+	"no connection": {
+		through(func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+		}),
+		through(func(*http.Request) (*http.Response, error) {
+			return nil, &net.DNSError{Err: "no such host", Name: "content.example.com"}
+		}),
+	},
+	"a certificate that is not trusted": {func(t *testing.T) scene {
+		var seen atomic.Int64
+		srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+		srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				seen.Add(1)
+			}
+		}
+		srv.StartTLS()
+		t.Cleanup(srv.Close)
+		return scene{baseURL: srv.URL, seen: func() int { return int(seen.Load()) }}
+	}},
+	"a connection that broke before a byte of the request": {func(*testing.T) scene {
+		var dials atomic.Int64
+		transport := newTransport()
+		transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			dials.Add(1)
+			near, far := net.Pipe()
+			far.Close()
+			return &conn{Conn: near, gone: make(chan struct{})}, nil
+		}
+		return scene{
+			baseURL: "http://localhost",
+			opts:    []Option{WithHTTPClient(&http.Client{Transport: transport})},
+			seen:    func() int { return int(dials.Load()) },
+		}
+	}},
+	"a stream that HTTP/2 refused": {through(func(*http.Request) (*http.Response, error) {
+		return nil, fmt.Errorf("http2: %w", streamError{StreamID: 1, Code: 7})
+	})},
+	"429":                  {status(429, `{"message":"Too Many Attempts."}`), status(429, ``, "Retry-After", "0")},
+	"503 with Retry-After": {status(503, `<h1>busy</h1>`, "Retry-After", "0"), status(503, ``, "Retry-After", "Mon, 01 Jan 2001 00:00:00 GMT")},
+	"401 where a key source then has another key": {func(t *testing.T) scene {
+		s := status(401, `{"message":"Unauthenticated."}`)(t)
+		var asked atomic.Int64
+		s.opts = []Option{WithAPIKeySource(func(context.Context) (string, error) { return fmt.Sprint("key-", asked.Add(1)), nil })}
+		return s
+	}},
+	"any other 4xx but 408": {
+		status(400, ``), status(401, ``), status(403, ``), status(404, ``), status(405, ``), status(409, ``), status(413, `<html>`),
+		status(418, ``), status(422, `{"errors":{"name":["taken"]}}`), status(499, ``),
+		func(t *testing.T) scene {
+			s := status(401, ``)(t)
+			s.opts = []Option{WithAPIKeySource(func(context.Context) (string, error) { return "the-same", nil })}
+			return s
+		},
+	},
+	"a redirect with 307 or 308": {
+		status(307, ``, "Location", "https://elsewhere.example.com/"), status(308, ``, "Location", "https://elsewhere.example.com/"),
+	},
+	"a redirect of a store, update or delete with 301, 302 or 303": {
+		status(301, ``, "Location", "/login"), status(302, ``, "Location", "/login"), status(303, ``, "Location", "/login"),
+	},
+	"408, 500, 502, 504, and 503 without Retry-After": {
+		status(408, ``), status(500, ``), status(502, `<html>`), status(504, ``), status(503, ``),
+	},
+	"any other 5xx": {status(501, ``), status(505, ``), status(520, ``), status(524, ``), status(599, ``)},
+	"2xx with JSON of another shape, or empty": {
+		status(200, `{"status":"ok"}`), status(200, ``), status(204, ``), status(200, `[]`), status(201, `{}`), status(200, `{"data":null}`),
+	},
+	"2xx cut off": {
+		status(200, `{"data":{"id":7,"na`, "Content-Length", "200"),
+		status(200, `{"data":{"id":7,"na`),
+	},
+	"2xx with a page in place of JSON": {status(200, `<!doctype html><title>Sign in</title>`), status(200, "\ufeff <html>")},
+	"a broken connection or a timeout, once a byte was written": {
+		answering(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
+		func(t *testing.T) scene {
+			s := answering(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })(t)
+			s.opts = []Option{WithTimeout(time.Millisecond)}
+			return s
+		},
+		through(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }),
+	},
+	"the context, once a byte was written": {func(t *testing.T) scene {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := answering(func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })(t)
+		s.ctx = ctx
+		return s
+	}},
+}
+
+// noContext stands for a nil context, which a scene cannot tell from none given.
+var noContext = context.WithValue(context.Background(), noContextKey{}, true)
+
+type noContextKey struct{}
+
+// tableRow is a row of the table in the package doc.
+type tableRow struct{ text, outcome, others, store string }
+
+func docTable(t *testing.T) []tableRow {
+	source, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	line := regexp.MustCompile(`^//\t(\S.*?) {2,}(NotSent|Rejected|Done|Unknown) +(yes|no|once) +(yes|no|once)$`)
+	var table []tableRow
+	for scanner := bufio.NewScanner(strings.NewReader(string(source))); scanner.Scan(); {
+		if m := line.FindStringSubmatch(scanner.Text()); m != nil {
+			table = append(table, tableRow{m[1], m[2], m[3], m[4]})
+		}
+	}
+	return table
+}
+
+// A row of the documentation that is not true would make a caller store twice, or give up what could be saved.
+func TestOutcomeTable(t *testing.T) {
+	table := docTable(t)
+	documented := map[string]bool{}
+	for _, row := range table {
+		documented[row.text] = true
+		scenes := rows[row.text]
+		require.NotEmpty(t, scenes, "no situation for the row %q", row.text)
+		for i, set := range scenes {
+			for _, name := range []string{"list", "show", "store", "update", "delete"} {
+				if !speaksOf(row, name) {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%d/%s", row.text, i, name), func(t *testing.T) { checkRow(t, row, name, set(t)) })
+			}
+		}
+	}
+	for text := range rows {
+		assert.True(t, documented[text], "the row %q is not in the package doc", text)
+	}
+}
+
+// speaksOf leaves out what a row says nothing of.
+func speaksOf(row tableRow, operation string) bool {
+	reads := operation == "list" || operation == "show"
+	switch row.text {
+	case "a redirect of a store, update or delete with 301, 302 or 303":
+		return !reads
+	case "2xx with JSON of another shape, or empty":
+		// A delete needs no record, and an empty array is a list.
+		return operation == "store" || operation == "show" || operation == "update"
+	case "2xx cut off":
+		// Without a length the answer looks whole, and a delete needs no more.
+		return operation != "delete"
+	}
+	return true
+}
+
+func checkRow(t *testing.T, row tableRow, operation string, s scene) {
+	opts := append([]Option{WithRetryPolicy(quick)}, s.opts...)
+	c, err := NewClient(s.baseURL, "test-key", opts...)
+	require.NoError(t, err)
+	defer c.CloseIdleConnections()
+	ctx := s.ctx
+	switch ctx {
+	case nil:
+		ctx = t.Context()
+	case noContext:
+		ctx = nil
+	}
+	err = operations(c)[operation](ctx)
+	require.Error(t, err)
+	expected := map[string]Outcome{
+		"NotSent": OutcomeNotSent, "Rejected": OutcomeRejected, "Done": OutcomeDone, "Unknown": OutcomeUnknown,
+	}[row.outcome]
+	assert.Equal(t, expected, OutcomeOf(err), "outcome of %v", err)
+	assert.Equal(t, expected, OutcomeOf(fmt.Errorf("job 4711: %w", err)), "wrapped")
+	assert.Equal(t, expected, OutcomeOf(errors.Join(err, errors.New("close: broken"))), "joined with a stranger")
+
+	again := row.others
+	if operation == "store" {
+		again = row.store
+	}
+	attempts := map[string]int{"yes": quick.MaxAttempts, "no": 1, "once": 2}[again]
+	if row.outcome == "NotSent" && again == "no" && row.text != "a certificate that is not trusted" {
+		attempts = 0
+	}
+	assert.Equal(t, attempts, s.seen(), "sends; the call ended with %v", err)
+	assert.True(t, strings.HasPrefix(err.Error(), "images."+operation+": "), "%q does not begin with the operation", err)
+	assert.NotContains(t, err.Error(), "\n")
+}
+
+func TestOutcomeOfTakesTheWorst(t *testing.T) {
+	refused := &APIError{StatusCode: 422}
+	lost := &TransportError{Err: io.ErrUnexpectedEOF}
+	unread := &DecodeError{StatusCode: 200, Body: []byte(`{}`)}
+	bad := &ValidationError{}
+	for _, row := range []struct {
+		err     error
+		outcome Outcome
+	}{
+		{nil, OutcomeDone},
+		{errors.New("a stranger"), OutcomeUnknown},
+		{context.Canceled, OutcomeUnknown},
+		{bad, OutcomeNotSent},
+		{refused, OutcomeRejected},
+		{unread, OutcomeDone},
+		{lost, OutcomeUnknown},
+		{ErrPagination, OutcomeDone},
+		{fmt.Errorf("walking: %w", ErrPagination), OutcomeDone},
+		{errors.Join(bad, refused), OutcomeRejected},
+		{errors.Join(refused, unread), OutcomeDone},
+		{errors.Join(bad, refused, unread, lost), OutcomeUnknown},
+		{fmt.Errorf("%w and %w", lost, refused), OutcomeUnknown},
+		{&TransportError{Err: &net.OpError{Op: "dial", Err: io.EOF}}, OutcomeNotSent},
+		{&DecodeError{StatusCode: 200, Body: []byte(`<html>`)}, OutcomeUnknown},
+		{&APIError{StatusCode: 503, RetryAfter: time.Second}, OutcomeRejected},
+		{&APIError{StatusCode: 503, Header: http.Header{"Retry-After": {"0"}}}, OutcomeRejected},
+		{&APIError{StatusCode: 503}, OutcomeUnknown},
+		{&APIError{StatusCode: 302, Method: http.MethodGet}, OutcomeRejected},
+		{&APIError{StatusCode: 302, Method: http.MethodPost}, OutcomeUnknown},
+	} {
+		assert.Equal(t, row.outcome, OutcomeOf(row.err), "%#v", row.err)
+	}
+}
+
+// An update that was lost and is then refused may have changed the record: the refusal must not hide it.
+func TestOutcomeRemembersEarlierAttempts(t *testing.T) {
+	answers := []http.HandlerFunc{
+		func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(422) },
+	}
+	s := answering(func(w http.ResponseWriter, r *http.Request) {
+		next := answers[0]
+		answers = answers[1:]
+		next(w, r)
+	})(t)
+	c, err := NewClient(s.baseURL, "test-key", WithRetryPolicy(quick))
+	require.NoError(t, err)
+	_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{})
+	require.ErrorIs(t, err, ErrInvalid)
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+	assert.Contains(t, err.Error(), "attempt 2 of 3; before: ")
+}
+
+func TestOutcomeString(t *testing.T) {
+	for outcome, name := range map[Outcome]string{
+		OutcomeUnknown: "unknown", OutcomeNotSent: "not sent", OutcomeRejected: "rejected", OutcomeDone: "done",
+	} {
+		assert.Equal(t, name, outcome.String())
+	}
+}
