@@ -47,15 +47,17 @@ func (p RetryPolicy) complete() RetryPolicy {
 }
 
 func (p RetryPolicy) check(problems *problems) {
-	for _, field := range []struct {
-		name  string
-		value int64
+	if p.MaxAttempts < 0 {
+		problems.add("max_attempts", p.MaxAttempts, "must not be negative")
+	}
+	for _, pause := range []struct {
+		field string
+		d     time.Duration
 	}{
-		{"max_attempts", int64(p.MaxAttempts)}, {"min_backoff", int64(p.MinBackoff)}, {"max_backoff", int64(p.MaxBackoff)},
-		{"max_retry_after", int64(p.MaxRetryAfter)}, {"settle_time", int64(p.SettleTime)},
+		{"min_backoff", p.MinBackoff}, {"max_backoff", p.MaxBackoff}, {"max_retry_after", p.MaxRetryAfter}, {"settle_time", p.SettleTime},
 	} {
-		if field.value < 0 {
-			problems.add(field.name, field.value, "must not be negative")
+		if pause.d < 0 {
+			problems.add(pause.field, pause.d, "must not be negative")
 		}
 	}
 	if p.MaxBackoff > 0 && p.MinBackoff > p.MaxBackoff {

@@ -1,0 +1,347 @@
+package aicontent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// script is a transport that gives one answer after the other, the last one for ever, and notes when it was asked.
+type script struct {
+	answers []func(*http.Request) (*http.Response, error)
+	asked   []time.Time
+	sent    []*http.Request
+	bodies  []string
+}
+
+func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.asked = append(s.asked, time.Now())
+	s.sent = append(s.sent, r)
+	body := ""
+	if r.Body != nil {
+		text, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		body = string(text)
+	}
+	s.bodies = append(s.bodies, body)
+	next := s.answers[min(len(s.asked), len(s.answers))-1]
+	resp, err := next(r)
+	if resp != nil {
+		resp.Request = r
+	}
+	return resp, err
+}
+
+// pauses are the times between two requests.
+func (s *script) pauses() []time.Duration {
+	var list []time.Duration
+	for i := 1; i < len(s.asked); i++ {
+		list = append(list, s.asked[i].Sub(s.asked[i-1]))
+	}
+	return list
+}
+
+func (s *script) client(t *testing.T, opts ...Option) *Client {
+	t.Helper()
+	c, err := NewClient("https://content.example.com/tenant", "test-key", append([]Option{WithHTTPClient(&http.Client{Transport: s})}, opts...)...)
+	require.NoError(t, err)
+	return c
+}
+
+func answer200(body string) func(*http.Request) (*http.Response, error) { return answerWith(200, body) }
+
+func answerWith(status int, body string, header ...string) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) {
+		resp := &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}
+		for i := 0; i < len(header); i += 2 {
+			resp.Header.Set(header[i], header[i+1])
+		}
+		return resp, nil
+	}
+}
+
+func lose(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset by peer") }
+
+var aStore = ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256}
+
+func TestRetryAfterIsWaitedFor(t *testing.T) {
+	for name, header := range map[string]string{"seconds": "7", "date": "Sat, 01 Jan 2000 00:00:07 GMT"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, ``, "Retry-After", header), answer200(storedImage)}}
+				image, err := s.client(t).Images.Store(t.Context(), aStore)
+				require.NoError(t, err)
+				assert.Equal(t, ID("7"), image.ID)
+				assert.Equal(t, []time.Duration{7 * time.Second}, s.pauses())
+				assert.Equal(t, s.bodies[0], s.bodies[1], "the same body again")
+			})
+		})
+	}
+}
+
+func TestTooLongARetryAfterReturnsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(503, ``, "Retry-After", "61")}}
+		_, err := s.client(t).Images.Show(t.Context(), "7")
+		var api *APIError
+		require.ErrorAs(t, err, &api)
+		assert.Equal(t, 61*time.Second, api.RetryAfter)
+		assert.Equal(t, 1, api.Attempts)
+		assert.Len(t, s.asked, 1)
+		assert.Zero(t, time.Since(start))
+	})
+}
+
+func TestBackoffStaysBelowItsBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, ``)}}
+		_, err := s.client(t).Images.Show(t.Context(), "7")
+		require.ErrorIs(t, err, ErrServer)
+		require.Len(t, s.pauses(), 3)
+		for i, bound := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second} {
+			assert.LessOrEqual(t, s.pauses()[i], bound)
+		}
+		var api *APIError
+		require.ErrorAs(t, err, &api)
+		assert.Equal(t, 4, api.Attempts)
+		assert.Equal(t, "images.show: 502: bad gateway (attempt 4 of 4; before: 502; 502; 502)", err.Error())
+	})
+}
+
+// A caller that has a second left must not find out after it that it was in vain.
+func TestDeadlineNearerThanTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, `{"message":"slow down"}`, "Retry-After", "30")}}
+		_, err := s.client(t).Images.Store(ctx, aStore)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, ErrRateLimited)
+		var api *APIError
+		require.ErrorAs(t, err, &api)
+		assert.Equal(t, 30*time.Second, api.RetryAfter)
+		assert.Equal(t, OutcomeRejected, OutcomeOf(err))
+		assert.Zero(t, time.Since(start), "it does not wait")
+	})
+}
+
+func TestContextEndsAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		why := errors.New("the user left")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(3*time.Second, func() { cancel(why) })
+		start := time.Now()
+		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(503, ``, "Retry-After", "30")}}
+		_, err := s.client(t).Images.Store(ctx, aStore)
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, why)
+		require.ErrorIs(t, err, ErrServer)
+		assert.Equal(t, 3*time.Second, time.Since(start))
+	})
+}
+
+// An attempt's timeout is not the caller's deadline: the next attempt still has its chance.
+func TestTimeoutEndsTheAttemptOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}
+		s := &script{answers: []func(*http.Request) (*http.Response, error){hang, answer200(storedImage)}}
+		_, err := s.client(t).Images.Show(t.Context(), "7")
+		require.NoError(t, err)
+		pause := s.pauses()[0]
+		assert.GreaterOrEqual(t, pause, 30*time.Second)
+		assert.LessOrEqual(t, pause, 30*time.Second+500*time.Millisecond)
+
+		s = &script{answers: []func(*http.Request) (*http.Response, error){hang}}
+		start := time.Now()
+		_, err = s.client(t).Images.Store(t.Context(), aStore)
+		require.Error(t, err)
+		assert.Equal(t, 10*time.Minute, time.Since(start))
+		assert.NotErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+		var timeout interface{ Timeout() bool }
+		require.ErrorAs(t, err, &timeout)
+		assert.True(t, timeout.Timeout())
+		assert.Contains(t, err.Error(), "no answer within 10m0s")
+	})
+}
+
+func TestDeadlineEndsTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		s := &script{answers: []func(*http.Request) (*http.Response, error){func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}}}
+		_, err := s.client(t).Images.Show(ctx, "7")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Len(t, s.asked, 1)
+	})
+}
+
+func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, ``), answerWith(502, ``), answer200(storedImage)}}
+		c := s.client(t,
+			WithRateLimiter(limiterFunc(func(context.Context) error { asked = append(asked, "limiter"); return nil })),
+			WithAPIKeySource(func(context.Context) (string, error) {
+				asked = append(asked, "key")
+				return fmt.Sprint("key-", len(asked)), nil
+			}))
+		_, err := c.Images.Show(t.Context(), "7")
+		require.NoError(t, err)
+		assert.Equal(t, []string{"limiter", "key", "limiter", "key", "limiter", "key"}, asked)
+		for i, key := range []string{"key-2", "key-4", "key-6"} {
+			assert.Equal(t, "Bearer "+key, s.sent[i].Header.Get("Authorization"))
+		}
+	})
+}
+
+// What ends the call between two attempts must not hide what the service said before.
+func TestLimiterThatFailsLaterKeepsTheLastAnswer(t *testing.T) {
+	closed := errors.New("limiter closed")
+	calls := 0
+	s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, `{"message":"upstream is away"}`)}}
+	c := s.client(t, WithRetryPolicy(quick), WithRateLimiter(limiterFunc(func(context.Context) error {
+		if calls++; calls > 1 {
+			return closed
+		}
+		return nil
+	})))
+	_, err := c.Images.Show(t.Context(), "7")
+	require.ErrorIs(t, err, closed)
+	require.ErrorIs(t, err, ErrServer)
+	assert.Contains(t, err.Error(), "upstream is away")
+}
+
+func TestKeyRotation(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		keys  []string
+		sends int
+		ok    bool
+	}{
+		{"another key", []string{"old", "new"}, 2, true},
+		{"the same key", []string{"old", "old"}, 1, false},
+		{"another bad key", []string{"old", "worse", "new"}, 2, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			asked := 0
+			s := &script{answers: []func(*http.Request) (*http.Response, error){func(r *http.Request) (*http.Response, error) {
+				if r.Header.Get("Authorization") == "Bearer new" {
+					return answer200(storedImage)(r)
+				}
+				return answerWith(401, `{"message":"Unauthenticated."}`)(r)
+			}}}
+			c := s.client(t, WithRetryPolicy(quick), WithAPIKeySource(func(context.Context) (string, error) {
+				asked++
+				return row.keys[min(asked, len(row.keys))-1], nil
+			}))
+			_, err := c.Images.Store(t.Context(), aStore)
+			if row.ok {
+				require.NoError(t, err)
+			} else {
+				require.ErrorIs(t, err, ErrUnauthorized)
+				assert.Equal(t, OutcomeRejected, OutcomeOf(err))
+			}
+			assert.Len(t, s.asked, row.sends)
+		})
+	}
+}
+
+func TestDeleteThatWasLostTakesNotFoundForDone(t *testing.T) {
+	s := &script{answers: []func(*http.Request) (*http.Response, error){lose, answerWith(404, ``)}}
+	require.NoError(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"))
+
+	s = &script{answers: []func(*http.Request) (*http.Response, error){answerWith(404, ``)}}
+	require.ErrorIs(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "nobody has deleted it")
+
+	s = &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, ``), answerWith(404, ``)}}
+	require.ErrorIs(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "the first attempt cannot have deleted it")
+}
+
+// A reader that is used up must not turn a 429 into an upload of nothing.
+func TestBodyThatCannotBeMadeAgainMeansOneAttempt(t *testing.T) {
+	s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, `{"message":"later"}`)}}
+	audio := "RIFF\x00\x00\x00\x00WAVE" + strings.Repeat("\x00", 1000)
+	_, err := s.client(t, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
+		Name: "n", File: FileFromReader("a.wav", io.MultiReader(strings.NewReader(audio))),
+	})
+	require.ErrorIs(t, err, ErrRateLimited)
+	assert.Len(t, s.asked, 1)
+
+	s = &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, ``), answer200(storedImage)}}
+	_, err = s.client(t, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
+		Name: "n", File: FileFromReader("a.wav", strings.NewReader(audio)),
+	})
+	require.NoError(t, err)
+	require.Len(t, s.bodies, 2)
+	assert.Equal(t, s.bodies[0], s.bodies[1])
+}
+
+func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
+	s := &script{answers: []func(*http.Request) (*http.Response, error){
+		answerWith(502, ``), answerWith(422, `{"message":"no"}`, "X-Request-Id", "req-1", "X-Other", "kept"),
+	}}
+	resp := &Response{StatusCode: 1}
+	_, err := s.client(t, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
+	require.ErrorIs(t, err, ErrInvalid)
+	require.NotNil(t, resp)
+	assert.Equal(t, 422, resp.StatusCode)
+	assert.Equal(t, `{"message":"no"}`, string(resp.Body))
+	assert.Equal(t, "req-1", resp.RequestID)
+	assert.Equal(t, "kept", resp.Header.Get("X-Other"))
+	assert.Equal(t, 2, resp.Attempts)
+
+	s = &script{answers: []func(*http.Request) (*http.Response, error){lose}}
+	_, err = s.client(t, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
+	require.Error(t, err)
+	assert.Nil(t, resp, "no answer came, and the last call's must not stay")
+}
+
+func TestLogLines(t *testing.T) {
+	var out bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == "took" || a.Key == "pause" {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, `secret words`), lose, answer200(`{"data":[]}`)}}
+	_, err := s.client(t, WithRetryPolicy(quick), WithLogger(logger)).Images.List(t.Context(), ImageListParams{Search: "secret plans"})
+	require.NoError(t, err)
+	assert.Equal(t, `level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=1 result=502 outcome=unknown
+level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=2 result="connection reset by peer" outcome=unknown
+level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=3 result=ok
+`, out.String())
+}
+
+func TestOneAttemptByPolicy(t *testing.T) {
+	for _, attempts := range []int{0, 1} {
+		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, ``)}}
+		_, err := s.client(t).Images.Show(t.Context(), "7", WithRetryPolicy(RetryPolicy{MaxAttempts: attempts}))
+		require.ErrorIs(t, err, ErrServer)
+		assert.Len(t, s.asked, 1)
+		assert.Equal(t, "images.show: 502: bad gateway", err.Error(), "no story of attempts where there was one")
+	}
+}
