@@ -15,8 +15,9 @@ const maxFormBytes = 16 << 20
 
 // A form is the body of a store or an update.
 type form struct {
-	values url.Values
-	upload *Upload
+	values   url.Values
+	upload   *Upload
+	problems []problem // with the parts of a multipart form
 }
 
 func (f form) get(name string) (value string, present bool) { return last(f.values, name) }
@@ -107,16 +108,24 @@ func (c *call) readMultipart(f *form, boundary string) error {
 		}
 		fileName, isFile := params["filename"]
 		known, _ := find(c.route.collection.store, name)
+		refuse := func(rule, message string) {
+			c.violate(rule, name, fileName)
+			if !c.server.lenient {
+				f.problems = append(f.problems, problem{name, "The " + label(name) + " field " + message})
+			}
+		}
 		switch {
 		case known.kind == audio && f.upload != nil:
-			c.violate(RuleRepeated, name, fileName)
+			refuse(RuleRepeated, "must be given once.")
 		case known.kind == audio && fileName == "":
-			c.violate(RuleFileName, name, "")
+			refuse(RuleFileName, "must be a file.")
 		case known.kind == audio:
 			f.upload, err = c.server.receive(part, fileName, part.Header.Get("Content-Type"))
-		case isFile:
+		case isFile && !c.server.allowed[name]:
 			// A file is no value of a text field, to PHP either.
-			c.violate(RuleUndocumentedField, name, fileName)
+			refuse(RuleUndocumentedField, "is no file of the interface.")
+		case isFile:
+			// One that the test allows is read and dropped.
 		default:
 			var value []byte
 			value, err = readLimited(part, left)

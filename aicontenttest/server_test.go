@@ -36,9 +36,33 @@ func send(t *testing.T, s *Server, r request) exchange {
 }
 
 func trySend(s *Server, r request) (exchange, error) {
-	req, err := http.NewRequest(r.method, s.URL+r.path, r.body)
+	req, err := r.sign(s)
 	if err != nil {
 		return exchange{}, err
+	}
+	hc := unredirected(s)
+	defer hc.CloseIdleConnections()
+	resp, err := hc.Do(req)
+	if err != nil {
+		return exchange{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return exchange{resp.StatusCode, resp.Header, string(body)}, err
+}
+
+// unredirected is a client that shows redirects and does not follow them.
+func unredirected(s *Server) *http.Client {
+	hc := s.HTTPClient()
+	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return hc
+}
+
+// sign makes the request one of a well-behaved client.
+func (r request) sign(s *Server) (*http.Request, error) {
+	req, err := http.NewRequest(r.method, s.URL+r.path, r.body)
+	if err != nil {
+		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+s.APIKey)
 	req.Header.Set("Accept", "application/json")
@@ -51,16 +75,14 @@ func trySend(s *Server, r request) (exchange, error) {
 			req.Header.Del(name)
 		}
 	}
-	hc := s.HTTPClient()
-	defer hc.CloseIdleConnections()
-	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := hc.Do(req)
-	if err != nil {
-		return exchange{}, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	return exchange{resp.StatusCode, resp.Header, string(body)}, err
+	return req, nil
+}
+
+func signed(t *testing.T, s *Server, r request) *http.Request {
+	t.Helper()
+	req, err := r.sign(s)
+	require.NoError(t, err)
+	return req
 }
 
 func get(path string) request { return request{method: "GET", path: path} }

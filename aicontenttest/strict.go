@@ -109,12 +109,12 @@ func (c *call) checkQuery(fields []field) []problem {
 
 // checkForm finds what keeps a form from being acted on.
 func (c *call) checkForm(fields []field, f form) []problem {
-	problems := c.checkNames(RuleUndocumentedField, fields, f.values)
+	problems := append(f.problems, c.checkNames(RuleUndocumentedField, fields, f.values)...)
 	for _, field := range fields {
 		value, present := f.get(field.name)
 		switch {
 		case field.kind == audio:
-			if f.upload == nil {
+			if f.upload == nil && f.problems == nil {
 				problems = append(problems, problem{field.name, required(field.name)})
 			}
 		case value == "" && (field.required || field.filled && present):

@@ -1,0 +1,319 @@
+package aicontenttest
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var everyNetwork = map[string][]Option{
+	"loopback":         {BasePath("/tenant")},
+	"TLS":              {BasePath("/tenant"), TLS()},
+	"HTTP/2":           {BasePath("/tenant"), HTTP2()},
+	"memory":           {BasePath("/tenant"), InMemoryNetwork()},
+	"HTTP/2 in memory": {BasePath("/tenant"), InMemoryNetwork(), HTTP2()},
+}
+
+// TestFaults stores through each fault and compares what the client sees with what the service did.
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		fault    Fault
+		acted    bool
+		answered bool
+		status   int // that the client sees; 0 for none
+		broken   bool
+		body     string // that the answer holds
+	}{
+		{Status(503, `{"message":"Busy"}`).WithRetryAfter("5"), false, true, 503, false, `{"message":"Busy"}`},
+		{Status(503, "busy").Early(), false, true, 503, false, "busy"},
+		{Status(201, "").Acting(), true, true, 201, false, ""},
+		{HTMLPage(200), false, true, 200, false, "<h1>200 OK</h1>"},
+		{RedirectTo(307, "https://elsewhere.example/x"), false, true, 307, false, ""},
+		{ActThenStatus(504), true, true, 504, false, "<h1>504 Gateway Timeout</h1>"},
+		{RefuseConnection(), false, false, 0, true, ""},
+		{CloseBeforeRead(), false, false, 0, true, ""},
+		{CloseBeforeRead().WithReset(), false, false, 0, true, ""},
+		{CloseMidUpload(10), false, false, 0, true, ""},
+		{CloseMidUpload(10).WithReset(), false, false, 0, true, ""},
+		{CloseMidUpload(1 << 20), false, false, 0, true, ""},
+		{LoseAnswer(), true, false, 0, true, ""},
+		{LoseAnswer().WithReset(), true, false, 0, true, ""},
+		{CloseMidAnswer(), true, false, 201, true, `{"data":`},
+		{TruncatedJSON(), true, true, 201, false, `{"data":`},
+		{InvalidJSON(), true, true, 201, false, `{"data" =>`},
+		{OversizedAnswer(1 << 20), true, true, 201, false, `{"padding":"xxx`},
+		{Trickle(0), true, true, 201, false, `"status":201}`},
+	} {
+		for network, opts := range everyNetwork {
+			t.Run(c.fault.Name+" over "+network, func(t *testing.T) {
+				s := NewServer(t, opts...)
+				// The connection is there already, so that the fault meets the request.
+				hc := unredirected(s)
+				s.FaultWhen(func(r *Request) bool { return r.Operation == "images.store" }, 1, c.fault)
+				resp, err := hc.Do(signed(t, s, get("/api/v1/images")))
+				require.NoError(t, err)
+				resp.Body.Close()
+
+				var body []byte
+				resp, err = hc.Do(signed(t, s, post("/api/v1/images", storeForm)))
+				if err == nil {
+					body, err = io.ReadAll(resp.Body)
+					resp.Body.Close()
+					assert.Equal(t, c.status, resp.StatusCode)
+				} else {
+					assert.Zero(t, c.status, "no answer: %v", err)
+				}
+				assert.Equal(t, c.broken, err != nil, "%v", err)
+				assert.Contains(t, string(body), c.body)
+				s.Close()
+				entry := s.Requests()[1]
+				assert.Equal(t, c.acted, entry.Acted)
+				assert.Equal(t, c.answered, entry.Answered)
+				assert.Equal(t, c.status, entry.Status)
+				assert.Equal(t, c.fault.Name, entry.Fault)
+				assert.Equal(t, c.acted, len(s.Images()) == 1)
+				assert.Equal(t, c.acted, len(s.Records()) == 1)
+			})
+		}
+	}
+}
+
+func TestResetsAndClosesLookDifferent(t *testing.T) {
+	for network, opts := range everyNetwork {
+		if strings.HasPrefix(network, "HTTP/2") || network == "TLS" {
+			continue
+		}
+		t.Run(network, func(t *testing.T) {
+			for _, f := range []Fault{CloseBeforeRead(), CloseMidUpload(5), LoseAnswer()} {
+				s := NewServer(t, opts...)
+				s.Fault(f.WithReset())
+				_, err := trySend(s, post("/api/v1/images", storeForm))
+				assert.ErrorIs(t, err, syscall.ECONNRESET, f.Name)
+				s.Fault(f)
+				_, err = trySend(s, post("/api/v1/images", storeForm))
+				assert.ErrorIs(t, err, io.EOF, f.Name)
+			}
+		})
+	}
+}
+
+func TestRefusedConnections(t *testing.T) {
+	t.Run("over loopback no byte is read", func(t *testing.T) {
+		s := NewServer(t, BasePath("/tenant"))
+		s.RefuseConnections(2)
+		for range 2 {
+			_, err := trySend(s, post("/api/v1/images", storeForm))
+			assert.Error(t, err)
+		}
+		s.Fault(RefuseConnection())
+		_, err := trySend(s, post("/api/v1/images", storeForm))
+		assert.Error(t, err)
+		assert.Equal(t, 201, send(t, s, post("/api/v1/images", storeForm)).status)
+		book := s.Requests()
+		require.Len(t, book, 4)
+		for i, r := range book[:3] {
+			assert.Equal(t, Request{Number: i + 1, Connection: i + 1, Fault: "refuse-connection"}, r)
+		}
+		assert.Equal(t, 4, book[3].Connection)
+	})
+	t.Run("in memory dialing fails", func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork())
+		s.RefuseConnections(1)
+		_, err := trySend(s, get("/api/v1/images"))
+		assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+		assert.Equal(t, 200, send(t, s, get("/api/v1/images")).status)
+		assert.Equal(t, []int{1, 2}, []int{s.Requests()[0].Connection, s.Requests()[1].Connection})
+	})
+}
+
+func TestStallsEndWithTheClientAndWithTheServer(t *testing.T) {
+	for _, place := range []Place{BeforeRead, MidUpload, BeforeAnswer, MidAnswer} {
+		for _, protocol := range []Option{InMemoryNetwork(), optionFunc(func(c *config) { c.inMemory, c.tls, c.http2 = true, true, true })} {
+			synctest.Test(t, func(t *testing.T) {
+				s := NewServer(t, protocol)
+				s.Fault(Stall(place))
+				hc := s.HTTPClient()
+				hc.Timeout = time.Hour
+				start := time.Now()
+				resp, err := hc.Do(signed(t, s, post("/api/v1/images", storeForm)))
+				if err == nil {
+					_, err = io.ReadAll(resp.Body)
+					resp.Body.Close()
+				}
+				require.Error(t, err, place)
+				assert.Equal(t, time.Hour, time.Since(start))
+				synctest.Wait()
+				assert.Zero(t, s.work.count-len(s.listener.connections())-1, "only connections and the listening are left")
+				assert.Equal(t, place >= BeforeAnswer, len(s.Images()) == 1)
+			})
+			synctest.Test(t, func(t *testing.T) {
+				s := NewServer(t, protocol)
+				s.Fault(Stall(place))
+				go func() {
+					time.Sleep(time.Minute)
+					s.Close()
+				}()
+				_, err := trySend(s, post("/api/v1/images", storeForm))
+				assert.Error(t, err)
+			})
+		}
+	}
+}
+
+func TestStallMidUploadTakesNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork())
+		stall := Stall(MidUpload)
+		stall.Bytes = 1000
+		s.Fault(stall)
+		hc := s.HTTPClient()
+		hc.Timeout = time.Minute
+		_, err := hc.Do(signed(t, s, post("/api/v1/images", strings.Repeat("x", 1<<20))))
+		require.Error(t, err)
+		synctest.Wait()
+		assert.Equal(t, int64(1000), s.Requests()[0].Received)
+	})
+}
+
+func TestLateAct(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork())
+		s.Fault(LateAct(504, time.Minute))
+		assert.Equal(t, 504, send(t, s, post("/api/v1/images", storeForm)).status)
+		time.Sleep(time.Minute - time.Second)
+		assert.Empty(t, s.Images())
+		assert.False(t, s.Requests()[0].Acted)
+		time.Sleep(2 * time.Second)
+		assert.Len(t, s.Images(), 1)
+		assert.True(t, s.Requests()[0].Acted)
+		assert.Equal(t, "1", s.Requests()[0].RecordID)
+
+		s.Fault(LateAct(502, time.Hour))
+		send(t, s, post("/api/v1/images", storeForm))
+		s.Close()
+		assert.Len(t, s.Images(), 1, "what is late when the server ends does not happen")
+	})
+}
+
+func TestLatencyAndTrickleTakeTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork(), Latency(5*time.Second))
+		s.Fault(Trickle(time.Second))
+		start := time.Now()
+		e := send(t, s, request{method: "DELETE", path: "/api/v1/images/1"})
+		assert.Equal(t, `{"message":"Resource not found.","status":404}`, e.body)
+		assert.Equal(t, time.Duration(5+len(e.body))*time.Second, time.Since(start))
+	})
+}
+
+func TestIdleConnectionsAreClosed(t *testing.T) {
+	for network, opts := range everyNetwork {
+		if !strings.Contains(network, "memory") {
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			s := NewServer(t, opts...)
+			hc := s.HTTPClient()
+			for range 3 {
+				resp, err := hc.Do(signed(t, s, get("/api/v1/images")))
+				require.NoError(t, err)
+				_, _ = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+				synctest.Wait()
+				s.CloseIdleConnections()
+				synctest.Wait()
+			}
+			book := s.Requests()
+			assert.Equal(t, []int{1, 2, 3}, []int{book[0].Connection, book[1].Connection, book[2].Connection}, network)
+		})
+	}
+}
+
+func TestTakeOver(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	s.Fault(TakeOver(func(c net.Conn) {
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\nshort")
+	}).Acting())
+	_, err := trySend(s, post("/api/v1/images", storeForm))
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	assert.Len(t, s.Images(), 1)
+}
+
+func TestFaultsStrikeInOrder(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	s.FaultN(2, Status(500, ""))
+	s.FaultWhen(func(r *Request) bool { return r.Method == "DELETE" && r.Header.Get("Accept") != "" }, 1, Status(418, ""))
+	s.FaultN(0, Status(400, ""))
+	s.Fault(Status(503, ""))
+	remove := request{method: "DELETE", path: "/api/v1/images/1"}
+	status := func(r request) int { return send(t, s, r).status }
+	assert.Equal(t, []int{500, 500, 503, 200}, []int{
+		status(get("/api/v1/images")), status(remove), status(get("/api/v1/images")), status(get("/api/v1/images")),
+	})
+	assert.Equal(t, []int{418, 404}, []int{status(remove), status(remove)})
+	s.FaultN(5, Status(500, ""))
+	s.RefuseConnections(5)
+	s.Chaos(1, 1, Status(500, ""))
+	s.ClearFaults()
+	assert.Equal(t, 200, status(get("/api/v1/images")))
+}
+
+func TestChaosIsReplayedFromItsSeed(t *testing.T) {
+	run := func(seed uint64) (faults []string) {
+		s := started(t, Lenient())
+		s.Chaos(seed, 0.5)
+		for range 60 {
+			_, _ = trySend(s, get("/api/v1/images"))
+		}
+		for _, r := range s.Requests() {
+			faults = append(faults, r.Fault)
+		}
+		return faults
+	}
+	once := run(7)
+	assert.Equal(t, once, run(7))
+	assert.NotEqual(t, once, run(8))
+	assert.Contains(t, once, "")
+}
+
+func TestChaosTellsItsSeedWhenTheTestFails(t *testing.T) {
+	for _, failed := range []bool{true, false} {
+		test := &recorder{failed: failed}
+		NewServer(test).Chaos(4711, 0.25)
+		test.end()
+		if failed {
+			require.Len(t, test.logs, 1)
+			assert.Contains(t, test.logs[0], "TestOfSomeUser with Chaos(4711, 0.25")
+		} else {
+			assert.Empty(t, test.logs)
+		}
+	}
+}
+
+func TestOversizedAnswersAreStillJSON(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"), BareRecords)
+	for range 2 {
+		s.Fault(OversizedAnswer(100_000))
+		e := send(t, s, get("/api/v1/images"))
+		assert.Greater(t, len(e.body), 100_000)
+		var list []any
+		assert.NoError(t, json.Unmarshal([]byte(e.body), &list))
+		s.AddImage(Image{Name: "n"})
+	}
+}
+
+func TestFaultsHaveNamesOfTheirOwn(t *testing.T) {
+	names := make(map[string]bool)
+	for _, f := range Faults() {
+		assert.False(t, names[f.Name], f.Name)
+		names[f.Name] = true
+	}
+}

@@ -1,0 +1,146 @@
+package aicontenttest
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var idPattern = regexp.MustCompile(`"id":"?([0-9a-f-]+)"?,"name"`)
+
+// listedIDs are the ids of the records in an answer, in its order.
+func listedIDs(body string) string {
+	var ids []string
+	for _, m := range idPattern.FindAllStringSubmatch(body, -1) {
+		ids = append(ids, m[1])
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestListSelectsAndSorts(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	s.AddImage(Image{Name: "Beta", Style: "anime", Medium: "ink", Resolution: "256x256"})
+	s.AddImage(Image{Name: "alpha", Style: "anime", Filter: "sepia", Favorite: true})
+	s.AddImage(Image{Name: "Gamma ALPHA", Resolution: "512x512"})
+	s.AddImage(Image{Name: "Beta", Style: "retro"})
+	for query, want := range map[string]string{
+		"":                          "4 3 2 1",
+		"sort=asc":                  "1 2 3 4",
+		"sort_by=id&sort=desc":      "4 3 2 1",
+		"sort_by=name":              "3 4 1 2",
+		"sort_by=name&sort=asc":     "2 1 4 3",
+		"search=Alpha":              "3 2",
+		"search=alpha&favorite=1":   "2",
+		"search=+alpha+":            "3 2",
+		"search=anime":              "",
+		"favorite=0":                "4 3 1",
+		"style=anime":               "2 1",
+		"style=anime&medium=ink":    "1",
+		"filter=sepia":              "2",
+		"resolution=512x512":        "3",
+		"resolution=1024x1024":      "",
+		"search=nothing+like+it":    "",
+		"search_by=name&search=eta": "4 1",
+	} {
+		t.Run(query, func(t *testing.T) {
+			assert.Equal(t, want, listedIDs(send(t, s, get("/api/v1/images?"+query)).body))
+		})
+	}
+	s.AddTranscription(Transcription{Name: "one", Result: "Hello World"})
+	s.AddTranscription(Transcription{Name: "world"})
+	assert.Equal(t, "1", listedIDs(send(t, s, get("/api/v1/transcriptions?search=world&search_by=result")).body))
+	assert.Equal(t, "2", listedIDs(send(t, s, get("/api/v1/transcriptions?search=world")).body))
+}
+
+// follow walks by the next links and returns the ids of each page.
+func follow(t *testing.T, s *Server, path string, next *regexp.Regexp) []string {
+	t.Helper()
+	var pages []string
+	for range 20 {
+		body := send(t, s, get(path)).body
+		pages = append(pages, listedIDs(body))
+		m := next.FindStringSubmatch(body)
+		if m == nil {
+			return pages
+		}
+		u, err := url.Parse(strings.ReplaceAll(m[1], `\/`, "/"))
+		require.NoError(t, err)
+		path = "/api/v1/images?" + u.RawQuery
+	}
+	t.Fatal("the next links do not end")
+	return nil
+}
+
+var (
+	nextUnderLinks = regexp.MustCompile(`"next":"([^"]+)"`)
+	nextAtTop      = regexp.MustCompile(`"next_page_url":"([^"]+)"`)
+	prevUnderLinks = regexp.MustCompile(`"prev":"([^"]+)"`)
+)
+
+func TestPagesFollowOneAnother(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts []Option
+		next *regexp.Regexp
+	}{
+		"counted":         {nil, nextUnderLinks},
+		"plain":           {[]Option{PlainPaginator}, nextAtTop},
+		"simple":          {[]Option{SimplePaginator}, nextUnderLinks},
+		"plain simple":    {[]Option{SimplePaginator, PlainPaginator}, nextAtTop},
+		"by cursor":       {[]Option{CursorPaginator}, nextUnderLinks},
+		"plain by cursor": {[]Option{CursorPaginator, PlainPaginator}, nextAtTop},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := NewServer(t, append(c.opts, BasePath("/tenant"))...)
+			for i := range 23 {
+				s.AddImage(Image{Name: fmt.Sprintf("%c", 'c'-i%3), Favorite: i != 4})
+			}
+			want := []string{"23 22 21 20 19 18 17 16 15 14", "13 12 11 10 9 8 7 6 4 3", "2 1"}
+			assert.Equal(t, want, follow(t, s, "/api/v1/images?favorite=1", c.next))
+			want = []string{"3 6 9 12 15 18 21 2 8 11", "14 17 20 23 1 4 7 10 13 16", "19 22"}
+			assert.Equal(t, want, follow(t, s, "/api/v1/images?favorite=1&sort_by=name&sort=asc", c.next))
+			assert.Equal(t, []string{""}, follow(t, s, "/api/v1/images?search=absent", c.next))
+		})
+	}
+}
+
+func TestPageNumbers(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	for range 23 {
+		s.AddImage(Image{Name: "n"})
+	}
+	page := send(t, s, get("/api/v1/images?page=3")).body
+	assert.Contains(t, page, `"current_page":3,"from":21,"to":23,"last_page":3,"total":23`)
+	assert.Contains(t, page, `"next":null`)
+	assert.Contains(t, page, `{"url":null,"label":"Next &raquo;","active":false}`)
+	past := send(t, s, get("/api/v1/images?page=99999999999999999")).body
+	assert.Contains(t, past, `{"data":[],`)
+	assert.Contains(t, past, `"from":null,"to":null`)
+}
+
+func TestCursorsSurviveDeletionAndLeadBack(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"), CursorPaginator)
+	for range 23 {
+		s.AddImage(Image{Name: "n"})
+	}
+	query := func(link *regexp.Regexp, body string) string {
+		m := link.FindStringSubmatch(body)
+		require.NotNil(t, m, body)
+		u, err := url.Parse(strings.ReplaceAll(m[1], `\/`, "/"))
+		require.NoError(t, err)
+		return "/api/v1/images?" + u.RawQuery
+	}
+	first := send(t, s, get("/api/v1/images")).body
+	assert.NotContains(t, first, `"total"`)
+	assert.Contains(t, first, `"prev":null`)
+	send(t, s, request{method: "DELETE", path: "/api/v1/images/14"})
+	second := send(t, s, get(query(nextUnderLinks, first))).body
+	assert.Equal(t, "13 12 11 10 9 8 7 6 5 4", listedIDs(second), "no record is lost to the deletion")
+	assert.Equal(t, "23 22 21 20 19 18 17 16 15", listedIDs(send(t, s, get(query(prevUnderLinks, second))).body))
+	assert.Equal(t, listedIDs(send(t, s, get("/api/v1/images")).body),
+		listedIDs(send(t, s, get("/api/v1/images?cursor=broken")).body), "a cursor that cannot be read is the first page")
+}
