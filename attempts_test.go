@@ -76,6 +76,15 @@ func answerWith(status int, body string, header ...string) func(*http.Request) (
 
 func lose(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset by peer") }
 
+var errUserLeft = errors.New("the user left")
+
+// contextAfter is a context that is cancelled, without a deadline to see, after d.
+func contextAfter(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	timer := time.AfterFunc(d, func() { cancel(errUserLeft) })
+	return ctx, func() { timer.Stop(); cancel(nil) }
+}
+
 var aStore = ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256}
 
 func TestRetryAfterIsWaitedFor(t *testing.T) {
@@ -143,14 +152,13 @@ func TestDeadlineNearerThanTheWait(t *testing.T) {
 
 func TestContextEndsAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		why := errors.New("the user left")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(3*time.Second, func() { cancel(why) })
+		ctx, cancel := contextAfter(t, 3*time.Second)
+		defer cancel()
 		start := time.Now()
 		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(503, ``, "Retry-After", "30")}}
 		_, err := s.client(t).Images.Store(ctx, aStore)
 		require.ErrorIs(t, err, context.Canceled)
-		require.ErrorIs(t, err, why)
+		require.ErrorIs(t, err, errUserLeft)
 		require.ErrorIs(t, err, ErrServer)
 		assert.Equal(t, 3*time.Second, time.Since(start))
 	})
