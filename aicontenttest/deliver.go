@@ -13,7 +13,7 @@ func (c *call) strike(at Place) {
 		return
 	}
 	switch c.fault.kind {
-	case closing, refusing:
+	case closing, refusing, declining:
 		c.hangUp()
 	case stalling:
 		select {
@@ -29,10 +29,13 @@ func (c *call) strike(at Place) {
 
 // hangUp ends the connection, or over HTTP/2 the stream, and with it the call.
 func (c *call) hangUp() {
-	if c.fault.Reset {
+	switch {
+	case c.fault.Reset:
 		c.conn.reset()
-	} else if c.r.ProtoMajor == 1 {
+	case c.r.ProtoMajor == 1:
 		c.conn.finish(!c.body.done)
+	case c.fault.kind == declining:
+		c.conn.frames.refuse(streamOf(c.w))
 	}
 	panic(http.ErrAbortHandler)
 }

@@ -37,6 +37,7 @@ const (
 	swelling             // the answer is longer than anybody needs
 	late                 // the record appears after the answer
 	refusing             // the connection is not taken
+	declining            // the stream is not taken
 	seizing              // the test speaks for the server
 )
 
@@ -113,6 +114,12 @@ func LateAct(code int, delay time.Duration) Fault {
 // from it; one that is kept alive is reset when the header has come.
 func RefuseConnection() Fault {
 	return Fault{Name: "refuse-connection", kind: refusing, Place: BeforeRead, Reset: true}
+}
+
+// RefuseStream refuses the stream of the request, which over HTTP/2 promises that nothing was
+// done. Over HTTP/1.1 it is CloseBeforeRead.
+func RefuseStream() Fault {
+	return Fault{Name: "refuse-stream", kind: declining, Place: BeforeRead}
 }
 
 // CloseBeforeRead closes the connection with the body unread. Nothing is acted on.
@@ -216,7 +223,7 @@ func Faults() []Fault {
 		ActThenStatus(502), ActThenStatus(504), ActThenStatus(524),
 		LateAct(504, 50*time.Millisecond),
 		RedirectTo(302, "https://elsewhere.example/"),
-		RefuseConnection(),
+		RefuseConnection(), RefuseStream(),
 		CloseBeforeRead(), CloseBeforeRead().WithReset(),
 		CloseMidUpload(64), CloseMidUpload(64).WithReset(),
 		LoseAnswer(), LoseAnswer().WithReset(),

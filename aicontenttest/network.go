@@ -13,7 +13,8 @@ import (
 // which are open, so that they can be closed.
 type listener struct {
 	net.Listener
-	tls    *tls.Config                  // nil for plain connections
+	tls    *tls.Config // nil for plain connections
+	http2  bool
 	refuse func(number func() int) bool // nil where dialing refuses
 
 	mu     sync.Mutex
@@ -43,6 +44,9 @@ func (l *listener) Accept() (net.Conn, error) {
 		}
 		if l.tls != nil {
 			c.Conn = tls.Server(raw, l.tls)
+		}
+		if l.http2 {
+			c.frames = new(frames)
 		}
 		return c, nil
 	}
@@ -103,6 +107,14 @@ type conn struct {
 	listener *listener
 	idle     atomic.Bool
 	left     sync.Once
+	frames   *frames // nil over HTTP/1.1
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	if c.frames != nil {
+		p = c.frames.pass(p)
+	}
+	return c.Conn.Write(p)
 }
 
 // Close forgets the connection as well.

@@ -114,7 +114,7 @@ func (s *Server) listen() error {
 		return err
 	}
 	s.listener = &listener{
-		Listener: l, tls: s.network.serverTLS, work: s.work, open: make(map[*conn]struct{}),
+		Listener: l, tls: s.network.serverTLS, http2: s.http2, work: s.work, open: make(map[*conn]struct{}),
 	}
 	if !s.inMemory {
 		s.listener.refuse = s.refuseConnection
