@@ -1,0 +1,88 @@
+// Quickstart takes two images and a transcription through the whole life of a record: stored,
+// looked at, listed, changed and deleted.
+//
+//	go run ./examples/quickstart [-audio FILE] [-out DIR]
+//
+// Without configuration it starts the service in memory. With AICONTENT_BASE_URL and
+// AICONTENT_API_KEY in the environment it does the same on that deployment, which may bill the
+// three stores. The calls are in tour.go.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	// The first interrupt still cleans up, a second one ends the program.
+	context.AfterFunc(ctx, stop)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(os.Stderr, "\nquickstart failed to %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// run is main without the process around it.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	t := tour{out: out, mark: "quickstart " + strings.ToLower(rand.Text()[:8])}
+	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.StringVar(&t.audio, "audio", "", "upload this audio `file` instead of the recording that comes with the example")
+	flags.StringVar(&t.dir, "out", ".", "save the picture in this `directory`")
+	if err := flags.Parse(args); err != nil {
+		return fmt.Errorf("read the arguments: %w", err)
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("read the arguments: unexpected %q", flags.Arg(0))
+	}
+	client, end, err := connect(out)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer end()
+	t.client = client
+	start := time.Now()
+	if err := t.take(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nDone in %v.\n", time.Since(start).Round(time.Millisecond))
+	return nil
+}
+
+// connect returns a client of the deployment in the environment, or of a service in memory. end stops what it
+// has started.
+func connect(out io.Writer) (client *aicontent.Client, end func(), err error) {
+	if os.Getenv("AICONTENT_BASE_URL") != "" || os.Getenv("AICONTENT_API_KEY") != "" {
+		// One of the two alone is an error that names the other.
+		client, err = aicontent.NewClientFromEnv(aicontent.WithUserAgent("aicontent-quickstart"))
+		if err != nil {
+			return nil, nil, err
+		}
+		fmt.Fprintln(out, "Using the deployment at", os.Getenv("AICONTENT_BASE_URL"))
+		return client, client.CloseIdleConnections, nil
+	}
+	srv, err := aicontenttest.Start()
+	if err != nil {
+		return nil, nil, err
+	}
+	// As on any deployment, there is something already: enough for more than one page.
+	for n := range 230 {
+		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1), Description: "A study", Resolution: "256x256"})
+	}
+	fmt.Fprintln(out, "AICONTENT_BASE_URL and AICONTENT_API_KEY are not set: the service runs in memory, at", srv.URL)
+	fmt.Fprintln(out, "It draws its pictures by a formula, and of a recording it can only say what it received.")
+	return srv.Client(), srv.Close, nil
+}

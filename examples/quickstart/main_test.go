@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"image/png"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// unconfigured takes the deployment of whoever runs the tests out of the environment.
+func unconfigured(t *testing.T) {
+	t.Setenv("AICONTENT_BASE_URL", "")
+	t.Setenv("AICONTENT_API_KEY", "")
+}
+
+// deployment is a service that the quickstart finds in the environment. What the interface does not allow fails the test.
+func deployment(t *testing.T, opts ...aicontenttest.Option) *aicontenttest.Server {
+	srv := aicontenttest.NewServer(t, append([]aicontenttest.Option{aicontenttest.BasePath("/tenant")}, opts...)...)
+	t.Setenv("AICONTENT_BASE_URL", srv.URL)
+	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
+	return srv
+}
+
+// untouched adds records of somebody else, and checks that they are all that is left in the end.
+func untouched(t *testing.T, srv *aicontenttest.Server) {
+	image := srv.AddImage(aicontenttest.Image{Name: "quickstart of somebody else", Description: "a fox", Resolution: "512x512", Filter: "sepia"})
+	transcription := srv.AddTranscription(aicontenttest.Transcription{Name: "quickstart of somebody else", Result: "hello"})
+	t.Cleanup(func() {
+		assert.Equal(t, []aicontenttest.Image{image}, srv.Images(), "images left")
+		assert.Equal(t, []aicontenttest.Transcription{transcription}, srv.Transcriptions(), "transcriptions left")
+	})
+}
+
+// A newcomer without any configuration sees every step, and has a picture to look at.
+func TestWithoutConfiguration(t *testing.T) {
+	unconfigured(t)
+	var out bytes.Buffer
+	dir := t.TempDir()
+	require.NoError(t, run(t.Context(), []string{"-out", dir}, &out))
+
+	path := filepath.Join(dir, "quickstart-coast.png")
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	picture, err := png.Decode(file)
+	require.NoError(t, err)
+	assert.Equal(t, 512, picture.Bounds().Dx())
+	assert.Equal(t, 512, picture.Bounds().Dy())
+
+	data, err := recording.ReadFile("speech.wav")
+	require.NoError(t, err)
+	assert.Less(t, len(data), 200<<10)
+	sum := sha256.Sum256(data)
+	rest := out.String()
+	for _, line := range []string{
+		"the service runs in memory, at http://127.0.0.1:",
+		"stored     quickstart ", ", coast (id 231, 512×512)",
+		"stored     quickstart ", ", harbor (id 232, 256×256)",
+		"saved      " + path,
+		"listed     1 of them in sepia", ", harbor\n",
+		"walked     all pages: 232 images, 2 of them from this run",
+		"shown      quickstart ", ", coast: Illustration, Watercolor, created 2",
+		"updated    quickstart ", ", coast, favorite: true",
+		"uploading  160.3 KiB of 160.3 KiB",
+		"stored     quickstart ", ", recording (id 1)",
+		"result     ", "5.13 seconds, 164124 bytes, sha256 " + hex.EncodeToString(sum[:]),
+		"corrected  " + spoken,
+		"deleted    image 231", "deleted    image 232", "deleted    transcription 1",
+		"Done in ",
+	} {
+		_, after, found := strings.Cut(rest, line)
+		require.True(t, found, "%q is missing, or not in its place, in:\n%s", line, out.String())
+		rest = after
+	}
+}
+
+// On a deployment every operation is used, and nothing but what was there before is left.
+func TestOnADeployment(t *testing.T) {
+	srv := deployment(t)
+	untouched(t, srv)
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"-out", t.TempDir()}, &out))
+	assert.Contains(t, out.String(), "Using the deployment at "+srv.URL)
+	assert.Contains(t, out.String(), "walked     all pages: 3 images, 2 of them from this run")
+
+	used := map[string]bool{}
+	for _, request := range srv.Requests() {
+		used[request.Operation] = true
+		assert.Contains(t, request.Header.Get("User-Agent"), "aicontent-quickstart ")
+	}
+	for _, operation := range []string{
+		"images.store", "images.list", "images.show", "images.update", "images.delete",
+		"transcriptions.store", "transcriptions.update", "transcriptions.delete",
+	} {
+		assert.True(t, used[operation], operation)
+	}
+}
+
+// A deployment of another kind than the default changes nothing for the newcomer.
+func TestOnEveryPersonality(t *testing.T) {
+	for _, personality := range aicontenttest.Personalities() {
+		t.Run(string(personality), func(t *testing.T) {
+			srv := deployment(t, personality)
+			untouched(t, srv)
+			assert.NoError(t, run(t.Context(), []string{"-out", t.TempDir()}, io.Discard))
+		})
+	}
+}
+
+// The user's own file is uploaded as it is, under its name, and without the country of the recording.
+func TestOwnAudio(t *testing.T) {
+	srv := deployment(t, aicontenttest.KeepUploads())
+	untouched(t, srv)
+	audio := filepath.Join(t.TempDir(), "interview.flac")
+	content := []byte("fLaC\x00\x00\x00\x22 not much of an interview")
+	require.NoError(t, os.WriteFile(audio, content, 0o600))
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"-out", t.TempDir(), "-audio", audio}, &out))
+	assert.Contains(t, out.String(), " (checked)\n")
+	for _, request := range srv.Requests() {
+		if request.Operation == "transcriptions.store" {
+			assert.Equal(t, "interview.flac", request.File.Name)
+			assert.Equal(t, content, request.File.Data)
+			assert.NotContains(t, request.Form, "language")
+		}
+	}
+}
+
+// Whichever request is refused, the step is named and nothing is left behind; the key is not shown.
+func TestAFailingStepLeavesNothingBehind(t *testing.T) {
+	for _, test := range []struct {
+		step      string
+		operation string
+		skip      int // requests of the operation that succeed before
+	}{
+		{"store the images", "images.store", 0},
+		{"store the images", "images.store", 1},
+		{"list with a filter", "images.list", 0},
+		{"walk all pages", "images.list", 1},
+		{"show an image", "images.show", 0},
+		{"make an image a favorite", "images.update", 0},
+		{"upload the recording", "transcriptions.store", 0},
+		{"correct the result", "transcriptions.update", 0},
+	} {
+		t.Run(test.step, func(t *testing.T) {
+			srv := deployment(t)
+			untouched(t, srv)
+			seen := 0
+			srv.FaultWhen(func(r *aicontenttest.Request) bool {
+				if r.Operation != test.operation {
+					return false
+				}
+				seen++
+				return seen == test.skip+1
+			}, 1, aicontenttest.Status(http.StatusForbidden, `{"message":"Not with this plan."}`))
+			err := run(t.Context(), []string{"-out", t.TempDir()}, io.Discard)
+			assert.ErrorContains(t, err, test.step+": "+test.operation+": 403: Not with this plan.")
+			assert.NotContains(t, err.Error(), srv.APIKey)
+		})
+	}
+}
+
+// A store that was carried out, and whose answer was lost, is found by its name and deleted.
+func TestALostStoreLeavesNothingBehind(t *testing.T) {
+	for step, operation := range map[string]string{
+		"store the images": "images.store", "upload the recording": "transcriptions.store",
+	} {
+		t.Run(step, func(t *testing.T) {
+			srv := deployment(t)
+			untouched(t, srv)
+			srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == operation }, 1, aicontenttest.LoseAnswer())
+			var out bytes.Buffer
+			err := run(t.Context(), []string{"-out", t.TempDir()}, &out)
+			assert.ErrorContains(t, err, step+": "+operation)
+			assert.Contains(t, out.String(), "deleted ")
+		})
+	}
+}
+
+// A picture that cannot be written is a failing step like any other.
+func TestAPictureThatCannotBeSaved(t *testing.T) {
+	srv := deployment(t)
+	untouched(t, srv)
+	err := run(t.Context(), []string{"-out", filepath.Join(t.TempDir(), "missing")}, io.Discard)
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorContains(t, err, "save a picture: ")
+}
+
+// What could not be deleted is named, so that the user can do it, and the rest is deleted all the same.
+func TestACleanUpThatFails(t *testing.T) {
+	srv := deployment(t)
+	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Method == http.MethodDelete }, 1,
+		aicontenttest.Status(http.StatusForbidden, `{"message":"Records are kept."}`))
+	err := run(t.Context(), []string{"-out", t.TempDir()}, io.Discard)
+	assert.ErrorContains(t, err, "clean up: image 1 is still there: images.delete: 403: Records are kept.")
+	require.Len(t, srv.Images(), 1)
+	assert.Equal(t, "1", srv.Images()[0].ID)
+	assert.Empty(t, srv.Transcriptions())
+}
+
+// An interrupt in the middle still cleans up.
+func TestInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	srv := deployment(t, aicontenttest.OnRequest(func(r aicontenttest.Request) {
+		if r.Operation == "images.show" {
+			interrupt()
+		}
+	}))
+	untouched(t, srv)
+	err := run(ctx, []string{"-out", t.TempDir()}, io.Discard)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// One variable without the other, or an argument by mistake, is said plainly, before anything is sent.
+func TestConfigurationErrors(t *testing.T) {
+	for name, test := range map[string]struct {
+		variable, value string
+		args            []string
+		want            string
+	}{
+		"no key":       {"AICONTENT_BASE_URL", "https://content.example.com", nil, "connect: aicontent.NewClientFromEnv: AICONTENT_API_KEY: must be set in the environment"},
+		"no base URL":  {"AICONTENT_API_KEY", "a-key-that-is-secret", nil, "connect: aicontent.NewClientFromEnv: AICONTENT_BASE_URL: must be set in the environment"},
+		"argument":     {"AICONTENT_BASE_URL", "", []string{"audio.wav"}, `read the arguments: unexpected "audio.wav"`},
+		"unknown flag": {"AICONTENT_BASE_URL", "", []string{"-sound", "audio.wav"}, "read the arguments: flag provided but not defined: -sound"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			unconfigured(t)
+			t.Setenv(test.variable, test.value)
+			assert.EqualError(t, run(t.Context(), test.args, io.Discard), test.want)
+		})
+	}
+}

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+// The recording is five seconds of English, spoken by espeak-ng.
+//
+//go:embed speech.wav
+var recording embed.FS
+
+// spoken is what the recording says.
+const spoken = "The lighthouse keeper counts the ships at dusk, and writes their names into a book."
+
+// tour is one run and what it has made so far.
+type tour struct {
+	client         *aicontent.Client
+	out            io.Writer
+	dir            string // where the picture goes
+	audio          string // a file of the user's; empty is the recording
+	mark           string // begins the name of everything that this run makes
+	images         []*aicontent.Image
+	transcriptions []*aicontent.Transcription
+	lost           bool // a store has failed that may have made a record all the same
+}
+
+// take takes the steps up to the first that fails, and cleans up in any case.
+func (t *tour) take(ctx context.Context) (err error) {
+	defer func() {
+		if failed := t.cleanUp(ctx); failed != nil {
+			err = errors.Join(err, fmt.Errorf("clean up: %w", failed))
+		}
+	}()
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"store the images", t.storeImages},
+		{"save a picture", t.savePicture},
+		{"list with a filter", t.list},
+		{"walk all pages", t.walkPages},
+		{"show an image", t.show},
+		{"make an image a favorite", t.favorite},
+		{"upload the recording", t.upload},
+		{"correct the result", t.correct},
+	} {
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return nil
+}
+
+func (t *tour) storeImages(ctx context.Context) error {
+	t.head("Images")
+	for _, params := range []aicontent.ImageStoreParams{
+		{
+			Name:        t.mark + ", coast",
+			Description: "The coast below the lighthouse, in the last light of the day",
+			Resolution:  aicontent.Resolution512x512,
+			Style:       aicontent.StyleIllustration,
+			Medium:      aicontent.MediumWatercolor,
+		},
+		{
+			Name:        t.mark + ", harbor",
+			Description: "The harbor in the fog",
+			Resolution:  aicontent.Resolution256x256,
+			Filter:      aicontent.FilterSepia,
+		},
+	} {
+		image, err := t.client.Images.Store(ctx, params)
+		if err != nil {
+			return t.notStored(err)
+		}
+		t.images = append(t.images, image)
+		t.say("stored", "%s (id %s, %s)", image.Name, image.ID, params.Resolution.Label())
+	}
+	return nil
+}
+
+// notStored notes whether a store that failed may have made a record, which is then to be deleted too.
+func (t *tour) notStored(err error) error {
+	switch aicontent.OutcomeOf(err) {
+	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
+	default:
+		t.lost = true
+	}
+	return err
+}
+
+// savePicture fetches the first picture with a plain client: its address may be on another host, and the API key
+// is for the deployment alone.
+func (t *tour) savePicture(ctx context.Context) error {
+	image := t.images[0]
+	if image.URL == "" {
+		t.say("saved", "nothing, as this deployment does not say where its pictures are")
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, image.URL, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered %s", req.URL.Host, resp.Status)
+	}
+	extension := map[string]string{"image/jpeg": ".jpg", "image/webp": ".webp"}[resp.Header.Get("Content-Type")]
+	path, err := filepath.Abs(filepath.Join(t.dir, "quickstart-coast"+cmp.Or(extension, ".png")))
+	if err != nil {
+		return err
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(file, resp.Body)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	t.say("saved", "%s (%s): have a look at it", path, kib(n))
+	return nil
+}
+
+func (t *tour) list(ctx context.Context) error {
+	page, err := t.client.Images.List(ctx, aicontent.ImageListParams{Search: t.mark, Filter: aicontent.FilterSepia})
+	if err != nil {
+		return err
+	}
+	t.say("listed", "%d of them in %s", len(page.Items), strings.ToLower(aicontent.FilterSepia.Label()))
+	for _, image := range page.Items {
+		t.say("", "%s", image.Name)
+	}
+	return nil
+}
+
+func (t *tour) walkPages(ctx context.Context) error {
+	all, own := 0, 0
+	params := aicontent.ImageListParams{SortBy: aicontent.SortByName, Sort: aicontent.SortAsc, PerPage: aicontent.PerPage100}
+	for image, err := range t.client.Images.All(ctx, params) {
+		if err != nil {
+			return err
+		}
+		all++
+		if strings.HasPrefix(image.Name, t.mark) {
+			own++
+		}
+	}
+	t.say("walked", "all pages: %d images, %d of them from this run", all, own)
+	return nil
+}
+
+func (t *tour) show(ctx context.Context) error {
+	image, err := t.client.Images.Show(ctx, t.images[0].ID)
+	if err != nil {
+		return err
+	}
+	t.say("shown", "%s: %s, %s, created %s", image.Name, cmp.Or(image.Style.Label(), "no style"),
+		cmp.Or(image.Medium.Label(), "no medium"), image.CreatedAt.Format(time.DateTime))
+	return nil
+}
+
+func (t *tour) favorite(ctx context.Context) error {
+	image, err := t.client.Images.Update(ctx, t.images[0].ID, aicontent.ImageUpdateParams{Favorite: aicontent.Ptr(true)})
+	if err != nil {
+		return err
+	}
+	t.say("updated", "%s, favorite: %t", image.Name, image.Favorite)
+	return nil
+}
+
+func (t *tour) upload(ctx context.Context) error {
+	t.head("Transcription")
+	params := aicontent.TranscriptionStoreParams{Name: t.mark + ", recording"}
+	if t.audio != "" {
+		params.File = aicontent.FileFromPath(t.audio)
+	} else {
+		params.File, params.Language = aicontent.FileFromFS(recording, "speech.wav"), "GB"
+	}
+	tenth := int64(-1)
+	progress := func(p aicontent.Progress) {
+		// A line for each tenth is enough to read.
+		if now := 10 * p.Sent / max(p.Total, 1); now != tenth {
+			tenth = now
+			t.say("uploading", "%s of %s", kib(p.Sent), kib(p.Total))
+		}
+	}
+	transcription, err := t.client.Transcriptions.Store(ctx, params, aicontent.WithProgress(progress))
+	if err != nil {
+		return t.notStored(err)
+	}
+	t.transcriptions = append(t.transcriptions, transcription)
+	t.say("stored", "%s (id %s)", transcription.Name, transcription.ID)
+	t.say("result", "%s", transcription.Result)
+	return nil
+}
+
+func (t *tour) correct(ctx context.Context) error {
+	transcription, text := t.transcriptions[0], spoken
+	if t.audio != "" {
+		text = strings.TrimSpace(transcription.Result + " (checked)")
+	}
+	transcription, err := t.client.Transcriptions.Update(ctx, transcription.ID, aicontent.TranscriptionUpdateParams{Result: &text})
+	if err != nil {
+		return err
+	}
+	t.say("corrected", "%s", transcription.Result)
+	return nil
+}
+
+// cleanUp deletes what this run has made, also after an interrupt. What a lost store may have made is
+// found by its name.
+func (t *tour) cleanUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	var images, transcriptions []aicontent.ID
+	for _, image := range t.images {
+		images = append(images, image.ID)
+	}
+	for _, transcription := range t.transcriptions {
+		transcriptions = append(transcriptions, transcription.ID)
+	}
+	var failed []error
+	if t.lost {
+		for image, err := range t.client.Images.All(ctx, aicontent.ImageListParams{Search: t.mark}) {
+			if failed = append(failed, err); err == nil && strings.HasPrefix(image.Name, t.mark) {
+				images = append(images, image.ID)
+			}
+		}
+		for transcription, err := range t.client.Transcriptions.All(ctx, aicontent.TranscriptionListParams{Search: t.mark}) {
+			if failed = append(failed, err); err == nil && strings.HasPrefix(transcription.Name, t.mark) {
+				transcriptions = append(transcriptions, transcription.ID)
+			}
+		}
+	}
+	if len(images)+len(transcriptions) > 0 {
+		t.head("Clean-up")
+	}
+	failed = append(failed,
+		t.delete(ctx, "image", images, t.client.Images.Delete),
+		t.delete(ctx, "transcription", transcriptions, t.client.Transcriptions.Delete))
+	return errors.Join(failed...)
+}
+
+// delete deletes the records once each, and goes on when one of them fails.
+func (t *tour) delete(ctx context.Context, kind string, ids []aicontent.ID,
+	remove func(context.Context, aicontent.ID, ...aicontent.CallOption) error,
+) error {
+	var failed []error
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		if err := remove(ctx, id); err != nil {
+			failed = append(failed, fmt.Errorf("%s %s is still there: %w", kind, id, err))
+			continue
+		}
+		t.say("deleted", "%s %s", kind, id)
+	}
+	return errors.Join(failed...)
+}
+
+func (t *tour) head(title string) { fmt.Fprintf(t.out, "\n%s\n", title) }
+
+func (t *tour) say(what, format string, args ...any) {
+	fmt.Fprintf(t.out, "  %-10s "+format+"\n", append([]any{what}, args...)...)
+}
+
+func kib(bytes int64) string { return fmt.Sprintf("%.1f KiB", float64(bytes)/1024) }
