@@ -1,0 +1,87 @@
+package aicontent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSentinelsFollowTheStatus(t *testing.T) {
+	sentinels := map[string]error{
+		"bad request": ErrBadRequest, "unauthorized": ErrUnauthorized, "forbidden": ErrForbidden, "not found": ErrNotFound,
+		"conflict": ErrConflict, "too large": ErrTooLarge, "invalid": ErrInvalid, "too many requests": ErrRateLimited, "server error": ErrServer,
+	}
+	matches := map[int]string{
+		400: "bad request", 401: "unauthorized", 403: "forbidden", 404: "not found", 409: "conflict", 413: "too large", 422: "invalid",
+		429: "too many requests", 500: "server error", 502: "server error", 599: "server error", 405: "", 418: "", 302: "", 600: "",
+	}
+	for status, match := range matches {
+		err := fmt.Errorf("drawing: %w", &APIError{StatusCode: status})
+		for name, sentinel := range sentinels {
+			assert.Equal(t, name == match, errors.Is(err, sentinel), "%d is %s", status, name)
+		}
+		assert.NotErrorIs(t, err, ErrPagination)
+	}
+	assert.ErrorIs(t, &ValidationError{}, ErrInvalid)
+}
+
+func TestErrorTexts(t *testing.T) {
+	for text, err := range map[string]error{
+		"images.store: 422: name: is taken": &APIError{
+			StatusCode: 422, trail: trail{op: "images.store"}, Fields: map[string][]string{"name": {"is taken"}},
+		},
+		"images.store: 422: The data is invalid.; description: too long, not nice; name: is taken": &APIError{
+			StatusCode: 422, trail: trail{op: "images.store"}, Message: "The data is invalid.",
+			Fields: map[string][]string{"name": {"is taken"}, "description": {"too long", "not nice"}},
+		},
+		"images.store: 422: name: The name is taken.": &APIError{
+			StatusCode: 422, trail: trail{op: "images.store"}, Message: "The name is taken. (and 1 more error)",
+			Fields: map[string][]string{"name": {"The name is taken."}},
+		},
+		"GET /api/v1/images/7: 404: not found": &APIError{StatusCode: 404, Method: "GET", Path: "/api/v1/images/7"},
+		"images.show: 404: No such image.":     &APIError{StatusCode: 404, Message: "No such image.", trail: trail{op: "images.show"}},
+		"images.show: unexpected EOF":          &TransportError{Err: io.ErrUnexpectedEOF, trail: trail{op: "images.show"}},
+		"images.show: 200: cannot read the answer: the answer is empty": &DecodeError{
+			StatusCode: 200, Err: errEmpty, trail: trail{op: "images.show"},
+		},
+		`images.list: per_page "7": must be one of 10, 25; id: is required`: &ValidationError{op: "images.list", Problems: []FieldProblem{
+			{Field: "per_page", Value: PerPage(7), Reason: "must be one of 10, 25"}, {Field: "id", Value: ID(""), Reason: "is required"},
+		}},
+		"images.show: 502: bad gateway (gave up waiting to try again: context canceled) (attempt 2 of 4; before: connection reset)": &APIError{
+			StatusCode: 502, trail: trail{op: "images.show", attempt: "attempt 2 of 4", earlier: []string{"connection reset"}, ended: context.Canceled},
+		},
+	} {
+		assert.Equal(t, text, err.Error())
+	}
+}
+
+// A log must stay readable whatever a service writes into its errors.
+func TestErrorTextIsBounded(t *testing.T) {
+	err := &APIError{StatusCode: 500, Message: strings.Repeat("ü", 2000), Fields: map[string][]string{"name": {strings.Repeat("x", 2000)}}}
+	assert.Less(t, len(err.Error()), maxErrorText+100)
+	assert.True(t, utf8.ValidString(err.Error()))
+	bad := &ValidationError{Problems: []FieldProblem{{Field: "name", Value: strings.Repeat("\n", 2000), Reason: "is bad"}}}
+	assert.Less(t, len(bad.Error()), 300)
+	assert.NotContains(t, bad.Error(), "\n")
+}
+
+func TestCausesAreFound(t *testing.T) {
+	api := &APIError{StatusCode: 429, trail: trail{ended: context.DeadlineExceeded}}
+	require.ErrorIs(t, api, context.DeadlineExceeded)
+	require.ErrorIs(t, api, ErrRateLimited)
+	transport := &TransportError{Err: io.ErrUnexpectedEOF, trail: trail{ended: context.Canceled}}
+	require.ErrorIs(t, transport, io.ErrUnexpectedEOF)
+	require.ErrorIs(t, transport, context.Canceled)
+	decode := &DecodeError{Err: errCutOff, trail: trail{ended: context.Canceled}}
+	require.ErrorIs(t, decode, errCutOff)
+	require.ErrorIs(t, decode, context.Canceled)
+	assert.False(t, (&TransportError{Err: io.EOF}).Timeout())
+	assert.True(t, (&TransportError{Err: &timeoutError{}}).Timeout())
+}
