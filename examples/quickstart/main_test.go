@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,7 +71,7 @@ func TestWithoutConfiguration(t *testing.T) {
 		"saved      " + path,
 		"listed     1 of them in sepia", ", harbor\n",
 		"walked     all pages: 232 images, 2 of them from this run",
-		"shown      quickstart ", ", coast: Illustration, Watercolor, created 2",
+		"shown      quickstart ", ", coast: Illustration, Watercolor\n", "created 2",
 		"updated    quickstart ", ", coast, favorite: true",
 		"uploading  160.3 KiB of 160.3 KiB",
 		"stored     quickstart ", ", recording (id 1)",
@@ -186,6 +187,30 @@ func TestALostStoreLeavesNothingBehind(t *testing.T) {
 			assert.Contains(t, out.String(), "deleted ")
 		})
 	}
+}
+
+// The host of the pictures is not the deployment, so it must not get the API key. What it says is not saved as a picture.
+func TestThePicturesHostGetsNoKey(t *testing.T) {
+	var asked []http.Header
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Header)
+		http.NotFound(w, r)
+	}))
+	defer host.Close()
+	srv := deployment(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
+		if a.Request.Operation == "images.store" {
+			a.SetJSON(map[string]any{"data": map[string]any{"id": a.Request.RecordID, "url": host.URL + "/coast.png"}})
+		}
+	}))
+	untouched(t, srv)
+	dir := t.TempDir()
+	err := run(t.Context(), []string{"-out", dir}, io.Discard)
+	assert.ErrorContains(t, err, "save a picture: "+strings.TrimPrefix(host.URL, "http://")+" answered 404 Not Found")
+	require.Len(t, asked, 1)
+	assert.NotContains(t, asked[0], "Authorization")
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, files)
 }
 
 // A picture that cannot be written is a failing step like any other.

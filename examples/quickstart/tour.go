@@ -173,8 +173,11 @@ func (t *tour) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say("shown", "%s: %s, %s, created %s", image.Name, cmp.Or(image.Style.Label(), "no style"),
-		cmp.Or(image.Medium.Label(), "no medium"), image.CreatedAt.Format(time.DateTime))
+	t.say("shown", "%s: %s, %s", image.Name, cmp.Or(image.Style.Label(), "no style"), cmp.Or(image.Medium.Label(), "no medium"))
+	// The interface promises no time of creation.
+	if !image.CreatedAt.IsZero() {
+		t.say("", "created %s", image.CreatedAt.Format(time.DateTime))
+	}
 	return nil
 }
 
