@@ -1,0 +1,121 @@
+package aicontenttest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestUploadsAreHashedAndKeptOnRequest(t *testing.T) {
+	sum := sha256.Sum256([]byte("RIFF----WAVEdata"))
+	want := Upload{
+		Name: "talk.wav", ContentType: "audio/wav", Size: 16, SHA256: hex.EncodeToString(sum[:]), Format: "WAV",
+	}
+	s := NewServer(t, BasePath("/tenant"))
+	send(t, s, upload(namePart, filePart))
+	assert.Equal(t, want, s.Transcriptions()[0].Upload)
+	assert.Equal(t, &want, s.Requests()[0].File)
+	assert.Equal(t, url.Values{"name": {"Meeting"}}, s.Requests()[0].Form)
+
+	s = NewServer(t, BasePath("/tenant"), KeepUploads())
+	send(t, s, upload(namePart, filePart))
+	assert.Equal(t, "RIFF----WAVEdata", string(s.Transcriptions()[0].Upload.Data))
+}
+
+func TestUploadsOfAnySizeNeedNoMemory(t *testing.T) {
+	const size = 64 << 20
+	s := NewServer(t, BasePath("/tenant"))
+	read, write := io.Pipe()
+	form := multipart.NewWriter(write)
+	go func() {
+		_ = form.WriteField("name", "Long")
+		part, _ := form.CreateFormFile("file", "long.flac")
+		chunk := make([]byte, 1<<20)
+		for range size / len(chunk) {
+			_, _ = part.Write(chunk)
+		}
+		_ = form.Close()
+		_ = write.Close()
+	}()
+	r := request{method: "POST", path: "/api/v1/transcriptions", body: read,
+		header: map[string]string{"Content-Type": form.FormDataContentType()}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	assert.Equal(t, 201, send(t, s, r).status)
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size/8))
+	assert.Equal(t, int64(size), s.Transcriptions()[0].Upload.Size)
+	assert.Greater(t, s.Requests()[0].Received, int64(size))
+}
+
+func TestFileNamesArriveAsTheyWereMeant(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	for header, want := range map[string]string{
+		`filename="plain.wav"`:                        "plain.wav",
+		`filename="a \"quote\".wav"`:                  `a "quote".wav`,
+		`filename="back\\slash.wav"`:                  `back\slash.wav`,
+		`filename="über/über.wav"`:                    "über/über.wav",
+		`filename*=UTF-8''%e2%82%ac.wav`:              "€.wav",
+		`filename="` + strings.Repeat("n", 300) + `"`: strings.Repeat("n", 300),
+	} {
+		send(t, s, upload(namePart, "name=\"file\"; "+header+"\r\n\r\nx"))
+		all := s.Transcriptions()
+		assert.Equal(t, want, all[len(all)-1].Upload.Name)
+	}
+}
+
+func TestFormsThatAreTooLarge(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	long := strings.Repeat("x", maxFormBytes)
+	assert.Equal(t, 413, send(t, s, post("/api/v1/images", storeForm+"&x="+long)).status)
+	assert.Equal(t, 413, send(t, s, upload(namePart, filePart, "name=\"description\"\r\n\r\n"+long)).status)
+	assert.Empty(t, s.Violations())
+	name := strings.Repeat("n", 1<<20)
+	assert.Equal(t, 201, send(t, s, post("/api/v1/images", "name="+name+"&description=d&resolution=256x256")).status)
+	assert.Equal(t, name, s.Images()[0].Name)
+}
+
+func TestAnUploadThatBreaksOffIsNoViolation(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	c, err := net.Dial("tcp", strings.TrimPrefix(strings.TrimSuffix(s.URL, "/tenant"), "http://"))
+	require.NoError(t, err)
+	_, err = io.WriteString(c, "POST /tenant/api/v1/images HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+s.APIKey+
+		"\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\nname=half")
+	require.NoError(t, err)
+	require.NoError(t, c.(*net.TCPConn).CloseWrite())
+	answer, _ := io.ReadAll(c)
+	assert.Empty(t, answer)
+	c.Close()
+	s.Close()
+	assert.Equal(t, int64(9), s.Requests()[0].Received)
+	assert.False(t, s.Requests()[0].Acted)
+}
+
+func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork())
+		c, err := s.dialPipe(t.Context(), s.network.pipes.addr.String())
+		require.NoError(t, err)
+		defer c.Close()
+		_, err = io.WriteString(c, "POST /api/v1/images HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong\r\n"+
+			"Accept: application/json\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100000000\r\n\r\n")
+		require.NoError(t, err)
+		head := make([]byte, 16)
+		_, err = io.ReadFull(c, head)
+		require.NoError(t, err)
+		assert.True(t, bytes.HasPrefix(head, []byte("HTTP/1.1 401")), string(head))
+		assert.Equal(t, http.StatusUnauthorized, s.Requests()[0].Status)
+	})
+}

@@ -1,0 +1,87 @@
+package aicontenttest
+
+import (
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
+)
+
+// running are the stacks of goroutines that serve, call or wait for something late.
+func running() []string {
+	buf := make([]byte, 1<<20)
+	var stacks []string
+	for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(stack, "net/http.(*") || strings.Contains(stack, "aicontenttest.(*Server)") {
+			stacks = append(stacks, stack)
+		}
+	}
+	return stacks
+}
+
+// gone reports whether they end; the last instructions of one may come after Close.
+func gone() bool {
+	for range 100_000 {
+		if len(running()) == 0 {
+			return true
+		}
+		runtime.Gosched()
+	}
+	return false
+}
+
+func TestNothingIsLeftAfterClose(t *testing.T) {
+	require.True(t, gone(), "left by the tests before: %v", running())
+	for network, opts := range everyNetwork {
+		t.Run(network, func(t *testing.T) {
+			s := started(t, opts...)
+			hc := s.HTTPClient()
+			resp, err := hc.Do(signed(t, s, get("/api/v1/images")))
+			require.NoError(t, err)
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			_, err = s.Client().Images.List(t.Context(), aicontent.ImageListParams{})
+			require.NoError(t, err)
+			s.Fault(LateAct(504, time.Hour))
+			send(t, s, post("/api/v1/images", storeForm))
+
+			s.Fault(Stall(BeforeAnswer))
+			s.Fault(Stall(BeforeRead))
+			failed := make(chan error, 2)
+			for range 2 {
+				go func() {
+					_, err := trySend(s, post("/api/v1/images", storeForm))
+					failed <- err
+				}()
+			}
+			for len(s.Requests()) < 5 {
+				runtime.Gosched()
+			}
+			s.Close()
+			assert.Error(t, <-failed)
+			assert.Error(t, <-failed)
+			assert.True(t, gone(), "left: %v", running())
+		})
+	}
+}
+
+func TestAWholeTestRunsInVirtualTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork(), BasePath("/tenant"))
+		s.FaultN(2, Status(503, "").WithRetryAfter("20"))
+		start := time.Now()
+		image, err := s.Client().Images.Store(t.Context(), aicontent.ImageStoreParams{
+			Name: "Lighthouse", Description: "A lighthouse", Resolution: aicontent.Resolution256x256,
+		})
+		require.NoError(t, err)
+		assert.Equal(t, 40*time.Second, time.Since(start))
+		assert.True(t, image.CreatedAt.Equal(time.Now()), "records are dated in virtual time")
+	})
+}

@@ -1,0 +1,130 @@
+package aicontenttest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestPersonalities compares what each answers with what the deployment it is taken from does.
+func TestPersonalities(t *testing.T) {
+	const one, list, page2 = "/api/v1/images/2", "/api/v1/images?favorite=1", "/api/v1/images?favorite=1&page=2"
+	for _, c := range []struct {
+		personality Personality
+		request     request
+		status      int
+		want        string // a part of the body
+		not         string // no part of it
+	}{
+		{DataEnvelope, get(one), 200, `{"data":{"id":2,"name":"n"`, ""},
+		{BareRecords, get(one), 200, `{"id":2,"name":"n","style":null`, `"data"`},
+		{BareRecords, get(list), 200, `[{"id":12,"name":"n"`, `"data"`},
+		{FullRecords, get(one), 200, `"description":"d"`, ""},
+		{FullRecords, get("/api/v1/transcriptions/1"), 200, `"description":"d","language":"GB"`, ""},
+		{MissingMembers, get(one), 200, `{"data":{"id":2,"name":"n","favorite":true},"status":200}`, ""},
+		{MissingMembers, get("/api/v1/transcriptions/1"), 200, `{"data":{"id":1,"name":"t","favorite":false},"status":200}`, ""},
+		{PlainPaginator, get(list), 200, `{"data":[{"id":12,`, `"meta"`},
+		{PlainPaginator, get(list), 200, `"path":"BASE\/api\/v1\/images","per_page":10,"current_page":1,"from":1,"to":10,"last_page":2,"total":12,`, ""},
+		{PlainPaginator, get(list), 200, `"prev_page_url":null,"next_page_url":"BASE\/api\/v1\/images?favorite=1&page=2"`, ""},
+		{SimplePaginator, get(list), 200, `"links":{"first":"BASE\/api\/v1\/images?favorite=1&page=1","last":null,"prev":null,"next":"BASE`, `"total"`},
+		{SimplePaginator, get(page2), 200, `"next":null`, `"last_page"`},
+		{CursorPaginator, get(list), 200, `"prev":null,"next":"BASE\/api\/v1\/images?cursor=`, `"current_page"`},
+		{CursorPaginator, get(list), 200, `"prev_cursor":null,"next_cursor":"`, `"total"`},
+		{ForeignNextLinks, get(list), 200, `"next":"https:\/\/app.internal.example\/tenant\/api\/v1\/images?favorite=1&page=2"`, ""},
+		{FilterlessNextLinks, get(list), 200, `"next":"BASE\/api\/v1\/images?page=2"`, "favorite=1"},
+		{StringIDs, get(one), 200, `"id":"2"`, ""},
+		{UUIDs, post("/api/v1/images", storeForm), 201, `"id":"2ea21d48-e1db-4`, ""},
+		{NumericBooleans, get(one), 200, `"favorite":1`, "true"},
+		{NumericBooleans, get("/api/v1/transcriptions/1"), 200, `"favorite":0`, "false"},
+		{QuotedNumbers, get(one), 200, `{"data":{"id":"2"`, ""},
+		{QuotedNumbers, get(list), 200, `"current_page":"1","from":"1","to":"10","last_page":"2","total":"12"`, ""},
+		{MessageOnly422, post("/api/v1/images", "name=n&description=d"), 422, `{"message":"The resolution field is required.","status":422}`, ""},
+		{StoreAnswers200, post("/api/v1/images", storeForm), 200, `},"status":200}`, ""},
+		{DeleteAnswers204, request{method: "DELETE", path: one}, 204, "", "{"},
+		{NewerValues, post("/api/v1/images", "name=n&description=d&resolution=1024x1536&quality=high"), 201, `"resolution":"1024x1536","quality":"high"`, ""},
+		{NewerValues, get("/api/v1/images"), 200, `"per_page":100`, ""},
+		{NewerValues, upload(namePart, filePart, "name=\"language\"\r\n\r\nen"), 201, `"name":"Meeting"`, ""},
+	} {
+		t.Run(string(c.personality)+" "+c.request.method+" "+c.request.path, func(t *testing.T) {
+			s := NewServer(t, BasePath("/tenant"), c.personality)
+			for i := range 12 {
+				if c.personality == UUIDs {
+					break
+				}
+				s.AddImage(Image{Name: "n", Description: "d", Favorite: true, Resolution: resolutions[i%3:][0]})
+			}
+			if c.personality == MissingMembers {
+				s.images.change("2", func(r *record) { r.resolution = "" })
+			}
+			s.AddTranscription(Transcription{Name: "t", Description: "d", Language: "GB"})
+			e := send(t, s, c.request)
+			assert.Equal(t, c.status, e.status)
+			base := strings.ReplaceAll(s.URL, "/", `\/`)
+			assert.Contains(t, e.body, strings.ReplaceAll(c.want, "BASE", base))
+			if c.not != "" {
+				assert.NotContains(t, e.body, c.not)
+			}
+		})
+	}
+}
+
+func TestPlainHTTPNextLinks(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"), TLS(), PlainHTTPNextLinks)
+	s.AddImage(Image{Name: "n"})
+	require.True(t, strings.HasPrefix(s.URL, "https://"))
+	assert.Contains(t, send(t, s, get("/api/v1/images")).body,
+		strings.ReplaceAll(strings.Replace(`"first":"`+s.URL+`/api/v1/images?page=1"`, "https", "http", 1), "/", `\/`))
+}
+
+func TestLinkHeader(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"), BareRecords, LinkHeader)
+	for range 11 {
+		s.AddImage(Image{Name: "n"})
+	}
+	assert.Equal(t, "<"+s.URL+`/api/v1/images?page=2>; rel="next"`, send(t, s, get("/api/v1/images")).header.Get("Link"))
+	assert.Empty(t, send(t, s, get("/api/v1/images?page=2")).header.Get("Link"))
+}
+
+func TestLoginRedirect(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"), LoginRedirect)
+	wrong := get("/api/v1/images")
+	wrong.header = map[string]string{"Authorization": "Bearer wrong"}
+	e := send(t, s, wrong)
+	assert.Equal(t, 302, e.status)
+	assert.Equal(t, s.URL+"/login", e.header.Get("Location"))
+}
+
+func TestEveryPersonalityIsKnownByItsName(t *testing.T) {
+	for _, p := range Personalities() {
+		assert.NoError(t, newConfig([]Option{p}).err)
+	}
+}
+
+func TestOnResponseMakesAPersonality(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"),
+		OnResponse(func(a *Answer) {
+			assert.Equal(t, "images.store", a.Request.Operation)
+			assert.True(t, a.Request.Acted)
+			a.Status = 202
+			a.Header.Set("X-Request-Id", "r-1")
+			a.SetJSON(map[string]any{"image": a.JSON().(map[string]any)["data"].(map[string]any)["name"]})
+		}),
+		OnResponse(func(a *Answer) { a.Body = append(a.Body, '\n') }),
+	)
+	e := send(t, s, post("/api/v1/images", storeForm))
+	assert.Equal(t, 202, e.status)
+	assert.Equal(t, "r-1", e.header.Get("X-Request-Id"))
+	assert.Equal(t, "{\"image\":\"n\"}\n", e.body)
+}
+
+func TestAHookThatPanicsFailsTheTest(t *testing.T) {
+	test := new(recorder)
+	s := NewServer(test, OnResponse(func(*Answer) { panic("in the hook") }))
+	_, err := trySend(s, get("/api/v1/images"))
+	assert.Error(t, err)
+	test.end()
+	require.Len(t, test.errors, 1)
+	assert.Contains(t, test.errors[0], "in the hook")
+}
