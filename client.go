@@ -39,6 +39,7 @@ type Client struct {
 type config struct {
 	base         *url.URL // without a trailing slash
 	http         *http.Client
+	storing      *http.Client                          // for stores; the same where the user gave one
 	key          func(context.Context) (string, error) // a closure holds the key, where no reflection finds it
 	rotates      bool                                  // the key comes from a source
 	userAgent    string
@@ -81,8 +82,12 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	}
 	if c.http == nil {
 		c.http = &http.Client{Transport: newTransport()}
+		c.storing = &http.Client{Transport: storeTransport(), CheckRedirect: sameOrigin(c.base, nil)}
 	}
 	c.http.CheckRedirect = sameOrigin(c.base, c.http.CheckRedirect)
+	if c.storing == nil {
+		c.storing = c.http
+	}
 	c.Images = &ImagesService{c}
 	c.Transcriptions = &TranscriptionsService{c}
 	return c, nil
@@ -111,7 +116,10 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 }
 
 // CloseIdleConnections closes the connections that are not in use. The client can be used on.
-func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
+func (c *Client) CloseIdleConnections() {
+	c.http.CloseIdleConnections()
+	c.storing.CloseIdleConnections()
+}
 
 // String names the deployment, and never the key.
 func (c *Client) String() string { return fmt.Sprintf("aicontent.Client(%s)", c.base) }

@@ -53,6 +53,21 @@ func newTransport() *http.Transport {
 	return t
 }
 
+// storeTransport is for requests that must not be sent twice: over HTTP/1.1 alone, where what was written to the
+// connection is the request. Over HTTP/2 net/http would by itself repeat a stream that was reset with PROTOCOL_ERROR,
+// which does not prove that the service did not act.
+func storeTransport() *http.Transport {
+	t := newTransport()
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP1(true)
+	// A clone offers what the default transport does, whatever its own protocols are.
+	if t.TLSClientConfig == nil {
+		t.TLSClientConfig = &tls.Config{}
+	}
+	t.TLSClientConfig.NextProtos = []string{"http/1.1"}
+	return t
+}
+
 // encryptedProxy takes the proxy of the environment, unless the key would go through it in clear.
 func encryptedProxy(req *http.Request) (*url.URL, error) {
 	proxy, err := http.ProxyFromEnvironment(req)
@@ -67,6 +82,8 @@ type conn struct {
 	net.Conn
 	written atomic.Int64
 	idle    atomic.Bool // to be looked at before the next write
+	refused atomic.Bool // it was, and the peer had closed it
+	leaving atomic.Bool // what follows is TLS saying goodbye, and no request
 	once    sync.Once
 	gone    chan struct{} // closed by Close
 }
@@ -76,13 +93,18 @@ type conn struct {
 //
 // A peer that answers early and closes makes the write fail before its answer is read, and
 // net/http would return the failure. So the failure waits for the answer: net/http closes the connection when
-// it has read either.
+// it has read either. Systems that drop what was received when the peer resets, as Windows does, lose the answer all the same.
 func (c *conn) Write(p []byte) (int, error) {
 	if c.idle.CompareAndSwap(true, false) && readable(c.Conn) {
+		c.refused.Store(true)
+	}
+	if c.refused.Load() {
 		return 0, errGoneIdle
 	}
 	n, err := c.Conn.Write(p)
-	c.written.Add(int64(n))
+	if !c.leaving.Load() {
+		c.written.Add(int64(n))
+	}
 	if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
 		timer := time.NewTimer(lateAnswer)
 		defer timer.Stop()
@@ -94,20 +116,26 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// SetWriteDeadline is called by crypto/tls alone, before it says goodbye on a connection that it closes.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.leaving.Store(true)
+	return c.Conn.SetWriteDeadline(t)
+}
+
 func (c *conn) Close() error {
 	c.once.Do(func() { close(c.gone) })
 	return c.Conn.Close()
 }
 
 // connOf finds the counting connection of an HTTP/1 request. HTTP/2 shares a connection, so that its
-// count says nothing of one request; a transport given by the user has none. Both give nil.
-func connOf(nc net.Conn) *conn {
+// count says nothing of one request; a transport given by the user has none.
+func connOf(nc net.Conn) (c *conn, shared bool) {
 	if t, ok := nc.(*tls.Conn); ok {
 		if t.ConnectionState().NegotiatedProtocol == "h2" {
-			return nil
+			return nil, true
 		}
 		nc = t.NetConn()
 	}
-	c, _ := nc.(*conn)
-	return c
+	c, _ = nc.(*conn)
+	return c, false
 }

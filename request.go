@@ -89,7 +89,7 @@ func (c *Client) prepare(ctx context.Context, x *exchange, p *problems) error {
 			x.payload = newForm(form)
 		} else if ctx != nil {
 			var err error
-			if x.payload, err = newMultipart(ctx, form, x.file, p); err != nil {
+			if x.payload, err = newMultipart(ctx, form, x.file, x.stall, p); err != nil {
 				return x.lost(ctx, err, notSent)
 			}
 		}
@@ -153,7 +153,11 @@ func (c *Client) attempt(ctx context.Context, x *exchange, n int, key string) fa
 		}
 	}
 	defer w.stop()
-	resp, err := c.http.Do(req)
+	hc := c.http
+	if x.store() {
+		hc = c.storing
+	}
+	resp, err := hc.Do(req)
 	if err != nil {
 		return c.noAnswer(ctx, watched, x, w, key, err)
 	}
