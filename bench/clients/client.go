@@ -1,0 +1,88 @@
+// Package clients puts the same five calls before each SDK, through that SDK's own calls.
+package clients
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/aicontent/aicontent-go/bench/service"
+)
+
+// Client is one SDK's client, made ready for one server.
+type Client interface {
+	// Show retrieves record 7.
+	Show(ctx context.Context) error
+	// List retrieves the first page and returns its number of records.
+	List(ctx context.Context) (int, error)
+	// Walk goes over all records and returns their number.
+	Walk(ctx context.Context) (int, error)
+	// Create makes a small record.
+	Create(ctx context.Context, name string) error
+	// Upload sends the file at path.
+	Upload(ctx context.Context, path string) error
+}
+
+// Settings say how a client is made.
+type Settings struct {
+	URL string // of the server, without a path
+	// Transport takes the place of the SDK's own; nil leaves the SDK its default client.
+	Transport http.RoundTripper
+	// Retries sets retries as the SDK's documentation shows; false leaves the defaults.
+	Retries bool
+}
+
+// httpClient is nil where the SDK is to use its own.
+func (s Settings) httpClient() *http.Client {
+	if s.Transport == nil {
+		return nil
+	}
+	return &http.Client{Transport: s.Transport}
+}
+
+// SDK is one of those that are measured.
+type SDK struct {
+	Name    string // in tables and flags
+	Module  string // the module whose version is shown; empty for the standard library
+	Wire    service.Wire
+	Streams bool // uploads in memory that does not grow with the file
+	Retries string
+	New     func(Settings) (Client, error)
+}
+
+// The names by which reports speak of the reference and of this SDK.
+const (
+	Reference = "net/http"
+	Ours      = "aicontent"
+)
+
+// All lists the SDKs, the reference first.
+func All() []SDK {
+	return []SDK{
+		{Reference, "", service.Native, true, "", newByHand},
+		{"openai-go", "github.com/openai/openai-go/v3", service.OpenAI, false, "option.WithMaxRetries(5)", newOpenAI},
+		{"go-openai", "github.com/sashabaranov/go-openai", service.OpenAI, false, "", newGoOpenAI},
+		{"go-github", "github.com/google/go-github/v92", service.GitHub, true, "AbuseRateLimitError.RetryAfter", newGitHub},
+		{"resty", "github.com/go-resty/resty/v2", service.Native, false, "SetRetryCount(3), AddRetryCondition", newResty},
+		{"hcloud-go", "github.com/hetznercloud/hcloud-go/v2", service.Hetzner, true, "WithRetryOpts", newHetzner},
+		{Ours, "github.com/aicontent/aicontent-go", service.Native, true, "WithOnce", newOurs},
+	}
+}
+
+// Named finds an SDK.
+func Named(name string) (SDK, error) {
+	for _, sdk := range All() {
+		if sdk.Name == name {
+			return sdk, nil
+		}
+	}
+	return SDK{}, fmt.Errorf("no SDK is named %q", name)
+}
+
+// complete refuses a record that came back without what it should hold, so that no client is fast by reading nothing.
+func complete(id, text string) error {
+	if id == "" || id == "0" || text == "" {
+		return fmt.Errorf("the record is empty: id %q, text %q", id, text)
+	}
+	return nil
+}

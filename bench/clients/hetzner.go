@@ -1,0 +1,69 @@
+package clients
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/hetznercloud/hcloud-go/v2/hcloud"
+)
+
+type hetzner struct{ client *hcloud.Client }
+
+func newHetzner(s Settings) (Client, error) {
+	opts := []hcloud.ClientOption{hcloud.WithEndpoint(s.URL), hcloud.WithToken(key)}
+	if own := s.httpClient(); own != nil {
+		opts = append(opts, hcloud.WithHTTPClient(own))
+	}
+	if s.Retries {
+		opts = append(opts, hcloud.WithRetryOpts(hcloud.RetryOpts{
+			BackoffFunc: hcloud.ExponentialBackoffWithOpts(hcloud.ExponentialBackoffOpts{Base: time.Second, Multiplier: 2, Cap: 4 * time.Second, Jitter: true}),
+			MaxRetries:  5,
+		}))
+	}
+	return &hetzner{hcloud.NewClient(opts...)}, nil
+}
+
+func (c *hetzner) Show(ctx context.Context) error {
+	image, _, err := c.client.Image.GetByID(ctx, 7)
+	if err != nil {
+		return err
+	}
+	return complete(strconv.FormatInt(image.ID, 10), image.Description)
+}
+
+func (c *hetzner) List(ctx context.Context) (int, error) {
+	page, _, err := c.client.Image.List(ctx, hcloud.ImageListOpts{ListOpts: hcloud.ListOpts{PerPage: 100}})
+	return len(page), err
+}
+
+func (c *hetzner) Walk(ctx context.Context) (int, error) {
+	all, err := c.client.Image.AllWithOpts(ctx, hcloud.ImageListOpts{ListOpts: hcloud.ListOpts{PerPage: 100}})
+	return len(all), err
+}
+
+func (c *hetzner) Create(ctx context.Context, name string) error {
+	_, _, err := c.client.SSHKey.Create(ctx, hcloud.SSHKeyCreateOpts{Name: name, PublicKey: "ssh-ed25519 AAAA"})
+	return err
+}
+
+// Upload hands the file to the SDK's own requests: it has no call that sends a file.
+func (c *hetzner) Upload(ctx context.Context, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	req, err := c.client.NewRequest(ctx, "POST", "/uploads", f)
+	if err != nil {
+		return err
+	}
+	req.ContentLength = info.Size()
+	_, err = c.client.Do(req, nil)
+	return err
+}
