@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 )
@@ -32,14 +31,14 @@ type File struct {
 // FileFromPath reads the regular file at path, afresh at each attempt. The name is the last element of path.
 // Problems with the file are found when it is used.
 func FileFromPath(path string) File {
-	return File{Name: filepath.Base(path), source: opener{func() (fs.File, error) { return os.Open(path) }}}
+	return File{Name: filepath.Base(path), source: opener(func() (fs.File, error) { return openPath(path) })}
 }
 
 // FileFromFS reads the regular file at path in fsys, afresh at each attempt. The name is the last element of path.
 func FileFromFS(fsys fs.FS, path string) File {
 	f := File{Name: path[strings.LastIndexByte(path, '/')+1:]}
 	if fsys != nil {
-		f.source = opener{func() (fs.File, error) { return fsys.Open(path) }}
+		f.source = opener(func() (fs.File, error) { return fsys.Open(path) })
 	}
 	return f
 }
@@ -54,10 +53,10 @@ func FileFromBytes(name string, data []byte) File {
 //
 // A reader that can seek, such as a [bytes.Reader] or an open file, is rewound to where it stood when the call is tried again.
 // Any other, such as the body or a part of a request that a service passes on, can be read once: the call is then one
-// attempt, unless that ends before any of it was taken. A reader with a method Len() int, or one that can seek, tells
-// its size, which goes into Content-Length; any other upload is chunked.
+// attempt, unless that ends before any of it was taken. A reader that can seek, or one with a method Len() int, tells
+// its size, which goes into Content-Length; any other upload is chunked, which some services refuse with 411.
 //
-// Where the context ends while a Read is under way the call returns at once, and the Read is left to end by itself.
+// Where the call ends while a Read waits, it returns within a moment, and the Read is left to end by itself.
 func FileFromReader(name string, r io.Reader) File {
 	f := File{Name: name}
 	if r != nil {
@@ -80,38 +79,103 @@ type source interface {
 const headSize = 512
 
 // opener opens a file afresh each time.
-type opener struct {
-	file func() (fs.File, error)
-}
+type opener func() (fs.File, error)
 
 func (o opener) again() bool { return true }
 
-func (o opener) inspect(context.Context) (int64, []byte, error) {
-	f, err := o.file()
+func (o opener) inspect(ctx context.Context) (int64, []byte, error) {
+	f, err := o.opened(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
-	defer f.Close()
+	r, done := released(ctx, f)
+	defer done()
 	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return 0, nil, err
-	case info.IsDir():
-		return 0, nil, errors.New("is a directory")
-	case !info.Mode().IsRegular():
-		return 0, nil, errors.New("is not a regular file; open it and use FileFromReader")
+	if err == nil {
+		err = regular(info)
 	}
-	head := make([]byte, min(headSize, info.Size()))
-	n, err := io.ReadFull(f, head)
-	return info.Size(), head[:n], err
+	if err != nil {
+		return 0, nil, err
+	}
+	head, err := readHead(r, min(headSize, info.Size()))
+	if err == nil && int64(len(head)) < min(headSize, info.Size()) {
+		err = io.ErrUnexpectedEOF
+	}
+	return info.Size(), head, err
 }
 
-func (o opener) open(context.Context) (io.Reader, func(), error) {
-	f, err := o.file()
+func (o opener) open(ctx context.Context) (io.Reader, func(), error) {
+	f, err := o.opened(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	return f, func() { f.Close() }, nil
+	r, done := released(ctx, f)
+	return r, done, nil
+}
+
+// opened waits for the file no longer than the context lasts: file systems may be far away. What comes later is closed.
+func (o opener) opened(ctx context.Context) (fs.File, error) {
+	type result struct {
+		file fs.File
+		err  error
+	}
+	results := make(chan result, 1)
+	go func() {
+		f, err := o()
+		results <- result{f, err}
+	}()
+	select {
+	case got := <-results:
+		return got.file, got.err
+	case <-ctx.Done():
+		go func() {
+			if late := <-results; late.err == nil {
+				late.file.Close()
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// released is a file's reader, and what closes the file when no Read is under way any more. Reads of the system's own files are
+// short.
+func released(ctx context.Context, f fs.File) (io.Reader, func()) {
+	if own, ok := f.(*os.File); ok {
+		return own, func() { own.Close() }
+	}
+	r := &pump{ctx: ctx, r: f, busy: new(busy)}
+	return r, func() { r.busy.after(func() { f.Close() }) }
+}
+
+// openPath refuses what is no file before it is opened: opening a named pipe would wait for its writer.
+func openPath(path string) (fs.File, error) {
+	if info, err := os.Stat(path); err == nil {
+		if err := regular(info); err != nil {
+			return nil, err
+		}
+	}
+	return os.Open(path)
+}
+
+func regular(info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errors.New("is a directory")
+	case !info.Mode().IsRegular():
+		return errors.New("is not a regular file; open it and use FileFromReader")
+	}
+	return nil
+}
+
+// readHead reads up to size bytes; less is no error.
+func readHead(r io.Reader, size int64) ([]byte, error) {
+	head := make([]byte, size)
+	n, err := io.ReadFull(patient{r}, head)
+	switch err {
+	case nil, io.EOF, io.ErrUnexpectedEOF:
+		return head[:n], nil
+	}
+	return head[:n], fmt.Errorf("at byte %d: %w", n, err)
 }
 
 // memory is a file in memory.
@@ -125,103 +189,6 @@ func (m memory) inspect(context.Context) (int64, []byte, error) {
 
 func (m memory) open(context.Context) (io.Reader, func(), error) {
 	return bytes.NewReader(m), func() {}, nil
-}
-
-// stream is a reader that the user has opened.
-type stream struct {
-	r     io.Reader
-	head  []byte // the first bytes of one that cannot seek
-	seek  io.Seeker
-	start int64 // where it stood, if it can seek
-	size  int64
-	begun atomic.Bool // more than the head was taken
-	stuck atomic.Bool // a Read was left behind
-}
-
-func (s *stream) again() bool { return !s.stuck.Load() && (s.seek != nil || !s.begun.Load()) }
-
-func (s *stream) inspect(ctx context.Context) (int64, []byte, error) {
-	if s.seek == nil && s.head == nil {
-		s.measure()
-	}
-	if s.head != nil {
-		return s.size, s.head, nil
-	}
-	head := make([]byte, headSize)
-	n, err := io.ReadFull(patient{s.interruptible(ctx)}, head)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		err = nil
-	}
-	if s.seek == nil {
-		s.head = head[:n]
-		return s.size, s.head, err
-	}
-	if err == nil {
-		_, err = s.seek.Seek(s.start, io.SeekStart)
-	}
-	return s.size, head[:n], err
-}
-
-// measure finds out whether the reader can seek and how much it holds.
-func (s *stream) measure() {
-	if f, ok := s.r.(*os.File); ok {
-		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return
-		}
-	}
-	if seeker, ok := s.r.(io.Seeker); ok {
-		start, err := seeker.Seek(0, io.SeekCurrent)
-		if err == nil {
-			end, err := seeker.Seek(0, io.SeekEnd)
-			if _, back := seeker.Seek(start, io.SeekStart); err == nil && back == nil {
-				s.seek, s.start, s.size = seeker, start, max(end-start, 0)
-				return
-			}
-		}
-	}
-	if sized, ok := s.r.(interface{ Len() int }); ok {
-		s.size = int64(sized.Len())
-	}
-}
-
-func (s *stream) open(ctx context.Context) (io.Reader, func(), error) {
-	if s.stuck.Load() {
-		return nil, nil, errStuck
-	}
-	if s.seek != nil {
-		if _, err := s.seek.Seek(s.start, io.SeekStart); err != nil {
-			return nil, nil, err
-		}
-		return s.interruptible(ctx), func() {}, nil
-	}
-	if s.begun.Load() {
-		return nil, nil, errors.New("the reader cannot be rewound")
-	}
-	return io.MultiReader(bytes.NewReader(s.head), noting{s.interruptible(ctx), &s.begun}), func() {}, nil
-}
-
-// interruptible gives readers that never wait as they are, and others a way to be left while they do.
-func (s *stream) interruptible(ctx context.Context) io.Reader {
-	switch s.r.(type) {
-	case *bytes.Reader, *bytes.Buffer, *strings.Reader:
-		return s.r
-	case *os.File:
-		if s.seek != nil {
-			return s.r
-		}
-	}
-	return &pump{ctx: ctx, r: s.r, stuck: &s.stuck}
-}
-
-// noting notes that a reader is being used up.
-type noting struct {
-	io.Reader
-	begun *atomic.Bool
-}
-
-func (n noting) Read(p []byte) (int, error) {
-	n.begun.Store(true)
-	return n.Reader.Read(p)
 }
 
 // fileError says where in a file reading it failed.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // payload is the body of a call: bytes before the file, the file, bytes behind it. It is made once; each attempt
@@ -31,8 +32,13 @@ func newForm(fields url.Values) *payload {
 }
 
 // newMultipart is a multipart/form-data body with the file in its last part. What is wrong with the file
-// goes to p.
-func newMultipart(ctx context.Context, fields url.Values, file *File, p *problems) (*payload, error) {
+// goes to p. A file whose first bytes do not come within the stall timeout, 0 for none, is an error.
+func newMultipart(ctx context.Context, fields url.Values, file *File, stall time.Duration, p *problems) (*payload, error) {
+	if stall > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, stall, &timeoutError{sending: true, limit: stall})
+		defer cancel()
+	}
 	size, start, err := file.check(ctx, p)
 	if err != nil {
 		return nil, err
@@ -75,8 +81,9 @@ type attemptBody struct {
 	meter *meter
 	safe  bool // sending it twice does no harm
 
-	mu  sync.Mutex
-	now *bodyReader
+	mu    sync.Mutex
+	now   *bodyReader
+	ended bool
 }
 
 // attach makes it the body of req, ready for net/http to ask for another when a kept-alive connection turns out dead.
@@ -92,38 +99,59 @@ func (b *attemptBody) attach(ctx context.Context, req *http.Request) error {
 		return err
 	}
 	req.Body = first
-	req.GetBody = func() (io.ReadCloser, error) { return &replay{body: b, ctx: ctx}, nil }
+	marked := req.Header.Get("Idempotency-Key")+req.Header.Get("X-Idempotency-Key") != ""
+	req.GetBody = func() (io.ReadCloser, error) { return &replay{body: b, ctx: ctx, marked: marked}, nil }
 	return nil
 }
 
 // replay is the body that net/http asks for when it sends a request once more by itself. It also asks when
 // it meets a redirect, which is then not followed: so nothing is opened before the first Read.
 type replay struct {
-	body *attemptBody
-	ctx  context.Context
-	now  *bodyReader
+	body   *attemptBody
+	ctx    context.Context
+	marked bool // a header makes net/http believe that the request may always be sent again
+
+	mu     sync.Mutex
+	now    *bodyReader
+	closed bool
 }
 
 func (r *replay) Read(p []byte) (int, error) {
-	if r.now == nil {
-		// A header such as Idempotency-Key makes net/http believe that any request may be sent again.
-		if b := r.body; !b.safe && b.wire.wroteEarlier() {
-			return 0, errSentOnce
-		}
-		next, err := r.body.open(r.ctx)
-		if err != nil {
-			return 0, err
-		}
-		r.now = next
+	now, err := r.open()
+	if err != nil {
+		return 0, err
 	}
-	return r.now.Read(p)
+	return now.Read(p)
+}
+
+func (r *replay) open() (*bodyReader, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, io.ErrClosedPipe
+	}
+	if r.now == nil {
+		if b := r.body; !b.safe && !b.wire.untouched(r.marked) {
+			return nil, errSentOnce
+		}
+		now, err := r.body.open(r.ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.now = now
+	}
+	return r.now, nil
 }
 
 func (r *replay) Close() error {
-	if r.now == nil {
+	r.mu.Lock()
+	r.closed = true
+	now := r.now
+	r.mu.Unlock()
+	if now == nil {
 		return nil
 	}
-	return r.now.Close()
+	return now.Close()
 }
 
 var errSentOnce = errors.New("the connection broke after the request was sent, and it is not sent again")
@@ -132,6 +160,9 @@ var errSentOnce = errors.New("the connection broke after the request was sent, a
 func (b *attemptBody) open(ctx context.Context) (*bodyReader, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.ended {
+		return nil, io.ErrClosedPipe
+	}
 	if b.now != nil {
 		b.now.Close()
 	}
@@ -151,6 +182,7 @@ func (b *attemptBody) open(ctx context.Context) (*bodyReader, error) {
 func (b *attemptBody) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.ended = true
 	if b.now != nil {
 		b.now.Close()
 	}

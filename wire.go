@@ -29,6 +29,7 @@ type wire struct {
 	earlier  bool      // a byte was written on a connection before this one
 	headers  bool      // the header was written on this connection
 	conn     *conn     // nil where it does not count
+	shared   bool      // it is an HTTP/2 connection
 	before   int64     // bytes written to conn before this request
 }
 
@@ -90,11 +91,11 @@ func (w *wire) getConn(string) {
 }
 
 func (w *wire) gotConn(info httptrace.GotConnInfo) {
-	c := connOf(info.Conn)
+	c, shared := connOf(info.Conn)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.earlier = w.got && w.wroteHere()
-	w.got, w.headers, w.conn = true, false, c
+	w.earlier = w.earlier || w.got && w.wroteHere()
+	w.got, w.headers, w.conn, w.shared = true, false, c, shared
 	if c != nil {
 		w.before = c.written.Load()
 		c.idle.Store(info.Reused)
@@ -155,11 +156,13 @@ func (w *wire) wrote(err error) bool {
 	return w.earlier || w.got && w.wroteHere()
 }
 
-// wroteEarlier reports whether a byte was written on an HTTP/1 connection before the present one.
-func (w *wire) wroteEarlier() bool {
+// untouched reports whether the service cannot have looked at what net/http is sending again by itself. Over HTTP/2
+// that is what the service refused, over HTTP/1 what was not written, unless a header, such as Idempotency-Key, marks the
+// request as one that may always be sent again.
+func (w *wire) untouched(marked bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.conn != nil && w.earlier
+	return !w.earlier || w.shared || w.conn == nil && !marked
 }
 
 // wroteHere is wrote for the present connection. Without a count, a header that is not complete is the last moment at
