@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 const (
@@ -19,9 +19,10 @@ const (
 // newAPIError reads an answer that is no success, in whatever shape it comes. The caller adds what it knows of
 // the call.
 func newAPIError(resp *http.Response, body []byte, base *url.URL, key string) *APIError {
-	clean := maskedBody(body, key)
+	clean := masked(body, key)
 	said := complaint{key: key}
-	text := trimmed(bytes.ToValidUTF8(body, []byte("\uFFFD")))
+	// Masked before it is cut, so that no cut leaves a part of the key.
+	text := trimmed(bytes.ToValidUTF8(clean, []byte("\uFFFD")))
 	switch v, err := parse(body); {
 	case err == nil:
 		said.read(v)
@@ -41,28 +42,38 @@ func newAPIError(resp *http.Response, body []byte, base *url.URL, key string) *A
 	}
 	e.RequestID = requestID(e.Header)
 	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
-		e.redirect(resp, base)
+		e.redirect(resp, base, key)
 	}
 	return e
 }
 
 // redirect says why a redirect was not followed.
-func (e *APIError) redirect(resp *http.Response, base *url.URL) {
+func (e *APIError) redirect(resp *http.Response, base *url.URL, key string) {
 	target, err := resp.Location()
 	if err != nil {
 		return
 	}
-	switch path := strings.ToLower(target.Path); {
-	case strings.HasSuffix(path, "/login") || strings.HasSuffix(path, "/signin"):
-		e.login = true
-		e.Message = "redirected to a login page: the service does not accept the API key"
-	case origin(target) != origin(base):
-		e.Message = fmt.Sprintf("redirect from %s to %s refused: the API key is for the first alone", origin(base), origin(target))
+	const unaccepted = "a login page, as it does when it does not accept the API key"
+	e.login = loginPath(target.Path)
+	switch from, to := origin(base), oneLine(origin(target), key); {
+	case from != to:
+		e.Message = fmt.Sprintf("redirect from %s to %s refused: the API key is for the first alone", from, to)
+		if e.login {
+			e.Message += "; the service redirected to " + unaccepted
+		}
+	case e.login:
+		e.Message = "redirect refused: the service redirected to " + unaccepted
 	case resp.Request.Method != http.MethodGet:
 		e.Message = fmt.Sprintf("redirect refused: a %s is never sent on; is the base URL right?", resp.Request.Method)
 	default:
 		e.Message = fmt.Sprintf("gave up after %d redirects", maxRedirects)
 	}
+}
+
+// loginPath reports whether a path is named as login pages are.
+func loginPath(path string) bool {
+	path = strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(strings.TrimRight(path, "/")))
+	return slices.Contains([]string{"login", "signin", "logon"}, path[strings.LastIndexByte(path, '/')+1:])
 }
 
 // complaint is what an error's body says, as far as it can be told apart.
@@ -105,11 +116,7 @@ func (c *complaint) blame(field, text string) {
 }
 
 // clean puts a text on one bounded line, without the API key.
-func (c *complaint) clean(text string) string {
-	text = strings.ToValidUTF8(shortened(text, 8*maxSaid), string(utf8.RuneError))
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == 0x2028 || r == 0x2029 }), " ")
-	return shortened(masked(text, c.key), maxSaid)
-}
+func (c *complaint) clean(text string) string { return oneLine(text, c.key) }
 
 // read takes the members that services put their errors in, the most telling first.
 func (c *complaint) read(v value) {
@@ -165,7 +172,7 @@ func (c *complaint) list(field string, v value) {
 			return
 		}
 		if field != "" {
-			c.blame(field, shortened(string(v), 200))
+			c.blame(field, shortened(masked(string(v), c.key), 200))
 			return
 		}
 		for key, member := range v.members() {

@@ -1,6 +1,7 @@
 package aicontent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -74,6 +76,9 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	}
 	c.base = parseBaseURL(baseURL, c.insecure, &p)
 	if c.key == nil {
+		if c.base == nil && strings.Contains(apiKey, "://") {
+			p.add("api_key", nil, "looks like a URL: the base URL comes first, the key second")
+		}
 		p.apiKey(apiKey)
 		c.key = func(context.Context) (string, error) { return apiKey, nil }
 	}
@@ -122,41 +127,48 @@ func (c *Client) CloseIdleConnections() {
 }
 
 // String names the deployment, and never the key.
-func (c *Client) String() string { return fmt.Sprintf("aicontent.Client(%s)", c.base) }
+func (c Client) String() string { return fmt.Sprintf("aicontent.Client(%s)", c.base) }
 
 // GoString is String: %#v would print what the client is made of.
-func (c *Client) GoString() string { return c.String() }
+func (c Client) GoString() string { return c.String() }
 
 // parseBaseURL refuses what cannot be the part before /api/v1, and says how to write it.
 func parseBaseURL(raw string, insecure bool, p *problems) *url.URL {
 	const field = "base_url"
-	u, err := url.Parse(raw)
-	if err != nil {
-		// The text of the error may hold a password.
-		p.add(field, nil, "must be an absolute URL, such as https://content.example.com")
+	if raw == "" {
+		p.add(field, nil, "is required, such as https://content.example.com")
 		return nil
 	}
-	shown := (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String()
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		// What is no URL may be the key, and what looks like one may hold a password: it is not shown.
+		p.add(field, nil, "must be an absolute URL that begins with https:// (or http:// for a loopback host), such as https://content.example.com")
+		return nil
+	}
+	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	port, err := strconv.Atoi(cmp.Or(u.Port(), "443"))
 	switch {
-	case raw == "":
-		p.add(field, nil, "is required, such as https://content.example.com")
+	case strings.TrimSpace(raw) != raw:
+		p.add(field, shown, "must not begin or end with white space")
 	case u.User != nil:
 		p.add(field, shown, "must not hold a user name or password; the API key is an argument of its own")
-	case u.Scheme != "https" && u.Scheme != "http":
-		p.add(field, shown, "must begin with https:// (or http:// for a loopback host)")
 	case u.Hostname() == "":
 		p.add(field, shown, "must name a host, such as https://content.example.com")
+	case err != nil || port < 1 || port > 65535:
+		p.add(field, shown, "must have a port between 1 and 65535, or none")
 	case u.RawQuery != "" || u.ForceQuery:
 		p.add(field, shown, "must not have a query; use WithQuery for a parameter of every call")
-	case u.Fragment != "" || strings.Contains(raw, "#"):
+	case strings.Contains(raw, "#"):
 		p.add(field, shown, "must not have a fragment")
 	case u.Scheme == "http" && !insecure && !loopback(u.Hostname()):
 		p.add(field, shown, "must begin with https://, as http:// would show the API key to the network (WithInsecureHTTP allows it)")
 	}
-	u.Path = strings.TrimRight(u.Path, "/")
-	u.RawPath = strings.TrimRight(u.RawPath, "/")
-	if strings.HasSuffix(u.Path, "/api/v1") {
-		p.add(field, shown, "must end before /api/v1, which the SDK adds: write "+strings.TrimSuffix(strings.TrimRight(shown, "/"), "/api/v1"))
+	escaped := strings.TrimRight(u.EscapedPath(), "/")
+	u.RawPath = escaped
+	// It was parsed before.
+	u.Path, _ = url.PathUnescape(escaped)
+	if before, found := strings.CutSuffix(u.Path, apiPrefix); found {
+		p.add(field, shown, "must end before "+apiPrefix+", which the SDK adds: write "+(&url.URL{Scheme: u.Scheme, Host: u.Host, Path: before}).String())
 	}
 	return u
 }
@@ -186,11 +198,37 @@ func sameOrigin(base *url.URL, own func(*http.Request, []*http.Request) error) f
 		if via[0].Method != http.MethodGet || origin(req.URL) != origin(base) || len(via) > maxRedirects {
 			return http.ErrUseLastResponse
 		}
-		if own != nil {
-			return own(req, via)
+		if own == nil {
+			return nil
+		}
+		if err := own(req, via); err != nil {
+			return err
+		}
+		if origin(req.URL) != origin(base) {
+			return http.ErrUseLastResponse
 		}
 		return nil
 	}
+}
+
+// clearProxy asks the proxy setting of a transport that the caller has given: an http:// request goes through a
+// proxy in clear, with the key in it. A RoundTripper of another kind cannot be asked.
+func clearProxy(rt http.RoundTripper, req *http.Request) error {
+	if req.URL.Scheme != "http" {
+		return nil
+	}
+	if rt == nil {
+		rt = http.DefaultTransport
+	}
+	t, ok := rt.(*http.Transport)
+	if !ok || t.Proxy == nil {
+		return nil
+	}
+	proxy, err := t.Proxy(req)
+	if err == nil && proxy != nil {
+		err = errClearProxy
+	}
+	return err
 }
 
 // origin is scheme, host and port, the port also where it goes without saying.
@@ -214,7 +252,7 @@ func (c *Client) token(ctx context.Context) (string, error) {
 	}
 	key, err := c.key(ctx)
 	if err != nil {
-		return "", fmt.Errorf("API key source: %w", err)
+		return "", fmt.Errorf("API key source: %w", presentable(err, key))
 	}
 	var p problems
 	p.apiKey(key)

@@ -101,9 +101,10 @@ func WithAPIKeySource(source func(context.Context) (string, error)) Option {
 // WithUserAgent puts a product, such as "gallery/2.1", before the SDK's own in the User-Agent header.
 func WithUserAgent(product string) Option {
 	return clientOption(func(c *config, p *problems) {
-		p.headerValue("user_agent", product, false)
-		if product = strings.TrimSpace(product); product != "" {
-			c.userAgent = product + " " + c.userAgent
+		trimmed := strings.TrimSpace(product)
+		p.headerValue("user_agent", trimmed, false)
+		if trimmed != "" {
+			c.userAgent = trimmed + " " + c.userAgent
 		}
 	})
 }
@@ -190,11 +191,13 @@ func WithoutValidation() CallOption {
 	return callOption(func(s *settings, _ *problems) { s.unchecked = true })
 }
 
-// WithHeader sets a request header. Authorization, Host, Content-Type and Content-Length are the SDK's.
+// WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and what speaks of the connection, such
+// as Upgrade, are the SDK's, and refused. So is a value with a control character, or with a space at either end, which
+// HTTP would drop.
 func WithHeader(key, value string) CallOption {
 	return callOption(func(s *settings, p *problems) {
 		p.headerName(key)
-		p.headerValue("header", value, false)
+		p.headerValue(key, value, true)
 		s.header = with(s.header, http.CanonicalHeaderKey(key), value)
 	})
 }
@@ -213,9 +216,7 @@ func WithQuery(key, value string) CallOption {
 // quality. It wins over a documented one of the same name. Other operations have no form and do not send it.
 func WithFormField(key, value string) CallOption {
 	return callOption(func(s *settings, p *problems) {
-		if key == "" {
-			p.add("form_field", key, "must have a name")
-		}
+		p.formName(key)
 		s.form = with(s.form, key, value)
 	})
 }

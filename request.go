@@ -1,12 +1,12 @@
 package aicontent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/google/go-querystring/query"
@@ -197,14 +197,13 @@ func (c *Client) noAnswer(ctx, watched context.Context, x *exchange, w *wire, ke
 	if errors.As(context.Cause(watched), &late) {
 		err = late
 	}
-	if strings.Contains(err.Error(), key) {
-		err = errors.New(masked(err.Error(), key))
-	}
-	return x.lost(ctx, err, f)
+	e := x.lost(ctx, err, f)
+	e.Err = presentable(e.Err, key)
+	return e
 }
 
 // lost makes the error of an attempt without an answer. The end of the caller's context is the better reason for it.
-func (x *exchange) lost(ctx context.Context, err error, f fate) failure {
+func (x *exchange) lost(ctx context.Context, err error, f fate) *TransportError {
 	e := &TransportError{Method: x.method, Path: x.url.EscapedPath(), Err: err}
 	if ctx.Err() != nil {
 		e.Err = ended(ctx)
@@ -231,7 +230,15 @@ func (c *Client) receive(ctx, watched context.Context, x *exchange, n int, key s
 	if !ok {
 		limit = min(limit, maxErrorBody)
 	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		// Nobody asked for it, and no clock would end reading what net/http then takes for a bare connection.
+		resp.Body.Close()
+		resp.Body = http.NoBody
+	}
 	body, err := readBody(resp, limit)
+	if !ok && err != nil {
+		body = uncut(body, key)
+	}
 	if x.response != nil {
 		*x.response = newResponse(resp, body, n, key)
 	}
@@ -255,8 +262,11 @@ func (c *Client) receive(ctx, watched context.Context, x *exchange, n int, key s
 	if resp.Request.Response != nil && errors.Is(err, errPage) {
 		err = fmt.Errorf("%w: the service redirected to a page, as it does when it does not accept the API key: %w", ErrUnauthorized, err)
 	}
-	e := &DecodeError{StatusCode: resp.StatusCode, Method: x.method, Path: x.url.EscapedPath(), Err: err}
+	e := &DecodeError{StatusCode: resp.StatusCode, Method: x.method, Path: x.url.EscapedPath(), Err: presentable(err, key)}
 	e.op, e.fate = x.op, fateOfBody(body)
-	e.Body = maskedBody(body[:min(len(body), maxErrorBody)], key)
+	e.Body = masked(body, key)
+	if len(e.Body) > maxErrorBody {
+		e.Body = uncut(bytes.Clone(e.Body[:maxErrorBody]), key)
+	}
 	return e
 }

@@ -46,7 +46,7 @@ func newResponse(resp *http.Response, body []byte, n int, key string) *Response 
 	return &Response{
 		StatusCode: resp.StatusCode,
 		Header:     header,
-		Body:       bytes.Clone(maskedBody(body, key)),
+		Body:       bytes.Clone(masked(body, key)),
 		RequestID:  requestID(header),
 		Attempts:   n,
 	}
@@ -130,37 +130,4 @@ func parse(body []byte) (value, error) {
 		return nil, errCutOff
 	}
 	return nil, errJSON
-}
-
-// maskedText stands where the service sent the API key back.
-const maskedText = "[API key]"
-
-// masked hides the key in the forms in which a service may send it back. A key of a few letters is none to hide, and
-// may well be part of an ordinary word.
-func masked(text, key string) string {
-	if len(key) < 8 {
-		return text
-	}
-	for _, form := range []string{key, strings.ReplaceAll(key, "/", `\/`), url.QueryEscape(key), url.PathEscape(key)} {
-		text = strings.ReplaceAll(text, form, maskedText)
-	}
-	return text
-}
-
-func maskedBody(body []byte, key string) []byte {
-	text := string(body)
-	if clean := masked(text, key); clean != text {
-		return []byte(clean)
-	}
-	return body
-}
-
-func maskedHeader(header http.Header, key string) http.Header {
-	clean := header.Clone()
-	for _, list := range clean {
-		for i := range list {
-			list[i] = masked(list[i], key)
-		}
-	}
-	return clean
 }

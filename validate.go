@@ -2,6 +2,7 @@ package aicontent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -90,29 +91,45 @@ func (id ID) check(p *problems) {
 	}
 }
 
-// headerName refuses what is no HTTP token and what the SDK sets by itself.
+// ownHeaders are those that the SDK sets or that speak of the connection, which is net/http's.
+var ownHeaders = []string{
+	"Authorization", "Host", "Content-Type", "Content-Length", "Transfer-Encoding", "Trailer",
+	"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Upgrade",
+}
+
+// headerName refuses what is no HTTP token and what is not the caller's to set.
 func (p *problems) headerName(key string) {
 	const token = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	if key == "" || strings.Trim(key, token) != "" {
+	switch {
+	case key == "" || strings.Trim(key, token) != "":
 		p.add("header", key, "must be an HTTP header name: letters, digits and dashes")
-		return
-	}
-	for _, own := range []string{"Authorization", "Host", "Content-Type", "Content-Length", "Transfer-Encoding", "Trailer"} {
-		if strings.EqualFold(key, own) {
-			p.add("header", key, "is set by the SDK and cannot be given")
-		}
+	case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(key, own) }):
+		p.add("header", key, "is set by the SDK and cannot be given")
 	}
 }
 
-// headerValue refuses what would end a header line or be cut off at its ends. A secret's
-// value stays out of the problem.
+// headerValue refuses what would end a header line or be cut off at its ends. A secret value, as any header's may
+// be, stays out of the problem.
 func (p *problems) headerValue(field, value string, secret bool) {
-	if !strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }) {
-		return
+	var shown any
+	if !secret {
+		shown = value
 	}
-	if secret {
-		p.add(field, nil, "must not contain control characters or line breaks")
-		return
+	switch {
+	case strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }):
+		p.add(field, shown, "must not contain control characters or line breaks")
+	case strings.Trim(value, " \t") != value:
+		p.add(field, shown, "must not begin or end with a space or tab, which HTTP drops")
 	}
-	p.add(field, value, "must not contain control characters or line breaks")
+}
+
+// formName refuses what cannot be the name of a part in a multipart form.
+func (p *problems) formName(key string) {
+	const field = "form_field"
+	switch {
+	case key == "":
+		p.add(field, key, "must have a name")
+	case strings.ContainsFunc(key, unicode.IsControl):
+		p.add(field, key, "must not contain control characters or line breaks")
+	}
 }
