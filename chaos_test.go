@@ -1,0 +1,324 @@
+package aicontent_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+var (
+	chaosOps     = flag.Int("chaos.ops", 300, "chaos: stores, and as many deletes, updates and lists together, in each run")
+	chaosSeed    = flag.Uint64("chaos.seed", 0, "chaos: seed to replay; 0 draws one")
+	chaosWorkers = flag.Int("chaos.workers", 32, "chaos: goroutines; with 1 a seed gives the same run again")
+)
+
+const (
+	chaosRate  = 0.4
+	chaosTag   = "X-Chaos"
+	chaosLimit = 64 << 10 // of an answer
+)
+
+// chaosFaults are all that can go wrong with a request. wait is for what takes time.
+func chaosFaults(wait time.Duration) []aicontenttest.Fault {
+	seconds := fmt.Sprint(wait.Seconds())
+	return []aicontenttest.Fault{
+		aicontenttest.Status(408, ``), aicontenttest.Status(500, `{"message":"Server Error"}`), aicontenttest.Status(501, ``),
+		aicontenttest.Status(401, `{"message":"Unauthenticated."}`), aicontenttest.Status(422, `{"message":"no","errors":{"name":["no"]}}`),
+		aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter(seconds),
+		aicontenttest.HTMLPage(413).Early(), aicontenttest.HTMLPage(502), aicontenttest.HTMLPage(503), aicontenttest.HTMLPage(504),
+		aicontenttest.HTMLPage(503).WithRetryAfter(seconds), aicontenttest.HTMLPage(503).Early(), aicontenttest.HTMLPage(200),
+		aicontenttest.ActThenStatus(500), aicontenttest.ActThenStatus(502), aicontenttest.ActThenStatus(503), aicontenttest.ActThenStatus(504),
+		aicontenttest.ActThenStatus(524), aicontenttest.LateAct(504, wait),
+		aicontenttest.RedirectTo(302, "https://elsewhere.example/"), aicontenttest.RedirectTo(307, "https://elsewhere.example/"),
+		aicontenttest.RefuseConnection(), aicontenttest.RefuseStream(),
+		aicontenttest.CloseBeforeRead(), aicontenttest.CloseBeforeRead().WithReset(),
+		aicontenttest.CloseMidUpload(64), aicontenttest.CloseMidUpload(64).WithReset(), aicontenttest.CloseMidUpload(2000),
+		aicontenttest.LoseAnswer(), aicontenttest.LoseAnswer().WithReset(),
+		aicontenttest.CloseMidAnswer(), aicontenttest.CloseMidAnswer().WithReset(),
+		aicontenttest.Stall(aicontenttest.BeforeRead), aicontenttest.Stall(aicontenttest.MidUpload),
+		aicontenttest.Stall(aicontenttest.BeforeAnswer), aicontenttest.Stall(aicontenttest.MidAnswer),
+		aicontenttest.TruncatedJSON(), aicontenttest.InvalidJSON(), aicontenttest.OversizedAnswer(2 * chaosLimit),
+	}
+}
+
+// passing are the faults that a store gets over with a further attempt, so that each one can end well.
+func passing(faults []aicontenttest.Fault) []aicontenttest.Fault {
+	return slices.DeleteFunc(slices.Clone(faults), func(f aicontenttest.Fault) bool {
+		return slices.Contains([]int{401, 422, 413, 307}, f.Status)
+	})
+}
+
+// deed is one call of a chaos run, and what became of it.
+type deed struct {
+	kind string // store, delete, update, list
+	tag  string
+	name string // that the record has or is to have
+	id   aicontent.ID
+	err  error
+}
+
+// chaos is a run against one server.
+type chaos struct {
+	t     *testing.T
+	srv   *aicontenttest.Server
+	c     *aicontent.Client
+	seed  uint64
+	deeds []*deed
+}
+
+// newChaos makes a server with a record for each delete and update, and the deeds to do.
+func newChaos(t *testing.T, faults []aicontenttest.Fault, once bool, srv *aicontenttest.Server, opts ...aicontent.Option) *chaos {
+	r := &chaos{t: t, srv: srv, seed: *chaosSeed, c: srv.Client(append(opts, aicontent.WithMaxResponseSize(chaosLimit))...)}
+	if r.seed == 0 {
+		r.seed = rand.Uint64()
+	}
+	add := func(kind, name string) {
+		d := &deed{kind: kind, tag: fmt.Sprint(len(r.deeds)), name: name}
+		if kind == "delete" || kind == "update" {
+			d.id = aicontent.ID(srv.AddImage(aicontenttest.Image{Name: "seeded " + d.tag, Description: "d", Resolution: "256x256"}).ID)
+		}
+		r.deeds = append(r.deeds, d)
+	}
+	for i := range *chaosOps {
+		add("store", fmt.Sprintf("job-%d-store", i))
+		if !once {
+			add([]string{"delete", "update", "list"}[i%3], fmt.Sprintf("job-%d-other", i))
+		}
+	}
+	srv.Chaos(r.seed, chaosRate, faults...)
+	return r
+}
+
+// run does all deeds from many goroutines.
+func (r *chaos) run(ctx context.Context) {
+	next := make(chan *deed)
+	var workers sync.WaitGroup
+	for range *chaosWorkers {
+		workers.Go(func() {
+			for d := range next {
+				r.do(ctx, d)
+			}
+		})
+	}
+	for i, d := range r.deeds {
+		if i%20 == 7 {
+			r.srv.RefuseConnections(1)
+		}
+		if i%50 == 31 {
+			r.srv.CloseIdleConnections()
+		}
+		next <- d
+	}
+	close(next)
+	workers.Wait()
+}
+
+func (r *chaos) do(ctx context.Context, d *deed) {
+	tag := aicontent.WithHeader(chaosTag, d.tag)
+	switch d.kind {
+	case "store":
+		if len(d.tag)%2 == 0 {
+			_, d.err = r.c.Images.Store(ctx, aicontent.ImageStoreParams{Name: d.name, Description: "d", Resolution: aicontent.Resolution256x256}, tag)
+			return
+		}
+		audio := aicontent.FileFromBytes("a.wav", []byte("RIFF\x24\x00\x00\x00WAVEfmt "+strings.Repeat("\x00", 4000)))
+		_, d.err = r.c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: d.name, File: audio}, tag)
+	case "delete":
+		d.err = r.c.Images.Delete(ctx, d.id, tag)
+	case "update":
+		_, d.err = r.c.Images.Update(ctx, d.id, aicontent.ImageUpdateParams{Name: aicontent.Ptr(d.name)}, tag)
+	case "list":
+		_, d.err = r.c.Images.List(ctx, aicontent.ImageListParams{PerPage: aicontent.PerPage100}, tag)
+	}
+}
+
+// tally is what a run came to, against the server's own book.
+type tally struct {
+	ended                                        map[string]int // calls by kind and outcome
+	doubles, phantoms, falseRefusals, falseDones []string
+	unsaved                                      []string
+	undone                                       []string
+	unknown                                      map[string][2]int // stores by the fault behind it: not acted on, acted on
+	sends                                        int
+}
+
+func (r *chaos) tally() tally {
+	count := tally{ended: map[string]int{}, unknown: map[string][2]int{}}
+	made := map[string]int{}
+	deleted := map[string]bool{}
+	for _, record := range r.srv.Records() {
+		if record.Request != 0 {
+			made[record.Name]++
+		}
+		if record.Collection == "images" {
+			deleted[record.ID] = record.Deleted
+		}
+	}
+	names := map[string]string{}
+	for _, image := range r.srv.Images() {
+		names[image.ID] = image.Name
+	}
+	faults := map[string]string{}
+	for _, request := range r.srv.Requests() {
+		count.sends++
+		if request.Operation != "images.list" {
+			faults[request.Header.Get(chaosTag)] = request.Fault
+		}
+	}
+	for _, d := range r.deeds {
+		outcome := aicontent.OutcomeOf(d.err)
+		ending := outcome.String()
+		if d.err == nil {
+			ending = "succeeded"
+		}
+		count.ended[d.kind+" "+ending]++
+		note := fmt.Sprintf("%s %s: %v (last fault %s)", d.kind, d.name, d.err, faults[d.tag])
+		switch {
+		case d.kind == "store" && made[d.name] > 1:
+			count.doubles = append(count.doubles, note)
+		case d.kind == "store" && d.err == nil && made[d.name] == 0, d.kind == "delete" && d.err == nil && !deleted[string(d.id)],
+			d.kind == "update" && d.err == nil && names[string(d.id)] != d.name:
+			count.phantoms = append(count.phantoms, note)
+		case d.kind == "store" && (outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected) && made[d.name] > 0,
+			d.kind == "delete" && outcome == aicontent.OutcomeNotSent && deleted[string(d.id)]:
+			count.falseRefusals = append(count.falseRefusals, note)
+		case d.kind == "store" && d.err != nil && outcome == aicontent.OutcomeDone && made[d.name] == 0:
+			count.falseDones = append(count.falseDones, note)
+		}
+		if d.kind == "store" && d.err != nil && made[d.name] == 0 {
+			count.undone = append(count.undone, note)
+		}
+		if d.kind == "store" && d.err != nil && outcome == aicontent.OutcomeUnknown {
+			told := count.unknown[faults[d.tag]]
+			told[min(made[d.name], 1)]++
+			count.unknown[faults[d.tag]] = told
+		}
+		if savable(d) {
+			count.unsaved = append(count.unsaved, note)
+		}
+	}
+	return count
+}
+
+// savable reports whether a further attempt could have saved the call without risk, by the contract alone.
+func savable(d *deed) bool {
+	var api *aicontent.APIError
+	var decode *aicontent.DecodeError
+	var transport *aicontent.TransportError
+	store := d.kind == "store"
+	switch {
+	case errors.As(d.err, &api):
+		switch api.StatusCode {
+		case http.StatusTooManyRequests:
+			return true
+		case http.StatusServiceUnavailable:
+			return !store || api.Header.Get("Retry-After") != ""
+		}
+		return !store && slices.Contains([]int{408, 500, 502, 504}, api.StatusCode)
+	case errors.As(d.err, &decode):
+		return !store && d.kind != "delete" && strings.Contains(decode.Error(), "cut off")
+	case errors.As(d.err, &transport):
+		return !store || aicontent.OutcomeOf(d.err) == aicontent.OutcomeNotSent
+	}
+	return false
+}
+
+// check is the promise: what must be 0 is 0.
+func (r *chaos) check(count tally) {
+	r.t.Helper()
+	replay := fmt.Sprintf("replay with -chaos.seed=%d -chaos.ops=%d -chaos.workers=%d", r.seed, *chaosOps, *chaosWorkers)
+	for what, notes := range map[string][]string{
+		"records made twice": count.doubles, "successes that did nothing": count.phantoms, "reported NotSent or Rejected, and acted on": count.falseRefusals,
+		"reported Done, and not acted on": count.falseDones, "given up where a retry could have saved it": count.unsaved,
+	} {
+		assert.Empty(r.t, notes, "%s: %s", what, replay)
+	}
+	r.t.Logf("seed %d: %d calls, %d requests", r.seed, len(r.deeds), count.sends)
+	for _, ending := range slices.Sorted(maps.Keys(count.ended)) {
+		r.t.Logf("| %s | %d |", ending, count.ended[ending])
+	}
+	r.t.Logf("| records made twice | %d |", len(count.doubles))
+	r.t.Logf("| successes that did nothing | %d |", len(count.phantoms))
+	r.t.Logf("| NotSent or Rejected, and acted on | %d |", len(count.falseRefusals))
+	r.t.Logf("| given up where a retry could have saved it | %d |", len(count.unsaved))
+	for _, fault := range slices.Sorted(maps.Keys(count.unknown)) {
+		r.t.Logf("| Unknown after %s | %d not acted on, %d acted on |", fault, count.unknown[fault][0], count.unknown[fault][1])
+	}
+}
+
+// patience is enough attempts for every call that may be repeated to end well.
+var patience = aicontent.RetryPolicy{MaxAttempts: 60, MinBackoff: time.Microsecond, MaxBackoff: time.Millisecond, MaxRetryAfter: time.Hour}
+
+// Over real connections: whatever breaks, and wherever, no store is made twice and no outcome is a lie.
+func TestChaos(t *testing.T) {
+	for _, network := range []struct {
+		name string
+		opts []aicontenttest.Option
+	}{
+		{"HTTP1", nil},
+		{"HTTP1 over TLS", []aicontenttest.Option{aicontenttest.TLS()}},
+		{"HTTP2", []aicontenttest.Option{aicontenttest.HTTP2()}},
+	} {
+		t.Run(network.name, func(t *testing.T) {
+			t.Parallel()
+			srv := aicontenttest.NewServer(t, append(network.opts, aicontenttest.BasePath("/tenant"), aicontenttest.Allow("page"))...)
+			wait := 20 * time.Millisecond
+			r := newChaos(t, chaosFaults(wait), false, srv,
+				aicontent.WithRetryPolicy(patience), aicontent.WithTimeout(20*wait), aicontent.WithStallTimeout(20*wait))
+			r.run(t.Context())
+			r.check(r.tally())
+		})
+	}
+}
+
+// In virtual time, where a Retry-After of a minute and the default timeouts cost nothing.
+func TestChaosInVirtualTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"))
+		policy := aicontent.DefaultRetryPolicy()
+		policy.MaxAttempts = patience.MaxAttempts
+		r := newChaos(t, append(chaosFaults(time.Minute), aicontenttest.Trickle(time.Second)), false, srv, aicontent.WithRetryPolicy(policy))
+		start := time.Now()
+		r.run(t.Context())
+		r.check(r.tally())
+		t.Logf("%v of virtual time", time.Since(start).Round(time.Minute))
+	})
+}
+
+// With WithOnce every store ends with exactly one record, as long as the service acts within the settle time.
+func TestChaosOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"))
+		policy := aicontent.DefaultRetryPolicy()
+		policy.MaxAttempts = patience.MaxAttempts
+		faults := append(passing(chaosFaults(time.Minute)), aicontenttest.LateAct(504, 4*time.Minute))
+		r := newChaos(t, faults, true, srv, aicontent.WithRetryPolicy(policy), aicontent.WithOnce())
+		start := time.Now()
+		r.run(t.Context())
+		count := r.tally()
+		r.check(count)
+		assert.Empty(t, count.undone, "stores that ended without a record")
+		assert.Equal(t, *chaosOps, count.ended["store succeeded"], "every store returns its record")
+		t.Logf("%v of virtual time", time.Since(start).Round(time.Minute))
+	})
+}
+
+func TestChaosNeedsItsFaults(t *testing.T) {
+	require.Len(t, passing(chaosFaults(0)), len(chaosFaults(0))-4, "a fault that no store can get over has come or gone")
+}
