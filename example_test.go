@@ -1,0 +1,343 @@
+package aicontent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+// service is a deployment in memory, so that the examples run anywhere.
+func service() *aicontenttest.Server {
+	srv, err := aicontenttest.Start(aicontenttest.BasePath("/tenant"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return srv
+}
+
+func Example() {
+	srv := service()
+	defer srv.Close()
+	baseURL, apiKey := srv.URL, srv.APIKey
+
+	client, err := aicontent.NewClient(baseURL, apiKey)
+	if err != nil {
+		log.Fatal(err)
+	}
+	image, err := client.Images.Store(context.Background(), aicontent.ImageStoreParams{
+		Name:        "Lighthouse",
+		Description: "A lighthouse on a cliff at dusk, seen from the sea",
+		Resolution:  aicontent.Resolution1024x1024,
+		Style:       aicontent.StyleIllustration,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(image.ID, image.Name, image.Style.Label())
+	// Output: 1 Lighthouse Illustration
+}
+
+func ExampleNewClient() {
+	_, err := aicontent.NewClient("https://content.example.com/api/v1/", "")
+	fmt.Println(err)
+	// Output: aicontent.NewClient: base_url "https://content.example.com/api/v1/": must end before /api/v1, which the SDK adds: write https://content.example.com; api_key: is required
+}
+
+func ExampleImagesService() {
+	srv := service()
+	defer srv.Close()
+	ctx, client := context.Background(), srv.Client()
+
+	image, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
+		Name:        "Harbor",
+		Description: "Fishing boats in a harbor in the fog",
+		Resolution:  aicontent.Resolution512x512,
+		Medium:      aicontent.MediumWatercolor,
+		Filter:      aicontent.FilterSepia,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	image, err = client.Images.Update(ctx, image.ID, aicontent.ImageUpdateParams{Favorite: aicontent.Ptr(true)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	favorites, err := client.Images.List(ctx, aicontent.ImageListParams{Favorite: aicontent.Ptr(true)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(image.Name, len(favorites.Items))
+	err = client.Images.Delete(ctx, image.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = client.Images.Show(ctx, image.ID)
+	fmt.Println(errors.Is(err, aicontent.ErrNotFound))
+	// Output:
+	// Harbor 1
+	// true
+}
+
+func ExampleImagesService_All() {
+	srv := service()
+	defer srv.Close()
+	for n := range 120 {
+		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1), Resolution: "256x256", Style: "sketch"})
+	}
+	ctx, client, names := context.Background(), srv.Client(), []string(nil)
+
+	params := aicontent.ImageListParams{Style: aicontent.StyleSketch, PerPage: aicontent.PerPage100}
+	for image, err := range client.Images.All(ctx, params) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		names = append(names, image.Name)
+	}
+	fmt.Println(len(names), names[0], len(srv.Requests()))
+	// Output: 120 Study no. 120 2
+}
+
+func ExamplePage_Next() {
+	srv := service()
+	defer srv.Close()
+	for n := range 30 {
+		srv.AddTranscription(aicontenttest.Transcription{Name: fmt.Sprintf("Interview %d", n+1)})
+	}
+	ctx, client := context.Background(), srv.Client()
+
+	page, err := client.Transcriptions.List(ctx, aicontent.TranscriptionListParams{PerPage: aicontent.PerPage25})
+	for ; page != nil && err == nil; page, err = page.Next(ctx) {
+		fmt.Printf("page %d of %d: %d transcriptions\n", page.Current, page.Last, len(page.Items))
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// page 1 of 2: 25 transcriptions
+	// page 2 of 2: 5 transcriptions
+}
+
+func ExampleTranscriptionsService_Store() {
+	srv := service()
+	defer srv.Close()
+	ctx, client := context.Background(), srv.Client()
+	shown := ""
+	show := func(sent, total int64) { shown = fmt.Sprintf("%d of %d bytes sent", sent, total) }
+
+	transcription, err := client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+		Name:     "Lighthouse keeper",
+		File:     aicontent.FileFromPath("examples/quickstart/speech.wav"),
+		Language: "GB", // by the interface a country, ISO 3166-1 alpha-2
+	}, aicontent.WithProgress(func(p aicontent.Progress) { show(p.Sent, p.Total) }))
+	if err != nil {
+		log.Fatal(err)
+	}
+	transcription, err = client.Transcriptions.Update(ctx, transcription.ID, aicontent.TranscriptionUpdateParams{
+		Result: aicontent.Ptr("The lighthouse keeper counts the ships at dusk."),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(shown)
+	fmt.Println(transcription.Result)
+	// Output:
+	// 164124 of 164124 bytes sent
+	// The lighthouse keeper counts the ships at dusk.
+}
+
+func ExampleFileFromReader() {
+	srv := service()
+	defer srv.Close()
+	client := srv.Client()
+
+	// A web service can pass an upload on without storing it: what it reads is sent at once.
+	passOn := func(w http.ResponseWriter, r *http.Request) {
+		transcription, err := client.Transcriptions.Store(r.Context(), aicontent.TranscriptionStoreParams{
+			Name: "Voice message",
+			File: aicontent.FileFromReader("message.flac", r.Body),
+		})
+		if err != nil {
+			http.Error(w, "the transcription failed", http.StatusBadGateway)
+			return
+		}
+		fmt.Fprintln(w, transcription.Name, transcription.ID)
+	}
+
+	recorder := httptest.NewRecorder()
+	request, err := http.NewRequest(http.MethodPost, "/", strings.NewReader("fLaC and so on"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	passOn(recorder, request)
+	fmt.Print(recorder.Body)
+	// Output: Voice message 1
+}
+
+func ExampleOutcomeOf() {
+	srv := service()
+	defer srv.Close()
+	srv.Fault(aicontenttest.ActThenStatus(http.StatusGatewayTimeout))
+	ctx, client := context.Background(), srv.Client()
+	params := aicontent.ImageStoreParams{Name: "Lighthouse", Description: "A lighthouse", Resolution: aicontent.Resolution512x512}
+
+	_, err := client.Images.Store(ctx, params)
+	switch aicontent.OutcomeOf(err) {
+	case aicontent.OutcomeDone:
+		fmt.Println("stored")
+	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
+		fmt.Println("nothing was stored: safe to send again")
+	case aicontent.OutcomeUnknown:
+		fmt.Println("look for it before sending it again")
+	}
+	fmt.Println(len(srv.Images()), len(srv.Requests()))
+	// Output:
+	// look for it before sending it again
+	// 1 1
+}
+
+func ExampleAPIError() {
+	srv := service()
+	defer srv.Close()
+	srv.Fault(aicontenttest.Status(http.StatusUnprocessableEntity, `{"message": "The name is taken.", "errors": {"name": ["The name is taken."]}}`))
+	ctx, client := context.Background(), srv.Client()
+	params := aicontent.ImageStoreParams{Name: "Lighthouse", Description: "A lighthouse", Resolution: aicontent.Resolution512x512}
+
+	_, err := client.Images.Store(ctx, params)
+	var refused *aicontent.APIError
+	switch {
+	case err == nil:
+	case errors.As(err, &refused) && errors.Is(err, aicontent.ErrInvalid):
+		fmt.Println("the service wants another name:", refused.Fields["name"])
+	case errors.Is(err, aicontent.ErrUnauthorized):
+		fmt.Println("the API key is wrong")
+	default:
+		fmt.Println(err)
+	}
+	// Output: the service wants another name: [The name is taken.]
+}
+
+func ExampleValidationError() {
+	srv := service()
+	defer srv.Close()
+	client := srv.Client()
+
+	_, err := client.Images.Store(context.Background(), aicontent.ImageStoreParams{Resolution: "640x480", Style: "baroque"})
+	var invalid *aicontent.ValidationError
+	if errors.As(err, &invalid) {
+		for _, problem := range invalid.Problems {
+			fmt.Println(problem.Field)
+		}
+	}
+	fmt.Println(aicontent.OutcomeOf(err), len(srv.Requests()))
+	// Output:
+	// name
+	// description
+	// resolution
+	// style
+	// not sent 0
+}
+
+func ExampleWithOnce() {
+	srv := service()
+	defer srv.Close()
+	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Method == http.MethodPost }, 1, aicontenttest.LoseAnswer())
+	ctx, client := context.Background(), srv.Client()
+
+	image, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
+		Name:        "job-4711 lighthouse",
+		Description: "A lighthouse on a cliff at dusk",
+		Resolution:  aicontent.Resolution512x512,
+	}, aicontent.WithOnce())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(image.Name, len(srv.Images()))
+	// Output: job-4711 lighthouse 1
+}
+
+func ExampleWithRetryPolicy() {
+	srv := service()
+	defer srv.Close()
+	srv.Fault(aicontenttest.Status(http.StatusServiceUnavailable, `{"message": "Back soon."}`))
+	baseURL, apiKey := srv.URL, srv.APIKey
+
+	policy := aicontent.DefaultRetryPolicy()
+	policy.MaxAttempts = 6
+	policy.MinBackoff = time.Millisecond
+	client, err := aicontent.NewClient(baseURL, apiKey,
+		aicontent.WithRetryPolicy(policy),
+		aicontent.WithTimeout(10*time.Second),
+		aicontent.WithUserAgent("gallery/2.1"),
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var response *aicontent.Response
+	_, err = client.Images.List(context.Background(), aicontent.ImageListParams{}, aicontent.WithResponse(&response))
+	fmt.Println(err, response.Attempts)
+	// Output: <nil> 2
+}
+
+func ExampleWithoutValidation() {
+	srv, err := aicontenttest.Start(aicontenttest.NewerValues)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer srv.Close()
+	ctx, client := context.Background(), srv.Client()
+
+	image, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
+		Name:        "Lighthouse",
+		Description: "A lighthouse on a cliff at dusk",
+		Resolution:  "1536x1024",
+	}, aicontent.WithoutValidation(), aicontent.WithFormField("quality", "high"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(image.Name, srv.Images()[0].Resolution, srv.Images()[0].Quality)
+	// Output: Lighthouse 1536x1024 high
+}
+
+func ExampleImage_Raw() {
+	srv, err := aicontenttest.Start(aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
+		a.SetJSON(map[string]any{"data": map[string]any{"id": 7, "name": "Lighthouse", "license": "CC0"}})
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer srv.Close()
+	srv.AddImage(aicontenttest.Image{ID: "7"})
+	client := srv.Client()
+
+	image, err := client.Images.Show(context.Background(), "7")
+	if err != nil {
+		log.Fatal(err)
+	}
+	var more struct{ License string }
+	if err := json.Unmarshal(image.Raw(), &more); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(image.Name, more.License)
+	// Output: Lighthouse CC0
+}
+
+func ExampleStyles() {
+	for _, style := range aicontent.Styles()[:3] {
+		fmt.Println(style, "is", style.Label())
+	}
+	fmt.Println(aicontent.Style("baroque").Valid())
+	// Output:
+	// 3d_render is 3D render
+	// abstract is Abstract
+	// anime is Anime
+	// false
+}

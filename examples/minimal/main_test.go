@@ -1,0 +1,22 @@
+package main
+
+import (
+	"log"
+	"os"
+
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+func Example() {
+	srv, err := aicontenttest.Start(aicontenttest.BasePath("/tenant"), aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
+		a.SetJSON(map[string]any{"data": map[string]any{"id": a.Request.RecordID, "url": "https://pictures.example.com/" + a.Request.Form.Get("resolution") + ".png"}})
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer srv.Close()
+	os.Setenv("AICONTENT_BASE_URL", srv.URL)
+	os.Setenv("AICONTENT_API_KEY", srv.APIKey)
+	main()
+	// Output: 1 https://pictures.example.com/1024x1024.png
+}
