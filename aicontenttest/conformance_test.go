@@ -1,0 +1,155 @@
+package aicontenttest
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
+)
+
+// TestConformance is what the SDK and the kit must agree on in every personality.
+func TestConformance(t *testing.T) {
+	for _, p := range Personalities() {
+		t.Run(string(p), func(t *testing.T) {
+			conforms(t, p)
+		})
+	}
+	for name, opts := range map[string][]Option{
+		"lenient":                {Lenient()},
+		"words":                  {BooleanWords()},
+		"HTTP/2":                 {HTTP2()},
+		"http links under TLS":   {TLS(), PlainHTTPNextLinks},
+		"bare, linked by header": {BareRecords, LinkHeader},
+		"plain and simple":       {PlainPaginator, SimplePaginator},
+		"plain by cursor":        {PlainPaginator, CursorPaginator, FilterlessNextLinks},
+		"foreign and filterless": {ForeignNextLinks, FilterlessNextLinks, QuotedNumbers},
+		"as little as can be":    {BareRecords, MissingMembers, UUIDs, DeleteAnswers204, MessageOnly422},
+		"everything in disguise": {QuotedNumbers, NumericBooleans, StoreAnswers200, LoginRedirect, SimplePaginator},
+	} {
+		t.Run(name, func(t *testing.T) { conforms(t, opts...) })
+	}
+	t.Run("in virtual time", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := NewServer(t, InMemoryNetwork())
+			c := &conformance{client: s.Client(), newClient: s.Client, run: "in a bubble"}
+			for _, scenario := range c.imageScenarios() {
+				scenario.run(t) // a bubble has no subtests
+			}
+		})
+	})
+}
+
+// conforms runs the suite among records of others, which it has to leave alone.
+func conforms(t *testing.T, opts ...Option) {
+	s := NewServer(t, append(opts, BasePath("/tenant"))...)
+	for range 12 {
+		s.AddImage(Image{Name: "somebody else's", Style: "anime", Favorite: true})
+		s.AddTranscription(Transcription{Name: "somebody else's"})
+	}
+	t.Cleanup(func() {
+		if len(s.Images()) != 12 || len(s.Transcriptions()) != 12 {
+			t.Errorf("the suite has left something behind, or removed what is not its own")
+		}
+	})
+	TestService(t, s.Client)
+}
+
+// TestDeployment runs the suite against the deployment that the environment names, or against
+// one of the kit's where it names none: the way there is the same.
+func TestDeployment(t *testing.T) {
+	if os.Getenv("AICONTENT_BASE_URL") == "" {
+		s := started(t)
+		t.Setenv("AICONTENT_BASE_URL", s.URL)
+		t.Setenv("AICONTENT_API_KEY", s.APIKey)
+	}
+	TestService(t, func(opts ...aicontent.Option) *aicontent.Client {
+		c, err := aicontent.NewClientFromEnv(opts...)
+		require.NoError(t, err)
+		return c
+	})
+}
+
+// suite is a test that the suite is run by, with its subtests' failures noted down.
+type suite struct {
+	*recorder
+	failures map[string][]string
+	ran      []string
+}
+
+func (s *suite) Run(name string, f func(*suite)) bool {
+	sub := &suite{recorder: new(recorder), failures: s.failures}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }() // what Fatalf threw
+		f(sub)
+	}()
+	<-done
+	s.ran = append(s.ran, name)
+	if len(sub.errors) > 0 {
+		s.failures[name] = sub.errors
+	}
+	return len(sub.errors) == 0
+}
+
+// TestTheSuiteFindsOutServicesThatDiffer breaks the service and looks for the scenario that says so.
+func TestTheSuiteFindsOutServicesThatDiffer(t *testing.T) {
+	hook := func(operation string, change func(*Answer)) Option {
+		return OnResponse(func(a *Answer) {
+			if a.Request.Operation == operation && a.Status < 300 {
+				change(a)
+			}
+		})
+	}
+	replace := func(old, new string) func(*Answer) {
+		return func(a *Answer) { a.Body = []byte(strings.ReplaceAll(string(a.Body), old, new)) }
+	}
+	for scenario, opt := range map[string]Option{
+		"images/store takes every documented value":    hook("images.store", replace("vaporwave", "retro")),
+		"images/show gives what was stored":            hook("images.show", replace("watercolor", "ink")),
+		"images/names come back as they were sent":     hook("images.show", replace(`\ud83d\ude00`, "?")),
+		"images/update by PUT":                         hook("images.update", replace("changed", "ignored")),
+		"images/list filters favorites":                hook("images.update", func(a *Answer) { a.Status = 500 }),
+		"transcriptions/store takes each kind of file": hook("transcriptions.store", replace(`"favorite":false`, `"favorite":true`)),
+		"transcriptions/list searches results":         hook("transcriptions.list", func(a *Answer) { a.SetJSON([]any{}) }),
+		"errors/an unknown id":                         OnResponse(func(a *Answer) { a.Status = max(a.Status, 410) }),
+		"errors/a form that the service refuses":       OnResponse(func(a *Answer) { a.Status = min(a.Status, 421) }),
+	} {
+		t.Run(scenario, func(t *testing.T) {
+			s := started(t, opt)
+			test := &suite{recorder: new(recorder), failures: make(map[string][]string)}
+			TestService(test, func(opts ...aicontent.Option) *aicontent.Client {
+				return s.Client(append(opts, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))...)
+			})
+			test.end()
+			assert.Contains(t, test.failures, scenario)
+			assert.Empty(t, s.Violations())
+		})
+	}
+}
+
+func TestTheSuiteRemovesWhatItMadeAlsoWhenItFails(t *testing.T) {
+	s := started(t)
+	s.FaultWhen(func(r *Request) bool { return r.Operation == "images.store" && r.Number > 5 }, 1000, Status(500, ""))
+	test := &suite{recorder: new(recorder), failures: make(map[string][]string)}
+	TestService(test, s.Client)
+	assert.NotEmpty(t, test.failures)
+	assert.NotEmpty(t, s.Images())
+	test.end()
+	assert.Empty(t, s.Images())
+	assert.Empty(t, s.Transcriptions())
+	assert.Empty(t, test.errors)
+
+	s = started(t)
+	test = &suite{recorder: new(recorder), failures: make(map[string][]string)}
+	TestService(test, s.Client)
+	assert.Empty(t, test.failures)
+	s.FaultN(1000, Status(400, ""))
+	test.end()
+	assert.NotEmpty(t, test.errors, "what cannot be removed is said")
+}
