@@ -3,6 +3,7 @@ package aicontent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -68,22 +69,40 @@ func (c *Client) find(ctx context.Context, x *exchange) (bool, error) {
 	case 1:
 		return true, x.read(&answer{body: found[0].raw})
 	}
-	return false, &duplicateError{op: x.op, name: x.name, ids: []ID{found[0].ID, found[1].ID}}
+	// An id is the service's to choose, and goes into an error's text.
+	key, _ := c.key(ctx)
+	shown := func(e *entry) ID { return ID(shortened(oneLine(string(e.ID), key), 80)) }
+	return false, &duplicateError{op: x.op, name: x.name, ids: []ID{shown(found[0]), shown(found[1])}}
 }
 
-// settle looks again and again, with growing pauses, for as long as a lost store may still make its record.
-func (c *Client) settle(ctx context.Context, x *exchange, policy RetryPolicy) (bool, error) {
-	end := time.Now().Add(policy.SettleTime)
+// look looks again and again, with growing pauses, for as long as settle: with late until the record is there, else until
+// one look has succeeded. A look that fails in passing says nothing, and the record may be paid for.
+func (c *Client) look(ctx context.Context, x *exchange, settle time.Duration, late bool) (bool, error) {
+	end := time.Now().Add(settle)
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		found, err := c.find(ctx, x)
 		left := time.Until(end)
-		if found || err != nil || left <= 0 {
+		if found || left <= 0 || err == nil && !late || err != nil && !passes(err) {
 			return found, err
 		}
 		if err := sleep(ctx, min(pause, left)); err != nil {
 			return false, err
 		}
 	}
+}
+
+// passes reports whether a look that failed may succeed later.
+func passes(err error) bool {
+	var api *APIError
+	var decode *DecodeError
+	var transport *TransportError
+	switch {
+	case errors.As(err, &api):
+		return api.judge() == unknown || api.StatusCode < 400 || repeatable(api, false)
+	case errors.As(err, &transport):
+		return !transport.final
+	}
+	return errors.As(err, &decode)
 }
 
 // forLooking is the store's own settings, less those that are the store's alone.

@@ -119,6 +119,8 @@ func leadsTo(link, query url.Values) bool {
 const (
 	pageParam   = "page"
 	cursorParam = "cursor"
+	// maxRecords bounds one page: a few kilobytes, compressed, can be millions of records, and gigabytes of memory.
+	maxRecords = 100_000
 	// defaultPerPage is the interface's page size where the call names none.
 	defaultPerPage = 10
 )
@@ -167,7 +169,9 @@ func readPage[T any, R record[T]](a *answer, collection string) (*Page[T], error
 	}
 	page := &Page[T]{first: a.params, identity: func(item *T) ID { return R(item).identity() }}
 	for range array.elements() {
-		page.count++
+		if page.count++; page.count > maxRecords {
+			return nil, errTooMany
+		}
 	}
 	page.Items = make([]T, 0, page.count)
 	page.ids = make(map[ID]struct{}, page.count)

@@ -50,6 +50,7 @@ const maxFields = 16
 var (
 	errNoRecord = errors.New("the answer holds no record")
 	errNoList   = errors.New("the answer holds no list")
+	errTooMany  = fmt.Errorf("the answer holds more than %d records", maxRecords)
 )
 
 // favoriteField is the one boolean of the interface.
