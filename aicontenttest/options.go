@@ -30,6 +30,7 @@ type config struct {
 	shape        shape
 	hooks        []func(*Answer)
 	onRequest    func(Request)
+	onViolation  func(Violation)
 	err          error
 }
 
@@ -127,4 +128,10 @@ func OnResponse(f func(*Answer)) Option {
 // OnRequest calls f with each request once it has been dealt with, as it stands in the book.
 func OnRequest(f func(Request)) Option {
 	return optionFunc(func(c *config) { c.onRequest = f })
+}
+
+// OnViolation calls f with each violation when it is found, for programs that have no test to
+// fail.
+func OnViolation(f func(Violation)) Option {
+	return optionFunc(func(c *config) { c.onViolation = f })
 }

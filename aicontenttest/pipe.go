@@ -143,7 +143,7 @@ func (s *stream) read(p []byte) (int, error) {
 	defer s.mu.Unlock()
 	for {
 		switch {
-		case s.readDeadline.passed:
+		case s.readDeadline.passed():
 			return 0, os.ErrDeadlineExceeded
 		case len(s.data) > 0:
 			n := copy(p, s.data)
@@ -166,7 +166,7 @@ func (s *stream) write(p []byte) (n int, err error) {
 		switch {
 		case s.lost != nil:
 			return n, s.lost
-		case s.writeDeadline.passed:
+		case s.writeDeadline.passed():
 			return n, os.ErrDeadlineExceeded
 		case len(p) == 0:
 			return n, nil
@@ -223,37 +223,27 @@ func (s *stream) reset() {
 	s.changed.Broadcast()
 }
 
-// A deadline is guarded by its stream's lock.
+// A deadline is guarded by its stream's lock. The clock decides whether it has passed; the
+// timer only wakes who waits.
 type deadline struct {
-	timer  *time.Timer
-	passed bool
+	at    time.Time // zero for none
+	timer *time.Timer
 }
+
+func (d *deadline) passed() bool { return !d.at.IsZero() && !time.Now().Before(d.at) }
 
 func (d *deadline) set(s *stream, t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d.timer != nil {
 		d.timer.Stop()
-		d.timer = nil
 	}
-	d.passed = false
-	if t.IsZero() {
-		return
-	}
-	wait := time.Until(t)
-	if wait <= 0 {
-		d.passed = true
-		s.changed.Broadcast()
-		return
-	}
-	var timer *time.Timer
-	timer = time.AfterFunc(wait, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if d.timer == timer {
-			d.passed = true
+	d.at, d.timer = t, nil
+	if !t.IsZero() {
+		d.timer = time.AfterFunc(time.Until(t), func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			s.changed.Broadcast()
-		}
-	})
-	d.timer = timer
+		})
+	}
 }

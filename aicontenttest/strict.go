@@ -53,6 +53,9 @@ func (c *call) violate(rule, field, value string) {
 	}
 	v := Violation{Rule: rule, Request: c.entry.Number, Line: c.r.Method + " " + c.r.RequestURI, Field: field, Value: value}
 	c.server.book.violation(v)
+	if f := c.server.onViolation; f != nil {
+		f(v)
+	}
 	if t := c.server.t; t != nil {
 		t.Errorf("aicontenttest: the interface does not allow this: %s", v)
 	}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
+)
+
+// TestMain is the command itself in the process that the signal tests start.
+func TestMain(m *testing.M) {
+	if os.Getenv("AICONTENT_SERVER_ARGS") != "" {
+		os.Args = append(os.Args[:1], strings.Fields(os.Getenv("AICONTENT_SERVER_ARGS"))...)
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// served runs the command, and returns what it prints, line by line, and how to end it.
+func served(t *testing.T, args ...string) (lines *bufio.Scanner, end func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	read, write := io.Pipe()
+	status := make(chan int, 1)
+	go func() {
+		status <- run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), write, write)
+		write.Close()
+	}()
+	t.Cleanup(func() {
+		cancel()
+		read.Close()
+	})
+	return bufio.NewScanner(read), func() int {
+		cancel()
+		return <-status
+	}
+}
+
+func TestServesAndLogsOneLineARequest(t *testing.T) {
+	lines, end := served(t, "-key", "s3cret", "-seed", "3", "-base-path", "/tenant", "-personality", "uuids, bare-records")
+	require.True(t, lines.Scan())
+	base := lines.Text()
+	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/tenant$`, base)
+	c, err := aicontent.NewClient(base, "s3cret")
+	require.NoError(t, err)
+
+	var page *aicontent.Page[aicontent.Image]
+	done := make(chan error)
+	go func() {
+		var err error
+		page, err = c.Images.List(t.Context(), aicontent.ImageListParams{Search: "s3cret"})
+		done <- err
+	}()
+	require.True(t, lines.Scan())
+	require.NoError(t, <-done)
+	assert.Equal(t, "200 GET /tenant/api/v1/images?search=*** images.list", lines.Text(), "the key is nowhere")
+	assert.Empty(t, page.Items)
+
+	go func() {
+		image, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"})
+		if err == nil && len(image.ID) != 36 {
+			t.Errorf("%q is no UUID", image.ID)
+		}
+		done <- err
+	}()
+	require.True(t, lines.Scan())
+	require.NoError(t, <-done)
+	assert.Regexp(t, `^201 POST /tenant/api/v1/images images.store "[0-9a-f-]{36}"$`, lines.Text())
+
+	go func() {
+		resp, err := http.Get(base + "/api/v1/images?colour=red")
+		if err == nil {
+			resp.Body.Close()
+		}
+		done <- err
+	}()
+	require.True(t, lines.Scan())
+	assert.Equal(t, "not allowed: authorization: request 3: GET /tenant/api/v1/images?colour=red: Authorization=\"\"", lines.Text())
+	require.True(t, lines.Scan())
+	assert.Equal(t, "302 GET /tenant/api/v1/images?colour=red images.list", lines.Text())
+	<-done
+	assert.Equal(t, 0, end())
+}
+
+func TestTheDefaultKeyIsPrinted(t *testing.T) {
+	lines, end := served(t, "-lenient", "-latency", "1ms")
+	require.True(t, lines.Scan())
+	require.True(t, lines.Scan())
+	assert.Equal(t, "API key: aicontenttest-key", lines.Text())
+	assert.Equal(t, 0, end())
+}
+
+func TestBadFlags(t *testing.T) {
+	for name, c := range map[string]struct {
+		args   []string
+		status int
+		says   string
+	}{
+		"an unknown flag":         {[]string{"-port", "1"}, 2, "flag provided but not defined: -port"},
+		"an argument":             {[]string{"8080"}, 2, `unexpected argument "8080"`},
+		"a personality":           {[]string{"-addr", "127.0.0.1:0", "-personality", "surly"}, 1, `no personality is called "surly"`},
+		"an address that is none": {[]string{"-addr", "nowhere"}, 1, "missing port"},
+		"help":                    {[]string{"-h"}, 0, "cursor-paginator"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			assert.Equal(t, c.status, run(t.Context(), c.args, io.Discard, &out))
+			assert.Contains(t, out.String(), c.says)
+		})
+	}
+}
+
+func TestSignalsEndItInGoodOrder(t *testing.T) {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "AICONTENT_SERVER_ARGS=-addr 127.0.0.1:0")
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		lines := bufio.NewScanner(out)
+		require.True(t, lines.Scan())
+		require.NoError(t, cmd.Process.Signal(sig))
+		require.NoError(t, cmd.Wait(), "the status is 0")
+	}
+}
