@@ -38,7 +38,12 @@ func (c *Client) send(ctx context.Context, x *exchange) error {
 	var past history
 	for {
 		if x.lookedFor() && (past.last == nil || past.last.judge() < done) {
-			if found, err := c.find(ctx, x); found || err != nil {
+			patience := policy.SettleTime
+			if past.last == nil {
+				// Nothing is at stake yet.
+				patience = 0
+			}
+			if found, err := c.look(ctx, x, patience, false); found || err != nil {
 				return past.giveUp(x, policy, err)
 			}
 		}
@@ -58,7 +63,7 @@ func (c *Client) send(ctx context.Context, x *exchange) error {
 			return nil
 		}
 		if x.lookedFor() && failed.judge() >= done && !failed.story().final {
-			found, err := c.settle(ctx, x, policy)
+			found, err := c.look(ctx, x, policy.SettleTime, true)
 			if found || err != nil {
 				return past.giveUp(x, policy, err)
 			}

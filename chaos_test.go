@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -62,6 +63,33 @@ func passing(faults []aicontenttest.Fault) []aicontenttest.Fault {
 	return slices.DeleteFunc(slices.Clone(faults), func(f aicontenttest.Fault) bool {
 		return slices.Contains([]int{401, 422, 413, 307}, f.Status)
 	})
+}
+
+// looking are the passing faults that a search gets over too.
+func looking(faults []aicontenttest.Fault) []aicontenttest.Fault {
+	return slices.DeleteFunc(passing(faults), func(f aicontenttest.Fault) bool {
+		return slices.Contains([]int{200, 302, 501, 524}, f.Status) || slices.Contains([]string{"invalid-json", "oversized-answer"}, f.Name)
+	})
+}
+
+// strikeStores lets half of the stores meet one of the faults, whatever the others meet.
+func (r *chaos) strikeStores(faults []aicontenttest.Fault) {
+	var mu sync.Mutex
+	drawn := map[int]int{}
+	random := rand.New(rand.NewPCG(r.seed, r.seed))
+	for i, fault := range faults {
+		r.srv.FaultWhen(func(request *aicontenttest.Request) bool {
+			if !strings.HasSuffix(request.Operation, ".store") {
+				return false
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if _, known := drawn[request.Number]; !known {
+				drawn[request.Number] = random.IntN(2 * len(faults))
+			}
+			return drawn[request.Number] == i
+		}, math.MaxInt, fault)
+	}
 }
 
 // deed is one call of a chaos run, and what became of it.
@@ -307,8 +335,9 @@ func TestChaosOnce(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"))
 		policy := aicontent.DefaultRetryPolicy()
 		policy.MaxAttempts = patience.MaxAttempts
-		faults := append(passing(chaosFaults(time.Minute)), aicontenttest.LateAct(504, 4*time.Minute))
-		r := newChaos(t, faults, true, srv, aicontent.WithRetryPolicy(policy), aicontent.WithOnce())
+		faults := chaosFaults(time.Minute)
+		r := newChaos(t, looking(faults), true, srv, aicontent.WithRetryPolicy(policy), aicontent.WithOnce())
+		r.strikeStores(append(passing(faults), aicontenttest.LateAct(504, 4*time.Minute)))
 		start := time.Now()
 		r.run(t.Context())
 		count := r.tally()

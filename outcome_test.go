@@ -205,7 +205,9 @@ var rows = map[string][]func(*testing.T) scene{
 		status(200, `{"data":{"id":7,"na`, "Content-Length", "200"),
 		status(200, `{"data":{"id":7,"na`),
 	},
-	"2xx with a page in place of JSON": {status(200, `<!doctype html><title>Sign in</title>`), status(200, "\ufeff <html>")},
+	"2xx with a page in place of JSON": {
+		status(200, `<!doctype html><title>Sign in</title>`), status(200, "\ufeff <html>"),
+	},
 	"a broken connection or a timeout, once a byte was written": {
 		answering(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
 		func(t *testing.T) scene {
@@ -367,6 +369,16 @@ func TestOutcomeRemembersEarlierAttempts(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalid)
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 	assert.Contains(t, err.Error(), "attempt 2 of 3; before: ")
+}
+
+// A page that is cut off before its first letter has only its media type to be known by.
+func TestOutcomeOfAPageCutOff(t *testing.T) {
+	s := status(200, ``, "Content-Length", "50", "Content-Type", "text/html; charset=UTF-8")(t)
+	c, err := NewClient(s.baseURL, "test-key")
+	require.NoError(t, err)
+	_, err = c.Images.Store(t.Context(), aStore)
+	require.ErrorIs(t, err, errCutOff)
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 }
 
 func TestOutcomeString(t *testing.T) {

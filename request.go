@@ -264,6 +264,10 @@ func (c *Client) receive(ctx, watched context.Context, x *exchange, n int, key s
 	}
 	e := &DecodeError{StatusCode: resp.StatusCode, Method: x.method, Path: x.url.EscapedPath(), Err: presentable(err, key)}
 	e.op, e.fate = x.op, fateOfBody(body)
+	if len(body) == 0 && errors.Is(err, errCutOff) && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+		// It was to be a page, as far as can be told.
+		e.fate = unknown
+	}
 	e.Body = masked(body, key)
 	if len(e.Body) > maxErrorBody {
 		e.Body = uncut(bytes.Clone(e.Body[:maxErrorBody]), key)
