@@ -1,0 +1,143 @@
+package aicontenttest_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+// Illustrate is the function under test.
+func Illustrate(ctx context.Context, client *aicontent.Client, headline string) (string, error) {
+	image, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
+		Name: headline, Description: headline, Resolution: aicontent.Resolution512x512,
+	})
+	if err != nil {
+		return "", err
+	}
+	return image.Name, nil
+}
+
+// test stands for the *testing.T of a real test.
+type test struct{ cleanups []func() }
+
+func (*test) Helper()                 {}
+func (*test) Name() string            { return "TestIllustrate" }
+func (t *test) Cleanup(f func())      { t.cleanups = append(t.cleanups, f) }
+func (*test) Logf(f string, a ...any) { fmt.Printf(f+"\n", a...) }
+
+func (t *test) Errorf(f string, a ...any) { t.Logf(f, a...) }
+func (t *test) Fatalf(f string, a ...any) { panic(fmt.Sprintf(f, a...)) }
+
+func (t *test) end() {
+	for _, f := range t.cleanups {
+		f()
+	}
+}
+
+func ExampleNewServer() {
+	t := new(test)
+	defer t.end()
+
+	srv := aicontenttest.NewServer(t)
+	srv.Fault(aicontenttest.Status(503, "down").WithRetryAfter("0"))
+
+	picture, err := Illustrate(context.Background(), srv.Client(fast), "A whale in the harbour")
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	fmt.Printf("%s, made once: %v\n", picture, len(srv.Records()) == 1)
+	for _, r := range srv.Requests() {
+		fmt.Println(r.Operation, r.Status, "acted on:", r.Acted)
+	}
+	// Output:
+	// A whale in the harbour, made once: true
+	// images.store 503 acted on: false
+	// images.store 201 acted on: true
+}
+
+// fast shortens the waits between attempts, as an example has no bubble of testing/synctest.
+var fast = aicontent.WithRetryPolicy(aicontent.RetryPolicy{
+	MaxAttempts: 3, MinBackoff: time.Millisecond, MaxBackoff: time.Millisecond,
+})
+
+func ExampleNewServer_strict() {
+	t := new(test)
+	defer t.end()
+
+	srv := aicontenttest.NewServer(t)
+	req, _ := http.NewRequest(http.MethodGet, srv.URL+"/api/v1/images?favorite=yes", nil)
+	req.Header.Set("Authorization", "Bearer "+srv.APIKey)
+	req.Header.Set("Accept", "application/json")
+	resp, _ := http.DefaultClient.Do(req)
+	resp.Body.Close()
+	fmt.Println(resp.StatusCode)
+	// Output:
+	// aicontenttest: the interface does not allow this: boolean: request 1: GET /api/v1/images?favorite=yes: favorite="yes"
+	// 422
+}
+
+func ExampleServer_FaultWhen() {
+	srv, err := aicontenttest.Start()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close()
+	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == "images.store" }, 1, aicontenttest.LoseAnswer())
+
+	_, err = Illustrate(context.Background(), srv.Client(), "A whale in the harbour")
+	fmt.Println("lost:", err != nil, "outcome unknown:", aicontent.OutcomeOf(err) == aicontent.OutcomeUnknown)
+	fmt.Println("made all the same:", srv.Images()[0].Name)
+	// Output:
+	// lost: true outcome unknown: true
+	// made all the same: A whale in the harbour
+}
+
+func ExampleOnResponse() {
+	srv, err := aicontenttest.Start(aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
+		if body, ok := a.JSON().(map[string]any); ok {
+			a.SetJSON(map[string]any{"image": body["data"]})
+		}
+	}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close()
+	id := srv.AddImage(aicontenttest.Image{Name: "Lighthouse"}).ID
+
+	image, err := srv.Client().Images.Show(context.Background(), aicontent.ID(id))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(image.ID, image.Name)
+	// Output: 1 Lighthouse
+}
+
+func ExampleServer_AddTranscription() {
+	srv, err := aicontenttest.Start(aicontenttest.CursorPaginator, aicontenttest.UUIDs)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close()
+	for n := range 25 {
+		srv.AddTranscription(aicontenttest.Transcription{Name: fmt.Sprint("Recording ", n), Favorite: n%2 == 0})
+	}
+	found := 0
+	params := aicontent.TranscriptionListParams{Favorite: aicontent.Ptr(true)}
+	for _, err := range srv.Client().Transcriptions.All(context.Background(), params) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		found++
+	}
+	fmt.Println(found, "favorites in", len(srv.Requests()), "pages")
+	// Output: 13 favorites in 2 pages
+}
