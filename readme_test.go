@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,23 @@ func TestDocumentsLinkToFilesThatExist(t *testing.T) {
 			assert.NoError(t, err, name)
 		}
 	}
+}
+
+// Somebody new finds every file of the package in the layout, and none that is gone.
+func TestLayoutNamesEveryFile(t *testing.T) {
+	text, err := os.ReadFile("CONTRIBUTING.md")
+	require.NoError(t, err)
+	_, layout, found := strings.Cut(string(text), "\n## Layout\n")
+	require.True(t, found)
+	layout, _, _ = strings.Cut(layout, "\n## ")
+	var named []string
+	for _, name := range regexp.MustCompile("`([^`/]+\\.go)`").FindAllStringSubmatch(layout, -1) {
+		named = append(named, name[1])
+	}
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	files = slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	assert.ElementsMatch(t, files, named)
 }
 
 // The README stays short enough to be read.
