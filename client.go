@@ -40,6 +40,8 @@ type Client struct {
 // config is what NewClient settles once and for all.
 type config struct {
 	base         *url.URL // without a trailing slash
+	root         string   // what every path begins with
+	escapedRoot  string   // the same, escaped
 	http         *http.Client
 	storing      *http.Client                          // for stores; the same where the user gave one
 	key          func(context.Context) (string, error) // a closure holds the key, where no reflection finds it
@@ -51,7 +53,7 @@ type config struct {
 	words        bool // booleans as true and false
 	updateMethod string
 	maxResponse  int64
-	defaults     settings
+	defaults     *settings // behind a pointer: headers may hold secrets, and what prints a service stops there
 }
 
 // NewClient returns a client of the deployment at baseURL, such as https://content.example.com or
@@ -64,7 +66,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		userAgent:    fmt.Sprintf("aicontent-go/%s (%s; %s/%s)", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		updateMethod: http.MethodPatch,
 		maxResponse:  32 << 20,
-		defaults:     settings{stall: 60 * time.Second, retry: DefaultRetryPolicy()},
+		defaults:     &settings{stall: 60 * time.Second, retry: DefaultRetryPolicy()},
 	}}
 	var p problems
 	for _, opt := range opts {
@@ -93,6 +95,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	if c.storing == nil {
 		c.storing = c.http
 	}
+	c.root, c.escapedRoot = c.base.Path+apiPrefix+"/", c.base.EscapedPath()+apiPrefix+"/"
 	c.Images = &ImagesService{c}
 	c.Transcriptions = &TranscriptionsService{c}
 	return c, nil
@@ -103,7 +106,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 // [WithAPIKeySource] is given.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
 	var p problems
-	var given config
+	given := config{defaults: &settings{}}
 	for _, opt := range opts {
 		if opt != nil {
 			opt.applyClient(&given, &problems{})

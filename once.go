@@ -108,7 +108,7 @@ func passes(err error) bool {
 // forLooking is the store's own settings, less those that are the store's alone.
 func (x *exchange) forLooking() CallOption {
 	return callOption(func(s *settings, _ *problems) {
-		*s = *x.settings
+		*s = x.settings
 		s.timeout, s.form, s.response, s.progress, s.once = nil, nil, nil, nil, false
 		s.query = slices.DeleteFunc(slices.Clone(s.query), func(p pair) bool {
 			return slices.Contains([]string{"search", "search_by", "sort", "sort_by", "per_page", pageParam}, p.key)

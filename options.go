@@ -33,7 +33,7 @@ func (o clientOption) applyClient(c *config, p *problems) { o(c, p) }
 
 type callOption func(*settings, *problems)
 
-func (o callOption) applyClient(c *config, p *problems) { o(&c.defaults, p) }
+func (o callOption) applyClient(c *config, p *problems) { o(c.defaults, p) }
 func (o callOption) applyCall(s *settings, p *problems) { o(s, p) }
 
 // settings is what a call may choose for itself.
@@ -56,8 +56,8 @@ type pair struct{ key, value string }
 func with(list []pair, key, value string) []pair { return append(slices.Clip(list), pair{key, value}) }
 
 // settings lays a call's options over the client's defaults.
-func (c *Client) settings(opts []CallOption, p *problems) *settings {
-	s := c.defaults
+func (c *Client) settings(opts []CallOption, p *problems) settings {
+	s := *c.defaults
 	for _, opt := range opts {
 		if opt == nil {
 			p.add("option", nil, "must not be nil")
@@ -66,7 +66,7 @@ func (c *Client) settings(opts []CallOption, p *problems) *settings {
 		opt.applyCall(&s, p)
 	}
 	p.lenient = s.unchecked
-	return &s
+	return s
 }
 
 // WithHTTPClient sends requests through a copy of hc, which is itself never changed. Its transport is used as it is, its

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,8 +41,8 @@ func (x *exchange) lookedFor() bool { return x.once && x.store() }
 
 // exchange is a call made ready: all that an attempt needs but a key and a connection.
 type exchange struct {
-	*call
-	*settings
+	call
+	settings
 	url     *url.URL
 	params  url.Values // the query
 	payload *payload   // nil for no body
@@ -53,7 +54,7 @@ type exchange struct {
 func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, read func(*answer) (T, error)) (T, error) {
 	var result, none T
 	var p problems
-	x := exchange{call: &call, settings: c.settings(opts, &p)}
+	x := exchange{call: call, settings: c.settings(opts, &p)}
 	x.read = func(a *answer) (err error) {
 		result, err = read(a)
 		return err
@@ -100,6 +101,9 @@ func (c *Client) prepare(ctx context.Context, x *exchange, p *problems) error {
 
 // encode writes a struct's fields the way the deployment reads them, and lays the caller's own over them.
 func (c *Client) encode(fields any, own []pair) url.Values {
+	if fields == nil && own == nil {
+		return nil
+	}
 	values := url.Values{}
 	if fields != nil {
 		// It fails for what is no struct, and all of ours are.
@@ -116,12 +120,16 @@ func (c *Client) encode(fields any, own []pair) url.Values {
 
 // url joins the path: the one place where segments are escaped.
 func (c *Client) url(segments []string, params url.Values) *url.URL {
-	path, escaped := c.base.Path+apiPrefix, c.base.EscapedPath()+apiPrefix
+	var room [2]string
+	escaped := room[:0]
 	for _, segment := range segments {
-		path += "/" + segment
-		escaped += "/" + url.PathEscape(segment)
+		escaped = append(escaped, url.PathEscape(segment))
 	}
-	return &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, Path: path, RawPath: escaped, RawQuery: params.Encode()}
+	u := &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, Path: c.root + strings.Join(segments, "/"), RawQuery: params.Encode()}
+	if c.escapedRoot != c.root || !slices.Equal(escaped, segments) {
+		u.RawPath = c.escapedRoot + strings.Join(escaped, "/")
+	}
+	return u
 }
 
 // wait is how long an attempt waits for its answer.
@@ -138,12 +146,7 @@ func (x *exchange) wait() time.Duration {
 // attempt sends the request once and reads the answer.
 func (c *Client) attempt(ctx context.Context, x *exchange, n int, key string) failure {
 	watched, w := watch(ctx, x.payload != nil && x.payload.size != 0, x.stall, x.wait())
-	req, err := http.NewRequestWithContext(watched, x.method, "", nil)
-	if err != nil {
-		w.stop()
-		return x.lost(ctx, err, notSent)
-	}
-	c.address(req, x, key)
+	req := c.request(watched, x, key)
 	if x.payload != nil {
 		x.meter.begin(n)
 		body := &attemptBody{payload: x.payload, wire: w, meter: x.meter, safe: !x.store()}
@@ -167,17 +170,16 @@ func (c *Client) attempt(ctx context.Context, x *exchange, n int, key string) fa
 	return c.receive(ctx, watched, x, n, key, resp)
 }
 
-// address fills in where the request goes and everything in its header but the body's own lines.
-func (c *Client) address(req *http.Request, x *exchange, key string) {
-	req.URL, req.Host = x.url, x.url.Host
-	req.Header = http.Header{
-		"Accept":        {"application/json"},
-		"Authorization": {"Bearer " + key},
-		"User-Agent":    {c.userAgent},
-	}
+// request is everything of an attempt but its body and the body's own header lines.
+func (c *Client) request(ctx context.Context, x *exchange, key string) *http.Request {
+	// One array serves all three.
+	values := []string{"application/json", "Bearer " + key, c.userAgent}
+	header := http.Header{"Accept": values[0:1:1], "Authorization": values[1:2:2], "User-Agent": values[2:3:3]}
 	for _, h := range x.header {
-		req.Header[h.key] = []string{h.value}
+		header[h.key] = []string{h.value}
 	}
+	req := http.Request{Method: x.method, URL: x.url, Host: x.url.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	return req.WithContext(ctx)
 }
 
 // noAnswer says what became of a request that was not answered.

@@ -23,6 +23,7 @@ type wire struct {
 	mu       sync.Mutex
 	timer    *time.Timer
 	deadline time.Time // zero while nothing is timed
+	armed    time.Time // when the timer fires; zero while it does not
 	sending  bool      // what is timed is the sending, not the answer
 	traced   bool      // the transport tells of its connections
 	got      bool      // there is a connection
@@ -56,11 +57,16 @@ func (w *wire) begin(sending bool) {
 		return
 	}
 	w.deadline = time.Now().Add(limit)
-	if w.timer == nil {
+	switch {
+	case w.timer == nil:
 		w.timer = time.AfterFunc(limit, w.expire)
+	case w.armed.IsZero() || w.deadline.Before(w.armed):
+		w.timer.Reset(limit)
+	default:
+		// expire looks at the deadline, and sets the timer anew.
 		return
 	}
-	w.timer.Reset(limit)
+	w.armed = w.deadline
 }
 
 func (w *wire) limit() time.Duration {
@@ -73,11 +79,13 @@ func (w *wire) limit() time.Duration {
 func (w *wire) expire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.armed = time.Time{}
 	if w.deadline.IsZero() {
 		return
 	}
 	if left := time.Until(w.deadline); left > 0 {
 		w.timer.Reset(left)
+		w.armed = w.deadline
 		return
 	}
 	w.cancel(&timeoutError{sending: w.sending, limit: w.limit()})
@@ -110,16 +118,21 @@ func (w *wire) wroteHeaders() {
 }
 
 func (w *wire) wroteRequest(info httptrace.WroteRequestInfo) {
-	if info.Err == nil {
-		w.answering()
+	if info.Err != nil {
+		return
 	}
-}
-
-// answering times the answer: the request is written, or the answer came before it was.
-func (w *wire) answering() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.begin(false)
+}
+
+// answering times the answer where that is not done yet: it came before the request was written.
+func (w *wire) answering() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sending || w.deadline.IsZero() {
+		w.begin(false)
+	}
 }
 
 // took notes that the transport has taken bytes of the body, or with done all of it.
