@@ -184,9 +184,29 @@ func TestALostStoreLeavesNothingBehind(t *testing.T) {
 			var out bytes.Buffer
 			err := run(t.Context(), []string{"-out", t.TempDir()}, &out)
 			assert.ErrorContains(t, err, step+": "+operation)
+			assert.NotContains(t, err.Error(), "clean up")
 			assert.Contains(t, out.String(), "deleted ")
 		})
 	}
+}
+
+// A search that finds too much must not cost somebody else's records.
+func TestOnlyOwnRecordsAreDeleted(t *testing.T) {
+	srv := deployment(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
+		if strings.HasSuffix(a.Request.Operation, ".list") {
+			a.SetJSON(map[string]any{"data": []any{map[string]any{"id": 1, "name": "quickstart of somebody else"}}})
+		}
+	}))
+	srv.AddImage(aicontenttest.Image{Name: "quickstart of somebody else"})
+	srv.AddTranscription(aicontenttest.Transcription{Name: "quickstart of somebody else"})
+	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == "images.store" }, 1, aicontenttest.ActThenStatus(http.StatusBadGateway))
+	err := run(t.Context(), []string{"-out", t.TempDir()}, io.Discard)
+	assert.ErrorContains(t, err, "store the images: images.store: 502")
+	for _, request := range srv.Requests() {
+		assert.NotEqual(t, http.MethodDelete, request.Method)
+	}
+	require.Len(t, srv.Images(), 2)
+	require.Len(t, srv.Transcriptions(), 1)
 }
 
 // The host of the pictures is not the deployment, so it must not get the API key. What it says is not saved as a picture.
