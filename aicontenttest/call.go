@@ -46,7 +46,7 @@ func (s *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
 // end writes down what is known of the request however it ended.
 func (c *call) end() {
 	failure := recover()
-	c.server.book.write(func() { c.entry.Received = c.body.count })
+	c.count()
 	if f := c.server.onRequest; f != nil {
 		f(c.snapshot())
 	}
@@ -57,6 +57,11 @@ func (c *call) end() {
 		c.server.t.Errorf("aicontenttest: %s %s: panic: %v", c.r.Method, c.r.URL.Path, failure)
 	}
 	panic(failure)
+}
+
+// count writes down what was received, before the client can see that no more will be.
+func (c *call) count() {
+	c.server.book.write(func() { c.entry.Received = c.body.count })
 }
 
 func (c *call) snapshot() (r Request) {

@@ -28,7 +28,7 @@ func TestTheBookAddsUpUnderChaos(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 8 {
 				wg.Go(func() {
-					for i := range 40 {
+					for i := range 20 {
 						r := post("/api/v1/images", storeForm)
 						if i%4 == 0 {
 							r = upload(namePart, filePart)

@@ -12,6 +12,7 @@ func (c *call) strike(at Place) {
 	if c.fault.Place != at {
 		return
 	}
+	c.count()
 	switch c.fault.kind {
 	case closing, refusing, declining:
 		c.hangUp()
@@ -112,6 +113,7 @@ func (c *call) send(a *Answer) {
 		}
 		header.Set("Content-Length", strconv.FormatInt(length, 10))
 	}
+	c.count()
 	whole := c.fault.Place != MidAnswer || c.fault.kind == trickling
 	c.server.book.write(func() { c.entry.Status, c.entry.Answered = a.Status, whole })
 	c.w.WriteHeader(a.Status)

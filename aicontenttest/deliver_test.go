@@ -1,0 +1,128 @@
+package aicontenttest
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestStallsEndWithTheClientAndWithTheServer(t *testing.T) {
+	for _, place := range []Place{BeforeRead, MidUpload, BeforeAnswer, MidAnswer} {
+		for _, protocol := range []Option{InMemoryNetwork(), optionFunc(func(c *config) { c.inMemory, c.tls, c.http2 = true, true, true })} {
+			synctest.Test(t, func(t *testing.T) {
+				s := NewServer(t, protocol)
+				s.Fault(Stall(place))
+				hc := s.HTTPClient()
+				hc.Timeout = time.Hour
+				start := time.Now()
+				resp, err := hc.Do(signed(t, s, post("/api/v1/images", storeForm)))
+				if err == nil {
+					_, err = io.ReadAll(resp.Body)
+					resp.Body.Close()
+				}
+				require.Error(t, err, place)
+				assert.Equal(t, time.Hour, time.Since(start))
+				synctest.Wait()
+				assert.Zero(t, s.work.count-len(s.listener.connections())-1, "only connections and the listening are left")
+				assert.Equal(t, place >= BeforeAnswer, len(s.Images()) == 1)
+			})
+			synctest.Test(t, func(t *testing.T) {
+				s := NewServer(t, protocol)
+				s.Fault(Stall(place))
+				go func() {
+					<-time.After(time.Minute)
+					s.Close()
+				}()
+				_, err := trySend(s, post("/api/v1/images", storeForm))
+				assert.Error(t, err)
+			})
+		}
+	}
+}
+
+func TestStallMidUploadTakesNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork())
+		stall := Stall(MidUpload)
+		stall.Bytes = 1000
+		s.Fault(stall)
+		hc := s.HTTPClient()
+		hc.Timeout = time.Minute
+		_, err := hc.Do(signed(t, s, post("/api/v1/images", strings.Repeat("x", 1<<20))))
+		require.Error(t, err)
+		synctest.Wait()
+		assert.Equal(t, int64(1000), s.Requests()[0].Received)
+	})
+}
+
+func TestLateAct(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork())
+		s.Fault(LateAct(504, time.Minute))
+		assert.Equal(t, 504, send(t, s, post("/api/v1/images", storeForm)).status)
+		<-time.After(time.Minute - time.Second)
+		assert.Empty(t, s.Images())
+		assert.False(t, s.Requests()[0].Acted)
+		<-time.After(2 * time.Second)
+		assert.Len(t, s.Images(), 1)
+		assert.True(t, s.Requests()[0].Acted)
+		assert.Equal(t, "1", s.Requests()[0].RecordID)
+
+		s.Fault(LateAct(502, time.Hour))
+		send(t, s, post("/api/v1/images", storeForm))
+		s.Close()
+		assert.Len(t, s.Images(), 1, "what is late when the server ends does not happen")
+	})
+}
+
+func TestLatencyAndTrickleTakeTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork(), Latency(5*time.Second))
+		s.Fault(Trickle(time.Second))
+		start := time.Now()
+		e := send(t, s, request{method: "DELETE", path: "/api/v1/images/1"})
+		assert.Equal(t, `{"message":"Resource not found.","status":404}`, e.body)
+		assert.Equal(t, time.Duration(5+len(e.body))*time.Second, time.Since(start))
+	})
+}
+
+func TestIdleConnectionsAreClosed(t *testing.T) {
+	for network, opts := range everyNetwork {
+		if !strings.Contains(network, "memory") {
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			s := NewServer(t, opts...)
+			hc := s.HTTPClient()
+			for range 3 {
+				resp, err := hc.Do(signed(t, s, get("/api/v1/images")))
+				require.NoError(t, err)
+				_, _ = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+				synctest.Wait()
+				s.CloseIdleConnections()
+				synctest.Wait()
+			}
+			book := s.Requests()
+			assert.Equal(t, []int{1, 2, 3}, []int{book[0].Connection, book[1].Connection, book[2].Connection}, network)
+		})
+	}
+}
+
+func TestOversizedAnswersAreStillJSON(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"), BareRecords)
+	for range 2 {
+		s.Fault(OversizedAnswer(100_000))
+		e := send(t, s, get("/api/v1/images"))
+		assert.Greater(t, len(e.body), 100_000)
+		var list []any
+		assert.NoError(t, json.Unmarshal([]byte(e.body), &list))
+		s.AddImage(Image{Name: "n"})
+	}
+}

@@ -1,0 +1,160 @@
+package aicontenttest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// exchange is a request written by hand and the answer to it, read as text.
+type exchange struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// request is what a hand-written request adds to the ordinary ones: a header set to "" is left out.
+type request struct {
+	method, path string
+	body         io.Reader
+	header       map[string]string
+}
+
+func send(t *testing.T, s *Server, r request) exchange {
+	t.Helper()
+	e, err := trySend(s, r)
+	require.NoError(t, err)
+	return e
+}
+
+func trySend(s *Server, r request) (exchange, error) {
+	req, err := r.sign(s)
+	if err != nil {
+		return exchange{}, err
+	}
+	hc := unredirected(s)
+	defer hc.CloseIdleConnections()
+	resp, err := hc.Do(req)
+	if err != nil {
+		return exchange{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return exchange{resp.StatusCode, resp.Header, string(body)}, err
+}
+
+// unredirected is a client that shows redirects and does not follow them.
+func unredirected(s *Server) *http.Client {
+	hc := s.HTTPClient()
+	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return hc
+}
+
+// sign makes the request one of a well-behaved client.
+func (r request) sign(s *Server) (*http.Request, error) {
+	req, err := http.NewRequest(r.method, s.URL+r.path, r.body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+s.APIKey)
+	req.Header.Set("Accept", "application/json")
+	if r.body != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+		if value == "" {
+			req.Header.Del(name)
+		}
+	}
+	return req, nil
+}
+
+func signed(t *testing.T, s *Server, r request) *http.Request {
+	t.Helper()
+	req, err := r.sign(s)
+	require.NoError(t, err)
+	return req
+}
+
+func get(path string) request { return request{method: "GET", path: path} }
+
+// post and its like take the form as it goes over the wire.
+func post(path, form string) request {
+	return request{method: "POST", path: path, body: strings.NewReader(form)}
+}
+
+func patch(path, form string) request {
+	return request{method: "PATCH", path: path, body: strings.NewReader(form)}
+}
+
+// upload is a store of a transcription with the parts given between boundaries.
+func upload(parts ...string) request {
+	body := ""
+	for _, part := range parts {
+		body += "--frontier\r\nContent-Disposition: form-data; " + part + "\r\n"
+	}
+	return request{
+		method: "POST", path: "/api/v1/transcriptions",
+		body:   strings.NewReader(body + "--frontier--\r\n"),
+		header: map[string]string{"Content-Type": "multipart/form-data; boundary=frontier"},
+	}
+}
+
+const (
+	namePart = "name=\"name\"\r\n\r\nMeeting"
+	filePart = "name=\"file\"; filename=\"talk.wav\"\r\nContent-Type: audio/wav\r\n\r\nRIFF----WAVEdata"
+)
+
+// recorder is a test that notes down its failures.
+type recorder struct {
+	mu       sync.Mutex
+	failed   bool
+	errors   []string
+	logs     []string
+	cleanups []func()
+}
+
+func (r *recorder) Helper()          {}
+func (r *recorder) Name() string     { return "TestOfSomeUser" }
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Failed() bool     { return r.failed }
+
+func (r *recorder) Logf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.logs = append(r.logs, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = true
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	panic("fatal")
+}
+
+// end runs what the test has to clean up, the last first.
+func (r *recorder) end() {
+	for i := len(r.cleanups) - 1; i >= 0; i-- {
+		r.cleanups[i]()
+	}
+}
+
+// started is a server that no test is failed by.
+func started(t *testing.T, opts ...Option) *Server {
+	t.Helper()
+	s, err := Start(append([]Option{BasePath("/tenant")}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
