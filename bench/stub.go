@@ -17,7 +17,7 @@ type stub struct {
 
 func newStub(w service.Wire) *stub {
 	s := &stub{show: service.Record(w, 7)}
-	s.list, s.link = service.Page(w, 1)
+	s.list, s.link = service.Page(w, 1, records)
 	return s
 }
 

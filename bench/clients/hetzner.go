@@ -2,6 +2,8 @@ package clients
 
 import (
 	"context"
+	"io"
+	"net/http"
 	"os"
 	"strconv"
 	"time"
@@ -48,22 +50,18 @@ func (c *hetzner) Create(ctx context.Context, name string) error {
 	return err
 }
 
-// Upload hands the file to the SDK's own requests: it has no call that sends a file.
+// Upload hands the file to the SDK's own requests: it has no call that sends a file. It asks for a body at each attempt.
 func (c *hetzner) Upload(ctx context.Context, path string) error {
-	f, err := os.Open(path)
+	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	req, err := c.client.NewRequest(ctx, "POST", "/uploads", f)
+	req, err := c.client.NewRequest(ctx, http.MethodPost, "/uploads", http.NoBody)
 	if err != nil {
 		return err
 	}
 	req.ContentLength = info.Size()
+	req.GetBody = func() (io.ReadCloser, error) { return os.Open(path) }
 	_, err = c.client.Do(req, nil)
 	return err
 }

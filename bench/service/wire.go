@@ -20,11 +20,8 @@ const (
 	wireCount             // how many there are
 )
 
-// PageSize is the number of records in a list, Total that of all records.
-const (
-	PageSize = 100
-	Total    = 100_000
-)
+// PageSize is the number of records in a list.
+const PageSize = 100
 
 // recordSize is the length of every record, whatever its format: the longest text is padded up to it.
 const recordSize = 448
@@ -71,11 +68,10 @@ func Record(w Wire, id int) []byte {
 	return record(nil, w, id)
 }
 
-// Page is the answer to a list whose first record is id, with what the format says of further pages, and the Link
-// header for those that put it there.
-func Page(w Wire, first int) (body []byte, link string) {
-	last := min(first+PageSize, Total+1) - 1
-	page, pages := (first-1)/PageSize+1, Total/PageSize
+// Page is the page that begins with record first, out of total records, and the Link header for the format that has one.
+func Page(w Wire, first, total int) (body []byte, link string) {
+	last := min(first+PageSize-1, total)
+	page, pages := (first-1)/PageSize+1, (total+PageSize-1)/PageSize
 	b := make([]byte, 0, (recordSize+1)*PageSize+1024)
 	switch w {
 	case Native, OpenAI:
@@ -101,7 +97,7 @@ func Page(w Wire, first int) (body []byte, link string) {
 		}
 		b = fmt.Appendf(b, `,"links":{"first":"%s?page=1","last":"%s?page=%d","prev":null,"next":%s}`, at, at, pages, next)
 		b = fmt.Appendf(b, `,"meta":{"current_page":%d,"from":%d,"last_page":%d,"path":"%s","per_page":%d,"to":%d,"total":%d}}`,
-			page, first, pages, at, PageSize, last, Total)
+			page, first, pages, at, PageSize, last, total)
 	case OpenAI:
 		b = fmt.Appendf(b, `,"object":"list","first_id":"batch_%d","last_id":"batch_%d","has_more":%t}`, first, last, page < pages)
 	case Hetzner:
@@ -110,7 +106,7 @@ func Page(w Wire, first int) (body []byte, link string) {
 			next = strconv.Itoa(page + 1)
 		}
 		b = fmt.Appendf(b, `,"meta":{"pagination":{"page":%d,"per_page":%d,"previous_page":null,"next_page":%s,"last_page":%d,"total_entries":%d}}}`,
-			page, PageSize, next, pages, Total)
+			page, PageSize, next, pages, total)
 	case GitHub:
 		if page < pages {
 			link = fmt.Sprintf(`<http://localhost/repos/o/r/milestones?page=%d&per_page=%d>; rel="next", <http://localhost/repos/o/r/milestones?page=%d&per_page=%d>; rel="last"`,
@@ -134,20 +130,19 @@ func Created(w Wire, id int, upload bool) []byte {
 	return Record(w, id)
 }
 
-// refusal is the body of an error as the format has it, or a proxy's page.
-func refusal(w Wire, status int) (body, contentType string) {
-	const json = "application/json"
+// Refusal is the body of an error as the format has it; of a 502 it is a proxy's page.
+func Refusal(w Wire, status int) string {
 	switch {
 	case status == 502:
-		return "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>", "text/html"
+		return "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 	case w == OpenAI:
-		return fmt.Sprintf(`{"error":{"message":"try again later","type":"server_error","param":null,"code":"%d"}}`, status), json
+		return fmt.Sprintf(`{"error":{"message":"try again later","type":"server_error","param":null,"code":"%d"}}`, status)
 	case w == Hetzner && status == 429:
-		return `{"error":{"code":"rate_limit_exceeded","message":"limit of requests exceeded"}}`, json
+		return `{"error":{"code":"rate_limit_exceeded","message":"limit of requests exceeded"}}`
 	case w == Hetzner:
-		return `{"error":{"code":"unavailable","message":"service unavailable"}}`, json
+		return `{"error":{"code":"unavailable","message":"service unavailable"}}`
 	case w == GitHub && status == 429:
-		return `{"message":"You have exceeded a secondary rate limit.","documentation_url":"https://docs.example.com/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`, json
+		return `{"message":"You have exceeded a secondary rate limit.","documentation_url":"https://docs.example.com/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`
 	}
-	return `{"message":"` + strings.ToLower(map[int]string{429: "Too Many Attempts.", 503: "Service Unavailable"}[status]) + `"}`, json
+	return `{"message":"` + strings.ToLower(map[int]string{429: "Too Many Attempts.", 503: "Service Unavailable"}[status]) + `"}`
 }

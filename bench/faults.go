@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/aicontent/aicontent-go/bench/clients"
+	"github.com/aicontent/aicontent-go/bench/service"
+)
+
+// patience bounds one operation, its waits included.
+const patience = 20 * time.Second
+
+// faultsResult counts how the operations ended.
+type faultsResult struct {
+	Operations int
+	Done       int // success, one record
+	Twice      int // more than one record, whatever the caller was told
+	Hollow     int // success, no record
+	GivenUp    int // an error, no record: a further attempt would have made it
+	MadeUntold int // an error, one record: the caller does not know of it
+	Requests   int
+}
+
+// faultsJob lets each operation meet its faults, all at once: each has a service and a client of its own, so that none is in another's way.
+func faultsJob(ctx context.Context, j job) (any, error) {
+	sdk, err := clients.Named(j.SDK)
+	if err != nil {
+		return nil, err
+	}
+	plans := service.Plans(seed, j.Times)
+	ends := make([]ending, len(plans))
+	var wg sync.WaitGroup
+	for i, plan := range plans {
+		wg.Go(func() { ends[i] = endOf(ctx, sdk, j.Retries, fmt.Sprintf("operation-%d", i), plan) })
+	}
+	wg.Wait()
+	result := faultsResult{Operations: len(plans)}
+	for _, end := range ends {
+		if end.broken != nil {
+			return nil, end.broken
+		}
+		result.count(end)
+	}
+	return result, nil
+}
+
+// ending is how one operation ended.
+type ending struct {
+	err            error // as the caller sees it
+	made, requests int
+	broken         error // of the measurement itself
+}
+
+func endOf(ctx context.Context, sdk clients.SDK, retries bool, name string, plan service.Plan) ending {
+	faulty, err := service.NewFaulty(sdk.Wire, plan)
+	if err != nil {
+		return ending{broken: err}
+	}
+	defer faulty.Close()
+	c, err := sdk.New(clients.Settings{URL: faulty.URL, Retries: retries})
+	if err != nil {
+		return ending{broken: err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = c.Create(ctx, name)
+	return ending{err: err, made: faulty.Made(name), requests: faulty.Requests()}
+}
+
+func (r *faultsResult) count(e ending) {
+	r.Requests += e.requests
+	switch {
+	case e.made > 1:
+		r.Twice++
+	case e.err == nil && e.made == 1:
+		r.Done++
+	case e.err == nil:
+		r.Hollow++
+	case e.made == 0:
+		r.GivenUp++
+	default:
+		r.MadeUntold++
+	}
+}
+
+// The two ways in which retries are set.
+const (
+	defaultRetries    = "faults, as it comes"
+	documentedRetries = "faults, retries as documented"
+)
+
+// faults runs all SDKs at once: they mostly wait.
+func (r *runner) faults(ctx context.Context) error {
+	type cell struct {
+		work, sdk string
+		retries   bool
+		result    faultsResult
+		err       error
+	}
+	var cells []*cell
+	for _, sdk := range r.sdks {
+		cells = append(cells, &cell{work: defaultRetries, sdk: sdk.Name})
+		if sdk.Retries != "" {
+			cells = append(cells, &cell{work: documentedRetries, sdk: sdk.Name, retries: true})
+		}
+	}
+	var wg sync.WaitGroup
+	for _, c := range cells {
+		wg.Go(func() {
+			c.result, c.err = do[faultsResult](ctx, job{Kind: "faults", SDK: c.sdk, Times: r.plan.Operations, Retries: c.retries})
+		})
+	}
+	wg.Wait()
+	for _, c := range cells {
+		if c.err != nil {
+			return c.err
+		}
+		for _, count := range []struct {
+			of measure
+			n  int
+		}{
+			{operations, c.result.Operations}, {doneOnce, c.result.Done}, {madeTwice, c.result.Twice}, {hollow, c.result.Hollow},
+			{givenUp, c.result.GivenUp}, {madeUntold, c.result.MadeUntold}, {requests, c.result.Requests},
+		} {
+			r.samples.add(c.work, c.sdk, 0, count.of, float64(count.n))
+		}
+	}
+	return nil
+}

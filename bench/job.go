@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/aicontent/aicontent-go/bench/clients"
+)
+
+// job is what a child process does.
+type job struct {
+	Kind    string
+	SDK     string // empty where the job goes over all of them
+	URL     string
+	Path    string        // the file to upload
+	Times   int           // how often, or how many at once
+	Time    time.Duration // for how long
+	Rounds  int
+	Records int
+	Retries bool
+}
+
+var jobs = map[string]func(context.Context, job) (any, error){
+	"upload": uploadJob, "parallel": parallelJob, "calls": callsJob, "many": manyJob, "walk": walkJob, "faults": faultsJob,
+}
+
+func runJob(ctx context.Context, task string) error {
+	var j job
+	if err := json.Unmarshal([]byte(task), &j); err != nil {
+		return err
+	}
+	run := jobs[j.Kind]
+	if run == nil {
+		return fmt.Errorf("no job is named %q", j.Kind)
+	}
+	result, err := run(ctx, j)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(result)
+}
+
+// client makes the job's client, with its own default transport.
+func (j job) client() (clients.Client, error) {
+	sdk, err := clients.Named(j.SDK)
+	if err != nil {
+		return nil, err
+	}
+	return sdk.New(clients.Settings{URL: j.URL, Retries: j.Retries})
+}
+
+// usage is what a process has used up so far.
+type usage struct {
+	at      time.Time
+	cpu     time.Duration
+	bytes   uint64
+	objects uint64
+}
+
+func used() usage {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return usage{at: time.Now(), cpu: cpuTime(), bytes: m.TotalAlloc, objects: m.Mallocs}
+}
+
+// cost is the difference of two usages.
+type cost struct {
+	Seconds, CPU   float64
+	Bytes, Objects float64
+}
+
+func (u usage) since() cost {
+	now := used()
+	return cost{
+		Seconds: now.at.Sub(u.at).Seconds(), CPU: (now.cpu - u.cpu).Seconds(),
+		Bytes: float64(now.bytes - u.bytes), Objects: float64(now.objects - u.objects),
+	}
+}
+
+// each is the cost of one of n.
+func (c cost) each(n int) cost {
+	d := float64(n)
+	return cost{c.Seconds / d, c.CPU / d, c.Bytes / d, c.Objects / d}
+}

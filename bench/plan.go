@@ -1,0 +1,60 @@
+package main
+
+import "time"
+
+// records is how many there are in the service, but for a quick walk.
+const records = 100_000
+
+// mib is a mebibyte, the unit of sizes here.
+const mib = 1 << 20
+
+// plan says how much of everything is done.
+type plan struct {
+	Quick        bool
+	UploadRounds int
+	Sizes        []uploadSize
+	LargeRounds  int
+	LargeMiB     int64         // one upload of a sparse file
+	Parallel     int           // uploads at once
+	ParallelMiB  int64         // of this size
+	CallRounds   int           // of show and list
+	CallTime     time.Duration // for each call, round and SDK
+	ManyRounds   int
+	ManyTime     time.Duration // 64 goroutines of show
+	WalkRounds   int
+	WalkRecords  int
+	Operations   int  // that meet faults
+	ColdBuilds   bool // with compile times
+}
+
+// uploadSize is a size and how often a process repeats the upload after the first, cold one.
+type uploadSize struct {
+	MiB  int64
+	Warm int
+}
+
+// goroutines is how many call show at once.
+const goroutines = 64
+
+// seed draws the faults.
+const seed = 20260101
+
+func fullPlan() plan {
+	return plan{
+		UploadRounds: 5, Sizes: []uploadSize{{1, 20}, {64, 3}, {512, 1}},
+		LargeRounds: 3, LargeMiB: 4096, Parallel: 64, ParallelMiB: 64,
+		CallRounds: 9, CallTime: 100 * time.Millisecond,
+		ManyRounds: 3, ManyTime: 2 * time.Second,
+		WalkRounds: 2, WalkRecords: records, Operations: 66, ColdBuilds: true,
+	}
+}
+
+func quickPlan() plan {
+	return plan{
+		Quick: true, UploadRounds: 1, Sizes: []uploadSize{{1, 5}, {64, 1}},
+		LargeRounds: 1, LargeMiB: 512, Parallel: 8, ParallelMiB: 16,
+		CallRounds: 3, CallTime: 20 * time.Millisecond,
+		ManyRounds: 1, ManyTime: 250 * time.Millisecond,
+		WalkRounds: 1, WalkRecords: 5_000, Operations: 22,
+	}
+}

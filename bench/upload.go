@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"github.com/aicontent/aicontent-go/bench/clients"
+)
+
+// uploadResult is what one process's uploads came to.
+type uploadResult struct {
+	Cold    cost   // of the first
+	Warm    []cost // of each later one
+	Peak    int64  // bytes over the start, of the first
+	Program int64  // of which pages of the program's own file
+	PeakAll int64  // bytes over the start, of all of them
+}
+
+// uploadJob uploads a file once in a fresh process, and some times more.
+func uploadJob(ctx context.Context, j job) (any, error) {
+	c, err := j.client()
+	if err != nil {
+		return nil, err
+	}
+	runtime.GC()
+	start := startMemory()
+	var result uploadResult
+	for i := range 1 + j.Times {
+		before := used()
+		if err := c.Upload(ctx, j.Path); err != nil {
+			return nil, err
+		}
+		took, now := before.since(), readMemory()
+		result.PeakAll = now.peak - start.now
+		if i > 0 {
+			result.Warm = append(result.Warm, took)
+			continue
+		}
+		result.Cold, result.Peak, result.Program = took, result.PeakAll, now.program-start.program
+	}
+	return result, nil
+}
+
+// parallelJob uploads a file many times at once.
+func parallelJob(ctx context.Context, j job) (any, error) {
+	c, err := j.client()
+	if err != nil {
+		return nil, err
+	}
+	runtime.GC()
+	start, before := startMemory(), used()
+	errs := make([]error, j.Times)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = c.Upload(ctx, j.Path) })
+	}
+	wg.Wait()
+	took, end := before.since(), readMemory()
+	over := end.peak - start.now
+	return uploadResult{Cold: took, Peak: over, Program: end.program - start.program, PeakAll: over}, errors.Join(errs...)
+}
+
+// file makes a file that begins as a WAV file does. A sparse one holds nothing else, and takes no room.
+func (r *runner) file(size int64, sparse bool) (string, error) {
+	path := filepath.Join(r.scratch, fmt.Sprintf("audio-%d-%t.wav", size, sparse))
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	const head = "RIFF\xff\xff\xff\xffWAVEfmt "
+	if sparse {
+		if _, err := f.WriteString(head); err != nil {
+			return "", err
+		}
+		return path, f.Truncate(size)
+	}
+	block := make([]byte, mib)
+	for i := range block {
+		block[i] = byte(i * 7)
+	}
+	copy(block, head)
+	for range size / mib {
+		if _, err := f.Write(block); err != nil {
+			return "", err
+		}
+	}
+	return path, nil
+}
+
+// upload runs a job against a server of its own and makes sure that all bytes came.
+func (r *runner) upload(ctx context.Context, j job, times int, size int64) (uploadResult, error) {
+	s, err := startServer(ctx, records)
+	if err != nil {
+		return uploadResult{}, err
+	}
+	defer s.stop()
+	j.URL = s.URL
+	result, err := do[uploadResult](ctx, j)
+	if err != nil {
+		return result, err
+	}
+	uploads, bytes, err := s.received()
+	if err == nil && (uploads != int64(times) || bytes < int64(times)*size) {
+		err = fmt.Errorf("%s: %d uploads and %d bytes came, of %d uploads of %d bytes", j.SDK, uploads, bytes, times, size)
+	}
+	return result, err
+}
+
+// uploads measures each size, cold and warm, in a fresh process for each SDK and round.
+func (r *runner) uploads(ctx context.Context) error {
+	for _, size := range r.plan.Sizes {
+		path, err := r.file(size.MiB*mib, false)
+		if err != nil {
+			return err
+		}
+		err = r.rotate(r.plan.UploadRounds, func(round int, sdk clients.SDK) error {
+			result, err := r.upload(ctx, job{Kind: "upload", SDK: sdk.Name, Path: path, Times: size.Warm}, 1+size.Warm, size.MiB*mib)
+			if err != nil {
+				return err
+			}
+			work := fmt.Sprintf("upload %d MiB", size.MiB)
+			r.addUpload(work+", cold", sdk.Name, round, size.MiB, result.Cold)
+			r.addUpload(work+", warm", sdk.Name, round, size.MiB, typical(result.Warm))
+			r.addPeak(work, sdk.Name, round, result)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// large measures what only clients that stream can do in the memory that there is: a very large file, and many at once.
+func (r *runner) large(ctx context.Context) error {
+	sparse, err := r.file(r.plan.LargeMiB*mib, true)
+	if err != nil {
+		return err
+	}
+	small, err := r.file(r.plan.ParallelMiB*mib, false)
+	if err != nil {
+		return err
+	}
+	return r.rotate(r.plan.LargeRounds, func(round int, sdk clients.SDK) error {
+		if !sdk.Streams {
+			return nil
+		}
+		work := fmt.Sprintf("upload %d MiB, sparse", r.plan.LargeMiB)
+		result, err := r.upload(ctx, job{Kind: "upload", SDK: sdk.Name, Path: sparse}, 1, r.plan.LargeMiB*mib)
+		if err != nil {
+			return err
+		}
+		r.addUpload(work, sdk.Name, round, r.plan.LargeMiB, result.Cold)
+		r.addPeak(work, sdk.Name, round, result)
+		work = fmt.Sprintf("%d uploads of %d MiB at once", r.plan.Parallel, r.plan.ParallelMiB)
+		result, err = r.upload(ctx, job{Kind: "parallel", SDK: sdk.Name, Path: small, Times: r.plan.Parallel}, r.plan.Parallel, r.plan.ParallelMiB*mib)
+		if err != nil {
+			return err
+		}
+		r.addUpload(work, sdk.Name, round, r.plan.ParallelMiB*int64(r.plan.Parallel), result.Cold)
+		r.addPeak(work, sdk.Name, round, result)
+		return nil
+	})
+}
+
+func (r *runner) addUpload(work, sdk string, round int, size int64, c cost) {
+	r.samples.add(work, sdk, round, throughput, float64(size)/c.Seconds)
+	r.samples.add(work, sdk, round, cpu, c.CPU)
+	r.samples.add(work, sdk, round, allocated, c.Bytes)
+	r.samples.add(work, sdk, round, allocations, c.Objects)
+}
+
+func (r *runner) addPeak(work, sdk string, round int, result uploadResult) {
+	r.samples.add(work, sdk, round, peak, float64(result.Peak))
+	r.samples.add(work, sdk, round, programPages, float64(result.Program))
+	if len(result.Warm) > 0 {
+		r.samples.add(work, sdk, round, peakAll, float64(result.PeakAll))
+	}
+}
+
+// typical is the median of each figure.
+func typical(list []cost) cost {
+	pick := func(of func(cost) float64) float64 {
+		values := make([]float64, len(list))
+		for i, c := range list {
+			values[i] = of(c)
+		}
+		return spreadOf(values).Median
+	}
+	return cost{
+		Seconds: pick(func(c cost) float64 { return c.Seconds }), CPU: pick(func(c cost) float64 { return c.CPU }),
+		Bytes: pick(func(c cost) float64 { return c.Bytes }), Objects: pick(func(c cost) float64 { return c.Objects }),
+	}
+}
