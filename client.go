@@ -214,12 +214,13 @@ func sameOrigin(base *url.URL, own func(*http.Request, []*http.Request) error) f
 	}
 }
 
-// clearProxy asks the proxy setting of a transport that the caller has given: an http:// request goes through a
-// proxy in clear, with the key in it. A RoundTripper of another kind cannot be asked.
-func clearProxy(rt http.RoundTripper, req *http.Request) error {
-	if req.URL.Scheme != "http" {
+// clearProxy asks the transport's proxy setting, the caller's own too: an http:// request goes through a proxy in
+// clear, with the key in it. A RoundTripper of another kind cannot be asked.
+func (c *Client) clearProxy() error {
+	if c.base.Scheme != "http" {
 		return nil
 	}
+	rt := c.http.Transport
 	if rt == nil {
 		rt = http.DefaultTransport
 	}
@@ -227,7 +228,7 @@ func clearProxy(rt http.RoundTripper, req *http.Request) error {
 	if !ok || t.Proxy == nil {
 		return nil
 	}
-	proxy, err := t.Proxy(req)
+	proxy, err := t.Proxy(&http.Request{URL: c.base, Host: c.base.Host, Header: http.Header{}})
 	if err == nil && proxy != nil {
 		err = errClearProxy
 	}
@@ -247,6 +248,9 @@ func origin(u *url.URL) string {
 func (c *Client) token(ctx context.Context) (string, error) {
 	if err := context.Cause(ctx); err != nil {
 		return "", ended(ctx)
+	}
+	if err := c.clearProxy(); err != nil {
+		return "", err
 	}
 	if c.limiter != nil {
 		if err := c.limiter.Wait(ctx); err != nil {

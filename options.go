@@ -55,18 +55,16 @@ type pair struct{ key, value string }
 // with returns a list of its own, so that a call never writes into its client's.
 func with(list []pair, key, value string) []pair { return append(slices.Clip(list), pair{key, value}) }
 
-// settings lays a call's options over the client's defaults.
-func (c *Client) settings(opts []CallOption, p *problems) settings {
-	s := *c.defaults
+// apply lays a call's options over the client's.
+func (s *settings) apply(opts []CallOption, p *problems) {
 	for _, opt := range opts {
 		if opt == nil {
 			p.add("option", nil, "must not be nil")
 			continue
 		}
-		opt.applyCall(&s, p)
+		opt.applyCall(s, p)
 	}
 	p.lenient = s.unchecked
-	return s
 }
 
 // WithHTTPClient sends requests through a copy of hc, which is itself never changed. Its transport is used as it is, its

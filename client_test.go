@@ -1,0 +1,521 @@
+package aicontent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// aKey is long enough to be masked.
+const aKey = "sk-live-0123456789abcdef"
+
+// answerAll is a handler whose answers every operation takes.
+func answerAll(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.Header().Set("Content-Type", "application/json")
+	body := `{"data":{"id":7,"name":"Lighthouse"}}`
+	if r.Method == http.MethodGet && !strings.HasSuffix(r.URL.Path, "/7") {
+		body = `{"data":[{"id":7,"name":"Lighthouse"}],"links":{"next":null}}`
+	}
+	_, _ = io.WriteString(w, body)
+}
+
+// counted is a service under /tenant that counts its requests.
+func counted(t *testing.T, handler http.HandlerFunc) (baseURL string, requests *atomic.Int64) {
+	t.Helper()
+	requests = new(atomic.Int64)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		handler(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL + "/tenant", requests
+}
+
+// allTen are the ten operations, and both iterators.
+func allTen(c *Client) map[string]func(context.Context, ...CallOption) error {
+	wav := FileFromBytes("a.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))
+	return map[string]func(context.Context, ...CallOption) error{
+		"images.list": func(ctx context.Context, o ...CallOption) error {
+			_, err := c.Images.List(ctx, ImageListParams{}, o...)
+			return err
+		},
+		"images.all": func(ctx context.Context, o ...CallOption) (err error) {
+			for _, err = range c.Images.All(ctx, ImageListParams{}, o...) {
+			}
+			return err
+		},
+		"images.show": func(ctx context.Context, o ...CallOption) error {
+			_, err := c.Images.Show(ctx, "7", o...)
+			return err
+		},
+		"images.store": func(ctx context.Context, o ...CallOption) error {
+			_, err := c.Images.Store(ctx, ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256}, o...)
+			return err
+		},
+		"images.update": func(ctx context.Context, o ...CallOption) error {
+			_, err := c.Images.Update(ctx, "7", ImageUpdateParams{Favorite: Ptr(true)}, o...)
+			return err
+		},
+		"images.delete": func(ctx context.Context, o ...CallOption) error { return c.Images.Delete(ctx, "7", o...) },
+		"transcriptions.list": func(ctx context.Context, o ...CallOption) error {
+			_, err := c.Transcriptions.List(ctx, TranscriptionListParams{}, o...)
+			return err
+		},
+		"transcriptions.all": func(ctx context.Context, o ...CallOption) (err error) {
+			for _, err = range c.Transcriptions.All(ctx, TranscriptionListParams{}, o...) {
+			}
+			return err
+		},
+		"transcriptions.show": func(ctx context.Context, o ...CallOption) error {
+			_, err := c.Transcriptions.Show(ctx, "7", o...)
+			return err
+		},
+		"transcriptions.store": func(ctx context.Context, o ...CallOption) error {
+			_, err := c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: wav}, o...)
+			return err
+		},
+		"transcriptions.update": func(ctx context.Context, o ...CallOption) error {
+			_, err := c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: Ptr("r")}, o...)
+			return err
+		},
+		"transcriptions.delete": func(ctx context.Context, o ...CallOption) error { return c.Transcriptions.Delete(ctx, "7", o...) },
+	}
+}
+
+// A prefix that is lost, or doubled, sends every call to the wrong application.
+func TestBaseURLsAccepted(t *testing.T) {
+	for raw, want := range map[string]string{
+		"https://content.example.com":               "https://content.example.com/api/v1/images/7",
+		"https://content.example.com/":              "https://content.example.com/api/v1/images/7",
+		"https://content.example.com///":            "https://content.example.com/api/v1/images/7",
+		"HTTPS://content.example.com":               "https://content.example.com/api/v1/images/7",
+		"https://content.example.com:8443":          "https://content.example.com:8443/api/v1/images/7",
+		"https://content.example.com:":              "https://content.example.com:/api/v1/images/7",
+		"https://example.com/ai":                    "https://example.com/ai/api/v1/images/7",
+		"https://example.com/ai/":                   "https://example.com/ai/api/v1/images/7",
+		"https://example.com/a%2Fb/c%20d":           "https://example.com/a%2Fb/c%20d/api/v1/images/7",
+		"https://example.com/a%2F":                  "https://example.com/a%2F/api/v1/images/7",
+		"https://example.com/api/v10":               "https://example.com/api/v10/api/v1/images/7",
+		"https://[2001:db8::1]:8443/ai":             "https://[2001:db8::1]:8443/ai/api/v1/images/7",
+		"http://localhost:8080":                     "http://localhost:8080/api/v1/images/7",
+		"http://LOCALHOST":                          "http://LOCALHOST/api/v1/images/7",
+		"http://127.0.0.1:8080/tenant":              "http://127.0.0.1:8080/tenant/api/v1/images/7",
+		"http://127.9.9.9":                          "http://127.9.9.9/api/v1/images/7",
+		"http://[::1]:8080":                         "http://[::1]:8080/api/v1/images/7",
+		"https://xn--bcher-kva.example/b%C3%BCcher": "https://xn--bcher-kva.example/b%C3%BCcher/api/v1/images/7",
+	} {
+		t.Run(raw, func(t *testing.T) {
+			var sent string
+			c, err := NewClient(raw, aKey, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				sent = r.URL.String()
+				assert.Equal(t, r.URL.Host, r.Host)
+				return answer200(`{"id":7}`)(r)
+			})}))
+			require.NoError(t, err)
+			_, err = c.Images.Show(t.Context(), "7")
+			require.NoError(t, err)
+			assert.Equal(t, want, sent)
+		})
+	}
+}
+
+// Each of these would otherwise be found out by a call that fails for another reason, or not at all.
+func TestBaseURLsRefused(t *testing.T) {
+	for raw, want := range map[string]string{
+		"":                                    "is required, such as https://",
+		" ":                                   "must be an absolute URL",
+		"content.example.com":                 "must be an absolute URL",
+		"//content.example.com":               "must be an absolute URL",
+		"/ai":                                 "must be an absolute URL",
+		"localhost:8080":                      "must be an absolute URL",
+		"10.0.0.1:8080":                       "must be an absolute URL",
+		"ftp://content.example.com":           "must be an absolute URL",
+		"file:///etc/passwd":                  "must be an absolute URL",
+		"https:content.example.com":           "must be an absolute URL",
+		"https://":                            "must be an absolute URL",
+		"https:///ai":                         "must be an absolute URL",
+		"https://:8443":                       "must name a host",
+		"https://content.example.com:0":       "port",
+		"https://content.example.com:99999":   "port",
+		"https://content.example.com:http":    "must be an absolute URL",
+		"https://content.example.com\n":       "must be an absolute URL",
+		"https://content.example.com/ai ":     "white space",
+		" https://content.example.com":        "must be an absolute URL",
+		"https://a b/":                        "must be an absolute URL",
+		"https://content.example.com/%zz":     "must be an absolute URL",
+		"https://content.example.com?x=1":     "must not have a query",
+		"https://content.example.com/?":       "must not have a query",
+		"https://content.example.com/#top":    "must not have a fragment",
+		"https://content.example.com/ai#":     "must not have a fragment",
+		"https://content.example.com/api/v1":  "write https://content.example.com",
+		"https://content.example.com/api/v1/": "write https://content.example.com",
+		"https://example.com/ai/api/v1//":     "write https://example.com/ai",
+		"https://example.com/%61pi/v1":        "write https://example.com",
+		"http://content.example.com":          "WithInsecureHTTP",
+		"http://127.0.0.1.example.com":        "WithInsecureHTTP",
+		"http://localhost.example.com":        "WithInsecureHTTP",
+		"http://0.0.0.0:8080":                 "WithInsecureHTTP",
+		"http://10.0.0.1":                     "WithInsecureHTTP",
+	} {
+		t.Run(raw, func(t *testing.T) {
+			c, err := NewClient(raw, aKey)
+			require.Nil(t, c)
+			var invalid *ValidationError
+			require.ErrorAs(t, err, &invalid)
+			require.Len(t, invalid.Problems, 1, "one mistake, one problem: %v", err)
+			assert.Equal(t, "base_url", invalid.Problems[0].Field)
+			assert.Contains(t, err.Error(), want)
+			assert.NotContains(t, err.Error(), "\n")
+			assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+			assert.ErrorIs(t, err, ErrInvalid)
+		})
+	}
+	_, err := NewClient("http://content.example.com", aKey, WithInsecureHTTP())
+	assert.NoError(t, err)
+}
+
+// Credentials in a base URL, or the key in its place, must not end in a log by way of the error.
+func TestBaseURLErrorsShowNoSecret(t *testing.T) {
+	const secret = "hunter2-" + aKey
+	for _, raw := range []string{
+		"https://user:" + secret + "@content.example.com",
+		"https://" + secret + "@content.example.com",
+		"https:user:" + secret + "@content.example.com",
+		"user:" + secret + "@content.example.com",
+		"https://user:" + secret + "@content.example.com:port",
+		"https://content.example.com/?api_key=" + secret,
+		"https://content.example.com/#" + secret,
+		"https://content.example.com/\x7f" + secret,
+		secret,
+	} {
+		_, err := NewClient(raw, aKey)
+		require.Error(t, err, raw)
+		assert.NotContains(t, err.Error(), "hunter2", raw)
+		assertNoKey(t, err, secret)
+	}
+	_, err := NewClient(aKey, "https://content.example.com")
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), "the base URL comes first, the key second")
+	assertNoKey(t, err, aKey)
+}
+
+func TestAPIKeys(t *testing.T) {
+	for _, key := range []string{
+		"", " ", "\t\n", aKey + "\n", aKey + "\r\n", "\n" + aKey, " " + aKey, aKey + " ", aKey[:5] + " " + aKey[5:], aKey + "\t" + aKey,
+		aKey + "\x00", aKey + "\x1b[31m", aKey + "\x7f", aKey + "é", aKey + "\u0085", aKey + "\u2028", aKey + "\xff",
+	} {
+		_, err := NewClient("https://content.example.com", key)
+		var invalid *ValidationError
+		require.ErrorAs(t, err, &invalid, "%q", key)
+		assert.Equal(t, "api_key", invalid.Problems[0].Field)
+		assert.Nil(t, invalid.Problems[0].Value)
+		if strings.Contains(key, aKey) {
+			assertNoKey(t, err, aKey)
+		}
+	}
+	// All that can stand in a header is the deployment's to choose.
+	for _, key := range []string{"k", "0", "7|Xy+z/==", `!"#$%&'()*+,-./:;<=>?@[\]^_` + "`{|}~", strings.Repeat("k", 4000)} {
+		var sent string
+		c, err := NewClient("https://content.example.com", key, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			sent = r.Header.Get("Authorization")
+			return answer200(`{"id":7}`)(r)
+		})}))
+		require.NoError(t, err, key)
+		_, err = c.Images.Show(t.Context(), "7")
+		require.NoError(t, err)
+		assert.Equal(t, "Bearer "+key, sent)
+	}
+}
+
+// A user who has made three mistakes should not have to run the program three times.
+func TestNewClientReportsAllProblems(t *testing.T) {
+	c, err := NewClient("http://content.example.com", "bad key\n", WithHTTPClient(nil), nil, WithTimeout(-1), WithUpdateMethod("POST"), WithMaxResponseSize(0))
+	require.Nil(t, c)
+	var invalid *ValidationError
+	require.ErrorAs(t, err, &invalid)
+	var fields []string
+	for _, p := range invalid.Problems {
+		fields = append(fields, p.Field)
+	}
+	assert.ElementsMatch(t, []string{"http_client", "option", "timeout", "update_method", "max_response_size", "base_url", "api_key"}, fields)
+	assert.True(t, strings.HasPrefix(err.Error(), "aicontent.NewClient: "), err)
+}
+
+func TestNewClientFromEnv(t *testing.T) {
+	source := WithAPIKeySource(func(context.Context) (string, error) { return "from-the-source", nil })
+	for name, tt := range map[string]struct {
+		baseURL, key string
+		opts         []Option
+		sent         string   // the key
+		wants, lacks []string // of the error's text
+	}{
+		"both":                 {baseURL: "https://content.example.com", key: aKey, sent: aKey},
+		"neither":              {wants: []string{"AICONTENT_BASE_URL", "AICONTENT_API_KEY", "must be set"}},
+		"no base URL":          {key: aKey, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{"AICONTENT_API_KEY", aKey}},
+		"no key":               {baseURL: "https://content.example.com", wants: []string{"AICONTENT_API_KEY"}, lacks: []string{"AICONTENT_BASE_URL"}},
+		"no key but a source":  {baseURL: "https://content.example.com", opts: []Option{source}, sent: "from-the-source"},
+		"a key and a source":   {baseURL: "https://content.example.com", key: aKey, opts: []Option{source}, sent: "from-the-source"},
+		"a source but no URL":  {opts: []Option{source}, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{"AICONTENT_API_KEY"}},
+		"a key with a newline": {baseURL: "https://content.example.com", key: aKey + "\n", wants: []string{"api_key", "line breaks"}, lacks: []string{aKey}},
+		"a URL with /api/v1":   {baseURL: "https://content.example.com/api/v1", key: aKey, wants: []string{"base_url"}, lacks: []string{aKey}},
+		"a nil option":         {baseURL: "https://content.example.com", key: aKey, opts: []Option{nil}, wants: []string{"option"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("AICONTENT_BASE_URL", tt.baseURL)
+			t.Setenv("AICONTENT_API_KEY", tt.key)
+			var sent string
+			opts := append(tt.opts, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				sent = r.Header.Get("Authorization")
+				return answer200(`{"id":7}`)(r)
+			})}))
+			c, err := NewClientFromEnv(opts...)
+			for _, want := range tt.wants {
+				assert.ErrorContains(t, err, want)
+			}
+			for _, lack := range tt.lacks {
+				assert.NotContains(t, err.Error(), lack)
+			}
+			if tt.wants != nil {
+				assert.ErrorIs(t, err, ErrInvalid)
+				assert.Nil(t, c)
+				return
+			}
+			require.NoError(t, err)
+			_, err = c.Images.Show(t.Context(), "7")
+			require.NoError(t, err)
+			assert.Equal(t, "Bearer "+tt.sent, sent)
+		})
+	}
+}
+
+func TestNilContextIsAnError(t *testing.T) {
+	baseURL, requests := counted(t, answerAll)
+	c, err := NewClient(baseURL, aKey, WithOnce())
+	require.NoError(t, err)
+	for name, call := range allTen(c) {
+		//lint:ignore SA1012 that is what is tested
+		err := call(nil) //nolint:staticcheck
+		var invalid *ValidationError
+		if assert.ErrorAs(t, err, &invalid, name) {
+			assert.Contains(t, err.Error(), "ctx: must not be nil", name)
+		}
+	}
+	assert.Zero(t, requests.Load())
+}
+
+// Every request says what it takes and who asks, or a deployment answers with its login page.
+func TestHeadersOfEveryRequest(t *testing.T) {
+	var seen sync.Map
+	baseURL, _ := counted(t, func(w http.ResponseWriter, r *http.Request) {
+		seen.Store(r.Method+" "+r.URL.Path, r.Header.Clone())
+		answerAll(w, r)
+	})
+	c, err := NewClient(baseURL, aKey, WithUserAgent("gallery/2.1"))
+	require.NoError(t, err)
+	for name, call := range allTen(c) {
+		require.NoError(t, call(t.Context()), name)
+	}
+	count := 0
+	seen.Range(func(request, header any) bool {
+		count++
+		h := header.(http.Header)
+		assert.Equal(t, []string{"application/json"}, h["Accept"], request)
+		assert.Equal(t, []string{"Bearer " + aKey}, h["Authorization"], request)
+		assert.Regexp(t, `^gallery/2\.1 aicontent-go/\d+\.\d+\.\d+ \(go[^;]+; \w+/\w+\)$`, h.Get("User-Agent"), request)
+		return true
+	})
+	assert.Equal(t, 10, count, "the ten operations are ten requests")
+}
+
+func TestClosedServer(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(answerAll))
+	srv.Close()
+	c, err := NewClient(srv.URL+"/tenant", aKey, WithRetryPolicy(quick))
+	require.NoError(t, err)
+	for name, call := range allTen(c) {
+		err := call(t.Context())
+		var lost *TransportError
+		if assert.ErrorAs(t, err, &lost, name) {
+			assert.Equal(t, 3, lost.Attempts, name)
+			assert.Equal(t, OutcomeNotSent, OutcomeOf(err), name)
+			var op *net.OpError
+			assert.ErrorAs(t, err, &op, "the reason must be there to look at")
+		}
+	}
+}
+
+// snapshot is a copy of everything in an http.Client or transport that a caller can set.
+func snapshot(v any) map[string]any {
+	fields := map[string]any{}
+	s := reflect.ValueOf(v).Elem()
+	for i := range s.NumField() {
+		if !s.Type().Field(i).IsExported() {
+			continue
+		}
+		f := s.Field(i)
+		switch f.Kind() {
+		case reflect.Func:
+			fields[s.Type().Field(i).Name] = f.Pointer()
+		case reflect.Map:
+			keys := []string{}
+			for _, k := range f.MapKeys() {
+				keys = append(keys, k.String())
+			}
+			fields[s.Type().Field(i).Name] = len(keys)
+		default:
+			fields[s.Type().Field(i).Name] = f.Interface()
+		}
+	}
+	return fields
+}
+
+// A library that turns a knob of a shared client turns it for the whole program.
+func TestClientsOfOthersAreNeverChanged(t *testing.T) {
+	baseURL, _ := counted(t, answerAll)
+	// net/http settles a transport's HTTP/2 side when it is first used or cloned, whoever does that.
+	standard := http.DefaultTransport.(*http.Transport)
+	standard.Clone()
+	mine := &http.Transport{MaxIdleConnsPerHost: 3}
+	mine.Clone()
+	defer mine.CloseIdleConnections()
+	redirect := func(*http.Request, []*http.Request) error { return errors.New("mine") }
+	hc := &http.Client{Transport: mine, Timeout: time.Minute, CheckRedirect: redirect}
+	before := []map[string]any{snapshot(standard), snapshot(http.DefaultClient), snapshot(mine), snapshot(hc)}
+
+	for _, opts := range [][]Option{nil, {WithHTTPClient(hc)}, {WithHTTPClient(http.DefaultClient)}, {WithHTTPClient(&http.Client{})}} {
+		c, err := NewClient(baseURL, aKey, append(opts, WithTimeout(time.Second), WithMaxResponseSize(1000))...)
+		require.NoError(t, err)
+		for name, call := range allTen(c) {
+			require.NoError(t, call(t.Context()), name)
+		}
+		c.CloseIdleConnections()
+	}
+	assert.Equal(t, before, []map[string]any{snapshot(standard), snapshot(http.DefaultClient), snapshot(mine), snapshot(hc)})
+	assert.Same(t, standard, http.DefaultTransport)
+	assert.Nil(t, http.DefaultClient.CheckRedirect)
+	assert.Nil(t, http.DefaultClient.Transport)
+}
+
+// The copy is taken at once: what the caller does to the client afterwards is theirs.
+func TestHTTPClientIsCopied(t *testing.T) {
+	baseURL, requests := counted(t, answerAll)
+	hc := &http.Client{}
+	c, err := NewClient(baseURL, aKey, WithHTTPClient(hc))
+	require.NoError(t, err)
+	hc.Transport = roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("changed afterwards") })
+	_, err = c.Images.Show(t.Context(), "7")
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, requests.Load())
+}
+
+func TestCloseIdleConnectionsLeavesAUsableClient(t *testing.T) {
+	closed := make(chan struct{}, 10)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(answerAll))
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			closed <- struct{}{}
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	c, err := NewClient(srv.URL+"/tenant", aKey)
+	require.NoError(t, err)
+	for range 2 {
+		_, err = c.Images.Show(t.Context(), "7")
+		require.NoError(t, err)
+		c.CloseIdleConnections()
+		<-closed
+	}
+}
+
+// A lock that is missing shows here, under -race: everything that calls can share is shared.
+func TestConcurrentUse(t *testing.T) {
+	const goroutines = 64
+	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "Bearer "+aKey+"-0" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		answerAll(w, r)
+	})
+	var asked, waited, reported, lines atomic.Int64
+	handler := countingHandler{Handler: slog.NewJSONHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}), lines: &lines}
+	c, err := NewClient(baseURL, aKey,
+		// The first key is an old one, for whoever gets it.
+		WithAPIKeySource(func(context.Context) (string, error) {
+			if asked.Add(1) == 1 {
+				return aKey + "-0", nil
+			}
+			return aKey + "-1", nil
+		}),
+		WithRateLimiter(limiterFunc(func(context.Context) error { waited.Add(1); return nil })),
+		WithLogger(slog.New(handler)),
+		WithProgress(func(Progress) { reported.Add(1) }),
+		WithHeader("X-Shared", "1"), WithQuery("shared", "1"), WithFormField("shared", "1"),
+		WithRetryPolicy(quick),
+	)
+	require.NoError(t, err)
+	var group sync.WaitGroup
+	for n := range goroutines {
+		group.Go(func() {
+			for name, call := range allTen(c) {
+				var resp *Response
+				assert.NoError(t, call(t.Context(), WithResponse(&resp), WithHeader("X-Mine", "1"), WithQuery("mine", "1"), WithFormField("mine", "1")), "%s in %d", name, n)
+				if assert.NotNil(t, resp) {
+					assert.Equal(t, 200, resp.StatusCode)
+				}
+			}
+			_ = c.String()
+			c.CloseIdleConnections()
+		})
+	}
+	group.Wait()
+	sent := requests.Load()
+	assert.EqualValues(t, goroutines*12+1, sent, "every call once, and the one with the old key once more")
+	assert.Equal(t, sent, asked.Load(), "the source is asked for each attempt")
+	assert.Equal(t, sent, waited.Load())
+	assert.Equal(t, sent, lines.Load())
+	assert.GreaterOrEqual(t, reported.Load(), int64(goroutines), "each upload reports at least its end")
+}
+
+type countingHandler struct {
+	slog.Handler
+	lines *atomic.Int64
+}
+
+func (h countingHandler) Handle(ctx context.Context, r slog.Record) error {
+	h.lines.Add(1)
+	return h.Handler.Handle(ctx, r)
+}
+
+// What a program prints of its client in passing names the deployment, and none of what it holds.
+func TestClientPrintsAsItsDeployment(t *testing.T) {
+	c, err := NewClient("https://content.example.com/ai", aKey, WithHeader("X-Tenant-Token", "another-secret"))
+	require.NoError(t, err)
+	assert.Equal(t, "aicontent.Client(https://content.example.com/ai)", c.String())
+	assert.Equal(t, c.String(), c.GoString())
+	text, err := json.Marshal(c)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"Images":{},"Transcriptions":{}}`, string(text))
+	for _, v := range []any{c, *c, c.Images, *c.Images, c.Transcriptions} {
+		assertNoKey(t, v, aKey)
+		for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+			assert.NotContains(t, sprintf(format, v), "another-secret", format)
+		}
+	}
+}
