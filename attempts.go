@@ -31,7 +31,7 @@ type history struct {
 // send makes attempts until one succeeds or no more may follow.
 func (c *Client) send(ctx context.Context, x *exchange) error {
 	policy := x.retry.complete()
-	if x.progress != nil && x.file != nil {
+	if x.progress != nil && x.payload != nil && x.payload.file != nil {
 		x.meter = startMeter(x.progress, x.payload.fileSize)
 		defer x.meter.stop()
 	}

@@ -46,7 +46,7 @@ func (e *entry) identity() ID             { return e.ID }
 
 // find looks for the record with exactly the store's name, on all pages, and reads it as the store's answer. More than
 // one is an error.
-func (c *Client) find(ctx context.Context, x *exchange) (bool, error) {
+func find(ctx context.Context, c *Client, x *exchange) (bool, error) {
 	wanted := strings.TrimSpace(x.name)
 	listing := call{
 		op: x.path[0] + ".list", method: http.MethodGet, path: x.path,
@@ -80,7 +80,7 @@ func (c *Client) find(ctx context.Context, x *exchange) (bool, error) {
 func (c *Client) look(ctx context.Context, x *exchange, settle time.Duration, late bool) (bool, error) {
 	end := time.Now().Add(settle)
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
-		found, err := c.find(ctx, x)
+		found, err := x.find(ctx, c, x)
 		left := time.Until(end)
 		if found || left <= 0 || err == nil && !late || err != nil && !passes(err) {
 			return found, err

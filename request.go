@@ -28,38 +28,45 @@ type call struct {
 	path   []string   // segments below /api/v1, not escaped
 	query  any        // a struct for go-querystring; nil for none
 	link   url.Values // a next link's query, laid over all other
-	form   any        // as query, for the body; nil for no body
-	file   *File      // makes the form a multipart one
+	form   any        // as query, for the body
+	body   bodyMaker  // nil for no body
 	name   string     // a store's name, for WithOnce
+	find   finder     // a store's, for WithOnce
 	check  func(*problems)
 }
+
+// bodyMaker makes a body of a form's fields. What is wrong with them goes to the problems.
+type bodyMaker func(ctx context.Context, fields url.Values, s *settings, p *problems) (*payload, error)
+
+// finder looks for the record that a store would make, and reads it as the store's answer.
+type finder func(ctx context.Context, c *Client, x *exchange) (bool, error)
 
 func (c *call) store() bool { return c.method == http.MethodPost }
 
 // lookedFor reports whether it is a store with WithOnce.
-func (x *exchange) lookedFor() bool { return x.once && x.store() }
+func (x *exchange) lookedFor() bool { return x.once && x.find != nil }
 
 // exchange is a call made ready: all that an attempt needs but a key and a connection.
 type exchange struct {
 	call
 	settings
-	url     *url.URL
-	params  url.Values // the query
-	payload *payload   // nil for no body
-	meter   *meter     // nil where nobody asked
-	read    func(*answer) error
+	problems problems
+	url      *url.URL
+	params   url.Values // the query
+	payload  *payload   // nil for no body
+	meter    *meter     // nil where nobody asked
+	read     func(*answer) error
 }
 
 // do makes a call and returns what read makes of its answer. Nothing is sent when the call or an option is at fault.
 func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, read func(*answer) (T, error)) (T, error) {
 	var result, none T
-	var p problems
-	x := exchange{call: call, settings: c.settings(opts, &p)}
+	x := exchange{call: call, settings: *c.defaults}
 	x.read = func(a *answer) (err error) {
 		result, err = read(a)
 		return err
 	}
-	err := c.prepare(ctx, &x, &p)
+	err := c.prepare(ctx, &x, opts)
 	if err == nil {
 		err = c.send(ctx, &x)
 	}
@@ -70,7 +77,9 @@ func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, rea
 }
 
 // prepare checks and encodes. The file of an upload is looked at here, and not held open.
-func (c *Client) prepare(ctx context.Context, x *exchange, p *problems) error {
+func (c *Client) prepare(ctx context.Context, x *exchange, opts []CallOption) error {
+	p := &x.problems
+	x.apply(opts, p)
 	if ctx == nil {
 		p.add("ctx", nil, "must not be nil")
 	}
@@ -85,15 +94,10 @@ func (c *Client) prepare(ctx context.Context, x *exchange, p *problems) error {
 		x.params[key] = list
 	}
 	x.url = c.url(x.path, x.params)
-	if x.call.form != nil {
-		form := c.encode(x.call.form, x.settings.form)
-		if x.file == nil {
-			x.payload = newForm(form)
-		} else if ctx != nil {
-			var err error
-			if x.payload, err = newMultipart(ctx, form, x.file, x.stall, p); err != nil {
-				return x.lost(ctx, err, notSent)
-			}
+	if x.body != nil && ctx != nil {
+		var err error
+		if x.payload, err = x.body(ctx, c.encode(x.call.form, x.settings.form), &x.settings, p); err != nil {
+			return x.lost(ctx, err, notSent)
 		}
 	}
 	return p.err(x.op)

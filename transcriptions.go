@@ -129,8 +129,8 @@ func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOpt
 // [OutcomeOf] before sending it again, or give [WithOnce], which [ImagesService.Store] explains.
 func (s *TranscriptionsService) Store(ctx context.Context, params TranscriptionStoreParams, opts ...CallOption) (*Transcription, error) {
 	return do(ctx, s.client, call{
-		op: "transcriptions.store", method: http.MethodPost, path: []string{"transcriptions"}, form: params, file: &params.File,
-		check: params.check, name: params.Name,
+		op: "transcriptions.store", method: http.MethodPost, path: []string{"transcriptions"}, form: params, body: multipartWith(&params.File),
+		check: params.check, name: params.Name, find: find,
 	}, opts, readTranscription)
 }
 
@@ -138,7 +138,7 @@ func (s *TranscriptionsService) Store(ctx context.Context, params TranscriptionS
 // again after whatever passes: a second time it changes nothing more.
 func (s *TranscriptionsService) Update(ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption) (*Transcription, error) {
 	return do(ctx, s.client, call{
-		op: "transcriptions.update", path: []string{"transcriptions", string(id)}, form: params,
+		op: "transcriptions.update", path: []string{"transcriptions", string(id)}, form: params, body: urlencoded,
 		check: func(p *problems) { id.check(p); p.notBlank("name", params.Name) },
 	}, opts, readTranscription)
 }
