@@ -125,7 +125,7 @@ type ImageUpdateParams struct {
 // List retrieves one page of images. It is tried again after whatever passes.
 func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts ...CallOption) (*Page[Image], error) {
 	return list[Image](ctx, s.client, call{
-		op: "images.list", method: http.MethodGet, path: []string{"images"}, query: params, check: params.check,
+		op: "images.list", method: http.MethodGet, path: []string{"images"}, query: valuesOf(params), check: params.check,
 	}, opts)
 }
 
@@ -155,7 +155,7 @@ func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*I
 // what it just stored can each still lead to a second record, as the interface has no operation that makes one only if it is new.
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
 	return do(ctx, s.client, call{
-		op: "images.store", method: http.MethodPost, path: []string{"images"}, form: params, body: urlencoded,
+		op: "images.store", method: http.MethodPost, path: []string{"images"}, form: valuesOf(params), body: urlencoded,
 		check: params.check, name: params.Name, find: find,
 	}, opts, readImage)
 }
@@ -164,7 +164,7 @@ func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts
 // again after whatever passes: a second time it changes nothing more.
 func (s *ImagesService) Update(ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption) (*Image, error) {
 	return do(ctx, s.client, call{
-		op: "images.update", path: []string{"images", string(id)}, form: params, body: urlencoded,
+		op: "images.update", path: []string{"images", string(id)}, form: valuesOf(params), body: urlencoded,
 		check: func(p *problems) { id.check(p); p.notBlank("name", params.Name) },
 	}, opts, readImage)
 }

@@ -50,7 +50,7 @@ func find(ctx context.Context, c *Client, x *exchange) (bool, error) {
 	wanted := strings.TrimSpace(x.name)
 	listing := call{
 		op: x.path[0] + ".list", method: http.MethodGet, path: x.path,
-		query: TranscriptionListParams{Search: searchable(wanted), SearchBy: TranscriptionSearchByName, PerPage: PerPage100},
+		query: valuesOf(TranscriptionListParams{Search: searchable(wanted), SearchBy: TranscriptionSearchByName, PerPage: PerPage100}),
 	}
 	var found []*entry
 	for e, err := range walk(ctx, func(ctx context.Context) (*Page[entry], error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -26,9 +27,9 @@ type call struct {
 	op     string     // as errors and log lines name it: images.store
 	method string     // empty for an update: the client has the choice
 	path   []string   // segments below /api/v1, not escaped
-	query  any        // a struct for go-querystring; nil for none
+	query  url.Values // nil for none
 	link   url.Values // a next link's query, laid over all other
-	form   any        // as query, for the body
+	form   url.Values // the fields of the body
 	body   bodyMaker  // nil for no body
 	name   string     // a store's name, for WithOnce
 	find   finder     // a store's, for WithOnce
@@ -89,30 +90,32 @@ func (c *Client) prepare(ctx context.Context, x *exchange, opts []CallOption) er
 	if x.check != nil {
 		x.check(p)
 	}
-	x.params = c.encode(x.call.query, x.settings.query)
-	for key, list := range x.link {
-		x.params[key] = list
-	}
+	x.params = c.complete(x.call.query, x.settings.query)
+	maps.Copy(x.params, x.link)
 	x.url = c.url(x.path, x.params)
 	if x.body != nil && ctx != nil {
 		var err error
-		if x.payload, err = x.body(ctx, c.encode(x.call.form, x.settings.form), &x.settings, p); err != nil {
+		if x.payload, err = x.body(ctx, c.complete(x.call.form, x.settings.form), &x.settings, p); err != nil {
 			return x.lost(ctx, err, notSent)
 		}
 	}
 	return p.err(x.op)
 }
 
-// encode writes a struct's fields the way the deployment reads them, and lays the caller's own over them.
-func (c *Client) encode(fields any, own []pair) url.Values {
+// valuesOf writes a struct's fields as go-querystring does: what is not set is left out, a boolean is 1 or 0.
+func valuesOf(params any) url.Values {
+	// It fails for what is no struct, and all of ours are.
+	values, _ := query.Values(params)
+	return values
+}
+
+// complete writes booleans the way the deployment reads them, and lays what the caller adds over the fields.
+func (c *Client) complete(fields url.Values, own []pair) url.Values {
 	if fields == nil && own == nil {
 		return nil
 	}
 	values := url.Values{}
-	if fields != nil {
-		// It fails for what is no struct, and all of ours are.
-		values, _ = query.Values(fields)
-	}
+	maps.Copy(values, fields)
 	if c.words && values.Has(favoriteField) {
 		values.Set(favoriteField, map[string]string{"1": "true", "0": "false"}[values.Get(favoriteField)])
 	}
@@ -170,6 +173,10 @@ func (c *Client) attempt(ctx context.Context, x *exchange, n int, key string) fa
 		return c.noAnswer(ctx, watched, x, w, key, err)
 	}
 	defer resp.Body.Close()
+	if resp.Request == nil {
+		// A RoundTripper that stands in for a service may have left it out.
+		resp.Request = req
+	}
 	w.answering()
 	return c.receive(ctx, watched, x, n, key, resp)
 }

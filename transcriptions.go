@@ -106,7 +106,7 @@ type TranscriptionUpdateParams struct {
 // List retrieves one page of transcriptions. It is tried again after whatever passes.
 func (s *TranscriptionsService) List(ctx context.Context, params TranscriptionListParams, opts ...CallOption) (*Page[Transcription], error) {
 	return list[Transcription](ctx, s.client, call{
-		op: "transcriptions.list", method: http.MethodGet, path: []string{"transcriptions"}, query: params, check: params.check,
+		op: "transcriptions.list", method: http.MethodGet, path: []string{"transcriptions"}, query: valuesOf(params), check: params.check,
 	}, opts)
 }
 
@@ -129,7 +129,7 @@ func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOpt
 // [OutcomeOf] before sending it again, or give [WithOnce], which [ImagesService.Store] explains.
 func (s *TranscriptionsService) Store(ctx context.Context, params TranscriptionStoreParams, opts ...CallOption) (*Transcription, error) {
 	return do(ctx, s.client, call{
-		op: "transcriptions.store", method: http.MethodPost, path: []string{"transcriptions"}, form: params, body: multipartWith(&params.File),
+		op: "transcriptions.store", method: http.MethodPost, path: []string{"transcriptions"}, form: valuesOf(params), body: multipartWith(&params.File),
 		check: params.check, name: params.Name, find: find,
 	}, opts, readTranscription)
 }
@@ -138,7 +138,7 @@ func (s *TranscriptionsService) Store(ctx context.Context, params TranscriptionS
 // again after whatever passes: a second time it changes nothing more.
 func (s *TranscriptionsService) Update(ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption) (*Transcription, error) {
 	return do(ctx, s.client, call{
-		op: "transcriptions.update", path: []string{"transcriptions", string(id)}, form: params, body: urlencoded,
+		op: "transcriptions.update", path: []string{"transcriptions", string(id)}, form: valuesOf(params), body: urlencoded,
 		check: func(p *problems) { id.check(p); p.notBlank("name", params.Name) },
 	}, opts, readTranscription)
 }
