@@ -194,9 +194,10 @@ func WithoutValidation() CallOption {
 // HTTP would drop.
 func WithHeader(key, value string) CallOption {
 	return callOption(func(s *settings, p *problems) {
+		name := http.CanonicalHeaderKey(key)
 		p.headerName(key)
-		p.headerValue(key, value, true)
-		s.header = with(s.header, http.CanonicalHeaderKey(key), value)
+		p.headerValue(name, value, true)
+		s.header = with(s.header, name, value)
 	})
 }
 
@@ -211,7 +212,8 @@ func WithQuery(key, value string) CallOption {
 }
 
 // WithFormField sets a form field of a store or update that the interface does not list, such as a newer deployment's
-// quality. It wins over a documented one of the same name. Other operations have no form and do not send it.
+// quality. It wins over a documented one of the same name, and its name must have no control characters. Other operations
+// have no form and do not send it.
 func WithFormField(key, value string) CallOption {
 	return callOption(func(s *settings, p *problems) {
 		p.formName(key)

@@ -1,0 +1,298 @@
+package aicontent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// sent is what a request came to the wire as.
+type sent struct {
+	method, path, body string
+	query              url.Values
+	header             http.Header
+}
+
+// recording is a client whose requests are kept and answered with a record or a list.
+func recording(t *testing.T, opts ...Option) (*Client, *[]sent) {
+	t.Helper()
+	var mu sync.Mutex
+	list := new([]sent)
+	c, err := NewClient("https://content.example.com/tenant", aKey, append([]Option{
+		WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			s := sent{method: r.Method, path: r.URL.Path, query: r.URL.Query(), header: r.Header.Clone()}
+			if r.Body != nil {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					return nil, err
+				}
+				s.body = string(body)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			*list = append(*list, s)
+			if r.Method == http.MethodGet && !strings.HasSuffix(r.URL.Path, "/7") {
+				return answer200(`{"data":[]}`)(r)
+			}
+			return answer200(`{"id":7}`)(r)
+		})}),
+	}, opts...)...)
+	require.NoError(t, err)
+	return c, list
+}
+
+// An option that is wrong is found before anything is sent, given to the client or to a call.
+func TestOptionsRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		option Option
+		field  string
+		text   string
+	}{
+		"nil http client":          {WithHTTPClient(nil), "http_client", "must not be nil"},
+		"nil key source":           {WithAPIKeySource(nil), "api_key_source", "must not be nil"},
+		"user agent of two lines":  {WithUserAgent("gallery\r\nX-Evil: 1"), "user_agent", "line breaks"},
+		"update by POST":           {WithUpdateMethod(http.MethodPost), "update_method", "PATCH or PUT"},
+		"update in lower case":     {WithUpdateMethod("patch"), "update_method", "PATCH or PUT"},
+		"update by nothing":        {WithUpdateMethod(""), "update_method", "PATCH or PUT"},
+		"no response at all":       {WithMaxResponseSize(0), "max_response_size", "above 0"},
+		"less than nothing":        {WithMaxResponseSize(-1), "max_response_size", "above 0"},
+		"negative timeout":         {WithTimeout(-time.Second), "timeout", "negative"},
+		"negative stall timeout":   {WithStallTimeout(-1), "stall_timeout", "negative"},
+		"negative attempts":        {WithRetryPolicy(RetryPolicy{MaxAttempts: -1}), "max_attempts", "negative"},
+		"negative backoff":         {WithRetryPolicy(RetryPolicy{MinBackoff: -1}), "min_backoff", "negative"},
+		"backoffs the wrong way":   {WithRetryPolicy(RetryPolicy{MinBackoff: 2, MaxBackoff: 1}), "min_backoff", "max_backoff"},
+		"negative retry-after":     {WithRetryPolicy(RetryPolicy{MaxRetryAfter: -1}), "max_retry_after", "negative"},
+		"negative settle time":     {WithRetryPolicy(RetryPolicy{SettleTime: -1}), "settle_time", "negative"},
+		"a query without name":     {WithQuery("", "v"), "query", "name"},
+		"a form without name":      {WithFormField("", "v"), "form_field", "name"},
+		"a form name of two lines": {WithFormField("a\r\nb", "v"), "form_field", "line breaks"},
+		"a form name with a NUL":   {WithFormField("a\x00", "v"), "form_field", "control"},
+		"nowhere for a response":   {WithResponse(nil), "response", "must not be nil"},
+		"Authorization":            {WithHeader("Authorization", "Bearer other"), "header", "set by the SDK"},
+		"authorization":            {WithHeader("authorization", "Bearer other"), "header", "set by the SDK"},
+		"AUTHORIZATION":            {WithHeader("AUTHORIZATION", "Bearer other"), "header", "set by the SDK"},
+		"Host":                     {WithHeader("Host", "other"), "header", "set by the SDK"},
+		"Content-Type":             {WithHeader("Content-Type", "text/plain"), "header", "set by the SDK"},
+		"content-length":           {WithHeader("content-length", "1"), "header", "set by the SDK"},
+		"Transfer-Encoding":        {WithHeader("Transfer-Encoding", "chunked"), "header", "set by the SDK"},
+		"Trailer":                  {WithHeader("Trailer", "X"), "header", "set by the SDK"},
+		"Connection":               {WithHeader("Connection", "upgrade"), "header", "set by the SDK"},
+		"Upgrade":                  {WithHeader("Upgrade", "websocket"), "header", "set by the SDK"},
+		"TE":                       {WithHeader("TE", "trailers"), "header", "set by the SDK"},
+		"Proxy-Authorization":      {WithHeader("Proxy-Authorization", "Basic x"), "header", "set by the SDK"},
+		"a header without name":    {WithHeader("", "v"), "header", "HTTP header name"},
+		"a header with a space":    {WithHeader("X Y", "v"), "header", "HTTP header name"},
+		"a header with a colon":    {WithHeader("X-Y:", "v"), "header", "HTTP header name"},
+		"a header with a break":    {WithHeader("X\r\nY", "v"), "header", "HTTP header name"},
+		"a header with an umlaut":  {WithHeader("X-Ü", "v"), "header", "HTTP header name"},
+		"a value of two lines":     {WithHeader("X-Token", "hunter2\r\nX-Evil: 1"), "X-Token", "line breaks"},
+		"a value with a newline":   {WithHeader("x-token", "hunter2\n"), "X-Token", "line breaks"},
+		"a value with a NUL":       {WithHeader("X-Token", "hunter2\x00"), "X-Token", "control"},
+		"a value with a DEL":       {WithHeader("X-Token", "hunter2\x7f"), "X-Token", "control"},
+		"a value behind a space":   {WithHeader("X-Token", " hunter2"), "X-Token", "space"},
+		"a value before a tab":     {WithHeader("X-Token", "hunter2\t"), "X-Token", "space"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check := func(err error) {
+				var invalid *ValidationError
+				require.ErrorAs(t, err, &invalid)
+				require.Len(t, invalid.Problems, 1)
+				assert.Equal(t, tt.field, invalid.Problems[0].Field)
+				assert.Contains(t, err.Error(), tt.text)
+				assert.NotContains(t, err.Error(), "hunter2", "the value of a header may be a secret")
+				assert.NotContains(t, err.Error(), "\n")
+				assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+			}
+			c, err := NewClient("https://content.example.com", aKey, tt.option)
+			assert.Nil(t, c)
+			check(err)
+			option, ok := tt.option.(CallOption)
+			if !ok {
+				return
+			}
+			c, requests := recording(t)
+			for name, call := range allTen(c) {
+				err := call(t.Context(), option)
+				check(err)
+				assert.True(t, strings.HasPrefix(err.Error(), strings.Replace(name, ".all", ".list", 1)+": "), err)
+			}
+			assert.Empty(t, *requests)
+		})
+	}
+}
+
+func TestNilCallOption(t *testing.T) {
+	c, requests := recording(t)
+	for name, call := range allTen(c) {
+		assert.ErrorContains(t, call(t.Context(), nil), "option: must not be nil", name)
+	}
+	assert.Empty(t, *requests)
+}
+
+// What may be nil says so, and does nothing.
+func TestOptionsThatMayBeNil(t *testing.T) {
+	c, requests := recording(t, WithLogger(nil), WithRateLimiter(nil), WithProgress(nil), WithUserAgent(""), WithUserAgent("  "), WithTimeout(0), WithStallTimeout(0))
+	for name, call := range allTen(c) {
+		assert.NoError(t, call(t.Context(), WithProgress(nil)), name)
+	}
+	for _, r := range *requests {
+		assert.True(t, strings.HasPrefix(r.header.Get("User-Agent"), "aicontent-go/"))
+	}
+}
+
+func TestUpdateMethod(t *testing.T) {
+	for _, method := range []string{http.MethodPatch, http.MethodPut} {
+		c, requests := recording(t, WithUpdateMethod(method))
+		require.NoError(t, allTen(c)["images.update"](t.Context()))
+		require.NoError(t, allTen(c)["transcriptions.update"](t.Context()))
+		assert.Equal(t, method, (*requests)[0].method)
+		assert.Equal(t, method, (*requests)[1].method)
+		assert.Equal(t, "favorite=1", (*requests)[0].body, "only what was set")
+		assert.Equal(t, "result=r", (*requests)[1].body)
+	}
+	c, requests := recording(t)
+	require.NoError(t, allTen(c)["images.update"](t.Context()))
+	assert.Equal(t, http.MethodPatch, (*requests)[0].method)
+}
+
+func TestBooleanWords(t *testing.T) {
+	for value, want := range map[bool][2]string{true: {"1", "true"}, false: {"0", "false"}} {
+		for i, opts := range [][]Option{nil, {WithBooleanWords()}} {
+			c, requests := recording(t, opts...)
+			_, err := c.Images.List(t.Context(), ImageListParams{Favorite: &value})
+			require.NoError(t, err)
+			_, err = c.Transcriptions.List(t.Context(), TranscriptionListParams{Favorite: &value})
+			require.NoError(t, err)
+			_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{Favorite: &value})
+			require.NoError(t, err)
+			_, err = c.Transcriptions.Update(t.Context(), "7", TranscriptionUpdateParams{Favorite: &value})
+			require.NoError(t, err)
+			assert.Equal(t, url.Values{"favorite": {want[i]}}, (*requests)[0].query)
+			assert.Equal(t, url.Values{"favorite": {want[i]}}, (*requests)[1].query)
+			assert.Equal(t, "favorite="+want[i], (*requests)[2].body)
+			assert.Equal(t, "favorite="+want[i], (*requests)[3].body)
+		}
+	}
+	c, requests := recording(t, WithBooleanWords())
+	_, err := c.Images.List(t.Context(), ImageListParams{})
+	require.NoError(t, err)
+	assert.Empty(t, (*requests)[0].query, "what is not set is not sent, as a word neither")
+}
+
+// A call's option wins over the client's, and never reaches into the next call.
+func TestCallOptionsWinAndStayInTheirCall(t *testing.T) {
+	c, requests := recording(t,
+		WithHeader("X-Tenant", "client"), WithHeader("X-Other", "client"), WithQuery("team", "client"), WithFormField("quality", "client"))
+	ctx := t.Context()
+	store := ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256}
+	_, err := c.Images.Store(ctx, store, WithHeader("x-tenant", "call"), WithQuery("team", "call"), WithFormField("quality", "call"))
+	require.NoError(t, err)
+	_, err = c.Images.Store(ctx, store)
+	require.NoError(t, err)
+	for i, want := range []string{"call", "client"} {
+		r := (*requests)[i]
+		form, err := url.ParseQuery(r.body)
+		require.NoError(t, err)
+		assert.Equal(t, []string{want}, r.header["X-Tenant"])
+		assert.Equal(t, []string{"client"}, r.header["X-Other"])
+		assert.Equal(t, url.Values{"team": {want}}, r.query)
+		assert.Equal(t, url.Values{"name": {"n"}, "description": {"d"}, "resolution": {"256x256"}, "quality": {want}}, form)
+	}
+}
+
+func TestOwnParametersWinOverDocumentedOnes(t *testing.T) {
+	c, requests := recording(t)
+	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: PerPage10, Search: "a"}, WithQuery("per_page", "500"), WithQuery("x[]", "a b&c"))
+	require.NoError(t, err)
+	assert.Equal(t, url.Values{"per_page": {"500"}, "search": {"a"}, "x[]": {"a b&c"}}, (*requests)[0].query)
+	_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{Name: Ptr("a")}, WithFormField("name", "b"), WithFormField("x", "1"))
+	require.NoError(t, err)
+	assert.Equal(t, "name=b&x=1", (*requests)[1].body)
+	_, err = c.Images.Show(t.Context(), "7", WithFormField("x", "1"))
+	require.NoError(t, err)
+	assert.Empty(t, (*requests)[2].body, "what has no form sends none")
+}
+
+// Accept is the caller's to change, for a deployment that wants a version there.
+func TestHeaderMayReplaceAcceptAndUserAgent(t *testing.T) {
+	c, requests := recording(t, WithHeader("accept", "application/vnd.content.v1+json"), WithHeader("User-Agent", "mine"))
+	require.NoError(t, allTen(c)["images.show"](t.Context()))
+	assert.Equal(t, []string{"application/vnd.content.v1+json"}, (*requests)[0].header["Accept"])
+	assert.Equal(t, []string{"mine"}, (*requests)[0].header["User-Agent"])
+}
+
+// One option value may make several clients, and at the same time.
+func TestOptionsCanBeShared(t *testing.T) {
+	opts := []Option{
+		WithUserAgent(" gallery/1 "), WithHeader("X-A", "1"), WithQuery("a", "1"), WithFormField("a", "1"), WithTimeout(time.Second),
+		WithHTTPClient(&http.Client{}), WithLogger(slog.New(slog.DiscardHandler)),
+	}
+	var group sync.WaitGroup
+	for n := range 8 {
+		group.Go(func() {
+			c, err := NewClient(fmt.Sprintf("https://host-%d.example", n), aKey, opts...)
+			if assert.NoError(t, err) {
+				assert.True(t, strings.HasPrefix(c.userAgent, "gallery/1 aicontent-go/"), c.userAgent)
+				assert.Len(t, c.defaults.header, 1)
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestAPIKeySourceWinsOverTheKey(t *testing.T) {
+	c, requests := recording(t, WithAPIKeySource(func(context.Context) (string, error) { return "from-the-source", nil }))
+	require.NoError(t, allTen(c)["images.show"](t.Context()))
+	assert.Equal(t, "Bearer from-the-source", (*requests)[0].header.Get("Authorization"))
+	// What it gives is checked as the key is, each time.
+	for _, key := range []string{"", " ", "a\nb", "ü"} {
+		c, requests := recording(t, WithAPIKeySource(func(context.Context) (string, error) { return key, nil }))
+		for name, call := range allTen(c) {
+			err := call(t.Context())
+			assert.ErrorContains(t, err, "API key source: the key", name)
+			assert.Equal(t, OutcomeNotSent, OutcomeOf(err), name)
+		}
+		assert.Empty(t, *requests)
+	}
+}
+
+func TestResponseOption(t *testing.T) {
+	c, _ := recording(t)
+	old := &Response{StatusCode: 999}
+	resp := old
+	require.NoError(t, allTen(c)["images.show"](t.Context(), WithResponse(&resp)))
+	require.NotNil(t, resp)
+	assert.Equal(t, 200, resp.StatusCode)
+	assert.Equal(t, 1, resp.Attempts)
+	assert.Equal(t, `{"id":7}`, string(resp.Body))
+	_, err := c.Images.Show(t.Context(), "", WithResponse(&resp))
+	assert.Error(t, err)
+	assert.Nil(t, resp, "the answer of the call before must not be taken for this one's")
+}
+
+func TestMaxResponseSize(t *testing.T) {
+	body := `{"id":7,"name":"` + strings.Repeat("a", 100) + `"}`
+	for limit, ok := range map[int64]bool{int64(len(body)): true, int64(len(body)) - 1: false, 1: false, 1<<63 - 1: true} {
+		c, err := NewClient("https://content.example.com", aKey, WithMaxResponseSize(limit), WithHTTPClient(&http.Client{Transport: roundTripper(answer200(body))}))
+		require.NoError(t, err)
+		_, err = c.Images.Show(t.Context(), "7")
+		if ok {
+			assert.NoError(t, err)
+			continue
+		}
+		var unread *DecodeError
+		require.ErrorAs(t, err, &unread)
+		assert.ErrorContains(t, err, "WithMaxResponseSize")
+		assert.Equal(t, body[:limit], string(unread.Body))
+	}
+}
