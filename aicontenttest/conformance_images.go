@@ -58,12 +58,12 @@ func compareImage(t TB, want aicontent.ImageStoreParams, got *aicontent.Image) {
 	if got.ID == "" {
 		t.Errorf("%s: no id", want.Name)
 	}
-	sent(t, "name", want.Name, got.Name)
-	sent(t, "description", want.Description, got.Description)
-	sent(t, "resolution", want.Resolution, got.Resolution)
-	sent(t, "style", want.Style, got.Style)
-	sent(t, "medium", want.Medium, got.Medium)
-	sent(t, "filter", want.Filter, got.Filter)
+	sent(t, got.Raw(), "name", want.Name, got.Name)
+	sent(t, got.Raw(), "description", want.Description, got.Description)
+	sent(t, got.Raw(), "resolution", want.Resolution, got.Resolution)
+	sent(t, got.Raw(), "style", want.Style, got.Style)
+	sent(t, got.Raw(), "medium", want.Medium, got.Medium)
+	sent(t, got.Raw(), "filter", want.Filter, got.Filter)
 	if got.Favorite {
 		t.Errorf("%s: a new image is a favorite", want.Name)
 	}
@@ -213,7 +213,7 @@ func (c *conformance) imagesUpdate(t TB, method string) {
 			t.Fatalf("show after update %s: %v", step.what, err)
 		}
 		for _, image := range []*aicontent.Image{changed, shown} {
-			sent(t, step.what, step.name, image.Name)
+			sent(t, image.Raw(), "name", step.name, image.Name)
 			if image.Favorite != step.favorite {
 				t.Errorf("%s: favorite is %v", step.what, image.Favorite)
 			}

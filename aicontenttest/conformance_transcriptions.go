@@ -45,9 +45,9 @@ func (c *conformance) transcriptionsStore(t TB) {
 			if record.ID == "" || record.ID != got.ID {
 				t.Errorf("%s: the id is %q", params.Name, record.ID)
 			}
-			sent(t, "name", params.Name, record.Name)
-			sent(t, "description", params.Description, record.Description)
-			sent(t, "language", params.Language, record.Language)
+			sent(t, record.Raw(), "name", params.Name, record.Name)
+			sent(t, record.Raw(), "description", params.Description, record.Description)
+			sent(t, record.Raw(), "language", params.Language, record.Language)
 			if record.Favorite {
 				t.Errorf("%s: a new transcription is a favorite", params.Name)
 			}
@@ -102,8 +102,8 @@ func (c *conformance) transcriptionsUpdate(t TB, method string) {
 			t.Fatalf("show after update %s: %v", step.what, err)
 		}
 		for _, record := range []*aicontent.Transcription{changed, shown} {
-			sent(t, step.what, step.name, record.Name)
-			sent(t, step.what, step.result, record.Result)
+			sent(t, record.Raw(), "name", step.name, record.Name)
+			sent(t, record.Raw(), "result", step.result, record.Result)
 			if record.Favorite != step.favorite {
 				t.Errorf("%s: favorite is %v", step.what, record.Favorite)
 			}

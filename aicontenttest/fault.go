@@ -48,7 +48,8 @@ type Fault struct {
 	Name string
 	// Place is where the fault strikes.
 	Place Place
-	// Acts says whether the service still does what the request asks for.
+	// Acts says whether the service still does what the request asks for. Before the answer,
+	// and so with an early one, it never does.
 	Acts bool
 	// Reset ends the connection by a reset (RST) rather than in good order (FIN).
 	Reset bool
@@ -200,7 +201,7 @@ func (f Fault) WithReset() Fault {
 	return f
 }
 
-// Early sends the fault's answer while the body is still unread.
+// Early sends the fault's answer while the body is still unread, and so without acting.
 func (f Fault) Early() Fault {
 	f.Place = BeforeRead
 	f.Name += "-early"
