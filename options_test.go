@@ -23,8 +23,8 @@ type sent struct {
 	header             http.Header
 }
 
-// recording is a client whose requests are kept and answered with a record or a list.
-func recording(t *testing.T, opts ...Option) (*Client, *[]sent) {
+// capturing is a client whose requests are kept and answered with a record or a list.
+func capturing(t *testing.T, opts ...Option) (*Client, *[]sent) {
 	t.Helper()
 	var mu sync.Mutex
 	list := new([]sent)
@@ -120,7 +120,7 @@ func TestOptionsRefused(t *testing.T) {
 			if !ok {
 				return
 			}
-			c, requests := recording(t)
+			c, requests := capturing(t)
 			for name, call := range allTen(c) {
 				err := call(t.Context(), option)
 				check(err)
@@ -132,7 +132,7 @@ func TestOptionsRefused(t *testing.T) {
 }
 
 func TestNilCallOption(t *testing.T) {
-	c, requests := recording(t)
+	c, requests := capturing(t)
 	for name, call := range allTen(c) {
 		assert.ErrorContains(t, call(t.Context(), nil), "option: must not be nil", name)
 	}
@@ -141,7 +141,7 @@ func TestNilCallOption(t *testing.T) {
 
 // What may be nil says so, and does nothing.
 func TestOptionsThatMayBeNil(t *testing.T) {
-	c, requests := recording(t, WithLogger(nil), WithRateLimiter(nil), WithProgress(nil), WithUserAgent(""), WithUserAgent("  "), WithTimeout(0), WithStallTimeout(0))
+	c, requests := capturing(t, WithLogger(nil), WithRateLimiter(nil), WithProgress(nil), WithUserAgent(""), WithUserAgent("  "), WithTimeout(0), WithStallTimeout(0))
 	for name, call := range allTen(c) {
 		assert.NoError(t, call(t.Context(), WithProgress(nil)), name)
 	}
@@ -152,7 +152,7 @@ func TestOptionsThatMayBeNil(t *testing.T) {
 
 func TestUpdateMethod(t *testing.T) {
 	for _, method := range []string{http.MethodPatch, http.MethodPut} {
-		c, requests := recording(t, WithUpdateMethod(method))
+		c, requests := capturing(t, WithUpdateMethod(method))
 		require.NoError(t, allTen(c)["images.update"](t.Context()))
 		require.NoError(t, allTen(c)["transcriptions.update"](t.Context()))
 		assert.Equal(t, method, (*requests)[0].method)
@@ -160,7 +160,7 @@ func TestUpdateMethod(t *testing.T) {
 		assert.Equal(t, "favorite=1", (*requests)[0].body, "only what was set")
 		assert.Equal(t, "result=r", (*requests)[1].body)
 	}
-	c, requests := recording(t)
+	c, requests := capturing(t)
 	require.NoError(t, allTen(c)["images.update"](t.Context()))
 	assert.Equal(t, http.MethodPatch, (*requests)[0].method)
 }
@@ -168,7 +168,7 @@ func TestUpdateMethod(t *testing.T) {
 func TestBooleanWords(t *testing.T) {
 	for value, want := range map[bool][2]string{true: {"1", "true"}, false: {"0", "false"}} {
 		for i, opts := range [][]Option{nil, {WithBooleanWords()}} {
-			c, requests := recording(t, opts...)
+			c, requests := capturing(t, opts...)
 			_, err := c.Images.List(t.Context(), ImageListParams{Favorite: &value})
 			require.NoError(t, err)
 			_, err = c.Transcriptions.List(t.Context(), TranscriptionListParams{Favorite: &value})
@@ -183,7 +183,7 @@ func TestBooleanWords(t *testing.T) {
 			assert.Equal(t, "favorite="+want[i], (*requests)[3].body)
 		}
 	}
-	c, requests := recording(t, WithBooleanWords())
+	c, requests := capturing(t, WithBooleanWords())
 	_, err := c.Images.List(t.Context(), ImageListParams{})
 	require.NoError(t, err)
 	assert.Empty(t, (*requests)[0].query, "what is not set is not sent, as a word neither")
@@ -191,7 +191,7 @@ func TestBooleanWords(t *testing.T) {
 
 // A call's option wins over the client's, and never reaches into the next call.
 func TestCallOptionsWinAndStayInTheirCall(t *testing.T) {
-	c, requests := recording(t,
+	c, requests := capturing(t,
 		WithHeader("X-Tenant", "client"), WithHeader("X-Other", "client"), WithQuery("team", "client"), WithFormField("quality", "client"))
 	ctx := t.Context()
 	store := ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256}
@@ -211,7 +211,7 @@ func TestCallOptionsWinAndStayInTheirCall(t *testing.T) {
 }
 
 func TestOwnParametersWinOverDocumentedOnes(t *testing.T) {
-	c, requests := recording(t)
+	c, requests := capturing(t)
 	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: PerPage10, Search: "a"}, WithQuery("per_page", "500"), WithQuery("x[]", "a b&c"))
 	require.NoError(t, err)
 	assert.Equal(t, url.Values{"per_page": {"500"}, "search": {"a"}, "x[]": {"a b&c"}}, (*requests)[0].query)
@@ -225,7 +225,7 @@ func TestOwnParametersWinOverDocumentedOnes(t *testing.T) {
 
 // Accept is the caller's to change, for a deployment that wants a version there.
 func TestHeaderMayReplaceAcceptAndUserAgent(t *testing.T) {
-	c, requests := recording(t, WithHeader("accept", "application/vnd.content.v1+json"), WithHeader("User-Agent", "mine"))
+	c, requests := capturing(t, WithHeader("accept", "application/vnd.content.v1+json"), WithHeader("User-Agent", "mine"))
 	require.NoError(t, allTen(c)["images.show"](t.Context()))
 	assert.Equal(t, []string{"application/vnd.content.v1+json"}, (*requests)[0].header["Accept"])
 	assert.Equal(t, []string{"mine"}, (*requests)[0].header["User-Agent"])
@@ -251,12 +251,12 @@ func TestOptionsCanBeShared(t *testing.T) {
 }
 
 func TestAPIKeySourceWinsOverTheKey(t *testing.T) {
-	c, requests := recording(t, WithAPIKeySource(func(context.Context) (string, error) { return "from-the-source", nil }))
+	c, requests := capturing(t, WithAPIKeySource(func(context.Context) (string, error) { return "from-the-source", nil }))
 	require.NoError(t, allTen(c)["images.show"](t.Context()))
 	assert.Equal(t, "Bearer from-the-source", (*requests)[0].header.Get("Authorization"))
 	// What it gives is checked as the key is, each time.
 	for _, key := range []string{"", " ", "a\nb", "ü"} {
-		c, requests := recording(t, WithAPIKeySource(func(context.Context) (string, error) { return key, nil }))
+		c, requests := capturing(t, WithAPIKeySource(func(context.Context) (string, error) { return key, nil }))
 		for name, call := range allTen(c) {
 			err := call(t.Context())
 			assert.ErrorContains(t, err, "API key source: the key", name)
@@ -267,7 +267,7 @@ func TestAPIKeySourceWinsOverTheKey(t *testing.T) {
 }
 
 func TestResponseOption(t *testing.T) {
-	c, _ := recording(t)
+	c, _ := capturing(t)
 	old := &Response{StatusCode: 999}
 	resp := old
 	require.NoError(t, allTen(c)["images.show"](t.Context(), WithResponse(&resp)))

@@ -37,7 +37,7 @@ func fieldsOf(t *testing.T, err error) []string {
 
 // A form with five mistakes is filled in once more, not five times.
 func TestAllProblemsAtOnce(t *testing.T) {
-	c, requests := recording(t)
+	c, requests := capturing(t)
 	ctx := t.Context()
 	_, err := c.Images.Store(ctx, ImageStoreParams{})
 	assert.ElementsMatch(t, []string{"name", "description", "resolution"}, fieldsOf(t, err))
@@ -63,7 +63,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 
 // The error must let the caller mend it without the document at hand.
 func TestValueErrorsSayWhatIsAllowed(t *testing.T) {
-	c, _ := recording(t)
+	c, _ := capturing(t)
 	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7, Filter: "sepia "})
 	assert.EqualError(t, err, `images.list: filter "sepia ": must be one of grayscale, sepia, invert (WithoutValidation sends it all the same); `+
 		`per_page "7": must be one of 10, 25, 50, 100 (WithoutValidation sends it all the same)`)
@@ -74,7 +74,7 @@ func TestValueErrorsSayWhatIsAllowed(t *testing.T) {
 }
 
 func TestCountryProblems(t *testing.T) {
-	c, requests := recording(t)
+	c, requests := capturing(t)
 	for code, want := range map[CountryCode]string{
 		"us": "upper case: US", "Us": "upper case: US", "en": "a country, such as US or DE, not a language", "XX": "a country", "USA": "a country",
 		"UK": "a country", " US": "a country", "US\n": "a country", "english": "a country", "de": "upper case: DE",
@@ -86,7 +86,7 @@ func TestCountryProblems(t *testing.T) {
 }
 
 func TestIDsRefused(t *testing.T) {
-	c, requests := recording(t)
+	c, requests := capturing(t)
 	ctx := t.Context()
 	for _, id := range []ID{
 		"", " ", "\n", "\t", ".", "..", "a b", "7\n", "\r7", "7\x00", "7\x1b", "7\x7f", "7\u0085", "\u00a07", "7\u2028", "\u3000", "7\xff", "\xc3", "\xed\xa0\x80",
@@ -128,7 +128,7 @@ func TestIDsEscaped(t *testing.T) {
 }
 
 func TestNamesOfAnyLengthAreSent(t *testing.T) {
-	c, requests := recording(t)
+	c, requests := capturing(t)
 	name := strings.Repeat("ü", 100_000)
 	_, err := c.Images.Update(t.Context(), "7", ImageUpdateParams{Name: &name})
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestNamesOfAnyLengthAreSent(t *testing.T) {
 }
 
 func TestWithoutValidation(t *testing.T) {
-	c, requests := recording(t)
+	c, requests := capturing(t)
 	ctx := t.Context()
 	_, err := c.Images.List(ctx, ImageListParams{PerPage: 7, Style: "cubism", Sort: "up"}, WithoutValidation())
 	require.NoError(t, err)
@@ -158,7 +158,7 @@ func TestWithoutValidation(t *testing.T) {
 
 // The documented values and what is not set pass.
 func TestValidInputPasses(t *testing.T) {
-	c, requests := recording(t)
+	c, requests := capturing(t)
 	ctx := t.Context()
 	for _, style := range append(Styles(), "") {
 		for _, medium := range append(Mediums(), "") {
