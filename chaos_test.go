@@ -5,6 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -26,7 +28,7 @@ import (
 var (
 	chaosOps     = flag.Int("chaos.ops", 300, "chaos: stores, and as many deletes, updates and lists together, in each run")
 	chaosSeed    = flag.Uint64("chaos.seed", 0, "chaos: seed to replay; 0 draws one")
-	chaosWorkers = flag.Int("chaos.workers", 32, "chaos: goroutines; with 1 a seed gives the same run again")
+	chaosWorkers = flag.Int("chaos.workers", 32, "chaos: goroutines")
 )
 
 const (
@@ -72,23 +74,35 @@ func looking(faults []aicontenttest.Fault) []aicontenttest.Fault {
 	})
 }
 
-// strikeStores lets half of the stores meet one of the faults, whatever the others meet.
-func (r *chaos) strikeStores(faults []aicontenttest.Fault) {
+// strike lets each request meet one of its faults with the probability chaosRate. What the nth request of a deed meets
+// depends on the seed alone, whatever the goroutines do, so that a seed can be replayed.
+func (r *chaos) strike(others, stores []aicontenttest.Fault) {
+	faults := slices.Concat(others, stores)
 	var mu sync.Mutex
-	drawn := map[int]int{}
-	random := rand.New(rand.NewPCG(r.seed, r.seed))
+	drawn := map[int]int{} // by the request's number; -1 is none
+	nth := map[string]uint64{}
+	draw := func(request *aicontenttest.Request) int {
+		mu.Lock()
+		defer mu.Unlock()
+		if i, known := drawn[request.Number]; known {
+			return i
+		}
+		tag := request.Header.Get(chaosTag)
+		nth[tag]++
+		hash := fnv.New64a()
+		_, _ = io.WriteString(hash, tag)
+		random := rand.New(rand.NewPCG(r.seed, hash.Sum64()+nth[tag]))
+		i := -1
+		if random.Float64() < chaosRate {
+			if i = random.IntN(len(others)); strings.HasSuffix(request.Operation, ".store") {
+				i = len(others) + random.IntN(len(stores))
+			}
+		}
+		drawn[request.Number] = i
+		return i
+	}
 	for i, fault := range faults {
-		r.srv.FaultWhen(func(request *aicontenttest.Request) bool {
-			if !strings.HasSuffix(request.Operation, ".store") {
-				return false
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if _, known := drawn[request.Number]; !known {
-				drawn[request.Number] = random.IntN(2 * len(faults))
-			}
-			return drawn[request.Number] == i
-		}, math.MaxInt, fault)
+		r.srv.FaultWhen(func(request *aicontenttest.Request) bool { return draw(request) == i }, math.MaxInt, fault)
 	}
 }
 
@@ -111,7 +125,7 @@ type chaos struct {
 }
 
 // newChaos makes a server with a record for each delete and update, and the deeds to do.
-func newChaos(t *testing.T, faults []aicontenttest.Fault, once bool, srv *aicontenttest.Server, opts ...aicontent.Option) *chaos {
+func newChaos(t *testing.T, once bool, srv *aicontenttest.Server, opts ...aicontent.Option) *chaos {
 	r := &chaos{t: t, srv: srv, seed: *chaosSeed, c: srv.Client(append(opts, aicontent.WithMaxResponseSize(chaosLimit))...)}
 	if r.seed == 0 {
 		r.seed = rand.Uint64()
@@ -129,7 +143,6 @@ func newChaos(t *testing.T, faults []aicontenttest.Fault, once bool, srv *aicont
 			add([]string{"delete", "update", "list"}[i%3], fmt.Sprintf("job-%d-other", i))
 		}
 	}
-	srv.Chaos(r.seed, chaosRate, faults...)
 	return r
 }
 
@@ -307,8 +320,9 @@ func TestChaos(t *testing.T) {
 			t.Parallel()
 			srv := aicontenttest.NewServer(t, append(network.opts, aicontenttest.BasePath("/tenant"), aicontenttest.Allow("page"))...)
 			wait := 20 * time.Millisecond
-			r := newChaos(t, chaosFaults(wait), false, srv,
+			r := newChaos(t, false, srv,
 				aicontent.WithRetryPolicy(patience), aicontent.WithTimeout(20*wait), aicontent.WithStallTimeout(20*wait))
+			r.strike(chaosFaults(wait), chaosFaults(wait))
 			r.run(t.Context())
 			r.check(r.tally())
 		})
@@ -321,7 +335,9 @@ func TestChaosInVirtualTime(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"))
 		policy := aicontent.DefaultRetryPolicy()
 		policy.MaxAttempts = patience.MaxAttempts
-		r := newChaos(t, append(chaosFaults(time.Minute), aicontenttest.Trickle(time.Second)), false, srv, aicontent.WithRetryPolicy(policy))
+		faults := append(chaosFaults(time.Minute), aicontenttest.Trickle(time.Second))
+		r := newChaos(t, false, srv, aicontent.WithRetryPolicy(policy))
+		r.strike(faults, faults)
 		start := time.Now()
 		r.run(t.Context())
 		r.check(r.tally())
@@ -336,8 +352,8 @@ func TestChaosOnce(t *testing.T) {
 		policy := aicontent.DefaultRetryPolicy()
 		policy.MaxAttempts = patience.MaxAttempts
 		faults := chaosFaults(time.Minute)
-		r := newChaos(t, looking(faults), true, srv, aicontent.WithRetryPolicy(policy), aicontent.WithOnce())
-		r.strikeStores(append(passing(faults), aicontenttest.LateAct(504, 4*time.Minute)))
+		r := newChaos(t, true, srv, aicontent.WithRetryPolicy(policy), aicontent.WithOnce())
+		r.strike(looking(faults), append(passing(faults), aicontenttest.LateAct(504, 4*time.Minute)))
 		start := time.Now()
 		r.run(t.Context())
 		count := r.tally()
