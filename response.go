@@ -6,6 +6,7 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -92,20 +93,27 @@ func readBody(resp *http.Response, limit int64) ([]byte, error) {
 	}
 }
 
-// decompressed undoes what net/http has not: a transport without compression, and a service that deflates unasked.
+// decompressed undoes what net/http has not: a transport without compression, and a service that compresses unasked. What
+// the body begins with counts for more than its header, as proxies decompress and forget to say so.
 func decompressed(resp *http.Response) (io.Reader, error) {
-	switch strings.ToLower(resp.Header.Get("Content-Encoding")) {
-	case "gzip", "x-gzip":
-		return gzip.NewReader(resp.Body)
-	case "deflate":
+	encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
+	if encoding == "" || encoding == "identity" {
+		return resp.Body, nil
+	}
+	r := bufio.NewReader(resp.Body)
+	head, err := r.Peek(2)
+	switch {
+	case err != nil:
+		return r, nil
+	case head[0] == 0x1f && head[1] == 0x8b:
+		return gzip.NewReader(r)
+	case head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0:
+		return zlib.NewReader(r)
+	case encoding == "deflate" && !isJSONStart(head[0]):
 		// By the standard it is zlib's format; some services send it bare.
-		r := bufio.NewReader(resp.Body)
-		if head, err := r.Peek(2); err == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
-			return zlib.NewReader(r)
-		}
 		return flate.NewReader(r), nil
 	}
-	return resp.Body, nil
+	return r, nil
 }
 
 // trimmed takes off a byte order mark and white space.
@@ -124,10 +132,10 @@ func parse(body []byte) (value, error) {
 		return nil, errEmpty
 	case text[0] == '<':
 		return nil, errPage
-	case valid(text):
+	case json.Valid(text):
 		return text, nil
-	case isJSONStart(text[0]) && cutOff(text):
-		return nil, errCutOff
+	case isJSONStart(text[0]):
+		return nil, invalid(text)
 	}
 	return nil, errJSON
 }
