@@ -1,0 +1,390 @@
+package aicontent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var redirects = []int{301, 302, 303, 307, 308}
+
+// isGet reports whether the operation of allTen is a GET.
+func isGet(name string) bool {
+	return strings.HasSuffix(name, ".list") || strings.HasSuffix(name, ".all") || strings.HasSuffix(name, ".show")
+}
+
+// A service that was taken over, or a proxy with a wrong idea of its host, must not be able to send the key elsewhere.
+func TestRedirectsToAnotherOrigin(t *testing.T) {
+	var strayed atomic.Int64
+	stray := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		strayed.Add(1)
+		answerAll(w, r)
+	})
+	otherPort := httptest.NewServer(stray)
+	defer otherPort.Close()
+	otherScheme := httptest.NewTLSServer(stray)
+	defer otherScheme.Close()
+
+	var target atomic.Pointer[func(r *http.Request) (int, string)]
+	var home string
+	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != home {
+			strayed.Add(1)
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		status, location := (*target.Load())(r)
+		w.Header().Set("Location", location)
+		w.WriteHeader(status)
+	})
+	home = strings.TrimSuffix(strings.TrimPrefix(baseURL, "http://"), "/tenant")
+	port := home[strings.LastIndexByte(home, ':'):]
+	c, err := NewClient(baseURL, aKey, WithRetryPolicy(quick))
+	require.NoError(t, err)
+
+	for name, location := range map[string]string{
+		"port":                    otherPort.URL + "/tenant/api/v1/images/7",
+		"scheme and port":         otherScheme.URL + "/tenant/api/v1/images/7",
+		"scheme":                  "https://" + home + "/tenant/api/v1/images/7",
+		"host, by name":           "http://localhost" + port + "/tenant/api/v1/images/7",
+		"host, without scheme":    "//localhost" + port + "/",
+		"host behind a user name": "http://" + home + "@localhost" + port + "/",
+		"upper case host":         "HTTP://LOCALHOST" + port + "/",
+		"default port":            "http://127.0.0.1/",
+		"no http at all":          "file:///etc/passwd",
+	} {
+		for _, status := range redirects {
+			target.Store(Ptr(func(*http.Request) (int, string) { return status, location }))
+			for op, call := range allTen(c) {
+				before := requests.Load()
+				err := call(t.Context())
+				var refused *APIError
+				if !assert.ErrorAs(t, err, &refused, "%s %d %s", name, status, op) {
+					continue
+				}
+				assert.Equal(t, status, refused.StatusCode)
+				assert.Contains(t, err.Error(), "redirect from http://"+home+" to ", "%s %d %s", name, status, op)
+				where, err2 := url.Parse(location)
+				require.NoError(t, err2)
+				assert.Contains(t, strings.ToLower(err.Error()), strings.ToLower(where.Hostname()), "it must name where to")
+				assert.Contains(t, err.Error(), "refused")
+				assert.EqualValues(t, 1, requests.Load()-before, "not followed, and not tried again")
+				want := OutcomeRejected
+				if !isGet(op) && status <= 303 {
+					want = OutcomeUnknown
+				}
+				assert.Equal(t, want, OutcomeOf(err), "%s %d %s", name, status, op)
+				assertNoKey(t, err, aKey)
+			}
+		}
+	}
+	// Also from the second hop on.
+	target.Store(Ptr(func(r *http.Request) (int, string) {
+		if r.URL.Path == "/tenant/moved" {
+			return 302, otherPort.URL + "/"
+		}
+		return 302, "/tenant/moved"
+	}))
+	_, err = c.Images.Show(t.Context(), "7")
+	assert.ErrorContains(t, err, "to "+otherPort.URL+" refused")
+	assert.Zero(t, strayed.Load(), "another origin was asked, with the key or without")
+}
+
+func TestRedirectsWithinTheOrigin(t *testing.T) {
+	var status atomic.Int64
+	var mu sync.Mutex
+	var moved []string
+	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if strings.HasPrefix(r.URL.Path, "/moved/") {
+			mu.Lock()
+			moved = append(moved, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Authorization")+" "+r.Header.Get("Accept"))
+			mu.Unlock()
+			_, _ = io.WriteString(w, map[bool]string{true: `{"id":7}`, false: `{"data":[]}`}[strings.HasSuffix(r.URL.Path, "/7")])
+			return
+		}
+		w.Header().Set("Location", "/moved"+r.URL.Path+"?kept=1")
+		w.WriteHeader(int(status.Load()))
+	})
+	c, err := NewClient(baseURL, aKey)
+	require.NoError(t, err)
+	for _, code := range redirects {
+		status.Store(int64(code))
+		for op, call := range allTen(c) {
+			mu.Lock()
+			moved = nil
+			mu.Unlock()
+			before := requests.Load()
+			err := call(t.Context())
+			if isGet(op) {
+				assert.NoError(t, err, "%d %s", code, op)
+				require.Len(t, moved, 1)
+				assert.True(t, strings.HasPrefix(moved[0], "GET /moved/tenant/api/v1/"), moved[0])
+				assert.True(t, strings.HasSuffix(moved[0], "?kept=1 Bearer "+aKey+" application/json"), moved[0])
+				continue
+			}
+			var refused *APIError
+			if assert.ErrorAs(t, err, &refused, "%d %s", code, op) {
+				assert.Contains(t, err.Error(), "is never sent on")
+			}
+			assert.Empty(t, moved, "%d %s: a store could be made twice, a delete hit something else", code, op)
+			assert.EqualValues(t, 1, requests.Load()-before)
+		}
+	}
+}
+
+func TestRedirectsAreBounded(t *testing.T) {
+	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.URL.Path+"x", http.StatusFound)
+	})
+	c, err := NewClient(baseURL, aKey, WithRetryPolicy(quick))
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7")
+	var refused *APIError
+	require.ErrorAs(t, err, &refused)
+	assert.ErrorContains(t, err, "gave up after 10 redirects")
+	assert.EqualValues(t, 11, requests.Load())
+}
+
+// A page in place of an answer sends a user looking for a fault in their JSON; the key is what is wrong.
+func TestLoginPages(t *testing.T) {
+	page := func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "text/html; charset=UTF-8")
+		_, _ = io.WriteString(w, "<!DOCTYPE html><title>Log in</title><form></form>")
+	}
+	for _, login := range []string{"/login", "/tenant/Login/", "/auth/sign-in", "/users/sign_in", "/login?next=/api/v1/images", "/welcome", "https://sso.example.com/login"} {
+		baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if !strings.Contains(r.URL.Path, "/api/v1/") {
+				assert.Equal(t, http.MethodGet, r.Method)
+				page(w)
+				return
+			}
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Location", login)
+			w.WriteHeader(http.StatusFound)
+			_, _ = io.WriteString(w, "<title>Redirecting</title>")
+		})
+		c, err := NewClient(baseURL, aKey, WithRetryPolicy(quick))
+		require.NoError(t, err)
+		for op, call := range allTen(c) {
+			before := requests.Load()
+			err := call(t.Context())
+			elsewhere := strings.HasPrefix(login, "https:")
+			if login == "/welcome" && !isGet(op) {
+				// Nothing says that this is a login page, and a POST is not sent on to find out.
+				assert.NotErrorIs(t, err, ErrUnauthorized)
+				continue
+			}
+			assert.ErrorIs(t, err, ErrUnauthorized, "%s %s", login, op)
+			assert.ErrorContains(t, err, "as it does when it does not accept the API key", "%s %s", login, op)
+			if elsewhere {
+				assert.ErrorContains(t, err, "to https://sso.example.com:443 refused", op)
+			}
+			hops := int64(1)
+			if isGet(op) && !elsewhere {
+				hops = 2
+			}
+			assert.Equal(t, hops, requests.Load()-before, "%s %s", login, op)
+		}
+	}
+	// A page that nobody was redirected to is a proxy's or a portal's.
+	baseURL, _ := counted(t, func(w http.ResponseWriter, _ *http.Request) { page(w) })
+	c, err := NewClient(baseURL, aKey)
+	require.NoError(t, err)
+	for op, call := range allTen(c) {
+		var unread *DecodeError
+		err := call(t.Context())
+		assert.ErrorAs(t, err, &unread, op)
+		assert.NotErrorIs(t, err, ErrUnauthorized, op)
+	}
+}
+
+// The caller's own redirect policy may refuse what the SDK would follow, and cannot lead elsewhere.
+func TestOwnRedirectPolicy(t *testing.T) {
+	var strayed atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		strayed.Add(1)
+		answerAll(w, r)
+	}))
+	defer other.Close()
+	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/moved") {
+			answerAll(w, r)
+			return
+		}
+		http.Redirect(w, r, "/moved/7", http.StatusFound)
+	})
+	mine := errors.New("no redirects in this house")
+	for name, policy := range map[string]func(*http.Request, []*http.Request) error{
+		"refuses":      func(*http.Request, []*http.Request) error { return mine },
+		"keeps":        func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		"leads astray": func(r *http.Request, _ []*http.Request) error { r.URL, _ = url.Parse(other.URL); return nil },
+		"follows":      func(*http.Request, []*http.Request) error { return nil },
+	} {
+		before := requests.Load()
+		c, err := NewClient(baseURL, aKey, WithHTTPClient(&http.Client{CheckRedirect: policy}), WithRetryPolicy(RetryPolicy{}))
+		require.NoError(t, err)
+		_, err = c.Images.Show(t.Context(), "7")
+		switch name {
+		case "follows":
+			assert.NoError(t, err)
+			assert.EqualValues(t, 2, requests.Load()-before)
+			continue
+		case "refuses":
+			assert.ErrorIs(t, err, mine)
+		default:
+			var refused *APIError
+			assert.ErrorAs(t, err, &refused, name)
+		}
+		assert.EqualValues(t, 1, requests.Load()-before, name)
+	}
+	assert.Zero(t, strayed.Load())
+}
+
+// rotation is a service that takes one key alone, and a source that gives one after the other.
+type rotation struct {
+	mu     sync.Mutex
+	keys   []string // what the source gives; the last for ever
+	asked  int
+	got    []string // what the service got
+	bodies []string
+}
+
+func (r *rotation) source(context.Context) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := r.keys[min(r.asked, len(r.keys)-1)]
+	r.asked++
+	if key == "" {
+		return "", errVault
+	}
+	return key, nil
+}
+
+var errVault = errors.New("the vault is sealed")
+
+func (r *rotation) client(t *testing.T, good string, opts ...Option) *Client {
+	baseURL, _ := counted(t, func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		assert.NoError(t, err)
+		key := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
+		r.mu.Lock()
+		r.got = append(r.got, key)
+		r.bodies = append(r.bodies, req.Header.Get("Content-Type")+string(body))
+		r.mu.Unlock()
+		if key != good {
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprintf(w, `{"message":"Unauthenticated: %s"}`, key)
+			return
+		}
+		req.Body = http.NoBody
+		answerAll(w, req)
+	})
+	c, err := NewClient(baseURL, "", append([]Option{WithAPIKeySource(r.source), WithRetryPolicy(quick)}, opts...)...)
+	require.NoError(t, err)
+	return c
+}
+
+const oldKey, newKey = "sk-old-0123456789", "sk-new-0123456789"
+
+// A key that is replaced while a program runs must cost no call, a store neither: a 401 says that nothing was made.
+func TestKeyRotationOnTheWire(t *testing.T) {
+	for op := range allTen(&Client{}) {
+		r := &rotation{keys: []string{oldKey, newKey}}
+		require.NoError(t, allTen(r.client(t, newKey))[op](t.Context()), op)
+		assert.Equal(t, []string{oldKey, newKey}, r.got, op)
+		assert.Equal(t, 2, r.asked, op)
+		assert.Equal(t, r.bodies[0], r.bodies[1], "the same is sent again")
+	}
+	for name, tt := range map[string]struct {
+		keys []string
+		opts []Option
+		got  []string
+	}{
+		"the same key":       {keys: []string{oldKey}, got: []string{oldKey}},
+		"another bad key":    {keys: []string{oldKey, "sk-third-0123456789", newKey}, got: []string{oldKey, "sk-third-0123456789"}},
+		"one attempt in all": {keys: []string{oldKey, newKey}, opts: []Option{WithRetryPolicy(RetryPolicy{MaxAttempts: 1})}, got: []string{oldKey}},
+		"two attempts":       {keys: []string{oldKey, "sk-third-0123456789"}, opts: []Option{WithRetryPolicy(RetryPolicy{MaxAttempts: 2})}, got: []string{oldKey, "sk-third-0123456789"}},
+	} {
+		for op := range allTen(&Client{}) {
+			r := &rotation{keys: tt.keys}
+			var resp *Response
+			err := allTen(r.client(t, newKey, tt.opts...))[op](t.Context(), WithResponse(&resp))
+			assert.ErrorIs(t, err, ErrUnauthorized, "%s %s", name, op)
+			assert.Equal(t, OutcomeRejected, OutcomeOf(err), "%s %s", name, op)
+			assert.Equal(t, tt.got, r.got, "%s %s", name, op)
+			for _, key := range tt.got {
+				assertNoKey(t, err, key)
+				assertNoKey(t, resp, key)
+			}
+		}
+	}
+}
+
+func TestKeySourceThatFails(t *testing.T) {
+	for op := range allTen(&Client{}) {
+		r := &rotation{keys: []string{""}}
+		err := allTen(r.client(t, newKey))[op](t.Context())
+		assert.ErrorIs(t, err, errVault, op)
+		assert.ErrorContains(t, err, "API key source: the vault is sealed", op)
+		assert.Equal(t, OutcomeNotSent, OutcomeOf(err), op)
+		assert.Empty(t, r.got, op)
+		assert.Equal(t, 1, r.asked, "the source's error ends the call")
+
+		r = &rotation{keys: []string{oldKey, ""}}
+		err = allTen(r.client(t, newKey))[op](t.Context())
+		assert.ErrorIs(t, err, errVault, op)
+		assert.ErrorIs(t, err, ErrUnauthorized, op)
+		assert.Equal(t, OutcomeRejected, OutcomeOf(err), op)
+		assert.Equal(t, []string{oldKey}, r.got, op)
+	}
+}
+
+// The source is asked on the call's own time.
+func TestKeySourceHearsTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	baseURL, requests := counted(t, answerAll)
+	c, err := NewClient(baseURL, "", WithAPIKeySource(func(ctx context.Context) (string, error) {
+		cancel()
+		<-ctx.Done()
+		return "", ctx.Err()
+	}))
+	require.NoError(t, err)
+	_, err = c.Images.Show(ctx, "7")
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	assert.Zero(t, requests.Load())
+}
+
+// What cannot be read a second time is not sent a second time, with whichever key.
+func TestKeyRotationWithAReaderThatCannotBeRewound(t *testing.T) {
+	r := &rotation{keys: []string{oldKey, newKey}}
+	c := r.client(t, newKey)
+	body := io.MultiReader(strings.NewReader("RIFF\x04\x00\x00\x00WAVE" + strings.Repeat("\x00", 4096)))
+	_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromReader("a.wav", body)})
+	assert.ErrorIs(t, err, ErrUnauthorized)
+	assert.Equal(t, []string{oldKey}, r.got)
+}
+
+// A fixed key is not sent again to a service that has refused it.
+func TestFixedKeyIsSentOnce(t *testing.T) {
+	baseURL, requests := counted(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	c, err := NewClient(baseURL, aKey, WithRetryPolicy(quick))
+	require.NoError(t, err)
+	for op, call := range allTen(c) {
+		before := requests.Load()
+		assert.ErrorIs(t, call(t.Context()), ErrUnauthorized, op)
+		assert.EqualValues(t, 1, requests.Load()-before, op)
+	}
+}
