@@ -25,17 +25,10 @@ type payload struct {
 	size        int64 // of the whole; -1 where it is unknown
 }
 
-// urlencoded makes an application/x-www-form-urlencoded body.
-func urlencoded(_ context.Context, fields url.Values, _ *settings, _ *problems) (*payload, error) {
+// newForm is an application/x-www-form-urlencoded body.
+func newForm(fields url.Values) *payload {
 	head := []byte(fields.Encode())
-	return &payload{contentType: "application/x-www-form-urlencoded", head: head, size: int64(len(head))}, nil
-}
-
-// multipartWith makes multipart/form-data bodies with a file.
-func multipartWith(file *File) bodyMaker {
-	return func(ctx context.Context, fields url.Values, s *settings, p *problems) (*payload, error) {
-		return newMultipart(ctx, fields, file, s.stall, p)
-	}
+	return &payload{contentType: "application/x-www-form-urlencoded", head: head, size: int64(len(head))}
 }
 
 // newMultipart is a multipart/form-data body with the file in its last part. What is wrong with the file
@@ -73,7 +66,9 @@ func newMultipart(ctx context.Context, fields url.Values, file *File, stall time
 	return body, nil
 }
 
-// partName quotes a name the way all of PHP, Go, Node and Python read it. A line break would end the header line.
+// partName quotes a name as PHP, Go, Python and Node's busboy read it. Browsers write %22 for a double quote, which PHP
+// takes as it stands; parsers that know the browsers' form alone, as Node's own, do not read such a name. A line break
+// would end the header line.
 var partNames = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "%0D", "\n", "%0A")
 
 func partName(name string) string { return partNames.Replace(name) }

@@ -1,16 +1,22 @@
 package aicontent
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"mime"
+	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -290,4 +296,154 @@ func TestGetBodyLeavesTheFileAlone(t *testing.T) {
 	opened, open := g.left()
 	assert.Equal(t, 2, opened)
 	assert.Zero(t, open)
+}
+
+// fileNames are names as users have them, and what every service is to make of them.
+var fileNames = []struct{ given, base string }{
+	{"interview.wav", "interview.wav"},
+	{"Interview mit Zoë, 録音 №1 🎙.wav", "Interview mit Zoë, 録音 №1 🎙.wav"},
+	{`the "good" one.wav`, `the "good" one.wav`},
+	{`"quoted".wav`, `"quoted".wav`},
+	{`ends in a quote"`, `ends in a quote"`},
+	{`it's; filename=x.wav`, `it's; filename=x.wav`},
+	{"100% sure %22 %0D.wav", "100% sure %22 %0D.wav"},
+	{"/home/zoe/interview.wav", "interview.wav"},
+	{`C:\Recordings\interview.wav`, "interview.wav"},
+	{`..\..\etc/../passwd.wav`, "passwd.wav"},
+	{`back\slash "and" quote.wav`, `slash "and" quote.wav`},
+	{"a&b<c>=d?.wav", "a&b<c>=d?.wav"},
+	{" spaces around .wav", " spaces around .wav"},
+	{"no extension", "no extension"},
+	{".hidden", ".hidden"},
+	{strings.Repeat("é", 148) + ".wav", strings.Repeat("é", 148) + ".wav"},
+	{strings.Repeat("a", 296) + ".wav", strings.Repeat("a", 296) + ".wav"},
+}
+
+// formsWithNames are the bodies that carry the names, as they are on the wire.
+func formsWithNames(t *testing.T) *rawBodies {
+	s := &rawBodies{}
+	c := uploadClient(t, s)
+	for _, name := range fileNames {
+		require.NoError(t, storeFile(t.Context(), c, FileFromBytes(name.given, recording(100))))
+	}
+	return s
+}
+
+func TestFileNamesReadByGo(t *testing.T) {
+	s := formsWithNames(t)
+	for i, name := range fileNames {
+		_, params, err := mime.ParseMediaType(s.types[i])
+		require.NoError(t, err)
+		form, err := multipart.NewReader(bytes.NewReader(s.bodies[i]), params["boundary"]).ReadForm(1 << 20)
+		require.NoError(t, err)
+		require.Len(t, form.File["file"], 1)
+		assert.Equal(t, name.base, form.File["file"][0].Filename)
+	}
+}
+
+// The product is a PHP application: what $_FILES says is what counts.
+func TestFileNamesReadByPHP(t *testing.T) {
+	php, err := exec.LookPath("php")
+	if err != nil {
+		t.Skip("php-cli is missing: ", err)
+	}
+	script := filepath.Join(t.TempDir(), "index.php")
+	require.NoError(t, os.WriteFile(script, []byte(`<?php
+header("Content-Type: application/json");
+echo json_encode(["data" => ["id" => 7, "name" => $_POST["name"], "description" => $_FILES["file"]["name"],
+	"result" => hash_file("sha256", $_FILES["file"]["tmp_name"])]]);
+`), 0o600))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	server := exec.Command(php, "-d", "file_uploads=1", "-d", "post_max_size=8M", "-d", "upload_max_filesize=8M", "-S", address, script)
+	log, err := server.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	lines := bufio.NewScanner(log)
+	for lines.Scan() && !strings.Contains(lines.Text(), "started") {
+	}
+	go func() {
+		for lines.Scan() {
+		}
+	}()
+	c, err := NewClient("http://"+address+"/tenant", "test-key")
+	require.NoError(t, err)
+	data := recording(100_000)
+	for _, name := range fileNames {
+		got, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: `An "interview" \ talk`, File: FileFromBytes(name.given, data)})
+		require.NoError(t, err)
+		assert.Equal(t, `An "interview" \ talk`, got.Name)
+		assert.Equal(t, name.base, got.Description)
+		assert.Equal(t, sum(data), got.Result)
+	}
+}
+
+// readBy gives the bodies to a program of another language, which answers with the names that it reads.
+func readBy(t *testing.T, s *rawBodies, program string, args ...string) []string {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Skip(program, " is missing: ", err)
+	}
+	type form struct {
+		Type string `json:"type"`
+		Body []byte `json:"body"`
+	}
+	var forms []form
+	for i := range s.bodies {
+		forms = append(forms, form{s.types[i], s.bodies[i]})
+	}
+	input, err := json.Marshal(forms)
+	require.NoError(t, err)
+	command := exec.Command(path, args...)
+	command.Stdin = bytes.NewReader(input)
+	output, err := command.Output()
+	require.NoError(t, err)
+	var names []string
+	require.NoError(t, json.Unmarshal(output, &names))
+	require.Len(t, names, len(fileNames))
+	return names
+}
+
+func TestFileNamesReadByPython(t *testing.T) {
+	names := readBy(t, formsWithNames(t), "python3", "-c", `
+import base64, email, json, sys
+from email import policy
+names = []
+for form in json.load(sys.stdin):
+    text = b"Content-Type: " + form["type"].encode() + b"\r\n\r\n" + base64.b64decode(form["body"])
+    parts = email.message_from_bytes(text, policy=policy.HTTP).get_payload()
+    names.append([p.get_filename() for p in parts if p.get_param("name", header="Content-Disposition") == "file"][0])
+print(json.dumps(names))`)
+	for i, name := range fileNames {
+		// Python's email package drops blanks at the ends, quoted or not.
+		assert.Equal(t, strings.TrimSpace(name.base), names[i])
+	}
+}
+
+// Node's own parser keeps to the form that browsers send, in which a double quote is %22. PHP takes that for three
+// characters of the name, so the two cannot be had at once: a name with a double quote is unreadable to Node's own parser.
+func TestFileNamesReadByNode(t *testing.T) {
+	names := readBy(t, formsWithNames(t), "node", "-e", `
+const forms = JSON.parse(require("fs").readFileSync(0));
+Promise.all(forms.map(async form => {
+	const response = new Response(Buffer.from(form.body, "base64"), {headers: {"Content-Type": form.type}});
+	try {
+		return (await response.formData()).get("file").name;
+	} catch (failed) {
+		return "unreadable";
+	}
+})).then(names => console.log(JSON.stringify(names)));`)
+	for i, name := range fileNames {
+		if strings.Contains(name.base, `"`) {
+			assert.Contains(t, []string{"unreadable", name.base}, names[i])
+			continue
+		}
+		assert.Equal(t, strings.NewReplacer("%22", `"`, "%0D", "\r").Replace(name.base), names[i])
+	}
 }
