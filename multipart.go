@@ -25,10 +25,17 @@ type payload struct {
 	size        int64 // of the whole; -1 where it is unknown
 }
 
-// newForm is an application/x-www-form-urlencoded body.
-func newForm(fields url.Values) *payload {
+// urlencoded makes an application/x-www-form-urlencoded body.
+func urlencoded(_ context.Context, fields url.Values, _ *settings, _ *problems) (*payload, error) {
 	head := []byte(fields.Encode())
-	return &payload{contentType: "application/x-www-form-urlencoded", head: head, size: int64(len(head))}
+	return &payload{contentType: "application/x-www-form-urlencoded", head: head, size: int64(len(head))}, nil
+}
+
+// multipartWith makes multipart/form-data bodies with a file.
+func multipartWith(file *File) bodyMaker {
+	return func(ctx context.Context, fields url.Values, s *settings, p *problems) (*payload, error) {
+		return newMultipart(ctx, fields, file, s.stall, p)
+	}
 }
 
 // newMultipart is a multipart/form-data body with the file in its last part. What is wrong with the file
