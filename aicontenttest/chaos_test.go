@@ -68,9 +68,9 @@ func TestTheBookAddsUpUnderChaos(t *testing.T) {
 
 // TestTheSDKKeepsItsWordUnderChaos stores through every fault, in virtual time, and counts.
 func TestTheSDKKeepsItsWordUnderChaos(t *testing.T) {
-	for _, protocol := range []Option{InMemoryNetwork(), optionFunc(func(c *config) { c.inMemory, c.tls, c.http2 = true, true, true })} {
+	for _, network := range bubbleNetworks() {
 		synctest.Test(t, func(t *testing.T) {
-			s := NewServer(t, protocol, Latency(time.Second))
+			s := NewServer(t, append(network, Latency(time.Second))...)
 			s.Chaos(4711, 0.4, append(Faults(), Stall(BeforeRead), Stall(MidUpload), Stall(BeforeAnswer), Stall(MidAnswer))...)
 			c := s.Client()
 			type end struct {

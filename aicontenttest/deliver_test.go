@@ -14,9 +14,9 @@ import (
 
 func TestStallsEndWithTheClientAndWithTheServer(t *testing.T) {
 	for _, place := range []Place{BeforeRead, MidUpload, BeforeAnswer, MidAnswer} {
-		for _, protocol := range []Option{InMemoryNetwork(), optionFunc(func(c *config) { c.inMemory, c.tls, c.http2 = true, true, true })} {
+		for _, network := range bubbleNetworks() {
 			synctest.Test(t, func(t *testing.T) {
-				s := NewServer(t, protocol)
+				s := NewServer(t, network...)
 				s.Fault(Stall(place))
 				hc := s.HTTPClient()
 				hc.Timeout = time.Hour
@@ -33,7 +33,7 @@ func TestStallsEndWithTheClientAndWithTheServer(t *testing.T) {
 				assert.Equal(t, place >= BeforeAnswer, len(s.Images()) == 1)
 			})
 			synctest.Test(t, func(t *testing.T) {
-				s := NewServer(t, protocol)
+				s := NewServer(t, network...)
 				s.Fault(Stall(place))
 				go func() {
 					<-time.After(time.Minute)
@@ -93,12 +93,9 @@ func TestLatencyAndTrickleTakeTheirTime(t *testing.T) {
 }
 
 func TestIdleConnectionsAreClosed(t *testing.T) {
-	for network, opts := range everyNetwork {
-		if !strings.Contains(network, "memory") {
-			continue
-		}
+	for _, network := range bubbleNetworks() {
 		synctest.Test(t, func(t *testing.T) {
-			s := NewServer(t, opts...)
+			s := NewServer(t, network...)
 			hc := s.HTTPClient()
 			for range 3 {
 				resp, err := hc.Do(signed(t, s, get("/api/v1/images")))

@@ -114,7 +114,7 @@ func HTTP2() Option {
 
 // InMemoryNetwork connects clients through memory instead of the loopback interface. A whole
 // test can then run in a bubble of testing/synctest, where waiting takes no time. Clients must
-// come from [Server.Client] or use [Server.HTTPClient].
+// come from [Server.Client] or use [Server.HTTPClient]. In a bubble, [HTTP2] needs Go 1.26.
 func InMemoryNetwork() Option {
 	return optionFunc(func(c *config) { c.inMemory = true })
 }
