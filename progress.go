@@ -34,7 +34,13 @@ func startMeter(report func(Progress), total int64) *meter {
 }
 
 func (m *meter) run() {
-	defer close(m.ended)
+	defer func() {
+		// A panic of the callback ends the program: until then the call must not go on as if nothing was.
+		if r := recover(); r != nil {
+			panic(r)
+		}
+		close(m.ended)
+	}()
 	ticker := time.NewTicker(progressPause)
 	defer ticker.Stop()
 	for {
