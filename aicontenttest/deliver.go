@@ -93,7 +93,11 @@ func (f *Fault) replace(a *Answer) *Answer {
 	case truncating:
 		a.Body = a.Body[:len(a.Body)/2]
 	case garbling:
-		a.Body = bytes.Replace(a.Body, []byte(`":`), []byte(`" =>`), 1)
+		garbled := bytes.Replace(a.Body, []byte(`":`), []byte(`" =>`), 1)
+		if len(garbled) == len(a.Body) {
+			garbled = append(garbled, `" =>`...)
+		}
+		a.Body = garbled
 	}
 	return a
 }
@@ -114,13 +118,18 @@ func (c *call) send(a *Answer) {
 		header.Set("Content-Length", strconv.FormatInt(length, 10))
 	}
 	c.count()
-	whole := c.fault.Place != MidAnswer || c.fault.kind == trickling
-	c.server.book.write(func() { c.entry.Status, c.entry.Answered = a.Status, whole })
+	c.server.book.write(func() { c.entry.Status = a.Status })
+	c.answered(c.fault.Place != MidAnswer || bodiless && c.fault.kind == trickling)
 	c.w.WriteHeader(a.Status)
 	if err := c.sendBody(a, bodiless); err != nil {
-		c.server.book.write(func() { c.entry.Answered = false })
+		c.answered(false)
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// answered is written down before the last byte is, so that it is true when the client looks.
+func (c *call) answered(whole bool) {
+	c.server.book.write(func() { c.entry.Answered = whole })
 }
 
 func (c *call) sendBody(a *Answer, bodiless bool) error {
@@ -136,8 +145,9 @@ func (c *call) sendBody(a *Answer, bodiless bool) error {
 	}
 	switch c.fault.kind {
 	case trickling:
-		for _, b := range a.Body {
+		for i, b := range a.Body {
 			c.pause(c.fault.Delay)
+			c.answered(i == len(a.Body)-1)
 			if _, err := c.w.Write([]byte{b}); err != nil {
 				return err
 			}

@@ -89,7 +89,28 @@ func TestLatencyAndTrickleTakeTheirTime(t *testing.T) {
 		e := send(t, s, request{method: "DELETE", path: "/api/v1/images/1"})
 		assert.Equal(t, `{"message":"Resource not found.","status":404}`, e.body)
 		assert.Equal(t, time.Duration(5+len(e.body))*time.Second, time.Since(start))
+		assert.True(t, s.Requests()[0].Answered)
+
+		s.Fault(Trickle(time.Hour))
+		hc := s.HTTPClient()
+		hc.Timeout = 90 * time.Minute
+		resp, err := hc.Do(signed(t, s, get("/api/v1/images/1")))
+		require.NoError(t, err)
+		_, err = io.ReadAll(resp.Body)
+		require.Error(t, err)
+		resp.Body.Close()
+		synctest.Wait()
+		assert.False(t, s.Requests()[1].Answered, "who gave up waiting was not answered")
 	})
+}
+
+func TestInvalidJSONIsInvalidWhateverIsAnswered(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"), BareRecords)
+	for range 2 {
+		s.Fault(InvalidJSON())
+		assert.False(t, json.Valid([]byte(send(t, s, get("/api/v1/images")).body)))
+		s.AddImage(Image{Name: "n"})
+	}
 }
 
 func TestIdleConnectionsAreClosed(t *testing.T) {
