@@ -308,8 +308,7 @@ func TestNilContextIsAnError(t *testing.T) {
 	c, err := NewClient(baseURL, aKey, WithOnce())
 	require.NoError(t, err)
 	for name, call := range allTen(c) {
-		//lint:ignore SA1012 that is what is tested
-		err := call(nil) //nolint:staticcheck
+		err := call(nil)
 		var invalid *ValidationError
 		if assert.ErrorAs(t, err, &invalid, name) {
 			assert.Contains(t, err.Error(), "ctx: must not be nil", name)

@@ -62,6 +62,6 @@ func (c *openAI) Upload(ctx context.Context, path string) error {
 		return err
 	}
 	defer f.Close()
-	_, err = c.client.Audio.Transcriptions.New(ctx, openai.AudioTranscriptionNewParams{File: f, Model: openai.AudioModelWhisper1})
+	_, err = c.client.Audio.Transcriptions.New(ctx, openai.AudioTranscriptionNewParams{File: f, Model: openai.AudioModelGPTTranscribe})
 	return err
 }
