@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/aicontent/aicontent-go/bench/clients"
 )
@@ -34,6 +35,7 @@ func newChart(title string) *plot.Plot {
 	p.Title.Text = title
 	p.Title.Padding = vg.Points(8)
 	p.BackgroundColor = color.White
+	p.Legend.Padding = vg.Points(2)
 	return p
 }
 
@@ -95,6 +97,24 @@ func (powersOfTwo) Ticks(least, greatest float64) []plot.Tick {
 	return ticks
 }
 
+// wholeNumbers marks an axis at a few round values.
+type wholeNumbers struct{}
+
+func (wholeNumbers) Ticks(_, greatest float64) []plot.Tick {
+	step := 1.0
+	for _, factor := range []float64{2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2} {
+		if greatest/step <= 6 {
+			break
+		}
+		step *= factor
+	}
+	var ticks []plot.Tick
+	for v := 0.0; v <= greatest; v += step {
+		ticks = append(ticks, plot.Tick{Value: v, Label: number(v)})
+	}
+	return ticks
+}
+
 // drawList draws the time of a list of 100 records, with the stub and over loopback.
 func drawList(path string, r *Results) error {
 	return drawBars(path, r, "A list of 100 records", "µs", 1e-3, nanoseconds, []string{"list, stub", "list, loopback"})
@@ -115,6 +135,7 @@ func drawBars(path string, r *Results, title, unit string, scale float64, m meas
 	p := newChart(title)
 	p.Y.Label.Text = unit
 	p.Y.Min = 0
+	p.Y.Tick.Marker = wholeNumbers{}
 	p.Legend.Top = true
 	var names []string
 	for _, sdk := range clients.All() {
@@ -124,9 +145,13 @@ func drawBars(path string, r *Results, title, unit string, scale float64, m meas
 	greatest := 0.0
 	for i, work := range works {
 		values := make(plotter.Values, len(names))
+		texts := make([]string, len(names))
 		for k, name := range names {
+			// Not measured is not 0.
+			texts[k] = "–"
 			if f := r.find(work, name, m); f != nil {
 				values[k] = f.Value.Median * scale
+				texts[k] = number(math.Round(values[k]))
 				greatest = max(greatest, values[k])
 			}
 		}
@@ -137,30 +162,33 @@ func drawBars(path string, r *Results, title, unit string, scale float64, m meas
 		bars.LineStyle.Width = 0
 		bars.Color = []color.Color{colours[clients.Ours], colours["resty"]}[i]
 		bars.Offset = width * vg.Length(float64(i)-float64(len(works)-1)/2)
-		labels, err := barLabels(values, bars.Offset)
+		labels, err := barLabels(values, texts, bars.Offset)
 		if err != nil {
 			return err
 		}
 		p.Add(bars, labels)
 		p.Legend.Add(work, bars)
 	}
-	// Room for the legend above the bars.
+	// Room for the legend above the bars, and at both sides.
 	p.Y.Max = max(greatest, 1) * 1.3
 	p.NominalX(names...)
+	p.X.Min, p.X.Max = -0.5, float64(len(names))-0.5
 	return p.Save(chartWidth, chartHeight, path)
 }
 
-// barLabels writes each value above its bar: a bar of nothing must be seen to be 0.
-func barLabels(values plotter.Values, offset vg.Length) (*plotter.Labels, error) {
-	data := plotter.XYLabels{XYs: make(plotter.XYs, len(values)), Labels: make([]string, len(values))}
+// barLabels writes a text above each bar: a bar of nothing must be seen to be 0.
+func barLabels(values plotter.Values, texts []string, offset vg.Length) (*plotter.Labels, error) {
+	data := plotter.XYLabels{XYs: make(plotter.XYs, len(values)), Labels: texts}
 	for i, v := range values {
 		data.XYs[i] = plotter.XY{X: float64(i), Y: v}
-		data.Labels[i] = number(math.Round(v))
 	}
 	labels, err := plotter.NewLabels(data)
 	if err != nil {
 		return nil, err
 	}
-	labels.Offset.X, labels.Offset.Y = offset-vg.Points(7), vg.Points(2)
+	labels.Offset.X, labels.Offset.Y = offset, vg.Points(2)
+	for i := range labels.TextStyle {
+		labels.TextStyle[i].XAlign = draw.XCenter
+	}
 	return labels, nil
 }

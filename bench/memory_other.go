@@ -8,7 +8,7 @@ import (
 )
 
 // memory is what the Go runtime holds, in bytes: without /proc nobody tells a process its physical memory.
-type memory struct{ peak, now, program int64 }
+type memory struct{ peak, now int64 }
 
 func startMemory() memory { return readMemory() }
 

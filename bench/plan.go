@@ -10,27 +10,27 @@ const mib = 1 << 20
 
 // plan says how much of everything is done.
 type plan struct {
-	Quick        bool
-	UploadRounds int
-	Sizes        []uploadSize
-	LargeRounds  int
-	LargeMiB     int64         // one upload of a sparse file
-	Parallel     int           // uploads at once
-	ParallelMiB  int64         // of this size
-	CallRounds   int           // of show and list
-	CallTime     time.Duration // for each call, round and SDK
-	ManyRounds   int
-	ManyTime     time.Duration // 64 goroutines of show
-	WalkRounds   int
-	WalkRecords  int
-	Operations   int  // that meet faults
-	ColdBuilds   bool // with compile times
+	Quick       bool
+	Sizes       []uploadSize
+	LargeRounds int
+	LargeMiB    int64         // one upload of a sparse file
+	Parallel    int           // uploads at once
+	ParallelMiB int64         // of this size
+	CallRounds  int           // of show and list
+	CallTime    time.Duration // for each call, round and SDK
+	ManyRounds  int
+	ManyTime    time.Duration // 64 goroutines of show
+	WalkRounds  int
+	WalkRecords int
+	Operations  int  // that meet faults
+	ColdBuilds  bool // with compile times
 }
 
-// uploadSize is a size and how often a process repeats the upload after the first, cold one.
+// uploadSize is a size, how often a process repeats the upload after the first, cold one, and in how many rounds.
 type uploadSize struct {
-	MiB  int64
-	Warm int
+	MiB    int64
+	Warm   int
+	Rounds int
 }
 
 // goroutines is how many call show at once.
@@ -41,17 +41,17 @@ const seed = 20260101
 
 func fullPlan() plan {
 	return plan{
-		UploadRounds: 5, Sizes: []uploadSize{{1, 20}, {64, 3}, {512, 1}},
+		Sizes:       []uploadSize{{1, 50, 11}, {64, 6, 7}, {512, 1, 3}},
 		LargeRounds: 3, LargeMiB: 4096, Parallel: 64, ParallelMiB: 64,
-		CallRounds: 9, CallTime: 100 * time.Millisecond,
-		ManyRounds: 3, ManyTime: 2 * time.Second,
+		CallRounds: 9, CallTime: 80 * time.Millisecond,
+		ManyRounds: 3, ManyTime: 1500 * time.Millisecond,
 		WalkRounds: 2, WalkRecords: records, Operations: 66, ColdBuilds: true,
 	}
 }
 
 func quickPlan() plan {
 	return plan{
-		Quick: true, UploadRounds: 1, Sizes: []uploadSize{{1, 5}, {64, 1}},
+		Quick: true, Sizes: []uploadSize{{1, 5, 1}, {64, 1, 1}},
 		LargeRounds: 1, LargeMiB: 512, Parallel: 8, ParallelMiB: 16,
 		CallRounds: 3, CallTime: 20 * time.Millisecond,
 		ManyRounds: 1, ManyTime: 250 * time.Millisecond,

@@ -103,7 +103,7 @@ func row(b *strings.Builder, cells []string) {
 
 // heading names the unit that cells are shown in.
 func heading(m measure) string {
-	return strings.NewReplacer("over start, bytes", "over start, MiB", "pages, bytes", "pages, MiB", "bytes allocated", "KiB allocated",
+	return strings.NewReplacer("over start, bytes", "over start, MiB", "bytes allocated", "KiB allocated",
 		", bytes", ", MB").Replace(string(m))
 }
 
@@ -114,7 +114,7 @@ func cell(f *Figure) string {
 	}
 	scale := 1.0
 	switch f.Measure {
-	case peak, programPages, peakAll:
+	case peak, peakAll:
 		scale = mib
 	case allocated:
 		scale = 1 << 10

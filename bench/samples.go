@@ -16,7 +16,6 @@ const (
 	allocated    measure = "bytes allocated"
 	allocations  measure = "allocations"
 	peak         measure = "peak memory over start, bytes"
-	programPages measure = "of which program pages, bytes"
 	peakAll      measure = "peak of all uploads of the process over start, bytes"
 	nanoseconds  measure = "ns"
 	rate         measure = "calls/s"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,7 +18,6 @@ type uploadResult struct {
 	Cold    cost   // of the first
 	Warm    []cost // of each later one
 	Peak    int64  // bytes over the start, of the first
-	Program int64  // of which pages of the program's own file
 	PeakAll int64  // bytes over the start, of all of them
 }
 
@@ -41,7 +41,7 @@ func uploadJob(ctx context.Context, j job) (any, error) {
 			result.Warm = append(result.Warm, took)
 			continue
 		}
-		result.Cold, result.Peak, result.Program = took, result.PeakAll, now.program-start.program
+		result.Cold, result.Peak = took, result.PeakAll
 	}
 	return result, nil
 }
@@ -62,10 +62,11 @@ func parallelJob(ctx context.Context, j job) (any, error) {
 	wg.Wait()
 	took, end := before.since(), readMemory()
 	over := end.peak - start.now
-	return uploadResult{Cold: took, Peak: over, Program: end.program - start.program, PeakAll: over}, errors.Join(errs...)
+	return uploadResult{Cold: took, Peak: over, PeakAll: over}, errors.Join(errs...)
 }
 
-// file makes a file that begins as a WAV file does. A sparse one holds nothing else, and takes no room.
+// file makes a file that begins as a WAV file does. A sparse one holds nothing else, and takes no room. It is read once, so that
+// nobody's upload is the one that fills the system's cache.
 func (r *runner) file(size int64, sparse bool) (string, error) {
 	path := filepath.Join(r.scratch, fmt.Sprintf("audio-%d-%t.wav", size, sparse))
 	if _, err := os.Stat(path); err == nil {
@@ -76,24 +77,39 @@ func (r *runner) file(size int64, sparse bool) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	const head = "RIFF\xff\xff\xff\xffWAVEfmt "
-	if sparse {
-		if _, err := f.WriteString(head); err != nil {
-			return "", err
-		}
-		return path, f.Truncate(size)
+	if err := fillFile(f, size, sparse); err != nil {
+		return "", err
 	}
+	return path, nil
+}
+
+func fillFile(f *os.File, size int64, sparse bool) error {
 	block := make([]byte, mib)
 	for i := range block {
 		block[i] = byte(i * 7)
 	}
-	copy(block, head)
-	for range size / mib {
+	blocks := size / mib
+	if sparse {
+		clear(block)
+		blocks = 1
+	}
+	copy(block, "RIFF\xff\xff\xff\xffWAVEfmt ")
+	for range blocks {
 		if _, err := f.Write(block); err != nil {
-			return "", err
+			return err
 		}
 	}
-	return path, nil
+	if err := f.Truncate(size); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, f)
+	return err
 }
 
 // upload runs a job against a server of its own and makes sure that all bytes came.
@@ -122,7 +138,7 @@ func (r *runner) uploads(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = r.rotate(r.plan.UploadRounds, func(round int, sdk clients.SDK) error {
+		err = r.rotate(size.Rounds, func(round int, sdk clients.SDK) error {
 			result, err := r.upload(ctx, job{Kind: "upload", SDK: sdk.Name, Path: path, Times: size.Warm}, 1+size.Warm, size.MiB*mib)
 			if err != nil {
 				return err
@@ -181,7 +197,6 @@ func (r *runner) addUpload(work, sdk string, round int, size int64, c cost) {
 
 func (r *runner) addPeak(work, sdk string, round int, result uploadResult) {
 	r.samples.add(work, sdk, round, peak, float64(result.Peak))
-	r.samples.add(work, sdk, round, programPages, float64(result.Program))
 	if len(result.Warm) > 0 {
 		r.samples.add(work, sdk, round, peakAll, float64(result.PeakAll))
 	}
