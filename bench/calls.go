@@ -87,6 +87,7 @@ func (r *runner) calls(ctx context.Context) error {
 	results, err := do[[]callResult](ctx, job{Kind: "calls", URL: s.URL, Rounds: r.plan.CallRounds, Time: r.plan.CallTime})
 	for _, one := range results {
 		r.samples.add(one.Work, one.SDK, one.Round, nanoseconds, one.Cost.Seconds*1e9)
+		r.samples.add(one.Work, one.SDK, one.Round, cpuNanoseconds, one.Cost.CPU*1e9)
 		r.samples.add(one.Work, one.SDK, one.Round, allocated, one.Cost.Bytes)
 		r.samples.add(one.Work, one.SDK, one.Round, allocations, one.Cost.Objects)
 	}
@@ -135,7 +136,7 @@ func (r *runner) goroutines(ctx context.Context) error {
 		}
 		work := fmt.Sprintf("show from %d goroutines", goroutines)
 		r.samples.add(work, sdk.Name, round, rate, float64(result.Calls)/result.Cost.Seconds)
-		r.samples.add(work, sdk.Name, round, cpu, result.Cost.CPU/float64(result.Calls)*1e6)
+		r.samples.add(work, sdk.Name, round, cpuNanoseconds, result.Cost.CPU/float64(result.Calls)*1e9)
 		return nil
 	})
 }

@@ -43,7 +43,7 @@ func fullPlan() plan {
 	return plan{
 		Sizes:       []uploadSize{{1, 50, 11}, {64, 6, 7}, {512, 1, 3}},
 		LargeRounds: 3, LargeMiB: 4096, Parallel: 64, ParallelMiB: 64,
-		CallRounds: 9, CallTime: 80 * time.Millisecond,
+		CallRounds: 21, CallTime: 35 * time.Millisecond,
 		ManyRounds: 3, ManyTime: 1500 * time.Millisecond,
 		WalkRounds: 2, WalkRecords: records, Operations: 66, ColdBuilds: true,
 	}
