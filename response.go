@@ -6,7 +6,6 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -132,7 +131,7 @@ func parse(body []byte) (value, error) {
 		return nil, errEmpty
 	case text[0] == '<':
 		return nil, errPage
-	case json.Valid(text):
+	case valid(text):
 		return text, nil
 	case isJSONStart(text[0]):
 		return nil, invalid(text)
