@@ -39,11 +39,11 @@ type Client struct {
 
 // config is what NewClient settles once and for all.
 type config struct {
-	base         *url.URL // without a trailing slash
-	root         string   // what every path begins with
-	escapedRoot  string   // the same, escaped
-	http         *http.Client
-	storing      *http.Client                          // for stores; the same where the user gave one
+	base         *url.URL                              // without a trailing slash
+	root         string                                // what every path begins with
+	escapedRoot  string                                // the same, escaped
+	http         func() *http.Client                   // behind a closure too: net/http's buffers hold the request that was sent last
+	storing      func() *http.Client                   // for stores; the same where the user gave one
 	key          func(context.Context) (string, error) // a closure holds the key, where no reflection finds it
 	rotates      bool                                  // the key comes from a source
 	userAgent    string
@@ -88,10 +88,10 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		return nil, err
 	}
 	if c.http == nil {
-		c.http = &http.Client{Transport: newTransport()}
-		c.storing = &http.Client{Transport: storeTransport(), CheckRedirect: sameOrigin(c.base, nil)}
+		c.http = holding(&http.Client{Transport: newTransport()})
+		c.storing = holding(&http.Client{Transport: storeTransport(), CheckRedirect: sameOrigin(c.base, nil)})
 	}
-	c.http.CheckRedirect = sameOrigin(c.base, c.http.CheckRedirect)
+	c.http().CheckRedirect = sameOrigin(c.base, c.http().CheckRedirect)
 	if c.storing == nil {
 		c.storing = c.http
 	}
@@ -125,9 +125,12 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 
 // CloseIdleConnections closes the connections that are not in use. The client can be used on.
 func (c *Client) CloseIdleConnections() {
-	c.http.CloseIdleConnections()
-	c.storing.CloseIdleConnections()
+	c.http().CloseIdleConnections()
+	c.storing().CloseIdleConnections()
 }
+
+// holding hides hc from what prints or walks over a client.
+func holding(hc *http.Client) func() *http.Client { return func() *http.Client { return hc } }
 
 // String names the deployment, and never the key.
 func (c Client) String() string { return fmt.Sprintf("aicontent.Client(%s)", c.base) }
@@ -220,7 +223,7 @@ func (c *Client) clearProxy() error {
 	if c.base.Scheme != "http" {
 		return nil
 	}
-	rt := c.http.Transport
+	rt := c.http().Transport
 	if rt == nil {
 		rt = http.DefaultTransport
 	}

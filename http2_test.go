@@ -197,7 +197,7 @@ func TestStoresOfTheOwnTransportSpeakHTTP1(t *testing.T) {
 	require.NoError(t, err)
 	defer c.CloseIdleConnections()
 	roots := srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	for _, hc := range []*http.Client{c.http, c.storing} {
+	for _, hc := range []*http.Client{c.http(), c.storing()} {
 		hc.Transport.(*http.Transport).TLSClientConfig.RootCAs = roots
 	}
 	for name, operation := range operations(c) {

@@ -79,7 +79,7 @@ func WithHTTPClient(hc *http.Client) Option {
 			return
 		}
 		copied := *hc
-		c.http = &copied
+		c.http = holding(&copied)
 	})
 }
 

@@ -164,11 +164,11 @@ func (c *Client) attempt(ctx context.Context, x *exchange, n int, key string) fa
 		}
 	}
 	defer w.stop()
-	hc := c.http
+	client := c.http
 	if x.store() {
-		hc = c.storing
+		client = c.storing
 	}
-	resp, err := hc.Do(req)
+	resp, err := client().Do(req)
 	if err != nil {
 		return c.noAnswer(ctx, watched, x, w, key, err)
 	}
