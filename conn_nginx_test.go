@@ -99,7 +99,7 @@ http {
 func (n *nginx) own(t *testing.T) *Client {
 	c, err := NewClient(n.url+"/tenant", "test-key")
 	require.NoError(t, err)
-	transport := c.storing.Transport.(*http.Transport)
+	transport := c.storing().Transport.(*http.Transport)
 	if transport.TLSClientConfig == nil {
 		transport.TLSClientConfig = &tls.Config{}
 	}
@@ -117,7 +117,7 @@ func TestNginxRefusesEarly(t *testing.T) {
 			c := n.own(t)
 			others, err := NewClient(n.url+"/tenant", "test-key", WithHTTPClient(n.client))
 			require.NoError(t, err)
-			denied, err := NewClient(n.url+"/denied", "test-key", WithHTTPClient(&http.Client{Transport: c.storing.Transport}))
+			denied, err := NewClient(n.url+"/denied", "test-key", WithHTTPClient(&http.Client{Transport: c.storing().Transport}))
 			require.NoError(t, err)
 			clients := map[string]*Client{"own": c, "denied": denied}
 			if secure {
