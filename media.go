@@ -19,14 +19,24 @@ var magic = []struct{ pattern, mediaType string }{
 	{"#!AMR-WB\n", "audio/amr-wb"},
 	{"#!AMR\n", "audio/amr"},
 	{"ADIF", "audio/aac"},
-	{"\x1aE\xdf\xa3", "audio/webm"},
 	{"    ftypM4A ", "audio/mp4"},
 	{"    ftypM4B ", "audio/mp4"},
 	{"    ftypqt  ", "video/quicktime"},
+	{"    ftyp3g", "audio/3gpp"},
 	{"    ftyp", "audio/mp4"},
 	{"caff\x00", "audio/x-caf"},
 	{".snd", "audio/basic"},
+	{"NIST_1A\n", "audio/x-nist"},
 	{"0&\xb2u\x8ef\xcf\x11", "audio/x-ms-wma"},
+}
+
+// pictures are in the container of MP4, and nothing to listen to.
+var pictures = []struct{ pattern, mediaType string }{
+	{"    ftyphei", "image/heic"},
+	{"    ftyphev", "image/heic"},
+	{"    ftypmif1", "image/heif"},
+	{"    ftypmsf1", "image/heif"},
+	{"    ftypavi", "image/avif"},
 }
 
 // extensions serve where the content does not tell. The system's own table differs from machine to machine.
@@ -64,12 +74,18 @@ func sniffed(head []byte) string {
 			return "audio/ogg; codecs=opus"
 		}
 		return "audio/ogg"
+	case matches(head, "\x1aE\xdf\xa3"):
+		if bytes.Contains(head, []byte("matroska")) {
+			return "audio/x-matroska"
+		}
+		return "audio/webm"
 	case len(head) > 2 && head[0] == 0xff && head[1]&0xf6 == 0xf0:
 		// ADTS: twelve bits of sync, then layer 0.
 		return "audio/aac"
-	case len(head) > 2 && head[0] == 0xff && head[1]&0xe0 == 0xe0 && head[1]&0x06 != 0 && head[1]&0x18 != 0x08 &&
+	case len(head) > 2 && head[0] == 0xff && head[1]&0xe0 == 0xe0 && (head[1]&0x06 == 0x02 || head[1]&0x06 == 0x04) && head[1]&0x18 != 0x08 &&
 		head[2]&0xf0 != 0xf0 && head[2]&0x0c != 0x0c:
-		// MPEG audio: eleven bits of sync, then nothing that is reserved.
+		// MPEG audio: eleven bits of sync, then layer III or II, and nothing that is reserved. Nobody has files of layer I, which
+		// would look like text in UTF-16.
 		return "audio/mpeg"
 	}
 	return ""
@@ -89,6 +105,11 @@ func matches(head []byte, pattern string) bool {
 
 // notAudio names what a file plainly is where that is neither audio nor video, and is empty for everything else.
 func notAudio(head []byte) string {
+	for _, m := range pictures {
+		if matches(head, m.pattern) {
+			return m.mediaType
+		}
+	}
 	// Three letters are not plainly text.
 	if sniffed(head) != "" || len(head) < 4 {
 		return ""
