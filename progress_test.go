@@ -50,8 +50,8 @@ func (r *reports) check() {
 	}
 }
 
-// answerAll serves requests on one connection, each read slowly and answered with the next of the statuses.
-func answerAll(nc net.Conn, pause time.Duration, status func() int) {
+// answerOver serves requests on one connection, each read slowly and answered with the next of the statuses.
+func answerOver(nc net.Conn, pause time.Duration, status func() int) {
 	req, err := http.ReadRequest(bufio.NewReader(&slowly{nc, pause}))
 	if err != nil {
 		return
@@ -83,7 +83,7 @@ func TestProgressOfAnUpload(t *testing.T) {
 					attempts.Store(3)
 				}
 				statuses := func() int { return map[int64]int{2: 429, 3: 429, 4: 201}[attempts.Add(1)] }
-				client := pipeClient(t, func(nc net.Conn) { answerAll(nc, 7*time.Millisecond, statuses) }, threeTimes)
+				client := pipeClient(t, func(nc net.Conn) { answerOver(nc, 7*time.Millisecond, statuses) }, threeTimes)
 				r := &reports{t: t}
 				require.NoError(t, storeFile(t.Context(), client, c.file(), WithProgress(r.take)))
 				returned := len(r.list)
@@ -122,7 +122,7 @@ func TestSlowCallbacksDoNotHoldTheUploadUp(t *testing.T) {
 			var arrived time.Duration
 			start := time.Now()
 			client := pipeClient(t, func(nc net.Conn) {
-				answerAll(nc, 7*time.Millisecond, func() int { arrived = time.Since(start); return 201 })
+				answerOver(nc, 7*time.Millisecond, func() int { arrived = time.Since(start); return 201 })
 			})
 			require.NoError(t, storeFile(t.Context(), client, FileFromBytes("a.wav", recording(1<<20)), opts...))
 			took = arrived
