@@ -251,7 +251,7 @@ func (c *Client) receive(ctx, watched context.Context, x *exchange, n int, key s
 	}
 	body, err := readBody(resp, limit)
 	if !ok && err != nil {
-		body = uncut(body, key)
+		body = uncut(masked(body, key), key)
 	}
 	if x.response != nil {
 		*x.response = newResponse(resp, body, n, key)
