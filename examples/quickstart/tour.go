@@ -136,7 +136,7 @@ func (t *tour) savePicture(ctx context.Context) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	t.say("saved", "%s (%s): have a look at it", path, kib(n))
+	t.say("saved", "%s (%s): have a look at it", path, size(n))
 	return nil
 }
 
@@ -203,7 +203,7 @@ func (t *tour) upload(ctx context.Context) error {
 		// A line for each tenth is enough to read.
 		if now := 10 * p.Sent / max(p.Total, 1); now != tenth {
 			tenth = now
-			t.say("uploading", "%s of %s", kib(p.Sent), kib(p.Total))
+			t.say("uploading", "%s of %s", size(p.Sent), size(p.Total))
 		}
 	}
 	transcription, err := t.client.Transcriptions.Store(ctx, params, aicontent.WithProgress(progress))
@@ -285,4 +285,9 @@ func (t *tour) say(what, format string, args ...any) {
 	fmt.Fprintf(t.out, "  %-10s "+format+"\n", append([]any{what}, args...)...)
 }
 
-func kib(bytes int64) string { return fmt.Sprintf("%.1f KiB", float64(bytes)/1024) }
+func size(bytes int64) string {
+	if bytes >= 1<<20 {
+		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
+}
