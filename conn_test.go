@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -74,7 +75,7 @@ func (s *bareService) client(t testing.TB, opts ...Option) *Client {
 	c, err := NewClient(s.url, "test-key", opts...)
 	require.NoError(t, err)
 	if s.roots != nil {
-		for _, hc := range []*http.Client{c.http(), c.storing()} {
+		for _, hc := range []*http.Client{c.http, c.storing} {
 			if own, ok := hc.Transport.(*http.Transport); ok {
 				if own.TLSClientConfig == nil {
 					own.TLSClientConfig = &tls.Config{}
@@ -250,7 +251,7 @@ func TestConnectionsClosedUnnoticed(t *testing.T) {
 				c := s.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
 				hear := make(chan struct{})
 				defer close(hear)
-				deafen(c.storing().Transport.(*http.Transport), hear)
+				deafen(c.storing.Transport.(*http.Transport), hear)
 				for i := range 50 {
 					require.NoError(t, storeFile(t.Context(), c, file()), "time %d", i)
 					<-closed
@@ -274,5 +275,68 @@ func deafen(t *http.Transport, hear <-chan struct{}) {
 			c.Conn = &deafConn{c.Conn, hear}
 		}
 		return nc, err
+	}
+}
+
+// asking is a service that answers the header alone: it asks for the body, refuses it, or says nothing.
+func asking(t *testing.T, secure bool, answers ...string) (*bareService, *atomic.Int64) {
+	var n, taken atomic.Int64
+	s := serveBare(t, secure, func(nc net.Conn) {
+		r := bufio.NewReader(nc)
+		for {
+			req, err := http.ReadRequest(r)
+			if err != nil || !assert.Equal(t, "100-continue", req.Header.Get("Expect")) {
+				return
+			}
+			answer := answers[min(int(n.Add(1)), len(answers))-1]
+			if answer != "" && answer != "100" {
+				_, _ = io.WriteString(nc, answer)
+				read, _ := io.Copy(io.Discard, r)
+				taken.Add(read)
+				return
+			}
+			if answer == "100" {
+				_, _ = io.WriteString(nc, "HTTP/1.1 100 Continue\r\n\r\n")
+			}
+			u := takeIn(req)
+			taken.Add(u.body)
+			if u.err != nil {
+				return
+			}
+			_, _ = fmt.Fprintf(nc, "HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n%s", len(storedInterview), storedInterview)
+		}
+	})
+	return s, &taken
+}
+
+// Who asks first sends nothing for nothing, and can then send again what can be read only once.
+func TestExpectContinue(t *testing.T) {
+	ask := WithHeader("Expect", "100-continue")
+	// Without the word that it closes the connection, net/http has to send the body all the same.
+	const closing = "Connection: close\r\n"
+	refused := answerLine(413, closing)
+	for _, secure := range []bool{false, true} {
+		once := func() File { return FileFromReader("a.wav", onlyReader{bytes.NewReader(recording(1 << 20))}) }
+		t.Run(fmt.Sprintf("refused/tls=%v", secure), func(t *testing.T) {
+			s, taken := asking(t, secure, refused)
+			require.ErrorIs(t, storeFile(t.Context(), s.client(t), FileFromBytes("a.wav", recording(64<<20)), ask), ErrTooLarge)
+			s.listener.Close()
+			s.ended.Wait()
+			assert.Zero(t, taken.Load(), "sent for nothing")
+		})
+		t.Run(fmt.Sprintf("refused, then taken/tls=%v", secure), func(t *testing.T) {
+			s, taken := asking(t, secure, answerLine(429, closing), answerLine(503, closing+"Retry-After: 0\r\n"), "100")
+			var answer *Response
+			require.NoError(t, storeFile(t.Context(), s.client(t, threeTimes), once(), ask, WithResponse(&answer)))
+			assert.Equal(t, 3, answer.Attempts)
+			assert.Greater(t, taken.Load(), int64(1<<20))
+		})
+		t.Run(fmt.Sprintf("ignored/tls=%v", secure), func(t *testing.T) {
+			s, taken := asking(t, secure, "")
+			c := s.client(t)
+			c.storing.Transport.(*http.Transport).ExpectContinueTimeout = time.Millisecond
+			require.NoError(t, storeFile(t.Context(), c, once(), ask))
+			assert.Greater(t, taken.Load(), int64(1<<20))
+		})
 	}
 }

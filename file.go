@@ -16,6 +16,11 @@ import (
 
 // File is an audio file to upload. Make one with [FileFromPath], [FileFromFS], [FileFromBytes] or
 // [FileFromReader]. It is streamed: no more than a copy buffer of it is held in memory.
+//
+// A service or proxy may refuse the call, for its key or the file's size, while the file is on its way. Its answer is the call's
+// error, and what the network had taken by then, up to some MiB, was sent for nothing. To be told before any of the file is sent, give
+// WithHeader("Expect", "100-continue"): what was refused so can then also be sent again where the file can be read only
+// once. A service that ignores it costs each attempt a second, so it is not the default.
 type File struct {
 	// Name is the file name that the service is told. Only the part behind the last slash or backslash is sent:
 	// services drop the rest.
@@ -31,14 +36,14 @@ type File struct {
 // FileFromPath reads the regular file at path, afresh at each attempt. The name is the last element of path.
 // Problems with the file are found when it is used.
 func FileFromPath(path string) File {
-	return File{Name: filepath.Base(path), source: opener(func() (fs.File, error) { return openPath(path) })}
+	return File{Name: filepath.Base(path), source: opener{file: func() (fs.File, error) { return openPath(path) }}}
 }
 
 // FileFromFS reads the regular file at path in fsys, afresh at each attempt. The name is the last element of path.
 func FileFromFS(fsys fs.FS, path string) File {
 	f := File{Name: path[strings.LastIndexByte(path, '/')+1:]}
 	if fsys != nil {
-		f.source = opener(func() (fs.File, error) { return fsys.Open(path) })
+		f.source = opener{file: func() (fs.File, error) { return fsys.Open(path) }, far: true}
 	}
 	return f
 }
@@ -79,7 +84,10 @@ type source interface {
 const headSize = 512
 
 // opener opens a file afresh each time.
-type opener func() (fs.File, error)
+type opener struct {
+	file func() (fs.File, error)
+	far  bool // it may be anywhere, and take its time
+}
 
 func (o opener) again() bool { return true }
 
@@ -113,15 +121,18 @@ func (o opener) open(ctx context.Context) (io.Reader, func(), error) {
 	return r, done, nil
 }
 
-// opened waits for the file no longer than the context lasts: file systems may be far away. What comes later is closed.
+// opened waits for a far file no longer than the context lasts. What comes later is closed.
 func (o opener) opened(ctx context.Context) (fs.File, error) {
+	if !o.far {
+		return o.file()
+	}
 	type result struct {
 		file fs.File
 		err  error
 	}
 	results := make(chan result, 1)
 	go func() {
-		f, err := o()
+		f, err := o.file()
 		results <- result{f, err}
 	}()
 	select {
