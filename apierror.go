@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxErrorFields bounds how many fields are told of a form's fields, maxSaid the length of each text, in bytes.
+	// maxErrorFields bounds how many fields are told of, and how many texts of each; maxSaid the length of each text, in bytes.
 	maxErrorFields = 100
 	maxSaid        = 1000
 )
@@ -25,7 +25,7 @@ func newAPIError(resp *http.Response, body []byte, base *url.URL, key string) *A
 	text := trimmed(bytes.ToValidUTF8(clean, []byte("\uFFFD")))
 	switch v, err := parse(body); {
 	case err == nil:
-		said.read(v)
+		said.read(v, false)
 	case len(text) == 0:
 	case text[0] == '<':
 		said.say(pageTitle(text))
@@ -110,7 +110,8 @@ func (c *complaint) blame(field, text string) {
 	if c.fields == nil {
 		c.fields = map[string][]string{}
 	}
-	if field = c.clean(field); len(c.fields) < maxErrorFields || c.fields[field] != nil {
+	field = c.clean(field)
+	if said := c.fields[field]; len(said) < maxErrorFields && (said != nil || len(c.fields) < maxErrorFields) {
 		c.fields[field] = append(c.fields[field], text)
 	}
 }
@@ -118,85 +119,107 @@ func (c *complaint) blame(field, text string) {
 // clean puts a text on one bounded line, without the API key.
 func (c *complaint) clean(text string) string { return oneLine(text, c.key) }
 
-// read takes the members that services put their errors in, the most telling first.
-func (c *complaint) read(v value) {
+// read takes the members that services put their errors in, the most telling first. An error that is itself an object
+// has the same ones.
+func (c *complaint) read(v value, inner bool) {
 	if !v.isObject() {
-		c.list("", v)
+		c.list("", v, 0)
 		return
 	}
-	c.list("", v.member("message"))
-	failed := v.member("error")
-	c.list("", failed.member("message"))
-	c.list("", failed.member("errors"))
-	c.list("", failed.member("details"))
-	if c.silent() || failed.isString() {
-		c.list("", failed)
+	c.list("", v.member("message"), 0)
+	switch failed := v.member("error"); {
+	case failed.isObject() && !inner:
+		c.read(failed, true)
+	case failed.isString(), failed.isArray():
+		c.list("", failed, 0)
 	}
 	c.say(v.member("error_description").text())
-	title, detail := v.member("title").text(), v.member("detail")
-	if detail.isString() && title != "" {
+	if title, detail := v.member("title").text(), v.member("detail"); title != "" && detail.isString() {
 		c.say(title + ": " + detail.text())
 	} else {
 		c.say(title)
-		c.list("", detail)
+		c.list("", detail, 0)
 	}
-	c.list("", v.member("errors"))
+	for _, name := range []string{"errors", "details", "invalid-params", "invalid_params"} {
+		c.list("", v.member(name), 0)
+	}
 	if c.silent() {
-		c.say(v.member("description").text())
-		c.say(v.member("status").text())
+		for key, member := range v.members() {
+			if member.isArray() {
+				c.list(key.text(), member, 0)
+			}
+		}
+	}
+	if c.silent() {
+		c.say(first(v, "description", "status", "code"))
 	}
 }
 
 func (c *complaint) silent() bool { return len(c.messages) == 0 && len(c.fields) == 0 }
 
-// list takes what is said of a field, or of all where it is empty: a text, a list of them, or an object that has one for each
-// field or describes one itself.
-func (c *complaint) list(field string, v value) {
+// list takes what is said of a field, or of all where it is empty: a text, a list of texts or of objects that describe one
+// error each, or an object with a member for each field.
+func (c *complaint) list(field string, v value, depth int) {
 	switch {
 	case v.isArray():
 		for element := range v.elements() {
-			if !element.isArray() {
-				c.list(field, element)
+			if element.isObject() {
+				c.item(field, element, depth)
+				continue
 			}
+			c.blame(field, element.text())
 		}
 	case v.isObject():
-		if text := first(v, "message", "detail", "msg", "reason", "description", "title"); text != "" {
-			name := first(v, "field", "name", "param", "parameter", "property")
-			if name == "" {
-				name = pathEnd(v.member("loc")) + pathEnd(v.member("source").member("pointer"))
-			}
-			if name == "" {
-				name = field
-			}
-			c.blame(name, text)
+		if first(v, "field", "param", "parameter", "property") != "" {
+			c.item(field, v, depth)
 			return
 		}
-		if field != "" {
-			c.blame(field, shortened(masked(string(v), c.key), 200))
-			return
-		}
-		for key, member := range v.members() {
-			if !member.isObject() {
-				c.each(key.text(), member)
-			}
-		}
-	default:
+		c.named(field, v, depth)
+	case v.isString():
 		c.blame(field, v.text())
 	}
 }
 
-// each takes one member of an object of fields.
-func (c *complaint) each(field string, v value) {
-	if !v.isArray() {
-		c.blame(field, v.text())
+// item takes an object that describes one error, or, where it has no text, names fields.
+func (c *complaint) item(field string, v value, depth int) {
+	name := first(v, "field", "name", "param", "parameter", "property", "attribute")
+	for _, path := range []value{v.member("loc"), v.member("path"), v.member("source").member("pointer")} {
+		if name == "" {
+			name = pathEnd(path)
+		}
+	}
+	text := first(v, "message", "detail", "msg", "reason", "defaultMessage", "title")
+	// A description may also be the field of that name.
+	if text == "" && (name != "" || v.member("code") != nil) {
+		text = first(v, "description")
+	}
+	if text == "" {
+		c.named(field, v, depth)
 		return
 	}
-	for element := range v.elements() {
-		if element.isObject() {
-			c.list(field, element)
-			continue
+	if name == "" {
+		name = field
+	}
+	c.blame(name, text)
+}
+
+// named takes an object with a member for each field. Fields within fields get a dot between their names.
+func (c *complaint) named(field string, v value, depth int) {
+	const deepest = 3
+	if depth == deepest {
+		return
+	}
+	for key, member := range v.members() {
+		name := key.text()
+		switch name {
+		case "message", "detail", "msg", "error", "non_field_errors", "base", "_", "$", "":
+			name = field
+		default:
+			if field != "" {
+				name = field + "." + name
+			}
 		}
-		c.blame(field, element.text())
+		c.list(name, member, depth+1)
 	}
 }
 
@@ -217,67 +240,4 @@ func pathEnd(v value) string {
 		end = element.text()
 	}
 	return end[strings.LastIndexByte(end, '/')+1:]
-}
-
-// entities are those that titles hold; a library for all of them is not worth its size.
-var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#39;", "'", "&apos;", "'", "&nbsp;", " ", "&mdash;", "—", "&amp;", "&")
-
-// pageTitle is a page's title or first heading, else its first words, without tags.
-func pageTitle(page []byte) string {
-	// A title stands near the beginning, and a page may be long.
-	text := string(page[:min(len(page), 16<<10)])
-	for _, tag := range []string{"title", "h1"} {
-		if title := untagged(between(text, "<"+tag, "</"+tag)); title != "" {
-			return title
-		}
-	}
-	return shortened(untagged(text), 200)
-}
-
-// between is what stands between an opening tag and what closes it, whatever the case of their letters.
-func between(text, open, closing string) string {
-	folded := strings.Map(asciiLower, text)
-	start := strings.Index(folded, open)
-	if start < 0 {
-		return ""
-	}
-	inner := strings.IndexByte(folded[start:], '>')
-	if inner < 0 {
-		return ""
-	}
-	start += inner + 1
-	end := strings.Index(folded[start:], closing)
-	if end < 0 {
-		return ""
-	}
-	return text[start : start+end]
-}
-
-// asciiLower keeps every letter's length, so that positions stay what they are.
-func asciiLower(r rune) rune {
-	if r >= 'A' && r <= 'Z' {
-		return r + 'a' - 'A'
-	}
-	return r
-}
-
-// untagged drops tags, scripts and styles, and puts what is left on one line.
-func untagged(text string) string {
-	var out strings.Builder
-	for text != "" {
-		before, after, found := strings.Cut(text, "<")
-		out.WriteString(before + " ")
-		if !found {
-			break
-		}
-		tag, rest, _ := strings.Cut(after, ">")
-		for _, hidden := range []string{"script", "style"} {
-			if name := strings.Map(asciiLower, tag); name == hidden || strings.HasPrefix(name, hidden+" ") {
-				_, rest, _ = strings.Cut(rest, "</"+hidden)
-				_, rest, _ = strings.Cut(rest, ">")
-			}
-		}
-		text = rest
-	}
-	return strings.Join(strings.Fields(entities.Replace(out.String())), " ")
 }

@@ -142,26 +142,62 @@ func (p *Page[T]) countOn(params url.Values) {
 
 // nextLink finds the target with rel="next" in Link headers (RFC 8288).
 func nextLink(headers []string) (string, bool) {
-	for _, header := range headers {
-		for rest := header; ; {
-			_, after, found := strings.Cut(rest, "<")
-			if !found {
+	for _, rest := range headers {
+		for {
+			var target, rel string
+			var found bool
+			if _, rest, found = strings.Cut(rest, "<"); !found {
 				break
 			}
-			target, params, found := strings.Cut(after, ">")
-			if !found {
+			if target, rest, found = strings.Cut(rest, ">"); !found {
 				break
 			}
-			rest = params
-			params, _, _ = strings.Cut(params, "<")
-			for param := range strings.SplitSeq(params, ";") {
-				name, value, _ := strings.Cut(strings.TrimRight(strings.TrimSpace(param), ", "), "=")
-				rels := strings.Fields(strings.Trim(strings.TrimSpace(value), `"`))
-				if strings.EqualFold(strings.TrimSpace(name), "rel") && slices.ContainsFunc(rels, func(rel string) bool { return strings.EqualFold(rel, "next") }) {
-					return target, true
-				}
+			rel, rest = relation(rest)
+			if slices.Contains(strings.Fields(strings.ToLower(rel)), "next") {
+				return target, true
 			}
 		}
 	}
 	return "", false
+}
+
+// relation reads the parameters behind a link's target: what the first rel says, and what follows them.
+func relation(rest string) (rel, behind string) {
+	rest = strings.TrimSpace(rest)
+	for strings.HasPrefix(rest, ";") {
+		var name, text string
+		name, rest = until(rest[1:], "=;,")
+		if strings.HasPrefix(rest, "=") {
+			text, rest = parameter(strings.TrimSpace(rest[1:]))
+		}
+		if rel == "" && strings.EqualFold(name, "rel") {
+			rel = text
+		}
+	}
+	return rel, rest
+}
+
+// parameter reads a parameter's text, quoted or not, and gives what follows it.
+func parameter(rest string) (text, behind string) {
+	if !strings.HasPrefix(rest, `"`) {
+		return until(rest, ";,")
+	}
+	for i := 1; i < len(rest); i++ {
+		switch rest[i] {
+		case '\\':
+			i++
+		case '"':
+			_, behind = until(rest[i+1:], ";,")
+			return rest[1:i], behind
+		}
+	}
+	return "", ""
+}
+
+func until(text, stops string) (before, from string) {
+	i := strings.IndexAny(text, stops)
+	if i < 0 {
+		i = len(text)
+	}
+	return strings.TrimSpace(text[:i]), text[i:]
 }

@@ -73,7 +73,7 @@ func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	if next.count == 0 {
 		next.blank = p.blank + 1
 	}
-	if next.blank > maxBlank {
+	if next.blank >= maxBlank {
 		return nil, fmt.Errorf("%w: the service sent %d pages without records, and each time says that more follow", ErrPagination, maxBlank)
 	}
 	if !next.leaveOut(p.ids) {

@@ -18,6 +18,9 @@ type ID string
 // UnmarshalJSON takes a string or a number.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	v := value(trimmed(data))
+	if !valid(v) {
+		return invalid(v)
+	}
 	if v.isObject() || v.isArray() {
 		return fmt.Errorf("an id must be a string or a number, not %s", shortened(string(v), 40))
 	}
@@ -138,8 +141,11 @@ func encoded(at any) []byte {
 
 // unmarshal reads a record as the service sends it, so that one that was marshalled comes back.
 func unmarshal[T any, R record[T]](r R, data []byte) error {
-	*r = *new(T)
 	text := trimmed(data)
+	if !valid(text) {
+		return invalid(text)
+	}
+	*r = *new(T)
 	if v := value(text); !v.isObject() {
 		if v.isNull() {
 			return nil
