@@ -195,8 +195,9 @@ func WithoutValidation() CallOption {
 func WithHeader(key, value string) CallOption {
 	return callOption(func(s *settings, p *problems) {
 		name := http.CanonicalHeaderKey(key)
-		p.headerName(key)
-		p.headerValue(name, value, true)
+		if p.headerName(key) {
+			p.headerValue(name, value, true)
+		}
 		s.header = with(s.header, name, value)
 	})
 }

@@ -98,14 +98,17 @@ var ownHeaders = []string{
 }
 
 // headerName refuses what is no HTTP token and what is not the caller's to set.
-func (p *problems) headerName(key string) {
+func (p *problems) headerName(key string) bool {
 	const token = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	switch {
 	case key == "" || strings.Trim(key, token) != "":
 		p.add("header", key, "must be an HTTP header name: letters, digits and dashes")
 	case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(key, own) }):
 		p.add("header", key, "is set by the SDK and cannot be given")
+	default:
+		return true
 	}
+	return false
 }
 
 // headerValue refuses what would end a header line or be cut off at its ends. A secret value, as any header's may
