@@ -75,7 +75,7 @@ func (s *bareService) client(t testing.TB, opts ...Option) *Client {
 	c, err := NewClient(s.url, "test-key", opts...)
 	require.NoError(t, err)
 	if s.roots != nil {
-		for _, hc := range []*http.Client{c.http, c.storing} {
+		for _, hc := range []*http.Client{c.http(), c.storing()} {
 			if own, ok := hc.Transport.(*http.Transport); ok {
 				if own.TLSClientConfig == nil {
 					own.TLSClientConfig = &tls.Config{}
@@ -251,7 +251,7 @@ func TestConnectionsClosedUnnoticed(t *testing.T) {
 				c := s.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
 				hear := make(chan struct{})
 				defer close(hear)
-				deafen(c.storing.Transport.(*http.Transport), hear)
+				deafen(c.storing().Transport.(*http.Transport), hear)
 				for i := range 50 {
 					require.NoError(t, storeFile(t.Context(), c, file()), "time %d", i)
 					<-closed
@@ -334,7 +334,7 @@ func TestExpectContinue(t *testing.T) {
 		t.Run(fmt.Sprintf("ignored/tls=%v", secure), func(t *testing.T) {
 			s, taken := asking(t, secure, "")
 			c := s.client(t)
-			c.storing.Transport.(*http.Transport).ExpectContinueTimeout = time.Millisecond
+			c.storing().Transport.(*http.Transport).ExpectContinueTimeout = time.Millisecond
 			require.NoError(t, storeFile(t.Context(), c, once(), ask))
 			assert.Greater(t, taken.Load(), int64(1<<20))
 		})
