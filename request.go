@@ -169,6 +169,12 @@ func (c *Client) attempt(ctx context.Context, x *exchange, n int, key string) fa
 		client = c.storing
 	}
 	resp, err := client().Do(req)
+	for err != nil && watched.Err() == nil && w.diedIdle() {
+		if req.GetBody != nil {
+			req.Body, _ = req.GetBody()
+		}
+		resp, err = client().Do(req)
+	}
 	if err != nil {
 		return c.noAnswer(ctx, watched, x, w, key, err)
 	}

@@ -27,6 +27,7 @@ type wire struct {
 	sending  bool      // what is timed is the sending, not the answer
 	traced   bool      // the transport tells of its connections
 	got      bool      // there is a connection
+	reused   bool      // it was idle before
 	earlier  bool      // a byte was written on a connection before this one
 	headers  bool      // the header was written on this connection
 	conn     *conn     // nil where it does not count
@@ -94,7 +95,7 @@ func (w *wire) expire() {
 func (w *wire) getConn(string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.traced = true
+	w.traced, w.reused = true, false
 	w.deadline = time.Time{}
 }
 
@@ -103,7 +104,7 @@ func (w *wire) gotConn(info httptrace.GotConnInfo) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.earlier = w.earlier || w.got && w.wroteHere()
-	w.got, w.headers, w.conn, w.shared = true, false, c, shared
+	w.got, w.reused, w.headers, w.conn, w.shared = true, info.Reused, false, c, shared
 	if c != nil {
 		w.before = c.written.Load()
 		c.idle.Store(info.Reused)
@@ -176,6 +177,14 @@ func (w *wire) untouched(marked bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return !w.earlier || w.shared || w.conn == nil && !marked
+}
+
+// diedIdle reports whether a request that failed was given a connection that had died while it was idle, and nothing was
+// written to any. net/http takes another one by itself where its writer notices first, and gives up where its reader does.
+func (w *wire) diedIdle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.conn != nil && w.reused && !w.earlier && !w.wroteHere()
 }
 
 // wroteHere is wrote for the present connection. Without a count, a header that is not complete is the last moment at
