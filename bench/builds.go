@@ -65,11 +65,13 @@ func (r *runner) build(ctx context.Context, sdk, dir, primed string) error {
 		env = []string{"GOCACHE=" + cache}
 	}
 	start := time.Now()
-	if _, err := goTool(ctx, env, "build", "-o", binary, dir); err != nil {
-		return err
+	build := goCommand(ctx, env, "build", "-o", binary, dir)
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build %s: %w: %s", dir, err, out)
 	}
 	if r.plan.ColdBuilds {
 		r.samples.add(oneCall, sdk, 0, buildTime, time.Since(start).Seconds())
+		r.samples.add(oneCall, sdk, 0, buildCPU, (build.ProcessState.UserTime() + build.ProcessState.SystemTime()).Seconds())
 	}
 	if err := r.addSize(sdk, binarySize, binary); err != nil {
 		return err
@@ -100,10 +102,15 @@ func (r *runner) addSize(sdk string, m measure, binary string) error {
 	return nil
 }
 
-// goTool runs the go command here, with additions to the environment.
-func goTool(ctx context.Context, env []string, args ...string) (string, error) {
+func goCommand(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), env...)
+	return cmd
+}
+
+// goTool runs the go command here, with additions to the environment, and returns what it prints.
+func goTool(ctx context.Context, env []string, args ...string) (string, error) {
+	cmd := goCommand(ctx, env, args...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -29,6 +29,7 @@ const (
 	madeUntold     measure = "made, but told an error"
 	requests       measure = "requests"
 	buildTime      measure = "cold build, s"
+	buildCPU       measure = "cold build, CPU s"
 	binarySize     measure = "binary, bytes"
 	strippedSize   measure = "binary without symbols, bytes"
 	packages       measure = "packages"
