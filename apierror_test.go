@@ -159,3 +159,27 @@ func TestFieldsNamedLikeDescriptions(t *testing.T) {
 		assert.Equal(t, want, e.Fields, body)
 	}
 }
+
+func FuzzError(f *testing.F) {
+	for _, body := range everyAnswer(f) {
+		f.Add(body)
+	}
+	f.Add([]byte(`{"message":"the key a-key-for-tests is not known","errors":{"a-key-for-tests":["A-KEY-FOR-TESTS"]}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		e := newAPIError(&http.Response{StatusCode: 422}, body, &url.URL{}, "a-key-for-tests")
+		assertOneLine(t, e.Error())
+		require.LessOrEqual(t, len(e.Message), maxSaid+len("…"))
+		require.LessOrEqual(t, len(e.Fields), maxErrorFields)
+		for field, texts := range e.Fields {
+			require.NotEmpty(t, texts)
+			require.LessOrEqual(t, len(texts), maxErrorFields)
+			require.LessOrEqual(t, len(field), maxSaid+len("…"))
+			require.NotContains(t, field, "a-key-for-tests")
+			for _, text := range texts {
+				require.NotEmpty(t, text)
+				require.LessOrEqual(t, len(text), maxSaid+len("…"))
+			}
+		}
+		require.NotContains(t, strings.ToLower(e.Error()), "a-key-for-tests")
+	})
+}

@@ -1,6 +1,9 @@
 package aicontent
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -183,4 +186,73 @@ func TestNextLinkInHeader(t *testing.T) {
 	page, err := readPage[Image](&answer{body: []byte(`{"data":[{"id":1}],"current_page":1,"last_page":1}`), header: http.Header{"Link": {`<?page=7>; rel="next"`}}}, "images")
 	require.NoError(t, err)
 	assert.Equal(t, url.Values{"page": {"7"}}, page.next, "the header goes before the numbers")
+}
+
+func FuzzList(f *testing.F) {
+	for _, body := range everyAnswer(f) {
+		f.Add(body, `<?page=2>; rel="next"`)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, link string) {
+		page, err := readPage[Image](&answer{body: body, header: http.Header{"Link": {link}}}, "images")
+		if err != nil {
+			require.Nil(t, page)
+			require.Less(t, len(err.Error()), 200)
+			return
+		}
+		require.True(t, json.Valid(trimmed(body)))
+		require.LessOrEqual(t, len(page.Items), page.count)
+		require.LessOrEqual(t, page.count, min(maxRecords, len(body)))
+		require.Equal(t, page.count > 0, len(page.Items) > 0, "success without a record")
+		require.LessOrEqual(t, cap(page.Items), max(256, 2*page.count), "memory")
+		for _, image := range page.Items {
+			require.True(t, bytes.Contains(body, image.Raw()))
+			require.NotEmpty(t, image.Raw())
+		}
+		require.True(t, page.last || page.next != nil || page.puzzle != "", "a page that does not say what follows")
+		require.GreaterOrEqual(t, page.Current, 0)
+		require.GreaterOrEqual(t, page.Last, 0)
+		require.GreaterOrEqual(t, page.PerPage, 0)
+		require.GreaterOrEqual(t, page.Total, 0)
+	})
+}
+
+// Whatever a next link says, the call after it goes to the same deployment, keeps the filters, and comes to an end.
+func FuzzNextLink(f *testing.F) {
+	for _, link := range []string{
+		"", "?page=2", "https://evil.example.com/?page=2", "//evil.example.com?cursor=a", "http://[::1", "?page=%zz", "?a;b", "?page=1", "?page=-1", "?page=99999999999999999999",
+		"javascript:alert(1)", "?page=2#page=3", "?search=other", "?cursor=a&cursor=b", "page=2", "?", "\x00", "?page=\xff", "http://user:pass@evil.example.com:1/?page=2", "?x[]=1&page=2", "?page=2&page=3",
+	} {
+		f.Add(link, false)
+		f.Add(link, true)
+	}
+	f.Fuzz(func(t *testing.T, link string, inHeader bool) {
+		quoted, err := json.Marshal(link)
+		require.NoError(t, err)
+		body := `{"data":[{"id":1}],"links":{"next":` + string(quoted) + `}}`
+		if inHeader {
+			body = `[{"id":1},{"id":2},{"id":3},{"id":4},{"id":5},{"id":6},{"id":7},{"id":8},{"id":9},{"id":0}]`
+		}
+		b := pages(t, func(url.Values) string { return body })
+		if inHeader {
+			b.header.Set("Link", "<"+link+`>; rel="next"`)
+		}
+		calls := 0
+		for _, err := range b.Images.All(t.Context(), ImageListParams{Search: "sea & storm", PerPage: PerPage10}) {
+			if calls++; err != nil && !errors.Is(err, ErrPagination) {
+				t.Fatal(err)
+			}
+		}
+		require.Less(t, len(b.asked), 4, "the same page for ever")
+		target, _ := url.Parse(link)
+		for _, asked := range b.asked {
+			query, err := url.ParseQuery(asked)
+			require.NoError(t, err)
+			if target == nil || !target.Query().Has("search") {
+				require.Equal(t, []string{"sea & storm"}, query["search"])
+			}
+			if target == nil || !target.Query().Has("per_page") {
+				require.Equal(t, []string{"10"}, query["per_page"])
+			}
+		}
+	})
 }

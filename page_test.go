@@ -20,13 +20,14 @@ import (
 // book is a deployment with pages: it answers each query with what a function says, and remembers the queries.
 type book struct {
 	*Client
-	asked []string
+	asked  []string
+	header http.Header // of every answer
 }
 
 // pages is a book whose answers are made without a network.
 func pages(t testing.TB, answer func(query url.Values) string, opts ...Option) *book {
 	t.Helper()
-	b := &book{}
+	b := &book{header: http.Header{}}
 	transport := oneTrip(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Host != "content.example.com" || r.URL.Path != "/tenant/api/v1/images" {
 			return nil, fmt.Errorf("a stranger was asked: %s", r.URL)
@@ -36,7 +37,7 @@ func pages(t testing.TB, answer func(query url.Values) string, opts ...Option) *
 		}
 		b.asked = append(b.asked, r.URL.RawQuery)
 		body := answer(r.URL.Query())
-		resp := &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r}
+		resp := &http.Response{StatusCode: 200, Header: b.header.Clone(), Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r}
 		if body == "" {
 			resp.StatusCode = 418
 		}

@@ -101,11 +101,12 @@ func (rd *reader) wraps(key value) bool {
 
 // field is the number of the field with the name, -1 where there is none.
 func (rd *reader) field(key value) int {
-	name := key[1 : len(key)-1]
+	name := []byte(key[1 : len(key)-1])
 	i := slices.IndexFunc(rd.fields, func(f field) bool { return f.name == string(name) })
 	if i < 0 && bytes.IndexByte(name, '\\') >= 0 {
-		plain := key.text()
-		i = slices.IndexFunc(rd.fields, func(f field) bool { return f.name == plain })
+		var room [64]byte
+		name = key.appendText(room[:0], false)
+		i = slices.IndexFunc(rd.fields, func(f field) bool { return f.name == string(name) })
 	}
 	return i
 }
@@ -155,13 +156,15 @@ func (v value) truth() bool {
 	if v[0] == 't' || v[0] == 'f' {
 		return v[0] == 't'
 	}
-	switch text := strings.ToLower(v.text()); text {
-	case "true", "yes", "on":
-		return true
-	default:
-		n, err := strconv.ParseFloat(text, 64)
-		return err == nil && n != 0
+	var room [32]byte
+	text := v.appendText(room[:0], false)
+	for _, word := range [...]string{"true", "yes", "on"} {
+		if strings.EqualFold(word, string(text)) {
+			return true
+		}
 	}
+	n, err := strconv.ParseFloat(string(text), 64)
+	return err == nil && n != 0
 }
 
 // number reads whole numbers, also as text and with a fraction of zero.
@@ -176,25 +179,38 @@ func (v value) number() int {
 	return 0
 }
 
-// timeLayouts are those of deployments other than RFC 3339; without a zone it is UTC.
-var timeLayouts = []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02T15:04:05-0700", "2006-01-02", time.RFC1123, time.RFC1123Z}
+// timeLayouts are those of deployments that are not RFC 3339 but for a T or the zone.
+var timeLayouts = []string{"2006-01-02T15:04:05-0700", "2006-01-02T15:04:05 -0700", "2006-01-02", time.RFC1123, time.RFC1123Z}
 
-// time reads the layouts above and unix seconds, as number or text.
+// time reads RFC 3339, with less of it than it demands, the layouts above, and unix seconds, as number or text. Without a zone
+// it is UTC.
 func (v value) time() time.Time {
-	var t time.Time
-	if v.isString() && t.UnmarshalText(v[1:len(v)-1]) == nil {
-		return t
-	}
-	text := strings.TrimSpace(v.text())
-	for _, layout := range timeLayouts {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t
+	var room [64]byte
+	text := bytes.TrimSpace(v.appendText(room[:0], false))
+	if len(bytes.Trim(text, "0123456789.eE+")) == 0 {
+		seconds, _ := strconv.ParseFloat(string(text), 64)
+		const year10000 = 253402300800
+		if !(seconds > 0 && seconds < year10000) {
+			return time.Time{}
 		}
-	}
-	const year10000 = 253402300800
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds > 0 && seconds < year10000 {
 		whole := int64(seconds)
 		return time.Unix(whole, int64((seconds-float64(whole))*1e9)).UTC()
+	}
+	const day = len("2006-01-02")
+	if len(text) > day && text[day] == ' ' && text[0] <= '9' {
+		text[day] = 'T'
+	}
+	if len(text) > day && text[day] == 'T' && len(bytes.Trim(text[day+1:], "0123456789:.")) == 0 {
+		text = append(text, 'Z')
+	}
+	var t time.Time
+	if t.UnmarshalText(text) == nil {
+		return t
+	}
+	for _, layout := range timeLayouts {
+		if t, err := time.Parse(layout, string(text)); err == nil {
+			return t
+		}
 	}
 	return time.Time{}
 }

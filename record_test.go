@@ -3,10 +3,12 @@ package aicontent
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -249,4 +251,49 @@ func TestFieldsOfARecordAreAllListed(t *testing.T) {
 	}
 	assert.Len(t, new(Image).fields(nil), exported(Image{}))
 	assert.Len(t, new(Transcription).fields(nil), exported(Transcription{}))
+}
+
+// Whatever is read must be in the text, by encoding/json's own account of it.
+func FuzzRecord(f *testing.F) {
+	for _, body := range everyAnswer(f) {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		image, err := readImage(&answer{body: body})
+		if err != nil {
+			require.Nil(t, image)
+			require.Less(t, len(err.Error()), 200)
+			return
+		}
+		require.True(t, json.Valid(trimmed(body)))
+		require.True(t, bytes.Contains(body, image.Raw()))
+		var sent map[string]any
+		decoder := json.NewDecoder(bytes.NewReader(image.Raw()))
+		decoder.UseNumber()
+		require.NoError(t, decoder.Decode(&sent))
+		known := false
+		for _, f := range image.fields(nil) {
+			known = known || sent[f.name] != nil
+			at, ok := f.at.(*string)
+			if !ok {
+				continue
+			}
+			require.True(t, utf8.ValidString(*at))
+			switch member := sent[f.name].(type) {
+			case string:
+				require.Equal(t, member, *at)
+			case json.Number:
+				require.Equal(t, member.String(), *at)
+			case bool:
+				require.Equal(t, fmt.Sprint(member), *at)
+			}
+		}
+		require.True(t, known, "a record without a member that a record has")
+
+		text, err := json.Marshal(image)
+		require.NoError(t, err)
+		var again Image
+		require.NoError(t, json.Unmarshal(text, &again))
+		require.Equal(t, bareImage(image), bareImage(&again))
+	})
 }
