@@ -16,6 +16,9 @@ import (
 const (
 	// idleConns is how many idle connections are kept for one host: net/http's own 2 make many goroutines dial anew.
 	idleConns = 256
+	// storeIdle is how long a connection may have been idle that a store is sent on. Services close idle connections after some
+	// seconds, and a store that meets that moment is one of which nobody knows what became of it.
+	storeIdle = time.Second
 	// maxHeaderBytes bounds an answer's header, informational answers included.
 	maxHeaderBytes = 1 << 20
 	// lateAnswer is how long a write that the peer has refused waits for what the peer said before.
@@ -65,6 +68,7 @@ func storeTransport() *http.Transport {
 		t.TLSClientConfig = &tls.Config{}
 	}
 	t.TLSClientConfig.NextProtos = []string{"http/1.1"}
+	t.IdleConnTimeout = storeIdle
 	return t
 }
 

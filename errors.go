@@ -33,7 +33,8 @@ var ErrPagination = errors.New("pagination")
 type ValidationError struct {
 	Problems []FieldProblem
 
-	op string
+	op     string
+	causes []error
 }
 
 // FieldProblem is what is wrong with one value.
@@ -63,6 +64,9 @@ func (e *ValidationError) Error() string {
 	}
 	return b.String()
 }
+
+// Unwrap gives what made a file unreadable, such as [io/fs.ErrNotExist].
+func (e *ValidationError) Unwrap() []error { return e.causes }
 
 // Is reports whether target is [ErrInvalid].
 func (e *ValidationError) Is(target error) bool { return target == ErrInvalid }

@@ -238,6 +238,7 @@ func (f *File) check(ctx context.Context, p *problems) (int64, []byte, error) {
 		return 0, nil, err
 	case err != nil:
 		p.add(field, f.Name, "cannot be read: "+err.Error())
+		p.causes = append(p.causes, err)
 	case size == 0 || size < 0 && len(head) == 0:
 		p.addValue(field, f.Name, "must not be empty")
 	default:

@@ -191,7 +191,7 @@ func WithoutValidation() CallOption {
 
 // WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and what speaks of the connection, such
 // as Upgrade, are the SDK's, and refused. So is a value with a control character, or with a space at either end, which
-// HTTP would drop.
+// HTTP would drop. For Expect: 100-continue see [File].
 func WithHeader(key, value string) CallOption {
 	return callOption(func(s *settings, p *problems) {
 		name := http.CanonicalHeaderKey(key)

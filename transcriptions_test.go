@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -162,6 +163,7 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 			assert.Equal(t, OutcomeNotSent, OutcomeOf(row.err))
 		})
 	}
+	assert.ErrorIs(t, store(TranscriptionStoreParams{File: FileFromPath("testdata/none.wav")}), fs.ErrNotExist, "the cause is not lost")
 	assert.Empty(t, s.asked, "nothing was sent")
 }
 

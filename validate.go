@@ -10,7 +10,8 @@ import (
 
 // problems collects what is wrong with a call before anything of it is sent.
 type problems struct {
-	list []FieldProblem
+	list   []FieldProblem
+	causes []error // for errors.Is and errors.As
 	// lenient is WithoutValidation: values are the deployment's to judge, what is required stays required.
 	lenient bool
 }
@@ -36,7 +37,7 @@ func (p *problems) err(op string) error {
 	if len(p.list) == 0 {
 		return nil
 	}
-	return &ValidationError{Problems: p.list, op: op}
+	return &ValidationError{Problems: p.list, op: op, causes: p.causes}
 }
 
 // required refuses an empty text. The service trims white space, so that nothing else is empty too.
