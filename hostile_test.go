@@ -258,13 +258,13 @@ func TestEndlessInformationalAnswersForACallerWhoListens(t *testing.T) {
 				_, err = io.WriteString(nc, "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n")
 			}
 		}, WithTimeout(5*time.Second))
-		heard := 0
-		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(int, textproto.MIMEHeader) error { heard++; return nil }})
+		var heard atomic.Int64
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got1xxResponse: func(int, textproto.MIMEHeader) error { heard.Add(1); return nil }})
 		start := time.Now()
 		_, err := c.Images.Show(ctx, "7")
 		assert.ErrorContains(t, err, "no answer within 5s")
 		assert.Equal(t, 5*time.Second, time.Since(start))
-		assert.Greater(t, heard, 100)
+		assert.Greater(t, heard.Load(), int64(100))
 	})
 }
 
