@@ -170,7 +170,7 @@ func TestTooLargeAnswers(t *testing.T) {
 	const limit = 1 << 20
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
-	for range 256 {
+	for range 64 {
 		_, err := z.Write(bytes.Repeat([]byte(" "), limit))
 		require.NoError(t, err)
 	}
