@@ -2,10 +2,6 @@ package aicontent
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"iter"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -14,41 +10,6 @@ import (
 // value is the text of one JSON value that is known to be valid, without white space around it. So nothing
 // below has an error to return. Its length ends where its capacity does.
 type value []byte
-
-// invalid says what is wrong with a text that is not valid JSON.
-func invalid(text []byte) error {
-	var whole json.RawMessage
-	err := json.NewDecoder(bytes.NewReader(text)).Decode(&whole)
-	switch {
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return errCutOff
-	case err == nil:
-		return fmt.Errorf("%w: something follows it", errJSON)
-	case tooDeep(text):
-		return errTooDeep
-	}
-	return fmt.Errorf("%w: %w", errJSON, err)
-}
-
-var errTooDeep = fmt.Errorf("%w that can be read: it is nested more than %d levels deep", errJSON, maxDepth)
-
-func tooDeep(text []byte) bool {
-	depth, inString := 0, false
-	for i := 0; i < len(text) && depth <= maxDepth; i++ {
-		switch c := text[i]; {
-		case c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{', c == '[':
-			depth++
-		case c == '}', c == ']':
-			depth--
-		}
-	}
-	return depth > maxDepth
-}
 
 func (v value) isObject() bool { return len(v) > 0 && v[0] == '{' }
 func (v value) isArray() bool  { return len(v) > 0 && v[0] == '[' }

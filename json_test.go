@@ -122,16 +122,6 @@ func TestValuesEndWhereTheyEnd(t *testing.T) {
 	assert.Equal(t, `{"id":2}`, string(page.Items[1].Raw()))
 }
 
-func TestInvalidTextIsExplained(t *testing.T) {
-	for text, want := range map[string]error{
-		``: errCutOff, `{`: errCutOff, `{"a`: errCutOff, `{"a":`: errCutOff, `[1,`: errCutOff, `{"a":1}}`: errJSON, `{} {}`: errJSON, `{a}`: errJSON,
-		strings.Repeat("[", maxDepth+1): errTooDeep, strings.Repeat("[", maxDepth): errCutOff,
-		`{"a":"` + strings.Repeat(`[\"`, maxDepth+1) + `"x}`: errJSON,
-	} {
-		assert.ErrorIs(t, invalid([]byte(text)), want, "%.40s", text)
-	}
-}
-
 func FuzzWalker(f *testing.F) {
 	for _, body := range everyAnswer(f) {
 		f.Add(body)

@@ -1,5 +1,13 @@
 package aicontent
 
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
 // maxDepth is how deep values may be nested, as in encoding/json.
 const maxDepth = 10_000
 
@@ -189,4 +197,39 @@ func wordEnd(text []byte, i int) int {
 		}
 	}
 	return -1
+}
+
+// invalid says what is wrong with a text that is not valid JSON.
+func invalid(text []byte) error {
+	var whole json.RawMessage
+	err := json.NewDecoder(bytes.NewReader(text)).Decode(&whole)
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errCutOff
+	case err == nil:
+		return fmt.Errorf("%w: something follows it", errJSON)
+	case tooDeep(text):
+		return errTooDeep
+	}
+	return fmt.Errorf("%w: %w", errJSON, err)
+}
+
+var errTooDeep = fmt.Errorf("%w that can be read: it is nested more than %d levels deep", errJSON, maxDepth)
+
+func tooDeep(text []byte) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(text) && depth <= maxDepth; i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{', c == '[':
+			depth++
+		case c == '}', c == ']':
+			depth--
+		}
+	}
+	return depth > maxDepth
 }

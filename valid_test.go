@@ -30,6 +30,16 @@ func TestValid(t *testing.T) {
 	}
 }
 
+func TestInvalidTextIsExplained(t *testing.T) {
+	for text, want := range map[string]error{
+		``: errCutOff, `{`: errCutOff, `{"a`: errCutOff, `{"a":`: errCutOff, `[1,`: errCutOff, `{"a":1}}`: errJSON, `{} {}`: errJSON, `{a}`: errJSON,
+		strings.Repeat("[", maxDepth+1): errTooDeep, strings.Repeat("[", maxDepth): errCutOff,
+		`{"a":"` + strings.Repeat(`[\"`, maxDepth+1) + `"x}`: errJSON,
+	} {
+		assert.ErrorIs(t, invalid([]byte(text)), want, "%.40s", text)
+	}
+}
+
 func FuzzValid(f *testing.F) {
 	for _, text := range grammar {
 		f.Add([]byte(text))
