@@ -248,6 +248,28 @@ func TestSlowAnswers(t *testing.T) {
 	}
 }
 
+// Redirects must not add up to many times the time for an answer.
+func TestSlowRedirects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hops := 0
+		c := piped(t, func(nc net.Conn) {
+			for r := bufio.NewReader(nc); ; hops++ {
+				if _, err := http.ReadRequest(r); err != nil {
+					return
+				}
+				<-time.After(20 * time.Second)
+				if _, err := io.WriteString(nc, "HTTP/1.1 302 Found\r\nLocation: /tenant/api/v1/images/7\r\nContent-Length: 0\r\n\r\n"); err != nil {
+					return
+				}
+			}
+		})
+		start := time.Now()
+		_, err := c.Images.Show(t.Context(), "7")
+		assert.ErrorContains(t, err, "no answer within 30s")
+		assert.Equal(t, 30*time.Second, time.Since(start))
+	})
+}
+
 // A caller who counts informational answers takes net/http's bound on them away; the clock still runs.
 func TestEndlessInformationalAnswersForACallerWhoListens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

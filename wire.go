@@ -24,6 +24,7 @@ type wire struct {
 	timer    *time.Timer
 	deadline time.Time // zero while nothing is timed
 	armed    time.Time // when the timer fires; zero while it does not
+	latest   time.Time // when an answer without an upload is overdue; zero before the first connection
 	sending  bool      // what is timed is the sending, not the answer
 	traced   bool      // the transport tells of its connections
 	got      bool      // there is a connection
@@ -58,11 +59,19 @@ func (w *wire) begin(sending bool) {
 		return
 	}
 	w.deadline = time.Now().Add(limit)
+	if !sending && !w.upload {
+		// A redirect that is followed gets no time of its own.
+		if w.latest.IsZero() {
+			w.latest = w.deadline
+		} else if w.deadline.After(w.latest) {
+			w.deadline = w.latest
+		}
+	}
 	switch {
 	case w.timer == nil:
 		w.timer = time.AfterFunc(limit, w.expire)
 	case w.armed.IsZero() || w.deadline.Before(w.armed):
-		w.timer.Reset(limit)
+		w.timer.Reset(time.Until(w.deadline))
 	default:
 		// expire looks at the deadline, and sets the timer anew.
 		return
