@@ -41,7 +41,7 @@ const seed = 20260101
 
 func fullPlan() plan {
 	return plan{
-		Sizes:       []uploadSize{{1, 50, 11}, {64, 6, 7}, {512, 1, 3}},
+		Sizes:       []uploadSize{{1, 100, 15}, {64, 8, 9}, {512, 1, 3}},
 		LargeRounds: 3, LargeMiB: 4096, Parallel: 64, ParallelMiB: 64,
 		CallRounds: 21, CallTime: 35 * time.Millisecond,
 		ManyRounds: 3, ManyTime: 1500 * time.Millisecond,
