@@ -21,10 +21,14 @@ func (r *runner) rotate(rounds int, do func(round int, sdk clients.SDK) error) e
 	return rotate(r.sdks, rounds, do)
 }
 
-// rotate begins each round with another SDK, so that none always follows the same one.
+// rotate begins each round with another SDK and goes the other way round every second time, so that none always follows the
+// same one.
 func rotate(sdks []clients.SDK, rounds int, do func(round int, sdk clients.SDK) error) error {
 	for round := range rounds {
 		for i := range sdks {
+			if round%2 == 1 {
+				i = len(sdks) - i
+			}
 			if err := do(round, sdks[(i+round)%len(sdks)]); err != nil {
 				return err
 			}
