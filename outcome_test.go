@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"os"
 	"regexp"
 	"strings"
@@ -211,8 +212,17 @@ var rows = map[string][]func(*testing.T) scene{
 	"a broken connection or a timeout, once a byte was written": {
 		answering(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
 		func(t *testing.T) scene {
-			s := answering(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })(t)
-			s.opts = []Option{WithTimeout(time.Millisecond)}
+			s := through(func(r *http.Request) (*http.Response, error) {
+				trace := httptrace.ContextClientTrace(r.Context())
+				near, _ := net.Pipe()
+				trace.GetConn("content.example.com:443")
+				trace.GotConn(httptrace.GotConnInfo{Conn: near})
+				trace.WroteHeaders()
+				trace.WroteRequest(httptrace.WroteRequestInfo{})
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			})(t)
+			s.opts = append(s.opts, WithTimeout(time.Millisecond))
 			return s
 		},
 		through(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }),
