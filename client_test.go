@@ -397,7 +397,7 @@ func TestClientsOfOthersAreNeverChanged(t *testing.T) {
 	before := []map[string]any{snapshot(standard), snapshot(http.DefaultClient), snapshot(mine), snapshot(hc)}
 
 	for _, opts := range [][]Option{nil, {WithHTTPClient(hc)}, {WithHTTPClient(http.DefaultClient)}, {WithHTTPClient(&http.Client{})}} {
-		c, err := NewClient(baseURL, aKey, append(opts, WithTimeout(time.Second), WithMaxResponseSize(1000))...)
+		c, err := NewClient(baseURL, aKey, append(opts, WithTimeout(time.Minute), WithMaxResponseSize(1000))...)
 		require.NoError(t, err)
 		for name, call := range allTen(c) {
 			require.NoError(t, call(t.Context()), name)
