@@ -63,6 +63,9 @@
 // context ends every wait; when its deadline is nearer than the wait, the call does not wait at all. A file that cannot be
 // read again, such as the body of an incoming request, means one attempt.
 //
+// So that it is known what of a store was written, stores go over HTTP/1.1, and never on a connection that was idle for a
+// second, which the service may be about to close. [WithHTTPClient] replaces that by what the given client does.
+//
 // With [WithOnce] a store is safe to repeat after any failure, at the price of a search before each send: see
 // [ImagesService.Store].
 //
