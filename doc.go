@@ -25,8 +25,8 @@
 //
 // # What became of a failed call
 //
-// A store is billed, and a failed one may have made its record all the same. [OutcomeOf] says what the service did, as
-// far as the client can prove it; where it cannot, the outcome is Unknown. The last two columns say what is sent again by
+// A store is billed, and a failed one may have made its record all the same. [OutcomeOf] says what is
+// proven of it; where nothing is, the outcome is Unknown. The last two columns say what is sent again by
 // itself: any of list, show, update and delete, which change nothing when they come twice, and store, which does only
 // where the service cannot have acted.
 //

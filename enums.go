@@ -102,7 +102,7 @@ const (
 	SortAsc  Sort = "asc"
 )
 
-// PerPage is the number of records on a page. The zero value leaves the choice to the
+// PerPage is how many records a page has. The zero value leaves the choice to the
 // service: 10 by the interface, more on some deployments.
 type PerPage int
 

@@ -96,8 +96,8 @@ func (p *Page[T]) locate(around envelope, a *answer) {
 	p.countOn(a.params)
 }
 
-// follow takes a next link; an empty one says that this is the last page. The link's host is the one that the application
-// believes it has, so only its query counts.
+// follow takes a next link; an empty one says that this is the last page. Behind a proxy an application is often wrong about its own
+// scheme and host, so nothing of the link is used but the query.
 func (p *Page[T]) follow(link string) {
 	if link == "" {
 		p.last = true

@@ -26,7 +26,7 @@ type Image struct {
 	Filter      Filter
 	Favorite    bool
 
-	// Not in the interface document; set when the deployment sends them.
+	// The interface does not list these; many deployments send them.
 	Result    string    // the picture's file name
 	URL       string    // where the picture can be fetched, often from another host; never send the API key there
 	CreatedAt time.Time // UTC where the deployment names no zone

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Option changes a [Client] when it is made. Every [CallOption] is one too: given to
-// [NewClient] it is the default of every call.
+// Option changes a [Client] when it is made. Every [CallOption] is one too: what
+// [NewClient] is given holds for all calls.
 type Option interface {
 	applyClient(*config, *problems)
 }

@@ -2,7 +2,7 @@ package aicontent
 
 import "net/http"
 
-// Outcome is what the service did with a failed call, as far as the client can prove it.
+// Outcome says what became of a failed call at the service, as far as that is proven.
 // The package documentation has the table.
 type Outcome int
 

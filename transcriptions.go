@@ -24,7 +24,7 @@ type Transcription struct {
 	Result      string // the text that was heard
 	Favorite    bool
 
-	// Not in the interface document; set when the deployment sends them.
+	// The interface does not list these; many deployments send them.
 	Words     int       // how many words the result has
 	CreatedAt time.Time // UTC where the deployment names no zone
 	UpdatedAt time.Time
