@@ -169,6 +169,8 @@ func (c *Client) attempt(ctx context.Context, x *exchange, n int, key string) fa
 		client = c.storing
 	}
 	resp, err := client().Do(req)
+	// Where net/http itself notices a dead idle connection it reports a failure, though nothing was written. Each round uses one
+	// of them up.
 	for err != nil && watched.Err() == nil && w.diedIdle() {
 		if req.GetBody != nil {
 			req.Body, _ = req.GetBody()
