@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -94,34 +95,27 @@ func (v Value) appendText(b []byte) []byte {
 		return append(b, v...)
 	}
 	rest := v[1 : len(v)-1]
+	if !utf8.Valid(rest) {
+		rest = Value(string([]rune(string(rest))))
+	}
 	for {
 		escape := bytes.IndexByte(rest, '\\')
 		if escape < 0 {
-			return appendUTF8(b, rest)
+			return append(b, rest...)
 		}
-		b = appendUTF8(b, rest[:escape])
-		b, rest = appendEscape(b, rest[escape:])
+		b, rest = appendEscape(append(b, rest[:escape]...), rest[escape:])
 	}
-}
-
-func appendUTF8(b, piece []byte) []byte {
-	if utf8.Valid(piece) {
-		return append(b, piece...)
-	}
-	for _, r := range string(piece) {
-		b = utf8.AppendRune(b, r)
-	}
-	return b
 }
 
 // appendEscape appends the character of the escape at the beginning of text, which may be a surrogate pair, and
 // returns what follows it.
 func appendEscape(b []byte, text Value) ([]byte, Value) {
-	if text[1] != 'u' {
-		if i := bytes.IndexByte([]byte("bfnrt"), text[1]); i >= 0 {
-			return append(b, "\b\f\n\r\t"[i]), text[2:]
-		}
-		return append(b, text[1]), text[2:]
+	switch c := text[1]; c {
+	case '/', '"', '\\':
+		return append(b, c), text[2:]
+	case 'u':
+	default:
+		return append(b, "\b\f\n\r\t"[strings.IndexByte("bfnrt", c)]), text[2:]
 	}
 	r, rest := codeUnit(text), text[6:]
 	if utf16.IsSurrogate(r) {

@@ -28,8 +28,8 @@ func (s *State) locate(r Response, number int) {
 		s.number = max(asked, 0)
 	}
 	size := s.size(r)
-	if s.last = s.Last; s.last == 0 {
-		s.last = (s.Total + size - 1) / size
+	if s.last = s.Last; s.last == 0 && s.Total > 0 {
+		s.last = (s.Total-1)/size + 1
 	}
 	for _, next := range []lenient.Value{links.Member("next"), r.Around.Member("next_page_url"), r.Around.Member("next")} {
 		if next.IsObject() {
