@@ -2,6 +2,7 @@ package lenient
 
 import (
 	"bytes"
+	"encoding/json"
 	"iter"
 	"strconv"
 	"strings"
@@ -94,44 +95,36 @@ func (v Value) appendText(b []byte) []byte {
 	case !v.IsString():
 		return append(b, v...)
 	}
-	rest := v[1 : len(v)-1]
+	rest, start := v[1:len(v)-1], len(b)
 	if !utf8.Valid(rest) {
-		rest = Value(string([]rune(string(rest))))
+		return v.appendUnmarshaled(b)
 	}
 	for {
 		escape := bytes.IndexByte(rest, '\\')
 		if escape < 0 {
 			return append(b, rest...)
 		}
-		b, rest = appendEscape(append(b, rest[:escape]...), rest[escape:])
+		b = append(b, rest[:escape]...)
+		c := rest[escape+1]
+		rest = rest[escape+2:]
+		switch c {
+		case '/', '"', '\\':
+			b = append(b, c)
+		case 'u':
+			unit, _ := strconv.ParseUint(string(rest[:4]), 16, 16)
+			if utf16.IsSurrogate(rune(unit)) {
+				return v.appendUnmarshaled(b[:start])
+			}
+			b, rest = utf8.AppendRune(b, rune(unit)), rest[4:]
+		default:
+			b = append(b, "\b\f\n\r\t"[strings.IndexByte("bfnrt", c)])
+		}
 	}
 }
 
-// appendEscape appends the character of the escape at the beginning of text, which may be a surrogate pair, and
-// returns what follows it.
-func appendEscape(b []byte, text Value) ([]byte, Value) {
-	switch c := text[1]; c {
-	case '/', '"', '\\':
-		return append(b, c), text[2:]
-	case 'u':
-	default:
-		return append(b, "\b\f\n\r\t"[strings.IndexByte("bfnrt", c)]), text[2:]
-	}
-	r, rest := codeUnit(text), text[6:]
-	if utf16.IsSurrogate(r) {
-		low := rune(utf8.RuneError)
-		if len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
-			low = codeUnit(rest)
-		}
-		if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-			rest = rest[6:]
-		}
-	}
-	return utf8.AppendRune(b, r), rest
-}
-
-// codeUnit reads the four digits of an escape such as \u00e9.
-func codeUnit(text Value) rune {
-	unit, _ := strconv.ParseUint(string(text[2:6]), 16, 16)
-	return rune(unit)
+// appendUnmarshaled is appendText for what is rare: characters in two escapes, and bytes that are not UTF-8.
+func (v Value) appendUnmarshaled(b []byte) []byte {
+	var text string
+	_ = json.Unmarshal(v, &text)
+	return append(b, text...)
 }
