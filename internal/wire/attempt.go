@@ -34,12 +34,10 @@ type Attempt struct {
 	since    time.Time     // when the phase began
 	waited   time.Duration // how much of Limits.Wait was used up by earlier phases
 	reading  bool          // the transport waits for the source of the body
-	exact    bool          // a Transport that is exact has the request
 	traced   bool          // the transport tells of its connections
 
 	got        bool  // there is a connection
 	conn       *conn // the latest, nil where it does not count
-	secure     bool
 	shared     bool  // it is an HTTP/2 connection
 	before     int64 // sent on conn before this request
 	headers    bool  // a header line was written on the latest connection
@@ -66,7 +64,7 @@ func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
 	a := &Attempt{limits: limits}
 	ctx, a.cancel = context.WithCancelCause(context.WithValue(ctx, attemptKey{}, a))
 	a.trace = httptrace.ClientTrace{
-		GetConn:          func(string) { a.getConn() },
+		GetConn:          func(string) { a.connecting() },
 		GotConn:          a.gotConn,
 		WroteHeaderField: func(string, []string) { a.wroteHeaders() },
 		WroteHeaders:     a.wroteHeaders,
@@ -140,14 +138,8 @@ func (a *Attempt) expire() {
 	}
 }
 
-// enter notes that an exact Transport has the request: nothing was written before it tells of a connection.
-func (a *Attempt) enter() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.exact = true
-}
-
-func (a *Attempt) getConn() {
+// connecting notes that the transport tells of its connections, and waits for one.
+func (a *Attempt) connecting() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.begin(pausing)
@@ -158,14 +150,14 @@ func (a *Attempt) getConn() {
 }
 
 func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
-	c, secure, shared := unwrap(info.Conn)
+	c, shared := unwrap(info.Conn)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sentBefore = a.wrote()
 	a.sent += a.sentHere()
-	a.got, a.conn, a.secure, a.shared, a.headers = true, c, secure, shared, false
+	a.got, a.conn, a.shared, a.headers = true, c, shared, false
 	if c != nil {
-		a.before = c.sent(secure)
+		a.before = c.written.Load()
 	}
 	a.start()
 }
@@ -239,7 +231,7 @@ func (a *Attempt) Sent() int64 {
 func (a *Attempt) Wrote(err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.got || a.traced || a.exact {
+	if a.got || a.traced {
 		return a.wrote()
 	}
 	return !NeverConnected(err)
@@ -251,23 +243,18 @@ func (a *Attempt) wrote() bool {
 		return a.sentBefore
 	case a.conn != nil:
 		return a.sentHere() > 0
-	case a.shared && a.interrupted():
-		// HTTP/2 does not wait for its writer when a context ends.
+	case a.shared && a.ctx.Err() != nil && context.Cause(a.ctx) != errStopped:
+		// When a context ends, HTTP/2 does not wait for its writer.
 		return true
 	}
 	return a.headers
-}
-
-// interrupted reports whether the context ended while the request was under way.
-func (a *Attempt) interrupted() bool {
-	return a.ctx.Err() != nil && context.Cause(a.ctx) != errStopped
 }
 
 func (a *Attempt) sentHere() int64 {
 	if a.conn == nil {
 		return 0
 	}
-	return a.conn.sent(a.secure) - a.before
+	return a.conn.written.Load() - a.before
 }
 
 // Expired returns the [*TimeoutError] that ended the attempt, or nil.
