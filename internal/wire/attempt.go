@@ -36,7 +36,7 @@ type Attempt struct {
 	reading  bool          // the transport waits for the source of the body
 	traced   bool          // the transport tells of its connections
 
-	got        bool  // there is a connection
+	conns      int   // how many connections there were, the same one counted again
 	conn       *conn // the latest, nil where it does not count
 	shared     bool  // it is an HTTP/2 connection
 	before     int64 // sent on conn before this request
@@ -55,6 +55,12 @@ const (
 )
 
 type attemptKey struct{}
+
+// maxConns is how often an attempt may be given a connection, redirects included: over HTTP/2, net/http repeats a request whose
+// stream was reset with PROTOCOL_ERROR or REFUSED_STREAM without end.
+const maxConns = 30
+
+var errRepeats = fmt.Errorf("the request was repeated %d times over HTTP/2, as the server reset it each time", maxConns)
 
 // errStopped is the cause of a context that Stop ended.
 var errStopped = fmt.Errorf("the attempt is over: %w", context.Canceled)
@@ -155,11 +161,14 @@ func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
 	defer a.mu.Unlock()
 	a.sentBefore = a.wrote()
 	a.sent += a.sentHere()
-	a.got, a.conn, a.shared, a.headers = true, c, shared, false
+	a.conns, a.conn, a.shared, a.headers = a.conns+1, c, shared, false
 	if c != nil {
 		a.before = c.written.Load()
 	}
 	a.start()
+	if a.conns > maxConns {
+		a.cancel(errRepeats)
+	}
 }
 
 func (a *Attempt) wroteHeaders() {
@@ -231,7 +240,7 @@ func (a *Attempt) Sent() int64 {
 func (a *Attempt) Wrote(err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.got || a.traced {
+	if a.conns > 0 || a.traced {
 		return a.wrote()
 	}
 	return !NeverConnected(err)
@@ -239,7 +248,7 @@ func (a *Attempt) Wrote(err error) bool {
 
 func (a *Attempt) wrote() bool {
 	switch {
-	case a.sentBefore || !a.got:
+	case a.sentBefore || a.conns == 0:
 		return a.sentBefore
 	case a.conn != nil:
 		return a.sentHere() > 0
@@ -257,11 +266,12 @@ func (a *Attempt) sentHere() int64 {
 	return a.conn.written.Load() - a.before
 }
 
-// Expired returns the [*TimeoutError] that ended the attempt, or nil.
+// Expired returns the error with which the attempt ended itself, mostly a [*TimeoutError], or nil.
 func (a *Attempt) Expired() error {
+	cause := context.Cause(a.ctx)
 	var late *TimeoutError
-	if errors.As(context.Cause(a.ctx), &late) {
-		return late
+	if cause == errRepeats || errors.As(cause, &late) {
+		return cause
 	}
 	return nil
 }
