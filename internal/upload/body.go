@@ -78,6 +78,8 @@ func (b *Body) Replayable() bool { return b.file == nil || b.file.Source.replaya
 //
 // A request with a file has no GetBody: net/http cannot send it again by itself.
 func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, error) {
+	req.Header["Content-Type"] = []string{b.contentType}
+	req.ContentLength = b.size
 	if b.file == nil {
 		b.attachForm(req)
 		return &Sending{}, nil
@@ -89,14 +91,12 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 		return nil, b.readError(0, err)
 	}
 	s := &Sending{body: b, attempt: a, meter: m, ctx: ctx, cancel: cancel, rest: b.head, file: checkedReader{r}, done: done}
-	b.setHeader(req)
 	req.Body = requestBody{s}
 	return s, nil
 }
 
-// attachForm lets net/http see that the body is in memory, so that it writes header and body at once.
+// attachForm lets net/http see that the body is in memory: it then writes header and body at once.
 func (b *Body) attachForm(req *http.Request) {
-	b.setHeader(req)
 	if b.size == 0 {
 		req.Body = http.NoBody
 		return
@@ -106,11 +106,6 @@ func (b *Body) attachForm(req *http.Request) {
 	if req.Method != http.MethodPost {
 		req.GetBody = open
 	}
-}
-
-func (b *Body) setHeader(req *http.Request) {
-	req.Header["Content-Type"] = []string{b.contentType}
-	req.ContentLength = b.size
 }
 
 func (b *Body) readError(offset int64, err error) error {

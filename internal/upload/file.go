@@ -14,9 +14,9 @@ import (
 // File is a file to upload.
 type File struct {
 	Name        string // only what follows the last slash or backslash is sent
-	ContentType string // empty is found out
-	Size        int64  // declared for a source that cannot tell its size; 0 is "find out"
-	Source      Source // nil is a [Problem]
+	ContentType string // empty takes it from the first bytes, else from the name
+	Size        int64  // declared for a reader that cannot tell; 0 is "find out"
+	Source      Source
 }
 
 // Facts are what [File.Inspect] found out.
@@ -33,30 +33,15 @@ type Problem struct {
 	Err      error  // the cause; may be nil
 }
 
-// Inspect looks at the file before anything is sent. Whatever is wrong with it is a problem. An error is returned only
-// where the context ended or the first bytes did not come within stall, 0 for no limit: then it is the context's cause
-// or a [*wire.TimeoutError].
+// Inspect looks at the file before anything is sent. Whatever is wrong with the file is a problem. The error is the
+// context's cause where that ended, or a [*wire.TimeoutError] where a Read waited for longer than stall; 0 is no limit.
 func (f File) Inspect(ctx context.Context, stall time.Duration) (Facts, []Problem, error) {
-	var problems []Problem
-	add := func(reason, hint string) { problems = append(problems, Problem{Reason: reason, Hint: hint}) }
 	if f.Source == nil {
-		add("is required", "")
-		return Facts{}, problems, nil
+		return Facts{}, []Problem{{Reason: "is required"}}, nil
 	}
-	switch name := f.base(); {
-	case strings.TrimSpace(name) == "" || name == "." || name == "..":
-		add("must have a file name", "")
-	case !utf8.ValidString(name):
-		add("must have a name in valid UTF-8", "")
-	case strings.ContainsFunc(name, unicode.IsControl):
-		add("must have a name without control characters or line breaks", "")
-	}
-	if strings.ContainsFunc(f.ContentType, unicode.IsControl) || strings.TrimSpace(f.ContentType) != f.ContentType {
-		add("must have a content type without control characters, and without white space around it", "")
-	}
+	problems := f.badNames()
 	if f.Size < 0 {
-		add(fmt.Sprintf("must not have a negative Size (%d)", f.Size), "leave Size zero where it is unknown")
-		return Facts{}, problems, nil
+		return Facts{}, append(problems, Problem{Reason: fmt.Sprintf("must not have the Size %d", f.Size), Hint: "0 is an unknown size"}), nil
 	}
 	if stall > 0 {
 		var cancel context.CancelFunc
@@ -64,50 +49,65 @@ func (f File) Inspect(ctx context.Context, stall time.Duration) (Facts, []Proble
 		defer cancel()
 	}
 	size, head, err := f.Source.inspect(ctx, f.Size)
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return Facts{}, nil, context.Cause(ctx)
+	case err != nil:
+		problem := Problem{Reason: "cannot be read: " + err.Error(), Err: err}
+		if err == errUsed {
+			problem.Hint = "open a reader for each call, or use one that can seek"
+		}
+		return Facts{}, append(problems, problem), nil
 	}
-	if problem, found := f.judge(size, head, err); found {
-		problems = append(problems, problem)
-	}
+	problems = append(problems, f.badContent(size, head)...)
 	if size < 0 && f.Size > 0 {
 		size = f.Size
 	}
 	return Facts{size, head}, problems, nil
 }
 
-// judge finds the problem with a file that was looked at.
-func (f File) judge(size int64, head []byte, err error) (problem Problem, found bool) {
-	if source, ok := f.Source.(invalid); ok {
-		return Problem{Reason: string(source)}, true
-	}
-	switch err {
-	case nil:
-	case errUsed:
-		return Problem{Reason: "cannot be read: " + err.Error(), Hint: "open a new reader for each call, or use one that can seek", Err: err}, true
+// badNames finds at most one problem with what goes into the header of the file's part.
+func (f File) badNames() []Problem {
+	var reason string
+	switch name := f.base(); {
+	case strings.TrimSpace(name) == "" || name == "." || name == "..":
+		reason = "must have a file name"
+	case !utf8.ValidString(name):
+		reason = "must have a name in valid UTF-8"
+	case strings.ContainsFunc(name, unicode.IsControl):
+		reason = "must have a name without control characters or line breaks"
+	case strings.ContainsFunc(f.ContentType, unicode.IsControl) || strings.TrimSpace(f.ContentType) != f.ContentType:
+		reason = "must have a content type without control characters or white space around it"
 	default:
-		return Problem{Reason: "cannot be read: " + err.Error(), Err: err}, true
+		return nil
 	}
-	length := size
+	return []Problem{{Reason: reason}}
+}
+
+// badContent finds at most one problem with a file that could be read.
+func (f File) badContent(size int64, head []byte) []Problem {
 	if size < 0 && len(head) < headSize {
-		length = int64(len(head))
+		size = int64(len(head))
 	}
-	switch {
-	case f.Size > 0 && length >= 0 && length != f.Size:
-		return Problem{Reason: fmt.Sprintf("has %d bytes, but its Size says %d", length, f.Size)}, true
-	case f.Size > 0 && length < 0 && f.Size < headSize:
-		return Problem{Reason: fmt.Sprintf("has more than the %d bytes that its Size says", f.Size)}, true
-	case length == 0:
+	var problem Problem
+	switch s, _ := f.Source.(*stream); {
+	case f.Size > 0 && size >= 0 && size != f.Size:
+		problem.Reason = fmt.Sprintf("has %d bytes, but its Size says %d", size, f.Size)
+	case f.Size > 0 && f.Size < int64(len(head)):
+		problem.Reason = fmt.Sprintf("has more than the %d bytes that its Size says", f.Size)
+	case size == 0:
 		problem = Problem{Reason: "must not be empty", Waivable: true}
-		if s, ok := f.Source.(*stream); ok && s.start > 0 {
-			problem.Hint = fmt.Sprintf("the reader stands at its end, byte %d: call Seek(0, io.SeekStart) to upload what was written", s.start)
+		if s != nil && s.start > 0 {
+			problem.Hint = fmt.Sprintf("the reader stands at its end, byte %d: seek to the start, Seek(0, io.SeekStart)", s.start)
 		}
-		return problem, true
+	default:
+		kind := notAudio(head)
+		if kind == "" {
+			return nil
+		}
+		problem = Problem{Reason: "must be an audio file, but it is " + kind, Waivable: true}
 	}
-	if kind := notAudio(head); kind != "" {
-		return Problem{Reason: "must be an audio file, but it is " + kind, Waivable: true}, true
-	}
-	return Problem{}, false
+	return []Problem{problem}
 }
 
 // base is the name without directories, of any operating system.

@@ -10,18 +10,16 @@ import (
 const (
 	// pumpSize is the most that a pump reads at once, in bytes: as much as net/http asks for.
 	pumpSize = 32 << 10
-	// grace is how long the end of a context waits for a Read under way. Most return by then.
+	// grace is how long the end of a context waits for what is under way. Most Reads return by then.
 	grace = 100 * time.Millisecond
 )
-
-var errCount = errors.New("the reader returned an impossible count")
 
 // pump reads on another goroutine and into memory of its own, so that a Read that waits can be abandoned when the
 // context ends. It never reads ahead.
 type pump struct {
 	ctx       context.Context
 	r         io.Reader
-	then      func() // called by end, once no Read is under way
+	then      func() // called once after the last Read has returned
 	buf       []byte
 	results   chan result
 	abandoned bool
@@ -56,11 +54,9 @@ func (p *pump) Read(b []byte) (int, error) {
 		return got.n, got.err
 	case <-p.ctx.Done():
 	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case <-p.results:
-	case <-timer.C:
+	case <-time.After(grace):
 		p.abandoned = true
 	}
 	return 0, context.Cause(p.ctx)
@@ -78,12 +74,13 @@ func (p *pump) end() {
 	}()
 }
 
+var errCount = errors.New("the reader returned an impossible count")
+
 // checkedReader gives up on a reader that keeps returning nothing, and on one that miscounts.
 type checkedReader struct{ io.Reader }
 
 func (r checkedReader) Read(p []byte) (int, error) {
-	const tries = 100
-	for range tries {
+	for range 100 {
 		n, err := r.Reader.Read(p)
 		if n < 0 || n > len(p) {
 			return 0, errCount

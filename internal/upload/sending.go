@@ -111,22 +111,21 @@ func (s *Sending) readFile(p []byte) (int, error) {
 	case err != nil && s.ctx.Err() != nil:
 		return 0, context.Cause(s.ctx)
 	case size >= 0 && s.offset > size:
-		return 0, s.body.readError(before, fmt.Errorf("it has more than %s", s.body.promised()))
+		return 0, s.body.readError(before, fmt.Errorf("it has more than the %d bytes that %s", size, s.body.promise()))
 	case err == io.EOF && s.offset < size:
-		return 0, s.body.readError(s.offset, fmt.Errorf("it ended before %s", s.body.promised()))
-	case err != nil && err != io.EOF:
-		return 0, s.body.readError(s.offset, err)
-	}
-	if err == io.EOF {
+		return 0, s.body.readError(s.offset, fmt.Errorf("it has less than the %d bytes that %s", size, s.body.promise()))
+	case err == io.EOF:
 		s.file = nil
+	case err != nil:
+		return 0, s.body.readError(s.offset, err)
 	}
 	return n, nil
 }
 
-// promised says how many bytes of the file were announced, and by whom.
-func (b *Body) promised() string {
+// promise says where the size comes from.
+func (b *Body) promise() string {
 	if b.file.Size > 0 {
-		return fmt.Sprintf("the %d bytes that its Size says", b.fileSize)
+		return "its Size says"
 	}
-	return fmt.Sprintf("the %d bytes that it had before", b.fileSize)
+	return "it had before"
 }

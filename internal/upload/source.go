@@ -13,11 +13,11 @@ import (
 	"reflect"
 )
 
-// Source is where the bytes of a file come from. The sources are those that [Path], [FS], [Bytes] and [Reader] return.
+// Source is where the bytes of a file come from: what [Path], [FS], [Bytes] and [Reader] return.
 type Source interface {
 	// inspect returns the size, -1 where it is unknown, and the first bytes. A declared size is more than 0.
 	inspect(ctx context.Context, declared int64) (size int64, head []byte, err error)
-	// open starts from the beginning. The caller calls done when it has stopped reading.
+	// open starts from the beginning. done ends the use of r, and is not called during a Read.
 	open(ctx context.Context) (r io.Reader, done func(), err error)
 	// replayable reports whether open would find the same bytes once more.
 	replayable() bool
@@ -36,14 +36,14 @@ func Path(path string) Source {
 	})
 }
 
-// FS is the regular file at path in fsys, opened for each attempt. It is nil where fsys is. Its Open and Stat are
-// waited for; a Read is abandoned when the context ends.
+// FS is the regular file at path in fsys, opened for each attempt. It is nil where fsys is. A Read that waits is
+// abandoned when the context ends; Open and Stat are not.
 func FS(fsys fs.FS, path string) Source {
-	if fsys == nil {
+	switch {
+	case fsys == nil:
 		return nil
-	}
-	if isNil(fsys) {
-		return invalid(fmt.Sprintf("is in a nil %T", fsys))
+	case isNil(fsys):
+		return file(func() (fs.File, error) { return nil, fmt.Errorf("its file system is a nil %T", fsys) })
 	}
 	return file(func() (fs.File, error) { return fsys.Open(path) })
 }
@@ -53,43 +53,24 @@ func Bytes(data []byte) Source { return memory(data) }
 
 // Reader is what r holds from where it stands. It is nil where r is. It is never closed.
 //
-// A reader that can seek is rewound for each attempt to where it first stood. Any other can be sent once, unless no
-// more than its first bytes were taken.
-//
-// A Read that waits is abandoned when the context ends: r must not be touched until that Read has returned.
+// A reader that can seek is rewound for each attempt to where it first stood. Any other can be sent once, unless only
+// its first bytes were taken. A Read that waits is abandoned when the context ends: until it returns, r must not be touched.
 func Reader(r io.Reader) Source {
-	if r == nil {
+	switch {
+	case r == nil:
 		return nil
-	}
-	if isNil(r) {
-		return invalid(fmt.Sprintf("is a nil %T", r))
+	case isNil(r):
+		return file(func() (fs.File, error) { return nil, fmt.Errorf("the reader is a nil %T", r) })
 	}
 	return &stream{r: r}
 }
 
-// isNil reports whether an interface holds a nil that its methods can hardly work with. A nil map or slice is empty.
+// isNil reports whether the value in an interface is nil and its methods would panic.
 func isNil(v any) bool {
-	switch value := reflect.ValueOf(v); value.Kind() {
-	case reflect.Pointer, reflect.Func:
-		return value.IsNil()
-	}
-	return false
+	value := reflect.ValueOf(v)
+	return (value.Kind() == reflect.Pointer || value.Kind() == reflect.Func) && value.IsNil()
 }
 
-// invalid is a source that cannot be used, and says why.
-type invalid string
-
-func (s invalid) replayable() bool { return false }
-
-func (s invalid) inspect(context.Context, int64) (int64, []byte, error) {
-	return 0, nil, errors.New(string(s))
-}
-
-func (s invalid) open(context.Context) (io.Reader, func(), error) {
-	return nil, nil, errors.New(string(s))
-}
-
-// memory is a file in memory.
 type memory []byte
 
 func (m memory) replayable() bool { return true }
@@ -102,7 +83,7 @@ func (m memory) open(context.Context) (io.Reader, func(), error) {
 	return bytes.NewReader(m), func() {}, nil
 }
 
-// file opens a file afresh each time.
+// file opens a file.
 type file func() (fs.File, error)
 
 func (f file) replayable() bool { return true }
@@ -113,10 +94,9 @@ func (f file) inspect(ctx context.Context, _ int64) (int64, []byte, error) {
 		return 0, nil, err
 	}
 	defer done()
-	want := min(headSize, size)
-	head, err := readHead(r, want)
-	if err == nil && int64(len(head)) < want {
-		err = fmt.Errorf("ended at byte %d, but its size is %d", len(head), size)
+	head, err := readHead(r)
+	if err == nil && int64(len(head)) < min(headSize, size) {
+		err = fmt.Errorf("it ended at byte %d, but its size is %d", len(head), size)
 	}
 	return size, head, err
 }
@@ -131,15 +111,15 @@ func (f file) start(ctx context.Context) (io.Reader, int64, func(), error) {
 	if err != nil {
 		return nil, 0, nil, err
 	}
+	closeFile := func() { opened.Close() }
 	info, err := opened.Stat()
 	if err == nil {
 		err = checkRegular(info)
 	}
 	if err != nil {
-		opened.Close()
+		closeFile()
 		return nil, 0, nil, err
 	}
-	closeFile := func() { opened.Close() }
 	if _, ok := opened.(*os.File); ok {
 		// Reads of regular files do not wait.
 		return opened, info.Size(), closeFile, nil
@@ -153,7 +133,7 @@ func checkRegular(info fs.FileInfo) error {
 	case info.IsDir():
 		return errors.New("is a directory")
 	case !info.Mode().IsRegular():
-		return errors.New("is not a regular file; open it and use a reader")
+		return errors.New("is not a regular file; open it and use FileFromReader")
 	}
 	return nil
 }
@@ -161,13 +141,12 @@ func checkRegular(info fs.FileInfo) error {
 // headSize is how many bytes of a file tell what it is.
 const headSize = 512
 
-// readHead reads up to size bytes; fewer are no error.
-func readHead(r io.Reader, size int64) ([]byte, error) {
-	head := make([]byte, size)
+// readHead reads up to headSize bytes; fewer are no error.
+func readHead(r io.Reader) ([]byte, error) {
+	head := make([]byte, headSize)
 	n, err := io.ReadFull(checkedReader{r}, head)
-	switch err {
-	case nil, io.EOF, io.ErrUnexpectedEOF:
-		return head[:n], nil
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, fmt.Errorf("at byte %d: %w", n, err)
 	}
-	return head[:n], fmt.Errorf("at byte %d: %w", n, err)
+	return head[:n], nil
 }

@@ -12,20 +12,19 @@ import (
 
 var (
 	errInUse = errors.New("the reader is in use: another call sends it, or a Read of an earlier call has not returned")
-	errUsed  = errors.New("the reader was used by an earlier call and cannot be rewound")
+	errUsed  = errors.New("the reader was used by an earlier call, and cannot be rewound")
 )
 
 // stream is a reader that the user has opened.
 type stream struct {
-	r io.Reader
-
-	held atomic.Bool // guards what follows, and stays set while r is read
+	r    io.Reader
+	held atomic.Bool // guards the rest, and stays set until the last Read of r has returned
 
 	seek  io.Seeker // nil where r cannot seek
 	start int64     // where r first stood, if it can seek
 	head  []byte    // the first bytes of one that cannot seek; nil before they were read
 	size  int64
-	used  bool // more than the head was taken, and r cannot seek
+	used  bool // r cannot seek, and more than the head was taken
 }
 
 func (s *stream) hold() bool { return s.held.CompareAndSwap(false, true) }
@@ -43,30 +42,26 @@ func (s *stream) inspect(ctx context.Context, declared int64) (int64, []byte, er
 	if !s.hold() {
 		return 0, nil, errInUse
 	}
-	if s.used || s.head != nil {
+	err := error(nil)
+	if s.used {
+		err = errUsed
+	} else if s.head == nil {
+		err = s.measure(declared)
+	}
+	if err != nil || s.head != nil {
 		defer s.release()
-		if s.used {
-			return 0, nil, errUsed
-		}
-		return s.size, s.head, nil
+		return s.size, s.head, err
 	}
-	if err := s.measure(declared); err != nil {
-		s.release()
-		return 0, nil, err
-	}
-	r, done := s.interruptible(ctx)
-	head, err := readHead(r, headSize)
+	r, done := s.reader(ctx)
+	defer done()
+	head, err := readHead(r)
 	switch {
-	case s.seek == nil && err == nil:
-		s.head = head
 	case s.seek == nil:
-		s.used = true
+		s.head, s.used = head, err != nil
 	case err == nil:
 		_, err = s.seek.Seek(s.start, io.SeekStart)
 	}
-	size := s.size
-	done()
-	return size, head, err
+	return s.size, head, err
 }
 
 // measure finds out whether the reader can seek and how much it holds.
@@ -94,7 +89,7 @@ func (s *stream) measure(declared int64) error {
 			}
 		}
 	}
-	// A Len may be what happens to be buffered: the user's word counts more.
+	// Len may tell what happens to be buffered: the user's word counts more.
 	if sized, ok := s.r.(interface{ Len() int }); ok && declared == 0 {
 		s.size = max(int64(sized.Len()), -1)
 	}
@@ -105,29 +100,32 @@ func (s *stream) open(ctx context.Context) (io.Reader, func(), error) {
 	if !s.hold() {
 		return nil, nil, errInUse
 	}
+	err := error(nil)
 	if s.seek != nil {
-		if _, err := s.seek.Seek(s.start, io.SeekStart); err != nil {
-			s.release()
-			return nil, nil, err
-		}
-		r, done := s.interruptible(ctx)
+		_, err = s.seek.Seek(s.start, io.SeekStart)
+	} else if s.used {
+		err = errUsed
+	}
+	if err != nil {
+		s.release()
+		return nil, nil, err
+	}
+	r, done := s.reader(ctx)
+	if s.seek != nil {
 		return r, done, nil
 	}
-	if s.used {
-		s.release()
-		return nil, nil, errUsed
-	}
-	r, done := s.interruptible(ctx)
-	return io.MultiReader(bytes.NewReader(s.head), usingUp{r, s}), done, nil
+	rest := readerFunc(func(p []byte) (int, error) {
+		s.used = true
+		return r.Read(p)
+	})
+	return io.MultiReader(bytes.NewReader(s.head), rest), done, nil
 }
 
-// interruptible returns readers that never wait as they are, and others so that a Read can be abandoned.
-func (s *stream) interruptible(ctx context.Context) (io.Reader, func()) {
-	switch s.r.(type) {
-	case *bytes.Reader, *bytes.Buffer, *strings.Reader:
-		return s.r, s.release
-	case *os.File:
-		if s.seek != nil {
+// reader reads r so that a Read can be abandoned. What can seek and never waits is read as it is.
+func (s *stream) reader(ctx context.Context) (io.Reader, func()) {
+	if s.seek != nil {
+		switch s.r.(type) {
+		case *bytes.Reader, *strings.Reader, *os.File:
 			return s.r, s.release
 		}
 	}
@@ -135,13 +133,6 @@ func (s *stream) interruptible(ctx context.Context) (io.Reader, func()) {
 	return p, p.end
 }
 
-// usingUp notes that a reader that cannot seek was read.
-type usingUp struct {
-	io.Reader
-	s *stream
-}
+type readerFunc func([]byte) (int, error)
 
-func (u usingUp) Read(p []byte) (int, error) {
-	u.s.used = true
-	return u.Reader.Read(p)
-}
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
