@@ -90,7 +90,10 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 		cancel(err)
 		return nil, b.readError(0, err)
 	}
-	s := &Sending{body: b, attempt: a, meter: m, ctx: ctx, cancel: cancel, rest: b.head, file: checkedReader{r}, done: done}
+	s := &Sending{
+		body: b, attempt: a, meter: m, ctx: ctx, cancel: cancel,
+		lock: make(chan struct{}, 1), rest: b.head, file: checkedReader{r}, done: done,
+	}
 	req.Body = requestBody{s}
 	return s, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"sync"
 	"sync/atomic"
 
 	"github.com/aicontent/aicontent-go/internal/wire"
@@ -20,12 +19,12 @@ type Sending struct {
 
 	delimiter atomic.Bool // a byte of the closing delimiter was handed over
 
-	mu     sync.Mutex
-	rest   []byte    // of the head or tail, whichever is being read
-	file   io.Reader // nil when it has been read
-	done   func()    // ends the use of the source
-	offset int64     // in the file
-	tailed bool      // rest is of the tail
+	lock   chan struct{} // held during a Read; time in a synctest bubble passes while a channel is waited for, unlike a mutex
+	rest   []byte        // of the head or tail, whichever is being read
+	file   io.Reader     // nil when it has been read
+	done   func()        // ends the use of the source
+	offset int64         // in the file
+	tailed bool          // rest is of the tail
 	ended  bool
 	failed error
 }
@@ -37,8 +36,8 @@ func (s *Sending) End() {
 		return
 	}
 	s.cancel(io.ErrClosedPipe)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.lock <- struct{}{}
+	defer func() { <-s.lock }()
 	if !s.ended {
 		s.ended = true
 		s.done()
@@ -60,8 +59,8 @@ func (b requestBody) Close() error {
 }
 
 func (s *Sending) read(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.lock <- struct{}{}
+	defer func() { <-s.lock }()
 	switch {
 	case s.ended:
 		return 0, io.ErrClosedPipe
