@@ -3,6 +3,7 @@ package upload
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"mime"
@@ -190,7 +191,7 @@ func TestFormsAreOneWrite(t *testing.T) {
 			}
 		}()
 		w := &writes{Conn: ours}
-		transport := &http.Transport{Dial: func(string, string) (net.Conn, error) { return w, nil }}
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return w, nil }}
 		req, err := http.NewRequestWithContext(t.Context(), method, "http://service.test/", nil)
 		require.NoError(t, err)
 		_, err = Form(url.Values{"name": {"a"}, "description": {"b"}}).Attach(req, nil, nil)

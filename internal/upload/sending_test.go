@@ -194,7 +194,7 @@ func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Sou
 	body := bodyOf(t, File{Name: "a.wav", Source: source})
 	ctx, attempt := wire.Watch(t.Context(), limits)
 	defer attempt.Stop()
-	transport := &http.Transport{Dial: func(string, string) (net.Conn, error) { return ours, nil }, DisableKeepAlives: true}
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ours, nil }, DisableKeepAlives: true}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://service.test/", nil)
 	require.NoError(t, err)
 	s, err := body.Attach(req, attempt, m)
