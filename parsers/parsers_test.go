@@ -139,10 +139,8 @@ func send(t *testing.T, s *service, p parser, f form, n int, as framing) int {
 func recordsOf(t *testing.T, s *service, p parser, f form, n int, as framing) []record {
 	before := len(s.all(t, p))
 	status := send(t, s, p, f, n, as)
-	if as != shortened && p.service == "node" {
-		resp, err := http.Get("http://" + s.address + "/idle")
-		require.NoError(t, err)
-		resp.Body.Close()
+	if as != shortened {
+		s.idle(t, p)
 	}
 	made := s.all(t, p)[before:]
 	if as == shortened {

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -153,6 +155,16 @@ func serviceOf(t *testing.T, p parser) *service {
 		t.Skipf("%s is missing, see parsers/install: %s", p.name, reason)
 	}
 	return s
+}
+
+// idle waits for what a parser does after its connection broke. The others have closed it by then.
+func (s *service) idle(t *testing.T, p parser) {
+	if p.service == "node" {
+		resp, err := http.Get("http://" + s.address + "/idle")
+		if assert.NoError(t, err) {
+			resp.Body.Close()
+		}
+	}
 }
 
 // all returns the records that a parser has read so far.

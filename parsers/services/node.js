@@ -75,14 +75,14 @@ load("undici", () => async req => {
 });
 
 async function handle(req, res) {
-	const parser = req.url.slice(1);
+	const parser = req.url.split("/")[1];
 	try {
 		const record = await parsers[parser](req, res);
 		if (!record.name || !record.sum) {
 			throw new Error("incomplete");
 		}
 		fs.appendFileSync(process.env.RECORDS, JSON.stringify({parser, ...record}) + "\n");
-		res.writeHead(201, {Connection: "close"}).end();
+		res.writeHead(201, {Connection: "close"}).end(JSON.stringify({data: {id: 1, name: record.name}}));
 	} catch (failed) {
 		res.writeHead(422, {Connection: "close"}).end(String(failed));
 	}

@@ -109,14 +109,14 @@ def email():
 
 
 def application(environ, start_response):
-    parser = environ["PATH_INFO"][1:]
+    parser = environ["PATH_INFO"].split("/")[1]
     try:
         name, filename, data = parsers[parser](environ)
         record = {"parser": parser, "name": name, "filename": filename, "sum": hashlib.sha256(data).hexdigest()}
         with open(os.environ["RECORDS"], "a") as records:
             records.write(json.dumps(record) + "\n")
         start_response("201 Created", [])
-        return [b""]
+        return [json.dumps({"data": {"id": 1, "name": name}}).encode()]
     except Exception as failed:
         start_response("422 Unprocessable Entity", [])
         return [repr(failed).encode()]
