@@ -57,15 +57,15 @@ func (m *Meter) run() {
 // tell makes a report, unless it would repeat the one before.
 func (m *Meter) tell() {
 	m.mu.Lock()
-	now, silenced := m.now, m.silenced
+	now := m.now
 	m.mu.Unlock()
-	if !silenced && now.attempt > 0 && now != m.reported {
+	if now.attempt > 0 && now != m.reported {
 		m.reported = now
 		m.report(now.sent, m.total, now.attempt)
 	}
 }
 
-// Begin starts the count of an attempt, the first of which is 1.
+// Begin starts the count of an attempt, the first of which is 1. Of attempt 0 nothing is reported.
 func (m *Meter) Begin(attempt int) {
 	if m == nil {
 		return
@@ -97,13 +97,9 @@ func (m *Meter) Stop(ctx context.Context) {
 		return
 	case <-ctx.Done():
 	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case <-m.finished:
-	case <-timer.C:
+	case <-time.After(grace):
+		m.Begin(0)
 	}
-	m.mu.Lock()
-	m.silenced = true
-	m.mu.Unlock()
 }

@@ -112,7 +112,7 @@ func (s *Sending) readFile(p []byte) (int, error) {
 	case size >= 0 && s.offset > size:
 		return 0, s.body.readError(before, fmt.Errorf("it has more than the %d bytes that %s", size, s.body.promise()))
 	case err == io.EOF && s.offset < size:
-		return 0, s.body.readError(s.offset, fmt.Errorf("it has less than the %d bytes that %s", size, s.body.promise()))
+		return 0, s.body.readError(s.offset, fmt.Errorf("it has fewer than the %d bytes that %s", size, s.body.promise()))
 	case err == io.EOF:
 		s.file = nil
 	case err != nil:

@@ -36,9 +36,9 @@ func TestFilesThatChangeWhileTheyAreSent(t *testing.T) {
 		says    string
 		offset  int64
 	}{
-		"shrunk":                  {func() io.Reader { return bytes.NewReader(data[:150_000]) }, "less than the 200000 bytes that it had before", 150_000},
-		"shrunk by a byte":        {func() io.Reader { return bytes.NewReader(data[:size-1]) }, "less than", size - 1},
-		"shrunk to nothing":       {func() io.Reader { return strings.NewReader("") }, "less than", 0},
+		"shrunk":                  {func() io.Reader { return bytes.NewReader(data[:150_000]) }, "fewer than the 200000 bytes that it had before", 150_000},
+		"shrunk by a byte":        {func() io.Reader { return bytes.NewReader(data[:size-1]) }, "fewer than", size - 1},
+		"shrunk to nothing":       {func() io.Reader { return strings.NewReader("") }, "fewer than", 0},
 		"grown":                   {func() io.Reader { return bytes.NewReader(append(bytes.Clone(data), 0)) }, "more than the 200000 bytes that it had before", size},
 		"read error":              {func() io.Reader { return io.MultiReader(bytes.NewReader(data[:1000]), iotest.ErrReader(boom)) }, "bad sector", 1000},
 		"read error at the start": {func() io.Reader { return iotest.ErrReader(boom) }, "bad sector", 0},
@@ -79,9 +79,9 @@ func TestReadersThatFailWhileTheyAreSent(t *testing.T) {
 		says string
 	}{
 		"chunked":              {io.MultiReader(data(), iotest.ErrReader(boom)), 0, "at byte 100000: the caller hung up"},
-		"less than Len says":   {sized{data(), 100_001}, 0, "at byte 100000: it has less than the 100001 bytes that it had before"},
+		"less than Len says":   {sized{data(), 100_001}, 0, "at byte 100000: it has fewer than the 100001 bytes that it had before"},
 		"more than Len says":   {sized{data(), 99_999}, 0, "at byte 99999: it has more than the 99999 bytes that it had before"},
-		"less than declared":   {onlyReader{data()}, 100_001, "at byte 100000: it has less than the 100001 bytes that its Size says"},
+		"less than declared":   {onlyReader{data()}, 100_001, "at byte 100000: it has fewer than the 100001 bytes that its Size says"},
 		"more than declared":   {onlyReader{data()}, 99_999, "at byte 99999: it has more than the 99999 bytes that its Size says"},
 		"nothing for ever":     {io.MultiReader(data(), idleReader{}), 0, "at byte 100000"},
 		"a seeker that shrank": {onlySeeker{&shrinking{bytes.NewReader(recording(100_000))}}, 0, "at byte 100000"},

@@ -25,14 +25,14 @@ type Source interface {
 
 // Path is the regular file at path, opened for each attempt.
 func Path(path string) Source {
-	return file(func() (fs.File, error) {
+	return opener(func() (io.Reader, int64, error) {
 		// Opening a named pipe would wait for its writer.
 		if info, err := os.Stat(path); err == nil {
 			if err := checkRegular(info); err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 		}
-		return os.Open(path)
+		return measured(os.Open(path))
 	})
 }
 
@@ -43,13 +43,15 @@ func FS(fsys fs.FS, path string) Source {
 	case fsys == nil:
 		return nil
 	case isNil(fsys):
-		return file(func() (fs.File, error) { return nil, fmt.Errorf("its file system is a nil %T", fsys) })
+		return failing(fmt.Errorf("its file system is a nil %T", fsys))
 	}
-	return file(func() (fs.File, error) { return fsys.Open(path) })
+	return opener(func() (io.Reader, int64, error) { return measured(fsys.Open(path)) })
 }
 
 // Bytes is a file in memory. The data must not change while it is sent.
-func Bytes(data []byte) Source { return memory(data) }
+func Bytes(data []byte) Source {
+	return opener(func() (io.Reader, int64, error) { return bytes.NewReader(data), int64(len(data)), nil })
+}
 
 // Reader is what r holds from where it stands. It is nil where r is. It is never closed.
 //
@@ -60,9 +62,13 @@ func Reader(r io.Reader) Source {
 	case r == nil:
 		return nil
 	case isNil(r):
-		return file(func() (fs.File, error) { return nil, fmt.Errorf("the reader is a nil %T", r) })
+		return failing(fmt.Errorf("the reader is a nil %T", r))
 	}
 	return &stream{r: r}
+}
+
+func failing(err error) Source {
+	return opener(func() (io.Reader, int64, error) { return nil, 0, err })
 }
 
 // isNil reports whether the value in an interface is nil and its methods would panic.
@@ -71,25 +77,13 @@ func isNil(v any) bool {
 	return (value.Kind() == reflect.Pointer || value.Kind() == reflect.Func) && value.IsNil()
 }
 
-type memory []byte
+// opener opens a file afresh, and tells its size.
+type opener func() (io.Reader, int64, error)
 
-func (m memory) replayable() bool { return true }
+func (o opener) replayable() bool { return true }
 
-func (m memory) inspect(context.Context, int64) (int64, []byte, error) {
-	return int64(len(m)), m[:min(headSize, len(m))], nil
-}
-
-func (m memory) open(context.Context) (io.Reader, func(), error) {
-	return bytes.NewReader(m), func() {}, nil
-}
-
-// file opens a file.
-type file func() (fs.File, error)
-
-func (f file) replayable() bool { return true }
-
-func (f file) inspect(ctx context.Context, _ int64) (int64, []byte, error) {
-	r, size, done, err := f.start(ctx)
+func (o opener) inspect(ctx context.Context, _ int64) (int64, []byte, error) {
+	r, size, done, err := o.start(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -101,31 +95,43 @@ func (f file) inspect(ctx context.Context, _ int64) (int64, []byte, error) {
 	return size, head, err
 }
 
-func (f file) open(ctx context.Context) (io.Reader, func(), error) {
-	r, _, done, err := f.start(ctx)
+func (o opener) open(ctx context.Context) (io.Reader, func(), error) {
+	r, _, done, err := o.start(ctx)
 	return r, done, err
 }
 
-func (f file) start(ctx context.Context) (io.Reader, int64, func(), error) {
-	opened, err := f()
+// start opens the file so that a Read can be abandoned where it may wait.
+func (o opener) start(ctx context.Context) (io.Reader, int64, func(), error) {
+	r, size, err := o()
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	closeFile := func() { opened.Close() }
-	info, err := opened.Stat()
+	done := func() {}
+	if c, ok := r.(io.Closer); ok {
+		done = func() { c.Close() }
+	}
+	switch r.(type) {
+	case *bytes.Reader, *os.File:
+		return r, size, done, nil
+	}
+	p := newPump(ctx, r, done)
+	return p, size, p.end, nil
+}
+
+// measured is an open file and its size. What is not a regular file is closed.
+func measured(f fs.File, err error) (io.Reader, int64, error) {
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
 	if err == nil {
 		err = checkRegular(info)
 	}
 	if err != nil {
-		closeFile()
-		return nil, 0, nil, err
+		f.Close()
+		return nil, 0, err
 	}
-	if _, ok := opened.(*os.File); ok {
-		// Reads of regular files do not wait.
-		return opened, info.Size(), closeFile, nil
-	}
-	p := newPump(ctx, opened, closeFile)
-	return p, info.Size(), p.end, nil
+	return f, info.Size(), nil
 }
 
 func checkRegular(info fs.FileInfo) error {
