@@ -85,14 +85,14 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 		return &Sending{}, nil
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	r, done, err := b.file.Source.open(ctx)
+	o, err := b.file.Source.open(ctx, b.file.Size)
 	if err != nil {
 		cancel(err)
 		return nil, b.readError(0, err)
 	}
 	s := &Sending{
 		body: b, attempt: a, meter: m, ctx: ctx, cancel: cancel,
-		lock: make(chan struct{}, 1), rest: b.head, file: checkedReader{r}, done: done,
+		lock: make(chan struct{}, 1), rest: b.head, file: checkedReader{o.r}, done: o.done,
 	}
 	req.Body = requestBody{s}
 	return s, nil

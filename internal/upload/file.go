@@ -48,7 +48,7 @@ func (f File) Inspect(ctx context.Context, stall time.Duration) (Facts, []Proble
 		ctx, cancel = context.WithTimeoutCause(ctx, stall, &wire.TimeoutError{Stalled: true, ByReader: true, Limit: stall})
 		defer cancel()
 	}
-	size, head, err := f.Source.inspect(ctx, f.Size)
+	size, head, err := f.read(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return Facts{}, nil, context.Cause(ctx)
@@ -64,6 +64,20 @@ func (f File) Inspect(ctx context.Context, stall time.Duration) (Facts, []Proble
 		size = f.Size
 	}
 	return Facts{size, head}, problems, nil
+}
+
+// read returns the size, -1 where it is unknown, and the first bytes.
+func (f File) read(ctx context.Context) (int64, []byte, error) {
+	o, err := f.Source.open(ctx, f.Size)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer o.done()
+	head, err := readHead(o.r)
+	if err == nil && int64(len(head)) < min(headSize, o.size) {
+		err = fmt.Errorf("it ended at byte %d, but its size is %d", len(head), o.size)
+	}
+	return o.size, head, err
 }
 
 // badNames finds at most one problem with what goes into the header of the file's part.
@@ -86,9 +100,6 @@ func (f File) badNames() []Problem {
 
 // badContent finds at most one problem with a file that could be read.
 func (f File) badContent(size int64, head []byte) []Problem {
-	if size < 0 && len(head) < headSize {
-		size = int64(len(head))
-	}
 	var problem Problem
 	switch s, _ := f.Source.(*stream); {
 	case f.Size > 0 && size >= 0 && size != f.Size:

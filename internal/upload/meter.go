@@ -19,7 +19,6 @@ type Meter struct {
 
 	mu       sync.Mutex
 	now      progress
-	silenced bool     // Stop has returned
 	reported progress // used by the reporting goroutine alone
 }
 

@@ -15,12 +15,17 @@ import (
 
 // Source is where the bytes of a file come from: what [Path], [FS], [Bytes] and [Reader] return.
 type Source interface {
-	// inspect returns the size, -1 where it is unknown, and the first bytes. A declared size is more than 0.
-	inspect(ctx context.Context, declared int64) (size int64, head []byte, err error)
-	// open starts from the beginning. done ends the use of r, and is not called during a Read.
-	open(ctx context.Context) (r io.Reader, done func(), err error)
+	// open starts from the beginning. A declared size is more than 0.
+	open(ctx context.Context, declared int64) (opened, error)
 	// replayable reports whether open would find the same bytes once more.
 	replayable() bool
+}
+
+// opened is a source that is being read.
+type opened struct {
+	r    io.Reader
+	size int64  // -1 where it is unknown
+	done func() // ends the use of r, and is not called during a Read
 }
 
 // Path is the regular file at path, opened for each attempt.
@@ -82,29 +87,11 @@ type opener func() (io.Reader, int64, error)
 
 func (o opener) replayable() bool { return true }
 
-func (o opener) inspect(ctx context.Context, _ int64) (int64, []byte, error) {
-	r, size, done, err := o.start(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer done()
-	head, err := readHead(r)
-	if err == nil && int64(len(head)) < min(headSize, size) {
-		err = fmt.Errorf("it ended at byte %d, but its size is %d", len(head), size)
-	}
-	return size, head, err
-}
-
-func (o opener) open(ctx context.Context) (io.Reader, func(), error) {
-	r, _, done, err := o.start(ctx)
-	return r, done, err
-}
-
-// start opens the file so that a Read can be abandoned where it may wait.
-func (o opener) start(ctx context.Context) (io.Reader, int64, func(), error) {
+// open makes a Read that may wait one that can be abandoned.
+func (o opener) open(ctx context.Context, _ int64) (opened, error) {
 	r, size, err := o()
 	if err != nil {
-		return nil, 0, nil, err
+		return opened{}, err
 	}
 	done := func() {}
 	if c, ok := r.(io.Closer); ok {
@@ -112,10 +99,10 @@ func (o opener) start(ctx context.Context) (io.Reader, int64, func(), error) {
 	}
 	switch r.(type) {
 	case *bytes.Reader, *os.File:
-		return r, size, done, nil
+		return opened{r, size, done}, nil
 	}
 	p := newPump(ctx, r, done)
-	return p, size, p.end, nil
+	return opened{p, size, p.end}, nil
 }
 
 // measured is an open file and its size. What is not a regular file is closed.

@@ -38,34 +38,52 @@ func (s *stream) replayable() bool {
 	return !s.used
 }
 
-func (s *stream) inspect(ctx context.Context, declared int64) (int64, []byte, error) {
+func (s *stream) open(ctx context.Context, declared int64) (opened, error) {
 	if !s.hold() {
-		return 0, nil, errInUse
+		return opened{}, errInUse
 	}
-	err := error(nil)
-	if s.used {
-		err = errUsed
-	} else if s.head == nil {
-		err = s.measure(declared)
+	err := s.rewind(declared)
+	if err != nil {
+		s.release()
+		return opened{}, err
 	}
-	if err != nil || s.head != nil {
-		defer s.release()
-		return s.size, s.head, err
+	if s.seek != nil {
+		switch s.r.(type) {
+		case *bytes.Reader, *strings.Reader, *os.File:
+			// Their Reads do not wait.
+			return opened{s.r, s.size, s.release}, nil
+		}
 	}
-	r, done := s.reader(ctx)
-	defer done()
-	head, err := readHead(r)
-	switch {
-	case s.seek == nil:
-		s.head, s.used = head, err != nil
-	case err == nil:
-		_, err = s.seek.Seek(s.start, io.SeekStart)
+	p := newPump(ctx, s.r, s.release)
+	if s.seek != nil {
+		return opened{p, s.size, p.end}, nil
 	}
-	return s.size, head, err
+	if s.head == nil {
+		if s.head, err = readHead(p); err != nil {
+			s.used = true
+			p.end()
+			return opened{}, err
+		}
+	}
+	if len(s.head) < headSize {
+		// That is all there is.
+		return opened{bytes.NewReader(s.head), int64(len(s.head)), p.end}, nil
+	}
+	rest := readerFunc(func(b []byte) (int, error) {
+		s.used = true
+		return p.Read(b)
+	})
+	return opened{io.MultiReader(bytes.NewReader(s.head), rest), s.size, p.end}, nil
 }
 
-// measure finds out whether the reader can seek and how much it holds.
-func (s *stream) measure(declared int64) error {
+// rewind goes back to where the reader first stood. The first time it finds out whether it can, and what the reader holds.
+func (s *stream) rewind(declared int64) error {
+	switch {
+	case s.used:
+		return errUsed
+	case s.head != nil:
+		return nil
+	}
 	s.size = -1
 	seeker, _ := s.r.(io.Seeker)
 	if f, ok := s.r.(*os.File); ok {
@@ -94,43 +112,6 @@ func (s *stream) measure(declared int64) error {
 		s.size = max(int64(sized.Len()), -1)
 	}
 	return nil
-}
-
-func (s *stream) open(ctx context.Context) (io.Reader, func(), error) {
-	if !s.hold() {
-		return nil, nil, errInUse
-	}
-	err := error(nil)
-	if s.seek != nil {
-		_, err = s.seek.Seek(s.start, io.SeekStart)
-	} else if s.used {
-		err = errUsed
-	}
-	if err != nil {
-		s.release()
-		return nil, nil, err
-	}
-	r, done := s.reader(ctx)
-	if s.seek != nil {
-		return r, done, nil
-	}
-	rest := readerFunc(func(p []byte) (int, error) {
-		s.used = true
-		return r.Read(p)
-	})
-	return io.MultiReader(bytes.NewReader(s.head), rest), done, nil
-}
-
-// reader reads r so that a Read can be abandoned. What can seek and never waits is read as it is.
-func (s *stream) reader(ctx context.Context) (io.Reader, func()) {
-	if s.seek != nil {
-		switch s.r.(type) {
-		case *bytes.Reader, *strings.Reader, *os.File:
-			return s.r, s.release
-		}
-	}
-	p := newPump(ctx, s.r, s.release)
-	return p, p.end
 }
 
 type readerFunc func([]byte) (int, error)
