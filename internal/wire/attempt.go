@@ -34,12 +34,10 @@ type Attempt struct {
 	since    time.Time     // when the phase began
 	waited   time.Duration // how much of Limits.Wait was used up by earlier phases
 	reading  bool          // the transport waits for the source of the body
-	exact    bool          // a Transport that is exact has the request
 	traced   bool          // the transport tells of its connections
 
-	got        bool  // there is a connection
+	conns      int   // how many connections there were, the same one counted again
 	conn       *conn // the latest, nil where it does not count
-	secure     bool
 	shared     bool  // it is an HTTP/2 connection
 	before     int64 // sent on conn before this request
 	headers    bool  // a header line was written on the latest connection
@@ -58,6 +56,12 @@ const (
 
 type attemptKey struct{}
 
+// maxConns is how often an attempt may be given a connection, redirects included: over HTTP/2, net/http repeats a request whose
+// stream was reset with PROTOCOL_ERROR or REFUSED_STREAM without end.
+const maxConns = 30
+
+var errRepeats = fmt.Errorf("the request was repeated %d times over HTTP/2, as the server reset it each time", maxConns)
+
 // errStopped is the cause of a context that Stop ended.
 var errStopped = fmt.Errorf("the attempt is over: %w", context.Canceled)
 
@@ -66,7 +70,7 @@ func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
 	a := &Attempt{limits: limits}
 	ctx, a.cancel = context.WithCancelCause(context.WithValue(ctx, attemptKey{}, a))
 	a.trace = httptrace.ClientTrace{
-		GetConn:          func(string) { a.getConn() },
+		GetConn:          func(string) { a.connecting() },
 		GotConn:          a.gotConn,
 		WroteHeaderField: func(string, []string) { a.wroteHeaders() },
 		WroteHeaders:     a.wroteHeaders,
@@ -140,14 +144,8 @@ func (a *Attempt) expire() {
 	}
 }
 
-// enter notes that an exact Transport has the request: nothing was written before it tells of a connection.
-func (a *Attempt) enter() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.exact = true
-}
-
-func (a *Attempt) getConn() {
+// connecting notes that the transport tells of its connections, and waits for one.
+func (a *Attempt) connecting() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.begin(pausing)
@@ -158,16 +156,19 @@ func (a *Attempt) getConn() {
 }
 
 func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
-	c, secure, shared := unwrap(info.Conn)
+	c, shared := unwrap(info.Conn)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sentBefore = a.wrote()
 	a.sent += a.sentHere()
-	a.got, a.conn, a.secure, a.shared, a.headers = true, c, secure, shared, false
+	a.conns, a.conn, a.shared, a.headers = a.conns+1, c, shared, false
 	if c != nil {
-		a.before = c.sent(secure)
+		a.before = c.written.Load()
 	}
 	a.start()
+	if a.conns > maxConns {
+		a.cancel(errRepeats)
+	}
 }
 
 func (a *Attempt) wroteHeaders() {
@@ -239,7 +240,7 @@ func (a *Attempt) Sent() int64 {
 func (a *Attempt) Wrote(err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.got || a.traced || a.exact {
+	if a.conns > 0 || a.traced {
 		return a.wrote()
 	}
 	return !NeverConnected(err)
@@ -247,34 +248,30 @@ func (a *Attempt) Wrote(err error) bool {
 
 func (a *Attempt) wrote() bool {
 	switch {
-	case a.sentBefore || !a.got:
+	case a.sentBefore || a.conns == 0:
 		return a.sentBefore
 	case a.conn != nil:
 		return a.sentHere() > 0
-	case a.shared && a.interrupted():
-		// HTTP/2 does not wait for its writer when a context ends.
+	case a.shared && a.ctx.Err() != nil && context.Cause(a.ctx) != errStopped:
+		// When a context ends, HTTP/2 does not wait for its writer.
 		return true
 	}
 	return a.headers
-}
-
-// interrupted reports whether the context ended while the request was under way.
-func (a *Attempt) interrupted() bool {
-	return a.ctx.Err() != nil && context.Cause(a.ctx) != errStopped
 }
 
 func (a *Attempt) sentHere() int64 {
 	if a.conn == nil {
 		return 0
 	}
-	return a.conn.sent(a.secure) - a.before
+	return a.conn.written.Load() - a.before
 }
 
-// Expired returns the [*TimeoutError] that ended the attempt, or nil.
+// Expired returns the error with which the attempt ended itself, mostly a [*TimeoutError], or nil.
 func (a *Attempt) Expired() error {
+	cause := context.Cause(a.ctx)
 	var late *TimeoutError
-	if errors.As(context.Cause(a.ctx), &late) {
-		return late
+	if cause == errRepeats || errors.As(cause, &late) {
+		return cause
 	}
 	return nil
 }

@@ -11,28 +11,13 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 )
 
 // ErrCutOff is matched by the error of a body that ends too early, or cannot be decompressed.
 var ErrCutOff = errors.New("the response was cut off")
 
-// TooLongError is the error of a body that is longer than allowed.
-type TooLongError struct{ Limit int64 }
-
-func (e *TooLongError) Error() string {
-	return fmt.Sprintf("the response is larger than %d bytes (WithMaxResponseSize)", e.Limit)
-}
-
-// EncodingError is the error of a body that is compressed in a way that was not asked for and cannot be read.
-type EncodingError struct{ Encoding string }
-
-func (e *EncodingError) Error() string {
-	return fmt.Sprintf("the response has the unsolicited Content-Encoding %q, which cannot be read", e.Encoding)
-}
-
-// ReadBody reads the body of a response, decompressed, up to limit bytes. With an error, which is [ErrCutOff], a
-// [*TooLongError] or an [*EncodingError], it returns what came before it. It does not close the body.
+// ReadBody reads the body of a response, decompressed, up to limit bytes. With an error it also returns what came
+// before it. It does not close the body.
 func ReadBody(resp *http.Response, limit int64) ([]byte, error) {
 	r, err := decompressed(resp)
 	if err != nil {
@@ -53,7 +38,7 @@ func ReadBody(resp *http.Response, limit int64) ([]byte, error) {
 		buf = buf[:len(buf)+n]
 		switch {
 		case int64(len(buf)) > limit:
-			return buf[:limit], &TooLongError{limit}
+			return buf[:limit], fmt.Errorf("the response is larger than %d bytes (WithMaxResponseSize)", limit)
 		case err == io.EOF:
 			return buf, nil
 		case err != nil:
@@ -83,7 +68,7 @@ func decompressed(resp *http.Response) (io.Reader, error) {
 		// By its standard it is zlib's format; some servers send it bare.
 		return flate.NewReader(body), nil
 	}
-	return nil, &EncodingError{encoding}
+	return nil, fmt.Errorf("the response has the Content-Encoding %q, which was not requested", encoding)
 }
 
 func opened(r io.Reader, err error) (io.Reader, error) {
@@ -99,13 +84,6 @@ func isText(head []byte) bool {
 	if len(text) == 0 {
 		return true
 	}
-	// The last rune may be cut.
-	for range utf8.UTFMax - 1 {
-		if r, size := utf8.DecodeLastRune(text); r != utf8.RuneError || size != 1 {
-			break
-		}
-		text = text[:len(text)-1]
-	}
 	control := func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' && r != '\n' }
-	return bytes.IndexByte([]byte(`{["<`), text[0]) >= 0 && utf8.Valid(text) && !bytes.ContainsFunc(text, control)
+	return bytes.IndexByte([]byte(`{["<`), text[0]) >= 0 && !bytes.ContainsFunc(text, control)
 }

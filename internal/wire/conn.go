@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	dialTimeout    = 30 * time.Second
-	dialTLSTimeout = dialTimeout + handshakeTimeout
+	dialTimeout      = 30 * time.Second
+	handshakeTimeout = 10 * time.Second
 	// earlyResponse is how long a failed write waits for the response that the server may have sent before.
 	earlyResponse = time.Second
 )
@@ -31,8 +31,8 @@ type tlsConn interface {
 	ConnectionState() tls.ConnectionState
 }
 
-// setDialers makes t's dialers count what is written, and end. The deprecated Dial and DialTLS become the others.
-func setDialers(t *http.Transport) {
+// setDialers makes t's dialers end, and their connections count. The deprecated Dial and DialTLS become the others.
+func setDialers(t *http.Transport, http1 bool) {
 	dial := dialFunc(t.DialContext)
 	if old := t.Dial; dial == nil && old != nil {
 		dial = func(_ context.Context, network, address string) (net.Conn, error) { return old(network, address) }
@@ -47,7 +47,7 @@ func setDialers(t *http.Transport) {
 		dialTLS = func(_ context.Context, network, address string) (net.Conn, error) { return old(network, address) }
 	}
 	if dialTLS != nil {
-		t.DialTLSContext, t.DialTLS = within(dialTLSTimeout, shakeHands(count(dialTLS))), nil
+		t.DialTLSContext, t.DialTLS = within(dialTimeout+handshakeTimeout, shakeHands(count(dialTLS), http1)), nil
 	}
 }
 
@@ -65,27 +65,20 @@ func count(dial dialFunc) dialFunc {
 	}
 }
 
-// shakeHands makes the TLS handshake a part of dialing, which ends, where net/http would make it without a limit.
-func shakeHands(dial dialFunc) dialFunc {
+// shakeHands makes the TLS handshake a part of dialing, which ends, where net/http would make it without a limit. http1
+// refuses a connection that speaks HTTP/2.
+func shakeHands(dial dialFunc, http1 bool) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		nc, err := dial(ctx, network, address)
 		if c, ok := nc.(interface{ HandshakeContext(context.Context) error }); ok && err == nil {
-			if err := c.HandshakeContext(ctx); err != nil {
-				nc.Close()
-				return nil, err
-			}
+			err = c.HandshakeContext(ctx)
 		}
-		return nc, err
-	}
-}
-
-// http1Only refuses connections on which net/http would speak HTTP/2, or which the server takes for HTTP/2.
-func http1Only(dial dialFunc) dialFunc {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		nc, err := dial(ctx, network, address)
-		if c, ok := nc.(tlsConn); ok && err == nil && c.ConnectionState().NegotiatedProtocol == "h2" {
+		if c, ok := nc.(tlsConn); ok && err == nil && http1 && c.ConnectionState().NegotiatedProtocol == "h2" {
+			err = ErrDialedHTTP2
+		}
+		if err != nil && nc != nil {
 			nc.Close()
-			return nil, ErrDialedHTTP2
+			return nil, err
 		}
 		return nc, err
 	}
@@ -127,8 +120,8 @@ func within(limit time.Duration, dial dialFunc) dialFunc {
 type conn struct {
 	net.Conn
 	written atomic.Int64
-	goodbye atomic.Int64 // how much of it was written after closing was set
-	closing atomic.Bool
+	secure  atomic.Bool // it is below TLS
+	closing atomic.Bool // what follows is TLS's closing alert, and no request
 	once    sync.Once
 	closed  chan struct{}
 }
@@ -138,9 +131,8 @@ type conn struct {
 // what was received when the peer resets the connection, as Windows does, lose the response all the same.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	c.written.Add(int64(n))
-	if c.closing.Load() {
-		c.goodbye.Add(int64(n))
+	if !c.closing.Load() {
+		c.written.Add(int64(n))
 	}
 	if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
 		timer := time.NewTimer(earlyResponse)
@@ -155,7 +147,7 @@ func (c *conn) Write(p []byte) (int, error) {
 
 // SetWriteDeadline is what crypto/tls calls before the alert that it sends when it closes a connection.
 func (c *conn) SetWriteDeadline(t time.Time) error {
-	c.closing.Store(true)
+	c.closing.Store(c.secure.Load())
 	return c.Conn.SetWriteDeadline(t)
 }
 
@@ -164,27 +156,23 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// sent returns how many bytes were written that may be of a request. secure leaves out TLS's closing alert.
-func (c *conn) sent(secure bool) int64 {
-	if secure {
-		return c.written.Load() - c.goodbye.Load()
-	}
-	return c.written.Load()
-}
-
-// unwrap returns the counting connection below nc, or nil, and whether TLS lies between the two. HTTP/2 shares a
-// connection, whose count says nothing of one request.
-func unwrap(nc net.Conn) (c *conn, secure, shared bool) {
+// unwrap returns the counting connection below nc, or nil. HTTP/2 shares a connection, whose count says nothing of one
+// request.
+func unwrap(nc net.Conn) (c *conn, shared bool) {
 	if t, ok := nc.(tlsConn); ok && t.ConnectionState().NegotiatedProtocol == "h2" {
-		return nil, true, true
+		return nil, true
 	}
+	secure := false
 	for {
 		t, ok := nc.(*tls.Conn)
 		if !ok {
-			c, _ = nc.(*conn)
-			return c, secure, false
+			break
 		}
 		// An https:// proxy makes two layers.
 		nc, secure = t.NetConn(), true
 	}
+	if c, _ = nc.(*conn); c != nil {
+		c.secure.Store(secure)
+	}
+	return c, false
 }

@@ -18,8 +18,6 @@ const (
 	// A connection that died in silence is noticed after the sum of these two.
 	pingAfter   = 15 * time.Second
 	pingTimeout = 10 * time.Second
-
-	handshakeTimeout = 10 * time.Second
 )
 
 // ErrClearProxy is the error of a request whose Authorization header a proxy would see.
@@ -58,6 +56,7 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 	if std && shared.MaxIdleConns > 0 {
 		shared.MaxIdleConns = max(shared.MaxIdleConns, idleConns)
 	}
+	setDialers(shared, false)
 	download := shared.Clone()
 	anonymous(download)
 	single := clone(t)
@@ -69,8 +68,7 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 	return &Transport{shared: shared, single: single, download: download}
 }
 
-// clone returns a copy of t whose connections count, and which has a limit wherever t has none that a request could
-// hang for.
+// clone returns a copy of t with limits where t has none.
 func clone(t *http.Transport) *http.Transport {
 	c := t.Clone()
 	if c.TLSHandshakeTimeout == 0 {
@@ -100,7 +98,6 @@ func clone(t *http.Transport) *http.Transport {
 	if c.HTTP2.PingTimeout == 0 {
 		c.HTTP2.PingTimeout = pingTimeout
 	}
-	setDialers(c)
 	return c
 }
 
@@ -117,9 +114,7 @@ func oneRequest(t *http.Transport) {
 	if config.ClientSessionCache == nil && config.VerifyPeerCertificate == nil && config.GetClientCertificate == nil && !config.SessionTicketsDisabled {
 		config.ClientSessionCache = tls.NewLRUClientSessionCache(0)
 	}
-	if dial := t.DialTLSContext; dial != nil {
-		t.DialTLSContext = http1Only(dial)
-	}
+	setDialers(t, true)
 }
 
 // anonymous takes from t what tells a server who the caller is. A session that was resumed would tell it too. The URL's host
@@ -162,7 +157,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		rt = t.single
 	}
 	if a, ok := req.Context().Value(attemptKey{}).(*Attempt); ok && t.Exact() {
-		a.enter()
+		a.connecting()
 	}
 	resp, err := rt.RoundTrip(req)
 	if err == nil && resp != nil && resp.StatusCode == http.StatusSwitchingProtocols && resp.Body != nil {
