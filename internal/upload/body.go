@@ -74,7 +74,8 @@ func (b *Body) HasFile() bool { return b.file != nil }
 func (b *Body) Replayable() bool { return b.file == nil || b.file.Source.replayable() }
 
 // Attach makes b the body of req, whose context ends the reading. Every attempt has a request and a Sending of its own,
-// and ends the Sending. A meter may be nil. The error is a [*ReadError].
+// and ends the Sending. A meter may be nil. The error is a [*ReadError], or the
+// context's cause.
 //
 // A request with a file has no GetBody: net/http cannot send it again by itself.
 func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, error) {
@@ -85,10 +86,16 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 		return &Sending{}, nil
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
+	// Opening may wait for the source as a Read may.
+	a.Reading()
 	o, err := b.file.Source.open(ctx, b.file.Size)
+	a.Taken(false)
 	if err != nil {
+		if ctx.Err() == nil {
+			err = b.readError(0, err)
+		}
 		cancel(err)
-		return nil, b.readError(0, err)
+		return nil, err
 	}
 	s := &Sending{
 		body: b, attempt: a, meter: m, ctx: ctx, cancel: cancel,

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"strings"
 )
 
 // Source is where the bytes of a file come from: what [Path], [FS], [Bytes] and [Reader] return.
@@ -41,8 +42,8 @@ func Path(path string) Source {
 	})
 }
 
-// FS is the regular file at path in fsys, opened for each attempt. It is nil where fsys is. A Read that waits is
-// abandoned when the context ends; Open and Stat are not.
+// FS is the regular file at path in fsys, opened for each attempt. It is nil where fsys is. An Open or Read that waits is
+// abandoned when the context ends.
 func FS(fsys fs.FS, path string) Source {
 	switch {
 	case fsys == nil:
@@ -87,22 +88,41 @@ type opener func() (io.Reader, int64, error)
 
 func (o opener) replayable() bool { return true }
 
-// open makes a Read that may wait one that can be abandoned.
+// open waits no longer than the context lasts. What is opened later is closed.
 func (o opener) open(ctx context.Context, _ int64) (opened, error) {
-	r, size, err := o()
-	if err != nil {
-		return opened{}, err
+	type result struct {
+		opened
+		err error
 	}
-	done := func() {}
-	if c, ok := r.(io.Closer); ok {
-		done = func() { c.Close() }
+	results := make(chan result)
+	go func() {
+		r, size, err := o()
+		got := result{opened{r, size, func() {}}, err}
+		if c, ok := r.(io.Closer); ok && err == nil {
+			got.done = func() { c.Close() }
+		}
+		select {
+		case results <- got:
+		case <-ctx.Done():
+			got.done()
+		}
+	}()
+	select {
+	case got := <-results:
+		return got.interruptible(ctx), got.err
+	case <-ctx.Done():
+		return opened{}, context.Cause(ctx)
 	}
-	switch r.(type) {
-	case *bytes.Reader, *os.File:
-		return opened{r, size, done}, nil
+}
+
+// interruptible makes Reads that may wait ones that can be abandoned.
+func (o opened) interruptible(ctx context.Context) opened {
+	switch o.r.(type) {
+	case *bytes.Reader, *strings.Reader, *os.File:
+		return o
 	}
-	p := newPump(ctx, r, done)
-	return opened{p, size, p.end}, nil
+	p := newPump(ctx, o.r, o.done)
+	return opened{p, o.size, p.end}
 }
 
 // measured is an open file and its size. What is not a regular file is closed.

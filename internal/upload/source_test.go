@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -108,6 +110,49 @@ func TestFilesThatGoAway(t *testing.T) {
 	assert.Zero(t, failed.Offset)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	assert.ErrorContains(t, err, `file "a.wav": at byte 0`)
+}
+
+// hangingFS hangs when the nth file is opened, until it is freed.
+type hangingFS struct {
+	*guarded
+	nth  int
+	free chan struct{}
+}
+
+func (h *hangingFS) Open(name string) (fs.File, error) {
+	if h.nth--; h.nth == 0 {
+		<-h.free
+	}
+	return h.guarded.Open(name)
+}
+
+// A file system over a network may hang when a file is opened: the call ends all the same, names the side that stood
+// still, and leaves no file open.
+func TestFileSystemsThatHang(t *testing.T) {
+	const stall = 10 * time.Second
+	for name, nth := range map[string]int{"inspected": 1, "sent": 2} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				fsys := &hangingFS{&guarded{FS: fstest.MapFS{"a.wav": {Data: recording(1000)}}}, nth, make(chan struct{})}
+				file := File{Name: "a.wav", Source: FS(fsys, "a.wav")}
+				start := time.Now()
+				facts, _, err := file.Inspect(t.Context(), stall)
+				if nth == 2 {
+					require.NoError(t, err)
+					ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: stall})
+					defer attempt.Stop()
+					_, err = Multipart(nil, file, facts).Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
+				}
+				assert.Equal(t, &wire.TimeoutError{Stalled: true, ByReader: true, Limit: stall}, err)
+				assert.Equal(t, stall, time.Since(start))
+				close(fsys.free)
+				synctest.Wait()
+				opened, open := fsys.counts()
+				assert.Equal(t, nth, opened)
+				assert.Zero(t, open, "left open")
+			})
+		})
+	}
 }
 
 // What the user has opened is the user's to close.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strings"
 	"sync/atomic"
 )
 
@@ -48,16 +47,9 @@ func (s *stream) open(ctx context.Context, declared int64) (opened, error) {
 		return opened{}, err
 	}
 	if s.seek != nil {
-		switch s.r.(type) {
-		case *bytes.Reader, *strings.Reader, *os.File:
-			// Their Reads do not wait.
-			return opened{s.r, s.size, s.release}, nil
-		}
+		return opened{s.r, s.size, s.release}.interruptible(ctx), nil
 	}
 	p := newPump(ctx, s.r, s.release)
-	if s.seek != nil {
-		return opened{p, s.size, p.end}, nil
-	}
 	if s.head == nil {
 		if s.head, err = readHead(p); err != nil {
 			s.used = true
