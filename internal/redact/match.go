@@ -1,60 +1,27 @@
 package redact
 
 import (
+	"encoding/hex"
 	"html"
 	"strings"
 )
 
 const (
-	// minKey is the length of the shortest key that is masked.
-	minKey = 8
-	// maxEscape is the length of the longest escape of one byte: an HTML character reference with leading zeros.
-	maxEscape = 10
-	// maxSlashes is how many backslashes make an escape at most: JSON within JSON writes one backslash as four.
-	maxSlashes = 4
+	minKey    = 8  // the length of the shortest key that is masked
+	maxEscape = 10 // the length of the longest escape of one byte: an HTML character reference with leading zeros
 )
-
-// style says how a copy of the key is taken to write those of its bytes that themselves begin escapes. All other bytes
-// may be escaped or not. With a style each byte of a text has one reading, so a match costs one pass over the key.
-type style struct {
-	percent, amp bool // written as %25, as &amp;
-	slashes      int  // backslashes for one
-}
-
-// matcher looks for a key in one style after the other: in a single one, unless the key has bytes that begin escapes.
-type matcher struct {
-	key    Key
-	styles []style
-}
-
-func newMatcher(key Key) matcher {
-	m := matcher{key: key}
-	has := func(c byte) bool { return strings.IndexByte(string(key), c) >= 0 }
-	for _, slashes := range []int{1, 2, maxSlashes} {
-		for _, percent := range []bool{false, true} {
-			for _, amp := range []bool{false, true} {
-				if (slashes == 1 || has('\\')) && (!percent || has('%')) && (!amp || has('&')) {
-					m.styles = append(m.styles, style{percent, amp, slashes})
-				}
-			}
-		}
-	}
-	return m
-}
 
 func masked[T string | []byte](text T, key Key) T {
 	if len(key) < minKey {
 		return text
 	}
-	m := newMatcher(key)
-	first := lower(key[0])
 	var out []byte
 	kept := 0
 	for i := 0; i < len(text); i++ {
-		if lower(text[i]) != first && !beginsEscape(text[i]) {
+		if lower(text[i]) != lower(key[0]) && !beginsEscape(text[i]) {
 			continue
 		}
-		if end, _ := match(text, i, &m); end > 0 {
+		if end, _ := match(text, i, key); end > 0 {
 			out = append(append(out, text[kept:i]...), mask...)
 			kept, i = end, end-1
 		}
@@ -65,82 +32,73 @@ func masked[T string | []byte](text T, key Key) T {
 	return T(append(out, text[kept:]...))
 }
 
-// match returns where the copy of the key ends that begins at i, or 0. open is true where the text ends before a copy
-// that begins at i could.
-func match[T string | []byte](text T, i int, m *matcher) (end int, open bool) {
-	for _, s := range m.styles {
+// match returns where the longest copy of the key that begins at i ends, or 0. open is true where the text ends before a
+// copy that begins there may. A key may look escaped itself, so a copy is read once as it stands and once with escapes;
+// each reading is a single pass over the key, which keeps masking linear.
+func match[T string | []byte](text T, i int, key Key) (end int, open bool) {
+	for _, escaped := range []bool{false, true} {
 		at, k := i, 0
-		for next := i; k < len(m.key) && at < len(text); k++ {
-			if next = read(text, at, m.key[k], s); next == 0 {
+		for ; k < len(key) && at < len(text); k++ {
+			n := 0
+			if escaped && beginsEscape(text[at]) {
+				n = escape(text[at:min(at+maxEscape, len(text))], key[k])
+				open = open || len(text)-at < maxEscape
+			}
+			if n == 0 && lower(text[at]) == lower(key[k]) {
+				n = 1
+			}
+			if n == 0 {
 				break
 			}
-			at = next
+			at += n
 		}
-		switch {
-		case k == len(m.key):
+		if k == len(key) {
 			end = max(end, at)
-		case at == len(text), beginsEscape(text[at]) && len(text)-at < maxEscape:
-			open = true
+		} else {
+			open = open || at == len(text)
 		}
 	}
 	return end, open
 }
 
-// read returns where what stands for the key's byte c at i ends, or 0 where something else stands there.
-func read[T string | []byte](text T, i int, c byte, s style) int {
-	b := text[i]
-	if !beginsEscape(b) || b == c && (b == '%' && !s.percent || b == '&' && !s.amp || b == '\\' && s.slashes == 1) {
-		if lower(b) == lower(c) {
-			return i + 1
-		}
-		return 0
-	}
-	end := 0
-	switch b {
+// escape returns the length of the escape for c that text begins with, or 0.
+func escape[T string | []byte](text T, c byte) int {
+	switch text[0] {
 	case '%':
-		if end = i + 3; !hexIs(text, i+1, end, c) {
-			return 0
+		if hexIs(text, 1, c) {
+			return 3
 		}
 	case '&':
-		for end = i + 1; end < len(text) && text[end] != ';'; end++ {
-			if end-i == maxEscape {
-				return 0
-			}
-		}
-		if end++; end > len(text) || !strings.EqualFold(html.UnescapeString(string(text[i:end])), string(rune(c))) {
-			return 0
+		n := strings.IndexByte(string(text), ';') + 1
+		if n > 0 && strings.EqualFold(html.UnescapeString(string(text[:n])), string(rune(c))) {
+			return n
 		}
 	case '\\':
-		n := i + 1
-		for n < len(text) && n < i+maxSlashes && text[n] == '\\' {
+		// JSON within JSON has up to three backslashes before a character.
+		n := 1
+		for n < min(4, len(text)) && text[n] == '\\' {
 			n++
 		}
 		switch {
-		case n < len(text) && text[n] == 'u' && hexIs(text, n+1, n+5, c):
-			end = n + 5
-		case c == '\\' && n-i >= s.slashes:
-			end = i + s.slashes
+		case n+2 < len(text) && string(text[n:n+3]) == "u00" && hexIs(text, n+3, c):
+			return n + 5
+		case c == '\\' && n > 1:
+			return 2
 		case n < len(text) && text[n] == c && strings.IndexByte(`/"'`, c) >= 0:
-			end = n + 1
+			return n + 1
 		}
 	}
-	return end
+	return 0
 }
 
-// hexIs reports whether the hexadecimal digits from i to end are the code of c, in upper or lower case.
-func hexIs[T string | []byte](text T, i, end int, c byte) bool {
-	if end > len(text) {
+// hexIs reports whether the two digits at i are the code of c, in upper or lower case.
+func hexIs[T string | []byte](text T, i int, c byte) bool {
+	var code [1]byte
+	if i+2 > len(text) {
 		return false
 	}
-	code := 0
-	for ; i < end; i++ {
-		digit := strings.IndexByte("0123456789abcdef", lower(text[i]))
-		if digit < 0 {
-			return false
-		}
-		code = code<<4 | digit
-	}
-	return code <= 0xff && lower(byte(code)) == lower(c)
+	_, err := hex.Decode(code[:], []byte(text[i:i+2]))
+	return err == nil && lower(code[0]) == lower(c)
 }
 
 func beginsEscape(b byte) bool { return b == '%' || b == '&' || b == '\\' }

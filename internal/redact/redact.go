@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,9 +20,9 @@ const (
 	mask = "[API key]"
 )
 
-// Key is an API key. It prints as "[API key]" with every verb of fmt, in JSON and in logs; fmt calls no methods on unexported
-// struct fields, so a struct that holds a Key in one needs a Format method of its own. Keys of fewer than 8 bytes are
-// not masked: they would match parts of ordinary words.
+// Key is an API key. It prints as "[API key]" with every verb of fmt, in JSON and in logs. A struct with an unexported
+// field of type Key needs a Format method itself, because fmt calls no methods of such fields. A key of fewer than 8 bytes
+// is masked nowhere: it may be a part of ordinary words.
 type Key string
 
 // String returns "[API key]".
@@ -33,9 +33,6 @@ func (k Key) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, mask) }
 
 // MarshalText returns "[API key]".
 func (k Key) MarshalText() ([]byte, error) { return []byte(mask), nil }
-
-// LogValue returns "[API key]".
-func (k Key) LogValue() slog.Value { return slog.StringValue(mask) }
 
 // Text returns s with each copy of the key replaced by "[API key]", in upper or lower case and with any of its characters
 // escaped for URLs, JSON or HTML. Without a copy in it, s itself is returned.
@@ -49,9 +46,8 @@ func (k Key) CutEnd(b []byte) []byte {
 	if len(k) < minKey {
 		return b
 	}
-	m := newMatcher(k)
 	for i := max(len(b)-maxEscape*len(k), 0); i < len(b); i++ {
-		if end, open := match(b, i, &m); end == 0 && open {
+		if end, open := match(b, i, k); end == 0 && open {
 			return b[:i]
 		}
 	}
@@ -74,10 +70,9 @@ func (k Key) Header(h http.Header) http.Header {
 // reading direction, and shortened to [MaxLine].
 func (k Key) Line(s string) string {
 	s = strings.ToValidUTF8(k.Text(s), string(utf8.RuneError))
-	return Shorten(strings.Join(strings.FieldsFunc(s, breaksLine), " "), MaxLine)
+	words := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || unprintable(r) })
+	return Shorten(strings.Join(words, " "), MaxLine)
 }
-
-func breaksLine(r rune) bool { return r == ' ' || unprintable(r) }
 
 func unprintable(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
@@ -96,10 +91,9 @@ func (k Key) Error(err error) error {
 		return err
 	}
 	e := &lineError{text: k.Line(text), is: func(target error) bool { return errors.Is(err, target) }}
-	var timeout interface{ Timeout() bool }
-	var temporary interface{ Temporary() bool }
-	e.timeout = errors.As(err, &timeout) && timeout.Timeout()
-	e.temporary = errors.As(err, &temporary) && temporary.Temporary()
+	if cause := net.Error(nil); errors.As(err, &cause) {
+		e.timeout, e.temporary = cause.Timeout(), cause.Temporary()
+	}
 	if !keyed {
 		e.err = err
 	}
