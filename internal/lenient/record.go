@@ -1,0 +1,189 @@
+package lenient
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxFields is how many fields a record may have.
+const maxFields = 12
+
+// wrappers is how many objects may stand around a record or a list.
+const wrappers = 2
+
+// Field is a member of a record and where its value goes: a *string, *bool, *int or *time.Time. The field called "id" is the
+// record's identity.
+type Field struct {
+	Name string
+	At   any
+}
+
+// Record finds the record in v, sets its fields and returns its text. Fields that are null, missing or unreadable are
+// left as they are. There are at most 12 fields.
+//
+// It looks at v and at the objects under data and under the singular name, two levels deep, and takes the outermost
+// with an id and a name. If there is none, it takes the outermost with an id, and after that the outermost that has another field
+// of the JSON type it should have. If no object has an id and one says that it is an error, the error is
+// ErrSaysError. If there is no record, it is ErrNoRecord.
+func Record(v Value, singular string, fields []Field) (json.RawMessage, error) {
+	var best candidate
+	level, next := [1 << wrappers]Value{v}, [1 << wrappers]Value{}
+	saysError := false
+	for depth := 0; depth <= wrappers; depth++ {
+		n := 0
+		for _, object := range level[:1<<depth] {
+			if !object.IsObject() {
+				continue
+			}
+			c := read(object, singular, fields)
+			if c.rank > best.rank {
+				best = c
+			}
+			if c.rank == complete {
+				return best.fill(fields), nil
+			}
+			saysError = saysError || c.rank < identified && object.saysError()
+			if depth < wrappers {
+				n += copy(next[n:], c.inside[:])
+			}
+		}
+		level, next = next, [1 << wrappers]Value{}
+	}
+	switch {
+	case best.rank >= identified:
+		return best.fill(fields), nil
+	case saysError:
+		return nil, ErrSaysError
+	case best.rank == 0:
+		return nil, ErrNoRecord
+	}
+	return best.fill(fields), nil
+}
+
+// Bare sets the fields from v itself and returns its text, nil if v is no object.
+func Bare(v Value, fields []Field) json.RawMessage {
+	if !v.IsObject() {
+		return nil
+	}
+	c := read(v, "", fields)
+	return c.fill(fields)
+}
+
+// What an object has of a record.
+const (
+	typed      = 1 + iota // a field of its JSON type
+	identified            // an id
+	complete              // an id and a name, even one that is null
+)
+
+// candidate is an object that may be the record.
+type candidate struct {
+	text    Value
+	members [maxFields]Value // in the order of the fields; nil where the value is no string, number or boolean
+	inside  [2]Value         // under data and the singular name
+	rank    int
+}
+
+func read(object Value, singular string, fields []Field) candidate {
+	c := candidate{text: object}
+	hasID, hasName := false, false
+	expected := 0
+	cur := cursor{text: object}
+	for cur.enter(); cur.more(); {
+		name, member := cur.name(), cur.value()
+		i := find(fields, name, expected)
+		if i < 0 {
+			if member.IsObject() && name.is("data") {
+				c.inside[0] = member
+			} else if member.IsObject() && name.is(singular) {
+				c.inside[1] = member
+			}
+			continue
+		}
+		expected = i + 1
+		f := fields[i]
+		hasName = hasName || f.Name == "name"
+		switch {
+		case !member.isScalar():
+			continue
+		case f.Name == "id":
+			if member.isBool() || len(member) == len(`""`) && member.IsString() {
+				continue
+			}
+			hasID = true
+		case hasType(member, f.At):
+			c.rank = typed
+		}
+		c.members[i] = member
+	}
+	if hasID && hasName {
+		c.rank = complete
+	} else if hasID {
+		c.rank = identified
+	}
+	return c
+}
+
+// find returns the index of the field with the name, -1 if there is none. It begins at the expected one, as most
+// services send members in much the same order.
+func find(fields []Field, name Value, expected int) int {
+	for i := range fields {
+		i += expected
+		if i >= len(fields) {
+			i -= len(fields)
+		}
+		if string(name[1:len(name)-1]) == fields[i].Name {
+			return i
+		}
+	}
+	return slices.IndexFunc(fields, func(f Field) bool { return name.is(f.Name) })
+}
+
+// hasType reports whether a value has the JSON type of a field.
+func hasType(v Value, at any) bool {
+	switch at.(type) {
+	case *bool:
+		return v.isBool()
+	case *int:
+		return v.isNumber()
+	}
+	return v.IsString()
+}
+
+// saysError reports whether an object says that it is an error.
+func (v Value) saysError() bool {
+	status := v.Member("status").Text()
+	if strings.EqualFold(status, "error") || strings.EqualFold(status, "fail") {
+		return true
+	}
+	return slices.ContainsFunc([]string{"error", "errors", "exception"}, func(name string) bool {
+		switch string(v.Member(name)) {
+		case "", "null", "false", "0", `""`, "[]", "{}":
+			return false
+		}
+		return true
+	})
+}
+
+// fill sets the fields and returns the record's text.
+func (c *candidate) fill(fields []Field) json.RawMessage {
+	for i, f := range fields {
+		v := c.members[i]
+		if v == nil {
+			continue
+		}
+		switch at := f.At.(type) {
+		case *string:
+			*at = v.Text()
+		case *bool:
+			*at = v.Bool()
+		case *int:
+			*at = v.Int()
+		case *time.Time:
+			*at = v.Time()
+		}
+	}
+	return json.RawMessage(c.text)
+}
