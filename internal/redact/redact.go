@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -91,9 +90,10 @@ func (k Key) Error(err error) error {
 		return err
 	}
 	e := &lineError{text: k.Line(text), is: func(target error) bool { return errors.Is(err, target) }}
-	if cause := net.Error(nil); errors.As(err, &cause) {
-		e.timeout, e.temporary = cause.Timeout(), cause.Temporary()
-	}
+	var timeout interface{ Timeout() bool }
+	var temporary interface{ Temporary() bool }
+	e.timeout = errors.As(err, &timeout) && timeout.Timeout()
+	e.temporary = errors.As(err, &temporary) && temporary.Temporary()
 	if !keyed {
 		e.err = err
 	}

@@ -194,6 +194,11 @@ func (netError) Error() string     { return "late" }
 func (e netError) Timeout() bool   { return e.timeout }
 func (e netError) Temporary() bool { return e.temporary }
 
+type onlyLate struct{}
+
+func (onlyLate) Error() string { return "late" }
+func (onlyLate) Timeout() bool { return true }
+
 // An error that quotes the request is still one to compare with, and shows no key.
 func TestErrorsAreMasked(t *testing.T) {
 	require.NoError(t, plainKey.Error(nil))
@@ -238,6 +243,8 @@ func TestErrorsKeepTimeoutAndTemporary(t *testing.T) {
 	var got netErr
 	require.ErrorAs(t, plainKey.Error(errors.New("two\nlines")), &got)
 	assert.False(t, got.Timeout() || got.Temporary())
+	require.ErrorAs(t, plainKey.Error(fmt.Errorf("two\nlines: %w", onlyLate{})), &got)
+	assert.True(t, got.Timeout())
 }
 
 // stringsIn collects all strings that reflection finds in a value.
