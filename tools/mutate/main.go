@@ -35,6 +35,7 @@ type settings struct {
 	least      float64
 	results    string
 	equivalent string
+	slack      time.Duration
 	retry      bool
 	list       bool
 	report     bool
@@ -45,6 +46,7 @@ func main() {
 	flag.StringVar(&s.root, "C", "..", "directory of the module")
 	flag.StringVar(&s.since, "since", "", "mutate only the lines that differ from this `commit`; results are not kept")
 	flag.DurationVar(&s.limit, "limit", 0, "stop after this time; 0 is none, or five minutes with -since")
+	flag.DurationVar(&s.slack, "slack", 10*time.Second, "what tests may take with a mutant, beyond three times what they take without")
 	flag.Float64Var(&s.least, "least", 95, "fail if fewer than this `percentage` is found")
 	flag.StringVar(&s.results, "results", "mutate/results.jsonl", "`file` that results are added to and read from")
 	flag.StringVar(&s.equivalent, "equivalent", "mutate/equivalent.txt", "`file` of the mutants that no test can find")
@@ -92,6 +94,9 @@ func (s *settings) run(ctx context.Context) error {
 		if known, err = readResults(s.results); err != nil {
 			return err
 		}
+		if err := stale(equivalent, jobs); err != nil {
+			return err
+		}
 	}
 	var done []Result
 	var open []job
@@ -127,6 +132,21 @@ func (s *settings) run(ctx context.Context) error {
 		return fmt.Errorf("tests found %.1f %% of the mutants, fewer than %.0f %%", total.Found(), s.least)
 	}
 	return nil
+}
+
+// stale reports the mutants that were judged equivalent and are no more, of the files in question.
+func stale(equivalent map[string]string, jobs []job) error {
+	ids, files := map[string]bool{}, map[string]bool{}
+	for _, j := range jobs {
+		ids[j.ID], files[j.File] = true, true
+	}
+	var errs []error
+	for id := range equivalent {
+		if file, _, _ := strings.Cut(id, ":"); files[file] && !ids[id] {
+			errs = append(errs, fmt.Errorf("there is no mutant %s any more, which was judged equivalent", id))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // jobs returns the mutants in question. Some of them may not compile.
@@ -169,7 +189,8 @@ func (s *settings) test(ctx context.Context, jobs []job) ([]Result, error) {
 	if len(jobs) == 0 {
 		return nil, nil
 	}
-	runner, err := newRunner(s.root, s.since == "")
+	// Thousands of mutants would fill the user's build cache.
+	runner, err := newRunner(s.root, s.slack, s.limit == 0)
 	if err != nil {
 		return nil, err
 	}

@@ -25,10 +25,11 @@ const (
 
 // Runner runs tests on mutants. The working tree is never changed: the go command gets an overlay.
 type Runner struct {
-	root   string   // the module's directory
-	tmp    string   // for overlays and profiles
-	cache  string   // a build cache for this run, kept small; empty for the user's
-	exec   []string // arguments for go test that bound a test's memory
+	root   string        // the module's directory
+	tmp    string        // for overlays and profiles
+	cache  string        // a build cache for this run, kept small; empty for the user's
+	exec   []string      // arguments for go test that bound a test's memory
+	slack  time.Duration // what a run with a mutant may take beyond three times the run without
 	suites map[string]*suite
 	seeded map[string]bool // the build cache's files that are kept
 }
@@ -40,12 +41,12 @@ type suite struct {
 	covered map[string]map[int]bool // lines by file, relative to the module
 }
 
-func newRunner(root string, ownCache bool) (*Runner, error) {
+func newRunner(root string, slack time.Duration, ownCache bool) (*Runner, error) {
 	tmp, err := os.MkdirTemp("", "mutate-")
 	if err != nil {
 		return nil, err
 	}
-	r := &Runner{root: root, tmp: tmp, suites: map[string]*suite{}, seeded: map[string]bool{}}
+	r := &Runner{root: root, tmp: tmp, slack: slack, suites: map[string]*suite{}, seeded: map[string]bool{}}
 	if ownCache {
 		r.cache = filepath.Join(tmp, "cache")
 	}
@@ -73,7 +74,7 @@ func (r *Runner) suite(ctx context.Context, dir string) (*suite, error) {
 		if out, err := r.goCommand(ctx, args...).CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", s.pattern, err, out)
 		}
-		s.timeout = 3*time.Since(start) + 10*time.Second
+		s.timeout = 3*time.Since(start) + r.slack
 	}
 	data, err := os.ReadFile(profile)
 	if err != nil {
