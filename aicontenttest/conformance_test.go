@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/conformance"
 )
 
 // TestConformance is what the SDK and the kit must agree on in every personality.
@@ -36,9 +37,8 @@ func TestConformance(t *testing.T) {
 	t.Run("in virtual time", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := NewServer(t, InMemoryNetwork())
-			c := &conformance{client: s.Client(), newClient: s.Client, run: "in a bubble"}
-			for _, scenario := range c.imageScenarios() {
-				scenario.run(t) // a bubble has no subtests
+			for _, scenario := range conformance.New("in a bubble", s.Client).Scenarios() {
+				scenario.Run(t) // a bubble has no subtests
 			}
 		})
 	})

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
 
 const storeForm = "name=n&description=d&resolution=256x256"
@@ -65,7 +67,7 @@ func TestStrictRules(t *testing.T) {
 		{"no content type", as(post("/api/v1/images", storeForm), "Content-Type", ""), 415, RuleContentType, "Content-Type", ""},
 		{"an image as multipart", as(upload(namePart).to("/api/v1/images"), "Content-Type", "multipart/form-data; boundary=frontier"),
 			415, RuleContentType, "Content-Type", "multipart/form-data; boundary=frontier"},
-		{"a transcription without multipart", post("/api/v1/transcriptions", "name=n"), 415, RuleContentType, "Content-Type", urlencoded},
+		{"a transcription without multipart", post("/api/v1/transcriptions", "name=n"), 415, RuleContentType, "Content-Type", contract.URLEncoded},
 		{"PUT as multipart", multipartPut, 415, RuleContentType, "Content-Type", "multipart/form-data; boundary=frontier"},
 		{"a malformed form", post("/api/v1/images", storeForm+"&style=%zz"), 400, RuleBody, "", ""},
 		{"an unknown field", post("/api/v1/images", storeForm+"&quality=high"), 422, RuleUndocumentedField, "quality", "high"},
@@ -129,7 +131,7 @@ func TestWhatIsDocumentedIsNoViolation(t *testing.T) {
 		name   string
 		values []string
 	}{
-		{"resolution", resolutions}, {"style", styles}, {"medium", mediums}, {"filter", filters},
+		{"resolution", contract.Resolutions}, {"style", contract.Styles}, {"medium", contract.Mediums}, {"filter", contract.Filters},
 		{"search_by", []string{"name"}}, {"favorite", []string{"0", "1"}}, {"sort_by", []string{"id", "name"}},
 		{"sort", []string{"asc", "desc"}}, {"per_page", []string{"10", "25", "50", "100"}},
 		{"search", []string{"", "x", "%20"}}, {"page", []string{"1", "7"}}, {"cursor", []string{"anything"}},
@@ -138,7 +140,7 @@ func TestWhatIsDocumentedIsNoViolation(t *testing.T) {
 			assert.Equal(t, 200, send(t, s, get("/api/v1/images?"+values.name+"="+v)).status)
 		}
 	}
-	for _, country := range countries {
+	for _, country := range contract.Countries {
 		e := send(t, s, upload(namePart, filePart, "name=\"language\"\r\n\r\n"+country))
 		assert.Equal(t, 201, e.status, country)
 	}
