@@ -22,10 +22,12 @@ func (f optionFunc) apply(c *config) { f(c) }
 type config struct {
 	addr        string
 	apiKey      string
+	otherKey    string // empty for none
 	basePath    string
 	inMemory    bool
 	tls, http2  bool
 	latency     time.Duration
+	uploadRate  int64 // bytes a second; 0 is no limit
 	service     service.Config
 	style       answer.Style
 	hooks       []func(*Answer)
@@ -59,6 +61,12 @@ func Addr(addr string) Option {
 // WithAPIKey sets the API key that the server accepts.
 func WithAPIKey(key string) Option {
 	return optionFunc(func(c *config) { c.apiKey = key })
+}
+
+// OtherAccount adds a second account with its own API key. To each account, the other's records do not exist.
+// Records that a test adds belong to the first.
+func OtherAccount(key string) Option {
+	return optionFunc(func(c *config) { c.otherKey = key })
 }
 
 // BasePath puts the whole service under a path, such as /tenant. It reveals clients that drop the path of
@@ -99,6 +107,17 @@ func KeepUploads() Option {
 // Latency sets how long the service takes for each request before it acts.
 func Latency(d time.Duration) Option {
 	return optionFunc(func(c *config) { c.latency = d })
+}
+
+// SlowUpload makes the server read request bodies at this rate. The network's buffers take more at once: some
+// MiB over loopback, 64 KiB in memory.
+func SlowUpload(bytesPerSecond int64) Option {
+	return optionFunc(func(c *config) {
+		c.uploadRate = bytesPerSecond
+		if bytesPerSecond < 1 {
+			c.err = errors.New("SlowUpload: must be at least 1 byte per second")
+		}
+	})
 }
 
 // TLS serves HTTPS with a self-signed certificate: see [Server.Certificate]. [Server.Client] and

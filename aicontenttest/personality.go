@@ -32,16 +32,23 @@ const (
 	StoreAnswers200     Personality = "store-answers-200"
 	DeleteAnswers204    Personality = "delete-answers-204"
 	NewerValues         Personality = "newer-values"
+	UnwrappedRecords    Personality = "unwrapped-records"
+	NullURLs            Personality = "null-urls"
+	FieldsAsMessage     Personality = "fields-as-message"
+	AudioTypes          Personality = "audio-types"
+	LengthLimits        Personality = "length-limits"
+	NoChunkedUploads    Personality = "no-chunked-uploads"
 )
 
 // Personalities returns all personalities, the default first.
 func Personalities() []Personality {
 	return []Personality{
-		DataEnvelope, BareRecords, FullRecords, MissingMembers,
+		DataEnvelope, BareRecords, UnwrappedRecords, FullRecords, MissingMembers, NullURLs,
 		PlainPaginator, SimplePaginator, CursorPaginator, LinkHeader,
 		ForeignNextLinks, PlainHTTPNextLinks, FilterlessNextLinks,
 		StringIDs, UUIDs, NumericBooleans, QuotedNumbers,
-		MessageOnly422, LoginRedirect, StoreAnswers200, DeleteAnswers204, NewerValues,
+		MessageOnly422, FieldsAsMessage, LoginRedirect, StoreAnswers200, DeleteAnswers204,
+		AudioTypes, LengthLimits, NoChunkedUploads, NewerValues,
 	}
 }
 
@@ -49,13 +56,17 @@ func (p Personality) apply(c *config) {
 	s := &c.style
 	switch p {
 	case DataEnvelope:
-		s.Bare, s.Flat = false, false
+		s.BareRecords, s.BareLists, s.Flat = false, false, false
 	case BareRecords:
-		s.Bare = true
+		s.BareRecords, s.BareLists = true, true
+	case UnwrappedRecords:
+		s.BareRecords = true
 	case FullRecords:
 		s.Full = true
 	case MissingMembers:
 		s.Sparse = true
+	case NullURLs:
+		s.NullURLs = true
 	case PlainPaginator:
 		s.Flat = true
 	case SimplePaginator:
@@ -80,12 +91,20 @@ func (p Personality) apply(c *config) {
 		s.QuotedNumbers = true
 	case MessageOnly422:
 		s.MessageOnly = true
+	case FieldsAsMessage:
+		s.FieldsAsMessage = true
 	case LoginRedirect:
 		s.LoginRedirect = true
 	case StoreAnswers200:
 		s.Store200 = true
 	case DeleteAnswers204:
 		s.Delete204 = true
+	case AudioTypes:
+		c.service.AudioTypes = true
+	case LengthLimits:
+		c.service.LengthLimits = true
+	case NoChunkedUploads:
+		c.service.NoChunks = true
 	case NewerValues:
 		s.Newer, c.service.NewerValues = true, true
 	default:

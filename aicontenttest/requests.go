@@ -10,6 +10,24 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
+// An Operation is one of the operations of the API, as in Request.Operation.
+type Operation string
+
+// The operations.
+const (
+	ImagesList   Operation = "images.list"
+	ImagesShow   Operation = "images.show"
+	ImagesStore  Operation = "images.store"
+	ImagesUpdate Operation = "images.update"
+	ImagesDelete Operation = "images.delete"
+
+	TranscriptionsList   Operation = "transcriptions.list"
+	TranscriptionsShow   Operation = "transcriptions.show"
+	TranscriptionsStore  Operation = "transcriptions.store"
+	TranscriptionsUpdate Operation = "transcriptions.update"
+	TranscriptionsDelete Operation = "transcriptions.delete"
+)
+
 // A Request is what the server knows of one request. Fields that were not reached, because the connection
 // ended before, are zero.
 type Request struct {

@@ -27,12 +27,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := &call{server: s, exchange: s.network.Exchange(w, r)}
-	c.request = service.Request{Request: r, Body: c.exchange.Body(), Key: s.APIKey}
+	c.request = service.Request{
+		Request: r, Body: c.exchange.Body(), Query: service.ParseURLEncoded(r.URL.RawQuery), Keys: []string{s.APIKey},
+	}
+	if s.config.otherKey != "" {
+		c.request.Keys = append(c.request.Keys, s.config.otherKey)
+	}
 	if inside {
 		c.request.Route = s.service.Route(path)
 	}
-	// What can be read of a malformed query counts.
-	c.request.Query, _ = url.ParseQuery(r.URL.RawQuery)
 	c.open()
 	defer c.end()
 	if c.run() != nil {
@@ -224,15 +227,16 @@ func (c *call) send(a *Answer) error {
 	})
 }
 
-// servePage serves the pages beside the API, which need no key: the login page and the pictures. It
-// reports whether the path is one of them.
+// servePage serves the pages beside the API, which need no key: the home page, the login page and the
+// pictures. It reports whether the path is one of them.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request, path string) bool {
 	name, isPicture := strings.CutPrefix(path, answer.PicturePath)
-	if path != answer.LoginPath && !isPicture || r.Method != http.MethodGet && r.Method != http.MethodHead {
+	page := map[string]string{answer.LoginPath: "Log in to use the service.", answer.HomePath: "An AI content service."}[path]
+	if page == "" && !isPicture || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
 	}
 	if !isPicture {
-		writePage(w, answer.HTML(http.StatusOK, "Log in to use the service."))
+		writePage(w, answer.HTML(http.StatusOK, page))
 		return true
 	}
 	id, err := url.PathUnescape(strings.TrimSuffix(name, answer.PictureSuffix))

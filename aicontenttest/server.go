@@ -1,6 +1,7 @@
 package aicontenttest
 
 import (
+	"crypto/x509"
 	"fmt"
 	"net/http"
 
@@ -66,7 +67,7 @@ func newServer(t TB, opts []Option) (*Server, error) {
 	s := &Server{APIKey: c.apiKey, config: c, t: t, service: service.New(c.service), book: newBook(), faults: newFaults(t)}
 	var err error
 	s.network, err = network.Open(network.Config{
-		Addr: c.addr, InMemory: c.inMemory, TLS: c.tls, HTTP2: c.http2, Refuse: s.refuseConnection,
+		Addr: c.addr, InMemory: c.inMemory, TLS: c.tls, HTTP2: c.http2, UploadRate: c.uploadRate, Refuse: s.refuseConnection,
 	})
 	if err != nil {
 		return nil, err
@@ -104,6 +105,10 @@ func (s *Server) Client(opts ...aicontent.Option) *aicontent.Client {
 // HTTPClient returns an HTTP client that reaches the server over its network and trusts its certificate.
 // Its Transport is a new *http.Transport, whose connections end with the server.
 func (s *Server) HTTPClient() *http.Client { return s.network.HTTPClient() }
+
+// Certificate returns the server's self-signed certificate, for the pool of one's own TLS client. It is nil
+// without [TLS] or [HTTP2].
+func (s *Server) Certificate() *x509.Certificate { return s.network.Certificate() }
 
 // Close ends the server: it closes the connections, ends stalls and drops what LateAct has not done yet.
 // It returns when all goroutines of the server have ended, and may be called again.

@@ -22,7 +22,7 @@ func TestTheTenOperations(t *testing.T) {
 	slashed := strings.ReplaceAll(s.URL, "/", `\\/`)
 	assert.Regexp(t, `^{"data":{"id":1,"name":"Lighthouse","style":"pop_art","medium":null,"filter":null,`+
 		`"resolution":"256x256","result":"1.png","url":"`+slashed+`\\/pictures\\/1.png","favorite":false,`+times+
-		`},"status":201}$`, stored.body)
+		`},"status":200}$`, stored.body)
 
 	shown := send(t, s, get("/api/v1/images/1"))
 	assert.Equal(t, 200, shown.status)
@@ -53,7 +53,7 @@ func TestTheTenOperations(t *testing.T) {
 	transcribed := send(t, s, upload(namePart, filePart, "name=\"language\"\r\n\r\nGB"))
 	assert.Equal(t, 201, transcribed.status)
 	assert.Regexp(t, `^{"data":{"id":1,"name":"Meeting","result":"No transcript[^"]+WAV audio, 16 bytes, sha256 [0-9a-f]{64}."`+
-		`,"words":\d+,"favorite":false,`+times+`},"status":201}$`, transcribed.body)
+		`,"words":\d+,"favorite":false,`+times+`},"status":200}$`, transcribed.body)
 	corrected := send(t, s, patch("/api/v1/transcriptions/1", "result=Well+said,+that"))
 	assert.Contains(t, corrected.body, `"result":"Well said, that","words":3`)
 	assert.Contains(t, send(t, s, get("/api/v1/transcriptions")).body, `{"data":[{"id":1,"name":"Meeting"`)
@@ -95,7 +95,11 @@ func TestWhiteSpaceIsTrimmedAndEmptyIsNull(t *testing.T) {
 	assert.Equal(t, 422, refused.status)
 	assert.Equal(t, `{"message":"The name field is required.","errors":{"name":["The name field is required."]}}`, refused.body)
 	assert.Equal(t, 422, send(t, s, patch("/api/v1/transcriptions/1", "name=")).status)
-	assert.Contains(t, send(t, s, patch("/api/v1/transcriptions/1", "result=")).body, `"result":null,"words":0`)
+	for _, empty := range []string{"result=", "result=++"} {
+		refused = send(t, s, patch("/api/v1/transcriptions/1", empty))
+		assert.Equal(t, 422, refused.status)
+		assert.Contains(t, refused.body, `"errors":{"result":["The result field must be a string."]}`)
+	}
 }
 
 func TestErrors(t *testing.T) {

@@ -69,7 +69,10 @@ func TestStrictRules(t *testing.T) {
 			415, RuleContentType, "Content-Type", "multipart/form-data; boundary=frontier"},
 		{"a transcription without multipart", post("/api/v1/transcriptions", "name=n"), 415, RuleContentType, "Content-Type", contract.URLEncoded},
 		{"PUT as multipart", multipartPut, 415, RuleContentType, "Content-Type", "multipart/form-data; boundary=frontier"},
-		{"a malformed form", post("/api/v1/images", storeForm+"&style=%zz"), 400, RuleBody, "", ""},
+		{"a name that is not UTF-8", post("/api/v1/images", "name=%ff&description=d&resolution=256x256"), 500, RuleEncoding, "name", "\xff"},
+		{"a search that is not UTF-8", get("/api/v1/images?search=%ff"), 500, RuleEncoding, "search", "\xff"},
+		{"a file name that is not UTF-8", upload(namePart, "name=\"file\"; filename=\"\xff.wav\"\r\n\r\nRIFF"), 500, RuleEncoding, "file", "\xff.wav"},
+		{"a page with a leading zero", get("/api/v1/images?page=02"), 422, RuleValue, "page", "02"},
 		{"an unknown field", post("/api/v1/images", storeForm+"&quality=high"), 422, RuleUndocumentedField, "quality", "high"},
 		{"favorite at creation", post("/api/v1/images", storeForm+"&favorite=1"), 422, RuleUndocumentedField, "favorite", "1"},
 		{"a field that update does not change", patch("/api/v1/images/1", "description=d"), 422, RuleUndocumentedField, "description", "d"},
@@ -164,7 +167,7 @@ func TestAllow(t *testing.T) {
 	assert.Contains(t, e.body, `"resolution":"99x99"`)
 	e = send(t, s, get("/api/v1/images?trace=1&per_page=7"))
 	assert.Equal(t, 200, e.status)
-	assert.Contains(t, e.body, `"per_page":7`)
+	assert.Contains(t, e.body, `"per_page":"7"`)
 }
 
 func TestLenientServersOverlook(t *testing.T) {
@@ -186,14 +189,9 @@ func TestLenientServersOverlook(t *testing.T) {
 	e := send(t, s, put)
 	assert.Equal(t, 200, e.status)
 	assert.Contains(t, e.body, `"name":"one"`, "PUT is never parsed as multipart")
-	json := post("/api/v1/images", `{"name":"n"}`)
-	json.header = map[string]string{"Content-Type": "application/json"}
-	assert.Equal(t, 422, send(t, s, json).status)
 	unaccepting := get("/api/v1/images")
 	unaccepting.header = map[string]string{"Accept": ""}
 	assert.Equal(t, 200, send(t, s, unaccepting).status)
-	unaccepting.path = "/api/v1/images/99"
-	assert.Contains(t, send(t, s, unaccepting).body, "<h1>404 Not Found</h1>")
 	assert.Empty(t, s.Violations())
 }
 

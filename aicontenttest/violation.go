@@ -18,6 +18,7 @@ const (
 	RuleRepeated              = "repeated"               // a parameter or field sent twice
 	RuleValue                 = "value"                  // not a documented value
 	RuleBoolean               = "boolean"                // not written as 1 or 0; see [BooleanWords]
+	RuleEncoding              = "encoding"               // text that is not UTF-8
 )
 
 // A Violation is something in a request that the API does not allow.

@@ -26,12 +26,15 @@ const (
 type Style struct {
 	Paging Paging
 
-	Bare, Full, Sparse             bool // records without envelope; with all columns; without unset members
+	BareRecords, BareLists         bool // without an envelope
+	Full, Sparse                   bool // records with all columns; without unset members
+	NullURLs                       bool // of pictures
 	Flat, LinkHeader               bool // lists
 	Foreign, PlainHTTP, Filterless bool // links
 	StringIDs, QuotedNumbers       bool
 	NumericBooleans                bool
-	MessageOnly, LoginRedirect     bool // errors
+	MessageOnly, FieldsAsMessage   bool // refused forms
+	LoginRedirect                  bool
 	Store200, Delete204            bool
 	Newer                          bool
 }
@@ -52,6 +55,7 @@ type Answer struct {
 
 // Pages beside the API.
 const (
+	HomePath      = "/"
 	LoginPath     = "/login"
 	PicturePath   = "/pictures/"
 	PictureSuffix = ".png"
@@ -71,22 +75,37 @@ func HTML(status int, text string) Answer {
 
 // Write writes a result for the request that it came from.
 func (w Writer) Write(result service.Result, request service.Request) Answer {
-	json := wantsJSON(request.Header)
+	a := w.write(result, request)
+	// Laravel's default limit. It is not enforced.
+	a.Header.Set("X-RateLimit-Limit", "60")
+	a.Header.Set("X-RateLimit-Remaining", "59")
+	if result.Allow != nil {
+		a.Header.Set("Allow", strings.Join(result.Allow, ", "))
+	}
+	return a
+}
+
+func (w Writer) write(result service.Result, request service.Request) Answer {
+	wantsJSON := wantsJSON(request.Header)
 	switch {
-	case result.NoKey && (w.Style.LoginRedirect || !json):
-		a := HTML(http.StatusFound, "Redirecting to the login page")
-		a.Header.Set("Location", w.Origin+w.BasePath+LoginPath)
-		return a
+	case result.NoKey && (w.Style.LoginRedirect || !wantsJSON):
+		return w.redirect(LoginPath)
+	case len(result.Problems) > 0 && !wantsJSON:
+		return w.redirect(HomePath)
 	case len(result.Problems) > 0:
-		return w.invalid(result.Problems, json)
+		return w.invalid(result.Problems)
+	case result.Status == http.StatusNotFound && !result.NoRoute:
+		return w.message(result.Status, result.Message)
+	case !result.Acted() && !wantsJSON:
+		return HTML(result.Status, result.Message)
+	case result.NoRoute || result.NoKey || result.Status == http.StatusInternalServerError:
+		return w.json(result.Status, object{{"message", result.Message}})
 	case !result.Acted():
-		a := w.message(result.Status, result.Message, json)
-		if result.Allow != nil {
-			a.Header.Set("Allow", strings.Join(result.Allow, ", "))
-		}
-		return a
+		return w.message(result.Status, result.Message)
 	case result.Page != nil:
 		return w.list(result.Collection, result.Page, request.Query)
+	case result.Record == nil:
+		return Answer{Status: result.Status, Header: make(http.Header)}
 	case result.Deleted && w.Style.Delete204:
 		return Answer{Status: http.StatusNoContent, Header: make(http.Header)}
 	case result.Deleted:
@@ -99,42 +118,40 @@ func (w Writer) Write(result service.Result, request service.Request) Answer {
 		status = http.StatusOK
 	}
 	members := w.members(result.Collection, result.Record)
-	if w.Style.Bare {
+	if w.Style.BareRecords {
 		return w.json(status, members)
 	}
-	return w.json(status, object{{"data", members}, {"status", status}})
+	// The member status is 200 for a store that responds with 201 too.
+	return w.json(status, object{{"data", members}, {"status", http.StatusOK}})
+}
+
+// redirect leads to a page beside the API.
+func (w Writer) redirect(path string) Answer {
+	a := HTML(http.StatusFound, "Redirecting")
+	a.Header.Set("Location", w.Origin+w.BasePath+path)
+	return a
 }
 
 func (w Writer) json(status int, v any) Answer {
 	return Answer{
 		Status: status,
 		Header: http.Header{"Content-Type": {"application/json"}},
-		Body:   jsonWriter{w.Style.NumericBooleans, w.Style.QuotedNumbers}.append(nil, v),
+		Body:   appendJSON(nil, v),
 	}
 }
 
-// message writes an error other than a validation error.
-func (w Writer) message(status int, text string, json bool) Answer {
-	if !json {
-		return HTML(status, text)
-	}
-	if status == http.StatusUnauthorized {
-		return w.json(status, object{{"message", text}})
-	}
-	return w.json(status, object{{"message", text}, {"status", status}})
+func (w Writer) message(status int, message any) Answer {
+	return w.json(status, object{{"message", message}, {"status", status}})
 }
 
 // invalid writes a validation error.
-func (w Writer) invalid(problems []service.Problem, json bool) Answer {
+func (w Writer) invalid(problems []service.Problem) Answer {
 	const status = http.StatusUnprocessableEntity
 	text := problems[0].Message
 	if n := len(problems) - 1; n == 1 {
 		text += " (and 1 more error)"
 	} else if n > 1 {
 		text += fmt.Sprintf(" (and %d more errors)", n)
-	}
-	if w.Style.MessageOnly || !json {
-		return w.message(status, text, json)
 	}
 	var fields object
 	for _, p := range problems {
@@ -144,12 +161,18 @@ func (w Writer) invalid(problems []service.Problem, json bool) Answer {
 		}
 		fields = append(fields, member{p.Field, []any{p.Message}})
 	}
+	switch {
+	case w.Style.MessageOnly:
+		return w.message(status, text)
+	case w.Style.FieldsAsMessage:
+		return w.message(status, fields)
+	}
 	return w.json(status, object{{"message", text}, {"errors", fields}})
 }
 
 // wantsJSON decides as Laravel does: by the media type that stands first.
 func wantsJSON(h http.Header) bool {
-	first, _, _ := strings.Cut(h.Get("Accept"), ",")
+	first, _, _ := strings.Cut(strings.ToLower(h.Get("Accept")), ",")
 	return strings.Contains(first, "/json") || strings.Contains(first, "+json")
 }
 
@@ -165,8 +188,11 @@ func (w Writer) origin() string {
 	return origin
 }
 
-func (w Writer) pictureURL(r *service.Record) string {
-	return w.Origin + w.BasePath + PicturePath + url.PathEscape(pictureName(r))
+func (w Writer) pictureURL(r *service.Record) any {
+	if w.Style.NullURLs {
+		return nil
+	}
+	return w.origin() + w.BasePath + PicturePath + url.PathEscape(pictureName(r))
 }
 
 // pictureName is the file name in the member result.

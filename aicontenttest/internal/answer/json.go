@@ -18,28 +18,17 @@ type member struct {
 // digits is a number of any size.
 type digits string
 
-// A jsonWriter writes JSON as PHP does: slashes and everything beyond ASCII are escaped.
-type jsonWriter struct {
-	numericBooleans bool
-	quotedNumbers   bool
-}
-
-func (w jsonWriter) append(b []byte, value any) []byte {
+// appendJSON writes JSON as PHP does: slashes and everything beyond ASCII are escaped.
+func appendJSON(b []byte, value any) []byte {
 	switch v := value.(type) {
 	case nil:
 		return append(b, "null"...)
 	case bool:
-		if !w.numericBooleans {
-			return strconv.AppendBool(b, v)
-		}
-		if v {
-			return w.number(b, "1")
-		}
-		return w.number(b, "0")
+		return strconv.AppendBool(b, v)
 	case int:
-		return w.number(b, strconv.Itoa(v))
+		return strconv.AppendInt(b, int64(v), 10)
 	case digits:
-		return w.number(b, string(v))
+		return append(b, v...)
 	case string:
 		return appendString(b, v)
 	case time.Time:
@@ -51,7 +40,7 @@ func (w jsonWriter) append(b []byte, value any) []byte {
 				b = append(b, ',')
 			}
 			b = append(appendString(b, m.name), ':')
-			b = w.append(b, m.value)
+			b = appendJSON(b, m.value)
 		}
 		return append(b, '}')
 	case []any:
@@ -60,18 +49,11 @@ func (w jsonWriter) append(b []byte, value any) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = w.append(b, item)
+			b = appendJSON(b, item)
 		}
 		return append(b, ']')
 	}
 	panic("aicontenttest: a value of an unexpected type")
-}
-
-func (w jsonWriter) number(b []byte, n string) []byte {
-	if w.quotedNumbers {
-		return appendString(b, n)
-	}
-	return append(b, n...)
 }
 
 // shortEscapes are the letters that escape control characters.

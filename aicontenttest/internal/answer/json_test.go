@@ -10,13 +10,11 @@ import (
 )
 
 func TestJSONIsWrittenAsPHPDoes(t *testing.T) {
-	at := time.Date(2024, 5, 4, 12, 11, 12, 345678900, time.FixedZone("", 7200))
+	at := time.Date(2024, 5, 4, 12, 11, 12, 0, time.FixedZone("", 7200))
 	v := object{{"a/b", "ü €😀 \"\\\n\x01\x7f\xff"}, {"n", []any{nil, true, 7, digits("9007199254740993")}}, {"t", at}, {"o", object{}}}
-	got := jsonWriter{}.append(nil, v)
+	got := appendJSON(nil, v)
 	assert.Equal(t, `{"a\/b":"\u00fc \u20ac\ud83d\ude00 \"\\\n\u0001`+"\x7f"+`\ufffd","n":[null,true,7,9007199254740993],`+
-		`"t":"2024-05-04T10:11:12.345678Z","o":{}}`, string(got))
-	assert.Equal(t, `{"n":["1","0","7"]}`,
-		string(jsonWriter{numericBooleans: true, quotedNumbers: true}.append(nil, object{{"n", []any{true, false, 7}}})))
+		`"t":"2024-05-04T10:11:12.000000Z","o":{}}`, string(got))
 }
 
 func FuzzJSONStrings(f *testing.F) {

@@ -87,19 +87,24 @@ func (w Writer) envelope(c *service.Collection, p *service.Page, n neighbors, li
 			flat = append(flat, member{"last_page_url", n.last})
 		}
 		return append(flat, w.pageMembers(p, n, link)...)
-	case w.Style.Bare:
+	case w.Style.BareLists:
 		return records
 	}
 	return object{
 		{"data", records},
 		{"links", object{{"first", n.first}, {"last", n.last}, {"prev", n.prev}, {"next", n.next}}},
 		{"meta", w.pageMembers(p, n, link)},
+		{"status", http.StatusOK},
 	}
 }
 
 // pageMembers are the members of meta, or at the top level of a plain paginator.
 func (w Writer) pageMembers(p *service.Page, n neighbors, link linker) object {
-	o := object{{"path", link.home}, {"per_page", p.Query.PerPage}}
+	var perPage any = p.Query.PerPage
+	if p.Query.SizeGiven { // Laravel repeats it as it came
+		perPage = strconv.Itoa(p.Query.PerPage)
+	}
+	o := object{{"path", link.home}, {"per_page", perPage}}
 	if w.Style.Paging == ByCursor {
 		return append(o, member{"prev_cursor", n.prevCursor}, member{"next_cursor", n.nextCursor})
 	}
@@ -115,14 +120,46 @@ func (w Writer) pageMembers(p *service.Page, n neighbors, link linker) object {
 	return o
 }
 
-// pageMenu is the row of links that Laravel makes for the foot of a page, cut to the nearest five.
+// pageMenu is the row of links that Laravel makes for the foot of a page.
 func pageMenu(p *service.Page, n neighbors, link linker) []any {
 	item := func(url any, label string, active bool) any {
 		return object{{"url", url}, {"label", label}, {"active", active}}
 	}
 	menu := []any{item(n.prev, "&laquo; Previous", false)}
-	for i := max(1, p.Query.Page-2); i <= min(p.Query.Page+2, p.Last()); i++ {
+	last := 0
+	for _, i := range menuPages(p.Query.Page, p.Last()) {
+		if i > last+1 {
+			menu = append(menu, item(nil, "...", false))
+		}
 		menu = append(menu, item(link.number(i), strconv.Itoa(i), i == p.Query.Page))
+		last = i
 	}
 	return append(menu, item(n.next, "Next &raquo;", false))
+}
+
+// menuPages are the pages that the menu names: all of up to 13, else the first two, the last two, and those
+// around the current one.
+func menuPages(current, last int) []int {
+	const (
+		all    = 13
+		beside = 3
+		window = beside + 4
+		edge   = window + beside // pages at an end near the current one
+	)
+	from, to := current-beside, current+beside
+	switch {
+	case last <= all:
+		from, to = 1, last
+	case current <= window:
+		from, to = 1, edge
+	case current > last-window:
+		from, to = last-edge+1, last
+	}
+	var pages []int
+	for i := 1; i <= last; i++ {
+		if i <= 2 || i > last-2 || from <= i && i <= to {
+			pages = append(pages, i)
+		}
+	}
+	return pages
 }

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
@@ -11,7 +12,25 @@ func (w Writer) id(r *service.Record) any {
 	if w.Style.StringIDs || strings.Trim(r.ID, "0123456789") != "" || strings.HasPrefix(r.ID, "0") {
 		return r.ID
 	}
-	return digits(r.ID)
+	return w.number(r.ID)
+}
+
+// number is the value of a column.
+func (w Writer) number(n string) any {
+	if w.Style.QuotedNumbers {
+		return n
+	}
+	return digits(n)
+}
+
+func (w Writer) boolean(b bool) any {
+	switch {
+	case !w.Style.NumericBooleans:
+		return b
+	case b:
+		return w.number("1")
+	}
+	return w.number("0")
 }
 
 // members are the members of a record.
@@ -38,9 +57,10 @@ func (w Writer) members(c *service.Collection, r *service.Record) object {
 		documented("description")
 	}
 	if c.Name == "images" {
-		documented("style", "medium", "filter", "resolution")
 		if w.Style.Newer {
-			documented("quality")
+			documented("resolution", "quality")
+		} else {
+			documented("style", "medium", "filter", "resolution")
 		}
 		extra("result", pictureName(r))
 		extra("url", w.pictureURL(r))
@@ -49,9 +69,9 @@ func (w Writer) members(c *service.Collection, r *service.Record) object {
 			documented("language")
 		}
 		documented("result")
-		extra("words", len(strings.Fields(r.Result)))
+		extra("words", w.number(strconv.Itoa(len(strings.Fields(r.Result)))))
 	}
-	o = append(o, member{"favorite", r.Favorite})
+	o = append(o, member{"favorite", w.boolean(r.Favorite)})
 	extra("created_at", r.CreatedAt)
 	extra("updated_at", r.UpdatedAt)
 	return o

@@ -32,7 +32,7 @@ func (s *Suite) unknownID(t TB) {
 	fails(t, "delete a transcription", s.client.Transcriptions.Delete(ctx, id), aicontent.ErrNotFound)
 }
 
-// escapedIDs would reach another address, or none, were they not escaped.
+// escapedIDs uses ids that, unescaped, would lead to another path.
 func (s *Suite) escapedIDs(t TB) {
 	for _, id := range []aicontent.ID{"a/b", "a?b", "a%b", "a#b", "ü", "a;b", "a+b"} {
 		_, err := s.client.Images.Show(context.Background(), id)
@@ -52,7 +52,7 @@ func (s *Suite) wrongKey(t TB) {
 	fails(t, "show a transcription", err, aicontent.ErrUnauthorized)
 }
 
-// refusedForm sends a name that is no more than white space, past the checks of the SDK.
+// refusedForm sends a name of white space, which the SDK would refuse by itself.
 func (s *Suite) refusedForm(t TB) {
 	params := aicontent.ImageStoreParams{Name: s.name("refused"), Description: "d", Resolution: aicontent.Resolution256x256}
 	image, err := s.client.Images.Store(context.Background(), params,
@@ -62,7 +62,8 @@ func (s *Suite) refusedForm(t TB) {
 	}
 	fails(t, "store an image without a name", err, aicontent.ErrInvalid)
 	var refused *aicontent.APIError
-	if !errors.As(err, &refused) || refused.StatusCode != http.StatusUnprocessableEntity || refused.Message == "" {
-		t.Errorf("store an image without a name: want a 422 with a message, got %v", err)
+	if !errors.As(err, &refused) || refused.StatusCode != http.StatusUnprocessableEntity ||
+		refused.Message == "" && len(refused.Fields) == 0 {
+		t.Errorf("store an image without a name: want a 422 with a message or fields, got %v", err)
 	}
 }

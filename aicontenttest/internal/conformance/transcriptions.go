@@ -19,7 +19,7 @@ func (s *Suite) transcriptionScenarios() []Scenario {
 	}
 }
 
-// silence is half a second of it as WAV: 8000 samples a second of one byte.
+// silence is half a second of silence as WAV: 8000 samples per second of one byte.
 func silence() []byte {
 	const header = "RIFF\xc4\x0f\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data\xa0\x0f\x00\x00"
 	return append([]byte(header), bytes.Repeat([]byte{0x80}, 4000)...)
@@ -30,7 +30,7 @@ func (s *Suite) transcriptionsStore(t TB) {
 		{Name: s.name("recording 0"), File: aicontent.FileFromBytes("silence.wav", silence())},
 		{Name: s.name("recording 1"), File: aicontent.FileFromBytes(`a "quiet" moment, ü.wav`, silence()), Language: "GB"},
 		{
-			// The size of a plain reader is not known, so the upload is sent in chunks.
+			// A reader that cannot be read again.
 			Name: s.name("recording 2"), File: aicontent.FileFromReader("silence.wav", bytes.NewBuffer(silence())),
 			Description: "half a second & no more", Language: "DE",
 		},
@@ -111,7 +111,7 @@ func (s *Suite) transcriptionsUpdate(t TB, method string) {
 	}
 }
 
-// transcriptionsSearch looks for the result that the updates have left.
+// transcriptionsSearch searches for the result that transcriptionsUpdate has set.
 func (s *Suite) transcriptionsSearch(t TB) {
 	params := aicontent.TranscriptionListParams{Search: s.name("said"), SearchBy: aicontent.TranscriptionSearchByResult}
 	same(t, "a result", s.transcriptions[1:2], s.listedTranscriptions(t, params))

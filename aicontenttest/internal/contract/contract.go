@@ -36,9 +36,21 @@ type Field struct {
 	Kind     Kind
 	Values   []string
 	Required bool
-	// Filled refuses an empty value of an optional field.
-	Filled bool
+	// IfEmpty is what the validator says of an empty value of an optional field; "" accepts it.
+	IfEmpty string
+	// Ignored fields are accepted and dropped.
+	Ignored bool
+	// MaxLength is how many characters deployments with limits take; 0 is no limit.
+	MaxLength int
 }
+
+const (
+	maxName        = 128
+	maxDescription = 2048
+
+	emptyName   = "is required."
+	emptyResult = "must be a string."
+)
 
 // A Resource is one of the two collections.
 type Resource struct {
@@ -83,14 +95,17 @@ func Images() *Resource {
 		{Name: "medium", Kind: Choice, Values: Mediums},
 		{Name: "filter", Kind: Choice, Values: Filters},
 	}
-	store := []Field{{Name: "name", Required: true}, {Name: "description", Required: true}}
+	store := []Field{
+		{Name: "name", Required: true, MaxLength: maxName},
+		{Name: "description", Required: true, MaxLength: maxDescription},
+	}
 	store = append(store, settings...)
 	store[2].Required = true
 	return &Resource{
 		Name: "images", Singular: "image", MediaType: URLEncoded, PerPage: 10,
 		List:   listFields([]string{"name"}, settings...),
 		Store:  store,
-		Update: []Field{{Name: "name", Filled: true}, {Name: "favorite", Kind: Flag}},
+		Update: []Field{{Name: "name", IfEmpty: emptyName, MaxLength: maxName}, {Name: "favorite", Kind: Flag}},
 	}
 }
 
@@ -100,18 +115,21 @@ func Transcriptions() *Resource {
 		Name: "transcriptions", Singular: "transcription", MediaType: Multipart, PerPage: 10,
 		List: listFields([]string{"name", "result"}),
 		Store: []Field{
-			{Name: "name", Required: true},
+			{Name: "name", Required: true, MaxLength: maxName},
 			{Name: "file", Kind: Audio, Required: true},
-			{Name: "description"},
+			{Name: "description", MaxLength: maxDescription},
 			{Name: "language", Kind: Choice, Values: Countries},
 		},
 		Update: []Field{
-			{Name: "name", Filled: true}, {Name: "result"}, {Name: "favorite", Kind: Flag},
+			{Name: "name", IfEmpty: emptyName, MaxLength: maxName},
+			{Name: "result", IfEmpty: emptyResult},
+			{Name: "favorite", Kind: Flag},
 		},
 	}
 }
 
-// Renew adds what newer deployments take.
+// Renew makes the changes of newer deployments: other resolutions, a quality instead of style, medium and
+// filter, any language, and larger pages.
 func (r *Resource) Renew() {
 	r.PerPage = 100
 	for _, fields := range [][]Field{r.List, r.Store} {
@@ -119,6 +137,8 @@ func (r *Resource) Renew() {
 			switch fields[i].Name {
 			case "resolution":
 				fields[i].Values = append(slices.Clip(fields[i].Values), "1536x1024", "1024x1536")
+			case "style", "medium", "filter":
+				fields[i].Ignored = true
 			case "language":
 				fields[i].Kind, fields[i].Values = Text, nil
 			}

@@ -11,6 +11,7 @@ type listener struct {
 	net.Listener
 	tls    *tls.Config // nil for plain connections
 	http2  bool
+	slow   bool // keep the buffer of the system small
 	refuse func(connection int) bool
 	work   *tracker
 
@@ -42,6 +43,9 @@ func (l *listener) Accept() (net.Conn, error) {
 			c.reset()
 			c.leave()
 			continue
+		}
+		if t, ok := raw.(*net.TCPConn); ok && l.slow {
+			_ = t.SetReadBuffer(pipeBuffer)
 		}
 		if l.tls != nil {
 			c.Conn = tls.Server(raw, l.tls)

@@ -22,6 +22,8 @@ type Config struct {
 	InMemory bool
 	TLS      bool
 	HTTP2    bool // beside HTTP/1.1; needs TLS
+	// UploadRate limits the bytes read from a request body in a second; 0 is no limit.
+	UploadRate int64
 	// Refuse decides whether a new connection is refused. Connections are numbered from 1.
 	Refuse func(connection int) bool
 }
@@ -47,7 +49,7 @@ var inMemoryServers atomic.Uint32
 // Open opens the network. Clients can connect, but are not served before [Network.Serve].
 func Open(config Config) (*Network, error) {
 	n := &Network{config: config, work: newTracker(), closing: make(chan struct{})}
-	n.listener = &listener{work: n.work, open: make(map[*Conn]struct{}), refuse: config.Refuse, http2: config.HTTP2}
+	n.listener = &listener{work: n.work, open: make(map[*Conn]struct{}), refuse: config.Refuse, http2: config.HTTP2, slow: config.UploadRate > 0}
 	if config.InMemory {
 		number := inMemoryServers.Add(1)
 		// A client that dials the real network by mistake finds no listener at this address.

@@ -42,6 +42,9 @@ func receive(r io.Reader, name, contentType string, keep bool) (*Upload, error) 
 	return u, err
 }
 
+// audioTypes are the formats that deployments with a list of types accept.
+var audioTypes = []string{"MP3", "MP4", "MPEG", "WAV", "WebM"}
+
 // limitedBuffer keeps the beginning of what is written to it.
 type limitedBuffer struct {
 	kept  []byte
@@ -84,6 +87,8 @@ func audioFormat(head []byte) (string, time.Duration) {
 		return "MP4", 0
 	case at(0, "\x1a\x45\xdf\xa3"):
 		return "WebM", 0
+	case at(0, "\x00\x00\x01\xba") || at(0, "\x00\x00\x01\xb3"):
+		return "MPEG", 0
 	case at(0, "#!AMR"):
 		return "AMR", 0
 	case at(0, "ID3"):

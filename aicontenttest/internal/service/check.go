@@ -1,10 +1,13 @@
 package service
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
@@ -25,6 +28,7 @@ const (
 	RuleRepeated              = "repeated"               // a parameter or field sent twice
 	RuleValue                 = "value"                  // not in the field's table
 	RuleBoolean               = "boolean"                // written in the wrong form
+	RuleEncoding              = "encoding"               // text that is not UTF-8
 )
 
 // violate notes a violation, unless the service is lenient.
@@ -48,7 +52,8 @@ func (r *reader) authorized() bool {
 	if !ok || token == "" || strings.ContainsAny(token, " \t") {
 		r.violate(RuleAuthorization, "Authorization", "")
 	}
-	return ok && token == r.Key
+	r.account = slices.Index(r.Keys, token)
+	return ok && r.account >= 0
 }
 
 // checkQuery judges the query of a request that may have these parameters.
@@ -56,7 +61,7 @@ func (r *reader) checkQuery(fields []contract.Field) []Problem {
 	if r.config.Lenient {
 		return nil
 	}
-	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+	if !wellFormed(r.URL.RawQuery) {
 		r.violate(RuleQuery, "", "")
 		return []Problem{{"query", "The query is malformed."}}
 	}
@@ -75,19 +80,50 @@ func (r *reader) checkForm(fields []contract.Field, problems []Problem) []Proble
 	fileProblem := len(problems) > 0
 	problems = append(problems, r.checkNames(RuleUndocumentedField, fields, r.Form)...)
 	for _, field := range fields {
-		value, present := last(r.Form, field.Name)
+		value, present := r.input(field.Name)
+		problem := func(says string) {
+			problems = append(problems, Problem{field.Name, "The " + label(field.Name) + " field " + says})
+		}
 		switch {
 		case field.Kind == contract.Audio:
 			if r.Upload == nil && !fileProblem {
-				problems = append(problems, Problem{field.Name, required(field.Name)})
+				problem("is required.")
+			} else if r.Upload != nil && r.config.AudioTypes && !slices.Contains(audioTypes, r.Upload.Format) {
+				problem("must be a file of type: mp3, mp4, mpeg, mpga, m4a, wav, webm.")
 			}
-		case value == "" && (field.Required || field.Filled && present):
-			problems = append(problems, Problem{field.Name, required(field.Name)})
+		case value == "" && field.Required:
+			problem("is required.")
+		case value == "" && present && field.IfEmpty != "":
+			problem(field.IfEmpty)
+		case r.config.LengthLimits && field.MaxLength > 0 && utf8.RuneCountInString(value) > field.MaxLength:
+			problem(fmt.Sprintf("must not be greater than %d characters.", field.MaxLength))
 		case present && field.Kind != contract.Text && (value != "" || !r.config.Lenient):
 			problems = append(problems, r.checkValue(field, value)...)
 		}
 	}
 	return problems
+}
+
+// validText reports whether all text is UTF-8. A database refuses what is not.
+func (r *reader) validText() bool {
+	valid := true
+	check := func(name, value string) {
+		if !utf8.ValidString(name) || !utf8.ValidString(value) {
+			r.violate(RuleEncoding, name, value)
+			valid = false
+		}
+	}
+	for _, values := range []url.Values{r.Query, r.Form} {
+		for name, given := range values {
+			for _, value := range given {
+				check(name, value)
+			}
+		}
+	}
+	if r.Upload != nil && !r.config.Lenient {
+		check("file", r.Upload.Name)
+	}
+	return valid
 }
 
 // checkNames judges the names of parameters or fields. Lenient servers take the last value of those they
@@ -131,7 +167,7 @@ func (r *reader) checkValue(f contract.Field, value string) []Problem {
 			return []Problem{{f.Name, "The selected " + label(f.Name) + " is invalid."}}
 		}
 	case contract.Number:
-		if strings.Trim(value, "0123456789") != "" || strings.Trim(value, "0") == "" {
+		if _, ok := positive(value); !ok {
 			r.violate(RuleValue, f.Name, value)
 			return []Problem{{f.Name, "The " + label(f.Name) + " field must be at least 1."}}
 		}
@@ -139,16 +175,20 @@ func (r *reader) checkValue(f contract.Field, value string) []Problem {
 	return nil
 }
 
-// boolean reads a boolean as this deployment writes it.
-func (r *reader) boolean(value string) (b, ok bool) {
-	yes, no := "1", "0"
-	if r.config.BooleanWords {
-		yes, no = "true", "false"
+// word is a boolean as this deployment reads it.
+func (r *reader) word(b bool) string {
+	switch {
+	case r.config.BooleanWords:
+		return strconv.FormatBool(b)
+	case b:
+		return "1"
 	}
-	return value == yes, value == yes || value == no
+	return "0"
 }
 
-func required(field string) string { return "The " + label(field) + " field is required." }
+func (r *reader) boolean(value string) (b, ok bool) {
+	return value == r.word(true), value == r.word(true) || value == r.word(false)
+}
 
 func label(field string) string { return strings.ReplaceAll(field, "_", " ") }
 
@@ -156,7 +196,7 @@ func label(field string) string { return strings.ReplaceAll(field, "_", " ") }
 func acceptsJSON(h http.Header) bool {
 	for part := range strings.SplitSeq(strings.Join(h.Values("Accept"), ","), ",") {
 		mediaType, _, _ := strings.Cut(part, ";")
-		if strings.TrimSpace(mediaType) == "application/json" {
+		if strings.EqualFold(strings.TrimSpace(mediaType), "application/json") {
 			return true
 		}
 	}

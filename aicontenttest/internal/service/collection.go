@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,17 +26,17 @@ func newCollection(r *contract.Resource, uuids bool) *Collection {
 	return &Collection{Resource: r, uuids: uuids, byID: make(map[string]*Record)}
 }
 
-// Add keeps a record. It assigns the id, if there is none, and the times. A record with the same id is
-// replaced.
+// Add keeps a record. It assigns the id and the times where they are missing. A record with the same id is
+// replaced. Times are kept in whole seconds.
 func (c *Collection) Add(r Record) *Record {
-	now := time.Now()
 	if r.CreatedAt.IsZero() {
-		r.CreatedAt = now
+		r.CreatedAt = time.Now()
 	}
 	if r.UpdatedAt.IsZero() {
 		r.UpdatedAt = r.CreatedAt
 	}
-	r.folded = strings.ToLower(r.Name)
+	r.CreatedAt, r.UpdatedAt = r.CreatedAt.Truncate(time.Second), r.UpdatedAt.Truncate(time.Second)
+	r.folded = fold(r.Name)
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +70,7 @@ func (c *Collection) newID() string {
 	}
 }
 
-// Find returns the record with the id.
+// Find returns the record with the id, of any account.
 func (c *Collection) Find(id string) (*Record, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -79,27 +78,36 @@ func (c *Collection) Find(id string) (*Record, bool) {
 	return r, ok
 }
 
-// change replaces the record by an edited copy.
-func (c *Collection) change(id string, edit func(*Record)) (*Record, bool) {
+// find returns the record with the id if it is the account's. It wants the lock held.
+func (c *Collection) find(id string, account int) (*Record, bool) {
+	r, ok := c.byID[id]
+	return r, ok && r.account == account
+}
+
+// change replaces the record by an edited copy, unless the edit changes nothing.
+func (c *Collection) change(id string, account int, edit func(*Record)) (*Record, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	old, ok := c.byID[id]
+	old, ok := c.find(id, account)
 	if !ok {
 		return nil, false
 	}
 	changed := *old
 	edit(&changed)
-	changed.folded = strings.ToLower(changed.Name)
-	changed.UpdatedAt = time.Now()
+	if changed.Name == old.Name && changed.Result == old.Result && changed.Favorite == old.Favorite {
+		return old, true
+	}
+	changed.folded = fold(changed.Name)
+	changed.UpdatedAt = time.Now().Truncate(time.Second)
 	c.rows[c.index(old)] = &changed
 	c.byID[id] = &changed
 	return &changed, true
 }
 
-func (c *Collection) remove(id string) (*Record, bool) {
+func (c *Collection) remove(id string, account int) (*Record, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r, ok := c.byID[id]
+	r, ok := c.find(id, account)
 	if ok {
 		c.drop(r)
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -34,6 +35,10 @@ func (r *reader) readForm(mediaType string) ([]Problem, *Result) {
 	if contentType == "" && r.ContentLength == 0 {
 		return nil, nil
 	}
+	if r.config.NoChunks && r.ContentLength < 0 {
+		_, _ = io.Copy(io.Discard, r.Body)
+		return nil, nil
+	}
 	given, params, err := mime.ParseMediaType(contentType)
 	if err != nil || given != mediaType {
 		r.violate(RuleContentType, "Content-Type", contentType)
@@ -45,8 +50,10 @@ func (r *reader) readForm(mediaType string) ([]Problem, *Result) {
 	switch {
 	case given == contract.URLEncoded:
 		err = r.readURLEncoded()
-	case given == contract.Multipart && r.Method == http.MethodPost:
+	case given == contract.Multipart && r.method == http.MethodPost:
 		problems, err = r.readMultipart(params["boundary"])
+	case strings.HasSuffix(given, "json"):
+		err = r.readJSON()
 	default:
 		// PHP parses nothing else: all fields are missing.
 		err = nil
@@ -73,11 +80,35 @@ func (r *reader) readURLEncoded() error {
 	if err != nil {
 		return err
 	}
-	r.Form, err = url.ParseQuery(string(text))
-	if r.config.Lenient {
-		return nil
+	r.Form = ParseURLEncoded(string(text))
+	return nil
+}
+
+// readJSON reads an object as Laravel does, which only lenient servers come to.
+func (r *reader) readJSON() error {
+	text, err := readLimited(r.Body, maxFormBytes)
+	if err != nil {
+		return err
 	}
-	return err
+	var members map[string]json.RawMessage
+	if json.Unmarshal(text, &members) != nil {
+		return nil // all fields are missing
+	}
+	for name, raw := range members {
+		var value string
+		switch {
+		case string(raw) == "true":
+			value = r.word(true)
+		case string(raw) == "false":
+			value = r.word(false)
+		case raw[0] == '"':
+			_ = json.Unmarshal(raw, &value)
+		case string(raw) != "null":
+			value = string(raw)
+		}
+		r.Form.Set(name, value)
+	}
+	return nil
 }
 
 // readMultipart reads the parts one by one; files are not held in memory.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"net/url"
+	"errors"
 	"slices"
 	"sort"
 	"strconv"
@@ -15,18 +15,22 @@ import (
 
 // A Query is what a list request asks for, with the defaults filled in.
 type Query struct {
-	PerPage, Page int
+	Page, PerPage int
+	SizeGiven     bool // PerPage is not the default
 
-	search, searchBy string
-	equal            map[string]string // resolution, style, medium, filter
-	favorite         *bool
-	byName, asc      bool
-	cursor           *Cursor
+	account     int
+	search      pattern // nil for none
+	searchBy    string
+	equal       map[string]string // resolution, style, medium, filter
+	favorite    *bool
+	byName, asc bool
+	cursor      *Cursor
 }
 
-// A Cursor is the position between two records at which a page begins or, pointing backward, ends.
+// A Cursor is the record after which a page begins or, pointing backward, before which it ends. Like Laravel's, it
+// holds the columns of the order alone: by name, it skips records with the same name.
 type Cursor struct {
-	Seq     int    `json:"id"`
+	Seq     int    `json:"id,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Forward bool   `json:"_pointsToNextItems"`
 }
@@ -45,44 +49,62 @@ func parseCursor(s string) *Cursor {
 	return c
 }
 
-// newQuery reads values that were checked before. Unknown values of search_by, sort_by, sort and per_page
-// are replaced by the default, as deployments do.
-func (c *Collection) newQuery(values url.Values, allowed map[string]bool) Query {
+// query reads the query of a list, which was checked before. Unknown values of search_by, sort_by, sort and
+// per_page are replaced by the default, as deployments do.
+func (r *reader) query() Query {
+	c := r.Route.Collection
 	given := func(name string) string {
-		v, _ := last(values, name)
-		f, _ := contract.Find(c.List, name)
-		if settles := name == "search_by" || name == "sort_by" || name == "sort" || name == "per_page"; settles &&
-			!allowed[name] && !slices.Contains(f.Values, v) {
+		f, documented := contract.Find(c.List, name)
+		v, _ := last(r.Query, name)
+		switch name {
+		case "search_by", "sort_by", "sort", "per_page":
+			if !r.config.Allowed[name] && !slices.Contains(f.Values, v) {
+				return ""
+			}
+		}
+		if !documented || f.Ignored {
 			return ""
 		}
 		return v
 	}
 	q := Query{
-		search:   strings.ToLower(given("search")),
+		Page: 1, PerPage: c.PerPage, account: r.account,
 		searchBy: cmp.Or(given("search_by"), "name"),
 		equal:    make(map[string]string),
 		byName:   given("sort_by") == "name",
 		asc:      given("sort") == "asc",
-		PerPage:  c.PerPage,
-		Page:     1,
-		cursor:   parseCursor(given("cursor")),
+	}
+	if v := given("search"); v != "" {
+		q.search = containing(v)
+	}
+	if b, ok := r.boolean(given("favorite")); ok {
+		q.favorite = &b
 	}
 	for _, name := range []string{"resolution", "style", "medium", "filter"} {
 		if v := given(name); v != "" {
 			q.equal[name] = v
 		}
 	}
-	if n, err := strconv.Atoi(given("per_page")); err == nil && n > 0 {
-		q.PerPage = n
+	if n, ok := positive(given("per_page")); ok {
+		q.PerPage, q.SizeGiven = n, true
 	}
-	if n, err := strconv.Atoi(given("page")); err == nil && n > 0 {
+	if n, ok := positive(given("page")); ok {
 		q.Page = n
+	}
+	if r.config.Cursors {
+		q.cursor = parseCursor(given("cursor"))
 	}
 	return q
 }
 
+// positive reads a number from 1 as PHP's integer filter does: without leading zeros.
+func positive(s string) (int, bool) {
+	n, err := strconv.Atoi(s)
+	return n, n > 0 && (err == nil || errors.Is(err, strconv.ErrRange)) && strings.Trim(s, "0123456789") == "" && s[0] != '0'
+}
+
 func (q *Query) matches(r *Record) bool {
-	if q.favorite != nil && r.Favorite != *q.favorite {
+	if r.account != q.account || q.favorite != nil && r.Favorite != *q.favorite {
 		return false
 	}
 	for name, want := range q.equal {
@@ -90,14 +112,14 @@ func (q *Query) matches(r *Record) bool {
 			return false
 		}
 	}
-	if q.search == "" {
+	switch {
+	case q.search == nil:
 		return true
-	}
-	if q.searchBy == "name" {
-		return strings.Contains(r.folded, q.search)
+	case q.searchBy == "name":
+		return q.search.matches(r.folded)
 	}
 	value := r.Value(q.searchBy)
-	return value != nil && strings.Contains(strings.ToLower(*value), q.search)
+	return value != nil && q.search.matches(fold(*value))
 }
 
 // A Page is one page of a list. First is the index of its first record among the Total.
@@ -107,46 +129,37 @@ type Page struct {
 	Query        Query
 }
 
-// compare orders records as the query sorts them, ascending.
-func (q *Query) compare(r *Record, folded string, seq int) int {
+// compare orders a record and a cursor ascending.
+func (q *Query) compare(r *Record, c *Cursor) int {
 	if q.byName {
-		return cmp.Or(cmp.Compare(r.folded, folded), cmp.Compare(r.Seq, seq))
+		return cmp.Compare(r.folded, c.Name)
 	}
-	return cmp.Compare(r.Seq, seq)
+	return cmp.Compare(r.Seq, c.Seq)
 }
 
-// page returns the page that the query asks for. A page number past the end gives an empty
-// page, as Laravel does.
+// page returns the page that the query asks for: an empty one past the end.
 func (c *Collection) page(q Query) *Page {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	rows := c.rows
-	if q.search != "" || q.favorite != nil || len(q.equal) > 0 {
-		rows = nil
-		for _, r := range c.rows {
-			if q.matches(r) {
-				rows = append(rows, r)
-			}
+	var rows []*Record
+	for _, r := range c.rows {
+		if q.matches(r) {
+			rows = append(rows, r)
 		}
 	}
 	if q.byName {
-		rows = slices.SortedFunc(slices.Values(rows), func(a, b *Record) int {
-			return q.compare(a, b.folded, b.Seq)
-		})
+		slices.SortStableFunc(rows, func(a, b *Record) int { return cmp.Compare(a.folded, b.folded) })
+	}
+	if !q.asc {
+		slices.Reverse(rows)
 	}
 	n := len(rows)
-	at := func(i int) *Record {
-		if q.asc {
-			return rows[i]
-		}
-		return rows[n-1-i]
-	}
 	first := min(min(q.Page-1, n)*q.PerPage, n)
 	end := min(first+q.PerPage, n)
 	if cur := q.cursor; cur != nil {
 		// The first record after the cursor, or at it if it points backward.
 		first = sort.Search(n, func(i int) bool {
-			order := q.compare(at(i), cur.Name, cur.Seq)
+			order := q.compare(rows[i], cur)
 			if !q.asc {
 				order = -order
 			}
@@ -157,11 +170,7 @@ func (c *Collection) page(q Query) *Page {
 			first, end = max(0, first-q.PerPage), first
 		}
 	}
-	p := &Page{First: first, Total: n, Query: q}
-	for i := first; i < end; i++ {
-		p.Records = append(p.Records, at(i))
-	}
-	return p
+	return &Page{Records: rows[first:end], First: first, Total: n, Query: q}
 }
 
 // HasNext reports whether records follow.
@@ -187,9 +196,8 @@ func (p *Page) Previous() *Cursor {
 }
 
 func (q *Query) cursorAt(r *Record, forward bool) *Cursor {
-	cur := &Cursor{Seq: r.Seq, Forward: forward}
 	if q.byName {
-		cur.Name = r.folded
+		return &Cursor{Name: r.folded, Forward: forward}
 	}
-	return cur
+	return &Cursor{Seq: r.Seq, Forward: forward}
 }

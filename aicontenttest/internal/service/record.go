@@ -14,7 +14,8 @@ type Record struct {
 	Upload                    Upload
 	CreatedAt, UpdatedAt      time.Time
 
-	folded string // the name in lower case, for searching and sorting
+	account int    // whose record it is
+	folded  string // the name in lower case, for searching and sorting
 }
 
 // Value returns the text field with the name on the wire; nil where a record has none.

@@ -20,6 +20,9 @@ type Config struct {
 	UUIDs        bool            // ids that are no numbers
 	NewerValues  bool            // what newer deployments accept
 	Cursors      bool            // pages are found by cursor, not by number
+	AudioTypes   bool            // refuse files that are not of a type in audioTypes
+	LengthLimits bool            // refuse longer names and descriptions
+	NoChunks     bool            // see a chunked body as empty
 }
 
 // A Service holds the records. It is safe for concurrent use.
@@ -48,7 +51,7 @@ type Request struct {
 	Body  io.Reader // read instead of that of the HTTP request
 	Route Route
 	Query url.Values
-	Key   string // the API key that is accepted
+	Keys  []string // the API keys that are accepted, one for each account
 }
 
 // A Violation is something in a request that the API does not allow.
@@ -81,6 +84,7 @@ type Result struct {
 	Problems   []Problem // of a form or query that was refused
 	Allow      []string  // methods, with 405
 	NoKey      bool      // the key is missing or wrong
+	NoRoute    bool      // there is nothing at the path
 }
 
 // Acted reports whether the request was executed.
@@ -95,88 +99,98 @@ func refused(status int, message string) *Result {
 type reader struct {
 	Request
 	Reading
-	config Config
+	config  Config
+	method  string
+	account int
 }
 
 // Read reads and judges a request.
 func (s *Service) Read(r Request) *Reading {
-	rd := &reader{Request: r, config: s.config}
+	rd := &reader{Request: r, config: s.config, method: r.Method}
 	rd.Refusal = rd.read()
 	return &rd.Reading
 }
 
 func (r *reader) read() *Result {
-	operation := r.Route.Operation(r.Method)
-	if r.Route.Methods == nil {
-		r.violate(RulePath, "", "")
-		return refused(http.StatusNotFound, "Resource not found.")
+	if r.config.Lenient && r.method == http.MethodHead {
+		r.method = http.MethodGet
 	}
-	if operation == "" {
+	switch {
+	case r.Route.Methods == nil:
+		r.violate(RulePath, "", "")
+		return &Result{Status: http.StatusNotFound, NoRoute: true}
+	case r.config.Lenient && r.method == http.MethodOptions:
+		return &Result{Status: http.StatusOK, Allow: r.Route.Methods}
+	case r.Route.Operation(r.method) == "":
 		r.violate(RuleMethod, "", "")
-		refusal := refused(http.StatusMethodNotAllowed, "The "+r.Method+" method is not supported for this route. "+
+		refusal := refused(http.StatusMethodNotAllowed, "The "+r.method+" method is not supported for this route. "+
 			"Supported methods: "+strings.Join(r.Route.Methods, ", ")+".")
 		refusal.Allow = r.Route.Methods
 		return refusal
-	}
-	if !r.authorized() {
+	case !r.authorized():
 		refusal := refused(http.StatusUnauthorized, "Unauthenticated.")
 		refusal.NoKey = true
 		return refusal
-	}
-	if r.Method == http.MethodGet && !r.config.Lenient && !acceptsJSON(r.Header) {
+	case r.method == http.MethodGet && !r.config.Lenient && !acceptsJSON(r.Header):
 		r.violate(RuleAccept, "Accept", r.Header.Get("Accept"))
 		return refused(http.StatusNotAcceptable, "Not Acceptable.")
 	}
-	var parameters []contract.Field
-	if r.Method == http.MethodGet && r.Route.ID == "" {
-		parameters = r.Route.Collection.List
+	problems, refusal := r.readInput()
+	if refusal == nil && !r.validText() {
+		refusal = refused(http.StatusInternalServerError, "Server Error")
 	}
-	problems := r.checkQuery(parameters)
-	switch r.Method {
+	if refusal == nil && len(problems) > 0 {
+		refusal = &Result{Status: http.StatusUnprocessableEntity, Problems: problems}
+	}
+	return refusal
+}
+
+// readInput reads query and body and settles what the request does.
+func (r *reader) readInput() ([]Problem, *Result) {
+	coll := r.Route.Collection
+	switch r.method {
 	case http.MethodGet, http.MethodDelete:
+		var parameters []contract.Field
+		r.act = r.show
+		if r.method == http.MethodDelete {
+			r.act = r.remove
+		} else if r.Route.ID == "" {
+			r.act, parameters = r.list, coll.List
+		}
+		problems := r.checkQuery(parameters)
 		if n, _ := io.ReadFull(r.Body, make([]byte, 1)); n > 0 {
 			r.violate(RuleBody, "", "")
 			if !r.config.Lenient {
-				return refused(http.StatusBadRequest, "Bad Request.")
+				return nil, refused(http.StatusBadRequest, "Bad Request.")
 			}
 		}
-		r.act = r.show
-		if r.Route.ID == "" {
-			r.act = r.list
-		}
-		if r.Method == http.MethodDelete {
-			r.act = r.remove
-		}
-	default:
-		mediaType, fields, act := contract.URLEncoded, r.Route.Collection.Update, r.update
-		if r.Method == http.MethodPost {
-			mediaType, fields, act = r.Route.Collection.MediaType, r.Route.Collection.Store, r.store
-		}
-		fileProblems, refusal := r.readForm(mediaType)
-		if refusal != nil {
-			return refusal
-		}
-		problems = append(problems, r.checkForm(fields, fileProblems)...)
-		r.act = act
+		return problems, nil
 	}
-	if len(problems) > 0 {
-		return &Result{Status: http.StatusUnprocessableEntity, Problems: problems}
+	mediaType, fields := contract.URLEncoded, coll.Update
+	r.act = r.update
+	if r.method == http.MethodPost {
+		mediaType, fields, r.act = coll.MediaType, coll.Store, r.store
 	}
-	return nil
+	problems := r.checkQuery(nil)
+	fileProblems, refusal := r.readForm(mediaType)
+	if refusal != nil {
+		return nil, refusal
+	}
+	return append(problems, r.checkForm(fields, fileProblems)...), nil
+}
+
+// input returns a form field. To lenient servers, as to Laravel, the query counts too.
+func (r *reader) input(name string) (value string, present bool) {
+	value, present = last(r.Form, name)
+	if !present && r.config.Lenient {
+		value, present = last(r.Query, name)
+	}
+	return value, present
 }
 
 func (r *reader) list() Result {
 	coll := r.Route.Collection
-	query := coll.newQuery(r.Query, r.config.Allowed)
-	if v, given := last(r.Query, "favorite"); given {
-		if b, ok := r.boolean(v); ok {
-			query.favorite = &b
-		}
-	}
-	if !r.config.Cursors {
-		query.cursor = nil
-	}
-	return Result{Status: http.StatusOK, Collection: coll, Page: coll.page(query)}
+	return Result{Status: http.StatusOK, Collection: coll, Page: coll.page(r.query())}
 }
 
 func (r *reader) one(record *Record, ok bool) Result {
@@ -186,13 +200,18 @@ func (r *reader) one(record *Record, ok bool) Result {
 	return Result{Status: http.StatusOK, Collection: r.Route.Collection, Record: record}
 }
 
-func (r *reader) show() Result { return r.one(r.Route.Collection.Find(r.Route.ID)) }
+func (r *reader) show() Result {
+	coll := r.Route.Collection
+	coll.mu.RLock()
+	defer coll.mu.RUnlock()
+	return r.one(coll.find(r.Route.ID, r.account))
+}
 
 func (r *reader) store() Result {
 	coll := r.Route.Collection
-	var record Record
+	record := Record{account: r.account}
 	for _, field := range coll.Store {
-		if v, ok := last(r.Form, field.Name); ok && field.Kind != contract.Audio {
+		if v, ok := r.input(field.Name); ok && field.Kind != contract.Audio && !field.Ignored {
 			*record.Value(field.Name) = v
 		}
 	}
@@ -208,9 +227,9 @@ func (r *reader) store() Result {
 // update changes the fields that were sent, with PUT as with PATCH.
 func (r *reader) update() Result {
 	coll := r.Route.Collection
-	return r.one(coll.change(r.Route.ID, func(record *Record) {
+	return r.one(coll.change(r.Route.ID, r.account, func(record *Record) {
 		for _, field := range coll.Update {
-			v, present := last(r.Form, field.Name)
+			v, present := r.input(field.Name)
 			if !present {
 				continue
 			}
@@ -224,7 +243,7 @@ func (r *reader) update() Result {
 }
 
 func (r *reader) remove() Result {
-	result := r.one(r.Route.Collection.remove(r.Route.ID))
+	result := r.one(r.Route.Collection.remove(r.Route.ID, r.account))
 	result.Deleted = result.Acted()
 	return result
 }
