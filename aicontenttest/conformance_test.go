@@ -21,16 +21,17 @@ func TestConformance(t *testing.T) {
 		})
 	}
 	for name, opts := range map[string][]Option{
-		"lenient":                {Lenient()},
-		"words":                  {BooleanWords()},
-		"HTTP/2":                 {HTTP2()},
-		"http links under TLS":   {TLS(), PlainHTTPNextLinks},
-		"bare, linked by header": {BareRecords, LinkHeader},
-		"plain and simple":       {PlainPaginator, SimplePaginator},
-		"plain by cursor":        {PlainPaginator, CursorPaginator, FilterlessNextLinks},
-		"foreign and filterless": {ForeignNextLinks, FilterlessNextLinks, QuotedNumbers},
-		"as little as can be":    {BareRecords, MissingMembers, UUIDs, DeleteAnswers204, MessageOnly422},
-		"everything in disguise": {QuotedNumbers, NumericBooleans, StoreAnswers200, LoginRedirect, SimplePaginator},
+		"lenient":                 {Lenient()},
+		"words":                   {BooleanWords()},
+		"HTTP/2":                  {HTTP2()},
+		"http links under TLS":    {TLS(), PlainHTTPNextLinks},
+		"bare, linked by header":  {BareRecords, LinkHeader},
+		"plain and simple":        {PlainPaginator, SimplePaginator},
+		"plain by cursor":         {PlainPaginator, CursorPaginator, FilterlessNextLinks},
+		"foreign and filterless":  {ForeignNextLinks, FilterlessNextLinks, QuotedNumbers},
+		"as seen on a deployment": {Lenient(), FieldsAsMessage, AudioTypes, LengthLimits, NoChunkedUploads, OtherAccount("another-key")},
+		"as little as can be":     {BareRecords, MissingMembers, UUIDs, DeleteAnswers204, MessageOnly422},
+		"everything in disguise":  {QuotedNumbers, NumericBooleans, StoreAnswers200, LoginRedirect, SimplePaginator},
 	} {
 		t.Run(name, func(t *testing.T) { conforms(t, opts...) })
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestTheTenOperations(t *testing.T) {
@@ -188,4 +189,24 @@ func TestManyRequestsAtOnce(t *testing.T) {
 	assert.Len(t, s.Images(), 400)
 	assert.Len(t, s.Records(), 400)
 	assert.Len(t, s.Requests(), 400)
+}
+
+func TestATakenIDIsNotGivenOut(t *testing.T) {
+	for _, ids := range []Personality{DataEnvelope, UUIDs} {
+		s := NewServer(t, BasePath("/tenant"), ids)
+		next := started(t, ids)
+		next.AddImage(Image{Name: "first"})
+		taken := next.AddImage(Image{Name: "second"}).ID
+		s.AddImage(Image{ID: taken, Name: "of the test"})
+		for range 3 {
+			assert.Equal(t, 201, send(t, s, post("/api/v1/images", storeForm)).status)
+		}
+		require.Len(t, s.Images(), 4, "none was replaced")
+		assert.Equal(t, "of the test", s.Images()[0].Name)
+		seen := make(map[string]bool)
+		for _, i := range s.Images() {
+			seen[i.ID] = true
+		}
+		assert.Len(t, seen, 4)
+	}
 }

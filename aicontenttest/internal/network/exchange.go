@@ -109,6 +109,7 @@ func (x *Exchange) Pause(d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-x.r.Context().Done():
+	case <-x.conn.gone():
 	case <-x.network.closing:
 	}
 	return ErrEnded
