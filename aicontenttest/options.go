@@ -92,8 +92,8 @@ func Allow(names ...string) Option {
 	})
 }
 
-// BooleanWords makes the server accept true and false in queries and forms instead of 1 and 0, like some
-// stacks other than Laravel. [Server.Client] sends them.
+// BooleanWords makes the server accept true and false in queries and forms instead of 1 and 0, as some stacks
+// other than Laravel do. [Server.Client] sends them.
 func BooleanWords() Option {
 	return optionFunc(func(c *config) { c.service.BooleanWords = true })
 }
