@@ -252,6 +252,27 @@ func TestStallsNameTheSideThatStoodStill(t *testing.T) {
 	}
 }
 
+// Where a transport tells of nothing, the wait for the response begins with the last byte of the body, and not before.
+func TestTheWaitBeginsWithTheLastByte(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: 10 * time.Second, Wait: time.Second})
+		defer attempt.Stop()
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+		s, err := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(1000))}).Attach(req, attempt, nil)
+		require.NoError(t, err)
+		defer s.End()
+		buf := make([]byte, 100)
+		for err == nil && !s.Complete() {
+			require.NoError(t, attempt.Expired())
+			time.Sleep(5 * time.Second)
+			_, err = req.Body.Read(buf)
+		}
+		require.NoError(t, err)
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, &wire.TimeoutError{Limit: time.Second}, attempt.Expired())
+	})
+}
+
 // A slow reader is no stall, and neither is a slow network, as long as both move.
 func TestSlowUploadsDoNotStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
