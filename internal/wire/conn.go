@@ -1,5 +1,7 @@
 package wire
 
+//lint:file-ignore SA1019 Callers may have set the deprecated Dial and DialTLS.
+
 import (
 	"context"
 	"crypto/tls"
@@ -130,9 +132,14 @@ type conn struct {
 // early and closes makes the write fail before its response was read, and net/http would return the failure. Systems that drop
 // what was received when the peer resets the connection, as Windows does, lose the response all the same.
 func (c *conn) Write(p []byte) (int, error) {
+	closing := c.closing.Load()
+	if !closing {
+		// Before the write, as the response may be read before this goroutine runs again.
+		c.written.Add(int64(len(p)))
+	}
 	n, err := c.Conn.Write(p)
-	if !c.closing.Load() {
-		c.written.Add(int64(n))
+	if !closing {
+		c.written.Add(int64(n - len(p)))
 	}
 	if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
 		timer := time.NewTimer(earlyResponse)

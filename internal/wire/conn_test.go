@@ -1,5 +1,7 @@
 package wire
 
+//lint:file-ignore SA1019 Callers may have set the deprecated Dial and DialTLS.
+
 import (
 	"bufio"
 	"bytes"

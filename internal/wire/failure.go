@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"time"
 )
 
 // Refused reports whether an HTTP/2 server said that it did not look at the request (RFC 9113, section 8.7). Only the typed
@@ -42,3 +44,30 @@ func NeverConnected(err error) bool {
 	return errors.As(err, &dns) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || Untrusted(err) ||
 		errors.Is(err, ErrClearProxy) || errors.Is(err, ErrDialedHTTP2)
 }
+
+// TimeoutError is the error of an attempt that took longer than its [Limits], which is no end of the call: it
+// is an [os.ErrDeadlineExceeded], never a [context.DeadlineExceeded]. It implements [net.Error].
+type TimeoutError struct {
+	Stalled  bool // while the request was sent
+	ByReader bool // the source of the body stood still, not the network
+	Limit    time.Duration
+}
+
+func (e *TimeoutError) Error() string {
+	switch {
+	case e.ByReader:
+		return fmt.Sprintf("the upload stalled: the file gave no bytes for %v (WithStallTimeout)", e.Limit)
+	case e.Stalled:
+		return fmt.Sprintf("the upload stalled: the network took no bytes for %v (WithStallTimeout)", e.Limit)
+	}
+	return fmt.Sprintf("no complete response within %v (WithTimeout)", e.Limit)
+}
+
+// Timeout is always true.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// Temporary is always true.
+func (e *TimeoutError) Temporary() bool { return true }
+
+// Is reports whether target is [os.ErrDeadlineExceeded].
+func (e *TimeoutError) Is(target error) bool { return target == os.ErrDeadlineExceeded }
