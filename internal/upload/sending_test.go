@@ -69,6 +69,15 @@ func TestFilesThatChangeWhileTheyAreSent(t *testing.T) {
 	}
 }
 
+// An empty file that is sent on purpose must still be empty.
+func TestEmptyFilesThatGrow(t *testing.T) {
+	fsys := changing(nil, func() io.Reader { return bytes.NewReader(recording(10)) })
+	req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: FS(fsys, "a.wav")}))
+	_, err := io.ReadAll(req.Body)
+	require.ErrorContains(t, err, "at byte 0: it has more than the 0 bytes that it had before")
+	assert.False(t, s.Complete())
+}
+
 // The same for a body whose length is not known, or was wrong: its last chunk must not be written.
 func TestReadersThatFailWhileTheyAreSent(t *testing.T) {
 	boom := errors.New("the caller hung up")
@@ -173,7 +182,7 @@ func TestTheEndDoesNotWaitForAReader(t *testing.T) {
 		<-r.waits
 		start := time.Now()
 		go s.End()
-		require.ErrorIs(t, <-failed, io.ErrClosedPipe)
+		assert.Equal(t, io.ErrClosedPipe, <-failed, "the file did not fail")
 		s.End()
 		assert.Equal(t, grace, time.Since(start))
 		assert.False(t, s.Complete())
