@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
 )
 
 // TestTheBookAddsUpUnderChaos compares the book with the records and with what the faults promise.
 func TestTheBookAddsUpUnderChaos(t *testing.T) {
-	for network, opts := range everyNetwork {
-		t.Run(network, func(t *testing.T) {
+	for name, opts := range everyNetwork {
+		t.Run(name, func(t *testing.T) {
 			s := NewServer(t, opts...)
 			promised := make(map[string]Fault)
 			for _, f := range Faults() {
@@ -48,12 +49,12 @@ func TestTheBookAddsUpUnderChaos(t *testing.T) {
 			acted := 0
 			for _, r := range s.Requests() {
 				f := promised[r.Fault]
-				if f.kind == late && !r.Acted {
+				if f.kind == network.ActsLate && !r.Acted {
 					continue // the server was closed before
 				}
 				// A connection that another request's fault resets takes this one with it.
 				if r.Acted || r.Status != 0 {
-					assert.Equal(t, r.Fault == "" || f.Acts || f.kind == late, r.Acted, "%+v", r)
+					assert.Equal(t, r.Fault == "" || f.Acts || f.kind == network.ActsLate, r.Acted, "%+v", r)
 				}
 				if r.Acted {
 					acted++
@@ -68,9 +69,9 @@ func TestTheBookAddsUpUnderChaos(t *testing.T) {
 
 // TestTheSDKKeepsItsWordUnderChaos stores through every fault, in virtual time, and counts.
 func TestTheSDKKeepsItsWordUnderChaos(t *testing.T) {
-	for _, network := range bubbleNetworks() {
+	for _, opts := range bubbleNetworks() {
 		synctest.Test(t, func(t *testing.T) {
-			s := NewServer(t, append(network, Latency(time.Second))...)
+			s := NewServer(t, append(opts, Latency(time.Second))...)
 			s.Chaos(4711, 0.4, append(Faults(), Stall(BeforeRead), Stall(MidUpload), Stall(BeforeAnswer), Stall(MidAnswer))...)
 			c := s.Client()
 			type end struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/conformance"
 )
 
 // TestConformance is what the SDK and the kit must agree on in every personality.
@@ -20,25 +21,25 @@ func TestConformance(t *testing.T) {
 		})
 	}
 	for name, opts := range map[string][]Option{
-		"lenient":                {Lenient()},
-		"words":                  {BooleanWords()},
-		"HTTP/2":                 {HTTP2()},
-		"http links under TLS":   {TLS(), PlainHTTPNextLinks},
-		"bare, linked by header": {BareRecords, LinkHeader},
-		"plain and simple":       {PlainPaginator, SimplePaginator},
-		"plain by cursor":        {PlainPaginator, CursorPaginator, FilterlessNextLinks},
-		"foreign and filterless": {ForeignNextLinks, FilterlessNextLinks, QuotedNumbers},
-		"as little as can be":    {BareRecords, MissingMembers, UUIDs, DeleteAnswers204, MessageOnly422},
-		"everything in disguise": {QuotedNumbers, NumericBooleans, StoreAnswers200, LoginRedirect, SimplePaginator},
+		"lenient":                 {Lenient()},
+		"words":                   {BooleanWords()},
+		"HTTP/2":                  {HTTP2()},
+		"http links under TLS":    {TLS(), PlainHTTPNextLinks},
+		"bare, linked by header":  {BareRecords, LinkHeader},
+		"plain and simple":        {PlainPaginator, SimplePaginator},
+		"plain by cursor":         {PlainPaginator, CursorPaginator, FilterlessNextLinks},
+		"foreign and filterless":  {ForeignNextLinks, FilterlessNextLinks, QuotedNumbers},
+		"as seen on a deployment": {Lenient(), FieldsAsMessage, AudioTypes, LengthLimits, NoChunkedUploads, OtherAccount("another-key")},
+		"as little as can be":     {BareRecords, MissingMembers, UUIDs, DeleteAnswers204, MessageOnly422},
+		"everything in disguise":  {QuotedNumbers, NumericBooleans, StoreAnswers200, LoginRedirect, SimplePaginator},
 	} {
 		t.Run(name, func(t *testing.T) { conforms(t, opts...) })
 	}
 	t.Run("in virtual time", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := NewServer(t, InMemoryNetwork())
-			c := &conformance{client: s.Client(), newClient: s.Client, run: "in a bubble"}
-			for _, scenario := range c.imageScenarios() {
-				scenario.run(t) // a bubble has no subtests
+			for _, scenario := range conformance.New("in a bubble", s.Client).Scenarios() {
+				scenario.Run(t) // a bubble has no subtests
 			}
 		})
 	})

@@ -76,7 +76,7 @@ func ExampleNewServer_strict() {
 	resp.Body.Close()
 	fmt.Println(resp.StatusCode)
 	// Output:
-	// aicontenttest: the interface does not allow this: boolean: request 1: GET /api/v1/images?favorite=yes: favorite="yes"
+	// aicontenttest: the API does not allow this: boolean: request 1: GET /api/v1/images?favorite=yes: favorite="yes"
 	// 422
 }
 

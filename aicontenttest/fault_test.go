@@ -59,7 +59,7 @@ func TestFaults(t *testing.T) {
 		{TruncatedJSON(), true, true, 201, false, `{"data":`},
 		{InvalidJSON(), true, true, 201, false, `{"data" =>`},
 		{OversizedAnswer(1 << 20), true, true, 201, false, `{"padding":"xxx`},
-		{Trickle(0), true, true, 201, false, `"status":201}`},
+		{Trickle(0), true, true, 201, false, `"status":200}`},
 	} {
 		for network, opts := range everyNetwork {
 			t.Run(c.fault.Name+" over "+network, func(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
 
 // fetch gets the picture of a record, without a key, as a browser would.
@@ -53,13 +55,13 @@ func TestEveryChoiceMakesAnotherPictureAndTheSameOneTheSame(t *testing.T) {
 	}
 	draw(Image{})
 	draw(Image{Description: "a lighthouse"})
-	for _, style := range styles {
+	for _, style := range contract.Styles {
 		draw(Image{Style: style})
 	}
-	for _, medium := range mediums {
+	for _, medium := range contract.Mediums {
 		draw(Image{Medium: medium})
 	}
-	for _, filter := range filters {
+	for _, filter := range contract.Filters {
 		draw(Image{Filter: filter})
 	}
 }

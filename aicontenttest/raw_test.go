@@ -106,6 +106,12 @@ func upload(parts ...string) request {
 	}
 }
 
+// chunked hides the length of the body.
+func (r request) chunked() request {
+	r.body = io.MultiReader(r.body)
+	return r
+}
+
 const (
 	namePart = "name=\"name\"\r\n\r\nMeeting"
 	filePart = "name=\"file\"; filename=\"talk.wav\"\r\nContent-Type: audio/wav\r\n\r\nRIFF----WAVEdata"

@@ -141,7 +141,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if !closing {
 		c.written.Add(int64(n - len(p)))
 	}
-	if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err != nil && !c.closing.Load() && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
 		timer := time.NewTimer(earlyResponse)
 		defer timer.Stop()
 		select {

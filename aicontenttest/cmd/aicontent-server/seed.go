@@ -17,7 +17,7 @@ var sentences = []string{
 	"We agreed to meet again on Thursday.", "Please leave your message after the tone.",
 }
 
-// seed adds so many images, in all styles, and as many transcriptions.
+// seed adds n images, in all styles, and n transcriptions.
 func seed(srv *aicontenttest.Server, n int) {
 	styles, mediums, resolutions := aicontent.Styles(), aicontent.Mediums(), aicontent.Resolutions()
 	for i := range n {

@@ -1,0 +1,218 @@
+// Package errtext finds what an error response says, in the shapes that web frameworks send.
+package errtext
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/redact"
+)
+
+const (
+	maxTexts  = 100 // messages, fields, and texts of one field
+	maxDepth  = 3   // fields within fields
+	maxMarkup = 16 << 10
+)
+
+// Read returns what the body of an error response says in general and about each field. Body must be as it was received; the texts
+// are without the key, each on one line. Where the body speaks of fields alone, message repeats them. Both are empty if it
+// says nothing.
+func Read(body []byte, key redact.Key) (message string, fields map[string][]string) {
+	r := reader{key: key}
+	if v, err := lenient.Parse(body); err == nil {
+		r.read(v, false)
+	} else if text := lenient.Trim(key.Bytes(body)); len(text) > 0 {
+		// The text is masked before it is cut: a part of the key would not be found.
+		text = text[:min(len(text), maxMarkup)]
+		if text[0] == '<' {
+			r.say(pageTitle(string(text)))
+		} else {
+			r.say(string(text))
+		}
+	}
+	message = join(r.messages, "; ")
+	if message == "" {
+		message = Text("", r.fields)
+	}
+	return redact.Shorten(message, redact.MaxLine), r.fields
+}
+
+// Text returns one line that holds the message and the texts of each field, in the order of their names. A message that repeats
+// a field's text is left out.
+func Text(message string, fields map[string][]string) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		texts := fields[name]
+		if slices.ContainsFunc(texts, func(text string) bool { return text != "" && strings.HasPrefix(message, text) }) {
+			message = ""
+		}
+		parts = append(parts, name+": "+join(texts, ", "))
+	}
+	text := join(parts, "; ")
+	if message == "" || text != "" && strings.HasPrefix(text, strings.TrimSuffix(message, "…")) {
+		return text
+	}
+	if text == "" {
+		return message
+	}
+	return join([]string{message, text}, "; ")
+}
+
+// join is strings.Join for texts that may end in punctuation, which only the last one keeps.
+func join(texts []string, separator string) string {
+	var b strings.Builder
+	for i, text := range texts {
+		if i < len(texts)-1 {
+			text = strings.TrimRight(text, ".,:;") + separator
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// reader collects what a body says.
+type reader struct {
+	key      redact.Key
+	messages []string
+	fields   map[string][]string
+}
+
+func (r *reader) silent() bool { return r.messages == nil && r.fields == nil }
+
+// say adds a message, unless it is there already.
+func (r *reader) say(text string) {
+	if text = r.key.Line(text); text != "" && len(r.messages) < maxTexts && !slices.Contains(r.messages, text) {
+		r.messages = append(r.messages, text)
+	}
+}
+
+// addField adds what is said about a field, or a message where the field has no name.
+func (r *reader) addField(field, text string) {
+	if field = r.key.Line(field); field == "" {
+		r.say(text)
+		return
+	}
+	known := r.fields[field]
+	if text = r.key.Line(text); text == "" || len(known) == maxTexts || known == nil && len(r.fields) == maxTexts {
+		return
+	}
+	if r.fields == nil {
+		r.fields = map[string][]string{}
+	}
+	r.fields[field] = append(known, text)
+}
+
+// read takes the members in which frameworks put errors. An error that is an object has the same members.
+func (r *reader) read(v lenient.Value, nested bool) {
+	if !v.IsObject() {
+		r.list("", v, 0)
+		return
+	}
+	r.list("", v.Member("message"), 0)
+	if failure := v.Member("error"); failure.IsObject() && !nested {
+		r.read(failure, true)
+	} else {
+		r.list("", failure, 0)
+	}
+	r.list("", v.Member("error_description"), 0)
+	if title, detail := v.Member("title"), v.Member("detail"); title.IsString() && detail.IsString() {
+		r.say(join([]string{title.Text(), detail.Text()}, ": "))
+	} else {
+		r.list("", title, 0)
+		r.list("", detail, 0)
+	}
+	r.list("", v.Member("errors"), 0)
+	r.list("", v.Member("violations"), 0)
+	if r.silent() {
+		for name, member := range v.Members() {
+			if onlyStrings(member) {
+				r.member("", name.Text(), member, 0)
+			}
+		}
+	}
+}
+
+// list takes what is said about a field, or in general where the field has no name: a text, an error as an object, an
+// object with a member for each field, or a list of these.
+func (r *reader) list(field string, v lenient.Value, depth int) {
+	switch {
+	case v.IsString():
+		r.addField(field, v.Text())
+	case v.IsArray():
+		for element := range v.Elements() {
+			if !element.IsArray() {
+				r.list(field, element, depth)
+			}
+		}
+	case v.IsObject():
+		text := first(v, "message", "detail", "msg", "defaultMessage", "title")
+		// Without a code, a description is the field of that name.
+		if text == "" && !v.Member("code").IsNull() {
+			text = first(v, "description")
+		}
+		if text != "" {
+			if name := fieldName(v); name != "" {
+				field = name
+			}
+			r.addField(field, text)
+			return
+		}
+		if depth < maxDepth {
+			for name, member := range v.Members() {
+				r.member(field, name.Text(), member, depth+1)
+			}
+		}
+	}
+}
+
+// member takes what is said about the field with the name, or about the field around it.
+func (r *reader) member(field, name string, v lenient.Value, depth int) {
+	switch name {
+	case "message", "detail", "non_field_errors", "__all__", "base", "$", "":
+		name = field
+	default:
+		if field != "" {
+			name = field + "." + name
+		}
+	}
+	r.list(name, v, depth)
+}
+
+// fieldName returns the field that an error object names, or "".
+func fieldName(v lenient.Value) string {
+	if name := first(v, "field", "param", "property", "propertyPath"); name != "" {
+		return name
+	}
+	for _, path := range []lenient.Value{v.Member("loc"), v.Member("path"), v.Member("source").Member("pointer")} {
+		end := path.Text()
+		for element := range path.Elements() {
+			end = element.Text()
+		}
+		if end = end[strings.LastIndexByte(end, '/')+1:]; end != "" {
+			return end
+		}
+	}
+	return ""
+}
+
+// first returns the text of the first member that is a string and not empty.
+func first(v lenient.Value, names ...string) string {
+	for _, name := range names {
+		if m := v.Member(name); m.IsString() && m.Text() != "" {
+			return m.Text()
+		}
+	}
+	return ""
+}
+
+// onlyStrings reports whether v is an array with strings and nothing else.
+func onlyStrings(v lenient.Value) bool {
+	for element := range v.Elements() {
+		if !element.IsString() {
+			return false
+		}
+	}
+	return v.IsArray()
+}

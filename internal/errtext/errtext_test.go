@@ -1,0 +1,254 @@
+package errtext
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/redact"
+)
+
+const key redact.Key = "sk/live-0123456789"
+
+type fieldTexts = map[string][]string
+
+type said struct {
+	message string
+	fields  fieldTexts
+}
+
+// errorBodies are what the files of testdata/errors say.
+var errorBodies = map[string]said{
+	"array.json":                    {"Try again.", fieldTexts{"name": {"is taken"}}},
+	"byte-order-mark.json":          {"Resource not found.", nil},
+	"code-message.json":             {"image not found", nil},
+	"cut-off.json":                  {`{"message":"Resource not fo`, nil},
+	"detail-array.json":             {"name: Field required", fieldTexts{"name": {"Field required"}}},
+	"detail.json":                   {"Not found.", nil},
+	"empty-message.json":            {"", nil},
+	"empty-object.json":             {"", nil},
+	"empty.txt":                     {"", nil},
+	"error-description.json":        {"invalid_token; The access token expired.", nil},
+	"error-object-fields.json":      {"name: is taken", fieldTexts{"name": {"is taken"}}},
+	"error-object.json":             {"The name is taken.", nil},
+	"error-text.json":               {"Unauthenticated.", nil},
+	"errors-code-description.json":  {"Name is taken.", nil},
+	"errors-empty-members.json":     {"name: is taken", fieldTexts{"name": {"is taken"}}},
+	"errors-field-message.json":     {"Try again.", fieldTexts{"name": {"is taken", "is short"}}},
+	"errors-named-objects.json":     {"Image validation failed", fieldTexts{"name": {"Path `name` is required."}}},
+	"errors-nested.json":            {"The request is not valid.", fieldTexts{"file.size": {"is too large"}, "file.type": {"is unknown"}}},
+	"errors-object-of-strings.json": {"description: is too long; name: is taken", fieldTexts{"name": {"is taken"}, "description": {"is too long"}}},
+	"errors-one-member-each.json":   {"description: is too long; name: is taken", fieldTexts{"name": {"is taken"}, "description": {"is too long"}}},
+	"errors-one-object.json":        {"name: is taken", fieldTexts{"name": {"is taken"}}},
+	"errors-param-msg.json":         {"name: Invalid value", fieldTexts{"name": {"Invalid value"}}},
+	"errors-pointer.json":           {"name: is taken", fieldTexts{"name": {"is taken"}}},
+	"errors-strings.json":           {"The name is taken; The description is too long.", nil},
+	"errors-text.json":              {"The name is taken.", nil},
+	"fields-alone.json": {"favorite: Must be a valid boolean; name: This field is required.", fieldTexts{
+		"name": {"This field is required."}, "favorite": {"Must be a valid boolean."},
+	}},
+	"invalid-utf-8.json":  {"Resource \uFFFD not found.", nil},
+	"lines.json":          {"Resource not found. [31m Really.", nil},
+	"long.json":           {strings.Repeat("Resource not found. ", 100)[:redact.MaxLine] + "…", nil},
+	"message-array.json":  {"name must be a string; name should not be empty; Bad Request", nil},
+	"message-object.json": {"name: The name field is required.", fieldTexts{"name": {"The name field is required."}}},
+	"message-object-several.json": {
+		"description: The description is too long; name: The name field is required, The name must be a string.",
+		fieldTexts{"name": {"The name field is required.", "The name must be a string."}, "description": {"The description is too long."}},
+	},
+	"message.json":       {"Resource not found.", nil},
+	"null-message.json":  {"", nil},
+	"null.json":          {"", nil},
+	"page-heading.html":  {"We'll be back soon & well", nil},
+	"page-text.html":     {"The request body is too large.", nil},
+	"page.html":          {"502 Bad Gateway", nil},
+	"plain.txt":          {"upstream connect error or disconnect/reset before headers. reset reason: connection failure", nil},
+	"problem-title.json": {"One or more validation errors occurred.", fieldTexts{"Name": {"The Name field is required."}}},
+	"problem.json":       {"You do not have enough credit: An image costs 30, you have 12.", nil},
+	"spring.json":        {"Validation failed for object='image'. Error count: 1; Bad Request", fieldTexts{"name": {"must not be blank"}}},
+	"text.json":          {"The name is taken.", nil},
+	"too-many.json":      {"Too Many Attempts.", nil},
+	"validator.json": {"The name field is required. (and 1 more error)", fieldTexts{
+		"name": {"The name field is required."}, "description": {"The description is too long.", "The description is not allowed."},
+	}},
+	"violations.json": {"An error occurred: name: This value should not be blank.", fieldTexts{"name": {"This value should not be blank."}}},
+	"xml.txt":         {"AccessDenied Access Denied", nil},
+}
+
+// bodies returns the files of testdata/errors.
+func bodies(t testing.TB) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "errors", "*"))
+	require.NoError(t, err)
+	all := map[string][]byte{}
+	for _, file := range files {
+		all[filepath.Base(file)], err = os.ReadFile(file)
+		require.NoError(t, err)
+	}
+	return all
+}
+
+// An error that does not say what went wrong, or buries it in a page, cannot be acted on.
+func TestErrorsOfEveryShape(t *testing.T) {
+	all := bodies(t)
+	require.Len(t, all, len(errorBodies), "each file has a row and each row a file")
+	for name, body := range all {
+		t.Run(name, func(t *testing.T) {
+			require.Contains(t, errorBodies, name)
+			message, fields := Read(body, key)
+			assert.Equal(t, errorBodies[name], said{message, fields})
+		})
+	}
+}
+
+// What the service says about a field must be found under the field's name, even where that name also describes errors.
+func TestFieldsNamedLikeDescriptions(t *testing.T) {
+	for body, want := range map[string]fieldTexts{
+		`{"errors":{"name":"is taken","description":"is long"}}`:                                  {"name": {"is taken"}, "description": {"is long"}},
+		`{"errors":[{"description":"is long"}]}`:                                                  {"description": {"is long"}},
+		`{"errors":{"description":{"message":"is long"}}}`:                                        {"description": {"is long"}},
+		`{"errors":{"name":[{"message":"is taken","code":1},{"msg":"is short"}]}}`:                {"name": {"is taken", "is short"}},
+		`{"errors":[{"path":["name"],"message":"is taken"}]}`:                                     {"name": {"is taken"}},
+		`{"errors":[{"path":"name","msg":"is taken"}]}`:                                           {"name": {"is taken"}},
+		`{"errors":[{"loc":["body","file","name"],"msg":"is taken"}]}`:                            {"name": {"is taken"}},
+		`{"errors":[{"property":"name","message":"is taken"}]}`:                                   {"name": {"is taken"}},
+		`{"errors":[{"objectName":"image","field":"name","defaultMessage":"must not be blank"}]}`: {"name": {"must not be blank"}},
+		`{"errors":{"file":{"meta":{"size":"is 0","codec":{"name":"too deep"}}}}}`:                {"file.meta.size": {"is 0"}},
+	} {
+		_, fields := Read([]byte(body), key)
+		assert.Equal(t, want, fields, body)
+	}
+}
+
+// Errors about no field in particular belong in the message, whatever the framework calls that.
+func TestErrorsOfNoField(t *testing.T) {
+	for _, name := range []string{"", "base", "non_field_errors", "__all__", "$", "message", "detail"} {
+		message, fields := Read(fmt.Appendf(nil, `{"errors":{%q:["is wrong"]}}`, name), key)
+		assert.Equal(t, said{"is wrong", nil}, said{message, fields}, name)
+	}
+	message, fields := Read([]byte(`{"errors":{"name":{"base":["is wrong"]}}}`), key)
+	assert.Equal(t, said{"name: is wrong", fieldTexts{"name": {"is wrong"}}}, said{message, fields})
+}
+
+// What is no text of an error must not look like one.
+func TestOtherMembersAreNoErrors(t *testing.T) {
+	for _, body := range []string{
+		`{"data":[{"id":7}],"tags":["x",1],"list":[[]]}`, `{"error":true}`, `{"errors":[1,true,null,[["x"]]]}`, `{"message":7}`, `7`, `[]`, `""`, `" \n"`,
+		`{"errors":{"name":[""," "]}}`, `{"error":{"error":{"error":[1]}}}`,
+	} {
+		message, fields := Read([]byte(body), key)
+		assert.Equal(t, said{}, said{message, fields}, body)
+	}
+}
+
+// The key of a production deployment must not get into a log because a service echoes it.
+func TestKeyIsMasked(t *testing.T) {
+	for body, want := range map[string]said{
+		`{"message":"The key sk\/live-0123456789 has expired.","errors":{"sk%2Flive-0123456789":["SK/LIVE-0123456789!"]}}`: {
+			"The key [API key] has expired.", fieldTexts{"[API key]": {"[API key]!"}},
+		},
+		`{"message":"` + strings.Repeat("x", redact.MaxLine-5) + string(key) + `"}`: {strings.Repeat("x", redact.MaxLine-5) + "[API …", nil},
+		strings.Repeat("x", redact.MaxLine-5) + string(key):                         {strings.Repeat("x", redact.MaxLine-5) + "[API …", nil},
+		"<title>" + strings.Repeat(" ", maxMarkup-12) + string(key):                 {"[API", nil},
+		`<title>sk&amp;#x2F;live-0123456789</title>`:                                {"[API key]", nil},
+		"no such key: sk/live-0123456789\n":                                         {"no such key: [API key]", nil},
+	} {
+		message, fields := Read([]byte(body), key)
+		assert.Equal(t, want, said{message, fields}, "%.80s", body)
+	}
+}
+
+// A deployment, or a proxy before it, can write anything into an error: neither memory nor a log may fill up with it.
+func TestErrorsAreBounded(t *testing.T) {
+	long := strings.Repeat("ü", 4000)
+	var fields, texts strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&fields, `,"field%d":[%q]`, i, long[:200])
+		fmt.Fprintf(&texts, `,"text %d"`, i)
+	}
+	nested := strings.Repeat(`{"a":`, 5000) + `"deep"` + strings.Repeat("}", 5000)
+	for name, test := range map[string]struct {
+		body          string
+		fields, texts int
+	}{
+		"fields": {`{"errors":{"x":["y"]` + fields.String() + `}}`, maxTexts, maxTexts},
+		"texts":  {`{"errors":["x"` + texts.String() + `]}`, 0, 0},
+		"field":  {`{"errors":{"` + long + `":["x"` + texts.String() + `]}}`, 1, maxTexts},
+		"nested": {`{"errors":` + nested + `,"message":` + nested + `,"error":` + nested + `}`, 0, 0},
+		"long":   {`{"message":"` + long + `","detail":"` + long + `","title":"` + long + `","error":"` + long + `"}`, 0, 0},
+		"page":   {"<html><body>" + strings.Repeat("<p>"+long, 100), 0, 0},
+		"plain":  {long, 0, 0},
+		"tag":    {"<" + long, 0, 0},
+	} {
+		message, fields := Read([]byte(test.body), key)
+		assertLine(t, message)
+		assert.Len(t, fields, test.fields, name)
+		count := 0
+		for field, texts := range fields {
+			assertLine(t, field)
+			count += len(texts)
+		}
+		assert.Equal(t, test.texts, count, name)
+	}
+}
+
+func assertLine(t testing.TB, text string) {
+	t.Helper()
+	assert.LessOrEqual(t, len(text), redact.MaxLine+len("…"))
+	assert.True(t, utf8.ValidString(text))
+	assert.False(t, strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' }), "%q", text)
+}
+
+// An error's text is read by people on call: it says everything once, without double punctuation.
+func TestText(t *testing.T) {
+	for _, test := range []struct {
+		message string
+		fields  fieldTexts
+		want    string
+	}{
+		{"", nil, ""},
+		{"Not found.", nil, "Not found."},
+		{"", fieldTexts{"name": {"is taken."}}, "name: is taken."},
+		{"name: is taken.", fieldTexts{"name": {"is taken."}}, "name: is taken."},
+		{"The data is invalid.", fieldTexts{"name": {"is taken"}, "file": {"too long.", "not nice."}}, "The data is invalid; file: too long, not nice; name: is taken"},
+		{"Sure?", fieldTexts{"name": {"is taken"}}, "Sure?; name: is taken"},
+		{"The name is taken. (and 1 more error)", fieldTexts{"file": {"is too large."}, "name": {"The name is taken."}}, "file: is too large; name: The name is taken."},
+		{"It is short. (and 1 more error)", fieldTexts{"name": {"It is taken.", "It is short."}}, "name: It is taken, It is short."},
+		{"The data is invalid.", fieldTexts{"name": nil, "file": {""}}, "The data is invalid; file: ; name: "},
+	} {
+		assert.Equal(t, test.want, Text(test.message, test.fields))
+	}
+	message, fields := Read([]byte(`{"message":{"name":["`+strings.Repeat("x", 600)+`","`+strings.Repeat("y", 600)+`"]}}`), key)
+	assert.Equal(t, Text("", fields), Text(message, fields), "a message that was cut repeats the fields too")
+}
+
+func FuzzRead(f *testing.F) {
+	for _, body := range bodies(f) {
+		f.Add(body)
+	}
+	f.Add([]byte(`{"message":"the key sk/live-0123456789 is not known","errors":{"sk/live-0123456789":["SK/LIVE-0123456789"]}}`))
+	f.Add([]byte(`<!-- sk/live-0123456789 --><script>x</script ><style>y</style><p>sk&#47;live-0123456789`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		message, fields := Read(body, key)
+		assertLine(t, message)
+		require.LessOrEqual(t, len(fields), maxTexts)
+		for field, texts := range fields {
+			require.NotEmpty(t, message)
+			require.NotEmpty(t, field)
+			assertLine(t, field)
+			require.NotEmpty(t, texts)
+			require.LessOrEqual(t, len(texts), maxTexts)
+			for _, text := range texts {
+				require.NotEmpty(t, text)
+				assertLine(t, text)
+			}
+		}
+		require.NotContains(t, strings.ToLower(Text(message, fields)), "sk/live-0123456789")
+	})
+}

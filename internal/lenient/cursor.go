@@ -1,0 +1,105 @@
+package lenient
+
+import "bytes"
+
+// cursor reads a valid value once, from its beginning to its end. It stands before a value, a name or a bracket.
+type cursor struct {
+	text Value
+	at   int
+}
+
+// enter goes into an object or an array: for c.enter(); c.more(); visits each member or element.
+func (c *cursor) enter() { c.at++ }
+
+// more goes to the next member or element, or past the end of the object or array if there is none.
+func (c *cursor) more() bool {
+	c.space()
+	switch c.text[c.at] {
+	case ',':
+		c.at++
+		c.space()
+	case '}', ']':
+		c.at++
+		return false
+	}
+	return true
+}
+
+// name takes the name of a member, in quotes, and goes to its value.
+func (c *cursor) name() Value {
+	start := c.at
+	end := closing(c.text, start) + 1
+	c.colon(end)
+	return c.text[start:end:end]
+}
+
+// named takes the name of a member if that is the given one, without escapes, and reports whether it was.
+func (c *cursor) named(name string) bool {
+	end := c.at + 1 + len(name)
+	if end >= len(c.text) || c.text[end] != '"' || string(c.text[c.at+1:end]) != name {
+		return false
+	}
+	c.colon(end + 1)
+	return true
+}
+
+// colon goes from the end of a name to the value.
+func (c *cursor) colon(at int) {
+	c.at = at
+	c.space()
+	c.at++
+	c.space()
+}
+
+// value takes a value.
+func (c *cursor) value() Value {
+	start := c.at
+	c.skip()
+	return c.text[start:c.at:c.at]
+}
+
+func (c *cursor) space() {
+	for c.text[c.at] <= ' ' {
+		c.at++
+	}
+}
+
+// skip goes past a value.
+func (c *cursor) skip() {
+	text, i := c.text, c.at
+	switch text[i] {
+	case '"':
+		i = closing(text, i) + 1
+	case '{', '[':
+		i++
+		for depth := 1; depth > 0; i++ {
+			switch text[i] {
+			case '"':
+				i = closing(text, i)
+			case '{', '[':
+				depth++
+			case '}', ']':
+				depth--
+			}
+		}
+	default:
+		for i < len(text) && text[i] != ',' && text[i] != '}' && text[i] != ']' && text[i] > ' ' {
+			i++
+		}
+	}
+	c.at = i
+}
+
+// closing returns the index of the quote that ends the string at i.
+func closing(text Value, i int) int {
+	for {
+		i += 1 + bytes.IndexByte(text[i+1:], '"')
+		backslashes := 0
+		for text[i-1-backslashes] == '\\' {
+			backslashes++
+		}
+		if backslashes%2 == 0 {
+			return i
+		}
+	}
+}

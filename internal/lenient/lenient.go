@@ -1,0 +1,44 @@
+// Package lenient reads JSON whose shape is not specified: a record or a list in any of the usual
+// envelopes, with values of any type. A value of an unexpected type costs that value, never the response.
+package lenient
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+var (
+	ErrEmpty     = errors.New("the response is empty")
+	ErrHTML      = errors.New("got an HTML page instead of JSON")
+	ErrNotJSON   = errors.New("the response is not JSON")
+	ErrCutOff    = fmt.Errorf("%w: it ends too early", ErrNotJSON) // a beginning of JSON; it also matches ErrNotJSON
+	ErrNoRecord  = errors.New("the response holds no record")
+	ErrNoList    = errors.New("the response holds no list")
+	ErrSaysError = errors.New("the response says that it is an error")
+)
+
+// Trim returns body without its byte order mark and the white space around it.
+func Trim(body []byte) []byte {
+	return bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
+}
+
+// Parse returns body as a value that shares its memory. The error is ErrEmpty, ErrHTML, ErrCutOff or ErrNotJSON.
+func Parse(body []byte) (Value, error) {
+	text := Trim(body)
+	switch {
+	case len(text) == 0:
+		return nil, ErrEmpty
+	case json.Valid(text):
+		return Value(text[:len(text):len(text)]), nil
+	case text[0] == '<':
+		return nil, ErrHTML
+	}
+	var v json.RawMessage
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&v); errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, ErrCutOff
+	}
+	return nil, ErrNotJSON
+}

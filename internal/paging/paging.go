@@ -1,0 +1,162 @@
+// Package paging finds out what follows a page of a list, and when a walk over the pages does not end.
+package paging
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/aicontent/aicontent-go/internal/lenient"
+)
+
+const (
+	maxEmptyPages = 100 // in a row
+	maxRepeats    = 3   // in a row, with growing page numbers
+	pageParam     = "page"
+)
+
+// Info is what a response says about a page's place in the list. A number is 0 if it was not sent.
+type Info struct {
+	Current int // this page's number, from 1
+	Last    int // the last page's number
+	PerPage int // records on a full page
+	Total   int // records on all pages
+}
+
+// Response is what there is to know of the response that holds a page.
+type Response struct {
+	Around lenient.Envelope // the JSON around the records
+	Link   []string         // the Link headers
+	Query  url.Values       // of the request
+	IDs    []string         // of the records, in order; empty for a record without one
+	Count  int              // records as sent, those that cannot be read included
+}
+
+// State is where a walk over the pages of a list stands. No method changes it. The zero value is
+// a page that nothing follows.
+type State struct {
+	Info
+	next         url.Values // what to lay over the query for the page that follows; nil if it is not known
+	noNextReason string     // why next is not known on a page that is not the last
+	number       int        // of this page; 0 if unknown
+	last         int        // the last page's number, perhaps computed; 0 if unknown
+	emptyPages   int        // in a row, up to this page
+	repeats      int        // pages in a row, up to this page, that had only records of the page before
+	ids          []string
+	cursors      []uint64   // hashes of the cursors that led here
+	first        url.Values // query of the first page
+	sizes        []int
+}
+
+var hashSeed = maphash.MakeSeed()
+
+// Start returns the state after the first page. The sizes are the page sizes that the API documents, the default first.
+func Start(r Response, sizes []int) State {
+	s := State{first: r.Query, sizes: sizes}
+	s.locate(r, 0)
+	return s
+}
+
+// HasNext reports whether Next returns a query or an error.
+func (s State) HasNext() bool { return s.next != nil || s.noNextReason != "" }
+
+// Next returns what to lay over the first page's query to get the page that follows, and nil after the last page. The
+// error says that the service does not tell what follows, or leads back.
+func (s State) Next() (url.Values, error) {
+	if s.noNextReason != "" {
+		return nil, errors.New(s.noNextReason)
+	}
+	if s.next == nil {
+		return nil, nil
+	}
+	if number, ok := pageNumber(s.next); ok {
+		if number <= s.number {
+			return nil, fmt.Errorf("the next link of page %d leads back to page %d", s.number, number)
+		}
+	} else if slices.Contains(s.cursors, hash(s.next)) || asksNothingNew(s.next, s.first) {
+		return nil, errors.New("the next link leads back to an earlier page")
+	}
+	return maps.Clone(s.next), nil
+}
+
+// Arrive returns the state after the page that Next led to, and the IDs that must be left out of it
+// because the page before had them, nil if there are none. The error says that the service repeats itself or sends no records.
+func (s State) Arrive(r Response) (State, map[string]bool, error) {
+	n := State{first: s.first, sizes: s.sizes, ids: r.IDs, cursors: s.cursors}
+	number, byNumber := pageNumber(s.next)
+	if !byNumber {
+		n.cursors = append(slices.Clip(s.cursors), hash(s.next))
+	}
+	n.locate(r, number)
+	if r.Count == 0 {
+		n.emptyPages = s.emptyPages + 1
+	}
+	if n.emptyPages >= maxEmptyPages && n.HasNext() {
+		return State{}, nil, fmt.Errorf("the service sent %d pages without records, and says that more follow", maxEmptyPages)
+	}
+	seen, moved := s.seen(r.IDs)
+	if moved > 0 && moved == len(r.IDs) {
+		n.repeats = s.repeats + 1
+		grows := byNumber && (n.Current == 0 || n.Current > s.number)
+		if !grows || n.repeats >= maxRepeats {
+			return State{}, nil, errors.New("the service sent the records of the previous page again")
+		}
+	}
+	return n, seen, nil
+}
+
+// seen returns the page's IDs as a set, and how many of the given ones are in it; nil and 0 if none are.
+func (s State) seen(ids []string) (seen map[string]bool, count int) {
+	set := make(map[string]bool, len(s.ids))
+	for _, id := range s.ids {
+		if id != "" {
+			set[id] = true
+		}
+	}
+	for _, id := range ids {
+		if set[id] {
+			seen = set
+			count++
+		}
+	}
+	return seen, count
+}
+
+// Ahead returns what to lay over the query for up to n of the pages that follow, as far as it can be told without them: for page
+// numbers up to the last page, or n of them if that is not known, and for a cursor one.
+func (s State) Ahead(n int) []url.Values {
+	next, err := s.Next()
+	if next == nil || err != nil || n <= 0 {
+		return nil
+	}
+	ahead := []url.Values{next}
+	number, ok := pageNumber(next)
+	for ok && len(ahead) < n && (s.last == 0 || number < s.last) {
+		number++
+		query := maps.Clone(next)
+		query.Set(pageParam, strconv.Itoa(number))
+		ahead = append(ahead, query)
+	}
+	return ahead
+}
+
+func pageNumber(query url.Values) (int, bool) {
+	number, err := strconv.Atoi(query.Get(pageParam))
+	return number, err == nil
+}
+
+func hash(query url.Values) uint64 { return maphash.String(hashSeed, query.Encode()) }
+
+// asksNothingNew reports whether a link holds only what the query holds too.
+func asksNothingNew(link, query url.Values) bool {
+	for name := range link {
+		if link.Get(name) != query.Get(name) {
+			return false
+		}
+	}
+	return true
+}

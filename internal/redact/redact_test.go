@@ -1,0 +1,335 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	plainKey Key = "sk/live-0123456789"
+	// oddKey has each character that one escape or another treats in its own way.
+	oddKey Key = `sk/Live+01&"<23>'\4567%2F=|~9`
+)
+
+// encodings are the ways in which services write a key that they were sent.
+var encodings = map[string]func(string) string{
+	"raw":   func(key string) string { return key },
+	"upper": strings.ToUpper,
+	"json": func(key string) string {
+		text, _ := json.Marshal(key)
+		return string(text[1 : len(text)-1])
+	},
+	"json of php": jsonOfPHP,
+	"json within json": func(key string) string {
+		if strings.Contains(key, `\`) {
+			return jsonOfPHP(key) // four backslashes for one are not read
+		}
+		return jsonOfPHP(jsonOfPHP(key))
+	},
+	"json, every character": func(key string) string { return eachByte(key, `\u%04X`) },
+	"query":                 url.QueryEscape,
+	"path":                  url.PathEscape,
+	"url, every character":  func(key string) string { return eachByte(key, "%%%02x") },
+	"html":                  html.EscapeString,
+	"html of php":           htmlOfPHP,
+	"html, decimal":         func(key string) string { return eachByte(key, "&#%03d;") },
+	"html, every character": func(key string) string { return eachByte(key, "&#x%02X;") },
+	"json of html":          func(key string) string { return jsonOfPHP(htmlOfPHP(key)) },
+}
+
+func jsonOfPHP(key string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "/", `\/`).Replace(key)
+}
+
+func htmlOfPHP(key string) string {
+	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "'", "&#039;", "<", "&lt;", ">", "&gt;").Replace(key)
+}
+
+func eachByte(key, format string) string {
+	var b strings.Builder
+	for _, c := range []byte(key) {
+		fmt.Fprintf(&b, format, c)
+	}
+	return b.String()
+}
+
+// A service may send the key back in any encoding; none of it may reach a log.
+func TestKeyIsMaskedInEveryEncoding(t *testing.T) {
+	keys := []Key{plainKey, oddKey, `%41%42%43%44`, `\\\\\\\\\\`, `&amp;&amp;`, `\u0041\u0042`, "%25%25%25%25", `a\/b\/c\/d`, "1|abcdEFGH0123456789"}
+	for _, key := range keys {
+		for name, encode := range encodings {
+			x := encode(string(key))
+			assert.Equal(t, "<[API key]>[API key]", key.Text("<"+x+">"+x), "%s of %s", name, string(key))
+			assert.Equal(t, "<[API key]>", string(key.Bytes([]byte("<"+x+">"))), "%s of %s", name, string(key))
+		}
+	}
+}
+
+// What is no key must be left as the service sent it.
+func TestTextWithoutKeyStays(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                  "",
+		"nothing here":                      "nothing here",
+		"sk/live-012345678":                 "sk/live-012345678",
+		"ssk/live-0123456789!":              "s[API key]!",
+		`sk\/live-0123456789`:               "[API key]",
+		`sk\u002Flive\u002d01234567\u00389`: "[API key]",
+		`sk\u012flive-0123456789`:           `sk\u012flive-0123456789`,
+		`sk\u002`:                           `sk\u002`,
+		"%73k%2flive-0123456789%":           "[API key]%",
+		"sk%2live-0123456789":               "sk%2live-0123456789",
+		"sk%2glive-0123456789":              "sk%2glive-0123456789",
+		"sk&#47;live-0123456789;":           "[API key];",
+		"sk&#0000047;live-0123456789":       "[API key]",
+		"sk&#x2F;live-012345678&#58;":       "sk&#x2F;live-012345678&#58;",
+		"100%":                              "100%",
+		`\`:                                 `\`,
+		"&":                                 "&",
+		"&#;&#x;&;":                         "&#;&#x;&;",
+		"%%%sk/live-0123456789&\\":          "%%%[API key]&\\",
+		"[API key]":                         "[API key]",
+	} {
+		assert.Equal(t, want, plainKey.Text(text), text)
+		assert.Equal(t, want, string(plainKey.Bytes([]byte(text))), text)
+	}
+	for short, text := range map[Key]string{"": "text", "a": "a word", "a key o": "a key of seven"} {
+		assert.Equal(t, text, short.Text(text))
+	}
+	assert.Equal(t, "[API key]t", Key("a key of").Text("a key oft"))
+
+	body := []byte("nothing of sk/live here")
+	assert.Same(t, &body[0], &plainKey.Bytes(body)[0], "a body without the key is not copied")
+	body = []byte(plainKey + "!")
+	plainKey.Bytes(body)
+	assert.Equal(t, string(plainKey)+"!", string(body), "the caller's bytes are not changed")
+}
+
+// A response is cut off where it gets too long, which must not leave most of a key at its end.
+func TestNoPartOfKeyIsLeftAtCut(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                     "",
+		"nothing":              "nothing",
+		"a sk/live":            "a ",
+		"a s":                  "a ",
+		"a sk%2":               "a ",
+		`a sk\`:                "a ",
+		`a sk\u00`:             "a ",
+		"a sk&#4":              "a ",
+		"a sk&#000004":         "a ",
+		"a sk/live-012345678":  "a ",
+		"a sk/live-0123456789": "a sk/live-0123456789",
+		"a sk/lime":            "a sk/lime",
+	} {
+		assert.Equal(t, want, string(plainKey.CutEnd([]byte(text))), text)
+	}
+	assert.Equal(t, "a sho", string(Key("short").CutEnd([]byte("a sho"))))
+	for _, key := range []Key{plainKey, oddKey} {
+		for name, encode := range encodings {
+			x := "<" + encode(string(key))
+			for n := 1; n < len(x); n++ {
+				assert.Equal(t, "<", string(key.CutEnd([]byte(x[:n]))), "%s of %s cut after %d", name, string(key), n)
+			}
+		}
+	}
+}
+
+// The service chooses the text that is searched, and must not be able to keep a client busy with it: with time that grows
+// with the square of the text, this test would take minutes.
+func TestMaskingIsLinear(t *testing.T) {
+	for _, key := range []Key{plainKey, oddKey, "%%%%%%%%%%x", `\\\\\x`, "&&&&&&&&&&x", `%\&%\&%\&x`} {
+		for _, unit := range []string{"%", "%2", "%25", `\`, `\\u0025`, `\u005c`, "&", "&amp;", "&#37;", `%\&`, "s"} {
+			text := strings.Repeat(unit, (1<<18)/len(unit))
+			assert.Len(t, key.Text(text), len(text), "%s in %s", string(key), unit)
+			assert.NotContains(t, string(key.CutEnd([]byte(text))), mask)
+		}
+	}
+}
+
+func TestHeaderIsMasked(t *testing.T) {
+	const key = "sk-test-0123456789"
+	header := http.Header{"X-Debug": {"key=" + key, "2"}, http.CanonicalHeaderKey(key): {"1"}, "Plain": nil}
+	clean := Key(key).Header(header)
+	assert.Equal(t, http.Header{"X-Debug": {"key=[API key]", "2"}, "[API key]": {"1"}}, clean)
+	assert.Equal(t, "key="+key, header["X-Debug"][0], "the response itself stays as it was")
+}
+
+// A log line that a service can break, blank or turn around hides what happened.
+func TestLineIsOneLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\r\n\tb":                   "a b",
+		"  a  b ":                    "a b",
+		"a\x00b\x1b[2Jc":             "a b [2Jc",
+		"a\u009b2Jb\x7fc":            "a 2Jb c",
+		"a\u202eb\u2066c":            "a b c",
+		"a\u2028b\u2029c":            "a b c",
+		"a\xffb":                     "a\uFFFDb",
+		"é日本":                        "é日本",
+		"with sk\\/live-0123456789!": "with [API key]!",
+		strings.Repeat("x", MaxLine): strings.Repeat("x", MaxLine),
+		strings.Repeat("é", 600):     strings.Repeat("é", 500) + "…",
+		strings.Repeat("x", 985) + " " + "sk/live-0123456789": strings.Repeat("x", 985) + " [API key]",
+		strings.Repeat("x", 995) + " " + "sk/live-0123456789": strings.Repeat("x", 995) + " [API…",
+	} {
+		assert.Equal(t, want, plainKey.Line(text))
+	}
+}
+
+type netError struct{ timeout, temporary bool }
+
+func (netError) Error() string     { return "late" }
+func (e netError) Timeout() bool   { return e.timeout }
+func (e netError) Temporary() bool { return e.temporary }
+
+type onlyLate struct{}
+
+func (onlyLate) Error() string { return "late" }
+func (onlyLate) Timeout() bool { return true }
+
+// An error that quotes the request is still one to compare with, and shows no key.
+func TestErrorsAreMasked(t *testing.T) {
+	require.NoError(t, plainKey.Error(nil))
+	fine := fmt.Errorf("%s: %w", strings.Repeat("x", MaxLine-5), io.EOF)
+	assert.Same(t, fine, plainKey.Error(fine), "an error that can be shown is left alone")
+
+	keyed := plainKey.Error(fmt.Errorf("with %s: %w", string(plainKey), io.EOF))
+	require.EqualError(t, keyed, "with [API key]: EOF")
+	require.ErrorIs(t, keyed, io.EOF)
+	require.NotErrorIs(t, keyed, io.ErrUnexpectedEOF)
+	require.NoError(t, errors.Unwrap(keyed), "what holds the key is not handed out")
+	for _, format := range []string{"%v", "%+v", "%#v", "%q", "%x", "%d"} {
+		assert.NotContains(t, fmt.Sprintf(format, keyed), string(plainKey))
+	}
+	assert.NotContains(t, strings.Join(stringsIn(reflect.ValueOf(keyed)), " "), string(plainKey))
+
+	for name, err := range map[string]error{
+		"two lines: late":                  fmt.Errorf("two\nlines: %w", netError{timeout: true}),
+		"\uFFFD: late":                     fmt.Errorf("\xff: %w", netError{timeout: true}),
+		strings.Repeat("x", MaxLine) + "…": fmt.Errorf("%s: %w", strings.Repeat("x", MaxLine), netError{timeout: true}),
+	} {
+		clean := plainKey.Error(err)
+		require.EqualError(t, clean, name)
+		var late netError
+		assert.ErrorAs(t, clean, &late, "no key, nothing to hide")
+	}
+}
+
+// Whether an error is a timeout decides what callers do next.
+func TestErrorsKeepTimeoutAndTemporary(t *testing.T) {
+	type netErr interface {
+		Timeout() bool
+		Temporary() bool
+	}
+	for _, want := range []netError{{}, {timeout: true}, {temporary: true}} {
+		for _, text := range []string{string(plainKey), "two\nlines"} {
+			var got netErr
+			require.ErrorAs(t, plainKey.Error(fmt.Errorf("%s: %w", text, want)), &got)
+			assert.Equal(t, want, netError{got.Timeout(), got.Temporary()})
+		}
+	}
+	var got netErr
+	require.ErrorAs(t, plainKey.Error(errors.New("two\nlines")), &got)
+	assert.False(t, got.Timeout() || got.Temporary())
+	require.ErrorAs(t, plainKey.Error(fmt.Errorf("two\nlines: %w", onlyLate{})), &got)
+	assert.True(t, got.Timeout())
+}
+
+// stringsIn collects all strings that reflection finds in a value.
+func stringsIn(v reflect.Value) []string {
+	switch v.Kind() {
+	case reflect.String:
+		return []string{v.String()}
+	case reflect.Pointer, reflect.Interface:
+		return stringsIn(v.Elem())
+	case reflect.Struct:
+		var list []string
+		for i := range v.NumField() {
+			list = append(list, stringsIn(v.Field(i))...)
+		}
+		return list
+	}
+	return nil
+}
+
+// A key must not appear because a value that holds it was printed.
+func TestKeyPrintsAsMask(t *testing.T) {
+	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%T%[1]v"} {
+		text := fmt.Sprintf(format, plainKey) + fmt.Sprintf(format, []Key{plainKey}) + fmt.Sprintf(format, struct{ K *Key }{})
+		assert.NotContains(t, text, string(plainKey[:7]), format)
+	}
+	assert.Equal(t, "[API key] [API key] [API key]", fmt.Sprintf("%v %#v %d", plainKey, plainKey, plainKey))
+	assert.Equal(t, "[API key]", plainKey.String())
+	text, err := json.Marshal([]Key{plainKey})
+	require.NoError(t, err)
+	assert.Equal(t, `["[API key]"]`, string(text))
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("call", "key", plainKey)
+	assert.Contains(t, log.String(), `key="[API key]"`)
+}
+
+func TestShorten(t *testing.T) {
+	for _, test := range []struct {
+		s     string
+		limit int
+		want  string
+	}{
+		{"", 0, ""},
+		{"abc", 3, "abc"},
+		{"abcd", 3, "abc…"},
+		{"abc", 0, "…"},
+		{"éé", 3, "é…"},
+		{"日本", 5, "日…"},
+		{"日本", 2, "…"},
+		{"a😀", 4, "a…"},
+		{"\x80\x80\x80\x80", 2, "…"},
+		{"\x80\x80\x80\x80\x80\x80\x80\x80", 7, "\x80\x80\x80…"},
+	} {
+		assert.Equal(t, test.want, Shorten(test.s, test.limit), "%q at %d", test.s, test.limit)
+	}
+}
+
+func TestQuote(t *testing.T) {
+	assert.Equal(t, `"a\n\"b"`, Quote("a\n\"b"))
+	assert.Equal(t, `"`+strings.Repeat("é", 40)+`…"`, Quote(strings.Repeat("é", 41)))
+}
+
+func FuzzKey(f *testing.F) {
+	f.Add(string(plainKey), "<", "key=", uint16(5))
+	f.Add("1|abcdEFGH", `\`, "&", uint16(70))
+	f.Add(`"<'>/"<'>/`, "%2", "\xff", uint16(7))
+	f.Fuzz(func(t *testing.T, k, before, after string, cut uint16) {
+		key := Key(k)
+		_ = key.Line(before)
+		// A header holds printable characters alone; what begins escapes is in the tables above.
+		if len(key) < minKey || strings.ContainsFunc(k, func(r rune) bool { return r <= ' ' || r >= 0x7f || beginsEscape(byte(r)) }) {
+			return
+		}
+		for name, encode := range encodings {
+			x := encode(k)
+			text := before + x + after
+			clean := key.Text(text)
+			require.NotContains(t, strings.ReplaceAll(clean, mask, "\x00"), x, name)
+			require.Equal(t, clean, string(key.Bytes([]byte(text))))
+			require.Equal(t, clean, key.Text(clean))
+			line := key.Line(text)
+			require.LessOrEqual(t, len(line), MaxLine+len("…"))
+			require.True(t, utf8.ValidString(line))
+			require.False(t, strings.ContainsFunc(line, unprintable), "%q", line)
+			left := key.CutEnd([]byte(before + x[:int(cut)%len(x)]))
+			require.LessOrEqual(t, len(left), len(before), name)
+		}
+	})
+}
