@@ -117,3 +117,28 @@ func TestTheCertificateIsForOnesOwnClient(t *testing.T) {
 	}
 	assert.Nil(t, NewServer(t).Certificate())
 }
+
+// TestStoresOfTheKitsClientsHaveConnectionsOfTheirOwn fails where a client that the kit hands out does not
+// run the SDK's transport for stores.
+func TestStoresOfTheKitsClientsHaveConnectionsOfTheirOwn(t *testing.T) {
+	for name, opts := range everyNetwork {
+		t.Run(name, func(t *testing.T) {
+			s := NewServer(t, opts...)
+			c := s.Client()
+			for range 2 {
+				_, err := c.Images.List(t.Context(), aicontent.ImageListParams{})
+				require.NoError(t, err)
+				_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"})
+				require.NoError(t, err)
+			}
+			connections := make(map[string][]int)
+			for _, r := range s.Requests() {
+				connections[r.Operation] = append(connections[r.Operation], r.Connection)
+			}
+			lists, stores := connections["images.list"], connections["images.store"]
+			assert.Equal(t, lists[0], lists[1], "lists share a connection")
+			assert.NotContains(t, stores, lists[0])
+			assert.NotEqual(t, stores[0], stores[1])
+		})
+	}
+}
