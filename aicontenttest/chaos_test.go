@@ -84,9 +84,16 @@ func TestTheSDKKeepsItsWordUnderChaos(t *testing.T) {
 				go func() {
 					for i := range stores {
 						name := fmt.Sprintf("job %d/%d", caller, i)
-						_, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{
-							Name: name, Description: "d", Resolution: aicontent.Resolution256x256,
-						})
+						var err error
+						if i%2 == 0 {
+							_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{
+								Name: name, Description: "d", Resolution: aicontent.Resolution256x256,
+							})
+						} else {
+							_, err = c.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
+								Name: name, File: aicontent.FileFromBytes("talk.wav", make([]byte, 1000)),
+							})
+						}
 						ends <- end{name, err}
 					}
 				}()
