@@ -47,7 +47,7 @@ func TestASlowUploadEndsWithItsClient(t *testing.T) {
 	})
 }
 
-// TestFaultsInMidUploadThatDoNotEndTheCall gives the place to faults that were made for another.
+// TestFaultsInMidUploadThatDoNotEndTheCall moves faults to a place that they are not made for.
 func TestFaultsInMidUploadThatDoNotEndTheCall(t *testing.T) {
 	for _, f := range Faults() {
 		f.Place, f.Bytes = MidUpload, 10
@@ -55,7 +55,7 @@ func TestFaultsInMidUploadThatDoNotEndTheCall(t *testing.T) {
 			t.Run(f.Name+" over "+name, func(t *testing.T) {
 				s := NewServer(t, opts...)
 				hc := unredirected(s)
-				resp, err := hc.Do(signed(t, s, get("/api/v1/images"))) // so that no new connection is refused
+				resp, err := hc.Do(signed(t, s, get("/api/v1/images"))) // so that the fault strikes a request, not a new connection
 				require.NoError(t, err)
 				_, _ = io.Copy(io.Discard, resp.Body)
 				resp.Body.Close()
@@ -118,9 +118,9 @@ func TestTheCertificateIsForOnesOwnClient(t *testing.T) {
 	assert.Nil(t, NewServer(t).Certificate())
 }
 
-// TestStoresOfTheKitsClientsHaveConnectionsOfTheirOwn fails where a client that the kit hands out does not
-// run the SDK's transport for stores.
-func TestStoresOfTheKitsClientsHaveConnectionsOfTheirOwn(t *testing.T) {
+// TestStoresOfTheKitsClientsHaveTheirOwnConnections checks that clients of the kit use the SDK's
+// transport for stores.
+func TestStoresOfTheKitsClientsHaveTheirOwnConnections(t *testing.T) {
 	for name, opts := range everyNetwork {
 		t.Run(name, func(t *testing.T) {
 			s := NewServer(t, opts...)
