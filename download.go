@@ -32,10 +32,7 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 		return 0, invalid(op, problem("client", nil, "was not created with NewClient"))
 	}
 	r := &request{op: op, method: http.MethodGet, settings: *c.defaults, bare: true}
-	problems := r.apply(opts)
-	if ctx == nil {
-		problems = append(problems, problem("ctx", nil, "must not be nil")...)
-	}
+	problems := r.begin(ctx, opts)
 	if w == nil {
 		problems = append(problems, problem("w", nil, "must not be nil")...)
 	}
@@ -57,13 +54,16 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 	return written, err
 }
 
+// errRedirect is the error of a redirect that a download does not follow. Another attempt would meet it again.
+var errRedirect = errors.New("redirect refused")
+
 // downloadRedirect follows redirects of a download. The Referer would hand a signed URL to the next host.
 func downloadRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
-		return fmt.Errorf("gave up after %d redirects", maxRedirects)
+		return fmt.Errorf("%w: gave up after %d of them", errRedirect, maxRedirects)
 	}
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-		return errors.New("a redirect to something other than http and https is refused")
+		return fmt.Errorf("%w: it leads to something other than http and https", errRedirect)
 	}
 	req.Header.Del("Referer")
 	return nil
@@ -81,7 +81,7 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 			clock.Stop()
 		}
 		if limit > 0 {
-			clock = time.AfterFunc(limit, func() { cancel(&wire.TimeoutError{Stalled: stalled, ByReader: false, Limit: limit}) })
+			clock = time.AfterFunc(limit, func() { cancel(&wire.TimeoutError{Receiving: stalled, Limit: limit}) })
 		}
 	}
 	defer func() { arm(0, false) }()
@@ -97,7 +97,7 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 		if errors.As(err, &outer) {
 			err = outer.Err
 		}
-		res := result{outcome: OutcomeUnknown, transient: true, final: ctx.Err() != nil || wire.Untrusted(err)}
+		res := result{outcome: OutcomeUnknown, transient: true, final: ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, errRedirect)}
 		if !watch.Wrote(err) {
 			res.outcome = OutcomeNotSent
 		}
@@ -126,6 +126,9 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 		if size > 0 {
 			wrote, err := w.Write(buf[:size])
 			written += int64(wrote)
+			if err == nil && wrote < size {
+				err = io.ErrShortWrite
+			}
 			if err != nil {
 				res.final = true
 				return written, res.transport(r, fmt.Errorf("writing the picture after %d bytes: %w", written, err))
