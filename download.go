@@ -71,25 +71,10 @@ func downloadRedirect(req *http.Request, via []*http.Request) error {
 
 // fetch sends the request of a download once, and writes the body to w.
 func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int64, result) {
-	watched, watch := wire.Watch(ctx, wire.Limits{})
+	watched, watch := wire.Watch(ctx, wire.Limits{Wait: r.limits().Wait})
 	defer watch.Stop()
 	watched, cancel := context.WithCancelCause(watched)
 	defer cancel(nil)
-	var clock *time.Timer
-	arm := func(limit time.Duration, stalled bool) {
-		if clock != nil {
-			clock.Stop()
-		}
-		if limit > 0 {
-			clock = time.AfterFunc(limit, func() { cancel(&wire.TimeoutError{Receiving: stalled, Limit: limit}) })
-		}
-	}
-	defer func() { arm(0, false) }()
-	wait := readTimeout
-	if r.timeout != nil {
-		wait = *r.timeout
-	}
-	arm(wait, false)
 	req := (&http.Request{Method: r.method, URL: r.url, Host: r.url.Host, Header: http.Header{"User-Agent": {c.userAgent}}}).WithContext(watched)
 	resp, err := c.download().Do(req)
 	if err != nil {
@@ -101,9 +86,10 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 		if !watch.Wrote(err) {
 			res.outcome = OutcomeNotSent
 		}
-		return 0, res.transport(r, cmp.Or(contextError(ctx), timeoutCause(watched), explain(err, watch.Wrote(err), true, 0)))
+		return 0, res.transport(r, cmp.Or(contextError(ctx), watch.Expired(), explain(err, watch.Wrote(err), true, 0)))
 	}
 	defer resp.Body.Close()
+	watch.Answered()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		body, _ := wire.ReadBody(resp, maxErrorBody)
 		return 0, c.rejected(r, "", true, resp, body)
@@ -117,12 +103,18 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 		res.err, res.outcome, res.word = e, OutcomeUnknown, "HTML"
 		return 0, res
 	}
+	watch.Pause()
 	var written int64
 	buf := make([]byte, 32<<10)
 	for {
-		arm(r.stall, true)
+		var clock *time.Timer
+		if r.stall > 0 {
+			clock = time.AfterFunc(r.stall, func() { cancel(&wire.TimeoutError{Receiving: true, Limit: r.stall}) })
+		}
 		size, err := resp.Body.Read(buf)
-		arm(0, false)
+		if clock != nil {
+			clock.Stop()
+		}
 		if size > 0 {
 			wrote, err := w.Write(buf[:size])
 			written += int64(wrote)
