@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -201,13 +202,17 @@ func explain(err error, wrote, complete bool, limit time.Duration) error {
 		return fmt.Errorf("the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt: %w", limit, err)
 	case !wrote:
 		return err
-	case !complete && (errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF)):
+	case !slices.ContainsFunc(closings, func(closing error) bool { return errors.Is(err, closing) }):
+		return err
+	case !complete:
 		return fmt.Errorf("the service closed the connection during the upload: %w", err)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
+	default:
 		return fmt.Errorf("the service closed the connection before a response came: %w", err)
 	}
-	return err
 }
+
+// closings are the errors of a connection that the other side has closed; the last is that of one in memory.
+var closings = []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE, io.ErrClosedPipe}
 
 // newAPIError reads a response other than 2xx, in whatever shape it comes.
 func newAPIError(base *url.URL, r *request, key redact.Key, resp *http.Response, body []byte) *APIError {
