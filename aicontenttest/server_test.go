@@ -53,7 +53,7 @@ func TestTheTenOperations(t *testing.T) {
 
 	transcribed := send(t, s, upload(namePart, filePart, "name=\"language\"\r\n\r\nGB"))
 	assert.Equal(t, 201, transcribed.status)
-	assert.Regexp(t, `^{"data":{"id":1,"name":"Meeting","result":"No transcript[^"]+WAV audio, 16 bytes, SHA-256 [0-9a-f]{64}."`+
+	assert.Regexp(t, `^{"data":{"id":1,"name":"Meeting","result":"No transcript[^"]+WAV audio, 16 bytes, sha256 [0-9a-f]{64}."`+
 		`,"words":\d+,"favorite":false,`+times+`},"status":200}$`, transcribed.body)
 	corrected := send(t, s, patch("/api/v1/transcriptions/1", "result=Well+said,+that"))
 	assert.Contains(t, corrected.body, `"result":"Well said, that","words":3`)
