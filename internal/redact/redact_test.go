@@ -93,6 +93,7 @@ func TestTextWithoutKeyStays(t *testing.T) {
 		"%73k%2flive-0123456789%":           "[API key]%",
 		"sk%2live-0123456789":               "sk%2live-0123456789",
 		"sk%2glive-0123456789":              "sk%2glive-0123456789",
+		`sk\zlive-0123456789`:               `sk\zlive-0123456789`,
 		"sk&#47;live-0123456789;":           "[API key];",
 		"sk&#0000047;live-0123456789":       "[API key]",
 		"sk&#x2F;live-012345678&#58;":       "sk&#x2F;live-012345678&#58;",
@@ -110,6 +111,9 @@ func TestTextWithoutKeyStays(t *testing.T) {
 		assert.Equal(t, text, short.Text(text))
 	}
 	assert.Equal(t, "[API key]t", Key("a key of").Text("a key oft"))
+	assert.Equal(t, "[API key]bcdefga", Key("abcdefga").Text("abcdefgabcdefga"), "copies that overlap")
+	assert.Equal(t, "@[{` [API key]", Key("`{[@`{[@").Text("@[{` `{[@`{[@"), "only letters have two cases")
+	assert.Equal(t, "@[{`@[{`", Key("`{[@`{[@").Text("@[{`@[{`"))
 
 	body := []byte("nothing of sk/live here")
 	assert.Same(t, &body[0], &plainKey.Bytes(body)[0], "a body without the key is not copied")
@@ -133,6 +137,9 @@ func TestNoPartOfKeyIsLeftAtCut(t *testing.T) {
 		"a sk/live-012345678":  "a ",
 		"a sk/live-0123456789": "a sk/live-0123456789",
 		"a sk/lime":            "a sk/lime",
+		"sk/live":              "",
+		"a &12345678":          "a ",
+		"a &123456789":         "a &123456789", // no escape is that long
 	} {
 		assert.Equal(t, want, string(plainKey.CutEnd([]byte(text))), text)
 	}
@@ -303,6 +310,7 @@ func TestShorten(t *testing.T) {
 
 func TestQuote(t *testing.T) {
 	assert.Equal(t, `"a\n\"b"`, Quote("a\n\"b"))
+	assert.Equal(t, `"`+strings.Repeat("x", 80)+`…"`, Quote(strings.Repeat("x", 81)))
 	assert.Equal(t, `"`+strings.Repeat("é", 40)+`…"`, Quote(strings.Repeat("é", 41)))
 }
 
