@@ -143,7 +143,8 @@ func TestNoPartOfKeyIsLeftAtCut(t *testing.T) {
 	} {
 		assert.Equal(t, want, string(plainKey.CutEnd([]byte(text))), text)
 	}
-	assert.Equal(t, "a sho", string(Key("short").CutEnd([]byte("a sho"))))
+	assert.Equal(t, "a shorte", string(Key("shorter").CutEnd([]byte("a shorte"))))
+	assert.Equal(t, "a ", string(Key("shortest").CutEnd([]byte("a shorte"))))
 	for _, key := range []Key{plainKey, oddKey} {
 		for name, encode := range encodings {
 			x := "<" + encode(string(key))
