@@ -11,12 +11,16 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aicontent/aicontent-go/internal/redact"
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// Version is the SDK's version, as it stands in the User-Agent header.
+// Version is the SDK's version, as the User-Agent header has it.
 const Version = "0.1.0"
 
 // The environment variables that [NewClientFromEnv] reads.
@@ -25,11 +29,14 @@ const (
 	envAPIKey  = "AICONTENT_API_KEY"
 )
 
-// maxRedirects is how many redirects within the origin one call follows.
-const maxRedirects = 10
+const (
+	apiPrefix = "/api/v1"
+	// maxRedirects is how many redirects within the origin one request follows.
+	maxRedirects = 10
+)
 
-// Client calls one deployment of the service. Make one with [NewClient] and keep it: it holds the
-// connections. It is safe for concurrent use. The zero value is not usable.
+// Client calls one deployment of the service. Create one with [NewClient] and keep it: it holds the connections. It is
+// safe for concurrent use. The zero value is not usable: its methods return an error.
 type Client struct {
 	Images         *ImagesService
 	Transcriptions *TranscriptionsService
@@ -37,146 +44,166 @@ type Client struct {
 	config
 }
 
-// config is what NewClient settles once and for all.
+// config is what NewClient settles. Secrets are behind closures, where printing and reflection do not find them.
 type config struct {
-	base         *url.URL                              // without a trailing slash
-	root         string                                // what every path begins with
-	escapedRoot  string                                // the same, escaped
-	http         func() *http.Client                   // behind a closure too: net/http's buffers hold the request that was sent last
-	storing      func() *http.Client                   // for stores; the same where the user gave one
-	key          func(context.Context) (string, error) // a closure holds the key, where no reflection finds it
-	rotates      bool                                  // the key comes from a source
+	base         *url.URL // without a trailing slash
+	http         func() *http.Client
+	download     func() *http.Client
+	key          func(context.Context) (string, error)
+	rotates      bool // the key comes from a source
+	middleware   []func(http.RoundTripper) http.RoundTripper
 	userAgent    string
 	logger       *slog.Logger
 	limiter      RateLimiter
+	budget       *budget
+	names        *nameLocks
 	insecure     bool
 	words        bool // booleans as true and false
 	updateMethod string
 	maxResponse  int64
-	defaults     *settings // behind a pointer: headers may hold secrets, and what prints a service stops there
+	defaults     *settings // a pointer: headers may hold secrets, and printing a service stops there
 }
 
 // NewClient returns a client of the deployment at baseURL, such as https://content.example.com or
-// https://example.com/ai: the part before /api/v1. Plain http:// is for loopback hosts, unless
-// [WithInsecureHTTP] is given. The key goes to that scheme, host and port alone.
+// https://example.com/ai: the part before /api/v1. Plain http:// is for loopback hosts, unless [WithInsecureHTTP] is given. The
+// key is sent to that scheme, host and port only.
 //
-// Bad arguments and options give a [ValidationError] that names all of them; no error ever holds the key.
+// The proxy is that of the environment (HTTPS_PROXY, NO_PROXY), or of [http.DefaultTransport] where that was changed.
+// Bad arguments and options are a [*ValidationError] that names all of them. No error holds the key.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
+	c, problems := configure(opts)
+	return c.finish("aicontent.NewClient", problems, baseURL, apiKey)
+}
+
+// NewClientFromEnv is [NewClient] with the base URL of AICONTENT_BASE_URL and the key of AICONTENT_API_KEY. A missing
+// one is an error that names it; the key may be missing if [WithAPIKeySource] is given.
+func NewClientFromEnv(opts ...Option) (*Client, error) {
+	c, problems := configure(opts)
+	for _, name := range []string{envBaseURL, envAPIKey} {
+		if os.Getenv(name) == "" && (name == envBaseURL || c.key == nil) {
+			problems = append(problems, FieldProblem{Field: name, Reason: "must be set in the environment"})
+		}
+	}
+	const op = "aicontent.NewClientFromEnv"
+	if err := invalid(op, problems); err != nil {
+		return nil, err
+	}
+	return c.finish(op, nil, os.Getenv(envBaseURL), os.Getenv(envAPIKey))
+}
+
+func configure(opts []Option) (*Client, []FieldProblem) {
 	c := &Client{config: config{
 		userAgent:    fmt.Sprintf("aicontent-go/%s (%s; %s/%s)", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		updateMethod: http.MethodPatch,
 		maxResponse:  32 << 20,
-		defaults:     &settings{stall: 60 * time.Second, retry: DefaultRetryPolicy()},
+		budget:       newBudget(defaultBudget),
+		names:        &nameLocks{held: map[string]chan struct{}{}},
+		defaults:     &settings{stall: 60 * time.Second},
 	}}
-	var p problems
+	var problems []FieldProblem
 	for _, opt := range opts {
 		if opt == nil {
-			p.add("option", nil, "must not be nil")
+			problems = append(problems, problem("option", nil, "must not be nil")...)
 			continue
 		}
-		opt.applyClient(&c.config, &p)
+		problems = append(problems, opt.applyClient(&c.config)...)
 	}
-	c.base = parseBaseURL(baseURL, c.insecure, &p)
+	return c, problems
+}
+
+// finish checks the arguments and puts the transport together.
+func (c *Client) finish(op string, problems []FieldProblem, baseURL, apiKey string) (*Client, error) {
+	base, bad := parseBaseURL(baseURL, c.insecure)
+	problems = append(problems, bad...)
 	if c.key == nil {
-		if c.base == nil && strings.Contains(apiKey, "://") {
-			p.add("api_key", nil, "looks like a URL: the base URL comes first, the key second")
+		if bad = checkKey(apiKey); base == nil && strings.Contains(apiKey, "://") {
+			bad = problem("api_key", nil, "looks like a URL: the base URL is the first argument, the key the second")
 		}
-		p.apiKey(apiKey)
+		problems = append(problems, bad...)
 		c.key = func(context.Context) (string, error) { return apiKey, nil }
 	}
-	if err := p.err("aicontent.NewClient"); err != nil {
+	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
-	if c.http == nil {
-		c.http = holding(&http.Client{Transport: newTransport()})
-		c.storing = holding(&http.Client{Transport: storeTransport(), CheckRedirect: sameOrigin(c.base, nil)})
+	c.base = base
+	hc := &http.Client{}
+	if c.http != nil {
+		hc = c.http()
 	}
-	c.http().CheckRedirect = sameOrigin(c.base, c.http().CheckRedirect)
-	if c.storing == nil {
-		c.storing = c.http
+	transport := wire.New(hc.Transport, c.insecure)
+	hc.Transport = transport
+	for _, wrap := range slices.Backward(c.middleware) {
+		hc.Transport = wrap(hc.Transport)
+		if hc.Transport == nil {
+			return nil, invalid(op, problem("middleware", nil, "must return a RoundTripper, not nil"))
+		}
 	}
-	c.root, c.escapedRoot = c.base.Path+apiPrefix+"/", c.base.EscapedPath()+apiPrefix+"/"
+	hc.CheckRedirect = sameOrigin(base, hc.CheckRedirect)
+	c.http = holding(hc)
+	c.download = holding(&http.Client{Transport: transport.Download(), CheckRedirect: downloadRedirect})
 	c.Images = &ImagesService{c}
 	c.Transcriptions = &TranscriptionsService{c}
 	return c, nil
 }
 
-// NewClientFromEnv is [NewClient] with the base URL of AICONTENT_BASE_URL and the key of
-// AICONTENT_API_KEY. One that is missing is an error that names it; the key may be missing where
-// [WithAPIKeySource] is given.
-func NewClientFromEnv(opts ...Option) (*Client, error) {
-	var p problems
-	given := config{defaults: &settings{}}
-	for _, opt := range opts {
-		if opt != nil {
-			opt.applyClient(&given, &problems{})
-		}
-	}
-	for _, name := range []string{envBaseURL, envAPIKey} {
-		if os.Getenv(name) == "" && (name == envBaseURL || given.key == nil) {
-			p.add(name, nil, "must be set in the environment")
-		}
-	}
-	if err := p.err("aicontent.NewClientFromEnv"); err != nil {
-		return nil, err
-	}
-	return NewClient(os.Getenv(envBaseURL), os.Getenv(envAPIKey), opts...)
-}
-
-// CloseIdleConnections closes the connections that are not in use. The client can be used on.
+// CloseIdleConnections closes the connections that are not in use. The client stays usable.
 func (c *Client) CloseIdleConnections() {
-	c.http().CloseIdleConnections()
-	c.storing().CloseIdleConnections()
+	if c.http != nil {
+		c.http().CloseIdleConnections()
+		c.download().CloseIdleConnections()
+	}
 }
 
-// holding hides hc from what prints or walks over a client.
+// holding keeps hc out of reach of printing and reflection.
 func holding(hc *http.Client) func() *http.Client { return func() *http.Client { return hc } }
 
-// String names the deployment, and never the key.
+// String names the deployment, never the key.
 func (c Client) String() string { return fmt.Sprintf("aicontent.Client(%s)", c.base) }
 
 // GoString is String: %#v would print what the client is made of.
 func (c Client) GoString() string { return c.String() }
 
 // parseBaseURL refuses what cannot be the part before /api/v1, and says how to write it.
-func parseBaseURL(raw string, insecure bool, p *problems) *url.URL {
+func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	const field = "base_url"
 	if raw == "" {
-		p.add(field, nil, "is required, such as https://content.example.com")
-		return nil
+		return nil, problem(field, nil, "is required, such as https://content.example.com")
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		// What is no URL may be the key, and what looks like one may hold a password: it is not shown.
-		p.add(field, nil, "must be an absolute URL that begins with https:// (or http:// for a loopback host), such as https://content.example.com")
-		return nil
+		return nil, problem(field, nil, "must be an absolute URL that begins with https:// (or http:// for a loopback host), such as https://content.example.com")
 	}
 	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 	port, err := strconv.Atoi(cmp.Or(u.Port(), "443"))
+	reason, hint := "", ""
 	switch {
 	case strings.TrimSpace(raw) != raw:
-		p.add(field, shown, "must not begin or end with white space")
+		reason = "must not begin or end with white space"
 	case u.User != nil:
-		p.add(field, shown, "must not hold a user name or password; the API key is an argument of its own")
+		reason = "must not hold a user name or password; the API key is an argument of its own"
 	case u.Hostname() == "":
-		p.add(field, shown, "must name a host, such as https://content.example.com")
+		reason = "must name a host, such as https://content.example.com"
 	case err != nil || port < 1 || port > 65535:
-		p.add(field, shown, "must have a port between 1 and 65535, or none")
+		reason = "must have a port between 1 and 65535, or none"
 	case u.RawQuery != "" || u.ForceQuery:
-		p.add(field, shown, "must not have a query; use WithQuery for a parameter of every call")
+		reason, hint = "must not have a query", "use WithQuery for a parameter of every call"
 	case strings.Contains(raw, "#"):
-		p.add(field, shown, "must not have a fragment")
+		reason = "must not have a fragment"
 	case u.Scheme == "http" && !insecure && !loopback(u.Hostname()):
-		p.add(field, shown, "must begin with https://, as http:// would show the API key to the network (WithInsecureHTTP allows it)")
+		reason, hint = "must begin with https://: http:// would show the API key to the network", "WithInsecureHTTP allows it"
 	}
 	escaped := strings.TrimRight(u.EscapedPath(), "/")
 	u.RawPath = escaped
-	// It was parsed before.
+	// It was parsed before, so it can be unescaped.
 	u.Path, _ = url.PathUnescape(escaped)
-	if before, found := strings.CutSuffix(u.Path, apiPrefix); found {
-		p.add(field, shown, "must end before "+apiPrefix+", which the SDK adds: write "+(&url.URL{Scheme: u.Scheme, Host: u.Host, Path: before}).String())
+	if before, found := strings.CutSuffix(u.Path, apiPrefix); found && reason == "" {
+		reason = "must end before " + apiPrefix + ", which the SDK adds: write " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: before}).String()
 	}
-	return u
+	if reason != "" {
+		return u, []FieldProblem{{Field: field, Value: shown, Reason: reason, Hint: hint}}
+	}
+	return u, nil
 }
 
 // loopback reports whether the host is this machine by its name alone, without asking a resolver.
@@ -185,29 +212,17 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// apiKey refuses a key that cannot be sent. Its value goes into no problem.
-func (p *problems) apiKey(key string) {
-	if strings.TrimSpace(key) == "" {
-		p.add("api_key", nil, "is required")
-		return
-	}
-	p.headerValue("api_key", key, true)
-	if strings.ContainsFunc(key, func(r rune) bool { return r == ' ' || r == '\t' || r > '~' }) {
-		p.add("api_key", nil, "must be printable ASCII without spaces")
-	}
-}
-
-// sameOrigin follows a redirect for GET alone, within the base URL's origin and a bounded number of times, and
-// then only where the user's own client would. A redirect that is not followed is the answer.
-func sameOrigin(base *url.URL, own func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+// sameOrigin follows a redirect for GET only, within the base URL's origin and a limited number of times, and then
+// only where the user's client would. A redirect that is not followed is the response.
+func sameOrigin(base *url.URL, users func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		if via[0].Method != http.MethodGet || origin(req.URL) != origin(base) || len(via) > maxRedirects {
 			return http.ErrUseLastResponse
 		}
-		if own == nil {
+		if users == nil {
 			return nil
 		}
-		if err := own(req, via); err != nil {
+		if err := users(req, via); err != nil {
 			return err
 		}
 		if origin(req.URL) != origin(base) {
@@ -217,28 +232,7 @@ func sameOrigin(base *url.URL, own func(*http.Request, []*http.Request) error) f
 	}
 }
 
-// clearProxy asks the transport's proxy setting, the caller's own too: an http:// request goes through a proxy in
-// clear, with the key in it. A RoundTripper of another kind cannot be asked.
-func (c *Client) clearProxy() error {
-	if c.base.Scheme != "http" {
-		return nil
-	}
-	rt := c.http().Transport
-	if rt == nil {
-		rt = http.DefaultTransport
-	}
-	t, ok := rt.(*http.Transport)
-	if !ok || t.Proxy == nil {
-		return nil
-	}
-	proxy, err := t.Proxy(&http.Request{URL: c.base, Host: c.base.Host, Header: http.Header{}})
-	if err == nil && proxy != nil {
-		err = errClearProxy
-	}
-	return err
-}
-
-// origin is scheme, host and port, the port also where it goes without saying.
+// origin is scheme, host and port, the default port included.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -247,13 +241,10 @@ func origin(u *url.URL) string {
 	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
 }
 
-// token asks the rate limiter and then the key source: what an attempt needs before it may be made.
-func (c *Client) token(ctx context.Context) (string, error) {
-	if err := context.Cause(ctx); err != nil {
-		return "", ended(ctx)
-	}
-	if err := c.clearProxy(); err != nil {
-		return "", err
+// token waits for the rate limiter and asks for the key: what comes before each attempt that is not bare.
+func (c *Client) token(ctx context.Context, bare bool) (redact.Key, error) {
+	if ctx.Err() != nil || bare {
+		return "", contextError(ctx)
 	}
 	if c.limiter != nil {
 		if err := c.limiter.Wait(ctx); err != nil {
@@ -262,12 +253,19 @@ func (c *Client) token(ctx context.Context) (string, error) {
 	}
 	key, err := c.key(ctx)
 	if err != nil {
-		return "", fmt.Errorf("API key source: %w", presentable(err, key))
+		return "", fmt.Errorf("API key source: %w", redact.Key(key).Error(err))
 	}
-	var p problems
-	p.apiKey(key)
-	if len(p.list) > 0 {
-		return "", errors.New("API key source: the key " + p.list[0].Reason)
+	if bad := checkKey(key); bad != nil {
+		return "", errors.New("API key source: the key " + bad[0].Reason)
 	}
-	return key, nil
+	return redact.Key(key), nil
+}
+
+// contextError is why a context ended: its error, and its cause where that says more. It is nil for one that has not ended.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if err == nil || cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }

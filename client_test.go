@@ -210,7 +210,7 @@ func TestBaseURLErrorsShowNoSecret(t *testing.T) {
 	}
 	_, err := NewClient(aKey, "https://content.example.com")
 	require.Error(t, err)
-	assert.Contains(t, err.Error(), "the base URL comes first, the key second")
+	assert.Contains(t, err.Error(), "the base URL is the first argument, the key the second")
 	assertNoKey(t, err, aKey)
 }
 
@@ -305,7 +305,7 @@ func TestNewClientFromEnv(t *testing.T) {
 
 func TestNilContextIsAnError(t *testing.T) {
 	baseURL, requests := counted(t, answerAll)
-	c, err := NewClient(baseURL, aKey, WithOnce())
+	c, err := NewClient(baseURL, aKey)
 	require.NoError(t, err)
 	for name, call := range allTen(c) {
 		err := call(nil)

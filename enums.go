@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Resolution is the size of an image. The interface allows the three constants below;
-// the zero value is "not set".
+// Resolution is the size of an image in pixels. The API documents the three constants below; the zero value is "not
+// set".
 type Resolution string
 
-// The resolutions of the interface.
+// The documented resolutions.
 const (
 	Resolution256x256   Resolution = "256x256"
 	Resolution512x512   Resolution = "512x512"
@@ -19,7 +19,7 @@ const (
 // Style is the artistic style of an image. The zero value is "not set".
 type Style string
 
-// The styles of the interface.
+// The documented styles.
 const (
 	Style3DRender     Style = "3d_render"
 	StyleAbstract     Style = "abstract"
@@ -37,10 +37,10 @@ const (
 	StyleVaporwave    Style = "vaporwave"
 )
 
-// Medium is what an image seems to be made with. The zero value is "not set".
+// Medium is what an image looks as if it were made with. The zero value is "not set".
 type Medium string
 
-// The mediums of the interface.
+// The documented mediums.
 const (
 	MediumAcrylic    Medium = "acrylic"
 	MediumCanvas     Medium = "canvas"
@@ -58,32 +58,31 @@ const (
 // Filter is applied to the colors of a finished image. The zero value is "not set".
 type Filter string
 
-// The filters of the interface.
+// The documented filters.
 const (
 	FilterGrayscale Filter = "grayscale"
 	FilterSepia     Filter = "sepia"
 	FilterInvert    Filter = "invert"
 )
 
-// ImageSearchBy is the member of an image that a search looks at. The zero value leaves
-// the choice to the service, which takes the name.
+// ImageSearchBy is the field of an image that a search looks at. The zero value leaves it to the service, which takes
+// the name.
 type ImageSearchBy string
 
-// ImageSearchByName is the one member that images are searched by.
+// ImageSearchByName is the only field that images are searched by.
 const ImageSearchByName ImageSearchBy = "name"
 
-// TranscriptionSearchBy is the member of a transcription that a search looks at. The zero
-// value leaves the choice to the service, which takes the name.
+// TranscriptionSearchBy is the field of a transcription that a search looks at. The zero value leaves it to the service,
+// which takes the name.
 type TranscriptionSearchBy string
 
-// The members that transcriptions are searched by.
+// The fields that transcriptions are searched by.
 const (
 	TranscriptionSearchByName   TranscriptionSearchBy = "name"
 	TranscriptionSearchByResult TranscriptionSearchBy = "result"
 )
 
-// SortBy is what a list is ordered by. The zero value leaves the choice to the service,
-// which takes the id.
+// SortBy is what a list is ordered by. The zero value leaves it to the service, which takes the ID.
 type SortBy string
 
 // The orders of a list.
@@ -92,8 +91,7 @@ const (
 	SortByName SortBy = "name"
 )
 
-// Sort is the direction of a list's order. The zero value leaves the choice to the
-// service, which takes descending.
+// Sort is the direction of a list's order. The zero value leaves it to the service, which takes descending.
 type Sort string
 
 // The directions of a list's order.
@@ -102,11 +100,11 @@ const (
 	SortAsc  Sort = "asc"
 )
 
-// PerPage is how many records a page has. The zero value leaves the choice to the
-// service: 10 by the interface, more on some deployments.
+// PerPage is the number of records on a page. The zero value leaves it to the service: 10 by the API's documentation, more
+// on some deployments.
 type PerPage int
 
-// The page sizes of the interface.
+// The documented page sizes.
 const (
 	PerPage10  PerPage = 10
 	PerPage25  PerPage = 25
@@ -114,37 +112,37 @@ const (
 	PerPage100 PerPage = 100
 )
 
-// CountryCode is an ISO 3166-1 alpha-2 code in upper case, such as "US": by the interface
-// that is how the language of an audio file is told. The zero value is "not set".
+// CountryCode is an ISO 3166-1 alpha-2 code in upper case, such as "US": so the API asks for the language of an audio
+// file. The zero value is "not set".
 type CountryCode string
 
-// term is a value of the interface with its meaning there.
-type term[T comparable] struct {
+// documented is a value that the API documents, with its meaning there.
+type documented[T comparable] struct {
 	value T
 	label string
 }
 
 var (
-	resolutions = []term[Resolution]{
+	resolutions = []documented[Resolution]{
 		{Resolution256x256, "256×256"}, {Resolution512x512, "512×512"}, {Resolution1024x1024, "1024×1024"},
 	}
-	styles = []term[Style]{
+	styles = []documented[Style]{
 		{Style3DRender, "3D render"}, {StyleAbstract, "Abstract"}, {StyleAnime, "Anime"}, {StyleArtDeco, "Art deco"},
 		{StyleCartoon, "Cartoon"}, {StyleDigitalArt, "Digital art"}, {StyleIllustration, "Illustration"},
 		{StyleOrigami, "Origami"}, {StylePixelArt, "Pixel art"}, {StylePhotography, "Photography"},
 		{StylePopArt, "Pop art"}, {StyleRetro, "Retro"}, {StyleSketch, "Sketch"}, {StyleVaporwave, "Vaporwave"},
 	}
-	mediums = []term[Medium]{
+	mediums = []documented[Medium]{
 		{MediumAcrylic, "Acrylic"}, {MediumCanvas, "Canvas"}, {MediumChalk, "Chalk"}, {MediumCharcoal, "Charcoal"},
 		{MediumCrayon, "Crayon"}, {MediumGlass, "Glass"}, {MediumInk, "Ink"}, {MediumPastel, "Pastel"},
 		{MediumPencil, "Pencil"}, {MediumSprayPaint, "Spray paint"}, {MediumWatercolor, "Watercolor"},
 	}
-	filters          = []term[Filter]{{FilterGrayscale, "Black and white"}, {FilterSepia, "Sepia"}, {FilterInvert, "Invert"}}
-	imageSearches    = []term[ImageSearchBy]{{ImageSearchByName, "Name"}}
-	transcriptSearch = []term[TranscriptionSearchBy]{{TranscriptionSearchByName, "Name"}, {TranscriptionSearchByResult, "Result"}}
-	sortKeys         = []term[SortBy]{{SortByID, "Date created"}, {SortByName, "Name"}}
-	sorts            = []term[Sort]{{SortDesc, "Descending"}, {SortAsc, "Ascending"}}
-	perPages         = []term[PerPage]{{PerPage10, "10"}, {PerPage25, "25"}, {PerPage50, "50"}, {PerPage100, "100"}}
+	filters            = []documented[Filter]{{FilterGrayscale, "Black and white"}, {FilterSepia, "Sepia"}, {FilterInvert, "Invert"}}
+	imageSearches      = []documented[ImageSearchBy]{{ImageSearchByName, "Name"}}
+	transcriptSearches = []documented[TranscriptionSearchBy]{{TranscriptionSearchByName, "Name"}, {TranscriptionSearchByResult, "Result"}}
+	sortKeys           = []documented[SortBy]{{SortByID, "Date created"}, {SortByName, "Name"}}
+	sorts              = []documented[Sort]{{SortDesc, "Descending"}, {SortAsc, "Ascending"}}
+	perPages           = []documented[PerPage]{{PerPage10, "10"}, {PerPage25, "25"}, {PerPage50, "50"}, {PerPage100, "100"}}
 )
 
 // ISO 3166-1, officially assigned alpha-2 codes.
@@ -156,62 +154,62 @@ const countryCodes = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ " +
 	"PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ " +
 	"TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW"
 
-// Resolutions lists the resolutions in the order of the interface document.
+// Resolutions returns the resolutions in the order of the API's documentation.
 func Resolutions() []Resolution { return values(resolutions) }
 
-// Styles lists the styles in the order of the interface document.
+// Styles returns the styles in the order of the API's documentation.
 func Styles() []Style { return values(styles) }
 
-// Mediums lists the mediums in the order of the interface document.
+// Mediums returns the mediums in the order of the API's documentation.
 func Mediums() []Medium { return values(mediums) }
 
-// Filters lists the filters in the order of the interface document.
+// Filters returns the filters in the order of the API's documentation.
 func Filters() []Filter { return values(filters) }
 
-// Valid reports whether the interface documents the value. The zero value is not valid.
+// Valid reports whether the API documents the value. The zero value is not valid.
 func (r Resolution) Valid() bool { return known(resolutions, r) }
 
-// Label is the meaning that the interface gives, and the value itself where it gives none.
+// Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
 func (r Resolution) Label() string { return label(resolutions, r) }
 
-// Valid reports whether the interface documents the value. The zero value is not valid.
+// Valid reports whether the API documents the value. The zero value is not valid.
 func (s Style) Valid() bool { return known(styles, s) }
 
-// Label is the meaning that the interface gives, and the value itself where it gives none.
+// Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
 func (s Style) Label() string { return label(styles, s) }
 
-// Valid reports whether the interface documents the value. The zero value is not valid.
+// Valid reports whether the API documents the value. The zero value is not valid.
 func (m Medium) Valid() bool { return known(mediums, m) }
 
-// Label is the meaning that the interface gives, and the value itself where it gives none.
+// Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
 func (m Medium) Label() string { return label(mediums, m) }
 
-// Valid reports whether the interface documents the value. The zero value is not valid.
+// Valid reports whether the API documents the value. The zero value is not valid.
 func (f Filter) Valid() bool { return known(filters, f) }
 
-// Label is the meaning that the interface gives, such as "Black and white" for
-// [FilterGrayscale], and the value itself where it gives none.
+// Label returns the meaning that the API's documentation gives, such as "Black and white" for [FilterGrayscale], and the
+// value itself for an undocumented one.
 func (f Filter) Label() string { return label(filters, f) }
 
-// Valid reports whether the interface documents the value. The zero value is not valid.
+// Valid reports whether the API documents the value. The zero value is not valid.
 func (s ImageSearchBy) Valid() bool { return known(imageSearches, s) }
 
-// Valid reports whether the interface documents the value. The zero value is not valid.
-func (s TranscriptionSearchBy) Valid() bool { return known(transcriptSearch, s) }
+// Valid reports whether the API documents the value. The zero value is not valid.
+func (s TranscriptionSearchBy) Valid() bool { return known(transcriptSearches, s) }
 
-// Valid reports whether the interface documents the value. The zero value is not valid.
+// Valid reports whether the API documents the value. The zero value is not valid.
 func (s SortBy) Valid() bool { return known(sortKeys, s) }
 
-// Label is the meaning that the interface gives, and the value itself where it gives none.
+// Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
 func (s SortBy) Label() string { return label(sortKeys, s) }
 
-// Valid reports whether the interface documents the value. The zero value is not valid.
+// Valid reports whether the API documents the value. The zero value is not valid.
 func (s Sort) Valid() bool { return known(sorts, s) }
 
-// Label is the meaning that the interface gives, and the value itself where it gives none.
+// Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
 func (s Sort) Label() string { return label(sorts, s) }
 
-// Valid reports whether the interface documents the value. The zero value is not valid.
+// Valid reports whether the API documents the value. The zero value is not valid.
 func (p PerPage) Valid() bool { return known(perPages, p) }
 
 // Valid reports whether the code is one of the 249 that ISO 3166-1 assigns, in upper case.
@@ -219,7 +217,7 @@ func (c CountryCode) Valid() bool {
 	return len(c) == 2 && c[0] != ' ' && c[1] != ' ' && strings.Contains(countryCodes, string(c))
 }
 
-func values[T comparable](terms []term[T]) []T {
+func values[T comparable](terms []documented[T]) []T {
 	list := make([]T, len(terms))
 	for i, t := range terms {
 		list[i] = t.value
@@ -227,11 +225,11 @@ func values[T comparable](terms []term[T]) []T {
 	return list
 }
 
-func known[T comparable](terms []term[T], value T) bool {
-	return slices.ContainsFunc(terms, func(t term[T]) bool { return t.value == value })
+func known[T comparable](terms []documented[T], value T) bool {
+	return slices.ContainsFunc(terms, func(t documented[T]) bool { return t.value == value })
 }
 
-func label[T ~string](terms []term[T], value T) string {
+func label[T ~string](terms []documented[T], value T) string {
 	for _, t := range terms {
 		if t.value == value {
 			return t.label

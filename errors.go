@@ -3,33 +3,36 @@ package aicontent
 import (
 	"errors"
 	"fmt"
-	"maps"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aicontent/aicontent-go/internal/errtext"
+	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// Sentinels for [errors.Is]. An [APIError] matches the one of its status code.
+// Sentinels for [errors.Is]. An [APIError] matches that of its status code.
 var (
 	ErrBadRequest   = errors.New("bad request")       // 400
 	ErrUnauthorized = errors.New("unauthorized")      // 401, and a redirect to a login page
 	ErrForbidden    = errors.New("forbidden")         // 403
 	ErrNotFound     = errors.New("not found")         // 404
-	ErrConflict     = errors.New("conflict")          // 409, and two records with the name of a store with [WithOnce]
+	ErrConflict     = errors.New("conflict")          // 409, and any [ConflictError]
 	ErrTooLarge     = errors.New("too large")         // 413
 	ErrInvalid      = errors.New("invalid")           // 422, and any [ValidationError]
 	ErrRateLimited  = errors.New("too many requests") // 429
 	ErrServer       = errors.New("server error")      // 500 to 599
 )
 
-// ErrPagination ends a walk over pages when the service does not say whether more follow, or gives one again.
-// What came before it is right, and there may be more.
+// ErrPagination ends an iteration over pages where the service does not say whether more follow, or repeats one. What was
+// yielded before it is right, and there may be more.
 var ErrPagination = errors.New("pagination")
 
-// ValidationError says what is wrong with a call that was therefore not sent: every problem
-// at once, at most one a field. It matches [ErrInvalid], and its [Outcome] is NotSent.
+// ValidationError says what is wrong with the arguments of a call; nothing was sent. It holds every problem at once, at most
+// one for a field. It matches [ErrInvalid], and its [Outcome] is NotSent.
 type ValidationError struct {
 	Problems []FieldProblem
 
@@ -39,206 +42,230 @@ type ValidationError struct {
 
 // FieldProblem is what is wrong with one value.
 type FieldProblem struct {
-	Field  string // the name on the wire, such as per_page
-	Value  any    // the value as given; nil where there is none, or where it is secret
-	Reason string // what is allowed
+	Field  string `json:"field"`           // the name in the API, such as per_page
+	Value  any    `json:"value,omitempty"` // as given; nil where there is none, or where it is secret
+	Reason string `json:"reason"`          // what is allowed, fit to be shown to a user
+	Hint   string `json:"hint,omitempty"`  // for the programmer; empty for none
 }
 
-// Error names every field, value and what is allowed, on one line.
+// Error names each field, its value, what is allowed and the hint, on one line.
 func (e *ValidationError) Error() string {
-	var b strings.Builder
+	var list []string
+	for _, p := range e.Problems {
+		text := p.Field
+		if value := fmt.Sprint(p.Value); p.Value != nil && value != "" {
+			text += " " + redact.Quote(value)
+		}
+		text += ": " + p.Reason
+		if p.Hint != "" {
+			text += " (" + p.Hint + ")"
+		}
+		list = append(list, text)
+	}
+	text := strings.Join(list, "; ")
 	if e.op != "" {
-		b.WriteString(e.op + ": ")
+		text = e.op + ": " + text
 	}
-	for i, p := range e.Problems {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		b.WriteString(p.Field)
-		switch value := fmt.Sprint(p.Value); {
-		case p.Value == nil || value == "":
-		default:
-			b.WriteString(" " + quoted(value))
-		}
-		b.WriteString(": " + p.Reason)
-	}
-	return b.String()
+	return text
 }
-
-// Unwrap gives what made a file unreadable, such as [io/fs.ErrNotExist].
-func (e *ValidationError) Unwrap() []error { return e.causes }
 
 // Is reports whether target is [ErrInvalid].
 func (e *ValidationError) Is(target error) bool { return target == ErrInvalid }
 
-// APIError is an answer with a status other than 2xx. It matches the sentinel of its status:
-// errors.Is(err, ErrNotFound). A redirect that was refused is one too.
-//
-// The API key is masked wherever the service sent it back.
+// Unwrap returns the causes, such as why a file cannot be read.
+func (e *ValidationError) Unwrap() []error { return e.causes }
+
+// LogValue returns the fields and reasons, without the values.
+func (e *ValidationError) LogValue() slog.Value {
+	attrs := []slog.Attr{slog.String("op", e.op)}
+	for _, p := range e.Problems {
+		attrs = append(attrs, slog.String(p.Field, p.Reason))
+	}
+	return slog.GroupValue(attrs...)
+}
+
+// APIError is a response with a status other than 2xx, a redirect that was refused included. It matches the sentinel of
+// its status: errors.Is(err, ErrNotFound). The API key is masked wherever the service sent it back.
 type APIError struct {
 	StatusCode int
 	Method     string
 	Path       string              // as sent, without the query
-	Message    string              // what the service said, on one line; empty where it said nothing
-	Fields     map[string][]string // what it said of each field; nil where it named none
-	RequestID  string              // of the usual headers; empty where none was sent
+	Message    string              // what the service said, on one line; of the fields where it said nothing else; may be empty
+	Fields     map[string][]string // what it said of each field; nil for none
+	RequestID  string              // from the usual headers; empty where none was sent
 	RetryAfter time.Duration       // 0 where the service did not say
-	Header     http.Header         // of the answer
-	Body       []byte              // of the answer, up to 1 MiB of it
-	Attempts   int                 // how often the request was tried
+	Header     http.Header
+	Body       []byte // up to 1 MiB
+	Attempts   int    // number of attempts, from 1
 
-	trail
+	call  *summary
+	login bool // the service redirects to a login page
 }
 
-// Error is one line: operation, status, and what the service said.
+// Error is one line: the operation, the status, what the service said, and what is known of the attempts.
 func (e *APIError) Error() string {
-	text := e.said()
+	status := strconv.Itoa(e.StatusCode)
+	text := strings.TrimSpace(strings.TrimPrefix(errtext.Text(e.Message, e.Fields), status))
 	if text == "" {
 		text = strings.ToLower(http.StatusText(e.StatusCode))
 	}
-	return e.line(e.Method, e.Path, fmt.Sprintf("%d: %s", e.StatusCode, shortened(text, maxErrorText)))
-}
-
-// said is the message and what was said of each field, in the order of their names.
-// A message that only says the same as a field is left out.
-func (e *APIError) said() string {
-	var parts []string
-	message := e.Message
-	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
-		said := strings.Join(e.Fields[name], ", ")
-		if said != "" && strings.HasPrefix(message, said) {
-			message = ""
-		}
-		parts = append(parts, name+": "+said)
-	}
-	if message != "" {
-		parts = slices.Insert(parts, 0, message)
-	}
-	return strings.Join(parts, "; ")
+	return e.call.line(e.Method, e.Path, status+": "+redact.Shorten(text, 500))
 }
 
 // Is reports whether target is the sentinel of the status code.
 func (e *APIError) Is(target error) bool {
 	switch target {
-	case ErrBadRequest:
-		return e.StatusCode == http.StatusBadRequest
 	case ErrUnauthorized:
 		return e.StatusCode == http.StatusUnauthorized || e.login
-	case ErrForbidden:
-		return e.StatusCode == http.StatusForbidden
-	case ErrNotFound:
-		return e.StatusCode == http.StatusNotFound
-	case ErrConflict:
-		return e.StatusCode == http.StatusConflict
-	case ErrTooLarge:
-		return e.StatusCode == http.StatusRequestEntityTooLarge
-	case ErrInvalid:
-		return e.StatusCode == http.StatusUnprocessableEntity
-	case ErrRateLimited:
-		return e.StatusCode == http.StatusTooManyRequests
 	case ErrServer:
 		return e.StatusCode >= 500 && e.StatusCode <= 599
 	}
-	return false
+	sentinel := map[int]error{
+		http.StatusBadRequest: ErrBadRequest, http.StatusForbidden: ErrForbidden, http.StatusNotFound: ErrNotFound, http.StatusConflict: ErrConflict,
+		http.StatusRequestEntityTooLarge: ErrTooLarge, http.StatusUnprocessableEntity: ErrInvalid, http.StatusTooManyRequests: ErrRateLimited,
+	}[e.StatusCode]
+	return sentinel != nil && target == sentinel
 }
 
-// Unwrap gives what ended the call while it waited to try again, nil where nothing did.
-func (e *APIError) Unwrap() error { return e.ended }
+// Unwrap returns what ended the call while it waited to retry, such as the context's error; nil for nothing.
+func (e *APIError) Unwrap() error {
+	if e.call == nil {
+		return nil
+	}
+	return e.call.stopped
+}
 
-// DecodeError is a 2xx answer that cannot be read as what was asked for. The service may well
-// have acted: see [OutcomeOf].
+// LogValue returns what the log of a service needs: no body.
+func (e *APIError) LogValue() slog.Value {
+	return e.call.logValue(e.outcome(), slog.Int("status", e.StatusCode), slog.String("message", errtext.Text(e.Message, e.Fields)), slog.String("request_id", e.RequestID))
+}
+
+func (e *APIError) summary() *summary { return e.call }
+func (e *APIError) with(s *summary) error {
+	full := *e
+	full.call, full.Attempts = s, s.attempts
+	return &full
+}
+
+// DecodeError is a 2xx response that cannot be read as what was asked for. The service may well have executed the request:
+// see [OutcomeOf].
 type DecodeError struct {
 	StatusCode int
 	Method     string
 	Path       string // as sent, without the query
-	Body       []byte // what came, up to 1 MiB of it
+	RequestID  string // from the usual headers; empty where none was sent
+	Header     http.Header
+	Body       []byte // up to 1 MiB
+	Attempts   int    // number of attempts, from 1
 	Err        error  // what is wrong with it
 
-	trail
+	call  *summary
+	login bool // it is a login page
 }
 
-// Error is one line: operation, status, and what is wrong with the answer.
+// Error is one line: the operation, the status, and what is wrong with the response.
 func (e *DecodeError) Error() string {
-	return e.line(e.Method, e.Path, fmt.Sprintf("%d: cannot read the answer: %v", e.StatusCode, e.Err))
+	text := fmt.Sprintf("%d: cannot read the response: %v", e.StatusCode, e.Err)
+	if e.login {
+		text = fmt.Sprint(e.Err)
+	}
+	return e.call.line(e.Method, e.Path, text)
 }
 
-// Unwrap gives the cause, and what ended the call while it waited to try again.
-func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.ended) }
+// Unwrap returns the cause, and what ended the call while it waited to retry.
+func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.call) }
 
-// TransportError says that no answer came: the network, a timeout, the context, a rate limiter or a key
-// source ended the call. The cause is found by [errors.Is] and [errors.As].
+// LogValue returns what the log of a service needs: no body.
+func (e *DecodeError) LogValue() slog.Value {
+	return e.call.logValue(e.outcome(), slog.Int("status", e.StatusCode), slog.String("error", fmt.Sprint(e.Err)), slog.String("request_id", e.RequestID))
+}
+
+func (e *DecodeError) summary() *summary { return e.call }
+func (e *DecodeError) with(s *summary) error {
+	full := *e
+	full.call, full.Attempts = s, s.attempts
+	return &full
+}
+
+// TransportError says that no response came: the network, a timeout, the context, a rate limiter or a key source
+// ended the call. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
 type TransportError struct {
 	Method   string
 	Path     string // as sent, without the query
-	Attempts int    // how often the request was tried; 0 when it ended before the first
+	Attempts int    // number of attempts; 0 when the call ended before the first
 	Err      error
 
-	trail
+	call *summary
 }
 
-// Error is one line: operation and cause.
-func (e *TransportError) Error() string { return e.line(e.Method, e.Path, fmt.Sprint(e.Err)) }
+// Error is one line: the operation and the cause.
+func (e *TransportError) Error() string { return e.call.line(e.Method, e.Path, fmt.Sprint(e.Err)) }
 
-// Unwrap gives the cause, and what ended the call while it waited to try again.
-func (e *TransportError) Unwrap() []error { return causes(e.Err, e.ended) }
+// Unwrap returns the cause, and what ended the call while it waited to retry.
+func (e *TransportError) Unwrap() []error { return causes(e.Err, e.call) }
 
-// Timeout reports whether the cause is a timeout, as net.Error has it.
+// Timeout reports whether the cause is a timeout, as [net.Error] has it.
 func (e *TransportError) Timeout() bool {
 	var t interface{ Timeout() bool }
 	return errors.As(e.Err, &t) && t.Timeout()
 }
 
-func causes(list ...error) []error {
+// Temporary reports whether the same call may succeed later. It makes the error a [net.Error].
+func (e *TransportError) Temporary() bool { return e.Timeout() || e.call != nil && e.call.passing }
+
+// LogValue returns what the log of a service needs.
+func (e *TransportError) LogValue() slog.Value {
+	return e.call.logValue(e.outcome(), slog.String("error", fmt.Sprint(e.Err)))
+}
+
+func (e *TransportError) summary() *summary { return e.call }
+func (e *TransportError) with(s *summary) error {
+	full := *e
+	full.call, full.Attempts = s, s.attempts
+	return &full
+}
+
+func causes(err error, s *summary) []error {
+	list := []error{err}
+	if s != nil {
+		list = append(list, s.stopped)
+	}
 	return slices.DeleteFunc(list, func(err error) bool { return err == nil })
 }
 
-// trail is what an error knows of the call beyond its last attempt.
-type trail struct {
-	op      string
-	attempt string   // "attempt 3 of 4"; empty after a single one
-	earlier []string // why the attempts before the last one failed
-	ended   error    // what ended the wait for a further attempt
-	fate    fate     // what the service did, over all attempts
-	login   bool     // the service sent the caller to a login page
-	final   bool     // a further attempt would end the same way
+// ConflictError says that the name of a store with [WithOnce] is not this record's alone: another record has it, or several do. It
+// matches [ErrConflict].
+type ConflictError struct {
+	Name   string
+	IDs    []ID   // of the records with the name, two at most
+	Reason string // what is not as it should be
+
+	call *summary
 }
 
-// line puts the operation before the text and the story behind it.
-func (t *trail) line(method, path, text string) string {
-	op := t.op
-	if op == "" {
-		op = method + " " + path
+// Error is one line: the operation, the name, the IDs and the reason.
+func (e *ConflictError) Error() string {
+	ids := make([]string, len(e.IDs))
+	for i, id := range e.IDs {
+		ids[i] = string(id)
 	}
-	if t.ended != nil {
-		text += fmt.Sprintf(" (gave up waiting to try again: %v)", t.ended)
+	text := fmt.Sprintf("WithOnce: the name %s is taken (id %s): %s", redact.Quote(e.Name), strings.Join(ids, ", "), e.Reason)
+	if e.call != nil {
+		return e.call.op + ": " + text
 	}
-	if t.attempt != "" {
-		text += " (" + t.attempt
-		if len(t.earlier) > 0 {
-			text += "; before: " + strings.Join(t.earlier, "; ")
-		}
-		text += ")"
-	}
-	return op + ": " + text
+	return text
 }
 
-func (t *trail) story() *trail { return t }
+// Is reports whether target is [ErrConflict].
+func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
-// maxErrorText bounds what of a service's words goes into an error's text, in bytes.
-const maxErrorText = 500
-
-// shortened cuts a text at a rune's border.
-func shortened(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && text[limit]&0xC0 == 0x80 {
-		limit--
-	}
-	return text[:limit] + "…"
+// LogValue returns the IDs and the reason's outcome; the name is the caller's data and stays out.
+func (e *ConflictError) LogValue() slog.Value {
+	return e.call.logValue(e.outcome(), slog.Any("ids", e.IDs))
 }
 
-// quoted shows a value that may hold anything, on one line and bounded.
-func quoted(value string) string {
-	return strconv.Quote(shortened(value, 80))
+func (e *ConflictError) with(s *summary) error {
+	full := *e
+	full.call = s
+	return &full
 }

@@ -3,100 +3,104 @@ package aicontent
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"time"
+
+	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// ImagesService has the operations on images. It is reached through [Client].Images and is
-// safe for concurrent use.
+// ImagesService has the methods for images. Get it from [Client].Images; it is safe for concurrent use.
 type ImagesService struct {
 	client *Client
 }
 
-// Image is an image as the service sends it. The interface documents what can be set, not what is answered:
-// a member that a deployment leaves out, or sends as null, is the zero value.
+// Image is an image as the service sent it. The API specifies requests, not responses: fields the server omits, or
+// sends as null, keep their zero value.
 type Image struct {
-	ID          ID
-	Name        string
-	Description string
-	Resolution  Resolution
-	Style       Style
-	Medium      Medium
-	Filter      Filter
-	Favorite    bool
+	ID          ID         `json:"id"`
+	Name        string     `json:"name"`
+	Description string     `json:"description"`
+	Resolution  Resolution `json:"resolution"`
+	Style       Style      `json:"style"`
+	Medium      Medium     `json:"medium"`
+	Filter      Filter     `json:"filter"`
+	Favorite    bool       `json:"favorite"`
 
-	// The interface does not list these; many deployments send them.
-	Result    string    // the picture's file name
-	URL       string    // where the picture can be fetched, often from another host; never send the API key there
-	CreatedAt time.Time // UTC where the deployment names no zone
-	UpdatedAt time.Time
+	// Not in the API's documentation; set when the deployment sends them.
+	Result    string    `json:"result"`              // file name of the picture
+	URL       string    `json:"url"`                 // where the picture is, often on another host: see [ImagesService.Download]
+	CreatedAt time.Time `json:"created_at,omitzero"` // UTC where the service names no zone
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
 
 	raw json.RawMessage
 }
 
-// Raw is the record as it was sent, unknown members included, for json.Unmarshal; nil for an image that was not
-// sent. It shares memory with the other records of its page and must not be changed.
+// Raw returns the record as sent, unknown members included; nil for an image that no response held. It shares memory
+// with the response, so that of the other records of its page, and must not be changed.
 func (i *Image) Raw() json.RawMessage { return i.raw }
 
-// MarshalJSON writes the record as it was sent, unknown members included, with the fields that were changed since.
-func (i Image) MarshalJSON() ([]byte, error) { return marshal(&i, i.raw) }
+// Equal reports whether the fields of i and other are equal, times as instants. Raw is not compared.
+func (i Image) Equal(other Image) bool { return equalFields(i.fields(nil), other.fields(nil)) }
 
-// String is the record as JSON.
-func (i Image) String() string {
-	text, _ := i.MarshalJSON()
-	return string(text)
+// String returns the ID and the name.
+func (i Image) String() string { return fmt.Sprintf("Image(%s %q)", i.ID, i.Name) }
+
+// GoString returns the fields that are set, without Raw.
+func (i Image) GoString() string { return goString("Image", i.fields(nil)) }
+
+// MarshalJSON writes the fields under their names in the API. Unknown members are in Raw alone.
+func (i Image) MarshalJSON() ([]byte, error) {
+	type fields Image
+	return json.Marshal(fields(i))
 }
 
-// UnmarshalJSON reads a record as tolerantly as the client does.
-func (i *Image) UnmarshalJSON(data []byte) error { return unmarshal(i, data) }
+// UnmarshalJSON reads a record as leniently as the client does. Null leaves i as it is.
+func (i *Image) UnmarshalJSON(data []byte) error { return unmarshalRecord(i, data) }
 
-func (i *Image) fields(list []field) []field {
+func (i *Image) fields(list []lenient.Field) []lenient.Field {
 	return append(list,
-		field{"id", (*string)(&i.ID)},
-		field{"name", &i.Name},
-		field{"description", &i.Description},
-		field{"resolution", (*string)(&i.Resolution)},
-		field{"style", (*string)(&i.Style)},
-		field{"medium", (*string)(&i.Medium)},
-		field{"filter", (*string)(&i.Filter)},
-		field{"favorite", &i.Favorite},
-		field{"result", &i.Result},
-		field{"url", &i.URL},
-		field{"created_at", &i.CreatedAt},
-		field{"updated_at", &i.UpdatedAt},
+		lenient.Field{Name: "id", At: (*string)(&i.ID)},
+		lenient.Field{Name: "name", At: &i.Name},
+		lenient.Field{Name: "description", At: &i.Description},
+		lenient.Field{Name: "resolution", At: (*string)(&i.Resolution)},
+		lenient.Field{Name: "style", At: (*string)(&i.Style)},
+		lenient.Field{Name: "medium", At: (*string)(&i.Medium)},
+		lenient.Field{Name: "filter", At: (*string)(&i.Filter)},
+		lenient.Field{Name: "favorite", At: &i.Favorite},
+		lenient.Field{Name: "result", At: &i.Result},
+		lenient.Field{Name: "url", At: &i.URL},
+		lenient.Field{Name: "created_at", At: &i.CreatedAt},
+		lenient.Field{Name: "updated_at", At: &i.UpdatedAt},
 	)
 }
 
 func (i *Image) keep(raw json.RawMessage) { i.raw = raw }
 func (i *Image) identity() ID             { return i.ID }
 
-// ImageListParams choose and order the images of a list. The zero value takes all of them, the newest first.
+// ImageListParams filter and order a list of images. The zero value selects all of them, the newest first.
 type ImageListParams struct {
-	Search     string        `url:"search,omitempty"`    // the text to search for; empty is no search
+	Search     string        `url:"search,omitempty"`    // text to search for; empty is no search
 	SearchBy   ImageSearchBy `url:"search_by,omitempty"` // where to search; zero is the name
 	Resolution Resolution    `url:"resolution,omitempty"`
 	Style      Style         `url:"style,omitempty"`
 	Medium     Medium        `url:"medium,omitempty"`
 	Filter     Filter        `url:"filter,omitempty"`
 	Favorite   *bool         `url:"favorite,int,omitempty"` // nil is both; see [Ptr]
-	SortBy     SortBy        `url:"sort_by,omitempty"`      // zero is the id, by which the newest come first
+	SortBy     SortBy        `url:"sort_by,omitempty"`      // zero is the ID, which follows the date of creation
 	Sort       Sort          `url:"sort,omitempty"`         // zero is descending
-	PerPage    PerPage       `url:"per_page,omitempty"`     // zero is the service's choice
+	PerPage    PerPage       `url:"per_page,omitempty"`     // zero leaves it to the service
 }
 
-func (params *ImageListParams) check(p *problems) {
-	oneOf(p, "search_by", params.SearchBy, imageSearches)
-	oneOf(p, "resolution", params.Resolution, resolutions)
-	oneOf(p, "style", params.Style, styles)
-	oneOf(p, "medium", params.Medium, mediums)
-	oneOf(p, "filter", params.Filter, filters)
-	oneOf(p, "sort_by", params.SortBy, sortKeys)
-	oneOf(p, "sort", params.Sort, sorts)
-	oneOf(p, "per_page", params.PerPage, perPages)
+func (p *ImageListParams) check() []FieldProblem {
+	return slices.Concat(
+		oneOf("search_by", p.SearchBy, imageSearches), oneOf("resolution", p.Resolution, resolutions), oneOf("style", p.Style, styles),
+		oneOf("medium", p.Medium, mediums), oneOf("filter", p.Filter, filters), checkOrder(p.SortBy, p.Sort, p.PerPage))
 }
 
-// ImageStoreParams say what to draw. Name, Description and Resolution are required.
+// ImageStoreParams describe the image to create. Name, Description and Resolution are required.
 type ImageStoreParams struct {
 	Name        string     `url:"name"`
 	Description string     `url:"description"` // what the AI is to draw
@@ -106,76 +110,70 @@ type ImageStoreParams struct {
 	Filter      Filter     `url:"filter,omitempty"`
 }
 
-func (params *ImageStoreParams) check(p *problems) {
-	p.required("name", params.Name)
-	p.required("description", params.Description)
-	p.required("resolution", string(params.Resolution))
-	oneOf(p, "resolution", params.Resolution, resolutions)
-	oneOf(p, "style", params.Style, styles)
-	oneOf(p, "medium", params.Medium, mediums)
-	oneOf(p, "filter", params.Filter, filters)
+func (p *ImageStoreParams) check() []FieldProblem {
+	return slices.Concat(oneOf("resolution", p.Resolution, resolutions), oneOf("style", p.Style, styles),
+		oneOf("medium", p.Medium, mediums), oneOf("filter", p.Filter, filters))
 }
 
-// ImageUpdateParams are the fields to change. A nil field stays as it is.
+// ImageUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent all the same.
 type ImageUpdateParams struct {
-	Name     *string `url:"name,omitempty"`
+	Name     *string `url:"name,omitempty"` // must not be empty
 	Favorite *bool   `url:"favorite,int,omitempty"`
 }
 
-// List retrieves one page of images. It is tried again after whatever passes.
+// List returns one page of images. It is retried after transient failures. To get a page by its number, give
+// WithQuery("page", "3").
 func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts ...CallOption) (*Page[Image], error) {
-	return list[Image](ctx, s.client, call{
-		op: "images.list", method: http.MethodGet, path: []string{"images"}, query: valuesOf(params), check: params.check,
-	}, opts)
+	return list[Image](ctx, s.core(), listCall("images", params, params.check), opts)
 }
 
-// All walks over the images of all pages, fetching each page when it is reached. It stops when the
-// loop is left; an error is given once and last. A record that moves onto the next page while the walk goes on is
-// given once. [ErrPagination] says that the service does not tell whether more follow.
-func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ...CallOption) iter.Seq2[*Image, error] {
-	return walk(ctx, func(ctx context.Context) (*Page[Image], error) { return s.List(ctx, params, opts...) })
-}
-
-// Show retrieves one image. It is tried again after whatever passes. An id that the service does not know is [ErrNotFound].
-func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*Image, error) {
-	return do(ctx, s.client, call{
-		op: "images.show", method: http.MethodGet, path: []string{"images", string(id)}, check: id.check,
-	}, opts, readImage)
-}
-
-// Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is sent
-// again only where the service cannot have acted. A failed Store may still have created, and billed, the record: ask
-// [OutcomeOf] before sending it again.
+// All returns an iterator over the images of all pages. It fetches a page when the loop reaches it, or earlier with
+// [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once, with a nil image, and ends the loop; it
+// matches [ErrPagination] where the service does not say whether more pages follow. An image that moves onto the next
+// page while the loop runs is yielded once.
 //
-// With [WithOnce] the SDK finds that out by itself. The caller promises that the name is used for this one record; before each
-// send the SDK looks for a record with exactly that name and returns it when there is one, and after a lost answer it keeps
-// looking for [RetryPolicy].SettleTime before it sends again. Two records with the name are an error that matches
-// [ErrConflict] and names both. What this cannot promise: a service that makes the record later than the
-// settle time, another process that stores the same name at the same moment, and a deployment whose search does not find
-// what it just stored can each still lead to a second record, as the interface has no operation that makes one only if it is new.
+// The images of a page share its memory: a program that keeps a few of many should copy what it needs of them.
+func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ...CallOption) iter.Seq2[*Image, error] {
+	return all[Image](ctx, s.core(), listCall("images", params, params.check), opts)
+}
+
+// Show returns the image with the given ID. It is retried after transient failures. If there is no such image, the
+// error matches [ErrNotFound].
+func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*Image, error) {
+	return do(ctx, s.core(), call{op: "images.show", method: http.MethodGet, path: []string{"images"}, id: &id}, opts, readImage)
+}
+
+// Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is
+// retried only where the service cannot have executed the request. A failed Store may still have created, and billed,
+// the image: ask [OutcomeOf] before storing it again, or use [WithOnce].
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
-	return do(ctx, s.client, call{
-		op: "images.store", method: http.MethodPost, path: []string{"images"}, form: valuesOf(params), body: urlencoded,
-		check: params.check, name: params.Name, find: find,
+	return do(ctx, s.core(), call{
+		op: "images.store", method: http.MethodPost, path: []string{"images"}, form: valuesOf(params),
+		required: []string{"name", "description", "resolution"}, check: params.check,
 	}, opts, readImage)
 }
 
-// Update changes the fields that are set, and only those, and returns the image as it then is. It is tried
-// again after whatever passes: a second time it changes nothing more.
+// Update changes the fields that are set, and no others, and returns the image as it then is. It is retried after
+// transient failures: a second update with the same fields changes nothing more.
 func (s *ImagesService) Update(ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption) (*Image, error) {
-	return do(ctx, s.client, call{
-		op: "images.update", path: []string{"images", string(id)}, form: valuesOf(params), body: urlencoded,
-		check: func(p *problems) { id.check(p); p.notBlank("name", params.Name) },
+	return do(ctx, s.core(), call{
+		op: "images.update", path: []string{"images"}, id: &id, form: valuesOf(params), nonEmpty: []string{"name"},
 	}, opts, readImage)
 }
 
-// Delete removes an image. It is tried again after whatever passes; when an earlier attempt may have
-// been carried out, not finding the image any more is success.
+// Delete removes an image. It is retried after transient failures; if an earlier attempt may have been executed, a 404
+// in a later one is success.
 func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
-	_, err := do(ctx, s.client, call{
-		op: "images.delete", method: http.MethodDelete, path: []string{"images", string(id)}, check: id.check,
-	}, opts, readDeleted)
+	_, err := do(ctx, s.core(), call{op: "images.delete", method: http.MethodDelete, path: []string{"images"}, id: &id}, opts, readDeleted)
 	return err
 }
 
-func readImage(a *answer) (*Image, error) { return readRecord[Image](a, "image") }
+func readImage(re *reply) (*Image, error) { return readRecord[Image](re, "image") }
+
+// core is the service's client, nil for a service that NewClient did not make.
+func (s *ImagesService) core() *Client {
+	if s == nil {
+		return nil
+	}
+	return s.client
+}

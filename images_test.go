@@ -190,7 +190,7 @@ func TestImagesOnTheWire(t *testing.T) {
 func TestImagesRefuseBadInput(t *testing.T) {
 	s := &script{answers: []func(*http.Request) (*http.Response, error){answer200(storedImage)}}
 	c := s.client(t)
-	const waived = " (WithoutValidation sends it all the same)"
+	const waived = " (WithoutValidation sends it anyway)"
 	var none context.Context
 	for name, row := range map[string]struct {
 		err  error
@@ -222,7 +222,7 @@ func TestImagesRefuseBadInput(t *testing.T) {
 		},
 		"update with an empty name": {
 			second(c.Images.Update(t.Context(), " ", ImageUpdateParams{Name: Ptr("")})),
-			`images.update: id " ": is required; name: must not be empty; leave it nil to keep what is there`,
+			`images.update: id " ": is required; name: must not be empty (leave it nil to keep the current one)`,
 		},
 		"show":        {second(c.Images.Show(t.Context(), "..")), `images.show: id "..": must not be a relative path segment`},
 		"delete":      {c.Images.Delete(t.Context(), "7\n"), `images.delete: id "7\n": must not contain white space or control characters`},

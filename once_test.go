@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +26,9 @@ type ledger struct {
 	looks   []time.Time
 	queries []url.Values
 	stores  int
-	perPage int // 0 is all on one page
+	shows   int
+	more    string // members that each record has besides, when it is shown
+	perPage int    // 0 is all on one page
 	// store says what becomes of the nth store, which counts from 1.
 	store func(n int, add func()) (*http.Response, error)
 	// list replaces the answer to a list where it returns one.
@@ -55,6 +59,12 @@ func (l *ledger) handle(r *http.Request) (*http.Response, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if id, err := strconv.Atoi(path.Base(r.URL.Path)); err == nil {
+		if l.shows++; id > len(l.names) {
+			return answerWith(404, `{"message":"Not found."}`)(r)
+		}
+		return answer200(fmt.Sprintf(`{"data":{"id":%d,"name":%q%s}}`, id, l.names[id-1], l.more))(r)
+	}
 	l.looks = append(l.looks, time.Now())
 	l.queries = append(l.queries, r.URL.Query())
 	if l.list != nil {
@@ -88,7 +98,7 @@ func (l *ledger) page(query url.Values) string {
 
 func (l *ledger) client(t *testing.T, opts ...Option) *Client {
 	t.Helper()
-	c, err := NewClient("https://content.example.com/tenant", "test-key", append([]Option{WithHTTPClient(&http.Client{Transport: l}), WithOnce()}, opts...)...)
+	c, err := NewClient("https://content.example.com/tenant", "test-key", append([]Option{WithHTTPClient(&http.Client{Transport: l})}, opts...)...)
 	require.NoError(t, err)
 	return c
 }
@@ -106,7 +116,7 @@ func TestOnceStoresWhatIsNotThere(t *testing.T) {
 		add()
 		return stored("job-4711")(nil)
 	}}
-	image, err := l.client(t).Images.Store(t.Context(), job("job-4711"))
+	image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.NoError(t, err)
 	assert.Equal(t, "job-4711", image.Name)
 	assert.Equal(t, 1, l.stores, "names that only look alike are other records")
@@ -125,7 +135,7 @@ func TestOnceReturnsWhatIsThere(t *testing.T) {
 			if name == "trimmed by service" {
 				wanted = " job-4711\t"
 			}
-			image, err := l.client(t).Images.Store(t.Context(), job(wanted))
+			image, err := l.client(t).Images.Store(t.Context(), job(wanted), WithOnce())
 			require.NoError(t, err)
 			assert.Equal(t, "job-4711", image.Name)
 			assert.Equal(t, ID(fmt.Sprint(len(l.names))), image.ID)
@@ -142,11 +152,11 @@ func TestOnceWaitsForALateRecord(t *testing.T) {
 			return answerWith(504, `<title>Gateway Time-out</title>`)(nil)
 		}}
 		start := time.Now()
-		image, err := l.client(t).Images.Store(t.Context(), job("job-4711"))
+		image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
 		assert.Equal(t, ID("1"), image.ID)
 		assert.Equal(t, 1, l.stores)
-		assert.InDelta(t, (2 * time.Minute).Seconds(), time.Since(start).Seconds(), lastLook.Seconds())
+		assert.InDelta(t, (2 * time.Minute).Seconds(), time.Since(start).Seconds(), lastPause.Seconds())
 		require.Greater(t, len(l.looks), 4)
 		assert.Equal(t, time.Second, l.looks[2].Sub(l.looks[1]))
 		assert.Equal(t, 2*time.Second, l.looks[3].Sub(l.looks[2]), "the pauses grow")
@@ -167,7 +177,7 @@ func TestOnceSendsAgainWhenNothingHasSettled(t *testing.T) {
 					return stored("job-4711")(nil)
 				}}
 				start := time.Now()
-				_, err := l.client(t).Images.Store(t.Context(), job("job-4711"))
+				_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
 				took := time.Since(start)
 				require.NoError(t, err)
 				assert.Equal(t, 2, l.stores)
@@ -188,13 +198,13 @@ func TestOnceNeverRepeatsADoneStore(t *testing.T) {
 			time.AfterFunc(time.Minute, add)
 			return answer200(``)(nil)
 		}}
-		image, err := l.client(t).Images.Store(t.Context(), job("job-4711"))
+		image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
 		assert.Equal(t, "job-4711", image.Name)
 		assert.Equal(t, 1, l.stores)
 
 		l = &ledger{store: func(int, func()) (*http.Response, error) { return answer200(``)(nil) }}
-		_, err = l.client(t).Images.Store(t.Context(), job("job-4711"))
+		_, err = l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		var decode *DecodeError
 		require.ErrorAs(t, err, &decode)
 		assert.Equal(t, OutcomeDone, OutcomeOf(err))
@@ -203,15 +213,15 @@ func TestOnceNeverRepeatsADoneStore(t *testing.T) {
 }
 
 func TestOnceSettleTime(t *testing.T) {
-	for settle, looks := range map[time.Duration]int{0: 1, 3 * time.Second: 3, 10 * time.Second: 5} {
+	for settle, looks := range map[time.Duration]int{-1: 1, 3 * time.Second: 3, 10 * time.Second: 5} {
 		t.Run(settle.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &ledger{store: func(int, func()) (*http.Response, error) { return lose(nil) }}
-				_, err := l.client(t, WithRetryPolicy(RetryPolicy{SettleTime: settle})).Images.Store(t.Context(), job("job-4711"))
+				_, err := l.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 1, SettleTime: settle})).Images.Store(t.Context(), job("job-4711"), WithOnce())
 				require.Error(t, err)
 				assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 				assert.Len(t, l.looks, 1+looks, "one before the send, the rest after it")
-				assert.Equal(t, settle, l.looks[len(l.looks)-1].Sub(l.looks[1]), "the last look is at the very end")
+				assert.Equal(t, max(settle, 0), l.looks[len(l.looks)-1].Sub(l.looks[1]), "the last look is at the very end")
 			})
 		})
 	}
@@ -219,9 +229,9 @@ func TestOnceSettleTime(t *testing.T) {
 
 func TestOnceTwoRecordsWithTheName(t *testing.T) {
 	l := &ledger{names: []string{"job-4711", "job-4711 b", "job-4711"}}
-	_, err := l.client(t).Images.Store(t.Context(), job("job-4711"))
+	_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.ErrorIs(t, err, ErrConflict)
-	assert.Equal(t, `images.store: WithOnce: more than one record has the name "job-4711": ids 1 and 3`, err.Error())
+	assert.Equal(t, `images.store: WithOnce: the name "job-4711" is taken (id 1, 3): more than one record has the name`, err.Error())
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 	assert.Zero(t, l.stores)
 
@@ -231,7 +241,7 @@ func TestOnceTwoRecordsWithTheName(t *testing.T) {
 			add()
 			return lose(nil)
 		}}
-		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"))
+		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.ErrorIs(t, err, ErrConflict)
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 	})
@@ -250,14 +260,14 @@ func TestOnceDoesNotStoreBlindly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &ledger{list: row.list}
-			_, err := l.client(t, WithRetryPolicy(quick)).Images.Store(t.Context(), job("job-4711"))
+			_, err := l.client(t, WithRetryPolicy(quick)).Images.Store(t.Context(), job("job-4711"), WithOnce())
 			require.Error(t, err)
 			if row.match != nil {
 				require.ErrorIs(t, err, row.match)
 			}
 			assert.Equal(t, OutcomeNotSent, OutcomeOf(err), "nothing of the store was sent: %v", err)
 			assert.Zero(t, l.stores)
-			assert.Contains(t, err.Error(), "images.store: WithOnce: looking for the record: ")
+			assert.Contains(t, err.Error(), "images.store: WithOnce: looking for the name: ")
 		})
 	}
 }
@@ -273,7 +283,7 @@ func TestOnceLookThatFailsAfterALostStore(t *testing.T) {
 			return answerWith(403, ``)(nil)
 		},
 	}
-	_, err := l.client(t, WithRetryPolicy(quick)).Images.Store(t.Context(), job("job-4711"))
+	_, err := l.client(t, WithRetryPolicy(quick)).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.ErrorIs(t, err, ErrForbidden)
 	var transport *TransportError
 	require.ErrorAs(t, err, &transport)
@@ -284,7 +294,7 @@ func TestOnceLookThatFailsAfterALostStore(t *testing.T) {
 func TestOnceLooksWithTheCallsOwnOptions(t *testing.T) {
 	l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return stored("n")(nil) }}
 	var resp *Response
-	_, err := l.client(t).Images.Store(t.Context(), job(`C:\temp\render 100%`),
+	_, err := l.client(t).Images.Store(t.Context(), job(`C:\temp\render 100%`), WithOnce(),
 		WithQuery("tenant", "5"), WithQuery("search", "mine"), WithFormField("quality", "high"), WithResponse(&resp))
 	require.NoError(t, err)
 	assert.Equal(t, "5", l.queries[0].Get("tenant"))
@@ -296,7 +306,7 @@ func TestOnceOnTranscriptionsAndOtherOperations(t *testing.T) {
 	l := &ledger{names: []string{"job-4711"}}
 	c := l.client(t)
 	audio := FileFromBytes("a.wav", []byte("RIFF\x00\x00\x00\x00WAVEfmt "))
-	transcription, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "job-4711", File: audio})
+	transcription, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "job-4711", File: audio}, WithOnce())
 	require.NoError(t, err)
 	assert.Equal(t, ID("1"), transcription.ID)
 	looks := len(l.looks)
@@ -311,7 +321,7 @@ func TestOnceEndsWithTheContext(t *testing.T) {
 		ctx, cancel := contextAfter(t, 10*time.Second)
 		defer cancel()
 		start := time.Now()
-		_, err := l.client(t).Images.Store(ctx, job("job-4711"))
+		_, err := l.client(t).Images.Store(ctx, job("job-4711"), WithOnce())
 		require.Error(t, err)
 		assert.True(t, errors.Is(err, errUserLeft))
 		assert.Equal(t, 10*time.Second, time.Since(start))

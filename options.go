@@ -4,245 +4,289 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
-// Option changes a [Client] when it is made. Every [CallOption] is one too: what
-// [NewClient] is given holds for all calls.
+// Option configures a [Client]. Every [CallOption] is one too: given to [NewClient] it is the default of every call.
 type Option interface {
-	applyClient(*config, *problems)
+	applyClient(*config) []FieldProblem
 }
 
-// CallOption changes one call. It wins over the same option given to [NewClient].
+// CallOption configures one call. It overrides the same option given to [NewClient].
 type CallOption interface {
 	Option
-	applyCall(*settings, *problems)
+	applyCall(*settings) []FieldProblem
 }
 
-// RateLimiter holds attempts back: [golang.org/x/time/rate.Limiter] is one. Wait is called before each
-// attempt, from many goroutines at once; an error ends the call before anything of the attempt is sent.
+// RateLimiter delays attempts: [golang.org/x/time/rate.Limiter] is one. Wait is called before each attempt, from
+// many goroutines at once. An error ends the call before anything of the attempt is sent.
 type RateLimiter interface {
 	Wait(context.Context) error
 }
 
-type clientOption func(*config, *problems)
+type clientOption func(*config) []FieldProblem
 
-func (o clientOption) applyClient(c *config, p *problems) { o(c, p) }
+func (o clientOption) applyClient(c *config) []FieldProblem { return o(c) }
 
-type callOption func(*settings, *problems)
+type callOption func(*settings) []FieldProblem
 
-func (o callOption) applyClient(c *config, p *problems) { o(c.defaults, p) }
-func (o callOption) applyCall(s *settings, p *problems) { o(s, p) }
+func (o callOption) applyClient(c *config) []FieldProblem { return o(c.defaults) }
+func (o callOption) applyCall(s *settings) []FieldProblem { return o(s) }
 
-// settings is what a call may choose for itself.
-type settings struct {
-	timeout   *time.Duration // nil is the operation's own
-	stall     time.Duration
-	retry     RetryPolicy
-	unchecked bool
-	header    []pair
-	query     []pair
-	form      []pair
-	response  **Response
-	progress  func(Progress)
-	once      bool
+// storeOption is an option that says something of one Store call.
+type storeOption struct {
+	callOption
+	name string
 }
 
-type pair struct{ key, value string }
-
-// with returns a list of its own, so that a call never writes into its client's.
-func with(list []pair, key, value string) []pair { return append(slices.Clip(list), pair{key, value}) }
-
-// apply lays a call's options over the client's.
-func (s *settings) apply(opts []CallOption, p *problems) {
-	for _, opt := range opts {
-		if opt == nil {
-			p.add("option", nil, "must not be nil")
-			continue
-		}
-		opt.applyCall(s, p)
-	}
-	p.lenient = s.unchecked
+func (o storeOption) applyClient(*config) []FieldProblem {
+	return problem("option", o.name, "must be given to a Store call: it speaks of one record's name")
 }
 
-// WithHTTPClient sends requests through a copy of hc, which is itself never changed. Its transport is used as it is, its
-// timeout too; its redirect policy may only be stricter than the SDK's. nil is an error.
+// WithHTTPClient sends requests through a copy of hc; hc is never changed. Nil is an error. Its Timeout, Jar and CheckRedirect
+// hold, though no redirect is followed that the SDK refuses.
 //
-// The SDK's own transport proves more: whether a byte was written is then read off the connection, and an answer
-// that comes before the upload ends is never lost.
+// A transport that is nil or an [*http.Transport] is cloned, twice, so that its TLS, proxy and dial settings hold and
+// outcomes stay exact: one clone sends create requests, each on a connection of its own over HTTP/1.1, the other
+// everything else. A limit such as MaxConnsPerHost holds for each of the two. Any other RoundTripper is used as it is. The
+// client then cannot see what was written to the connection, so that more failures have the outcome Unknown, and it cannot
+// see whether the RoundTripper repeats a create request whose body it keeps: use [WithMiddleware] to wrap a transport instead.
 func WithHTTPClient(hc *http.Client) Option {
-	return clientOption(func(c *config, p *problems) {
+	return clientOption(func(c *config) []FieldProblem {
 		if hc == nil {
-			p.add("http_client", nil, "must not be nil")
-			return
+			return problem("http_client", nil, "must not be nil")
 		}
 		copied := *hc
 		c.http = holding(&copied)
+		return nil
 	})
 }
 
-// WithAPIKeySource asks source for the key before each attempt, in place of the key given to [NewClient], which may then be
-// empty. It is called from many goroutines at once and should keep the key for as long as it is good. After a
-// 401 it is asked once more, and the call is tried again, a store too, when it gives another key. Its error ends the call.
+// WithMiddleware wraps the client's transport, for tracing, logging, signing or caching. The function is called once
+// per client; nil is an error. The first middleware given is the outermost. It sees each attempt, redirects included,
+// with its Authorization header, and must not send a request twice: a create request would be executed, and billed, twice.
+func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
+	return clientOption(func(c *config) []FieldProblem {
+		if wrap == nil {
+			return problem("middleware", nil, "must not be nil")
+		}
+		c.middleware = append(c.middleware, wrap)
+		return nil
+	})
+}
+
+// WithAPIKeySource asks source for the key before each attempt, in place of the key given to [NewClient], which may then
+// be empty. Source is called from many goroutines at once and should cache the key. After a 401 it is asked once more, and
+// the call is retried, a Store too, if it returns another key. An error ends the call.
 func WithAPIKeySource(source func(context.Context) (string, error)) Option {
-	return clientOption(func(c *config, p *problems) {
+	return clientOption(func(c *config) []FieldProblem {
 		if source == nil {
-			p.add("api_key_source", nil, "must not be nil")
-			return
+			return problem("api_key_source", nil, "must not be nil")
 		}
 		c.key, c.rotates = source, true
+		return nil
 	})
 }
 
-// WithUserAgent puts a product, such as "gallery/2.1", before the SDK's own in the User-Agent header.
+// WithUserAgent puts a product, such as "gallery/2.1", before the SDK's in the User-Agent header.
 func WithUserAgent(product string) Option {
-	return clientOption(func(c *config, p *problems) {
-		trimmed := strings.TrimSpace(product)
-		p.headerValue("user_agent", trimmed, false)
-		if trimmed != "" {
-			c.userAgent = trimmed + " " + c.userAgent
+	return clientOption(func(c *config) []FieldProblem {
+		product = strings.TrimSpace(product)
+		if product != "" {
+			c.userAgent = product + " " + c.userAgent
 		}
+		return checkHeaderValue("user_agent", product, false)
 	})
 }
 
-// WithLogger writes a line at debug level for each attempt: operation, path, status, duration, outcome, the pause
-// before the next one. Never keys, bodies or query values. nil writes nothing.
+// WithLogger logs each attempt at debug level, with the attributes op, method, path, attempt, status, request_id,
+// result, outcome, took, pause (before the next attempt), sent (bytes) and budget (retries left), and what [WithOnce] waits for
+// at info level. Keys, bodies and query values are never logged. Nil logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return clientOption(func(c *config, _ *problems) { c.logger = l })
+	return clientOption(func(c *config) []FieldProblem {
+		c.logger = l
+		return nil
+	})
 }
 
-// WithRateLimiter asks l before each attempt. nil asks nobody.
+// WithRateLimiter asks l before each attempt. Nil is no limit.
 func WithRateLimiter(l RateLimiter) Option {
-	return clientOption(func(c *config, _ *problems) { c.limiter = l })
+	return clientOption(func(c *config) []FieldProblem {
+		c.limiter = l
+		return nil
+	})
 }
 
-// WithInsecureHTTP allows a base URL with http:// for hosts other than loopback. The key and all content then cross the
-// network in clear.
+// WithRetryBudget limits the retries of all the client's calls together, so that an outage is not multiplied by them. Each
+// retry takes one; a call that succeeds at once returns a tenth, one that succeeds after retries returns what it took. When none is
+// left, calls return the error of their first attempt at once, until others succeed. A wait that the service asked for with
+// Retry-After takes none, nor does the retry after a 401. The default is 100; 0 is no limit.
+func WithRetryBudget(retries int) Option {
+	return clientOption(func(c *config) []FieldProblem {
+		if retries < 0 {
+			return problem("retry_budget", retries, "must not be negative")
+		}
+		c.budget = newBudget(retries)
+		return nil
+	})
+}
+
+// WithInsecureHTTP allows a base URL with http:// for hosts other than loopback, and proxies for it. The key and all
+// content then cross the network, and the proxy, unencrypted.
 func WithInsecureHTTP() Option {
-	return clientOption(func(c *config, _ *problems) { c.insecure = true })
+	return clientOption(func(c *config) []FieldProblem {
+		c.insecure = true
+		return nil
+	})
 }
 
-// WithBooleanWords sends booleans as true and false. By default they go as 1 and 0, which more deployments read.
+// WithBooleanWords sends booleans as true and false. By default they are sent as 1 and 0, which more deployments read.
 func WithBooleanWords() Option {
-	return clientOption(func(c *config, _ *problems) { c.words = true })
+	return clientOption(func(c *config) []FieldProblem {
+		c.words = true
+		return nil
+	})
 }
 
-// WithUpdateMethod sends updates with [http.MethodPatch], the default, or [http.MethodPut]: the interface allows both,
-// and both carry only the fields that are set.
+// WithUpdateMethod sends updates with [http.MethodPatch], the default, or [http.MethodPut]. The API allows both, and
+// both carry only the fields that are set.
 func WithUpdateMethod(method string) Option {
-	return clientOption(func(c *config, p *problems) {
+	return clientOption(func(c *config) []FieldProblem {
 		if method != http.MethodPatch && method != http.MethodPut {
-			p.add("update_method", method, "must be PATCH or PUT")
-			return
+			return problem("update_method", method, "must be PATCH or PUT")
 		}
 		c.updateMethod = method
+		return nil
 	})
 }
 
-// WithMaxResponseSize bounds what is read of an answer, after decompression. The default is 32 MiB. A longer
-// answer is a [DecodeError].
+// WithMaxResponseSize limits how much of a response is read, in bytes after decompression. The default is 32 MiB. A
+// larger response is a [DecodeError].
 func WithMaxResponseSize(bytes int64) Option {
-	return clientOption(func(c *config, p *problems) {
+	return clientOption(func(c *config) []FieldProblem {
 		if bytes <= 0 {
-			p.add("max_response_size", bytes, "must be above 0")
-			return
+			return problem("max_response_size", bytes, "must be above 0")
 		}
 		c.maxResponse = bytes
+		return nil
 	})
 }
 
-// WithTimeout bounds one attempt's wait, from its last byte sent to its answer read. The default is 10 minutes for a
-// store and 30 seconds for every other operation; 0 is no limit. Only the context bounds the whole call.
+// WithTimeout limits how long one attempt waits for the response, from the last byte sent. The default is 10 minutes
+// for Store and 30 seconds for everything else; 0 is no limit. Less than a millisecond is refused. Only the context
+// limits the whole call.
 func WithTimeout(d time.Duration) CallOption {
-	return callOption(func(s *settings, p *problems) {
-		if d < 0 {
-			p.add("timeout", d, "must not be negative")
-		}
+	return callOption(func(s *settings) []FieldProblem {
 		s.timeout = &d
+		return checkDuration("timeout", d)
 	})
 }
 
-// WithStallTimeout ends an attempt when nothing of its body was taken for d while it was sent. The default is 60
-// seconds; 0 is no limit. An upload that moves may take as long as it needs.
+// WithStallTimeout ends an attempt when no byte of its body was taken for d. The default is 60 seconds; 0 is no limit. Less than
+// a millisecond is refused. An upload that moves may take as long as it needs.
 func WithStallTimeout(d time.Duration) CallOption {
-	return callOption(func(s *settings, p *problems) {
-		if d < 0 {
-			p.add("stall_timeout", d, "must not be negative")
+	return callOption(func(s *settings) []FieldProblem {
+		problems := checkDuration("stall_timeout", d)
+		if problems == nil {
+			s.stall = d
 		}
-		s.stall = d
+		return problems
 	})
 }
 
-// WithRetryPolicy replaces [DefaultRetryPolicy] whole: start from that and change what is to differ.
+// WithRetryPolicy sets how often and how patiently calls are retried. Zero fields have their defaults: see [RetryPolicy].
 func WithRetryPolicy(policy RetryPolicy) CallOption {
-	return callOption(func(s *settings, p *problems) {
-		policy.check(p)
+	return callOption(func(s *settings) []FieldProblem {
 		s.retry = policy
+		return policy.check()
 	})
 }
 
-// WithoutValidation leaves values to the deployment's judgement: newer resolutions, a language instead of a country, a
-// file that does not look like audio or is empty. What is required stays required.
+// WithoutValidation leaves values to the deployment: newer resolutions, a language instead of a country, a file that does not
+// look like audio or is empty. Required fields stay required, and text must still be UTF-8.
 func WithoutValidation() CallOption {
-	return callOption(func(s *settings, _ *problems) { s.unchecked = true })
+	return callOption(func(s *settings) []FieldProblem {
+		s.unchecked = true
+		return nil
+	})
 }
 
-// WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and what speaks of the connection, such
-// as Upgrade, are the SDK's, and refused. So is a value with a control character, or with a space at either end, which
-// HTTP would drop. For Expect: 100-continue see [File].
+// WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and those that speak of the connection,
+// such as Upgrade, are refused. So is a value with control characters, or with a space at either end, which HTTP would
+// drop. For Expect: 100-continue see [File].
 func WithHeader(key, value string) CallOption {
-	return callOption(func(s *settings, p *problems) {
+	return callOption(func(s *settings) []FieldProblem {
+		if problems := checkHeaderName(key); problems != nil {
+			return problems
+		}
 		name := http.CanonicalHeaderKey(key)
-		if p.headerName(key) {
-			p.headerValue(name, value, true)
-		}
 		s.header = with(s.header, name, value)
+		return checkHeaderValue(name, value, true)
 	})
 }
 
-// WithQuery sets a query parameter that the interface does not list. It wins over a documented one of the same name.
+// WithQuery sets a query parameter, such as one the API does not document. It overrides a documented one of the same name.
+// Given twice, the last one counts; only a name that ends in [] may repeat.
 func WithQuery(key, value string) CallOption {
-	return callOption(func(s *settings, p *problems) {
-		if key == "" {
-			p.add("query", key, "must have a name")
-		}
+	return callOption(func(s *settings) []FieldProblem {
 		s.query = with(s.query, key, value)
+		if key == "" {
+			return problem("query", key, "must have a name")
+		}
+		return nil
 	})
 }
 
-// WithFormField sets a form field of a store or update that the interface does not list, such as a newer deployment's
-// quality. It wins over a documented one of the same name, and its name must have no control characters. Other operations
-// have no form and do not send it.
+// WithFormField sets a form field of a Store or Update call, such as one the API does not document: a newer
+// deployment's quality. It overrides a documented one of the same name, and counts as given where that is required.
+// Given twice, the last one counts; only a name that ends in [] may repeat. For the file of a transcription it is an
+// error. Other operations have no form and ignore it.
 func WithFormField(key, value string) CallOption {
-	return callOption(func(s *settings, p *problems) {
-		p.formName(key)
+	return callOption(func(s *settings) []FieldProblem {
 		s.form = with(s.form, key, value)
+		switch {
+		case key == "":
+			return problem("form_field", key, "must have a name")
+		case strings.ContainsFunc(key, unicode.IsControl):
+			return problem("form_field", key, "must not contain control characters or line breaks")
+		}
+		return nil
 	})
 }
 
-// WithResponse stores the last answer of the call in *dst, also when the call fails; nil when no answer came. As an
-// option of a client it would be shared by calls that run at once: give it to a call.
+// WithResponse stores the last response of the call in *dst, also when the call fails; nil when none came. Given to
+// [NewClient] it would be shared by concurrent calls: give it to a call.
 func WithResponse(dst **Response) CallOption {
-	return callOption(func(s *settings, p *problems) {
+	return callOption(func(s *settings) []FieldProblem {
 		if dst == nil {
-			p.add("response", nil, "must not be nil")
-			return
+			return problem("response", nil, "must not be nil")
 		}
 		*dst = nil
 		s.response = dst
+		return nil
 	})
 }
 
-// WithProgress calls f while a file is sent, at most 20 times a second and once at the end, from another goroutine but
-// never twice at once and never after the call has returned. f may be slow: the upload does not wait for it.
+// WithProgress calls f while a call sends a file, at most 20 times a second and once at the end, from another goroutine and one
+// at a time. The upload does not wait for f, but the call returns only after f has, unless the context ends first. Given to
+// [NewClient], f is called by concurrent uploads at once. Nil reports nothing.
 func WithProgress(f func(Progress)) CallOption {
-	return callOption(func(s *settings, _ *problems) { s.progress = f })
+	return callOption(func(s *settings) []FieldProblem {
+		s.progress = f
+		return nil
+	})
 }
 
-// WithOnce makes a store safe to repeat by the documented operations alone: see [ImagesService.Store]. On other operations
-// it does nothing.
-func WithOnce() CallOption {
-	return callOption(func(s *settings, _ *problems) { s.once = true })
+// WithReadAhead lets All fetch up to so many pages ahead of the loop, at once. The default is 0. Records come in the order of the
+// pages, and errors at their place. Pages that are found by a cursor allow one page ahead. Other methods ignore it.
+func WithReadAhead(pages int) CallOption {
+	return callOption(func(s *settings) []FieldProblem {
+		if pages < 0 {
+			return problem("read_ahead", pages, "must not be negative")
+		}
+		s.readAhead = pages
+		return nil
+	})
 }

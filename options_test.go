@@ -51,6 +51,15 @@ func capturing(t *testing.T, opts ...Option) (*Client, *[]sent) {
 	return c, list
 }
 
+// One name for every record would make one record of all of them.
+func TestOnceIsForACall(t *testing.T) {
+	for _, opt := range []Option{WithOnce(), WithOnceSince(time.Now())} {
+		_, err := NewClient("https://content.example.com", "test-key", opt)
+		require.ErrorIs(t, err, ErrInvalid)
+		assert.ErrorContains(t, err, "must be given to a Store call")
+	}
+}
+
 // An option that is wrong is found before anything is sent, given to the client or to a call.
 func TestOptionsRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -69,10 +78,13 @@ func TestOptionsRefused(t *testing.T) {
 		"negative timeout":         {WithTimeout(-time.Second), "timeout", "negative"},
 		"negative stall timeout":   {WithStallTimeout(-1), "stall_timeout", "negative"},
 		"negative attempts":        {WithRetryPolicy(RetryPolicy{MaxAttempts: -1}), "max_attempts", "negative"},
-		"negative backoff":         {WithRetryPolicy(RetryPolicy{MinBackoff: -1}), "min_backoff", "negative"},
 		"backoffs the wrong way":   {WithRetryPolicy(RetryPolicy{MinBackoff: 2, MaxBackoff: 1}), "min_backoff", "max_backoff"},
-		"negative retry-after":     {WithRetryPolicy(RetryPolicy{MaxRetryAfter: -1}), "max_retry_after", "negative"},
-		"negative settle time":     {WithRetryPolicy(RetryPolicy{SettleTime: -1}), "settle_time", "negative"},
+		"negative budget":          {WithRetryBudget(-1), "retry_budget", "negative"},
+		"seconds without a unit":   {WithTimeout(30), "timeout", "write 30*time.Second"},
+		"a stall without a unit":   {WithStallTimeout(30), "stall_timeout", "write 30*time.Second"},
+		"no middleware":            {WithMiddleware(nil), "middleware", "nil"},
+		"middleware to nothing":    {WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "middleware", "nil"},
+		"negative read-ahead":      {WithReadAhead(-1), "read_ahead", "negative"},
 		"a query without name":     {WithQuery("", "v"), "query", "name"},
 		"a form without name":      {WithFormField("", "v"), "form_field", "name"},
 		"a form name of two lines": {WithFormField("a\r\nb", "v"), "form_field", "line breaks"},

@@ -1,20 +1,27 @@
 package aicontent
 
-import "net/http"
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
 
-// Outcome says what became of a failed call at the service, as far as that is proven.
-// The package documentation has the table.
-type Outcome int
-
-// The outcomes. Unknown is the zero value: nothing is proven.
-const (
-	OutcomeUnknown  Outcome = iota // the service may have acted, or not
-	OutcomeNotSent                 // no byte of the request was written
-	OutcomeRejected                // the service answered that it did not act
-	OutcomeDone                    // the service acted
+	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// String is the outcome's name, such as "not sent".
+// Outcome is what the service did with a failed call, as far as the client can prove it. The package documentation has
+// the table.
+type Outcome int
+
+// Severity: NotSent < Rejected < Done < Unknown. Of several attempts the most severe decides.
+const (
+	OutcomeUnknown  Outcome = iota // the service may have executed the request, or not
+	OutcomeNotSent                 // the service did not get the whole request
+	OutcomeRejected                // the service responded that it did not execute the request
+	OutcomeDone                    // the service executed the request
+)
+
+// String returns the outcome's name, such as "not sent".
 func (o Outcome) String() string {
 	switch o {
 	case OutcomeNotSent:
@@ -27,105 +34,104 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
-// OutcomeOf says what the service did with the call that returned err, over all its attempts: the worst of them counts,
-// and Unknown is the worst. A nil error is Done. Wrapped and joined errors are looked into;
-// an error that is not of this package is Unknown.
+// OutcomeOf returns the outcome of the call that returned err: that of its most severe attempt. Nil is Done. It looks
+// into wrapped and joined errors; an error that is not of this package is Unknown.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeDone
 	}
-	f := fateOf(err)
-	if f == unjudged {
+	outcome, _ := findOutcome(err)
+	return outcome
+}
+
+// worse returns the more severe of two outcomes.
+func worse(a, b Outcome) Outcome {
+	if a == OutcomeUnknown || b == OutcomeUnknown {
 		return OutcomeUnknown
 	}
-	return f.outcome()
+	return max(a, b)
 }
 
-// fate is an outcome that may not be settled yet; a larger one is worse.
-type fate int
-
-const (
-	unjudged fate = iota
-	notSent
-	rejected
-	done
-	unknown
-)
-
-func (f fate) outcome() Outcome {
-	return [...]Outcome{OutcomeUnknown, OutcomeNotSent, OutcomeRejected, OutcomeDone, OutcomeUnknown}[f]
-}
-
-// fateOf looks for the errors of this package, and takes the worst of those that were joined.
-func fateOf(err error) fate {
+// findOutcome looks for errors of this package in err, and reports whether there is one.
+func findOutcome(err error) (Outcome, bool) {
 	if err == ErrPagination {
-		return done
+		return OutcomeDone, true
 	}
-	if judged, ok := err.(interface{ judge() fate }); ok {
-		return judged.judge()
+	if e, ok := err.(interface{ outcome() Outcome }); ok {
+		return e.outcome(), true
 	}
-	switch wrapped := err.(type) {
+	switch e := err.(type) {
 	case interface{ Unwrap() error }:
-		return fateOf(wrapped.Unwrap())
+		return findOutcome(e.Unwrap())
 	case interface{ Unwrap() []error }:
-		worst := unjudged
-		for _, err := range wrapped.Unwrap() {
-			worst = max(worst, fateOf(err))
+		most, any := OutcomeNotSent, false
+		for _, err := range e.Unwrap() {
+			if o, found := findOutcome(err); found {
+				most, any = worse(most, o), true
+			}
 		}
-		return worst
+		if any {
+			return most, true
+		}
 	}
-	return unjudged
+	return OutcomeUnknown, false
 }
 
-func (e *ValidationError) judge() fate { return notSent }
+func (e *ValidationError) outcome() Outcome { return OutcomeNotSent }
 
-func (e *APIError) judge() fate {
-	if e.fate != unjudged {
-		return e.fate
+func (e *ConflictError) outcome() Outcome {
+	if e.call != nil {
+		return e.call.outcome
 	}
-	return fateOfStatus(e.StatusCode, e.Method, e.RetryAfter > 0 || e.Header.Get("Retry-After") != "")
+	return OutcomeUnknown
 }
 
-func (e *DecodeError) judge() fate {
-	if e.fate != unjudged {
-		return e.fate
+// An error that a program made itself, in a test, is judged by what it holds.
+
+func (e *APIError) outcome() Outcome {
+	if e.call != nil {
+		return e.call.outcome
 	}
-	return fateOfBody(e.Body)
+	return outcomeOfStatus(e.StatusCode, e.Method, e.RetryAfter > 0 || e.Header.Get("Retry-After") != "")
 }
 
-func (e *TransportError) judge() fate {
-	if e.fate != unjudged {
-		return e.fate
+func (e *DecodeError) outcome() Outcome {
+	if e.call != nil {
+		return e.call.outcome
 	}
-	if neverConnected(e.Err) {
-		return notSent
-	}
-	return unknown
+	return outcomeOfBody(e.Body)
 }
 
-// fateOfStatus is the table's part that speaks of answers other than 2xx.
-func fateOfStatus(status int, method string, retryAfter bool) fate {
+func (e *TransportError) outcome() Outcome {
+	switch {
+	case e.call != nil:
+		return e.call.outcome
+	case wire.NeverConnected(e.Err):
+		return OutcomeNotSent
+	}
+	return OutcomeUnknown
+}
+
+// outcomeOfStatus is the table's part about responses other than 2xx.
+func outcomeOfStatus(status int, method string, retryAfter bool) Outcome {
 	switch {
 	case status == http.StatusRequestTimeout:
-		return unknown
-	case status >= 400 && status <= 499:
-		return rejected
-	case status == http.StatusServiceUnavailable && retryAfter:
-		return rejected
-	case status == http.StatusTemporaryRedirect, status == http.StatusPermanentRedirect:
-		return rejected
-	case status >= 300 && status <= 303 && method == http.MethodGet:
-		return rejected
+		return OutcomeUnknown
+	case status >= 400 && status <= 499,
+		status == http.StatusServiceUnavailable && retryAfter,
+		status == http.StatusTemporaryRedirect, status == http.StatusPermanentRedirect,
+		status >= 300 && status <= 304 && method == http.MethodGet:
+		return OutcomeRejected
 	}
-	return unknown
+	return OutcomeUnknown
 }
 
-// fateOfBody is the table's part that speaks of 2xx answers that cannot be read: the service itself answers
-// JSON or nothing; anything else may come from a portal, a proxy or a login page.
-func fateOfBody(body []byte) fate {
-	text := trimmed(body)
-	if len(text) == 0 || isJSONStart(text[0]) {
-		return done
+// outcomeOfBody is the table's part about a 2xx that cannot be read: the service itself sends JSON or nothing, anything
+// else may come from a portal, a proxy or a login page.
+func outcomeOfBody(body []byte) Outcome {
+	text := lenient.Trim(body)
+	if len(text) == 0 || bytes.IndexByte([]byte("{["), text[0]) >= 0 || json.Valid(text) {
+		return OutcomeDone
 	}
-	return unknown
+	return OutcomeUnknown
 }

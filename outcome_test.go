@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"os"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -20,6 +21,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 const storedImage = `{"data":{"id":7,"name":"Lighthouse"},"status":201}`
@@ -156,13 +159,12 @@ var rows = map[string][]func(*testing.T) scene{
 	}},
 	"a connection that broke before a byte of the request": {func(*testing.T) scene {
 		var dials atomic.Int64
-		transport := newTransport()
-		transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 			dials.Add(1)
 			near, far := net.Pipe()
 			far.Close()
-			return &conn{Conn: near, gone: make(chan struct{})}, nil
-		}
+			return near, nil
+		}}
 		return scene{
 			baseURL: "http://localhost",
 			opts:    []Option{WithHTTPClient(&http.Client{Transport: transport})},
@@ -170,7 +172,7 @@ var rows = map[string][]func(*testing.T) scene{
 		}
 	}},
 	"a stream that HTTP/2 refused": {through(func(*http.Request) (*http.Response, error) {
-		return nil, fmt.Errorf("http2: %w", streamError{StreamID: 1, Code: 7})
+		return nil, fmt.Errorf("http2: %w", refusedStream{StreamID: 1, Code: 7})
 	})},
 	"429":                  {status(429, `{"message":"Too Many Attempts."}`), status(429, ``, "Retry-After", "0")},
 	"503 with Retry-After": {status(503, `<h1>busy</h1>`, "Retry-After", "0"), status(503, ``, "Retry-After", "Mon, 01 Jan 2001 00:00:00 GMT")},
@@ -387,7 +389,7 @@ func TestOutcomeOfAPageCutOff(t *testing.T) {
 	c, err := NewClient(s.baseURL, "test-key")
 	require.NoError(t, err)
 	_, err = c.Images.Store(t.Context(), aStore)
-	require.ErrorIs(t, err, errCutOff)
+	require.ErrorIs(t, err, wire.ErrCutOff)
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 }
 
@@ -397,4 +399,24 @@ func TestOutcomeString(t *testing.T) {
 	} {
 		assert.Equal(t, name, outcome.String())
 	}
+}
+
+// refusedStream has the shape of the HTTP/2 stream error that a RoundTripper may return.
+type refusedStream struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (e refusedStream) Error() string { return fmt.Sprintf("stream error %d", e.Code) }
+
+// As fills a struct with the same fields, as net/http's error does.
+func (e refusedStream) As(target any) bool {
+	to := reflect.ValueOf(target).Elem()
+	if to.Kind() != reflect.Struct || !to.FieldByName("StreamID").IsValid() {
+		return false
+	}
+	to.FieldByName("StreamID").SetUint(uint64(e.StreamID))
+	to.FieldByName("Code").SetUint(uint64(e.Code))
+	return true
 }

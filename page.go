@@ -3,12 +3,15 @@ package aicontent
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"iter"
+	"maps"
+	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/paging"
 )
 
 // Page is one page of a list. It is not safe for concurrent use.
@@ -16,20 +19,13 @@ type Page[T any] struct {
 	Items []T // in the order of the service
 	PageInfo
 
-	count    int        // records as sent, those of the page before included
-	next     url.Values // what to lay over the query for the next page; nil where the service names none
-	last     bool       // the service says that nothing follows
-	puzzle   string     // why there is no next on a page that is not the last
-	number   int        // this page's number; 0 where nobody says
-	blank    int        // how many pages before it had no records
-	ids      []ID       // as sent
-	trail    []uint64   // of a walk by cursor: the next links that led here, by hash
-	first    url.Values // the query of the walk's first page
-	identity func(*T) ID
-	fetch    fetchPage[T] // nil for a page that no call has returned
+	state paging.State
+	found paging.Response
+	op    string
+	fetch fetchPage[T] // nil for a page that no call returned
 }
 
-// PageInfo is what the service says of a page's place in the list. A number that it does not send is 0.
+// PageInfo is what the service says about a page's place in the list. A number that it does not send is 0.
 type PageInfo struct {
 	Current int // this page's number, from 1
 	Last    int // the last page's number
@@ -37,125 +33,152 @@ type PageInfo struct {
 	Total   int // records on all pages
 }
 
-// fetchPage gets the page to which a next link's query leads.
-type fetchPage[T any] func(ctx context.Context, link url.Values) (*Page[T], error)
+// fetchPage returns the page to which the query of a link leads. It has not arrived: its place in the walk is unknown.
+type fetchPage[T any] func(ctx context.Context, link url.Values, opts ...CallOption) (*Page[T], error)
 
-// linkSeed makes the hashes of next links unpredictable for a service.
-var linkSeed = maphash.MakeSeed()
+// pageSizes are the documented ones, the default first.
+var pageSizes = []int{int(PerPage10), int(PerPage25), int(PerPage50), int(PerPage100)}
 
-// HasNext reports whether Next has something to say: a page, or that the service does not tell whether one follows.
-func (p *Page[T]) HasNext() bool { return p.fetch != nil && !p.last }
+// HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
+func (p *Page[T]) HasNext() bool { return p.fetch != nil && p.state.HasNext() }
 
-// Next retrieves the page that follows, nil and no error after the last. Records that moved onto it from this
-// page while the caller was reading are left out. Filters and options are those of the first call.
+// Next returns the page that follows, and nil without an error after the last. Filters and options are those of the first
+// call. Records that moved onto it from this page in the meantime are left out.
 //
-// [ErrPagination] says that the service gives no word on what follows a full page, leads back to a page that was seen, or
-// sent this page's records once more.
+// The error matches [ErrPagination] where the service does not say what follows a full page, leads back to an earlier page, or
+// sends this page's records again.
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	if !p.HasNext() {
 		return nil, nil
 	}
-	if p.next == nil {
-		return nil, fmt.Errorf("%w: %s", ErrPagination, p.puzzle)
+	link, err := p.state.Next()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", p.op, ErrPagination, err)
 	}
-	number, trail, err := p.advance()
+	next, err := p.fetch(ctx, link)
 	if err != nil {
 		return nil, err
 	}
-	next, err := p.fetch(ctx, p.next)
+	return p.arrive(next)
+}
+
+// arrive gives the page that p leads to its place.
+func (p *Page[T]) arrive(next *Page[T]) (*Page[T], error) {
+	state, moved, err := p.state.Arrive(next.found)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w: %w", p.op, ErrPagination, err)
 	}
-	if next.number == 0 {
-		next.number = number
-	}
-	next.trail, next.first = trail, p.first
-	if next.count == 0 {
-		next.blank = p.blank + 1
-	}
-	if next.blank >= maxBlank {
-		return nil, fmt.Errorf("%w: the service sent %d pages without records, and each time says that more follow", ErrPagination, maxBlank)
-	}
-	if !next.leaveOut(p.ids) {
-		return nil, fmt.Errorf("%w: the service sent the records of the page before once more", ErrPagination)
+	next.place(state)
+	if len(moved) > 0 {
+		kept := next.Items[:0]
+		for i, id := range next.found.IDs {
+			if !moved[id] {
+				kept = append(kept, next.Items[i])
+			}
+		}
+		clear(next.Items[len(kept):])
+		next.Items = kept
 	}
 	return next, nil
 }
 
-// leaveOut drops the records that the page before has given, and reports whether that left any, or there were none.
-func (p *Page[T]) leaveOut(given []ID) bool {
-	before := len(p.Items)
-	seen := make(map[ID]struct{}, len(given))
-	for _, id := range given {
-		seen[id] = struct{}{}
-	}
-	p.Items = slices.DeleteFunc(p.Items, func(item T) bool {
-		_, twice := seen[p.identity(&item)]
-		return twice
-	})
-	return before == 0 || len(p.Items) > 0
+func (p *Page[T]) place(state paging.State) { p.state, p.PageInfo = state, PageInfo(state.Info) }
+
+// listCall is the call of a list's first page.
+func listCall(collection string, params any, check func() []FieldProblem) call {
+	return call{op: collection + ".list", method: http.MethodGet, path: []string{collection}, query: valuesOf(params), check: check}
 }
 
-// advance refuses a next link that leads back. It returns the number of the page that the link leads to, and the trail to
-// it. Page numbers need no trail, as they grow. Cursors do, eight bytes for each.
-func (p *Page[T]) advance() (int, []uint64, error) {
-	if number, err := strconv.Atoi(p.next.Get(pageParam)); err == nil {
-		if p.number > 0 && number <= p.number {
-			return 0, nil, fmt.Errorf("%w: the next link of page %d leads back to page %d", ErrPagination, p.number, number)
+// list returns the first page.
+func list[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) (*Page[T], error) {
+	var fetch fetchPage[T]
+	fetch = func(ctx context.Context, link url.Values, more ...CallOption) (*Page[T], error) {
+		call := first
+		call.page = link
+		page, err := do(ctx, c, call, append(slices.Clip(opts), more...), func(re *reply) (*Page[T], error) { return readPage[T, R](re, first.path[0]) })
+		if err != nil {
+			return nil, err
 		}
-		return number, p.trail, nil
+		page.op, page.fetch = call.op, fetch
+		return page, nil
 	}
-	link := maphash.String(linkSeed, p.next.Encode())
-	if slices.Contains(p.trail, link) || leadsTo(p.next, p.first) {
-		return 0, nil, fmt.Errorf("%w: the next link leads back to a page that was seen", ErrPagination)
-	}
-	return 0, append(p.trail, link), nil
-}
-
-// leadsTo reports whether a link asks for nothing that the query does not ask for already.
-func leadsTo(link, query url.Values) bool {
-	for key := range link {
-		if link.Get(key) != query.Get(key) {
-			return false
-		}
-	}
-	return true
-}
-
-const (
-	pageParam = "page"
-	// maxRecords bounds one page: a few kilobytes, compressed, can be millions of records, and gigabytes of memory.
-	maxRecords = 100_000
-	// maxBlank bounds how many pages in a row may have no records, or a walk might never end.
-	maxBlank = 100
-	// defaultPerPage is the interface's page size where the call names none.
-	defaultPerPage = 10
-)
-
-// list makes a list call whose page knows how to fetch the one behind it.
-func list[T any, R record[T]](ctx context.Context, c *Client, listing call, opts []CallOption) (*Page[T], error) {
-	page, err := do(ctx, c, listing, opts, func(a *answer) (*Page[T], error) { return readPage[T, R](a, listing.path[0]) })
+	page, err := fetch(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	page.fetch = func(ctx context.Context, link url.Values) (*Page[T], error) {
-		following := listing
-		following.link = link
-		return list[T, R](ctx, c, following, opts)
+	page.place(paging.Start(page.found, pageSizes))
+	return page, nil
+}
+
+// readPage finds the records of a list, and what is said about its place.
+func readPage[T any, R record[T]](re *reply, collection string) (*Page[T], error) {
+	v, err := lenient.Parse(re.body)
+	if err != nil {
+		return nil, err
+	}
+	found, err := lenient.FindList(v, collection)
+	if err != nil {
+		return nil, err
+	}
+	page := &Page[T]{Items: make([]T, 0, len(found.Items))}
+	page.found = paging.Response{Around: found.Around, Link: re.header.Values("Link"), Query: re.query, Count: len(found.Items), IDs: make([]string, 0, len(found.Items))}
+	singular := strings.TrimSuffix(collection, "s")
+	fields := make([]lenient.Field, 0, maxFields)
+	for _, element := range found.Items {
+		page.Items = append(page.Items, *new(T))
+		item := R(&page.Items[len(page.Items)-1])
+		fields = item.fields(fields[:0])
+		raw, err := lenient.Record(element, singular, fields)
+		if err != nil {
+			page.Items = page.Items[:len(page.Items)-1]
+			continue
+		}
+		item.keep(raw)
+		page.found.IDs = append(page.found.IDs, string(item.identity()))
+	}
+	if page.found.Count > 0 && len(page.Items) == 0 {
+		return nil, lenient.ErrNoRecord
 	}
 	return page, nil
 }
 
-// walk gives the records of all pages, one page at a time.
-func walk[T any](ctx context.Context, first func(context.Context) (*Page[T], error)) iter.Seq2[*T, error] {
+// Collect returns the records of an iterator, such as that of All, as a slice. With an error it returns what came before it.
+func Collect[T any](records iter.Seq2[*T, error]) ([]*T, error) {
+	var list []*T
+	for record, err := range records {
+		if err != nil {
+			return list, err
+		}
+		list = append(list, record)
+	}
+	return list, nil
+}
+
+// all returns the records of all pages.
+func all[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		page, err := first(ctx)
-		for ; page != nil && err == nil; page, err = page.Next(ctx) {
+		var s settings
+		if c != nil && c.defaults != nil {
+			s = *c.defaults
+		}
+		s.apply(opts) // The list call reports what is wrong with them.
+		page, err := list[T, R](ctx, c, first, opts)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ahead := &readAhead[T]{pages: s.readAhead, response: s.response}
+		ctx, cancel := context.WithCancel(ctx)
+		defer ahead.end()
+		defer cancel()
+		for page != nil && err == nil {
+			ahead.start(ctx, page)
 			for i := range page.Items {
 				if !yield(&page.Items[i], nil) {
 					return
 				}
 			}
+			page, err = ahead.next(ctx, page)
 		}
 		if err != nil {
 			yield(nil, err)
@@ -163,61 +186,74 @@ func walk[T any](ctx context.Context, first func(context.Context) (*Page[T], err
 	}
 }
 
-// readPage finds the records of a list and what is said of its place.
-func readPage[T any, R record[T]](a *answer, collection string) (*Page[T], error) {
-	text, err := parse(a.body)
-	if err != nil {
-		return nil, err
-	}
-	page := &Page[T]{Items: []T{}, first: a.params, identity: func(item *T) ID { return R(item).identity() }}
-	rd := newReader(strings.TrimSuffix(collection, "s"), R(new(T)).fields(make([]field, 0, maxFields)))
-	around, found := findList(&cursor{text: text}, collection, 0, func(c *cursor) { readItems[T, R](page, rd, c) })
-	switch {
-	case !found:
-		return nil, errNoList
-	case page.count > maxRecords:
-		return nil, errTooMany
-	case page.count > 0 && len(page.Items) == 0:
-		return nil, errNoRecord
-	}
-	page.locate(around, a)
-	return page, nil
+// readAhead fetches pages before the loop reaches them.
+type readAhead[T any] struct {
+	pages    int
+	response **Response // of WithResponse: set when the loop reaches the page; nil for none
+	queue    []*fetching[T]
 }
 
-// readItems takes an array as the page's records. What is none in it is left out.
-func readItems[T any, R record[T]](page *Page[T], rd *reader, c *cursor) {
-	clear(page.Items)
-	page.Items, page.ids, page.count = page.Items[:0], page.ids[:0], 0
-	for c.enter(); c.more(); page.count++ {
-		if cap(page.Items) == 0 {
-			room := c.room()
-			page.Items, page.ids = make([]T, 0, room), make([]ID, 0, room)
-		}
-		if page.count >= maxRecords {
-			c.skip()
+// fetching is a page on its way.
+type fetching[T any] struct {
+	link     url.Values
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when the fields below are set
+	page     *Page[T]
+	response *Response
+	err      error
+}
+
+// start fetches the pages after page that are not on their way.
+func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
+	for i, link := range page.state.Ahead(a.pages) {
+		if i < len(a.queue) && same(a.queue[i].link, link) {
 			continue
 		}
-		if !rd.find(c) {
-			continue
-		}
-		if n := len(page.Items); n < cap(page.Items) {
-			page.Items = page.Items[:n+1]
-		} else {
-			page.Items = append(page.Items, *new(T))
-		}
-		item := R(&page.Items[len(page.Items)-1])
-		rd.fields = item.fields(rd.fields[:0])
-		item.keep(rd.fill())
-		if id := item.identity(); id != "" {
-			page.ids = append(page.ids, id)
-		}
+		a.drop(i)
+		ctx, cancel := context.WithCancel(ctx)
+		f := &fetching[T]{link: link, cancel: cancel, done: make(chan struct{})}
+		a.queue = append(a.queue, f)
+		go func() {
+			defer close(f.done)
+			f.page, f.err = page.fetch(ctx, link, WithResponse(&f.response))
+		}()
 	}
 }
 
-// room guesses from an array's first element how many there are.
-func (c *cursor) room() int {
-	const most = 128
-	first := *c
-	first.skip()
-	return min((len(c.text)-c.at)/(first.at-c.at)*9/8+1, most)
+// next returns the page that follows: the one on its way, if that is it.
+func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error) {
+	link, err := page.state.Next()
+	if len(a.queue) == 0 || link == nil || err != nil || !same(a.queue[0].link, link) {
+		a.drop(0)
+		return page.Next(ctx)
+	}
+	f := a.queue[0]
+	a.queue = a.queue[1:]
+	<-f.done
+	f.cancel()
+	if a.response != nil {
+		*a.response = f.response
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	return page.arrive(f.page)
 }
+
+// drop ends the requests of the queue from the i-th on, and waits for them.
+func (a *readAhead[T]) drop(i int) {
+	if i >= len(a.queue) {
+		return
+	}
+	for _, f := range a.queue[i:] {
+		f.cancel()
+	}
+	for _, f := range a.queue[i:] {
+		<-f.done
+	}
+	a.queue = a.queue[:i]
+}
+
+func (a *readAhead[T]) end() { a.drop(0) }
+
+func same(a, b url.Values) bool { return maps.EqualFunc(a, b, slices.Equal[[]string]) }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // A prefix with escapes of its own must reach the service as it was given.
@@ -101,7 +103,7 @@ func TestAnswerThatStalls(t *testing.T) {
 		assert.Equal(t, OutcomeDone, OutcomeOf(err))
 		assert.Equal(t, 10*time.Minute, time.Since(start))
 		assert.Equal(t, `{"data":{"id":7,`, string(decode.Body))
-		var timeout *timeoutError
+		var timeout *wire.TimeoutError
 		require.ErrorAs(t, err, &timeout)
 
 		s = &script{answers: []func(*http.Request) (*http.Response, error){stalling, answer200(storedImage)}}

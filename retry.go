@@ -1,25 +1,27 @@
 package aicontent
 
 import (
-	"errors"
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// RetryPolicy says how often and how patiently a call is tried. What may be tried again at
-// all is not its to say: see the package documentation.
+// RetryPolicy is how often and how patiently a call is retried. A zero field has its default, so that RetryPolicy{} is
+// [DefaultRetryPolicy]; a negative duration is none. Which failures are retried at all is not its choice: see the package
+// documentation.
 type RetryPolicy struct {
-	MaxAttempts   int           // attempts in all; 0 and 1 are one
-	MinBackoff    time.Duration // bound of the first pause, doubled at each further one; 0 is the default's
-	MaxBackoff    time.Duration // bound of every pause; 0 is the default's
-	MaxRetryAfter time.Duration // a service that asks for a longer pause ends the call; 0 is the default's
-	SettleTime    time.Duration // with [WithOnce]: how long a lost record is looked for; 0 is one look
+	MaxAttempts   int           // attempts in all; 1 is no retry; a negative number is refused
+	MinBackoff    time.Duration // limit of the first pause, doubled for each further one; negative is no pause
+	MaxBackoff    time.Duration // limit of every pause; negative is no pause
+	MaxRetryAfter time.Duration // a service that asks for a longer wait ends the call; negative never waits
+	SettleTime    time.Duration // with [WithOnce]: how long a record that may be in the making is looked for; negative is one look
 }
 
-// DefaultRetryPolicy is what a client does without [WithRetryPolicy]: four attempts, pauses of up to 500 ms, 1 s and
-// 2 s, never over 30 s, a Retry-After of up to a minute, and five minutes to settle.
+// DefaultRetryPolicy is the policy of a client without [WithRetryPolicy]: four attempts, random pauses of up to 500 ms, 1 s
+// and 2 s, never above 30 s, a Retry-After of up to a minute, and five minutes to settle.
 func DefaultRetryPolicy() RetryPolicy {
 	return RetryPolicy{
 		MaxAttempts:   4,
@@ -30,77 +32,87 @@ func DefaultRetryPolicy() RetryPolicy {
 	}
 }
 
-// complete fills in the defaults.
+// complete replaces zero fields by their defaults, and negative durations by zero.
 func (p RetryPolicy) complete() RetryPolicy {
 	d := DefaultRetryPolicy()
-	p.MaxAttempts = max(p.MaxAttempts, 1)
-	if p.MinBackoff == 0 {
-		p.MinBackoff = d.MinBackoff
+	fill := func(field *time.Duration, byDefault time.Duration) {
+		if *field == 0 {
+			*field = byDefault
+		}
+		*field = max(*field, 0)
 	}
-	if p.MaxBackoff == 0 {
-		p.MaxBackoff = max(d.MaxBackoff, p.MinBackoff)
+	if p.MaxAttempts == 0 {
+		p.MaxAttempts = d.MaxAttempts
 	}
-	if p.MaxRetryAfter == 0 {
-		p.MaxRetryAfter = d.MaxRetryAfter
+	if p.MinBackoff == 0 && p.MaxBackoff > 0 {
+		d.MinBackoff = min(d.MinBackoff, p.MaxBackoff)
 	}
+	fill(&p.MinBackoff, d.MinBackoff)
+	fill(&p.MaxBackoff, max(d.MaxBackoff, p.MinBackoff))
+	fill(&p.MaxRetryAfter, d.MaxRetryAfter)
+	fill(&p.SettleTime, d.SettleTime)
 	return p
 }
 
-func (p RetryPolicy) check(problems *problems) {
+func (p RetryPolicy) check() []FieldProblem {
 	if p.MaxAttempts < 0 {
-		problems.add("max_attempts", p.MaxAttempts, "must not be negative")
-	}
-	for _, pause := range []struct {
-		field string
-		d     time.Duration
-	}{
-		{"min_backoff", p.MinBackoff}, {"max_backoff", p.MaxBackoff}, {"max_retry_after", p.MaxRetryAfter}, {"settle_time", p.SettleTime},
-	} {
-		if pause.d < 0 {
-			problems.add(pause.field, pause.d, "must not be negative")
-		}
+		return problem("max_attempts", p.MaxAttempts, "must not be negative")
 	}
 	if p.MaxBackoff > 0 && p.MinBackoff > p.MaxBackoff {
-		problems.add("min_backoff", p.MinBackoff, "must not be above max_backoff")
+		return problem("min_backoff", p.MinBackoff, "must not be above max_backoff")
 	}
+	return nil
 }
 
-// repeatable reports whether a call may be sent again after err. A store may only when the service cannot have acted;
-// the others may after whatever passes.
-func repeatable(err error, store bool) bool {
-	var api *APIError
-	var decode *DecodeError
-	var transport *TransportError
+// result is what one attempt came to.
+type result struct {
+	err        callError // nil for success
+	outcome    Outcome
+	transient  bool          // another attempt may succeed
+	final      bool          // nothing that the client could do next would help
+	spent      bool          // the file was read, and cannot be read again
+	retryAfter time.Duration // how long the service asked to wait; 0 where it did not
+	status     int           // 0 where no response came
+	requestID  string
+	sent       int64  // bytes of the request
+	word       string // for the log and for the errors of later attempts
+	note       string // what helps whoever reads the error
+}
+
+// next reports whether another attempt may follow the n-th, and after which pause. A create request may only where the service
+// cannot have executed it. With once it may after any unknown outcome, as the record has been looked for by then. random is in [0, 1).
+func (p RetryPolicy) next(n int, r result, create, once bool, random float64) (time.Duration, bool) {
+	again := r.transient && (!create || r.outcome == OutcomeNotSent || r.outcome == OutcomeRejected) || once && r.outcome == OutcomeUnknown
 	switch {
-	case errors.As(err, &api):
-		switch api.StatusCode {
-		case http.StatusTooManyRequests:
-			return true
-		case http.StatusServiceUnavailable:
-			return !store || api.judge() == rejected
-		case http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
-			return !store
-		}
-		return false
-	case errors.As(err, &decode):
-		return !store && decode.Method != http.MethodDelete && errors.Is(err, errCutOff)
-	case errors.As(err, &transport):
-		return !transport.final && (!store || transport.judge() != unknown)
+	case !again, r.final, r.spent, n >= p.MaxAttempts, r.retryAfter > p.MaxRetryAfter:
+		return 0, false
+	case r.retryAfter > 0:
+		return r.retryAfter, true
+	}
+	return p.backoff(n, random), true
+}
+
+// backoff is the pause after attempt n: anything up to a limit that doubles with each attempt ("full jitter"), so that
+// clients that failed together do not return together.
+func (p RetryPolicy) backoff(n int, random float64) time.Duration {
+	limit := p.MaxBackoff
+	if shift := n - 1; shift < 32 && p.MinBackoff < p.MaxBackoff>>shift {
+		limit = p.MinBackoff << shift
+	}
+	return time.Duration(random * float64(limit))
+}
+
+// transientStatus reports whether a status may pass.
+func transientStatus(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
 	}
 	return false
 }
 
-// backoff is the pause after attempt n, which counts from 1: anything up to the bound that doubles at each attempt ("full
-// jitter"), so that many clients that failed together do not come back together. random is in [0, 1).
-func backoff(p RetryPolicy, n int, random float64) time.Duration {
-	bound := p.MaxBackoff
-	if shift := n - 1; shift < 32 && p.MinBackoff < p.MaxBackoff>>shift {
-		bound = p.MinBackoff << shift
-	}
-	return time.Duration(random * float64(bound))
-}
-
-// retryAfter reads the header's seconds or date. 0 is "does not say": also what is unreadable, zero or past.
+// retryAfter reads the header's seconds or date. 0 is "not said", which includes what is unreadable, zero or past.
 func retryAfter(header string, now time.Time) time.Duration {
 	header = strings.TrimSpace(header)
 	if seconds, err := strconv.ParseFloat(header, 64); err == nil {
@@ -117,4 +129,66 @@ func retryAfter(header string, now time.Time) time.Duration {
 		return max(date.Sub(now), 0)
 	}
 	return 0
+}
+
+// sleep waits, and not at all where the context's deadline comes first: the caller learns at once.
+func sleep(ctx context.Context, pause time.Duration) error {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < pause {
+		return context.DeadlineExceeded
+	}
+	if pause <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return contextError(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+const (
+	defaultBudget = 100
+	// budgetUnit is one retry. A call that succeeds at once returns a tenth of it.
+	budgetUnit = 10
+)
+
+// budget is how many retries a client has left, for all its calls together.
+type budget struct {
+	mu        sync.Mutex
+	left, cap int // in tenths of a retry; a cap of 0 is no limit
+}
+
+func newBudget(retries int) *budget {
+	return &budget{left: retries * budgetUnit, cap: retries * budgetUnit}
+}
+
+// take takes one retry, and reports whether there was one.
+func (b *budget) take() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.cap > 0 && b.left < budgetUnit {
+		return false
+	}
+	b.left -= min(b.left, budgetUnit)
+	return true
+}
+
+// succeed returns what a successful call took, or a tenth of a retry for one that took nothing.
+func (b *budget) succeed(took int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left = min(b.cap, b.left+max(took*budgetUnit, 1))
+}
+
+// retries is what is left, -1 where there is no limit.
+func (b *budget) retries() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.cap == 0 {
+		return -1
+	}
+	return b.left / budgetUnit
 }

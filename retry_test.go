@@ -2,7 +2,6 @@ package aicontent
 
 import (
 	"math"
-	"net/http"
 	"testing"
 	"time"
 
@@ -35,31 +34,31 @@ func TestRetryAfter(t *testing.T) {
 func TestBackoff(t *testing.T) {
 	policy := RetryPolicy{MinBackoff: 500 * time.Millisecond, MaxBackoff: 3 * time.Second}
 	for i, bound := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second} {
-		assert.Equal(t, time.Duration(0), backoff(policy, i+1, 0))
-		assert.Equal(t, bound/2, backoff(policy, i+1, 0.5), "attempt %d", i+1)
+		assert.Equal(t, time.Duration(0), policy.backoff(i+1, 0))
+		assert.Equal(t, bound/2, policy.backoff(i+1, 0.5), "attempt %d", i+1)
 	}
-	assert.Equal(t, 3*time.Second/2, backoff(policy, math.MaxInt32, 0.5), "a shift that would overflow")
+	assert.Equal(t, 3*time.Second/2, policy.backoff(math.MaxInt32, 0.5), "a shift that would overflow")
 	long := RetryPolicy{MinBackoff: math.MaxInt64, MaxBackoff: math.MaxInt64}
-	assert.Positive(t, backoff(long, 40, 0.99))
+	assert.Positive(t, long.backoff(40, 0.99))
 }
 
-func TestRetryPolicyZeroValuesTakeTheDefaults(t *testing.T) {
+// A policy that sets one field must not turn the others off: settling and retries are what keeps stores from being doubled.
+func TestRetryPolicyZeroValuesHaveTheDefaults(t *testing.T) {
 	d := DefaultRetryPolicy()
-	p := RetryPolicy{}.complete()
-	assert.Equal(t, RetryPolicy{MaxAttempts: 1, MinBackoff: d.MinBackoff, MaxBackoff: d.MaxBackoff, MaxRetryAfter: d.MaxRetryAfter}, p)
-	assert.Equal(t, 5*time.Minute, d.SettleTime)
+	assert.Equal(t, d, RetryPolicy{}.complete())
 	assert.Equal(t, d, d.complete())
-	assert.Equal(t, time.Hour, RetryPolicy{MinBackoff: time.Hour}.complete().MaxBackoff, "a longer first pause lifts the bound")
+	assert.Equal(t, 5*time.Minute, RetryPolicy{MaxAttempts: 5}.complete().SettleTime)
+	assert.Equal(t, time.Hour, RetryPolicy{MinBackoff: time.Hour}.complete().MaxBackoff, "a longer first pause raises the limit")
+	short := RetryPolicy{MaxBackoff: time.Millisecond}.complete()
+	assert.Equal(t, RetryPolicy{4, time.Millisecond, time.Millisecond, time.Minute, 5 * time.Minute}, short, "the first pause follows a lower limit")
+	none := RetryPolicy{MinBackoff: -1, MaxBackoff: -1, MaxRetryAfter: -1, SettleTime: -1}.complete()
+	assert.Equal(t, RetryPolicy{MaxAttempts: 4}, none, "negative is none")
 }
 
 func TestRetryPolicyRefusesNonsense(t *testing.T) {
 	for name, policy := range map[string]RetryPolicy{
-		`max_attempts "-1"`:   {MaxAttempts: -1},
-		`min_backoff "-1ns"`:  {MinBackoff: -1},
-		`max_backoff "-1ns"`:  {MaxBackoff: -1},
-		`settle_time "-1ns"`:  {SettleTime: -1},
-		`max_retry_after "-1`: {MaxRetryAfter: -1},
-		`min_backoff "1m0s"`:  {MinBackoff: time.Minute, MaxBackoff: time.Second},
+		`max_attempts "-1"`:  {MaxAttempts: -1},
+		`min_backoff "1m0s"`: {MinBackoff: time.Minute, MaxBackoff: time.Second},
 	} {
 		_, err := NewClient("https://content.example.com", "test-key", WithRetryPolicy(policy))
 		require.ErrorIs(t, err, ErrInvalid)
@@ -67,21 +66,55 @@ func TestRetryPolicyRefusesNonsense(t *testing.T) {
 	}
 }
 
-// The one table that must never be wrong: what of a store is sent again.
-func TestStoreIsRepeatedOnlyWhereTheServiceCannotHaveActed(t *testing.T) {
-	repeated := map[int]bool{http.StatusTooManyRequests: true}
-	for status := 300; status < 600; status++ {
-		err := &APIError{StatusCode: status, Method: http.MethodPost}
-		assert.Equal(t, repeated[status], repeatable(err, true), "status %d", status)
+// The one decision that must never be wrong: which results of a create request are followed by another attempt.
+func TestNextAttempt(t *testing.T) {
+	p := RetryPolicy{}.complete()
+	follows := func(r result, create, once bool) bool {
+		_, again := p.next(1, r, create, once, 0)
+		return again
 	}
-	assert.True(t, repeatable(&APIError{StatusCode: 503, Method: http.MethodPost, RetryAfter: 1}, true))
-	for f, again := range map[fate]bool{notSent: true, rejected: true, unknown: false} {
-		err := &TransportError{trail: trail{fate: f}}
-		assert.Equal(t, again, repeatable(err, true), "fate %d", f)
-		err.final = true
-		assert.False(t, repeatable(err, true))
-		assert.False(t, repeatable(err, false))
+	for outcome, create := range map[Outcome]bool{OutcomeNotSent: true, OutcomeRejected: true, OutcomeDone: false, OutcomeUnknown: false} {
+		r := result{outcome: outcome, transient: true}
+		assert.Equal(t, create, follows(r, true, false), "create, %v", outcome)
+		assert.True(t, follows(r, false, false), "%v", outcome)
+		assert.Equal(t, create || outcome == OutcomeUnknown, follows(r, true, true), "once, %v", outcome)
+		for _, end := range []result{{outcome: outcome, transient: true, final: true}, {outcome: outcome, transient: true, spent: true}} {
+			assert.False(t, follows(end, false, false))
+			assert.False(t, follows(end, true, true))
+		}
+		assert.False(t, follows(result{outcome: outcome}, false, false), "what does not pass is not retried")
 	}
-	assert.False(t, repeatable(&DecodeError{Err: errCutOff}, true))
-	assert.False(t, repeatable(&ValidationError{}, true))
+	_, again := p.next(4, result{transient: true}, false, false, 0)
+	assert.False(t, again, "the last attempt")
+	pause, again := p.next(1, result{transient: true, retryAfter: time.Minute}, false, false, 0.5)
+	assert.True(t, again)
+	assert.Equal(t, time.Minute, pause)
+	_, again = p.next(1, result{transient: true, retryAfter: time.Minute + 1}, false, false, 0.5)
+	assert.False(t, again, "longer than the policy allows")
+	pause, _ = p.next(1, result{transient: true}, false, false, 0.5)
+	assert.Equal(t, 250*time.Millisecond, pause, "a pause also where the service did not ask for one")
+}
+
+// An outage must not be multiplied by the clients that suffer from it.
+func TestBudget(t *testing.T) {
+	b := newBudget(2)
+	require.True(t, b.take())
+	require.True(t, b.take())
+	require.False(t, b.take())
+	for range 9 {
+		b.succeed(0)
+	}
+	require.False(t, b.take(), "nine successes are no retry yet")
+	b.succeed(0)
+	assert.Equal(t, 1, b.retries())
+	require.True(t, b.take())
+	b.succeed(1)
+	assert.Equal(t, 1, b.retries(), "what a successful call took comes back")
+	b.succeed(50)
+	assert.Equal(t, 2, b.retries(), "it never holds more than at first")
+	free := newBudget(0)
+	for range 1000 {
+		require.True(t, free.take())
+	}
+	assert.Equal(t, -1, free.retries())
 }

@@ -3,155 +3,171 @@ package aicontent
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"time"
+
+	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// TranscriptionsService has the operations on transcriptions. It is reached through
-// [Client].Transcriptions and is safe for concurrent use.
+// TranscriptionsService has the methods for transcriptions. Get it from [Client].Transcriptions; it is safe for
+// concurrent use.
 type TranscriptionsService struct {
 	client *Client
 }
 
-// Transcription is a transcription as the service sends it. The interface documents what can be set, not
-// what is answered: a member that a deployment leaves out, or sends as null, is the zero value.
+// Transcription is a transcription as the service sent it. The API specifies requests, not responses: fields the server
+// omits, or sends as null, keep their zero value.
 type Transcription struct {
-	ID          ID
-	Name        string
-	Description string
-	Language    CountryCode
-	Result      string // the text that was heard
-	Favorite    bool
+	ID          ID          `json:"id"`
+	Name        string      `json:"name"`
+	Description string      `json:"description"`
+	Language    CountryCode `json:"language"`
+	Result      string      `json:"result"` // the transcribed text
+	Favorite    bool        `json:"favorite"`
 
-	// The interface does not list these; many deployments send them.
-	Words     int       // how many words the result has
-	CreatedAt time.Time // UTC where the deployment names no zone
-	UpdatedAt time.Time
+	// Not in the API's documentation; set when the deployment sends them.
+	Words     int       `json:"words"`               // number of words in Result
+	CreatedAt time.Time `json:"created_at,omitzero"` // UTC where the service names no zone
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
 
 	raw json.RawMessage
 }
 
-// Raw is the record as it was sent, unknown members included, for json.Unmarshal; nil for a transcription that was
-// not sent. It shares memory with the other records of its page and must not be changed.
+// Raw returns the record as sent, unknown members included; nil for a transcription that no response held. It shares
+// memory with the response, so that of the other records of its page, and must not be changed.
 func (t *Transcription) Raw() json.RawMessage { return t.raw }
 
-// MarshalJSON writes the record as it was sent, unknown members included, with the fields that were changed since.
-func (t Transcription) MarshalJSON() ([]byte, error) { return marshal(&t, t.raw) }
-
-// String is the record as JSON.
-func (t Transcription) String() string {
-	text, _ := t.MarshalJSON()
-	return string(text)
+// Equal reports whether the fields of t and other are equal, times as instants. Raw is not compared.
+func (t Transcription) Equal(other Transcription) bool {
+	return equalFields(t.fields(nil), other.fields(nil))
 }
 
-// UnmarshalJSON reads a record as tolerantly as the client does.
-func (t *Transcription) UnmarshalJSON(data []byte) error { return unmarshal(t, data) }
+// String returns the ID and the name, not the text.
+func (t Transcription) String() string { return fmt.Sprintf("Transcription(%s %q)", t.ID, t.Name) }
 
-func (t *Transcription) fields(list []field) []field {
+// GoString returns the fields that are set, without Raw.
+func (t Transcription) GoString() string { return goString("Transcription", t.fields(nil)) }
+
+// MarshalJSON writes the fields under their names in the API. Unknown members are in Raw alone.
+func (t Transcription) MarshalJSON() ([]byte, error) {
+	type fields Transcription
+	return json.Marshal(fields(t))
+}
+
+// UnmarshalJSON reads a record as leniently as the client does. Null leaves t as it is.
+func (t *Transcription) UnmarshalJSON(data []byte) error { return unmarshalRecord(t, data) }
+
+func (t *Transcription) fields(list []lenient.Field) []lenient.Field {
 	return append(list,
-		field{"id", (*string)(&t.ID)},
-		field{"name", &t.Name},
-		field{"description", &t.Description},
-		field{"language", (*string)(&t.Language)},
-		field{"result", &t.Result},
-		field{"favorite", &t.Favorite},
-		field{"words", &t.Words},
-		field{"created_at", &t.CreatedAt},
-		field{"updated_at", &t.UpdatedAt},
+		lenient.Field{Name: "id", At: (*string)(&t.ID)},
+		lenient.Field{Name: "name", At: &t.Name},
+		lenient.Field{Name: "description", At: &t.Description},
+		lenient.Field{Name: "language", At: (*string)(&t.Language)},
+		lenient.Field{Name: "result", At: &t.Result},
+		lenient.Field{Name: "favorite", At: &t.Favorite},
+		lenient.Field{Name: "words", At: &t.Words},
+		lenient.Field{Name: "created_at", At: &t.CreatedAt},
+		lenient.Field{Name: "updated_at", At: &t.UpdatedAt},
 	)
 }
 
 func (t *Transcription) keep(raw json.RawMessage) { t.raw = raw }
 func (t *Transcription) identity() ID             { return t.ID }
 
-// TranscriptionListParams choose and order the transcriptions of a list. The zero value takes all of
-// them, the newest first.
+// TranscriptionListParams filter and order a list of transcriptions. The zero value selects all of them, the newest
+// first.
 type TranscriptionListParams struct {
-	Search   string                `url:"search,omitempty"`       // the text to search for; empty is no search
+	Search   string                `url:"search,omitempty"`       // text to search for; empty is no search
 	SearchBy TranscriptionSearchBy `url:"search_by,omitempty"`    // where to search; zero is the name
 	Favorite *bool                 `url:"favorite,int,omitempty"` // nil is both; see [Ptr]
-	SortBy   SortBy                `url:"sort_by,omitempty"`      // zero is the id, by which the newest come first
+	SortBy   SortBy                `url:"sort_by,omitempty"`      // zero is the ID, which follows the date of creation
 	Sort     Sort                  `url:"sort,omitempty"`         // zero is descending
-	PerPage  PerPage               `url:"per_page,omitempty"`     // zero is the service's choice
+	PerPage  PerPage               `url:"per_page,omitempty"`     // zero leaves it to the service
 }
 
-func (params *TranscriptionListParams) check(p *problems) {
-	oneOf(p, "search_by", params.SearchBy, transcriptSearch)
-	oneOf(p, "sort_by", params.SortBy, sortKeys)
-	oneOf(p, "sort", params.Sort, sorts)
-	oneOf(p, "per_page", params.PerPage, perPages)
+func (p *TranscriptionListParams) check() []FieldProblem {
+	return slices.Concat(oneOf("search_by", p.SearchBy, transcriptSearches), checkOrder(p.SortBy, p.Sort, p.PerPage))
 }
 
-// TranscriptionStoreParams say what to transcribe. Name and File are required.
+// TranscriptionStoreParams describe the transcription to create. Name and File are required.
 type TranscriptionStoreParams struct {
 	Name        string      `url:"name"`
-	File        File        `url:"-"`                     // the audio file
+	File        File        `url:"-"`                     // the audio file; see [File] for the formats that services accept
 	Description string      `url:"description,omitempty"` // of the audio file
-	Language    CountryCode `url:"language,omitempty"`    // of the audio file, by country
+	Language    CountryCode `url:"language,omitempty"`    // of the audio file: the API asks for a country, as ISO 3166-1 alpha-2
 }
 
-func (params *TranscriptionStoreParams) check(p *problems) {
-	p.required("name", params.Name)
-	p.country("language", params.Language)
+func (p *TranscriptionStoreParams) check() []FieldProblem {
+	return checkCountry("language", p.Language)
 }
 
-// TranscriptionUpdateParams are the fields to change. A nil field stays as it is.
+// TranscriptionUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent all
+// the same.
 type TranscriptionUpdateParams struct {
-	Name     *string `url:"name,omitempty"`
-	Result   *string `url:"result,omitempty"` // the corrected text; may be empty
+	Name     *string `url:"name,omitempty"`   // must not be empty
+	Result   *string `url:"result,omitempty"` // the corrected text; some deployments refuse an empty one with 422
 	Favorite *bool   `url:"favorite,int,omitempty"`
 }
 
-// List retrieves one page of transcriptions. It is tried again after whatever passes.
+// List returns one page of transcriptions. It is retried after transient failures. To get a page by its number, give
+// WithQuery("page", "3").
 func (s *TranscriptionsService) List(ctx context.Context, params TranscriptionListParams, opts ...CallOption) (*Page[Transcription], error) {
-	return list[Transcription](ctx, s.client, call{
-		op: "transcriptions.list", method: http.MethodGet, path: []string{"transcriptions"}, query: valuesOf(params), check: params.check,
-	}, opts)
+	return list[Transcription](ctx, s.core(), listCall("transcriptions", params, params.check), opts)
 }
 
-// All walks over the transcriptions of all pages: see [ImagesService.All].
+// All returns an iterator over the transcriptions of all pages: see [ImagesService.All].
 func (s *TranscriptionsService) All(ctx context.Context, params TranscriptionListParams, opts ...CallOption) iter.Seq2[*Transcription, error] {
-	return walk(ctx, func(ctx context.Context) (*Page[Transcription], error) { return s.List(ctx, params, opts...) })
+	return all[Transcription](ctx, s.core(), listCall("transcriptions", params, params.check), opts)
 }
 
-// Show retrieves one transcription. It is tried again after whatever passes. An id that the service does not know is
-// [ErrNotFound].
+// Show returns the transcription with the given ID. It is retried after transient failures. If there is no such
+// transcription, the error matches [ErrNotFound].
 func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.client, call{
-		op: "transcriptions.show", method: http.MethodGet, path: []string{"transcriptions", string(id)}, check: id.check,
+	return do(ctx, s.core(), call{
+		op: "transcriptions.show", method: http.MethodGet, path: []string{"transcriptions"}, id: &id,
 	}, opts, readTranscription)
 }
 
-// Store creates a transcription from an audio file and returns when the service has transcribed it, which may take minutes
-// and is billed. The file is streamed, never held in memory. The call is sent again only where the service cannot have
-// acted and the file can be read again: see [File]. A failed Store may still have created, and billed, the record: ask
-// [OutcomeOf] before sending it again, or give [WithOnce], which [ImagesService.Store] explains.
+// Store creates a transcription from an audio file and returns when the service has transcribed it, which may take
+// minutes and is billed. The file is streamed, never held in memory. Store is retried only where the service cannot have
+// executed the request, which includes an upload that broke off before its end, and where the file can be read again: see
+// [File]. A failed Store may still have created, and billed, the transcription: ask [OutcomeOf] before storing it again, or
+// use [WithOnce].
 func (s *TranscriptionsService) Store(ctx context.Context, params TranscriptionStoreParams, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.client, call{
-		op: "transcriptions.store", method: http.MethodPost, path: []string{"transcriptions"}, form: valuesOf(params), body: multipartWith(&params.File),
-		check: params.check, name: params.Name, find: find,
+	return do(ctx, s.core(), call{
+		op: "transcriptions.store", method: http.MethodPost, path: []string{"transcriptions"}, form: valuesOf(params), file: &params.File,
+		required: []string{"name"}, check: params.check,
 	}, opts, readTranscription)
 }
 
-// Update changes the fields that are set, and only those, and returns the transcription as it then is. It is tried
-// again after whatever passes: a second time it changes nothing more.
+// Update changes the fields that are set, and no others, and returns the transcription as it then is. It is retried
+// after transient failures: a second update with the same fields changes nothing more.
 func (s *TranscriptionsService) Update(ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.client, call{
-		op: "transcriptions.update", path: []string{"transcriptions", string(id)}, form: valuesOf(params), body: urlencoded,
-		check: func(p *problems) { id.check(p); p.notBlank("name", params.Name) },
+	return do(ctx, s.core(), call{
+		op: "transcriptions.update", path: []string{"transcriptions"}, id: &id, form: valuesOf(params), nonEmpty: []string{"name"},
 	}, opts, readTranscription)
 }
 
-// Delete removes a transcription. It is tried again after whatever passes; when an earlier attempt may have
-// been carried out, not finding the transcription any more is success.
+// Delete removes a transcription. It is retried after transient failures; if an earlier attempt may have been executed,
+// a 404 in a later one is success.
 func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
-	_, err := do(ctx, s.client, call{
-		op: "transcriptions.delete", method: http.MethodDelete, path: []string{"transcriptions", string(id)}, check: id.check,
+	_, err := do(ctx, s.core(), call{
+		op: "transcriptions.delete", method: http.MethodDelete, path: []string{"transcriptions"}, id: &id,
 	}, opts, readDeleted)
 	return err
 }
 
-func readTranscription(a *answer) (*Transcription, error) {
-	return readRecord[Transcription](a, "transcription")
+func readTranscription(re *reply) (*Transcription, error) {
+	return readRecord[Transcription](re, "transcription")
+}
+
+// core is the service's client, nil for a service that NewClient did not make.
+func (s *TranscriptionsService) core() *Client {
+	if s == nil {
+		return nil
+	}
+	return s.client
 }

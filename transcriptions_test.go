@@ -132,7 +132,7 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 	s := &script{answers: []func(*http.Request) (*http.Response, error){answer200(interviewJSON)}}
 	c := s.client(t)
 	audio := FileFromBytes("a.wav", []byte(wavHead))
-	const waived = " (WithoutValidation sends it all the same)"
+	const waived = " (WithoutValidation sends it anyway)"
 	store := func(params TranscriptionStoreParams, opts ...CallOption) error {
 		return second(c.Transcriptions.Store(t.Context(), params, opts...))
 	}
@@ -141,21 +141,21 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 		text string
 	}{
 		"nothing":        {store(TranscriptionStoreParams{}), "transcriptions.store: name: is required; file: is required"},
-		"a lower case":   {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "us"}), `transcriptions.store: language "us": must be an ISO 3166-1 alpha-2 code in upper case: US` + waived},
-		"a language":     {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "en"}), `transcriptions.store: language "en": must be an ISO 3166-1 alpha-2 code: a country, such as US or DE, not a language` + waived},
-		"no country":     {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "XX"}), `transcriptions.store: language "XX": must be an ISO 3166-1 alpha-2 code: a country, such as US or DE, not a language` + waived},
+		"a lower case":   {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "us"}), `transcriptions.store: language "us": must be a country code of ISO 3166-1 alpha-2, such as US or DE, not a language; did you mean US?` + waived},
+		"a language":     {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "en"}), `transcriptions.store: language "en": must be a country code of ISO 3166-1 alpha-2, such as US or DE, not a language; en is a language; did you mean US or GB?` + waived},
+		"no country":     {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "XX"}), `transcriptions.store: language "XX": must be a country code of ISO 3166-1 alpha-2, such as US or DE, not a language` + waived},
 		"an empty file":  {store(TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", nil)}), `transcriptions.store: file "a.wav": must not be empty` + waived},
 		"a missing file": {store(TranscriptionStoreParams{Name: "n", File: FileFromPath("testdata/none.wav")}), `transcriptions.store: file "none.wav": cannot be read: open testdata/none.wav: no such file or directory`},
 		"a directory":    {store(TranscriptionStoreParams{Name: "n", File: FileFromPath(".")}), `transcriptions.store: file ".": must have a file name`},
 		"a blank name":   {store(TranscriptionStoreParams{Name: " ", File: FileFromBytes("", []byte(wavHead))}, WithoutValidation()), `transcriptions.store: name " ": is required; file: must have a file name`},
 		"a line break":   {store(TranscriptionStoreParams{Name: "n", File: FileFromBytes("a\r\nb.wav", []byte(wavHead))}), `transcriptions.store: file "a\r\nb.wav": must have a name without control characters or line breaks`},
-		"a picture":      {store(TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", []byte("\x89PNG\x0D\x0A\x1A\x0A"))}), `transcriptions.store: file "a.wav": must be an audio file, and is image/png` + waived},
+		"a picture":      {store(TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", []byte("\x89PNG\x0D\x0A\x1A\x0A"))}), `transcriptions.store: file "a.wav": must be an audio file, but it is a PNG image` + waived},
 		"a list": {
 			second(c.Transcriptions.List(t.Context(), TranscriptionListParams{SearchBy: "description", SortBy: "words", Sort: "x", PerPage: 11})),
 			`transcriptions.list: search_by "description": must be one of name, result` + waived + `; sort_by "words": must be one of id, name` + waived +
 				`; sort "x": must be one of desc, asc` + waived + `; per_page "11": must be one of 10, 25, 50, 100` + waived,
 		},
-		"an update": {second(c.Transcriptions.Update(t.Context(), ".", TranscriptionUpdateParams{Name: Ptr(" ")})), `transcriptions.update: id ".": must not be a relative path segment; name " ": must not be empty; leave it nil to keep what is there`},
+		"an update": {second(c.Transcriptions.Update(t.Context(), ".", TranscriptionUpdateParams{Name: Ptr(" ")})), `transcriptions.update: id ".": must not be a relative path segment; name " ": must not be empty (leave it nil to keep the current one)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.ErrorIs(t, row.err, ErrInvalid)

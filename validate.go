@@ -2,138 +2,198 @@ package aicontent
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
 
-// problems collects what is wrong with a call before anything of it is sent.
-type problems struct {
-	list   []FieldProblem
-	causes []error // for errors.Is and errors.As
-	// lenient is WithoutValidation: values are the deployment's to judge, what is required stays required.
-	lenient bool
+// The checks return what is wrong, nothing being nil. A request with a problem is not sent.
+
+const waivable = "WithoutValidation sends it anyway"
+
+func problem(field string, value any, reason string) []FieldProblem {
+	return []FieldProblem{{Field: field, Value: value, Reason: reason}}
 }
 
-// add notes a problem. The first one of a field is kept: the later ones follow from it.
-func (p *problems) add(field string, value any, reason string) {
-	for _, have := range p.list {
-		if have.Field == field {
-			return
+// invalid makes the error of an operation: nil for no problems, at most one for each field, the first.
+func invalid(op string, problems []FieldProblem, causes ...error) error {
+	var list []FieldProblem
+	for _, p := range problems {
+		if !slices.ContainsFunc(list, func(have FieldProblem) bool { return have.Field == p.Field }) {
+			list = append(list, p)
 		}
 	}
-	p.list = append(p.list, FieldProblem{Field: field, Value: value, Reason: reason})
-}
-
-// addValue notes a problem that a deployment other than the documented one may not have.
-func (p *problems) addValue(field string, value any, reason string) {
-	if !p.lenient {
-		p.add(field, value, reason+" (WithoutValidation sends it all the same)")
-	}
-}
-
-func (p *problems) err(op string) error {
-	if len(p.list) == 0 {
+	if len(list) == 0 {
 		return nil
 	}
-	return &ValidationError{Problems: p.list, op: op, causes: p.causes}
+	return &ValidationError{Problems: list, op: op, causes: causes}
 }
 
-// required refuses an empty text. The service trims white space, so that nothing else is empty too.
-func (p *problems) required(field, value string) {
-	if strings.TrimSpace(value) == "" {
-		p.add(field, value, "is required")
+// checkRequired reports the fields that are missing. The service trims white space, so white space only is empty. What the
+// caller gave by WithFormField is sent as it is.
+func checkRequired(form url.Values, fields []string, given []pair) (problems []FieldProblem) {
+	for _, field := range fields {
+		if strings.TrimSpace(form.Get(field)) == "" && !slices.ContainsFunc(given, func(p pair) bool { return p.key == field }) {
+			problems = append(problems, FieldProblem{Field: field, Value: form.Get(field), Reason: "is required"})
+		}
 	}
+	return problems
 }
 
-// notBlank refuses a text that is given but empty, where leaving it nil means "do not change".
-func (p *problems) notBlank(field string, value *string) {
-	if value != nil && strings.TrimSpace(*value) == "" {
-		p.add(field, *value, "must not be empty; leave it nil to keep what is there")
+// checkNonEmpty reports the fields that are set to an empty text.
+func checkNonEmpty(form url.Values, fields []string) (problems []FieldProblem) {
+	for _, field := range fields {
+		if form.Has(field) && strings.TrimSpace(form.Get(field)) == "" {
+			problems = append(problems, FieldProblem{Field: field, Value: form.Get(field), Reason: "must not be empty", Hint: "leave it nil to keep the current one"})
+		}
 	}
+	return problems
 }
 
-// oneOf refuses a value that is set and not documented. The zero value is "not set".
-func oneOf[T comparable](p *problems, field string, value T, allowed []term[T]) {
+// checkText reports names and values that are not UTF-8, which services answer with a 500.
+func checkText(values url.Values) (problems []FieldProblem) {
+	for name, list := range values {
+		for _, value := range append(list, name) {
+			if !utf8.ValidString(value) {
+				problems = append(problems, FieldProblem{Field: strings.ToValidUTF8(name, "\uFFFD"), Value: value, Reason: "must be valid UTF-8"})
+			}
+		}
+	}
+	slices.SortFunc(problems, func(a, b FieldProblem) int { return strings.Compare(a.Field, b.Field) })
+	return problems
+}
+
+// oneOf reports a value that is set and not documented.
+func oneOf[T comparable](field string, value T, allowed []documented[T]) []FieldProblem {
 	var unset T
 	if value == unset || known(allowed, value) {
-		return
+		return nil
 	}
 	list := make([]string, len(allowed))
-	for i, t := range allowed {
-		list[i] = fmt.Sprint(t.value)
+	for i, a := range allowed {
+		list[i] = fmt.Sprint(a.value)
 	}
-	p.addValue(field, value, "must be one of "+strings.Join(list, ", "))
+	return []FieldProblem{{Field: field, Value: value, Reason: "must be one of " + strings.Join(list, ", "), Hint: waivable}}
 }
 
-func (p *problems) country(field string, code CountryCode) {
+func checkOrder(by SortBy, direction Sort, size PerPage) []FieldProblem {
+	return slices.Concat(oneOf("sort_by", by, sortKeys), oneOf("sort", direction, sorts), oneOf("per_page", size, perPages))
+}
+
+// notCountries are codes that are given for a country and are none, and languages whose code is that of an unrelated country.
+var notCountries = map[string]string{
+	"UK": "did you mean GB?", "USA": "did you mean US?", "GBR": "did you mean GB?", "DEU": "did you mean DE?", "FRA": "did you mean FR?",
+	"en": "en is a language; did you mean US or GB?", "ja": "ja is a language; did you mean JP?", "zh": "zh is a language; did you mean CN or TW?",
+	"ko": "ko is a language; did you mean KR?", "da": "da is a language; did you mean DK?", "cs": "cs is a language; did you mean CZ?",
+	"el": "el is a language; did you mean GR?", "uk": "uk is a language; did you mean UA, or GB?", "hi": "hi is a language; did you mean IN?",
+	"he": "he is a language; did you mean IL?", "fa": "fa is a language; did you mean IR?", "vi": "VI is the U.S. Virgin Islands; did you mean VN?",
+	"sv": "SV is El Salvador; a language is not what is asked for: did you mean SE?",
+	"ar": "AR is Argentina; a language is not what is asked for: did you mean SA or EG?",
+	"et": "ET is Ethiopia; a language is not what is asked for: did you mean EE?",
+	"ca": "CA is Canada; a language is not what is asked for: did you mean ES?",
+	"be": "BE is Belgium; a language is not what is asked for: did you mean BY?",
+	"sl": "SL is Sierra Leone; a language is not what is asked for: did you mean SI?",
+	"sr": "SR is Suriname; a language is not what is asked for: did you mean RS?",
+	"ga": "GA is Gabon; a language is not what is asked for: did you mean IE?",
+	"ms": "MS is Montserrat; a language is not what is asked for: did you mean MY?",
+	"bs": "BS is the Bahamas; a language is not what is asked for: did you mean BA?",
+}
+
+func checkCountry(field string, code CountryCode) []FieldProblem {
 	if code == "" || code.Valid() {
-		return
+		return nil
 	}
-	reason := "must be an ISO 3166-1 alpha-2 code: a country, such as US or DE, not a language"
-	if upper := CountryCode(strings.ToUpper(string(code))); upper.Valid() {
-		reason = fmt.Sprintf("must be an ISO 3166-1 alpha-2 code in upper case: %s", upper)
+	p := FieldProblem{Field: field, Value: code, Reason: "must be a country code of ISO 3166-1 alpha-2, such as US or DE, not a language", Hint: waivable}
+	said := notCountries[string(code)]
+	if said == "" {
+		said = notCountries[strings.ToUpper(string(code))]
 	}
-	p.addValue(field, code, reason)
+	_, region, _ := strings.Cut(strings.ReplaceAll(string(code), "_", "-"), "-")
+	switch {
+	case said != "":
+	case CountryCode(strings.ToUpper(string(code))).Valid():
+		said = "did you mean " + strings.ToUpper(string(code)) + "?"
+	case CountryCode(strings.ToUpper(region)).Valid():
+		said = "did you mean " + strings.ToUpper(region) + "?"
+	}
+	if said != "" {
+		p.Reason += "; " + said
+	}
+	return []FieldProblem{p}
 }
 
-// check refuses what cannot be one segment of a path. Everything else is escaped and sent.
-func (id ID) check(p *problems) {
+// check reports what cannot be one segment of a path. Everything else is escaped and sent.
+func (id ID) check() []FieldProblem {
 	switch {
 	case strings.TrimSpace(string(id)) == "":
-		p.add("id", id, "is required")
+		return problem("id", id, "is required")
 	case id == "." || id == "..":
-		p.add("id", id, "must not be a relative path segment")
+		return problem("id", id, "must not be a relative path segment")
 	case strings.ContainsFunc(string(id), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
-		p.add("id", id, "must not contain white space or control characters")
+		return problem("id", id, "must not contain white space or control characters")
 	case !utf8.ValidString(string(id)):
-		p.add("id", id, "must be valid UTF-8")
+		return problem("id", id, "must be valid UTF-8")
 	}
+	return nil
 }
 
-// ownHeaders are those that the SDK sets or that speak of the connection, which is net/http's.
-var ownHeaders = []string{
+// checkDuration reports a negative duration, and one that was meant in seconds: WithTimeout(30) is 30 nanoseconds.
+func checkDuration(field string, d time.Duration) []FieldProblem {
+	switch {
+	case d < 0:
+		return problem(field, d, "must not be negative")
+	case d > 0 && d < time.Millisecond:
+		return []FieldProblem{{Field: field, Value: d, Reason: "must be 0, for no limit, or at least 1ms", Hint: "write 30*time.Second for 30 seconds"}}
+	}
+	return nil
+}
+
+// reservedHeaders are set by the SDK, or speak of the connection, which net/http manages.
+var reservedHeaders = []string{
 	"Authorization", "Host", "Content-Type", "Content-Length", "Transfer-Encoding", "Trailer",
 	"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Upgrade",
 }
 
-// headerName refuses what is no HTTP token and what is not the caller's to set.
-func (p *problems) headerName(key string) bool {
+// checkHeaderName reports what is not an HTTP token, or not the caller's to set.
+func checkHeaderName(name string) []FieldProblem {
 	const token = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	switch {
-	case key == "" || strings.Trim(key, token) != "":
-		p.add("header", key, "must be an HTTP header name: letters, digits and dashes")
-	case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(key, own) }):
-		p.add("header", key, "is set by the SDK and cannot be given")
-	default:
-		return true
+	case name == "" || strings.Trim(name, token) != "":
+		return problem("header", name, "must be an HTTP header name: letters, digits and dashes")
+	case slices.ContainsFunc(reservedHeaders, func(own string) bool { return strings.EqualFold(name, own) }):
+		return problem("header", name, "is set by the SDK and cannot be changed")
 	}
-	return false
+	return nil
 }
 
-// headerValue refuses what would end a header line or be cut off at its ends. A secret value, as any header's may
-// be, stays out of the problem.
-func (p *problems) headerValue(field, value string, secret bool) {
-	var shown any
-	if !secret {
-		shown = value
+// checkHeaderValue reports what would end a header line, or be cut off at its ends. A secret value stays out of the problem.
+func checkHeaderValue(field, value string, secret bool) []FieldProblem {
+	var shown any = value
+	if secret {
+		shown = nil
 	}
 	switch {
 	case strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }):
-		p.add(field, shown, "must not contain control characters or line breaks")
+		return problem(field, shown, "must not contain control characters or line breaks")
 	case strings.Trim(value, " \t") != value:
-		p.add(field, shown, "must not begin or end with a space or tab, which HTTP drops")
+		return problem(field, shown, "must not begin or end with a space or tab, which HTTP drops")
 	}
+	return nil
 }
 
-// formName refuses what cannot be the name of a part in a multipart form.
-func (p *problems) formName(key string) {
-	const field = "form_field"
-	switch {
-	case key == "":
-		p.add(field, key, "must have a name")
-	case strings.ContainsFunc(key, unicode.IsControl):
-		p.add(field, key, "must not contain control characters or line breaks")
+// checkKey reports an API key that cannot be sent, without showing it.
+func checkKey(key string) []FieldProblem {
+	if strings.TrimSpace(key) == "" {
+		return problem("api_key", nil, "is required")
 	}
+	if problems := checkHeaderValue("api_key", key, true); problems != nil {
+		return problems
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return problem("api_key", nil, "must be printable ASCII without spaces")
+	}
+	return nil
 }

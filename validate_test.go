@@ -65,8 +65,8 @@ func TestAllProblemsAtOnce(t *testing.T) {
 func TestValueErrorsSayWhatIsAllowed(t *testing.T) {
 	c, _ := capturing(t)
 	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7, Filter: "sepia "})
-	assert.EqualError(t, err, `images.list: filter "sepia ": must be one of grayscale, sepia, invert (WithoutValidation sends it all the same); `+
-		`per_page "7": must be one of 10, 25, 50, 100 (WithoutValidation sends it all the same)`)
+	assert.EqualError(t, err, `images.list: filter "sepia ": must be one of grayscale, sepia, invert (WithoutValidation sends it anyway); `+
+		`per_page "7": must be one of 10, 25, 50, 100 (WithoutValidation sends it anyway)`)
 	var invalid *ValidationError
 	require.ErrorAs(t, err, &invalid)
 	assert.Equal(t, Filter("sepia "), invalid.Problems[0].Value)
@@ -76,8 +76,9 @@ func TestValueErrorsSayWhatIsAllowed(t *testing.T) {
 func TestCountryProblems(t *testing.T) {
 	c, requests := capturing(t)
 	for code, want := range map[CountryCode]string{
-		"us": "upper case: US", "Us": "upper case: US", "en": "a country, such as US or DE, not a language", "XX": "a country", "USA": "a country",
-		"UK": "a country", " US": "a country", "US\n": "a country", "english": "a country", "de": "upper case: DE",
+		"us": "did you mean US?", "Us": "did you mean US?", "de": "did you mean DE?", "UK": "did you mean GB?", "uk": "did you mean UA, or GB?",
+		"en": "en is a language; did you mean US or GB?", "sv": "SV is El Salvador; a language is not what is asked for", "en-US": "did you mean US?", "pt_br": "did you mean BR?",
+		"USA": "did you mean US?", "XX": "a country code of ISO 3166-1 alpha-2", " US": "a country code", "US\n": "a country code", "english": "a country code",
 	} {
 		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", []byte("RIFF\x04\x00\x00\x00WAVE")), Language: code})
 		assert.Contains(t, problemsOf(t, err)["language"], want, code)

@@ -3,22 +3,20 @@ package aicontenttest
 import (
 	"bytes"
 	"encoding/json"
-	"html"
 	"net/http"
-	"strconv"
-	"strings"
 )
 
-// An Answer is what the service is about to send. [OnResponse] may change all of it but the
-// request.
+// An Answer is a response that the service is about to send. [OnResponse] may change everything but
+// the request.
 type Answer struct {
-	Request Request // what is answered, as it stands in the book by now
+	Request Request // as recorded so far
 	Status  int
 	Header  http.Header
 	Body    []byte
 }
 
-// JSON returns the body decoded, with numbers as [json.Number]; nil when it is not JSON.
+// JSON returns the decoded body, with numbers as [json.Number]. It returns nil if the body is not
+// JSON.
 func (a *Answer) JSON() any {
 	decoder := json.NewDecoder(bytes.NewReader(a.Body))
 	decoder.UseNumber()
@@ -29,7 +27,7 @@ func (a *Answer) JSON() any {
 	return v
 }
 
-// SetJSON makes v the body. It panics when v cannot be encoded.
+// SetJSON makes v the body. It panics if v cannot be encoded.
 func (a *Answer) SetJSON(v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -37,24 +35,4 @@ func (a *Answer) SetJSON(v any) {
 	}
 	a.Body = b
 	a.Header.Set("Content-Type", "application/json")
-}
-
-func (c *call) json(status int, v any) *Answer {
-	return &Answer{
-		Status: status,
-		Header: http.Header{"Content-Type": {"application/json"}},
-		Body:   c.server.shape.json.append(nil, v),
-	}
-}
-
-// htmlAnswer is a page such as proxies and login forms send.
-func htmlAnswer(status int, text string) *Answer {
-	title := strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
-	return &Answer{
-		Status: status,
-		Header: http.Header{"Content-Type": {"text/html; charset=UTF-8"}},
-		Body: []byte("<!DOCTYPE html>\n<html><head><title>" + html.EscapeString(title) +
-			"</title></head>\n<body><h1>" + html.EscapeString(title) + "</h1><p>" +
-			html.EscapeString(text) + "</p></body></html>\n"),
-	}
 }

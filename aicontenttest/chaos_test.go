@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
 )
 
-// TestTheBookAddsUpUnderChaos compares the book with the records and with what the faults promise.
-func TestTheBookAddsUpUnderChaos(t *testing.T) {
-	for network, opts := range everyNetwork {
-		t.Run(network, func(t *testing.T) {
+// TestRequestsAddUpUnderChaos compares requests, records and what the faults promise.
+func TestRequestsAddUpUnderChaos(t *testing.T) {
+	for name, opts := range everyNetwork {
+		t.Run(name, func(t *testing.T) {
 			s := NewServer(t, opts...)
 			promised := make(map[string]Fault)
 			for _, f := range Faults() {
@@ -48,12 +49,12 @@ func TestTheBookAddsUpUnderChaos(t *testing.T) {
 			acted := 0
 			for _, r := range s.Requests() {
 				f := promised[r.Fault]
-				if f.kind == late && !r.Acted {
+				if f.kind == network.ActsLate && !r.Acted {
 					continue // the server was closed before
 				}
 				// A connection that another request's fault resets takes this one with it.
 				if r.Acted || r.Status != 0 {
-					assert.Equal(t, r.Fault == "" || f.Acts || f.kind == late, r.Acted, "%+v", r)
+					assert.Equal(t, r.Fault == "" || f.Acts || f.kind == network.ActsLate, r.Acted, "%+v", r)
 				}
 				if r.Acted {
 					acted++
@@ -66,11 +67,11 @@ func TestTheBookAddsUpUnderChaos(t *testing.T) {
 	}
 }
 
-// TestTheSDKKeepsItsWordUnderChaos stores through every fault, in virtual time, and counts.
-func TestTheSDKKeepsItsWordUnderChaos(t *testing.T) {
-	for _, network := range bubbleNetworks() {
+// TestTheSDKCreatesNothingTwiceUnderChaos creates records while every fault strikes, in virtual time, and counts them.
+func TestTheSDKCreatesNothingTwiceUnderChaos(t *testing.T) {
+	for _, opts := range bubbleNetworks() {
 		synctest.Test(t, func(t *testing.T) {
-			s := NewServer(t, append(network, Latency(time.Second))...)
+			s := NewServer(t, append(opts, Latency(time.Second))...)
 			s.Chaos(4711, 0.4, append(Faults(), Stall(BeforeRead), Stall(MidUpload), Stall(BeforeAnswer), Stall(MidAnswer))...)
 			c := s.Client()
 			type end struct {
@@ -83,9 +84,16 @@ func TestTheSDKKeepsItsWordUnderChaos(t *testing.T) {
 				go func() {
 					for i := range stores {
 						name := fmt.Sprintf("job %d/%d", caller, i)
-						_, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{
-							Name: name, Description: "d", Resolution: aicontent.Resolution256x256,
-						})
+						var err error
+						if i%2 == 0 {
+							_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{
+								Name: name, Description: "d", Resolution: aicontent.Resolution256x256,
+							})
+						} else {
+							_, err = c.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
+								Name: name, File: aicontent.FileFromBytes("talk.wav", make([]byte, 1000)),
+							})
+						}
 						ends <- end{name, err}
 					}
 				}()

@@ -1,5 +1,5 @@
-// Package aicontenttest is the AI content service in memory: for testing what is built on the
-// SDK, offline and in milliseconds, and with everything that can go wrong on demand.
+// Package aicontenttest provides the AI content service in memory, for tests of programs that use the SDK.
+// Tests run offline and in milliseconds, and can make anything go wrong.
 //
 //	func Illustrate(ctx context.Context, client *aicontent.Client, headline string) (string, error) {
 //		image, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
@@ -16,106 +16,137 @@
 //			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
 //			srv.FaultN(2, aicontenttest.Status(503, "down").WithRetryAfter("30"))
 //
-//			url, err := Illustrate(t.Context(), srv.Client(), "A whale in the harbour")
+//			url, err := Illustrate(t.Context(), srv.Client(), "A whale in the harbor")
 //			if err != nil {
 //				t.Fatal(err)
 //			}
 //			if url != srv.URL+"/pictures/1.png" {
-//				t.Errorf("the picture is at %q", url)
+//				t.Errorf("URL = %q", url)
 //			}
 //			if n := len(srv.Records()); n != 1 {
-//				t.Errorf("%d pictures were made, and paid for", n)
+//				t.Errorf("%d images were created and billed", n)
 //			}
 //		})
 //	}
 //
-// The SDK waits for a minute here, which in a bubble of testing/synctest takes no time: that is
-// what [InMemoryNetwork] is for. Outside of a bubble leave both away, and the server listens on
-// loopback. The program in examples/testing is tested against five faults in this manner.
+// The SDK waits for a minute here. In a testing/synctest bubble, which needs [InMemoryNetwork], that takes no
+// time. Without both, the server listens on loopback. See examples/testing for a program with tests like this
+// one.
 //
-// # What is true and what is not
+// # Realism
 //
-// The server reads real requests and keeps real records: lists search, filter, sort and page,
-// uploads are streamed and hashed. A picture's url serves a PNG of the resolution asked for,
-// drawn from the description, style, medium and filter. The result of a transcription is no
-// transcript and says so: it tells format, duration, size and hash of the file received.
+// The server reads real requests and keeps real records. Lists search, filter, sort and page; uploads are
+// streamed and hashed. The URL of an image serves a PNG of the right size, drawn from the description, style,
+// medium and filter. The result of a transcription describes the file: format, duration, size and hash.
 //
-// # Strict
+// By default the server responds as Laravel does, on which the service is built:
 //
-// Whatever the interface does not allow fails the test whose request did it, and is answered
-// as a strict service would: an unknown parameter or field, one sent twice, a value that is in
-// no table, a boolean in the wrong form, a wrong content type, a list or show that does not
-// accept JSON, a body where none is due, a malformed form, a file without a name, a missing
-// bearer token, an address outside of /api/v1. A wrong key, an unknown id and a missing field
-// are answered as such and no violations: they are what a test may well want to see. [Allow]
-// lets single names pass, [Lenient] all.
+//   - A search is SQL's LIKE: % and _ are wildcards, a backslash escapes, and the case of ASCII letters is
+//     ignored. Names sort without regard to it, too.
+//   - Text is trimmed, empty text is null, and text that is not UTF-8 is a 500.
+//   - Times are whole seconds. An update that changes nothing leaves updated_at.
+//   - The envelope of a record or list has the status 200, also when a store responds with 201. A per_page
+//     that was sent comes back as a string.
+//   - A request that does not accept JSON is redirected: to the login page if its key is wrong, to / if its
+//     form is refused.
+//   - X-RateLimit-Limit and X-RateLimit-Remaining are on every response. The limit is not enforced.
+//
+// Not like Laravel, array fields such as ids[] are ordinary names, and a strict server responds to HEAD and
+// OPTIONS with 405.
+//
+// # Strict servers
+//
+// A request that the API does not allow fails the test, and is refused: an undocumented parameter, field, path
+// or method; one that is sent twice; an undocumented value; a boolean other than 1 and 0; text that is not
+// UTF-8; a wrong content type; a list or show that does not accept JSON; an unexpected body; a malformed query
+// or multipart form; a file without a name; a missing bearer token. See [Violation]. A wrong key, an unknown
+// ID and a missing or overlong field are refused but no violations: tests may want to see them.
+//
+// [Allow] accepts single names. [Lenient] accepts everything, as deployments do: unknown names are ignored,
+// unknown values of the order and the page are replaced by defaults, and JSON bodies and fields in the query
+// count.
 //
 // # Personalities
 //
-// Deployments differ. The default answers as most do; these options change one thing each, can
-// be combined, and are all listed by [Personalities]. [OnResponse] makes others.
+// Deployments differ. Each of these options changes one thing. They can be combined, and [Personalities] lists
+// them. [OnResponse] makes others. An asterisk marks what was not seen on a deployment of the service.
 //
-//	DataEnvelope         a record or list under data, pages under links and meta; the default
-//	BareRecords          records and lists as they are, without anything around them
-//	FullRecords          description and language in the records, which others leave out
-//	MissingMembers       only documented members, and only those that are set
-//	PlainPaginator       next_page_url, total and the like beside data
-//	SimplePaginator      no total and no last page
-//	CursorPaginator      next links with a cursor, and no numbers at all
-//	LinkHeader           the next link in the header Link too
-//	ForeignNextLinks     next links that name an internal host
-//	PlainHTTPNextLinks   next links with http where the service is reached by https
-//	FilterlessNextLinks  next links without the filters of the list
-//	StringIDs            ids as strings: "7"
-//	UUIDs                ids that are no numbers
-//	NumericBooleans      1 and 0 for true and false
-//	QuotedNumbers        numbers as strings
-//	MessageOnly422       a refused form is answered with a message and no fields
-//	LoginRedirect        a wrong key leads to an HTML login page that answers 200
-//	StoreAnswers200      200 for a store, not 201
-//	DeleteAnswers204     204 and no body for a delete
-//	NewerValues          newer resolutions, a quality, any language, pages of 100
+//	DataEnvelope          records and lists under data; the default   Laravel API resources
+//	BareRecords*          records and lists without envelope          Laravel models, Express
+//	UnwrappedRecords      records without envelope, lists with        Laravel withoutWrapping
+//	FullRecords*          description and language in records         Laravel models
+//	MissingMembers        no members that are unset or undocumented   Laravel when()
+//	NullURLs              url is null                                 disks without public URLs
+//	PlainPaginator        next_page_url, total, … beside data         Laravel paginate
+//	SimplePaginator       no total, no last page                      Laravel simplePaginate
+//	CursorPaginator       cursors instead of page numbers; by name,   Laravel cursorPaginate
+//	                      records with the same name are skipped
+//	LinkHeader*           the next link in the Link header, too       GitHub
+//	ForeignNextLinks      links and picture URLs to an internal host  Laravel behind a proxy
+//	PlainHTTPNextLinks    the same with http instead of https         Laravel behind a TLS proxy
+//	FilterlessNextLinks   links without the filters of the list       Laravel without withQueryString
+//	StringIDs*            IDs as strings: "7"                         Laravel string casts, JSON:API
+//	UUIDs*                IDs that are not numbers                    Laravel HasUuids
+//	NumericBooleans*      favorite as 1 or 0                          Laravel without casts on MySQL
+//	QuotedNumbers*        IDs and counts of words as strings          PHP with emulated statements
+//	MessageOnly422*       a refused form without fields               custom exception handlers
+//	FieldsAsMessage       a refused form with an object as message;   custom exception handlers
+//	                      the most frequent variant
+//	LoginRedirect*        a wrong key is redirected to an HTML page   single sign-on proxies
+//	                      even if JSON is accepted
+//	StoreAnswers200       200 for a store, not 201                    Laravel models
+//	DeleteAnswers204      204 without a body for a delete             Laravel noContent()
+//	AudioTypes            files other than mp3, mp4, mpeg, mpga,      Laravel validation
+//	                      m4a, wav and webm are refused
+//	LengthLimits          names of up to 128 and descriptions of      Laravel validation
+//	                      up to 2,048 characters
+//	NoChunkedUploads      a chunked body arrives as an empty form     Apache with PHP-FPM, Django
+//	NewerValues           other resolutions, a quality, any           newer versions of the service
+//	                      language, pages of 100; style, medium
+//	                      and filter are dropped
+//
+// [BooleanWords] is for stacks such as ASP.NET, which take true and false alone. [OtherAccount] adds an account whose
+// records are not found with the first one's key.
 //
 // # Faults
 //
-// [Server.Fault] and [Server.FaultN] queue a fault for the next requests, [Server.FaultWhen] for
-// those that a function picks, and [Server.Chaos] draws from a seed that a failing test logs.
-// Acted on means that the record is made, changed or deleted for all that. [Fault.Acting] and
-// the field Acts change it.
+// [Server.Fault] and [Server.FaultN] queue a fault for the next requests, [Server.FaultOn] for those of an
+// operation, [Server.FaultWhen] for those that a function selects, and [Server.Chaos] draws faults at random from a
+// seed. In the table, "acts" means that the request is executed all the same: the record is created, changed or
+// deleted. [Fault.Acting] and Fault.Acts change that.
 //
-//	fault                   what the client sees               acted on
-//	Status                  any status, body and Retry-After   no
-//	HTMLPage                a page of a proxy or portal        no
-//	RedirectTo              a redirect to anywhere             no
-//	ActThenStatus           a proxy's page                     yes
-//	LateAct                 a proxy's page                     yes, but later
-//	RefuseConnection        a connection refused or reset      no
-//	RefuseStream            HTTP/2's refused stream            no
-//	CloseBeforeRead         the end of the connection          no
-//	CloseMidUpload          the same, with its body half sent  no
-//	LoseAnswer              the same, after the whole request  yes
-//	CloseMidAnswer          half of an answer                  yes
-//	Stall                   nothing, from the place given on   from BeforeAnswer on
-//	Trickle                 an answer byte by byte             yes
-//	TruncatedJSON           half of the JSON as if it were all yes
-//	InvalidJSON             what looks like JSON               yes
-//	OversizedAnswer         an answer of any length            yes
-//	TakeOver                whatever the test writes           no
+//	fault                   what the client sees                  acts
+//	Status                  any status, body and Retry-After      no
+//	HTMLPage                an HTML page of a proxy or portal     no
+//	RedirectTo              a redirect                            no
+//	ActThenStatus           an HTML page of a proxy               yes
+//	LateAct                 an HTML page of a proxy               later
+//	RefuseConnection        a connection refused or reset         no
+//	RefuseStream            REFUSED_STREAM over HTTP/2            no
+//	CloseBeforeRead         the end of the connection             no
+//	CloseMidUpload          the same, in the middle of the body   no
+//	LoseAnswer              the same, after the whole request     yes
+//	CloseMidAnswer          half of the response                  yes
+//	Stall                   nothing, from the given place on      from BeforeAnswer on
+//	Trickle                 the response byte by byte             yes
+//	TruncatedJSON           half of the JSON                      yes
+//	InvalidJSON             malformed JSON                        yes
+//	OversizedAnswer         a response of any length              yes
+//	TakeOver                whatever the test writes              no
 //
-// Connections end in good order (FIN), or by a reset with [Fault.WithReset]. [Fault.Early] sends
-// a status while the body is unread. [Server.RefuseConnections] counts connections and not
-// requests, and [Server.CloseIdleConnections] is the server that closes what the client keeps
-// alive. Status with the header Connection: close sends HTTP/2's GOAWAY.
+// Connections are closed (FIN), or reset with [Fault.WithReset]. [Fault.Early] responds before the body is read;
+// with Place set to MidUpload, a fault with a status responds in the middle of it. [Server.RefuseConnections]
+// counts connections instead of requests. [Server.CloseIdleConnections] closes what clients keep alive. A Status
+// with the header Connection: close sends a GOAWAY over HTTP/2. [SlowUpload] and [Latency] take time.
 //
-// # The book
+// # What happened
 //
-// [Server.Requests] tells of each request what was received, whether it was acted on and
-// whether it was answered, and [Server.Records] of each record which request made it, so that
-// a test can count. [Server.Violations] has what was not allowed.
+// [Server.Requests] returns each request: what was received, whether it was executed, and whether it was
+// answered. [Server.Records] returns each record and the request that created it, so that tests can count.
+// [Server.Violations] returns what was not allowed.
 //
-// # Another service
+// # Other servers
 //
-// [TestService] runs the interface's scenarios through a client against any address, such as
-// one's own deployment. The command in cmd/aicontent-server is the server for curl, a browser
-// or a program in another language.
+// [TestService] checks any deployment against the documented API. The command in cmd/aicontent-server serves
+// curl, browsers and programs in other languages.
 package aicontenttest

@@ -6,183 +6,166 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/answer"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
 )
 
-// A Place is a moment of a request at which a fault can strike.
+// A Place is the moment of a request at which a fault strikes.
 type Place int
 
 // The places, in the order in which a request passes them.
 const (
-	BeforeRead   Place = iota // the header has come, nothing of the body was taken
-	MidUpload                 // some of the body was taken
-	BeforeAnswer              // the service has done its part and sent nothing yet
-	MidAnswer                 // half of the answer was sent
+	BeforeRead   Place = iota // the header was read, nothing of the body
+	MidUpload                 // a part of the body was read
+	BeforeAnswer              // the service has acted, nothing was sent
+	MidAnswer                 // half of the response was sent
 )
 
 func (p Place) String() string {
 	return [...]string{"before-read", "mid-upload", "before-answer", "mid-answer"}[p]
 }
 
-// faultKind is what goes wrong.
-type faultKind int
-
-const (
-	none       faultKind = iota
-	answering            // another answer than the service's
-	closing              // the connection ends
-	stalling             // nothing more happens
-	trickling            // the answer comes byte by byte
-	truncating           // the JSON ends too early, the answer does not
-	garbling             // the answer is no JSON
-	swelling             // the answer is longer than anybody needs
-	late                 // the record appears after the answer
-	refusing             // the connection is not taken
-	declining            // the stream is not taken
-	seizing              // the test speaks for the server
-)
-
-// A Fault is one thing that goes wrong with a request. It is made by the constructors below,
-// is plain data, and can be given to any number of requests.
+// A Fault is one thing that goes wrong with a request. Make one with the functions below. It is plain
+// data and can be used for any number of requests.
 type Fault struct {
-	// Name stands in the book.
+	// Name is recorded in [Request].
 	Name string
 	// Place is where the fault strikes.
 	Place Place
-	// Acts says whether the service still does what the request asks for. Before the answer,
-	// and so with an early one, it never does.
+	// Acts reports whether the service still executes the request. Before BeforeAnswer it never does.
 	Acts bool
-	// Reset ends the connection by a reset (RST) rather than in good order (FIN).
+	// Reset ends the connection with a reset (RST) instead of a close (FIN).
 	Reset bool
-	// Bytes is how much of the body is taken by a fault at MidUpload, or how long the answer
-	// of Oversized is at least.
+	// Bytes is how much of the body is read before a fault at MidUpload, or how much OversizedAnswer
+	// adds to the response.
 	Bytes int64
 	// Delay is the pause between two bytes of Trickle, or the time until LateAct acts.
 	Delay time.Duration
-	// Status, Header and Body are the answer that the fault sends instead of the service's.
+	// Status, Header and Body are the response that the fault sends instead of the service's.
 	Status int
 	Header http.Header
 	Body   string
 
-	kind faultKind
+	kind network.Kind
 	take func(net.Conn)
 }
 
-// Status answers with the code and body instead of acting. The body is sent as JSON when it
-// begins like it, as HTML otherwise.
+// Status responds with the code and body instead of acting. The body is sent as JSON if it begins with
+// { or [, else as HTML.
 func Status(code int, body string) Fault {
 	contentType := "text/html; charset=UTF-8"
 	if len(body) > 0 && (body[0] == '{' || body[0] == '[') {
 		contentType = "application/json"
 	}
 	return Fault{
-		Name: fmt.Sprintf("status-%d", code), kind: answering, Place: BeforeAnswer,
+		Name: fmt.Sprintf("status-%d", code), kind: network.Answers, Place: BeforeAnswer,
 		Status: code, Header: http.Header{"Content-Type": {contentType}}, Body: body,
 	}
 }
 
-// HTMLPage answers with a page, as a proxy or a captive portal does, instead of acting.
+// HTMLPage responds with an HTML page instead of acting, as a proxy or a captive portal does.
 func HTMLPage(code int) Fault {
-	f := Status(code, string(htmlAnswer(code, "Sent by something between you and the service.").Body))
+	f := Status(code, string(answer.HTML(code, "Sent by something between you and the service.").Body))
 	f.Name = fmt.Sprintf("html-page-%d", code)
 	return f
 }
 
-// RedirectTo answers with a redirect instead of acting.
+// RedirectTo responds with a redirect instead of acting.
 func RedirectTo(code int, url string) Fault {
 	f := Status(code, "").WithHeader("Location", url)
 	f.Name = fmt.Sprintf("redirect-%d", code)
 	return f
 }
 
-// ActThenStatus acts and then answers with the code: the proxy that gave up waiting while the
-// record was being made.
+// ActThenStatus acts and responds with an HTML page and the code, like a proxy that stopped waiting
+// while the record was being created.
 func ActThenStatus(code int) Fault {
 	f := HTMLPage(code).Acting()
 	f.Name = fmt.Sprintf("act-then-status-%d", code)
 	return f
 }
 
-// LateAct answers with the code at once and acts after the delay: the record that appears
-// when everybody has given it up.
+// LateAct responds with an HTML page and the code at once, and acts after the delay: the record appears
+// when the client no longer expects it.
 func LateAct(code int, delay time.Duration) Fault {
 	f := HTMLPage(code)
-	f.Name, f.kind, f.Delay = fmt.Sprintf("late-act-%d", code), late, delay
+	f.Name, f.kind, f.Delay = fmt.Sprintf("late-act-%d", code), network.ActsLate, delay
 	return f
 }
 
-// RefuseConnection resets the connection of the request. When it is first in the queue, or
-// struck by [Server.RefuseConnections], a new connection is refused before a byte was read
-// from it; one that is kept alive is reset when the header has come.
+// RefuseConnection resets the connection of the request. If it is first in the queue, a new connection is
+// refused before a byte is read from it; a kept-alive connection is reset once the header was read. See
+// also [Server.RefuseConnections].
 func RefuseConnection() Fault {
-	return Fault{Name: "refuse-connection", kind: refusing, Place: BeforeRead, Reset: true}
+	return Fault{Name: "refuse-connection", kind: network.Refuses, Place: BeforeRead, Reset: true}
 }
 
-// RefuseStream refuses the stream of the request, which over HTTP/2 promises that nothing was
-// done. Over HTTP/1.1 it is CloseBeforeRead.
+// RefuseStream resets the stream of the request with REFUSED_STREAM, by which HTTP/2 promises that the
+// request was not processed. Over HTTP/1.1 it is [CloseBeforeRead].
 func RefuseStream() Fault {
-	return Fault{Name: "refuse-stream", kind: declining, Place: BeforeRead}
+	return Fault{Name: "refuse-stream", kind: network.RefusesStream, Place: BeforeRead}
 }
 
-// CloseBeforeRead closes the connection with the body unread. Nothing is acted on.
+// CloseBeforeRead closes the connection, with the body unread and without acting.
 func CloseBeforeRead() Fault {
-	return Fault{Name: "close-before-read", kind: closing, Place: BeforeRead}
+	return Fault{Name: "close-before-read", kind: network.Closes, Place: BeforeRead}
 }
 
-// CloseMidUpload closes the connection when so many bytes of the body were taken, or all of a
-// shorter one. Nothing is acted on.
+// CloseMidUpload closes the connection without acting, once so many bytes of the body were read, or all of a
+// shorter one.
 func CloseMidUpload(afterBytes int64) Fault {
-	return Fault{Name: "close-mid-upload", kind: closing, Place: MidUpload, Bytes: afterBytes}
+	return Fault{Name: "close-mid-upload", kind: network.Closes, Place: MidUpload, Bytes: afterBytes}
 }
 
-// LoseAnswer acts and closes the connection without an answer.
+// LoseAnswer acts and closes the connection without a response.
 func LoseAnswer() Fault {
-	return Fault{Name: "lose-answer", kind: closing, Place: BeforeAnswer, Acts: true}
+	return Fault{Name: "lose-answer", kind: network.Closes, Place: BeforeAnswer, Acts: true}
 }
 
-// CloseMidAnswer acts and closes the connection in the middle of the answer.
+// CloseMidAnswer acts and closes the connection in the middle of the response.
 func CloseMidAnswer() Fault {
-	return Fault{Name: "close-mid-answer", kind: closing, Place: MidAnswer, Acts: true}
+	return Fault{Name: "close-mid-answer", kind: network.Closes, Place: MidAnswer, Acts: true}
 }
 
-// Stall lets nothing more happen from the place on, until the client goes away or the server
-// is closed. Before the answer and in the middle of it the service has acted, earlier it has
-// not. A stall at MidUpload takes [Fault.Bytes] of the body. Over the loopback interface a
-// client that goes away while its body is unread is not noticed before Close.
+// Stall stops reading and sending at the place, until the client disconnects or the server is closed.
+// At BeforeAnswer and MidAnswer the service has acted, before it has not. At MidUpload, [Fault.Bytes] of the
+// body are read. Over loopback, a client that disconnects while its body is unread is noticed by
+// [Server.Close] alone.
 func Stall(at Place) Fault {
-	return Fault{Name: "stall-" + at.String(), kind: stalling, Place: at, Acts: at >= BeforeAnswer}
+	return Fault{Name: "stall-" + at.String(), kind: network.Stalls, Place: at, Acts: at >= BeforeAnswer}
 }
 
-// Trickle acts and sends the answer byte by byte with a pause between two.
+// Trickle acts and sends the response byte by byte, with a pause before each.
 func Trickle(pause time.Duration) Fault {
-	return Fault{Name: "trickle", kind: trickling, Place: MidAnswer, Acts: true, Delay: pause}
+	return Fault{Name: "trickle", kind: network.Trickles, Place: MidAnswer, Acts: true, Delay: pause}
 }
 
-// TruncatedJSON acts and sends the first half of the JSON as if it were all.
+// TruncatedJSON acts and sends the first half of the JSON as a complete response.
 func TruncatedJSON() Fault {
-	return Fault{Name: "truncated-json", kind: truncating, Place: BeforeAnswer, Acts: true}
+	return Fault{Name: "truncated-json", kind: network.Truncates, Place: BeforeAnswer, Acts: true}
 }
 
-// InvalidJSON acts and sends an answer that looks like JSON and is not.
+// InvalidJSON acts and sends a response that looks like JSON but is not.
 func InvalidJSON() Fault {
-	return Fault{Name: "invalid-json", kind: garbling, Place: BeforeAnswer, Acts: true}
+	return Fault{Name: "invalid-json", kind: network.Garbles, Place: BeforeAnswer, Acts: true}
 }
 
-// OversizedAnswer acts and sends an answer with at least so many bytes, still valid JSON.
+// OversizedAnswer acts and sends a response of at least so many bytes, which is valid JSON.
 func OversizedAnswer(bytes int64) Fault {
-	return Fault{Name: "oversized-answer", kind: swelling, Place: BeforeAnswer, Acts: true, Bytes: bytes}
+	return Fault{Name: "oversized-answer", kind: network.Swells, Place: BeforeAnswer, Acts: true, Bytes: bytes}
 }
 
-// TakeOver hands the connection to the test once the request has been read, to answer whatever
-// it likes; the connection is closed when take returns. It needs HTTP/1.1, and over HTTP/2
-// resets the stream.
+// TakeOver hands the connection to take once the request was read, without acting. The connection is closed
+// when take returns. Over HTTP/2 it resets the stream and take is not called.
 func TakeOver(take func(net.Conn)) Fault {
-	return Fault{Name: "take-over", kind: seizing, Place: BeforeAnswer, take: take}
+	return Fault{Name: "take-over", kind: network.TakesOver, Place: BeforeAnswer, take: take}
 }
 
-// WithRetryAfter adds the header Retry-After: seconds or a date.
+// WithRetryAfter sets the header Retry-After of the fault's response: seconds or an HTTP date.
 func (f Fault) WithRetryAfter(value string) Fault { return f.WithHeader("Retry-After", value) }
 
-// WithHeader sets a header of the answer that the fault sends.
+// WithHeader sets a header of the fault's response.
 func (f Fault) WithHeader(key, value string) Fault {
 	f.Header = maps.Clone(f.Header)
 	if f.Header == nil {
@@ -192,29 +175,29 @@ func (f Fault) WithHeader(key, value string) Fault {
 	return f
 }
 
-// WithReset ends the connection by a reset, so that the client sees ECONNRESET and not an end
-// of the stream. Over HTTP/2 it ends the whole connection, where the fault would otherwise end
-// the stream.
+// WithReset ends the connection with a reset: the client sees ECONNRESET instead of the end of the stream.
+// Over HTTP/2 it ends the connection, where the fault would end the stream.
 func (f Fault) WithReset() Fault {
 	f.Reset = true
 	f.Name += "-reset"
 	return f
 }
 
-// Early sends the fault's answer while the body is still unread, and so without acting.
+// Early sends the fault's response before the body is read, and so without acting.
 func (f Fault) Early() Fault {
 	f.Place = BeforeRead
 	f.Name += "-early"
 	return f
 }
 
-// Acting lets the service act before the fault shows.
+// Acting makes the service act before the fault strikes.
 func (f Fault) Acting() Fault {
 	f.Acts = true
 	return f
 }
 
-// Faults returns one of each kind that ends by itself, for [Server.Chaos] and for tables.
+// Faults returns faults of each kind that ends without the client's help, for [Server.Chaos] and for table
+// tests.
 func Faults() []Fault {
 	return []Fault{
 		Status(500, `{"message":"Server Error"}`),

@@ -3,16 +3,18 @@ package aicontenttest
 import (
 	"math/rand/v2"
 	"sync"
+
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
 )
 
-// A plan is a fault that waits for its requests.
+// A plan is a queued fault.
 type plan struct {
 	match func(*Request) bool // nil for any
 	left  int
 	fault Fault
 }
 
-// faults decides what goes wrong with which request.
+// faults decides which request meets which fault.
 type faults struct {
 	mu       sync.Mutex
 	plans    []*plan
@@ -27,15 +29,15 @@ type faults struct {
 
 func newFaults(t TB) *faults { return &faults{t: t} }
 
-// Fault lets the next request meet f.
+// Fault queues f for the next request. It is FaultN with n = 1.
 func (s *Server) Fault(f Fault) { s.FaultN(1, f) }
 
-// FaultN lets the next n requests of the API meet f, after those that were queued before.
+// FaultN queues f for the next n API requests, after the faults that were queued before.
 func (s *Server) FaultN(n int, f Fault) { s.FaultWhen(nil, n, f) }
 
-// FaultWhen lets the next n requests meet f that match picks; nil picks all. It is asked when
-// the header has come, so form, file and all that follows are not known to it yet. It must
-// not queue faults itself.
+// FaultWhen queues f for the next n requests for which match returns true; a nil match takes all.
+// It is called when the header was read: fields of the request from Form on are not set yet. It must not
+// queue faults itself.
 func (s *Server) FaultWhen(match func(*Request) bool, n int, f Fault) {
 	if n < 1 {
 		return
@@ -45,17 +47,22 @@ func (s *Server) FaultWhen(match func(*Request) bool, n int, f Fault) {
 	s.faults.plans = append(s.faults.plans, &plan{match, n, f})
 }
 
-// RefuseConnections refuses the next n connections: over loopback each is reset before a byte
-// was read from it, in memory dialing fails.
+// FaultOn queues f for the next n requests of the operation.
+func (s *Server) FaultOn(op Operation, n int, f Fault) {
+	s.FaultWhen(func(r *Request) bool { return r.Operation == string(op) }, n, f)
+}
+
+// RefuseConnections refuses the next n connections. Over loopback they are reset before a byte is read from
+// them; in memory, dialing fails.
 func (s *Server) RefuseConnections(n int) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.refusals += n
 }
 
-// Chaos lets each request that no queued fault claims meet, with the probability rate, one of
-// the faults given, or of [Faults]. The same seed and the same order of requests give the same
-// faults. A test that fails logs the seed.
+// Chaos gives each request that meets no queued fault one of the faults at random, with the probability
+// rate; without faults, one of [Faults]. The same seed and order of requests give the same faults. If the
+// test fails, the seed is logged.
 func (s *Server) Chaos(seed uint64, rate float64, faults ...Fault) {
 	if len(faults) == 0 {
 		faults = Faults()
@@ -73,14 +80,14 @@ func (s *Server) Chaos(seed uint64, rate float64, faults ...Fault) {
 	}
 }
 
-// ClearFaults forgets the faults that have not struck yet, and ends Chaos.
+// ClearFaults removes the queued faults and ends Chaos.
 func (s *Server) ClearFaults() {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.plans, s.faults.refusals, s.faults.random = nil, 0, nil
 }
 
-// draw returns the fault that the request meets; acting and nothing else when there is none.
+// draw returns the fault that the request meets: one that only acts where there is none.
 func (f *faults) draw(r Request) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,19 +119,19 @@ func (f *faults) refuses() bool {
 		f.refusals--
 		return true
 	}
-	if len(f.plans) > 0 && f.plans[0].match == nil && f.plans[0].fault.kind == refusing {
+	if len(f.plans) > 0 && f.plans[0].match == nil && f.plans[0].fault.kind == network.Refuses {
 		f.take(0)
 		return true
 	}
 	return false
 }
 
-// refuseConnection decides about a new connection. A refused one stands in the book with all
-// that is known of its request, which is the number of the connection.
-func (s *Server) refuseConnection(number func() int) bool {
+// refuseConnection decides about a new connection. A refused one is recorded as a request of which only the
+// connection is known.
+func (s *Server) refuseConnection(number int) bool {
 	if !s.faults.refuses() {
 		return false
 	}
-	s.book.open(&Request{Connection: number(), Fault: RefuseConnection().Name})
+	s.book.open(&Request{Connection: number, Fault: RefuseConnection().Name})
 	return true
 }

@@ -78,7 +78,7 @@ func TestFileNamesArriveAsTheyWereMeant(t *testing.T) {
 
 func TestFormsThatAreTooLarge(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
-	long := strings.Repeat("x", maxFormBytes)
+	long := strings.Repeat("x", 16<<20)
 	assert.Equal(t, 413, send(t, s, post("/api/v1/images", storeForm+"&x="+long)).status)
 	assert.Equal(t, 413, send(t, s, upload(namePart, filePart, "name=\"description\"\r\n\r\n"+long)).status)
 	assert.Empty(t, s.Violations())
@@ -106,7 +106,8 @@ func TestAnUploadThatBreaksOffIsNoViolation(t *testing.T) {
 func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewServer(t, InMemoryNetwork())
-		c, err := s.dialPipe(t.Context(), s.network.pipes.addr.String())
+		dial := s.HTTPClient().Transport.(*http.Transport).DialContext
+		c, err := dial(t.Context(), "tcp", strings.TrimPrefix(s.URL, "http://"))
 		require.NoError(t, err)
 		defer c.Close()
 		_, err = io.WriteString(c, "POST /api/v1/images HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong\r\n"+

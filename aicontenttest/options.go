@@ -5,47 +5,50 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/answer"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// An Option changes a server from the default: strict, on loopback, answering records under
-// data. A [Personality] is one too.
+// An Option changes a server from the default: strict, on loopback, responding in the style of most
+// deployments. A [Personality] is an Option too.
 type Option interface{ apply(*config) }
 
 type optionFunc func(*config)
 
 func (f optionFunc) apply(c *config) { f(c) }
 
-// config is what the options say; err is the first of them that cannot be met.
+// config is what the options say; err is set if one of them is invalid.
 type config struct {
-	addr         string
-	apiKey       string
-	basePath     string
-	inMemory     bool
-	tls, http2   bool
-	lenient      bool
-	allowed      map[string]bool
-	booleanWords bool
-	keepUploads  bool
-	latency      time.Duration
-	shape        shape
-	hooks        []func(*Answer)
-	onRequest    func(Request)
-	onViolation  func(Violation)
-	err          error
+	addr        string
+	apiKey      string
+	otherKey    string // empty for none
+	basePath    string
+	inMemory    bool
+	tls, http2  bool
+	latency     time.Duration
+	uploadRate  int64 // bytes a second; 0 is no limit
+	service     service.Config
+	style       answer.Style
+	hooks       []func(*Answer)
+	onRequest   func(Request)
+	onViolation func(Violation)
+	err         error
 }
 
 func newConfig(opts []Option) config {
-	c := config{addr: "127.0.0.1:0", apiKey: "aicontenttest-key", allowed: make(map[string]bool)}
+	c := config{addr: "127.0.0.1:0", apiKey: "aicontenttest-key"}
+	c.service.Allowed = make(map[string]bool)
 	for _, opt := range opts {
 		opt.apply(&c)
 	}
 	if c.inMemory && c.addr != "127.0.0.1:0" {
-		c.err = errors.New("a server in memory has no address of its own: leave out Addr or InMemoryNetwork")
+		c.err = errors.New("Addr and InMemoryNetwork exclude each other")
 	}
 	return c
 }
 
-// Addr is the address to listen on. The default is a free port of the loopback interface.
+// Addr sets the address to listen on. The default is a free port on loopback.
 func Addr(addr string) Option {
 	return optionFunc(func(c *config) {
 		c.addr = addr
@@ -55,83 +58,99 @@ func Addr(addr string) Option {
 	})
 }
 
-// WithAPIKey sets the one key that the server accepts.
+// WithAPIKey sets the API key that the server accepts.
 func WithAPIKey(key string) Option {
 	return optionFunc(func(c *config) { c.apiKey = key })
 }
 
-// BasePath puts the whole service under a path, such as /tenant, so that a client which loses
-// the path of its base URL is found out.
+// OtherAccount adds a second account with its own API key. To each account, the other's records do not exist.
+// Records that a test adds belong to the first.
+func OtherAccount(key string) Option {
+	return optionFunc(func(c *config) { c.otherKey = key })
+}
+
+// BasePath puts the whole service under a path, such as /tenant. It reveals clients that drop the path of
+// their base URL.
 func BasePath(path string) Option {
 	return optionFunc(func(c *config) {
 		c.basePath = strings.TrimRight("/"+strings.Trim(path, "/"), "/")
 	})
 }
 
-// Lenient makes the server do what deployments do: overlook what they do not know. Nothing is
-// a violation then.
+// Lenient makes the server ignore what it does not know, as deployments do. Nothing is a violation then.
 func Lenient() Option {
-	return optionFunc(func(c *config) { c.lenient = true })
+	return optionFunc(func(c *config) { c.service.Lenient = true })
 }
 
-// Allow names query parameters and form fields that the interface does not list and that are
-// no violation here. For one that it does list, any value is taken.
+// Allow accepts undocumented query parameters and form fields with these names. For documented ones, it
+// accepts any value.
 func Allow(names ...string) Option {
 	return optionFunc(func(c *config) {
 		for _, name := range names {
-			c.allowed[name] = true
+			c.service.Allowed[name] = true
 		}
 	})
 }
 
-// BooleanWords is a deployment on another stack: booleans are true and false in queries and
-// forms, and 1 and 0 are refused.
+// BooleanWords makes the server accept true and false in queries and forms instead of 1 and 0, as some stacks
+// other than Laravel do. [Server.Client] sends them.
 func BooleanWords() Option {
-	return optionFunc(func(c *config) { c.booleanWords = true })
+	return optionFunc(func(c *config) { c.service.BooleanWords = true })
 }
 
-// KeepUploads keeps the bytes of uploaded files. Without it only their size and hash are kept,
-// so that a test may upload more than fits into memory.
+// KeepUploads keeps the bytes of uploaded files in [Upload]. Without it only size and hash are kept, and an
+// upload may be larger than memory.
 func KeepUploads() Option {
-	return optionFunc(func(c *config) { c.keepUploads = true })
+	return optionFunc(func(c *config) { c.service.KeepUploads = true })
 }
 
-// Latency is how long the service thinks about each request before it acts.
+// Latency sets how long the service takes for each request before it acts.
 func Latency(d time.Duration) Option {
 	return optionFunc(func(c *config) { c.latency = d })
 }
 
-// TLS serves https with a certificate made for this server. [Server.Client] and
+// SlowUpload makes the server read request bodies at this rate. The network's buffers take more at once: some
+// MiB over loopback, 64 KiB in memory.
+func SlowUpload(bytesPerSecond int64) Option {
+	return optionFunc(func(c *config) {
+		c.uploadRate = bytesPerSecond
+		if bytesPerSecond < 1 {
+			c.err = errors.New("SlowUpload: must be at least 1 byte per second")
+		}
+	})
+}
+
+// TLS serves HTTPS with a self-signed certificate: see [Server.Certificate]. [Server.Client] and
 // [Server.HTTPClient] trust it.
 func TLS() Option {
 	return optionFunc(func(c *config) { c.tls = true })
 }
 
-// HTTP2 serves HTTP/2 over TLS, as TLS does otherwise.
+// HTTP2 serves HTTP/2 beside HTTP/1.1, over TLS.
 func HTTP2() Option {
 	return optionFunc(func(c *config) { c.tls, c.http2 = true, true })
 }
 
-// InMemoryNetwork connects clients through memory instead of the loopback interface. A whole
-// test can then run in a bubble of testing/synctest, where waiting takes no time. Clients must
-// come from [Server.Client] or use [Server.HTTPClient]. In a bubble, [HTTP2] needs Go 1.26.
+// InMemoryNetwork connects clients through memory instead of loopback, so that a test can run in a
+// testing/synctest bubble, where waiting takes no time. Clients must come from [Server.Client] or use
+// [Server.HTTPClient]. In a bubble, [HTTP2] needs Go 1.26.
 func InMemoryNetwork() Option {
 	return optionFunc(func(c *config) { c.inMemory = true })
 }
 
-// OnResponse lets f change every answer of the API before it is sent: a personality of the
-// caller's own. It runs after the service has acted, concurrently for concurrent requests.
+// OnResponse calls f with every response of the API before it is sent. f may change it. It is called after
+// the service has acted, and concurrently for concurrent requests.
 func OnResponse(f func(*Answer)) Option {
 	return optionFunc(func(c *config) { c.hooks = append(c.hooks, f) })
 }
 
-// OnRequest calls f with each request once it has been dealt with, as it stands in the book.
+// OnRequest calls f with each API request when it has ended. f is called concurrently for concurrent
+// requests.
 func OnRequest(f func(Request)) Option {
 	return optionFunc(func(c *config) { c.onRequest = f })
 }
 
-// OnViolation calls f with each violation when it is found, for programs that have no test to
-// fail.
+// OnViolation calls f with each violation, for programs, which have no test that could fail.
 func OnViolation(f func(Violation)) Option {
 	return optionFunc(func(c *config) { c.onViolation = f })
 }

@@ -1,12 +1,16 @@
 package aicontenttest
 
-import "fmt"
+import (
+	"fmt"
 
-// A Personality is one way in which deployments of the service differ. It is an [Option], and
-// several can be given as long as they speak of different things.
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/answer"
+)
+
+// A Personality is one way in which deployments of the service differ. It is an [Option]. Several can be
+// combined if they concern different things.
 type Personality string
 
-// The personalities, each seen on a deployment but for LinkHeader. The package doc has the table.
+// The personalities. The package doc has a table of them.
 const (
 	DataEnvelope        Personality = "data-envelope"
 	BareRecords         Personality = "bare-records"
@@ -28,87 +32,81 @@ const (
 	StoreAnswers200     Personality = "store-answers-200"
 	DeleteAnswers204    Personality = "delete-answers-204"
 	NewerValues         Personality = "newer-values"
+	UnwrappedRecords    Personality = "unwrapped-records"
+	NullURLs            Personality = "null-urls"
+	FieldsAsMessage     Personality = "fields-as-message"
+	AudioTypes          Personality = "audio-types"
+	LengthLimits        Personality = "length-limits"
+	NoChunkedUploads    Personality = "no-chunked-uploads"
 )
 
-// Personalities lists them all, the default first.
+// Personalities returns all personalities, the default first.
 func Personalities() []Personality {
 	return []Personality{
-		DataEnvelope, BareRecords, FullRecords, MissingMembers,
+		DataEnvelope, BareRecords, UnwrappedRecords, FullRecords, MissingMembers, NullURLs,
 		PlainPaginator, SimplePaginator, CursorPaginator, LinkHeader,
 		ForeignNextLinks, PlainHTTPNextLinks, FilterlessNextLinks,
 		StringIDs, UUIDs, NumericBooleans, QuotedNumbers,
-		MessageOnly422, LoginRedirect, StoreAnswers200, DeleteAnswers204, NewerValues,
+		MessageOnly422, FieldsAsMessage, LoginRedirect, StoreAnswers200, DeleteAnswers204,
+		AudioTypes, LengthLimits, NoChunkedUploads, NewerValues,
 	}
 }
 
-// counting says how a paginator knows where the next page is.
-type counting int
-
-const (
-	counted counting = iota // by number, with the total
-	simple                  // by number, without
-	byCursor
-)
-
-// shape is what the personalities add up to.
-type shape struct {
-	json     jsonWriter
-	counting counting
-
-	bare, full, sparse  bool // records
-	flat, linkHeader    bool // lists
-	foreign, plainHTTP  bool // next links
-	filterless          bool
-	stringIDs, uuids    bool
-	messageOnly         bool
-	loginRedirect       bool
-	store200, delete204 bool
-	newer               bool
-}
-
 func (p Personality) apply(c *config) {
-	s := &c.shape
+	s := &c.style
 	switch p {
 	case DataEnvelope:
-		s.bare, s.flat = false, false
+		s.BareRecords, s.BareLists, s.Flat = false, false, false
 	case BareRecords:
-		s.bare = true
+		s.BareRecords, s.BareLists = true, true
+	case UnwrappedRecords:
+		s.BareRecords = true
 	case FullRecords:
-		s.full = true
+		s.Full = true
 	case MissingMembers:
-		s.sparse = true
+		s.Sparse = true
+	case NullURLs:
+		s.NullURLs = true
 	case PlainPaginator:
-		s.flat = true
+		s.Flat = true
 	case SimplePaginator:
-		s.counting = simple
+		s.Paging = answer.Simple
 	case CursorPaginator:
-		s.counting = byCursor
+		s.Paging, c.service.Cursors = answer.ByCursor, true
 	case LinkHeader:
-		s.linkHeader = true
+		s.LinkHeader = true
 	case ForeignNextLinks:
-		s.foreign = true
+		s.Foreign = true
 	case PlainHTTPNextLinks:
-		s.plainHTTP = true
+		s.PlainHTTP = true
 	case FilterlessNextLinks:
-		s.filterless = true
+		s.Filterless = true
 	case StringIDs:
-		s.stringIDs = true
+		s.StringIDs = true
 	case UUIDs:
-		s.uuids = true
+		c.service.UUIDs = true
 	case NumericBooleans:
-		s.json.numericBooleans = true
+		s.NumericBooleans = true
 	case QuotedNumbers:
-		s.json.quotedNumbers = true
+		s.QuotedNumbers = true
 	case MessageOnly422:
-		s.messageOnly = true
+		s.MessageOnly = true
+	case FieldsAsMessage:
+		s.FieldsAsMessage = true
 	case LoginRedirect:
-		s.loginRedirect = true
+		s.LoginRedirect = true
 	case StoreAnswers200:
-		s.store200 = true
+		s.Store200 = true
 	case DeleteAnswers204:
-		s.delete204 = true
+		s.Delete204 = true
+	case AudioTypes:
+		c.service.AudioTypes = true
+	case LengthLimits:
+		c.service.LengthLimits = true
+	case NoChunkedUploads:
+		c.service.NoChunks = true
 	case NewerValues:
-		s.newer = true
+		s.Newer, c.service.NewerValues = true, true
 	default:
 		c.err = fmt.Errorf("no personality is called %q", string(p))
 	}

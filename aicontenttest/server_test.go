@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestTheTenOperations(t *testing.T) {
@@ -22,7 +23,7 @@ func TestTheTenOperations(t *testing.T) {
 	slashed := strings.ReplaceAll(s.URL, "/", `\\/`)
 	assert.Regexp(t, `^{"data":{"id":1,"name":"Lighthouse","style":"pop_art","medium":null,"filter":null,`+
 		`"resolution":"256x256","result":"1.png","url":"`+slashed+`\\/pictures\\/1.png","favorite":false,`+times+
-		`},"status":201}$`, stored.body)
+		`},"status":200}$`, stored.body)
 
 	shown := send(t, s, get("/api/v1/images/1"))
 	assert.Equal(t, 200, shown.status)
@@ -53,7 +54,7 @@ func TestTheTenOperations(t *testing.T) {
 	transcribed := send(t, s, upload(namePart, filePart, "name=\"language\"\r\n\r\nGB"))
 	assert.Equal(t, 201, transcribed.status)
 	assert.Regexp(t, `^{"data":{"id":1,"name":"Meeting","result":"No transcript[^"]+WAV audio, 16 bytes, sha256 [0-9a-f]{64}."`+
-		`,"words":\d+,"favorite":false,`+times+`},"status":201}$`, transcribed.body)
+		`,"words":\d+,"favorite":false,`+times+`},"status":200}$`, transcribed.body)
 	corrected := send(t, s, patch("/api/v1/transcriptions/1", "result=Well+said,+that"))
 	assert.Contains(t, corrected.body, `"result":"Well said, that","words":3`)
 	assert.Contains(t, send(t, s, get("/api/v1/transcriptions")).body, `{"data":[{"id":1,"name":"Meeting"`)
@@ -95,7 +96,11 @@ func TestWhiteSpaceIsTrimmedAndEmptyIsNull(t *testing.T) {
 	assert.Equal(t, 422, refused.status)
 	assert.Equal(t, `{"message":"The name field is required.","errors":{"name":["The name field is required."]}}`, refused.body)
 	assert.Equal(t, 422, send(t, s, patch("/api/v1/transcriptions/1", "name=")).status)
-	assert.Contains(t, send(t, s, patch("/api/v1/transcriptions/1", "result=")).body, `"result":null,"words":0`)
+	for _, empty := range []string{"result=", "result=++"} {
+		refused = send(t, s, patch("/api/v1/transcriptions/1", empty))
+		assert.Equal(t, 422, refused.status)
+		assert.Contains(t, refused.body, `"errors":{"result":["The result field must be a string."]}`)
+	}
 }
 
 func TestErrors(t *testing.T) {
@@ -184,4 +189,24 @@ func TestManyRequestsAtOnce(t *testing.T) {
 	assert.Len(t, s.Images(), 400)
 	assert.Len(t, s.Records(), 400)
 	assert.Len(t, s.Requests(), 400)
+}
+
+func TestATakenIDIsNotGivenOut(t *testing.T) {
+	for _, ids := range []Personality{DataEnvelope, UUIDs} {
+		s := NewServer(t, BasePath("/tenant"), ids)
+		next := started(t, ids)
+		next.AddImage(Image{Name: "first"})
+		taken := next.AddImage(Image{Name: "second"}).ID
+		s.AddImage(Image{ID: taken, Name: "of the test"})
+		for range 3 {
+			assert.Equal(t, 201, send(t, s, post("/api/v1/images", storeForm)).status)
+		}
+		require.Len(t, s.Images(), 4, "none was replaced")
+		assert.Equal(t, "of the test", s.Images()[0].Name)
+		seen := make(map[string]bool)
+		for _, i := range s.Images() {
+			seen[i.ID] = true
+		}
+		assert.Len(t, seen, 4)
+	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
 
 const storeForm = "name=n&description=d&resolution=256x256"
@@ -65,9 +67,12 @@ func TestStrictRules(t *testing.T) {
 		{"no content type", as(post("/api/v1/images", storeForm), "Content-Type", ""), 415, RuleContentType, "Content-Type", ""},
 		{"an image as multipart", as(upload(namePart).to("/api/v1/images"), "Content-Type", "multipart/form-data; boundary=frontier"),
 			415, RuleContentType, "Content-Type", "multipart/form-data; boundary=frontier"},
-		{"a transcription without multipart", post("/api/v1/transcriptions", "name=n"), 415, RuleContentType, "Content-Type", urlencoded},
+		{"a transcription without multipart", post("/api/v1/transcriptions", "name=n"), 415, RuleContentType, "Content-Type", contract.URLEncoded},
 		{"PUT as multipart", multipartPut, 415, RuleContentType, "Content-Type", "multipart/form-data; boundary=frontier"},
-		{"a malformed form", post("/api/v1/images", storeForm+"&style=%zz"), 400, RuleBody, "", ""},
+		{"a name that is not UTF-8", post("/api/v1/images", "name=%ff&description=d&resolution=256x256"), 500, RuleEncoding, "name", "\xff"},
+		{"a search that is not UTF-8", get("/api/v1/images?search=%ff"), 500, RuleEncoding, "search", "\xff"},
+		{"a file name that is not UTF-8", upload(namePart, "name=\"file\"; filename=\"\xff.wav\"\r\n\r\nRIFF"), 500, RuleEncoding, "file", "\xff.wav"},
+		{"a page with a leading zero", get("/api/v1/images?page=02"), 422, RuleValue, "page", "02"},
 		{"an unknown field", post("/api/v1/images", storeForm+"&quality=high"), 422, RuleUndocumentedField, "quality", "high"},
 		{"favorite at creation", post("/api/v1/images", storeForm+"&favorite=1"), 422, RuleUndocumentedField, "favorite", "1"},
 		{"a field that update does not change", patch("/api/v1/images/1", "description=d"), 422, RuleUndocumentedField, "description", "d"},
@@ -129,7 +134,7 @@ func TestWhatIsDocumentedIsNoViolation(t *testing.T) {
 		name   string
 		values []string
 	}{
-		{"resolution", resolutions}, {"style", styles}, {"medium", mediums}, {"filter", filters},
+		{"resolution", contract.Resolutions}, {"style", contract.Styles}, {"medium", contract.Mediums}, {"filter", contract.Filters},
 		{"search_by", []string{"name"}}, {"favorite", []string{"0", "1"}}, {"sort_by", []string{"id", "name"}},
 		{"sort", []string{"asc", "desc"}}, {"per_page", []string{"10", "25", "50", "100"}},
 		{"search", []string{"", "x", "%20"}}, {"page", []string{"1", "7"}}, {"cursor", []string{"anything"}},
@@ -138,7 +143,7 @@ func TestWhatIsDocumentedIsNoViolation(t *testing.T) {
 			assert.Equal(t, 200, send(t, s, get("/api/v1/images?"+values.name+"="+v)).status)
 		}
 	}
-	for _, country := range countries {
+	for _, country := range contract.Countries {
 		e := send(t, s, upload(namePart, filePart, "name=\"language\"\r\n\r\n"+country))
 		assert.Equal(t, 201, e.status, country)
 	}
@@ -162,7 +167,7 @@ func TestAllow(t *testing.T) {
 	assert.Contains(t, e.body, `"resolution":"99x99"`)
 	e = send(t, s, get("/api/v1/images?trace=1&per_page=7"))
 	assert.Equal(t, 200, e.status)
-	assert.Contains(t, e.body, `"per_page":7`)
+	assert.Contains(t, e.body, `"per_page":"7"`)
 }
 
 func TestLenientServersOverlook(t *testing.T) {
@@ -184,14 +189,9 @@ func TestLenientServersOverlook(t *testing.T) {
 	e := send(t, s, put)
 	assert.Equal(t, 200, e.status)
 	assert.Contains(t, e.body, `"name":"one"`, "PUT is never parsed as multipart")
-	json := post("/api/v1/images", `{"name":"n"}`)
-	json.header = map[string]string{"Content-Type": "application/json"}
-	assert.Equal(t, 422, send(t, s, json).status)
 	unaccepting := get("/api/v1/images")
 	unaccepting.header = map[string]string{"Accept": ""}
 	assert.Equal(t, 200, send(t, s, unaccepting).status)
-	unaccepting.path = "/api/v1/images/99"
-	assert.Contains(t, send(t, s, unaccepting).body, "<h1>404 Not Found</h1>")
 	assert.Empty(t, s.Violations())
 }
 
@@ -206,7 +206,7 @@ func TestBooleanWords(t *testing.T) {
 	assert.Equal(t, RuleBoolean, s.Violations()[0].Rule)
 }
 
-func TestViolationsAreCutShortAndHoldNoKey(t *testing.T) {
+func TestViolationsAreShortAndHoldNoKey(t *testing.T) {
 	s := started(t)
 	send(t, s, get("/api/v1/images?sort="+strings.Repeat("a", 200)))
 	assert.Equal(t, strings.Repeat("a", 80)+"…", s.Violations()[0].Value)

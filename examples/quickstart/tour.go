@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,30 +100,15 @@ func (t *tour) notStored(err error) error {
 	return err
 }
 
-// savePicture fetches the first picture with a plain client: its address may be on another host, and the API key
-// is for the deployment alone.
+// savePicture downloads the first picture. Its address is the service's choice, often another host, so that a picture that
+// cannot be fetched from here is no failure of the tour.
 func (t *tour) savePicture(ctx context.Context) error {
 	image := t.images[0]
 	if image.URL == "" {
 		t.say("saved", "nothing, as this deployment does not say where its pictures are")
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, image.URL, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answered %s", req.URL.Host, resp.Status)
-	}
-	extension := map[string]string{"image/jpeg": ".jpg", "image/webp": ".webp"}[resp.Header.Get("Content-Type")]
-	path, err := filepath.Abs(filepath.Join(t.dir, "quickstart-coast"+cmp.Or(extension, ".png")))
+	path, err := filepath.Abs(filepath.Join(t.dir, "quickstart-coast.png"))
 	if err != nil {
 		return err
 	}
@@ -132,9 +116,13 @@ func (t *tour) savePicture(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(file, resp.Body)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return err
+	n, err := t.client.Images.Download(ctx, image, file, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2}))
+	if closed := file.Close(); closed != nil {
+		return closed
+	}
+	if err != nil {
+		t.say("saved", "nothing: %v", err)
+		return os.Remove(path)
 	}
 	t.say("saved", "%s (%s): have a look at it", path, size(n))
 	return nil

@@ -28,12 +28,27 @@ func (c *cursor) more() bool {
 // name takes the name of a member, in quotes, and goes to its value.
 func (c *cursor) name() Value {
 	start := c.at
-	c.at = closing(c.text, start) + 1
-	name := c.text[start:c.at:c.at]
+	end := closing(c.text, start) + 1
+	c.colon(end)
+	return c.text[start:end:end]
+}
+
+// named takes the name of a member if that is the given one, without escapes, and reports whether it was.
+func (c *cursor) named(name string) bool {
+	end := c.at + 1 + len(name)
+	if end >= len(c.text) || c.text[end] != '"' || string(c.text[c.at+1:end]) != name {
+		return false
+	}
+	c.colon(end + 1)
+	return true
+}
+
+// colon goes from the end of a name to the value.
+func (c *cursor) colon(at int) {
+	c.at = at
 	c.space()
-	c.at++ // the colon
+	c.at++
 	c.space()
-	return name
 }
 
 // value takes a value.

@@ -13,6 +13,9 @@ const maxFields = 12
 // wrappers is how many objects may stand around a record or a list.
 const wrappers = 2
 
+// longText is from how many bytes on a text has memory of its own. The shorter ones of a record share theirs.
+const longText = 256
+
 // Field is a member of a record and where its value goes: a *string, *bool, *int or *time.Time. The field called "id" is the
 // record's identity.
 type Field struct {
@@ -28,38 +31,34 @@ type Field struct {
 // of the JSON type it should have. If no object has an id and one says that it is an error, the error is
 // ErrSaysError. If there is no record, it is ErrNoRecord.
 func Record(v Value, singular string, fields []Field) (json.RawMessage, error) {
+	// The objects inside objects[i] are objects[2*i+1] and objects[2*i+2].
+	objects := [1 + 2 + 4]Value{v}
 	var best candidate
-	level, next := [1 << wrappers]Value{v}, [1 << wrappers]Value{}
-	saysError := false
-	for depth := 0; depth <= wrappers; depth++ {
-		n := 0
-		for _, object := range level[:1<<depth] {
-			if !object.IsObject() {
-				continue
-			}
-			c := read(object, singular, fields)
-			if c.rank > best.rank {
-				best = c
-			}
-			if c.rank == complete {
-				return best.fill(fields), nil
-			}
-			saysError = saysError || c.rank < identified && object.saysError()
-			if depth < wrappers {
-				n += copy(next[n:], c.inside[:])
-			}
+	for i := range objects {
+		object := objects[i]
+		if !object.IsObject() {
+			continue
 		}
-		level, next = next, [1 << wrappers]Value{}
+		c := candidate{text: object}
+		if c.read(singular, fields); c.rank == complete {
+			return c.fill(fields), nil
+		}
+		if c.rank > best.rank {
+			best = c
+		}
+		if inside := 2*i + 1; inside < len(objects) {
+			objects[inside], objects[inside+1] = c.inside[0], c.inside[1]
+		}
 	}
 	switch {
 	case best.rank >= identified:
 		return best.fill(fields), nil
-	case saysError:
+	case slices.ContainsFunc(objects[:], Value.saysError):
 		return nil, ErrSaysError
-	case best.rank == 0:
-		return nil, ErrNoRecord
+	case best.rank == typed:
+		return best.fill(fields), nil
 	}
-	return best.fill(fields), nil
+	return nil, ErrNoRecord
 }
 
 // Bare sets the fields from v itself and returns its text, nil if v is no object.
@@ -67,7 +66,8 @@ func Bare(v Value, fields []Field) json.RawMessage {
 	if !v.IsObject() {
 		return nil
 	}
-	c := read(v, "", fields)
+	c := candidate{text: v}
+	c.read("", fields)
 	return c.fill(fields)
 }
 
@@ -86,22 +86,27 @@ type candidate struct {
 	rank    int
 }
 
-func read(object Value, singular string, fields []Field) candidate {
-	c := candidate{text: object}
+// read goes over the object once and takes what it has of a record.
+func (c *candidate) read(singular string, fields []Field) {
 	hasID, hasName := false, false
 	expected := 0
-	cur := cursor{text: object}
+	cur := cursor{text: c.text}
 	for cur.enter(); cur.more(); {
-		name, member := cur.name(), cur.value()
-		i := find(fields, name, expected)
-		if i < 0 {
-			if member.IsObject() && name.is("data") {
-				c.inside[0] = member
-			} else if member.IsObject() && name.is(singular) {
-				c.inside[1] = member
+		i := expected
+		if i == len(fields) || !cur.named(fields[i].Name) {
+			name := cur.name()
+			if i = index(fields, expected, name); i < 0 {
+				switch member := cur.value(); {
+				case !member.IsObject():
+				case name.is("data"):
+					c.inside[0] = member
+				case name.is(singular):
+					c.inside[1] = member
+				}
+				continue
 			}
-			continue
 		}
+		member := cur.value()
 		expected = i + 1
 		f := fields[i]
 		hasName = hasName || f.Name == "name"
@@ -123,18 +128,16 @@ func read(object Value, singular string, fields []Field) candidate {
 	} else if hasID {
 		c.rank = identified
 	}
-	return c
 }
 
-// find returns the index of the field with the name, -1 if there is none. It begins at the expected one, as most
-// services send members in much the same order.
-func find(fields []Field, name Value, expected int) int {
+// index returns the index of the field with the name, -1 if there is none. It begins at the expected one, as most services send
+// members in much the same order.
+func index(fields []Field, expected int, name Value) int {
 	for i := range fields {
-		i += expected
-		if i >= len(fields) {
+		if i += expected; i >= len(fields) {
 			i -= len(fields)
 		}
-		if string(name[1:len(name)-1]) == fields[i].Name {
+		if fields[i].Name == string(name[1:len(name)-1]) {
 			return i
 		}
 	}
@@ -169,20 +172,33 @@ func (v Value) saysError() bool {
 
 // fill sets the fields and returns the record's text.
 func (c *candidate) fill(fields []Field) json.RawMessage {
+	var room [2 * longText]byte
+	var ends [maxFields]int
+	short := room[:0]
 	for i, f := range fields {
-		v := c.members[i]
-		if v == nil {
-			continue
+		if v := c.members[i]; v != nil {
+			switch at := f.At.(type) {
+			case *string:
+				if *at = ""; len(v) < longText {
+					short = v.appendText(short)
+				} else {
+					*at = v.Text()
+				}
+			case *bool:
+				*at = v.Bool()
+			case *int:
+				*at = v.Int()
+			case *time.Time:
+				*at = v.Time()
+			}
 		}
-		switch at := f.At.(type) {
-		case *string:
-			*at = v.Text()
-		case *bool:
-			*at = v.Bool()
-		case *int:
-			*at = v.Int()
-		case *time.Time:
-			*at = v.Time()
+		ends[i] = len(short)
+	}
+	shared, start := string(short), 0
+	for i, f := range fields {
+		if end := ends[i]; end > start {
+			*f.At.(*string) = shared[start:end]
+			start = end
 		}
 	}
 	return json.RawMessage(c.text)

@@ -10,6 +10,9 @@ import (
 
 // Bool reads booleans, numbers other than 0, and the texts of either; also yes and on. Anything else is false.
 func (v Value) Bool() bool {
+	if v.isBool() {
+		return v[0] == 't'
+	}
 	var room [32]byte
 	text := v.appendText(room[:0])
 	for _, word := range [...]string{"true", "yes", "on"} {
@@ -34,26 +37,28 @@ func (v Value) Int() int {
 	return 0
 }
 
-// timeLayouts are the ones in use that RFC 3339 does not cover.
+// timeLayouts are the ones in use, after a missing T and zone were added.
 var timeLayouts = [...]string{"2006-01-02T15:04:05-0700", "2006-01-02T15:04:05 -0700", time.DateOnly, time.RFC1123, time.RFC1123Z}
 
 // Time reads RFC 3339, also with a space for the T or without a zone, which is UTC; a day; RFC 1123; and unix times in
 // seconds or milliseconds, as numbers or as text of at least nine digits. Anything else is the zero time.
 func (v Value) Time() time.Time {
+	const day = len(time.DateOnly)
+	var t time.Time
+	if len(v) > day+1 && v[day+1] == 'T' && t.UnmarshalText(v[1:len(v)-1]) == nil {
+		return t
+	}
 	var room [64]byte
 	text := bytes.TrimSpace(v.appendText(room[:0]))
-	const fewest = len("100000000")
-	if v.isNumber() || isDecimal(text) && len(text) >= fewest {
+	if v.isNumber() || isUnixTime(text) {
 		return unixTime(text)
 	}
-	const day = len(time.DateOnly)
 	if len(text) > day && text[day] == ' ' && text[0] <= '9' {
 		text[day] = 'T'
 	}
-	if len(text) > day && text[day] == 'T' && len(bytes.Trim(text[day+1:], "0123456789:.")) == 0 {
+	if len(text) > day && text[day] == 'T' && onlyHas(text[day+1:], "0123456789:.") {
 		text = append(text, 'Z')
 	}
-	var t time.Time
 	if t.UnmarshalText(text) == nil {
 		return t
 	}
@@ -65,11 +70,19 @@ func (v Value) Time() time.Time {
 	return time.Time{}
 }
 
-// isDecimal reports whether text is digits, perhaps with a fraction.
-func isDecimal(text []byte) bool {
+// isUnixTime reports whether text is at least nine digits, perhaps with a fraction.
+func isUnixTime(text []byte) bool {
 	whole, fraction, _ := bytes.Cut(text, []byte("."))
-	const digits = "0123456789"
-	return len(whole) > 0 && len(bytes.Trim(whole, digits)) == 0 && len(bytes.Trim(fraction, digits)) == 0
+	return len(whole) >= 9 && onlyHas(whole, "0123456789") && onlyHas(fraction, "0123456789")
+}
+
+func onlyHas(text []byte, set string) bool {
+	for _, c := range text {
+		if strings.IndexByte(set, c) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // unixTime reads a number of seconds or milliseconds after 1970.

@@ -2,8 +2,10 @@ package lenient
 
 import (
 	"bytes"
+	"encoding/json"
 	"iter"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -93,51 +95,36 @@ func (v Value) appendText(b []byte) []byte {
 	case !v.IsString():
 		return append(b, v...)
 	}
-	rest := v[1 : len(v)-1]
+	rest, start := v[1:len(v)-1], len(b)
+	if !utf8.Valid(rest) {
+		return v.appendUnmarshaled(b)
+	}
 	for {
 		escape := bytes.IndexByte(rest, '\\')
 		if escape < 0 {
-			return appendUTF8(b, rest)
+			return append(b, rest...)
 		}
-		b = appendUTF8(b, rest[:escape])
-		b, rest = appendEscape(b, rest[escape:])
+		b = append(b, rest[:escape]...)
+		c := rest[escape+1]
+		rest = rest[escape+2:]
+		switch c {
+		case '/', '"', '\\':
+			b = append(b, c)
+		case 'u':
+			unit, _ := strconv.ParseUint(string(rest[:4]), 16, 16)
+			if utf16.IsSurrogate(rune(unit)) {
+				return v.appendUnmarshaled(b[:start])
+			}
+			b, rest = utf8.AppendRune(b, rune(unit)), rest[4:]
+		default:
+			b = append(b, "\b\f\n\r\t"[strings.IndexByte("bfnrt", c)])
+		}
 	}
 }
 
-func appendUTF8(b, piece []byte) []byte {
-	if utf8.Valid(piece) {
-		return append(b, piece...)
-	}
-	for _, r := range string(piece) {
-		b = utf8.AppendRune(b, r)
-	}
-	return b
-}
-
-// appendEscape appends the character of the escape at the beginning of text, which may be a surrogate pair, and
-// returns what follows it.
-func appendEscape(b []byte, text Value) ([]byte, Value) {
-	if text[1] != 'u' {
-		if i := bytes.IndexByte([]byte("bfnrt"), text[1]); i >= 0 {
-			return append(b, "\b\f\n\r\t"[i]), text[2:]
-		}
-		return append(b, text[1]), text[2:]
-	}
-	r, rest := codeUnit(text), text[6:]
-	if utf16.IsSurrogate(r) {
-		low := rune(utf8.RuneError)
-		if len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
-			low = codeUnit(rest)
-		}
-		if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-			rest = rest[6:]
-		}
-	}
-	return utf8.AppendRune(b, r), rest
-}
-
-// codeUnit reads the four digits of an escape such as \u00e9.
-func codeUnit(text Value) rune {
-	unit, _ := strconv.ParseUint(string(text[2:6]), 16, 16)
-	return rune(unit)
+// appendUnmarshaled is appendText for what is rare: characters in two escapes, and bytes that are not UTF-8.
+func (v Value) appendUnmarshaled(b []byte) []byte {
+	var text string
+	_ = json.Unmarshal(v, &text)
+	return append(b, text...)
 }

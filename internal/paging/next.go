@@ -28,8 +28,8 @@ func (s *State) locate(r Response, number int) {
 		s.number = max(asked, 0)
 	}
 	size := s.size(r)
-	if s.last = s.Last; s.last == 0 {
-		s.last = (s.Total + size - 1) / size
+	if s.last = s.Last; s.last == 0 && s.Total > 0 {
+		s.last = (s.Total-1)/size + 1
 	}
 	for _, next := range []lenient.Value{links.Member("next"), r.Around.Member("next_page_url"), r.Around.Member("next")} {
 		if next.IsObject() {
@@ -88,50 +88,26 @@ func (s *State) followNumbers(r Response, size int) {
 	}
 }
 
-// nextLink returns the target of the first link with rel="next" in Link headers (RFC 8288).
+// nextLink returns the target of the first link with rel="next" in Link headers (RFC 8288). It takes it that no title holds
+// a semicolon or a link.
 func nextLink(headers []string) (string, bool) {
 	for _, rest := range headers {
-		for {
-			_, after, _ := strings.Cut(rest, "<")
-			target, params, found := strings.Cut(after, ">")
-			if !found {
-				break
-			}
-			var rel string
-			if rel, rest = relation(params); slices.Contains(strings.Fields(strings.ToLower(rel)), "next") {
-				return target, true
+		for found := true; found; {
+			var target, params string
+			_, rest, _ = strings.Cut(rest, "<")
+			target, rest, found = strings.Cut(rest, ">")
+			params, _, _ = strings.Cut(rest, "<")
+			for param := range strings.SplitSeq(params, ";") {
+				name, value, _ := strings.Cut(param, "=")
+				if !strings.EqualFold(strings.TrimSpace(name), "rel") {
+					continue
+				}
+				if slices.Contains(strings.Fields(strings.ToLower(strings.Trim(value, "\", \t"))), "next") {
+					return target, true
+				}
+				break // the first rel counts
 			}
 		}
 	}
 	return "", false
-}
-
-// relation returns the first rel among the parameters of a link, and what follows the comma after them.
-func relation(params string) (rel, rest string) {
-	for more := true; more; {
-		var param string
-		param, params, more = cutParam(params)
-		name, value, _ := strings.Cut(param, "=")
-		if rel == "" && strings.EqualFold(strings.TrimSpace(name), "rel") {
-			rel = strings.Trim(strings.TrimSpace(value), `"`)
-		}
-	}
-	return rel, params
-}
-
-// cutParam cuts a link's parameters after the first one, and reports whether it has more. Separators in
-// quotes do not count.
-func cutParam(params string) (param, rest string, more bool) {
-	quoted := false
-	for i := 0; i < len(params); i++ {
-		switch c := params[i]; {
-		case c == '"':
-			quoted = !quoted
-		case quoted && c == '\\':
-			i++
-		case !quoted && (c == ';' || c == ','):
-			return params[:i], params[i+1:], c == ';'
-		}
-	}
-	return params, "", false
 }

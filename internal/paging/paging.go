@@ -113,7 +113,9 @@ func (s State) Arrive(r Response) (State, map[string]bool, error) {
 func (s State) seen(ids []string) (seen map[string]bool, count int) {
 	set := make(map[string]bool, len(s.ids))
 	for _, id := range s.ids {
-		set[id] = id != ""
+		if id != "" {
+			set[id] = true
+		}
 	}
 	for _, id := range ids {
 		if set[id] {

@@ -1,9 +1,9 @@
-// Command aicontent-server is the AI content service in memory, for curl, a browser or a program
-// in another language:
+// Command aicontent-server serves the AI content service from memory, for curl, browsers and programs in other
+// languages:
 //
 //	aicontent-server -addr 127.0.0.1:8080 -key KEY -seed 20
 //
-// It prints the address to use, then one line for each request, and ends on an interrupt.
+// It prints its base URL, then a line for each request, and ends on an interrupt.
 package main
 
 import (
@@ -43,12 +43,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("aicontent-server", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free one")
-	flags.StringVar(&s.key, "key", "", "API `key` to accept (default: one that is public, and printed)")
-	flags.StringVar(&s.basePath, "base-path", "", "`path` to put the whole service under")
+	flags.StringVar(&s.key, "key", "", "API `key` to accept; the default is printed")
+	flags.StringVar(&s.basePath, "base-path", "", "`path` of the whole service")
 	flags.StringVar(&s.personalities, "personality", "", "comma separated `list` of:\n"+personalityNames())
-	flags.DurationVar(&s.latency, "latency", 0, "`time` to think before each answer, such as 2s")
-	flags.IntVar(&s.seed, "seed", 0, "`number` of images and of transcriptions to begin with")
-	flags.BoolVar(&s.lenient, "lenient", false, "overlook what the interface does not allow, as deployments do")
+	flags.DurationVar(&s.latency, "latency", 0, "`time` that each request takes, such as 2s")
+	flags.IntVar(&s.seed, "seed", 0, "`number` of images and of transcriptions at the start")
+	flags.BoolVar(&s.lenient, "lenient", false, "accept what the API does not allow, as deployments do")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return 0
 	} else if err != nil {
@@ -90,7 +90,7 @@ func serve(ctx context.Context, s settings, stdout io.Writer) error {
 			opts = append(opts, aicontenttest.Personality(name))
 		}
 	}
-	// Requests that come before the address is printed wait for their line.
+	// The base URL is printed before the line of any request.
 	log.mu.Lock()
 	var srv *aicontenttest.Server
 	opts = append(opts, aicontenttest.OnRequest(func(r aicontenttest.Request) {
@@ -116,7 +116,7 @@ func serve(ctx context.Context, s settings, stdout io.Writer) error {
 	return nil
 }
 
-// A log writes a line at a time, and never the key, wherever a client has put it.
+// A log writes lines, with the key masked.
 type log struct {
 	mu  sync.Mutex
 	w   io.Writer
@@ -133,7 +133,7 @@ func (l *log) printf(format string, args ...any) {
 	fmt.Fprintln(l.w, line)
 }
 
-// request tells of a request what is known of it, escaped as it came.
+// request writes the line of a request, escaped as it came.
 func (l *log) request(r aicontenttest.Request) {
 	address := r.EscapedPath
 	if len(r.Query) > 0 {
@@ -141,7 +141,7 @@ func (l *log) request(r aicontenttest.Request) {
 	}
 	status := fmt.Sprint(r.Status)
 	if r.Status == 0 {
-		status = "no answer"
+		status = "no response"
 	}
 	what := r.Operation
 	if r.RecordID != "" {

@@ -8,7 +8,7 @@ import (
 )
 
 var places = []string{
-	"a lighthouse at dusk", "a harbour in the morning", "old roofs in the rain", "a forest after the storm",
+	"a lighthouse at dusk", "a harbor in the morning", "old roofs in the rain", "a forest after the storm",
 	"a station at night", "terraces above the sea", "a frozen river",
 }
 
@@ -17,7 +17,7 @@ var sentences = []string{
 	"We agreed to meet again on Thursday.", "Please leave your message after the tone.",
 }
 
-// seed adds so many images, in all styles, and as many transcriptions.
+// seed adds n images, in all styles, and n transcriptions.
 func seed(srv *aicontenttest.Server, n int) {
 	styles, mediums, resolutions := aicontent.Styles(), aicontent.Mediums(), aicontent.Resolutions()
 	for i := range n {

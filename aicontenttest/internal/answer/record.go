@@ -1,0 +1,78 @@
+package answer
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
+)
+
+// id is a number where the id is one.
+func (w Writer) id(r *service.Record) any {
+	if w.Style.StringIDs || strings.Trim(r.ID, "0123456789") != "" || strings.HasPrefix(r.ID, "0") {
+		return r.ID
+	}
+	return w.number(r.ID)
+}
+
+// number is the value of a column.
+func (w Writer) number(n string) any {
+	if w.Style.QuotedNumbers {
+		return n
+	}
+	return digits(n)
+}
+
+func (w Writer) boolean(b bool) any {
+	switch {
+	case !w.Style.NumericBooleans:
+		return b
+	case b:
+		return w.number("1")
+	}
+	return w.number("0")
+}
+
+// members are the members of a record.
+func (w Writer) members(c *service.Collection, r *service.Record) object {
+	o := object{{"id", w.id(r)}}
+	documented := func(names ...string) {
+		for _, name := range names {
+			v := *r.Value(name)
+			switch {
+			case v != "":
+				o = append(o, member{name, v})
+			case !w.Style.Sparse:
+				o = append(o, member{name, nil})
+			}
+		}
+	}
+	extra := func(name string, v any) {
+		if !w.Style.Sparse {
+			o = append(o, member{name, v})
+		}
+	}
+	documented("name")
+	if w.Style.Full {
+		documented("description")
+	}
+	if c.Name == "images" {
+		if w.Style.Newer {
+			documented("resolution", "quality")
+		} else {
+			documented("style", "medium", "filter", "resolution")
+		}
+		extra("result", pictureName(r))
+		extra("url", w.pictureURL(r))
+	} else {
+		if w.Style.Full {
+			documented("language")
+		}
+		documented("result")
+		extra("words", w.number(strconv.Itoa(len(strings.Fields(r.Result)))))
+	}
+	o = append(o, member{"favorite", w.boolean(r.Favorite)})
+	extra("created_at", r.CreatedAt)
+	extra("updated_at", r.UpdatedAt)
+	return o
+}

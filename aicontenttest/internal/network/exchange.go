@@ -1,0 +1,197 @@
+package network
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// ErrEnded says that an exchange has ended: its handler must abort.
+var ErrEnded = errors.New("the exchange has ended")
+
+// An Exchange is one request and its response. It belongs to the request's goroutine.
+type Exchange struct {
+	network *Network
+	w       http.ResponseWriter
+	r       *http.Request
+	conn    *Conn
+	stream  uint32 // 0 over HTTP/1.1
+	fault   Fault
+	body    body
+}
+
+// Exchange returns the exchange of a request. It removes from the request's header what the network has
+// added.
+func (n *Network) Exchange(w http.ResponseWriter, r *http.Request) *Exchange {
+	x := &Exchange{network: n, w: w, r: r, conn: ConnOf(r), body: body{from: r.Body, limit: -1, rate: n.config.UploadRate}}
+	x.body.pause = x.Pause
+	x.body.complete = r.ContentLength == 0
+	if values := r.Header.Values(streamHeader); x.conn.frames != nil && r.ProtoMajor == 2 && len(values) > 0 {
+		number, _ := strconv.ParseUint(values[len(values)-1], 10, 31)
+		x.stream = uint32(number)
+		r.Header.Del(streamHeader)
+	}
+	return x
+}
+
+// Meet sets the fault of the exchange. It comes before anything is read or sent.
+func (x *Exchange) Meet(f Fault) {
+	x.fault = f
+	if f.interruptsBody() {
+		x.body.limit = f.Bytes
+	}
+}
+
+// Body is the request body. Where the fault interrupts it, it ends with an error.
+func (x *Exchange) Body() io.Reader { return &x.body }
+
+// Received is the number of bytes read from the body.
+func (x *Exchange) Received() int64 { return x.body.count }
+
+// Broken reports whether the client has ended the connection before the end of the body.
+func (x *Exchange) Broken() bool { return x.body.broken != nil }
+
+// Strike ends the exchange if that is what its fault does at this place.
+func (x *Exchange) Strike(at Place) error {
+	if x.fault.Place != at {
+		return nil
+	}
+	switch x.fault.Kind {
+	case Stalls:
+		select {
+		case <-x.r.Context().Done():
+		case <-x.conn.gone():
+		case <-x.network.closing:
+		}
+	case TakesOver:
+		x.handOver()
+		return ErrEnded
+	case Closes, Refuses, RefusesStream:
+	default:
+		return nil
+	}
+	switch {
+	case x.fault.Reset:
+		x.conn.reset()
+	case x.r.ProtoMajor == 1:
+		x.conn.finish(!x.body.complete)
+	case x.fault.Kind == RefusesStream:
+		x.conn.frames.refuse(x.stream)
+	}
+	return ErrEnded
+}
+
+// handOver gives the connection to the test.
+func (x *Exchange) handOver() {
+	hijacker, ok := x.w.(http.Hijacker)
+	if !ok {
+		return
+	}
+	conn, _, err := hijacker.Hijack()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	x.fault.Take(conn)
+}
+
+// Pause waits. It returns ErrEnded if the client leaves or the network closes meanwhile.
+func (x *Exchange) Pause(d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-x.r.Context().Done():
+	case <-x.conn.gone():
+	case <-x.network.closing:
+	}
+	return ErrEnded
+}
+
+// Send sends the response as the fault wants it sent. It calls answered with whether the whole response was
+// handed to the network: before the last byte is, so that it is recorded by the time the client has it.
+func (x *Exchange) Send(status int, header http.Header, body []byte, answered func(whole bool)) error {
+	for name, values := range header {
+		x.w.Header()[name] = values
+	}
+	bodiless := status == http.StatusNoContent || status == http.StatusNotModified
+	if !bodiless {
+		length := int64(len(body))
+		if x.fault.Kind == Swells {
+			before, after := padding(body)
+			length = int64(len(before)+len(after)) + x.fault.Bytes
+		}
+		x.w.Header().Set("Content-Length", strconv.FormatInt(length, 10))
+	}
+	answered(x.fault.Place != MidAnswer || bodiless && x.fault.Kind == Trickles)
+	x.w.WriteHeader(status)
+	if bodiless {
+		body = nil
+	}
+	if err := x.sendBody(body, answered); err != nil {
+		answered(false)
+		return ErrEnded
+	}
+	return nil
+}
+
+func (x *Exchange) sendBody(body []byte, answered func(bool)) error {
+	if x.fault.Place == MidAnswer && x.fault.Kind != Trickles && x.fault.Kind != Swells {
+		half := len(body) / 2
+		_, _ = x.w.Write(body[:half])
+		body = body[half:]
+		_ = http.NewResponseController(x.w).Flush()
+		if err := x.Strike(MidAnswer); err != nil {
+			return err
+		}
+	}
+	if body == nil {
+		return nil
+	}
+	switch x.fault.Kind {
+	case Trickles:
+		return x.sendSlowly(body, answered)
+	case Swells:
+		return x.sendPadded(body)
+	}
+	_, err := x.w.Write(body)
+	return err
+}
+
+func (x *Exchange) sendSlowly(body []byte, answered func(bool)) error {
+	for i := range body {
+		if err := x.Pause(x.fault.Delay); err != nil {
+			return err
+		}
+		answered(i == len(body)-1)
+		if _, err := x.w.Write(body[i : i+1]); err != nil {
+			return err
+		}
+		if err := http.NewResponseController(x.w).Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *Exchange) sendPadded(body []byte) error {
+	before, after := padding(body)
+	if _, err := x.w.Write(before); err != nil {
+		return err
+	}
+	chunk := bytes.Repeat([]byte("x"), 32<<10)
+	for left := x.fault.Bytes; left > 0; left -= int64(len(chunk)) {
+		if _, err := x.w.Write(chunk[:min(left, int64(len(chunk)))]); err != nil {
+			return err
+		}
+	}
+	_, err := x.w.Write(after)
+	return err
+}

@@ -1,0 +1,141 @@
+package service
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"time"
+)
+
+// An Upload is what is kept of a file that was received.
+type Upload struct {
+	Name        string
+	ContentType string
+	Size        int64
+	SHA256      string
+	Format      string
+	Duration    time.Duration
+	Data        []byte
+}
+
+// headBytes is how much of a file is examined to tell its format.
+const headBytes = 4 << 10
+
+// receive reads a file to its end. Its bytes are kept in memory only if keep is true.
+func receive(r io.Reader, name, contentType string, keep bool) (*Upload, error) {
+	head := limitedBuffer{limit: headBytes}
+	var data bytes.Buffer
+	hash := sha256.New()
+	sinks := []io.Writer{hash, &head}
+	if keep {
+		sinks = append(sinks, &data)
+	}
+	n, err := io.Copy(io.MultiWriter(sinks...), r)
+	u := &Upload{
+		Name: name, ContentType: contentType, Size: n,
+		SHA256: hex.EncodeToString(hash.Sum(nil)), Data: data.Bytes(),
+	}
+	u.Format, u.Duration = audioFormat(head.kept)
+	return u, err
+}
+
+// audioTypes are the formats that deployments with a list of types accept.
+var audioTypes = []string{"MP3", "MP4", "MPEG", "WAV", "WebM"}
+
+// limitedBuffer keeps the beginning of what is written to it.
+type limitedBuffer struct {
+	kept  []byte
+	limit int
+}
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	b.kept = append(b.kept, p[:min(len(p), b.limit-len(b.kept))]...)
+	return len(p), nil
+}
+
+// report is the result of a transcription: not a transcript, but a description of the file.
+func (u *Upload) report() string {
+	format, duration := "a file of unknown format", ""
+	if u.Format != "" {
+		format = u.Format + " audio"
+	}
+	if u.Duration > 0 {
+		duration = fmt.Sprintf(", %.2f seconds", u.Duration.Seconds())
+	}
+	return fmt.Sprintf("No transcript, this service has no ears. Received %s%s, %d bytes, sha256 %s.",
+		format, duration, u.Size, u.SHA256)
+}
+
+// audioFormat returns the format, told by magic bytes, and the duration where the head has it.
+func audioFormat(head []byte) (string, time.Duration) {
+	at := func(offset int, magic string) bool {
+		return len(head) >= offset+len(magic) && string(head[offset:offset+len(magic)]) == magic
+	}
+	switch {
+	case at(0, "RIFF") && at(8, "WAVE"):
+		return "WAV", wavDuration(head)
+	case at(0, "fLaC"):
+		return "FLAC", flacDuration(head)
+	case at(0, "OggS"):
+		return "Ogg", 0
+	case at(0, "FORM") && (at(8, "AIFF") || at(8, "AIFC")):
+		return "AIFF", 0
+	case at(4, "ftyp"):
+		return "MP4", 0
+	case at(0, "\x1a\x45\xdf\xa3"):
+		return "WebM", 0
+	case at(0, "\x00\x00\x01\xba") || at(0, "\x00\x00\x01\xb3"):
+		return "MPEG", 0
+	case at(0, "#!AMR"):
+		return "AMR", 0
+	case at(0, "ID3"):
+		return "MP3", 0
+	case len(head) > 1 && head[0] == 0xff && head[1]&0xf6 == 0xf0:
+		return "AAC", 0
+	case len(head) > 1 && head[0] == 0xff && head[1]&0xe0 == 0xe0 && head[1]&0x06 != 0:
+		return "MP3", 0
+	}
+	return "", 0
+}
+
+// wavDuration is the size of the data chunk divided by the byte rate in the format chunk.
+func wavDuration(head []byte) time.Duration {
+	var rate, size uint32
+	for rest := head[12:]; len(rest) >= 8; {
+		name, length := string(rest[:4]), binary.LittleEndian.Uint32(rest[4:])
+		rest = rest[8:]
+		if name == "fmt " && len(rest) >= 12 {
+			rate = binary.LittleEndian.Uint32(rest[8:])
+		}
+		if name == "data" {
+			size = length
+			break
+		}
+		// Chunks begin at even offsets.
+		if skip := uint64(length) + uint64(length&1); skip < uint64(len(rest)) {
+			rest = rest[skip:]
+		} else {
+			break
+		}
+	}
+	if rate == 0 {
+		return 0
+	}
+	return time.Duration(float64(size) / float64(rate) * float64(time.Second))
+}
+
+// flacDuration is the number of samples divided by the sample rate, both from the STREAMINFO block.
+func flacDuration(head []byte) time.Duration {
+	if len(head) < 26 {
+		return 0
+	}
+	packed := binary.BigEndian.Uint64(head[18:26])
+	rate, samples := packed>>44, packed&(1<<36-1)
+	if rate == 0 {
+		return 0
+	}
+	return time.Duration(float64(samples) / float64(rate) * float64(time.Second))
+}

@@ -1,0 +1,44 @@
+package service
+
+import "time"
+
+// A Record is one row of either collection. Rows are replaced, never changed, so that one can be read
+// without a lock.
+type Record struct {
+	Seq                       int // order of creation
+	ID, Name, Description     string
+	Resolution, Style, Medium string
+	Filter, Quality           string
+	Language, Result          string
+	Favorite                  bool
+	Upload                    Upload
+	CreatedAt, UpdatedAt      time.Time
+
+	account int    // whose record it is
+	folded  string // the name in lower case, for searching and sorting
+}
+
+// Value returns the text field with the name on the wire; nil where a record has none.
+func (r *Record) Value(name string) *string {
+	switch name {
+	case "name":
+		return &r.Name
+	case "description":
+		return &r.Description
+	case "resolution":
+		return &r.Resolution
+	case "style":
+		return &r.Style
+	case "medium":
+		return &r.Medium
+	case "filter":
+		return &r.Filter
+	case "quality":
+		return &r.Quality
+	case "language":
+		return &r.Language
+	case "result":
+		return &r.Result
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package aicontenttest
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
+)
+
+// An Operation is one of the operations of the API, as in Request.Operation.
+type Operation string
+
+// The operations.
+const (
+	ImagesList   Operation = "images.list"
+	ImagesShow   Operation = "images.show"
+	ImagesStore  Operation = "images.store"
+	ImagesUpdate Operation = "images.update"
+	ImagesDelete Operation = "images.delete"
+
+	TranscriptionsList   Operation = "transcriptions.list"
+	TranscriptionsShow   Operation = "transcriptions.show"
+	TranscriptionsStore  Operation = "transcriptions.store"
+	TranscriptionsUpdate Operation = "transcriptions.update"
+	TranscriptionsDelete Operation = "transcriptions.delete"
+)
+
+// A Request is what the server knows of one request. Fields that were not reached, because the connection
+// ended before, are zero.
+type Request struct {
+	Number      int    // from 1, in the order of arrival
+	Connection  int    // from 1, in the order of dialing
+	Operation   string // an [Operation], such as images.store; empty where the API has none
+	Method      string
+	Path        string
+	EscapedPath string
+	Query       url.Values
+	Header      http.Header // the token of Authorization is masked
+	Form        url.Values  // without the file
+	File        *Upload
+	Received    int64  // bytes read from the body
+	Fault       string // name of the fault; empty for none
+	// Acted reports whether the service executed the request.
+	Acted bool
+	// RecordID is the record that was created, shown, updated or deleted.
+	RecordID string
+	// Status is the status of the response; 0 if none was begun.
+	Status int
+	// Answered reports whether the whole response was handed to the network. The client may not have
+	// received it all the same.
+	Answered bool
+}
+
+func (r *Request) clone() Request {
+	c := *r
+	c.Query, c.Header, c.Form = maps.Clone(r.Query), r.Header.Clone(), maps.Clone(r.Form)
+	if r.File != nil {
+		file := *r.File
+		c.File = &file
+	}
+	return c
+}
+
+// A Record is the history of one record, which may have been deleted since.
+type Record struct {
+	Collection string // images or transcriptions
+	ID         string
+	Name       string // when it was created
+	Request    int    // number of the request that created it; 0 for one that the test added
+	Deleted    bool
+	DeletedBy  int // number of the request that deleted it
+}
+
+// The book records what the server has seen and done.
+type book struct {
+	mu         sync.Mutex
+	last       int
+	requests   []*Request
+	records    []*Record
+	byID       map[string]*Record // by collection and id
+	violations []Violation
+}
+
+func newBook() *book { return &book{byID: make(map[string]*Record)} }
+
+// open adds a request and numbers it.
+func (b *book) open(r *Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last++
+	r.Number = b.last
+	b.requests = append(b.requests, r)
+}
+
+// write changes an entry under the lock.
+func (b *book) write(change func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change()
+}
+
+func (b *book) created(c *service.Collection, r *service.Record, request int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	entry := &Record{Collection: c.Name, ID: r.ID, Name: r.Name, Request: request}
+	b.records = append(b.records, entry)
+	b.byID[c.Name+"/"+r.ID] = entry
+}
+
+func (b *book) deleted(c *service.Collection, r *service.Record, request int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	// ResetBook may have dropped the entry.
+	if entry := b.byID[c.Name+"/"+r.ID]; entry != nil {
+		entry.Deleted, entry.DeletedBy = true, request
+	}
+}
+
+func (b *book) violation(v Violation) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.violations = append(b.violations, v)
+}
+
+// Requests returns every API request since the start or the last [Server.ResetBook], in the order of
+// arrival. Requests still in progress are included.
+func (s *Server) Requests() []Request {
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
+	out := make([]Request, len(s.book.requests))
+	for i, r := range s.book.requests {
+		out[i] = r.clone()
+	}
+	return out
+}
+
+// Records returns the history of every record since the start or the last [Server.ResetBook], in the order
+// of creation.
+func (s *Server) Records() []Record {
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
+	out := make([]Record, len(s.book.records))
+	for i, r := range s.book.records {
+		out[i] = *r
+	}
+	return out
+}
+
+// Violations returns what requests did that the API does not allow.
+func (s *Server) Violations() []Violation {
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
+	return slices.Clone(s.book.violations)
+}
+
+// ResetBook drops the recorded requests, violations and histories, so that memory does not grow in a long
+// run. The records themselves stay, and numbering goes on.
+func (s *Server) ResetBook() {
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
+	s.book.requests, s.book.records, s.book.violations = nil, nil, nil
+	clear(s.book.byID)
+}

@@ -1,0 +1,262 @@
+package aicontenttest
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/answer"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/picture"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
+)
+
+// A call is one API request on its way through the server: recorded, read, executed and answered, with a
+// fault on the way.
+type call struct {
+	server   *Server
+	request  service.Request
+	exchange *network.Exchange
+	fault    Fault
+	entry    *Request // in the book, and changed under its lock
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	path, inside := strings.CutPrefix(r.URL.EscapedPath(), s.config.basePath)
+	if inside && !strings.HasPrefix(path, service.APIPath+"/") && s.servePage(w, r, path) {
+		return
+	}
+	c := &call{server: s, exchange: s.network.Exchange(w, r)}
+	c.request = service.Request{
+		Request: r, Body: c.exchange.Body(), Query: service.ParseURLEncoded(r.URL.RawQuery), Keys: []string{s.APIKey},
+	}
+	if s.config.otherKey != "" {
+		c.request.Keys = append(c.request.Keys, s.config.otherKey)
+	}
+	if inside {
+		c.request.Route = s.service.Route(path)
+	}
+	c.open()
+	defer c.end()
+	if c.run() != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// open records the request and draws its fault.
+func (c *call) open() {
+	r, book := c.request, c.server.book
+	header := r.Header.Clone()
+	if header.Get("Authorization") != "" {
+		header.Set("Authorization", "Bearer ***")
+	}
+	c.entry = &Request{
+		Connection: network.ConnOf(r.Request).Number, Operation: r.Route.Operation(r.Method), Method: r.Method,
+		Path: r.URL.Path, EscapedPath: r.URL.EscapedPath(), Query: r.Query, Header: header,
+	}
+	book.open(c.entry)
+	c.fault = c.server.faults.draw(c.entry.clone())
+	book.write(func() { c.entry.Fault = c.fault.Name })
+	c.exchange.Meet(network.Fault{
+		Kind: c.fault.kind, Place: network.Place(c.fault.Place), Reset: c.fault.Reset,
+		Bytes: c.fault.Bytes, Delay: c.fault.Delay, Take: c.fault.take,
+	})
+}
+
+// end records how the request has ended, and reports a panic of a hook.
+func (c *call) end() {
+	failure := recover()
+	c.count()
+	if f := c.server.config.onRequest; f != nil {
+		f(c.snapshot())
+	}
+	if failure == nil {
+		return
+	}
+	if failure != http.ErrAbortHandler && c.server.t != nil {
+		c.server.t.Errorf("aicontenttest: %s %s: panic: %v", c.request.Method, c.request.URL.Path, failure)
+	}
+	panic(failure)
+}
+
+// count records how much of the body was read. It comes before whatever shows the client that no more
+// will be.
+func (c *call) count() {
+	c.server.book.write(func() { c.entry.Received = c.exchange.Received() })
+}
+
+func (c *call) snapshot() (r Request) {
+	c.server.book.write(func() { r = c.entry.clone() })
+	return r
+}
+
+func (c *call) strike(at Place) error {
+	c.count()
+	return c.exchange.Strike(network.Place(at))
+}
+
+// run returns an error where the connection or stream has to be aborted.
+func (c *call) run() error {
+	if err := c.strike(BeforeRead); err != nil {
+		return err
+	}
+	responds := c.fault.kind == network.Answers
+	if responds && c.fault.Place == BeforeRead {
+		return c.send(c.fault.answer())
+	}
+	reading := c.server.service.Read(c.request)
+	c.server.book.write(func() { c.entry.Form, c.entry.File = reading.Form, (*Upload)(reading.Upload) })
+	c.report(reading.Violations)
+	if c.exchange.Broken() {
+		return network.ErrEnded
+	}
+	if err := c.strike(MidUpload); err != nil {
+		return err
+	}
+	if responds && c.fault.Place == MidUpload {
+		return c.send(c.fault.answer())
+	}
+	if err := c.exchange.Pause(c.server.config.latency); err != nil {
+		return err
+	}
+	a := c.act(reading)
+	if err := c.strike(BeforeAnswer); err != nil {
+		return err
+	}
+	for _, hook := range c.server.config.hooks {
+		if a != nil {
+			a.Request = c.snapshot()
+			hook(a)
+		}
+	}
+	return c.send(c.replace(a))
+}
+
+// act executes the request, unless it is refused or the fault prevents that. It returns nil where the
+// service has nothing to say.
+func (c *call) act(reading *service.Reading) *Answer {
+	if reading.Refusal != nil {
+		return c.write(*reading.Refusal)
+	}
+	execute := func() *Answer {
+		result := reading.Act()
+		if result.Acted() {
+			c.acted(result)
+		}
+		return c.write(result)
+	}
+	switch {
+	case c.fault.kind == network.ActsLate:
+		c.server.network.Go(func() {
+			if c.server.network.Wait(c.fault.Delay) {
+				execute()
+			}
+		})
+		return nil
+	case c.fault.Acts:
+		return execute()
+	}
+	return nil
+}
+
+// acted records that the request was executed.
+func (c *call) acted(result service.Result) {
+	id := ""
+	if r := result.Record; r != nil {
+		id = r.ID
+		switch {
+		case result.Deleted:
+			c.server.book.deleted(result.Collection, r, c.entry.Number)
+		case c.request.Method == http.MethodPost:
+			c.server.book.created(result.Collection, r, c.entry.Number)
+		}
+	}
+	c.server.book.write(func() { c.entry.Acted, c.entry.RecordID = true, id })
+}
+
+func (c *call) write(result service.Result) *Answer {
+	a := c.server.answers.Write(result, c.request)
+	return &Answer{Status: a.Status, Header: a.Header, Body: a.Body}
+}
+
+// report records violations and fails the test.
+func (c *call) report(violations []service.Violation) {
+	for _, found := range violations {
+		v := Violation{
+			Rule: found.Rule, Request: c.entry.Number, Line: c.request.Method + " " + c.request.RequestURI,
+			Field: found.Field, Value: found.Value,
+		}
+		c.server.book.violation(v)
+		if f := c.server.config.onViolation; f != nil {
+			f(v)
+		}
+		if t := c.server.t; t != nil {
+			t.Errorf("aicontenttest: the API does not allow this: %s", v)
+		}
+	}
+}
+
+// answer is the fault's response.
+func (f *Fault) answer() *Answer {
+	a := &Answer{Status: f.Status, Header: f.Header.Clone(), Body: []byte(f.Body)}
+	if a.Header == nil {
+		a.Header = make(http.Header)
+	}
+	return a
+}
+
+// replace returns what is sent instead of the service's response, which is nil if it did not act.
+func (c *call) replace(a *Answer) *Answer {
+	switch c.fault.kind {
+	case network.Answers, network.ActsLate:
+		return c.fault.answer()
+	}
+	if a == nil {
+		page := answer.HTML(http.StatusServiceUnavailable, "The service did not act.")
+		return &Answer{Status: page.Status, Header: page.Header, Body: page.Body}
+	}
+	a.Body = c.exchange.Corrupt(a.Body)
+	return a
+}
+
+func (c *call) send(a *Answer) error {
+	c.count()
+	c.server.book.write(func() { c.entry.Status = a.Status })
+	return c.exchange.Send(a.Status, a.Header, a.Body, func(whole bool) {
+		c.server.book.write(func() { c.entry.Answered = whole })
+	})
+}
+
+// servePage serves the pages beside the API, which need no key: the home page, the login page and the
+// pictures. It reports whether the path is one of them.
+func (s *Server) servePage(w http.ResponseWriter, r *http.Request, path string) bool {
+	name, isPicture := strings.CutPrefix(path, answer.PicturePath)
+	page := map[string]string{answer.LoginPath: "Log in to use the service.", answer.HomePath: "An AI content service."}[path]
+	if page == "" && !isPicture || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	if !isPicture {
+		writePage(w, answer.HTML(http.StatusOK, page))
+		return true
+	}
+	id, err := url.PathUnescape(strings.TrimSuffix(name, answer.PictureSuffix))
+	image, ok := s.service.Images.Find(id)
+	if err != nil || !ok || !strings.HasSuffix(name, answer.PictureSuffix) {
+		writePage(w, answer.HTML(http.StatusNotFound, "There is no picture with this name."))
+		return true
+	}
+	w.Header().Set("Content-Type", "image/png")
+	_ = picture.Draw(w, picture.Params{
+		Description: image.Description, Resolution: image.Resolution,
+		Style: image.Style, Medium: image.Medium, Filter: image.Filter,
+	})
+	return true
+}
+
+func writePage(w http.ResponseWriter, a answer.Answer) {
+	for name, values := range a.Header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(a.Status)
+	_, _ = w.Write(a.Body)
+}

@@ -1,0 +1,148 @@
+package aicontenttest
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestStallsEndWithTheClientAndWithTheServer(t *testing.T) {
+	for _, place := range []Place{BeforeRead, MidUpload, BeforeAnswer, MidAnswer} {
+		for _, network := range bubbleNetworks() {
+			synctest.Test(t, func(t *testing.T) {
+				var ended atomic.Int32
+				s := NewServer(t, append(network, OnRequest(func(Request) { ended.Add(1) }))...)
+				s.Fault(Stall(place))
+				hc := s.HTTPClient()
+				hc.Timeout = time.Hour
+				start := time.Now()
+				resp, err := hc.Do(signed(t, s, post("/api/v1/images", storeForm)))
+				if err == nil {
+					_, err = io.ReadAll(resp.Body)
+					resp.Body.Close()
+				}
+				require.Error(t, err, place)
+				assert.Equal(t, time.Hour, time.Since(start))
+				synctest.Wait()
+				assert.Equal(t, int32(1), ended.Load(), "the server does not wait for a client that has left")
+				assert.Equal(t, place >= BeforeAnswer, len(s.Images()) == 1)
+			})
+			synctest.Test(t, func(t *testing.T) {
+				s := NewServer(t, network...)
+				s.Fault(Stall(place))
+				go func() {
+					<-time.After(time.Minute)
+					s.Close()
+				}()
+				_, err := trySend(s, post("/api/v1/images", storeForm))
+				assert.Error(t, err)
+			})
+		}
+	}
+}
+
+func TestStallMidUploadTakesNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork())
+		stall := Stall(MidUpload)
+		stall.Bytes = 1000
+		s.Fault(stall)
+		hc := s.HTTPClient()
+		hc.Timeout = time.Minute
+		_, err := hc.Do(signed(t, s, post("/api/v1/images", strings.Repeat("x", 1<<20))))
+		require.Error(t, err)
+		synctest.Wait()
+		assert.Equal(t, int64(1000), s.Requests()[0].Received)
+	})
+}
+
+func TestLateAct(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork())
+		s.Fault(LateAct(504, time.Minute))
+		assert.Equal(t, 504, send(t, s, post("/api/v1/images", storeForm)).status)
+		<-time.After(time.Minute - time.Second)
+		assert.Empty(t, s.Images())
+		assert.False(t, s.Requests()[0].Acted)
+		<-time.After(2 * time.Second)
+		assert.Len(t, s.Images(), 1)
+		assert.True(t, s.Requests()[0].Acted)
+		assert.Equal(t, "1", s.Requests()[0].RecordID)
+
+		s.Fault(LateAct(502, time.Hour))
+		send(t, s, post("/api/v1/images", storeForm))
+		s.Close()
+		assert.Len(t, s.Images(), 1, "what is late when the server ends does not happen")
+	})
+}
+
+func TestLatencyAndTrickleTakeTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork(), Latency(5*time.Second))
+		s.Fault(Trickle(time.Second))
+		start := time.Now()
+		e := send(t, s, request{method: "DELETE", path: "/api/v1/images/1"})
+		assert.Equal(t, `{"message":"Resource not found.","status":404}`, e.body)
+		assert.Equal(t, time.Duration(5+len(e.body))*time.Second, time.Since(start))
+		assert.True(t, s.Requests()[0].Answered)
+
+		s.Fault(Trickle(time.Hour))
+		hc := s.HTTPClient()
+		hc.Timeout = 90 * time.Minute
+		resp, err := hc.Do(signed(t, s, get("/api/v1/images/1")))
+		require.NoError(t, err)
+		_, err = io.ReadAll(resp.Body)
+		require.Error(t, err)
+		resp.Body.Close()
+		synctest.Wait()
+		assert.False(t, s.Requests()[1].Answered, "who gave up waiting was not answered")
+	})
+}
+
+func TestInvalidJSONIsInvalidWhateverIsAnswered(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"), BareRecords)
+	for range 2 {
+		s.Fault(InvalidJSON())
+		assert.False(t, json.Valid([]byte(send(t, s, get("/api/v1/images")).body)))
+		s.AddImage(Image{Name: "n"})
+	}
+}
+
+func TestIdleConnectionsAreClosed(t *testing.T) {
+	for _, network := range bubbleNetworks() {
+		synctest.Test(t, func(t *testing.T) {
+			s := NewServer(t, network...)
+			hc := s.HTTPClient()
+			for range 3 {
+				resp, err := hc.Do(signed(t, s, get("/api/v1/images")))
+				require.NoError(t, err)
+				_, _ = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+				synctest.Wait()
+				s.CloseIdleConnections()
+				synctest.Wait()
+			}
+			book := s.Requests()
+			assert.Equal(t, []int{1, 2, 3}, []int{book[0].Connection, book[1].Connection, book[2].Connection}, network)
+		})
+	}
+}
+
+func TestOversizedAnswersAreStillJSON(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"), BareRecords)
+	for range 2 {
+		s.Fault(OversizedAnswer(100_000))
+		e := send(t, s, get("/api/v1/images"))
+		assert.Greater(t, len(e.body), 100_000)
+		var list []any
+		assert.NoError(t, json.Unmarshal([]byte(e.body), &list))
+		s.AddImage(Image{Name: "n"})
+	}
+}

@@ -1,0 +1,144 @@
+package aicontenttest
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
+)
+
+func TestSlowUploadsTakeTheirTime(t *testing.T) {
+	for _, network := range bubbleNetworks() {
+		synctest.Test(t, func(t *testing.T) {
+			s := NewServer(t, append(network, SlowUpload(10_000))...)
+			start := time.Now()
+			_, err := s.Client().Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
+				Name: "Talk", File: aicontent.FileFromBytes("talk.wav", make([]byte, 500_000)),
+			})
+			require.NoError(t, err)
+			assert.InDelta(t, 50, time.Since(start).Seconds(), 1)
+			assert.Equal(t, int64(500_000), s.Transcriptions()[0].Upload.Size)
+		})
+	}
+	_, err := Start(SlowUpload(0))
+	assert.Error(t, err)
+}
+
+func TestASlowUploadEndsWithItsClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan Request, 1)
+		s := NewServer(t, InMemoryNetwork(), SlowUpload(1), OnRequest(func(r Request) { ended <- r }))
+		hc := s.HTTPClient()
+		hc.Timeout = 10*time.Second + time.Second/2
+		_, err := hc.Do(signed(t, s, post("/api/v1/images", strings.Repeat("x", 1<<20))))
+		require.Error(t, err)
+		r := <-ended
+		assert.False(t, r.Acted)
+		assert.LessOrEqual(t, r.Received, int64(11))
+	})
+}
+
+// TestFaultsInMidUploadThatDoNotEndTheCall moves faults to a place that they are not made for.
+func TestFaultsInMidUploadThatDoNotEndTheCall(t *testing.T) {
+	for _, f := range Faults() {
+		f.Place, f.Bytes = MidUpload, 10
+		for name, opts := range everyNetwork {
+			t.Run(f.Name+" over "+name, func(t *testing.T) {
+				s := NewServer(t, opts...)
+				hc := unredirected(s)
+				resp, err := hc.Do(signed(t, s, get("/api/v1/images"))) // so that the fault strikes a request, not a new connection
+				require.NoError(t, err)
+				_, _ = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+				s.FaultOn(ImagesStore, 1, f)
+				resp, err = hc.Do(signed(t, s, post("/api/v1/images", storeForm)))
+				if err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+				s.Close()
+				stored := s.Requests()[1]
+				assert.Equal(t, f.Name, stored.Fault)
+				if f.Status != 0 && f.Delay == 0 {
+					require.NoError(t, err)
+					assert.Equal(t, f.Status, resp.StatusCode)
+					assert.Equal(t, int64(10), stored.Received, "nothing is read beyond")
+					assert.False(t, stored.Acted)
+				}
+			})
+		}
+	}
+}
+
+func TestFaultOn(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	s.AddImage(Image{Name: "n"})
+	s.AddTranscription(Transcription{Name: "n"})
+	for operation, r := range map[Operation]request{
+		ImagesList: get("/api/v1/images"), ImagesShow: get("/api/v1/images/1"), ImagesStore: post("/api/v1/images", storeForm),
+		ImagesUpdate: patch("/api/v1/images/1", "name=m"), ImagesDelete: {method: "DELETE", path: "/api/v1/images/1"},
+		TranscriptionsList: get("/api/v1/transcriptions"), TranscriptionsShow: get("/api/v1/transcriptions/1"),
+		TranscriptionsStore:  upload(namePart, filePart),
+		TranscriptionsUpdate: patch("/api/v1/transcriptions/1", "name=m"), TranscriptionsDelete: {method: "DELETE", path: "/api/v1/transcriptions/1"},
+	} {
+		s.FaultOn(operation, 1, Status(418, ""))
+		other := "/api/v1/images"
+		if operation == ImagesList {
+			other = "/api/v1/transcriptions"
+		}
+		assert.Equal(t, 200, send(t, s, get(other)).status, "another operation does not meet it")
+		assert.Equal(t, 418, send(t, s, r).status, operation)
+		requests := s.Requests()
+		assert.Equal(t, string(operation), requests[len(requests)-1].Operation)
+		assert.Equal(t, 200, send(t, s, get(other)).status)
+	}
+}
+
+func TestTheCertificateIsForOnesOwnClient(t *testing.T) {
+	for _, opts := range [][]Option{{TLS()}, {HTTP2()}} {
+		s := NewServer(t, opts...)
+		pool := x509.NewCertPool()
+		pool.AddCert(s.Certificate())
+		hc := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
+		resp, err := hc.Do(signed(t, s, get("/api/v1/images")))
+		require.NoError(t, err)
+		resp.Body.Close()
+		hc.CloseIdleConnections()
+		assert.Equal(t, 200, resp.StatusCode)
+	}
+	assert.Nil(t, NewServer(t).Certificate())
+}
+
+// TestStoresOfTheKitsClientsHaveTheirOwnConnections checks that clients of the kit use the SDK's
+// transport for stores.
+func TestStoresOfTheKitsClientsHaveTheirOwnConnections(t *testing.T) {
+	for name, opts := range everyNetwork {
+		t.Run(name, func(t *testing.T) {
+			s := NewServer(t, opts...)
+			c := s.Client()
+			for range 2 {
+				_, err := c.Images.List(t.Context(), aicontent.ImageListParams{})
+				require.NoError(t, err)
+				_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"})
+				require.NoError(t, err)
+			}
+			connections := make(map[string][]int)
+			for _, r := range s.Requests() {
+				connections[r.Operation] = append(connections[r.Operation], r.Connection)
+			}
+			lists, stores := connections["images.list"], connections["images.store"]
+			assert.Equal(t, lists[0], lists[1], "lists share a connection")
+			assert.NotContains(t, stores, lists[0])
+			assert.NotEqual(t, stores[0], stores[1])
+		})
+	}
+}

@@ -1,0 +1,39 @@
+package aicontenttest
+
+import "fmt"
+
+// The rules of [Violation].
+const (
+	RulePath                  = "path"                   // not a path of the API
+	RuleMethod                = "method"                 // not a method of the path
+	RuleAuthorization         = "authorization"          // missing, or no bearer token
+	RuleAccept                = "accept"                 // a list or show without application/json
+	RuleBody                  = "body"                   // a body where there must be none, or one that cannot be read
+	RuleContentType           = "content-type"           // not that of the operation
+	RuleMultipart             = "multipart"              // malformed
+	RuleFileName              = "file-name"              // a file part without a name
+	RuleQuery                 = "query"                  // malformed
+	RuleUndocumentedParameter = "undocumented-parameter" // in the query
+	RuleUndocumentedField     = "undocumented-field"     // in the form
+	RuleRepeated              = "repeated"               // a parameter or field sent twice
+	RuleValue                 = "value"                  // not a documented value
+	RuleBoolean               = "boolean"                // not written as 1 or 0; see [BooleanWords]
+	RuleEncoding              = "encoding"               // text that is not UTF-8
+)
+
+// A Violation is something in a request that the API does not allow.
+type Violation struct {
+	Rule    string
+	Request int    // its Number
+	Line    string // method, path and query of the request
+	Field   string // the parameter, field or header; empty if there is none
+	Value   string // as sent, shortened; empty for Authorization
+}
+
+func (v Violation) String() string {
+	s := fmt.Sprintf("%s: request %d: %s", v.Rule, v.Request, v.Line)
+	if v.Field != "" {
+		s += fmt.Sprintf(": %s=%q", v.Field, v.Value)
+	}
+	return s
+}

@@ -1,0 +1,234 @@
+package aicontent
+
+import (
+	"bytes"
+	"compress/gzip"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/wire"
+)
+
+// answersIn reads a folder of testdata. Its files must be those that there are cases for, so that none is forgotten.
+func answersIn[C any](t testing.TB, folder string, cases map[string]C) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*"))
+	require.NoError(t, err)
+	bodies := map[string][]byte{}
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		require.NoError(t, err)
+		bodies[filepath.Base(file)] = body
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(cases)), slices.Collect(maps.Keys(bodies)), "files and cases of testdata/%s", folder)
+	return bodies
+}
+
+// deployment is a client of a service that answers everything the same way.
+func deployment(t testing.TB, handler http.HandlerFunc, opts ...Option) *Client {
+	t.Helper()
+	srv := httptest.NewServer(handler)
+	t.Cleanup(srv.Close)
+	c, err := NewClient(srv.URL+"/tenant", "a-key-for-tests", append([]Option{WithRetryPolicy(RetryPolicy{MaxAttempts: 1})}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+// answeringBody answers with a status and a body.
+func answeringBody(status int, body []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+	}
+}
+
+// answeringBytes puts an answer on the wire as it stands, and closes.
+func answeringBytes(raw []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = conn.Write(raw)
+	}
+}
+
+// What compresses, splits or labels an answer must not decide whether a paid record is read.
+func TestWholeAnswers(t *testing.T) {
+	var lighthouse error
+	cases := map[string]error{
+		"wrong-type.http": lighthouse, "no-type.http": lighthouse, "gzip.http": lighthouse, "gzip-two-members.http": lighthouse,
+		"deflate-zlib.http": lighthouse, "deflate-raw.http": lighthouse, "deflate-in-name-only.http": lighthouse, "identity.http": lighthouse,
+		"chunked.http": lighthouse, "until-close.http": lighthouse,
+		"empty.http": lenient.ErrEmpty, "no-content.http": lenient.ErrEmpty, "no-content-gzip.http": lenient.ErrEmpty, "empty-gzip.http": lenient.ErrEmpty,
+		"page.http": lenient.ErrHTML, "cut-off.http": wire.ErrCutOff, "cut-off-gzip.http": wire.ErrCutOff, "cut-off-chunked.http": wire.ErrCutOff, "broken-gzip.http": wire.ErrCutOff,
+		"deleted.http": lighthouse,
+	}
+	plain := &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}}
+	for name, raw := range answersIn(t, "responses", cases) {
+		t.Run(name, func(t *testing.T) {
+			for _, opts := range [][]Option{nil, {WithHTTPClient(plain)}} {
+				image, err := deployment(t, answeringBytes(raw), opts...).Images.Show(t.Context(), "7")
+				if cases[name] != nil {
+					var unread *DecodeError
+					require.ErrorAs(t, err, &unread)
+					assert.ErrorIs(t, err, cases[name])
+					assert.Nil(t, image)
+					continue
+				}
+				require.NoError(t, err)
+				assert.Equal(t, ID("7"), image.ID)
+			}
+		})
+	}
+}
+
+// The interface shows no answer to a deletion: whatever says 2xx and is no page has deleted.
+func TestDeletedWhateverIsAnswered(t *testing.T) {
+	for name, want := range map[string]error{
+		"deleted.http": nil, "no-content.http": nil, "no-content-gzip.http": nil, "empty.http": nil, "gzip.http": nil, "empty-gzip.http": nil,
+		"page.http": lenient.ErrHTML, "cut-off.http": nil,
+	} {
+		raw, err := os.ReadFile("testdata/responses/" + name)
+		require.NoError(t, err)
+		err = deployment(t, answeringBytes(raw)).Images.Delete(t.Context(), "7")
+		if want == nil {
+			assert.NoError(t, err, name)
+			continue
+		}
+		var unread *DecodeError
+		require.ErrorAs(t, err, &unread, name)
+		assert.ErrorIs(t, err, want, name)
+	}
+}
+
+// What is no record must never look like a paid success, and what it proves depends on who sent it.
+func TestOutcomesOfResponsesWithoutARecord(t *testing.T) {
+	files, err := filepath.Glob("internal/lenient/testdata/refused/*")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	unknown := []string{"page.html", "warning-before.html", "plain.txt", "says-error.json", "says-exception.json", "says-fail.json"}
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		require.NoError(t, err)
+		image, err := deployment(t, answeringBody(200, body)).Images.Store(t.Context(), aStore)
+		var unread *DecodeError
+		require.ErrorAs(t, err, &unread, file)
+		assert.Nil(t, image)
+		assert.Contains(t, err.Error(), "images.store: 200: cannot read the response: ", file)
+		want := OutcomeDone
+		if slices.Contains(unknown, filepath.Base(file)) {
+			want = OutcomeUnknown
+		}
+		assert.Equal(t, want, OutcomeOf(err), file)
+		assert.Equal(t, string(body), string(unread.Body))
+	}
+}
+
+// An answer that is too large must say so, and must not take the memory that it asks for: least of all when a few
+// kilobytes on the wire stand for gigabytes.
+func TestTooLargeAnswers(t *testing.T) {
+	const limit = 1 << 20
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	for range 64 {
+		_, err := z.Write(bytes.Repeat([]byte(" "), limit))
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	plain := append([]byte(`{"id":7}`), bytes.Repeat([]byte(" "), limit)...)
+	for name, handler := range map[string]http.HandlerFunc{
+		"compressed": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(bomb.Bytes())
+		},
+		"plain": answeringBody(200, plain),
+		"without an end": func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				if _, err := w.Write(plain); err != nil {
+					return
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := deployment(t, handler, WithMaxResponseSize(limit))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := c.Images.Show(t.Context(), "7")
+			runtime.ReadMemStats(&after)
+			var unread *DecodeError
+			require.ErrorAs(t, err, &unread)
+			assert.Contains(t, err.Error(), "the response is larger than 1048576 bytes (WithMaxResponseSize)")
+			assert.Len(t, unread.Body, limit)
+			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16*limit), "memory taken to find out")
+		})
+	}
+}
+
+// An answer that is just as large as allowed is read.
+func TestLargestAnswer(t *testing.T) {
+	body := []byte(`{"id":7}` + strings.Repeat(" ", 1000))
+	c := deployment(t, answeringBody(200, body), WithMaxResponseSize(int64(len(body))))
+	image, err := c.Images.Show(t.Context(), "7")
+	require.NoError(t, err)
+	assert.Equal(t, ID("7"), image.ID)
+}
+
+// A length that is only claimed must not be allocated.
+func TestClaimedLength(t *testing.T) {
+	raw := []byte("HTTP/1.1 200 OK\r\nContent-Length: 30000000\r\n\r\n{")
+	c := deployment(t, answeringBytes(raw))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := c.Images.Show(t.Context(), "7")
+	runtime.ReadMemStats(&after)
+	require.ErrorIs(t, err, wire.ErrCutOff)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
+}
+
+// Support asks for the request's id: it has to be found wherever the deployment's proxies put it.
+func TestRequestID(t *testing.T) {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Amzn-RequestId", "X-Amzn-Trace-Id", "X-Trace-Id", "CF-Ray"} {
+		c := deployment(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set(name, "req-7")
+			w.WriteHeader(http.StatusNotFound)
+		})
+		var resp *Response
+		_, err := c.Images.Show(t.Context(), "7", WithResponse(&resp))
+		var api *APIError
+		require.ErrorAs(t, err, &api)
+		assert.Equal(t, "req-7", api.RequestID, name)
+		assert.Equal(t, "req-7", resp.RequestID, name)
+	}
+	header := http.Header{"Cf-Ray": {"a proxy's"}, "X-Request-Id": {strings.Repeat("x", 5000)}}
+	assert.Equal(t, strings.Repeat("x", 200)+"…", requestID(header))
+	assert.Empty(t, requestID(http.Header{}))
+}
+
+// The raw answer is the caller's own: changing it must not change the record.
+func TestResponseIsACopy(t *testing.T) {
+	var resp *Response
+	image, err := deployment(t, answeringBody(201, []byte(`{"id":7,"name":"Lighthouse"}`))).Images.Show(t.Context(), "7", WithResponse(&resp))
+	require.NoError(t, err)
+	assert.Equal(t, 201, resp.StatusCode)
+	assert.Equal(t, 1, resp.Attempts)
+	assert.Equal(t, "application/json", resp.Header.Get("Content-Type"))
+	require.Equal(t, `{"id":7,"name":"Lighthouse"}`, string(resp.Body))
+	clear(resp.Body)
+	assert.JSONEq(t, `{"id":7,"name":"Lighthouse"}`, string(image.Raw()))
+}

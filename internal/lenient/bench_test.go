@@ -1,0 +1,186 @@
+package lenient
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// picture is a record as the package's users have them, with tags so that encoding/json reads it too.
+type picture struct {
+	ID          json.Number `json:"id"`
+	Name        string      `json:"name"`
+	Description string      `json:"description"`
+	Resolution  string      `json:"resolution"`
+	Style       string      `json:"style"`
+	Medium      string      `json:"medium"`
+	Filter      string      `json:"filter"`
+	Favorite    bool        `json:"favorite"`
+	Result      string      `json:"result"`
+	URL         string      `json:"url"`
+	CreatedAt   time.Time   `json:"created_at"`
+	UpdatedAt   time.Time   `json:"updated_at"`
+}
+
+func (p *picture) fields(list []Field) []Field {
+	return append(list, Field{"id", (*string)(&p.ID)}, Field{"name", &p.Name}, Field{"description", &p.Description}, Field{"resolution", &p.Resolution},
+		Field{"style", &p.Style}, Field{"medium", &p.Medium}, Field{"filter", &p.Filter}, Field{"favorite", &p.Favorite},
+		Field{"result", &p.Result}, Field{"url", &p.URL}, Field{"created_at", &p.CreatedAt}, Field{"updated_at", &p.UpdatedAt})
+}
+
+// oddPicture is what encoding/json can make of values of other types: text to be read by the caller.
+type oddPicture struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Style     string          `json:"style"`
+	Favorite  json.RawMessage `json:"favorite"`
+	URL       string          `json:"url"`
+	CreatedAt json.RawMessage `json:"created_at"`
+	UpdatedAt json.RawMessage `json:"updated_at"`
+}
+
+func ordinary(i int) string {
+	return fmt.Sprintf(`{"id":%d,"name":"Lighthouse %d","style":"digital_art","medium":null,"filter":"grayscale","resolution":"512x512","result":"a1b2c3d4e5f6%d.png",`+
+		`"url":"https:\/\/cdn.example.com\/users\/images\/a1b2c3d4e5f6%d.png","favorite":false,"created_at":"2024-05-04T10:11:12.000000Z","updated_at":"2024-05-05T10:11:%02d.000000Z"}`, 9000-i, i, i, i, i%60)
+}
+
+func odd(i int) string {
+	return fmt.Sprintf(`{ "url" : "https:\/\/cdn.example.com\/%d.png" , "favorite" : "1" , "n\u0061me" : "caf\u00e9 \ud83d\udca1 %d" , "style" : "retro" , "updated_at" : "2024-05-04 10:11:12" , "created_at" : %d , "id" : "%d" }`,
+		i, i, 1714817472+i, i)
+}
+
+// hundred is an array of 100 records.
+func hundred(record func(i int) string) string {
+	records := make([]string, 100)
+	for i := range records {
+		records[i] = record(i)
+	}
+	return "[" + strings.Join(records, ",") + "]"
+}
+
+func readList(body []byte) error {
+	v, err := Parse(body)
+	if err != nil {
+		return err
+	}
+	list, err := FindList(v, "images")
+	if err != nil {
+		return err
+	}
+	items := make([]picture, len(list.Items))
+	raws := make([]json.RawMessage, len(list.Items))
+	fields := make([]Field, 0, maxFields)
+	for i, item := range list.Items {
+		if raws[i], err = Record(item, "image", items[i].fields(fields)); err != nil {
+			return err
+		}
+	}
+	if len(items) != 100 || items[99].Name == "" {
+		return errors.New("records are missing")
+	}
+	return nil
+}
+
+func readRecord(body []byte) error {
+	v, err := Parse(body)
+	if err != nil {
+		return err
+	}
+	p := new(picture)
+	_, err = Record(v, "image", p.fields(make([]Field, 0, maxFields)))
+	return err
+}
+
+func unmarshal[T any](body []byte) error { return json.Unmarshal(body, new(T)) }
+
+type benchCase struct {
+	name       string
+	body       []byte
+	read, json func(body []byte) error
+	allocs     float64 // the most allocations, as a share of encoding/json's
+}
+
+func benchCases() []benchCase {
+	type page struct {
+		Data  []picture `json:"data"`
+		Links struct {
+			Next *string `json:"next"`
+		} `json:"links"`
+		Meta struct {
+			Current int `json:"current_page"`
+			Last    int `json:"last_page"`
+			PerPage int `json:"per_page"`
+			Total   int `json:"total"`
+		} `json:"meta"`
+	}
+	type record struct {
+		Data picture `json:"data"`
+	}
+	type oddPage struct {
+		Images struct {
+			Data []oddPicture `json:"data"`
+		} `json:"images"`
+	}
+	type oddRecord struct {
+		Image oddPicture `json:"image"`
+	}
+	around := `,"links":{"first":"https:\/\/app.example.com\/api\/v1\/images?page=1","last":"https:\/\/app.example.com\/api\/v1\/images?page=9","prev":null,` +
+		`"next":"https:\/\/app.example.com\/api\/v1\/images?page=2"},"meta":{"current_page":1,"from":1,"last_page":9,"path":"https:\/\/app.example.com\/api\/v1\/images","per_page":100,"to":100,"total":900}}`
+	return []benchCase{
+		{"list", []byte(`{"data":` + hundred(ordinary) + around), readList, unmarshal[page], 0.5},
+		{"record", []byte(`{"data":` + ordinary(0) + `,"status":200}`), readRecord, unmarshal[record], 1},
+		{"odd list", []byte(`{"images":{"data":` + hundred(odd) + `}}`), readList, unmarshal[oddPage], 1},
+		{"odd record", []byte(`{"image":` + odd(0) + `}`), readRecord, unmarshal[oddRecord], 1},
+	}
+}
+
+// BenchmarkRead compares the package with encoding/json, which reads the same bytes into a struct of the same fields in the same
+// run. The metrics time/json and allocs/json are the package's share of encoding/json's time and allocations.
+func BenchmarkRead(b *testing.B) {
+	for _, c := range benchCases() {
+		b.Run(c.name, func(b *testing.B) {
+			// The two alternate, so that other load on the machine falls on both.
+			const batch = 10
+			var ours, theirs []time.Duration
+			elapsed := func(read func([]byte) error) time.Duration {
+				start := time.Now()
+				for range batch {
+					if err := read(c.body); err != nil {
+						b.Fatal(err)
+					}
+				}
+				return time.Since(start) / batch
+			}
+			for b.Loop() {
+				ours, theirs = append(ours, elapsed(c.read)), append(theirs, elapsed(c.json))
+			}
+			slices.Sort(ours)
+			slices.Sort(theirs)
+			median := ours[len(ours)/2]
+			b.ReportMetric(float64(median.Nanoseconds()), "ns/read")
+			b.ReportMetric(float64(median)/float64(theirs[len(theirs)/2]), "time/json")
+			b.ReportMetric(allocations(c.read, c.body), "allocs/read")
+			b.ReportMetric(allocations(c.read, c.body)/allocations(c.json, c.body), "allocs/json")
+		})
+	}
+}
+
+func allocations(read func([]byte) error, body []byte) float64 {
+	return testing.AllocsPerRun(20, func() { _ = read(body) })
+}
+
+// A program that lists records all day pays for each allocation.
+func TestAllocationsBesideEncodingJSON(t *testing.T) {
+	for _, c := range benchCases() {
+		require.NoError(t, c.read(c.body), c.name)
+		require.NoError(t, c.json(c.body), c.name)
+		assert.LessOrEqual(t, allocations(c.read, c.body)/allocations(c.json, c.body), c.allocs, c.name)
+	}
+}

@@ -1,0 +1,143 @@
+package lenient
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	beacon = "9 Beacon, 7 Lighthouse"
+	ten    = "10, 9, 8, 7, 6, 5, 4, 3, 2, 1"
+)
+
+// lists are the records in the files of testdata/lists.
+var lists = map[string]string{
+	"bare.json": beacon, "data.json": beacon, "collection.json": beacon, "items.json": beacon, "results.json": beacon, "data-data.json": beacon,
+	"data-collection.json": beacon, "collection-data.json": beacon, "resource.json": beacon, "plain-paginator.json": beacon, "simple-paginator.json": beacon,
+	"cursor-paginator.json": beacon, "last-page.json": beacon, "last-page-empty-link.json": beacon, "last-page-null-url.json": beacon,
+	"first-source-counts.json": beacon, "second-source-counts.json": beacon, "next-beside.json": beacon, "next-object.json": beacon, "next-number.json": beacon,
+	"numbers-in-meta.json": beacon, "numbers-beside.json": beacon, "last-without-current.json": beacon, "total-more.json": beacon, "total-reached.json": ten,
+	"short-page.json": beacon, "empty.json": "", "bare-empty.json": "", "full-page.json": ten, "next-without-query.json": beacon, "next-unreadable.json": beacon,
+	"wrapped-records.json": beacon, "mixed.json": beacon, "outer-before-inner.json": beacon, "data-before-others.json": beacon, "duplicates.json": beacon,
+	"white-space.json": beacon,
+}
+
+// A list that is read short, or from the wrong place, is a loss that no one sees.
+func TestListsOfEveryShape(t *testing.T) {
+	for name, body := range fixtures(t, "lists", lists) {
+		list, err := FindList(parsed(t, string(body)), "images")
+		require.NoError(t, err, name)
+		require.NotNil(t, list.Items, name)
+		var records []string
+		for _, item := range list.Items {
+			var p picture
+			if _, err := Record(item, "image", p.fields(nil)); err == nil {
+				records = append(records, strings.TrimSpace(p.ID.String()+" "+p.Name))
+			}
+			assert.Contains(t, string(body), string(item), name)
+		}
+		assert.Equal(t, lists[name], strings.Join(records, ", "), name)
+	}
+}
+
+// A response without a list must not be taken for an empty one.
+func TestResponsesThatHoldNoList(t *testing.T) {
+	table := map[string]error{
+		"empty-object.json": ErrNoList, "record.json": ErrNoList, "data-null.json": ErrNoList, "other-name.json": ErrNoList, "three-deep.json": ErrNoList,
+		"says-error.json": ErrSaysError, "no-records.json": nil, "objects-without-members.json": nil,
+		"empty.txt": ErrEmpty, "page.html": ErrHTML, "cut-off.json": ErrCutOff, "deep.json": ErrNotJSON,
+	}
+	for name, body := range fixtures(t, "refused-lists", table) {
+		v, err := Parse(body)
+		var list List
+		if err == nil {
+			list, err = FindList(v, "images")
+		}
+		assert.Equal(t, table[name], err, name)
+		for _, item := range list.Items {
+			_, err := Record(item, "image", new(picture).fields(nil))
+			assert.Equal(t, ErrNoRecord, err, name)
+		}
+	}
+	for text, want := range map[string]error{
+		`7`: ErrNoList, `"x"`: ErrNoList, `null`: ErrNoList, `true`: ErrNoList, `{"id":7,"error":"x"}`: ErrNoList, `{"error":"x"}`: ErrSaysError, `{"status":"fail","data":null}`: ErrSaysError,
+	} {
+		_, err := FindList(Value(text), "images")
+		assert.Equal(t, want, err, text)
+	}
+	_, err := FindList(nil, "images")
+	assert.Equal(t, ErrNoList, err)
+}
+
+// A few kilobytes on the wire must not become gigabytes of memory.
+func TestTooManyItems(t *testing.T) {
+	list := func(n int) string { return "[" + strings.Repeat("1,", n-1) + "1]" }
+	found, err := FindList(parsed(t, list(maxItems)), "images")
+	require.NoError(t, err)
+	assert.Len(t, found.Items, maxItems)
+	for _, text := range []string{list(maxItems + 1), `{"data":` + list(maxItems+1) + `}`, `{"items":[],"data":` + list(maxItems+1) + `}`} {
+		_, err = FindList(parsed(t, text), "images")
+		assert.Equal(t, ErrTooMany, err)
+	}
+	found, err = FindList(parsed(t, `{"items":`+list(maxItems+1)+`,"data":[7]}`), "images")
+	require.NoError(t, err)
+	assert.Len(t, found.Items, 1)
+}
+
+// The members around a list tell what follows: those beside the list go before those further out.
+func TestMembersAroundAList(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"data":[],"next":1}`:                                       "1",
+		`{"next":1,"data":[]}`:                                       "1",
+		`{"next":1,"data":[],"next":2}`:                              "2",
+		`{"next":1,"data":[],"next":null}`:                           "null",
+		`{"next":1,"data":{"data":[],"next":2}}`:                     "2",
+		`{"next":1,"data":{"data":[],"next":null}}`:                  "null",
+		`{"data":{"data":[],"x":2},"next":1}`:                        "1",
+		`{ "data" : { "next" : 3 , "images" : [ ] } , "next" : 1 }`:  "3",
+		`{"data":[],"\u006eext":1}`:                                  "1",
+		`{"data":[{"next":4}]}`:                                      "",
+		`{"items":{"data":[],"next":5},"data":[]}`:                   "",
+		`{"data":{"x":1,"next":5},"items":[],"next":1}`:              "1",
+		`{"items":{"next":5,"data":[]},"data":{"next":6,"data":[]}}`: "6",
+		`{"data":[],"next":1,"data":[]}`:                             "1",
+		`[{"next":4}]`:                                               "",
+	} {
+		list, err := FindList(parsed(t, text), "images")
+		require.NoError(t, err, text)
+		assert.Equal(t, want, string(list.Around.Member("next")), text)
+	}
+	assert.Nil(t, Envelope{}.Member("next"))
+	list, err := FindList(parsed(t, `{"data":[]}`), "images")
+	require.NoError(t, err)
+	assert.Nil(t, list.Around.Member("data"), "the list itself is no member around it")
+}
+
+func FuzzFindList(f *testing.F) {
+	for _, body := range everyFixture(f) {
+		f.Add(body, "next")
+	}
+	f.Fuzz(func(t *testing.T, body []byte, name string) {
+		v, err := Parse(body)
+		if err != nil {
+			return
+		}
+		list, err := FindList(v, "images")
+		if err != nil {
+			require.Nil(t, list.Items)
+			return
+		}
+		require.LessOrEqual(t, len(list.Items), min(maxItems, len(body)))
+		for _, item := range list.Items {
+			require.True(t, bytes.Contains(body, item))
+			assertReadAsEncodingJSONDoes(t, item)
+		}
+		if member := list.Around.Member(name); member != nil {
+			assertReadAsEncodingJSONDoes(t, member)
+		}
+	})
+}

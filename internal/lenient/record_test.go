@@ -1,0 +1,344 @@
+package lenient
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// minutes is a record with a number, which a picture does not have.
+type minutes struct {
+	ID, Name, Description, Language, Result string
+	Favorite                                bool
+	Words                                   int
+	CreatedAt                               time.Time
+}
+
+func (m *minutes) fields() []Field {
+	return []Field{{"id", &m.ID}, {"name", &m.Name}, {"description", &m.Description}, {"language", &m.Language}, {"result", &m.Result},
+		{"favorite", &m.Favorite}, {"words", &m.Words}, {"created_at", &m.CreatedAt}}
+}
+
+// pictures and transcripts are the records in the files of testdata/records.
+var pictures = map[string]picture{
+	"bare.json": {
+		ID: "7", Name: "Lighthouse", Description: "in a storm", Resolution: "512x512", Style: "retro", Medium: "ink", Filter: "sepia", Favorite: true,
+		Result: "7.png", URL: "https://cdn.example.com/7.png", CreatedAt: noon, UpdatedAt: noon.Add(24 * time.Hour),
+	},
+	"data.json": {
+		ID: "7", Name: "Lighthouse", Style: "digital_art", Filter: "grayscale", Resolution: "512x512", Result: "a1b2.png",
+		URL: "https://cdn.example.com/a1b2.png", CreatedAt: noon, UpdatedAt: noon.Add(1250 * time.Millisecond),
+	},
+	"singular.json":                  {ID: "7", Name: "Lighthouse"},
+	"data-data.json":                 {ID: "7", Name: "Lighthouse"},
+	"data-singular.json":             {ID: "7", Name: "Lighthouse"},
+	"request-id-around.json":         {ID: "7", Name: "Lighthouse"},
+	"data-inside.json":               {ID: "7", Name: "Lighthouse"},
+	"record-inside-record.json":      {ID: "7", Name: "Lighthouse"},
+	"id-beyond-2-53.json":            {ID: "9007199254740993", Name: "Lighthouse"},
+	"id-beyond-2-64.json":            {ID: "340282366920938463463374607431768211457", Name: "Lighthouse"},
+	"id-text.json":                   {ID: "0007", Name: "Lighthouse"},
+	"id-uuid.json":                   {ID: "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d", Name: "Lighthouse"},
+	"time-fraction.json":             {ID: "7", CreatedAt: noon.Add(123456789)},
+	"time-offset.json":               {ID: "7", CreatedAt: noon},
+	"time-offset-without-colon.json": {ID: "7", CreatedAt: noon},
+	"time-no-zone.json":              {ID: "7", CreatedAt: noon, UpdatedAt: halfPast},
+	"time-space.json":                {ID: "7", CreatedAt: noon, UpdatedAt: halfPast},
+	"time-space-zone.json":           {ID: "7", CreatedAt: noon, UpdatedAt: noon},
+	"time-day.json":                  {ID: "7", CreatedAt: noon.Truncate(24 * time.Hour)},
+	"time-mail.json":                 {ID: "7", CreatedAt: noon, UpdatedAt: noon},
+	"time-unix.json":                 {ID: "7", CreatedAt: noon, UpdatedAt: halfPast},
+	"time-unix-milliseconds.json":    {ID: "7", CreatedAt: noon, UpdatedAt: halfPast},
+	"time-unix-text.json":            {ID: "7", CreatedAt: noon, UpdatedAt: noon},
+	"time-unreadable.json":           {ID: "7", Name: "Lighthouse"},
+	"time-year-alone.json":           {ID: "7"},
+	"null.json":                      {ID: "7", Name: "Lighthouse"},
+	"missing.json":                   {ID: "7"},
+	"empty.json":                     {ID: "7"},
+	"favorite-digit.json":            {ID: "7", Favorite: true},
+	"favorite-digit-text.json":       {ID: "7", Favorite: true},
+	"favorite-word.json":             {ID: "7", Favorite: true},
+	"favorite-zero.json":             {ID: "7"},
+	"number-for-text.json":           {ID: "7", Name: "2024", Result: "1.50", Description: "true"},
+	"other-types.json":               {ID: "7", Style: "retro"},
+	"byte-order-mark.json":           {ID: "7", Name: "Lighthouse"},
+	"white-space.json":               {ID: "7", Name: "Lighthouse"},
+	"invalid-utf-8.json":             {ID: "7", Name: "Light\uFFFD\uFFFDhouse \uFFFD\uFFFD", Description: "café"},
+	"escapes.json":                   {ID: "7", Name: "Lighthouse 💡 é \"a\\b/c\" \b\f\n\r\t", Description: "half \uFFFD a \uFFFD pair \uFFFDA"},
+	"escaped-members.json":           {ID: "7", Name: "Lighthouse"},
+	"duplicates.json":                {ID: "7", Name: "Lighthouse"},
+	"unknown-members.json":           {ID: "7", Name: "Lighthouse"},
+}
+
+var transcripts = map[string]minutes{
+	"transcription.json":          {ID: "8", Name: "Minutes", Result: "Good morning, everyone.", Words: 3, CreatedAt: noon},
+	"singular-transcription.json": {ID: "8", Name: "Minutes", Language: "DE", Result: "Guten Morgen.", Words: 2},
+	"text-for-number.json":        {ID: "8", Name: "Minutes", Words: 3},
+	"fraction-for-number.json":    {ID: "8", Name: "Minutes", Words: 3},
+	"long-text.json": {
+		ID: "8", Name: "Minutes", Description: "short", Result: strings.TrimSpace(strings.Repeat("Good morning, everyone. ", 40)), Words: 120,
+	},
+}
+
+func parsed(t testing.TB, body string) Value {
+	t.Helper()
+	v, err := Parse([]byte(body))
+	require.NoError(t, err)
+	return v
+}
+
+// A record that was paid for must be read whatever the response looks like.
+func TestRecordsOfEveryShape(t *testing.T) {
+	table := map[string]bool{}
+	for name := range pictures {
+		table[name] = true
+	}
+	for name := range transcripts {
+		table[name] = true
+	}
+	for name, body := range fixtures(t, "records", table) {
+		t.Run(name, func(t *testing.T) {
+			v := parsed(t, string(body))
+			var raw json.RawMessage
+			var err error
+			if want, ok := pictures[name]; ok {
+				var got picture
+				raw, err = Record(v, "image", got.fields(nil))
+				got.CreatedAt, got.UpdatedAt = got.CreatedAt.UTC(), got.UpdatedAt.UTC()
+				assert.Equal(t, want, got)
+			} else {
+				var got minutes
+				raw, err = Record(v, "transcription", got.fields())
+				assert.Equal(t, transcripts[name], got)
+			}
+			require.NoError(t, err)
+			assert.Contains(t, string(body), string(raw), "the record's own bytes")
+			assert.True(t, json.Valid(raw))
+		})
+	}
+}
+
+// A response without a record must not become an empty one, and an error must not become a record without an ID.
+func TestResponsesThatHoldNoRecord(t *testing.T) {
+	table := map[string]error{
+		"array.json": ErrNoRecord, "data-array.json": ErrNoRecord, "data-empty.json": ErrNoRecord, "data-null.json": ErrNoRecord, "empty-object.json": ErrNoRecord,
+		"id-true.json": ErrNoRecord, "members-of-no-json-type.json": ErrNoRecord, "members-of-other-types.json": ErrNoRecord, "null-members.json": ErrNoRecord,
+		"status-only.json": ErrNoRecord, "three-deep.json": ErrNoRecord,
+		"null.json": ErrNoRecord, "number.json": ErrNoRecord, "text.json": ErrNoRecord, "true.json": ErrNoRecord,
+		"says-error.json": ErrSaysError, "says-exception.json": ErrSaysError, "says-fail.json": ErrSaysError,
+		"byte-order-mark.txt": ErrEmpty, "empty.txt": ErrEmpty, "white-space.txt": ErrEmpty, "page.html": ErrHTML, "warning-before.html": ErrHTML,
+		"cut-off.json": ErrCutOff, "cut-off-after-member.json": ErrCutOff,
+		"bad-escape.json": ErrNotJSON, "broken.json": ErrNotJSON, "deep.json": ErrNotJSON, "plain.txt": ErrNotJSON, "two-values.json": ErrNotJSON,
+	}
+	for name, body := range fixtures(t, "refused", table) {
+		v, err := Parse(body)
+		if err == nil {
+			var p picture
+			var raw json.RawMessage
+			raw, err = Record(v, "image", p.fields(nil))
+			assert.Nil(t, raw, name)
+			assert.Zero(t, p, name)
+		}
+		assert.Equal(t, table[name], err, name)
+	}
+}
+
+// Of several objects that look like the record only one is: with another one's ID the caller deletes another record.
+func TestWhichObjectIsTheRecord(t *testing.T) {
+	for text, want := range map[string]string{
+		// The outermost with an ID and a name.
+		`{"id":1,"name":"a","data":{"id":2,"name":"b"}}`:                              "1 a",
+		`{"data":{"id":1,"name":"a","data":{"id":2,"name":"b"}}}`:                     "1 a",
+		`{"data":{"id":7,"name":"Lighthouse","image":{"id":9001}}}`:                   "7 Lighthouse",
+		`{"data":{"id":7,"name":null,"image":{"id":9001,"name":"Thumbnail"}}}`:        "7 ",
+		`{"data":{"id":7,"name":{"en":"Pier"},"image":{"id":9001,"name":"b"}}}`:       "7 ",
+		`{"id":1,"data":{"id":2,"name":"b"}}`:                                         "2 b",
+		`{"data":{"id":2,"name":"b"},"id":1}`:                                         "2 b",
+		`{"id":1,"data":{"id":2,"image":{"id":3,"name":"c"}}}`:                        "3 c",
+		`{"data":{"data":{"id":3,"name":"c"}},"image":{"id":2,"name":"b"}}`:           "2 b",
+		`{"image":{"id":2,"name":"b"},"data":{"id":1,"name":"a"}}`:                    "1 a",
+		`{"data":{"image":{"id":5,"name":"c","image":{"id":6,"name":""}}}}`:           "5 c",
+		`{"data":{"image":{"id":5,"name":"c"},"data":{"id":6,"name":"d"}},"image":1}`: "6 d",
+		`{"data":{"id":true,"name":"a"},"image":{"id":2,"name":"b"}}`:                 "2 b",
+		`{"data":{"id":"","name":"a"},"image":{"id":2,"name":"b"}}`:                   "2 b",
+		`{"\u0064ata":{"\u0069d":7,"\u006eame":"Pier"},"id":1}`:                       "7 Pier",
+		`{"\u0069mage":{"id":7,"name":"Pier"},"id":1}`:                                "7 Pier",
+		// The outermost with an ID.
+		`{"id":1,"data":{"id":2}}`:                           "1 ",
+		`{"id":1,"data":{"name":"a"}}`:                       "1 ",
+		`{"data":{"x":1,"data":{"id":3}}}`:                   "3 ",
+		`{"data":{"id":2,"data":{"id":3}},"image":{"id":4}}`: "2 ",
+		`{"image":{"id":2},"data":{"status":"ok"}}`:          "2 ",
+		`{"image":{"id":2},"data":{"id":null,"name":"b"}}`:   "2 ",
+		`{"image":{"id":2},"data":{"id":3}}`:                 "3 ",
+		`{"data":[{"id":9}],"image":{"id":2}}`:               "2 ",
+		`{"transcription":{"id":9},"image":{"id":2}}`:        "2 ",
+		`{"id":1,"owner":{"id":9,"name":"Ada"}}`:             "1 ",
+		`{"id":-5}`:                                          "-5 ",
+		// The outermost with another field of its type.
+		`{"name":"a","data":{"name":"b"}}`:            " a",
+		`{"name":"a","data":{"x":1}}`:                 " a",
+		`{"name":7,"data":{"name":"b"}}`:              " b",
+		`{"data":{"name":"b","id":true}}`:             " b",
+		`{"error":null,"data":{"name":"b"}}`:          " b",
+		`{"errors":[],"data":{"name":"b"}}`:           " b",
+		`{"error":false,"name":"a"}`:                  " a",
+		`{"status":"success","name":"a","error":""}`:  " a",
+		`{"name":"a","errors":{},"exception":null}`:   " a",
+		`{"status":200,"error":0,"data":{"name":""}}`: " ",
+		// An object with an ID is a record whatever else it says.
+		`{"status":"error","data":{"id":7,"name":"a"}}`: "7 a",
+		`{"id":7,"status":"error"}`:                     "7 ",
+	} {
+		var p picture
+		_, err := Record(parsed(t, text), "image", p.fields(nil))
+		require.NoError(t, err, text)
+		assert.Equal(t, want, p.ID.String()+" "+p.Name, text)
+	}
+}
+
+// A refusal with status 200 must not pass for a record that was created.
+func TestObjectsThatSayTheyAreErrors(t *testing.T) {
+	for _, text := range []string{
+		`{"status":"error","name":"ValidationException"}`, `{"name":"a","status":"Fail"}`, `{"name":"a","error":"no"}`, `{"name":"a","error":true}`,
+		`{"name":"a","errors":["no"]}`, `{"name":"a","errors":{"name":["no"]}}`, `{"exception":"RuntimeException"}`, `{"status":"error"}`,
+		`{"status":"error","data":{"name":"is required"}}`, `{"data":{"name":"a","error":1}}`, `{"\u0065rror":"no"}`, `{"id":null,"error":"no"}`, `{"id":true,"error":"no"}`,
+	} {
+		_, err := Record(parsed(t, text), "image", new(picture).fields(nil))
+		assert.Equal(t, ErrSaysError, err, text)
+	}
+}
+
+// A boolean, a number or a time can be all that a response tells of a record.
+func TestOneFieldOfItsTypeIsEnough(t *testing.T) {
+	for text, want := range map[string]error{
+		`{"favorite":false}`: nil, `{"favorite":1}`: ErrNoRecord, `{"favorite":"1"}`: ErrNoRecord,
+		`{"words":3}`: nil, `{"words":-3}`: nil, `{"words":"3"}`: ErrNoRecord, `{"words":true}`: ErrNoRecord,
+		`{"created_at":"2024-05-04"}`: nil, `{"created_at":1714817472}`: ErrNoRecord, `{"name":""}`: nil, `{"name":7}`: ErrNoRecord,
+	} {
+		_, err := Record(parsed(t, text), "transcription", new(minutes).fields())
+		assert.Equal(t, want, err, text)
+	}
+}
+
+// A record in another order than the fields, or with fewer members, must read the same.
+func TestMembersInAnyOrder(t *testing.T) {
+	members := []string{`"id":7`, `"name":"Pier"`, `"x":[1]`, `"favorite":true`, `"created_at":"2024-05-04T10:11:12Z"`, `"style":"retro"`, `"idx":1`, `"nam":1`}
+	for i := range members {
+		text := "{" + strings.Join(append(append([]string{}, members[i:]...), members[:i]...), ",") + "}"
+		var p picture
+		raw, err := Record(parsed(t, text), "image", p.fields(nil))
+		require.NoError(t, err)
+		assert.Equal(t, picture{ID: "7", Name: "Pier", Style: "retro", Favorite: true, CreatedAt: noon}, p, text)
+		assert.Equal(t, text, string(raw))
+	}
+}
+
+// The short texts of a record share memory: none may be lost or run into its neighbour.
+func TestTextsOfEveryLength(t *testing.T) {
+	for _, n := range []int{0, 1, longText - 3, longText - 2, longText - 1, longText, 4 * longText} {
+		name, description := strings.Repeat("ä", n), strings.Repeat("b", n)
+		p := picture{Name: "before", Style: "before", URL: "before"}
+		_, err := Record(parsed(t, fmt.Sprintf(`{"id":"7","name":%q,"description":%q,"style":"retro","url":%q}`, name, description, name)), "image", p.fields(nil))
+		require.NoError(t, err)
+		assert.Equal(t, picture{ID: "7", Name: name, Description: description, Style: "retro", URL: name}, p, n)
+	}
+}
+
+// Keeping one short text must not keep the response or a long text.
+func TestKeptTextsKeepLittle(t *testing.T) {
+	const n = 200
+	long := strings.Repeat("Good morning, everyone. ", 4000)
+	names := make([]string, 0, n)
+	before := liveHeap()
+	for i := range n {
+		var m minutes
+		_, err := Record(parsed(t, fmt.Sprintf(`{"data":{"id":%d,"name":"Minutes %d","result":"%s","description":"%s"}}`, i, i, long, long)), "transcription", m.fields())
+		require.NoError(t, err)
+		require.Equal(t, long, m.Result)
+		names = append(names, m.Name)
+	}
+	assert.Less(t, liveHeap(), before+n*(2*longText)+64<<10)
+	require.Len(t, names, n)
+}
+
+func liveHeap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// A record that was marshalled has no envelope: what is nested in it is its own.
+func TestBareRecords(t *testing.T) {
+	var p picture
+	raw := Bare(parsed(t, ` {"data":{"id":9,"name":"b"},"id":7} `), p.fields(nil))
+	assert.Equal(t, picture{ID: "7"}, p)
+	assert.Equal(t, `{"data":{"id":9,"name":"b"},"id":7}`, string(raw))
+	assert.Equal(t, `{"x":1}`, string(Bare(parsed(t, `{"x":1}`), p.fields(nil))))
+	for _, text := range []string{`[{"id":7}]`, `null`, `7`, `"x"`, `true`} {
+		assert.Nil(t, Bare(parsed(t, text), p.fields(nil)), text)
+	}
+}
+
+// A caller who appends to a record's text must not write into what follows it.
+func TestTextsEndWhereTheyEnd(t *testing.T) {
+	list, err := FindList(parsed(t, `[{"id":1},{"id":2}]`), "images")
+	require.NoError(t, err)
+	raw, err := Record(list.Items[0], "image", new(picture).fields(nil))
+	require.NoError(t, err)
+	_ = append(raw, "overwritten"...)
+	assert.Equal(t, `{"id":2}`, string(list.Items[1]))
+}
+
+// Whatever is read must be in the text, as encoding/json sees it.
+func FuzzRecord(f *testing.F) {
+	for _, body := range everyFixture(f) {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		v, err := Parse(body)
+		if err != nil {
+			return
+		}
+		var p picture
+		raw, err := Record(v, "image", p.fields(nil))
+		if err != nil {
+			require.Zero(t, p)
+			return
+		}
+		require.True(t, bytes.Contains(body, raw))
+		sent, _ := decode(t, raw).(map[string]any)
+		for _, field := range p.fields(nil) {
+			at, ok := field.At.(*string)
+			if !ok {
+				continue
+			}
+			require.True(t, utf8.ValidString(*at))
+			switch member := sent[field.Name].(type) {
+			case string:
+				if field.Name != "id" || member != "" {
+					require.Equal(t, member, *at)
+				}
+			case json.Number:
+				require.Equal(t, member.String(), *at)
+			case bool:
+				if field.Name != "id" {
+					require.Equal(t, fmt.Sprint(member), *at)
+				}
+			}
+		}
+		var again picture
+		require.Equal(t, raw, Bare(Value(raw), again.fields(nil)))
+		require.Equal(t, p, again)
+	})
+}

@@ -1,0 +1,180 @@
+package lenient
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	noon     = time.Date(2024, 5, 4, 10, 11, 12, 0, time.UTC)
+	halfPast = noon.Add(500 * time.Millisecond)
+)
+
+// decode returns what encoding/json reads, numbers as they stand.
+func decode(t testing.TB, text []byte) any {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var v any
+	require.NoError(t, decoder.Decode(&v))
+	return v
+}
+
+// rebuild returns what the package reads, in the same form.
+func rebuild(v Value) any {
+	switch {
+	case v.IsObject():
+		members := map[string]any{}
+		for name, member := range v.Members() {
+			members[name.Text()] = rebuild(member)
+		}
+		return members
+	case v.IsArray():
+		elements := []any{}
+		for element := range v.Elements() {
+			elements = append(elements, rebuild(element))
+		}
+		return elements
+	case v.IsString():
+		return v.Text()
+	case v.IsNull():
+		return nil
+	case v[0] == 't', v[0] == 'f':
+		return v.Bool()
+	}
+	return json.Number(v.Text())
+}
+
+// Valid JSON must be read as encoding/json reads it, or a record is not what was sent.
+func assertReadAsEncodingJSONDoes(t testing.TB, text []byte) {
+	t.Helper()
+	want := decode(t, text)
+	require.Equal(t, fmt.Sprintf("%#v", want), fmt.Sprintf("%#v", rebuild(text)))
+	object, ok := want.(map[string]any)
+	if !ok {
+		return
+	}
+	for name, member := range object {
+		if utf8.ValidString(name) && !strings.ContainsRune(name, utf8.RuneError) {
+			require.Equal(t, fmt.Sprintf("%#v", member), fmt.Sprintf("%#v", rebuild(Value(text).Member(name))), name)
+		}
+	}
+	require.Nil(t, Value(text).Member("no such member \x00"))
+}
+
+func TestValuesAreReadAsEncodingJSONDoes(t *testing.T) {
+	for _, text := range []string{
+		`{}`, `[]`, `[ ]`, `{ }`, `null`, `true`, `false`, `0`, `-1.5e+10`, `""`, `"a"`, `"\""`, `"\\"`, `"\\\""`, `"a\\"`, `["\\","\\\\\""]`,
+		`{"a":1,"b":[{"c":[]},{}],"d":"}]"}`, "{ \"a\"\t:\r\n1 , \"b\" : [ 1 , 2 ] }", `[1,2,3]`, `[[],[[]],{"a":{}}]`, `{"a":1,"a":2}`, `{"\u0061":1,"a":2}`,
+		`"\u00e9\ud83d\udca1\ud83d \udca1\ud83d\ud83d\udca1\uD83D\uDCA1\u0000"`, "\"\xff\xc3\xa9\xe2\x82\"", "\"\xff\\n\xff\"", "{\"\xff\":1}", `"\b\f\n\r\t\/\\"`, `[true,false,null,-0,1E5]`,
+		`[` + strings.Repeat("[", 9998) + strings.Repeat("]", 9998) + `]`,
+	} {
+		require.True(t, json.Valid([]byte(text)))
+		assertReadAsEncodingJSONDoes(t, []byte(text))
+	}
+	read := 0
+	for _, body := range everyFixture(t) {
+		if text := Trim(body); json.Valid(text) {
+			assertReadAsEncodingJSONDoes(t, text)
+			read++
+		}
+	}
+	assert.Greater(t, read, 80)
+}
+
+func FuzzWalker(f *testing.F) {
+	for _, body := range everyFixture(f) {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		v, err := Parse(body)
+		require.Equal(t, json.Valid(Trim(body)), err == nil)
+		if err == nil {
+			assertReadAsEncodingJSONDoes(t, v)
+		}
+	})
+}
+
+// A missing value is what every look for an optional member returns.
+func TestMissingValues(t *testing.T) {
+	for _, v := range []Value{nil, Value("null"), Value("{}"), Value("[]"), Value("7").Member("x")} {
+		assert.Nil(t, v.Member("x"))
+		assert.Empty(t, v.Text())
+		assert.Zero(t, v.Int())
+		assert.False(t, v.Bool())
+		assert.True(t, v.Time().IsZero())
+		for range v.Elements() {
+			t.Fatal("an element")
+		}
+	}
+	assert.True(t, Value(nil).IsNull())
+	assert.True(t, Value("null").IsNull())
+	assert.False(t, Value("0").IsNull())
+}
+
+// Some services escape letters that need no escape: the member has the same name all the same.
+func TestEscapedNames(t *testing.T) {
+	for _, text := range []string{`{"\u006eext":1}`, `{"ne\u0078t":1}`, `{"nex\u0074":1}`, `{"\u006e\u0065\u0078\u0074":1}`} {
+		assert.Equal(t, "1", string(Value(text).Member("next")), text)
+	}
+	for _, text := range []string{`{"nex":1}`, `{"nexts":1}`, `{"n\\ext":1}`, `{"\u006dext":1}`, `{"Next":1}`} {
+		assert.Nil(t, Value(text).Member("next"), text)
+	}
+}
+
+// The loops over members and elements may be left early.
+func TestLoopsEnd(t *testing.T) {
+	for name, member := range Value(`{"a":1,"b":2}`).Members() {
+		assert.Equal(t, `"a" 1`, string(name)+" "+string(member))
+		break
+	}
+	for element := range Value(`[1,2]`).Elements() {
+		assert.Equal(t, "1", string(element))
+		break
+	}
+}
+
+func TestTimes(t *testing.T) {
+	day := noon.Truncate(24 * time.Hour)
+	for text, want := range map[string]time.Time{
+		`"2024-05-04T10:11:12Z"`: noon, `"2024-05-04T10:11:12.000000Z"`: noon, `" 2024-05-04T10:11:12Z\n"`: noon, `"2024-05-04T12:11:12\u002b02:00"`: noon,
+		`"2024-05-04 12:11:12+02:00"`: noon, `"2024-05-04 12:11:12+0200"`: noon, `"2024-05-04 06:11:12.5 -0400"`: halfPast, `"2024-05-04T10:11:12"`: noon,
+		`"2024-05-04"`: day, `"2024-05-04 "`: day, `"Sat, 04 May 2024 10:11:12 UTC"`: noon, `"Sat, 04 May 2024 12:11:12 +0200"`: noon,
+		`1714817472`: noon, `1.714817472e9`: noon, `"1714817472.500"`: halfPast, `1714817472.5`: halfPast, `" 1714817472 "`: noon,
+		`1714817472000`: noon, `"1714817472500"`: halfPast, `1714817472500.0`: halfPast,
+		`100000000`: time.Unix(100000000, 0).UTC(), `"100000000"`: time.Unix(100000000, 0).UTC(), `"99999999"`: {}, `5`: time.Unix(5, 0).UTC(),
+		`99999999999`: time.Unix(99999999999, 0).UTC(), `100000000000`: time.Unix(100000000, 0).UTC(), `253402300799000`: time.UnixMilli(253402300799000).UTC(), `253402300800000`: {},
+		`"2024"`: {}, `"20240504"`: {}, `"1.714817472e9"`: {}, `"1714817472.5.5"`: {}, `"1714817472x"`: {}, `"-1714817472"`: {},
+		`0`: {}, `"0"`: {}, `"000000000"`: {}, `-5`: {}, `1e300`: {}, `1714817472000000`: {}, `""`: {}, `"."`: {}, `"1.2.3"`: {}, `"e"`: {}, `"2024-13-04T10:11:12Z"`: {}, `"2024-05-04T"`: {},
+		`"now"`: {}, `true`: {}, `null`: {}, `[1714817472]`: {}, `"` + strings.Repeat("9", 500) + `"`: {}, `"` + strings.Repeat("x", 500) + `"`: {}, `"0000-00-00 00:00:00"`: {},
+	} {
+		assert.Equal(t, want, Value(text).Time().UTC(), text)
+	}
+	assert.Equal(t, time.UTC, Value(`"2024-05-04 10:11:12"`).Time().Location())
+	assert.Equal(t, time.UTC, Value(`1714817472`).Time().Location())
+}
+
+func TestBooleans(t *testing.T) {
+	for text, want := range map[string]bool{
+		`true`: true, `false`: false, `1`: true, `0`: false, `2`: true, `-1`: true, `0.0`: false, `1e-5`: true, `"1"`: true, `"0"`: false, `""`: false, `"true"`: true,
+		`"TRUE"`: true, `"false"`: false, `"yes"`: true, `"On"`: true, `"no"`: false, `"off"`: false, `"maybe"`: false, `"\u0074rue"`: true, `1e999`: false, `[true]`: false,
+	} {
+		assert.Equal(t, want, Value(text).Bool(), text)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for text, want := range map[string]int{
+		`7`: 7, `-7`: -7, `"7"`: 7, `7.0`: 7, `7e2`: 700, `7.5`: 0, `"seven"`: 0, `""`: 0, `true`: 0, `null`: 0, `{}`: 0, `1e300`: 0, `"9007199254740993"`: 9007199254740993,
+	} {
+		assert.Equal(t, want, Value(text).Int(), text)
+	}
+}

@@ -1,0 +1,146 @@
+package paging
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	end     = ""
+	noWord  = "does not say whether more follow"
+	noQuery = "a next link without a query"
+)
+
+// places are what the lists in the reader's fixtures tell of their place: the numbers, and what follows.
+var places = map[string]struct {
+	info Info
+	next string
+}{
+	"bare.json":                 {Info{}, end},
+	"data.json":                 {Info{}, end},
+	"collection.json":           {Info{}, end},
+	"items.json":                {Info{}, end},
+	"results.json":              {Info{}, end},
+	"data-data.json":            {Info{Current: 1, Last: 4}, "page=2"},
+	"data-collection.json":      {Info{1, 4, 2, 7}, "page=2"},
+	"collection-data.json":      {Info{}, "page=2"},
+	"resource.json":             {Info{1, 4, 2, 7}, "page=2"},
+	"plain-paginator.json":      {Info{3, 4, 2, 7}, "page=4"},
+	"simple-paginator.json":     {Info{Current: 1, PerPage: 2}, "page=2"},
+	"cursor-paginator.json":     {Info{PerPage: 2}, "cursor=eyJpZCI6N30"},
+	"last-page.json":            {Info{Current: 1, Last: 9}, end},
+	"last-page-empty-link.json": {Info{}, end},
+	"last-page-null-url.json":   {Info{Current: 1, Last: 9}, end},
+	"first-source-counts.json":  {Info{Current: 1, Last: 9}, "page=2"},
+	"second-source-counts.json": {Info{Current: 1, Last: 9}, "page=3"},
+	"next-beside.json":          {Info{}, "page=4"},
+	"next-object.json":          {Info{}, "page=2"},
+	"next-number.json":          {Info{Current: 1, Last: 2}, "page=2"},
+	"numbers-in-meta.json":      {Info{2, 3, 2, 5}, "page=3"},
+	"numbers-beside.json":       {Info{2, 2, 2, 4}, end},
+	"last-without-current.json": {Info{Last: 2}, "page=2"},
+	"total-more.json":           {Info{PerPage: 2, Total: 5}, "page=2"},
+	"total-reached.json":        {Info{Total: 10}, end},
+	"short-page.json":           {Info{}, end},
+	"empty.json":                {Info{1, 1, 10, 0}, end},
+	"bare-empty.json":           {Info{}, end},
+	"full-page.json":            {Info{}, noWord},
+	"next-without-query.json":   {Info{}, noQuery},
+	"next-unreadable.json":      {Info{}, noQuery},
+	"wrapped-records.json":      {Info{}, end},
+	"mixed.json":                {Info{}, end},
+	"outer-before-inner.json":   {Info{}, end},
+	"data-before-others.json":   {Info{}, end},
+	"duplicates.json":           {Info{}, end},
+	"white-space.json":          {Info{}, "page=2"},
+}
+
+// A page after which a walk ends too early is a loss that no one sees.
+func TestWhatFollowsListsOfEveryShape(t *testing.T) {
+	files, err := filepath.Glob("../lenient/testdata/lists/*")
+	require.NoError(t, err)
+	require.Len(t, files, len(places))
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		require.NoError(t, err)
+		want, known := places[filepath.Base(file)]
+		require.True(t, known, file)
+		s := Start(page(t, string(body), nil), sizes)
+		assert.Equal(t, want.info, s.Info, file)
+		require.Equal(t, want.next != end, s.HasNext(), file)
+		next, err := s.Next()
+		if strings.Contains(want.next, " ") {
+			assert.ErrorContains(t, err, want.next, file)
+			continue
+		}
+		require.NoError(t, err, file)
+		assert.Equal(t, want.next, next.Encode(), file)
+	}
+}
+
+// A service may replace a page size that it does not know without saying so: the page only looks short.
+func TestShortPagesOfAnotherSize(t *testing.T) {
+	for _, tt := range []struct {
+		asked string
+		count int
+		last  bool
+	}{
+		{"", 9, true}, {"", 10, false}, {"", 37, false}, {"25", 24, true}, {"25", 25, false}, {"100", 50, true}, {"10", 25, false},
+		{"500", 499, true}, {"500", 10, false}, {"500", 100, false}, {"500", 500, false}, {"x", 9, true}, {"-5", 9, true}, {"-5", 10, false},
+	} {
+		s := Start(Response{Count: tt.count, Query: url.Values{"per_page": {tt.asked}}}, sizes)
+		assert.Equal(t, tt.last, !s.HasNext(), "%d of %s", tt.count, tt.asked)
+	}
+	// A size that the service tells is its size.
+	s := Start(page(t, `{"data":`+records(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)+`,"per_page":11}`, url.Values{"per_page": {"500"}}), sizes)
+	assert.False(t, s.HasNext())
+}
+
+// Numbers that make no sense are numbers that were not sent.
+func TestOddNumbers(t *testing.T) {
+	s := Start(page(t, `{"data":[{"id":1}],"current_page":-3,"last_page":"x","per_page":[],"total":1.5,"meta":{"total":-1}}`, nil), sizes)
+	assert.Equal(t, Info{}, s.Info)
+	s = Start(page(t, `{"data":[{"id":1}],"meta":{"per_page":"25","total":0},"per_page":10,"total":"30"}`, nil), sizes)
+	assert.Equal(t, Info{PerPage: 25, Total: 30}, s.Info, "meta goes first, where it has the number")
+}
+
+// Where the body says nothing, the header does.
+func TestNextLinkInHeader(t *testing.T) {
+	for header, want := range map[string]string{
+		`<https://app.example.com/images?page=2>; rel="next"`:        "https://app.example.com/images?page=2",
+		`</images?page=1>; rel="prev", </images?page=3>; rel="next"`: "/images?page=3",
+		`<?page=3>;rel=next`:                                 "?page=3",
+		`<?page=3>; REL=Next; title="a"`:                     "?page=3",
+		`<?page=3>; title="5, or so = rel"; rel="next last"`: "?page=3",
+		`<?page=3> ; rel = "last next"`:                      "?page=3",
+		`<?a=1,2&page=3>; rel="next"`:                        "?a=1,2&page=3",
+		`<?page=9>; rel="last"`:                              "-",
+		`<?page=9>; rel="nextish"`:                           "-",
+		`<?page=9>; title="rel=next"`:                        "-",
+		`<?page=9`:                                           "-",
+		`<?page=9>`:                                          "-",
+		`<?page=9>; rel="prev"; rel="next"`:                  "-",
+		`<?page=9>; rel="next`:                               "?page=9",
+		`rel="next"`:                                         "-",
+		``:                                                   "-",
+		`<?page=1>; rel=first,, , <?page=2>; rel="next"; title*=UTF-8''n%c3%a4chste`: "?page=2",
+	} {
+		target, found := nextLink([]string{"", header})
+		if !found {
+			target = "-"
+		}
+		assert.Equal(t, want, target, header)
+	}
+	s := Start(page(t, `{"data":[{"id":1}],"current_page":1,"last_page":1}`, nil, `<?page=7>; rel="next"`), sizes)
+	next, err := s.Next()
+	require.NoError(t, err)
+	assert.Equal(t, url.Values{"page": {"7"}}, next, "the header goes before the numbers")
+	s = Start(page(t, `{"data":[{"id":1}],"links":{"next":null}}`, nil, `<?page=7>; rel="next"`), sizes)
+	assert.False(t, s.HasNext(), "the body goes before the header")
+}

@@ -1,0 +1,172 @@
+package upload
+
+import (
+	"bytes"
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/wire"
+)
+
+type report struct {
+	sent, total int64
+	attempt     int
+}
+
+// reports keeps what was reported, and when.
+type reports struct {
+	t    *testing.T
+	busy atomic.Bool
+	mu   sync.Mutex
+	list []report
+	at   []time.Time
+}
+
+func (r *reports) take(sent, total int64, attempt int) {
+	assert.True(r.t, r.busy.CompareAndSwap(false, true), "called twice at once")
+	defer r.busy.Store(false)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list, r.at = append(r.list, report{sent, total, attempt}), append(r.at, time.Now())
+}
+
+func (r *reports) last() report { return r.list[len(r.list)-1] }
+
+// check is what holds of every upload: nothing runs backwards within an attempt, and nothing is said twice.
+func (r *reports) check() {
+	for i, p := range r.list {
+		if i == 0 {
+			continue
+		}
+		before := r.list[i-1]
+		assert.GreaterOrEqual(r.t, p.attempt, before.attempt)
+		if p.attempt == before.attempt {
+			assert.Greater(r.t, p.sent, before.sent)
+		}
+	}
+}
+
+// A progress bar must run forwards, not too often, to exactly the end, at each attempt anew.
+func TestProgressOfAnUpload(t *testing.T) {
+	const size = 4 << 20
+	for name, c := range map[string]struct {
+		source   Source
+		total    int64
+		attempts int
+	}{
+		"known":   {Bytes(recording(size)), size, 3},
+		"unknown": {Reader(onlyReader{bytes.NewReader(recording(size))}), -1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &reports{t: t}
+				m := NewMeter(c.total, r.take)
+				for attempt := range c.attempts {
+					m.Begin(attempt + 1)
+					_, err := pipeTo(t, answerSlowly(7*time.Millisecond), wire.Limits{Upload: true}, c.source, m)
+					require.NoError(t, err)
+				}
+				m.Stop(t.Context())
+				returned := len(r.list)
+				time.Sleep(time.Minute)
+				assert.Len(t, r.list, returned, "reported after the meter was stopped")
+				r.check()
+				assert.Equal(t, report{size, c.total, c.attempts}, r.last())
+				perSecond := map[int64]int{}
+				for _, at := range r.at {
+					perSecond[at.Unix()]++
+				}
+				assert.Greater(t, len(perSecond), 4, "the upload was too short to tell")
+				for _, n := range perSecond {
+					assert.LessOrEqual(t, n, 21)
+				}
+				for _, p := range r.list {
+					assert.Equal(t, c.total, p.total)
+				}
+			})
+		})
+	}
+}
+
+// A callback that draws slowly must not slow the upload down.
+func TestSlowReportsDoNotHoldTheUploadUp(t *testing.T) {
+	took := func(f func(int64, int64, int)) (took time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			m := NewMeter(1<<20, f)
+			m.Begin(1)
+			start := time.Now()
+			_, err := pipeTo(t, answerSlowly(7*time.Millisecond), wire.Limits{Upload: true}, Bytes(recording(1<<20)), m)
+			require.NoError(t, err)
+			took = time.Since(start)
+			m.Stop(t.Context())
+		})
+		return took
+	}
+	assert.Equal(t, took(nil), took(func(int64, int64, int) { time.Sleep(700 * time.Millisecond) }))
+}
+
+// What failed is reported up to where it failed, also when the context has ended.
+func TestProgressOfAFailedUpload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r := &reports{t: t}
+		m := NewMeter(-1, r.take)
+		m.Begin(1)
+		m.At(100_000)
+		m.Stop(ctx)
+		assert.Equal(t, []report{{100_000, -1, 1}}, r.list)
+	})
+}
+
+// A callback that blocks must not keep a call from returning when its context ends, and is not called again later.
+func TestReportsThatBlockDoNotKeepTheCall(t *testing.T) {
+	for name, limit := range map[string]time.Duration{"ends": time.Minute, "has ended": 0} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), limit)
+				defer cancel()
+				free, calls := make(chan struct{}), 0
+				m := NewMeter(10, func(int64, int64, int) {
+					calls++
+					<-free
+				})
+				m.Begin(1)
+				time.Sleep(2 * reportInterval)
+				m.At(5)
+				start := time.Now()
+				m.Stop(ctx)
+				assert.LessOrEqual(t, time.Since(start), limit+grace)
+				close(free)
+				synctest.Wait()
+				assert.Equal(t, 1, calls, "a report began after the call had returned")
+			})
+		})
+	}
+}
+
+// What is not sent has no progress, and nobody needs to ask for it.
+func TestNoProgress(t *testing.T) {
+	m := NewMeter(10, func(int64, int64, int) { t.Error("a report before the first attempt") })
+	m.Stop(t.Context())
+	m = NewMeter(10, nil)
+	assert.Nil(t, m)
+	m.Begin(1)
+	m.At(5)
+	m.Stop(t.Context())
+}
+
+// A callback that ends its goroutine, as a test's FailNow does, must not hang the call.
+func TestReportsThatExit(t *testing.T) {
+	m := NewMeter(10, func(int64, int64, int) { runtime.Goexit() })
+	m.Begin(1)
+	m.Stop(t.Context())
+}

@@ -1,0 +1,372 @@
+package upload
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/wire"
+)
+
+// A recording that is cut off must never be transcribed, and billed, as if it were whole: no byte of the closing
+// delimiter may be sent.
+func TestFilesThatChangeWhileTheyAreSent(t *testing.T) {
+	const size = 200_000
+	data := recording(size)
+	boom := errors.New("bad sector")
+	for name, c := range map[string]struct {
+		content func() io.Reader
+		says    string
+		offset  int64
+	}{
+		"shrunk":                  {func() io.Reader { return bytes.NewReader(data[:150_000]) }, "fewer than the 200000 bytes that it had before", 150_000},
+		"shrunk by a byte":        {func() io.Reader { return bytes.NewReader(data[:size-1]) }, "fewer than", size - 1},
+		"shrunk to nothing":       {func() io.Reader { return strings.NewReader("") }, "fewer than", 0},
+		"grown":                   {func() io.Reader { return bytes.NewReader(append(bytes.Clone(data), 0)) }, "more than the 200000 bytes that it had before", size},
+		"read error":              {func() io.Reader { return io.MultiReader(bytes.NewReader(data[:1000]), iotest.ErrReader(boom)) }, "bad sector", 1000},
+		"read error at the start": {func() io.Reader { return iotest.ErrReader(boom) }, "bad sector", 0},
+		"read error at the end":   {func() io.Reader { return io.MultiReader(bytes.NewReader(data), iotest.ErrReader(boom)) }, "bad sector", size},
+		"nothing for ever":        {func() io.Reader { return io.MultiReader(bytes.NewReader(data[:1000]), idleReader{}) }, io.ErrNoProgress.Error(), 1000},
+		"a wrong count":           {func() io.Reader { return io.MultiReader(bytes.NewReader(data[:1000]), miscounting{}) }, errCount.Error(), 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t)
+			body := bodyOf(t, File{Name: "a.wav", Source: FS(changing(data, c.content), "a.wav")})
+			_, sending, err := post(t.Context(), s.url, body)
+			var failed *ReadError
+			require.ErrorAs(t, err, &failed)
+			assert.Equal(t, c.offset, failed.Offset)
+			assert.ErrorContains(t, err, c.says)
+			assert.ErrorContains(t, err, fmt.Sprintf(`file "a.wav": at byte %d`, c.offset))
+			assert.False(t, sending.Complete())
+
+			req, again := attach(t, body)
+			sent, err := io.ReadAll(req.Body)
+			require.ErrorAs(t, err, &failed)
+			assert.False(t, bytes.HasSuffix(sent, body.tail[:1]) && len(sent) > len(body.head)+int(c.offset), "a byte of the delimiter was sent")
+			assert.LessOrEqual(t, len(sent), len(body.head)+size)
+			_, err = req.Body.Read(make([]byte, 10))
+			require.ErrorAs(t, err, &failed, "read on after the failure")
+			assert.False(t, again.Complete())
+		})
+	}
+}
+
+// An empty file that is sent on purpose must still be empty.
+func TestEmptyFilesThatGrow(t *testing.T) {
+	fsys := changing(nil, func() io.Reader { return bytes.NewReader(recording(10)) })
+	req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: FS(fsys, "a.wav")}))
+	_, err := io.ReadAll(req.Body)
+	require.ErrorContains(t, err, "at byte 0: it has more than the 0 bytes that it had before")
+	assert.False(t, s.Complete())
+}
+
+// The same for a body whose length is not known, or was wrong: its last chunk must not be written.
+func TestReadersThatFailWhileTheyAreSent(t *testing.T) {
+	boom := errors.New("the caller hung up")
+	data := func() io.Reader { return bytes.NewReader(recording(100_000)) }
+	for name, c := range map[string]struct {
+		r    io.Reader
+		size int64
+		says string
+	}{
+		"chunked":              {io.MultiReader(data(), iotest.ErrReader(boom)), 0, "at byte 100000: the caller hung up"},
+		"less than Len says":   {sized{data(), 100_001}, 0, "at byte 100000: it has fewer than the 100001 bytes that it had before"},
+		"more than Len says":   {sized{data(), 99_999}, 0, "at byte 99999: it has more than the 99999 bytes that it had before"},
+		"less than declared":   {onlyReader{data()}, 100_001, "at byte 100000: it has fewer than the 100001 bytes that its Size says"},
+		"more than declared":   {onlyReader{data()}, 99_999, "at byte 99999: it has more than the 99999 bytes that its Size says"},
+		"nothing for ever":     {io.MultiReader(data(), idleReader{}), 0, "at byte 100000"},
+		"a seeker that shrank": {onlySeeker{&shrinking{bytes.NewReader(recording(100_000))}}, 0, "at byte 100000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t)
+			_, sending, err := post(t.Context(), s.url, bodyOf(t, File{Name: "a.wav", Size: c.size, Source: Reader(c.r)}))
+			require.ErrorContains(t, err, c.says)
+			assert.False(t, sending.Complete())
+			for _, u := range s.all() {
+				assert.Error(t, u.err, "the request looked whole")
+			}
+		})
+	}
+}
+
+// shrinking has a byte more than it gives.
+type shrinking struct{ *bytes.Reader }
+
+func (s *shrinking) Seek(offset int64, whence int) (int64, error) {
+	n, err := s.Reader.Seek(offset, whence)
+	if whence == io.SeekEnd {
+		n++
+	}
+	return n, err
+}
+
+// An upload that broke off is complete from the first byte of the closing delimiter on, and not before: it decides
+// whether a recording may be sent, and billed, once more.
+func TestCompleteFromTheFirstByteOfTheDelimiter(t *testing.T) {
+	for kind, file := range filesOf(t, recording(1000)) {
+		body := bodyOf(t, file.File)
+		req, s := attach(t, body)
+		before := make([]byte, len(body.head)+1000)
+		_, err := io.ReadFull(iotest.OneByteReader(req.Body), before)
+		require.NoError(t, err, kind)
+		assert.False(t, s.Complete(), kind)
+		n, err := req.Body.Read(before[:1])
+		require.NoError(t, err, kind)
+		require.Equal(t, "\r", string(before[:n]), kind)
+		assert.True(t, s.Complete(), kind)
+	}
+}
+
+// A piece of the body never holds bytes of the file and of the delimiter: the transport may have written none of it.
+func TestPiecesEndWhereTheDelimiterBegins(t *testing.T) {
+	body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(1000))})
+	req, s := attach(t, body)
+	buf, total := make([]byte, 1<<20), 0
+	for !s.Complete() {
+		n, err := req.Body.Read(buf)
+		require.NoError(t, err)
+		total += n
+	}
+	assert.Equal(t, int(body.Size()), total)
+	n, err := req.Body.Read(buf)
+	assert.Zero(t, n)
+	require.ErrorIs(t, err, io.EOF)
+}
+
+// A transport goes on reading when it has a response: after the end nothing is read from the user's reader.
+func TestNothingIsReadAfterTheEnd(t *testing.T) {
+	reads := 0
+	r := readerFunc(func(p []byte) (int, error) {
+		reads++
+		return len(p), nil
+	})
+	req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Reader(r)}))
+	_, err := io.ReadFull(req.Body, make([]byte, 10_000))
+	require.NoError(t, err)
+	s.End()
+	before := reads
+	_, err = req.Body.Read(make([]byte, 10))
+	require.ErrorIs(t, err, io.ErrClosedPipe)
+	assert.Equal(t, before, reads)
+	assert.NoError(t, req.Body.Close())
+}
+
+// The end of an attempt waits no longer than a moment for a Read that hangs, and is then not read on.
+func TestTheEndDoesNotWaitForAReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newStuckReader(recording(600))
+		req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Reader(r)}))
+		failed := make(chan error)
+		go func() {
+			_, err := io.Copy(io.Discard, req.Body)
+			failed <- err
+		}()
+		<-r.waits
+		start := time.Now()
+		go s.End()
+		assert.Equal(t, io.ErrClosedPipe, <-failed, "the file did not fail")
+		s.End()
+		assert.Equal(t, grace, time.Since(start))
+		assert.False(t, s.Complete())
+		close(r.free)
+		synctest.Wait()
+	})
+}
+
+// pipeTo sends one upload over a pipe to a service, within a bubble, and returns what ended the attempt.
+func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Source, m *Meter) (*wire.Attempt, error) {
+	ours, theirs := net.Pipe()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		defer theirs.Close()
+		service(theirs)
+	}()
+	body := bodyOf(t, File{Name: "a.wav", Source: source})
+	ctx, attempt := wire.Watch(t.Context(), limits)
+	defer attempt.Stop()
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ours, nil }, DisableKeepAlives: true}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://service.test/", nil)
+	require.NoError(t, err)
+	s, err := body.Attach(req, attempt, m)
+	require.NoError(t, err)
+	resp, err := transport.RoundTrip(req)
+	if err == nil {
+		resp.Body.Close()
+	}
+	s.End()
+	ours.Close()
+	<-served
+	return attempt, err
+}
+
+// answerSlowly reads a request in pieces with a pause before each, and answers it.
+func answerSlowly(pause time.Duration) func(net.Conn) {
+	return func(nc net.Conn) {
+		slow := readerFunc(func(p []byte) (int, error) {
+			time.Sleep(pause)
+			return nc.Read(p)
+		})
+		req, err := http.ReadRequest(bufio.NewReader(slow))
+		if err != nil {
+			return
+		}
+		_, _ = io.Copy(io.Discard, req.Body)
+		_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+	}
+}
+
+// Whoever is on call must learn which side of a stalled upload stood still.
+func TestStallsNameTheSideThatStoodStill(t *testing.T) {
+	limits := wire.Limits{Upload: true, Stall: 10 * time.Second}
+	for name, byReader := range map[string]bool{"reader": true, "network": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newStuckReader(recording(100_000))
+				defer synctest.Wait()
+				defer close(r.free)
+				source, service := Reader(r), answerSlowly(0)
+				if !byReader {
+					source, service = Bytes(recording(1<<20)), func(nc net.Conn) {
+						_, _ = io.ReadFull(nc, make([]byte, 100_000))
+						time.Sleep(time.Minute)
+					}
+				}
+				attempt, err := pipeTo(t, service, limits, source, nil)
+				require.Error(t, err)
+				var late *wire.TimeoutError
+				require.ErrorAs(t, attempt.Expired(), &late)
+				assert.True(t, late.Stalled)
+				assert.Equal(t, byReader, late.ByReader)
+			})
+		})
+	}
+}
+
+// Where a transport tells of nothing, the wait for the response begins with the last byte of the body, and not before.
+func TestTheWaitBeginsWithTheLastByte(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: 10 * time.Second, Wait: time.Second})
+		defer attempt.Stop()
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+		s, err := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(1000))}).Attach(req, attempt, nil)
+		require.NoError(t, err)
+		defer s.End()
+		buf := make([]byte, 100)
+		for err == nil && !s.Complete() {
+			require.NoError(t, attempt.Expired())
+			time.Sleep(5 * time.Second)
+			_, err = req.Body.Read(buf)
+		}
+		require.NoError(t, err)
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, &wire.TimeoutError{Limit: time.Second}, attempt.Expired())
+	})
+}
+
+// A slow reader is no stall, and neither is a slow network, as long as both move.
+func TestSlowUploadsDoNotStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		content := bytes.NewReader(recording(10_000))
+		slow := readerFunc(func(p []byte) (int, error) {
+			time.Sleep(9 * time.Second)
+			return content.Read(p[:min(len(p), 1000)])
+		})
+		_, err := pipeTo(t, answerSlowly(9*time.Second), wire.Limits{Upload: true, Stall: 10 * time.Second}, Reader(slow), nil)
+		require.NoError(t, err)
+	})
+}
+
+// allocated is how many bytes f allocates, on all goroutines; what was freed again counts too.
+func allocated(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// An upload must take no more memory for half a gigabyte than for a megabyte. The service is in the same process, so that
+// what it allocates counts as well.
+func TestLargeFilesArriveInConstantMemory(t *testing.T) {
+	s := newService(t)
+	_, _, err := post(t.Context(), s.url, bodyOf(t, File{Name: "warm.wav", Source: Bytes(recording(1 << 20))}))
+	require.NoError(t, err)
+	const bound = 1 << 20
+	for name, c := range map[string]struct {
+		size, bound int64
+		source      func(path string) Source
+	}{
+		"path": {512 << 20, bound, Path},
+		// A goroutine for each Read.
+		"file system": {64 << 20, bound + 64<<20/pumpSize*1024, func(string) Source {
+			return FS(fstest.MapFS{"a.wav": {Data: make([]byte, 64<<20)}}, "a.wav")
+		}},
+		"reader that cannot seek": {64 << 20, bound + 64<<20/pumpSize*1024, func(path string) Source {
+			f, err := os.Open(path)
+			require.NoError(t, err)
+			t.Cleanup(func() { f.Close() })
+			return Reader(onlyReader{f})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := c.source(sparse(t, c.size))
+			used := allocated(func() { _, _, err = post(t.Context(), s.url, bodyOf(t, File{Name: "a.wav", Source: source})) })
+			require.NoError(t, err)
+			t.Logf("%d bytes allocated for a file of %d", used, c.size)
+			assert.Equal(t, c.size, s.last(t).size)
+			assert.Less(t, used, c.bound)
+		})
+	}
+}
+
+// BenchmarkRead is what a transport pays to read a body, against reading the file itself.
+func BenchmarkRead(b *testing.B) {
+	const size = 64 << 20
+	path := sparse(b, size)
+	body := bodyOf(b, File{Name: "a.wav", Source: Path(path)})
+	buf := make([]byte, pumpSize)
+	b.Run("body", func(b *testing.B) {
+		b.SetBytes(size)
+		b.ReportAllocs()
+		for b.Loop() {
+			ctx, attempt := wire.Watch(context.Background(), wire.Limits{Upload: true, Stall: time.Minute})
+			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+			s, err := body.Attach(req, attempt, nil)
+			require.NoError(b, err)
+			_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, req.Body, buf)
+			require.NoError(b, err)
+			s.End()
+			attempt.Stop()
+		}
+	})
+	b.Run("file", func(b *testing.B) {
+		b.SetBytes(size)
+		b.ReportAllocs()
+		for b.Loop() {
+			f, err := os.Open(path)
+			require.NoError(b, err)
+			_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{f}, buf)
+			require.NoError(b, err)
+			f.Close()
+		}
+	})
+}

@@ -1,0 +1,403 @@
+package upload
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/wire"
+)
+
+// received is what a service read of one upload.
+type received struct {
+	name      string
+	mediaType string
+	size      int64
+	sum       string // SHA-256 of the file
+	length    int64  // Content-Length; -1 for a chunked body
+	body      int64  // bytes of the body that came
+	err       error  // of reading it
+}
+
+// receive reads an upload as a service would, holding none of it.
+func receive(r *http.Request) (u received) {
+	u.length = r.ContentLength
+	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		u.err = err
+		return u
+	}
+	counted := &countingReader{r: r.Body}
+	defer func() { u.body = counted.n }()
+	form := multipart.NewReader(counted, params["boundary"])
+	for {
+		part, err := form.NextPart()
+		if err == io.EOF {
+			_, u.err = io.Copy(io.Discard, counted)
+			return u
+		}
+		if err != nil {
+			u.err = err
+			return u
+		}
+		if part.FormName() != "file" {
+			continue
+		}
+		u.name, u.mediaType = part.FileName(), part.Header.Get("Content-Type")
+		hash := sha256.New()
+		if u.size, u.err = io.Copy(hash, part); u.err != nil {
+			return u
+		}
+		u.sum = hex.EncodeToString(hash.Sum(nil))
+	}
+}
+
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// service takes in uploads and remembers them. It answers 400 where it cannot read one.
+type service struct {
+	url     string
+	mu      sync.Mutex
+	uploads []received
+}
+
+func newService(t testing.TB) *service {
+	s := &service{}
+	s.url = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		u := receive(r)
+		s.mu.Lock()
+		s.uploads = append(s.uploads, u)
+		s.mu.Unlock()
+		if u.err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	})
+	return s
+}
+
+func (s *service) all() []received {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]received(nil), s.uploads...)
+}
+
+func (s *service) last(t *testing.T) received {
+	all := s.all()
+	require.NotEmpty(t, all)
+	return all[len(all)-1]
+}
+
+func serve(t testing.TB, handler http.HandlerFunc) string {
+	srv := httptest.NewServer(handler)
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// bodyOf makes the body of a file without problems.
+func bodyOf(t testing.TB, f File) *Body {
+	facts, problems, err := f.Inspect(t.Context(), 0)
+	require.NoError(t, err)
+	for _, p := range problems {
+		require.True(t, p.Waivable, "%s", p.Reason)
+	}
+	return Multipart(url.Values{"name": {"Interview"}}, f, facts)
+}
+
+// post makes one attempt, and returns what it came to when it is over.
+func post(ctx context.Context, address string, b *Body) (status int, s *Sending, err error) {
+	ctx, attempt := wire.Watch(ctx, wire.Limits{Upload: true})
+	defer attempt.Stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	if s, err = b.Attach(req, attempt, nil); err != nil {
+		return 0, nil, err
+	}
+	defer s.End()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, s, err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, s, err
+}
+
+// attach opens a body without sending it.
+func attach(t testing.TB, b *Body) (*http.Request, *Sending) {
+	ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
+	t.Cleanup(attempt.Stop)
+	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+	s, err := b.Attach(req, attempt, nil)
+	require.NoError(t, err)
+	t.Cleanup(s.End)
+	return req, s
+}
+
+func sum(data []byte) string {
+	hash := sha256.Sum256(data)
+	return hex.EncodeToString(hash[:])
+}
+
+// recording is audio of which no two stretches are alike.
+func recording(size int) []byte {
+	data := make([]byte, size)
+	for i := range data {
+		data[i] = byte(i ^ i>>8 ^ i>>16 ^ i>>24*7)
+	}
+	copy(data, "RIFF\xff\xff\xff\xffWAVEfmt ")
+	return data
+}
+
+// sparse is a file of any size that takes no room, with marks that a lost or doubled block would move.
+func sparse(t testing.TB, size int64) string {
+	path := filepath.Join(t.TempDir(), "sparse.wav")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, f.Truncate(size))
+	for i, at := range []int64{0, size / 3, size / 2, size - 16} {
+		_, err = f.WriteAt(append([]byte("RIFF0000WAVEmar"), byte(i)), at)
+		require.NoError(t, err)
+	}
+	return path
+}
+
+// The readers below have the methods of their fields, and no others.
+type (
+	onlyReader struct{ io.Reader }
+	onlySeeker struct{ io.ReadSeeker }
+	readerAt   struct {
+		io.Reader
+		io.ReaderAt
+	}
+	sized struct {
+		io.Reader
+		n int
+	}
+)
+
+func (s sized) Len() int { return s.n }
+
+// unseekable is a file whose position cannot be told, such as a terminal.
+type unseekable struct{ io.Reader }
+
+func (unseekable) Seek(int64, int) (int64, error) { return 0, errors.New("illegal seek") }
+
+type idleReader struct{}
+
+func (idleReader) Read([]byte) (int, error) { return 0, nil }
+
+type miscounting struct{}
+
+func (miscounting) Read(p []byte) (int, error) { return len(p) + 1, nil }
+
+// readable is a file of some kind, and what can be known of it.
+type readable struct {
+	File
+	sized bool // its size is known
+	again bool // it can be sent twice
+}
+
+// filesOf returns a file of every kind that holds data.
+func filesOf(t testing.TB, data []byte) map[string]readable {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "interview.wav")
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	long := append([]byte("<!DOCTYPE html> what was read before"), data...)
+	before := int64(len(long) - len(data))
+	open := func(data []byte) *os.File {
+		f, err := os.CreateTemp(dir, "open")
+		require.NoError(t, err)
+		t.Cleanup(func() { f.Close() })
+		_, err = f.Write(data)
+		require.NoError(t, err)
+		_, err = f.Seek(0, io.SeekStart)
+		require.NoError(t, err)
+		return f
+	}
+	middle := func(r io.ReadSeeker) io.ReadSeeker {
+		_, err := r.Seek(before, io.SeekStart)
+		require.NoError(t, err)
+		return r
+	}
+	piped, w, err := os.Pipe()
+	require.NoError(t, err)
+	t.Cleanup(func() { piped.Close() })
+	go func() {
+		_, _ = w.Write(data)
+		w.Close()
+	}()
+	named := func(s Source) File { return File{Name: "interview.wav", Source: s} }
+	declared := named(Reader(onlyReader{bytes.NewReader(data)}))
+	declared.Size = int64(len(data))
+	return map[string]readable{
+		"path":                    {named(Path(path)), true, true},
+		"directory as fs":         {named(FS(os.DirFS(dir), "interview.wav")), true, true},
+		"fs in memory":            {named(FS(fstest.MapFS{"a/interview.wav": {Data: data}}, "a/interview.wav")), true, true},
+		"bytes":                   {named(Bytes(data)), true, true},
+		"bytes.Reader":            {named(Reader(bytes.NewReader(data))), true, true},
+		"bytes.Buffer":            {named(Reader(bytes.NewBuffer(bytes.Clone(data)))), true, false},
+		"strings.Reader":          {named(Reader(strings.NewReader(string(data)))), true, true},
+		"open file":               {named(Reader(open(data))), true, true},
+		"open file in the middle": {named(Reader(middle(open(long)))), true, true},
+		"seeker":                  {named(Reader(onlySeeker{bytes.NewReader(data)})), true, true},
+		"seeker in the middle":    {named(Reader(onlySeeker{middle(bytes.NewReader(long))})), true, true},
+		"section":                 {named(Reader(io.NewSectionReader(bytes.NewReader(long), before, int64(len(data))))), true, true},
+		"Len":                     {named(Reader(sized{bytes.NewReader(data), len(data)})), true, false},
+		"negative Len":            {named(Reader(sized{bytes.NewReader(data), -7})), false, false},
+		"declared":                {declared, true, false},
+		"reader":                  {named(Reader(onlyReader{bytes.NewReader(data)})), false, false},
+		"ReaderAt":                {named(Reader(readerAt{bytes.NewReader(data), bytes.NewReader(data)})), false, false},
+		"seeker that cannot":      {named(Reader(unseekable{bytes.NewReader(data)})), false, false},
+		"end of file with data":   {named(Reader(iotest.DataErrReader(bytes.NewReader(data)))), false, false},
+		"half of what is asked":   {named(Reader(iotest.HalfReader(bytes.NewReader(data)))), false, false},
+		"pipe":                    {named(Reader(piped)), false, false},
+	}
+}
+
+// guarded counts the files that are opened and not closed.
+type guarded struct {
+	fs.FS
+	wrap func(f fs.File, nth int) fs.File // of the nth file opened, from 1; nil leaves it
+
+	mu     sync.Mutex
+	opened int
+	open   int
+}
+
+func (g *guarded) Open(name string) (fs.File, error) {
+	f, err := g.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.opened++
+	g.open++
+	if g.wrap != nil {
+		f = g.wrap(f, g.opened)
+	}
+	return &guardedFile{File: f, of: g}, nil
+}
+
+func (g *guarded) counts() (opened, open int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.opened, g.open
+}
+
+type guardedFile struct {
+	fs.File
+	of     *guarded
+	closed bool
+}
+
+func (f *guardedFile) Close() error {
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
+	if f.closed {
+		panic("closed twice")
+	}
+	f.closed = true
+	f.of.open--
+	return f.File.Close()
+}
+
+// changed is a regular file whose content is not what its size says.
+type changed struct {
+	fs.File
+	content io.Reader
+}
+
+func (c *changed) Read(p []byte) (int, error) { return c.content.Read(p) }
+
+// changing is a file that was whole when it was looked at and has other content afterwards.
+func changing(data []byte, content func() io.Reader) *guarded {
+	return &guarded{FS: fstest.MapFS{"a.wav": {Data: data}}, wrap: func(f fs.File, nth int) fs.File {
+		if nth == 1 {
+			return f
+		}
+		return &changed{f, content()}
+	}}
+}
+
+// A file must arrive byte by byte, whatever it is read from, with its length in the header where that can be known.
+func TestFilesOfEveryKindArrive(t *testing.T) {
+	s := newService(t)
+	for _, size := range []int{0, 1, headSize - 1, headSize, headSize + 1, pumpSize - 1, pumpSize, pumpSize + 1, 1 << 20} {
+		data := recording(size)
+		for kind, file := range filesOf(t, data) {
+			body := bodyOf(t, file.File)
+			status, sending, err := post(t.Context(), s.url, body)
+			require.NoError(t, err, "%s of %d bytes", kind, size)
+			require.Equal(t, http.StatusOK, status)
+			assert.True(t, sending.Complete())
+			got := s.last(t)
+			assert.Equal(t, sum(data), got.sum, "%s of %d bytes", kind, size)
+			assert.Equal(t, "interview.wav", got.name, kind)
+			// What ends within the first bytes is in memory by then.
+			if file.sized || size < headSize {
+				assert.Equal(t, got.body, got.length, "%s of %d bytes", kind, size)
+				assert.EqualValues(t, size, body.FileSize(), kind)
+			} else {
+				assert.EqualValues(t, -1, got.length, "%s of %d bytes", kind, size)
+				assert.EqualValues(t, -1, body.FileSize(), kind)
+			}
+			assert.Equal(t, file.again || size < headSize, body.Replayable(), kind)
+		}
+	}
+}
+
+// Many uploads at once share nothing: each arrives as it is.
+func TestUploadsAtOnceDoNotMix(t *testing.T) {
+	s := newService(t)
+	var all sync.WaitGroup
+	want, got := map[string]bool{}, map[string]bool{}
+	for i := range 32 {
+		data := recording(300_000 + i)
+		want[sum(data)] = true
+		source := Bytes(data)
+		if i%2 == 0 {
+			source = Reader(onlyReader{bytes.NewReader(data)})
+		}
+		all.Go(func() {
+			_, _, err := post(t.Context(), s.url, bodyOf(t, File{Name: "a.wav", Source: source}))
+			assert.NoError(t, err)
+		})
+	}
+	all.Wait()
+	for _, u := range s.all() {
+		got[u.sum] = true
+	}
+	assert.Equal(t, want, got)
+}

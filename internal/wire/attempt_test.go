@@ -1,0 +1,472 @@
+package wire
+
+//lint:file-ignore SA1019 Callers may have set the deprecated Dial and DialTLS.
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const limit = 20 * time.Second
+
+var limits = Limits{Upload: true, Stall: limit, Wait: 2 * limit}
+
+// piped is a transport whose connections end in do, in memory, so that the time of a bubble moves.
+func piped(t *testing.T, base *http.Transport, do func(nc net.Conn)) *Transport {
+	var group sync.WaitGroup
+	t.Cleanup(group.Wait)
+	base.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		group.Go(func() {
+			defer server.Close()
+			do(server)
+		})
+		return client, nil
+	}
+	return closing(t, New(base, false))
+}
+
+// What is told of an upload decides when it has stalled, and who is to blame.
+func TestClocks(t *testing.T) {
+	wait := func(time.Duration) *TimeoutError { return &TimeoutError{Limit: 2 * limit} }
+	network := &TimeoutError{Stalled: true, Limit: limit}
+	reader := &TimeoutError{Stalled: true, ByReader: true, Limit: limit}
+	almost := func() { time.Sleep(limit - 1) }
+	for name, tt := range map[string]struct {
+		limits Limits
+		do     func(a *Attempt)
+		err    *TimeoutError
+		after  time.Duration // since do returned
+	}{
+		"nothing is taken":        {limits, func(*Attempt) {}, network, limit},
+		"the reader stands still": {limits, func(a *Attempt) { a.Taken(false); almost(); a.Reading() }, reader, limit},
+		"the reader began before": {limits, func(a *Attempt) { a.Reading(); almost(); a.Reading() }, reader, 1},
+		"the network stands still": {limits, func(a *Attempt) {
+			for range 10 {
+				almost()
+				a.Reading()
+				almost()
+				a.Taken(false)
+			}
+		}, network, limit},
+		"the response takes its time":       {limits, func(a *Attempt) { a.Taken(false); almost(); a.Taken(true) }, wait(0), 2 * limit},
+		"the body of an early response":     {limits, func(a *Attempt) { a.Taken(false); almost(); a.Answered() }, wait(0), 2 * limit},
+		"the body of a response":            {limits, func(a *Attempt) { a.Taken(true); almost(); a.Answered() }, wait(0), limit + 1},
+		"bytes are taken after a response":  {limits, func(a *Attempt) { a.Answered(); almost(); a.Reading(); a.Taken(false); a.Taken(true) }, wait(0), limit + 1},
+		"the request is written":            {limits, func(a *Attempt) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{}) }, wait(0), 2 * limit},
+		"the request failed":                {limits, func(a *Attempt) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{Err: io.EOF}) }, network, 1},
+		"no body":                           {Limits{Stall: limit, Wait: 2 * limit}, func(*Attempt) {}, wait(0), 2 * limit},
+		"no body, no limit":                 {Limits{Stall: limit}, func(*Attempt) {}, nil, 0},
+		"no stall timeout":                  {Limits{Upload: true, Wait: 2 * limit}, func(a *Attempt) { time.Sleep(time.Hour); a.Taken(true) }, wait(0), 2 * limit},
+		"no timeout":                        {Limits{Upload: true, Stall: limit}, func(a *Attempt) { a.Taken(true) }, nil, 0},
+		"waiting for a connection":          {limits, func(a *Attempt) { a.connecting() }, nil, 0},
+		"waiting for a connection, no body": {Limits{Wait: limit}, func(a *Attempt) { a.connecting() }, nil, 0},
+		"redirects share one wait": {Limits{Wait: 2 * limit}, func(a *Attempt) {
+			for range 2 {
+				a.connecting()
+				time.Sleep(time.Hour)
+				a.gotConn(httptrace.GotConnInfo{Conn: new(net.TCPConn)})
+				time.Sleep(limit / 2)
+			}
+		}, wait(0), limit},
+		"stopped": {limits, func(a *Attempt) {
+			a.Stop()
+			a.Reading()
+			a.Taken(false)
+			a.connecting()
+			a.gotConn(httptrace.GotConnInfo{Conn: new(net.TCPConn)})
+			a.wroteRequest(httptrace.WroteRequestInfo{})
+			a.Answered()
+		}, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, a := Watch(t.Context(), tt.limits)
+				defer a.Stop()
+				tt.do(a)
+				if tt.err == nil {
+					time.Sleep(100 * time.Hour)
+					require.NoError(t, a.Expired())
+					return
+				}
+				start := time.Now()
+				<-ctx.Done()
+				assert.Equal(t, tt.after, time.Since(start))
+				assert.Equal(t, tt.err, a.Expired())
+			})
+		})
+	}
+}
+
+// Callers ask for timeouts in three ways, and must not take this one for the end of their context.
+func TestTimeoutError(t *testing.T) {
+	var err error = &TimeoutError{Limit: time.Second}
+	var netErr net.Error
+	require.ErrorAs(t, err, &netErr)
+	assert.True(t, netErr.Timeout())
+	assert.True(t, os.IsTimeout(err))
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	assert.NotErrorIs(t, err, context.DeadlineExceeded)
+	temporary, ok := err.(interface{ Temporary() bool })
+	assert.True(t, ok && temporary.Temporary())
+	assert.Equal(t, "no complete response within 1s (WithTimeout)", err.Error())
+	assert.Equal(t, "the upload stalled: the network took no bytes for 1s (WithStallTimeout)", (&TimeoutError{Stalled: true, Limit: time.Second}).Error())
+	assert.Equal(t, "the upload stalled: the file gave no bytes for 1s (WithStallTimeout)", (&TimeoutError{Stalled: true, ByReader: true, Limit: time.Second}).Error())
+}
+
+// The end of a call's context is not a timeout of the SDK's, whatever its cause.
+func TestExpiredIsNoEndOfTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, a := Watch(ctx, limits)
+	cancel()
+	assert.NoError(t, a.Expired())
+	a.Stop()
+	assert.NoError(t, a.Expired())
+}
+
+// A server that dribbles, or says nothing, holds an attempt for no longer than its wait.
+func TestSlowResponses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		start, drop string
+		pause       time.Duration
+	}{
+		"nothing at all":          {"", "", time.Minute},
+		"header":                  {"HTTP/1.1 200 OK\r\nX-Slow: ", "x", time.Second},
+		"header lines":            {"HTTP/1.1 200 OK\r\n", "X: 1\r\n", time.Second},
+		"informational responses": {"", "HTTP/1.1 103 Early Hints\r\n\r\n", time.Second},
+		"continues":               {"", "HTTP/1.1 100 Continue\r\n\r\n", time.Second},
+		"body":                    {"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", "1", time.Second},
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			t.Run(name+"/"+method, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					transport := piped(t, new(http.Transport), func(nc net.Conn) {
+						if _, err := request(bufio.NewReader(nc)); err != nil {
+							return
+						}
+						_, err := io.WriteString(nc, tt.start)
+						for err == nil {
+							<-time.After(tt.pause)
+							_, err = io.WriteString(nc, tt.drop)
+						}
+					})
+					// A caller who listens to informational responses takes net/http's limit on them away.
+					ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() {}})
+					start := time.Now()
+					got := send(ctx, transport, Limits{Upload: method == http.MethodPost, Stall: limit, Wait: limit}, method, "http://127.0.0.1/", strings.NewReader("a=b"))
+					require.Error(t, got.err)
+					assert.Equal(t, &TimeoutError{Limit: limit}, got.late)
+					assert.Equal(t, limit, time.Since(start))
+					synctest.Wait()
+				})
+			})
+		}
+	}
+}
+
+// An upload that moves may take as long as it needs, and the wait for the response begins when it is through.
+func TestSlowUploads(t *testing.T) {
+	for name, base := range map[string]func(*Transport) http.RoundTripper{
+		"exact":        func(t *Transport) http.RoundTripper { return t },
+		"another kind": func(t *Transport) http.RoundTripper { return New(otherKind{t.single}, false) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				transport := piped(t, new(http.Transport), func(nc net.Conn) {
+					r, _ := header(nc)
+					for range 64 {
+						<-time.After(limit - 1)
+						if _, err := io.CopyN(io.Discard, r, 16<<10); err != nil {
+							return
+						}
+					}
+					<-time.After(2*limit - 1)
+					_, _ = io.WriteString(nc, response(201, ""))
+				})
+				start := time.Now()
+				ctx, a := Watch(t.Context(), limits)
+				defer a.Stop()
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/", &told{io.LimitReader(zero{}, 1<<20), a})
+				require.NoError(t, err)
+				req.ContentLength = 1 << 20
+				resp, err := base(transport).RoundTrip(req)
+				require.NoError(t, err)
+				resp.Body.Close()
+				assert.Equal(t, 201, resp.StatusCode)
+				assert.Greater(t, time.Since(start), 20*time.Minute)
+			})
+		})
+	}
+}
+
+// told is a body that tells the attempt of what is taken.
+type told struct {
+	io.Reader
+	a *Attempt
+}
+
+func (b *told) Read(p []byte) (int, error) {
+	b.a.Reading()
+	// The server's pieces are of this size.
+	n, err := b.Reader.Read(p[:min(len(p), 16<<10)])
+	b.a.Taken(err == io.EOF)
+	return n, err
+}
+
+// Waiting for one of a limited number of connections, dialing and the handshake are no waiting for the response.
+func TestConnectingCountsForNoLimit(t *testing.T) {
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				base := &http.Transport{MaxConnsPerHost: 1}
+				transport := piped(t, base, func(nc net.Conn) {
+					for r := bufio.NewReader(nc); ; {
+						if _, err := request(r); err != nil {
+							return
+						}
+						<-time.After(limit - 1)
+						_, _ = io.WriteString(nc, response(200, ""))
+					}
+				})
+				done := make(chan sent)
+				start := time.Now()
+				for range 5 {
+					go func() {
+						done <- send(t.Context(), transport, Limits{Wait: limit}, method, "http://127.0.0.1/", nil)
+					}()
+				}
+				for range 5 {
+					require.NoError(t, (<-done).err)
+				}
+				assert.GreaterOrEqual(t, time.Since(start), 5*(limit-1))
+			})
+			synctest.Test(t, func(t *testing.T) {
+				slow := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+					<-time.After(2 * limit / 3)
+					client, server := net.Pipe()
+					go func() {
+						defer server.Close()
+						if _, err := request(bufio.NewReader(server)); err == nil {
+							_, _ = io.WriteString(server, response(200, "Connection: close\r\n"))
+						}
+					}()
+					return client, nil
+				}}
+				got := send(t.Context(), closing(t, New(slow, false)), Limits{Wait: time.Second}, method, "http://127.0.0.1/", nil)
+				require.NoError(t, got.err)
+			})
+		})
+	}
+}
+
+// What a service does not answer before there is a request must end too: by the limits of dialing and of the handshake,
+// also in a dialer that does not listen. Nothing was sent then.
+func TestConnectingEnds(t *testing.T) {
+	silent := func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go func() {
+			defer server.Close()
+			_, _ = io.Copy(io.Discard, server)
+		}()
+		return client, nil
+	}
+	unverified := &tls.Config{InsecureSkipVerify: true}
+	for name, tt := range map[string]struct {
+		base func(late chan net.Conn) *http.Transport
+		url  string
+		want time.Duration
+	}{
+		"a dialer": {func(chan net.Conn) *http.Transport {
+			return &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }}
+		}, "http://127.0.0.1/", 30 * time.Second},
+		"a deaf dialer": {func(late chan net.Conn) *http.Transport {
+			return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return <-late, nil }}
+		}, "http://127.0.0.1/", 30 * time.Second},
+		"a deprecated dialer": {func(late chan net.Conn) *http.Transport {
+			return &http.Transport{Dial: func(string, string) (net.Conn, error) { return <-late, nil }}
+		}, "http://127.0.0.1/", 30 * time.Second},
+		"a TLS dialer": {func(late chan net.Conn) *http.Transport {
+			return &http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return <-late, nil }}
+		}, "https://127.0.0.1/", 40 * time.Second},
+		"a deprecated TLS dialer": {func(late chan net.Conn) *http.Transport {
+			return &http.Transport{DialTLS: func(string, string) (net.Conn, error) { return <-late, nil }}
+		}, "https://127.0.0.1/", 40 * time.Second},
+		"a handshake": {func(chan net.Conn) *http.Transport {
+			return &http.Transport{DialContext: silent, TLSClientConfig: unverified}
+		}, "https://127.0.0.1/", 10 * time.Second},
+		"a handshake with a limit": {func(chan net.Conn) *http.Transport {
+			return &http.Transport{DialContext: silent, TLSClientConfig: unverified, TLSHandshakeTimeout: 3 * time.Second}
+		}, "https://127.0.0.1/", 3 * time.Second},
+		"a handshake left to net/http": {func(chan net.Conn) *http.Transport {
+			return &http.Transport{DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				nc, err := silent(ctx, network, address)
+				return tls.Client(nc, unverified), err
+			}}
+		}, "https://127.0.0.1/", 40 * time.Second},
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			t.Run(name+"/"+method, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					late := make(chan net.Conn)
+					transport := closing(t, New(tt.base(late), false))
+					start := time.Now()
+					got := send(t.Context(), transport, Limits{Wait: time.Second}, method, tt.url, nil)
+					require.Error(t, got.err)
+					assert.Equal(t, tt.want, time.Since(start))
+					assert.False(t, got.wrote)
+					assert.NoError(t, got.late)
+					assert.NotErrorIs(t, got.err, context.Canceled)
+					var timeout net.Error
+					require.ErrorAs(t, got.err, &timeout)
+					assert.True(t, timeout.Timeout())
+					client, server := net.Pipe()
+					select {
+					case late <- client:
+						_, err := server.Read(make([]byte, 1))
+						assert.ErrorIs(t, err, io.EOF, "a connection that comes too late is closed")
+					default:
+					}
+					synctest.Wait()
+				})
+			})
+		}
+	}
+}
+
+// The context ends a request at every stage, with its cause.
+func TestContextEndsConnecting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := errors.New("the user left")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(limit, func() { cancel(left) })
+		base := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }}
+		start := time.Now()
+		got := send(ctx, New(base, false), Limits{}, http.MethodPost, "http://127.0.0.1/", nil)
+		require.ErrorIs(t, got.err, left)
+		assert.Equal(t, limit, time.Since(start))
+		assert.False(t, got.wrote)
+
+		got = send(ctx, New(base, false), Limits{}, http.MethodPost, "http://127.0.0.1/", nil)
+		require.ErrorIs(t, got.err, left)
+		assert.False(t, got.wrote, "it had ended before")
+		got = send(ctx, otherKind{base}, Limits{}, http.MethodPost, "http://127.0.0.1/", nil)
+		require.Error(t, got.err)
+		assert.True(t, got.wrote, "nothing is known of what another RoundTripper does")
+		// net/http dials on for whoever comes next.
+		time.Sleep(dialTimeout)
+	})
+}
+
+// A connection that died in silence must be noticed before a call's wait is over, so that the next one succeeds.
+func TestDeadHTTP2Connections(t *testing.T) {
+	pair, roots := certificate()
+	synctest.Test(t, func(t *testing.T) {
+		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		srv := &http.Server{
+			Handler:   http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }),
+			TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}},
+		}
+		go srv.ServeTLS(listener, "", "")
+		defer srv.Close()
+		var first *silencing
+		base := &http.Transport{
+			TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true,
+			DialContext: func(context.Context, string, string) (net.Conn, error) {
+				client, server := net.Pipe()
+				listener.conns <- server
+				if first == nil {
+					first = &silencing{Conn: client, dead: make(chan struct{}), closed: make(chan struct{})}
+					return first, nil
+				}
+				return client, nil
+			},
+		}
+		transport := closing(t, New(base, false))
+		get := func() sent {
+			return send(t.Context(), transport, Limits{}, http.MethodGet, "https://example.com/", nil)
+		}
+		require.Equal(t, "HTTP/2.0", get().body)
+		close(first.dead)
+		start := time.Now()
+		require.Error(t, get().err)
+		assert.LessOrEqual(t, time.Since(start), 30*time.Second)
+		require.Equal(t, "HTTP/2.0", get().body)
+
+		transport.CloseIdleConnections()
+		srv.Close()
+		synctest.Wait()
+	})
+}
+
+// pipes is a listener in memory.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case nc := <-p.conns:
+		return nc, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	select {
+	case <-p.closed:
+	default:
+		close(p.closed)
+	}
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// silencing is a connection that swallows everything once it is dead.
+type silencing struct {
+	net.Conn
+	dead   chan struct{}
+	closed chan struct{}
+}
+
+func (s *silencing) Write(p []byte) (int, error) {
+	select {
+	case <-s.dead:
+		return len(p), nil
+	default:
+		return s.Conn.Write(p)
+	}
+}
+
+func (s *silencing) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	select {
+	case <-s.dead:
+		<-s.closed
+		return 0, net.ErrClosed
+	default:
+		return n, err
+	}
+}
+
+func (s *silencing) Close() error {
+	close(s.closed)
+	return s.Conn.Close()
+}

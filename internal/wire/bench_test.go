@@ -1,0 +1,45 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The price of a connection of its own for each POST, beside kept-alive connections, over HTTP/1.1 on loopback.
+func BenchmarkPOST(b *testing.B) {
+	for _, secure := range []bool{false, true} {
+		url, base := serveHTTP(b, secure, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+		kept := base.Clone()
+		kept.Protocols = new(http.Protocols)
+		kept.Protocols.SetHTTP1(true)
+		defer kept.CloseIdleConnections()
+		fresh := base.Clone()
+		if secure {
+			kept.TLSClientConfig.NextProtos = []string{"http/1.1"}
+			fresh.TLSClientConfig.SessionTicketsDisabled = true
+		}
+		for size, body := range map[string][]byte{"form": []byte("name=n&description=d"), "1MiB": make([]byte, 1<<20)} {
+			kinds := map[string]http.RoundTripper{"kept": kept, "own": New(base, false)}
+			if secure {
+				kinds["own, full handshakes"] = New(fresh, false)
+			}
+			for kind, rt := range kinds {
+				b.Run(fmt.Sprintf("tls=%v/%s/%s", secure, size, kind), func(b *testing.B) {
+					for b.Loop() {
+						req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, url, bytes.NewReader(body))
+						require.NoError(b, err)
+						resp, err := rt.RoundTrip(req)
+						require.NoError(b, err)
+						_, _ = io.Copy(io.Discard, resp.Body)
+						resp.Body.Close()
+					}
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const lighthouse = `{"data":{"id":7,"name":"Lighthouse"}}`
+
+// What compresses, splits or labels a response must not decide whether a paid record is read, whether the transport
+// decompresses or not.
+func TestReadBody(t *testing.T) {
+	cases := map[string]struct {
+		body string // how it begins, where it is not Lighthouse
+		err  error
+	}{
+		"wrong-type.http": {}, "no-type.http": {}, "gzip.http": {}, "gzip-two-members.http": {}, "deflate-zlib.http": {}, "deflate-raw.http": {},
+		"deflate-in-name-only.http": {}, "identity.http": {}, "chunked.http": {}, "until-close.http": {}, "deleted.http": {body: `{"id":7`},
+		"empty.http": {body: "-"}, "no-content.http": {body: "-"}, "no-content-gzip.http": {body: "-"}, "empty-gzip.http": {body: "-"},
+		"page.http": {body: "<"}, "cut-off.http": {err: ErrCutOff}, "cut-off-gzip.http": {err: ErrCutOff}, "cut-off-chunked.http": {err: ErrCutOff},
+		"broken-gzip.http": {err: ErrCutOff},
+	}
+	files, err := filepath.Glob("testdata/responses/*")
+	require.NoError(t, err)
+	var names []string
+	for _, file := range files {
+		name := filepath.Base(file)
+		names = append(names, name)
+		raw, err := os.ReadFile(file)
+		require.NoError(t, err)
+		s := serve(t, false, func(nc net.Conn) {
+			if _, err := request(bufio.NewReader(nc)); err == nil {
+				_, _ = nc.Write(raw)
+			}
+		})
+		for _, plain := range []bool{false, true} {
+			base := s.base()
+			base.DisableCompression = plain
+			got := send(t.Context(), closing(t, New(base, false)), Limits{}, http.MethodPost, s.url, nil)
+			tt := cases[name]
+			switch {
+			case tt.err != nil:
+				assert.ErrorIs(t, got.err, tt.err, "%s: %q", name, got.body)
+			case tt.body == "-":
+				assert.NoError(t, got.err, name)
+				assert.Empty(t, strings.TrimSpace(got.body), name)
+			case tt.body != "":
+				assert.NoError(t, got.err, name)
+				assert.True(t, strings.HasPrefix(strings.TrimSpace(got.body), tt.body), "%s: %q", name, got.body)
+			default:
+				assert.NoError(t, got.err, name)
+				assert.Contains(t, got.body, "Lighthouse", name)
+			}
+		}
+	}
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(cases)), names, "files and cases")
+}
+
+func encoded(encoding, body string) *http.Response {
+	return &http.Response{Header: http.Header{"Content-Encoding": {encoding}}, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body))}
+}
+
+// A server that compresses in a way that nothing asked for is named, and not taken for one that sends no JSON. A proxy
+// that has decompressed the body, and left the header, does no harm.
+func TestEncodings(t *testing.T) {
+	// The text of lighthouse in brotli, quality 0, and a frame of Zstandard.
+	brotli := "\x8b\x12\x80" + lighthouse + "\x03"
+	zstd := "\x28\xb5\x2f\xfd\x04\x58\x01\x01\x00" + lighthouse
+	for name, tt := range map[string]struct{ encoding, body, named string }{
+		"br":                         {"br", brotli, `"br"`},
+		"zstd":                       {"zstd", zstd, `"zstd"`},
+		"in capitals":                {" BR ", brotli, `"br"`},
+		"begins like JSON":           {"br", "[\x00\x01" + lighthouse, `"br"`},
+		"br in name only":            {"br", lighthouse, ""},
+		"HTML":                       {"br", "<html>", ""},
+		"byte order mark and spaces": {"gzip", "\xef\xbb\xbf \r\n\t" + lighthouse, ""},
+		"a long text":                {"br", `["` + strings.Repeat("ü", 1000) + `"]`, ""},
+		"empty":                      {"br", "", ""},
+		"one byte":                   {"br", "7", ""},
+	} {
+		body, err := ReadBody(encoded(tt.encoding, tt.body), 1<<20)
+		if tt.named != "" {
+			require.ErrorContains(t, err, tt.named, name)
+			assert.NotErrorIs(t, err, ErrCutOff, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		assert.Equal(t, tt.body, string(body), name)
+	}
+}
+
+// A compressed response that cannot be opened is one that is damaged on its way.
+func TestCompressedResponsesThatCannotBeOpened(t *testing.T) {
+	for encoding, body := range map[string]string{
+		"gzip":    "\x1f\x8b\xff",
+		"x-gzip":  "\x1f\x8b",
+		"zlib":    "\x78\x9c",
+		"deflate": "\x78\xbb\x00\x00\x00\x00",
+	} {
+		body, err := ReadBody(encoded(encoding, body), 100)
+		assert.ErrorIs(t, err, ErrCutOff, encoding)
+		assert.Empty(t, body)
+	}
+}
+
+func TestReadBodyReturnsWhatCameBeforeAnError(t *testing.T) {
+	broken := io.MultiReader(strings.NewReader("abc"), errReader{})
+	body, err := ReadBody(&http.Response{Body: io.NopCloser(broken), ContentLength: -1}, 100)
+	assert.Equal(t, "abc", string(body))
+	require.ErrorIs(t, err, ErrCutOff)
+	assert.ErrorIs(t, err, io.ErrClosedPipe)
+	assert.Equal(t, "the response was cut off: "+io.ErrClosedPipe.Error(), err.Error())
+}
+
+type errReader struct{}
+
+func (errReader) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// heap is what f takes from the heap, in bytes.
+func heap(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// A response that is too large must say so, and must not take the memory that it asks for: least of all when a few
+// kilobytes on the wire stand for gigabytes, or when a length is only claimed.
+func TestTooLargeResponses(t *testing.T) {
+	const limit = 1 << 20
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	for range 64 {
+		_, _ = z.Write(bytes.Repeat([]byte(" "), limit))
+	}
+	require.NoError(t, z.Close())
+	for name, resp := range map[string]*http.Response{
+		"compressed":     encoded("gzip", bomb.String()),
+		"plain":          encoded("", strings.Repeat(" ", limit+1)),
+		"without an end": {Body: io.NopCloser(zero{}), ContentLength: -1},
+	} {
+		var body []byte
+		var err error
+		took := heap(func() { body, err = ReadBody(resp, limit) })
+		require.EqualError(t, err, "the response is larger than 1048576 bytes (WithMaxResponseSize)", name)
+		assert.Len(t, body, limit, name)
+		assert.Less(t, took, uint64(16*limit), name)
+	}
+	body, err := ReadBody(encoded("", strings.Repeat(" ", limit)), limit)
+	require.NoError(t, err)
+	assert.Len(t, body, limit)
+	took := heap(func() {
+		_, err = ReadBody(&http.Response{ContentLength: 1 << 40, Body: io.NopCloser(strings.NewReader("{"))}, 1<<40)
+	})
+	require.NoError(t, err)
+	assert.Less(t, took, uint64(4<<20))
+}

@@ -1,0 +1,73 @@
+package wire
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+)
+
+// Refused reports whether an HTTP/2 server said that it did not look at the request (RFC 9113, section 8.7). Only the typed
+// error of net/http counts: an error that mentions it in its text may be of an earlier repeat.
+func Refused(err error) bool {
+	const refusedStream = 0x7
+	var stream streamError
+	return errors.As(err, &stream) && stream.Code == refusedStream
+}
+
+// streamError has the fields of net/http's HTTP/2 stream error, which fills it in for [errors.As].
+type streamError struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (e streamError) Error() string { return fmt.Sprintf("stream error %d", e.Code) }
+
+// Untrusted reports whether the server's certificate was not accepted, which another attempt does not change.
+func Untrusted(err error) bool {
+	var refused *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &refused) || errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid)
+}
+
+// NeverConnected reports whether err is of a kind that comes before there is a connection: the name, the dialing, the
+// proxy, the server's certificate.
+func NeverConnected(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.As(err, &dns) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || Untrusted(err) ||
+		errors.Is(err, ErrClearProxy) || errors.Is(err, ErrDialedHTTP2)
+}
+
+// TimeoutError is the error of an attempt that took longer than its [Limits], which is no end of the call: it
+// is an [os.ErrDeadlineExceeded], never a [context.DeadlineExceeded]. It implements [net.Error].
+type TimeoutError struct {
+	Stalled  bool // while the request was sent
+	ByReader bool // the source of the body stood still, not the network
+	Limit    time.Duration
+}
+
+func (e *TimeoutError) Error() string {
+	switch {
+	case e.ByReader:
+		return fmt.Sprintf("the upload stalled: the file gave no bytes for %v (WithStallTimeout)", e.Limit)
+	case e.Stalled:
+		return fmt.Sprintf("the upload stalled: the network took no bytes for %v (WithStallTimeout)", e.Limit)
+	}
+	return fmt.Sprintf("no complete response within %v (WithTimeout)", e.Limit)
+}
+
+// Timeout is always true.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// Temporary is always true.
+func (e *TimeoutError) Temporary() bool { return true }
+
+// Is reports whether target is [os.ErrDeadlineExceeded].
+func (e *TimeoutError) Is(target error) bool { return target == os.ErrDeadlineExceeded }

@@ -1,0 +1,177 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// server is a bare listener, with or without TLS, for what net/http's server does not do.
+type server struct {
+	listener net.Listener
+	url      string
+	roots    *x509.CertPool
+	dials    atomic.Int64
+	ended    sync.WaitGroup
+}
+
+// serve gives each connection to do, which need not close it. Of protocols the server speaks HTTP/1.1, or those given.
+func serve(t testing.TB, secure bool, do func(net.Conn), protocols ...string) *server {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s := &server{listener: listener, url: "http://" + listener.Addr().String() + "/tenant"}
+	var config *tls.Config
+	if secure {
+		certificate, roots := certificate()
+		config = &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: protocols}
+		s.roots = roots
+		s.url = "https" + strings.TrimPrefix(s.url, "http")
+	}
+	s.ended.Go(func() {
+		for {
+			nc, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			s.dials.Add(1)
+			s.ended.Go(func() {
+				defer nc.Close()
+				if secure {
+					nc = tls.Server(nc, config)
+				}
+				do(nc)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		s.ended.Wait()
+	})
+	return s
+}
+
+// certificate is httptest's, for example.com and loopback addresses.
+var certificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
+	srv := httptest.NewTLSServer(http.NotFoundHandler())
+	defer srv.Close()
+	return srv.TLS.Certificates[0], srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+})
+
+// base is what a caller would give to New for the server: its certificate is trusted, and HTTP/2 spoken.
+func (s *server) base() *http.Transport {
+	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.roots}, ForceAttemptHTTP2: true, DisableCompression: true}
+}
+
+func (s *server) transport(t testing.TB) *Transport {
+	return closing(t, New(s.base(), false))
+}
+
+func closing(t testing.TB, transport *Transport) *Transport {
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		if transport.Exact() {
+			transport.single.CloseIdleConnections()
+		}
+	})
+	return transport
+}
+
+// serveHTTP is net/http's server with HTTP/2, and a client transport that trusts it.
+func serveHTTP(t testing.TB, secure bool, handler http.HandlerFunc) (url string, base *http.Transport) {
+	srv := httptest.NewUnstartedServer(handler)
+	srv.EnableHTTP2 = true
+	srv.Config.ErrorLog = nil
+	if secure {
+		srv.StartTLS()
+	} else {
+		srv.Start()
+	}
+	t.Cleanup(srv.Close)
+	return srv.URL + "/tenant", srv.Client().Transport.(*http.Transport)
+}
+
+// sent is what came of one request.
+type sent struct {
+	status int
+	body   string
+	err    error
+	wrote  bool
+	late   error
+	proto  string
+	bytes  int64
+}
+
+// send makes one attempt, watched, and reads the response.
+func send(ctx context.Context, rt http.RoundTripper, limits Limits, method, url string, body io.Reader) sent {
+	ctx, a := Watch(ctx, limits)
+	defer a.Stop()
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
+	if err != nil {
+		return sent{err: err}
+	}
+	req.Header.Set("Authorization", "Bearer the-key")
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		return sent{err: err, wrote: a.Wrote(err), late: a.Expired(), bytes: a.Sent()}
+	}
+	a.Answered()
+	defer resp.Body.Close()
+	data, err := ReadBody(resp, 1<<20)
+	return sent{resp.StatusCode, string(data), err, a.Wrote(err), a.Expired(), resp.Proto, a.Sent()}
+}
+
+// header reads a request's header, and none of its body that is not in the buffer already.
+func header(nc net.Conn) (*bufio.Reader, error) {
+	r := bufio.NewReaderSize(nc, 4096)
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil || line == "\r\n" {
+			return r, err
+		}
+	}
+}
+
+// request reads a whole request.
+func request(r *bufio.Reader) (*http.Request, error) {
+	req, err := http.ReadRequest(r)
+	if err == nil {
+		_, err = io.Copy(io.Discard, req.Body)
+	}
+	return req, err
+}
+
+// response is one of this status, with "hello" in it.
+func response(status int, header string) string {
+	return fmt.Sprintf("HTTP/1.1 %d X\r\n%sContent-Length: 5\r\n\r\nhello", status, header)
+}
+
+// reset closes a connection so that its peer gets an error.
+func reset(nc net.Conn) {
+	if c, ok := nc.(*tls.Conn); ok {
+		nc = c.NetConn()
+	}
+	_ = nc.(*net.TCPConn).SetLinger(0)
+	nc.Close()
+}
+
+// zeros is a body of n bytes that can be read once.
+func zeros(n int64) io.Reader { return io.LimitReader(zero{}, n) }
+
+type zero struct{}
+
+func (zero) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}

@@ -1,0 +1,344 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// otherKind is a RoundTripper that New knows nothing of.
+type otherKind struct{ http.RoundTripper }
+
+// A record must not be created twice because a kept-alive connection was closed: what other requests use is never used
+// for a POST, whose connection is closed after it.
+func TestEachPOSTHasAConnectionOfItsOwn(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
+			var mu sync.Mutex
+			ports := map[string][]string{}
+			srv, base := serveHTTP(t, secure, func(_ http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				ports[r.Method] = append(ports[r.Method], r.RemoteAddr)
+				assert.Equal(t, r.Method == http.MethodPost, r.Close, "%s: Connection: close", r.Method)
+			})
+			transport := closing(t, New(base, false))
+			for range 3 {
+				for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+					require.NoError(t, send(t.Context(), transport, Limits{}, method, srv, strings.NewReader("name=n")).err)
+				}
+			}
+			shared := ports[http.MethodGet][0]
+			for method, seen := range ports {
+				if method != http.MethodPost {
+					assert.Equal(t, []string{shared, shared, shared}, seen, method)
+				}
+			}
+			unique := map[string]bool{shared: true}
+			for _, port := range ports[http.MethodPost] {
+				unique[port] = true
+			}
+			assert.Len(t, unique, 4)
+		})
+	}
+}
+
+// A server that closes a kept-alive connection after it has read a request has acted on it: net/http takes the close for
+// an idle connection's, and repeats what has one of these headers.
+func TestNothingRepeatsAPOST(t *testing.T) {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key", "Accept"} {
+		for kind, base := range map[string]func(*server) http.RoundTripper{
+			"an *http.Transport":         func(s *server) http.RoundTripper { return s.base() },
+			"the default transport":      func(*server) http.RoundTripper { return nil },
+			"a RoundTripper of any kind": func(s *server) http.RoundTripper { return otherKind{s.base()} },
+		} {
+			for size, body := range map[string]func() io.Reader{
+				"form":   func() io.Reader { return strings.NewReader("name=n") },
+				"upload": func() io.Reader { return zeros(1 << 20) },
+			} {
+				t.Run(name+"/"+kind+"/"+size, func(t *testing.T) {
+					var mu sync.Mutex
+					posts := 0
+					s := serve(t, false, func(nc net.Conn) {
+						r := bufio.NewReader(nc)
+						for {
+							if _, err := request(r); err != nil {
+								return
+							}
+							mu.Lock()
+							posts++
+							n := posts
+							mu.Unlock()
+							if n > 1 {
+								return
+							}
+							_, _ = io.WriteString(nc, response(201, ""))
+						}
+					})
+					transport := closing(t, New(base(s), false))
+					post := func() error {
+						req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, body())
+						require.NoError(t, err)
+						req.Header.Set(name, "x")
+						resp, err := transport.RoundTrip(req)
+						if err == nil {
+							_, err = io.Copy(io.Discard, resp.Body)
+							resp.Body.Close()
+						}
+						return err
+					}
+					require.NoError(t, post())
+					require.Error(t, post())
+					mu.Lock()
+					defer mu.Unlock()
+					assert.Equal(t, 2, posts)
+				})
+			}
+		}
+	}
+}
+
+// Over HTTP/2 net/http repeats streams that were reset, whatever the method, so a POST never goes over it.
+func TestProtocols(t *testing.T) {
+	var protocols sync.Map
+	srv, base := serveHTTP(t, true, func(_ http.ResponseWriter, r *http.Request) { protocols.Store(r.Method, r.Proto) })
+	used := base.Clone()
+	defer used.CloseIdleConnections()
+	require.NoError(t, send(t.Context(), used, Limits{}, http.MethodGet, srv, nil).err)
+	for name, base := range map[string]*http.Transport{"fresh": base, "used for HTTP/2 before": used} {
+		transport := closing(t, New(base, false))
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+			require.NoError(t, send(t.Context(), transport, Limits{}, method, srv, nil).err)
+			got, _ := protocols.Load(method)
+			want := "HTTP/2.0"
+			if method == http.MethodPost {
+				want = "HTTP/1.1"
+			}
+			assert.Equal(t, want, got, "%s: %s", name, method)
+		}
+	}
+}
+
+// Whoever has turned HTTP/2 off, or left it on, finds it so.
+func TestProtocolsOfTheCallersTransportHold(t *testing.T) {
+	only := func(set func(*http.Protocols, bool)) *http.Protocols {
+		p := new(http.Protocols)
+		set(p, true)
+		return p
+	}
+	dial := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("unused") }
+	for name, tt := range map[string]struct {
+		base  *http.Transport
+		http2 bool
+	}{
+		"zero":                 {&http.Transport{}, true},
+		"dialer":               {&http.Transport{DialContext: dial}, false},
+		"dialer and forced":    {&http.Transport{DialContext: dial, ForceAttemptHTTP2: true}, true},
+		"TLS settings":         {&http.Transport{TLSClientConfig: &tls.Config{}}, false},
+		"an empty map":         {&http.Transport{TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}}, false},
+		"another one's HTTP/2": {&http.Transport{TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{"h2": func(string, *tls.Conn) http.RoundTripper { return nil }}}, true},
+		"protocols HTTP/1":     {&http.Transport{Protocols: only((*http.Protocols).SetHTTP1)}, false},
+		"protocols HTTP/2":     {&http.Transport{Protocols: only((*http.Protocols).SetHTTP2)}, true},
+	} {
+		transport := New(tt.base, false)
+		assert.Equal(t, tt.http2, transport.shared.Protocols.HTTP2(), name)
+		assert.Equal(t, tt.http2, transport.download.Protocols.HTTP2(), name)
+		assert.False(t, transport.single.Protocols.HTTP2(), name)
+		assert.Equal(t, []string{"http/1.1"}, transport.single.TLSClientConfig.NextProtos, name)
+	}
+}
+
+// A caller's own CA, client certificate, dialer and proxy count for every method, those of [http.DefaultTransport] too.
+func TestSettingsOfTheCallersTransportHold(t *testing.T) {
+	clientCertificate, _ := certificate()
+	seen := make(chan string, 10)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		seen <- fmt.Sprint(r.Method, " ", len(r.TLS.PeerCertificates))
+	}))
+	srv.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	srv.StartTLS()
+	defer srv.Close()
+	p := startTunnel(t, srv.Listener.Addr().String())
+	dialed, asked := 0, 0
+	mine := &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, Certificates: []tls.Certificate{clientCertificate}},
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			dialed++
+			return new(net.Dialer).DialContext(ctx, network, address)
+		},
+		Proxy: func(*http.Request) (*url.URL, error) {
+			asked++
+			return &url.URL{Scheme: "http", Host: p.Addr().String()}, nil
+		},
+	}
+	std := http.DefaultTransport
+	defer func() { http.DefaultTransport = std }()
+	http.DefaultTransport = mine
+	for name, base := range map[string]http.RoundTripper{"default": nil, "given": mine} {
+		transport := closing(t, New(base, false))
+		assert.True(t, transport.Exact())
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			dialed, asked = 0, 0
+			require.NoError(t, send(t.Context(), transport, Limits{}, method, "https://example.com/tenant", nil).err, name)
+			assert.Equal(t, method+" 1", <-seen, name)
+			assert.Equal(t, []int{1, 1}, []int{dialed, asked}, "%s: %s", name, method)
+		}
+	}
+	assert.Nil(t, mine.TLSClientConfig.ClientSessionCache, "the caller's transport is never changed")
+	assert.False(t, mine.DisableKeepAlives)
+
+	http.DefaultTransport = otherKind{mine}
+	transport := New(nil, false)
+	assert.False(t, transport.Exact())
+	assert.Equal(t, http.DefaultTransport, transport.Download())
+	require.NoError(t, send(t.Context(), transport, Limits{}, http.MethodGet, "https://example.com/tenant", nil).err)
+	transport.CloseIdleConnections()
+	mine.CloseIdleConnections()
+}
+
+// Many goroutines keep their connections, unless the caller has set a limit.
+func TestIdleConnections(t *testing.T) {
+	transport := New(nil, false)
+	assert.Equal(t, idleConns, transport.shared.MaxIdleConnsPerHost)
+	assert.GreaterOrEqual(t, transport.shared.MaxIdleConns, idleConns)
+	transport = New(&http.Transport{MaxIdleConns: 5, MaxIdleConnsPerHost: 3}, false)
+	assert.Equal(t, 3, transport.shared.MaxIdleConnsPerHost)
+	assert.Equal(t, 5, transport.shared.MaxIdleConns)
+}
+
+// A connection for each POST costs one round trip less, and no signature, with a session that is resumed. A caller
+// who checks each handshake gets full ones.
+func TestTLSSessionsAreResumed(t *testing.T) {
+	verify := func([][]byte, [][]*x509.Certificate) error { return nil }
+	own := tls.NewLRUClientSessionCache(1)
+	for name, tt := range map[string]struct {
+		set     func(*tls.Config)
+		resumed bool
+	}{
+		"as it is":                {func(*tls.Config) {}, true},
+		"with a cache":            {func(c *tls.Config) { c.ClientSessionCache = own }, true},
+		"VerifyPeerCertificate":   {func(c *tls.Config) { c.VerifyPeerCertificate = verify }, false},
+		"GetClientCertificate":    {func(c *tls.Config) { c.GetClientCertificate = noCertificate }, false},
+		"SessionTicketsDisabled":  {func(c *tls.Config) { c.SessionTicketsDisabled = true }, false},
+		"VerifyConnection":        {func(c *tls.Config) { c.VerifyConnection = func(tls.ConnectionState) error { return nil } }, true},
+		"the download's identity": {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			resumed := make(chan bool, 1)
+			srv, base := serveHTTP(t, true, func(_ http.ResponseWriter, r *http.Request) { resumed <- r.TLS.DidResume })
+			if tt.set != nil {
+				tt.set(base.TLSClientConfig)
+			} else {
+				base.TLSClientConfig.ClientSessionCache = own
+			}
+			transport := closing(t, New(base, false))
+			for i := range 3 {
+				if tt.set == nil {
+					// The session that a certificate was shown in must not be resumed without it.
+					require.NoError(t, send(t.Context(), transport.Download(), Limits{}, http.MethodGet, srv, nil).err)
+					transport.CloseIdleConnections()
+				} else {
+					require.NoError(t, send(t.Context(), transport, Limits{}, http.MethodPost, srv, strings.NewReader("a=b")).err)
+				}
+				assert.Equal(t, tt.resumed && i > 0, <-resumed, "request %d", i)
+			}
+		})
+	}
+}
+
+// A picture's host must not learn who the caller is, while the way to it is the caller's.
+func TestDownload(t *testing.T) {
+	client, _ := certificate()
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, len(r.TLS.PeerCertificates))
+	}))
+	srv.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	srv.StartTLS()
+	defer srv.Close()
+	for name, set := range map[string]func(*tls.Config){
+		"certificates": func(c *tls.Config) { c.Certificates = []tls.Certificate{client} },
+		"GetClientCertificate": func(c *tls.Config) {
+			c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &client, nil }
+		},
+		"a server name": func(c *tls.Config) { c.ServerName = "api.internal"; c.Certificates = []tls.Certificate{client} },
+	} {
+		base := srv.Client().Transport.(*http.Transport).Clone()
+		set(base.TLSClientConfig)
+		p := startTunnel(t, srv.Listener.Addr().String())
+		base.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr().String()})
+		transport := closing(t, New(base, false))
+		if name != "a server name" {
+			assert.Equal(t, "1", send(t.Context(), transport, Limits{}, http.MethodGet, "https://example.com/a.png", nil).body, name)
+		}
+		got := send(t.Context(), transport.Download(), Limits{}, http.MethodGet, "https://example.com/a.png", nil)
+		require.NoError(t, got.err, name)
+		assert.Equal(t, "0", got.body, name)
+		assert.NotEmpty(t, p.requests(), name)
+	}
+}
+
+// Nothing asks for another protocol, and no clock ends reading a connection that net/http has handed over.
+func TestA101IsClosed(t *testing.T) {
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		ended := make(chan error, 1)
+		s := serve(t, false, func(nc net.Conn) {
+			r, _ := header(nc)
+			_, _ = io.WriteString(nc, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nmore")
+			_, err := io.Copy(io.Discard, r)
+			ended <- err
+		})
+		for _, transport := range []*Transport{s.transport(t), New(otherKind{s.base()}, false)} {
+			req, err := http.NewRequestWithContext(t.Context(), method, s.url, nil)
+			require.NoError(t, err)
+			resp, err := transport.RoundTrip(req)
+			require.NoError(t, err)
+			assert.Equal(t, 101, resp.StatusCode)
+			<-ended
+			body, err := ReadBody(resp, 100)
+			assert.NoError(t, err)
+			assert.Empty(t, body)
+		}
+	}
+}
+
+// A server must not fill a program's memory with a header.
+func TestEndlessHeaders(t *testing.T) {
+	for name, tt := range map[string]struct{ start, text string }{
+		"lines":                   {"HTTP/1.1 200 OK\r\n", "X-Endless: 1\r\n"},
+		"one line":                {"HTTP/1.1 200 OK\r\nX-Endless: ", "xxxxxxxx"},
+		"status line":             {"HTTP/1.1 200 ", "OKOKOKOK"},
+		"informational responses": {"", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"},
+	} {
+		var written int64
+		s := serve(t, false, func(nc net.Conn) {
+			_, _ = header(nc)
+			_, err := io.WriteString(nc, tt.start)
+			for block := strings.Repeat(tt.text, 1+4096/len(tt.text)); err == nil; written += int64(len(block)) {
+				_, err = io.WriteString(nc, block)
+			}
+		})
+		assert.Error(t, send(t.Context(), s.transport(t), Limits{}, http.MethodGet, s.url, nil).err, name)
+		s.listener.Close()
+		s.ended.Wait()
+		// The buffers of loopback sockets take some megabytes that are never read.
+		assert.Less(t, written, int64(maxHeaderBytes+16<<20), name)
+	}
+}
+
+func noCertificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	return new(tls.Certificate), nil
+}
