@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -135,6 +136,17 @@ func (id ID) check() []FieldProblem {
 		return problem("id", id, "must not contain white space or control characters")
 	case !utf8.ValidString(string(id)):
 		return problem("id", id, "must be valid UTF-8")
+	}
+	return nil
+}
+
+// checkDuration reports a negative duration, and one that was meant in seconds: WithTimeout(30) is 30 nanoseconds.
+func checkDuration(field string, d time.Duration) []FieldProblem {
+	switch {
+	case d < 0:
+		return problem(field, d, "must not be negative")
+	case d > 0 && d < time.Millisecond:
+		return []FieldProblem{{Field: field, Value: d, Reason: "must be 0, for no limit, or at least 1ms", Hint: "write 30*time.Second for 30 seconds"}}
 	}
 	return nil
 }
