@@ -35,14 +35,15 @@ type summary struct {
 	details  []string // what stands in parentheses in the error's text
 }
 
-// end is fail for a call that ends between two attempts; no error is no failure.
-func (h *history) end(r *request, err error) error {
+// end is fail for a store with WithOnce that a look ended; no error means that the record was found.
+func (h *history) end(c *Client, r *request, err error) error {
 	if r.response != nil && *r.response != nil && (*r.response).Found {
 		(*r.response).Attempts = h.count
 	}
 	var conflict *ConflictError
 	switch {
 	case err == nil:
+		c.budget.succeed(h.taken)
 		return nil
 	case errors.As(err, &conflict):
 		return conflict.with(&summary{op: r.op, host: r.url.Host, outcome: h.worst, attempts: h.count})
@@ -58,7 +59,7 @@ func (h *history) fail(r *request, stopped error) error {
 		e := &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: stopped}
 		return e.with(s)
 	}
-	s.stopped, s.passing = stopped, h.last.transient || h.last.outcome == OutcomeUnknown
+	s.stopped, s.passing = stopped, !h.last.final && (h.last.transient || h.last.outcome == OutcomeUnknown)
 	if stopped != nil {
 		s.details = append(s.details, fmt.Sprintf("gave up waiting to retry: %v", stopped))
 	}
@@ -181,7 +182,8 @@ func newAPIError(base *url.URL, r *request, key redact.Key, resp *http.Response,
 	}
 	e.Message, e.Fields = errtext.Read(body, key)
 	e.RequestID = requestID(e.Header)
-	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		e.redirected(resp, base, r.method, key)
 	}
 	return e
@@ -212,7 +214,13 @@ func (e *APIError) redirected(resp *http.Response, base *url.URL, method string,
 	case method != http.MethodGet:
 		e.Message = fmt.Sprintf("redirect refused: a %s is not repeated at another address; is the base URL right?", method)
 	default:
-		e.Message = fmt.Sprintf("gave up after %d redirects", maxRedirects)
+		hops := 0
+		for r := resp.Request; r != nil && r.Response != nil; r = r.Response.Request {
+			hops++
+		}
+		if e.Message = "redirect refused by CheckRedirect of the http.Client that was given"; hops >= maxRedirects {
+			e.Message = fmt.Sprintf("gave up after %d redirects", maxRedirects)
+		}
 	}
 }
 

@@ -147,7 +147,7 @@ func (h *history) add(r result) {
 
 // next decides on another attempt, and takes it from the budget.
 func (h *history) next(c *Client, r *request) (time.Duration, bool) {
-	if h.last.status == http.StatusUnauthorized && c.rotates && !r.bare && !h.renewed && !h.last.spent && h.count < h.policy.MaxAttempts {
+	if h.last.status == http.StatusUnauthorized && c.rotates && !r.bare && !h.renewed && !h.last.spent && (h.count < h.policy.MaxAttempts || r.looking) {
 		h.renewed = true
 		return 0, true
 	}
