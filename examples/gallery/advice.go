@@ -13,39 +13,39 @@ type action int
 const (
 	reading  action = iota
 	changing        // an update or a delete, which may be repeated
-	creating        // is billed, each time
+	creating        // is billed each time
 )
 
-// advise says what the failed call has changed, and whether to press the button again.
+// advise says what a failed call may have changed, and whether to press the button again.
 func advise(err error, a action) string {
 	if errors.Is(err, errSentBefore) {
-		return "What the first press of the button started may be made already, and billed. " +
-			"Look for it. To make another, press the button again."
+		return "The first press may already have created it, and been billed. Check first. " +
+			"To create another, press the button again."
 	}
 	outcome := outcomeOf(err)
 	switch {
 	case a == creating && outcome == aicontent.OutcomeUnknown:
-		return "It may have been made all the same, and billed. Look for it before you press the button again."
+		return "It may have been created anyway, and billed. Check before you press the button again."
 	case a == creating && outcome == aicontent.OutcomeDone:
-		return "It was made, and is billed. Do not press the button again: look for it."
+		return "It was created and billed, so do not press the button again."
 	case a == changing && outcome == aicontent.OutcomeUnknown:
-		return "The change may have been made all the same. Pressing the button again does no harm."
+		return "The change may have been saved anyway. It is safe to press the button again."
 	case a == changing && outcome == aicontent.OutcomeDone:
-		return "The change was made all the same."
+		return "The change was saved."
 	}
 	return map[action]string{
 		reading:  "",
 		changing: "Nothing was changed. ",
-		creating: "Nothing was made, and nothing is billed. ",
+		creating: "Nothing was created and nothing was billed. ",
 	}[a] + remedy(err, a)
 }
 
-// remedy says what helps where nothing was changed.
+// remedy says what to do if nothing was changed.
 func remedy(err error, a action) string {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.Is(err, aicontent.ErrUnauthorized), errors.Is(err, aicontent.ErrForbidden):
-		return "Whoever runs the gallery has to check its key; until then it does not help to try again."
+		return "Trying again will not help until whoever runs the gallery fixes its key."
 	case errors.Is(err, aicontent.ErrNotFound):
 		return "It may have been deleted, or the address is wrong."
 	case errors.Is(err, aicontent.ErrTooLarge), errors.As(err, &tooLarge):
@@ -53,14 +53,14 @@ func remedy(err error, a action) string {
 	case a == reading && errors.Is(err, aicontent.ErrInvalid):
 		return "Choose other filters."
 	case a == reading:
-		return "Load the page again in a moment."
+		return "Reload the page in a moment."
 	case errors.Is(err, aicontent.ErrInvalid):
 		return "Correct it and press the button again."
 	}
 	return "You can press the button again."
 }
 
-// outcomeOf is aicontent.OutcomeOf for the gallery's errors too, with which no whole form reaches the service.
+// outcomeOf is aicontent.OutcomeOf, extended to the gallery's errors: with those, no complete form reached the service.
 func outcomeOf(err error) aicontent.Outcome {
 	var tooLarge *http.MaxBytesError
 	if errors.Is(err, errMalformedForm) || errors.As(err, &tooLarge) {
@@ -69,8 +69,8 @@ func outcomeOf(err error) aicontent.Outcome {
 	return aicontent.OutcomeOf(err)
 }
 
-// mayBeMade reports whether a create request that failed may have made a record.
-func mayBeMade(err error) bool {
+// mayExist reports whether a failed create request may have created a record.
+func mayExist(err error) bool {
 	outcome := outcomeOf(err)
 	return outcome == aicontent.OutcomeUnknown || outcome == aicontent.OutcomeDone
 }

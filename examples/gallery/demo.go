@@ -7,8 +7,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
-// startDemo starts the service in memory. It draws its pictures by a formula, and of a recording it can only say what
-// it received. It reads slowly, so that the progress of an upload can be seen.
+// startDemo starts the service in memory. It reads uploads slowly, so that their progress can be seen.
 func startDemo() (*aicontenttest.Server, error) {
 	service, err := aicontenttest.Start(aicontenttest.FullRecords, aicontenttest.SlowUpload(4<<20))
 	if err != nil {

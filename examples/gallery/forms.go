@@ -2,57 +2,42 @@ package main
 
 import (
 	"errors"
-	"sync"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
 )
 
-// sentForms remembers the forms that were sent, so that a button pressed twice makes, and bills, one record. The zero
-// value is ready to use.
-type sentForms struct {
-	mu   sync.Mutex
-	sent map[string]bool
-}
+// maxForm limits a form without a file, in bytes. A day of speech is about 1.3 million characters, which a form
+// encodes in up to nine bytes each.
+const maxForm = 16 << 20
 
-// maxForms bounds how many forms are remembered.
-const maxForms = 10_000
-
-var errSentBefore = errors.New("the form was sent before")
-
-// once calls create unless the form was sent before. A form whose create request cannot have made anything may be
-// sent again.
-func once[T any](f *sentForms, form string, create func() (T, error)) (T, error) {
-	if !f.add(form) {
-		var zero T
-		return zero, errSentBefore
-	}
-	record, err := create()
-	if err != nil && !mayBeMade(err) {
-		f.remove(form)
-	}
-	return record, err
-}
-
-// add reports whether the form is new. One without a token of the gallery's always is.
-func (f *sentForms) add(form string) bool {
-	if !isToken(form) {
-		return true
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.sent[form] {
+// readForm parses a form without a file into r.PostForm. If it cannot, it shows why and returns false.
+func (s *server) readForm(w http.ResponseWriter, r *http.Request) bool {
+	controller := http.NewResponseController(w)
+	controller.SetReadDeadline(time.Now().Add(time.Minute))
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, s.explain(r, errors.Join(errMalformedForm, err), changing))
 		return false
 	}
-	if f.sent == nil || len(f.sent) >= maxForms {
-		f.sent = make(map[string]bool)
-	}
-	f.sent[form] = true
+	controller.SetReadDeadline(time.Time{})
 	return true
 }
 
-// isToken reports whether form may be the token that newForm puts into each form.
-func isToken(form string) bool { return form != "" && len(form) <= 64 }
+// posted returns a pointer to a field of the form, or nil if the form does not have it.
+func posted(form url.Values, field string) *string {
+	if !form.Has(field) {
+		return nil
+	}
+	return aicontent.Ptr(form.Get(field))
+}
 
-func (f *sentForms) remove(form string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.sent, form)
+// postedFavorite is like posted, for the button that marks favorites.
+func postedFavorite(form url.Values) *bool {
+	if !form.Has("favorite") {
+		return nil
+	}
+	return aicontent.Ptr(form.Get("favorite") == "1")
 }

@@ -197,7 +197,7 @@ func TestPages(t *testing.T) {
 			second := f.get("/pictures?style=retro&order=oldest&page=2")
 			assert.True(t, strings.Contains(second, `href="?order=oldest&amp;page=3&amp;style=retro"`))
 			assert.NotContains(t, shown(second), "other")
-			says(t, f.get("/pictures?page=99"), "There is nothing on this page")
+			says(t, f.get("/pictures?page=99"), "This page is empty")
 		})
 	}
 }
@@ -208,7 +208,7 @@ func TestFormSentTwice(t *testing.T) {
 	form := url.Values{"form": {"one"}, "name": {"Fox"}, "description": {"A fox"}, "resolution": {"256x256"}}
 	f.post("/new-picture", form)
 	page := f.post("/new-picture", form)
-	says(t, page, "This form was sent before")
+	says(t, page, "This form was already sent")
 	assert.True(t, strings.Contains(page, `href="/pictures?search=Fox"`))
 	assert.Len(t, f.service.Records(), 1)
 }

@@ -35,7 +35,7 @@ func TestLifeOfAPicture(t *testing.T) {
 			p.do(chromedp.Click(css(".heart")))
 			p.says("A favorite")
 			p.do(chromedp.Click(css(".top nav a")))
-			p.says("2 in all")
+			p.says("2 in total")
 			p.do(chromedp.Click(css("summary")), chromedp.Click(css("input[name=favorite]")), chromedp.Click(css(".filters button")))
 			p.says("1 found")
 			assert.Equal(t, "Lighthouse", p.text(".grid .name"))
@@ -95,13 +95,14 @@ func TestFailuresInTheBrowser(t *testing.T) {
 	p := openTab(t, phone)
 	for _, failure := range failures {
 		f := newFixture(t)
-		f.service.Fault(failure.fault)
+		failure.strike(f)
 		p.do(chromedp.Navigate(f.url+"/new-picture"), chromedp.SendKeys(css("#name"), "Fox"), chromedp.SendKeys(css("#description"), "A fox"),
 			chromedp.Click(css("form.stack button")))
 		p.says(failure.title)
 		p.says(failure.advice)
 		assert.Equal(t, "A fox", p.value("#description"), failure.name)
-		assert.True(t, p.is(`document.activeElement.matches(".problem")`), "%s: a screen reader is led to the problem", failure.name)
+		// A screen reader is led to the problem.
+		p.waitFor(`document.activeElement.matches(".problem")`)
 		assert.Len(t, f.service.Records(), failure.made, failure.name)
 	}
 }
@@ -118,7 +119,7 @@ func TestUploadProgressAndCancel(t *testing.T) {
 	p.waitFor(`document.querySelector("progress").value > 0.1`)
 	assert.True(t, p.is(`document.querySelector("form.stack button").disabled`))
 	p.do(chromedp.Click(css("#progress button")))
-	p.says("Cancelled. Nothing was made, and nothing is billed. You can press the button again.")
+	p.says("Cancelled. Nothing was created and nothing was billed. You can press the button again.")
 	assert.Empty(t, f.service.Transcriptions())
 
 	p.throttle(-1)
@@ -134,12 +135,12 @@ func TestCancelWhileTheServiceListens(t *testing.T) {
 	p := openTab(t, wide)
 	p.fillUpload(f.url, tempRecording(t, 1<<20))
 	p.do(chromedp.Click(css("form.stack button")))
-	p.says("All is sent. The service is listening, which may take minutes.")
+	p.says("Sent. Transcribing may take a few minutes.")
 	p.do(chromedp.Click(css("#progress button")))
-	p.says("Cancelled. It may have been made all the same, and billed. Look for it before you press the button again.")
+	p.says("Cancelled. It may have been created anyway, and billed. Check before you press the button again.")
 	// Pressed all the same, it asks first.
 	p.do(chromedp.Click(css("form.stack button")))
-	p.says("This form was sent before")
+	p.says("This form was already sent")
 	assert.Len(t, f.service.Records(), 1)
 }
 
@@ -151,7 +152,6 @@ func TestLeavingThePageCancelsTheUpload(t *testing.T) {
 	p.throttle(1 << 20)
 	p.do(chromedp.Click(css("form.stack button")))
 	p.says("MB of 4.0 MB")
-	p.throttle(-1)
 	p.do(chromedp.Navigate(f.url + "/recordings"))
 	require.Eventually(t, func() bool {
 		for _, r := range f.service.Requests() {
@@ -171,16 +171,16 @@ func TestFailedUploadInTheBrowser(t *testing.T) {
 	p := openTab(t, wide)
 	p.fillUpload(f.url, tempRecording(t, 2<<20))
 	p.do(chromedp.Click(css("form.stack button")))
-	p.says("The file has 2.0 MB, and this gallery takes 1.0 MB at most. Nothing was sent.")
+	p.says("The file is 2.0 MB; the gallery accepts at most 1.0 MB. Nothing was sent.")
 	assert.Empty(t, f.service.Requests())
 
 	f.service.Fault(aicontenttest.Status(413, "too large").Early())
 	p.fillUpload(f.url, tempRecording(t, 1<<19))
 	p.do(chromedp.Click(css("form.stack button")))
-	p.says("The service does not take files of this size")
+	p.says("The file is too large for the service")
 	p.says("Choose a smaller file and press the button again.")
 	assert.Equal(t, "Opera", p.value("#name"))
-	assert.True(t, p.is(`document.activeElement.matches(".problem")`), "a screen reader is led to the problem")
+	p.waitFor(`document.activeElement.matches(".problem")`)
 }
 
 // Nothing that strangers have written runs in the browser, and nothing is fetched from elsewhere.

@@ -13,18 +13,18 @@ import (
 type list[T any] struct {
 	Items  []T
 	Page   int
-	Pages  int // 0 where the service does not say
-	Total  int // 0 where the service does not say
+	Pages  int // 0 if unknown
+	Total  int // records on all pages; 0 if unknown
 	More   bool
 	Query  url.Values
-	Params any // of the List call, to fill the form of filters in
+	Params any // parameters of the List call, for the form with the filters
 }
 
-// perPage fills a grid of any width.
+// perPage is the number of records on a page.
 const perPage = aicontent.PerPage25
 
-// fetchList fetches the page of a collection that the query names. It asks for the page by number, as most services
-// number their pages; where the response is another page, it walks there from the first.
+// fetchList fetches the page of a collection that the query asks for. It requests the page by number, which most
+// deployments support; if the response is another page, it walks there from the first.
 func fetchList[T any](ctx context.Context, query url.Values, params any,
 	get func(...aicontent.CallOption) (*aicontent.Page[T], error),
 ) (list[T], error) {
@@ -45,7 +45,7 @@ func fetchList[T any](ctx context.Context, query url.Values, params any,
 	return l, nil
 }
 
-// Address returns the address of another page of the list.
+// Address returns the address of a page of the list.
 func (l list[T]) Address(page int) string {
 	query := maps.Clone(l.Query)
 	query.Del("done")
@@ -56,20 +56,20 @@ func (l list[T]) Address(page int) string {
 func (l list[T]) Previous() string { return l.Address(l.Page - 1) }
 func (l list[T]) Next() string     { return l.Address(l.Page + 1) }
 
-// Here is the query of this page, for forms that lead back to it.
+// Here returns the address of this page, for forms that lead back to it.
 func (l list[T]) Here() string { return l.Address(l.Page) }
 
-// Filtered reports whether the list leaves anything out.
+// Filtered reports whether the list may leave records out.
 func (l list[T]) Filtered() bool {
-	for name := range l.Query {
-		if name != "page" && name != "order" && name != "done" && name != "search_by" && l.Query.Get(name) != "" {
+	for _, name := range []string{"search", "favorite", "resolution", "style", "medium", "filter"} {
+		if l.Query.Get(name) != "" {
 			return true
 		}
 	}
 	return false
 }
 
-// onlyFavorites is the filter that the box for favorites stands for.
+// onlyFavorites returns the filter for favorites: true if the query asks for them, else nil.
 func onlyFavorites(query url.Values) *bool {
 	if query.Get("favorite") == "" {
 		return nil
@@ -77,7 +77,7 @@ func onlyFavorites(query url.Values) *bool {
 	return aicontent.Ptr(true)
 }
 
-// order is the order that the query names, the newest first where it names none.
+// order returns the order that the query asks for. The default is newest first.
 func order(query url.Values) (aicontent.SortBy, aicontent.Sort) {
 	switch query.Get("order") {
 	case "oldest":

@@ -1,9 +1,9 @@
-// Gallery is a web service on the SDK: it makes pictures from descriptions and texts from recordings, and shows them.
+// Gallery is a web gallery: it creates pictures from descriptions and transcripts from recordings, and shows them.
 //
 //	go run . [-addr 127.0.0.1:8080] [-host NAME] [-max-upload MIB]
 //
-// With AICONTENT_BASE_URL and AICONTENT_API_KEY in the environment it works on that deployment, which may bill what is
-// made. Without them it runs against the service in memory.
+// With AICONTENT_BASE_URL and AICONTENT_API_KEY set, it uses that deployment, which may bill what is created. Without
+// them it runs against the service in memory.
 package main
 
 import (
@@ -38,9 +38,9 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("gallery", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; whoever can reach it uses your API key")
-	host := flags.String("host", "", "host `name` that browsers use, where it is not localhost or an IP address")
-	maxUpload := flags.Int64("max-upload", 1024, "largest recording to take, in `MiB`")
+	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; whoever can reach it can use your API key")
+	host := flags.String("host", "", "host `name` that browsers use, if it is not localhost or an IP address")
+	maxUpload := flags.Int64("max-upload", 1024, "largest upload to accept, in `MiB`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		Handler:           gallery.handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		// Ends uploads and streams of progress with the program, which Shutdown would wait for.
+		// Uploads and event streams end with ctx. Shutdown would wait for them.
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	fmt.Fprintf(stdout, "The gallery is at http://%s\n", listener.Addr())
@@ -80,8 +80,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return srv.Shutdown(grace)
 }
 
-// connect returns a client of the deployment that the environment names, or else of a service in memory, which the
-// caller closes.
+// connect returns a client of the deployment named by the environment. If there is none, it starts the service in
+// memory, which the caller must close.
 func connect(stdout io.Writer) (*aicontent.Client, *aicontenttest.Server, error) {
 	if os.Getenv("AICONTENT_BASE_URL") != "" || os.Getenv("AICONTENT_API_KEY") != "" {
 		client, err := aicontent.NewClientFromEnv(aicontent.WithUserAgent("aicontent-gallery"))
@@ -91,6 +91,6 @@ func connect(stdout io.Writer) (*aicontent.Client, *aicontenttest.Server, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	fmt.Fprintln(stdout, "AICONTENT_BASE_URL is not set: the service runs in memory, and what you make is gone when the gallery ends.")
+	fmt.Fprintln(stdout, "AICONTENT_BASE_URL is not set: the service runs in memory, and what you create is lost when the gallery stops.")
 	return service.Client(), service, nil
 }

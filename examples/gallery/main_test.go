@@ -40,8 +40,8 @@ func TestWithoutConfigurationItRunsInMemory(t *testing.T) {
 	assert.Contains(t, said[0], "the service runs in memory")
 	resp, err := http.Get(url + "/")
 	page := (&fixture{t: t}).page(resp, err)
-	says(t, page, "42 in all")
-	assert.True(t, strings.Contains(page, "The service runs in memory"))
+	says(t, page, "42 in total")
+	assert.True(t, strings.Contains(page, "the service runs in memory"))
 }
 
 func TestItUsesTheDeploymentOfTheEnvironment(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// pictureSource returns where the gallery serves the picture of an image, empty where the service names no picture.
-// A picture often lies on a foreign host. Served from here, that host learns nothing of the visitor, and the pages can
-// forbid all foreign content. The signature keeps others from using the gallery to fetch addresses of their choice.
+// pictureSource returns the address at which the gallery serves an image's picture, or "" if the service sent none.
+// Pictures are often on another host. Since the gallery fetches them, that host learns nothing about the visitor, and
+// the pages can forbid all foreign content. The signature keeps others from making the gallery fetch other addresses.
 func (s *server) pictureSource(image aicontent.Image) string {
 	if image.URL == "" {
 		return ""
@@ -28,7 +28,7 @@ func (s *server) sign(text string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// pictureFile fetches a picture, which Download does without the API key, and passes it on.
+// pictureFile fetches a picture, without the API key, and passes it on.
 func (s *server) pictureFile(w http.ResponseWriter, r *http.Request) {
 	source := r.FormValue("url")
 	if !hmac.Equal([]byte(s.sign(source)), []byte(r.FormValue("signature"))) {
@@ -36,7 +36,7 @@ func (s *server) pictureFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := &pictureWriter{w: w, left: maxPicture}
-	// The first bytes tell the type, and must come together.
+	// The type is detected from the first write, which must not be too short.
 	buffer := bufio.NewWriter(out)
 	_, err := s.client.Images.Download(r.Context(), &aicontent.Image{URL: source}, buffer)
 	if err == nil {
@@ -50,13 +50,13 @@ func (s *server) pictureFile(w http.ResponseWriter, r *http.Request) {
 	}
 	s.log.Warn("picture", "error", err)
 	if out.begun {
-		// Else the browser would take half of the picture for the whole.
+		// Otherwise the browser would take a part of the picture for the whole.
 		panic(http.ErrAbortHandler)
 	}
 	http.Error(w, "The picture cannot be fetched.", http.StatusBadGateway)
 }
 
-// maxPicture is the largest picture that is passed on, in bytes.
+// maxPicture limits the size of a picture, in bytes.
 const maxPicture = 64 << 20
 
 var (
@@ -64,8 +64,8 @@ var (
 	errPictureTooLarge = errors.New("the picture is too large")
 )
 
-// pictureWriter passes on what is a picture by its first bytes, and nothing else: not SVG, which can hold scripts,
-// nor pages of hosts that only the gallery can reach.
+// pictureWriter passes on only what its first bytes prove to be a picture: no SVG, which may contain scripts, and no
+// documents from hosts that only the gallery can reach.
 type pictureWriter struct {
 	w     http.ResponseWriter
 	begun bool

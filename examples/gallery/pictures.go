@@ -39,7 +39,7 @@ func (s *server) newPicture(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, "new-picture", view{Title: "New picture", Data: params})
 }
 
-func (s *server) makePicture(w http.ResponseWriter, r *http.Request) {
+func (s *server) createPicture(w http.ResponseWriter, r *http.Request) {
 	if !s.readForm(w, r) {
 		return
 	}
@@ -56,13 +56,13 @@ func (s *server) makePicture(w http.ResponseWriter, r *http.Request) {
 	})
 	if err != nil {
 		p := s.explain(r, err, creating)
-		if mayBeMade(err) {
+		if mayExist(err) {
 			p.LookAt = "/pictures?" + url.Values{"search": {strings.TrimSpace(params.Name)}}.Encode()
 		}
 		s.render(w, r, "new-picture", view{Title: "New picture", Problem: &p, Data: params})
 		return
 	}
-	http.Redirect(w, r, picturePath(image.ID)+"?done=made", http.StatusSeeOther)
+	http.Redirect(w, r, picturePath(image.ID)+"?done=created", http.StatusSeeOther)
 }
 
 func (s *server) showPicture(w http.ResponseWriter, r *http.Request) {
@@ -74,8 +74,8 @@ func (s *server) showPicture(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, "picture", view{Title: image.Name, Data: image})
 }
 
-// changePicture changes the fields that the form has: the name, or whether the picture is a favorite.
-func (s *server) changePicture(w http.ResponseWriter, r *http.Request) {
+// updatePicture updates the fields that the form has: the name, or whether the picture is a favorite.
+func (s *server) updatePicture(w http.ResponseWriter, r *http.Request) {
 	if !s.readForm(w, r) {
 		return
 	}
@@ -89,7 +89,7 @@ func (s *server) changePicture(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.fail(w, r, s.explain(r, err, changing))
 	default:
-		http.Redirect(w, r, whence(r, "/pictures", picturePath(id)), http.StatusSeeOther)
+		http.Redirect(w, r, cameFrom(r, "/pictures", picturePath(id)), http.StatusSeeOther)
 	}
 }
 
@@ -101,9 +101,8 @@ func (s *server) deletePicture(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/pictures?done=deleted", http.StatusSeeOther)
 }
 
-// whence returns the page that a change was made on: the list with the query of the form, at the changed record, or
-// else the record's page.
-func whence(r *http.Request, collection, record string) string {
+// cameFrom returns the address of the page that a form was on: a list, at the record, or else the record's page.
+func cameFrom(r *http.Request, collection, record string) string {
 	if query := r.PostForm.Get("list"); query != "" {
 		return collection + "?" + strings.TrimPrefix(query, "?") + "#item-" + url.PathEscape(r.PathValue("id"))
 	}

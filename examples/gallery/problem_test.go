@@ -12,33 +12,43 @@ import (
 
 // How a failed create request reads: what to do next.
 const (
-	tryAgain  = "Nothing was made, and nothing is billed. You can press the button again."
-	lookFirst = "It may have been made all the same, and billed. Look for it before you press the button again."
-	keyFirst  = "until then it does not help to try again."
+	tryAgain  = "Nothing was created and nothing was billed. You can press the button again."
+	lookFirst = "It may have been created anyway, and billed. Check before you press the button again."
+	keyFirst  = "Trying again will not help until whoever runs the gallery fixes its key."
 )
 
-// failures are the kinds of failed create requests, and how many records they leave.
-var failures = []struct {
+// failure is a kind of failed create request.
+type failure struct {
 	name          string
-	fault         aicontenttest.Fault
+	fault         aicontenttest.Fault // the zero fault is a service that is not there
 	status        int
 	title, advice string
-	made          int
-}{
+	made          int // records that it leaves
+}
+
+func (failure failure) strike(f *fixture) {
+	if failure.fault.Name == "" {
+		f.service.Close()
+		return
+	}
+	f.service.Fault(failure.fault)
+}
+
+var failures = []failure{
 	{"no key", aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502, "The service does not accept the gallery’s key", keyFirst, 0},
 	{"no right", aicontenttest.Status(403, `{"message":"This action is unauthorized."}`), 502, "The service does not accept the gallery’s key", keyFirst, 0},
 	{"refused form", aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["The name is too long."]}}`), 422, "The name is too long.",
-		"Nothing was made, and nothing is billed. Correct it and press the button again.", 0},
-	{"too large", aicontenttest.Status(413, "<html><title>413 Request Entity Too Large</title></html>"), 413, "The service does not take files of this size", "Choose a smaller file", 0},
-	{"too often", aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503, "The service has too much to do: wait 10 minutes", tryAgain, 0},
-	{"maintenance", aicontenttest.Status(503, "down").WithRetryAfter("120"), 502, "The service has a problem: wait 2 minutes", tryAgain, 0},
+		"Nothing was created and nothing was billed. Correct it and press the button again.", 0},
+	{"too large", aicontenttest.Status(413, "<html><title>413 Request Entity Too Large</title></html>"), 413, "The file is too large for the service", "Choose a smaller file", 0},
+	{"too often", aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503, "The service is busy: wait 10 minutes", tryAgain, 0},
+	{"maintenance", aicontenttest.Status(503, "down").WithRetryAfter("120"), 502, "The service had a problem: wait 2 minutes", tryAgain, 0},
 	{"server error", aicontenttest.Status(500, `{"message":"Server Error"}`), 502, "The service says: “Server Error”", lookFirst, 0},
-	{"proxy gave up", aicontenttest.ActThenStatus(504), 502, "The service has a problem", lookFirst, 1},
-	{"no connection", aicontenttest.RefuseConnection(), 502, "The service cannot be reached", tryAgain, 0},
+	{"proxy gave up", aicontenttest.ActThenStatus(504), 502, "The service had a problem", lookFirst, 1},
+	{"no connection", aicontenttest.Fault{}, 502, "The service cannot be reached", tryAgain, 0},
 	{"lost response", aicontenttest.LoseAnswer(), 502, "The service cannot be reached", lookFirst, 1},
-	{"unreadable response", aicontenttest.InvalidJSON(), 502, "The service sent something that the gallery cannot read",
-		"It was made, and is billed. Do not press the button again: look for it.", 1},
-	{"foreign page", aicontenttest.HTMLPage(200), 502, "The service sent something that the gallery cannot read", lookFirst, 0},
+	{"unreadable response", aicontenttest.InvalidJSON(), 502, "The service sent a response that the gallery cannot read",
+		"It was created and billed, so do not press the button again.", 1},
+	{"foreign page", aicontenttest.HTMLPage(200), 502, "The service sent a response that the gallery cannot read", lookFirst, 0},
 }
 
 // Each kind of failure says what happened, and whether to press the button again.
@@ -46,7 +56,7 @@ func TestFailedCreateIsExplained(t *testing.T) {
 	for _, test := range failures {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFixture(t)
-			f.service.Fault(test.fault)
+			test.strike(f)
 			resp, err := http.PostForm(f.url+"/new-picture", url.Values{
 				"name": {"Fox"}, "description": {"A fox in the snow"}, "resolution": {"256x256"}, "style": {"retro"},
 			})
@@ -83,7 +93,7 @@ func TestFailedChangeKeepsWhatWasTyped(t *testing.T) {
 	id := f.service.AddTranscription(aicontenttest.Transcription{Name: "Song", Result: "La la"}).ID
 	f.service.Fault(aicontenttest.Status(500, "down"))
 	page := f.post("/recordings/"+id, url.Values{"name": {"Song"}, "result": {"Fa la la la la"}})
-	says(t, page, "The change may have been made all the same. Pressing the button again does no harm.")
+	says(t, page, "The change may have been saved anyway. It is safe to press the button again.")
 	says(t, page, "Fa la la la la")
 	f.service.Fault(aicontenttest.Status(429, "slow down"))
 	page = f.post("/recordings/"+id, url.Values{"favorite": {"1"}})
@@ -93,12 +103,12 @@ func TestFailedChangeKeepsWhatWasTyped(t *testing.T) {
 
 func TestFailedReadIsExplained(t *testing.T) {
 	f := newFixture(t)
-	says(t, f.get("/pictures/4711"), "This is not in the gallery It may have been deleted, or the address is wrong.")
-	says(t, f.post("/recordings/4711/delete", nil), "This is not in the gallery Nothing was changed.")
+	says(t, f.get("/pictures/4711"), "Not found It may have been deleted, or the address is wrong.")
+	says(t, f.post("/recordings/4711/delete", nil), "Not found Nothing was changed.")
 	says(t, f.get("/pictures?style=baroque"), "Choose other filters.")
 	says(t, f.get("/elsewhere"), "There is no such page")
 	f.service.Fault(aicontenttest.Status(503, "down"))
-	says(t, f.get("/recordings"), "The service has a problem The service says: “down” Load the page again in a moment.")
+	says(t, f.get("/recordings"), "The service had a problem The service says: “down” Reload the page in a moment.")
 }
 
 // The log says why, for whoever runs the gallery, and holds no key.

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// uploadEvent tells a page how far its upload is, or how it ended.
+// uploadEvent tells a page how far its upload is, or that it failed.
 type uploadEvent struct {
-	Sent  int64  `json:"sent"`          // bytes of the file that the service took
-	Total int64  `json:"total"`         // size of the file; -1 where it is unknown
-	End   string `json:"end,omitempty"` // what to do now that the upload has failed; the last event
+	Sent  int64  `json:"sent"`          // bytes of the file sent to the service
+	Total int64  `json:"total"`         // size of the file; -1 if unknown
+	End   string `json:"end,omitempty"` // in the last event of a failed upload: what to do now
 }
 
 // uploads passes events on from the uploads to the pages that watch them. The zero value is ready to use.
 type uploads struct {
 	mu      sync.Mutex
-	watched map[string]chan uploadEvent // by the form that is sent
+	watched map[string]chan uploadEvent // by the token of the form
 }
 
-// maxWatched bounds the streams that are open at a time.
+// maxWatched limits how many streams are open at a time.
 const maxWatched = 1000
 
-// watch returns the events of the form's upload; nil where that is watched already, or too many are.
+// watch returns the events of a form's upload, or nil if it is already watched or too many are.
 func (u *uploads) watch(form string) chan uploadEvent {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -44,7 +44,7 @@ func (u *uploads) unwatch(form string) {
 	delete(u.watched, form)
 }
 
-// report replaces the event that the page has not read yet, and never waits.
+// report passes on an event without waiting: it replaces one that has not been read yet.
 func (u *uploads) report(form string, e uploadEvent) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -59,7 +59,7 @@ func (u *uploads) report(form string, e uploadEvent) {
 	events <- e
 }
 
-// uploadProgress streams the events of an upload until that ends or the page is left.
+// uploadProgress streams the events of an upload until the upload fails or the page is left.
 func (s *server) uploadProgress(w http.ResponseWriter, r *http.Request) {
 	form := r.URL.Query().Get("form")
 	events := s.uploads.watch(form)
@@ -70,7 +70,7 @@ func (s *server) uploadProgress(w http.ResponseWriter, r *http.Request) {
 	defer s.uploads.unwatch(form)
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w).Flush
-	// Proxies close a connection on which nothing moves, as while the service transcribes.
+	// While the service transcribes nothing else is sent, and proxies close idle connections.
 	alive := time.NewTicker(15 * time.Second)
 	defer alive.Stop()
 	fmt.Fprint(w, ":\n\n")

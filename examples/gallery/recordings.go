@@ -33,7 +33,7 @@ func (s *server) listRecordings(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, "recordings", view{Title: "Recordings", Data: transcriptions})
 }
 
-// recordingForm fills in the form of a new recording.
+// recordingForm is the content of the form for a new recording.
 type recordingForm struct {
 	aicontent.TranscriptionStoreParams
 	MaxUpload int64
@@ -43,9 +43,9 @@ func (s *server) newRecording(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, "new-recording", view{Title: "New recording", Data: recordingForm{MaxUpload: s.maxUpload}})
 }
 
-// makeRecording passes the uploaded file on to the service while it arrives. An upload that ends early, as when the
-// visitor leaves the page, ends the request to the service too.
-func (s *server) makeRecording(w http.ResponseWriter, r *http.Request) {
+// createRecording passes the uploaded file on to the service while it arrives. If the upload ends early, for example
+// because the visitor leaves the page, so does the request to the service.
+func (s *server) createRecording(w http.ResponseWriter, r *http.Request) {
 	body := r.Body
 	r.Body = http.MaxBytesReader(w, body, s.maxUpload)
 	upload, err := readUpload(r)
@@ -68,7 +68,7 @@ func (s *server) makeRecording(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		p := s.explain(r, err, creating)
-		if mayBeMade(err) {
+		if mayExist(err) {
 			p.LookAt = "/recordings?" + url.Values{"search": {strings.TrimSpace(params.Name)}}.Encode()
 		}
 		s.uploads.report(form, uploadEvent{End: p.Advice})
@@ -76,10 +76,10 @@ func (s *server) makeRecording(w http.ResponseWriter, r *http.Request) {
 		s.render(w, r, "new-recording", view{Title: "New recording", Problem: &p, Data: recordingForm{params, s.maxUpload}})
 		return
 	}
-	http.Redirect(w, r, recordingPath(transcription.ID)+"?done=made", http.StatusSeeOther)
+	http.Redirect(w, r, recordingPath(transcription.ID)+"?done=created", http.StatusSeeOther)
 }
 
-// discard reads what is left of an upload, within limits: browsers read a response only once all is sent.
+// discard reads the rest of an upload, within limits: browsers read the response only when everything is sent.
 func discard(w http.ResponseWriter, body io.Reader, limit int64) {
 	controller := http.NewResponseController(w)
 	controller.SetReadDeadline(time.Now().Add(30 * time.Second))
@@ -97,8 +97,8 @@ func (s *server) showRecording(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, "recording", view{Title: transcription.Name, Data: transcription})
 }
 
-// changeRecording changes the fields that the form has. Where that fails, the form comes back with what was typed.
-func (s *server) changeRecording(w http.ResponseWriter, r *http.Request) {
+// updateRecording updates the fields that the form has. If that fails, it shows the form again, as it was filled in.
+func (s *server) updateRecording(w http.ResponseWriter, r *http.Request) {
 	if !s.readForm(w, r) {
 		return
 	}
@@ -115,7 +115,7 @@ func (s *server) changeRecording(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.fail(w, r, s.explain(r, err, changing))
 	default:
-		http.Redirect(w, r, whence(r, "/recordings", recordingPath(id)), http.StatusSeeOther)
+		http.Redirect(w, r, cameFrom(r, "/recordings", recordingPath(id)), http.StatusSeeOther)
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// upload is a form whose file has not been read yet.
+// upload is a form with a file that has not been read yet.
 type upload struct {
 	fields url.Values
 	file   aicontent.File
 }
 
-// maxField and maxFields bound what of a form is held in memory.
+// maxField and maxFields limit how much of a form is held in memory.
 const (
 	maxField  = 64 << 10
 	maxFields = 8
@@ -26,8 +26,8 @@ const (
 
 var errMalformedForm = errors.New("the form is malformed")
 
-// readUpload reads the fields of a multipart form up to its file, which has to be the last of them. Whoever reads the
-// file reads it from the browser.
+// readUpload reads the fields of a multipart form up to the file, which must come last. Reading the file then reads
+// from the browser.
 func readUpload(r *http.Request) (upload, error) {
 	u := upload{fields: make(url.Values)}
 	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -60,13 +60,13 @@ func readUpload(r *http.Request) (upload, error) {
 	return u, errMalformedForm
 }
 
-// fileSize works the size of a file out, which a form does not tell: the length of the form without what stands
-// before and after the file. The service is then told, as some refuse an upload of unknown length. 0 is unknown. head is
-// what was read of the form, and n the number of fields before the file.
+// fileSize returns the size of the file at the end of a form: the length of the form without what comes before and
+// after the file. It is 0 if the length is negative, that is unknown. head is what has been read of the form, and n
+// the number of fields before the file. The size matters because some services refuse uploads of unknown length.
 func fileSize(length int64, head []byte, boundary string, n int) int64 {
-	file := head
+	file := append([]byte("\r\n"), head...)
 	for range n + 1 {
-		_, file, _ = bytes.Cut(file, []byte("--"+boundary))
+		_, file, _ = bytes.Cut(file, []byte("\r\n--"+boundary))
 	}
 	_, file, found := bytes.Cut(file, []byte("\r\n\r\n"))
 	if length < 0 || !found {
@@ -75,7 +75,7 @@ func fileSize(length int64, head []byte, boundary string, n int) int64 {
 	return length - int64(len(head)-len(file)) - int64(len("\r\n--"+boundary+"--\r\n"))
 }
 
-// recorder keeps what is read through it until it is stopped.
+// recorder keeps what is read through it, until it is stopped.
 type recorder struct {
 	r       io.Reader
 	head    []byte

@@ -66,7 +66,7 @@ func TestMalformedUploads(t *testing.T) {
 		resp, err := http.Post(f.url+"/new-recording", request.contentType, bytes.NewReader(request.body))
 		page := f.page(resp, err)
 		assert.Equal(t, http.StatusBadRequest, resp.StatusCode, name)
-		says(t, page, "The form could not be read Nothing was made, and nothing is billed.")
+		says(t, page, "The form could not be read Nothing was created and nothing was billed.")
 	}
 	says(t, f.upload(map[string]string{"name": "Song"}, "", nil), "File is required")
 	assert.Empty(t, f.service.Requests())
@@ -76,8 +76,8 @@ func TestUploadLargerThanAllowed(t *testing.T) {
 	f := newFixture(t)
 	f.gallery.maxUpload = 1 << 20
 	page := f.upload(map[string]string{"name": "Opera"}, "opera.wav", recording(6<<20))
-	says(t, page, "This is more than the gallery takes: at most 1 MB")
-	says(t, page, "Nothing was made, and nothing is billed. Choose a smaller file and press the button again.")
+	says(t, page, "Too large: the gallery accepts at most 1 MB")
+	says(t, page, "Nothing was created and nothing was billed. Choose a smaller file and press the button again.")
 	assert.Empty(t, f.service.Transcriptions())
 }
 
@@ -131,7 +131,7 @@ func TestLeavingCancelsTheUpload(t *testing.T) {
 		assert.Less(t, e.Sent, e.Total+1)
 		last = e
 	}
-	assert.Equal(t, "Nothing was made, and nothing is billed. You can press the button again.", last.End)
+	assert.Equal(t, "Nothing was created and nothing was billed. You can press the button again.", last.End)
 	assert.Empty(t, f.service.Transcriptions())
 	f.gallery.uploads.mu.Lock()
 	defer f.gallery.uploads.mu.Unlock()

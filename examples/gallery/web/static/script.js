@@ -28,7 +28,7 @@ async function upload(form) {
   panel.hidden = false;
   if (file && file.size > Number(form.dataset.max)) {
     cancel.hidden = true;
-    state.textContent = `The file has ${megabytes(file.size)}, and this gallery takes ${megabytes(form.dataset.max)} at most. Nothing was sent.`;
+    state.textContent = `The file is ${megabytes(file.size)}; the gallery accepts at most ${megabytes(form.dataset.max)}. Nothing was sent.`;
     return;
   }
   const body = new FormData(form);
@@ -48,7 +48,7 @@ async function upload(form) {
       }
       if (progress.sent === progress.total) {
         bar.removeAttribute("value");
-        state.textContent = "All is sent. The service is listening, which may take minutes.";
+        state.textContent = "Sent. Transcribing may take a few minutes.";
       }
     };
     events.onerror = () => {
@@ -58,7 +58,7 @@ async function upload(form) {
   });
   bar.value = 0;
   sent.textContent = "";
-  state.textContent = "Sending. Leaving this page cancels it.";
+  state.textContent = "Sending. Leaving this page cancels the upload.";
   cancel.hidden = false;
   cancel.onclick = () => {
     state.textContent = "Cancelling.";
@@ -77,8 +77,8 @@ async function upload(form) {
     document.querySelector(".problem")?.focus();
   } catch {
     const advice = await ended;
-    state.textContent = (abort.signal.aborted ? "Cancelled. " : "The connection to the gallery broke. ") +
-      (advice || "Look among the recordings before you press the button again.");
+    state.textContent = (abort.signal.aborted ? "Cancelled. " : "The connection to the gallery was lost. ") +
+      (advice || "Check the recordings before you press the button again.");
     bar.value = 0;
     sent.textContent = "";
     button.disabled = false;
