@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+// The names on the NATS side.
+const (
+	stream       = "fleet"         // a message per job, until the job is done or dead
+	consumerName = "workers"       // what all workers pull from
+	jobSubject   = "fleet.jobs."   // and the job's ID
+	reports      = "fleet.workers" // what workers say of themselves every second
+	filesBucket  = "fleet-files"   // a file per job, until the job is done or dead
+	jobsBucket   = "fleet-jobs"    // a record per job, for good
+	rateBucket   = "fleet-rate"    // the schedule that all workers share
+)
+
+// A job is a message of the stream.
+type job struct {
+	ID       string                `json:"id"`   // a hash of content and settings; also names the transcription
+	File     string                `json:"file"` // as the user named it
+	Language aicontent.CountryCode `json:"language,omitempty"`
+}
+
+type state string
+
+const (
+	running state = "running"
+	waiting state = "waiting" // for another run, after a failure
+	done    state = "done"
+	dead    state = "dead" // cannot succeed
+)
+
+// A record is what the fleet knows of a job. It is changed by compare-and-set alone, but for the change to done,
+// which is true whoever finds it out.
+type record struct {
+	State  state        `json:"state"`
+	File   string       `json:"file"`
+	Worker string       `json:"worker"`         // of the latest run
+	Until  time.Time    `json:"until"`          // no run sends anything after this moment without moving it first
+	Runs   int          `json:"runs"`           // how often a worker began
+	Lost   int          `json:"lost,omitempty"` // how many of the runs ended without a word
+	Reason string       `json:"reason,omitempty"`
+	Found  bool         `json:"found,omitempty"` // an earlier run had made the transcription
+	ID     aicontent.ID `json:"id,omitempty"`
+	Text   string       `json:"text,omitempty"`
+}
+
+func (r record) ended() bool { return r.State == done || r.State == dead }
+
+// A queue is what the processes of the fleet share.
+type queue struct {
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	stream  jetstream.Stream
+	pending jetstream.Consumer
+	files   jetstream.ObjectStore
+	jobs    jetstream.KeyValue
+	rate    jetstream.KeyValue
+}
+
+// limits are settled when the queue is made.
+type limits struct {
+	replicas int
+	room     int64 // bytes for the files of jobs that have not ended
+	ackWait  time.Duration
+	rate     float64 // requests per second
+}
+
+// makeQueue creates what is missing and returns the queue. Each part reserves its room, so that a bucket full of files
+// leaves some for results. A cluster that has just started needs some seconds, so transient failures are retried.
+func makeQueue(ctx context.Context, url string, l limits) (*queue, error) {
+	q, err := dial(url)
+	if err != nil {
+		return nil, err
+	}
+	err = patiently(ctx, time.Minute, func(ctx context.Context) error {
+		_, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+			Name: stream, Subjects: []string{jobSubject + "*"}, Retention: jetstream.WorkQueuePolicy,
+			Discard: jetstream.DiscardNew, Replicas: l.replicas, MaxBytes: 64 << 20, Duplicates: time.Hour,
+		})
+		if err != nil {
+			return err
+		}
+		_, err = q.js.CreateOrUpdateConsumer(ctx, stream, jetstream.ConsumerConfig{
+			Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.ackWait, MaxDeliver: -1,
+		})
+		if err != nil {
+			return err
+		}
+		_, err = q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: filesBucket, Replicas: l.replicas, MaxBytes: l.room})
+		if err != nil {
+			return err
+		}
+		_, err = q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: jobsBucket, Replicas: l.replicas, MaxBytes: 256 << 20})
+		if err != nil {
+			return err
+		}
+		q.rate, err = q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: rateBucket, Replicas: l.replicas, MaxBytes: 1 << 20})
+		if err != nil {
+			return err
+		}
+		if _, err := q.rate.Get(ctx, scheduleKey); !errors.Is(err, jetstream.ErrKeyNotFound) {
+			return err
+		}
+		return setRate(ctx, q.rate, l.rate)
+	})
+	if err != nil {
+		q.nc.Close()
+		if full(err) {
+			return nil, errors.New("make the queue: the NATS server does not have the room to reserve; see -room")
+		}
+		return nil, fmt.Errorf("make the queue: %w", err)
+	}
+	return q.bind(ctx)
+}
+
+// openQueue returns a queue that somebody else has made.
+func openQueue(ctx context.Context, url string) (*queue, error) {
+	q, err := dial(url)
+	if err != nil {
+		return nil, err
+	}
+	return q.bind(ctx)
+}
+
+func dial(url string) (*queue, error) {
+	nc, err := nats.Connect(url, nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500*time.Millisecond))
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS: %w", err)
+	}
+	js, err := jetstream.New(nc)
+	return &queue{nc: nc, js: js}, err
+}
+
+func (q *queue) bind(ctx context.Context) (*queue, error) {
+	err := patiently(ctx, time.Minute, func(ctx context.Context) (err error) {
+		if q.stream, err = q.js.Stream(ctx, stream); err != nil {
+			return err
+		}
+		if q.pending, err = q.js.Consumer(ctx, stream, consumerName); err != nil {
+			return err
+		}
+		if q.files, err = q.js.ObjectStore(ctx, filesBucket); err != nil {
+			return err
+		}
+		if q.jobs, err = q.js.KeyValue(ctx, jobsBucket); err != nil {
+			return err
+		}
+		q.rate, err = q.js.KeyValue(ctx, rateBucket)
+		return err
+	})
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		err = errors.New("there is none yet; fleet produce makes it")
+	}
+	if err != nil {
+		q.nc.Close()
+		return nil, fmt.Errorf("open the queue: %w", err)
+	}
+	return q, nil
+}
+
+// read returns the record of a job and its revision; revision 0 is a job that has none yet. A replica that lags may
+// answer with an older record, which a compare-and-set finds out.
+func (q *queue) read(ctx context.Context, id string) (r record, revision uint64, err error) {
+	entry, err := q.jobs.Get(ctx, id)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return record{}, 0, nil
+	}
+	if err != nil {
+		return record{}, 0, err
+	}
+	err = json.Unmarshal(entry.Value(), &r)
+	return r, entry.Revision(), err
+}
+
+// removeFile purges a job's file. ObjectStore.Delete would leave a marker behind, for which a full bucket has no room.
+func (q *queue) removeFile(ctx context.Context, id string) error {
+	info, err := q.files.GetInfo(ctx, id)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	bucket, err := q.js.Stream(ctx, "OBJ_"+filesBucket)
+	if err != nil {
+		return err
+	}
+	if err := bucket.Purge(ctx, jetstream.WithPurgeSubject("$O."+filesBucket+".C."+info.NUID)); err != nil {
+		return err
+	}
+	return bucket.Purge(ctx, jetstream.WithPurgeSubject("$O."+filesBucket+".M."+base64.URLEncoding.EncodeToString([]byte(id))))
+}
+
+// patiently repeats do while the queue elects a leader or is away, for as long as limit. JetStream gives each request
+// five seconds, unless the context has a deadline.
+func patiently(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+	for end := time.Now().Add(limit); ; {
+		err := do(ctx)
+		if err == nil || !passing(err) || time.Now().After(end) || pause(ctx, 250*time.Millisecond) != nil {
+			return err
+		}
+	}
+}
+
+// passing reports whether the queue may do later what it failed to do now.
+func passing(err error) bool {
+	var api jetstream.JetStreamError
+	if errors.As(err, &api) && api.APIError() != nil {
+		return api.APIError().Code == 503 && !full(err)
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
+		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrReconnectBufExceeded)
+}
+
+// full reports whether the queue has no room: the codes are those of a failed write, of a server's limit and of an
+// account's.
+func full(err error) bool {
+	var api jetstream.JetStreamError
+	return errors.As(err, &api) && api.APIError() != nil && slices.Contains([]jetstream.ErrorCode{10077, 10023, 10047}, api.APIError().ErrorCode)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// startNode runs a NATS server in this process.
+func startNode(o *server.Options) (*server.Server, error) {
+	o.JetStream, o.NoSigs, o.NoLog = true, true, true
+	node, err := server.NewServer(o)
+	if err != nil {
+		return nil, err
+	}
+	go node.Start()
+	if !node.ReadyForConnections(30 * time.Second) {
+		return nil, errors.New("the NATS server does not start")
+	}
+	return node, nil
+}

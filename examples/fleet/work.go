@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+// patience is how many runs of a job may end without a word, as when it is what kills its workers, and how many may not
+// find its file, as when a replica of the queue lags.
+const patience = 10
+
+// fetchLimit bounds the time for fetching a file from the queue.
+const fetchLimit = 10 * time.Minute
+
+var errHopeless = errors.New("given up")
+
+// A worker runs jobs, several at a time.
+type worker struct {
+	name    string
+	q       *queue
+	client  *aicontent.Client
+	limiter *limiter
+
+	running, done, failed atomic.Int64
+	problem               atomic.Value // string: the latest
+}
+
+// newWorker returns a worker for the deployment in the environment. settle is how long after a lost response the
+// record may still appear.
+func newWorker(q *queue, settle time.Duration) (*worker, error) {
+	host, _ := os.Hostname()
+	w := &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q, limiter: newLimiter(q.rate)}
+	w.problem.Store("")
+	var err error
+	w.client, err = aicontent.NewClientFromEnv(
+		aicontent.WithUserAgent("aicontent-fleet"),
+		aicontent.WithRateLimiter(w.limiter),
+		aicontent.WithRetryPolicy(aicontent.RetryPolicy{SettleTime: settle}),
+	)
+	return w, err
+}
+
+// work runs jobs until stop ends, and then finishes what it has begun, or puts it back when ctx ends too.
+func (w *worker) work(ctx, stop context.Context, concurrency int) {
+	var slots sync.WaitGroup
+	for range concurrency {
+		slots.Go(func() {
+			for stop.Err() == nil {
+				if msg, err := w.next(stop); err == nil {
+					w.running.Add(1)
+					w.handle(ctx, msg)
+					w.running.Add(-1)
+				} else if !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
+					_ = pause(stop, time.Second)
+				}
+			}
+		})
+	}
+	ended := make(chan struct{})
+	go func() {
+		slots.Wait()
+		close(ended)
+	}()
+	every := time.NewTicker(time.Second)
+	defer every.Stop()
+	for {
+		w.report()
+		select {
+		case <-ended:
+			return
+		case <-every.C:
+		}
+	}
+}
+
+func (w *worker) next(ctx context.Context) (jetstream.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return w.q.pending.Next(jetstream.FetchContext(ctx))
+}
+
+// handle runs a job and settles its message. A message that it cannot settle is delivered again.
+func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
+	var j job
+	if err := json.Unmarshal(msg.Data(), &j); err != nil {
+		_ = msg.TermWithReason(err.Error())
+		return
+	}
+	c, delay, err := w.q.claim(ctx, j, w.name)
+	if c != nil {
+		delay, err = w.run(ctx, c, j, msg)
+	}
+	if err == nil && delay == 0 {
+		err = w.tidy(context.WithoutCancel(ctx), j, msg)
+	}
+	if err != nil {
+		w.problem.Store(err.Error())
+		delay = 5 * time.Second
+	}
+	if delay > 0 {
+		_ = msg.NakWithDelay(delay + rand.N(time.Second))
+	}
+}
+
+// tidy removes what the queue has of a job that has ended. The message goes last: as long as it is there, somebody tidies.
+func (w *worker) tidy(ctx context.Context, j job, msg jetstream.Msg) error {
+	err := patiently(ctx, time.Minute, func(ctx context.Context) error { return w.q.removeFile(ctx, j.ID) })
+	if err != nil {
+		return err
+	}
+	return patiently(ctx, time.Minute, msg.DoubleAck)
+}
+
+// run runs a claimed job and notes what came of it. With a delay, it wants another run after that.
+func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (delay time.Duration, err error) {
+	var transcription *aicontent.Transcription
+	var response *aicontent.Response
+	until := c.before
+	if c.record.Lost >= patience {
+		err = fmt.Errorf("%w: %d runs ended without a word", errHopeless, c.record.Lost)
+	} else {
+		working, stop := c.keep(ctx, msg)
+		transcription, until, err = w.transcribe(working, c, j, aicontent.WithResponse(&response))
+		stop()
+	}
+	note := func(do func(context.Context) error) error {
+		return patiently(context.WithoutCancel(ctx), time.Minute, do)
+	}
+	if err == nil {
+		w.done.Add(1)
+		return 0, note(func(ctx context.Context) error { return c.succeed(ctx, transcription, response.Found) })
+	}
+	w.failed.Add(1)
+	w.problem.Store(err.Error())
+	change := func(r *record) { r.State, r.Until, r.Reason = waiting, until, err.Error() }
+	delay = min(time.Second<<min(c.record.Runs, 10), c.lasts)
+	var refused *aicontent.APIError
+	if errors.As(err, &refused) {
+		delay = max(delay, refused.RetryAfter)
+	}
+	if hopeless(err) || errors.Is(err, jetstream.ErrObjectNotFound) && c.record.Runs > patience {
+		change = func(r *record) { r.State, r.Until, r.Reason = dead, until, err.Error() }
+		delay = 0
+	}
+	return delay, note(func(ctx context.Context) error { return c.write(ctx, change) })
+}
+
+// transcribe fetches the file and has it transcribed, once, whatever earlier runs have done. Nothing was sent after until.
+func (w *worker) transcribe(ctx context.Context, c *claim, j job, opts ...aicontent.CallOption) (t *aicontent.Transcription, until time.Time, err error) {
+	file, err := os.CreateTemp("", "fleet-")
+	if err != nil {
+		return nil, c.before, err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	_ = os.Remove(file.Name()) // where the system allows that, a killed worker leaves nothing
+	if err := w.fetch(ctx, j, file); err != nil {
+		return nil, c.before, fmt.Errorf("fetch the file: %w", err)
+	}
+	t, err = w.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+		Name: j.ID, File: aicontent.FileFromReader(filepath.Base(j.File), file), Language: j.Language,
+	}, append(opts, aicontent.WithOnceSince(c.before))...)
+	if outcome := aicontent.OutcomeOf(err); outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected {
+		return nil, c.before, err
+	}
+	return t, time.Now(), err
+}
+
+// fetch copies the job's file from the queue and rewinds it.
+func (w *worker) fetch(ctx context.Context, j job, file *os.File) error {
+	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
+	defer cancel()
+	recording, err := w.q.files.Get(ctx, j.ID)
+	if err != nil {
+		return err
+	}
+	defer recording.Close()
+	if _, err := io.Copy(file, recording); err != nil {
+		return err
+	}
+	_, err = file.Seek(0, io.SeekStart)
+	return err
+}
+
+// hopeless reports whether the job itself is what fails, so that no further run can succeed.
+func hopeless(err error) bool {
+	var refused *aicontent.APIError
+	if errors.As(err, &refused) {
+		switch refused.StatusCode {
+		case http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+			return true
+		}
+		return false
+	}
+	return errors.Is(err, errHopeless) || errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict)
+}
+
+// A report is what a worker says of itself every second.
+type report struct {
+	Worker                          string
+	Running, Done, Failed, Requests int64
+	Memory                          uint64 // that the Go runtime has from the system, in bytes
+	Problem                         string
+}
+
+func (w *worker) report() {
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	data, _ := json.Marshal(report{
+		w.name, w.running.Load(), w.done.Load(), w.failed.Load(), w.limiter.requests.Load(),
+		memory.Sys - memory.HeapReleased, w.problem.Load().(string),
+	})
+	_ = w.q.nc.Publish(reports, data)
+}
