@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -11,22 +10,20 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-var errLapsed = errors.New("the claim could not be renewed in time")
-
-// A claim is one worker's right to run a job. It ends by itself unless it is renewed, and whoever follows knows until
-// when this worker may have been sending.
+// A claim is one worker's right to run a job. It lapses unless it is renewed, and it tells the next worker until when this
+// one may have been sending.
 type claim struct {
 	q      *queue
 	id     string
-	before time.Time     // no earlier run has sent anything after this moment
-	lasts  time.Duration // without a renewal; less than the queue waits before it delivers the job again
+	before time.Time     // no earlier run has sent anything after this time
+	lasts  time.Duration // unless renewed; less than the time after which the queue delivers the job again
 
 	record   record
 	revision uint64
 }
 
-// claim takes the job for a worker. Without a claim and an error the job has ended, or, with a wait, is another's for
-// as long.
+// claim takes a job for a worker. If c and err are nil, another worker holds the job for the next wait, or, if wait is
+// zero, the job has ended.
 func (q *queue) claim(ctx context.Context, j job, worker string) (c *claim, wait time.Duration, err error) {
 	r, revision, err := q.read(ctx, j.ID)
 	if err != nil || r.ended() {
@@ -49,7 +46,7 @@ func (q *queue) claim(ctx context.Context, j job, worker string) (c *claim, wait
 	return c, 0, nil
 }
 
-// write changes the record by compare-and-set: it fails when anybody else has changed it.
+// write changes the record by compare-and-set: it fails if another worker has changed it.
 func (c *claim) write(ctx context.Context, change func(*record)) error {
 	next := c.record
 	change(&next)
@@ -65,10 +62,10 @@ func (c *claim) write(ctx context.Context, change func(*record)) error {
 	return nil
 }
 
-// keep renews the claim, and tells the queue that the job is in progress, until stop is called, before which the claim
-// is not to be used otherwise. The context that it returns ends with the claim.
+// keep renews the claim, and tells the queue that the job is in progress, until stop is called. The context that it returns
+// is canceled when the claim lapses. The claim must not be changed before stop has returned.
 func (c *claim) keep(ctx context.Context, msg jetstream.Msg) (_ context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -78,17 +75,17 @@ func (c *claim) keep(ctx context.Context, msg jetstream.Msg) (_ context.Context,
 			}
 			_ = msg.InProgress()
 			if !c.renew(ctx) {
-				cancel(errLapsed)
+				cancel()
 			}
 		}
 	}()
 	return ctx, func() {
-		cancel(nil)
+		cancel()
 		<-ended
 	}
 }
 
-// renew moves the end of the claim, or reports that it came first.
+// renew extends the claim. It reports false if the claim has lapsed before it could.
 func (c *claim) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithDeadline(ctx, c.record.Until)
 	defer cancel()
@@ -107,7 +104,7 @@ func (c *claim) tryRenew(ctx context.Context) bool {
 	if c.write(ctx, func(r *record) { r.Until = time.Now().Add(c.lasts) }) == nil {
 		return true
 	}
-	// A change that timed out may have been made for all that.
+	// A write that timed out may have been executed.
 	r, revision, err := c.q.read(ctx, c.id)
 	if err == nil && revision > c.revision && r.State == running && r.Worker == c.record.Worker && r.Runs == c.record.Runs {
 		c.record, c.revision = r, revision
@@ -115,7 +112,7 @@ func (c *claim) tryRenew(ctx context.Context) bool {
 	return false
 }
 
-// succeed notes the result. It needs no claim: what it says is true, whoever else has the job by now.
+// succeed stores the result. It is valid even if another worker holds the job by now.
 func (c *claim) succeed(ctx context.Context, t *aicontent.Transcription, found bool) error {
 	r := c.record
 	r.State, r.Reason, r.Found, r.ID, r.Text = done, "", found, t.ID, t.Result

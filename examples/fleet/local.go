@@ -19,11 +19,11 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
-// tethered is set for a process that is to end when its standard input does, and so with whoever started it.
+// tethered names the environment variable of a process that ends when its standard input does, and so with its parent.
 const tethered = "FLEET_TETHERED"
 
-// local runs the whole fleet on this machine until no job is left. What the environment names, it uses instead of
-// starting it.
+// local runs the whole fleet on this machine until no job is left. It starts a queue or a service only where the environment
+// names none.
 func local(ctx, stop context.Context, s settings, paths []string, out io.Writer) (deadJobs int, err error) {
 	environment := os.Environ()
 	if os.Getenv("AICONTENT_BASE_URL") == "" {
@@ -37,7 +37,7 @@ func local(ctx, stop context.Context, s settings, paths []string, out io.Writer)
 		}
 		environment = append(environment, "AICONTENT_BASE_URL="+service.URL, "AICONTENT_API_KEY="+service.APIKey)
 		fmt.Fprintln(out, "AICONTENT_BASE_URL is not set: the service runs in memory, and its texts only say what it received.")
-		// Its records end with it, and so must the results.
+		// The records end with the service, and so must the results.
 		if s.data, err = os.MkdirTemp("", "fleet-"); err != nil {
 			return 0, err
 		}
@@ -82,7 +82,7 @@ func local(ctx, stop context.Context, s settings, paths []string, out io.Writer)
 	return deadJobs, printResults(stop, q, out)
 }
 
-// startWorkers starts this program as workers. end asks them to finish and waits until they have.
+// startWorkers starts worker processes. end asks them to finish and waits for them.
 func startWorkers(ctx context.Context, s settings, environment []string) (end func() error, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -114,7 +114,7 @@ func startWorkers(ctx context.Context, s settings, environment []string) (end fu
 	return end, nil
 }
 
-// makeRecordings writes audio files that differ.
+// makeRecordings writes n different audio files.
 func makeRecordings(dir string, n int) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

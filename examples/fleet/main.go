@@ -1,9 +1,9 @@
 // Fleet transcribes recordings on many machines: a producer puts files into a queue on NATS JetStream, workers
-// transcribe them at a rate that they share, and a table shows how far they are.
+// transcribe them at a rate that they share, and a table shows the progress.
 //
 //	go run . [FILE|FOLDER ...]
 //
-// Without settings the queue, four workers and the service in memory all run on this machine. README.md has the rest.
+// Without settings the queue, four workers and the service in memory all run on this machine. See README.md.
 package main
 
 import (
@@ -27,7 +27,7 @@ const usage = `usage: fleet [flags] [FILE|FOLDER ...]   transcribe with everythi
        fleet work [flags]                    run jobs until interrupted
        fleet watch [flags]                   show the fleet until no job is left
        fleet rate REQUESTS-PER-SECOND        change the rate of the whole fleet; 0 stops it
-       fleet results                         print texts, and why jobs are dead
+       fleet results                         print texts, and dead letters with the reason
 
 NATS_URL is the queue, AICONTENT_BASE_URL and AICONTENT_API_KEY the service. fleet -h and the like list the flags.
 `
@@ -52,7 +52,7 @@ type settings struct {
 }
 
 func main() {
-	// The first interrupt lets workers finish what they have begun, the second one does not.
+	// The first interrupt lets workers finish the jobs that they are running, the second one does not.
 	ctx, abort := context.WithCancel(context.Background())
 	stop, end := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
@@ -60,7 +60,7 @@ func main() {
 	go func() {
 		<-signals
 		if end(); os.Getenv(tethered) == "" {
-			fmt.Fprintln(os.Stderr, "Finishing what has begun. Interrupt again to put it back.")
+			fmt.Fprintln(os.Stderr, "Finishing the running jobs. Interrupt again to put them back.")
 		}
 		<-signals
 		abort()
@@ -109,7 +109,7 @@ func run(ctx, stop context.Context, args []string, out, errOut io.Writer) int {
 	return 0
 }
 
-// parse reads the flags of a command. What is wrong with them it reports to errOut.
+// parse reads the flags and arguments of a command. It reports problems to errOut.
 func parse(command string, args []string, errOut io.Writer) (s settings, rest []string, err error) {
 	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
 	flags.SetOutput(errOut)
@@ -127,7 +127,7 @@ func parse(command string, args []string, errOut io.Writer) (s settings, rest []
 	}
 	if is("local", "work") {
 		flags.IntVar(&s.concurrency, "concurrency", 4, "`number` of jobs that a worker runs at a time")
-		flags.DurationVar(&s.settle, "settle", 5*time.Minute, "`time` after which a record whose response was lost is there; not below the service's longest transcription")
+		flags.DurationVar(&s.settle, "settle", 5*time.Minute, "`time` within which a transcription whose response was lost appears: at least the service's longest transcription")
 	}
 	if is("local", "watch") {
 		flags.Float64Var(&s.price, "price", 0.01, "`cost` of a transcription")

@@ -53,7 +53,7 @@ func (p *producer) produce(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// add queues a file unless the same content is queued, running or done. A job that is dead gets another chance.
+// add queues a file unless the same content is queued, running or done. A dead job is queued again.
 func (p *producer) add(ctx context.Context, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *producer) add(ctx context.Context, path string) error {
 		return err
 	}
 	return p.whenThereIsRoom(ctx, func(ctx context.Context) error {
-		// The ID lets the queue drop what another producer, or this one before it was interrupted, has queued.
+		// The message ID lets the queue drop the message if an earlier run, or another producer, has sent it.
 		ack, err := p.q.js.Publish(ctx, jobSubject+id, message, jetstream.WithMsgID(fmt.Sprintf("%s-%d", id, revision)))
 		switch {
 		case err != nil:
@@ -118,7 +118,7 @@ func (p *producer) store(ctx context.Context, id string, file *os.File) error {
 	})
 }
 
-// whenThereIsRoom repeats do for as long as the queue is full.
+// whenThereIsRoom calls do until the queue is no longer full.
 func (p *producer) whenThereIsRoom(ctx context.Context, do func(context.Context) error) error {
 	for told := false; ; {
 		err := patiently(ctx, time.Minute, do)
@@ -135,7 +135,7 @@ func (p *producer) whenThereIsRoom(ctx context.Context, do func(context.Context)
 	}
 }
 
-// jobID is a hash of all that decides what a transcription says.
+// jobID returns a hash of the content and the settings.
 func jobID(file io.Reader, language aicontent.CountryCode) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s\n", language)

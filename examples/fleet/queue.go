@@ -16,14 +16,14 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// The names on the NATS side.
+// Names in NATS.
 const (
-	stream       = "fleet"         // a message per job, until the job is done or dead
-	consumerName = "workers"       // what all workers pull from
-	jobSubject   = "fleet.jobs."   // and the job's ID
-	reports      = "fleet.workers" // what workers say of themselves every second
-	filesBucket  = "fleet-files"   // a file per job, until the job is done or dead
-	jobsBucket   = "fleet-jobs"    // a record per job, for good
+	stream       = "fleet"         // a message per job, removed when the job has ended
+	consumerName = "workers"       // all workers pull from it
+	jobSubject   = "fleet.jobs."   // followed by the job's ID
+	reports      = "fleet.workers" // a report from each worker every second
+	filesBucket  = "fleet-files"   // a file per job, removed when the job has ended
+	jobsBucket   = "fleet-jobs"    // a record per job: claim, result or dead letter; never removed
 	rateBucket   = "fleet-rate"    // the schedule that all workers share
 )
 
@@ -38,29 +38,28 @@ type state string
 
 const (
 	running state = "running"
-	waiting state = "waiting" // for another run, after a failure
+	waiting state = "waiting" // for a retry
 	done    state = "done"
-	dead    state = "dead" // cannot succeed
+	dead    state = "dead" // a dead letter: no retry can succeed
 )
 
-// A record is what the fleet knows of a job. It is changed by compare-and-set alone, but for the change to done,
-// which is true whoever finds it out.
+// A record holds the state of a job. Every change but the one to done is a compare-and-set.
 type record struct {
 	State  state        `json:"state"`
 	File   string       `json:"file"`
 	Worker string       `json:"worker"`         // of the latest run
-	Until  time.Time    `json:"until"`          // no run sends anything after this moment without moving it first
-	Runs   int          `json:"runs"`           // how often a worker began
-	Lost   int          `json:"lost,omitempty"` // how many of the runs ended without a word
+	Until  time.Time    `json:"until"`          // no run sends anything after this time, unless it moves it first
+	Runs   int          `json:"runs"`           // how many were started
+	Lost   int          `json:"lost,omitempty"` // how many of them ended without reporting
 	Reason string       `json:"reason,omitempty"`
-	Found  bool         `json:"found,omitempty"` // an earlier run had made the transcription
+	Found  bool         `json:"found,omitempty"` // the transcription was there already, from an earlier run
 	ID     aicontent.ID `json:"id,omitempty"`
 	Text   string       `json:"text,omitempty"`
 }
 
 func (r record) ended() bool { return r.State == done || r.State == dead }
 
-// A queue is what the processes of the fleet share.
+// A queue holds what the processes of a fleet share.
 type queue struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
@@ -71,10 +70,10 @@ type queue struct {
 	rate    jetstream.KeyValue
 }
 
-// limits are settled when the queue is made.
+// limits are set when the queue is made.
 type limits struct {
 	replicas int
-	room     int64 // bytes for the files of jobs that have not ended
+	room     int64 // bytes for the files of unfinished jobs
 	ackWait  time.Duration
 	rate     float64 // requests per second
 }
@@ -127,7 +126,7 @@ func makeQueue(ctx context.Context, url string, l limits) (*queue, error) {
 	return q.bind(ctx)
 }
 
-// openQueue returns a queue that somebody else has made.
+// openQueue returns a queue that exists.
 func openQueue(ctx context.Context, url string) (*queue, error) {
 	q, err := dial(url)
 	if err != nil {
@@ -172,8 +171,8 @@ func (q *queue) bind(ctx context.Context) (*queue, error) {
 	return q, nil
 }
 
-// read returns the record of a job and its revision; revision 0 is a job that has none yet. A replica that lags may
-// answer with an older record, which a compare-and-set finds out.
+// read returns the record of a job and its revision, which is 0 if there is none. A replica that lags may return an old
+// record, but no compare-and-set succeeds with its revision.
 func (q *queue) read(ctx context.Context, id string) (r record, revision uint64, err error) {
 	entry, err := q.jobs.Get(ctx, id)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -186,7 +185,7 @@ func (q *queue) read(ctx context.Context, id string) (r record, revision uint64,
 	return r, entry.Revision(), err
 }
 
-// removeFile purges a job's file. ObjectStore.Delete would leave a marker behind, for which a full bucket has no room.
+// removeFile purges a job's file. ObjectStore.Delete writes a marker, for which a full bucket has no room.
 func (q *queue) removeFile(ctx context.Context, id string) error {
 	info, err := q.files.GetInfo(ctx, id)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
@@ -205,19 +204,19 @@ func (q *queue) removeFile(ctx context.Context, id string) error {
 	return bucket.Purge(ctx, jetstream.WithPurgeSubject("$O."+filesBucket+".M."+base64.URLEncoding.EncodeToString([]byte(id))))
 }
 
-// patiently repeats do while the queue elects a leader or is away, for as long as limit. JetStream gives each request
-// five seconds, unless the context has a deadline.
+// patiently calls do until it succeeds or fails for good, for up to limit: NATS may be electing a leader, or unreachable.
+// A JetStream request times out after five seconds if the context has no deadline.
 func patiently(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	for end := time.Now().Add(limit); ; {
 		err := do(ctx)
-		if err == nil || !passing(err) || time.Now().After(end) || pause(ctx, 250*time.Millisecond) != nil {
+		if err == nil || !transient(err) || time.Now().After(end) || pause(ctx, 250*time.Millisecond) != nil {
 			return err
 		}
 	}
 }
 
-// passing reports whether the queue may do later what it failed to do now.
-func passing(err error) bool {
+// transient reports whether a JetStream request that failed with err may succeed later.
+func transient(err error) bool {
 	var api jetstream.JetStreamError
 	if errors.As(err, &api) && api.APIError() != nil {
 		return api.APIError().Code == 503 && !full(err)
@@ -226,8 +225,7 @@ func passing(err error) bool {
 		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrReconnectBufExceeded)
 }
 
-// full reports whether the queue has no room: the codes are those of a failed write, of a server's limit and of an
-// account's.
+// full reports whether NATS has no room: the codes mean a failed write, a server's limit and an account's limit.
 func full(err error) bool {
 	var api jetstream.JetStreamError
 	return errors.As(err, &api) && api.APIError() != nil && slices.Contains([]jetstream.ErrorCode{10077, 10023, 10047}, api.APIError().ErrorCode)

@@ -151,7 +151,7 @@ func TestJobThatKillsItsWorkersIsDeadAfterSomeRuns(t *testing.T) {
 	srv := testWorker(t, q)
 	r := outcome(t, q)["bomb.wav"]
 	assert.Equal(t, dead, r.State)
-	assert.Equal(t, "given up: 10 runs ended without a word", r.Reason)
+	assert.Equal(t, "no further run: 10 ended without reporting", r.Reason)
 	assert.Empty(t, srv.Records())
 }
 

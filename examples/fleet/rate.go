@@ -14,18 +14,18 @@ import (
 
 const (
 	scheduleKey = "schedule"
-	// ahead is how far ahead a request is given its moment, and so how long a changed rate takes to hold.
+	// ahead is how early a request may reserve its time, and so how long an old rate lasts after a change.
 	ahead = time.Second
 )
 
-// A schedule spaces the requests of the whole fleet. It lives under one key and is changed by compare-and-set.
+// A schedule spaces the requests of the whole fleet. It is the value of one key, changed by compare-and-set.
 type schedule struct {
 	PerSecond float64   `json:"per_second"` // 0 stops the fleet
-	Next      time.Time `json:"next"`       // no request before
+	Next      time.Time `json:"next"`       // the next request is not sent before
 }
 
-// reserve returns the moment for one request and the schedule after it. If that moment is too far ahead, ok is false
-// and at is when to ask again.
+// reserve returns the time for one request, and the schedule after it. If that time is too far ahead, ok is false, and at
+// is the time to call reserve again.
 func (s schedule) reserve(now time.Time) (at time.Time, after schedule, ok bool) {
 	if s.PerSecond <= 0 {
 		return now.Add(ahead), s, false
@@ -43,10 +43,10 @@ func (s schedule) reserve(now time.Time) (at time.Time, after schedule, ok bool)
 
 func (s schedule) interval() time.Duration { return time.Duration(float64(time.Second) / s.PerSecond) }
 
-// A limiter is a worker's side of the schedule, for [aicontent.WithRateLimiter].
+// A limiter makes a worker's requests follow the schedule.
 type limiter struct {
 	bucket   jetstream.KeyValue
-	turn     chan struct{} // holds a token while one of this worker's requests reserves
+	turn     chan struct{} // lets one of this worker's requests reserve at a time
 	requests atomic.Int64
 }
 
@@ -54,7 +54,7 @@ func newLimiter(bucket jetstream.KeyValue) *limiter {
 	return &limiter{bucket: bucket, turn: make(chan struct{}, 1)}
 }
 
-// Wait returns when the request may be sent, and nothing is sent while the queue is away.
+// Wait returns when the request may be sent. It waits while the queue is unreachable.
 func (l *limiter) Wait(ctx context.Context) error {
 	at, err := l.reserve(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func (l *limiter) reserve(ctx context.Context) (time.Time, error) {
 				return at, nil
 			}
 		}
-		// Another worker was first, or the queue is away for a moment.
+		// Another worker was first, or the queue is unreachable.
 		wait := 100 * time.Millisecond
 		if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 			wait = rand.N(2 * time.Millisecond)
@@ -104,7 +104,7 @@ func setRate(ctx context.Context, bucket jetstream.KeyValue, perSecond float64) 
 			return err
 		}
 		s.PerSecond = perSecond
-		// What a lower rate has put far ahead comes nearer.
+		// A low rate may have put the next request far ahead.
 		if soon := time.Now().Add(ahead); s.Next.After(soon) {
 			s.Next = soon
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A table is what the fleet does, as far as it says.
+// A table is what is known of the fleet.
 type table struct {
 	price   float64 // of one transcription
 	states  map[string]state
@@ -23,7 +23,7 @@ type table struct {
 	rate    float64
 }
 
-// A row is a worker as it was last heard of.
+// A row is the latest report of a worker.
 type row struct {
 	report
 	heard     time.Time
@@ -49,7 +49,7 @@ func watch(ctx context.Context, q *queue, price float64, out io.Writer) (deadJob
 	terminal := isTerminal(out)
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
-	known := false // the jobs as they were at the beginning
+	known := false // all records that existed at the start have arrived
 	for lines, ticks := 0, 0; ; {
 		select {
 		case <-ctx.Done():
@@ -105,7 +105,7 @@ func (t *table) hear(data []byte, now time.Time) {
 		next.perSecond = float64(r.Requests-last.Requests) / now.Sub(last.heard).Seconds()
 	}
 	t.workers[r.Worker] = next
-	// A worker that has said nothing for a while is gone.
+	// A worker that has not reported for a while is gone.
 	maps.DeleteFunc(t.workers, func(_ string, w *row) bool { return now.Sub(w.heard) > 5*time.Second })
 }
 
@@ -141,7 +141,7 @@ func (t *table) String() string {
 	return b.String()
 }
 
-// printResults prints every job that has ended: its text, or why it is dead.
+// printResults prints every job that has ended: its text, or the reason why it is dead.
 func printResults(ctx context.Context, q *queue, out io.Writer) error {
 	changes, err := q.jobs.WatchAll(ctx)
 	if err != nil {

@@ -21,14 +21,14 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// patience is how many runs of a job may end without a word, as when it is what kills its workers, and how many may not
-// find its file, as when a replica of the queue lags.
+// patience is how many runs of a job may end without reporting, in case the job is what kills its workers, and how many may
+// miss its file, in case a replica of the queue lags.
 const patience = 10
 
 // fetchLimit bounds the time for fetching a file from the queue.
 const fetchLimit = 10 * time.Minute
 
-var errHopeless = errors.New("given up")
+var errHopeless = errors.New("no further run")
 
 // A worker runs jobs, several at a time.
 type worker struct {
@@ -42,7 +42,7 @@ type worker struct {
 }
 
 // newWorker returns a worker for the deployment in the environment. settle is how long after a lost response the
-// record may still appear.
+// transcription may still appear.
 func newWorker(q *queue, settle time.Duration) (*worker, error) {
 	host, _ := os.Hostname()
 	w := &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q, limiter: newLimiter(q.rate)}
@@ -56,7 +56,7 @@ func newWorker(q *queue, settle time.Duration) (*worker, error) {
 	return w, err
 }
 
-// work runs jobs until stop ends, and then finishes what it has begun, or puts it back when ctx ends too.
+// work runs jobs until stop ends. It then finishes the running ones, or puts them back when ctx ends.
 func (w *worker) work(ctx, stop context.Context, concurrency int) {
 	var slots sync.WaitGroup
 	for range concurrency {
@@ -95,7 +95,7 @@ func (w *worker) next(ctx context.Context) (jetstream.Msg, error) {
 	return w.q.pending.Next(jetstream.FetchContext(ctx))
 }
 
-// handle runs a job and settles its message. A message that it cannot settle is delivered again.
+// handle runs a job and acknowledges its message. A message that it cannot acknowledge is delivered again.
 func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
 	var j job
 	if err := json.Unmarshal(msg.Data(), &j); err != nil {
@@ -118,7 +118,7 @@ func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
 	}
 }
 
-// tidy removes what the queue has of a job that has ended. The message goes last: as long as it is there, somebody tidies.
+// tidy removes an ended job's file and message. The message is last, so that an interrupted tidy is repeated.
 func (w *worker) tidy(ctx context.Context, j job, msg jetstream.Msg) error {
 	err := patiently(ctx, time.Minute, func(ctx context.Context) error { return w.q.removeFile(ctx, j.ID) })
 	if err != nil {
@@ -127,24 +127,24 @@ func (w *worker) tidy(ctx context.Context, j job, msg jetstream.Msg) error {
 	return patiently(ctx, time.Minute, msg.DoubleAck)
 }
 
-// run runs a claimed job and notes what came of it. With a delay, it wants another run after that.
+// run runs a claimed job and records how it ended. A delay above zero asks for another run after it.
 func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (delay time.Duration, err error) {
 	var transcription *aicontent.Transcription
 	var response *aicontent.Response
 	until := c.before
 	if c.record.Lost >= patience {
-		err = fmt.Errorf("%w: %d runs ended without a word", errHopeless, c.record.Lost)
+		err = fmt.Errorf("%w: %d ended without reporting", errHopeless, c.record.Lost)
 	} else {
 		working, stop := c.keep(ctx, msg)
 		transcription, until, err = w.transcribe(working, c, j, aicontent.WithResponse(&response))
 		stop()
 	}
-	note := func(do func(context.Context) error) error {
+	save := func(do func(context.Context) error) error {
 		return patiently(context.WithoutCancel(ctx), time.Minute, do)
 	}
 	if err == nil {
 		w.done.Add(1)
-		return 0, note(func(ctx context.Context) error { return c.succeed(ctx, transcription, response.Found) })
+		return 0, save(func(ctx context.Context) error { return c.succeed(ctx, transcription, response.Found) })
 	}
 	w.failed.Add(1)
 	w.problem.Store(err.Error())
@@ -158,10 +158,10 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 		change = func(r *record) { r.State, r.Until, r.Reason = dead, until, err.Error() }
 		delay = 0
 	}
-	return delay, note(func(ctx context.Context) error { return c.write(ctx, change) })
+	return delay, save(func(ctx context.Context) error { return c.write(ctx, change) })
 }
 
-// transcribe fetches the file and has it transcribed, once, whatever earlier runs have done. Nothing was sent after until.
+// transcribe fetches the file and transcribes it, unless an earlier run did. No request was sent after until.
 func (w *worker) transcribe(ctx context.Context, c *claim, j job, opts ...aicontent.CallOption) (t *aicontent.Transcription, until time.Time, err error) {
 	file, err := os.CreateTemp("", "fleet-")
 	if err != nil {
@@ -169,7 +169,7 @@ func (w *worker) transcribe(ctx context.Context, c *claim, j job, opts ...aicont
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	_ = os.Remove(file.Name()) // where the system allows that, a killed worker leaves nothing
+	_ = os.Remove(file.Name()) // now, where the system allows it, so that a killed worker leaves nothing
 	if err := w.fetch(ctx, j, file); err != nil {
 		return nil, c.before, fmt.Errorf("fetch the file: %w", err)
 	}
@@ -182,7 +182,7 @@ func (w *worker) transcribe(ctx context.Context, c *claim, j job, opts ...aicont
 	return t, time.Now(), err
 }
 
-// fetch copies the job's file from the queue and rewinds it.
+// fetch copies the job's file from the queue to file and rewinds it.
 func (w *worker) fetch(ctx context.Context, j job, file *os.File) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
 	defer cancel()
@@ -198,7 +198,7 @@ func (w *worker) fetch(ctx context.Context, j job, file *os.File) error {
 	return err
 }
 
-// hopeless reports whether the job itself is what fails, so that no further run can succeed.
+// hopeless reports whether the job itself is the cause of err, so that no further run can succeed.
 func hopeless(err error) bool {
 	var refused *aicontent.APIError
 	if errors.As(err, &refused) {
@@ -211,11 +211,11 @@ func hopeless(err error) bool {
 	return errors.Is(err, errHopeless) || errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict)
 }
 
-// A report is what a worker says of itself every second.
+// A report is what a worker publishes every second.
 type report struct {
 	Worker                          string
 	Running, Done, Failed, Requests int64
-	Memory                          uint64 // that the Go runtime has from the system, in bytes
+	Memory                          uint64 // bytes that the Go runtime holds
 	Problem                         string
 }
 
