@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,13 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var svgPath = flag.String("fleet.svg", "", "`file` for BenchmarkThroughput's picture")
+var svgPath = flag.String("fleet.svg", "", "`file` for the picture of BenchmarkFleet")
 
 const (
 	benchRate        = 60 // requests per second
 	benchConcurrency = 4
 	benchLatency     = 250 * time.Millisecond // of each request
-	benchMax         = 8                      // workers
 	benchFile        = 256 << 10
 )
 
@@ -31,28 +29,42 @@ type sample struct {
 	cpu           float64 // of all workers, in milliseconds a job
 }
 
-// BenchmarkThroughput runs fleets of 1 to 8 workers. With -benchtime 1x -fleet.svg it draws what it measures.
-func BenchmarkThroughput(b *testing.B) {
-	var samples []sample
-	for n := 1; n <= benchMax; n++ {
+// BenchmarkFleet runs fleets of 1 to 8 workers, and one worker with files of several sizes. With -benchtime 1x -fleet.svg it
+// draws what it measures.
+func BenchmarkFleet(b *testing.B) {
+	speeds := chart{title: "Jobs per second", limit: benchRate / 2, axis: "worker processes",
+		note: fmt.Sprintf("limit: %d requests/s for the whole fleet, two a job", benchRate)}
+	for n := 1; n <= 8; n++ {
 		b.Run(fmt.Sprintf("workers=%d", n), func(b *testing.B) {
-			var s sample
-			for b.Loop() {
-				s = throughput(b, n, min(80*n, 320), benchFile)
-			}
+			s := measure(b, n, min(80*n, 480), benchFile)
 			b.ReportMetric(s.jobsPerSecond, "jobs/s")
-			b.ReportMetric(s.memory, "MiB/worker")
-			b.ReportMetric(s.cpu, "cpu-ms/job")
-			b.ReportMetric(0, "ns/op")
-			samples = append(samples, s)
+			speeds.bars = append(speeds.bars, bar{fmt.Sprint(n), s.jobsPerSecond})
 		})
 	}
-	if *svgPath != "" && len(samples) == benchMax {
-		require.NoError(b, os.WriteFile(*svgPath, []byte(picture(samples)), 0o644))
+	memory := chart{title: "Peak memory of a worker, MiB", axis: "size of each file",
+		note: fmt.Sprintf("%d jobs at a time", benchConcurrency)}
+	for _, size := range []uint32{64 << 10, 1 << 20, 8 << 20, 64 << 20} {
+		b.Run(fmt.Sprintf("KiB=%d", size>>10), func(b *testing.B) {
+			s := measure(b, 1, 16, size)
+			memory.bars = append(memory.bars, bar{fmt.Sprintf("%g MiB", float64(size)/(1<<20)), s.memory})
+		})
+	}
+	if *svgPath != "" && len(speeds.bars) == 8 && len(memory.bars) == 4 {
+		require.NoError(b, os.WriteFile(*svgPath, []byte(picture(speeds, memory)), 0o644))
 	}
 }
 
-func throughput(b *testing.B, workers, jobs int, size uint32) (s sample) {
+func measure(b *testing.B, workers, jobs int, size uint32) (s sample) {
+	for b.Loop() {
+		s = runFleet(b, workers, jobs, size)
+	}
+	b.ReportMetric(s.memory, "MiB/worker")
+	b.ReportMetric(s.cpu, "cpu-ms/job")
+	b.ReportMetric(0, "ns/op")
+	return s
+}
+
+func runFleet(b *testing.B, workers, jobs int, size uint32) (s sample) {
 	f := newFleet(b, startNodeProcess(b), limits{replicas: 1, room: 2 << 30, ackWait: 30 * time.Second, rate: benchRate},
 		startService(b, benchLatency, 0, 1), benchConcurrency)
 	f.enqueue(jobs, size)
@@ -128,61 +140,62 @@ func peakMemory(b *testing.B, pid int) float64 {
 	return kib / 1024
 }
 
-// BenchmarkFileSize asks what a worker needs for files of a size.
-func BenchmarkFileSize(b *testing.B) {
-	for _, size := range []uint32{64 << 10, 4 << 20, 64 << 20} {
-		b.Run(fmt.Sprintf("MiB=%g", float64(size)/(1<<20)), func(b *testing.B) {
-			var s sample
-			for b.Loop() {
-				s = throughput(b, 1, 16, size)
-			}
-			b.ReportMetric(s.memory, "MiB/worker")
-			b.ReportMetric(s.cpu, "cpu-ms/job")
-			b.ReportMetric(0, "ns/op")
-		})
-	}
-}
-
 const style = `<style>
 text { font: 13px system-ui, sans-serif; fill: #24292f } .title { font-weight: 600; font-size: 15px } .note { fill: #57606a }
-.axis { stroke: #8c959f } .bar { fill: #0969da } .limit { stroke: #cf222e; stroke-dasharray: 6 4 }
+.axis { stroke: #8c959f } .bar { fill: #0969da } .limit { stroke: #cf222e; stroke-dasharray: 6 4 } .value { fill: #ffffff }
 @media (prefers-color-scheme: dark) {
-text { fill: #e6edf3 } .note { fill: #9198a1 } .axis { stroke: #6e7681 } .bar { fill: #4493f8 } .limit { stroke: #ff7b72 } }
+text { fill: #e6edf3 } .note { fill: #9198a1 } .axis { stroke: #6e7681 } .bar { fill: #4493f8 } .limit { stroke: #ff7b72 } .value { fill: #0d1117 } }
 </style>
 `
 
-// picture draws two charts over the number of workers.
-func picture(samples []sample) string {
+// A chart shows bars, and a limit where there is one.
+type chart struct {
+	title, note, axis string
+	limit             float64
+	bars              []bar
+}
+
+type bar struct {
+	label string
+	value float64
+}
+
+// picture draws charts side by side.
+func picture(charts ...chart) string {
 	var b strings.Builder
-	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 300" role="img" aria-label="Throughput and memory over the number of workers">` + "\n" + style)
-	speeds, memories := make([]float64, len(samples)), make([]float64, len(samples))
-	for i, s := range samples {
-		speeds[i], memories[i] = s.jobsPerSecond, s.memory
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d 300" role="img" aria-label="Throughput and memory">`+"\n%s", 400*len(charts), style)
+	for i, c := range charts {
+		c.draw(&b, 400*float64(i)+30)
 	}
-	// A job is two requests: a look for its record, and the upload.
-	chart(&b, 0, "Jobs per second", fmt.Sprintf("the shared rate: %d requests/s, two a job", benchRate), "%.1f", speeds, benchRate/2)
-	chart(&b, 400, "Peak memory of a worker, MiB", "", "%.0f", memories, 0)
 	b.WriteString("</svg>\n")
 	return b.String()
 }
 
-// chart draws bars, and a limit where there is one.
-func chart(b *strings.Builder, left float64, title, note, format string, values []float64, limit float64) {
+func (c chart) draw(b *strings.Builder, left float64) {
 	const bottom, height, width = 240.0, 170.0, 340.0
-	most := max(limit, slices.Max(values)) * 1.1
-	y := func(v float64) float64 { return bottom - v/most*height }
-	fmt.Fprintf(b, `<text class="title" x="%g" y="24">%s</text>`+"\n", left+40, title)
-	fmt.Fprintf(b, `<text class="note" x="%g" y="44">%s</text>`+"\n", left+40, note)
-	step := width / float64(len(values))
-	for i, v := range values {
-		x := left + 40 + step*float64(i)
-		fmt.Fprintf(b, `<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`+"\n", x+4, y(v), step-8, bottom-y(v))
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="middle">`+format+"</text>\n", x+step/2, y(v)-5, v)
-		fmt.Fprintf(b, `<text x="%.1f" y="%g" text-anchor="middle">%d</text>`+"\n", x+step/2, bottom+18, i+1)
+	most := c.limit
+	for _, bar := range c.bars {
+		most = max(most, bar.value)
 	}
-	if limit > 0 {
-		fmt.Fprintf(b, `<line class="limit" x1="%g" x2="%g" y1="%.1f" y2="%.1f"/>`+"\n", left+40, left+40+width, y(limit), y(limit))
+	y := func(v float64) float64 { return bottom - v/most/1.1*height }
+	text := func(class string, x, y float64, text string) {
+		fmt.Fprintf(b, `<text class="%s" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`+"\n", class, x, y, text)
 	}
-	fmt.Fprintf(b, `<line class="axis" x1="%g" x2="%g" y1="%g" y2="%g"/>`+"\n", left+40, left+40+width, bottom, bottom)
-	fmt.Fprintf(b, `<text class="note" x="%g" y="%g" text-anchor="middle">worker processes</text>`+"\n", left+40+width/2, bottom+40)
+	line := func(class string, y float64) {
+		fmt.Fprintf(b, `<line class="%s" x1="%g" x2="%g" y1="%.1f" y2="%.1f"/>`+"\n", class, left, left+width, y, y)
+	}
+	text("title", left+width/2, 24, c.title)
+	text("note", left+width/2, 44, c.note)
+	text("note", left+width/2, bottom+40, c.axis)
+	step := width / float64(len(c.bars))
+	for i, bar := range c.bars {
+		x := left + step*float64(i)
+		fmt.Fprintf(b, `<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`+"\n", x+4, y(bar.value), step-8, bottom-y(bar.value))
+		text("value", x+step/2, bottom-8, fmt.Sprintf("%.3g", bar.value))
+		text("", x+step/2, bottom+18, bar.label)
+	}
+	if c.limit > 0 {
+		line("limit", y(c.limit))
+	}
+	line("axis", bottom)
 }

@@ -92,6 +92,7 @@ func (f *fleet) follow(ctx context.Context, changed func(ended int, r record)) m
 	for ended < len(f.hashes) {
 		select {
 		case <-ctx.Done():
+			f.explain(records)
 			require.Fail(f.t, "the fleet does not end", "%d of %d jobs have", ended, len(f.hashes))
 		case change := <-watcher.Updates():
 			if change == nil {
@@ -107,6 +108,25 @@ func (f *fleet) follow(ctx context.Context, changed func(ended int, r record)) m
 		}
 	}
 	return records
+}
+
+// explain logs what the queue knows of the jobs that have not ended.
+func (f *fleet) explain(seen map[string]record) {
+	ctx := context.WithoutCancel(f.t.Context())
+	for id := range f.hashes {
+		if r, revision, err := f.q.read(ctx, id); !seen[id].ended() {
+			r.Text = ""
+			f.t.Logf("%s: %+v, revision %d, %v, %d records", id, r, revision, err, f.service.order("book").Records[id])
+			message, err := f.q.stream.GetLastMsgForSubject(ctx, jobSubject+id)
+			f.t.Logf("its message: %+v, %v", message, err)
+		}
+	}
+	if info, err := f.q.pending.Info(ctx); err == nil {
+		f.t.Logf("consumer: delivered %+v, ack floor %+v, %d pending acks, %d pending, %d redelivered", info.Delivered, info.AckFloor, info.NumAckPending, info.NumPending, info.NumRedelivered)
+	}
+	if info, err := f.q.stream.Info(ctx); err == nil {
+		f.t.Logf("stream: %+v", info.State)
+	}
 }
 
 // A tally is what a run came to.
@@ -147,7 +167,7 @@ func TestKilledWorkersAndNodesLoseNothingAndPayForNothingTwice(t *testing.T) {
 	}
 	t.Logf("replay with -fleet.seed=%d -fleet.jobs=%d -fleet.kills=%d", seed, *fleetJobs, *fleetKills)
 	random := rand.New(rand.NewPCG(seed, seed))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*fleetJobs)*time.Second/2)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*fleetJobs)*time.Second/8)
 	defer cancel()
 
 	nodes := startCluster(t)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,6 +65,7 @@ type queue struct {
 	stream  jetstream.Stream
 	pending jetstream.Consumer
 	files   jetstream.ObjectStore
+	chunks  jetstream.Stream // below the files
 	jobs    jetstream.KeyValue
 	rate    jetstream.KeyValue
 }
@@ -155,6 +155,9 @@ func (q *queue) bind(ctx context.Context) (*queue, error) {
 		if q.files, err = q.js.ObjectStore(ctx, filesBucket); err != nil {
 			return err
 		}
+		if q.chunks, err = q.js.Stream(ctx, "OBJ_"+filesBucket); err != nil {
+			return err
+		}
 		if q.jobs, err = q.js.KeyValue(ctx, jobsBucket); err != nil {
 			return err
 		}
@@ -183,25 +186,6 @@ func (q *queue) read(ctx context.Context, id string) (r record, revision uint64,
 	}
 	err = json.Unmarshal(entry.Value(), &r)
 	return r, entry.Revision(), err
-}
-
-// removeFile purges a job's file. ObjectStore.Delete writes a marker, for which a full bucket has no room.
-func (q *queue) removeFile(ctx context.Context, id string) error {
-	info, err := q.files.GetInfo(ctx, id)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	bucket, err := q.js.Stream(ctx, "OBJ_"+filesBucket)
-	if err != nil {
-		return err
-	}
-	if err := bucket.Purge(ctx, jetstream.WithPurgeSubject("$O."+filesBucket+".C."+info.NUID)); err != nil {
-		return err
-	}
-	return bucket.Purge(ctx, jetstream.WithPurgeSubject("$O."+filesBucket+".M."+base64.URLEncoding.EncodeToString([]byte(id))))
 }
 
 // patiently calls do until it succeeds or fails for good, for up to limit: NATS may be electing a leader, or unreachable.

@@ -25,9 +25,6 @@ import (
 // miss its file, in case a replica of the queue lags.
 const patience = 10
 
-// fetchLimit bounds the time for fetching a file from the queue.
-const fetchLimit = 10 * time.Minute
-
 var errHopeless = errors.New("no further run")
 
 // A worker runs jobs, several at a time.
@@ -170,8 +167,11 @@ func (w *worker) transcribe(ctx context.Context, c *claim, j job, opts ...aicont
 	defer os.Remove(file.Name())
 	defer file.Close()
 	_ = os.Remove(file.Name()) // now, where the system allows it, so that a killed worker leaves nothing
-	if err := w.fetch(ctx, j, file); err != nil {
+	if err := w.q.fetchFile(ctx, j.ID, file); err != nil {
 		return nil, c.before, fmt.Errorf("fetch the file: %w", err)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, c.before, err
 	}
 	t, err = w.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 		Name: j.ID, File: aicontent.FileFromReader(filepath.Base(j.File), file), Language: j.Language,
@@ -180,22 +180,6 @@ func (w *worker) transcribe(ctx context.Context, c *claim, j job, opts ...aicont
 		return nil, c.before, err
 	}
 	return t, time.Now(), err
-}
-
-// fetch copies the job's file from the queue to file and rewinds it.
-func (w *worker) fetch(ctx context.Context, j job, file *os.File) error {
-	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
-	defer cancel()
-	recording, err := w.q.files.Get(ctx, j.ID)
-	if err != nil {
-		return err
-	}
-	defer recording.Close()
-	if _, err := io.Copy(file, recording); err != nil {
-		return err
-	}
-	_, err = file.Seek(0, io.SeekStart)
-	return err
 }
 
 // hopeless reports whether the job itself is the cause of err, so that no further run can succeed.
