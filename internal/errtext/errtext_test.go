@@ -121,6 +121,7 @@ func TestFieldsNamedLikeDescriptions(t *testing.T) {
 		`{"errors":[{"loc":["body","file","name"],"msg":"is taken"}]}`:                            {"name": {"is taken"}},
 		`{"errors":[{"property":"name","message":"is taken"}]}`:                                   {"name": {"is taken"}},
 		`{"errors":[{"objectName":"image","field":"name","defaultMessage":"must not be blank"}]}`: {"name": {"must not be blank"}},
+		`[{"file":{"meta":{"size":"is 0"}}}]`:                                                     {"file.meta.size": {"is 0"}},
 		`{"errors":{"file":{"meta":{"size":"is 0","codec":{"name":"too deep"}}}}}`:                {"file.meta.size": {"is 0"}},
 	} {
 		_, fields := Read([]byte(body), key)
@@ -157,7 +158,7 @@ func TestMessagesAreJoined(t *testing.T) {
 func TestOtherMembersAreNoErrors(t *testing.T) {
 	for _, body := range []string{
 		`{"data":[{"id":7}],"tags":["x",1],"list":[[]]}`, `{"error":true}`, `{"errors":[1,true,null,[["x"]]]}`, `{"message":7}`, `7`, `[]`, `""`, `" \n"`,
-		`{"errors":{"name":[""," "]}}`, `{"error":{"error":{"error":[1]}}}`,
+		`{"errors":{"name":[""," "]}}`, `{"error":{"error":{"error":[1]}}}`, `{"error":{"error":{"error":{"error":{"error":{"error":"too deep"}}}}}}`,
 	} {
 		message, fields := Read([]byte(body), key)
 		assert.Equal(t, said{}, said{message, fields}, body)

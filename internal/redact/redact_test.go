@@ -112,8 +112,11 @@ func TestTextWithoutKeyStays(t *testing.T) {
 	}
 	assert.Equal(t, "[API key]t", Key("a key of").Text("a key oft"))
 	assert.Equal(t, "[API key]bcdefga", Key("abcdefga").Text("abcdefgabcdefga"), "copies that overlap")
-	assert.Equal(t, "@[{` [API key]", Key("`{[@`{[@").Text("@[{` `{[@`{[@"), "only letters have two cases")
-	assert.Equal(t, "@[{`@[{`", Key("`{[@`{[@").Text("@[{`@[{`"))
+	const letters Key = "azAZ@[`{"
+	assert.Equal(t, "[API key]", letters.Text("AZaz@[`{"))
+	for _, other := range []string{"azAZ`[`{", "azAZ@{`{", "azAZ@[@{", "azAZ@[`["} {
+		assert.Equal(t, other, letters.Text(other), "only letters have two cases")
+	}
 
 	body := []byte("nothing of sk/live here")
 	assert.Same(t, &body[0], &plainKey.Bytes(body)[0], "a body without the key is not copied")
@@ -279,7 +282,6 @@ func TestKeyPrintsAsMask(t *testing.T) {
 		assert.NotContains(t, text, string(plainKey[:7]), format)
 	}
 	assert.Equal(t, "[API key] [API key] [API key]", fmt.Sprintf("%v %#v %d", plainKey, plainKey, plainKey))
-	assert.Equal(t, "[API key]", plainKey.String())
 	text, err := json.Marshal([]Key{plainKey})
 	require.NoError(t, err)
 	assert.Equal(t, `["[API key]"]`, string(text))
