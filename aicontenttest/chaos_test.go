@@ -15,8 +15,8 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
 )
 
-// TestTheBookAddsUpUnderChaos compares the book with the records and with what the faults promise.
-func TestTheBookAddsUpUnderChaos(t *testing.T) {
+// TestRequestsAddUpUnderChaos compares requests, records and what the faults promise.
+func TestRequestsAddUpUnderChaos(t *testing.T) {
 	for name, opts := range everyNetwork {
 		t.Run(name, func(t *testing.T) {
 			s := NewServer(t, opts...)
@@ -67,8 +67,8 @@ func TestTheBookAddsUpUnderChaos(t *testing.T) {
 	}
 }
 
-// TestTheSDKKeepsItsWordUnderChaos stores through every fault, in virtual time, and counts.
-func TestTheSDKKeepsItsWordUnderChaos(t *testing.T) {
+// TestTheSDKCreatesNothingTwiceUnderChaos creates records while every fault strikes, in virtual time, and counts them.
+func TestTheSDKCreatesNothingTwiceUnderChaos(t *testing.T) {
 	for _, opts := range bubbleNetworks() {
 		synctest.Test(t, func(t *testing.T) {
 			s := NewServer(t, append(opts, Latency(time.Second))...)
@@ -84,9 +84,16 @@ func TestTheSDKKeepsItsWordUnderChaos(t *testing.T) {
 				go func() {
 					for i := range stores {
 						name := fmt.Sprintf("job %d/%d", caller, i)
-						_, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{
-							Name: name, Description: "d", Resolution: aicontent.Resolution256x256,
-						})
+						var err error
+						if i%2 == 0 {
+							_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{
+								Name: name, Description: "d", Resolution: aicontent.Resolution256x256,
+							})
+						} else {
+							_, err = c.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
+								Name: name, File: aicontent.FileFromBytes("talk.wav", make([]byte, 1000)),
+							})
+						}
 						ends <- end{name, err}
 					}
 				}()

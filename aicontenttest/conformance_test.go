@@ -13,7 +13,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/conformance"
 )
 
-// TestConformance is what the SDK and the kit must agree on in every personality.
+// TestConformance runs the suite against every personality.
 func TestConformance(t *testing.T) {
 	for _, p := range Personalities() {
 		t.Run(string(p), func(t *testing.T) {
@@ -45,23 +45,23 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// conforms runs the suite among records of others, which it has to leave alone.
+// conforms runs the suite beside other records, which it must leave alone.
 func conforms(t *testing.T, opts ...Option) {
 	s := NewServer(t, append(opts, BasePath("/tenant"))...)
 	for range 12 {
-		s.AddImage(Image{Name: "somebody else's", Style: "anime", Favorite: true})
-		s.AddTranscription(Transcription{Name: "somebody else's"})
+		s.AddImage(Image{Name: "other", Style: "anime", Favorite: true})
+		s.AddTranscription(Transcription{Name: "other"})
 	}
 	t.Cleanup(func() {
 		if len(s.Images()) != 12 || len(s.Transcriptions()) != 12 {
-			t.Errorf("the suite has left something behind, or removed what is not its own")
+			t.Errorf("the suite has left records behind, or deleted others")
 		}
 	})
 	TestService(t, s.Client)
 }
 
-// TestDeployment runs the suite against the deployment that the environment names, or against
-// one of the kit's where it names none: the way there is the same.
+// TestDeployment runs the suite against the deployment named by the environment, or else against a server of
+// the kit.
 func TestDeployment(t *testing.T) {
 	if os.Getenv("AICONTENT_BASE_URL") == "" {
 		s := started(t)
@@ -75,7 +75,7 @@ func TestDeployment(t *testing.T) {
 	})
 }
 
-// suite is a test that the suite is run by, with its subtests' failures noted down.
+// suite is a test that records the failures of its subtests.
 type suite struct {
 	*recorder
 	failures map[string][]string
@@ -87,7 +87,7 @@ func (s *suite) Run(name string, f func(*suite)) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { _ = recover() }() // what Fatalf threw
+		defer func() { _ = recover() }() // of Fatalf
 		f(sub)
 	}()
 	<-done
@@ -98,8 +98,8 @@ func (s *suite) Run(name string, f func(*suite)) bool {
 	return len(sub.errors) == 0
 }
 
-// TestTheSuiteFindsOutServicesThatDiffer breaks the service and looks for the scenario that says so.
-func TestTheSuiteFindsOutServicesThatDiffer(t *testing.T) {
+// TestTheSuiteFindsServicesThatDiffer breaks the service and looks for the scenario that fails.
+func TestTheSuiteFindsServicesThatDiffer(t *testing.T) {
 	hook := func(operation string, change func(*Answer)) Option {
 		return OnResponse(func(a *Answer) {
 			if a.Request.Operation == operation && a.Status < 300 {
@@ -134,7 +134,7 @@ func TestTheSuiteFindsOutServicesThatDiffer(t *testing.T) {
 	}
 }
 
-func TestTheSuiteRemovesWhatItMadeAlsoWhenItFails(t *testing.T) {
+func TestTheSuiteDeletesItsRecordsEvenIfItFails(t *testing.T) {
 	s := started(t)
 	s.FaultWhen(func(r *Request) bool { return r.Operation == "images.store" && r.Number > 5 }, 1000, Status(500, ""))
 	test := &suite{recorder: new(recorder), failures: make(map[string][]string)}

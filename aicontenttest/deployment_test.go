@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests of this file pin down what was seen on a real deployment, where a simpler server would differ.
+// The tests in this file are for behaviors of a real deployment that a simpler server would not have.
 
 func TestASearchIsSQLsLike(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))

@@ -2,6 +2,9 @@ package aicontenttest_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -21,7 +24,7 @@ func Illustrate(ctx context.Context, client *aicontent.Client, headline string) 
 	return image.Name, nil
 }
 
-// test stands for the *testing.T of a real test.
+// test is used instead of a *testing.T.
 type test struct{ cleanups []func() }
 
 func (*test) Helper()                 {}
@@ -45,7 +48,7 @@ func ExampleNewServer() {
 	srv := aicontenttest.NewServer(t)
 	srv.Fault(aicontenttest.Status(503, "down").WithRetryAfter("0"))
 
-	picture, err := Illustrate(context.Background(), srv.Client(fast), "A whale in the harbour")
+	picture, err := Illustrate(context.Background(), srv.Client(fast), "A whale in the harbor")
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -54,12 +57,12 @@ func ExampleNewServer() {
 		fmt.Println(r.Operation, r.Status, "acted on:", r.Acted)
 	}
 	// Output:
-	// A whale in the harbour, made once: true
+	// A whale in the harbor, made once: true
 	// images.store 503 acted on: false
 	// images.store 201 acted on: true
 }
 
-// fast shortens the waits between attempts, as an example has no bubble of testing/synctest.
+// fast shortens the pauses between attempts.
 var fast = aicontent.WithRetryPolicy(aicontent.RetryPolicy{
 	MaxAttempts: 3, MinBackoff: time.Millisecond, MaxBackoff: time.Millisecond,
 })
@@ -80,6 +83,23 @@ func ExampleNewServer_strict() {
 	// 422
 }
 
+func ExampleServer_FaultOn() {
+	srv, err := aicontenttest.Start()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close()
+	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseAnswer())
+
+	_, err = Illustrate(context.Background(), srv.Client(), "A whale in the harbor")
+	fmt.Println("failed:", err != nil, "outcome unknown:", aicontent.OutcomeOf(err) == aicontent.OutcomeUnknown)
+	fmt.Println("created nevertheless:", srv.Images()[0].Name)
+	// Output:
+	// failed: true outcome unknown: true
+	// created nevertheless: A whale in the harbor
+}
+
 func ExampleServer_FaultWhen() {
 	srv, err := aicontenttest.Start()
 	if err != nil {
@@ -87,14 +107,58 @@ func ExampleServer_FaultWhen() {
 		return
 	}
 	defer srv.Close()
-	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == "images.store" }, 1, aicontenttest.LoseAnswer())
+	for n := range 15 {
+		srv.AddImage(aicontenttest.Image{Name: fmt.Sprint("Image ", n)})
+	}
+	page2 := func(r *aicontenttest.Request) bool { return r.Query.Get("page") == "2" }
+	srv.FaultWhen(page2, 1, aicontenttest.Status(403, `{"message":"This plan has one page."}`))
 
-	_, err = Illustrate(context.Background(), srv.Client(), "A whale in the harbour")
-	fmt.Println("lost:", err != nil, "outcome unknown:", aicontent.OutcomeOf(err) == aicontent.OutcomeUnknown)
-	fmt.Println("made all the same:", srv.Images()[0].Name)
-	// Output:
-	// lost: true outcome unknown: true
-	// made all the same: A whale in the harbour
+	images, err := aicontent.Collect(srv.Client().Images.All(context.Background(), aicontent.ImageListParams{}))
+	fmt.Println(len(images), "images,", "forbidden:", errors.Is(err, aicontent.ErrForbidden))
+	// Output: 10 images, forbidden: true
+}
+
+func ExampleSlowUpload() {
+	srv, err := aicontenttest.Start(aicontenttest.SlowUpload(1 << 20))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close()
+
+	start := time.Now()
+	transcription, err := srv.Client().Transcriptions.Store(context.Background(), aicontent.TranscriptionStoreParams{
+		Name: "Meeting", File: aicontent.FileFromBytes("meeting.wav", make([]byte, 200<<10)),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(transcription.Name, time.Since(start) > 150*time.Millisecond)
+	// Output: Meeting true
+}
+
+func ExampleServer_Certificate() {
+	srv, err := aicontenttest.Start(aicontenttest.TLS())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close()
+	srv.AddImage(aicontenttest.Image{Name: "Lighthouse"})
+
+	roots := x509.NewCertPool()
+	roots.AddCert(srv.Certificate())
+	client, err := aicontent.NewClient(srv.URL, srv.APIKey, aicontent.WithHTTPClient(&http.Client{
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}},
+	}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	image, err := client.Images.Show(context.Background(), "1")
+	fmt.Println(image.Name, err)
+	// Output: Lighthouse <nil>
 }
 
 func ExampleOnResponse() {

@@ -21,8 +21,8 @@ var everyNetwork = map[string][]Option{
 	"HTTP/2 in memory": {BasePath("/tenant"), InMemoryNetwork(), HTTP2()},
 }
 
-// bubbleNetworks are those that a bubble of testing/synctest allows. HTTP/2 servers of Go 1.25 share channels, which
-// none may take from another.
+// bubbleNetworks are the networks that work in a testing/synctest bubble. HTTP/2 servers of Go 1.25 share channels
+// between bubbles, which is not allowed.
 func bubbleNetworks() [][]Option {
 	list := [][]Option{everyNetwork["memory"]}
 	if slices.Contains(build.Default.ReleaseTags, "go1.26") {
@@ -31,7 +31,7 @@ func bubbleNetworks() [][]Option {
 	return list
 }
 
-// TestFaults stores through each fault and compares what the client sees with what the service did.
+// TestFaults creates an image while each fault strikes, and compares what the client sees with what the service did.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		fault    Fault
@@ -39,7 +39,7 @@ func TestFaults(t *testing.T) {
 		answered bool
 		status   int // that the client sees; 0 for none
 		broken   bool
-		body     string // that the answer holds
+		body     string // that the response contains
 	}{
 		{Status(503, `{"message":"Busy"}`).WithRetryAfter("5"), false, true, 503, false, `{"message":"Busy"}`},
 		{Status(503, "busy").Early(), false, true, 503, false, "busy"},
@@ -64,7 +64,7 @@ func TestFaults(t *testing.T) {
 		for network, opts := range everyNetwork {
 			t.Run(c.fault.Name+" over "+network, func(t *testing.T) {
 				s := NewServer(t, opts...)
-				// The connection is there already, so that the fault meets the request.
+				// With a kept-alive connection, the fault strikes the request.
 				hc := unredirected(s)
 				s.FaultWhen(func(r *Request) bool { return r.Operation == "images.store" }, 1, c.fault)
 				resp, err := hc.Do(signed(t, s, get("/api/v1/images")))
@@ -190,7 +190,7 @@ func TestChaosIsReplayedFromItsSeed(t *testing.T) {
 	assert.Contains(t, once, "")
 }
 
-func TestChaosTellsItsSeedWhenTheTestFails(t *testing.T) {
+func TestChaosLogsItsSeedWhenTheTestFails(t *testing.T) {
 	for _, failed := range []bool{true, false} {
 		test := &recorder{failed: failed}
 		NewServer(test).Chaos(4711, 0.25)
@@ -204,7 +204,7 @@ func TestChaosTellsItsSeedWhenTheTestFails(t *testing.T) {
 	}
 }
 
-func TestFaultsHaveNamesOfTheirOwn(t *testing.T) {
+func TestFaultsHaveDifferentNames(t *testing.T) {
 	names := make(map[string]bool)
 	for _, f := range Faults() {
 		assert.False(t, names[f.Name], f.Name)

@@ -13,7 +13,7 @@ import (
 
 var idPattern = regexp.MustCompile(`"id":"?([0-9a-f-]+)"?,"name"`)
 
-// listedIDs are the ids of the records in an answer, in its order.
+// listedIDs returns the ids of the records in a response, in its order.
 func listedIDs(body string) string {
 	var ids []string
 	for _, m := range idPattern.FindAllStringSubmatch(body, -1) {
@@ -57,7 +57,7 @@ func TestListSelectsAndSorts(t *testing.T) {
 	assert.Equal(t, "2", listedIDs(send(t, s, get("/api/v1/transcriptions?search=world")).body))
 }
 
-// follow walks by the next links and returns the ids of each page.
+// follow follows the next links and returns the ids of each page.
 func follow(t *testing.T, s *Server, path string, next *regexp.Regexp) []string {
 	t.Helper()
 	var pages []string

@@ -14,7 +14,7 @@ import (
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-// running are the stacks of goroutines that serve, call or wait for something late.
+// running returns the stacks of goroutines that serve, call or act late.
 func running() []string {
 	buf := make([]byte, 1<<20)
 	var stacks []string
@@ -26,7 +26,7 @@ func running() []string {
 	return stacks
 }
 
-// gone reports whether they end; the last instructions of one may come after Close.
+// gone reports whether they end. A goroutine may still be about to end when Close returns.
 func gone() bool {
 	for range 100_000 {
 		if len(running()) == 0 {

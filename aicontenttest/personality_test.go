@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPersonalities compares what each answers with what the deployment it is taken from does.
+// TestPersonalities compares the responses of each personality with those of the software it is modeled on.
 func TestPersonalities(t *testing.T) {
 	const one, list, page2 = "/api/v1/images/2", "/api/v1/images?favorite=1", "/api/v1/images?favorite=1&page=2"
 	for _, c := range []struct {
 		personality Personality
 		request     request
 		status      int
-		want        string // a part of the body
-		not         string // no part of it
+		want        string // in the body
+		not         string // not in the body
 	}{
 		{DataEnvelope, get(one), 200, `{"data":{"id":2,"name":"n"`, ""},
 		{BareRecords, get(one), 200, `{"id":2,"name":"n","style":null`, `"data"`},

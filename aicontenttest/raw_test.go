@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exchange is a request written by hand and the answer to it, read as text.
+// exchange is a response, read as text.
 type exchange struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// request is what a hand-written request adds to the ordinary ones: a header set to "" is left out.
+// request is a request written by hand. Its header replaces the usual one; "" leaves a field out.
 type request struct {
 	method, path string
 	body         io.Reader
@@ -48,14 +48,14 @@ func trySend(s *Server, r request) (exchange, error) {
 	return exchange{resp.StatusCode, resp.Header, string(body)}, err
 }
 
-// unredirected is a client that shows redirects and does not follow them.
+// unredirected returns a client that does not follow redirects.
 func unredirected(s *Server) *http.Client {
 	hc := s.HTTPClient()
 	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return hc
 }
 
-// sign makes the request one of a well-behaved client.
+// sign adds what every request needs.
 func (r request) sign(s *Server) (*http.Request, error) {
 	req, err := http.NewRequest(r.method, s.URL+r.path, r.body)
 	if err != nil {
@@ -84,7 +84,7 @@ func signed(t *testing.T, s *Server, r request) *http.Request {
 
 func get(path string) request { return request{method: "GET", path: path} }
 
-// post and its like take the form as it goes over the wire.
+// post takes the form as it is sent.
 func post(path, form string) request {
 	return request{method: "POST", path: path, body: strings.NewReader(form)}
 }
@@ -93,7 +93,7 @@ func patch(path, form string) request {
 	return request{method: "PATCH", path: path, body: strings.NewReader(form)}
 }
 
-// upload is a store of a transcription with the parts given between boundaries.
+// upload returns the request that creates a transcription from these parts.
 func upload(parts ...string) request {
 	body := ""
 	for _, part := range parts {
@@ -117,7 +117,7 @@ const (
 	filePart = "name=\"file\"; filename=\"talk.wav\"\r\nContent-Type: audio/wav\r\n\r\nRIFF----WAVEdata"
 )
 
-// recorder is a test that notes down its failures.
+// recorder is a test that records its failures.
 type recorder struct {
 	mu       sync.Mutex
 	failed   bool
@@ -149,14 +149,14 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	panic("fatal")
 }
 
-// end runs what the test has to clean up, the last first.
+// end runs the cleanup functions, the last first.
 func (r *recorder) end() {
 	for i := len(r.cleanups) - 1; i >= 0; i-- {
 		r.cleanups[i]()
 	}
 }
 
-// started is a server that no test is failed by.
+// started returns a server that fails no test.
 func started(t *testing.T, opts ...Option) *Server {
 	t.Helper()
 	s, err := Start(append([]Option{BasePath("/tenant")}, opts...)...)

@@ -206,7 +206,7 @@ func TestBooleanWords(t *testing.T) {
 	assert.Equal(t, RuleBoolean, s.Violations()[0].Rule)
 }
 
-func TestViolationsAreCutShortAndHoldNoKey(t *testing.T) {
+func TestViolationsAreShortAndHoldNoKey(t *testing.T) {
 	s := started(t)
 	send(t, s, get("/api/v1/images?sort="+strings.Repeat("a", 200)))
 	assert.Equal(t, strings.Repeat("a", 80)+"…", s.Violations()[0].Value)

@@ -47,7 +47,7 @@ func TestASlowUploadEndsWithItsClient(t *testing.T) {
 	})
 }
 
-// TestFaultsInMidUploadThatDoNotEndTheCall gives the place to faults that were made for another.
+// TestFaultsInMidUploadThatDoNotEndTheCall moves faults to a place that they are not made for.
 func TestFaultsInMidUploadThatDoNotEndTheCall(t *testing.T) {
 	for _, f := range Faults() {
 		f.Place, f.Bytes = MidUpload, 10
@@ -55,7 +55,7 @@ func TestFaultsInMidUploadThatDoNotEndTheCall(t *testing.T) {
 			t.Run(f.Name+" over "+name, func(t *testing.T) {
 				s := NewServer(t, opts...)
 				hc := unredirected(s)
-				resp, err := hc.Do(signed(t, s, get("/api/v1/images"))) // so that no new connection is refused
+				resp, err := hc.Do(signed(t, s, get("/api/v1/images"))) // so that the fault strikes a request, not a new connection
 				require.NoError(t, err)
 				_, _ = io.Copy(io.Discard, resp.Body)
 				resp.Body.Close()
@@ -116,4 +116,29 @@ func TestTheCertificateIsForOnesOwnClient(t *testing.T) {
 		assert.Equal(t, 200, resp.StatusCode)
 	}
 	assert.Nil(t, NewServer(t).Certificate())
+}
+
+// TestStoresOfTheKitsClientsHaveTheirOwnConnections checks that clients of the kit use the SDK's
+// transport for stores.
+func TestStoresOfTheKitsClientsHaveTheirOwnConnections(t *testing.T) {
+	for name, opts := range everyNetwork {
+		t.Run(name, func(t *testing.T) {
+			s := NewServer(t, opts...)
+			c := s.Client()
+			for range 2 {
+				_, err := c.Images.List(t.Context(), aicontent.ImageListParams{})
+				require.NoError(t, err)
+				_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"})
+				require.NoError(t, err)
+			}
+			connections := make(map[string][]int)
+			for _, r := range s.Requests() {
+				connections[r.Operation] = append(connections[r.Operation], r.Connection)
+			}
+			lists, stores := connections["images.list"], connections["images.store"]
+			assert.Equal(t, lists[0], lists[1], "lists share a connection")
+			assert.NotContains(t, stores, lists[0])
+			assert.NotEqual(t, stores[0], stores[1])
+		})
+	}
 }

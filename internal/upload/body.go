@@ -56,7 +56,7 @@ func Multipart(fields url.Values, f File, facts Facts) *Body {
 	return b
 }
 
-// partNames quotes a name as PHP, Go, Python and Node's busboy read it: a backslash goes before a quote. Browsers write
+// partNames quotes a name as PHP, Go, Python and busboy read it: a backslash goes before a quote. Browsers write
 // %22 for a quote, which these take for three characters. A line break would end the header line.
 var partNames = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "%0D", "\n", "%0A")
 

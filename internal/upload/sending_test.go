@@ -69,6 +69,15 @@ func TestFilesThatChangeWhileTheyAreSent(t *testing.T) {
 	}
 }
 
+// An empty file that is sent on purpose must still be empty.
+func TestEmptyFilesThatGrow(t *testing.T) {
+	fsys := changing(nil, func() io.Reader { return bytes.NewReader(recording(10)) })
+	req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: FS(fsys, "a.wav")}))
+	_, err := io.ReadAll(req.Body)
+	require.ErrorContains(t, err, "at byte 0: it has more than the 0 bytes that it had before")
+	assert.False(t, s.Complete())
+}
+
 // The same for a body whose length is not known, or was wrong: its last chunk must not be written.
 func TestReadersThatFailWhileTheyAreSent(t *testing.T) {
 	boom := errors.New("the caller hung up")
@@ -173,7 +182,7 @@ func TestTheEndDoesNotWaitForAReader(t *testing.T) {
 		<-r.waits
 		start := time.Now()
 		go s.End()
-		require.ErrorIs(t, <-failed, io.ErrClosedPipe)
+		assert.Equal(t, io.ErrClosedPipe, <-failed, "the file did not fail")
 		s.End()
 		assert.Equal(t, grace, time.Since(start))
 		assert.False(t, s.Complete())
@@ -250,6 +259,27 @@ func TestStallsNameTheSideThatStoodStill(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Where a transport tells of nothing, the wait for the response begins with the last byte of the body, and not before.
+func TestTheWaitBeginsWithTheLastByte(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: 10 * time.Second, Wait: time.Second})
+		defer attempt.Stop()
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+		s, err := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(1000))}).Attach(req, attempt, nil)
+		require.NoError(t, err)
+		defer s.End()
+		buf := make([]byte, 100)
+		for err == nil && !s.Complete() {
+			require.NoError(t, attempt.Expired())
+			time.Sleep(5 * time.Second)
+			_, err = req.Body.Read(buf)
+		}
+		require.NoError(t, err)
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, &wire.TimeoutError{Limit: time.Second}, attempt.Expired())
+	})
 }
 
 // A slow reader is no stall, and neither is a slow network, as long as both move.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -84,9 +83,10 @@ func (p *Package) check(replaced *sourceFile, by *ast.File, info *types.Info) er
 	return err
 }
 
-// compiles reports whether the package compiles with the mutant, whose text of the file it returns.
-func (p *Package) compiles(f *sourceFile, m Mutant) ([]byte, bool) {
-	text := bytes.Join([][]byte{f.text[:m.start], []byte(m.After), f.text[m.end:]}, nil)
-	syntax, err := parser.ParseFile(p.fset, f.abs, text, parser.SkipObjectResolution)
-	return text, err == nil && p.check(f, syntax, nil) == nil
+// compiles reports whether the package compiles with the mutant.
+func (j *job) compiles() bool {
+	syntax, err := parser.ParseFile(j.pkg.fset, j.file.abs, j.solo(), parser.SkipObjectResolution)
+	return err == nil && j.pkg.check(j.file, syntax, nil) == nil
 }
+
+func (p *Package) offset(pos token.Pos) int { return p.fset.Position(pos).Offset }

@@ -42,10 +42,10 @@ func mutantsOf(t *testing.T, source string) map[string]bool {
 		if _, exists := found[id]; exists {
 			t.Errorf("two mutants have the ID %s", m.ID)
 		}
-		text, ok := packages[0].compiles(packages[0].files[0], m)
-		found[id] = ok
-		if strings.Count(string(text), "\n") != strings.Count(source, "\n") {
-			t.Errorf("%s moves lines:\n%s", m.ID, text)
+		j := &job{Mutant: m, pkg: packages[0], file: packages[0].files[0]}
+		found[id] = j.compiles()
+		if strings.Count(string(j.solo()), "\n") != strings.Count(source, "\n") {
+			t.Errorf("%s moves lines:\n%s", m.ID, j.solo())
 		}
 	}
 	return found

@@ -18,7 +18,7 @@ import (
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-// TestMain is the command itself in the process that the signal tests start.
+// TestMain runs the command in the processes that the signal tests start.
 func TestMain(m *testing.M) {
 	if os.Getenv("AICONTENT_SERVER_ARGS") != "" {
 		os.Args = append(os.Args[:1], strings.Fields(os.Getenv("AICONTENT_SERVER_ARGS"))...)
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// served runs the command, and returns what it prints, line by line, and how to end it.
+// served runs the command. It returns the lines that it prints, and a function that ends it.
 func served(t *testing.T, args ...string) (lines *bufio.Scanner, end func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,7 +8,7 @@ import (
 )
 
 var places = []string{
-	"a lighthouse at dusk", "a harbour in the morning", "old roofs in the rain", "a forest after the storm",
+	"a lighthouse at dusk", "a harbor in the morning", "old roofs in the rain", "a forest after the storm",
 	"a station at night", "terraces above the sea", "a frozen river",
 }
 

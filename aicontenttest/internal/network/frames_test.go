@@ -33,7 +33,7 @@ func TestResetsAreRewrittenByteByByte(t *testing.T) {
 	}
 }
 
-// readConn is a connection of which only Read is used.
+// readConn is a connection that can only be read.
 type readConn struct {
 	net.Conn
 	io.Reader

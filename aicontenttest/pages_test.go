@@ -40,7 +40,7 @@ func TestPicturesHaveTheResolutionAskedFor(t *testing.T) {
 	}
 }
 
-func TestEveryChoiceMakesAnotherPictureAndTheSameOneTheSame(t *testing.T) {
+func TestPicturesDependOnTheirParametersAlone(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	seen := make(map[string]Image)
 	draw := func(i Image) {
@@ -68,7 +68,7 @@ func TestEveryChoiceMakesAnotherPictureAndTheSameOneTheSame(t *testing.T) {
 
 func TestFiltersAreAppliedToThePixels(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
-	i := Image{Description: "a harbour", Style: "pop_art", Resolution: "256x256"}
+	i := Image{Description: "a harbor", Style: "pop_art", Resolution: "256x256"}
 	_, plain := fetch(t, s, i)
 	i.Filter = "grayscale"
 	_, gray := fetch(t, s, i)
@@ -89,14 +89,14 @@ func TestFiltersAreAppliedToThePixels(t *testing.T) {
 	}
 }
 
-func TestPicturesThatAreNotThere(t *testing.T) {
+func TestMissingPictures(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	gone := s.AddImage(Image{Name: "n"})
 	send(t, s, request{method: "DELETE", path: "/api/v1/images/" + gone.ID})
 	for _, path := range []string{"/pictures/1.png", "/pictures/1", "/pictures/%zz.png", "/pictures/"} {
 		resp, err := http.Get(s.URL + path)
 		if err != nil {
-			continue // an address that cannot be written cannot be there
+			continue // not a valid URL
 		}
 		resp.Body.Close()
 		assert.Equal(t, 404, resp.StatusCode, path)

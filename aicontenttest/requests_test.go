@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheBookTellsWhatWasSentActedOnAndAnswered(t *testing.T) {
+func TestRequestsAndRecordsAreComplete(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	seeded := s.AddImage(Image{Name: "seeded"})
 	send(t, s, post("/api/v1/images", storeForm))
@@ -50,7 +50,7 @@ func TestTheBookTellsWhatWasSentActedOnAndAnswered(t *testing.T) {
 	}, s.Records())
 }
 
-func TestTheBookCanBeReset(t *testing.T) {
+func TestResetBook(t *testing.T) {
 	s := started(t)
 	send(t, s, post("/api/v1/images", storeForm))
 	send(t, s, get("/api/v1/images?colour=red"))
@@ -64,7 +64,7 @@ func TestTheBookCanBeReset(t *testing.T) {
 	assert.Empty(t, s.Records(), "what was forgotten does not come back")
 }
 
-func TestCopiesOfTheBookBelongToTheReader(t *testing.T) {
+func TestRequestsReturnsCopies(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	send(t, s, upload(namePart, filePart))
 	copied := s.Requests()[0]
@@ -77,7 +77,7 @@ func TestCopiesOfTheBookBelongToTheReader(t *testing.T) {
 	assert.Equal(t, "talk.wav", again.File.Name)
 }
 
-func TestOnRequestTellsOfEachRequestAtItsEnd(t *testing.T) {
+func TestOnRequestIsCalledWhenARequestHasEnded(t *testing.T) {
 	var mu sync.Mutex
 	var told []Request
 	s := started(t, OnRequest(func(r Request) {
