@@ -57,6 +57,9 @@ func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) res
 		res = c.receive(ctx, r, n, key, w, sending, resp)
 		res.status, res.requestID = resp.StatusCode, requestID(key.Header(resp.Header))
 	}
+	if sending != nil {
+		sending.End()
+	}
 	res.sent = w.Sent()
 	if res.spent = r.body != nil && !r.body.Replayable(); res.spent && res.transient {
 		res.note = "not retried: the file's reader can be read only once"

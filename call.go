@@ -101,13 +101,22 @@ func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, rea
 	return value, nil
 }
 
-// prepare checks and encodes a call. The file of an upload is looked at here, and not held open.
-func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*request, error) {
-	r := &request{op: call.op, method: cmp.Or(call.method, c.updateMethod), settings: *c.defaults}
+// begin applies the options. The response of an earlier call must not be taken for this one's.
+func (r *request) begin(ctx context.Context, opts []CallOption) []FieldProblem {
 	problems := r.apply(opts)
+	if r.response != nil {
+		*r.response = nil
+	}
 	if ctx == nil {
 		problems = append(problems, problem("ctx", nil, "must not be nil")...)
 	}
+	return problems
+}
+
+// prepare checks and encodes a call. The file of an upload is looked at here, and not held open.
+func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*request, error) {
+	r := &request{op: call.op, method: cmp.Or(call.method, c.updateMethod), settings: *c.defaults}
+	problems := r.begin(ctx, opts)
 	path := call.path
 	if call.id != nil {
 		problems = append(problems, call.id.check()...)
@@ -212,7 +221,7 @@ func (c *Client) send(ctx context.Context, r *request, try attempt) error {
 	for settled := false; ; {
 		if r.unique != nil && !settled {
 			if found, err := c.lookBefore(ctx, r, h); found || err != nil {
-				return h.end(r, err)
+				return h.end(c, r, err)
 			}
 		}
 		key, err := c.token(ctx, r.bare)
@@ -228,17 +237,18 @@ func (c *Client) send(ctx context.Context, r *request, try attempt) error {
 		took := time.Since(start)
 		h.add(res)
 		pause, again := h.next(c, r)
-		c.log(ctx, r, h, took, pause, again)
+		settled = r.unique != nil && !res.final && (res.outcome == OutcomeUnknown || res.outcome == OutcomeDone)
+		c.log(ctx, r, h, took, pause, again && !settled)
 		if res.err == nil || h.deleted(r) {
 			if !r.looking {
 				c.budget.succeed(h.taken)
 			}
 			return nil
 		}
-		if settled = r.unique != nil && !res.final && (res.outcome == OutcomeUnknown || res.outcome == OutcomeDone); settled {
+		if settled {
 			found, err := c.settle(ctx, r, time.Now().Add(h.policy.SettleTime), false)
 			if found || err != nil {
-				return h.end(r, err)
+				return h.end(c, r, err)
 			}
 			pause = 0
 		}

@@ -49,6 +49,7 @@ type config struct {
 	base         *url.URL // without a trailing slash
 	http         func() *http.Client
 	download     func() *http.Client
+	closeIdle    func()
 	key          func(context.Context) (string, error)
 	rotates      bool // the key comes from a source
 	middleware   []func(http.RoundTripper) http.RoundTripper
@@ -140,6 +141,7 @@ func (c *Client) finish(op string, problems []FieldProblem, baseURL, apiKey stri
 	}
 	hc.CheckRedirect = sameOrigin(base, hc.CheckRedirect)
 	c.http = holding(hc)
+	c.closeIdle = transport.CloseIdleConnections // A middleware may not pass it on.
 	c.download = holding(&http.Client{Transport: transport.Download(), CheckRedirect: downloadRedirect})
 	c.Images = &ImagesService{c}
 	c.Transcriptions = &TranscriptionsService{c}
@@ -150,7 +152,7 @@ func (c *Client) finish(op string, problems []FieldProblem, baseURL, apiKey stri
 func (c *Client) CloseIdleConnections() {
 	if c.http != nil {
 		c.http().CloseIdleConnections()
-		c.download().CloseIdleConnections()
+		c.closeIdle()
 	}
 }
 

@@ -32,10 +32,7 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 		return 0, invalid(op, problem("client", nil, "was not created with NewClient"))
 	}
 	r := &request{op: op, method: http.MethodGet, settings: *c.defaults, bare: true}
-	problems := r.apply(opts)
-	if ctx == nil {
-		problems = append(problems, problem("ctx", nil, "must not be nil")...)
-	}
+	problems := r.begin(ctx, opts)
 	if w == nil {
 		problems = append(problems, problem("w", nil, "must not be nil")...)
 	}
@@ -57,13 +54,16 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 	return written, err
 }
 
+// errRedirect is the error of a redirect that a download does not follow. Another attempt would meet it again.
+var errRedirect = errors.New("redirect refused")
+
 // downloadRedirect follows redirects of a download. The Referer would hand a signed URL to the next host.
 func downloadRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
-		return fmt.Errorf("gave up after %d redirects", maxRedirects)
+		return fmt.Errorf("%w: gave up after %d of them", errRedirect, maxRedirects)
 	}
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-		return errors.New("a redirect to something other than http and https is refused")
+		return fmt.Errorf("%w: it leads to something other than http and https", errRedirect)
 	}
 	req.Header.Del("Referer")
 	return nil
@@ -71,25 +71,10 @@ func downloadRedirect(req *http.Request, via []*http.Request) error {
 
 // fetch sends the request of a download once, and writes the body to w.
 func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int64, result) {
-	watched, watch := wire.Watch(ctx, wire.Limits{})
+	watched, watch := wire.Watch(ctx, wire.Limits{Wait: r.limits().Wait})
 	defer watch.Stop()
 	watched, cancel := context.WithCancelCause(watched)
 	defer cancel(nil)
-	var clock *time.Timer
-	arm := func(limit time.Duration, stalled bool) {
-		if clock != nil {
-			clock.Stop()
-		}
-		if limit > 0 {
-			clock = time.AfterFunc(limit, func() { cancel(&wire.TimeoutError{Stalled: stalled, ByReader: false, Limit: limit}) })
-		}
-	}
-	defer func() { arm(0, false) }()
-	wait := readTimeout
-	if r.timeout != nil {
-		wait = *r.timeout
-	}
-	arm(wait, false)
 	req := (&http.Request{Method: r.method, URL: r.url, Host: r.url.Host, Header: http.Header{"User-Agent": {c.userAgent}}}).WithContext(watched)
 	resp, err := c.download().Do(req)
 	if err != nil {
@@ -97,13 +82,14 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 		if errors.As(err, &outer) {
 			err = outer.Err
 		}
-		res := result{outcome: OutcomeUnknown, transient: true, final: ctx.Err() != nil || wire.Untrusted(err)}
+		res := result{outcome: OutcomeUnknown, transient: true, final: ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, errRedirect)}
 		if !watch.Wrote(err) {
 			res.outcome = OutcomeNotSent
 		}
-		return 0, res.transport(r, cmp.Or(contextError(ctx), timeoutCause(watched), explain(err, watch.Wrote(err), true, 0)))
+		return 0, res.transport(r, cmp.Or(contextError(ctx), watch.Expired(), explain(err, watch.Wrote(err), true, 0)))
 	}
 	defer resp.Body.Close()
+	watch.Answered()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		body, _ := wire.ReadBody(resp, maxErrorBody)
 		return 0, c.rejected(r, "", true, resp, body)
@@ -117,15 +103,24 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 		res.err, res.outcome, res.word = e, OutcomeUnknown, "HTML"
 		return 0, res
 	}
+	watch.Pause()
 	var written int64
 	buf := make([]byte, 32<<10)
 	for {
-		arm(r.stall, true)
+		var clock *time.Timer
+		if r.stall > 0 {
+			clock = time.AfterFunc(r.stall, func() { cancel(&wire.TimeoutError{Receiving: true, Limit: r.stall}) })
+		}
 		size, err := resp.Body.Read(buf)
-		arm(0, false)
+		if clock != nil {
+			clock.Stop()
+		}
 		if size > 0 {
 			wrote, err := w.Write(buf[:size])
 			written += int64(wrote)
+			if err == nil && wrote < size {
+				err = io.ErrShortWrite
+			}
 			if err != nil {
 				res.final = true
 				return written, res.transport(r, fmt.Errorf("writing the picture after %d bytes: %w", written, err))
@@ -149,7 +144,7 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 func (res result) transport(r *request, err error) result {
 	err = redact.Key("").Error(err)
 	res.err = &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: err}
-	res.word = redact.Shorten(err.Error(), 100)
+	res.word = word(err)
 	return res
 }
 

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -16,68 +16,6 @@ import (
 	"github.com/aicontent/aicontent-go/internal/errtext"
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
-
-// history is what the attempts of a call have come to so far.
-type history struct {
-	policy  RetryPolicy
-	count   int
-	last    result
-	worst   Outcome
-	words   []tally // of the attempts before the last, in the order of their first
-	key     redact.Key
-	renewed bool // a 401 has been answered with another key
-	taken   int  // from the retry budget
-}
-
-type tally struct {
-	word  string
-	count int
-}
-
-func newHistory(r *request) *history {
-	return &history{policy: r.retry.complete(), worst: OutcomeNotSent}
-}
-
-// add takes the result of the next attempt.
-func (h *history) add(r result) {
-	if h.count > 0 {
-		known := false
-		for i := range h.words {
-			if known = h.words[i].word == h.last.word; known {
-				h.words[i].count++
-				break
-			}
-		}
-		if !known {
-			h.words = append(h.words, tally{h.last.word, 1})
-		}
-	}
-	h.count++
-	h.last = r
-	h.worst = worse(h.worst, r.outcome)
-}
-
-// next decides on another attempt, and takes it from the budget.
-func (h *history) next(c *Client, r *request) (time.Duration, bool) {
-	if h.last.status == http.StatusUnauthorized && c.rotates && !r.bare && !h.renewed && !h.last.spent && h.count < h.policy.MaxAttempts {
-		h.renewed = true
-		return 0, true
-	}
-	pause, again := h.policy.next(h.count, h.last, r.create(), r.unique != nil, rand.Float64())
-	if again && h.last.retryAfter == 0 && !r.looking {
-		if !c.budget.take() {
-			h.last.note = "not retried: the client's retry budget is used up (WithRetryBudget)"
-			return 0, false
-		}
-		h.taken++
-	}
-	return pause, again
-}
-
-// deleted reports whether a delete that may have been executed by an earlier attempt finds nothing.
-func (h *history) deleted(r *request) bool {
-	return r.method == http.MethodDelete && h.count > 1 && h.worst == OutcomeUnknown && h.last.status == http.StatusNotFound
-}
 
 // callError is an error type of this package that an attempt can come to.
 type callError interface {
@@ -97,14 +35,15 @@ type summary struct {
 	details  []string // what stands in parentheses in the error's text
 }
 
-// end is fail for a call that ends between two attempts; no error is no failure.
-func (h *history) end(r *request, err error) error {
+// end is fail for a store with WithOnce that a look ended; no error means that the record was found.
+func (h *history) end(c *Client, r *request, err error) error {
 	if r.response != nil && *r.response != nil && (*r.response).Found {
 		(*r.response).Attempts = h.count
 	}
 	var conflict *ConflictError
 	switch {
 	case err == nil:
+		c.budget.succeed(h.taken)
 		return nil
 	case errors.As(err, &conflict):
 		return conflict.with(&summary{op: r.op, host: r.url.Host, outcome: h.worst, attempts: h.count})
@@ -120,7 +59,7 @@ func (h *history) fail(r *request, stopped error) error {
 		e := &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: stopped}
 		return e.with(s)
 	}
-	s.stopped, s.passing = stopped, h.last.transient || h.last.outcome == OutcomeUnknown
+	s.stopped, s.passing = stopped, !h.last.final && (h.last.transient || h.last.outcome == OutcomeUnknown)
 	if stopped != nil {
 		s.details = append(s.details, fmt.Sprintf("gave up waiting to retry: %v", stopped))
 	}
@@ -136,12 +75,14 @@ func (h *history) fail(r *request, stopped error) error {
 	if h.last.status == 0 {
 		s.details = append(s.details, "host "+r.url.Host)
 	}
-	if word := map[string]string{http.MethodPost: "created", http.MethodPatch: "updated", http.MethodPut: "updated", http.MethodDelete: "deleted"}[r.method]; word != "" {
+	if done := map[string]string{http.MethodPost: "created", http.MethodPatch: "updated", http.MethodPut: "updated", http.MethodDelete: "deleted"}[r.method]; done != "" {
 		switch h.worst {
 		case OutcomeUnknown:
-			s.details = append(s.details, "outcome unknown: it may have been "+word)
+			s.details = append(s.details, "outcome unknown: it may have been "+done)
 		case OutcomeDone:
-			s.details = append(s.details, "outcome done: it was "+word)
+			s.details = append(s.details, "outcome done: it was "+done)
+		case OutcomeNotSent:
+			s.details = append(s.details, "nothing was "+done)
 		}
 	}
 	return h.last.err.with(s)
@@ -191,21 +132,45 @@ func (s *summary) logValue(outcome Outcome, attrs ...slog.Attr) slog.Value {
 	return slog.GroupValue(append(attrs, slog.String("outcome", outcome.String()))...)
 }
 
-// explain says what an error of the network means for whoever reads it. Complete is false for an upload that had not been sent
-// whole; limit is the Timeout of the user's client.
+// explained is an error of the network with what it means for whoever reads it.
+type explained struct {
+	meaning string
+	err     error
+}
+
+func (e *explained) Error() string { return e.meaning + ": " + e.err.Error() }
+func (e *explained) Unwrap() error { return e.err }
+
+// explain says what an error of the network means. Complete is false for an upload that had not been sent whole; limit is the
+// Timeout of the user's client.
 func explain(err error, wrote, complete bool, limit time.Duration) error {
 	var timeout net.Error
+	closed := wrote && slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE}, func(target error) bool {
+		return errors.Is(err, target)
+	})
 	switch {
 	case limit > 0 && errors.As(err, &timeout) && timeout.Timeout() && !errors.As(err, new(*net.OpError)):
-		return fmt.Errorf("the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt: %w", limit, err)
-	case !wrote:
-		return err
-	case !complete && (errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF)):
-		return fmt.Errorf("the service closed the connection during the upload: %w", err)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
-		return fmt.Errorf("the service closed the connection before a response came: %w", err)
+		return &explained{fmt.Sprintf("the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt", limit), err}
+	case closed && !complete:
+		return &explained{"the service closed the connection during the upload", err}
+	case closed:
+		return &explained{"the service closed the connection before a response came", err}
 	}
 	return err
+}
+
+// word is what the log and the errors of later attempts say of a failure: without addresses, so that the same is seen to be the same.
+func word(err error) string {
+	var meaning *explained
+	var op *net.OpError
+	text := err.Error()
+	switch {
+	case errors.As(err, &meaning):
+		text = meaning.meaning
+	case errors.As(err, &op):
+		text = op.Op + ": " + op.Err.Error()
+	}
+	return redact.Shorten(text, 100)
 }
 
 // newAPIError reads a response other than 2xx, in whatever shape it comes.
@@ -217,7 +182,8 @@ func newAPIError(base *url.URL, r *request, key redact.Key, resp *http.Response,
 	}
 	e.Message, e.Fields = errtext.Read(body, key)
 	e.RequestID = requestID(e.Header)
-	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		e.redirected(resp, base, r.method, key)
 	}
 	return e
@@ -248,7 +214,13 @@ func (e *APIError) redirected(resp *http.Response, base *url.URL, method string,
 	case method != http.MethodGet:
 		e.Message = fmt.Sprintf("redirect refused: a %s is not repeated at another address; is the base URL right?", method)
 	default:
-		e.Message = fmt.Sprintf("gave up after %d redirects", maxRedirects)
+		hops := 0
+		for r := resp.Request; r != nil && r.Response != nil; r = r.Response.Request {
+			hops++
+		}
+		if e.Message = "redirect refused by CheckRedirect of the http.Client that was given"; hops >= maxRedirects {
+			e.Message = fmt.Sprintf("gave up after %d redirects", maxRedirects)
+		}
 	}
 }
 

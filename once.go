@@ -1,6 +1,7 @@
 package aicontent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,8 @@ const (
 	// The pauses between two looks for a record that may be in the making.
 	firstPause = time.Second
 	lastPause  = 30 * time.Second
+	// longestLook is how long before the context's deadline the last look begins at the earliest.
+	longestLook = 5 * time.Second
 	// maxLookPages limits one look, in pages of 100.
 	maxLookPages = 10
 )
@@ -142,8 +145,8 @@ func (c *Client) settle(ctx context.Context, r *request, until time.Time, before
 		now := time.Now()
 		left := until.Sub(now)
 		if deadline, ok := ctx.Deadline(); ok {
-			// The last look needs the time that this one took, and some more.
-			last := deadline.Sub(now) - 2*now.Sub(start) - 100*time.Millisecond
+			// The last look needs the time that this one took, and some more, but one that hung is no measure.
+			last := deadline.Sub(now) - min(2*now.Sub(start), longestLook) - 100*time.Millisecond
 			if last <= 0 && left > 0 {
 				return false, context.DeadlineExceeded
 			}
@@ -253,8 +256,11 @@ func (u *uniqueName) compare(body []byte, id ID, key redact.Key) error {
 	}
 	for member, value := range lenient.Value(raw).Members() {
 		name := member.Text()
-		stored := normal(value.Text())
-		if sent := normal(u.form.Get(name)); sent != "" && stored != "" && sent != stored {
+		stored, sent := normal(value.Text()), normal(u.form.Get(name))
+		if number := map[string]string{"true": "1", "false": "0"}; number[stored] != "" {
+			stored, sent = number[stored], cmp.Or(number[sent], sent)
+		}
+		if sent != "" && stored != "" && sent != stored {
 			return &ConflictError{Name: u.name, IDs: []ID{id}, Reason: fmt.Sprintf("the record with the name has another %s: %s, not %s",
 				name, redact.Quote(key.Line(stored)), redact.Quote(sent))}
 		}

@@ -1,10 +1,14 @@
 package aicontent
 
 import (
+	"bytes"
+	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
@@ -289,6 +293,524 @@ func TestOnceLookThatFailsAfterALostStore(t *testing.T) {
 	require.ErrorAs(t, err, &transport)
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 	assert.Equal(t, 1, l.stores)
+}
+
+// Three different pictures called "cover" must not all come back as the first.
+func TestOnceRefusesAnotherRecord(t *testing.T) {
+	params := ImageStoreParams{Name: "job-4711", Description: "a lighthouse\r\nin a storm", Resolution: Resolution512x512, Style: StyleRetro}
+	for name, row := range map[string]struct {
+		more     string // of the record that is there
+		opts     []CallOption
+		conflict string // empty for none
+	}{
+		"nothing is known":       {},
+		"all is the same":        {more: `,"description":"a lighthouse\nin a storm","resolution":"512x512","style":"retro","medium":"ink"`},
+		"another description":    {more: `,"description":"a cat"`, conflict: `another description: "a cat", not "a lighthouse\nin a storm"`},
+		"another resolution":     {more: `,"resolution":"256x256"`, conflict: `another resolution: "256x256", not "512x512"`},
+		"another style":          {more: `,"style":"anime"`, conflict: `another style: "anime", not "retro"`},
+		"trimmed":                {more: `,"description":" a lighthouse\r\nin a storm "`},
+		"old line breaks":        {more: `,"description":"a lighthouse\rin a storm"`},
+		"null and empty":         {more: `,"description":null,"resolution":"","style":{}`},
+		"a field of the caller":  {more: `,"quality":"low"`, opts: []CallOption{WithFormField("quality", "high")}, conflict: `another quality: "low", not "high"`},
+		"the same, as a number":  {more: `,"seed":2`, opts: []CallOption{WithFormField("seed", "2")}},
+		"another number":         {more: `,"seed":3`, opts: []CallOption{WithFormField("seed", "2")}, conflict: `another seed: "3", not "2"`},
+		"the same, as a boolean": {more: `,"hd":true,"draft":false,"raw":true`, opts: []CallOption{WithFormField("hd", "1"), WithFormField("draft", "0"), WithFormField("raw", "true")}},
+		"another boolean":        {more: `,"hd":false`, opts: []CallOption{WithFormField("hd", "true")}, conflict: `another hd: "0", not "1"`},
+		"not sent":               {more: `,"filter":"sepia","favorite":true,"words":7`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &ledger{names: []string{"job-4711"}, more: row.more}
+			image, err := l.client(t).Images.Store(t.Context(), params, append(row.opts, WithOnce())...)
+			assert.Zero(t, l.stores)
+			if row.conflict == "" {
+				require.NoError(t, err)
+				assert.Equal(t, ID("1"), image.ID)
+				return
+			}
+			var conflict *ConflictError
+			require.ErrorAs(t, err, &conflict)
+			assert.Equal(t, "the record with the name has "+row.conflict, conflict.Reason)
+			assert.Equal(t, `images.store: WithOnce: the name "job-4711" is taken (id 1): `+conflict.Reason, err.Error())
+			assert.Equal(t, []ID{"1"}, conflict.IDs)
+			assert.Equal(t, "job-4711", conflict.Name)
+			assert.ErrorIs(t, err, ErrConflict)
+			assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+		})
+	}
+	l := &ledger{names: []string{"job-4711"}, more: `,"language":"US","file":"other.wav"`}
+	store := TranscriptionStoreParams{Name: "job-4711", File: FileFromBytes("a.wav", []byte(wavHead)), Language: "GB"}
+	_, err := l.client(t).Transcriptions.Store(t.Context(), store, WithOnce())
+	assert.ErrorIs(t, err, ErrConflict)
+	store.Language = "US"
+	_, err = l.client(t).Transcriptions.Store(t.Context(), store, WithOnce())
+	assert.NoError(t, err, "a file cannot be compared")
+}
+
+// What a lost store may have made is not known from another record with its name.
+func TestOnceConflictAfterALostStore(t *testing.T) {
+	l := &ledger{more: `,"description":"a cat"`, store: func(_ int, add func()) (*http.Response, error) { add(); return lose(nil) }}
+	_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	require.ErrorIs(t, err, ErrConflict)
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+	assert.Equal(t, 1, l.stores)
+}
+
+// A list may leave members out, and a caller who asks for the response must get one.
+func TestOnceShowsWhatItFinds(t *testing.T) {
+	const more = `,"result":"a.png","url":"https://pictures.example.com/a.png"`
+	for name, l := range map[string]*ledger{
+		"before": {names: []string{"job-4711"}, more: more},
+		"after":  {more: more, store: func(_ int, add func()) (*http.Response, error) { add(); return lose(nil) }},
+	} {
+		resp := &Response{}
+		image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce(), WithResponse(&resp))
+		require.NoError(t, err, name)
+		assert.Equal(t, "a.png", image.Result)
+		assert.Equal(t, "https://pictures.example.com/a.png", image.URL)
+		assert.Equal(t, 1, l.shows)
+		require.NotNil(t, resp)
+		assert.True(t, resp.Found)
+		assert.Equal(t, l.stores, resp.Attempts, name)
+		assert.Equal(t, 200, resp.StatusCode)
+		assert.JSONEq(t, `{"data":{"id":1,"name":"job-4711"`+more+`}}`, string(resp.Body))
+	}
+	l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
+	var resp *Response
+	_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce(), WithResponse(&resp))
+	require.NoError(t, err)
+	assert.False(t, resp.Found)
+	assert.Equal(t, 1, resp.Attempts)
+}
+
+// A record that is deleted between the search and the reading is not there.
+func TestOnceRecordDeletedMeanwhile(t *testing.T) {
+	l := &ledger{
+		list: func(int) (*http.Response, error) {
+			return answer200(`{"data":[{"id":99,"name":"job-4711"}],"links":{"next":null}}`)(nil)
+		},
+		store: func(int, func()) (*http.Response, error) { return stored("job-4711")(nil) },
+	}
+	_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	require.NoError(t, err)
+	assert.Equal(t, []int{1, 1}, []int{l.shows, l.stores})
+}
+
+// Two goroutines, one name, one moment: one record. Other names, other collections and plain stores do not wait.
+func TestOnceOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{store: func(n int, add func()) (*http.Response, error) {
+			time.Sleep(time.Minute)
+			if n == 1 {
+				add()
+			}
+			return stored("job-4711")(nil)
+		}}
+		c := l.client(t)
+		start := time.Now()
+		var group sync.WaitGroup
+		image := func(name string, took time.Duration, opts ...CallOption) {
+			group.Go(func() {
+				_, err := c.Images.Store(t.Context(), job(name), opts...)
+				assert.NoError(t, err)
+				assert.Equal(t, took, time.Since(start), name)
+			})
+		}
+		for range 8 {
+			image("job-4711", time.Minute, WithOnce())
+		}
+		synctest.Wait()
+		assert.Equal(t, 1, l.stores)
+		image("job-4712", time.Minute, WithOnce())
+		image("job-4711", time.Minute)
+		group.Go(func() {
+			_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "job-4711", File: FileFromBytes("a.wav", []byte(wavHead))})
+			assert.NoError(t, err)
+			assert.Equal(t, time.Minute, time.Since(start))
+		})
+		group.Wait()
+		assert.Equal(t, 4, l.stores)
+	})
+}
+
+func TestOnceWaitsForTheOtherCallNoLongerThanItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+			time.Sleep(time.Hour)
+			add()
+			return stored("job-4711")(nil)
+		}}
+		c := l.client(t)
+		first := make(chan error)
+		go func() {
+			_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce(), WithTimeout(0))
+			first <- err
+		}()
+		synctest.Wait()
+		ctx, cancel := contextAfter(t, time.Minute)
+		defer cancel()
+		start := time.Now()
+		_, err := c.Images.Store(ctx, job("job-4711"), WithOnce())
+		require.ErrorIs(t, err, errUserLeft)
+		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+		assert.Equal(t, time.Minute, time.Since(start))
+		assert.Len(t, l.looks, 1, "it did not look either")
+		require.NoError(t, <-first)
+		_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce())
+		require.NoError(t, err, "the name is free again")
+		assert.Equal(t, 1, l.stores)
+	})
+}
+
+// A job is started again while the store of the run that was killed still goes on.
+func TestOnceSince(t *testing.T) {
+	const minute = time.Minute
+	for name, row := range map[string]struct {
+		since, appears time.Duration // after now; appears 0 is never
+		policy         RetryPolicy
+		took, at       time.Duration // when the call returned, if the record was found at all
+		stores         int
+	}{
+		"found late":               {-minute, 3 * minute, RetryPolicy{}, 3*minute + 30*time.Second, 3 * minute, 0},
+		"never made":               {-minute, 0, RetryPolicy{}, 4 * minute, 4 * minute, 1},
+		"long ago":                 {-time.Hour, 0, RetryPolicy{}, 0, 0, 1},
+		"just too long ago":        {-5 * minute, 0, RetryPolicy{}, 0, 0, 1},
+		"a clock that is wrong":    {time.Hour, 0, RetryPolicy{}, 5 * minute, 5 * minute, 1},
+		"another time to settle":   {-minute, 0, RetryPolicy{SettleTime: 10 * minute}, 9 * minute, 9 * minute, 1},
+		"no time to settle at all": {-1, 0, RetryPolicy{SettleTime: -1}, 0, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
+				if row.appears > 0 {
+					time.AfterFunc(row.appears, func() {
+						l.mu.Lock()
+						defer l.mu.Unlock()
+						l.names = append(l.names, "job-4711")
+					})
+				}
+				start := time.Now()
+				_, err := l.client(t, WithRetryPolicy(row.policy)).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start.Add(row.since)))
+				require.NoError(t, err)
+				assert.Equal(t, row.stores, l.stores)
+				assert.LessOrEqual(t, time.Since(start), row.took)
+				assert.GreaterOrEqual(t, time.Since(start), row.at)
+				assert.Equal(t, time.Since(start), l.looks[len(l.looks)-1].Sub(start), "the last look is right before the store")
+				if row.took == 0 {
+					assert.Len(t, l.looks, 1)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
+		start := time.Now()
+		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnceSince(time.Time{}))
+		require.NoError(t, err)
+		assert.Zero(t, time.Since(start), "no time is one look")
+		assert.Len(t, l.looks, 1)
+	})
+}
+
+// After a 429 there is nothing of an earlier run to wait for once more.
+func TestOnceSinceWaitsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{store: func(n int, add func()) (*http.Response, error) {
+			if n == 1 {
+				return answerWith(429, ``, "Retry-After", "1")(nil)
+			}
+			add()
+			return stored("job-4711")(nil)
+		}}
+		start := time.Now()
+		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start))
+		require.NoError(t, err)
+		assert.Equal(t, 5*time.Minute+time.Second, time.Since(start))
+	})
+}
+
+// With a minute to go, a record that appears after 40 seconds must be found; and one that appears at the very end.
+func TestOnceLooksUntilTheDeadline(t *testing.T) {
+	for _, appears := range []time.Duration{40 * time.Second, 59 * time.Second, 59*time.Second + 800*time.Millisecond} {
+		t.Run(appears.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+					time.AfterFunc(appears, add)
+					return answerWith(504, ``)(nil)
+				}}
+				_, err := l.client(t).Images.Store(ctx, job("job-4711"), WithOnce())
+				require.NoError(t, err)
+				assert.NoError(t, ctx.Err())
+				assert.Equal(t, 1, l.stores)
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		l := &ledger{store: func(int, func()) (*http.Response, error) { return answerWith(504, ``)(nil) }}
+		start := time.Now()
+		_, err := l.client(t).Images.Store(ctx, job("job-4711"), WithOnce())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, ErrServer, "what became of the store is told too")
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+		assert.InDelta(t, 60, time.Since(start).Seconds(), 0.2, "it looks until the end")
+		assert.Equal(t, 1, l.stores)
+	})
+}
+
+// A look that hangs takes its own time and not that of the looks after it.
+func TestOnceLooksOnAfterALookThatHung(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+			time.AfterFunc(40*time.Second, add)
+			return answerWith(504, ``)(nil)
+		}}
+		l.list = func(n int) (*http.Response, error) {
+			if n == 2 {
+				time.Sleep(25 * time.Second)
+				return lose(nil)
+			}
+			return nil, nil
+		}
+		_, err := l.client(t).Images.Store(ctx, job("job-4711"), WithOnce())
+		require.NoError(t, err)
+	})
+}
+
+// One field of a policy must not turn off what keeps a store from being made twice.
+func TestOnceSettlesWithAnyNumberOfAttempts(t *testing.T) {
+	for _, policy := range []RetryPolicy{{MaxAttempts: 5}, {MaxAttempts: 1}, {MaxBackoff: time.Millisecond}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+				time.AfterFunc(4*time.Minute, add)
+				return lose(nil)
+			}}
+			_, err := l.client(t, WithRetryPolicy(policy)).Images.Store(t.Context(), job("job-4711"), WithOnce())
+			require.NoError(t, err)
+			assert.Equal(t, 1, l.stores, "%+v", policy)
+		})
+	}
+}
+
+// Five minutes of silence look like a program that hangs.
+func TestOnceSaysWhatItWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "took" {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+			time.AfterFunc(2*time.Second, add)
+			return answerWith(504, ``)(nil)
+		}}
+		start := time.Now()
+		_, err := l.client(t, WithLogger(logger)).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start.Add(-299*time.Second)))
+		require.NoError(t, err)
+		var said []string
+		for line := range strings.Lines(out.String()) {
+			if !strings.Contains(line, "op=images.list") && !strings.Contains(line, "op=images.show") {
+				said = append(said, line)
+			}
+		}
+		looks := func(until time.Duration, earlier bool) string {
+			return fmt.Sprintf("level=INFO msg=\"aicontent looks for the record of a create request that may still be executed\" op=images.store collection=images until=%s earlier_run=%v\n",
+				start.Add(until).Format("2006-01-02T15:04:05.000Z07:00"), earlier)
+		}
+		assert.Equal(t, []string{
+			looks(time.Second, true),
+			"level=DEBUG msg=\"aicontent attempt\" op=images.store method=POST path=/tenant/api/v1/images attempt=1 status=504 request_id=\"\" result=504 outcome=unknown sent=0 budget=99\n",
+			looks(time.Second+5*time.Minute, false),
+		}, said, "and no pause that is not made")
+		assert.NotContains(t, out.String(), "job-4711", "a name may be personal")
+	})
+}
+
+// A name that a search cannot tell from all others must not walk a collection of millions.
+func TestOnceBoundsTheLook(t *testing.T) {
+	l := &ledger{perPage: 1}
+	for n := range 20 {
+		l.names = append(l.names, fmt.Sprint("record ", n))
+	}
+	_, err := l.client(t).Images.Store(t.Context(), job(`\\\`), WithOnce())
+	require.Error(t, err)
+	assert.Equal(t, "images.store: WithOnce: a search for the name finds more than 10 pages of records; use a name that few others contain", err.Error())
+	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	assert.Len(t, l.looks, 10)
+	assert.Zero(t, l.stores)
+
+	l = &ledger{perPage: 1, names: l.names[:10], store: func(int, func()) (*http.Response, error) { return stored("n")(nil) }}
+	_, err = l.client(t).Images.Store(t.Context(), job(`\\\`), WithOnce())
+	require.NoError(t, err, "ten pages are looked through")
+}
+
+// How a look ends decides whether looking goes on: the record may be there, and billed.
+func TestOnceLooksThatFailAfterALostStore(t *testing.T) {
+	untrusted := func() (*http.Response, error) { return nil, x509.UnknownAuthorityError{} }
+	for name, row := range map[string]struct {
+		look  func() (*http.Response, error)
+		found bool
+		match error
+	}{
+		"401":                   {func() (*http.Response, error) { return answerWith(401, ``)(nil) }, false, ErrUnauthorized},
+		"403":                   {func() (*http.Response, error) { return answerWith(403, ``)(nil) }, false, ErrForbidden},
+		"a refused certificate": {untrusted, false, x509.UnknownAuthorityError{}},
+		"503":                   {func() (*http.Response, error) { return answerWith(503, ``)(nil) }, true, nil},
+		"503 with Retry-After":  {func() (*http.Response, error) { return answerWith(503, ``, "Retry-After", "7200")(nil) }, true, nil},
+		"429":                   {func() (*http.Response, error) { return answerWith(429, ``)(nil) }, true, nil},
+		"lost":                  {func() (*http.Response, error) { return lose(nil) }, true, nil},
+		"cut off":               {func() (*http.Response, error) { return answer200(`{"data":[{"id":1,"na`)(nil) }, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return lose(nil) }}
+				l.list = func(n int) (*http.Response, error) {
+					if n == 1 || n > 5 {
+						return nil, nil
+					}
+					return row.look()
+				}
+				start := time.Now()
+				_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+				assert.Equal(t, 1, l.stores)
+				if row.found {
+					require.NoError(t, err)
+					return
+				}
+				require.ErrorIs(t, err, row.match)
+				assert.ErrorContains(t, err, "looking for the name")
+				assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "the store may have been executed")
+				assert.Zero(t, time.Since(start), "what does not pass is not waited for")
+				assert.Len(t, l.looks, 2)
+			})
+		})
+	}
+}
+
+// At the end of the time to settle only a look that succeeded allows a second send.
+func TestOnceDoesNotSendAgainUnseen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{store: func(int, func()) (*http.Response, error) { return lose(nil) }}
+		l.list = func(n int) (*http.Response, error) {
+			if n == 1 {
+				return nil, nil
+			}
+			return answerWith(503, ``)(nil)
+		}
+		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		require.ErrorIs(t, err, ErrServer)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+		assert.Equal(t, 1, l.stores)
+	})
+}
+
+// A key that was replaced is no reason not to look.
+func TestOnceLooksWithARotatedKey(t *testing.T) {
+	l := &ledger{names: []string{"job-4711"}}
+	asked := 0
+	source := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-", min(asked, 2)), nil })
+	l.list = func(n int) (*http.Response, error) {
+		if n == 1 {
+			return answerWith(401, ``)(nil)
+		}
+		return nil, nil
+	}
+	image, err := l.client(t, source).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	require.NoError(t, err)
+	assert.Equal(t, ID("1"), image.ID)
+	assert.Len(t, l.looks, 2)
+}
+
+// A look has the client's time limit, and not that of a store.
+func TestOnceLooksAreNotSlow(t *testing.T) {
+	for name, row := range map[string]struct {
+		opts []Option
+		took time.Duration
+	}{
+		"default":    {nil, 30 * time.Second},
+		"the client": {[]Option{WithTimeout(7 * time.Second)}, 7 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, err := NewClient("https://content.example.com", aKey, append(row.opts, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}),
+					WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+						<-r.Context().Done()
+						return nil, r.Context().Err()
+					})}))...)
+				require.NoError(t, err)
+				start := time.Now()
+				_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce(), WithTimeout(time.Hour))
+				assert.ErrorContains(t, err, "no complete response within "+row.took.String())
+				assert.Equal(t, row.took, time.Since(start))
+				assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+			})
+		})
+	}
+}
+
+// A search before anything is sent risks nothing, and is retried like any other request.
+func TestOnceFirstLookIsRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
+		l.list = func(n int) (*http.Response, error) {
+			if n < 4 {
+				return answerWith(502, ``)(nil)
+			}
+			return nil, nil
+		}
+		c := l.client(t)
+		_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
+		require.NoError(t, err)
+		assert.Len(t, l.looks, 4)
+		assert.Equal(t, 97, c.budget.retries(), "in an outage the looks are not to be multiplied either")
+
+		l.looks = nil
+		l.list = func(int) (*http.Response, error) { return answerWith(502, ``)(nil) }
+		_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce())
+		require.ErrorIs(t, err, ErrServer)
+		assert.Len(t, l.looks, 4)
+		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	})
+}
+
+// An empty budget ends retries, and not the search for a record that may be billed.
+func TestOnceSettlesWithoutABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+			time.AfterFunc(time.Minute, add)
+			return lose(nil)
+		}}
+		c := l.client(t, WithRetryBudget(1))
+		require.True(t, c.budget.take())
+		_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
+		require.NoError(t, err)
+		assert.Equal(t, 1, l.stores)
+
+		l.store = func(int, func()) (*http.Response, error) { return lose(nil) }
+		looks, start := len(l.looks), time.Now()
+		_, err = c.Images.Store(t.Context(), job("job-4712"), WithOnce())
+		assert.ErrorContains(t, err, "not retried: the client's retry budget is used up (WithRetryBudget)")
+		assert.Equal(t, 2, l.stores, "only a second send needs the budget")
+		assert.Greater(t, len(l.looks), looks+10)
+		assert.Equal(t, 5*time.Minute, time.Since(start))
+	})
+}
+
+// What was taken for a second send that was not needed comes back.
+func TestOnceReturnsWhatItTook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return lose(nil) }}
+		c := l.client(t)
+		_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
+		require.NoError(t, err)
+		assert.Equal(t, 100, c.budget.retries())
+	})
 }
 
 func TestOnceLooksWithTheCallsOwnOptions(t *testing.T) {

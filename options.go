@@ -263,7 +263,6 @@ func WithResponse(dst **Response) CallOption {
 		if dst == nil {
 			return problem("response", nil, "must not be nil")
 		}
-		*dst = nil
 		s.response = dst
 		return nil
 	})

@@ -120,7 +120,7 @@ func outcomeOfStatus(status int, method string, retryAfter bool) Outcome {
 	case status >= 400 && status <= 499,
 		status == http.StatusServiceUnavailable && retryAfter,
 		status == http.StatusTemporaryRedirect, status == http.StatusPermanentRedirect,
-		status >= 300 && status <= 304 && method == http.MethodGet:
+		status >= 300 && status <= 399 && method == http.MethodGet:
 		return OutcomeRejected
 	}
 	return OutcomeUnknown

@@ -61,9 +61,13 @@ func readRecord[T any, R record[T]](re *reply, singular string) (R, error) {
 	return r, nil
 }
 
-// readDeleted accepts any response to a delete but an HTML page: the API does not specify one.
+// readDeleted accepts any response to a delete but an HTML page and an error: the API does not specify one.
 func readDeleted(re *reply) (struct{}, error) {
-	if _, err := lenient.Parse(re.body); errors.Is(err, lenient.ErrHTML) {
+	v, err := lenient.Parse(re.body)
+	if err == nil {
+		_, err = lenient.Record(v, "", new(entry).fields(nil))
+	}
+	if errors.Is(err, lenient.ErrHTML) || errors.Is(err, lenient.ErrSaysError) {
 		return struct{}{}, err
 	}
 	return struct{}{}, nil

@@ -218,6 +218,13 @@ func (a *Attempt) Answered() {
 	}
 }
 
+// Pause stops the clock that runs.
+func (a *Attempt) Pause() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.begin(pausing)
+}
+
 // Stop ends the attempt's clocks and its context. No clock runs afterwards, whatever a transport tells.
 func (a *Attempt) Stop() {
 	a.mu.Lock()

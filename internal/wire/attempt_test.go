@@ -84,6 +84,7 @@ func TestClocks(t *testing.T) {
 				time.Sleep(limit / 2)
 			}
 		}, wait(0), limit},
+		"paused": {limits, func(a *Attempt) { a.Taken(true); a.Pause() }, nil, 0},
 		"stopped": {limits, func(a *Attempt) {
 			a.Stop()
 			a.Reading()
@@ -127,6 +128,7 @@ func TestTimeoutError(t *testing.T) {
 	assert.Equal(t, "no complete response within 1s (WithTimeout)", err.Error())
 	assert.Equal(t, "the upload stalled: the network took no bytes for 1s (WithStallTimeout)", (&TimeoutError{Stalled: true, Limit: time.Second}).Error())
 	assert.Equal(t, "the upload stalled: the file gave no bytes for 1s (WithStallTimeout)", (&TimeoutError{Stalled: true, ByReader: true, Limit: time.Second}).Error())
+	assert.Equal(t, "the download stalled: no byte came for 1s (WithStallTimeout)", (&TimeoutError{Receiving: true, Limit: time.Second}).Error())
 }
 
 // The end of a call's context is not a timeout of the SDK's, whatever its cause.

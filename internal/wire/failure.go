@@ -48,15 +48,18 @@ func NeverConnected(err error) bool {
 // TimeoutError is the error of an attempt that took longer than its [Limits], which is no end of the call: it
 // is an [os.ErrDeadlineExceeded], never a [context.DeadlineExceeded]. It implements [net.Error].
 type TimeoutError struct {
-	Stalled  bool // while the request was sent
-	ByReader bool // the source of the body stood still, not the network
-	Limit    time.Duration
+	Stalled   bool // while the request was sent
+	ByReader  bool // the source of the body stood still, not the network
+	Receiving bool // while a body of any length was received
+	Limit     time.Duration
 }
 
 func (e *TimeoutError) Error() string {
 	switch {
 	case e.ByReader:
 		return fmt.Sprintf("the upload stalled: the file gave no bytes for %v (WithStallTimeout)", e.Limit)
+	case e.Receiving:
+		return fmt.Sprintf("the download stalled: no byte came for %v (WithStallTimeout)", e.Limit)
 	case e.Stalled:
 		return fmt.Sprintf("the upload stalled: the network took no bytes for %v (WithStallTimeout)", e.Limit)
 	}

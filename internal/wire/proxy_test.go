@@ -3,7 +3,10 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -112,10 +115,33 @@ func TestHTTPSProxy(t *testing.T) {
 // A proxy that refuses has let nothing through, so that a create request may be sent again.
 func TestHTTPSProxyThatRefuses(t *testing.T) {
 	p := startTunnel(t, "")
-	proxy := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr().String()})}
-	got := send(t.Context(), closing(t, New(proxy, false)), Limits{}, http.MethodPost, "https://example.com/tenant", nil)
-	require.Error(t, got.err)
-	assert.False(t, got.wrote)
+	var hooked int
+	mine := errors.New("the caller's hook")
+	for name, users := range map[string]func(context.Context, *url.URL, *http.Request, *http.Response) error{
+		"no hook": nil,
+		"a hook": func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+			hooked = resp.StatusCode
+			return nil
+		},
+		"a hook that refuses": func(context.Context, *url.URL, *http.Request, *http.Response) error { return mine },
+	} {
+		base := &http.Transport{
+			Proxy:                  http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr().String(), User: url.UserPassword("agent", "pass")}),
+			OnProxyConnectResponse: users,
+		}
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			hooked = 0
+			got := send(t.Context(), closing(t, New(base, false)), Limits{}, method, "https://example.com/tenant", nil)
+			assert.False(t, got.wrote, name)
+			if name == "a hook that refuses" {
+				assert.ErrorIs(t, got.err, mine)
+				continue
+			}
+			assert.EqualError(t, got.err, fmt.Sprintf("proxyconnect tcp: the proxy %s refused to connect to example.com:443: 407 Proxy Authentication Required", p.Addr()))
+			assert.True(t, NeverConnected(got.err))
+			assert.Equal(t, users != nil, hooked == http.StatusProxyAuthRequired, name)
+		}
+	}
 }
 
 // Without TLS a proxy would see the key, so nothing is sent, unless that is allowed. Downloads carry no key.

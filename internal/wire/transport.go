@@ -3,10 +3,14 @@
 package wire
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -80,6 +84,7 @@ func clone(t *http.Transport) *http.Transport {
 	if c.TLSClientConfig == nil {
 		c.TLSClientConfig = &tls.Config{}
 	}
+	c.OnProxyConnectResponse = nameProxy(c.OnProxyConnectResponse)
 	// net/http turns HTTP/2 off for a transport that has a dialer, as c has in any case. By now t's entry tells
 	// whether t itself would speak it.
 	if c.Protocols == nil {
@@ -125,6 +130,25 @@ func anonymous(t *http.Transport) {
 	t.TLSClientConfig.ClientSessionCache = nil
 	t.TLSClientConfig.ServerName = ""
 }
+
+// nameProxy makes the error of a proxy that refuses a tunnel say which proxy and why; net/http has the reason alone. The
+// caller's hook, which may be nil, comes first.
+func nameProxy(users connectHook) connectHook {
+	return func(ctx context.Context, proxy *url.URL, req *http.Request, resp *http.Response) error {
+		if users != nil {
+			if err := users(ctx, proxy, req, resp); err != nil {
+				return err
+			}
+		}
+		if resp.StatusCode == http.StatusOK {
+			return nil
+		}
+		status := strings.TrimSpace(fmt.Sprint(resp.StatusCode, " ", http.StatusText(resp.StatusCode)))
+		return &net.OpError{Op: "proxyconnect", Net: "tcp", Err: fmt.Errorf("the proxy %s refused to connect to %s: %s", proxy.Host, req.Host, status)}
+	}
+}
+
+type connectHook = func(context.Context, *url.URL, *http.Request, *http.Response) error
 
 // encrypted returns proxy, which may be nil, without the proxies that would see a request in clear.
 func encrypted(proxy func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {

@@ -88,7 +88,7 @@ func (s *settings) run(ctx context.Context) error {
 		return err
 	}
 	jobs, err := s.jobs()
-	if err != nil {
+	if err != nil || jobs == nil {
 		return err
 	}
 	known := map[string]Result{}
@@ -155,7 +155,7 @@ func stale(equivalent map[string]string, jobs []*job) error {
 	return errors.Join(errs...)
 }
 
-// jobs returns the mutants in question. Some of them may not compile.
+// jobs returns the mutants in question, nil if that is not known. Some of them may not compile.
 func (s *settings) jobs() ([]*job, error) {
 	var changed map[string]map[int]bool
 	if s.since != "" {
@@ -176,7 +176,7 @@ func (s *settings) jobs() ([]*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	var jobs []*job
+	jobs := []*job{}
 	for _, p := range packages {
 		for _, f := range p.files {
 			for _, m := range p.mutants(f) {

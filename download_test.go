@@ -1,0 +1,342 @@
+package aicontent
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/wire"
+)
+
+// gallery is another host, where the pictures are.
+func gallery(t *testing.T, handler http.HandlerFunc) *httptest.Server {
+	srv := httptest.NewServer(handler)
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+func at(url string) *Image { return &Image{ID: "7", URL: url} }
+
+// The host of a picture must learn nothing of the caller: whoever can write an image's URL would get the API key.
+func TestDownloadIsBare(t *testing.T) {
+	var header []http.Header
+	var uris []string
+	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
+		header, uris = append(header, r.Header), append(uris, r.RequestURI)
+		if r.URL.Path == "/moved.png" {
+			http.SetCookie(w, &http.Cookie{Name: "tracker", Value: "1"})
+			http.Redirect(w, r, "/a.png?signature=s3", http.StatusFound)
+			return
+		}
+		_, _ = io.WriteString(w, "a picture")
+	})
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	home, err := url.Parse(pictures.URL)
+	require.NoError(t, err)
+	jar.SetCookies(home, []*http.Cookie{{Name: "session", Value: "secret"}})
+	limited, wrapped := false, false
+	c, err := NewClient("https://content.example.com/tenant", aKey, WithHTTPClient(&http.Client{Jar: jar}),
+		WithHeader("X-Tenant", "secret"), WithQuery("tenant", "secret"), WithMaxResponseSize(1),
+		WithRateLimiter(limiterFunc(func(context.Context) error { limited = true; return nil })),
+		WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) { wrapped = true; return next.RoundTrip(r) })
+		}))
+	require.NoError(t, err)
+	defer c.CloseIdleConnections()
+	var picture bytes.Buffer
+	var resp *Response
+	n, err := c.Images.Download(t.Context(), at(pictures.URL+"/moved.png"), &picture, WithHeader("X-Mine", "secret"), WithQuery("mine", "secret"), WithResponse(&resp))
+	require.NoError(t, err)
+	assert.EqualValues(t, len("a picture"), n)
+	assert.Equal(t, "a picture", picture.String(), "the size of responses does not limit pictures")
+	assert.Equal(t, []string{"/moved.png", "/a.png?signature=s3"}, uris)
+	for _, h := range header {
+		h.Del("Accept-Encoding")
+		assert.Len(t, h, 1, "%v", h)
+		assert.Contains(t, h.Get("User-Agent"), "aicontent-go/")
+	}
+	assert.False(t, limited)
+	assert.False(t, wrapped)
+	assert.Equal(t, 200, resp.StatusCode)
+	assert.Empty(t, resp.Body)
+}
+
+// Client certificates say who the caller is, and stay at home. The caller's CA and dialer hold.
+func TestDownloadKeepsTheCertificateAtHome(t *testing.T) {
+	mine, _ := certificate(t, time.Now().Add(time.Hour))
+	certificates := make(chan int, 2)
+	pictures := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		certificates <- len(r.TLS.PeerCertificates)
+		answerAll(w, r)
+	}))
+	pictures.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	pictures.StartTLS()
+	defer pictures.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(pictures.Certificate())
+	dials := 0
+	transport := &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{mine}},
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials++
+			return new(net.Dialer).DialContext(ctx, network, address)
+		},
+	}
+	c, err := NewClient(pictures.URL+"/tenant", aKey, WithHTTPClient(&http.Client{Transport: transport}))
+	require.NoError(t, err)
+	defer c.CloseIdleConnections()
+	_, err = c.Images.Show(t.Context(), "7")
+	require.NoError(t, err)
+	assert.Equal(t, 1, <-certificates)
+	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, 0, <-certificates)
+	assert.Equal(t, 2, dials)
+}
+
+func TestDownloadRefusesBadInput(t *testing.T) {
+	c, err := NewClient("https://content.example.com/tenant", aKey)
+	require.NoError(t, err)
+	for name, row := range map[string]struct {
+		ctx   context.Context
+		image *Image
+		w     io.Writer
+		opts  []CallOption
+		text  string
+	}{
+		"no image":      {t.Context(), nil, io.Discard, nil, "images.download: url: is required: the service sent none for the image"},
+		"no URL":        {t.Context(), &Image{}, io.Discard, nil, "images.download: url: is required: the service sent none for the image"},
+		"a file":        {t.Context(), at("file:///etc/passwd"), io.Discard, nil, `images.download: url "file:///etc/passwd": must be an http or https URL`},
+		"data":          {t.Context(), at("data:image/png;base64,AA"), io.Discard, nil, `images.download: url "data:image/png;base64,AA": must be an http or https URL`},
+		"no host":       {t.Context(), at("https:///a.png"), io.Discard, nil, `images.download: url "https:///a.png": must be an http or https URL`},
+		"no URL at all": {t.Context(), at("http://[::1"), io.Discard, nil, `images.download: url "http://[::1": must be an http or https URL`},
+		"everything":    {nil, nil, nil, []CallOption{WithTimeout(-1)}, "images.download: timeout \"-1ns\": must not be negative; ctx: must not be nil; w: must not be nil; url: is required: the service sent none for the image"},
+	} {
+		n, err := c.Images.Download(row.ctx, row.image, row.w, row.opts...)
+		assert.EqualError(t, err, row.text, name)
+		assert.ErrorIs(t, err, ErrInvalid)
+		assert.Zero(t, n)
+	}
+}
+
+// Some deployments send a path alone.
+func TestDownloadOfARelativeURL(t *testing.T) {
+	var uri string
+	pictures := gallery(t, func(_ http.ResponseWriter, r *http.Request) { uri = r.RequestURI })
+	c, err := NewClient(pictures.URL+"/tenant", aKey)
+	require.NoError(t, err)
+	_, err = c.Images.Download(t.Context(), at("/storage/a b.png?v=1"), io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, "/storage/a%20b.png?v=1", uri)
+}
+
+// A redirect for ever, or to what is no web address, is not followed, and not asked for again.
+func TestDownloadRedirects(t *testing.T) {
+	requests := 0
+	var target string
+	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		assert.Empty(t, r.Referer(), "a signed URL is not for the next host")
+		w.Header().Set("Location", target)
+		w.WriteHeader(http.StatusFound)
+	})
+	c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(quick))
+	require.NoError(t, err)
+	for location, row := range map[string]struct {
+		text     string
+		requests int
+	}{
+		"/again.png":         {"gave up after 10 of them", 11},
+		"file:///etc/passwd": {"it leads to something other than http and https", 1},
+	} {
+		requests, target = 0, location
+		_, err := c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), io.Discard)
+		assert.ErrorContains(t, err, "images.download: redirect refused: "+row.text)
+		assert.Equal(t, row.requests, requests, location)
+	}
+}
+
+func TestDownloadOfAnHTMLPage(t *testing.T) {
+	pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, "<title>Please log in</title>")
+	})
+	c, err := NewClient(pictures.URL, aKey)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), &out)
+	var unread *DecodeError
+	require.ErrorAs(t, err, &unread)
+	assert.EqualError(t, err, "images.download: 200: cannot read the response: got an HTML page instead of a picture")
+	assert.Zero(t, out.Len(), "a page must not end up in a file called .png")
+}
+
+// A picture is whole, or an error says how much of it came.
+func TestDownloadCutOff(t *testing.T) {
+	for name, raw := range map[string]string{
+		"by its length": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na pic",
+		"in chunks":     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\na pic\r\n",
+	} {
+		requests := 0
+		pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
+			requests++
+			answeringBytes([]byte(raw))(w, r)
+		})
+		c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(quick))
+		require.NoError(t, err)
+		var out bytes.Buffer
+		n, err := c.Images.Download(t.Context(), at(pictures.URL+"/a.png?signature=private"), &out)
+		var lost *TransportError
+		require.ErrorAs(t, err, &lost, name)
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		assert.EqualValues(t, 5, n)
+		assert.Equal(t, "a pic", out.String())
+		assert.Contains(t, err.Error(), map[string]string{"by its length": "cut off: 5 of 9 bytes came", "in chunks": "cut off: 5 bytes came"}[name])
+		assert.NotContains(t, err.Error(), "private")
+		assert.Equal(t, 1, requests, "not retried: the first bytes are written")
+	}
+}
+
+// Until the first byte is written nothing is lost by another attempt.
+func TestDownloadIsRetried(t *testing.T) {
+	requests := 0
+	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
+		switch requests++; requests {
+		case 1:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case 2:
+			panic(http.ErrAbortHandler)
+		case 3:
+			answeringBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"))(w, r)
+		default:
+			_, _ = io.WriteString(w, "a picture")
+		}
+	})
+	c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(RetryPolicy{MaxAttempts: 4, MinBackoff: -1}))
+	require.NoError(t, err)
+	var out bytes.Buffer
+	n, err := c.Images.Download(t.Context(), at(pictures.URL), &out)
+	require.NoError(t, err)
+	assert.EqualValues(t, 9, n)
+	assert.Equal(t, "a picture", out.String())
+	assert.Equal(t, 4, requests)
+
+	pictures = gallery(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	_, err = c.Images.Download(t.Context(), at(pictures.URL), &out)
+	assert.ErrorIs(t, err, ErrNotFound)
+	assert.NotContains(t, err.Error(), "/api/v1", "a picture that is gone says nothing of the base URL")
+}
+
+// shortWriter breaks the contract of io.Writer, as some do.
+type shortWriter struct{}
+
+func (shortWriter) Write(p []byte) (int, error) { return len(p) - 1, nil }
+
+type fullDisk struct{ err error }
+
+func (d fullDisk) Write(p []byte) (int, error) { return 3, d.err }
+
+func TestDownloadToAWriterThatFails(t *testing.T) {
+	requests := 0
+	pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) {
+		requests++
+		_, _ = io.WriteString(w, "a picture")
+	})
+	c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(quick))
+	require.NoError(t, err)
+	full := errors.New("no space left")
+	n, err := c.Images.Download(t.Context(), at(pictures.URL), fullDisk{full})
+	assert.ErrorIs(t, err, full)
+	assert.ErrorContains(t, err, "writing the picture after 3 bytes")
+	assert.EqualValues(t, 3, n)
+	_, err = c.Images.Download(t.Context(), at(pictures.URL), shortWriter{})
+	assert.ErrorIs(t, err, io.ErrShortWrite)
+	assert.Equal(t, 2, requests)
+}
+
+// WithTimeout is for the header and not for a long picture; WithStallTimeout is for a picture that no longer comes.
+func TestDownloadTimes(t *testing.T) {
+	for name, row := range map[string]struct {
+		header, gap time.Duration // before the header, and before each of ten bytes
+		opts        []CallOption
+		text        string
+		took        time.Duration
+	}{
+		"a slow picture":         {time.Second, 50 * time.Second, nil, "", 501 * time.Second},
+		"no header":              {time.Hour, 0, nil, "no complete response within 30s (WithTimeout)", 30 * time.Second},
+		"no header, by option":   {time.Hour, 0, []CallOption{WithTimeout(time.Second)}, "no complete response within 1s (WithTimeout)", time.Second},
+		"any wait":               {time.Hour, 0, []CallOption{WithTimeout(0)}, "", time.Hour},
+		"it stalls":              {0, 2 * time.Minute, nil, "cut off: 0 of 10 bytes came: the download stalled: no byte came for 1m0s (WithStallTimeout)", time.Minute},
+		"it stalls, any time":    {0, 2 * time.Minute, []CallOption{WithStallTimeout(0)}, "", 20 * time.Minute},
+		"it stalls, by option":   {0, time.Minute, []CallOption{WithStallTimeout(time.Second)}, "the download stalled: no byte came for 1s", time.Second},
+		"the context ends first": {0, 30 * time.Second, nil, "context deadline exceeded", 45 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := piped(t, func(nc net.Conn) {
+					if _, err := nc.Read(make([]byte, 4096)); err != nil {
+						return
+					}
+					time.Sleep(row.header)
+					_, err := io.WriteString(nc, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
+					for i := 0; i < 10 && err == nil; i++ {
+						time.Sleep(row.gap)
+						_, err = io.WriteString(nc, "x")
+					}
+				})
+				ctx := t.Context()
+				if strings.HasPrefix(name, "the context") {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, row.took)
+					defer cancel()
+				}
+				start := time.Now()
+				n, err := c.Images.Download(ctx, at("http://127.0.0.1/a.png"), io.Discard, row.opts...)
+				assert.Equal(t, row.took, time.Since(start))
+				if row.text == "" {
+					require.NoError(t, err)
+					assert.EqualValues(t, 10, n)
+					return
+				}
+				assert.ErrorContains(t, err, row.text)
+				var timeout net.Error
+				require.ErrorAs(t, err, &timeout)
+				assert.True(t, timeout.Timeout())
+				assert.Equal(t, ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded))
+				var late *wire.TimeoutError
+				assert.Equal(t, ctx.Err() == nil, errors.As(err, &late))
+			})
+		})
+	}
+}
+
+// A download that nothing answers says where it went, without what is secret in the URL.
+func TestDownloadErrorsNameTheHost(t *testing.T) {
+	pictures := gallery(t, nil)
+	pictures.Close()
+	c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
+	require.NoError(t, err)
+	host := strings.TrimPrefix(pictures.URL, "http://")
+	_, err = c.Images.Download(t.Context(), at("http://user:private@"+host+"/a.png?signature=private"), io.Discard)
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), fmt.Sprintf("(host %s)", host))
+	assert.NotContains(t, err.Error(), "private")
+	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+}
