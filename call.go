@@ -1,11 +1,8 @@
 package aicontent
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -16,16 +13,8 @@ import (
 
 	"github.com/google/go-querystring/query"
 
-	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/upload"
-	"github.com/aicontent/aicontent-go/internal/wire"
-)
-
-// How long an attempt waits for the response without WithTimeout.
-const (
-	readTimeout  = 30 * time.Second
-	storeTimeout = 10 * time.Minute
 )
 
 // call is one operation as plain data.
@@ -41,6 +30,40 @@ type call struct {
 	required []string   // form fields that must not be empty
 	nonEmpty []string   // form fields that must not be empty where they are set
 	check    func() []FieldProblem
+}
+
+// settings is what a call may choose.
+type settings struct {
+	timeout   *time.Duration // nil is the operation's default
+	stall     time.Duration
+	retry     RetryPolicy
+	unchecked bool
+	header    []pair
+	query     []pair
+	form      []pair
+	response  **Response
+	progress  func(Progress)
+	once      bool
+	since     time.Time // of WithOnceSince
+	readAhead int
+	looking   bool // a look of WithOnce: one attempt, outside of the retry budget
+}
+
+type pair struct{ key, value string }
+
+// with appends without writing into a list that calls share.
+func with(list []pair, key, value string) []pair { return append(slices.Clip(list), pair{key, value}) }
+
+// apply lays a call's options over the client's.
+func (s *settings) apply(opts []CallOption) (problems []FieldProblem) {
+	for _, opt := range opts {
+		if opt == nil {
+			problems = append(problems, problem("option", nil, "must not be nil")...)
+			continue
+		}
+		problems = append(problems, opt.applyCall(s)...)
+	}
+	return problems
 }
 
 // request is a call made ready: all that its attempts send but the key.
@@ -178,18 +201,6 @@ func (c *Client) url(segments []string, query url.Values) *url.URL {
 	return u
 }
 
-// limits are the clocks of one attempt.
-func (r *request) limits() wire.Limits {
-	l := wire.Limits{Upload: r.body != nil && r.body.HasFile(), Stall: r.stall, Wait: readTimeout}
-	if r.create() {
-		l.Wait = storeTimeout
-	}
-	if r.timeout != nil {
-		l.Wait = *r.timeout
-	}
-	return l
-}
-
 // attempt sends a request once, for the n-th time.
 type attempt func(ctx context.Context, r *request, n int, key redact.Key) result
 
@@ -248,165 +259,6 @@ func (c *Client) send(ctx context.Context, r *request, try attempt) error {
 			return h.fail(r, err)
 		}
 	}
-}
-
-// try sends the request once and reads the response.
-func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) result {
-	watched, w := wire.Watch(ctx, r.limits())
-	defer w.Stop()
-	req := c.request(watched, r, key)
-	var sending *upload.Sending
-	if r.body != nil {
-		r.meter.Begin(n)
-		var err error
-		if sending, err = r.body.Attach(req, w, r.meter); err != nil {
-			return c.noResponse(ctx, r, w, nil, key, err)
-		}
-		defer sending.End()
-	}
-	resp, err := c.http().Do(req)
-	var res result
-	if err != nil {
-		res = c.noResponse(ctx, r, w, sending, key, err)
-	} else {
-		w.Answered()
-		res = c.receive(ctx, r, n, key, w, sending, resp)
-		res.status, res.requestID = resp.StatusCode, requestID(key.Header(resp.Header))
-	}
-	if sending != nil {
-		sending.End()
-	}
-	res.sent = w.Sent()
-	if res.spent = r.body != nil && !r.body.Replayable(); res.spent && res.transient {
-		res.note = "not retried: the file's reader can be read only once"
-	}
-	return res
-}
-
-// request is everything of an attempt but its body and the body's header lines.
-func (c *Client) request(ctx context.Context, r *request, key redact.Key) *http.Request {
-	// One array serves all three.
-	values := []string{"application/json", "Bearer " + string(key), c.userAgent}
-	header := http.Header{"Accept": values[0:1:1], "Authorization": values[1:2:2], "User-Agent": values[2:3:3]}
-	for _, h := range r.header {
-		header[h.key] = []string{h.value}
-	}
-	u := *r.url
-	req := http.Request{Method: r.method, URL: &u, Host: u.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	return req.WithContext(ctx)
-}
-
-// noResponse is the result of an attempt that no response came to.
-func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, sending *upload.Sending, key redact.Key, err error) result {
-	var outer *url.Error
-	if errors.As(err, &outer) {
-		// Its text holds the query.
-		err = outer.Err
-	}
-	expired := w.Expired()
-	w.Stop()
-	complete := true
-	if sending != nil {
-		sending.End()
-		complete = sending.Complete()
-	}
-	var file *upload.ReadError
-	res := result{outcome: OutcomeUnknown, transient: true}
-	res.final = ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, wire.ErrClearProxy) || errors.As(err, &file)
-	switch {
-	case wire.Refused(err):
-		res.outcome = OutcomeRejected
-	case !w.Wrote(err), !complete, sending == nil && r.body != nil:
-		res.outcome = OutcomeNotSent
-	}
-	switch {
-	case ctx.Err() != nil:
-		err = contextError(ctx)
-	case expired != nil:
-		err = expired
-	default:
-		err = explain(err, w.Wrote(err), complete, c.http().Timeout)
-	}
-	return res.transport(r, key.Error(err))
-}
-
-// receive reads a response and judges it.
-func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key, w *wire.Attempt, sending *upload.Sending, resp *http.Response) result {
-	defer resp.Body.Close()
-	limit := c.maxResponse
-	ok := resp.StatusCode >= 200 && resp.StatusCode <= 299
-	if !ok {
-		limit = min(limit, maxErrorBody)
-	}
-	body, err := wire.ReadBody(resp, limit)
-	expired := w.Expired()
-	if !ok && err != nil {
-		body = key.CutEnd(key.Bytes(body))
-	}
-	if r.response != nil {
-		*r.response = newResponse(resp, body, n, key)
-	}
-	if !ok {
-		w.Stop()
-		if sending != nil {
-			sending.End()
-		}
-		return c.rejected(r, key, sending == nil || sending.Complete(), resp, body)
-	}
-	page := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
-	switch {
-	case errors.Is(err, wire.ErrCutOff) && r.method == http.MethodDelete && !page:
-		// It is done, and nothing of the response is needed.
-		err = nil
-	case err != nil && ctx.Err() != nil:
-		err = fmt.Errorf("%w: %w", wire.ErrCutOff, contextError(ctx))
-	case err != nil && expired != nil:
-		err = fmt.Errorf("%w: %w", wire.ErrCutOff, expired)
-	}
-	if err == nil {
-		err = r.read(&reply{body: body, header: resp.Header, query: r.query})
-	}
-	if err == nil {
-		return result{outcome: OutcomeDone, word: "ok"}
-	}
-	cut := errors.Is(err, wire.ErrCutOff) || errors.Is(err, lenient.ErrCutOff)
-	res := result{outcome: outcomeOfBody(body), transient: cut && ctx.Err() == nil, final: ctx.Err() != nil}
-	if errors.Is(err, lenient.ErrSaysError) || cut && page && len(body) == 0 {
-		res.outcome = OutcomeUnknown
-	}
-	login := resp.Request != nil && resp.Request.Response != nil && errors.Is(err, lenient.ErrHTML)
-	if login {
-		err = fmt.Errorf("%w: the API key is not accepted: the service redirected to a login page", ErrUnauthorized)
-	}
-	kept := key.Bytes(body)
-	if len(kept) > maxErrorBody {
-		kept = key.CutEnd(bytes.Clone(kept[:maxErrorBody]))
-	}
-	e := &DecodeError{StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), Header: key.Header(resp.Header), Body: kept, Err: key.Error(err), login: login}
-	e.RequestID = requestID(e.Header)
-	res.err, res.word = e, fmt.Sprintf("%d, unreadable", resp.StatusCode)
-	return res
-}
-
-// rejected is the result of a response other than 2xx. An upload that a redirect or a server error ended before its
-// last byte reached no one whole.
-func (c *Client) rejected(r *request, key redact.Key, complete bool, resp *http.Response, body []byte) result {
-	e := newAPIError(c.base, r, key, resp, body)
-	res := result{
-		err: e, outcome: outcomeOfStatus(e.StatusCode, r.method, resp.Header.Get("Retry-After") != ""),
-		transient: transientStatus(e.StatusCode), retryAfter: e.RetryAfter, word: fmt.Sprint(e.StatusCode),
-	}
-	if class := e.StatusCode / 100; !complete && (class == 3 || class == 5) {
-		res.outcome = OutcomeNotSent
-	}
-	if !res.transient {
-		res.retryAfter = 0
-	}
-	res.note = c.addressNote(r, e)
-	if asked := e.RetryAfter; res.transient && asked > r.retry.complete().MaxRetryAfter {
-		res.note = fmt.Sprintf("the service asks to wait %v, the retry policy allows %v (MaxRetryAfter)", asked, r.retry.complete().MaxRetryAfter)
-	}
-	return res
 }
 
 // log writes one line for an attempt. What the service said stays out of it.

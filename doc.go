@@ -1,5 +1,5 @@
-// Package aicontent is the Go client of an AI content service: it creates images from text and transcriptions from
-// audio, and lists, shows, updates and deletes both.
+// Package aicontent is a client for the AI content service. It creates images from text and transcriptions from audio, and
+// lists, shows, updates and deletes both.
 //
 //	client, err := aicontent.NewClient("https://content.example.com", apiKey)
 //	if err != nil {
@@ -12,73 +12,88 @@
 //		Style:       aicontent.StyleRetro,
 //	})
 //
-// A [Client] and everything reached through it is safe for concurrent use; a [Page] and a [File] are not. Make one client
-// and keep it: it holds the connections.
+// Make one [Client] and keep it: it holds the connections. It is safe for concurrent use, and so are its services. A [Page]
+// and a [File] are not.
 //
 // # Errors
 //
-// A call returns one of four errors, for [errors.As]: a [*ValidationError] when the call was at fault and
-// nothing was sent, an [*APIError] for every answer but a 2xx, a [*DecodeError] for a 2xx that cannot be read, and a
-// [*TransportError] when no answer came. For [errors.Is] there are [ErrNotFound], [ErrUnauthorized] and others, the
-// context's own errors, and [ErrPagination] for lists. The text of an error is one line that begins with the operation; it
-// never holds the API key.
+// A failed call returns one of these errors, which [errors.As] finds:
 //
-// # What became of a failed call
+//   - [*ValidationError]: invalid arguments; nothing was sent
+//   - [*APIError]: a response with a status other than 2xx
+//   - [*DecodeError]: a 2xx response that cannot be read
+//   - [*TransportError]: no response, because of the network, a timeout, the context, a rate limiter or a key source
+//   - [*ConflictError]: with [WithOnce], the name belongs to another record
 //
-// A store is billed, and a failed one may have made its record all the same. [OutcomeOf] says what is
-// proven of it; where nothing is, the outcome is Unknown. The last two columns say what is sent again by
-// itself: any of list, show, update and delete, which change nothing when they come twice, and store, which does only
-// where the service cannot have acted.
+// [errors.Is] finds the sentinels, such as [ErrNotFound], the errors of the context, and [ErrPagination] for lists. The text
+// of an error is one line that begins with the operation. It never holds the API key.
 //
-//	the call ended with                                              outcome   others  store
-//	bad input                                                        NotSent   no      no
-//	the context, a rate limiter or a key source, before a byte       NotSent   no      no
-//	no connection                                                    NotSent   yes     yes
-//	a certificate that is not trusted                                NotSent   no      no
-//	a connection that broke before a byte of the request             NotSent   yes     yes
-//	a stream that HTTP/2 refused                                     Rejected  yes     yes
-//	429                                                              Rejected  yes     yes
-//	503 with Retry-After                                             Rejected  yes     yes
-//	401 where a key source then has another key                      Rejected  once    once
-//	any other 4xx but 408                                            Rejected  no      no
-//	a redirect with 307 or 308                                       Rejected  no      no
-//	a redirect of a store, update or delete with 301, 302 or 303     Unknown   no      no
-//	408, 500, 502, 504, and 503 without Retry-After                  Unknown   yes     no
-//	any other 5xx                                                    Unknown   no      no
-//	2xx with JSON of another shape, or empty                         Done      no      no
-//	2xx cut off                                                      Done      yes     no
-//	2xx with a page in place of JSON                                 Unknown   no      no
-//	a broken connection or a timeout, once a byte was written        Unknown   yes     no
-//	the context, once a byte was written                             Unknown   no      no
+// # Outcome of a failed call
 //
-// Where a call made several attempts the worst of them counts: Rejected is worse than NotSent, Done than Rejected, and
-// Unknown than all. A delete whose answer was cut off is not sent again; one that is sent again after an unknown outcome
-// takes 404 for done. [ErrPagination] ends a walk whose pages so far were read: its outcome is Done.
+// Creating a record is billed, and a Store call that failed may still have created one. [OutcomeOf] returns what is certain:
+// NotSent, Rejected or Done, and otherwise Unknown. In the table, store is either Store method, and others are List, Show,
+// Update and Delete, which do no harm if they are executed twice. The last two columns tell whether the call is retried.
 //
-// # Trying again
+//	the call ended with                                                     outcome   others  store
+//	invalid arguments                                                       NotSent   no      no
+//	the context, a rate limiter or a key source, before a byte was written  NotSent   no      no
+//	no connection                                                           NotSent   yes     yes
+//	a certificate that is not trusted                                       NotSent   no      no
+//	a connection that broke before a byte was written                       NotSent   yes     yes
+//	an upload cut off by the network, a stall, 500, 502, 503 or 504         NotSent   -       yes
+//	an upload cut off by its reader, the context or a redirect              NotSent   -       no
+//	an HTTP/2 stream that was refused (REFUSED_STREAM)                      Rejected  yes     yes
+//	429                                                                     Rejected  yes     yes
+//	503 with Retry-After                                                    Rejected  yes     yes
+//	401, and the key source then returns another key                        Rejected  once    once
+//	any other 4xx but 408                                                   Rejected  no      no
+//	307 or 308                                                              Rejected  no      no
+//	301, 302, 303 or 304, for List and Show                                 Rejected  no      -
+//	301, 302, 303 or 304, for Store, Update and Delete                      Unknown   no      no
+//	408, 500, 502, 504, or 503 without Retry-After                          Unknown   yes     no
+//	any other 5xx                                                           Unknown   no      no
+//	2xx, empty or with JSON of another shape                                Done      no      no
+//	2xx, cut off                                                            Done      yes     no
+//	2xx with JSON that says it is an error                                  Unknown   no      no
+//	2xx with an HTML page instead of JSON                                   Unknown   no      no
+//	a broken connection or a timeout, after a byte was written              Unknown   yes     no
+//	the context, after a byte was written                                   Unknown   no      no
 //
-// [RetryPolicy] says how often and how patiently, [WithRetryPolicy] sets it, and [DefaultRetryPolicy] is what happens
-// otherwise. Pauses are random up to a bound that doubles ("full jitter"); a Retry-After, in seconds or as a date, is
-// waited for unless it is longer than the policy allows, and then the error comes at once and carries it. The
-// context ends every wait; when its deadline is nearer than the wait, the call does not wait at all. A file that cannot be
-// read again, such as the body of an incoming request, means one attempt.
+// An upload is cut off if it ended before any byte of the form's last boundary, which follows the file, was written: no parser
+// takes that for a whole form. After that, the last two rows hold for it too.
 //
-// So that it is known what of a store was written, stores go over HTTP/1.1, and never on a connection that was idle for a
-// second, which the service may be about to close. [WithHTTPClient] replaces that by what the given client does.
+// If a call made several attempts, the most severe outcome counts. Severity: NotSent < Rejected < Done < Unknown. For Delete, a
+// 2xx response is success even if it is cut off, and so is a 404 after an attempt of unknown outcome. Redirects of List and Show
+// are followed within the origin of the base URL; the table is about those that are not. [ErrPagination] is Done: all pages
+// before it were read.
 //
-// With [WithOnce] a store is safe to repeat after any failure, at the price of a search before each send: see
-// [ImagesService.Store].
+// # Retries
 //
-// # Time
+// [DefaultRetryPolicy] makes up to four attempts, with random pauses whose limit doubles. [WithRetryPolicy] sets another
+// [RetryPolicy]. A Retry-After, in seconds or as a date, is obeyed; if it asks for more than the policy allows, the error is
+// returned at once. The context ends every wait, and if its deadline comes before the end of the wait, the call does not wait at
+// all. A file that can be read only once, such as the body of an incoming request, allows one attempt. [WithRetryBudget] limits
+// the retries of all calls together.
 //
-// Nothing but the context bounds a whole call. [WithTimeout] bounds the wait for an answer, from the last byte sent, in
-// each attempt; [WithStallTimeout] ends an upload that no longer moves.
+// The SDK sends each create request on a connection of its own, over HTTP/1.1, so that it knows what was written. With
+// [WithHTTPClient] this holds if the client has a [net/http.Transport] or none. With any other RoundTripper, more failures are
+// Unknown.
 //
-// # What a deployment may answer
+// [WithOnce] makes a Store call safe to repeat after any failure. It costs a search before each create request, and it
+// needs a name that no other record has.
 //
-// The interface documents requests; answers differ from deployment to deployment, and are read tolerantly: records bare or
-// wrapped, numbers as text, several forms of time. What cannot be read costs that member of the record, never the call.
-// Raw on a record gives what was sent. An answer with no record in it is an error, never an empty record.
+// # Timeouts
 //
-// Package aicontenttest, beside this one, has the service in memory for tests.
+// Only the context limits a whole call. In each attempt, [WithTimeout] limits the wait for the response, from the last byte
+// sent, and [WithStallTimeout] ends an upload that no longer moves.
+//
+// # Responses
+//
+// The API specifies requests but not responses, and deployments differ. Responses are read leniently: records bare or in an
+// envelope, numbers as text, several formats of time. A field of an unexpected type keeps its zero value, and so does one that
+// the server omits. Raw returns a record as it was sent. A response without a record is an error, never an empty record.
+//
+// # Testing
+//
+// Package aicontenttest provides the service in memory, for tests of programs that use this package.
 package aicontent

@@ -144,7 +144,7 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 func (res result) transport(r *request, err error) result {
 	err = redact.Key("").Error(err)
 	res.err = &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: err}
-	res.word = redact.Shorten(err.Error(), 100)
+	res.word = word(err)
 	return res
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -17,68 +16,6 @@ import (
 	"github.com/aicontent/aicontent-go/internal/errtext"
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
-
-// history is what the attempts of a call have come to so far.
-type history struct {
-	policy  RetryPolicy
-	count   int
-	last    result
-	worst   Outcome
-	words   []tally // of the attempts before the last, in the order of their first
-	key     redact.Key
-	renewed bool // a 401 has been answered with another key
-	taken   int  // from the retry budget
-}
-
-type tally struct {
-	word  string
-	count int
-}
-
-func newHistory(r *request) *history {
-	return &history{policy: r.retry.complete(), worst: OutcomeNotSent}
-}
-
-// add takes the result of the next attempt.
-func (h *history) add(r result) {
-	if h.count > 0 {
-		known := false
-		for i := range h.words {
-			if known = h.words[i].word == h.last.word; known {
-				h.words[i].count++
-				break
-			}
-		}
-		if !known {
-			h.words = append(h.words, tally{h.last.word, 1})
-		}
-	}
-	h.count++
-	h.last = r
-	h.worst = worse(h.worst, r.outcome)
-}
-
-// next decides on another attempt, and takes it from the budget.
-func (h *history) next(c *Client, r *request) (time.Duration, bool) {
-	if h.last.status == http.StatusUnauthorized && c.rotates && !r.bare && !h.renewed && !h.last.spent && (h.count < h.policy.MaxAttempts || r.looking) {
-		h.renewed = true
-		return 0, true
-	}
-	pause, again := h.policy.next(h.count, h.last, r.create(), r.unique != nil, rand.Float64())
-	if again && h.last.retryAfter == 0 && !r.looking {
-		if !c.budget.take() {
-			h.last.note = "not retried: the client's retry budget is used up (WithRetryBudget)"
-			return 0, false
-		}
-		h.taken++
-	}
-	return pause, again
-}
-
-// deleted reports whether a delete that may have been executed by an earlier attempt finds nothing.
-func (h *history) deleted(r *request) bool {
-	return r.method == http.MethodDelete && h.count > 1 && h.worst == OutcomeUnknown && h.last.status == http.StatusNotFound
-}
 
 // callError is an error type of this package that an attempt can come to.
 type callError interface {
@@ -138,12 +75,14 @@ func (h *history) fail(r *request, stopped error) error {
 	if h.last.status == 0 {
 		s.details = append(s.details, "host "+r.url.Host)
 	}
-	if word := map[string]string{http.MethodPost: "created", http.MethodPatch: "updated", http.MethodPut: "updated", http.MethodDelete: "deleted"}[r.method]; word != "" {
+	if done := map[string]string{http.MethodPost: "created", http.MethodPatch: "updated", http.MethodPut: "updated", http.MethodDelete: "deleted"}[r.method]; done != "" {
 		switch h.worst {
 		case OutcomeUnknown:
-			s.details = append(s.details, "outcome unknown: it may have been "+word)
+			s.details = append(s.details, "outcome unknown: it may have been "+done)
 		case OutcomeDone:
-			s.details = append(s.details, "outcome done: it was "+word)
+			s.details = append(s.details, "outcome done: it was "+done)
+		case OutcomeNotSent:
+			s.details = append(s.details, "nothing was "+done)
 		}
 	}
 	return h.last.err.with(s)
@@ -193,26 +132,46 @@ func (s *summary) logValue(outcome Outcome, attrs ...slog.Attr) slog.Value {
 	return slog.GroupValue(append(attrs, slog.String("outcome", outcome.String()))...)
 }
 
-// explain says what an error of the network means for whoever reads it. Complete is false for an upload that had not been sent
-// whole; limit is the Timeout of the user's client.
-func explain(err error, wrote, complete bool, limit time.Duration) error {
-	var timeout net.Error
-	switch {
-	case limit > 0 && errors.As(err, &timeout) && timeout.Timeout() && !errors.As(err, new(*net.OpError)):
-		return fmt.Errorf("the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt: %w", limit, err)
-	case !wrote:
-		return err
-	case !slices.ContainsFunc(closings, func(closing error) bool { return errors.Is(err, closing) }):
-		return err
-	case !complete:
-		return fmt.Errorf("the service closed the connection during the upload: %w", err)
-	default:
-		return fmt.Errorf("the service closed the connection before a response came: %w", err)
-	}
+// explained is an error of the network with what it means for whoever reads it.
+type explained struct {
+	meaning string
+	err     error
 }
 
-// closings are the errors of a connection that the other side has closed; the last is that of one in memory.
-var closings = []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE, io.ErrClosedPipe}
+func (e *explained) Error() string { return e.meaning + ": " + e.err.Error() }
+func (e *explained) Unwrap() error { return e.err }
+
+// explain says what an error of the network means. Complete is false for an upload that had not been sent whole; limit is the
+// Timeout of the user's client.
+func explain(err error, wrote, complete bool, limit time.Duration) error {
+	var timeout net.Error
+	closed := wrote && slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE}, func(target error) bool {
+		return errors.Is(err, target)
+	})
+	switch {
+	case limit > 0 && errors.As(err, &timeout) && timeout.Timeout() && !errors.As(err, new(*net.OpError)):
+		return &explained{fmt.Sprintf("the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt", limit), err}
+	case closed && !complete:
+		return &explained{"the service closed the connection during the upload", err}
+	case closed:
+		return &explained{"the service closed the connection before a response came", err}
+	}
+	return err
+}
+
+// word is what the log and the errors of later attempts say of a failure: without addresses, so that the same is seen to be the same.
+func word(err error) string {
+	var meaning *explained
+	var op *net.OpError
+	text := err.Error()
+	switch {
+	case errors.As(err, &meaning):
+		text = meaning.meaning
+	case errors.As(err, &op):
+		text = op.Op + ": " + op.Err.Error()
+	}
+	return redact.Shorten(text, 100)
+}
 
 // newAPIError reads a response other than 2xx, in whatever shape it comes.
 func newAPIError(base *url.URL, r *request, key redact.Key, resp *http.Response, body []byte) *APIError {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -46,40 +45,6 @@ func (o storeOption) applyClient(*config) []FieldProblem {
 	return problem("option", o.name, "must be given to a Store call: it speaks of one record's name")
 }
 
-// settings is what a call may choose.
-type settings struct {
-	timeout   *time.Duration // nil is the operation's default
-	stall     time.Duration
-	retry     RetryPolicy
-	unchecked bool
-	header    []pair
-	query     []pair
-	form      []pair
-	response  **Response
-	progress  func(Progress)
-	once      bool
-	since     time.Time // of WithOnceSince
-	readAhead int
-	looking   bool // a look of WithOnce: one attempt, outside of the retry budget
-}
-
-type pair struct{ key, value string }
-
-// with appends without writing into a list that calls share.
-func with(list []pair, key, value string) []pair { return append(slices.Clip(list), pair{key, value}) }
-
-// apply lays a call's options over the client's.
-func (s *settings) apply(opts []CallOption) (problems []FieldProblem) {
-	for _, opt := range opts {
-		if opt == nil {
-			problems = append(problems, problem("option", nil, "must not be nil")...)
-			continue
-		}
-		problems = append(problems, opt.applyCall(s)...)
-	}
-	return problems
-}
-
 // WithHTTPClient sends requests through a copy of hc; hc is never changed. Nil is an error. Its Timeout, Jar and CheckRedirect
 // hold, though no redirect is followed that the SDK refuses.
 //
@@ -101,7 +66,8 @@ func WithHTTPClient(hc *http.Client) Option {
 
 // WithMiddleware wraps the client's transport, for tracing, logging, signing or caching. The function is called once
 // per client; nil is an error. The first middleware given is the outermost. It sees each attempt, redirects included,
-// with its Authorization header, and must not send a request twice: a create request would be executed, and billed, twice.
+// with its Authorization header, and must not send a request twice: a create request would be executed, and billed, twice. An error that it returns without
+// calling next has an unknown outcome, as the client cannot see whether it sent the request some other way.
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption(func(c *config) []FieldProblem {
 		if wrap == nil {
@@ -207,17 +173,6 @@ func WithMaxResponseSize(bytes int64) Option {
 		c.maxResponse = bytes
 		return nil
 	})
-}
-
-// checkDuration reports a negative duration, and one that was meant in seconds: WithTimeout(30) is 30 nanoseconds.
-func checkDuration(field string, d time.Duration) []FieldProblem {
-	switch {
-	case d < 0:
-		return problem(field, d, "must not be negative")
-	case d > 0 && d < time.Millisecond:
-		return []FieldProblem{{Field: field, Value: d, Reason: "must be 0, for no limit, or at least 1ms", Hint: "write 30*time.Second for 30 seconds"}}
-	}
-	return nil
 }
 
 // WithTimeout limits how long one attempt waits for the response, from the last byte sent. The default is 10 minutes

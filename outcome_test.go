@@ -36,6 +36,7 @@ type scene struct {
 	opts    []Option
 	seen    func() int
 	ctx     context.Context
+	file    File // of an upload
 }
 
 // operations are all operations on images, by name.
@@ -85,6 +86,50 @@ func status(code int, body string, header ...string) func(*testing.T) scene {
 	})
 }
 
+// uploading is a scene for an upload that is larger than what the network holds. Its handler has to read the body.
+func uploading(handler http.HandlerFunc) func(*testing.T) scene {
+	return func(t *testing.T) scene {
+		var seen atomic.Int64
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			seen.Add(1)
+			handler(w, r)
+		}))
+		t.Cleanup(srv.Close)
+		return scene{baseURL: srv.URL + "/tenant", seen: func() int { return int(seen.Load()) }, file: FileFromReader("speech.wav", zeros())}
+	}
+}
+
+// uploadRefused is a scene in which the response comes before the end of the upload.
+func uploadRefused(code int) func(*testing.T) scene {
+	return uploading(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "https://elsewhere.example.com/")
+		w.WriteHeader(code)
+	})
+}
+
+type zeroBytes struct{}
+
+func (zeroBytes) ReadAt(p []byte, _ int64) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func zeros() *io.SectionReader { return io.NewSectionReader(zeroBytes{}, 0, 1<<30) }
+
+// brokenReader fails in the middle, once the service has begun to read.
+type brokenReader struct {
+	*io.SectionReader
+	begun chan struct{}
+}
+
+func (r brokenReader) Read(p []byte) (int, error) {
+	if at, _ := r.Seek(0, io.SeekCurrent); at >= 1<<20 {
+		<-r.begun
+		return 0, errors.New("the disk is gone")
+	}
+	return r.SectionReader.Read(p)
+}
+
 // roundTripper is a transport in a function.
 type roundTripper func(*http.Request) (*http.Response, error)
 
@@ -111,13 +156,13 @@ func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
 
 // rows has, for each row of the table in the package doc, the situations that it speaks of.
 var rows = map[string][]func(*testing.T) scene{
-	"bad input": {func(t *testing.T) scene {
+	"invalid arguments": {func(t *testing.T) scene {
 		s := status(200, storedImage)(t)
 		s.opts = []Option{WithTimeout(0)}
 		s.ctx = noContext
 		return s
 	}},
-	"the context, a rate limiter or a key source, before a byte": {
+	"the context, a rate limiter or a key source, before a byte was written": {
 		func(t *testing.T) scene {
 			s := status(200, storedImage)(t)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -157,7 +202,7 @@ var rows = map[string][]func(*testing.T) scene{
 		t.Cleanup(srv.Close)
 		return scene{baseURL: srv.URL, seen: func() int { return int(seen.Load()) }}
 	}},
-	"a connection that broke before a byte of the request": {func(*testing.T) scene {
+	"a connection that broke before a byte was written": {func(*testing.T) scene {
 		var dials atomic.Int64
 		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 			dials.Add(1)
@@ -171,12 +216,44 @@ var rows = map[string][]func(*testing.T) scene{
 			seen:    func() int { return int(dials.Load()) },
 		}
 	}},
-	"a stream that HTTP/2 refused": {through(func(*http.Request) (*http.Response, error) {
+	"an upload cut off by the network, a stall, 500, 502, 503 or 504": {
+		uploading(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
+			panic(http.ErrAbortHandler)
+		}),
+		func(t *testing.T) scene {
+			stuck := make(chan struct{})
+			s := uploading(func(http.ResponseWriter, *http.Request) { <-stuck })(t)
+			t.Cleanup(func() { close(stuck) })
+			s.opts = []Option{WithStallTimeout(50 * time.Millisecond)}
+			return s
+		},
+		uploadRefused(500), uploadRefused(502), uploadRefused(503), uploadRefused(504),
+	},
+	"an upload cut off by its reader, the context or a redirect": {
+		func(t *testing.T) scene {
+			begun := make(chan struct{})
+			s := uploading(func(_ http.ResponseWriter, r *http.Request) {
+				close(begun)
+				_, _ = io.Copy(io.Discard, r.Body)
+			})(t)
+			s.file = FileFromReader("speech.wav", brokenReader{zeros(), begun})
+			return s
+		},
+		func(t *testing.T) scene {
+			ctx, cancel := context.WithCancel(t.Context())
+			s := uploading(func(_ http.ResponseWriter, r *http.Request) { cancel(); _, _ = io.Copy(io.Discard, r.Body) })(t)
+			s.ctx = ctx
+			return s
+		},
+		uploadRefused(302), uploadRefused(307),
+	},
+	"an HTTP/2 stream that was refused (REFUSED_STREAM)": {through(func(*http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("http2: %w", refusedStream{StreamID: 1, Code: 7})
 	})},
 	"429":                  {status(429, `{"message":"Too Many Attempts."}`), status(429, ``, "Retry-After", "0")},
 	"503 with Retry-After": {status(503, `<h1>busy</h1>`, "Retry-After", "0"), status(503, ``, "Retry-After", "Mon, 01 Jan 2001 00:00:00 GMT")},
-	"401 where a key source then has another key": {func(t *testing.T) scene {
+	"401, and the key source then returns another key": {func(t *testing.T) scene {
 		s := status(401, `{"message":"Unauthenticated."}`)(t)
 		var asked atomic.Int64
 		s.opts = []Option{WithAPIKeySource(func(context.Context) (string, error) { return fmt.Sprint("key-", asked.Add(1)), nil })}
@@ -191,27 +268,35 @@ var rows = map[string][]func(*testing.T) scene{
 			return s
 		},
 	},
-	"a redirect with 307 or 308": {
+	"307 or 308": {
 		status(307, ``, "Location", "https://elsewhere.example.com/"), status(308, ``, "Location", "https://elsewhere.example.com/"),
 	},
-	"a redirect of a store, update or delete with 301, 302 or 303": {
-		status(301, ``, "Location", "/login"), status(302, ``, "Location", "/login"), status(303, ``, "Location", "/login"),
+	"301, 302, 303 or 304, for List and Show": {
+		status(301, ``, "Location", "https://elsewhere.example.com/"), status(302, ``, "Location", "https://elsewhere.example.com/"),
+		status(303, ``, "Location", "https://elsewhere.example.com/"), status(302, ``), status(304, ``),
 	},
-	"408, 500, 502, 504, and 503 without Retry-After": {
+	"301, 302, 303 or 304, for Store, Update and Delete": {
+		status(301, ``, "Location", "/login"), status(302, ``, "Location", "/login"), status(303, ``, "Location", "/login"), status(304, ``),
+	},
+	"408, 500, 502, 504, or 503 without Retry-After": {
 		status(408, ``), status(500, ``), status(502, `<html>`), status(504, ``), status(503, ``),
 	},
 	"any other 5xx": {status(501, ``), status(505, ``), status(520, ``), status(524, ``), status(599, ``)},
-	"2xx with JSON of another shape, or empty": {
+	"2xx, empty or with JSON of another shape": {
 		status(200, `{"status":"ok"}`), status(200, ``), status(204, ``), status(200, `[]`), status(201, `{}`), status(200, `{"data":null}`),
 	},
-	"2xx cut off": {
+	"2xx, cut off": {
 		status(200, `{"data":{"id":7,"na`, "Content-Length", "200"),
 		status(200, `{"data":{"id":7,"na`),
 	},
-	"2xx with a page in place of JSON": {
+	"2xx with JSON that says it is an error": {
+		status(200, `{"status":"error","message":"No credit left."}`), status(200, `{"status":"fail","data":null}`), status(201, `{"error":"quota"}`),
+		status(200, `{"errors":{"name":["taken"]}}`), status(200, `{"exception":"QueryException","message":"Server Error"}`),
+	},
+	"2xx with an HTML page instead of JSON": {
 		status(200, `<!doctype html><title>Sign in</title>`), status(200, "\ufeff <html>"),
 	},
-	"a broken connection or a timeout, once a byte was written": {
+	"a broken connection or a timeout, after a byte was written": {
 		answering(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
 		func(t *testing.T) scene {
 			s := through(func(r *http.Request) (*http.Response, error) {
@@ -229,7 +314,7 @@ var rows = map[string][]func(*testing.T) scene{
 		},
 		through(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }),
 	},
-	"the context, once a byte was written": {func(t *testing.T) scene {
+	"the context, after a byte was written": {func(t *testing.T) scene {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := answering(func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })(t)
 		s.ctx = ctx
@@ -248,7 +333,7 @@ type tableRow struct{ text, outcome, others, store string }
 func docTable(t *testing.T) []tableRow {
 	source, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
-	line := regexp.MustCompile(`^//\t(\S.*?) {2,}(NotSent|Rejected|Done|Unknown) +(yes|no|once) +(yes|no|once)$`)
+	line := regexp.MustCompile(`^//\t(\S.*?) {2,}(NotSent|Rejected|Done|Unknown) +(yes|no|once|-) +(yes|no|once|-)$`)
 	var table []tableRow
 	for scanner := bufio.NewScanner(strings.NewReader(string(source))); scanner.Scan(); {
 		if m := line.FindStringSubmatch(scanner.Text()); m != nil {
@@ -267,7 +352,7 @@ func TestOutcomeTable(t *testing.T) {
 		scenes := rows[row.text]
 		require.NotEmpty(t, scenes, "no situation for the row %q", row.text)
 		for i, set := range scenes {
-			for _, name := range []string{"list", "show", "store", "update", "delete"} {
+			for _, name := range []string{"list", "show", "store", "update", "delete", "upload"} {
 				if !speaksOf(row, name) {
 					continue
 				}
@@ -283,14 +368,19 @@ func TestOutcomeTable(t *testing.T) {
 // speaksOf leaves out what a row says nothing of.
 func speaksOf(row tableRow, operation string) bool {
 	reads := operation == "list" || operation == "show"
+	if upload := strings.HasPrefix(row.text, "an upload "); upload || operation == "upload" {
+		return upload && operation == "upload"
+	}
 	switch row.text {
-	case "a redirect of a store, update or delete with 301, 302 or 303":
+	case "301, 302, 303 or 304, for List and Show":
+		return reads
+	case "301, 302, 303 or 304, for Store, Update and Delete":
 		return !reads
-	case "2xx with JSON of another shape, or empty":
+	case "2xx, empty or with JSON of another shape":
 		// A delete needs no record, and an empty array is a list.
 		return operation == "store" || operation == "show" || operation == "update"
-	case "2xx cut off":
-		// Without a length the answer looks whole, and a delete needs no more.
+	case "2xx, cut off", "2xx with JSON that says it is an error":
+		// A delete needs nothing of the response.
 		return operation != "delete"
 	}
 	return true
@@ -308,7 +398,13 @@ func checkRow(t *testing.T, row tableRow, operation string, s scene) {
 	case noContext:
 		ctx = nil
 	}
-	err = operations(c)[operation](ctx)
+	op := "images." + operation
+	if operation == "upload" {
+		op = "transcriptions.store"
+		_, err = c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: s.file})
+	} else {
+		err = operations(c)[operation](ctx)
+	}
 	require.Error(t, err)
 	expected := map[string]Outcome{
 		"NotSent": OutcomeNotSent, "Rejected": OutcomeRejected, "Done": OutcomeDone, "Unknown": OutcomeUnknown,
@@ -318,15 +414,15 @@ func checkRow(t *testing.T, row tableRow, operation string, s scene) {
 	assert.Equal(t, expected, OutcomeOf(errors.Join(err, errors.New("close: broken"))), "joined with a stranger")
 
 	again := row.others
-	if operation == "store" {
+	if operation == "store" || operation == "upload" {
 		again = row.store
 	}
 	attempts := map[string]int{"yes": quick.MaxAttempts, "no": 1, "once": 2}[again]
-	if row.outcome == "NotSent" && again == "no" && row.text != "a certificate that is not trusted" {
+	if row.outcome == "NotSent" && again == "no" && operation != "upload" && row.text != "a certificate that is not trusted" {
 		attempts = 0
 	}
 	assert.Equal(t, attempts, s.seen(), "sends; the call ended with %v", err)
-	assert.True(t, strings.HasPrefix(err.Error(), "images."+operation+": "), "%q does not begin with the operation", err)
+	assert.True(t, strings.HasPrefix(err.Error(), op+": "), "%q does not begin with the operation", err)
 	assert.NotContains(t, err.Error(), "\n")
 }
 

@@ -2,11 +2,14 @@ package aicontent
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
 // RetryPolicy is how often and how patiently a call is retried. A zero field has its default, so that RetryPolicy{} is
@@ -100,6 +103,68 @@ func (p RetryPolicy) backoff(n int, random float64) time.Duration {
 		limit = p.MinBackoff << shift
 	}
 	return time.Duration(random * float64(limit))
+}
+
+// history is what the attempts of a call have come to so far.
+type history struct {
+	policy  RetryPolicy
+	count   int
+	last    result
+	worst   Outcome
+	words   []tally // of the attempts before the last, in the order of their first
+	key     redact.Key
+	renewed bool // a 401 has been answered with another key
+	taken   int  // from the retry budget
+}
+
+type tally struct {
+	word  string
+	count int
+}
+
+func newHistory(r *request) *history {
+	return &history{policy: r.retry.complete(), worst: OutcomeNotSent}
+}
+
+// add takes the result of the next attempt.
+func (h *history) add(r result) {
+	if h.count > 0 {
+		known := false
+		for i := range h.words {
+			if known = h.words[i].word == h.last.word; known {
+				h.words[i].count++
+				break
+			}
+		}
+		if !known {
+			h.words = append(h.words, tally{h.last.word, 1})
+		}
+	}
+	h.count++
+	h.last = r
+	h.worst = worse(h.worst, r.outcome)
+}
+
+// next decides on another attempt, and takes it from the budget.
+func (h *history) next(c *Client, r *request) (time.Duration, bool) {
+	if h.last.status == http.StatusUnauthorized && c.rotates && !r.bare && !h.renewed && !h.last.spent && (h.count < h.policy.MaxAttempts || r.looking) {
+		h.renewed = true
+		return 0, true
+	}
+	pause, again := h.policy.next(h.count, h.last, r.create(), r.unique != nil, rand.Float64())
+	if again && h.last.retryAfter == 0 && !r.looking {
+		if !c.budget.take() {
+			h.last.note = "not retried: the client's retry budget is used up (WithRetryBudget)"
+			return 0, false
+		}
+		h.taken++
+	}
+	return pause, again
+}
+
+// deleted reports whether a delete that may have been executed by an earlier attempt finds nothing.
+func (h *history) deleted(r *request) bool {
+	return r.method == http.MethodDelete && h.count > 1 && h.worst == OutcomeUnknown && h.last.status == http.StatusNotFound
 }
 
 // transientStatus reports whether a status may pass.

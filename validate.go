@@ -1,10 +1,12 @@
 package aicontent
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -82,46 +84,39 @@ func checkOrder(by SortBy, direction Sort, size PerPage) []FieldProblem {
 	return slices.Concat(oneOf("sort_by", by, sortKeys), oneOf("sort", direction, sorts), oneOf("per_page", size, perPages))
 }
 
-// notCountries are codes that are given for a country and are none, and languages whose code is that of an unrelated country.
-var notCountries = map[string]string{
-	"UK": "did you mean GB?", "USA": "did you mean US?", "GBR": "did you mean GB?", "DEU": "did you mean DE?", "FRA": "did you mean FR?",
-	"en": "en is a language; did you mean US or GB?", "ja": "ja is a language; did you mean JP?", "zh": "zh is a language; did you mean CN or TW?",
-	"ko": "ko is a language; did you mean KR?", "da": "da is a language; did you mean DK?", "cs": "cs is a language; did you mean CZ?",
-	"el": "el is a language; did you mean GR?", "uk": "uk is a language; did you mean UA, or GB?", "hi": "hi is a language; did you mean IN?",
-	"he": "he is a language; did you mean IL?", "fa": "fa is a language; did you mean IR?", "vi": "VI is the U.S. Virgin Islands; did you mean VN?",
-	"sv": "SV is El Salvador; a language is not what is asked for: did you mean SE?",
-	"ar": "AR is Argentina; a language is not what is asked for: did you mean SA or EG?",
-	"et": "ET is Ethiopia; a language is not what is asked for: did you mean EE?",
-	"ca": "CA is Canada; a language is not what is asked for: did you mean ES?",
-	"be": "BE is Belgium; a language is not what is asked for: did you mean BY?",
-	"sl": "SL is Sierra Leone; a language is not what is asked for: did you mean SI?",
-	"sr": "SR is Suriname; a language is not what is asked for: did you mean RS?",
-	"ga": "GA is Gabon; a language is not what is asked for: did you mean IE?",
-	"ms": "MS is Montserrat; a language is not what is asked for: did you mean MY?",
-	"bs": "BS is the Bahamas; a language is not what is asked for: did you mean BA?",
+// meant is the country that somebody means who gives another code: no country's, or, in lower case, a language's.
+var meant = map[string]string{
+	"UK": "GB", "USA": "US", "GBR": "GB", "DEU": "DE", "FRA": "FR", "en": "US or GB", "ja": "JP", "zh": "CN or TW", "ko": "KR", "da": "DK",
+	"cs": "CZ", "el": "GR", "uk": "UA, or GB", "hi": "IN", "he": "IL", "fa": "IR", "vi": "VN", "sv": "SE", "ar": "SA or EG", "et": "EE", "ca": "ES",
+	"be": "BY", "sl": "SI", "sr": "RS", "ga": "IE", "ms": "MY", "bs": "BA",
+}
+
+// unrelated are the countries whose code is that of a language that is not theirs.
+var unrelated = map[string]string{
+	"vi": "the U.S. Virgin Islands", "sv": "El Salvador", "ar": "Argentina", "et": "Ethiopia", "ca": "Canada", "be": "Belgium", "sl": "Sierra Leone",
+	"sr": "Suriname", "ga": "Gabon", "ms": "Montserrat", "bs": "the Bahamas",
 }
 
 func checkCountry(field string, code CountryCode) []FieldProblem {
 	if code == "" || code.Valid() {
 		return nil
 	}
-	p := FieldProblem{Field: field, Value: code, Reason: "must be a country code of ISO 3166-1 alpha-2, such as US or DE, not a language", Hint: waivable}
-	said := notCountries[string(code)]
-	if said == "" {
-		said = notCountries[strings.ToUpper(string(code))]
+	upper := strings.ToUpper(string(code))
+	_, region, _ := strings.Cut(strings.ReplaceAll(upper, "_", "-"), "-")
+	better := cmp.Or(meant[string(code)], meant[upper])
+	for _, candidate := range []string{upper, region} {
+		if better == "" && CountryCode(candidate).Valid() {
+			better = candidate
+		}
 	}
-	_, region, _ := strings.Cut(strings.ReplaceAll(string(code), "_", "-"), "-")
-	switch {
-	case said != "":
-	case CountryCode(strings.ToUpper(string(code))).Valid():
-		said = "did you mean " + strings.ToUpper(string(code)) + "?"
-	case CountryCode(strings.ToUpper(region)).Valid():
-		said = "did you mean " + strings.ToUpper(region) + "?"
+	reason := "must be a country code of ISO 3166-1 alpha-2, such as US or DE, not a language"
+	if country := unrelated[string(code)]; country != "" {
+		reason += "; " + upper + " is " + country
 	}
-	if said != "" {
-		p.Reason += "; " + said
+	if better != "" {
+		reason += "; did you mean " + better + "?"
 	}
-	return []FieldProblem{p}
+	return []FieldProblem{{Field: field, Value: code, Reason: reason, Hint: waivable}}
 }
 
 // check reports what cannot be one segment of a path. Everything else is escaped and sent.
@@ -135,6 +130,17 @@ func (id ID) check() []FieldProblem {
 		return problem("id", id, "must not contain white space or control characters")
 	case !utf8.ValidString(string(id)):
 		return problem("id", id, "must be valid UTF-8")
+	}
+	return nil
+}
+
+// checkDuration reports a negative duration, and one that was meant in seconds: WithTimeout(30) is 30 nanoseconds.
+func checkDuration(field string, d time.Duration) []FieldProblem {
+	switch {
+	case d < 0:
+		return problem(field, d, "must not be negative")
+	case d > 0 && d < time.Millisecond:
+		return []FieldProblem{{Field: field, Value: d, Reason: "must be 0, for no limit, or at least 1ms", Hint: "write 30*time.Second for 30 seconds"}}
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func TestCountryProblems(t *testing.T) {
 	c, requests := capturing(t)
 	for code, want := range map[CountryCode]string{
 		"us": "did you mean US?", "Us": "did you mean US?", "de": "did you mean DE?", "UK": "did you mean GB?", "uk": "did you mean UA, or GB?",
-		"en": "en is a language; did you mean US or GB?", "sv": "SV is El Salvador; a language is not what is asked for", "en-US": "did you mean US?", "pt_br": "did you mean BR?",
+		"en": "did you mean US or GB?", "sv": "SV is El Salvador; did you mean SE?", "en-US": "did you mean US?", "pt_br": "did you mean BR?",
 		"USA": "did you mean US?", "XX": "a country code of ISO 3166-1 alpha-2", " US": "a country code", "US\n": "a country code", "english": "a country code",
 	} {
 		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", []byte("RIFF\x04\x00\x00\x00WAVE")), Language: code})

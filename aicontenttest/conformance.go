@@ -13,7 +13,8 @@ import (
 //
 // The names of the records that it creates begin with "aicontenttest" and a random part. They are deleted
 // at the end, also if a scenario fails. Other records do not matter. It creates 16 images and 3
-// transcriptions of half a second, which a deployment may bill.
+// transcriptions of half a second, which a deployment may bill, by about 180 requests. Where these exceed its
+// rate limit, the clients wait.
 func TestService[T interface {
 	TB
 	Run(name string, f func(T)) bool

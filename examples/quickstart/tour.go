@@ -33,7 +33,7 @@ type tour struct {
 	mark           string // begins the name of everything that this run makes
 	images         []*aicontent.Image
 	transcriptions []*aicontent.Transcription
-	lost           bool // a store has failed that may have made a record all the same
+	lost           bool // a Store call failed that may have created its record
 }
 
 // take takes the steps up to the first that fails, and cleans up in any case.
@@ -90,7 +90,7 @@ func (t *tour) storeImages(ctx context.Context) error {
 	return nil
 }
 
-// notStored notes whether a store that failed may have made a record, which is then to be deleted too.
+// notStored notes whether a Store call that failed may have created its record, which must then be deleted too.
 func (t *tour) notStored(err error) error {
 	switch aicontent.OutcomeOf(err) {
 	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
@@ -143,7 +143,8 @@ func (t *tour) list(ctx context.Context) error {
 func (t *tour) walkPages(ctx context.Context) error {
 	all, own := 0, 0
 	params := aicontent.ImageListParams{SortBy: aicontent.SortByName, Sort: aicontent.SortAsc, PerPage: aicontent.PerPage100}
-	for image, err := range t.client.Images.All(ctx, params) {
+	// Each page is on its way before the loop reaches it.
+	for image, err := range t.client.Images.All(ctx, params, aicontent.WithReadAhead(4)) {
 		if err != nil {
 			return err
 		}
@@ -162,7 +163,7 @@ func (t *tour) show(ctx context.Context) error {
 		return err
 	}
 	t.say("shown", "%s: %s, %s", image.Name, cmp.Or(image.Style.Label(), "no style"), cmp.Or(image.Medium.Label(), "no medium"))
-	// The interface promises no time of creation.
+	// The API promises no time of creation.
 	if !image.CreatedAt.IsZero() {
 		t.say("", "created %s", image.CreatedAt.Format(time.DateTime))
 	}
@@ -217,8 +218,8 @@ func (t *tour) correct(ctx context.Context) error {
 	return nil
 }
 
-// cleanUp deletes what this run has made, also after an interrupt. What a lost store may have made is
-// found by its name.
+// cleanUp deletes what this run has made, also after an interrupt. What a failed Store call may have made is found by
+// its name.
 func (t *tour) cleanUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -231,13 +232,17 @@ func (t *tour) cleanUp(ctx context.Context) error {
 	}
 	var failed []error
 	if t.lost {
-		for image, err := range t.client.Images.All(ctx, aicontent.ImageListParams{Search: t.mark}) {
-			if failed = append(failed, err); err == nil && strings.HasPrefix(image.Name, t.mark) {
+		madeImages, err := aicontent.Collect(t.client.Images.All(ctx, aicontent.ImageListParams{Search: t.mark}))
+		failed = append(failed, err)
+		for _, image := range madeImages {
+			if strings.HasPrefix(image.Name, t.mark) {
 				images = append(images, image.ID)
 			}
 		}
-		for transcription, err := range t.client.Transcriptions.All(ctx, aicontent.TranscriptionListParams{Search: t.mark}) {
-			if failed = append(failed, err); err == nil && strings.HasPrefix(transcription.Name, t.mark) {
+		madeTranscriptions, err := aicontent.Collect(t.client.Transcriptions.All(ctx, aicontent.TranscriptionListParams{Search: t.mark}))
+		failed = append(failed, err)
+		for _, transcription := range madeTranscriptions {
+			if strings.HasPrefix(transcription.Name, t.mark) {
 				transcriptions = append(transcriptions, transcription.ID)
 			}
 		}

@@ -22,7 +22,7 @@ func TestIllustrateMakesOnePictureWhateverGoesWrong(t *testing.T) {
 			// In a bubble the waits for a server that is down take no time.
 			synctest.Test(t, func(t *testing.T) {
 				srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-				srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == "images.store" }, 1, fault)
+				srv.FaultOn(aicontenttest.ImagesStore, 1, fault)
 				url, err := Illustrate(t.Context(), srv.Client(), "4711", "A whale in the harbour")
 				if err != nil {
 					t.Fatal(err)
@@ -47,5 +47,31 @@ func TestIllustrateSaysWhenItIsNotLetIn(t *testing.T) {
 	}
 	if len(srv.Images()) != 0 {
 		t.Errorf("there are pictures: %v", srv.Images())
+	}
+}
+
+// A headline that was changed must not go out with the picture of the old one. It is noticed where the deployment sends
+// descriptions back.
+func TestIllustrateNoticesAnotherHeadline(t *testing.T) {
+	srv := aicontenttest.NewServer(t, aicontenttest.FullRecords)
+	client := srv.Client()
+	if _, err := Illustrate(t.Context(), client, "4711", "A whale in the harbour"); err != nil {
+		t.Fatal(err)
+	}
+	before, err := client.Images.Show(t.Context(), "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Illustrate(t.Context(), client, "4711", "A whale in the canal")
+	var conflict *aicontent.ConflictError
+	if !errors.As(err, &conflict) {
+		t.Fatalf("want a ConflictError, got %v", err)
+	}
+	after, err := client.Images.Show(t.Context(), conflict.IDs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !after.Equal(*before) {
+		t.Errorf("the picture of the old headline is now %#v", after)
 	}
 }

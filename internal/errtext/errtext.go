@@ -51,11 +51,11 @@ func Text(message string, fields map[string][]string) string {
 		parts = append(parts, name+": "+join(texts, ", "))
 	}
 	text := join(parts, "; ")
-	if message == "" || text != "" && strings.HasPrefix(text, strings.TrimSuffix(message, "…")) {
-		return text
-	}
-	if text == "" {
+	switch {
+	case text == "":
 		return message
+	case strings.HasPrefix(text, strings.TrimSuffix(message, "…")):
+		return text
 	}
 	return join([]string{message, text}, "; ")
 }
@@ -110,21 +110,22 @@ func (r *reader) read(v lenient.Value, nested bool) {
 		r.list("", v, 0)
 		return
 	}
-	r.list("", v.Member("message"), 0)
+	take := func(member lenient.Value) { r.list("", member, 0) }
+	take(v.Member("message"))
 	if failure := v.Member("error"); failure.IsObject() && !nested {
 		r.read(failure, true)
 	} else {
-		r.list("", failure, 0)
+		take(failure)
 	}
-	r.list("", v.Member("error_description"), 0)
+	take(v.Member("error_description"))
 	if title, detail := v.Member("title"), v.Member("detail"); title.IsString() && detail.IsString() {
 		r.say(join([]string{title.Text(), detail.Text()}, ": "))
 	} else {
-		r.list("", title, 0)
-		r.list("", detail, 0)
+		take(title)
+		take(detail)
 	}
-	r.list("", v.Member("errors"), 0)
-	r.list("", v.Member("violations"), 0)
+	take(v.Member("errors"))
+	take(v.Member("violations"))
 	if r.silent() {
 		for name, member := range v.Members() {
 			if onlyStrings(member) {

@@ -37,6 +37,8 @@ var errorBodies = map[string]said{
 	"error-description.json":        {"invalid_token; The access token expired.", nil},
 	"error-object-fields.json":      {"name: is taken", fieldTexts{"name": {"is taken"}}},
 	"error-object.json":             {"The name is taken.", nil},
+	"error-object-errors.json":      {"Bad input.", fieldTexts{"name": {"is taken"}}},
+	"errors-title.json":             {"name: Invalid", fieldTexts{"name": {"Invalid"}}},
 	"error-text.json":               {"Unauthenticated.", nil},
 	"errors-code-description.json":  {"Name is taken.", nil},
 	"errors-empty-members.json":     {"name: is taken", fieldTexts{"name": {"is taken"}}},
@@ -119,6 +121,7 @@ func TestFieldsNamedLikeDescriptions(t *testing.T) {
 		`{"errors":[{"loc":["body","file","name"],"msg":"is taken"}]}`:                            {"name": {"is taken"}},
 		`{"errors":[{"property":"name","message":"is taken"}]}`:                                   {"name": {"is taken"}},
 		`{"errors":[{"objectName":"image","field":"name","defaultMessage":"must not be blank"}]}`: {"name": {"must not be blank"}},
+		`[{"file":{"meta":{"size":"is 0"}}}]`:                                                     {"file.meta.size": {"is 0"}},
 		`{"errors":{"file":{"meta":{"size":"is 0","codec":{"name":"too deep"}}}}}`:                {"file.meta.size": {"is 0"}},
 	} {
 		_, fields := Read([]byte(body), key)
@@ -132,15 +135,30 @@ func TestErrorsOfNoField(t *testing.T) {
 		message, fields := Read(fmt.Appendf(nil, `{"errors":{%q:["is wrong"]}}`, name), key)
 		assert.Equal(t, said{"is wrong", nil}, said{message, fields}, name)
 	}
-	message, fields := Read([]byte(`{"errors":{"name":{"base":["is wrong"]}}}`), key)
-	assert.Equal(t, said{"name: is wrong", fieldTexts{"name": {"is wrong"}}}, said{message, fields})
+	for _, name := range []string{"", "base"} {
+		message, fields := Read(fmt.Appendf(nil, `{"errors":{"name":{%q:["is wrong"]}}}`, name), key)
+		assert.Equal(t, said{"name: is wrong", fieldTexts{"name": {"is wrong"}}}, said{message, fields})
+	}
+}
+
+// A text is said once and an empty one not at all.
+func TestMessagesAreJoined(t *testing.T) {
+	for body, want := range map[string]string{
+		`x`:                          "x",
+		`{"message":"","error":"x"}`: "x",
+		`{"message":"x","error":"x","errors":["y","x"]}`: "x; y",
+		`{"message":" ","errors":["x","\n"]}`:            "x",
+	} {
+		message, fields := Read([]byte(body), key)
+		assert.Equal(t, said{want, nil}, said{message, fields}, body)
+	}
 }
 
 // What is no text of an error must not look like one.
 func TestOtherMembersAreNoErrors(t *testing.T) {
 	for _, body := range []string{
 		`{"data":[{"id":7}],"tags":["x",1],"list":[[]]}`, `{"error":true}`, `{"errors":[1,true,null,[["x"]]]}`, `{"message":7}`, `7`, `[]`, `""`, `" \n"`,
-		`{"errors":{"name":[""," "]}}`, `{"error":{"error":{"error":[1]}}}`,
+		`{"errors":{"name":[""," "]}}`, `{"error":{"error":{"error":[1]}}}`, `{"error":{"error":{"error":{"error":{"error":{"error":"too deep"}}}}}}`,
 	} {
 		message, fields := Read([]byte(body), key)
 		assert.Equal(t, said{}, said{message, fields}, body)
@@ -177,9 +195,9 @@ func TestErrorsAreBounded(t *testing.T) {
 		body          string
 		fields, texts int
 	}{
-		"fields": {`{"errors":{"x":["y"]` + fields.String() + `}}`, maxTexts, maxTexts},
+		"fields": {`{"errors":{"x":["y"]` + fields.String() + `}}`, 100, 100},
 		"texts":  {`{"errors":["x"` + texts.String() + `]}`, 0, 0},
-		"field":  {`{"errors":{"` + long + `":["x"` + texts.String() + `]}}`, 1, maxTexts},
+		"field":  {`{"errors":{"` + long + `":["x"` + texts.String() + `]}}`, 1, 100},
 		"nested": {`{"errors":` + nested + `,"message":` + nested + `,"error":` + nested + `}`, 0, 0},
 		"long":   {`{"message":"` + long + `","detail":"` + long + `","title":"` + long + `","error":"` + long + `"}`, 0, 0},
 		"page":   {"<html><body>" + strings.Repeat("<p>"+long, 100), 0, 0},

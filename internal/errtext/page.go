@@ -2,55 +2,42 @@ package errtext
 
 import (
 	"html"
+	"slices"
 	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// pageTitle returns the title of a page, else its first heading, else its first words.
+// pageTitle returns the first of a page's title and headings that is not empty, else the page's first words.
 func pageTitle(page string) string {
-	for _, tag := range []string{"title", "h1"} {
-		if title := visible(inside(page, tag)); title != "" {
-			return title
-		}
-	}
-	return redact.Shorten(visible(page), 200)
-}
-
-// inside returns what the first element with the tag holds.
-func inside(page, tag string) string {
 	folded := fold(page)
-	_, after, _ := strings.Cut(folded, "<"+tag)
-	_, after, _ = strings.Cut(after, ">")
-	text, _, closed := strings.Cut(after, "</"+tag)
-	if !closed {
-		return ""
-	}
-	start := len(page) - len(after)
-	return page[start : start+len(text)]
-}
-
-// visible returns the text of a page on one line, without tags, comments, scripts and styles.
-func visible(page string) string {
-	var b strings.Builder
-	folded := fold(page)
+	var text strings.Builder
+	title := 0 // where it begins in text, which is not empty by then
 	for i := 0; ; {
 		n := strings.IndexByte(page[i:], '<')
 		if n < 0 {
-			b.WriteString(page[i:])
+			text.WriteString(page[i:])
 			break
 		}
-		b.WriteString(page[i:i+n] + " ")
+		text.WriteString(page[i:i+n] + " ")
 		i += n
-		switch tag := folded[i:]; {
-		case strings.HasPrefix(tag, "<!--"):
-			n = strings.Index(tag, "-->")
-		case strings.HasPrefix(tag, "<script"):
-			n = strings.Index(tag, "</script")
-		case strings.HasPrefix(tag, "<style"):
-			n = strings.Index(tag, "</style")
-		default:
-			n = 0
+		begins := func(tags ...string) bool {
+			return slices.ContainsFunc(tags, func(tag string) bool { return strings.HasPrefix(folded[i:], tag) })
+		}
+		n = 0
+		switch {
+		case begins("<title", "<h1"):
+			title = text.Len()
+		case begins("</title", "</h1") && title > 0:
+			if words := words(text.String()[title:]); words != "" {
+				return words
+			}
+		case begins("<!--"):
+			n = strings.Index(page[i:], "-->")
+		case begins("<script"):
+			n = strings.Index(folded[i:], "</script")
+		case begins("<style"):
+			n = strings.Index(folded[i:], "</style")
 		}
 		if n < 0 {
 			break
@@ -61,8 +48,11 @@ func visible(page string) string {
 		}
 		i += n + 1
 	}
-	return strings.Join(strings.Fields(html.UnescapeString(b.String())), " ")
+	return redact.Shorten(words(text.String()), 200)
 }
+
+// words returns text without character references and with single spaces.
+func words(text string) string { return strings.Join(strings.Fields(html.UnescapeString(text)), " ") }
 
 // fold returns s with ASCII letters in lower case: unlike strings.ToLower, it moves no byte.
 func fold(s string) string {

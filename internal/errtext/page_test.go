@@ -14,17 +14,18 @@ func TestPageTitles(t *testing.T) {
 		`<TITLE lang="en">Bad&nbsp;Gateway &mdash; 502</TITLE>`:                     "Bad Gateway — 502",
 		`<title></title><h1>Down</h1>`:                                              "Down",
 		`<h1><span>Time</span><br>out &lt;524&gt; &quot;now&quot; &#39;&apos;</h1>`: `Time out <524> "now" ''`,
-		`<p>Only <b>text</b></p>`:                                                   "Only text",
-		`<script src="x">if (a < b) { alert("no") }</script >Shown`:                 "Shown",
-		`<SCRIPT>no</SCRIPT><STYLE>no</STYLE>Shown`:                                 "Shown",
-		`Before<script>never closed`:                                                "Before",
-		`<title>never closed`:                                                       "never closed",
-		`<title`:                                                                    "",
-		`<`:                                                                         "",
-		`<!-- a > comment -->Shown<!-- never closed`:                                "Shown",
-		`<p>` + strings.Repeat("word ", 100):                                        strings.Repeat("word ", 40) + "…",
-		`<title>` + "\u0130stanbul K\u212A" + `</title>`:                            "\u0130stanbul K\u212A",
-		"\u0130\u0130<h1>Down</h1>":                                                 "Down",
+		`Words</h1>More`:          "Words More",
+		`<p>Only <b>text</b></p>`: "Only text",
+		`<script src="x">if (a < b) { alert("no") }</script >Shown`: "Shown",
+		`<SCRIPT>no</SCRIPT><STYLE>no</STYLE>Shown`:                 "Shown",
+		`Before<script>never closed`:                                "Before",
+		`<title>never closed`:                                       "never closed",
+		`<title`:                                                    "",
+		`<`:                                                         "",
+		`<!-- a > comment -->Shown<!-- never closed`:                "Shown",
+		`<p>` + strings.Repeat("word ", 100):                        strings.Repeat("word ", 40) + "…",
+		`<title>` + "\u0130stanbul K\u212A" + `</title>`:            "\u0130stanbul K\u212A",
+		"\u0130\u0130<h1>Down</h1>":                                 "Down",
 	} {
 		assert.Equal(t, want, pageTitle(page), "%.80s", page)
 	}
@@ -39,4 +40,9 @@ func TestLongPages(t *testing.T) {
 		message, _ := Read([]byte(page), key)
 		assert.Equal(t, want, message, "%.80s", page)
 	}
+}
+
+// Where a tag begins in the folded page, it begins in the page.
+func TestFoldMovesNoByte(t *testing.T) {
+	assert.Equal(t, "azaz@[`{\u0130\u212A\xff", fold("AZaz@[`{\u0130\u212A\xff"))
 }

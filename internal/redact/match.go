@@ -70,17 +70,17 @@ func escape[T string | []byte](text T, c byte) int {
 		}
 	case '&':
 		n := strings.IndexByte(string(text), ';') + 1
-		if n > 0 && strings.EqualFold(html.UnescapeString(string(text[:n])), string(rune(c))) {
+		if strings.EqualFold(html.UnescapeString(string(text[:n])), string(rune(c))) {
 			return n
 		}
 	case '\\':
-		// JSON within JSON has up to three backslashes before a character.
+		// JSON within JSON has more than one backslash.
 		n := 1
-		for n < min(4, len(text)) && text[n] == '\\' {
+		for n < len(text) && text[n] == '\\' {
 			n++
 		}
 		switch {
-		case n+2 < len(text) && string(text[n:n+3]) == "u00" && hexIs(text, n+3, c):
+		case strings.HasPrefix(string(text[n:]), "u00") && hexIs(text, n+3, c):
 			return n + 5
 		case c == '\\' && n > 1:
 			return 2

@@ -24,9 +24,6 @@ const (
 // is masked nowhere: it may be a part of ordinary words.
 type Key string
 
-// String returns "[API key]".
-func (k Key) String() string { return mask }
-
 // Format writes "[API key]" whatever the verb.
 func (k Key) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, mask) }
 

@@ -93,6 +93,7 @@ func TestTextWithoutKeyStays(t *testing.T) {
 		"%73k%2flive-0123456789%":           "[API key]%",
 		"sk%2live-0123456789":               "sk%2live-0123456789",
 		"sk%2glive-0123456789":              "sk%2glive-0123456789",
+		`sk\zlive-0123456789`:               `sk\zlive-0123456789`,
 		"sk&#47;live-0123456789;":           "[API key];",
 		"sk&#0000047;live-0123456789":       "[API key]",
 		"sk&#x2F;live-012345678&#58;":       "sk&#x2F;live-012345678&#58;",
@@ -110,6 +111,12 @@ func TestTextWithoutKeyStays(t *testing.T) {
 		assert.Equal(t, text, short.Text(text))
 	}
 	assert.Equal(t, "[API key]t", Key("a key of").Text("a key oft"))
+	assert.Equal(t, "[API key]bcdefga", Key("abcdefga").Text("abcdefgabcdefga"), "copies that overlap")
+	const letters Key = "azAZ@[`{"
+	assert.Equal(t, "[API key]", letters.Text("AZaz@[`{"))
+	for _, other := range []string{"azAZ`[`{", "azAZ@{`{", "azAZ@[@{", "azAZ@[`["} {
+		assert.Equal(t, other, letters.Text(other), "only letters have two cases")
+	}
 
 	body := []byte("nothing of sk/live here")
 	assert.Same(t, &body[0], &plainKey.Bytes(body)[0], "a body without the key is not copied")
@@ -133,10 +140,14 @@ func TestNoPartOfKeyIsLeftAtCut(t *testing.T) {
 		"a sk/live-012345678":  "a ",
 		"a sk/live-0123456789": "a sk/live-0123456789",
 		"a sk/lime":            "a sk/lime",
+		"sk/live":              "",
+		"a &12345678":          "a ",
+		"a &123456789":         "a &123456789", // no escape is that long
 	} {
 		assert.Equal(t, want, string(plainKey.CutEnd([]byte(text))), text)
 	}
-	assert.Equal(t, "a sho", string(Key("short").CutEnd([]byte("a sho"))))
+	assert.Equal(t, "a shorte", string(Key("shorter").CutEnd([]byte("a shorte"))))
+	assert.Equal(t, "a ", string(Key("shortest").CutEnd([]byte("a shorte"))))
 	for _, key := range []Key{plainKey, oddKey} {
 		for name, encode := range encodings {
 			x := "<" + encode(string(key))
@@ -271,7 +282,6 @@ func TestKeyPrintsAsMask(t *testing.T) {
 		assert.NotContains(t, text, string(plainKey[:7]), format)
 	}
 	assert.Equal(t, "[API key] [API key] [API key]", fmt.Sprintf("%v %#v %d", plainKey, plainKey, plainKey))
-	assert.Equal(t, "[API key]", plainKey.String())
 	text, err := json.Marshal([]Key{plainKey})
 	require.NoError(t, err)
 	assert.Equal(t, `["[API key]"]`, string(text))
@@ -303,6 +313,7 @@ func TestShorten(t *testing.T) {
 
 func TestQuote(t *testing.T) {
 	assert.Equal(t, `"a\n\"b"`, Quote("a\n\"b"))
+	assert.Equal(t, `"`+strings.Repeat("x", 80)+`…"`, Quote(strings.Repeat("x", 81)))
 	assert.Equal(t, `"`+strings.Repeat("é", 40)+`…"`, Quote(strings.Repeat("é", 41)))
 }
 

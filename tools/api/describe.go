@@ -5,6 +5,7 @@ import (
 	"go/format"
 	"go/types"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -33,15 +34,19 @@ type describer struct {
 	out     strings.Builder
 }
 
+// resultName is what the compiler calls a result that has no name.
+var resultName = regexp.MustCompile(`#rv\d+ `)
+
 // typeText is a type as this package's source writes it.
 func (d *describer) typeText(t types.Type) string {
-	return types.TypeString(t, func(p *types.Package) string {
+	text := types.TypeString(t, func(p *types.Package) string {
 		if p == d.pkg {
 			return ""
 		}
 		d.imports[p.Path()] = true
 		return p.Name()
 	})
+	return resultName.ReplaceAllString(text, "")
 }
 
 func (d *describer) object(obj types.Object) {

@@ -31,6 +31,13 @@ type sourceFile struct {
 	syntax *ast.File
 }
 
+// line returns the line around an offset.
+func (f *sourceFile) line(offset int) string {
+	start := bytes.LastIndexByte(f.text[:offset], '\n') + 1
+	line, _, _ := bytes.Cut(f.text[start:], []byte("\n"))
+	return string(line)
+}
+
 // load reads the packages that match the patterns, without their tests, and checks their types.
 func load(root string, patterns []string) ([]*Package, error) {
 	all, err := golist.Run(root, append([]string{"-export", "-deps"}, patterns...)...)
@@ -84,9 +91,10 @@ func (p *Package) check(replaced *sourceFile, by *ast.File, info *types.Info) er
 	return err
 }
 
-// compiles reports whether the package compiles with the mutant, whose text of the file it returns.
-func (p *Package) compiles(f *sourceFile, m Mutant) ([]byte, bool) {
-	text := bytes.Join([][]byte{f.text[:m.start], []byte(m.After), f.text[m.end:]}, nil)
-	syntax, err := parser.ParseFile(p.fset, f.abs, text, parser.SkipObjectResolution)
-	return text, err == nil && p.check(f, syntax, nil) == nil
+// compiles reports whether the package compiles with the mutant.
+func (j *job) compiles() bool {
+	syntax, err := parser.ParseFile(j.pkg.fset, j.file.abs, j.solo(), parser.SkipObjectResolution)
+	return err == nil && j.pkg.check(j.file, syntax, nil) == nil
 }
+
+func (p *Package) offset(pos token.Pos) int { return p.fset.Position(pos).Offset }

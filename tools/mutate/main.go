@@ -9,8 +9,8 @@
 //	go run ./mutate -retry                again those that were not found
 //	go run ./mutate -report > mutate/RESULTS.md
 //
-// A mutant is tested with the tests of its package and, if it survives them, with those of the root. The working tree is not changed.
-// The mutants that no test can find are listed in mutate/equivalent.txt, with the reason.
+// A mutant is tested with those tests of its package that run its function and, if it survives them, with those of the root. The
+// working tree is not changed. The mutants that no test can find are listed in mutate/equivalent.txt, with the reason.
 package main
 
 import (
@@ -74,6 +74,8 @@ type job struct {
 	Mutant
 	pkg  *Package
 	file *sourceFile
+
+	number, function int // in the build that holds many mutants; 0 if it does not hold this one
 }
 
 func (s *settings) run(ctx context.Context) error {
@@ -86,7 +88,7 @@ func (s *settings) run(ctx context.Context) error {
 		return err
 	}
 	jobs, err := s.jobs()
-	if err != nil {
+	if err != nil || jobs == nil {
 		return err
 	}
 	known := map[string]Result{}
@@ -99,13 +101,13 @@ func (s *settings) run(ctx context.Context) error {
 		}
 	}
 	var done []Result
-	var open []job
+	var open []*job
 	for _, j := range jobs {
 		r, ok := known[j.ID]
 		if ok && r.Sum == j.Sum && !(s.retry && (r.Status == survived || r.Status == uncovered)) {
 			r.Line = j.Line
 			done = append(done, r)
-		} else if _, ok := j.pkg.compiles(j.file, j.Mutant); ok {
+		} else if j.compiles() {
 			open = append(open, j)
 		}
 	}
@@ -116,6 +118,10 @@ func (s *settings) run(ctx context.Context) error {
 		return nil
 	}
 	all := len(done) + len(open)
+	if all == 0 {
+		fmt.Println("no mutants: the change has no code of the packages in it")
+		return nil
+	}
 	if !s.report {
 		tested, err := s.test(ctx, open)
 		if err != nil {
@@ -135,7 +141,7 @@ func (s *settings) run(ctx context.Context) error {
 }
 
 // stale reports the mutants that were judged equivalent and are no more, of the files in question.
-func stale(equivalent map[string]string, jobs []job) error {
+func stale(equivalent map[string]string, jobs []*job) error {
 	ids, files := map[string]bool{}, map[string]bool{}
 	for _, j := range jobs {
 		ids[j.ID], files[j.File] = true, true
@@ -149,8 +155,8 @@ func stale(equivalent map[string]string, jobs []job) error {
 	return errors.Join(errs...)
 }
 
-// jobs returns the mutants in question. Some of them may not compile.
-func (s *settings) jobs() ([]job, error) {
+// jobs returns the mutants in question, nil if that is not known. Some of them may not compile.
+func (s *settings) jobs() ([]*job, error) {
 	var changed map[string]map[int]bool
 	if s.since != "" {
 		var ok bool
@@ -170,12 +176,12 @@ func (s *settings) jobs() ([]job, error) {
 	if err != nil {
 		return nil, err
 	}
-	var jobs []job
+	jobs := []*job{}
 	for _, p := range packages {
 		for _, f := range p.files {
 			for _, m := range p.mutants(f) {
 				if s.since == "" || changed[m.File][m.Line] {
-					jobs = append(jobs, job{m, p, f})
+					jobs = append(jobs, &job{Mutant: m, pkg: p, file: f})
 				}
 			}
 		}
@@ -185,7 +191,7 @@ func (s *settings) jobs() ([]job, error) {
 
 // test tests mutants until all are done, time is up, or the context ends. Where time is limited, they come in random order: what is
 // reached then says something of the whole.
-func (s *settings) test(ctx context.Context, jobs []job) ([]Result, error) {
+func (s *settings) test(ctx context.Context, jobs []*job) ([]Result, error) {
 	if len(jobs) == 0 {
 		return nil, nil
 	}
@@ -195,6 +201,14 @@ func (s *settings) test(ctx context.Context, jobs []job) ([]Result, error) {
 		return nil, err
 	}
 	defer runner.Close()
+	if s.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.limit)
+		defer cancel()
+	}
+	if err := runner.prepare(ctx, jobs); err != nil && ctx.Err() == nil {
+		return nil, err
+	}
 	var kept *os.File
 	if s.since == "" {
 		if kept, err = os.OpenFile(s.results, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
@@ -204,15 +218,11 @@ func (s *settings) test(ctx context.Context, jobs []job) ([]Result, error) {
 	}
 	if s.limit > 0 {
 		rand.New(rand.NewPCG(1, 1)).Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.limit)
-		defer cancel()
 	}
 	var done []Result
 	for i, j := range jobs {
-		text, _ := j.pkg.compiles(j.file, j.Mutant)
 		start := time.Now()
-		status, by, err := runner.test(ctx, j.Mutant, j.file.abs, text)
+		status, by, err := runner.test(ctx, j)
 		if ctx.Err() != nil {
 			break
 		}

@@ -13,7 +13,7 @@ import (
 
 // Mutant is one small change to one file.
 type Mutant struct {
-	ID       string // file, function, operator, change, and a number where these repeat; it survives changes elsewhere in the file
+	ID       string // file, function, operator, change, line, and a number where these repeat; it survives changes elsewhere
 	Sum      string // of the declaration's text: a result holds until that changes
 	Package  string // directory, relative to the module
 	File     string // relative to the module
@@ -86,8 +86,9 @@ func (p *Package) mutants(f *sourceFile) []Mutant {
 	return g.mutants
 }
 
-func (g *generator) offset(pos token.Pos) int { return g.pkg.fset.Position(pos).Offset }
-func (g *generator) text(n ast.Node) []byte   { return g.file.text[g.offset(n.Pos()):g.offset(n.End())] }
+func (g *generator) text(n ast.Node) []byte {
+	return g.file.text[g.pkg.offset(n.Pos()):g.pkg.offset(n.End())]
+}
 func (g *generator) replace(op string, n ast.Node, after string) {
 	g.add(op, n.Pos(), n.End(), after)
 }
@@ -95,10 +96,13 @@ func (g *generator) replace(op string, n ast.Node, after string) {
 func (g *generator) add(operator string, start, end token.Pos, after string) {
 	m := Mutant{
 		Sum: g.sum, Package: g.pkg.dir, File: g.file.path, Line: g.pkg.fset.Position(start).Line, Operator: operator, After: after,
-		start: g.offset(start), end: g.offset(end),
+		start: g.pkg.offset(start), end: g.pkg.offset(end),
 	}
 	m.Before = string(g.file.text[m.start:m.end])
 	m.ID = fmt.Sprintf("%s:%s:%s:%s→%s", m.File, g.function, operator, brief(m.Before), brief(after))
+	if line := brief(g.file.line(m.start)); line != brief(m.Before) {
+		m.ID += " @ " + line
+	}
 	g.count[m.ID]++
 	if n := g.count[m.ID]; n > 1 {
 		m.ID += fmt.Sprintf("#%d", n)

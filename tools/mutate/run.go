@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,25 +21,30 @@ const (
 	killed    = "killed"    // a test failed
 	timedOut  = "timeout"   // the tests took much longer than without it
 	survived  = "survived"  // all tests passed
-	uncovered = "uncovered" // no test runs the line
+	uncovered = "uncovered" // no test runs its function
 )
 
 // Runner runs tests on mutants. The working tree is never changed: the go command gets an overlay.
 type Runner struct {
 	root   string        // the module's directory
-	tmp    string        // for overlays and profiles
+	tmp    string        // for overlays and test programs
 	cache  string        // a build cache for this run, kept small; empty for the user's
-	exec   []string      // arguments for go test that bound a test's memory
-	slack  time.Duration // what a run with a mutant may take beyond three times the run without
+	slack  time.Duration // what tests may take beyond three times what they take without a mutant
 	suites map[string]*suite
-	seeded map[string]bool // the build cache's files that are kept
+	seeded map[string]bool // the files of the build cache that are kept
 }
 
-// suite is the tests of one package.
+// suite is the tests of one package, built with all mutants that can be built together.
 type suite struct {
-	pattern string // ./internal/x
-	timeout time.Duration
-	covered map[string]map[int]bool // lines by file, relative to the module
+	dir     string
+	program string
+	tests   []test // the fastest first
+}
+
+type test struct {
+	name      string
+	took      time.Duration
+	functions map[int]bool // those with mutants that it runs
 }
 
 func newRunner(root string, slack time.Duration, ownCache bool) (*Runner, error) {
@@ -50,135 +56,192 @@ func newRunner(root string, slack time.Duration, ownCache bool) (*Runner, error)
 	if ownCache {
 		r.cache = filepath.Join(tmp, "cache")
 	}
-	// A mutant may allocate without end.
-	if prlimit, err := exec.LookPath("prlimit"); err == nil {
-		r.exec = []string{"-exec", prlimit + " --as=" + strconv.Itoa(8<<30)}
-	}
 	return r, nil
 }
 
 func (r *Runner) Close() { os.RemoveAll(r.tmp) }
 
-// suite returns the tests of the package in the directory, which must pass without a mutant. It measures how long they
-// take and what they cover in this module.
-func (r *Runner) suite(ctx context.Context, dir string) (*suite, error) {
-	if s := r.suites[dir]; s != nil {
-		return s, nil
-	}
-	s := &suite{pattern: "./" + dir, covered: map[string]map[int]bool{}}
-	profile := filepath.Join(r.tmp, "profile")
-	// The first run fills the build cache.
-	for _, flags := range [][]string{{"-run=^$"}, {"-coverprofile=" + profile, "-coverpkg=.,./internal/..."}} {
-		start := time.Now()
-		args := append([]string{"test", "-count=1", "-vet=off", s.pattern}, flags...)
-		if out, err := r.goCommand(ctx, args...).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", s.pattern, err, out)
+// prepare builds the tests of the mutants' packages and of the root, and runs each test once without a mutant, to see how
+// long it takes and which functions it runs.
+func (r *Runner) prepare(ctx context.Context, jobs []*job) error {
+	overlay := instrument(jobs)
+	dirs := []string{"."}
+	for _, p := range packagesOf(jobs) {
+		if p.dir != "." {
+			dirs = append(dirs, p.dir)
 		}
-		s.timeout = 3*time.Since(start) + r.slack
 	}
-	data, err := os.ReadFile(profile)
-	if err != nil {
-		return nil, err
+	for i, dir := range dirs {
+		s := &suite{dir: dir, program: filepath.Join(r.tmp, fmt.Sprintf("suite%d.test", i))}
+		if err := r.build(ctx, dir, overlay, s.program); err != nil {
+			return err
+		}
+		if _, err := os.Stat(s.program); err != nil {
+			continue // a package without tests
+		}
+		if err := r.measure(ctx, s); err != nil {
+			return err
+		}
+		r.suites[dir] = s
 	}
-	module, err := r.goCommand(ctx, "list", "-m").Output()
-	if err != nil {
-		return nil, err
-	}
-	s.readProfile(string(data), strings.TrimSpace(string(module)))
-	// What this built is needed for each mutant.
 	r.walkCache(func(path string) { r.seeded[path] = true })
-	r.suites[dir] = s
-	return s, nil
+	return nil
 }
 
-// profileLine is file.go:1.2,3.4 and the numbers of statements and of runs.
-var profileLine = regexp.MustCompile(`(?m)^(.+):(\d+)\.\d+,(\d+)\.\d+ \d+ (\d+)$`)
-
-func (s *suite) readProfile(profile, module string) {
-	for _, m := range profileLine.FindAllStringSubmatch(profile, -1) {
-		file := strings.TrimPrefix(m[1], module+"/")
-		if s.covered[file] == nil {
-			s.covered[file] = map[int]bool{}
-		}
-		first, _ := strconv.Atoi(m[2])
-		last, _ := strconv.Atoi(m[3])
-		for line := first; line <= last; line++ {
-			s.covered[file][line] = s.covered[file][line] || m[4] != "0"
-		}
-	}
-}
-
-// runs reports whether the tests may run the mutant's line: lines outside of functions are in no profile.
-func (s *suite) runs(m Mutant) bool {
-	covered, known := s.covered[m.File][m.Line]
-	return covered || !known
-}
-
-// test runs the tests of the mutant's package on it, and then the root's if it survives them. By is the
-// package whose tests ended it.
-func (r *Runner) test(ctx context.Context, m Mutant, abs string, text []byte) (status, by string, err error) {
-	defer r.trimCache()
-	mutated, overlay := filepath.Join(r.tmp, "mutant.go"), filepath.Join(r.tmp, "overlay.json")
-	if err := os.WriteFile(mutated, text, 0o600); err != nil {
-		return "", "", err
-	}
-	mapping, err := json.Marshal(map[string]map[string]string{"Replace": {abs: mutated}})
+func (r *Runner) measure(ctx context.Context, s *suite) error {
+	out, err := r.program(ctx, s, 0, time.Minute, "-test.list=.")
 	if err != nil {
-		return "", "", err
+		return fmt.Errorf("the tests of %s: %w\n%s", s.dir, err, out)
 	}
-	if err := os.WriteFile(overlay, mapping, 0o600); err != nil {
-		return "", "", err
+	trace := filepath.Join(r.tmp, "trace")
+	for name := range strings.Lines(string(out)) {
+		if name = strings.TrimSpace(name); strings.HasPrefix(name, "Benchmark") {
+			continue
+		}
+		os.Remove(trace)
+		start := time.Now()
+		cmd := r.command(ctx, s, 0, 10*time.Minute, "-test.run=^"+name+"$")
+		cmd.Env = append(cmd.Env, traceEnv+"="+trace)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			fmt.Printf("%s of %s is left out: it fails without a mutant: %v\n%s", name, s.dir, err, out[:min(len(out), 500)])
+			continue
+		}
+		t := test{name: name, took: time.Since(start), functions: map[int]bool{}}
+		data, _ := os.ReadFile(trace)
+		for _, number := range strings.Fields(string(data)) {
+			n, _ := strconv.Atoi(number)
+			t.functions[n] = true
+		}
+		s.tests = append(s.tests, t)
 	}
-	dirs := []string{m.Package}
-	if m.Package != "." {
+	slices.SortFunc(s.tests, func(a, b test) int { return int(a.took - b.took) })
+	return nil
+}
+
+// test runs the tests of the mutant's package on it, and then the root's if it survives them. By is the directory whose tests
+// ended it.
+func (r *Runner) test(ctx context.Context, j *job) (status, by string, err error) {
+	dirs := []string{j.Package}
+	if j.Package != "." {
 		dirs = append(dirs, ".")
 	}
 	status = uncovered
 	for _, dir := range dirs {
-		s, err := r.suite(ctx, dir)
-		if err != nil {
-			return "", "", err
-		}
-		if !s.runs(m) {
+		s := r.suites[dir]
+		if s == nil {
 			continue
 		}
-		args := append([]string{"test", "-overlay=" + overlay, "-count=1", "-vet=off", "-failfast", "-timeout=" + s.timeout.String()}, r.exec...)
-		deadline, cancel := context.WithTimeout(ctx, s.timeout+time.Minute) // a build and a link go before
-		out, err := r.goCommand(deadline, append(args, s.pattern)...).CombinedOutput()
-		late := deadline.Err() != nil
-		cancel()
-		switch {
-		case ctx.Err() != nil:
-			return "", "", ctx.Err()
-		case late, bytes.Contains(out, []byte("panic: test timed out")):
-			return timedOut, dir, nil
-		case bytes.Contains(out, []byte("[build failed]")), bytes.Contains(out, []byte("[setup failed]")):
-			return "", "", fmt.Errorf("%s does not build: %s", m.ID, out)
-		case err != nil, !bytes.HasPrefix(out, []byte("ok ")):
-			return killed, dir, nil
+		if j.number == 0 {
+			if s, err = r.alone(ctx, j, s); err != nil {
+				return "", "", err
+			}
 		}
-		status = survived
+		for _, group := range groups(s.tests, j.function) {
+			status = survived
+			var names []string
+			timeout := r.slack
+			for _, t := range group {
+				names = append(names, regexp.QuoteMeta(t.name))
+				timeout += 3 * t.took
+			}
+			out, err := r.program(ctx, s, j.number, timeout, "-test.failfast", "-test.run=^("+strings.Join(names, "|")+")$")
+			switch {
+			case ctx.Err() != nil:
+				return "", "", ctx.Err()
+			case bytes.Contains(out, []byte("panic: test timed out")):
+				return timedOut, dir, nil
+			case err != nil:
+				return killed, dir, nil
+			}
+		}
 	}
 	return status, "", nil
 }
 
-func (r *Runner) goCommand(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = r.root
-	if r.cache != "" {
-		cmd.Env = append(os.Environ(), "GOCACHE="+r.cache)
+// groups returns the tests that run the function, all of them if it is 0: first those that take a second together, most
+// mutants do not survive them.
+func groups(tests []test, function int) [][]test {
+	var quick, rest []test
+	var sum time.Duration
+	for _, t := range tests {
+		if function != 0 && !t.functions[function] {
+			continue
+		}
+		if sum += t.took; sum < time.Second {
+			quick = append(quick, t)
+		} else {
+			rest = append(rest, t)
+		}
 	}
-	cmd.WaitDelay = 5 * time.Second
-	return cmd
+	return slices.DeleteFunc([][]test{quick, rest}, func(g []test) bool { return len(g) == 0 })
 }
 
-// trimCache removes what was built for a mutant and is of no use to another one: thousands of them would fill a disk.
-func (r *Runner) trimCache() {
+// alone builds a suite with a mutant that cannot be built together with others.
+func (r *Runner) alone(ctx context.Context, j *job, s *suite) (*suite, error) {
+	single := &suite{dir: s.dir, program: filepath.Join(r.tmp, "alone.test"), tests: s.tests}
+	err := r.build(ctx, s.dir, map[string][]byte{j.file.abs: j.solo()}, single.program)
 	r.walkCache(func(path string) {
 		if !r.seeded[path] {
-			os.Remove(path)
+			os.Remove(path) // thousands of these would fill a disk
 		}
 	})
+	return single, err
+}
+
+func (r *Runner) build(ctx context.Context, dir string, files map[string][]byte, program string) error {
+	mapping := map[string]string{}
+	for path, text := range files {
+		name := filepath.Join(r.tmp, fmt.Sprintf("file%d.go", len(mapping)))
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			return err
+		}
+		mapping[path] = name
+	}
+	overlay := filepath.Join(r.tmp, "overlay.json")
+	data, err := json.Marshal(map[string]any{"Replace": mapping})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(overlay, data, 0o600); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay="+overlay, "-o="+program, "./"+dir)
+	cmd.Dir = r.root
+	cmd.Env = os.Environ()
+	if r.cache != "" {
+		cmd.Env = append(cmd.Env, "GOCACHE="+r.cache)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the tests of %s: %w\n%s", dir, err, out)
+	}
+	return nil
+}
+
+func (r *Runner) program(ctx context.Context, s *suite, mutant int, timeout time.Duration, args ...string) ([]byte, error) {
+	// The test program ends itself before that, unless it cannot.
+	ctx, cancel := context.WithTimeout(ctx, timeout+30*time.Second)
+	defer cancel()
+	out, err := r.command(ctx, s, mutant, timeout, args...).CombinedOutput()
+	if err != nil && ctx.Err() != nil {
+		out = append(out, "panic: test timed out"...)
+	}
+	return out, err
+}
+
+func (r *Runner) command(ctx context.Context, s *suite, mutant int, timeout time.Duration, args ...string) *exec.Cmd {
+	args = append([]string{s.program, "-test.timeout=" + timeout.String()}, args...)
+	// A mutant may allocate without end.
+	if prlimit, err := exec.LookPath("prlimit"); err == nil {
+		args = append([]string{prlimit, "--as=" + strconv.Itoa(8<<30)}, args...)
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = filepath.Join(r.root, filepath.FromSlash(s.dir))
+	cmd.Env = append(os.Environ(), activeEnv+"="+strconv.Itoa(mutant))
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
 }
 
 func (r *Runner) walkCache(visit func(path string)) {

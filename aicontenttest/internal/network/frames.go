@@ -85,6 +85,7 @@ func (f *frames) read(p []byte) (int, error) { return f.in.read(p) }
 // inbound adds streamHeader to the requests that a client sends.
 type inbound struct {
 	conn    net.Conn
+	buf     []byte // for reading
 	started bool   // the preface was seen
 	plain   bool   // there is none: HTTP/1.1
 	raw     []byte // read and not looked at
@@ -104,9 +105,11 @@ func (i *inbound) read(p []byte) (int, error) {
 		if i.plain {
 			return i.conn.Read(p)
 		}
-		buf := make([]byte, 16<<10)
-		n, err := i.conn.Read(buf)
-		i.raw, i.err = append(i.raw, buf[:n]...), err
+		if i.buf == nil {
+			i.buf = make([]byte, 16<<10)
+		}
+		n, err := i.conn.Read(i.buf)
+		i.raw, i.err = append(i.raw, i.buf[:n]...), err
 		i.parse()
 		if err != nil {
 			i.ready, i.raw = append(i.ready, i.raw...), nil

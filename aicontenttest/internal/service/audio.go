@@ -65,7 +65,7 @@ func (u *Upload) report() string {
 	if u.Duration > 0 {
 		duration = fmt.Sprintf(", %.2f seconds", u.Duration.Seconds())
 	}
-	return fmt.Sprintf("No transcript, this service has no ears. Received %s%s, %d bytes, sha256 %s.",
+	return fmt.Sprintf("No transcript: this is a test server. It received %s%s, %d bytes, sha256 %s.",
 		format, duration, u.Size, u.SHA256)
 }
 

@@ -46,7 +46,7 @@ func TestAudioFormats(t *testing.T) {
 
 func TestReportSaysWhatWasReceived(t *testing.T) {
 	u := Upload{Size: 40044, SHA256: strings.Repeat("ab", 32), Format: "WAV", Duration: 1250 * time.Millisecond}
-	assert.Equal(t, "No transcript, this service has no ears. Received WAV audio, 1.25 seconds, 40044 bytes, sha256 "+u.SHA256+".", u.report())
+	assert.Equal(t, "No transcript: this is a test server. It received WAV audio, 1.25 seconds, 40044 bytes, sha256 "+u.SHA256+".", u.report())
 	u.Format, u.Duration = "", 0
-	assert.Contains(t, u.report(), "Received a file of unknown format, 40044 bytes")
+	assert.Contains(t, u.report(), "received a file of unknown format, 40044 bytes")
 }

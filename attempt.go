@@ -1,0 +1,236 @@
+package aicontent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/redact"
+	"github.com/aicontent/aicontent-go/internal/upload"
+	"github.com/aicontent/aicontent-go/internal/wire"
+)
+
+// How long an attempt waits for the response without WithTimeout.
+const (
+	readTimeout  = 30 * time.Second
+	storeTimeout = 10 * time.Minute
+)
+
+// limits are the clocks of one attempt.
+func (r *request) limits() wire.Limits {
+	l := wire.Limits{Upload: r.body != nil && r.body.HasFile(), Stall: r.stall, Wait: readTimeout}
+	if r.create() {
+		l.Wait = storeTimeout
+	}
+	if r.timeout != nil {
+		l.Wait = *r.timeout
+	}
+	return l
+}
+
+// try sends the request once and reads the response.
+func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) result {
+	watched, w := wire.Watch(ctx, r.limits())
+	defer w.Stop()
+	req := c.request(watched, r, key)
+	var sending *upload.Sending
+	if r.body != nil {
+		r.meter.Begin(n)
+		var err error
+		if sending, err = r.body.Attach(req, w, r.meter); err != nil {
+			return c.noResponse(ctx, r, w, nil, key, err)
+		}
+		defer sending.End()
+	}
+	resp, err := c.http().Do(req)
+	var res result
+	if err != nil {
+		res = c.noResponse(ctx, r, w, sending, key, err)
+	} else {
+		w.Answered()
+		res = c.receive(ctx, r, n, key, w, sending, resp)
+		res.status, res.requestID = resp.StatusCode, requestID(key.Header(resp.Header))
+	}
+	if sending != nil {
+		sending.End()
+	}
+	res.sent = w.Sent()
+	if res.spent = r.body != nil && !r.body.Replayable(); res.spent && res.transient {
+		res.note = "not retried: the file's reader can be read only once"
+	}
+	return res
+}
+
+// request is everything of an attempt but its body and the body's header lines.
+func (c *Client) request(ctx context.Context, r *request, key redact.Key) *http.Request {
+	// One array serves all three.
+	values := []string{"application/json", "Bearer " + string(key), c.userAgent}
+	header := http.Header{"Accept": values[0:1:1], "Authorization": values[1:2:2], "User-Agent": values[2:3:3]}
+	for _, h := range r.header {
+		header[h.key] = []string{h.value}
+	}
+	u := *r.url
+	req := http.Request{Method: r.method, URL: &u, Host: u.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	return req.WithContext(ctx)
+}
+
+// noResponse is the result of an attempt that no response came to.
+func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, sending *upload.Sending, key redact.Key, err error) result {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		// Its text holds the query.
+		err = outer.Err
+	}
+	expired := w.Expired()
+	w.Stop()
+	complete := true
+	if sending != nil {
+		sending.End()
+		complete = sending.Complete()
+	}
+	var file *upload.ReadError
+	res := result{outcome: OutcomeUnknown, transient: true}
+	res.final = ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, wire.ErrClearProxy) || errors.As(err, &file)
+	switch {
+	case wire.Refused(err):
+		res.outcome = OutcomeRejected
+	case !w.Wrote(err), !complete, sending == nil && r.body != nil:
+		res.outcome = OutcomeNotSent
+	}
+	switch {
+	case ctx.Err() != nil:
+		err = contextError(ctx)
+	case expired != nil:
+		err = expired
+	default:
+		err = explain(err, w.Wrote(err), complete, c.http().Timeout)
+	}
+	return res.transport(r, key.Error(err))
+}
+
+// receive reads a response and judges it.
+func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key, w *wire.Attempt, sending *upload.Sending, resp *http.Response) result {
+	defer resp.Body.Close()
+	limit := c.maxResponse
+	ok := resp.StatusCode >= 200 && resp.StatusCode <= 299
+	if !ok {
+		limit = min(limit, maxErrorBody)
+	}
+	body, err := wire.ReadBody(resp, limit)
+	expired := w.Expired()
+	if !ok && err != nil {
+		body = key.CutEnd(key.Bytes(body))
+	}
+	if r.response != nil {
+		*r.response = newResponse(resp, body, n, key)
+	}
+	if !ok {
+		w.Stop()
+		if sending != nil {
+			sending.End()
+		}
+		return c.rejected(r, key, sending == nil || sending.Complete(), resp, body)
+	}
+	page := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
+	switch {
+	case errors.Is(err, wire.ErrCutOff) && r.method == http.MethodDelete && !page:
+		// It is done, and nothing of the response is needed.
+		err = nil
+	case err != nil && ctx.Err() != nil:
+		err = fmt.Errorf("%w: %w", wire.ErrCutOff, contextError(ctx))
+	case err != nil && expired != nil:
+		err = fmt.Errorf("%w: %w", wire.ErrCutOff, expired)
+	}
+	if err == nil {
+		err = r.read(&reply{body: body, header: resp.Header, query: r.query})
+	}
+	if err == nil {
+		return result{outcome: OutcomeDone, word: "ok"}
+	}
+	cut := errors.Is(err, wire.ErrCutOff) || errors.Is(err, lenient.ErrCutOff)
+	res := result{outcome: outcomeOfBody(body), transient: cut && ctx.Err() == nil, final: ctx.Err() != nil}
+	if errors.Is(err, lenient.ErrSaysError) || cut && page && len(body) == 0 {
+		res.outcome = OutcomeUnknown
+	}
+	login := resp.Request != nil && resp.Request.Response != nil && errors.Is(err, lenient.ErrHTML)
+	if login {
+		err = fmt.Errorf("%w: the API key is not accepted: the service redirected to a login page", ErrUnauthorized)
+	}
+	kept := key.Bytes(body)
+	if len(kept) > maxErrorBody {
+		kept = key.CutEnd(bytes.Clone(kept[:maxErrorBody]))
+	}
+	e := &DecodeError{StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), Header: key.Header(resp.Header), Body: kept, Err: key.Error(err), login: login}
+	e.RequestID = requestID(e.Header)
+	res.err, res.word = e, fmt.Sprintf("%d, unreadable", resp.StatusCode)
+	return res
+}
+
+// rejected is the result of a response other than 2xx. An upload that a redirect or a server error ended before its
+// last byte reached no one whole.
+func (c *Client) rejected(r *request, key redact.Key, complete bool, resp *http.Response, body []byte) result {
+	e := newAPIError(c.base, r, key, resp, body)
+	res := result{
+		err: e, outcome: outcomeOfStatus(e.StatusCode, r.method, resp.Header.Get("Retry-After") != ""),
+		transient: transientStatus(e.StatusCode), retryAfter: e.RetryAfter, word: fmt.Sprint(e.StatusCode),
+	}
+	if class := e.StatusCode / 100; !complete && (class == 3 || class == 5) {
+		res.outcome = OutcomeNotSent
+	}
+	if !res.transient {
+		res.retryAfter = 0
+	}
+	res.note = c.addressNote(r, e)
+	if asked := e.RetryAfter; res.transient && asked > r.retry.complete().MaxRetryAfter {
+		res.note = fmt.Sprintf("the service asks to wait %v, the retry policy allows %v (MaxRetryAfter)", asked, r.retry.complete().MaxRetryAfter)
+	}
+	return res
+}
+
+// Response is a response as it came, for what the records do not hold: see [WithResponse]. The API key is masked
+// wherever the service sent it back.
+type Response struct {
+	StatusCode int
+	Header     http.Header
+	Body       []byte // decompressed; of a response other than 2xx, up to 1 MiB
+	RequestID  string // from the usual headers; empty where none was sent
+	Attempts   int    // number of attempts, from 1; 0 where [WithOnce] found the record before anything was sent
+	Found      bool   // [WithOnce] found the record: this is the response that holds it, and nothing was created
+}
+
+// maxErrorBody is how much is kept of a response that is an error, in bytes.
+const maxErrorBody = 1 << 20
+
+// reply is what the readers of records and pages see of a 2xx response.
+type reply struct {
+	body   []byte
+	header http.Header
+	query  url.Values // as sent
+}
+
+func newResponse(resp *http.Response, body []byte, attempt int, key redact.Key) *Response {
+	header := key.Header(resp.Header)
+	return &Response{
+		StatusCode: resp.StatusCode,
+		Header:     header,
+		Body:       bytes.Clone(key.Bytes(body)),
+		RequestID:  requestID(header),
+		Attempts:   attempt,
+	}
+}
+
+// requestID returns the first of the headers that services and proxies use.
+func requestID(header http.Header) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-Trace-Id", "Cf-Ray"} {
+		if id := header.Get(name); id != "" {
+			return redact.Shorten(id, 200)
+		}
+	}
+	return ""
+}

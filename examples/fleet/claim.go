@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+// A claim is one worker's right to run a job. It lapses unless it is renewed, and it tells the next worker until when this
+// one may have been sending.
+type claim struct {
+	q      *queue
+	id     string
+	before time.Time     // no earlier run has sent anything after this time
+	lasts  time.Duration // unless renewed; less than the time after which the queue delivers the job again
+
+	record   record
+	revision uint64
+}
+
+// claim takes a job for a worker. If c and err are nil, another worker holds the job for the next wait, or, if wait is
+// zero, the job has ended.
+func (q *queue) claim(ctx context.Context, j job, worker string) (c *claim, wait time.Duration, err error) {
+	r, revision, err := q.read(ctx, j.ID)
+	if err != nil || r.ended() {
+		return nil, 0, err
+	}
+	if wait := time.Until(r.Until); r.State == running && wait > 0 {
+		return nil, wait, nil
+	}
+	c = &claim{q: q, id: j.ID, before: r.Until, lasts: q.pending.CachedInfo().Config.AckWait * 2 / 3, record: r, revision: revision}
+	err = c.write(ctx, func(r *record) {
+		if r.State == running {
+			r.Lost++
+		}
+		r.State, r.File, r.Worker, r.Until = running, j.File, worker, time.Now().Add(c.lasts)
+		r.Runs++
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return c, 0, nil
+}
+
+// write changes the record by compare-and-set: it fails if another worker has changed it.
+func (c *claim) write(ctx context.Context, change func(*record)) error {
+	next := c.record
+	change(&next)
+	data, err := json.Marshal(next)
+	if err != nil {
+		return err
+	}
+	revision, err := c.q.jobs.Update(ctx, c.id, data, c.revision)
+	if err != nil {
+		return err
+	}
+	c.record, c.revision = next, revision
+	return nil
+}
+
+// keep renews the claim, and tells the queue that the job is in progress, until stop is called. The context that it returns
+// is canceled when the claim lapses. The claim must not be changed before stop has returned.
+func (c *claim) keep(ctx context.Context, msg jetstream.Msg) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			if pause(ctx, c.lasts/4) != nil {
+				return
+			}
+			_ = msg.InProgress()
+			if !c.renew(ctx) {
+				cancel()
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		<-ended
+	}
+}
+
+// renew extends the claim. It reports false if the claim has lapsed before it could.
+func (c *claim) renew(ctx context.Context) bool {
+	ctx, cancel := context.WithDeadline(ctx, c.record.Until)
+	defer cancel()
+	for ctx.Err() == nil {
+		if c.tryRenew(ctx) {
+			return true
+		}
+		_ = pause(ctx, 250*time.Millisecond)
+	}
+	return false
+}
+
+func (c *claim) tryRenew(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, c.lasts/8)
+	defer cancel()
+	if c.write(ctx, func(r *record) { r.Until = time.Now().Add(c.lasts) }) == nil {
+		return true
+	}
+	// A write that timed out may have been executed.
+	r, revision, err := c.q.read(ctx, c.id)
+	if err == nil && revision > c.revision && r.State == running && r.Worker == c.record.Worker && r.Runs == c.record.Runs {
+		c.record, c.revision = r, revision
+	}
+	return false
+}
+
+// succeed stores the result. It is valid even if another worker holds the job by now.
+func (c *claim) succeed(ctx context.Context, t *aicontent.Transcription, found bool) error {
+	r := c.record
+	r.State, r.Reason, r.Found, r.ID, r.Text = done, "", found, t.ID, t.Result
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = c.q.jobs.Put(ctx, c.id, data)
+	return err
+}

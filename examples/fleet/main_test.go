@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// command runs a command in this process.
+func command(t *testing.T, args ...string) (status int, out, errOut string) {
+	t.Helper()
+	var o, e strings.Builder
+	status = run(t.Context(), t.Context(), args, &o, &e)
+	return status, o.String(), e.String()
+}
+
+func TestWrongArgumentsAreExplained(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		nats string
+		want string
+	}{
+		"unknown flag":     {[]string{"-x"}, "", "flag provided but not defined: -x"},
+		"no files":         {[]string{"produce"}, "nats://localhost", "fleet: which files?"},
+		"no rate":          {[]string{"rate"}, "nats://localhost", "fleet: which rate?"},
+		"bad rate":         {[]string{"rate", "fast"}, "nats://localhost", `fleet: "fast" is no rate`},
+		"negative rate":    {[]string{"rate", "-1"}, "nats://localhost", "flag provided but not defined: -1"},
+		"NaN":              {[]string{"rate", "NaN"}, "nats://localhost", `fleet: "NaN" is no rate`},
+		"surplus argument": {[]string{"watch", "x"}, "nats://localhost", `fleet: unexpected argument "x"`},
+		"no language":      {[]string{"produce", "-language", "english", "x"}, "nats://localhost", `fleet: language "english" is no country code such as GB`},
+		"no queue":         {[]string{"work"}, "", "fleet: NATS_URL is not set"},
+		"idle worker":      {[]string{"work", "-concurrency", "0"}, "nats://localhost", "fleet: a fleet needs a worker, and a worker something to do"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("NATS_URL", test.nats)
+			status, _, errOut := command(t, test.args...)
+			assert.Equal(t, exitUsage, status)
+			assert.Contains(t, errOut, test.want)
+		})
+	}
+}
+
+// forWorkers lets workers that a command starts be this program and not its tests.
+func forWorkers(t *testing.T) {
+	t.Setenv(role, "fleet")
+	t.Setenv("NATS_URL", "")
+	t.Setenv("AICONTENT_BASE_URL", "")
+}
+
+func TestEverythingOnThisMachine(t *testing.T) {
+	forWorkers(t)
+	dir := t.TempDir()
+	write(t, dir, "a.wav", audio(1))
+	write(t, dir, "b.wav", audio(2))
+	status, out, errOut := command(t, "-rate", "100", "-workers", "2", "-price", "0.5", dir)
+	assert.Equal(t, 0, status, errOut)
+	assert.Contains(t, out, "AICONTENT_BASE_URL is not set: the service runs in memory")
+	assert.Contains(t, out, "NATS_URL is not set: the queue runs in this process")
+	assert.Contains(t, out, "Queued 2 files; 0 were known already.\n")
+	assert.Contains(t, out, "2 jobs: 0 queued, 0 running, 0 waiting, 2 done, 0 dead")
+	assert.Contains(t, out, "cost 1.00")
+	assert.Regexp(t, regexp.QuoteMeta(dir)+`/a\.wav\tdone\t\d+\tNo transcript`, out)
+}
+
+func TestDeadJobsAreTheStatus(t *testing.T) {
+	forWorkers(t)
+	path := write(t, t.TempDir(), "report.pdf", "%PDF-1.7 "+strings.Repeat("x", 100))
+	status, out, errOut := command(t, "-rate", "100", "-workers", "1", path)
+	assert.Equal(t, exitFailed, status)
+	assert.Regexp(t, `report\.pdf\tdead\t\t.*must be an audio file`, out)
+	assert.Equal(t, "fleet: dead jobs: 1\n", errOut)
+}
+
+func TestCommandsShareAQueue(t *testing.T) {
+	q := testQueue(t, limits{rate: 0})
+	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
+	status, out, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", audio(1)))
+	assert.Equal(t, 0, status, errOut)
+	assert.Equal(t, "Queued 1 files; 0 were known already.\n", out)
+
+	status, _, errOut = command(t, "rate", "100")
+	assert.Equal(t, 0, status, errOut)
+	testWorker(t, q)
+	status, _, errOut = command(t, "watch")
+	assert.Equal(t, 0, status, errOut)
+	status, out, errOut = command(t, "results")
+	assert.Equal(t, 0, status, errOut)
+	assert.Regexp(t, `a\.wav\tdone\t1\tNo transcript`, out)
+}
+
+func TestInterruptedCommandSaysSo(t *testing.T) {
+	q := testQueue(t, limits{rate: 0})
+	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
+	command(t, "produce", write(t, t.TempDir(), "a.wav", audio(1)))
+	stop, end := context.WithCancel(t.Context())
+	end()
+	assert.Equal(t, exitInterrupted, run(t.Context(), stop, []string{"watch"}, &strings.Builder{}, &strings.Builder{}))
+}
+
+func TestQueueThatIsNotThereIsAnError(t *testing.T) {
+	t.Setenv("NATS_URL", "nats://127.0.0.1:1")
+	status, _, errOut := command(t, "watch")
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, errOut, "fleet: connect to NATS: ")
+}
+
+func TestTableShowsTheFleet(t *testing.T) {
+	now := time.Now()
+	tb := &table{
+		price: 0.25, left: 3, rate: 10, workers: map[string]*row{},
+		states: map[string]state{"a": done, "b": done, "c": dead, "d": running, "e": waiting},
+	}
+	tb.hear([]byte(`{"Worker":"one","Requests":10}`), now.Add(-3*time.Second))
+	tb.hear([]byte(`{"Worker":"gone"}`), now.Add(-6*time.Second))
+	tb.hear([]byte(`{"Worker":"one","Running":1,"Done":2,"Failed":1,"Requests":25,"Memory":31457280,"Problem":"it failed"}`), now)
+	tb.hear([]byte(`not from a worker`), now)
+	require.Equal(t, `6 jobs: 1 queued, 1 running, 1 waiting, 2 done, 1 dead | 5.0 of 10 requests/s | cost 0.50
+
+worker                   running    done  failed requests/s    memory  latest problem
+one                            1       2       1        5.0  30.0 MiB  it failed
+`, tb.String())
+}

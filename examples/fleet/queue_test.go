@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+// testQueue is a queue on one node in this process. Limits that are zero get a value for tests.
+func testQueue(t *testing.T, l limits) *queue {
+	t.Helper()
+	node, err := startNode(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		node.Shutdown()
+		node.WaitForShutdown()
+	})
+	l.replicas = 1
+	if l.room == 0 {
+		l.room = 64 << 20
+	}
+	if l.ackWait == 0 {
+		l.ackWait = 30 * time.Second
+	}
+	q, err := makeQueue(t.Context(), node.ClientURL(), l)
+	require.NoError(t, err)
+	t.Cleanup(q.nc.Close)
+	return q
+}
+
+// testWorker runs jobs of the queue until the test ends, on a service in memory.
+func testWorker(t *testing.T, q *queue) *aicontenttest.Server {
+	t.Helper()
+	srv := aicontenttest.NewServer(t)
+	startTestWorker(t, q, srv)
+	return srv
+}
+
+func startTestWorker(t *testing.T, q *queue, srv *aicontenttest.Server) (abort func()) {
+	t.Helper()
+	t.Setenv("AICONTENT_BASE_URL", srv.URL)
+	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
+	w, err := newWorker(q, time.Second)
+	require.NoError(t, err)
+	ctx, abort := context.WithCancel(context.Background())
+	stop, end := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.work(ctx, stop, 4)
+	}()
+	t.Cleanup(func() {
+		end()
+		<-ended
+		abort()
+	})
+	return abort
+}
+
+// write puts a file into the folder.
+func write(t *testing.T, dir, name, content string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// audio is a small recording that differs from those of other seeds.
+func audio(seed uint64) string { return string(noise(seed, 500)) }
+
+// outcome waits until no job is left and returns the records by file.
+func outcome(t *testing.T, q *queue) map[string]record {
+	t.Helper()
+	_, err := watch(t.Context(), q, 0, io.Discard)
+	require.NoError(t, err)
+	watcher, err := q.jobs.WatchAll(t.Context())
+	require.NoError(t, err)
+	records := map[string]record{}
+	for change := range watcher.Updates() {
+		if change == nil {
+			break
+		}
+		r, _, err := q.read(t.Context(), change.Key())
+		require.NoError(t, err)
+		records[filepath.Base(r.File)] = r
+	}
+	return records
+}
+
+func TestEqualFilesAreOneJobHoweverOftenTheyAreProduced(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	dir := t.TempDir()
+	write(t, dir, "a.wav", audio(1))
+	write(t, dir, "b.wav", audio(1))
+	write(t, dir, "c.wav", audio(2))
+	var out strings.Builder
+	require.NoError(t, produce(t.Context(), q, "", []string{dir}, &out))
+	require.NoError(t, produce(t.Context(), q, "", []string{dir}, &out))
+	assert.Equal(t, "Queued 2 files; 1 were known already.\nQueued 0 files; 3 were known already.\n", out.String())
+
+	srv := testWorker(t, q)
+	records := outcome(t, q)
+	assert.Len(t, records, 2)
+	require.NoError(t, produce(t.Context(), q, "", []string{dir}, &out))
+	assert.Zero(t, len(outcome(t, q))-2)
+	assert.Len(t, srv.Records(), 2)
+}
+
+func TestJobThatCannotSucceedIsDeadAtOnceAndSaysWhy(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	dir := t.TempDir()
+	refused := write(t, dir, "refused.wav", audio(1))
+	write(t, dir, "report.pdf", "%PDF-1.7 "+strings.Repeat("x", 100))
+	srv := testWorker(t, q)
+	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(422, `{"message":"The file must be an mp3."}`))
+	require.NoError(t, produce(t.Context(), q, "", []string{dir}, io.Discard))
+
+	records := outcome(t, q)
+	for name, reason := range map[string]string{"report.pdf": "must be an audio file", "refused.wav": "The file must be an mp3."} {
+		r := records[name]
+		assert.Equal(t, dead, r.State, name)
+		assert.Contains(t, r.Reason, reason)
+		assert.Equal(t, 1, r.Runs, "%s was tried again", name)
+	}
+	files, err := q.js.Stream(t.Context(), "OBJ_"+filesBucket)
+	require.NoError(t, err)
+	assert.Zero(t, files.CachedInfo().State.Msgs, "files of jobs that have ended are still there")
+	assert.Empty(t, srv.Records())
+
+	// Produced again, it gets another chance.
+	require.NoError(t, produce(t.Context(), q, "", []string{refused}, io.Discard))
+	assert.Equal(t, done, outcome(t, q)["refused.wav"].State)
+	assert.Len(t, srv.Records(), 1)
+}
+
+func TestJobThatKillsItsWorkersIsDeadAfterSomeRuns(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	path := write(t, t.TempDir(), "bomb.wav", audio(1))
+	require.NoError(t, produce(t.Context(), q, "", []string{path}, io.Discard))
+	id := fileID(t, path)
+	c := &claim{q: q, id: id}
+	require.NoError(t, c.write(t.Context(), func(r *record) { r.State, r.File, r.Lost = running, path, patience-1 }))
+	srv := testWorker(t, q)
+	r := outcome(t, q)["bomb.wav"]
+	assert.Equal(t, dead, r.State)
+	assert.Equal(t, "no further run: 10 ended without reporting", r.Reason)
+	assert.Empty(t, srv.Records())
+}
+
+func TestRecordThatALostRunHasMadeIsTheResult(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	path := write(t, t.TempDir(), "a.wav", audio(1))
+	require.NoError(t, produce(t.Context(), q, "", []string{path}, io.Discard))
+	c, _, err := q.claim(t.Context(), job{ID: fileID(t, path), File: path}, "killed")
+	require.NoError(t, err)
+	require.NoError(t, c.write(t.Context(), func(r *record) { r.Until = time.Now().Add(-time.Second) }))
+	srv := testWorker(t, q)
+	srv.AddTranscription(aicontenttest.Transcription{Name: c.id, Result: "text"})
+	r := outcome(t, q)["a.wav"]
+	assert.Equal(t, "text", r.Text)
+	assert.True(t, r.Found)
+	assert.Equal(t, 2, r.Runs)
+	assert.Len(t, srv.Records(), 1)
+}
+
+func TestInterruptedWorkerPutsItsJobBackForAnother(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	require.NoError(t, produce(t.Context(), q, "", []string{write(t, t.TempDir(), "a.wav", audio(1))}, io.Discard))
+	srv := aicontenttest.NewServer(t)
+	storing := make(chan struct{})
+	srv.FaultWhen(func(r *aicontenttest.Request) bool {
+		if r.Operation != string(aicontenttest.TranscriptionsStore) {
+			return false
+		}
+		close(storing)
+		return true
+	}, 1, aicontenttest.Stall(aicontenttest.BeforeAnswer))
+	abort := startTestWorker(t, q, srv)
+	<-storing
+	abort()
+	startTestWorker(t, q, srv)
+	r := outcome(t, q)["a.wav"]
+	assert.Equal(t, done, r.State)
+	assert.Equal(t, 2, r.Runs)
+	assert.Zero(t, r.Lost, "the first worker ended without reporting")
+	assert.Len(t, srv.Records(), 1)
+}
+
+func TestClaimIsOneWorkersUntilItLapses(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	j := job{ID: "job", File: "a.wav"}
+	first, _, err := q.claim(t.Context(), j, "first")
+	require.NoError(t, err)
+	assert.Zero(t, first.before)
+	assert.Less(t, first.lasts, 30*time.Second, "the queue delivers the job again while the claim holds")
+
+	none, wait, err := q.claim(t.Context(), j, "second")
+	require.NoError(t, err)
+	assert.Nil(t, none)
+	assert.InDelta(t, time.Until(first.record.Until), wait, float64(time.Second))
+
+	// The first worker falls silent, and its claim ends.
+	lapsed := time.Now().Add(-time.Minute)
+	require.NoError(t, first.write(t.Context(), func(r *record) { r.Until = lapsed }))
+	second, _, err := q.claim(t.Context(), j, "second")
+	require.NoError(t, err)
+	assert.WithinDuration(t, lapsed, second.before, 0, "the second run does not know until when the first may have been sending")
+	assert.Equal(t, 2, second.record.Runs)
+	assert.Equal(t, 1, second.record.Lost)
+
+	// The first worker comes back and finds out.
+	require.ErrorIs(t, first.write(t.Context(), func(r *record) { r.State = dead }), jetstream.ErrKeyRevisionMismatch)
+	require.NoError(t, second.succeed(t.Context(), &aicontent.Transcription{ID: "7", Result: "text"}, true))
+	none, wait, err = q.claim(t.Context(), j, "third")
+	require.NoError(t, err)
+	assert.Nil(t, none)
+	assert.Zero(t, wait)
+}
+
+func TestRenewalThatTimedOutAfterItWasMadeIsNoLoss(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	c, _, err := q.claim(t.Context(), job{ID: "job"}, "worker")
+	require.NoError(t, err)
+	unaware := *c
+	require.NoError(t, c.write(t.Context(), func(r *record) { r.Until = r.Until.Add(time.Second) }))
+	assert.True(t, unaware.renew(t.Context()))
+	assert.Greater(t, unaware.revision, c.revision)
+}
+
+func TestProducerWaitsWhileTheQueueIsFull(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000, room: 600 << 10})
+	dir := t.TempDir()
+	for i := range uint64(8) {
+		write(t, dir, fmt.Sprint(i, ".wav"), string(noise(i, 200_000)))
+	}
+	out, told := io.Pipe()
+	produced := make(chan error, 1)
+	go func() {
+		err := produce(t.Context(), q, "", []string{dir}, told)
+		produced <- errors.Join(err, told.Close())
+	}()
+	lines := bufio.NewScanner(out)
+	require.True(t, lines.Scan())
+	assert.Equal(t, "The queue is full. Waiting until workers have made room.", lines.Text())
+	srv := testWorker(t, q)
+	for lines.Scan() {
+	}
+	require.NoError(t, <-produced)
+	for name, r := range outcome(t, q) {
+		assert.Equal(t, done, r.State, name)
+	}
+	assert.Len(t, srv.Records(), 8)
+}
+
+func fileID(t *testing.T, path string) string {
+	t.Helper()
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	id, err := jobID(file, "")
+	require.NoError(t, err)
+	return id
+}

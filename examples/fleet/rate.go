@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	scheduleKey = "schedule"
+	// ahead is how early a request may reserve its time, and so how long an old rate lasts after a change.
+	ahead = time.Second
+)
+
+// A schedule spaces the requests of the whole fleet. It is the value of one key, changed by compare-and-set.
+type schedule struct {
+	PerSecond float64   `json:"per_second"` // 0 stops the fleet
+	Next      time.Time `json:"next"`       // the next request is not sent before
+}
+
+// reserve returns the time for one request, and the schedule after it. If that time is too far ahead, ok is false, and at
+// is the time to call reserve again.
+func (s schedule) reserve(now time.Time) (at time.Time, after schedule, ok bool) {
+	if s.PerSecond <= 0 {
+		return now.Add(ahead), s, false
+	}
+	at = s.Next
+	if at.Before(now) {
+		at = now
+	}
+	if at.After(now.Add(ahead)) {
+		return at.Add(-ahead), s, false
+	}
+	s.Next = at.Add(s.interval())
+	return at, s, true
+}
+
+func (s schedule) interval() time.Duration { return time.Duration(float64(time.Second) / s.PerSecond) }
+
+// A limiter makes a worker's requests follow the schedule.
+type limiter struct {
+	bucket   jetstream.KeyValue
+	turn     chan struct{} // lets one of this worker's requests reserve at a time
+	requests atomic.Int64
+}
+
+func newLimiter(bucket jetstream.KeyValue) *limiter {
+	return &limiter{bucket: bucket, turn: make(chan struct{}, 1)}
+}
+
+// Wait returns when the request may be sent. It waits while the queue is unreachable.
+func (l *limiter) Wait(ctx context.Context) error {
+	at, err := l.reserve(ctx)
+	if err != nil {
+		return err
+	}
+	l.requests.Add(1)
+	return pause(ctx, time.Until(at))
+}
+
+func (l *limiter) reserve(ctx context.Context) (time.Time, error) {
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return time.Time{}, ctx.Err()
+	}
+	for {
+		s, revision, err := readSchedule(ctx, l.bucket)
+		if err == nil {
+			at, after, ok := s.reserve(time.Now())
+			if !ok {
+				if err := pause(ctx, time.Until(at)); err != nil {
+					return time.Time{}, err
+				}
+				continue
+			}
+			if _, err = l.bucket.Update(ctx, scheduleKey, after.json(), revision); err == nil {
+				return at, nil
+			}
+		}
+		// Another worker was first, or the queue is unreachable.
+		wait := 100 * time.Millisecond
+		if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+			wait = rand.N(2 * time.Millisecond)
+		}
+		if err := pause(ctx, wait); err != nil {
+			return time.Time{}, err
+		}
+	}
+}
+
+// setRate changes the rate of the whole fleet.
+func setRate(ctx context.Context, bucket jetstream.KeyValue, perSecond float64) error {
+	for {
+		s, revision, err := readSchedule(ctx, bucket)
+		if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
+			return err
+		}
+		s.PerSecond = perSecond
+		// A low rate may have put the next request far ahead.
+		if soon := time.Now().Add(ahead); s.Next.After(soon) {
+			s.Next = soon
+		}
+		if _, err = bucket.Update(ctx, scheduleKey, s.json(), revision); !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+			return err
+		}
+	}
+}
+
+func readSchedule(ctx context.Context, bucket jetstream.KeyValue) (s schedule, revision uint64, err error) {
+	entry, err := bucket.Get(ctx, scheduleKey)
+	if err != nil {
+		return schedule{}, 0, err
+	}
+	if err := json.Unmarshal(entry.Value(), &s); err != nil {
+		return schedule{}, 0, fmt.Errorf("the shared rate: %w", err)
+	}
+	return s, entry.Revision(), nil
+}
+
+func (s schedule) json() []byte {
+	data, _ := json.Marshal(s)
+	return data
+}

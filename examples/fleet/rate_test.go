@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestScheduleSpacesRequests(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	tests := map[string]struct {
+		schedule schedule
+		at, next time.Duration // after now
+		ok       bool
+	}{
+		"idle for long: no burst":    {schedule{2, now.Add(-time.Hour)}, 0, 500 * time.Millisecond, true},
+		"the next moment is taken":   {schedule{2, now.Add(300 * time.Millisecond)}, 300 * time.Millisecond, 800 * time.Millisecond, true},
+		"too far ahead: asked again": {schedule{2, now.Add(3 * time.Second)}, 2 * time.Second, 3 * time.Second, false},
+		"stopped":                    {schedule{0, now.Add(-time.Hour)}, ahead, -time.Hour, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			at, after, ok := test.schedule.reserve(now)
+			assert.Equal(t, now.Add(test.at), at)
+			assert.Equal(t, now.Add(test.next), after.Next)
+			assert.Equal(t, test.ok, ok)
+		})
+	}
+}
+
+func TestWorkersShareOneRate(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	var mu sync.Mutex
+	var moments []time.Time
+	var group sync.WaitGroup
+	for range 4 {
+		l := newLimiter(q.rate)
+		for range 5 {
+			group.Go(func() {
+				at, err := l.reserve(t.Context())
+				assert.NoError(t, err)
+				mu.Lock()
+				defer mu.Unlock()
+				moments = append(moments, at)
+			})
+		}
+	}
+	group.Wait()
+	slices.SortFunc(moments, time.Time.Compare)
+	for i := range len(moments) - 1 {
+		assert.GreaterOrEqual(t, moments[i+1].Sub(moments[i]), time.Millisecond, "two requests in one moment")
+	}
+}
+
+func TestChangedRateHoldsForRequestsThatWait(t *testing.T) {
+	q := testQueue(t, limits{rate: 0})
+	l := newLimiter(q.rate)
+	waited := make(chan error)
+	go func() { waited <- l.Wait(t.Context()) }()
+	require.NoError(t, setRate(t.Context(), q.rate, 100))
+	require.NoError(t, <-waited)
+	assert.EqualValues(t, 1, l.requests.Load())
+
+	require.NoError(t, setRate(t.Context(), q.rate, 0))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { waited <- l.Wait(ctx) }()
+	cancel()
+	require.ErrorIs(t, <-waited, context.Canceled)
+}
+
+func TestRaisedRatePullsTheNextRequestNear(t *testing.T) {
+	q := testQueue(t, limits{rate: 0.001})
+	_, err := newLimiter(q.rate).reserve(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, setRate(t.Context(), q.rate, 5))
+	s, _, err := readSchedule(t.Context(), q.rate)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, time.Until(s.Next), ahead)
+	assert.InDelta(t, 5, s.PerSecond, 0)
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+// patience is how many runs of a job may end without reporting, in case the job is what kills its workers, and how many may
+// miss its file, in case a replica of the queue lags.
+const patience = 10
+
+var errHopeless = errors.New("no further run")
+
+// A worker runs jobs, several at a time.
+type worker struct {
+	name    string
+	q       *queue
+	client  *aicontent.Client
+	limiter *limiter
+
+	running, done, failed atomic.Int64
+	problem               atomic.Value // string: the latest
+}
+
+// newWorker returns a worker for the deployment in the environment. settle is how long after a lost response the
+// transcription may still appear.
+func newWorker(q *queue, settle time.Duration) (*worker, error) {
+	host, _ := os.Hostname()
+	w := &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q, limiter: newLimiter(q.rate)}
+	w.problem.Store("")
+	var err error
+	w.client, err = aicontent.NewClientFromEnv(
+		aicontent.WithUserAgent("aicontent-fleet"),
+		aicontent.WithRateLimiter(w.limiter),
+		aicontent.WithRetryPolicy(aicontent.RetryPolicy{SettleTime: settle}),
+	)
+	return w, err
+}
+
+// work runs jobs until stop ends. It then finishes the running ones, or puts them back when ctx ends.
+func (w *worker) work(ctx, stop context.Context, concurrency int) {
+	var slots sync.WaitGroup
+	for range concurrency {
+		slots.Go(func() {
+			for stop.Err() == nil {
+				if msg, err := w.next(stop); err == nil {
+					w.running.Add(1)
+					w.handle(ctx, msg)
+					w.running.Add(-1)
+				} else if !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
+					_ = pause(stop, time.Second)
+				}
+			}
+		})
+	}
+	ended := make(chan struct{})
+	go func() {
+		slots.Wait()
+		close(ended)
+	}()
+	every := time.NewTicker(time.Second)
+	defer every.Stop()
+	for {
+		w.report()
+		select {
+		case <-ended:
+			return
+		case <-every.C:
+		}
+	}
+}
+
+func (w *worker) next(ctx context.Context) (jetstream.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return w.q.pending.Next(jetstream.FetchContext(ctx))
+}
+
+// handle runs a job and acknowledges its message. A message that it cannot acknowledge is delivered again.
+func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
+	var j job
+	if err := json.Unmarshal(msg.Data(), &j); err != nil {
+		_ = msg.TermWithReason(err.Error())
+		return
+	}
+	c, delay, err := w.q.claim(ctx, j, w.name)
+	if c != nil {
+		delay, err = w.run(ctx, c, j, msg)
+	}
+	if err == nil && delay == 0 {
+		err = w.tidy(context.WithoutCancel(ctx), j, msg)
+	}
+	if err != nil {
+		w.problem.Store(err.Error())
+		delay = 5 * time.Second
+	}
+	if delay > 0 {
+		_ = msg.NakWithDelay(delay + rand.N(time.Second))
+	}
+}
+
+// tidy removes an ended job's file and message. The message is last, so that an interrupted tidy is repeated.
+func (w *worker) tidy(ctx context.Context, j job, msg jetstream.Msg) error {
+	err := patiently(ctx, time.Minute, func(ctx context.Context) error { return w.q.removeFile(ctx, j.ID) })
+	if err != nil {
+		return err
+	}
+	return patiently(ctx, time.Minute, msg.DoubleAck)
+}
+
+// run runs a claimed job and records how it ended. A delay above zero asks for another run after it.
+func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (delay time.Duration, err error) {
+	var transcription *aicontent.Transcription
+	var response *aicontent.Response
+	until := c.before
+	if c.record.Lost >= patience {
+		err = fmt.Errorf("%w: %d ended without reporting", errHopeless, c.record.Lost)
+	} else {
+		working, stop := c.keep(ctx, msg)
+		transcription, until, err = w.transcribe(working, c, j, aicontent.WithResponse(&response))
+		stop()
+	}
+	save := func(do func(context.Context) error) error {
+		return patiently(context.WithoutCancel(ctx), time.Minute, do)
+	}
+	if err == nil {
+		w.done.Add(1)
+		return 0, save(func(ctx context.Context) error { return c.succeed(ctx, transcription, response.Found) })
+	}
+	w.failed.Add(1)
+	w.problem.Store(err.Error())
+	change := func(r *record) { r.State, r.Until, r.Reason = waiting, until, err.Error() }
+	delay = min(time.Second<<min(c.record.Runs, 10), c.lasts)
+	var refused *aicontent.APIError
+	if errors.As(err, &refused) {
+		delay = max(delay, refused.RetryAfter)
+	}
+	if hopeless(err) || errors.Is(err, jetstream.ErrObjectNotFound) && c.record.Runs > patience {
+		change = func(r *record) { r.State, r.Until, r.Reason = dead, until, err.Error() }
+		delay = 0
+	}
+	return delay, save(func(ctx context.Context) error { return c.write(ctx, change) })
+}
+
+// transcribe fetches the file and transcribes it, unless an earlier run did. No request was sent after until.
+func (w *worker) transcribe(ctx context.Context, c *claim, j job, opts ...aicontent.CallOption) (t *aicontent.Transcription, until time.Time, err error) {
+	file, err := os.CreateTemp("", "fleet-")
+	if err != nil {
+		return nil, c.before, err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	_ = os.Remove(file.Name()) // now, where the system allows it, so that a killed worker leaves nothing
+	if err := w.q.fetchFile(ctx, j.ID, file); err != nil {
+		return nil, c.before, fmt.Errorf("fetch the file: %w", err)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, c.before, err
+	}
+	t, err = w.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+		Name: j.ID, File: aicontent.FileFromReader(filepath.Base(j.File), file), Language: j.Language,
+	}, append(opts, aicontent.WithOnceSince(c.before))...)
+	if outcome := aicontent.OutcomeOf(err); outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected {
+		return nil, c.before, err
+	}
+	return t, time.Now(), err
+}
+
+// hopeless reports whether the job itself is the cause of err, so that no further run can succeed.
+func hopeless(err error) bool {
+	var refused *aicontent.APIError
+	if errors.As(err, &refused) {
+		switch refused.StatusCode {
+		case http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+			return true
+		}
+		return false
+	}
+	return errors.Is(err, errHopeless) || errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict)
+}
+
+// A report is what a worker publishes every second.
+type report struct {
+	Worker                          string
+	Running, Done, Failed, Requests int64
+	Memory                          uint64 // bytes that the Go runtime holds
+	Problem                         string
+}
+
+func (w *worker) report() {
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	data, _ := json.Marshal(report{
+		w.name, w.running.Load(), w.done.Load(), w.failed.Load(), w.limiter.requests.Load(),
+		memory.Sys - memory.HeapReleased, w.problem.Load().(string),
+	})
+	_ = w.q.nc.Publish(reports, data)
+}

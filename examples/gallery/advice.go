@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+// action is what was attempted.
+type action int
+
+const (
+	reading  action = iota
+	changing        // an update or a delete, which may be repeated
+	creating        // is billed each time
+)
+
+// advise says what a failed call may have changed, and whether to press the button again.
+func advise(err error, a action) string {
+	if errors.Is(err, errSentBefore) {
+		return "The first press may already have created it, and been billed. Check first. " +
+			"To create another, press the button again."
+	}
+	outcome := outcomeOf(err)
+	switch {
+	case a == creating && outcome == aicontent.OutcomeUnknown:
+		return "It may have been created anyway, and billed. Check before you press the button again."
+	case a == creating && outcome == aicontent.OutcomeDone:
+		return "It was created and billed, so do not press the button again."
+	case a == changing && outcome == aicontent.OutcomeUnknown:
+		return "The change may have been saved anyway. It is safe to press the button again."
+	case a == changing && outcome == aicontent.OutcomeDone:
+		return "The change was saved."
+	}
+	return map[action]string{
+		reading:  "",
+		changing: "Nothing was changed. ",
+		creating: "Nothing was created and nothing was billed. ",
+	}[a] + remedy(err, a)
+}
+
+// remedy says what to do if nothing was changed.
+func remedy(err error, a action) string {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.Is(err, aicontent.ErrUnauthorized), errors.Is(err, aicontent.ErrForbidden):
+		return "Trying again will not help until whoever runs the gallery fixes its key."
+	case errors.Is(err, aicontent.ErrNotFound):
+		return "It may have been deleted, or the address is wrong."
+	case errors.Is(err, aicontent.ErrTooLarge), errors.As(err, &tooLarge):
+		return "Choose a smaller file and press the button again."
+	case a == reading && errors.Is(err, aicontent.ErrInvalid):
+		return "Choose other filters."
+	case a == reading:
+		return "Reload the page in a moment."
+	case errors.Is(err, aicontent.ErrInvalid):
+		return "Correct it and press the button again."
+	}
+	return "You can press the button again."
+}
+
+// outcomeOf is aicontent.OutcomeOf, extended to the gallery's errors: with those, no complete form reached the service.
+func outcomeOf(err error) aicontent.Outcome {
+	var tooLarge *http.MaxBytesError
+	if errors.Is(err, errMalformedForm) || errors.As(err, &tooLarge) {
+		return aicontent.OutcomeNotSent
+	}
+	return aicontent.OutcomeOf(err)
+}
+
+// mayExist reports whether a failed create request may have created a record.
+func mayExist(err error) bool {
+	outcome := outcomeOf(err)
+	return outcome == aicontent.OutcomeUnknown || outcome == aicontent.OutcomeDone
+}

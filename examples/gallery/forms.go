@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+// maxForm limits a form without a file, in bytes. A day of speech is about 1.3 million characters, which a form
+// encodes in up to nine bytes each.
+const maxForm = 16 << 20
+
+// readForm parses a form without a file into r.PostForm. If it cannot, it shows why and returns false.
+func (s *server) readForm(w http.ResponseWriter, r *http.Request) bool {
+	controller := http.NewResponseController(w)
+	controller.SetReadDeadline(time.Now().Add(time.Minute))
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, s.explain(r, errors.Join(errMalformedForm, err), changing))
+		return false
+	}
+	controller.SetReadDeadline(time.Time{})
+	return true
+}
+
+// posted returns a pointer to a field of the form, or nil if the form does not have it.
+func posted(form url.Values, field string) *string {
+	if !form.Has(field) {
+		return nil
+	}
+	return aicontent.Ptr(form.Get(field))
+}
+
+// postedFavorite is like posted, for the button that marks favorites.
+func postedFavorite(form url.Values) *bool {
+	if !form.Has("favorite") {
+		return nil
+	}
+	return aicontent.Ptr(form.Get("favorite") == "1")
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"strconv"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+// list is one page of a collection, as the templates show it.
+type list[T any] struct {
+	Items  []T
+	Page   int
+	Pages  int // 0 if unknown
+	Total  int // records on all pages; 0 if unknown
+	More   bool
+	Query  url.Values
+	Params any // parameters of the List call, for the form with the filters
+}
+
+// perPage is the number of records on a page.
+const perPage = aicontent.PerPage25
+
+// fetchList fetches the page of a collection that the query asks for. It requests the page by number, which most
+// deployments support; if the response is another page, it walks there from the first.
+func fetchList[T any](ctx context.Context, query url.Values, params any,
+	get func(...aicontent.CallOption) (*aicontent.Page[T], error),
+) (list[T], error) {
+	number, _ := strconv.Atoi(query.Get("page"))
+	number = max(number, 1)
+	l := list[T]{Page: number, Query: query, Params: params}
+	page, err := get(aicontent.WithQuery("page", strconv.Itoa(number)))
+	if err == nil && number > 1 && page.Current != number {
+		page, err = get()
+		for n := 1; n < number && page != nil && err == nil; n++ {
+			page, err = page.Next(ctx)
+		}
+	}
+	if err != nil || page == nil {
+		return l, err
+	}
+	l.Items, l.Pages, l.Total, l.More = page.Items, page.Last, page.Total, page.HasNext()
+	return l, nil
+}
+
+// Address returns the address of a page of the list.
+func (l list[T]) Address(page int) string {
+	query := maps.Clone(l.Query)
+	query.Del("done")
+	query.Set("page", strconv.Itoa(page))
+	return "?" + query.Encode()
+}
+
+func (l list[T]) Previous() string { return l.Address(l.Page - 1) }
+func (l list[T]) Next() string     { return l.Address(l.Page + 1) }
+
+// Here returns the address of this page, for forms that lead back to it.
+func (l list[T]) Here() string { return l.Address(l.Page) }
+
+// Filtered reports whether the list may leave records out.
+func (l list[T]) Filtered() bool {
+	for _, name := range []string{"search", "favorite", "resolution", "style", "medium", "filter"} {
+		if l.Query.Get(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// onlyFavorites returns the filter for favorites: true if the query asks for them, else nil.
+func onlyFavorites(query url.Values) *bool {
+	if query.Get("favorite") == "" {
+		return nil
+	}
+	return aicontent.Ptr(true)
+}
+
+// order returns the order that the query asks for. The default is newest first.
+func order(query url.Values) (aicontent.SortBy, aicontent.Sort) {
+	switch query.Get("order") {
+	case "oldest":
+		return aicontent.SortByID, aicontent.SortAsc
+	case "name":
+		return aicontent.SortByName, aicontent.SortAsc
+	}
+	return aicontent.SortByID, aicontent.SortDesc
+}

@@ -1,0 +1,96 @@
+// Gallery is a web gallery: it creates pictures from descriptions and transcripts from recordings, and shows them.
+//
+//	go run . [-addr 127.0.0.1:8080] [-host NAME] [-max-upload MIB]
+//
+// With AICONTENT_BASE_URL and AICONTENT_API_KEY set, it uses that deployment, which may bill what is created. Without
+// them it runs against the service in memory.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "gallery:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves until ctx ends.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("gallery", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; whoever can reach it can use your API key")
+	host := flags.String("host", "", "host `name` that browsers use, if it is not localhost or an IP address")
+	maxUpload := flags.Int64("max-upload", 1024, "largest upload to accept, in `MiB`")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 || *maxUpload <= 0 {
+		return errors.New("usage: gallery [-addr ADDRESS] [-host NAME] [-max-upload MIB]")
+	}
+	client, demo, err := connect(stdout)
+	if err != nil {
+		return err
+	}
+	if demo != nil {
+		defer demo.Close()
+	}
+	listener, err := net.Listen("tcp", *addr)
+	if err != nil {
+		return err
+	}
+	gallery := newServer(client, slog.New(slog.NewTextHandler(stderr, nil)))
+	gallery.host, gallery.maxUpload, gallery.inMemory = *host, *maxUpload<<20, demo != nil
+	srv := &http.Server{
+		Handler:           gallery.handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		// Uploads and event streams end with ctx. Shutdown would wait for them.
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	fmt.Fprintf(stdout, "The gallery is at http://%s\n", listener.Addr())
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return srv.Shutdown(grace)
+}
+
+// connect returns a client of the deployment named by the environment. If there is none, it starts the service in
+// memory, which the caller must close.
+func connect(stdout io.Writer) (*aicontent.Client, *aicontenttest.Server, error) {
+	if os.Getenv("AICONTENT_BASE_URL") != "" || os.Getenv("AICONTENT_API_KEY") != "" {
+		client, err := aicontent.NewClientFromEnv(aicontent.WithUserAgent("aicontent-gallery"))
+		return client, nil, err
+	}
+	service, err := startDemo()
+	if err != nil {
+		return nil, nil, err
+	}
+	fmt.Fprintln(stdout, "AICONTENT_BASE_URL is not set: the service runs in memory, and what you create is lost when the gallery stops.")
+	return service.Client(), service, nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// start runs the program on a free port until the test ends, and returns what it says and its address.
+func start(t *testing.T) (said []string, url string) {
+	ctx, stop := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, []string{"-addr", "127.0.0.1:0"}, in, io.Discard) }()
+	t.Cleanup(func() {
+		stop()
+		assert.NoError(t, <-ended)
+	})
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		said = append(said, lines.Text())
+		if _, url, found := strings.Cut(lines.Text(), "The gallery is at "); found {
+			return said, url
+		}
+	}
+	require.FailNow(t, "it does not start")
+	return nil, ""
+}
+
+func TestWithoutConfigurationItRunsInMemory(t *testing.T) {
+	t.Setenv("AICONTENT_BASE_URL", "")
+	t.Setenv("AICONTENT_API_KEY", "")
+	said, url := start(t)
+	assert.Contains(t, said[0], "the service runs in memory")
+	resp, err := http.Get(url + "/")
+	page := (&fixture{t: t}).page(resp, err)
+	says(t, page, "42 in total")
+	assert.True(t, strings.Contains(page, "the service runs in memory"))
+}
+
+func TestItUsesTheDeploymentOfTheEnvironment(t *testing.T) {
+	service := aicontenttest.NewServer(t, aicontenttest.BasePath("/tenant"), aicontenttest.WithAPIKey(testKey))
+	service.AddImage(aicontenttest.Image{Name: "Harbor", Description: "A harbor", Resolution: "256x256"})
+	t.Setenv("AICONTENT_BASE_URL", service.URL)
+	t.Setenv("AICONTENT_API_KEY", testKey)
+	said, url := start(t)
+	assert.Len(t, said, 1)
+	resp, err := http.Get(url + "/pictures")
+	page := (&fixture{t: t}).page(resp, err)
+	says(t, page, "Harbor")
+	assert.False(t, strings.Contains(page, "in memory"))
+	assert.Contains(t, service.Requests()[0].Header.Get("User-Agent"), "aicontent-gallery")
+}
+
+// An open upload or stream of progress does not keep the program from ending.
+func TestItEndsInTheMiddleOfAnUpload(t *testing.T) {
+	t.Setenv("AICONTENT_BASE_URL", "")
+	t.Setenv("AICONTENT_API_KEY", "")
+	_, url := start(t)
+	(&fixture{t: t, url: url}).watch("form-1")
+}
+
+func TestWrongArguments(t *testing.T) {
+	for _, args := range [][]string{{"extra"}, {"-max-upload", "0"}, {"-addr"}, {"-addr", "nowhere:port"}} {
+		t.Setenv("AICONTENT_BASE_URL", "")
+		t.Setenv("AICONTENT_API_KEY", "")
+		assert.Error(t, run(t.Context(), args, io.Discard, io.Discard), "%v", args)
+	}
+	t.Setenv("AICONTENT_BASE_URL", "https://content.example.com")
+	assert.ErrorContains(t, run(t.Context(), nil, io.Discard, io.Discard), "AICONTENT_API_KEY")
+}

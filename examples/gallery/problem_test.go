@@ -1,0 +1,121 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// How a failed create request reads: what to do next.
+const (
+	tryAgain  = "Nothing was created and nothing was billed. You can press the button again."
+	lookFirst = "It may have been created anyway, and billed. Check before you press the button again."
+	keyFirst  = "Trying again will not help until whoever runs the gallery fixes its key."
+)
+
+// failure is a kind of failed create request.
+type failure struct {
+	name          string
+	fault         aicontenttest.Fault // the zero fault is a service that is not there
+	status        int
+	title, advice string
+	made          int // records that it leaves
+}
+
+func (failure failure) strike(f *fixture) {
+	if failure.fault.Name == "" {
+		f.service.Close()
+		return
+	}
+	f.service.Fault(failure.fault)
+}
+
+var failures = []failure{
+	{"no key", aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502, "The service does not accept the gallery’s key", keyFirst, 0},
+	{"no right", aicontenttest.Status(403, `{"message":"This action is unauthorized."}`), 502, "The service does not accept the gallery’s key", keyFirst, 0},
+	{"refused form", aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["The name is too long."]}}`), 422, "The name is too long.",
+		"Nothing was created and nothing was billed. Correct it and press the button again.", 0},
+	{"too large", aicontenttest.Status(413, "<html><title>413 Request Entity Too Large</title></html>"), 413, "The file is too large for the service", "Choose a smaller file", 0},
+	{"too often", aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503, "The service is busy: wait 10 minutes", tryAgain, 0},
+	{"maintenance", aicontenttest.Status(503, "down").WithRetryAfter("120"), 502, "The service had a problem: wait 2 minutes", tryAgain, 0},
+	{"server error", aicontenttest.Status(500, `{"message":"Server Error"}`), 502, "The service says: “Server Error”", lookFirst, 0},
+	{"proxy gave up", aicontenttest.ActThenStatus(504), 502, "The service had a problem", lookFirst, 1},
+	{"no connection", aicontenttest.Fault{}, 502, "The service cannot be reached", tryAgain, 0},
+	{"lost response", aicontenttest.LoseAnswer(), 502, "The service cannot be reached", lookFirst, 1},
+	{"unreadable response", aicontenttest.InvalidJSON(), 502, "The service sent a response that the gallery cannot read",
+		"It was created and billed, so do not press the button again.", 1},
+	{"foreign page", aicontenttest.HTMLPage(200), 502, "The service sent a response that the gallery cannot read", lookFirst, 0},
+}
+
+// Each kind of failure says what happened, and whether to press the button again.
+func TestFailedCreateIsExplained(t *testing.T) {
+	for _, test := range failures {
+		t.Run(test.name, func(t *testing.T) {
+			f := newFixture(t)
+			test.strike(f)
+			resp, err := http.PostForm(f.url+"/new-picture", url.Values{
+				"name": {"Fox"}, "description": {"A fox in the snow"}, "resolution": {"256x256"}, "style": {"retro"},
+			})
+			page := f.page(resp, err)
+			assert.Equal(t, test.status, resp.StatusCode)
+			says(t, page, test.title)
+			says(t, page, test.advice)
+			says(t, page, "A fox in the snow")
+			assert.Contains(t, page, `<option value="retro" selected>`)
+			assert.Len(t, f.service.Images(), test.made)
+			assert.Equal(t, test.advice == lookFirst || test.made > 0, regexpMatch(page, `href="/pictures\?search=Fox"`), "a link to look for it")
+		})
+	}
+}
+
+// What is missing is said beside its field, and nothing is sent.
+func TestInvalidFormIsExplained(t *testing.T) {
+	f := newFixture(t)
+	page := f.post("/new-picture", url.Values{"name": {" "}, "description": {"A fox"}, "resolution": {"8x8"}})
+	says(t, page, "Please check what you entered")
+	says(t, page, "Name is required")
+	says(t, page, "Resolution must be one of")
+	assert.True(t, regexpMatch(page, `id="name"[^>]* aria-invalid="true" aria-describedby="name-wrong"`))
+	assert.True(t, regexpMatch(page, `<p class="wrong" id="name-wrong">Name is required</p>`))
+	page = f.upload(map[string]string{"name": "Song", "language": "xx"}, "song.wav", []byte("%PDF-1.7 this is no song"))
+	says(t, page, "Language must be")
+	says(t, page, "File must be an audio file")
+	assert.Empty(t, f.service.Requests())
+}
+
+// A text that was corrected for an hour is not lost to an error.
+func TestFailedChangeKeepsWhatWasTyped(t *testing.T) {
+	f := newFixture(t)
+	id := f.service.AddTranscription(aicontenttest.Transcription{Name: "Song", Result: "La la"}).ID
+	f.service.Fault(aicontenttest.Status(500, "down"))
+	page := f.post("/recordings/"+id, url.Values{"name": {"Song"}, "result": {"Fa la la la la"}})
+	says(t, page, "The change may have been saved anyway. It is safe to press the button again.")
+	says(t, page, "Fa la la la la")
+	f.service.Fault(aicontenttest.Status(429, "slow down"))
+	page = f.post("/recordings/"+id, url.Values{"favorite": {"1"}})
+	says(t, page, "Nothing was changed. You can press the button again.")
+	assert.Equal(t, "La la", f.service.Transcriptions()[0].Result)
+}
+
+func TestFailedReadIsExplained(t *testing.T) {
+	f := newFixture(t)
+	says(t, f.get("/pictures/4711"), "Not found It may have been deleted, or the address is wrong.")
+	says(t, f.post("/recordings/4711/delete", nil), "Not found Nothing was changed.")
+	says(t, f.get("/pictures?style=baroque"), "Choose other filters.")
+	says(t, f.get("/elsewhere"), "There is no such page")
+	f.service.Fault(aicontenttest.Status(503, "down"))
+	says(t, f.get("/recordings"), "The service had a problem The service says: “down” Reload the page in a moment.")
+}
+
+// The log says why, for whoever runs the gallery, and holds no key.
+func TestFailureIsLogged(t *testing.T) {
+	f := newFixture(t)
+	f.service.Fault(aicontenttest.Status(500, `{"message":"disk full, key `+testKey+`"}`))
+	f.get("/pictures")
+	require.Contains(t, f.logged(), "disk full")
+	assert.NotContains(t, f.logged(), testKey)
+}

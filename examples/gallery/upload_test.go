@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The size of the file is told to the service, wherever in what was read ahead the file begins.
+func TestFileSize(t *testing.T) {
+	for _, size := range []int{1, 10, 3000, 4096, 5000, 100_000} {
+		for _, fields := range []map[string]string{
+			nil,
+			{"name": "Song"},
+			{"name": "Song", "description": "\r\n\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\n"},
+			{"name": strings.Repeat("long ", 2000)},
+		} {
+			file := append([]byte("\r\n\r\n--\r\n"), recording(size)...)
+			body, contentType := uploadBody(t, fields, "song.wav", file)
+			r := httptest.NewRequest(http.MethodPost, "/new-recording", bytes.NewReader(body))
+			r.Header.Set("Content-Type", contentType)
+			upload, err := readUpload(r)
+			require.NoError(t, err)
+			assert.EqualValues(t, len(file), upload.file.Size)
+			r = httptest.NewRequest(http.MethodPost, "/new-recording", io.MultiReader(bytes.NewReader(body)))
+			r.Header.Set("Content-Type", contentType)
+			upload, err = readUpload(r)
+			require.NoError(t, err)
+			assert.Zero(t, upload.file.Size, "the length of the form is unknown")
+		}
+	}
+}
+
+// Behind some proxies a service finds an upload without a length empty.
+func TestUploadIsSentWithItsLength(t *testing.T) {
+	f := newFixture(t)
+	var length int64
+	f.gallery.client = f.service.Client(aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			length = max(length, r.ContentLength)
+			return next.RoundTrip(r)
+		})
+	}))
+	says(t, f.upload(map[string]string{"name": "Song"}, "song.wav", recording(100_000)), "Here it is.")
+	assert.Greater(t, length, int64(100_000))
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestMalformedUploads(t *testing.T) {
+	f := newFixture(t)
+	whole, contentType := uploadBody(t, map[string]string{"name": "Song"}, "song.wav", recording(100))
+	many := make(map[string]string)
+	for _, c := range "abcdefghij" {
+		many[string(c)] = "x"
+	}
+	manyFields, manyType := uploadBody(t, many, "song.wav", recording(100))
+	longField, longType := uploadBody(t, map[string]string{"name": strings.Repeat("x", maxField+1)}, "song.wav", recording(100))
+	for name, request := range map[string]struct {
+		contentType string
+		body        []byte
+	}{
+		"no form":          {"text/plain", whole},
+		"no boundary":      {"multipart/form-data", whole},
+		"another boundary": {"multipart/form-data; boundary=other", whole},
+		"cut off":          {contentType, whole[:60]},
+		"too many fields":  {manyType, manyFields},
+		"a field too long": {longType, longField},
+	} {
+		resp, err := http.Post(f.url+"/new-recording", request.contentType, bytes.NewReader(request.body))
+		page := f.page(resp, err)
+		assert.Equal(t, http.StatusBadRequest, resp.StatusCode, name)
+		says(t, page, "The form could not be read Nothing was created and nothing was billed.")
+	}
+	says(t, f.upload(map[string]string{"name": "Song"}, "", nil), "File is required")
+	assert.Empty(t, f.service.Requests())
+}
+
+func TestUploadLargerThanAllowed(t *testing.T) {
+	f := newFixture(t)
+	f.gallery.maxUpload = 1 << 20
+	page := f.upload(map[string]string{"name": "Opera"}, "opera.wav", recording(6<<20))
+	says(t, page, "Too large: the gallery accepts at most 1 MB")
+	says(t, page, "Nothing was created and nothing was billed. Choose a smaller file and press the button again.")
+	assert.Empty(t, f.service.Transcriptions())
+}
+
+// An upload takes no more memory than a buffer, whatever its size.
+func TestUploadIsStreamed(t *testing.T) {
+	service := aicontenttest.NewServer(t)
+	f := &fixture{t: t, service: service, gallery: newServer(service.Client(), nil)}
+	srv := httptest.NewServer(f.gallery.handler())
+	t.Cleanup(srv.Close)
+	const size = 64 << 20
+	form, contentType := uploadBody(t, map[string]string{"name": "Opera"}, "opera.wav", recording(100))
+	head, tail, _ := bytes.Cut(form, recording(100))
+	body := io.MultiReader(bytes.NewReader(head), bytes.NewReader(recording(100)), io.LimitReader(zeros{}, size-100), bytes.NewReader(tail))
+	req, err := http.NewRequest(http.MethodPost, srv.URL+"/new-recording", body)
+	require.NoError(t, err)
+	req.ContentLength = int64(len(form)) + size - 100
+	req.Header.Set("Content-Type", contentType)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	resp, err := http.DefaultClient.Do(req)
+	page := f.page(resp, err)
+	runtime.ReadMemStats(&after)
+	says(t, page, "Here it is.")
+	assert.EqualValues(t, size, service.Transcriptions()[0].Upload.Size)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size/4), "bytes allocated")
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// A page that is left during an upload takes the request to the service with it, and the watcher is told that
+// nothing was made.
+func TestLeavingCancelsTheUpload(t *testing.T) {
+	f := newFixture(t)
+	events := f.watch("form-1")
+	body, contentType := uploadBody(t, map[string]string{"form": "form-1", "name": "Opera"}, "opera.wav", recording(4<<20))
+	browser, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
+	require.NoError(t, err)
+	fmt.Fprintf(browser, "POST /new-recording HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", contentType, len(body))
+	_, err = browser.Write(body[:len(body)/2])
+	require.NoError(t, err)
+	first := <-events
+	assert.EqualValues(t, 4<<20, first.Total)
+	require.NoError(t, browser.Close())
+	var last uploadEvent
+	for e := range events {
+		assert.Less(t, e.Sent, e.Total+1)
+		last = e
+	}
+	assert.Equal(t, "Nothing was created and nothing was billed. You can press the button again.", last.End)
+	assert.Empty(t, f.service.Transcriptions())
+	f.gallery.uploads.mu.Lock()
+	defer f.gallery.uploads.mu.Unlock()
+	assert.Empty(t, f.gallery.uploads.watched)
+}
+
+// watch returns the events of a form's upload, which end with the upload.
+func (f *fixture) watch(form string) <-chan uploadEvent {
+	f.t.Helper()
+	resp, err := http.Get(f.url + "/upload-progress?form=" + form)
+	require.NoError(f.t, err)
+	require.Equal(f.t, http.StatusOK, resp.StatusCode)
+	f.t.Cleanup(func() { resp.Body.Close() })
+	events := make(chan uploadEvent, 1000)
+	go func() {
+		defer close(events)
+		lines := bufio.NewScanner(resp.Body)
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				var e uploadEvent
+				if json.Unmarshal([]byte(data), &e) == nil {
+					events <- e
+				}
+			}
+		}
+	}()
+	return events
+}
+
+func TestProgressIsWatchedOnce(t *testing.T) {
+	f := newFixture(t)
+	f.watch("form-1")
+	resp, err := http.Get(f.url + "/upload-progress?form=form-1")
+	f.page(resp, err)
+	assert.Equal(t, http.StatusConflict, resp.StatusCode)
+}

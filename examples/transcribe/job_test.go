@@ -1,0 +1,200 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// stores counts the create requests that the service received.
+func stores(srv *aicontenttest.Server) (n int) {
+	for _, r := range srv.Requests() {
+		if r.Operation == "transcriptions.store" {
+			n++
+		}
+	}
+	return n
+}
+
+func isStore(r *aicontenttest.Request) bool { return r.Operation == "transcriptions.store" }
+
+// Files with equal content are one record, within a run and across runs.
+func TestEqualContentIsPaidForOnce(t *testing.T) {
+	srv, flags := deployment(t)
+	dir := t.TempDir()
+	for i := range 6 {
+		recordingFile(t, filepath.Join(dir, fmt.Sprintf("%d.wav", i)), byte(i%2), 1000)
+	}
+	out := t.TempDir()
+	flags = append(flags, "-o", out, dir)
+	status, _, stderr := transcribe(t, append(flags, filepath.Join(dir, "0.wav"))...)
+	assert.Equal(t, exitDone, status, stderr)
+	assert.Contains(t, stderr, "Files: 6. Different recordings: 2. Made: 2. Found: 0.\n")
+	texts, err := filepath.Glob(filepath.Join(out, "*", "*.txt"))
+	require.NoError(t, err)
+	assert.Len(t, texts, 6)
+
+	status, _, stderr = transcribe(t, flags...)
+	assert.Equal(t, exitDone, status, stderr)
+	assert.Contains(t, stderr, "Made: 0. Found: 2.\n")
+	assert.Equal(t, 2, stores(srv))
+}
+
+// Without the journal a finished record is found by its name.
+func TestWithoutItsJournalARecordIsStillFound(t *testing.T) {
+	srv, flags := deployment(t)
+	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	transcribe(t, append(flags, file)...)
+	status, stdout, stderr := transcribe(t, append(flags, "-journal", t.TempDir(), file)...)
+	assert.Equal(t, exitDone, status, stderr)
+	assert.Contains(t, stderr, "Made: 0. Found: 1.\n")
+	assert.Contains(t, stdout, "No transcript")
+	assert.Equal(t, 1, stores(srv))
+}
+
+// Other settings lead to another text, so to another record.
+func TestOtherSettingsAreAnotherRecord(t *testing.T) {
+	srv, flags := deployment(t)
+	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	for _, more := range [][]string{nil, {"-language", "DE"}, {"-description", "DE"}} {
+		status, _, stderr := transcribe(t, append(append(flags, file), more...)...)
+		assert.Equal(t, exitDone, status, stderr)
+	}
+	assert.Equal(t, 3, stores(srv))
+}
+
+// A deleted record is made again; a corrected text is fetched.
+func TestChangesMadeInTheServiceCount(t *testing.T) {
+	srv, flags := deployment(t)
+	client := srv.Client()
+	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	transcribe(t, append(flags, file)...)
+	record := srv.Transcriptions()[0]
+	corrected := "Good morning."
+	_, err := client.Transcriptions.Update(t.Context(), aicontent.ID(record.ID), aicontent.TranscriptionUpdateParams{Result: &corrected})
+	require.NoError(t, err)
+	_, stdout, _ := transcribe(t, append(flags, file)...)
+	assert.Equal(t, corrected+"\n", stdout)
+
+	require.NoError(t, client.Transcriptions.Delete(t.Context(), aicontent.ID(record.ID)))
+	_, _, stderr := transcribe(t, append(flags, file)...)
+	assert.Contains(t, stderr, "Made: 1. Found: 0.\n")
+}
+
+// If a proxy gives up, the record may still appear: it is waited for and not paid for again.
+func TestALostResponseIsNotPaidForAgain(t *testing.T) {
+	for _, fault := range []aicontenttest.Fault{aicontenttest.ActThenStatus(504), aicontenttest.LoseAnswer(), aicontenttest.LateAct(502, 200*time.Millisecond)} {
+		t.Run(fault.Name, func(t *testing.T) {
+			srv, flags := deployment(t)
+			srv.FaultWhen(isStore, 1, fault)
+			status, _, stderr := transcribe(t, append(flags, recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000))...)
+			assert.Equal(t, exitDone, status, stderr)
+			assert.Contains(t, stderr, "Found: 1.")
+			assert.Len(t, srv.Records(), 1)
+		})
+	}
+}
+
+// A bad recording does not stop the others, and the summary says what is wrong with it.
+func TestOneBadRecordingDoesNotStopTheOthers(t *testing.T) {
+	srv, flags := deployment(t)
+	dir := t.TempDir()
+	good := recordingFile(t, filepath.Join(dir, "good.wav"), 1, 1000)
+	picture, empty, missing := filepath.Join(dir, "scan.mp3"), filepath.Join(dir, "empty.mp3"), filepath.Join(dir, "missing.mp3")
+	require.NoError(t, os.WriteFile(picture, []byte("%PDF-1.7 and so on"), 0o600))
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	other := recordingFile(t, filepath.Join(dir, "other.wav"), 2, 1000)
+
+	status, stdout, stderr := transcribe(t, append(flags, picture, empty, missing, other, good)...)
+	assert.Equal(t, exitSomeFailed, status)
+	assert.Contains(t, stdout, "No transcript")
+	assert.Contains(t, stderr, "Made: 2. Found: 0. Failed: 3.")
+	for _, path := range []string{picture, empty, missing} {
+		assert.Equal(t, 1, strings.Count(stderr, "  "+path+": "), "%s in\n%s", path, stderr)
+	}
+	assert.NotContains(t, stderr, srv.APIKey)
+}
+
+// A refused key fails every recording, so nothing is uploaded and a thousand files do not fail one by one.
+func TestARefusedKeyStopsTheRunEarly(t *testing.T) {
+	srv, flags := deployment(t)
+	t.Setenv("AICONTENT_API_KEY", "an-old-key")
+	dir := t.TempDir()
+	for i := range 40 {
+		recordingFile(t, filepath.Join(dir, fmt.Sprintf("%d.wav", i)), byte(i), 1000)
+	}
+	status, _, stderr := transcribe(t, append(flags, dir)...)
+	assert.Equal(t, exitSomeFailed, status)
+	assert.Contains(t, stderr, "Stopped: the API key was refused.")
+	assert.LessOrEqual(t, len(srv.Requests()), 5)
+	assert.Zero(t, stores(srv))
+	assert.NotContains(t, stderr, "an-old-key")
+}
+
+// Five forbidden uploads in a row end the run; invalid recordings never do.
+func TestAServiceThatTakesNothingStopsTheRun(t *testing.T) {
+	for _, test := range []struct {
+		status, tried int
+	}{{403, maxInRow}, {422, 12}} {
+		t.Run(fmt.Sprint(test.status), func(t *testing.T) {
+			srv, flags := deployment(t)
+			srv.FaultWhen(isStore, 100, aicontenttest.Status(test.status, `{"message":"No."}`))
+			dir := t.TempDir()
+			for i := range 12 {
+				recordingFile(t, filepath.Join(dir, fmt.Sprintf("%02d.wav", i)), byte(i), 1000)
+			}
+			status, _, stderr := transcribe(t, append(flags, "-j", "1", dir)...)
+			assert.Equal(t, exitSomeFailed, status)
+			assert.Equal(t, test.tried, stores(srv), stderr)
+		})
+	}
+}
+
+// A file that changes after it was hashed leads to no record: the name would stand for other content.
+func TestAChangedFileMakesNoRecord(t *testing.T) {
+	for name, size := range map[string]int{"of the same size": 4 << 20, "of another size": 1 << 20, "a short one": 400} {
+		t.Run(name, func(t *testing.T) {
+			path := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 4<<20)
+			if size == 400 {
+				recordingFile(t, path, 1, 400)
+			}
+			var once sync.Once
+			srv, flags := deployment(t, aicontenttest.OnRequest(func(r aicontenttest.Request) {
+				// The SDK has looked for the record and sends the file next.
+				once.Do(func() { recordingFile(t, path, 2, size) })
+			}))
+			status, _, stderr := transcribe(t, append(flags, path)...)
+			assert.Equal(t, exitSomeFailed, status)
+			assert.Contains(t, stderr, errChanged.Error())
+			assert.Empty(t, srv.Records())
+		})
+	}
+}
+
+func TestATextThatCannotBeSavedIsAFailure(t *testing.T) {
+	srv, flags := deployment(t)
+	dir := t.TempDir()
+	file := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "a.wav.txt"), 0o700))
+	status, _, stderr := transcribe(t, append(flags, "-o", dir, file)...)
+	assert.Equal(t, exitSomeFailed, status)
+	assert.Contains(t, stderr, filepath.Join(dir, "a.wav.txt"))
+	assert.Len(t, srv.Records(), 1)
+	require.NoError(t, os.Remove(filepath.Join(dir, "a.wav.txt")))
+	status, _, _ = transcribe(t, append(flags, "-o", dir, file)...)
+	assert.Equal(t, exitDone, status)
+	assert.Equal(t, 1, stores(srv), "the text is fetched, not made again")
+	info, err := os.Stat(filepath.Join(dir, "a.wav.txt"))
+	require.NoError(t, err)
+	assert.Equal(t, fs.FileMode(0), info.Mode()&fs.ModeType)
+}

@@ -1,0 +1,187 @@
+// Transcribe uploads recordings and prints or saves their texts. It can be interrupted or killed at any time: run again, it
+// continues where it stopped and pays for no recording twice.
+//
+//	go run . talk.mp3 folder/
+//
+// See README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+// The exit statuses.
+const (
+	exitDone        = 0
+	exitSomeFailed  = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// grace is how long an interrupted run may take to end. After that it exits at once, which loses nothing: the journal
+// survives a kill.
+const grace = 900 * time.Millisecond
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() {
+		// A second interrupt ends the program at once.
+		stop()
+		time.AfterFunc(grace, func() { os.Exit(exitInterrupted) })
+	})
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// options are the command line.
+type options struct {
+	paths       []string
+	out         string
+	parallel    int
+	language    string
+	description string
+	settle      time.Duration
+	journalDir  string
+}
+
+// run is main without the process around it. It returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitDone
+	case err != nil:
+		fmt.Fprintln(stderr, "transcribe:", err)
+		return exitUsage
+	}
+	journal := newJournal(o.settle)
+	client, end, err := connect(o, journal, stderr)
+	if err != nil {
+		fmt.Fprintln(stderr, "transcribe:", err)
+		return exitUsage
+	}
+	defer end()
+
+	inputs, failed := collect(o.paths)
+	if err := distinctOutputs(inputs); err != nil && o.out != "" {
+		fmt.Fprintln(stderr, "transcribe:", err)
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "Reading the files (%d).\n", len(inputs))
+	recordings, unread := identify(ctx, inputs, o)
+	if ctx.Err() != nil {
+		fmt.Fprintln(stderr, "Interrupted while the files were read: nothing was sent.")
+		return exitInterrupted
+	}
+	job := &job{options: o, client: client, journal: journal, view: newView(stderr)}
+	results := job.run(ctx, recordings)
+	if o.out == "" {
+		printTexts(stdout, results)
+	}
+	return summarize(stderr, ctx.Err() != nil, results, append(failed, unread...))
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("transcribe", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.out, "o", "", "write each text to a file in `DIR` instead of standard output; existing texts are\noverwritten with what the service has now")
+	flags.IntVar(&o.parallel, "j", 4, "transcribe `N` recordings at a time")
+	flags.StringVar(&o.language, "language", "", "`country` of the language spoken, such as GB or DE (ISO 3166-1 alpha-2)")
+	flags.StringVar(&o.description, "description", "", "`text` that describes the recordings to the service")
+	flags.DurationVar(&o.settle, "settle", 10*time.Minute, "`time` to look for the record of an upload whose response was lost, counted from the\n"+
+		"last moment it was under way, before the file is sent again. It must be longer than\n"+
+		"the service takes for your longest recording, or that recording may be paid for\n"+
+		"twice. The default is how long the program waits for a response")
+	flags.StringVar(&o.journalDir, "journal", "", "keep the journals, one for each base URL, in `DIR`\n(default: aicontent-transcribe in the user's configuration directory)")
+	for len(args) > 0 {
+		if err := flags.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				usage(flags, stderr)
+			}
+			return o, err
+		}
+		if args = flags.Args(); len(args) > 0 {
+			// Flags may follow the files.
+			o.paths, args = append(o.paths, args[0]), args[1:]
+		}
+	}
+	switch {
+	case len(o.paths) == 0:
+		return o, errors.New("no recording given; see transcribe -h")
+	case o.parallel < 1:
+		return o, errors.New("-j must be 1 or more")
+	case o.settle < time.Second:
+		return o, errors.New("-settle must be 1s or more")
+	case o.language != "" && !aicontent.CountryCode(o.language).Valid():
+		return o, fmt.Errorf("-language: %q is no country code in upper case, such as GB or DE", o.language)
+	}
+	return o, nil
+}
+
+func usage(flags *flag.FlagSet, w io.Writer) {
+	fmt.Fprint(w, `Usage: transcribe [flags] FILE|FOLDER...
+
+Uploads recordings and prints or saves their texts. Folders are searched for audio files.
+If it was interrupted or killed, run it again: it continues where it stopped and pays for
+nothing twice.
+
+AICONTENT_BASE_URL and AICONTENT_API_KEY name the deployment. Without a base URL it
+uses a service in memory, to try things out.
+
+`)
+	flags.SetOutput(w)
+	flags.PrintDefaults()
+	fmt.Fprint(w, `
+Exit status: 0 all texts are there, 1 some failed, 2 used wrongly, 130 interrupted.
+`)
+}
+
+// connect returns a client for the deployment in the environment and opens its journal, or a client for a service in memory.
+func connect(o options, journal *journal, stderr io.Writer) (*aicontent.Client, func(), error) {
+	opts := []aicontent.Option{
+		aicontent.WithUserAgent("aicontent-transcribe"),
+		aicontent.WithMiddleware(journal.mark),
+		aicontent.WithRetryPolicy(aicontent.RetryPolicy{SettleTime: o.settle}),
+	}
+	base := os.Getenv("AICONTENT_BASE_URL")
+	if base == "" {
+		// Responses take a second, so that the bars can be seen.
+		srv, err := aicontenttest.Start(aicontenttest.Latency(time.Second))
+		if err != nil {
+			return nil, nil, err
+		}
+		fmt.Fprintln(stderr, "AICONTENT_BASE_URL is not set: using a service in memory, whose texts only describe the files.")
+		return srv.Client(opts...), srv.Close, nil
+	}
+	client, err := aicontent.NewClientFromEnv(opts...)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir := o.journalDir
+	if dir == "" {
+		config, err := os.UserConfigDir()
+		if err != nil {
+			return nil, nil, fmt.Errorf("no default directory for the journal, use -journal: %w", err)
+		}
+		dir = filepath.Join(config, "aicontent-transcribe")
+	}
+	if err := journal.open(dir, base, stderr); err != nil {
+		return nil, nil, err
+	}
+	return client, func() {
+		journal.close()
+		client.CloseIdleConnections()
+	}, nil
+}

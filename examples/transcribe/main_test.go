@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// modeVariable turns the test binary into the program under test or into the service of the kill test.
+const modeVariable = "TRANSCRIBE_TEST_MODE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(modeVariable) {
+	case "program":
+		main()
+	case "service":
+		serve()
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// program returns a command that runs the program in its own process.
+func program(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(os.Environ(), modeVariable+"=program")
+	return cmd
+}
+
+// recordingFile writes a WAV file of the length given, in bytes, whose content depends on the seed.
+func recordingFile(t *testing.T, path string, seed byte, size int) string {
+	t.Helper()
+	data := bytes.Repeat([]byte{seed, 0}, size/2)
+	copy(data, "RIFF\x00\x00\x00\x00WAVEfmt ")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	return path
+}
+
+// deployment starts a service that a run finds in the environment, and returns flags that keep its journal in a temporary directory.
+func deployment(t *testing.T, opts ...aicontenttest.Option) (srv *aicontenttest.Server, flags []string) {
+	t.Helper()
+	srv = aicontenttest.NewServer(t, append([]aicontenttest.Option{aicontenttest.BasePath("/tenant")}, opts...)...)
+	t.Setenv("AICONTENT_BASE_URL", srv.URL)
+	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
+	return srv, []string{"-journal", t.TempDir(), "-settle", "2s"}
+}
+
+// transcribe runs the program within the test, and returns its status and what it wrote.
+func transcribe(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, messages bytes.Buffer
+	status = run(t.Context(), args, &out, &messages)
+	return status, out.String(), messages.String()
+}
+
+func TestWrongUseIsStatus2AndSendsNothing(t *testing.T) {
+	srv, _ := deployment(t)
+	dir := t.TempDir()
+	a := recordingFile(t, filepath.Join(dir, "one", "x", "a.wav"), 1, 1000)
+	b := recordingFile(t, filepath.Join(dir, "two", "x", "a.wav"), 2, 1000)
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"nothing":              {nil, "no recording given"},
+		"an unknown flag":      {[]string{"-port", "1"}, "flag provided but not defined: -port"},
+		"no workers":           {[]string{a, "-j", "0"}, "-j must be 1 or more"},
+		"a language":           {[]string{a, "-language", "en"}, `"en" is no country code`},
+		"no time to settle":    {[]string{a, "-settle", "0"}, "-settle must be 1s or more"},
+		"two texts, one place": {[]string{filepath.Dir(a), filepath.Dir(b), "-o", dir, "-journal", t.TempDir()}, "would both be x/a.wav.txt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, _, stderr := transcribe(t, c.args...)
+			assert.Equal(t, exitUsage, status)
+			assert.Contains(t, stderr, c.says)
+		})
+	}
+	t.Run("no key", func(t *testing.T) {
+		t.Setenv("AICONTENT_API_KEY", "")
+		status, _, stderr := transcribe(t, a)
+		assert.Equal(t, exitUsage, status)
+		assert.Contains(t, stderr, "AICONTENT_API_KEY")
+	})
+	assert.Empty(t, srv.Requests())
+}
+
+func TestHelpExplainsTheFlags(t *testing.T) {
+	status, _, stderr := transcribe(t, "-h")
+	assert.Equal(t, exitDone, status)
+	for _, says := range []string{"transcribe [flags] FILE|FOLDER...", "-settle", "longest recording", "Exit status: 0"} {
+		assert.Contains(t, stderr, says)
+	}
+}
+
+// Without configuration a newcomer gets texts and is told where they come from. The records are gone afterwards, so there is no journal.
+func TestWithoutADeploymentTheServiceIsInMemory(t *testing.T) {
+	t.Setenv("AICONTENT_BASE_URL", "")
+	t.Setenv("AICONTENT_API_KEY", "")
+	dir, journals := t.TempDir(), filepath.Join(t.TempDir(), "journals")
+	a := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000)
+	status, stdout, stderr := transcribe(t, "-journal", journals, a)
+	assert.Equal(t, exitDone, status)
+	assert.Contains(t, stderr, "AICONTENT_BASE_URL is not set: using a service in memory")
+	assert.Contains(t, stderr, "Made: 1. Found: 0.")
+	assert.True(t, strings.HasPrefix(stdout, "No transcript"), "one text needs no heading: %s", stdout)
+	assert.NoDirExists(t, journals)
+}
+
+func TestTextsGoToTheirFiles(t *testing.T) {
+	srv, flags := deployment(t)
+	dir, out := t.TempDir(), t.TempDir()
+	recordingFile(t, filepath.Join(dir, "talks", "2024", "a.wav"), 1, 1000)
+	recordingFile(t, filepath.Join(dir, "talks", "a.wav"), 2, 1000)
+	recordingFile(t, filepath.Join(dir, "talks", "notes.txt"), 3, 1000)
+	recordingFile(t, filepath.Join(dir, "talks", "._a.wav"), 4, 1000)
+	recordingFile(t, filepath.Join(dir, "talks", ".trash", "b.wav"), 5, 1000)
+	named := recordingFile(t, filepath.Join(dir, "voice.bin"), 6, 1000)
+
+	status, stdout, stderr := transcribe(t, append(flags, filepath.Join(dir, "talks"), named, "-o", out, "-language", "GB", "-description", "minutes")...)
+	assert.Equal(t, exitDone, status, stderr)
+	assert.Empty(t, stdout)
+	assert.Contains(t, stderr, "Files: 3. Different recordings: 3. Made: 3. Found: 0.\n")
+	for _, name := range []string{"talks/2024/a.wav.txt", "talks/a.wav.txt", "voice.bin.txt"} {
+		text, err := os.ReadFile(filepath.Join(out, filepath.FromSlash(name)))
+		require.NoError(t, err)
+		assert.Contains(t, string(text), "No transcript")
+	}
+	for _, record := range srv.Transcriptions() {
+		assert.Equal(t, "GB", record.Language)
+		assert.Equal(t, "minutes", record.Description)
+	}
+}
+
+// Each text is printed below the names of its files, in the order of the arguments.
+func TestTextsGoToTheTerminal(t *testing.T) {
+	_, flags := deployment(t)
+	dir := t.TempDir()
+	b, a := recordingFile(t, filepath.Join(dir, "b.wav"), 1, 1000), recordingFile(t, filepath.Join(dir, "a.wav"), 2, 2000)
+	again := recordingFile(t, filepath.Join(dir, "c.wav"), 1, 1000)
+	status, stdout, stderr := transcribe(t, append(flags, b, a, again)...)
+	assert.Equal(t, exitDone, status, stderr)
+	assert.Regexp(t, `^# \S+b\.wav\n# \S+c\.wav\nNo transcript.* 1000 bytes.*\n\n# \S+a\.wav\nNo transcript.* 2000 bytes.*\n$`, stdout)
+}
+
+// An interrupt ends the program within a second, even if the service hangs. The next run continues at once.
+func TestAnInterruptEndsTheProgramWithinASecond(t *testing.T) {
+	t.Run("while the recording is sent", func(t *testing.T) {
+		srv, flags := deployment(t)
+		reached := make(chan struct{})
+		srv.FaultWhen(func(r *aicontenttest.Request) bool {
+			if isStore(r) {
+				close(reached)
+			}
+			return isStore(r)
+		}, 1, aicontenttest.Stall(aicontenttest.MidUpload))
+		args := append(flags, recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 8<<20))
+		interrupt(t, syscall.SIGINT, reached, args)
+		status, _, stderr := transcribe(t, args...)
+		assert.Equal(t, exitDone, status)
+		assert.Contains(t, stderr, "Made: 1. Found: 0.")
+		assert.NotContains(t, stderr, "may have been sent before", "an upload that was cut off makes no record")
+	})
+	t.Run("while the text is awaited", func(t *testing.T) {
+		reached, release := make(chan struct{}), make(chan struct{})
+		srv, flags := deployment(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
+			if a.Request.Operation == "transcriptions.store" {
+				close(reached)
+				<-release
+			}
+		}))
+		t.Cleanup(func() { close(release) })
+		args := append(flags, recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 8<<20))
+		interrupt(t, syscall.SIGTERM, reached, args)
+		status, _, stderr := transcribe(t, args...)
+		assert.Equal(t, exitDone, status)
+		assert.Contains(t, stderr, "Made: 0. Found: 1.")
+		assert.Len(t, srv.Records(), 1)
+	})
+}
+
+// interrupt starts the program, and interrupts it when a channel is closed.
+func interrupt(t *testing.T, signal os.Signal, when <-chan struct{}, args []string) {
+	t.Helper()
+	cmd := program(t.Context(), args...)
+	messages, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	<-when
+	start := time.Now()
+	require.NoError(t, cmd.Process.Signal(signal))
+	said, err := io.ReadAll(messages)
+	require.NoError(t, err)
+	_ = cmd.Wait()
+	assert.Less(t, time.Since(start), 1500*time.Millisecond, "a second, and some time for a busy machine")
+	assert.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
+	assert.Contains(t, string(said), "Interrupted: 1.")
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// audio lists the file name extensions that are taken from a folder. A file named on the command line may have any.
+var audio = []string{
+	".aac", ".aif", ".aiff", ".amr", ".caf", ".flac", ".m4a", ".mov", ".mp3", ".mp4", ".mpeg", ".mpga", ".oga", ".ogg", ".opus", ".wav", ".webm", ".wma",
+}
+
+// An input is a file to transcribe.
+type input struct {
+	path   string
+	output string // of its text, relative to the output directory
+}
+
+// A failure is a file or folder that cannot be read.
+type failure struct {
+	path string
+	err  error
+}
+
+// A recording is content to transcribe, found in one or more files. It is also the fs.FS that its upload is read from.
+type recording struct {
+	input          // the first file with the content
+	copies []input // the others
+	name   string  // of its record
+	size   int64
+	sum    [sha256.Size]byte
+}
+
+var errChanged = errors.New("the file changed after it was first read; run again")
+
+// collect finds the files, each once.
+func collect(paths []string) (inputs []input, failed []failure) {
+	seen := make(map[string]bool)
+	add := func(path, output string, named bool) {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			failed = append(failed, failure{path, err})
+		case seen[filepath.Clean(path)]:
+		case info.Mode().IsRegular():
+			seen[filepath.Clean(path)] = true
+			inputs = append(inputs, input{path, output + ".txt"})
+		case named:
+			failed = append(failed, failure{path, errors.New("it is neither a file nor a folder")})
+		}
+	}
+	for _, root := range paths {
+		if info, err := os.Stat(root); err != nil || !info.IsDir() {
+			add(root, filepath.Base(root), true)
+			continue
+		}
+		folder := root
+		if absolute, err := filepath.Abs(root); err == nil {
+			folder = filepath.Base(absolute) // "." has a name too
+		}
+		_ = fs.WalkDir(os.DirFS(root), ".", func(inside string, entry fs.DirEntry, err error) error {
+			inside = filepath.FromSlash(inside)
+			switch {
+			case err != nil:
+				failed = append(failed, failure{filepath.Join(root, inside), err})
+			case inside != "." && strings.HasPrefix(entry.Name(), "."):
+				if entry.IsDir() {
+					return fs.SkipDir
+				}
+			case slices.Contains(audio, strings.ToLower(filepath.Ext(inside))) && !entry.IsDir():
+				add(filepath.Join(root, inside), filepath.Join(folder, inside), false)
+			}
+			return nil
+		})
+	}
+	return inputs, failed
+}
+
+// distinctOutputs returns an error if two texts would be written to the same file.
+func distinctOutputs(inputs []input) error {
+	seen := make(map[string]string)
+	for _, in := range inputs {
+		if other, found := seen[in.output]; found {
+			return fmt.Errorf("the texts of %s and %s would both be %s; transcribe one of them into another directory", other, in.path, in.output)
+		}
+		seen[in.output] = in.path
+	}
+	return nil
+}
+
+// identify reads all files and returns one recording for each distinct content, in the order of the files.
+func identify(ctx context.Context, inputs []input, o options) (recordings []*recording, failed []failure) {
+	found := make([]*recording, len(inputs))
+	errs := make([]error, len(inputs))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				found[i], errs[i] = read(ctx, inputs[i], o)
+			}
+		})
+	}
+	for i := range inputs {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	byName := make(map[string]*recording)
+	for i, r := range found {
+		switch {
+		case errs[i] != nil:
+			failed = append(failed, failure{inputs[i].path, errs[i]})
+		case byName[r.name] != nil:
+			first := byName[r.name]
+			first.copies = append(first.copies, r.input)
+		default:
+			byName[r.name] = r
+			recordings = append(recordings, r)
+		}
+	}
+	return recordings, failed
+}
+
+// read hashes a file. The record's name is a hash of everything the text depends on: content and settings.
+func read(ctx context.Context, in input, o options) (*recording, error) {
+	f, err := os.Open(in.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content := sha256.New()
+	size, err := io.Copy(content, readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return f.Read(p)
+	}))
+	if err != nil {
+		return nil, err
+	}
+	r := &recording{input: in, size: size, sum: [sha256.Size]byte(content.Sum(nil))}
+	name := sha256.Sum256(fmt.Appendf(nil, "%x %q %q", r.sum, o.language, o.description))
+	r.name = "transcribe-" + hex.EncodeToString(name[:20])
+	return r, nil
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// Open opens the recording's file, whatever the name given. If the content is no longer what was hashed, reading it fails.
+func (r *recording) Open(string) (fs.File, error) {
+	f, err := os.Open(r.path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() != r.size {
+		err = errChanged
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &checkedFile{File: f, left: r.size, hash: sha256.New(), want: r.sum}, nil
+}
+
+// checkedFile returns an error instead of the file's last bytes if the content does not match the hash. The upload is then
+// incomplete, so the service makes no record of it under the name of other content.
+type checkedFile struct {
+	fs.File
+	left int64
+	hash hash.Hash
+	want [sha256.Size]byte
+}
+
+func (f *checkedFile) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	f.hash.Write(p[:n])
+	f.left -= int64(n)
+	if n > 0 && f.left <= 0 && [sha256.Size]byte(f.hash.Sum(nil)) != f.want {
+		return 0, errChanged
+	}
+	return n, err
+}

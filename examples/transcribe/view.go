@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/cwriter"
+	"github.com/vbauerster/mpb/v8/decor"
+)
+
+// A view shows progress: a bar for each file in flight on a terminal, plain lines otherwise.
+type view struct {
+	mu   sync.Mutex
+	w    io.Writer
+	bars *mpb.Progress // nil for plain lines
+}
+
+func newView(w io.Writer) *view {
+	if f, ok := w.(*os.File); ok && cwriter.IsTerminal(int(f.Fd())) {
+		p := mpb.New(mpb.WithOutput(f), mpb.WithWidth(100))
+		return &view{w: p, bars: p}
+	}
+	return &view{w: w}
+}
+
+// line prints a line, above the bars.
+func (v *view) line(format string, args ...any) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	fmt.Fprintf(v.w, format+"\n", args...)
+}
+
+// close removes the bars.
+func (v *view) close() {
+	if v.bars != nil {
+		v.bars.Wait()
+	}
+}
+
+// A line shows one recording.
+type line struct {
+	view  *view
+	r     *recording
+	bar   *mpb.Bar // nil for plain lines
+	phase atomic.Value
+	last  time.Time // when a plain line was printed
+}
+
+// begin shows a recording. If until is in the future, it says that the record of an earlier run is looked for until then.
+func (v *view) begin(r *recording, until time.Time) *line {
+	l := &line{view: v, r: r, last: time.Now()}
+	l.phase.Store("looking for it")
+	if time.Until(until) > 0 {
+		v.line("%s: may have been sent before; looking for its text until %s", r.path, until.Local().Format(time.TimeOnly))
+	}
+	if v.bars == nil {
+		return l
+	}
+	l.bar = v.bars.AddBar(0,
+		mpb.PrependDecorators(decor.Name(shortened(filepath.Base(r.path), 24), decor.WC{W: 25, C: decor.DindentRight})),
+		mpb.AppendDecorators(
+			decor.CountersKibiByte("% .1f / % .1f", decor.WCSyncSpace),
+			decor.Any(func(decor.Statistics) string { return " " + l.phase.Load().(string) }, decor.WCSyncSpaceR),
+		))
+	l.bar.SetTotal(r.size, false)
+	return l
+}
+
+// progress is called by one goroutine at a time.
+func (l *line) progress(p aicontent.Progress) {
+	phase := "sending"
+	switch {
+	case p.Sent >= p.Total:
+		phase = "waiting for the text"
+	case p.Attempt > 1:
+		phase = fmt.Sprintf("sending, attempt %d", p.Attempt)
+	}
+	l.phase.Store(phase)
+	if l.bar != nil {
+		l.bar.SetCurrent(p.Sent)
+		return
+	}
+	if time.Since(l.last) >= 10*time.Second {
+		l.last = time.Now()
+		l.view.line("%s: %d of %d bytes, %s", l.r.path, p.Sent, p.Total, phase)
+	}
+}
+
+// end replaces the bar with a line.
+func (l *line) end(res result) {
+	if l.bar != nil {
+		l.bar.Abort(true)
+		l.bar.Wait()
+	}
+	switch res.status {
+	case made, found:
+		what := map[status]string{made: "made", found: "found"}[res.status]
+		if res.text == "" {
+			what += ", without a text"
+		}
+		l.view.line("%s: %s, id %s", res.path, what, res.id)
+	case failed:
+		l.view.line("%s: failed: %v", res.path, res.err)
+	case unfinished:
+		l.view.line("%s: interrupted", res.path)
+	}
+}
+
+func shortened(name string, limit int) string {
+	if runes := []rune(name); len(runes) > limit {
+		return string(runes[:limit-1]) + "…"
+	}
+	return name
+}

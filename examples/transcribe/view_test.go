@@ -1,0 +1,45 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/vbauerster/mpb/v8"
+)
+
+// story shows two recordings from start to end.
+func story(v *view) {
+	r := &recording{input: input{path: "talks/a recording with a very long name.wav"}, size: 4 << 20}
+	l := v.begin(r, time.Time{})
+	l.progress(aicontent.Progress{Sent: 1 << 20, Total: 4 << 20, Attempt: 1})
+	l.last = l.last.Add(-11 * time.Second)
+	l.progress(aicontent.Progress{Sent: 2 << 20, Total: 4 << 20, Attempt: 2})
+	l.progress(aicontent.Progress{Sent: 4 << 20, Total: 4 << 20, Attempt: 2})
+	l.end(result{recording: r, status: made, id: "7", text: "Hello."})
+	other := &recording{input: input{path: "b.wav"}, size: 1}
+	v.begin(other, time.Now().Add(time.Hour)).end(result{recording: other, status: failed, err: errors.New("no")})
+	v.close()
+}
+
+// A log of a long upload has a line every ten seconds, not one for every report.
+func TestPlainLines(t *testing.T) {
+	var out bytes.Buffer
+	story(newView(&out))
+	assert.Regexp(t, `^talks/a recording with a very long name.wav: 2097152 of 4194304 bytes, sending, attempt 2
+talks/a recording with a very long name.wav: made, id 7
+b.wav: may have been sent before; looking for its text until \d\d:\d\d:\d\d
+b.wav: failed: no
+$`, out.String())
+}
+
+func TestBarsLeaveTheSameLinesBehind(t *testing.T) {
+	var out bytes.Buffer
+	bars := mpb.New(mpb.WithOutput(&out), mpb.WithAutoRefresh())
+	story(&view{w: bars, bars: bars})
+	assert.Contains(t, out.String(), "talks/a recording with a very long name.wav: made, id 7\n")
+	assert.Contains(t, out.String(), "b.wav: failed: no\n")
+}
