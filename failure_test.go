@@ -58,7 +58,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		},
 		"it was never reached": {
 			"images.store", answers{fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})}, oneAttempt, "",
-			"images.store: dial tcp: connection refused (host content.example.com)",
+			"images.store: dial tcp: connection refused (host content.example.com; nothing was created)",
 		},
 		"the request id": {
 			"images.show", answers{answerWith(500, `{"message":"Server Error"}`, "X-Request-Id", "req-7")}, oneAttempt, "",
