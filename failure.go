@@ -238,7 +238,7 @@ func loginPath(path string) bool {
 func (c *Client) addressNote(r *request, e *APIError) string {
 	list := strings.HasSuffix(r.op, ".list") || r.create()
 	html := len(e.Body) > 0 && strings.HasPrefix(strings.TrimSpace(string(e.Body[:min(len(e.Body), 64)])), "<")
-	if e.StatusCode != http.StatusNotFound || !list && !html && e.Message != "" {
+	if e.StatusCode != http.StatusNotFound || r.bare || !list && !html && e.Message != "" {
 		return ""
 	}
 	meant, found := strings.CutSuffix(c.base.String(), "/api")

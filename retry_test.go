@@ -21,7 +21,9 @@ func TestRetryAfter(t *testing.T) {
 		"soon":                           0,
 		"NaN":                            0,
 		"99999999999999999999":           math.MaxInt64,
-		"Inf":                            math.MaxInt64,
+		"Inf":                            0,
+		"1e9":                            0,
+		"1.2.3":                          0,
 		"Mon, 04 May 2026 10:01:30 GMT":  90 * time.Second,
 		"Mon, 04 May 2026 09:59:59 GMT":  0, // a clock that is ahead of the service's
 		"Monday, 04-May-26 10:00:10 GMT": 10 * time.Second,
