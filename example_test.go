@@ -136,7 +136,7 @@ func ExampleTranscriptionsService_Store() {
 	transcription, err := client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 		Name:     "Lighthouse keeper",
 		File:     aicontent.FileFromPath("examples/quickstart/speech.wav"),
-		Language: "GB", // by the interface a country, ISO 3166-1 alpha-2
+		Language: "GB", // the API asks for a country: ISO 3166-1 alpha-2
 	}, aicontent.WithProgress(func(p aicontent.Progress) { show(p.Sent, p.Total) }))
 	if err != nil {
 		log.Fatal(err)
@@ -159,7 +159,7 @@ func ExampleFileFromReader() {
 	defer srv.Close()
 	client := srv.Client()
 
-	// A web service can pass an upload on without storing it: what it reads is sent at once.
+	// A web service can pass an upload on while it arrives, without keeping it.
 	passOn := func(w http.ResponseWriter, r *http.Request) {
 		transcription, err := client.Transcriptions.Store(r.Context(), aicontent.TranscriptionStoreParams{
 			Name: "Voice message",
@@ -192,15 +192,15 @@ func ExampleOutcomeOf() {
 	_, err := client.Images.Store(ctx, params)
 	switch aicontent.OutcomeOf(err) {
 	case aicontent.OutcomeDone:
-		fmt.Println("stored")
+		fmt.Println("created")
 	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
-		fmt.Println("nothing was stored: safe to send again")
+		fmt.Println("not created: safe to store again")
 	case aicontent.OutcomeUnknown:
-		fmt.Println("look for it before sending it again")
+		fmt.Println("perhaps created: look for it before storing it again")
 	}
 	fmt.Println(len(srv.Images()), len(srv.Requests()))
 	// Output:
-	// look for it before sending it again
+	// perhaps created: look for it before storing it again
 	// 1 1
 }
 

@@ -1,0 +1,33 @@
+package recipes
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+func limitedClient(baseURL, apiKey string) (*aicontent.Client, error) {
+	return aicontent.NewClient(baseURL, apiKey,
+		aicontent.WithRateLimiter(rate.NewLimiter(rate.Every(time.Second), 5)), // one request a second, five at once
+		aicontent.WithRetryBudget(20),
+	)
+}
+
+// rotating reads the key from a file that another program replaces, such as a mounted secret.
+func rotating(baseURL, keyFile string) (*aicontent.Client, error) {
+	return aicontent.NewClient(baseURL, "", aicontent.WithAPIKeySource(func(context.Context) (string, error) {
+		key, err := os.ReadFile(keyFile)
+		return strings.TrimSpace(string(key)), err
+	}))
+}
+
+func loggingClient(baseURL, apiKey string) (*aicontent.Client, error) {
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return aicontent.NewClient(baseURL, apiKey, aicontent.WithLogger(logger))
+}
