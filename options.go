@@ -66,7 +66,8 @@ func WithHTTPClient(hc *http.Client) Option {
 
 // WithMiddleware wraps the client's transport, for tracing, logging, signing or caching. The function is called once
 // per client; nil is an error. The first middleware given is the outermost. It sees each attempt, redirects included,
-// with its Authorization header, and must not send a request twice: a create request would be executed, and billed, twice.
+// with its Authorization header, and must not send a request twice: a create request would be executed, and billed, twice. An error that it returns without
+// calling next has an unknown outcome, as the client cannot see whether it sent the request some other way.
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption(func(c *config) []FieldProblem {
 		if wrap == nil {

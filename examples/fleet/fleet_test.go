@@ -211,6 +211,8 @@ func TestKilledWorkersAndNodesLoseNothingAndPayForNothingTwice(t *testing.T) {
 		require.NoError(t, pause(ctx, 20*time.Millisecond))
 	}
 	records := f.follow(ctx, func(int, record) {})
+	_, err := watch(ctx, f.q, 0, io.Discard)
+	require.NoError(t, err, "messages of jobs that have ended are still there")
 	took := time.Since(begin)
 
 	n := f.check(records)

@@ -73,6 +73,7 @@ func local(ctx, stop context.Context, s settings, paths []string, out io.Writer)
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, end()) }()
+	defer sayWhenStopped(stop, out)()
 	if err := produce(stop, q, s.language, paths, out); err != nil {
 		return 0, err
 	}

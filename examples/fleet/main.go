@@ -59,9 +59,7 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals
-		if end(); os.Getenv(tethered) == "" {
-			fmt.Fprintln(os.Stderr, "Finishing the running jobs. Interrupt again to put them back.")
-		}
+		end()
 		<-signals
 		abort()
 	}()
@@ -183,7 +181,7 @@ func shared(ctx, stop context.Context, command string, s settings, args []string
 	case "produce":
 		return 0, produce(stop, q, s.language, args, out)
 	case "work":
-		return 0, work(ctx, stop, q, s)
+		return 0, work(ctx, stop, q, s, out)
 	case "watch":
 		return watch(stop, q, s.price, out)
 	case "rate":
@@ -200,11 +198,20 @@ func produce(ctx context.Context, q *queue, language string, paths []string, out
 	return err
 }
 
-func work(ctx, stop context.Context, q *queue, s settings) error {
+func work(ctx, stop context.Context, q *queue, s settings, out io.Writer) error {
 	w, err := newWorker(q, s.settle)
 	if err != nil {
 		return err
 	}
+	if os.Getenv(tethered) == "" {
+		defer sayWhenStopped(stop, out)()
+	}
 	w.work(ctx, stop, s.concurrency)
 	return q.nc.Flush()
+}
+
+func sayWhenStopped(stop context.Context, out io.Writer) (cancel func() bool) {
+	return context.AfterFunc(stop, func() {
+		fmt.Fprintln(out, "Finishing the running jobs. Interrupt again to put them back.")
+	})
 }

@@ -47,21 +47,29 @@ func testQueue(t *testing.T, l limits) *queue {
 func testWorker(t *testing.T, q *queue) *aicontenttest.Server {
 	t.Helper()
 	srv := aicontenttest.NewServer(t)
+	startTestWorker(t, q, srv)
+	return srv
+}
+
+func startTestWorker(t *testing.T, q *queue, srv *aicontenttest.Server) (abort func()) {
+	t.Helper()
 	t.Setenv("AICONTENT_BASE_URL", srv.URL)
 	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
 	w, err := newWorker(q, time.Second)
 	require.NoError(t, err)
-	stop, end := context.WithCancel(context.Background())
+	ctx, abort := context.WithCancel(context.Background())
+	stop, end := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		w.work(context.Background(), stop, 4)
+		w.work(ctx, stop, 4)
 	}()
 	t.Cleanup(func() {
 		end()
 		<-ended
+		abort()
 	})
-	return srv
+	return abort
 }
 
 // write puts a file into the folder.
@@ -119,8 +127,7 @@ func TestJobThatCannotSucceedIsDeadAtOnceAndSaysWhy(t *testing.T) {
 	refused := write(t, dir, "refused.wav", audio(1))
 	write(t, dir, "report.pdf", "%PDF-1.7 "+strings.Repeat("x", 100))
 	srv := testWorker(t, q)
-	storing := func(r *aicontenttest.Request) bool { return r.Operation == "transcriptions.store" }
-	srv.FaultWhen(storing, 1, aicontenttest.Status(422, `{"message":"The file must be an mp3."}`))
+	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(422, `{"message":"The file must be an mp3."}`))
 	require.NoError(t, produce(t.Context(), q, "", []string{dir}, io.Discard))
 
 	records := outcome(t, q)
@@ -168,6 +175,29 @@ func TestRecordThatALostRunHasMadeIsTheResult(t *testing.T) {
 	assert.Equal(t, "text", r.Text)
 	assert.True(t, r.Found)
 	assert.Equal(t, 2, r.Runs)
+	assert.Len(t, srv.Records(), 1)
+}
+
+func TestInterruptedWorkerPutsItsJobBackForAnother(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	require.NoError(t, produce(t.Context(), q, "", []string{write(t, t.TempDir(), "a.wav", audio(1))}, io.Discard))
+	srv := aicontenttest.NewServer(t)
+	storing := make(chan struct{})
+	srv.FaultWhen(func(r *aicontenttest.Request) bool {
+		if r.Operation != string(aicontenttest.TranscriptionsStore) {
+			return false
+		}
+		close(storing)
+		return true
+	}, 1, aicontenttest.Stall(aicontenttest.BeforeAnswer))
+	abort := startTestWorker(t, q, srv)
+	<-storing
+	abort()
+	startTestWorker(t, q, srv)
+	r := outcome(t, q)["a.wav"]
+	assert.Equal(t, done, r.State)
+	assert.Equal(t, 2, r.Runs)
+	assert.Zero(t, r.Lost, "the first worker ended without reporting")
 	assert.Len(t, srv.Records(), 1)
 }
 
