@@ -214,9 +214,13 @@ func TestCachingSparesRequestsAndKeepsNothingStale(t *testing.T) {
 	})
 }
 
-func TestLimitedClient(t *testing.T) {
+func TestClientsWithLimitsPatienceAndLogs(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	client, err := limitedClient(srv.URL, srv.APIKey)
+	require.NoError(t, err)
+	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
+	require.NoError(t, err)
+	client, err = patientClient(srv.URL, srv.APIKey)
 	require.NoError(t, err)
 	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err)
