@@ -145,7 +145,7 @@ func (e *explained) Unwrap() error { return e.err }
 // Timeout of the user's client.
 func explain(err error, wrote, complete bool, limit time.Duration) error {
 	var timeout net.Error
-	closed := wrote && slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE}, func(target error) bool {
+	closed := wrote && slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE}, func(target error) bool {
 		return errors.Is(err, target)
 	})
 	switch {

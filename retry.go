@@ -99,7 +99,7 @@ func (p RetryPolicy) next(n int, r result, create, once bool, random float64) (t
 // clients that failed together do not return together.
 func (p RetryPolicy) backoff(n int, random float64) time.Duration {
 	limit := p.MaxBackoff
-	if shift := n - 1; shift < 32 && p.MinBackoff < p.MaxBackoff>>shift {
+	if shift := n - 1; p.MinBackoff == 0 || shift < 32 && p.MinBackoff < p.MaxBackoff>>shift {
 		limit = p.MinBackoff << shift
 	}
 	return time.Duration(random * float64(limit))

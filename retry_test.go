@@ -38,6 +38,7 @@ func TestBackoff(t *testing.T) {
 		assert.Equal(t, bound/2, policy.backoff(i+1, 0.5), "attempt %d", i+1)
 	}
 	assert.Equal(t, 3*time.Second/2, policy.backoff(math.MaxInt32, 0.5), "a shift that would overflow")
+	assert.Zero(t, RetryPolicy{MinBackoff: -1}.complete().backoff(100, 0.99), "no pause is none after a hundred attempts either")
 	long := RetryPolicy{MinBackoff: math.MaxInt64, MaxBackoff: math.MaxInt64}
 	assert.Positive(t, long.backoff(40, 0.99))
 }
