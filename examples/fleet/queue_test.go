@@ -111,7 +111,7 @@ func TestEqualFilesAreOneJobHoweverOftenTheyAreProduced(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, produce(t.Context(), q, "", []string{dir}, &out))
 	require.NoError(t, produce(t.Context(), q, "", []string{dir}, &out))
-	assert.Equal(t, "Queued 2 files; 1 were known already.\nQueued 0 files; 3 were known already.\n", out.String())
+	assert.Equal(t, "Files queued: 2, known already: 1\nFiles queued: 0, known already: 3\n", out.String())
 
 	srv := testWorker(t, q)
 	records := outcome(t, q)
