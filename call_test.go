@@ -246,41 +246,6 @@ func TestLimiterThatFailsLaterKeepsTheLastAnswer(t *testing.T) {
 	assert.Contains(t, err.Error(), "upstream is away")
 }
 
-func TestKeyRotation(t *testing.T) {
-	for _, row := range []struct {
-		name  string
-		keys  []string
-		sends int
-		ok    bool
-	}{
-		{"another key", []string{"old", "new"}, 2, true},
-		{"the same key", []string{"old", "old"}, 1, false},
-		{"another bad key", []string{"old", "worse", "new"}, 2, false},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			asked := 0
-			s := &script{answers: []func(*http.Request) (*http.Response, error){func(r *http.Request) (*http.Response, error) {
-				if r.Header.Get("Authorization") == "Bearer new" {
-					return answer200(storedImage)(r)
-				}
-				return answerWith(401, `{"message":"Unauthenticated."}`)(r)
-			}}}
-			c := s.client(t, WithRetryPolicy(quick), WithAPIKeySource(func(context.Context) (string, error) {
-				asked++
-				return row.keys[min(asked, len(row.keys))-1], nil
-			}))
-			_, err := c.Images.Store(t.Context(), aStore)
-			if row.ok {
-				require.NoError(t, err)
-			} else {
-				require.ErrorIs(t, err, ErrUnauthorized)
-				assert.Equal(t, OutcomeRejected, OutcomeOf(err))
-			}
-			assert.Len(t, s.asked, row.sends)
-		})
-	}
-}
-
 func TestDeleteThatWasLostTakesNotFoundForDone(t *testing.T) {
 	s := &script{answers: []func(*http.Request) (*http.Response, error){lose, answerWith(404, ``)}}
 	require.NoError(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"))

@@ -46,7 +46,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		},
 		"a connection was reset": {
 			"images.update", answers{fails(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET})}, oneAttempt, "",
-			"images.update: the service closed the connection before a response came: read tcp: connection reset by peer (host content.example.com; outcome unknown: it may have been updated)",
+			"images.update: the service closed the connection before a response came: read tcp: " + syscall.ECONNRESET.Error() + " (host content.example.com; outcome unknown: it may have been updated)",
 		},
 		"a delete lost its answer": {
 			"images.delete", answers{fails(io.ErrUnexpectedEOF)}, oneAttempt, "",
@@ -54,11 +54,11 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		},
 		"a show lost its answer": {
 			"images.show", answers{fails(syscall.EPIPE)}, oneAttempt, "",
-			"images.show: the service closed the connection before a response came: broken pipe (host content.example.com)",
+			"images.show: the service closed the connection before a response came: " + syscall.EPIPE.Error() + " (host content.example.com)",
 		},
 		"it was never reached": {
 			"images.store", answers{fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})}, oneAttempt, "",
-			"images.store: dial tcp: connection refused (host content.example.com; nothing was created)",
+			"images.store: dial tcp: " + syscall.ECONNREFUSED.Error() + " (host content.example.com; nothing was created)",
 		},
 		"the request id": {
 			"images.show", answers{answerWith(500, `{"message":"Server Error"}`, "X-Request-Id", "req-7")}, oneAttempt, "",
@@ -197,6 +197,10 @@ func TestErrorOfTheUsersTimeout(t *testing.T) {
 		require.NoError(t, err)
 		_, err = c.Images.Store(t.Context(), aStore)
 		assert.ErrorContains(t, err, "images.store: the Timeout of 3s of the http.Client that was given (WithHTTPClient) ended the attempt: ")
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+		var lost net.Error
+		require.ErrorAs(t, err, &lost)
+		assert.True(t, lost.Timeout())
 		_, err = c.Images.Store(t.Context(), aStore, WithTimeout(time.Second))
 		assert.ErrorContains(t, err, "images.store: no complete response within 1s (WithTimeout) (host ")
 		assert.NotContains(t, err.Error(), "WithHTTPClient")
@@ -214,7 +218,7 @@ func TestErrorOfTheSystemsTimeout(t *testing.T) {
 		WithHTTPClient(&http.Client{Transport: roundTripper(dial), Timeout: time.Hour}))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
-	assert.EqualError(t, err, "images.show: dial tcp: connection timed out (host content.example.com)")
+	assert.EqualError(t, err, "images.show: dial tcp: "+syscall.ETIMEDOUT.Error()+" (host content.example.com)")
 }
 
 // A cause that is told twice makes a reader look for two faults.
