@@ -370,3 +370,33 @@ func BenchmarkRead(b *testing.B) {
 		}
 	})
 }
+
+// A transport that closes a body, or goes on reading after the call has ended, must get nothing more of the user's data.
+func TestNothingIsHandedOverAfterTheEnd(t *testing.T) {
+	for name, end := range map[string]func(*http.Request, *Sending){
+		"closed": func(req *http.Request, _ *Sending) { require.NoError(t, req.Body.Close()) },
+		"ended":  func(_ *http.Request, s *Sending) { s.End() },
+	} {
+		req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))}))
+		end(req, s)
+		n, err := req.Body.Read(make([]byte, 10))
+		assert.Equal(t, io.ErrClosedPipe, err, name)
+		assert.Zero(t, n, name)
+	}
+}
+
+// A source that was opened is no longer waited for: if nothing is taken then, the network stands still.
+func TestUploadsThatAreNeverReadStallByTheNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))})
+		ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: time.Minute})
+		defer attempt.Stop()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", nil)
+		require.NoError(t, err)
+		s, err := body.Attach(req, attempt, nil)
+		require.NoError(t, err)
+		defer s.End()
+		<-ctx.Done()
+		assert.Equal(t, &wire.TimeoutError{Stalled: true, Limit: time.Minute}, attempt.Expired())
+	})
+}
