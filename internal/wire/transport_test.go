@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -341,4 +343,20 @@ func TestEndlessHeaders(t *testing.T) {
 
 func noCertificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	return new(tls.Certificate), nil
+}
+
+// One writer serves all requests of an HTTP/2 connection: none of them may wait for a response that only one could get.
+func TestFailedWritesWaitForAnEarlyResponse(t *testing.T) {
+	for shared, want := range map[bool]time.Duration{false: earlyResponse, true: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			far.Close()
+			c := &conn{Conn: near, closed: make(chan struct{})}
+			c.shared.Store(shared)
+			start := time.Now()
+			_, err := c.Write([]byte("x"))
+			assert.Error(t, err)
+			assert.Equal(t, want, time.Since(start), "HTTP/2: %t", shared)
+		})
+	}
 }
