@@ -24,7 +24,7 @@ const (
 
 // limits are the clocks of one attempt.
 func (r *request) limits() wire.Limits {
-	l := wire.Limits{Upload: r.body != nil && r.body.HasFile(), Stall: r.stall, Wait: readTimeout}
+	l := wire.Limits{Upload: r.body != nil && r.body.Tracked(), Stall: r.stall, Wait: readTimeout}
 	if r.create() {
 		l.Wait = storeTimeout
 	}
@@ -61,7 +61,8 @@ func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) res
 		sending.End()
 	}
 	res.sent = w.Sent()
-	if res.spent = r.body != nil && !r.body.Replayable(); res.spent && res.transient {
+	retriable := res.transient && !res.final && (!r.create() || res.outcome == OutcomeNotSent || res.outcome == OutcomeRejected)
+	if res.spent = r.body != nil && !r.body.Replayable(); res.spent && retriable {
 		res.note = "not retried: the file's reader can be read only once"
 	}
 	return res
@@ -82,8 +83,7 @@ func (c *Client) request(ctx context.Context, r *request, key redact.Key) *http.
 
 // noResponse is the result of an attempt that no response came to.
 func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, sending *upload.Sending, key redact.Key, err error) result {
-	var outer *url.Error
-	if errors.As(err, &outer) {
+	for outer := (*url.Error)(nil); errors.As(err, &outer); {
 		// Its text holds the query.
 		err = outer.Err
 	}
@@ -96,9 +96,9 @@ func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, se
 	}
 	var file *upload.ReadError
 	res := result{outcome: OutcomeUnknown, transient: true}
-	res.final = ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, wire.ErrClearProxy) || errors.As(err, &file)
+	res.final = ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, wire.ErrClearProxy) || errors.Is(err, errRedirect) || errors.As(err, &file)
 	switch {
-	case wire.Refused(err):
+	case wire.Refused(err), errors.Is(err, errRedirect):
 		res.outcome = OutcomeRejected
 	case !w.Wrote(err), !complete, sending == nil && r.body != nil:
 		res.outcome = OutcomeNotSent
@@ -155,7 +155,7 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	}
 	cut := errors.Is(err, wire.ErrCutOff) || errors.Is(err, lenient.ErrCutOff)
 	res := result{outcome: outcomeOfBody(body), transient: cut && ctx.Err() == nil, final: ctx.Err() != nil}
-	if errors.Is(err, lenient.ErrSaysError) || cut && page && len(body) == 0 {
+	if errors.Is(err, lenient.ErrSaysError) || page && len(body) == 0 && !errors.Is(err, lenient.ErrEmpty) {
 		res.outcome = OutcomeUnknown
 	}
 	login := resp.Request != nil && resp.Request.Response != nil && errors.Is(err, lenient.ErrHTML)
@@ -172,8 +172,8 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	return res
 }
 
-// rejected is the result of a response other than 2xx. An upload that a redirect or a server error ended before its
-// last byte reached no one whole.
+// rejected is the result of a response other than 2xx. If a redirect or server error came before the upload's
+// end, the service did not get the whole form.
 func (c *Client) rejected(r *request, key redact.Key, complete bool, resp *http.Response, body []byte) result {
 	e := newAPIError(c.base, r, key, resp, body)
 	res := result{

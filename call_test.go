@@ -9,12 +9,16 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
 // script is a transport that gives one answer after the other, the last one for ever, and notes when it was asked.
@@ -242,41 +246,6 @@ func TestLimiterThatFailsLaterKeepsTheLastAnswer(t *testing.T) {
 	assert.Contains(t, err.Error(), "upstream is away")
 }
 
-func TestKeyRotation(t *testing.T) {
-	for _, row := range []struct {
-		name  string
-		keys  []string
-		sends int
-		ok    bool
-	}{
-		{"another key", []string{"old", "new"}, 2, true},
-		{"the same key", []string{"old", "old"}, 1, false},
-		{"another bad key", []string{"old", "worse", "new"}, 2, false},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			asked := 0
-			s := &script{answers: []func(*http.Request) (*http.Response, error){func(r *http.Request) (*http.Response, error) {
-				if r.Header.Get("Authorization") == "Bearer new" {
-					return answer200(storedImage)(r)
-				}
-				return answerWith(401, `{"message":"Unauthenticated."}`)(r)
-			}}}
-			c := s.client(t, WithRetryPolicy(quick), WithAPIKeySource(func(context.Context) (string, error) {
-				asked++
-				return row.keys[min(asked, len(row.keys))-1], nil
-			}))
-			_, err := c.Images.Store(t.Context(), aStore)
-			if row.ok {
-				require.NoError(t, err)
-			} else {
-				require.ErrorIs(t, err, ErrUnauthorized)
-				assert.Equal(t, OutcomeRejected, OutcomeOf(err))
-			}
-			assert.Len(t, s.asked, row.sends)
-		})
-	}
-}
-
 func TestDeleteThatWasLostTakesNotFoundForDone(t *testing.T) {
 	s := &script{answers: []func(*http.Request) (*http.Response, error){lose, answerWith(404, ``)}}
 	require.NoError(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"))
@@ -350,4 +319,198 @@ func TestOneAttemptByPolicy(t *testing.T) {
 	require.ErrorIs(t, err, ErrServer)
 	assert.Len(t, s.asked, 1)
 	assert.Equal(t, "images.show: 502: bad gateway", err.Error(), "no word of attempts where there was one")
+}
+
+// An outage must not be multiplied by the clients that suffer from it.
+func TestRetryBudgetInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var requests atomic.Int64
+		c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			requests.Add(1)
+			return answerWith(500, ``)(r)
+		})}))
+		require.NoError(t, err)
+		var group sync.WaitGroup
+		for range 32 {
+			group.Go(func() {
+				for range 100 {
+					_, err := c.Images.Show(t.Context(), "7")
+					assert.ErrorIs(t, err, ErrServer)
+				}
+			})
+		}
+		group.Wait()
+		assert.LessOrEqual(t, requests.Load(), int64(3300))
+		start := time.Now()
+		_, err = c.Images.Show(t.Context(), "7")
+		assert.EqualError(t, err, "images.show: 500: internal server error (not retried: the client's retry budget is used up (WithRetryBudget))")
+		assert.Zero(t, time.Since(start))
+		assert.Zero(t, c.budget.retries())
+	})
+}
+
+// Ten calls that succeed at once pay for one retry, a call that succeeds in the end pays for its own.
+func TestRetryBudgetIsGivenBack(t *testing.T) {
+	up := answer200(storedImage)
+	down := answerWith(500, ``)
+	s := &script{answers: answers{down}}
+	c := s.client(t, WithRetryBudget(3), WithRetryPolicy(RetryPolicy{MaxAttempts: 3, MinBackoff: -1}))
+	show := func(next ...func(*http.Request) (*http.Response, error)) error {
+		s.asked, s.answers = nil, next
+		_, err := c.Images.Show(t.Context(), "7")
+		return err
+	}
+	require.Error(t, show(down))
+	require.Equal(t, 1, c.budget.retries())
+	for range 10 {
+		require.NoError(t, show(up))
+	}
+	require.Equal(t, 2, c.budget.retries())
+	require.NoError(t, show(down, down, up))
+	require.Equal(t, 2, c.budget.retries(), "what it took is back")
+	require.Error(t, show(answerWith(404, ``)))
+	require.Equal(t, 2, c.budget.retries(), "an error is no sign that the service is well")
+	for range 100 {
+		require.NoError(t, show(up))
+	}
+	require.Equal(t, 3, c.budget.retries(), "never more than at first")
+	require.NoError(t, s.client(t, WithRetryBudget(0)).Images.Delete(t.Context(), "7"))
+}
+
+// Without a limit each call has its attempts.
+func TestNoRetryBudget(t *testing.T) {
+	s := &script{answers: answers{answerWith(500, ``)}}
+	c := s.client(t, WithRetryBudget(0), WithRetryPolicy(quick))
+	for range 300 {
+		_, err := c.Images.Show(t.Context(), "7")
+		require.ErrorIs(t, err, ErrServer)
+	}
+	assert.Len(t, s.asked, 900)
+}
+
+// A wait that the service asked for, and another key after a 401, are no outage.
+func TestWhatCostsNoBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: answers{answerWith(503, ``, "Retry-After", "1")}}
+		c := s.client(t)
+		_, err := c.Images.Show(t.Context(), "7")
+		require.ErrorIs(t, err, ErrServer)
+		assert.Len(t, s.asked, 4)
+		assert.Equal(t, 100, c.budget.retries())
+	})
+	asked := 0
+	s := &script{answers: answers{answerWith(401, ``)}}
+	c := s.client(t, WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-", asked), nil }))
+	_, err := c.Images.Show(t.Context(), "7")
+	require.ErrorIs(t, err, ErrUnauthorized)
+	assert.Len(t, s.asked, 2)
+	assert.Equal(t, 100, c.budget.retries())
+}
+
+// A pause is made also where the service does not ask for one.
+func TestPausesAreMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: answers{answerWith(500, ``), lose, answerWith(503, ``, "Retry-After", "0"), answerWith(429, ``)}}
+		_, err := s.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 60, MaxBackoff: time.Second})).Images.Show(t.Context(), "7")
+		require.Error(t, err)
+		none := 0
+		for _, pause := range s.pauses() {
+			if pause == 0 {
+				none++
+			}
+		}
+		assert.Less(t, none, 5)
+	})
+}
+
+// A transport that rewrites the address, as a service mesh's may, rewrites it for its own attempt.
+func TestAttemptsDoNotShareTheirAddress(t *testing.T) {
+	var seen []string
+	c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(quick), WithHTTPClient(&http.Client{
+		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			seen = append(seen, r.URL.String()+" "+r.Header.Get("X-Tenant"))
+			r.URL.Host, r.URL.Path, r.URL.RawQuery = "10.0.0.1", "/other"+r.URL.Path, ""
+			r.Header.Set("X-Tenant", "other")
+			return answerWith(502, ``)(r)
+		}),
+	}))
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7", WithQuery("a", "1"), WithHeader("X-Tenant", "mine"))
+	require.ErrorIs(t, err, ErrServer)
+	const same = "https://content.example.com/tenant/api/v1/images/7?a=1 mine"
+	assert.Equal(t, []string{same, same, same}, seen)
+}
+
+// A delete that was executed is done, whatever is missing of its answer; what says that it failed is not.
+func TestDeleteResponses(t *testing.T) {
+	for body, ok := range map[string]bool{
+		"":                                    true,
+		`{"data":{"id":7,"na`:                 true,
+		`{"id":7,"deleted":true}`:             true,
+		`{"deleted":true,"status":200}`:       true,
+		`[]`:                                  true,
+		`deleted`:                             true,
+		`{"status":"success","error":null}`:   true,
+		`{"status":"error","message":"busy"}`: false,
+		`{"error":"busy"}`:                    false,
+		`{"data":{"status":"fail"}}`:          false,
+		`<!doctype html>`:                     false,
+	} {
+		s := &script{answers: answers{answer200(body)}}
+		err := s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7")
+		if ok {
+			assert.NoError(t, err, body)
+			continue
+		}
+		var unread *DecodeError
+		assert.ErrorAs(t, err, &unread, body)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), body)
+		assert.Len(t, s.asked, 1)
+	}
+	baseURL, _ := counted(t, answeringBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":7,")))
+	c, err := NewClient(baseURL, aKey)
+	require.NoError(t, err)
+	assert.NoError(t, c.Images.Delete(t.Context(), "7"), "cut off on the wire")
+}
+
+// A 2xx that says that it is an error is no record without an id, and proves nothing.
+func TestSuccessThatSaysItIsAnError(t *testing.T) {
+	for _, body := range []string{`{"status":"error","name":"ValidationException"}`, `{"status":"fail","name":"n"}`, `{"errors":["x"],"name":"n"}`, `{"exception":"E","name":"n"}`} {
+		s := &script{answers: answers{answer200(body)}}
+		for _, op := range []string{"images.store", "images.show", "images.update"} {
+			err := allTen(s.client(t))[op](t.Context())
+			var unread *DecodeError
+			require.ErrorAs(t, err, &unread, op)
+			assert.ErrorIs(t, err, lenient.ErrSaysError)
+			assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%s %s", op, body)
+		}
+	}
+	s := &script{answers: answers{answer200(`{"id":7,"status":"error","name":"n"}`)}}
+	_, err := s.client(t).Images.Show(t.Context(), "7")
+	assert.NoError(t, err, "with an id it is a record")
+}
+
+// An answer in an encoding that was not asked for is named, and not taken for broken JSON.
+func TestUnknownEncodings(t *testing.T) {
+	c := deployment(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "br")
+		_, _ = w.Write([]byte("\x0b\x02\x80{}\x03"))
+	})
+	_, err := c.Images.Show(t.Context(), "7")
+	assert.EqualError(t, err, `images.show: 200: cannot read the response: the response has the Content-Encoding "br", which was not requested`)
+}
+
+// The record is found from the outside in: another's id would lead to another's deletion.
+func TestNestedRecords(t *testing.T) {
+	for body, want := range map[string]Image{
+		`{"data":{"id":7,"name":"a","image":{"id":9001,"name":"b"}}}`: {ID: "7", Name: "a"},
+		`{"id":7,"image":{"id":9001,"name":"b"}}`:                     {ID: "9001", Name: "b"},
+		`{"data":{"name":"a","owner":{"id":9001,"name":"b"}}}`:        {Name: "a"},
+		`{"data":{"image":{"id":7,"name":"a"}}}`:                      {ID: "7", Name: "a"},
+	} {
+		s := &script{answers: answers{answer200(body)}}
+		image, err := s.client(t).Images.Show(t.Context(), "7")
+		require.NoError(t, err, body)
+		assert.Equal(t, want, bare(*image), body)
+	}
 }

@@ -25,8 +25,9 @@
 //   - [*TransportError]: no response, because of the network, a timeout, the context, a rate limiter or a key source
 //   - [*ConflictError]: with [WithOnce], the name belongs to another record
 //
-// [errors.Is] finds the sentinels, such as [ErrNotFound], the errors of the context, and [ErrPagination] for lists. The text
-// of an error is one line that begins with the operation. It never holds the API key.
+// The one exception is an error that wraps [ErrPagination], of a list that does not say what follows. [errors.Is] finds the
+// sentinels, such as [ErrNotFound], and the errors of the context. The text of an error is one line that begins with the
+// operation. It never holds the API key.
 //
 // # Outcome of a failed call
 //

@@ -1,13 +1,17 @@
 package aicontent_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"time"
 
@@ -136,7 +140,7 @@ func ExampleTranscriptionsService_Store() {
 	transcription, err := client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 		Name:     "Lighthouse keeper",
 		File:     aicontent.FileFromPath("examples/quickstart/speech.wav"),
-		Language: "GB", // by the interface a country, ISO 3166-1 alpha-2
+		Language: "GB", // the API asks for a country: ISO 3166-1 alpha-2
 	}, aicontent.WithProgress(func(p aicontent.Progress) { show(p.Sent, p.Total) }))
 	if err != nil {
 		log.Fatal(err)
@@ -159,7 +163,7 @@ func ExampleFileFromReader() {
 	defer srv.Close()
 	client := srv.Client()
 
-	// A web service can pass an upload on without storing it: what it reads is sent at once.
+	// A web service can pass an upload on while it arrives, without keeping it.
 	passOn := func(w http.ResponseWriter, r *http.Request) {
 		transcription, err := client.Transcriptions.Store(r.Context(), aicontent.TranscriptionStoreParams{
 			Name: "Voice message",
@@ -192,15 +196,15 @@ func ExampleOutcomeOf() {
 	_, err := client.Images.Store(ctx, params)
 	switch aicontent.OutcomeOf(err) {
 	case aicontent.OutcomeDone:
-		fmt.Println("stored")
+		fmt.Println("created")
 	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
-		fmt.Println("nothing was stored: safe to send again")
+		fmt.Println("not created: safe to store again")
 	case aicontent.OutcomeUnknown:
-		fmt.Println("look for it before sending it again")
+		fmt.Println("perhaps created: look for it before storing it again")
 	}
 	fmt.Println(len(srv.Images()), len(srv.Requests()))
 	// Output:
-	// look for it before sending it again
+	// perhaps created: look for it before storing it again
 	// 1 1
 }
 
@@ -340,4 +344,197 @@ func ExampleStyles() {
 	// abstract is Abstract
 	// anime is Anime
 	// false
+}
+
+func ExampleWithMiddleware() {
+	srv := service()
+	defer srv.Close()
+	var log []string
+	trace := func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err == nil {
+				log = append(log, fmt.Sprint(r.Method, " ", r.URL.Path, " ", resp.StatusCode))
+			}
+			return resp, err
+		})
+	}
+	client := srv.Client(aicontent.WithMiddleware(trace))
+
+	_, err := client.Images.Show(context.Background(), "7")
+	fmt.Println(errors.Is(err, aicontent.ErrNotFound), log)
+	// Output: true [GET /tenant/api/v1/images/7 404]
+}
+
+// roundTripper makes a function a RoundTripper.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func ExampleWithRetryBudget() {
+	srv := service()
+	defer srv.Close()
+	srv.FaultN(100, aicontenttest.Status(http.StatusInternalServerError, `{"message": "Server Error"}`))
+	// In an outage all calls of the client together make two retries.
+	client := srv.Client(aicontent.WithRetryBudget(2), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MinBackoff: -1}))
+
+	for range 3 {
+		_, err := client.Images.Show(context.Background(), "7")
+		fmt.Println(err)
+	}
+	// Output:
+	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget); attempt 3 of 4, the same 2 times before)
+	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget))
+	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget))
+}
+
+func ExampleWithReadAhead() {
+	srv := service()
+	defer srv.Close()
+	for n := range 250 {
+		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1), Resolution: "256x256"})
+	}
+	ctx, client := context.Background(), srv.Client()
+
+	// Up to four pages are fetched at once. The images come in the same order as without.
+	params := aicontent.ImageListParams{PerPage: aicontent.PerPage10, Sort: aicontent.SortAsc}
+	images, err := aicontent.Collect(client.Images.All(ctx, params, aicontent.WithReadAhead(4)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(images), images[0].Name, images[249].Name, len(srv.Requests()))
+	// Output: 250 Study no. 1 Study no. 250 25
+}
+
+func ExampleCollect() {
+	srv := service()
+	defer srv.Close()
+	srv.AddTranscription(aicontenttest.Transcription{Name: "Interview 1"})
+	srv.AddTranscription(aicontenttest.Transcription{Name: "Interview 2"})
+	ctx, client := context.Background(), srv.Client()
+
+	transcriptions, err := aicontent.Collect(client.Transcriptions.All(ctx, aicontent.TranscriptionListParams{}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(transcriptions), transcriptions[0].Name)
+	// Output: 2 Interview 2
+}
+
+func ExampleImagesService_List_pageByNumber() {
+	srv := service()
+	defer srv.Close()
+	for n := range 60 {
+		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1), Resolution: "256x256"})
+	}
+	ctx, client := context.Background(), srv.Client()
+
+	params := aicontent.ImageListParams{PerPage: aicontent.PerPage25, Sort: aicontent.SortAsc}
+	page, err := client.Images.List(ctx, params, aicontent.WithQuery("page", "3"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("page %d of %d: %s\n", page.Current, page.Last, page.Items[0].Name)
+	// Output: page 3 of 3: Study no. 51
+}
+
+func ExampleImagesService_Download() {
+	pictures := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "the bytes of a picture")
+	}))
+	defer pictures.Close()
+	srv := service()
+	defer srv.Close()
+	ctx, client := context.Background(), srv.Client()
+	image := &aicontent.Image{ID: "7", URL: pictures.URL + "/lighthouse.png"} // as Store or Show returned it
+
+	var file bytes.Buffer // mostly an *os.File
+	n, err := client.Images.Download(ctx, image, &file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n, &file)
+	// Output: 22 the bytes of a picture
+}
+
+func ExampleWithOnceSince() {
+	srv := service()
+	defer srv.Close()
+	srv.AddImage(aicontenttest.Image{Name: "job-4711", Description: "A lighthouse", Resolution: "512x512"})
+	ctx, client := context.Background(), srv.Client()
+	lastSeen := time.Now().Add(-time.Minute) // of the run that was killed, from its log or heartbeat
+
+	var response *aicontent.Response
+	image, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
+		Name: "job-4711", Description: "A lighthouse", Resolution: aicontent.Resolution512x512,
+	}, aicontent.WithOnceSince(lastSeen), aicontent.WithResponse(&response))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(image.Name, "was found:", response.Found)
+	// Output: job-4711 was found: true
+}
+
+func ExampleConflictError() {
+	srv := service()
+	defer srv.Close()
+	srv.AddImage(aicontenttest.Image{ID: "7", Name: "cover", Description: "A cat", Resolution: "512x512"})
+	ctx, client := context.Background(), srv.Client()
+
+	_, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
+		Name: "cover", Description: "A cat", Resolution: aicontent.Resolution256x256,
+	}, aicontent.WithOnce())
+	var conflict *aicontent.ConflictError
+	if errors.As(err, &conflict) {
+		fmt.Println(conflict.IDs, conflict.Reason)
+	}
+	// Output: [7] the record with the name has another resolution: "512x512", not "256x256"
+}
+
+func ExampleFile_size() {
+	srv := service()
+	defer srv.Close()
+	client := srv.Client()
+	const size = 16
+	stream := io.LimitReader(strings.NewReader("fLaC and so on, for ever and ever"), size) // cannot tell its size
+
+	file := aicontent.FileFromReader("message.flac", stream)
+	file.Size = size // else the upload is chunked, which some services refuse
+	transcription, err := client.Transcriptions.Store(context.Background(), aicontent.TranscriptionStoreParams{Name: "Message", File: file})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(transcription.Name)
+	// Output: Message
+}
+
+func ExampleImage_Equal() {
+	want := aicontent.Image{ID: "7", Name: "Lighthouse", CreatedAt: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)}
+	var got aicontent.Image
+	err := json.Unmarshal([]byte(`{"id": 7, "name": "Lighthouse", "created_at": "2026-05-04T12:00:00+02:00"}`), &got)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(got.Equal(want))
+	fmt.Printf("%v\n%#v\n", got, got)
+	// Output:
+	// true
+	// Image(7 "Lighthouse")
+	// aicontent.Image{id: "7", name: "Lighthouse", created_at: 2026-05-04T12:00:00+02:00}
+}
+
+func ExampleAPIError_LogValue() {
+	srv := service()
+	defer srv.Close()
+	srv.Fault(aicontenttest.Status(http.StatusForbidden, `{"message": "No credits left."}`).WithHeader("X-Request-Id", "req-7"))
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == "host" {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+
+	_, err := srv.Client().Images.Show(context.Background(), "7")
+	logger.Error("no picture", "err", err)
+	// Output: level=ERROR msg="no picture" err.op=images.show err.attempts=1 err.status=403 err.message="No credits left." err.request_id=req-7 err.outcome=rejected
 }

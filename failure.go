@@ -145,7 +145,7 @@ func (e *explained) Unwrap() error { return e.err }
 // Timeout of the user's client.
 func explain(err error, wrote, complete bool, limit time.Duration) error {
 	var timeout net.Error
-	closed := wrote && slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE}, func(target error) bool {
+	closed := wrote && slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE}, func(target error) bool {
 		return errors.Is(err, target)
 	})
 	switch {
@@ -238,7 +238,7 @@ func loginPath(path string) bool {
 func (c *Client) addressNote(r *request, e *APIError) string {
 	list := strings.HasSuffix(r.op, ".list") || r.create()
 	html := len(e.Body) > 0 && strings.HasPrefix(strings.TrimSpace(string(e.Body[:min(len(e.Body), 64)])), "<")
-	if e.StatusCode != http.StatusNotFound || !list && !html && e.Message != "" {
+	if e.StatusCode != http.StatusNotFound || r.bare || !list && !html && e.Message != "" {
 		return ""
 	}
 	meant, found := strings.CutSuffix(c.base.String(), "/api")

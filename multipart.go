@@ -88,7 +88,7 @@ func (r *request) multipartBody(ctx context.Context, file *File, form url.Values
 			continue
 		}
 		if p.Waivable {
-			p.Hint = waivable
+			p.Hint = strings.TrimPrefix(p.Hint+"; "+waivable, "; ")
 		}
 		problems = append(problems, FieldProblem{Field: "file", Value: file.Name, Reason: p.Reason, Hint: p.Hint})
 		if p.Err != nil {

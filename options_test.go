@@ -2,10 +2,13 @@ package aicontent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -306,5 +309,192 @@ func TestMaxResponseSize(t *testing.T) {
 		require.ErrorAs(t, err, &unread)
 		assert.ErrorContains(t, err, "WithMaxResponseSize")
 		assert.Equal(t, body[:limit], string(unread.Body))
+	}
+}
+
+// Tracing, signing and caching must see each attempt and each redirect, in a known order, and lose nothing of what is
+// proven.
+func TestMiddleware(t *testing.T) {
+	var log []string
+	calls := 0
+	note := func(name string) Option {
+		return WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			calls++
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				log = append(log, name+" "+r.Method+" "+r.URL.Path)
+				assert.Equal(t, "Bearer "+aKey, r.Header.Get("Authorization"))
+				return next.RoundTrip(r)
+			})
+		})
+	}
+	attempts := 0
+	baseURL, _ := counted(t, func(w http.ResponseWriter, r *http.Request) {
+		switch attempts++; {
+		case attempts == 1:
+			w.WriteHeader(http.StatusBadGateway)
+		case strings.HasSuffix(r.URL.Path, "/images/7"):
+			http.Redirect(w, r, "/moved/7", http.StatusFound)
+		default:
+			answerAll(w, r)
+		}
+	})
+	for name, opts := range map[string][]Option{"own": nil, "given": {WithHTTPClient(&http.Client{Transport: &http.Transport{}})}} {
+		log, calls, attempts = nil, 0, 0
+		c, err := NewClient(baseURL, aKey, append(opts, note("outer"), note("inner"), WithRetryPolicy(quick))...)
+		require.NoError(t, err)
+		_, err = c.Images.Show(t.Context(), "7")
+		require.NoError(t, err)
+		const show = " GET /tenant/api/v1/images/7"
+		assert.Equal(t, []string{"outer" + show, "inner" + show, "outer" + show, "inner" + show, "outer GET /moved/7", "inner GET /moved/7"}, log, name)
+		require.NoError(t, allTen(c)["images.store"](t.Context()))
+		assert.Equal(t, 2, calls, "once per client")
+		c.CloseIdleConnections()
+	}
+}
+
+// What was written is known through a middleware too: a connection that never was is NotSent, and a store is retried.
+func TestMiddlewareKeepsOutcomes(t *testing.T) {
+	srv := httptest.NewServer(nil)
+	srv.Close()
+	attempts := 0
+	c, err := NewClient(srv.URL+"/tenant", aKey, WithRetryPolicy(quick), WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			attempts++
+			resp, err := next.RoundTrip(r)
+			if err != nil {
+				// Some middleware loses the chain of an error.
+				err = fmt.Errorf("traced: %v", err)
+			}
+			return resp, err
+		})
+	}))
+	require.NoError(t, err)
+	_, err = c.Images.Store(t.Context(), aStore)
+	assert.Equal(t, OutcomeNotSent, OutcomeOf(err), "%v", err)
+	assert.Equal(t, 3, attempts)
+}
+
+// A middleware that does not pass it on must not keep connections open.
+func TestCloseIdleConnectionsThroughMiddleware(t *testing.T) {
+	closed := make(chan struct{}, 10)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(answerAll))
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			closed <- struct{}{}
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	c, err := NewClient(srv.URL, aKey, WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return roundTripper(next.RoundTrip) }))
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7")
+	require.NoError(t, err)
+	c.CloseIdleConnections()
+	<-closed
+}
+
+// A client and a service that NewClient did not make say so, instead of a bare nil dereference.
+func TestZeroClients(t *testing.T) {
+	var none *Client
+	assert.NotPanics(t, func() { _ = (&Client{}).String() })
+	assert.NotPanics(t, (&Client{}).CloseIdleConnections)
+	for name, c := range map[string]*Client{
+		"a zero client":    {},
+		"zero services":    {Images: &ImagesService{}, Transcriptions: &TranscriptionsService{}},
+		"services of none": {Images: &ImagesService{none}, Transcriptions: &TranscriptionsService{none}},
+		"of a zero client": {Images: &ImagesService{&Client{}}, Transcriptions: &TranscriptionsService{&Client{}}},
+	} {
+		for op, call := range allTen(c) {
+			err := call(t.Context())
+			var invalid *ValidationError
+			require.ErrorAs(t, err, &invalid, "%s: %s", name, op)
+			assert.ErrorContains(t, err, "NewClient")
+			assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+		}
+		_, err := c.Images.Download(t.Context(), at("https://example.com/a.png"), io.Discard)
+		assert.ErrorContains(t, err, "NewClient", name)
+	}
+}
+
+// A name that ends in [] is a list, any other has one value: the last.
+func TestRepeatedParameters(t *testing.T) {
+	c, requests := capturing(t, WithQuery("ids[]", "1"), WithQuery("team", "a"))
+	_, err := c.Images.List(t.Context(), ImageListParams{Search: "s"},
+		WithQuery("ids[]", "2"), WithQuery("ids[]", "2"), WithQuery("team", "b"), WithQuery("search", "x"), WithQuery("search", "y"))
+	require.NoError(t, err)
+	assert.Equal(t, url.Values{"ids[]": {"1", "2", "2"}, "team": {"b"}, "search": {"y"}}, (*requests)[0].query)
+	_, err = c.Images.Store(t.Context(), aStore, WithFormField("tags[]", "a"), WithFormField("tags[]", "b"), WithFormField("x", "1"), WithFormField("x", "2"))
+	require.NoError(t, err)
+	form, err := url.ParseQuery((*requests)[1].body)
+	require.NoError(t, err)
+	assert.Equal(t, url.Values{"name": {"n"}, "description": {"d"}, "resolution": {"256x256"}, "tags[]": {"a", "b"}, "x": {"2"}}, form)
+}
+
+// A field of the caller's counts as given, except for the file, of which there would be two.
+func TestFormFieldsForRequiredOnes(t *testing.T) {
+	c, requests := capturing(t)
+	_, err := c.Images.Store(t.Context(), ImageStoreParams{Name: "n", Description: "d"}, WithFormField("resolution", "1536x1024"))
+	require.NoError(t, err)
+	assert.Equal(t, "description=d&name=n&resolution=1536x1024", (*requests)[0].body)
+	_, err = c.Images.Store(t.Context(), ImageStoreParams{Name: "n", Description: "d", Resolution: "7x7", Style: "odd"}, WithFormField("resolution", ""))
+	assert.ErrorContains(t, err, `style "odd"`)
+	assert.NotContains(t, err.Error(), "7x7", "what is not sent is not checked")
+	_, err = c.Images.Store(t.Context(), ImageStoreParams{Description: "d", Resolution: Resolution256x256}, WithFormField("description", "x"))
+	assert.EqualError(t, err, "images.store: name: is required")
+	wav := FileFromBytes("a.wav", []byte(wavHead))
+	for _, file := range []File{wav, {}} {
+		_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file}, WithFormField("file", "x"), WithoutValidation())
+		assert.EqualError(t, err, `transcriptions.store: file "x": must be given as TranscriptionStoreParams.File, not as a form field`)
+	}
+	assert.Len(t, *requests, 1)
+	_, err = c.Images.Store(t.Context(), aStore, WithFormField("file", "x"))
+	assert.NoError(t, err, "an image has no file")
+	_, err = c.Images.Store(t.Context(), ImageStoreParams{Description: "d", Resolution: Resolution256x256}, WithFormField("name", " "), WithOnce())
+	assert.EqualError(t, err, `images.store: name " ": is required`, "WithOnce needs a name to look for")
+}
+
+// Bytes that are no UTF-8 are a 500 of the service: they are refused before the network, whatever is waived.
+func TestTextThatIsNoUTF8(t *testing.T) {
+	c, requests := capturing(t)
+	ctx := t.Context()
+	const bad = "a\xff"
+	wav := FileFromBytes("a.wav", []byte(wavHead))
+	for name, row := range map[string]struct {
+		err   error
+		field string
+	}{
+		"name":                 {second(c.Images.Store(ctx, ImageStoreParams{Name: bad, Description: "d", Resolution: Resolution256x256}, WithoutValidation())), "name"},
+		"description":          {second(c.Images.Store(ctx, ImageStoreParams{Name: "n", Description: bad, Resolution: Resolution256x256}, WithoutValidation())), "description"},
+		"of a transcription":   {second(c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: bad, File: wav}, WithoutValidation())), "name"},
+		"search":               {second(c.Images.List(ctx, ImageListParams{Search: bad}, WithoutValidation())), "search"},
+		"result":               {second(c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: Ptr(bad)}, WithoutValidation())), "result"},
+		"file name":            {second(c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: FileFromBytes(bad, []byte(wavHead))}, WithoutValidation())), "file"},
+		"query":                {second(c.Images.Show(ctx, "7", WithQuery("q", bad))), "q"},
+		"name of a query":      {second(c.Images.Show(ctx, "7", WithQuery(bad, "q"))), "a\uFFFD"},
+		"form field":           {second(c.Images.Update(ctx, "7", ImageUpdateParams{}, WithFormField("f", bad))), "f"},
+		"name of a form field": {second(c.Images.Update(ctx, "7", ImageUpdateParams{}, WithFormField(bad, "f"))), "a\uFFFD"},
+	} {
+		assert.Equal(t, []string{row.field}, fieldsOf(t, row.err), name)
+		assert.ErrorContains(t, row.err, "UTF-8", name)
+	}
+	assert.Empty(t, *requests)
+}
+
+// What a program shows its users has no Go in it: the hint for its programmer is a field of its own.
+func TestHintsAreApart(t *testing.T) {
+	c, _ := capturing(t)
+	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7}, WithTimeout(30))
+	var invalid *ValidationError
+	require.ErrorAs(t, err, &invalid)
+	text, err := json.Marshal(invalid.Problems)
+	require.NoError(t, err)
+	assert.JSONEq(t, `[
+		{"field":"timeout","value":30,"reason":"must be 0, for no limit, or at least 1ms","hint":"write 30*time.Second for 30 seconds"},
+		{"field":"per_page","value":7,"reason":"must be one of 10, 25, 50, 100","hint":"WithoutValidation sends it anyway"}
+	]`, string(text))
+	assert.ErrorContains(t, invalid, `timeout "30ns": must be 0`)
+	for _, d := range []time.Duration{0, time.Millisecond, time.Hour} {
+		_, err := c.Images.Show(t.Context(), "7", WithTimeout(d), WithStallTimeout(d))
+		assert.NoError(t, err, d)
 	}
 }

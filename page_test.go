@@ -129,6 +129,124 @@ func TestPagesAreFetchedWhenTheyAreReached(t *testing.T) {
 	}
 }
 
+// A page's number in an address of the caller's own leads to that page, and on from there.
+func TestPageByNumber(t *testing.T) {
+	b := pages(t, func(query url.Values) string {
+		page, _ := strconv.Atoi(query.Get("page"))
+		return fmt.Sprintf(`{"data":%s,"meta":{"current_page":%d,"last_page":4,"per_page":2,"total":8}}`, recordsOf(10*page, 10*page+1), page)
+	})
+	page, err := b.Images.List(t.Context(), ImageListParams{Style: StyleRetro}, WithQuery("page", "3"))
+	require.NoError(t, err)
+	assert.Equal(t, "30, 31", names(page))
+	assert.Equal(t, PageInfo{Current: 3, Last: 4, PerPage: 2, Total: 8}, page.PageInfo)
+	page, err = page.Next(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "40, 41", names(page))
+	assert.False(t, page.HasNext())
+	ids, err := walked(t, b, ImageListParams{}, WithQuery("page", "3"))
+	require.NoError(t, err)
+	assert.Equal(t, "30 31 40 41", ids)
+	assert.Equal(t, []string{"page=3&style=retro", "page=4&style=retro", "page=3", "page=4"}, b.asked)
+}
+
+// While a walk goes on, records are made: a page's worth shifts all that follow by a page, and is no reason to end.
+func TestWalkWhileRecordsAreMade(t *testing.T) {
+	for name, row := range map[string]struct {
+		made int // pages' worth of records, each made before page 2, 3 and so on
+		ids  string
+		err  error
+	}{
+		"none":                  {0, "59 58 57 56 55 54", nil},
+		"one page's worth":      {1, "59 58 57 56 55 54", nil},
+		"two pages' worth":      {2, "59 58 57 56 55 54", nil},
+		"as fast as it is read": {9, "59 58", ErrPagination},
+	} {
+		made := 0
+		b := pages(t, func(query url.Values) string {
+			page, _ := strconv.Atoi(query.Get("page"))
+			if page = max(page, 1); page > 1 && made < row.made {
+				made++
+			}
+			first := 59 + 2*made - 2*(page-1)
+			return fmt.Sprintf(`{"data":%s,"meta":{"current_page":%d,"last_page":%d}}`, recordsOf(first, first-1), page, 3+made)
+		})
+		ids, err := walked(t, b, ImageListParams{})
+		assert.Equal(t, row.ids, ids, name)
+		assert.ErrorIs(t, err, row.err, name)
+	}
+}
+
+// A record that moves onto the next page is given once.
+func TestMovedRecordsAreGivenOnce(t *testing.T) {
+	b := pages(t, func(query url.Values) string {
+		if query.Get("page") == "" {
+			return `{"data":` + recordsOf(9, 8, 7) + `,"links":{"next":"?page=2"}}`
+		}
+		return `{"data":` + recordsOf(8, 7, 6) + `,"links":{"next":null}}`
+	})
+	ids, err := walked(t, b, ImageListParams{})
+	require.NoError(t, err)
+	assert.Equal(t, "9 8 7 6", ids)
+	first, err := b.Images.List(t.Context(), ImageListParams{})
+	require.NoError(t, err)
+	second, err := first.Next(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "6", names(second))
+}
+
+// What was read before an error is paid for in time, and must not be lost.
+func TestCollect(t *testing.T) {
+	b := pages(t, func(query url.Values) string {
+		if query.Get("page") == "" {
+			return `{"data":` + recordsOf(9, 8) + `,"links":{"next":"?page=2"}}`
+		}
+		return ""
+	})
+	images, err := Collect(b.Images.All(t.Context(), ImageListParams{}))
+	var refused *APIError
+	require.ErrorAs(t, err, &refused)
+	require.Len(t, images, 2)
+	assert.Equal(t, ID("8"), images[1].ID)
+
+	b = pages(t, func(url.Values) string { return `{"data":[]}` })
+	images, err = Collect(b.Images.All(t.Context(), ImageListParams{}))
+	require.NoError(t, err)
+	assert.Empty(t, images)
+}
+
+// Elements that are no records are left out; a list of nothing else is no list.
+func TestElementsThatAreNoRecords(t *testing.T) {
+	body := `{"data":[{"id":9,"name":"a"},null,"x",7,{"x":1},{"id":8,"name":"b"}],"links":{"next":null}}`
+	b := pages(t, func(url.Values) string { return body })
+	page, err := b.Images.List(t.Context(), ImageListParams{})
+	require.NoError(t, err)
+	assert.Equal(t, "9 a, 8 b", names(page))
+	assert.JSONEq(t, `{"id":8,"name":"b"}`, string(page.Items[1].Raw()))
+	body = `{"data":[null,{"x":1}],"links":{"next":null}}`
+	_, err = b.Images.List(t.Context(), ImageListParams{})
+	var unread *DecodeError
+	require.ErrorAs(t, err, &unread)
+	assert.Equal(t, OutcomeDone, OutcomeOf(err))
+}
+
+// The error of a walk says which operation it was, and what the service does.
+func TestPaginationErrors(t *testing.T) {
+	b := pages(t, func(url.Values) string { return recordsOf(9, 8, 7, 6, 5, 4, 3, 2, 1, 0) })
+	_, err := walked(t, b, ImageListParams{})
+	assert.EqualError(t, err, "images.list: pagination: the service sent a full page of 10 records and does not say whether more follow")
+	assert.Equal(t, OutcomeDone, OutcomeOf(err))
+	var refused *APIError
+	assert.False(t, errors.As(err, &refused))
+	b = pages(t, func(query url.Values) string {
+		return fmt.Sprintf(`{"data":%s,"links":{"next":"?cursor=%d"}}`, recordsOf(9), atoi(query.Get("cursor"))+1)
+	})
+	page, err := b.Images.List(t.Context(), ImageListParams{})
+	for err == nil {
+		page, err = page.Next(t.Context())
+	}
+	assert.EqualError(t, err, "images.list: pagination: the service sent the records of the previous page again")
+}
+
 // The end of the context ends a walk at the next page, and is found in its error.
 func TestWalkEndsWithTheContext(t *testing.T) {
 	b := pages(t, func(query url.Values) string {
@@ -260,13 +378,6 @@ func liveHeap() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
-}
-
-func TestPaginationErrorsAreNotAPIErrors(t *testing.T) {
-	b := pages(t, func(url.Values) string { return recordsOf(9, 8, 7, 6, 5, 4, 3, 2, 1, 0) })
-	_, err := walked(t, b, ImageListParams{})
-	var api *APIError
-	assert.False(t, errors.As(err, &api))
 }
 
 // names is what a page holds, for a comparison that reads well.

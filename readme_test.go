@@ -31,21 +31,32 @@ func flat(code string) string {
 	return b.String()
 }
 
-// Code that a reader copies from the README compiles and does what it says: each block stands in an example that is run.
-func TestReadmeCodeIsRun(t *testing.T) {
-	var examples strings.Builder
+// documents are the texts for users.
+func documents(t *testing.T) []string {
+	list, err := filepath.Glob("docs/*.md")
+	require.NoError(t, err)
+	return append(list, "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+}
+
+// Code that a reader copies from a document compiles: each block stands in an example or in docs/recipes, which are compiled and tested.
+func TestCodeInDocumentsIsCompiled(t *testing.T) {
+	var compiled strings.Builder
 	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
-		if err == nil && (filepath.Base(path) == "example_test.go" || strings.HasPrefix(path, "examples/") && filepath.Ext(path) == ".go") {
+		slashed := filepath.ToSlash(path)
+		if err == nil && filepath.Ext(path) == ".go" &&
+			(filepath.Base(path) == "example_test.go" || strings.HasPrefix(slashed, "examples/") || strings.HasPrefix(slashed, "docs/recipes/")) {
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
-			examples.WriteString(flat(string(text)) + "\n")
+			compiled.WriteString(flat(string(text)) + "\n")
 		}
 		return err
 	}))
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
-	require.NotEmpty(t, blocks)
-	for _, block := range blocks {
-		assert.True(t, strings.Contains(examples.String(), flat(block[1])), "no example has this block of the README:\n%s", block[1])
+	for _, name := range documents(t) {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+			assert.True(t, strings.Contains(compiled.String(), flat(block[1])), "%s has code that is not compiled:\n%s", name, block[1])
+		}
 	}
 }
 
@@ -77,19 +88,89 @@ func TestReadmeListsEveryOption(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// A link of the documents that leads nowhere sends a reader away.
+// A reader who searches the document for the text of an error must find it: each one that it quotes is in the code.
+func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
+	var code strings.Builder
+	for _, pattern := range []string{"*.go", "internal/*/*.go"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, file := range slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") }) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			code.Write(text)
+		}
+	}
+	// These come from the operating system, the resolver, the TLS package or the server.
+	foreign := []string{"connection refused", "no such host", "certificate signed by unknown authority", "certificate required", "handshake failure"}
+	text, err := os.ReadFile("docs/deployments.md")
+	require.NoError(t, err)
+	found := 0
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(string(text), -1) {
+		for _, quote := range regexp.MustCompile("`([^`]* [^`]*)`").FindAllStringSubmatch(row[1], -1) {
+			if slices.Contains(foreign, quote[1]) {
+				continue
+			}
+			for piece := range strings.SplitSeq(quote[1], "…") {
+				assert.Contains(t, code.String(), strings.Trim(piece, " :,"), "quoted in docs/deployments.md")
+				found++
+			}
+		}
+	}
+	assert.Greater(t, found, 15)
+}
+
+// A link that leads nowhere sends a reader away.
 func TestDocumentsLinkToFilesThatExist(t *testing.T) {
-	for _, name := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
+	var names []string
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) == ".md" {
+			names = append(names, path)
+		}
+		return err
+	}))
+	require.Subset(t, names, documents(t))
+	for _, name := range names {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
-		for _, link := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(string(text), -1) {
-			_, err := os.Stat(link[1])
+		for _, link := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(string(text), -1) {
+			_, err := os.Stat(filepath.Join(filepath.Dir(name), link[1]))
 			assert.NoError(t, err, name)
+		}
+		for _, anchor := range regexp.MustCompile(`\]\(#([^)]+)\)`).FindAllStringSubmatch(string(text), -1) {
+			assert.Contains(t, anchors(string(text)), anchor[1], name)
 		}
 	}
 }
 
-// Somebody new finds every file of the package in the layout, and none that is gone.
+// The table of outcomes in docs/errors.md is that of the package doc, which is tested row by row.
+func TestErrorsDocumentHasTheOutcomeTable(t *testing.T) {
+	rows := func(file, pattern string) (list [][]string) {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, row := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+			list = append(list, row[1:])
+		}
+		require.NotEmpty(t, list)
+		return list
+	}
+	assert.Equal(t,
+		rows("doc.go", `(?m)^//\t(\S.*?) {2,}(NotSent|Rejected|Done|Unknown) +(\S+) +(\S+)$`),
+		rows("docs/errors.md", `(?m)^\| (.+?) \| (NotSent|Rejected|Done|Unknown) \| (\S+) \| (\S+) \| .+ \|$`))
+}
+
+// anchors are the headings of a document as links write them.
+func anchors(text string) (list []string) {
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		name := strings.ReplaceAll(strings.ToLower(heading[1]), " ", "-")
+		list = append(list, regexp.MustCompile(`[^a-z0-9_-]`).ReplaceAllString(name, ""))
+	}
+	return list
+}
+
+// A newcomer finds every file of the package in the layout, and none that is gone.
 func TestLayoutNamesEveryFile(t *testing.T) {
 	text, err := os.ReadFile("CONTRIBUTING.md")
 	require.NoError(t, err)

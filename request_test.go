@@ -2,7 +2,6 @@ package aicontent
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -54,21 +53,6 @@ func TestErrorsDoNotShowTheQuery(t *testing.T) {
 		_, err := s.client(t, WithRetryPolicy(quick)).Images.List(t.Context(), ImageListParams{Search: "private"})
 		require.Error(t, err)
 		assert.NotContains(t, err.Error(), "private", name)
-	}
-}
-
-func TestClosedServerIsNotSent(t *testing.T) {
-	srv := httptest.NewServer(http.NotFoundHandler())
-	srv.Close()
-	c, err := NewClient(srv.URL+"/tenant", "test-key", WithRetryPolicy(quick))
-	require.NoError(t, err)
-	for name, operation := range operations(c) {
-		err := operation(t.Context())
-		var transport *TransportError
-		require.ErrorAs(t, err, &transport, name)
-		assert.Equal(t, OutcomeNotSent, OutcomeOf(err), "%v", err)
-		assert.Equal(t, 3, transport.Attempts, "a service that is being restarted is back in a moment")
-		assert.Contains(t, err.Error(), "connection refused")
 	}
 }
 
@@ -152,23 +136,4 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		_, _ = c.Images.Show(t.Context(), "7")
 	}
 	assert.Len(t, connections, 1)
-}
-
-// net/http's own time limit is the user's; it ends the attempt like any other.
-func TestClientTimeoutOfTheUser(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: []func(*http.Request) (*http.Response, error){func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}}}
-		c, err := NewClient("https://content.example.com", "test-key", WithHTTPClient(&http.Client{Transport: s, Timeout: 3 * time.Second}))
-		require.NoError(t, err)
-		start := time.Now()
-		_, err = c.Images.Store(t.Context(), aStore)
-		require.Error(t, err)
-		assert.Equal(t, 3*time.Second, time.Since(start))
-		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
-		var transport *TransportError
-		require.True(t, errors.As(err, &transport) && transport.Timeout())
-	})
 }

@@ -21,7 +21,9 @@ func TestRetryAfter(t *testing.T) {
 		"soon":                           0,
 		"NaN":                            0,
 		"99999999999999999999":           math.MaxInt64,
-		"Inf":                            math.MaxInt64,
+		"Inf":                            0,
+		"1e9":                            0,
+		"1.2.3":                          0,
 		"Mon, 04 May 2026 10:01:30 GMT":  90 * time.Second,
 		"Mon, 04 May 2026 09:59:59 GMT":  0, // a clock that is ahead of the service's
 		"Monday, 04-May-26 10:00:10 GMT": 10 * time.Second,
@@ -38,6 +40,7 @@ func TestBackoff(t *testing.T) {
 		assert.Equal(t, bound/2, policy.backoff(i+1, 0.5), "attempt %d", i+1)
 	}
 	assert.Equal(t, 3*time.Second/2, policy.backoff(math.MaxInt32, 0.5), "a shift that would overflow")
+	assert.Zero(t, RetryPolicy{MinBackoff: -1}.complete().backoff(100, 0.99), "no pause is none after a hundred attempts either")
 	long := RetryPolicy{MinBackoff: math.MaxInt64, MaxBackoff: math.MaxInt64}
 	assert.Positive(t, long.backoff(40, 0.99))
 }

@@ -57,10 +57,12 @@ func checkNonEmpty(form url.Values, fields []string) (problems []FieldProblem) {
 // checkText reports names and values that are not UTF-8, which services answer with a 500.
 func checkText(values url.Values) (problems []FieldProblem) {
 	for name, list := range values {
-		for _, value := range append(list, name) {
-			if !utf8.ValidString(value) {
-				problems = append(problems, FieldProblem{Field: strings.ToValidUTF8(name, "\uFFFD"), Value: value, Reason: "must be valid UTF-8"})
+		if bad := slices.IndexFunc(list, func(value string) bool { return !utf8.ValidString(value) }); bad >= 0 || !utf8.ValidString(name) {
+			value := name
+			if bad >= 0 {
+				value = list[bad]
 			}
+			problems = append(problems, FieldProblem{Field: strings.ToValidUTF8(name, "\uFFFD"), Value: value, Reason: "must be valid UTF-8"})
 		}
 	}
 	slices.SortFunc(problems, func(a, b FieldProblem) int { return strings.Compare(a.Field, b.Field) })
@@ -128,8 +130,6 @@ func (id ID) check() []FieldProblem {
 		return problem("id", id, "must not be a relative path segment")
 	case strings.ContainsFunc(string(id), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
 		return problem("id", id, "must not contain white space or control characters")
-	case !utf8.ValidString(string(id)):
-		return problem("id", id, "must be valid UTF-8")
 	}
 	return nil
 }

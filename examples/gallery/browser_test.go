@@ -67,7 +67,7 @@ func openTab(t *testing.T, size [2]int64) *tab {
 	ctx, cancel := chromedp.NewContext(parent, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	require.NoError(t, chromedp.Do(ctx))
-	ctx, cancel = context.WithTimeout(ctx, time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(cancel)
 	p := &tab{t, ctx}
 	if size == phone {
@@ -99,10 +99,10 @@ func (p *tab) waitFor(expression string) {
 	}
 }
 
-// says waits until the page shows the text.
+// says waits until the page is loaded and shows the text.
 func (p *tab) says(text string) {
 	p.t.Helper()
-	p.waitFor(`document.body?.innerText.replace(/\s+/g, " ").includes(` + quote(text) + `)`)
+	p.waitFor(`document.readyState === "complete" && document.body.innerText.replace(/\s+/g, " ").includes(` + quote(text) + `)`)
 }
 
 func quote(text string) string {
@@ -122,9 +122,7 @@ func (p *tab) theme(name string) {
 // is reports whether the expression is true on the page.
 func (p *tab) is(expression string) bool {
 	p.t.Helper()
-	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
-	require.NoError(p.t, err)
-	return value
+	return get[bool](p, "!!("+expression+")")
 }
 
 // css is a selector of the first element that matches.
@@ -145,23 +143,25 @@ func (p *tab) throttle(upload float64) {
 	require.NoError(p.t, err)
 }
 
-func (p *tab) text(selector string) string {
+// get evaluates the expression on the page.
+func get[T any](p *tab, expression string) T {
 	p.t.Helper()
-	text, err := chromedp.Run(p.ctx, chromedp.Text(css(selector)))
-	require.NoError(p.t, err)
-	return text
-}
-
-func (p *tab) value(selector string) string {
-	p.t.Helper()
-	value, err := chromedp.Run(p.ctx, chromedp.Value(css(selector)))
+	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
 	require.NoError(p.t, err)
 	return value
 }
 
+func (p *tab) text(selector string) string {
+	p.t.Helper()
+	return get[string](p, "document.querySelector("+quote(selector)+").innerText")
+}
+
+func (p *tab) value(selector string) string {
+	p.t.Helper()
+	return get[string](p, "document.querySelector("+quote(selector)+").value")
+}
+
 func (p *tab) count(selector string) int {
 	p.t.Helper()
-	n, err := chromedp.Run(p.ctx, chromedp.Evaluate[int]("document.querySelectorAll("+quote(selector)+").length"))
-	require.NoError(p.t, err)
-	return n
+	return get[int](p, "document.querySelectorAll("+quote(selector)+").length")
 }

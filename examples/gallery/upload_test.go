@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -42,6 +43,24 @@ func TestFileSize(t *testing.T) {
 		}
 	}
 }
+
+// Behind some proxies a service finds an upload without a length empty.
+func TestUploadIsSentWithItsLength(t *testing.T) {
+	f := newFixture(t)
+	var length int64
+	f.gallery.client = f.service.Client(aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			length = max(length, r.ContentLength)
+			return next.RoundTrip(r)
+		})
+	}))
+	says(t, f.upload(map[string]string{"name": "Song"}, "song.wav", recording(100_000)), "Here it is.")
+	assert.Greater(t, length, int64(100_000))
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestMalformedUploads(t *testing.T) {
 	f := newFixture(t)

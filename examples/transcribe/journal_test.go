@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -163,8 +164,13 @@ func TestADeploymentHasOneJournal(t *testing.T) {
 func TestWithoutAJournalNothingIsSent(t *testing.T) {
 	j := opened(t, t.TempDir())
 	require.NoError(t, j.file.Close())
-	require.Error(t, j.begin("a"))
-	assert.ErrorContains(t, j.begin("b"), "the journal: ", "nor later, as the end of the file is unknown")
+	srv := aicontenttest.NewServer(t)
+	client := srv.Client(aicontent.WithMiddleware(j.mark))
+	for _, name := range []string{"a", "b"} {
+		_, err := client.Images.Store(journalled(t.Context(), name), aicontent.ImageStoreParams{Name: name, Description: name, Resolution: "256x256"})
+		assert.ErrorContains(t, err, "the journal: ")
+	}
+	assert.Empty(t, srv.Requests())
 
 	j.lease = 50 * time.Millisecond
 	ctx, stop := context.WithCancelCause(t.Context())

@@ -12,7 +12,7 @@ import (
 func pageTitle(page string) string {
 	folded := fold(page)
 	var text strings.Builder
-	title := -1 // where it begins in text
+	title := 0 // where it begins in text, which is not empty by then
 	for i := 0; ; {
 		n := strings.IndexByte(page[i:], '<')
 		if n < 0 {
@@ -28,7 +28,7 @@ func pageTitle(page string) string {
 		switch {
 		case begins("<title", "<h1"):
 			title = text.Len()
-		case begins("</title", "</h1") && title >= 0:
+		case begins("</title", "</h1") && title > 0:
 			if words := words(text.String()[title:]); words != "" {
 				return words
 			}

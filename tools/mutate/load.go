@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -28,6 +29,13 @@ type sourceFile struct {
 	abs    string
 	text   []byte
 	syntax *ast.File
+}
+
+// line returns the line around an offset.
+func (f *sourceFile) line(offset int) string {
+	start := bytes.LastIndexByte(f.text[:offset], '\n') + 1
+	line, _, _ := bytes.Cut(f.text[start:], []byte("\n"))
+	return string(line)
 }
 
 // load reads the packages that match the patterns, without their tests, and checks their types.

@@ -13,7 +13,7 @@ import (
 
 // Mutant is one small change to one file.
 type Mutant struct {
-	ID       string // file, function, operator, change, and a number where these repeat; it survives changes elsewhere in the file
+	ID       string // file, function, operator, change, line, and a number where these repeat; it survives changes elsewhere
 	Sum      string // of the declaration's text: a result holds until that changes
 	Package  string // directory, relative to the module
 	File     string // relative to the module
@@ -100,6 +100,9 @@ func (g *generator) add(operator string, start, end token.Pos, after string) {
 	}
 	m.Before = string(g.file.text[m.start:m.end])
 	m.ID = fmt.Sprintf("%s:%s:%s:%s→%s", m.File, g.function, operator, brief(m.Before), brief(after))
+	if line := brief(g.file.line(m.start)); line != brief(m.Before) {
+		m.ID += " @ " + line
+	}
 	g.count[m.ID]++
 	if n := g.count[m.ID]; n > 1 {
 		m.ID += fmt.Sprintf("#%d", n)

@@ -36,12 +36,13 @@ func mutantsOf(t *testing.T, source string) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]bool{}
+	found, ids := map[string]bool{}, map[string]bool{}
 	for _, m := range packages[0].mutants(packages[0].files[0]) {
-		id := strings.TrimPrefix(m.ID, "m.go:")
-		if _, exists := found[id]; exists {
+		if ids[m.ID] {
 			t.Errorf("two mutants have the ID %s", m.ID)
 		}
+		ids[m.ID] = true
+		id, _, _ := strings.Cut(strings.TrimPrefix(m.ID, "m.go:"), " @ ")
 		j := &job{Mutant: m, pkg: packages[0], file: packages[0].files[0]}
 		found[id] = j.compiles()
 		if strings.Count(string(j.solo()), "\n") != strings.Count(source, "\n") {
@@ -181,17 +182,17 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string][2]string{
-		"m.go:Sum:constant:3→4":                                      {killed, "."},
-		"internal/x/x.go:Sum:boundary:<=→<":                          {killed, "."},
-		"internal/x/x.go:Sum:negation:<=→>":                          {timedOut, "internal/x"},
-		"internal/x/x.go:Sum:constant:1→2":                           {killed, "."},
-		"internal/x/x.go:Sum:arithmetic:+=→-=":                       {killed, "."},
-		"internal/x/x.go:Sum:statement:sum += i→":                    {killed, "."},
-		"internal/x/x.go:Sum:return:sum→0":                           {killed, "."},
-		"internal/x/x.go:Sum:increment:++→--":                        {timedOut, "."},
-		"internal/x/x.go:Sum:constant:\"done\"→\"\"":                 {survived, ""},
-		"internal/x/x.go:Sum:statement:Log = append(Log, \"done\")→": {survived, ""},
-		"internal/x/x.go:Unused:negation:==→!=":                      {uncovered, ""},
+		"m.go:Sum:constant:3→4 @ func Sum() int { return x.Sum(3) }":                           {killed, "."},
+		"internal/x/x.go:Sum:boundary:<=→< @ for i := 1; i <= n; i++ {":                        {killed, "."},
+		"internal/x/x.go:Sum:negation:<=→> @ for i := 1; i <= n; i++ {":                        {timedOut, "internal/x"},
+		"internal/x/x.go:Sum:constant:1→2 @ for i := 1; i <= n; i++ {":                         {killed, "."},
+		"internal/x/x.go:Sum:arithmetic:+=→-= @ sum += i":                                      {killed, "."},
+		"internal/x/x.go:Sum:statement:sum += i→":                                              {killed, "."},
+		"internal/x/x.go:Sum:return:sum→0 @ return sum":                                        {killed, "."},
+		"internal/x/x.go:Sum:increment:++→-- @ for i := 1; i <= n; i++ {":                      {timedOut, "."},
+		"internal/x/x.go:Sum:constant:\"done\"→\"\" @ Log = append(Log, \"done\")":             {survived, ""},
+		"internal/x/x.go:Sum:statement:Log = append(Log, \"done\")→":                           {survived, ""},
+		"internal/x/x.go:Unused:negation:==→!= @ func Unused(a, b int) bool { return a == b }": {uncovered, ""},
 	}
 	for id, r := range results {
 		if got := [2]string{r.Status, r.By}; got != want[id] {
@@ -205,7 +206,7 @@ func TestRun(t *testing.T) {
 	// A run that was stopped goes on where it was: a result of the same code is not made again.
 	lines := strings.SplitAfter(read(t, s.results), "\n")
 	write(s.results, strings.Join(lines[:3], "")+lines[3][:20])
-	write(s.equivalent, "internal/x/x.go:Sum:constant:\"done\"→\"\"\tnobody reads it\ninternal/x/x.go:Sum:statement:Log = append(Log, \"done\")→\tnobody reads it\ninternal/x/x.go:Unused:negation:==→!=\tdead\n")
+	write(s.equivalent, "internal/x/x.go:Sum:constant:\"done\"→\"\" @ Log = append(Log, \"done\")\tnobody reads it\ninternal/x/x.go:Sum:statement:Log = append(Log, \"done\")→\tnobody reads it\ninternal/x/x.go:Unused:negation:==→!= @ func Unused(a, b int) bool { return a == b }\tdead\n")
 	if err := s.run(t.Context()); err != nil {
 		t.Error(err)
 	}

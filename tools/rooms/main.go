@@ -29,12 +29,12 @@ var rooms = map[string][]string{
 	"errtext": {"lenient", "redact"},
 }
 
-// The limits on what is not a test. Lines are counted as wc does.
+// The limits on what is not a test. Lines are counted as wc does. They are what is needed today: lower them where less is needed.
 const (
 	maxFileLines = 300
 	maxRootFiles = 18
-	maxRootLines = 2900
-	maxLines     = 5000 // the root and internal/ together
+	maxRootLines = 3900
+	maxLines     = 7250 // the root and internal/ together
 )
 
 // rootImports is what the root may import besides the standard library and the rooms.

@@ -1,0 +1,43 @@
+package recipes
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+func limitedClient(baseURL, apiKey string) (*aicontent.Client, error) {
+	return aicontent.NewClient(baseURL, apiKey,
+		aicontent.WithRateLimiter(rate.NewLimiter(rate.Every(time.Second), 5)), // one request a second, five at once
+		aicontent.WithRetryBudget(20),
+	)
+}
+
+// patientClient is for a deployment that takes up to twenty minutes for a recording.
+func patientClient(baseURL, apiKey string) (*aicontent.Client, error) {
+	return aicontent.NewClient(baseURL, apiKey,
+		aicontent.WithTimeout(20*time.Minute),
+		aicontent.WithRetryPolicy(aicontent.RetryPolicy{
+			MaxAttempts: 6,
+			SettleTime:  25 * time.Minute, // for WithOnce: longer than any Store call takes
+		}))
+}
+
+// rotating reads the key from a file that another program replaces, such as a mounted secret.
+func rotating(baseURL, keyFile string) (*aicontent.Client, error) {
+	return aicontent.NewClient(baseURL, "", aicontent.WithAPIKeySource(func(context.Context) (string, error) {
+		key, err := os.ReadFile(keyFile)
+		return strings.TrimSpace(string(key)), err
+	}))
+}
+
+func loggingClient(baseURL, apiKey string) (*aicontent.Client, error) {
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return aicontent.NewClient(baseURL, apiKey, aicontent.WithLogger(logger))
+}

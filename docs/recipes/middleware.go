@@ -1,0 +1,121 @@
+package recipes
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"maps"
+	"net/http"
+	"path"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+func tracing() aicontent.Option {
+	return aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return otelhttp.NewTransport(next)
+	})
+}
+
+// signer signs method, address and time of each request. The body is left out: an upload is streamed.
+type signer struct {
+	next   http.RoundTripper
+	secret []byte
+}
+
+func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
+	date := time.Now().UTC().Format(http.TimeFormat)
+	mac := hmac.New(sha256.New, s.secret)
+	io.WriteString(mac, req.Method+"\n"+req.URL.RequestURI()+"\n"+date)
+	// A RoundTripper must not change the request that it was given.
+	req = req.Clone(req.Context())
+	req.Header.Set("Date", date)
+	req.Header.Set("X-Signature", hex.EncodeToString(mac.Sum(nil)))
+	return s.next.RoundTrip(req)
+}
+
+func signing(secret []byte) aicontent.Option {
+	return aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return signer{next, secret} })
+}
+
+// cache keeps the responses to Show for a while; any change of a record drops all of them. Lists must not be cached: WithOnce
+// looks for records in them.
+type cache struct {
+	next http.RoundTripper
+	keep time.Duration
+
+	mu      sync.Mutex
+	kept    map[string]keptResponse
+	changes int
+}
+
+type keptResponse struct {
+	header http.Header
+	body   []byte
+	until  time.Time
+}
+
+func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodGet {
+		c.forget()
+		defer c.forget() // what was read while the record changed
+		return c.next.RoundTrip(req)
+	}
+	if last := path.Base(req.URL.Path); last == "images" || last == "transcriptions" {
+		return c.next.RoundTrip(req)
+	}
+	c.mu.Lock()
+	kept, changes := c.kept[req.URL.String()], c.changes
+	c.mu.Unlock()
+	if time.Now().Before(kept.until) {
+		return &http.Response{
+			StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
+			Header: kept.header.Clone(), Body: io.NopCloser(bytes.NewReader(kept.body)), ContentLength: int64(len(kept.body)),
+		}, nil
+	}
+	resp, err := c.next.RoundTrip(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	const limit = 1 << 20
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit))
+	if err == nil && len(body) < limit {
+		c.store(req.URL.String(), changes, keptResponse{resp.Header.Clone(), body, time.Now().Add(c.keep)})
+	}
+	// What was read here, and then the rest.
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(body), resp.Body), resp.Body}
+	return resp, nil
+}
+
+// store keeps a response, if no record was changed since its request.
+func (c *cache) store(url string, changes int, r keptResponse) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(c.kept, func(_ string, old keptResponse) bool { return now.After(old.until) })
+	if changes == c.changes {
+		c.kept[url] = r
+	}
+}
+
+func (c *cache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.kept)
+	c.changes++
+}
+
+func caching(keep time.Duration) aicontent.Option {
+	return aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return &cache{next: next, keep: keep, kept: map[string]keptResponse{}}
+	})
+}

@@ -1,0 +1,342 @@
+package recipes
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+func write(t *testing.T, name, kind string, der []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600))
+	return path
+}
+
+func TestClientWithCA(t *testing.T) {
+	srv := aicontenttest.NewServer(t, aicontenttest.TLS())
+	client, err := clientWithCA(srv.URL, srv.APIKey, write(t, "ca.pem", "CERTIFICATE", srv.Certificate().Raw))
+	require.NoError(t, err)
+	defer client.CloseIdleConnections()
+	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
+	require.NoError(t, err)
+
+	_, err = clientWithCA(srv.URL, srv.APIKey, write(t, "ca.pem", "CERTIFICATE", nil))
+	require.ErrorContains(t, err, "there is no certificate in ")
+	other, err := aicontent.NewClient(srv.URL, srv.APIKey)
+	require.NoError(t, err)
+	_, err = other.Images.List(t.Context(), aicontent.ImageListParams{})
+	assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), "without the CA: %v", err)
+}
+
+func TestClientWithCertificate(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"gallery"}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	require.NoError(t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+
+	var names []string
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		names = append(names, r.TLS.PeerCertificates[0].DNSNames...)
+		fmt.Fprint(w, `{"data":{"id":7,"name":"Lighthouse"}}`)
+	}))
+	srv.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	srv.StartTLS()
+	defer srv.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(srv.Certificate())
+	client, err := clientWithCertificate(srv.URL, "test-key", write(t, "cert.pem", "CERTIFICATE", der), write(t, "key.pem", "PRIVATE KEY", private), roots)
+	require.NoError(t, err)
+	defer client.CloseIdleConnections()
+	_, err = client.Images.Show(t.Context(), "7")
+	require.NoError(t, err)
+	_, err = client.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: aicontent.Resolution256x256})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"gallery", "gallery"}, names)
+}
+
+// proxy is an HTTP proxy that takes every CONNECT to the address, with the given credentials.
+func proxy(t *testing.T, address string, credentials *atomic.Value) string {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := (&http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}).BasicAuth()
+		credentials.Store(r.Method + " " + r.Host + " " + user + " " + password)
+		there, err := net.Dial("tcp", address)
+		if err != nil {
+			return
+		}
+		defer there.Close()
+		here, buffered, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer here.Close()
+		io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
+		go func() {
+			io.Copy(there, bufio.NewReader(buffered))
+			there.(*net.TCPConn).CloseWrite()
+		}()
+		io.Copy(here, there)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.Listener.Addr().String()
+}
+
+func TestThroughProxy(t *testing.T) {
+	srv := aicontenttest.NewServer(t, aicontenttest.TLS())
+	u, err := url.Parse(srv.URL)
+	require.NoError(t, err)
+	var seen atomic.Value
+	hc := throughProxy(proxy(t, u.Host, &seen), "gallery", "secret")
+	roots := x509.NewCertPool()
+	roots.AddCert(srv.Certificate())
+	hc.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots, ServerName: u.Hostname()}
+	client, err := aicontent.NewClient("https://content.example.com", srv.APIKey, aicontent.WithHTTPClient(hc))
+	require.NoError(t, err)
+	defer client.CloseIdleConnections()
+	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
+	require.NoError(t, err)
+	assert.Equal(t, "CONNECT content.example.com:443 gallery secret", seen.Load())
+}
+
+func TestProxyThatRefusesIsNamed(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
+	defer srv.Close()
+	address := srv.Listener.Addr().String()
+	client, err := aicontent.NewClient("https://content.example.com", "test-key", aicontent.WithHTTPClient(throughProxy(address, "gallery", "wrong")),
+		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	require.NoError(t, err)
+	_, err = client.Images.Store(t.Context(), image)
+	require.ErrorContains(t, err, "the proxy "+address+" refused to connect to content.example.com:443: 407")
+	assert.NotContains(t, err.Error(), "wrong")
+	assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
+}
+
+func TestFromAddress(t *testing.T) {
+	addresses := make(chan string, 1)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		addresses <- r.RemoteAddr
+		fmt.Fprint(w, `{"data":{"id":7,"name":"Lighthouse"}}`)
+	}))
+	defer srv.Close()
+	client, err := aicontent.NewClient(srv.URL, "test-key", aicontent.WithHTTPClient(fromAddress("127.0.0.1")))
+	require.NoError(t, err)
+	defer client.CloseIdleConnections()
+	_, err = client.Images.Show(t.Context(), "7")
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(<-addresses, "127.0.0.1:"))
+}
+
+var image = aicontent.ImageStoreParams{Name: "Lighthouse", Description: "A lighthouse", Resolution: aicontent.Resolution512x512}
+
+func TestTracingSeesEachAttempt(t *testing.T) {
+	spans := tracetest.NewInMemoryExporter()
+	provider := trace.NewTracerProvider(trace.WithSyncer(spans))
+	otel.SetTracerProvider(provider)
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		srv.Fault(aicontenttest.Status(503, "down").WithRetryAfter("1"))
+		_, err := srv.Client(tracing()).Images.Store(t.Context(), image)
+		require.NoError(t, err)
+	})
+	assert.Len(t, spans.GetSpans(), 2)
+	require.NoError(t, provider.Shutdown(t.Context()))
+}
+
+func TestSigning(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	_, err := srv.Client(signing([]byte("secret"))).Images.Store(t.Context(), image)
+	require.NoError(t, err)
+	header := srv.Requests()[0].Header
+	assert.Len(t, header.Get("X-Signature"), 64)
+	_, err = http.ParseTime(header.Get("Date"))
+	assert.NoError(t, err)
+}
+
+func TestCachingSparesRequestsAndKeepsNothingStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		srv.AddImage(aicontenttest.Image{ID: "7", Name: "Lighthouse"})
+		client := srv.Client(caching(time.Minute))
+		show := func() *aicontent.Image {
+			image, err := client.Images.Show(t.Context(), "7")
+			require.NoError(t, err)
+			return image
+		}
+		show()
+		require.Equal(t, "Lighthouse", show().Name)
+		require.Len(t, srv.Requests(), 1)
+		_, err := client.Images.Update(t.Context(), "7", aicontent.ImageUpdateParams{Name: aicontent.Ptr("Beacon")})
+		require.NoError(t, err)
+		assert.Equal(t, "Beacon", show().Name)
+		show()
+		require.Len(t, srv.Requests(), 3)
+		time.Sleep(2 * time.Minute)
+		show()
+		assert.Len(t, srv.Requests(), 4)
+
+		// The looks of WithOnce must see what is there.
+		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, 30*time.Second))
+		_, err = client.Images.Store(t.Context(), image, aicontent.WithOnce())
+		require.NoError(t, err)
+		assert.Len(t, srv.Images(), 2)
+	})
+}
+
+func TestClientsWithLimitsPatienceAndLogs(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	client, err := limitedClient(srv.URL, srv.APIKey)
+	require.NoError(t, err)
+	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
+	require.NoError(t, err)
+	client, err = patientClient(srv.URL, srv.APIKey)
+	require.NoError(t, err)
+	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
+	require.NoError(t, err)
+	client, err = loggingClient(srv.URL, srv.APIKey)
+	require.NoError(t, err)
+	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
+	require.NoError(t, err)
+}
+
+func TestRotating(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	require.NoError(t, os.WriteFile(path, []byte("the-old-key"), 0o600))
+	srv := aicontenttest.NewServer(t, aicontenttest.WithAPIKey("the-new-key"), aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
+		if a.Status == http.StatusUnauthorized {
+			assert.NoError(t, os.WriteFile(path, []byte("the-new-key\n"), 0o600))
+		}
+	}))
+	client, err := rotating(srv.URL, path)
+	require.NoError(t, err)
+	defer client.CloseIdleConnections()
+	_, err = client.Images.Store(t.Context(), image)
+	require.NoError(t, err)
+	assert.Len(t, srv.Requests(), 2)
+}
+
+func speech(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "speech.mp3")
+	require.NoError(t, os.WriteFile(path, []byte("ID3 and so on"), 0o600))
+	return path
+}
+
+// The first run dies while the service still works on its upload. The second must not pay for another.
+func TestTranscribeResumes(t *testing.T) {
+	path := speech(t)
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.LateAct(504, 3*time.Minute))
+		stored := job{ID: "4f1c", File: path}
+		save := func(j job) error { stored = j; return nil }
+		ctx, kill := context.WithTimeout(t.Context(), time.Minute)
+		defer kill()
+		_, err := transcribe(ctx, srv.Client(), stored, save)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Less(t, time.Since(stored.LastTry), 15*time.Second)
+
+		transcription, err := transcribe(t.Context(), srv.Client(), stored, save)
+		require.NoError(t, err)
+		assert.Equal(t, "4f1c", transcription.Name)
+		assert.Len(t, srv.Records(), 1)
+	})
+}
+
+func TestTranscribeStopsWhenItCannotSayThatItIsAlive(t *testing.T) {
+	path := speech(t)
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.Latency(time.Hour))
+		full := errors.New("the disk is full")
+		saved := 0
+		_, err := transcribe(t.Context(), srv.Client(), job{ID: "4f1c", File: path}, func(job) error {
+			if saved++; saved == 3 {
+				return full
+			}
+			return nil
+		})
+		require.ErrorIs(t, err, full)
+	})
+}
+
+func TestPassOn(t *testing.T) {
+	srv := aicontenttest.NewServer(t, aicontenttest.NoChunkedUploads)
+	front := httptest.NewServer(passOn(srv.Client()))
+	defer front.Close()
+	resp, err := http.Post(front.URL, "audio/mp4", strings.NewReader("a voice message"))
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.Equal(t, 200, resp.StatusCode)
+	assert.Equal(t, int64(15), srv.Transcriptions()[0].Upload.Size)
+}
+
+func TestRowsKeepTheWholeRecord(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	sent, err := srv.Client().Images.Store(t.Context(), image)
+	require.NoError(t, err)
+	got, err := fromRow(toRow(sent))
+	require.NoError(t, err)
+	assert.True(t, got.Equal(*sent))
+	assert.JSONEq(t, string(sent.Raw()), string(got.Raw()))
+}
+
+func TestSave(t *testing.T) {
+	t.Chdir(t.TempDir())
+	srv := aicontenttest.NewServer(t)
+	sent, err := srv.Client().Images.Store(t.Context(), image)
+	require.NoError(t, err)
+	require.NoError(t, save(t.Context(), srv.Client(), sent, "lighthouse.png"))
+	picture, err := os.ReadFile("lighthouse.png")
+	require.NoError(t, err)
+	assert.Equal(t, "image/png", http.DetectContentType(picture))
+
+	sent.URL = srv.URL + "/pictures/none.png"
+	require.Error(t, save(t.Context(), srv.Client(), sent, "none.png"))
+	left, err := filepath.Glob("*")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"lighthouse.png"}, left)
+}
+
+func TestPages(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	for n := range 230 {
+		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1)})
+	}
+	items, err := thirdPage(t.Context(), srv.Client())
+	require.NoError(t, err)
+	require.Len(t, items, 25)
+	assert.Equal(t, "Study no. 180", items[0].Name)
+	all, err := everything(t.Context(), srv.Client())
+	require.NoError(t, err)
+	assert.Len(t, all, 230)
+}

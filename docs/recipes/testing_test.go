@@ -1,0 +1,122 @@
+package recipes
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+// Illustrate is the code under test.
+func Illustrate(ctx context.Context, client *aicontent.Client, article, headline string) (string, error) {
+	image, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
+		Name:        "article " + article,
+		Description: headline,
+		Resolution:  aicontent.Resolution512x512,
+	}, aicontent.WithOnce())
+	if err != nil {
+		return "", err
+	}
+	return image.URL, nil
+}
+
+func TestIllustrateSurvivesAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseAnswer())
+
+		url, err := Illustrate(t.Context(), srv.Client(), "4711", "A whale in the harbor")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(srv.Records()); n != 1 {
+			t.Errorf("%d images were created, and billed; the last is at %s", n, url)
+		}
+	})
+}
+
+func TestIllustrateOnEveryDeployment(t *testing.T) {
+	for _, personality := range aicontenttest.Personalities() {
+		t.Run(string(personality), func(t *testing.T) {
+			srv := aicontenttest.NewServer(t, personality)
+			if _, err := Illustrate(t.Context(), srv.Client(), "4711", "A whale in the harbor"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestIllustrateInAnyOrderOfFaults(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+			srv.Chaos(seed, 0.2) // every fifth request meets a fault; a failing test logs the seed
+			_, err := Illustrate(t.Context(), srv.Client(), "4711", "A whale in the harbor")
+			if n := len(srv.Records()); n > 1 || err == nil && n == 0 {
+				t.Errorf("%d images were created; err = %v", n, err)
+			}
+		})
+	}
+}
+
+func TestOwnHTTPClient(t *testing.T) {
+	srv := aicontenttest.NewServer(t, aicontenttest.TLS())
+	client, err := aicontent.NewClient(srv.URL, srv.APIKey,
+		aicontent.WithHTTPClient(srv.HTTPClient()),
+		aicontent.WithTimeout(5*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestResponseOfOurDeployment(t *testing.T) {
+	srv := aicontenttest.NewServer(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
+		a.Header.Set("X-Request-Id", "4711")
+		a.SetJSON(map[string]any{"image": map[string]any{"id": 7, "name": "Lighthouse"}})
+	}))
+	srv.AddImage(aicontenttest.Image{ID: "7"})
+	image, err := srv.Client().Images.Show(t.Context(), "7")
+	if err != nil || image.Name != "Lighthouse" {
+		t.Error(image, err)
+	}
+}
+
+func TestCompareRecords(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	srv.AddImage(aicontenttest.Image{ID: "7", Name: "Lighthouse", CreatedAt: time.Unix(1714817472, 0), UpdatedAt: time.Unix(1714817472, 0)})
+	got, err := srv.Client().Images.Show(t.Context(), "7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := aicontent.Image{
+		ID: "7", Name: "Lighthouse", Result: "7.png", URL: srv.URL + "/pictures/7.png",
+		CreatedAt: time.Unix(1714817472, 0), UpdatedAt: time.Unix(1714817472, 0),
+	}
+	assert.True(t, got.Equal(want), "got %#v", *got)
+	if diff := cmp.Diff(want, *got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatWasSent(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	_, err := srv.Client().Images.Update(t.Context(), "404", aicontent.ImageUpdateParams{Favorite: aicontent.Ptr(true)})
+	if aicontent.OutcomeOf(err) != aicontent.OutcomeRejected {
+		t.Error(err)
+	}
+	sent := srv.Requests()[0]
+	if sent.Method != http.MethodPatch || sent.Form.Get("favorite") != "1" || sent.Acted {
+		t.Errorf("%+v", sent)
+	}
+}

@@ -1,0 +1,320 @@
+package aicontent
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+type answers = []func(*http.Request) (*http.Response, error)
+
+// oneAttempt is a policy without retries.
+var oneAttempt = RetryPolicy{MaxAttempts: 1}
+
+func fails(err error) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+// What the person on call reads must say what happened, what became of the record, and whom to ask.
+func TestErrorsSayWhatHappened(t *testing.T) {
+	const page = "<html><title>Not Found</title></html>"
+	for name, row := range map[string]struct {
+		op      string
+		answers answers
+		policy  RetryPolicy
+		base    string // instead of the usual one
+		text    string
+	}{
+		"a store lost its answer": {
+			"images.store", answers{fails(io.EOF)}, oneAttempt, "",
+			"images.store: the service closed the connection before a response came: EOF (host content.example.com; outcome unknown: it may have been created)",
+		},
+		"a connection was reset": {
+			"images.update", answers{fails(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET})}, oneAttempt, "",
+			"images.update: the service closed the connection before a response came: read tcp: " + syscall.ECONNRESET.Error() + " (host content.example.com; outcome unknown: it may have been updated)",
+		},
+		"a delete lost its answer": {
+			"images.delete", answers{fails(io.ErrUnexpectedEOF)}, oneAttempt, "",
+			"images.delete: the service closed the connection before a response came: unexpected EOF (host content.example.com; outcome unknown: it may have been deleted)",
+		},
+		"a show lost its answer": {
+			"images.show", answers{fails(syscall.EPIPE)}, oneAttempt, "",
+			"images.show: the service closed the connection before a response came: " + syscall.EPIPE.Error() + " (host content.example.com)",
+		},
+		"it was never reached": {
+			"images.store", answers{fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})}, oneAttempt, "",
+			"images.store: dial tcp: " + syscall.ECONNREFUSED.Error() + " (host content.example.com; nothing was created)",
+		},
+		"the request id": {
+			"images.show", answers{answerWith(500, `{"message":"Server Error"}`, "X-Request-Id", "req-7")}, oneAttempt, "",
+			"images.show: 500: Server Error (request req-7)",
+		},
+		"all at once, and each once": {
+			"images.store", answers{answerWith(504, `504 Gateway Timeout`, "X-Request-Id", "req-7")}, oneAttempt, "",
+			"images.store: 504: Gateway Timeout (request req-7; outcome unknown: it may have been created)",
+		},
+		"a 2xx that cannot be read": {
+			"images.store", answers{answerWith(201, ``)}, oneAttempt, "",
+			"images.store: 201: cannot read the response: the response is empty (outcome done: it was created)",
+		},
+		"the same every time": {
+			"images.show", answers{answerWith(502, ``)}, quick, "",
+			"images.show: 502: bad gateway (attempt 3 of 3, the same 2 times before)",
+		},
+		"the same twice": {
+			"images.show", answers{answerWith(502, ``)}, RetryPolicy{MaxAttempts: 2, MinBackoff: -1}, "",
+			"images.show: 502: bad gateway (attempt 2 of 2, the same before)",
+		},
+		"something else before": {
+			"images.show", answers{answerWith(502, ``), answerWith(502, ``), lose, answerWith(404, ``)}, RetryPolicy{MaxAttempts: 9, MinBackoff: -1}, "",
+			"images.show: 404: not found (attempt 4 of 9; before: 502 (2 times); connection reset by peer)",
+		},
+		"no API there": {
+			"images.list", answers{answerWith(404, page)}, oneAttempt, "",
+			"images.list: 404: Not Found (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
+		},
+		"no API there, in JSON": {
+			"transcriptions.store", answers{answerWith(404, `{"message":""}`)}, oneAttempt, "",
+			"transcriptions.store: 404: not found (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
+		},
+		"the base URL ends in /api": {
+			"images.list", answers{answerWith(404, page)}, oneAttempt, "https://content.example.com/tenant/api",
+			"images.list: 404: Not Found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com/tenant?)",
+		},
+		"the base URL ends in /api, for a record": {
+			"images.show", answers{answerWith(404, page)}, oneAttempt, "https://content.example.com/api",
+			"images.show: 404: Not Found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com?)",
+		},
+		"the base URL ends in /api, and the record is missing": {
+			"images.show", answers{answerWith(404, `{"message":"Resource not found."}`)}, oneAttempt, "https://content.example.com/api",
+			"images.show: 404: Resource not found.",
+		},
+		"a record is missing": {
+			"images.show", answers{answerWith(404, page)}, oneAttempt, "",
+			"images.show: 404: Not Found",
+		},
+		"too long a wait": {
+			"images.show", answers{answerWith(429, `{"message":"Too Many Attempts."}`, "Retry-After", "90")}, RetryPolicy{}, "",
+			"images.show: 429: Too Many Attempts. (the service asks to wait 1m30s, the retry policy allows 1m0s (MaxRetryAfter))",
+		},
+		"no wait at all": {
+			"images.store", answers{answerWith(429, ``, "Retry-After", "1")}, RetryPolicy{MaxRetryAfter: -1}, "",
+			"images.store: 429: too many requests (the service asks to wait 1s, the retry policy allows 0s (MaxRetryAfter))",
+		},
+		"no double punctuation": {
+			"images.store", answers{answerWith(422, `{"message":"The given data was invalid.","errors":{"name":["The name is taken."]}}`)}, oneAttempt, "",
+			"images.store: 422: The given data was invalid; name: The name is taken.",
+		},
+		"a message that is an object": {
+			"images.store", answers{answerWith(422, `{"message":{"name":["The name field is required."]},"status":422}`)}, oneAttempt, "",
+			"images.store: 422: name: The name field is required.",
+		},
+		"a login page elsewhere": {
+			"images.show", answers{answerWith(302, ``, "Location", "https://sso.example.com/login")}, oneAttempt, "",
+			"images.show: 302: the API key is not accepted: the service redirects to a login page; redirect from https://content.example.com:443 to https://sso.example.com:443 refused: the API key is for the first only",
+		},
+		"another origin": {
+			"images.show", answers{answerWith(302, ``, "Location", "https://cdn.example.com/images/7")}, oneAttempt, "",
+			"images.show: 302: redirect from https://content.example.com:443 to https://cdn.example.com:443 refused: the API key is for the first only",
+		},
+		"a store that is redirected": {
+			"images.store", answers{answerWith(301, ``, "Location", "/tenant/api/v1/images/")}, oneAttempt, "",
+			"images.store: 301: redirect refused: a POST is not repeated at another address; is the base URL right? (outcome unknown: it may have been created)",
+		},
+		"a choice": {
+			"images.show", answers{answerWith(300, ``, "Location", "/elsewhere")}, oneAttempt, "",
+			"images.show: 300: multiple choices",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{answers: row.answers}
+				c := s.client(t, WithRetryPolicy(row.policy))
+				if row.base != "" {
+					var err error
+					c, err = NewClient(row.base, aKey, WithRetryPolicy(row.policy), WithHTTPClient(&http.Client{Transport: s}))
+					require.NoError(t, err)
+				}
+				assert.EqualError(t, allTen(c)[row.op](t.Context()), row.text)
+			})
+		})
+	}
+}
+
+// A base URL that ends in /api may be right: a deployment may live there.
+func TestBaseURLThatEndsInAPI(t *testing.T) {
+	var uri string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		uri = r.RequestURI
+		answerAll(w, r)
+	}))
+	defer srv.Close()
+	c, err := NewClient(srv.URL+"/api", aKey)
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7")
+	require.NoError(t, err)
+	assert.Equal(t, "/api/api/v1/images/7", uri)
+}
+
+// A hundred attempts must not make a line of 75 KB.
+func TestErrorTextOfAHundredAttempts(t *testing.T) {
+	n := 0
+	s := &script{answers: answers{func(*http.Request) (*http.Response, error) {
+		n++
+		return nil, fmt.Errorf("failure %d: %s", n, strings.Repeat("x", 500))
+	}}}
+	_, err := s.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 100, MinBackoff: -1})).Images.Show(t.Context(), "7")
+	require.Error(t, err)
+	assert.Len(t, s.asked, 100)
+	assert.Less(t, len(err.Error()), 1500)
+	assert.Contains(t, err.Error(), "attempt 100 of 100; before: failure 1: x")
+	assert.Contains(t, err.Error(), "; and 94 others")
+}
+
+// The time limit of the http.Client is the user's, and the error says so.
+func TestErrorOfTheUsersTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := roundTripper(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: hang, Timeout: 3 * time.Second}), WithRetryPolicy(oneAttempt))
+		require.NoError(t, err)
+		_, err = c.Images.Store(t.Context(), aStore)
+		assert.ErrorContains(t, err, "images.store: the Timeout of 3s of the http.Client that was given (WithHTTPClient) ended the attempt: ")
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+		var lost net.Error
+		require.ErrorAs(t, err, &lost)
+		assert.True(t, lost.Timeout())
+		_, err = c.Images.Store(t.Context(), aStore, WithTimeout(time.Second))
+		assert.ErrorContains(t, err, "images.store: no complete response within 1s (WithTimeout) (host ")
+		assert.NotContains(t, err.Error(), "WithHTTPClient")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = c.Images.Store(ctx, aStore)
+		assert.ErrorContains(t, err, "images.store: context deadline exceeded (host ")
+	})
+}
+
+// A connection's own timeout, such as the system's, is not the client's.
+func TestErrorOfTheSystemsTimeout(t *testing.T) {
+	dial := fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ETIMEDOUT})
+	c, err := NewClient("https://content.example.com", aKey, WithRetryPolicy(oneAttempt),
+		WithHTTPClient(&http.Client{Transport: roundTripper(dial), Timeout: time.Hour}))
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7")
+	assert.EqualError(t, err, "images.show: dial tcp: "+syscall.ETIMEDOUT.Error()+" (host content.example.com)")
+}
+
+// A cause that is told twice makes a reader look for two faults.
+func TestErrorsSayTheirCauseOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: answers{stalling}}
+		_, err := s.client(t, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
+		assert.EqualError(t, err, "images.show: 200: cannot read the response: the response was cut off: no complete response within 30s (WithTimeout)")
+		ctx, cancel := contextAfter(t, time.Second)
+		defer cancel()
+		_, err = s.client(t, WithRetryPolicy(oneAttempt)).Images.Show(ctx, "7")
+		assert.EqualError(t, err, "images.show: 200: cannot read the response: the response was cut off: context canceled: the user left")
+	})
+}
+
+// A login page says nothing of JSON: it is the key that is wrong.
+func TestErrorOfALoginPage(t *testing.T) {
+	baseURL, _ := counted(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/login") {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<!doctype html><title>Log in</title>")
+			return
+		}
+		http.Redirect(w, r, "/login", http.StatusFound)
+	})
+	c, err := NewClient(baseURL, aKey)
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7")
+	assert.ErrorIs(t, err, ErrUnauthorized)
+	assert.NotContains(t, err.Error(), "decod")
+	assert.NotContains(t, err.Error(), "cannot read")
+	assert.ErrorContains(t, err, "images.show: unauthorized: the API key is not accepted: the service redirected to a login page")
+}
+
+// Every error can be logged whole: with what the on-call needs, and without a body, a name or a query.
+func TestErrorsAsLogValues(t *testing.T) {
+	logged := func(err error) string {
+		var out bytes.Buffer
+		slog.New(slog.NewTextHandler(&out, nil)).Info("failed", "err", err)
+		_, text, _ := strings.Cut(strings.TrimSpace(out.String()), "msg=failed ")
+		return text
+	}
+	of := func(answer func(*http.Request) (*http.Response, error), op string) error {
+		s := &script{answers: answers{answer}}
+		err := allTen(s.client(t, WithRetryPolicy(quick)))[op](t.Context(), WithQuery("search", "private"))
+		require.Error(t, err)
+		return err
+	}
+	assert.Equal(t, `err.op=images.store err.host=content.example.com err.attempts=1 err.status=422 err.message="name: is taken" err.request_id=req-7 err.outcome=rejected`,
+		logged(of(answerWith(422, `{"errors":{"name":["is taken"]},"debug":"private"}`, "X-Request-Id", "req-7"), "images.store")))
+	assert.Equal(t, `err.op=images.show err.host=content.example.com err.attempts=3 err.error="connection reset by peer" err.outcome=unknown`,
+		logged(of(lose, "images.show")))
+	assert.Equal(t, `err.op=images.store err.host=content.example.com err.attempts=1 err.status=201 err.error="the response is empty" err.request_id=req-7 err.outcome=done`,
+		logged(of(answerWith(201, ``, "X-Request-Id", "req-7"), "images.store")))
+	l := &ledger{names: []string{"private", "private"}}
+	_, err := l.client(t).Images.Store(t.Context(), job("private"), WithOnce())
+	require.Error(t, err)
+	assert.Equal(t, `err.op=images.store err.host=content.example.com err.attempts=0 err.ids="[1 2]" err.outcome="not sent"`, logged(err))
+	_, err = l.client(t).Images.Store(t.Context(), ImageStoreParams{Name: "private", Resolution: "private"})
+	assert.Equal(t, `err.op=images.store err.description="is required" err.resolution="must be one of 256x256, 512x512, 1024x1024"`, logged(err))
+
+	for _, made := range []error{&APIError{StatusCode: 404}, &DecodeError{StatusCode: 200}, &TransportError{Err: io.EOF}, &ConflictError{}, &ValidationError{Problems: []FieldProblem{{Field: "id", Reason: "is required"}}}} {
+		assert.NotEmpty(t, logged(made), "an error that a test made")
+		assert.NotEmpty(t, made.Error())
+	}
+}
+
+// Programs ask for net.Error to learn whether something passes.
+func TestTransportErrorsAreNetErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}
+		for name, row := range map[string]struct {
+			answer             func(*http.Request) (*http.Response, error)
+			timeout, temporary bool
+		}{
+			"a timeout":             {hang, true, true},
+			"lost":                  {lose, false, true},
+			"a refused certificate": {fails(x509.UnknownAuthorityError{}), false, false},
+		} {
+			s := &script{answers: answers{row.answer}}
+			_, err := s.client(t, WithRetryPolicy(oneAttempt)).Images.Store(t.Context(), aStore)
+			var lost net.Error
+			require.ErrorAs(t, err, &lost, name)
+			assert.Equal(t, row.timeout, lost.Timeout(), name)
+			//lint:ignore SA1019 Programs still call it.
+			assert.Equal(t, row.temporary, lost.Temporary(), name)
+		}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := (&script{}).client(t).Images.Show(ctx, "7")
+	var lost net.Error
+	require.ErrorAs(t, err, &lost)
+	assert.False(t, lost.Timeout())
+	assert.True(t, errors.Is(err, context.Canceled))
+}

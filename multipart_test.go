@@ -1,0 +1,510 @@
+package aicontent
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/upload"
+	"github.com/aicontent/aicontent-go/internal/wire"
+)
+
+// recording is an audio file of some size.
+func recording(size int) []byte {
+	return append([]byte("RIFF\x24\x00\x00\x00WAVEfmt "), bytes.Repeat([]byte{0x80}, size-16)...)
+}
+
+// uploads is a service in memory that does one thing to each upload, and notes which came whole.
+type uploads struct {
+	*Client
+	mu    sync.Mutex
+	sends int
+	whole int
+}
+
+// receiving is a client whose nth upload do gets: the header was read, r has the body.
+func receiving(t *testing.T, do func(n int, r *bufio.Reader, req *http.Request, nc net.Conn), opts ...Option) *uploads {
+	u := &uploads{}
+	u.Client = piped(t, func(nc net.Conn) {
+		r := bufio.NewReaderSize(nc, 16)
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		u.mu.Lock()
+		u.sends++
+		n := u.sends
+		u.mu.Unlock()
+		do(n, r, req, nc)
+	}, append([]Option{WithRetryPolicy(quick)}, opts...)...)
+	return u
+}
+
+// take reads the whole form and answers with a record.
+func (u *uploads) take(t *testing.T, req *http.Request, nc net.Conn) {
+	_, params, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
+	require.NoError(t, err)
+	form, err := multipart.NewReader(req.Body, params["boundary"]).ReadForm(1 << 20)
+	if !assert.NoError(t, err) {
+		return
+	}
+	assert.Len(t, form.File["file"], 1)
+	_, _ = io.Copy(io.Discard, req.Body)
+	u.mu.Lock()
+	u.whole++
+	u.mu.Unlock()
+	_, _ = io.WriteString(nc, wireAnswer(201, "", `{"data":{"id":7,"name":"n"}}`))
+}
+
+func (u *uploads) store(ctx context.Context, file File, opts ...CallOption) error {
+	_, err := u.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: file}, opts...)
+	return err
+}
+
+const fileSize = 4 << 20
+
+// The most common failure of a large upload: no parser takes a file without its end for whole, so nothing was made, and
+// the file is sent again.
+func TestUploadsThatBreakOffAreSentAgain(t *testing.T) {
+	for _, percent := range []int64{0, 10, 50, 99} {
+		for name, file := range map[string]func() File{
+			"bytes":         func() File { return FileFromBytes("a.wav", recording(fileSize)) },
+			"a seeker":      func() File { return FileFromReader("a.wav", bytes.NewReader(recording(fileSize))) },
+			"a reader":      func() File { return FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize)))) },
+			"a short fault": func() File { return FileFromBytes("a.wav", recording(fileSize)) },
+		} {
+			t.Run(fmt.Sprintf("%d%% of %s", percent, name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var u *uploads
+					u = receiving(t, func(n int, r *bufio.Reader, req *http.Request, nc net.Conn) {
+						if n > 1 && name == "a short fault" {
+							u.take(t, req, nc)
+							return
+						}
+						_, _ = io.CopyN(io.Discard, r, fileSize*percent/100)
+					})
+					err := u.store(t.Context(), file())
+					assert.Zero(t, max(u.whole-1, 0), "no record twice")
+					switch name {
+					case "a short fault":
+						require.NoError(t, err)
+						assert.Equal(t, []int{2, 1}, []int{u.sends, u.whole})
+						return
+					case "a reader":
+						if percent == 0 {
+							assert.Equal(t, quick.MaxAttempts, u.sends, "only its first bytes were read, and they are kept")
+							break
+						}
+						assert.Equal(t, 1, u.sends)
+						assert.ErrorContains(t, err, "not retried: the file's reader can be read only once")
+					default:
+						assert.Equal(t, quick.MaxAttempts, u.sends)
+					}
+					assert.ErrorContains(t, err, "transcriptions.store: the service closed the connection during the upload: ")
+					assert.Equal(t, OutcomeNotSent, OutcomeOf(err), "%v", err)
+				})
+			})
+		}
+	}
+}
+
+// From the first byte of the closing delimiter on, some parsers take the form for whole.
+func TestUploadsThatBreakOffInTheDelimiterAreNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := receiving(t, func(_ int, r *bufio.Reader, req *http.Request, _ net.Conn) {
+			_, _ = io.CopyN(io.Discard, r, req.ContentLength-4)
+		})
+		err := u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)))
+		assert.ErrorContains(t, err, "the service closed the connection before a response came: ")
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+		assert.Equal(t, 1, u.sends)
+	})
+}
+
+// An answer that comes before the upload's end is judged by what it says, but a redirect or a server's error by what it got.
+func TestEarlyAnswers(t *testing.T) {
+	for answer, row := range map[string]struct {
+		outcome Outcome
+		sends   int
+	}{
+		wireAnswer(500, "", ``):                     {OutcomeNotSent, 3},
+		wireAnswer(502, "", `<html>`):               {OutcomeNotSent, 3},
+		wireAnswer(503, "", ``):                     {OutcomeNotSent, 3},
+		wireAnswer(504, "", ``):                     {OutcomeNotSent, 3},
+		wireAnswer(520, "", ``):                     {OutcomeNotSent, 1},
+		wireAnswer(302, "Location: /login", ``):     {OutcomeNotSent, 1},
+		wireAnswer(307, "Location: /elsewhere", ``): {OutcomeNotSent, 1},
+		wireAnswer(413, "", `<html>`):               {OutcomeRejected, 1},
+		wireAnswer(401, "", ``):                     {OutcomeRejected, 1},
+		wireAnswer(429, "", ``):                     {OutcomeRejected, 3},
+		wireAnswer(408, "", ``):                     {OutcomeUnknown, 1},
+		wireAnswer(200, "", `{}`):                   {OutcomeDone, 1},
+		wireAnswer(201, "", `<html>`):               {OutcomeUnknown, 1},
+	} {
+		t.Run(answer[9:12], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, nc net.Conn) {
+					_, _ = io.CopyN(io.Discard, r, 1000)
+					_, _ = io.WriteString(nc, answer)
+				})
+				err := u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)))
+				require.Error(t, err)
+				assert.Equal(t, row.outcome, OutcomeOf(err), "%v", err)
+				assert.Equal(t, row.sends, u.sends)
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, nc net.Conn) {
+			_, _ = io.CopyN(io.Discard, r, 1000)
+			_, _ = io.WriteString(nc, wireAnswer(201, "", `{"id":7}`))
+		})
+		assert.NoError(t, u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize))), "a record is a record")
+	})
+}
+
+// slowFile has a rest that takes its time.
+type slowFile struct {
+	*bytes.Reader
+	after int64
+	pause time.Duration
+}
+
+func (f *slowFile) Read(p []byte) (int, error) {
+	at, _ := f.Seek(0, io.SeekCurrent)
+	if at >= f.after {
+		time.Sleep(f.pause)
+	}
+	return f.Reader.Read(p[:min(len(p), 64<<10)])
+}
+
+// A stall ends the attempt, says which side stood still, and costs nothing.
+func TestUploadsThatStall(t *testing.T) {
+	for name, row := range map[string]struct {
+		file func() File
+		take int64 // what the service reads, of each upload
+		opts []CallOption
+		text string
+		took time.Duration
+	}{
+		"the network": {
+			func() File { return FileFromBytes("a.wav", recording(fileSize)) }, 1 << 20, nil,
+			"the upload stalled: the network took no bytes for 1m0s (WithStallTimeout)", 3 * time.Minute,
+		},
+		"the reader": {
+			func() File {
+				return FileFromReader("a.wav", &slowFile{bytes.NewReader(recording(fileSize)), 1 << 20, time.Hour})
+			}, fileSize, nil,
+			"the upload stalled: the file gave no bytes for 1m0s (WithStallTimeout)", time.Minute,
+		},
+		"by option": {
+			func() File { return FileFromBytes("a.wav", recording(fileSize)) }, 1 << 20, []CallOption{WithStallTimeout(time.Second)},
+			"took no bytes for 1s", 3 * time.Second,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) {
+					_, _ = io.CopyN(io.Discard, r, row.take)
+					_, _ = r.WriteTo(blocked{t.Context()})
+				})
+				start := time.Now()
+				err := u.store(t.Context(), row.file(), row.opts...)
+				assert.ErrorContains(t, err, row.text)
+				assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+				assert.InDelta(t, row.took, time.Since(start), float64(time.Second))
+				var late *wire.TimeoutError
+				require.ErrorAs(t, err, &late)
+				assert.NotErrorIs(t, err, context.DeadlineExceeded)
+				time.Sleep(2 * time.Hour)
+			})
+		})
+	}
+}
+
+// blocked takes nothing until its context ends.
+type blocked struct{ ctx context.Context }
+
+func (b blocked) Write([]byte) (int, error) {
+	<-b.ctx.Done()
+	return 0, b.ctx.Err()
+}
+
+// The end of the context in the middle of an upload leaves nothing behind.
+func TestContextEndsAnUpload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := contextAfter(t, time.Second)
+		defer cancel()
+		u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) {
+			_, _ = io.CopyN(io.Discard, r, 1<<20)
+			_, _ = r.WriteTo(blocked{t.Context()})
+		})
+		err := u.store(ctx, FileFromBytes("a.wav", recording(fileSize)))
+		assert.ErrorIs(t, err, errUserLeft)
+		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+		assert.Equal(t, 1, u.sends)
+	})
+}
+
+// brokenFile fails at a byte.
+type brokenFile struct {
+	*bytes.Reader
+	at  int64
+	err error
+}
+
+func (f *brokenFile) Read(p []byte) (int, error) {
+	pos, _ := f.Seek(0, io.SeekCurrent)
+	if pos >= f.at {
+		return 0, f.err
+	}
+	return f.Reader.Read(p[:min(int64(len(p)), f.at-pos)])
+}
+
+// A file that cannot be read ends the call: another attempt would fail as well, and the service got no whole file.
+func TestFilesThatFailWhileTheyAreSent(t *testing.T) {
+	broken := errors.New("bad sector")
+	for name, row := range map[string]struct {
+		file File
+		text string
+	}{
+		"a read error":    {FileFromReader("a.wav", &brokenFile{bytes.NewReader(recording(fileSize)), 1 << 20, broken}), `file "a.wav": at byte 1048576: bad sector`},
+		"more than Size":  {sized(FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize)))), 1<<20), `file "a.wav": at byte 1048576: it has more than the 1048576 bytes that its Size says`},
+		"fewer than Size": {sized(FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize)))), fileSize+1), `file "a.wav": at byte 4194304: it has fewer than the 4194305 bytes that its Size says`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) { _, _ = io.Copy(io.Discard, r) })
+				err := u.store(t.Context(), row.file)
+				assert.ErrorContains(t, err, row.text)
+				assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+				assert.Equal(t, 1, u.sends)
+				var failed *upload.ReadError
+				require.ErrorAs(t, err, &failed)
+				assert.Equal(t, name == "a read error", errors.Is(err, broken))
+			})
+		})
+	}
+}
+
+func sized(file File, size int64) File {
+	file.Size = size
+	return file
+}
+
+// A size that is told is announced: Django, and PHP after Apache's proxy, see an empty form when an upload is chunked.
+func TestFileSizeIsAnnounced(t *testing.T) {
+	data := recording(100_000)
+	for name, row := range map[string]struct {
+		file    File
+		chunked bool
+	}{
+		"told":       {sized(FileFromReader("a.wav", io.MultiReader(bytes.NewReader(data))), 100_000), false},
+		"not told":   {FileFromReader("a.wav", io.MultiReader(bytes.NewReader(data))), true},
+		"found out":  {FileFromReader("a.wav", bytes.NewReader(data)), false},
+		"from bytes": {FileFromBytes("a.wav", data), false},
+	} {
+		var length int64
+		var got []byte
+		c := deployment(t, func(w http.ResponseWriter, r *http.Request) {
+			length = r.ContentLength
+			if file, _, err := r.FormFile("file"); assert.NoError(t, err, name) {
+				got, _ = io.ReadAll(file)
+			}
+			_, _ = io.WriteString(w, storedImage)
+		})
+		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: row.file})
+		require.NoError(t, err, name)
+		assert.Equal(t, row.chunked, length < 0, name)
+		assert.Equal(t, data, got, name)
+	}
+}
+
+// Mistakes with readers are told before anything is sent.
+func TestReadersThatCannotBeSent(t *testing.T) {
+	c, requests := capturing(t)
+	path := filepath.Join(t.TempDir(), "a.wav")
+	require.NoError(t, os.WriteFile(path, recording(1000), 0o600))
+	atEnd, err := os.Open(path)
+	require.NoError(t, err)
+	defer atEnd.Close()
+	_, err = atEnd.Seek(0, io.SeekEnd)
+	require.NoError(t, err)
+	used := FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(1000))))
+	store := func(file File, opts ...CallOption) error {
+		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file}, opts...)
+		return err
+	}
+	require.NoError(t, store(used))
+	*requests = nil
+	var noBuffer *bytes.Buffer
+	var noFile *os.File
+	for name, row := range map[string]struct {
+		file         File
+		reason, hint string
+	}{
+		"no reader":         {FileFromReader("a.wav", nil), "is required", ""},
+		"a nil buffer":      {FileFromReader("a.wav", noBuffer), "cannot be read: the reader is a nil *bytes.Buffer", ""},
+		"a nil file":        {FileFromReader("a.wav", noFile), "cannot be read: the reader is a nil *os.File", ""},
+		"a file at its end": {FileFromReader("a.wav", atEnd), "must not be empty", "the reader stands at its end, byte 1000: seek to the start, Seek(0, io.SeekStart); WithoutValidation sends it anyway"},
+		"used before":       {used, "cannot be read: the reader was used by an earlier call, and cannot be rewound", "open a reader for each call, or use one that can seek"},
+		"a negative size":   {sized(FileFromBytes("a.wav", recording(100)), -1), "must not have the Size -1", "0 is an unknown size"},
+		"a wrong size":      {sized(FileFromBytes("a.wav", recording(100)), 99), "has 100 bytes, but its Size says 99", ""},
+		"a PDF":             {FileFromBytes("a.wav", []byte("%PDF-1.7")), "must be an audio file, but it is a PDF", "WithoutValidation sends it anyway"},
+		"a gzip file":       {FileFromBytes("a.wav", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00")), "must be an audio file, but it is ", "WithoutValidation sends it anyway"},
+	} {
+		err := store(row.file)
+		var invalid *ValidationError
+		if assert.ErrorAs(t, err, &invalid, name) {
+			assert.Contains(t, invalid.Problems[0].Reason, row.reason, name)
+			assert.Contains(t, invalid.Problems[0].Hint, row.hint, name)
+			assert.Equal(t, "file", invalid.Problems[0].Field)
+		}
+	}
+	assert.Empty(t, *requests)
+	assert.NoError(t, store(FileFromBytes("a.ul", bytes.Repeat([]byte{0xff}, 8000))), "silence of G.711 is audio")
+	assert.NoError(t, store(FileFromBytes("a.wav", []byte("%PDF-1.7")), WithoutValidation()))
+}
+
+// A dead source must not hold a call before its first request either.
+func TestReadersThatWaitAreLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		defer writer.Close()
+		c, requests := capturing(t)
+		start := time.Now()
+		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromReader("a.wav", reader)}, WithStallTimeout(time.Second))
+		assert.ErrorContains(t, err, "transcriptions.store: the upload stalled: the file gave no bytes for 1s (WithStallTimeout)")
+		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+		assert.LessOrEqual(t, time.Since(start), 2*time.Second)
+		assert.Empty(t, *requests)
+	})
+}
+
+// A callback that hangs must not hold a call whose context has ended.
+func TestProgressThatBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := contextAfter(t, time.Minute)
+		defer cancel()
+		release := make(chan struct{})
+		c, _ := capturing(t, WithProgress(func(Progress) { <-release }))
+		start := time.Now()
+		_, err := c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(1000))})
+		assert.NoError(t, err, "the record is there")
+		assert.InDelta(t, time.Minute, time.Since(start), float64(time.Second))
+		close(release)
+	})
+}
+
+// Progress is of the file, ends at its size, and never comes from two goroutines at once in a call.
+func TestProgress(t *testing.T) {
+	var at atomic.Int32
+	var reports []Progress
+	report := func(p Progress) {
+		assert.EqualValues(t, 1, at.Add(1))
+		reports = append(reports, p)
+		at.Add(-1)
+	}
+	answers := 0
+	c := deployment(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if answers++; answers == 1 {
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		_, _ = io.WriteString(w, storedImage)
+	}, WithRetryPolicy(quick))
+	_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(1<<20))}, WithProgress(report))
+	require.NoError(t, err)
+	require.NotEmpty(t, reports)
+	assert.Equal(t, Progress{Sent: 1 << 20, Total: 1 << 20, Attempt: 2}, reports[len(reports)-1])
+	for i, p := range reports {
+		assert.EqualValues(t, 1<<20, p.Total)
+		if i > 0 && reports[i-1].Attempt == p.Attempt {
+			assert.Greater(t, p.Sent, reports[i-1].Sent)
+		}
+	}
+	reports = nil
+	_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(5000))))}, WithProgress(report))
+	require.NoError(t, err)
+	assert.Equal(t, Progress{Sent: 5000, Total: -1, Attempt: 1}, reports[len(reports)-1])
+	reports = nil
+	_, err = c.Images.Store(t.Context(), aStore, WithProgress(report))
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7", WithProgress(report))
+	require.NoError(t, err)
+	assert.Empty(t, reports, "what has no file has no progress")
+	_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(100))}, WithProgress(nil))
+	assert.NoError(t, err)
+}
+
+// net/http sends a request again by itself on a connection that the service closed, if the request can be read again or says
+// that it may come twice. For a create request that is a second record.
+func TestNetHTTPNeverRepeatsAStore(t *testing.T) {
+	for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key", "X-Other"} {
+		for _, kind := range []string{"images.store", "transcriptions.store"} {
+			for name, opts := range map[string][]Option{
+				"own":         nil,
+				"given":       {WithHTTPClient(&http.Client{Transport: &http.Transport{}})},
+				"given other": {WithHTTPClient(&http.Client{Transport: roundTripper((&http.Transport{}).RoundTrip)})},
+				"middleware": {WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+					return roundTripper(next.RoundTrip)
+				})},
+			} {
+				t.Run(name+" "+kind+" "+header, func(t *testing.T) {
+					var stores atomic.Int32
+					srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						_, _ = io.Copy(io.Discard, r.Body)
+						if stores.Add(1) == 2 {
+							// It has read the second whole, and goes away.
+							panic(http.ErrAbortHandler)
+						}
+						_, _ = io.WriteString(w, storedImage)
+					}))
+					defer srv.Close()
+					c, err := NewClient(srv.URL+"/tenant", aKey, append(opts, WithRetryPolicy(oneAttempt))...)
+					require.NoError(t, err)
+					defer c.CloseIdleConnections()
+					store := allTen(c)[kind]
+					require.NoError(t, store(t.Context(), WithHeader(header, "x")))
+					err = store(t.Context(), WithHeader(header, "x"))
+					assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%v", err)
+					assert.EqualValues(t, 2, stores.Load())
+				})
+			}
+		}
+	}
+}
+
+// With a RoundTripper of another kind a store has no GetBody, so that no net/http below it can replay what was read.
+func TestStoresCannotBeReadAgain(t *testing.T) {
+	var got []bool
+	c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		got = append(got, r.GetBody == nil)
+		_, err := io.Copy(io.Discard, r.Body)
+		require.NoError(t, err)
+		return answer200(storedImage)(r)
+	})}))
+	require.NoError(t, err)
+	require.NoError(t, allTen(c)["images.store"](t.Context()))
+	require.NoError(t, allTen(c)["transcriptions.store"](t.Context()))
+	assert.Equal(t, []bool{true, true}, got)
+}

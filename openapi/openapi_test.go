@@ -1,0 +1,294 @@
+package openapi
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+// everything makes each call with each parameter, and with each option that changes a request.
+func everything(t *testing.T, newClient func(...aicontent.Option) *aicontent.Client) {
+	ctx := t.Context()
+	speech := aicontent.FileFromPath("../examples/quickstart/speech.wav")
+	for _, opts := range [][]aicontent.Option{
+		nil,
+		{aicontent.WithUpdateMethod(http.MethodPut), aicontent.WithUserAgent("gallery/2.1"), aicontent.WithHeader("X-Tenant", "7")},
+	} {
+		c := newClient(opts...)
+		for _, style := range aicontent.Styles() {
+			_, err := c.Images.Store(ctx, aicontent.ImageStoreParams{
+				Name: "Lighthouse " + string(style), Description: "in a storm; 100 % rain & fog", Resolution: aicontent.Resolution256x256,
+				Style: style, Medium: aicontent.MediumInk, Filter: aicontent.FilterSepia,
+			})
+			require.NoError(t, err)
+		}
+		image, err := c.Images.Store(ctx, aicontent.ImageStoreParams{Name: "Newer", Description: "d", Resolution: "1536x1024"},
+			aicontent.WithoutValidation(), aicontent.WithFormField("quality", "high"), aicontent.WithOnce())
+		require.NoError(t, err)
+		for _, size := range []aicontent.PerPage{aicontent.PerPage10, aicontent.PerPage25, aicontent.PerPage50, aicontent.PerPage100} {
+			_, err = aicontent.Collect(c.Images.All(ctx, aicontent.ImageListParams{
+				Search: "Lighthouse", SearchBy: aicontent.ImageSearchByName, SortBy: aicontent.SortByName, Sort: aicontent.SortAsc, PerPage: size,
+			}, aicontent.WithReadAhead(2)))
+			require.NoError(t, err)
+		}
+		_, err = c.Images.List(ctx, aicontent.ImageListParams{
+			Resolution: aicontent.Resolution256x256, Style: aicontent.StyleRetro, Medium: aicontent.MediumInk, Filter: aicontent.FilterSepia, Favorite: aicontent.Ptr(false),
+		}, aicontent.WithQuery("page", "1"))
+		require.NoError(t, err)
+		_, err = c.Images.Show(ctx, image.ID)
+		require.NoError(t, err)
+		_, err = c.Images.Update(ctx, image.ID, aicontent.ImageUpdateParams{Name: aicontent.Ptr("Beacon"), Favorite: aicontent.Ptr(true)})
+		require.NoError(t, err)
+		_, err = c.Images.Update(ctx, image.ID, aicontent.ImageUpdateParams{})
+		require.NoError(t, err)
+		require.NoError(t, c.Images.Delete(ctx, image.ID))
+
+		transcription, err := c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "Keeper", File: speech, Description: "d", Language: "GB"}, aicontent.WithOnce())
+		require.NoError(t, err)
+		for _, file := range []aicontent.File{
+			aicontent.FileFromReader("talk.mp3", readOnly{strings.NewReader("ID3 and so on")}),
+			aicontent.FileFromBytes("talk", []byte("nothing that is known")),
+		} {
+			_, err = c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "Talk", File: file, Language: "en"}, aicontent.WithoutValidation())
+			require.NoError(t, err)
+		}
+		_, err = aicontent.Collect(c.Transcriptions.All(ctx, aicontent.TranscriptionListParams{
+			Search: "dusk", SearchBy: aicontent.TranscriptionSearchByResult, Favorite: aicontent.Ptr(false), SortBy: aicontent.SortByID, Sort: aicontent.SortDesc, PerPage: aicontent.PerPage10,
+		}))
+		require.NoError(t, err)
+		_, err = c.Transcriptions.Show(ctx, transcription.ID)
+		require.NoError(t, err)
+		_, err = c.Transcriptions.Update(ctx, transcription.ID, aicontent.TranscriptionUpdateParams{
+			Name: aicontent.Ptr("Minutes"), Result: aicontent.Ptr("The text."), Favorite: aicontent.Ptr(true),
+		})
+		require.NoError(t, err)
+		require.NoError(t, c.Transcriptions.Delete(ctx, transcription.ID))
+	}
+}
+
+// readOnly hides everything of a reader but Read.
+type readOnly struct{ r *strings.Reader }
+
+func (r readOnly) Read(p []byte) (int, error) { return r.r.Read(p) }
+
+// A document that does not describe what is sent is of no use to a gateway, a mock or a client in another language. One that
+// describes more than what is sent was not checked.
+func TestRequestsConform(t *testing.T) {
+	sent := map[string]bool{}
+	for _, words := range []bool{false, true} {
+		for _, personality := range []aicontenttest.Personality{aicontenttest.DataEnvelope, aicontenttest.CursorPaginator} {
+			server := []aicontenttest.Option{personality, aicontenttest.BasePath("/tenant"), aicontenttest.Allow("resolution", "quality", "language")}
+			if words {
+				server = append(server, aicontenttest.BooleanWords())
+			}
+			srv := aicontenttest.NewServer(t, server...)
+			for range 15 {
+				srv.AddTranscription(aicontenttest.Transcription{Name: "Interview", Result: "He counts the ships at dusk."})
+			}
+			document, router := load(t, srv.URL)
+			recording, exchanges := record()
+			everything(t, func(opts ...aicontent.Option) *aicontent.Client { return srv.Client(append(opts, recording)...) })
+			names := documented(document)
+			for _, e := range exchanges() {
+				found, err := e.checkRequest(router)
+				require.NoError(t, err, "%s %s\n%.500q", e.request.Method, e.request.URL, e.requestBody)
+				assert.Equal(t, "application/json", e.request.Header.Get("Accept"))
+				for _, name := range found {
+					assert.Contains(t, names, name, "is sent and not in the document")
+					sent[name] = true
+				}
+			}
+			for _, name := range names {
+				if words && personality == aicontenttest.CursorPaginator {
+					assert.True(t, sent[name], "%s is in the document and never sent", name)
+				}
+			}
+		}
+	}
+}
+
+// The validator must see what is wrong, or the tests beside this one prove nothing.
+func TestWrongRequestsDoNotConform(t *testing.T) {
+	srv := aicontenttest.NewServer(t, aicontenttest.Lenient())
+	_, router := load(t, srv.URL)
+	ctx, params := t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: aicontent.Resolution256x256}
+	for name, call := range map[string]func(*aicontent.Client){
+		"style": func(c *aicontent.Client) {
+			wrong := params
+			wrong.Style = "baroque"
+			_, _ = c.Images.Store(ctx, wrong, aicontent.WithoutValidation())
+		},
+		"name": func(c *aicontent.Client) { _, _ = c.Images.Store(ctx, params, aicontent.WithFormField("name", "")) },
+		"per_page": func(c *aicontent.Client) {
+			_, _ = c.Images.List(ctx, aicontent.ImageListParams{PerPage: 7}, aicontent.WithoutValidation())
+		},
+		"favorite": func(c *aicontent.Client) {
+			_, _ = c.Images.List(ctx, aicontent.ImageListParams{}, aicontent.WithQuery("favorite", "yes"))
+		},
+		"language": func(c *aicontent.Client) {
+			_, _ = c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "n", File: aicontent.FileFromBytes("a.mp3", []byte("ID3")), Language: "XX"}, aicontent.WithoutValidation())
+		},
+	} {
+		recording, exchanges := record()
+		call(srv.Client(recording))
+		require.Len(t, exchanges(), 1, name)
+		_, err := exchanges()[0].checkRequest(router)
+		assert.ErrorContains(t, err, name)
+	}
+}
+
+// Each personality of the kit stands for deployments that were seen: the document must describe all that they respond.
+func TestResponsesConform(t *testing.T) {
+	for _, personality := range aicontenttest.Personalities() {
+		t.Run(string(personality), func(t *testing.T) {
+			srv := aicontenttest.NewServer(t, personality, aicontenttest.BasePath("/tenant"))
+			_, router := load(t, srv.URL)
+			recording, exchanges := record()
+			aicontenttest.TestService(t, func(opts ...aicontent.Option) *aicontent.Client { return srv.Client(append(opts, recording)...) })
+			statuses := map[int]int{}
+			for _, e := range exchanges() {
+				if personality == aicontenttest.LoginRedirect && e.request.URL.Path == "/tenant/login" {
+					continue // the login page itself is beside the API
+				}
+				require.NoError(t, e.checkResponse(router), "%s %s\n%d %s", e.request.Method, e.request.URL, e.response.StatusCode, e.responseBody)
+				statuses[e.response.StatusCode/100]++
+			}
+			assert.Greater(t, statuses[2], 10)
+			assert.Greater(t, statuses[4], 3)
+		})
+	}
+}
+
+// The forms of responses that deployments were seen to send, and that no personality has, are in the fixtures of the readers.
+func TestFixturesConform(t *testing.T) {
+	for _, fixture := range []struct {
+		folder string
+		status int
+		names  string
+	}{
+		{"lenient/testdata/records", 200, "bare data singular id-text id-uuid id-beyond-2-53 null unknown-members"},
+		{"lenient/testdata/lists", 200, "bare data resource plain-paginator simple-paginator cursor-paginator last-page empty bare-empty"},
+		{"errtext/testdata/errors", 404, "message"},
+		{"errtext/testdata/errors", 422, "validator message-object message-object-several"},
+		{"errtext/testdata/errors", 429, "too-many"},
+	} {
+		for _, name := range strings.Fields(fixture.names) {
+			body, err := os.ReadFile("../internal/" + fixture.folder + "/" + name + ".json")
+			require.NoError(t, err)
+			srv := aicontenttest.NewServer(t)
+			_, router := load(t, srv.URL)
+			srv.Fault(aicontenttest.Status(fixture.status, string(body)).WithRetryAfter("1"))
+			recording, exchanges := record()
+			c := srv.Client(recording, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+			switch {
+			case strings.HasSuffix(fixture.folder, "lists"):
+				_, _ = c.Images.List(t.Context(), aicontent.ImageListParams{})
+			case fixture.status == 422:
+				_, _ = c.Images.Update(t.Context(), "7", aicontent.ImageUpdateParams{})
+			default:
+				_, _ = c.Images.Show(t.Context(), "7")
+			}
+			require.Len(t, exchanges(), 1)
+			assert.NoError(t, exchanges()[0].checkResponse(router), "%s/%s: %s", fixture.folder, name, body)
+		}
+	}
+}
+
+// Proxies respond with pages of HTML, whatever was asked for.
+func TestPagesOfProxiesConform(t *testing.T) {
+	for _, status := range []int{403, 413, 502, 503, 504} {
+		srv := aicontenttest.NewServer(t)
+		_, router := load(t, srv.URL)
+		srv.Fault(aicontenttest.HTMLPage(status))
+		recording, exchanges := record()
+		_, err := srv.Client(recording, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})).Transcriptions.Show(t.Context(), "7")
+		require.Error(t, err)
+		assert.NoError(t, exchanges()[0].checkResponse(router), status)
+	}
+}
+
+// A response that no deployment sends must not conform.
+func TestWrongResponsesDoNotConform(t *testing.T) {
+	for _, body := range []string{`{"data":{"name":"no id"}}`, `{"data":[]}`, `[]`, `"text"`, `{"data":{"id":7,"name":"n","favorite":"yes"}}`} {
+		srv := aicontenttest.NewServer(t)
+		srv.Fault(aicontenttest.Status(http.StatusOK, body))
+		_, router := load(t, srv.URL)
+		recording, exchanges := record()
+		_, _ = srv.Client(recording).Images.Show(t.Context(), "7")
+		assert.Error(t, exchanges()[0].checkResponse(router), body)
+	}
+}
+
+// The values that the SDK knows and those of the document cannot differ.
+func TestValuesAreThoseOfTheSDK(t *testing.T) {
+	document, _ := load(t, "")
+	want := map[string][]any{}
+	for _, schema := range []string{"Resolution", "Style", "Medium", "Filter", "ImageSearchBy", "TranscriptionSearchBy", "SortBy", "Sort", "PerPage"} {
+		want[schema] = document.Components.Schemas[schema].Value.Enum
+	}
+	assert.Equal(t, want, constants(t))
+	assert.Equal(t, want["Style"], untyped(aicontent.Styles()))
+	assert.Equal(t, want["Medium"], untyped(aicontent.Mediums()))
+	assert.Equal(t, want["Filter"], untyped(aicontent.Filters()))
+	assert.Equal(t, want["Resolution"], untyped(aicontent.Resolutions()))
+
+	var countries []any
+	for a := 'A'; a <= 'Z'; a++ {
+		for b := 'A'; b <= 'Z'; b++ {
+			if code := string(a) + string(b); aicontent.CountryCode(code).Valid() {
+				countries = append(countries, code)
+			}
+		}
+	}
+	assert.Equal(t, countries, document.Components.Schemas["CountryCode"].Value.Enum)
+}
+
+func untyped[T ~string](values []T) (list []any) {
+	for _, v := range values {
+		list = append(list, string(v))
+	}
+	return list
+}
+
+// constants are the constants of enums.go by their types, in their order.
+func constants(t *testing.T) map[string][]any {
+	source, err := os.ReadFile("../enums.go")
+	require.NoError(t, err)
+	file, err := parser.ParseFile(token.NewFileSet(), "enums.go", source, 0)
+	require.NoError(t, err)
+	found := map[string][]any{}
+	for _, declaration := range file.Decls {
+		group, ok := declaration.(*ast.GenDecl)
+		if !ok || group.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range group.Specs {
+			constant := spec.(*ast.ValueSpec)
+			kind, ok := constant.Type.(*ast.Ident)
+			if !ok || !slices.ContainsFunc(constant.Names, func(name *ast.Ident) bool { return name.IsExported() }) {
+				continue
+			}
+			literal := constant.Values[0].(*ast.BasicLit)
+			if text, err := strconv.Unquote(literal.Value); err == nil {
+				found[kind.Name] = append(found[kind.Name], text)
+			} else {
+				number, err := strconv.ParseFloat(literal.Value, 64)
+				require.NoError(t, err)
+				found[kind.Name] = append(found[kind.Name], number)
+			}
+		}
+	}
+	return found
+}
