@@ -150,7 +150,7 @@ func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*re
 		}
 		if r.once && r.create() {
 			problems = append(problems, checkRequired(form, []string{"name"}, nil)...)
-			r.unique = &uniqueName{collection: call.path[0], name: strings.TrimSpace(form.Get("name")), form: form}
+			r.unique = &uniqueName{collection: call.path[0], name: normal(form.Get("name")), form: form}
 		}
 	}
 	if call.check != nil && !r.unchecked {

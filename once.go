@@ -226,7 +226,7 @@ func (c *Client) named(ctx context.Context, r *request) ([]ID, error) {
 	page, err := list[entry](ctx, c, listing, []CallOption{r.forLook()})
 	for n := 1; page != nil && err == nil; n++ {
 		for _, e := range page.Items {
-			if strings.TrimSpace(e.name) == r.unique.name && len(ids) < 2 {
+			if normal(e.name) == r.unique.name && len(ids) < 2 {
 				ids = append(ids, e.id)
 			}
 		}
@@ -241,6 +241,11 @@ func (c *Client) named(ctx context.Context, r *request) ([]ID, error) {
 	return ids, nil
 }
 
+// normal is a text as it is compared: without white space at its ends, and with any line break as \n.
+func normal(text string) string {
+	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
+}
+
 // compare reports what a record that was found says otherwise than the form, as a ConflictError.
 func (u *uniqueName) compare(body []byte, id ID, key redact.Key) error {
 	v, err := lenient.Parse(body)
@@ -250,9 +255,6 @@ func (u *uniqueName) compare(body []byte, id ID, key redact.Key) error {
 	raw, err := lenient.Record(v, strings.TrimSuffix(u.collection, "s"), new(entry).fields(nil))
 	if err != nil {
 		return err
-	}
-	normal := func(text string) string {
-		return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
 	}
 	for member, value := range lenient.Value(raw).Members() {
 		name := member.Text()
@@ -286,8 +288,9 @@ func passing(err error) bool {
 	return errors.As(err, &e) && e.summary() != nil && e.summary().passing
 }
 
-// searchable returns the longest part of a name without a backslash, which databases take for an escape in a search.
-// What it finds besides the name is told apart afterwards.
+// searchable returns the longest part of a name without a backslash, which databases take for an escape in a search, and
+// without a line break, which they may store in another form. What it finds besides the name is told apart afterwards.
 func searchable(name string) string {
-	return slices.MaxFunc(strings.Split(name, `\`), func(a, b string) int { return len(a) - len(b) })
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '\\' || r == '\n' })
+	return slices.MaxFunc(append(parts, ""), func(a, b string) int { return len(a) - len(b) })
 }
