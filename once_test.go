@@ -133,15 +133,19 @@ func TestOnceReturnsWhatIsThere(t *testing.T) {
 		"on the first page":  {names: []string{"other", "job-4711"}},
 		"on the third page":  {names: []string{"job-4711 a", "job-4711 b", "job-4711 c", "job-4711 d", "job-4711"}, perPage: 2},
 		"trimmed by service": {names: []string{"job-4711"}},
+		"other line breaks":  {names: []string{"job\n4711 of today"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wanted := "job-4711"
-			if name == "trimmed by service" {
+			switch name {
+			case "trimmed by service":
 				wanted = " job-4711\t"
+			case "other line breaks":
+				wanted = "job\r\n4711 of today"
 			}
 			image, err := l.client(t).Images.Store(t.Context(), job(wanted), WithOnce())
 			require.NoError(t, err)
-			assert.Equal(t, "job-4711", image.Name)
+			assert.Equal(t, l.names[len(l.names)-1], image.Name)
 			assert.Equal(t, ID(fmt.Sprint(len(l.names))), image.ID)
 			assert.Zero(t, l.stores)
 		})

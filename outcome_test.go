@@ -455,6 +455,13 @@ func TestOutcomeOfTakesTheWorst(t *testing.T) {
 		{&APIError{StatusCode: 503}, OutcomeUnknown},
 		{&APIError{StatusCode: 302, Method: http.MethodGet}, OutcomeRejected},
 		{&APIError{StatusCode: 302, Method: http.MethodPost}, OutcomeUnknown},
+		{&APIError{StatusCode: 300, Method: http.MethodGet}, OutcomeRejected},
+		{&APIError{StatusCode: 300, Method: http.MethodPost}, OutcomeUnknown},
+		{&APIError{StatusCode: 399, Method: http.MethodGet}, OutcomeRejected},
+		{&APIError{StatusCode: 399, Method: http.MethodDelete}, OutcomeUnknown},
+		{&APIError{StatusCode: 400, Method: http.MethodPost}, OutcomeRejected},
+		{&APIError{StatusCode: 500, Method: http.MethodGet}, OutcomeUnknown},
+		{&APIError{StatusCode: 101, Method: http.MethodGet}, OutcomeUnknown},
 	} {
 		assert.Equal(t, row.outcome, OutcomeOf(row.err), "%#v", row.err)
 	}
