@@ -360,3 +360,23 @@ func TestFailedWritesWaitForAnEarlyResponse(t *testing.T) {
 		})
 	}
 }
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// http.Client would hide a redirect to nowhere behind an error, and its status with it.
+func TestRedirectToWhatIsNoURL(t *testing.T) {
+	for location, kept := range map[string]bool{"https://[::1/%zz": false, "/moved?a=%zz": true, "": true} {
+		header := http.Header{"Location": {location}, "X-Other": {"kept"}}
+		transport := New(otherKind{roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 302, Header: header, Body: http.NoBody}, nil
+		})}, false)
+		resp, err := (&http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Get("http://127.0.0.1/tenant")
+		require.NoError(t, err, location)
+		assert.Equal(t, 302, resp.StatusCode)
+		assert.Equal(t, kept, resp.Header.Values("Location") != nil, location)
+		assert.Equal(t, "kept", resp.Header.Get("X-Other"))
+		assert.Equal(t, []string{location}, header["Location"], "what the RoundTripper holds is not changed")
+	}
+}
