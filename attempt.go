@@ -61,10 +61,7 @@ func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) res
 		sending.End()
 	}
 	res.sent = w.Sent()
-	retriable := res.transient && !res.final && (!r.create() || res.outcome == OutcomeNotSent || res.outcome == OutcomeRejected)
-	if res.spent = r.body != nil && !r.body.Replayable(); res.spent && retriable {
-		res.note = "not retried: the file's reader can be read only once"
-	}
+	res.spent = r.body != nil && !r.body.Replayable()
 	return res
 }
 
@@ -83,10 +80,7 @@ func (c *Client) request(ctx context.Context, r *request, key redact.Key) *http.
 
 // noResponse is the result of an attempt that no response came to.
 func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, sending *upload.Sending, key redact.Key, err error) result {
-	for outer := (*url.Error)(nil); errors.As(err, &outer); {
-		// Its text holds the query.
-		err = outer.Err
-	}
+	err = withoutURL(err)
 	expired := w.Expired()
 	w.Stop()
 	complete := true
@@ -112,6 +106,14 @@ func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, se
 		err = explain(err, w.Wrote(err), complete, c.http().Timeout)
 	}
 	return res.transport(r, key.Error(err))
+}
+
+// withoutURL returns what the url.Errors in err wrap: their texts hold the query.
+func withoutURL(err error) error {
+	for outer := (*url.Error)(nil); errors.As(err, &outer); {
+		err = outer.Err
+	}
+	return err
 }
 
 // receive reads a response and judges it.

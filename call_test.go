@@ -1,12 +1,14 @@
 package aicontent
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -513,4 +515,38 @@ func TestNestedRecords(t *testing.T) {
 		require.NoError(t, err, body)
 		assert.Equal(t, want, bare(*image), body)
 	}
+}
+
+// Dialing, and waiting for one of a limited number of connections, are not the service's time.
+func TestConnectingIsNoWaitingForTheService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		serve := func(nc net.Conn) {
+			for r := bufio.NewReader(nc); ; {
+				req, err := http.ReadRequest(r)
+				if err != nil {
+					return
+				}
+				_, _ = io.Copy(io.Discard, req.Body)
+				time.Sleep(200 * time.Millisecond)
+				body := `{"data":{"id":7,"name":"n"}}`
+				_, _ = fmt.Fprintf(nc, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+			}
+		}
+		transport := &http.Transport{MaxConnsPerHost: 1, DialContext: func(context.Context, string, string) (net.Conn, error) {
+			time.Sleep(400 * time.Millisecond)
+			near, far := net.Pipe()
+			go func() { defer far.Close(); serve(far) }()
+			return near, nil
+		}}
+		c, err := NewClient("http://127.0.0.1/tenant", aKey, WithTimeout(300*time.Millisecond), WithRetryPolicy(oneAttempt), WithHTTPClient(&http.Client{Transport: transport}))
+		require.NoError(t, err)
+		var group sync.WaitGroup
+		for range 5 {
+			for _, op := range []string{"images.show", "images.store", "images.update"} {
+				group.Go(func() { assert.NoError(t, allTen(c)[op](t.Context()), op) })
+			}
+		}
+		group.Wait()
+		c.CloseIdleConnections()
+	})
 }

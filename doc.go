@@ -60,8 +60,8 @@
 //	a broken connection or a timeout, after a byte was written              Unknown   yes     no
 //	the context, after a byte was written                                   Unknown   no      no
 //
-// An upload is cut off if it ended before any byte of the form's last boundary, which follows the file, was written: no parser
-// takes that for a whole form. After that, the last two rows hold for it too.
+// An upload is cut off if it ended before any byte of the form's last boundary, which follows the file, was written. No known
+// form parser accepts such a request as complete. After that, the last two rows hold for it too.
 //
 // If a call made several attempts, the most severe outcome counts. Severity: NotSent < Rejected < Done < Unknown. For Delete, a
 // 2xx response is success even if it is cut off, and so is a 404 after an attempt of unknown outcome. Redirects of List and Show

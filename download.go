@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -79,10 +78,7 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 	req := (&http.Request{Method: r.method, URL: &u, Host: u.Host, Header: http.Header{"User-Agent": {c.userAgent}}}).WithContext(watched)
 	resp, err := c.download().Do(req)
 	if err != nil {
-		var outer *url.Error
-		if errors.As(err, &outer) {
-			err = outer.Err
-		}
+		err = withoutURL(err)
 		res := result{outcome: OutcomeUnknown, transient: true, final: ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, errRedirect)}
 		if !watch.Wrote(err) {
 			res.outcome = OutcomeNotSent

@@ -40,12 +40,13 @@ func (h *history) end(c *Client, r *request, err error) error {
 	if r.response != nil && *r.response != nil && (*r.response).Found {
 		(*r.response).Attempts = h.count
 	}
-	var conflict *ConflictError
-	switch {
-	case err == nil:
+	if err == nil {
 		c.budget.succeed(h.taken)
 		return nil
-	case errors.As(err, &conflict):
+	}
+	h.refund(c)
+	var conflict *ConflictError
+	if errors.As(err, &conflict) {
 		return conflict.with(&summary{op: r.op, host: r.url.Host, outcome: h.worst, attempts: h.count})
 	}
 	return h.fail(r, err)

@@ -121,6 +121,7 @@ func (c *Client) lookOnce(ctx context.Context, r *request) (bool, error) {
 			return found, err
 		}
 		if err := sleep(ctx, policy.backoff(n, rand.Float64())); err != nil {
+			c.budget.give()
 			return false, err
 		}
 	}

@@ -94,11 +94,11 @@ func WithAPIKeySource(source func(context.Context) (string, error)) Option {
 // WithUserAgent puts a product, such as "gallery/2.1", before the SDK's in the User-Agent header.
 func WithUserAgent(product string) Option {
 	return clientOption(func(c *config) []FieldProblem {
-		product = strings.TrimSpace(product)
-		if product != "" {
-			c.userAgent = product + " " + c.userAgent
+		trimmed := strings.TrimSpace(product)
+		if trimmed != "" {
+			c.userAgent = trimmed + " " + c.userAgent
 		}
-		return checkHeaderValue("user_agent", product, false)
+		return checkHeaderValue("user_agent", trimmed, false)
 	})
 }
 

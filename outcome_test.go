@@ -455,6 +455,13 @@ func TestOutcomeOfTakesTheWorst(t *testing.T) {
 		{&APIError{StatusCode: 503}, OutcomeUnknown},
 		{&APIError{StatusCode: 302, Method: http.MethodGet}, OutcomeRejected},
 		{&APIError{StatusCode: 302, Method: http.MethodPost}, OutcomeUnknown},
+		{&APIError{StatusCode: 300, Method: http.MethodGet}, OutcomeRejected},
+		{&APIError{StatusCode: 300, Method: http.MethodPost}, OutcomeUnknown},
+		{&APIError{StatusCode: 399, Method: http.MethodGet}, OutcomeRejected},
+		{&APIError{StatusCode: 399, Method: http.MethodDelete}, OutcomeUnknown},
+		{&APIError{StatusCode: 400, Method: http.MethodPost}, OutcomeRejected},
+		{&APIError{StatusCode: 500, Method: http.MethodGet}, OutcomeUnknown},
+		{&APIError{StatusCode: 101, Method: http.MethodGet}, OutcomeUnknown},
 	} {
 		assert.Equal(t, row.outcome, OutcomeOf(row.err), "%#v", row.err)
 	}
@@ -515,4 +522,30 @@ func (e refusedStream) As(target any) bool {
 	to.FieldByName("StreamID").SetUint(uint64(e.StreamID))
 	to.FieldByName("Code").SetUint(uint64(e.Code))
 	return true
+}
+
+// What only begins as JSON does, or cannot be read at all, need not come from the service: a store may still be running.
+func TestOutcomeOfWhatTheServiceDidNotWrite(t *testing.T) {
+	for name, row := range map[string]struct {
+		body    string
+		header  []string
+		outcome Outcome
+	}{
+		"a page in br":      {"\x0b\x02\x80<p>\x03", []string{"Content-Type", "text/html; charset=utf-8", "Content-Encoding", "br"}, OutcomeUnknown},
+		"JSON in br":        {"\x0b\x02\x80{}\x03", []string{"Content-Type", "application/json", "Content-Encoding", "br"}, OutcomeDone},
+		"a log line":        {"[warn] upstream is slow", []string{"Content-Type", "text/plain"}, OutcomeUnknown},
+		"an empty page":     {"", []string{"Content-Type", "text/html; charset=utf-8"}, OutcomeDone},
+		"an array cut off":  {`[{"id":7`, nil, OutcomeDone},
+		"an object, broken": {`{"id":7} trailing`, nil, OutcomeDone},
+	} {
+		s := status(200, row.body, row.header...)(t)
+		c, err := NewClient(s.baseURL, "test-key")
+		require.NoError(t, err)
+		_, err = c.Images.Store(t.Context(), aStore)
+		var unread *DecodeError
+		require.ErrorAs(t, err, &unread, name)
+		assert.Equal(t, row.outcome, OutcomeOf(err), name)
+		assert.Equal(t, 1, s.seen(), name)
+		c.CloseIdleConnections()
+	}
 }

@@ -348,10 +348,10 @@ func endless(records int, key string) func(url.Values) string {
 	}
 }
 
-// A walk over a million records must not grow: what it holds at the end is what it held at the beginning, one page. By
+// A walk over many records must not grow: what it holds at the end is what it held at the beginning, one page. By
 // cursor it also remembers eight bytes for each page, to find a loop.
 func TestWalkHoldsOnePage(t *testing.T) {
-	for key, records := range map[string]int{"page": 1_000_000, "cursor": 200_000} {
+	for key, records := range map[string]int{"page": 300_000, "cursor": 100_000} {
 		b := pages(t, endless(records, key))
 		var count atomic.Int64
 		var early, late uint64
@@ -387,4 +387,13 @@ func names(page *Page[Image]) string {
 		list = append(list, strings.TrimSpace(string(image.ID)+" "+image.Name))
 	}
 	return strings.Join(list, ", ")
+}
+
+// What Next returns after the last page may be asked on.
+func TestNoPage(t *testing.T) {
+	var page *Page[Image]
+	assert.False(t, page.HasNext())
+	next, err := page.Next(t.Context())
+	require.NoError(t, err)
+	assert.Nil(t, next)
 }

@@ -87,7 +87,7 @@ type result struct {
 func (p RetryPolicy) next(n int, r result, create, once bool, random float64) (time.Duration, bool) {
 	again := r.transient && (!create || r.outcome == OutcomeNotSent || r.outcome == OutcomeRejected) || once && r.outcome == OutcomeUnknown
 	switch {
-	case !again, r.final, r.spent, n >= p.MaxAttempts, r.retryAfter > p.MaxRetryAfter:
+	case !again, r.final, n >= p.MaxAttempts, r.retryAfter > p.MaxRetryAfter:
 		return 0, false
 	case r.retryAfter > 0:
 		return r.retryAfter, true
@@ -149,12 +149,16 @@ func (h *history) add(r result) {
 
 // next decides on another attempt, and takes it from the budget.
 func (h *history) next(c *Client, r *request) (time.Duration, bool) {
-	if h.last.status == http.StatusUnauthorized && c.rotates && !r.bare && !h.renewed && !h.last.spent && (h.count < h.policy.MaxAttempts || r.looking) {
+	renew := h.last.status == http.StatusUnauthorized && c.rotates && !r.bare && !h.renewed && (h.count < h.policy.MaxAttempts || r.looking)
+	pause, again := h.policy.next(h.count, h.last, r.create(), r.unique != nil, rand.Float64())
+	switch {
+	case (renew || again) && h.last.spent:
+		h.last.note = "not retried: the file's reader can be read only once"
+		return 0, false
+	case renew:
 		h.renewed = true
 		return 0, true
-	}
-	pause, again := h.policy.next(h.count, h.last, r.create(), r.unique != nil, rand.Float64())
-	if again && h.last.retryAfter == 0 && !r.looking {
+	case again && h.last.retryAfter == 0 && !r.looking:
 		if !c.budget.take() {
 			h.last.note = "not retried: the client's retry budget is used up (WithRetryBudget)"
 			return 0, false

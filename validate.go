@@ -86,7 +86,7 @@ func checkOrder(by SortBy, direction Sort, size PerPage) []FieldProblem {
 	return slices.Concat(oneOf("sort_by", by, sortKeys), oneOf("sort", direction, sorts), oneOf("per_page", size, perPages))
 }
 
-// meant is the country that somebody means who gives another code: no country's, or, in lower case, a language's.
+// meant is the country that is probably meant by a code that is not a country's, or, in lower case, is a language's.
 var meant = map[string]string{
 	"UK": "GB", "USA": "US", "GBR": "GB", "DEU": "DE", "FRA": "FR", "en": "US or GB", "ja": "JP", "zh": "CN or TW", "ko": "KR", "da": "DK",
 	"cs": "CZ", "el": "GR", "uk": "UA, or GB", "hi": "IN", "he": "IL", "fa": "IR", "vi": "VN", "sv": "SE", "ar": "SA or EG", "et": "EE", "ca": "ES",

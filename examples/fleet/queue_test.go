@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -199,6 +200,18 @@ func TestInterruptedWorkerPutsItsJobBackForAnother(t *testing.T) {
 	assert.Equal(t, 2, r.Runs)
 	assert.Zero(t, r.Lost, "the first worker ended without reporting")
 	assert.Len(t, srv.Records(), 1)
+}
+
+func TestFileOfManyChunksComesBackWhole(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	content := noise(1, 1<<20)
+	path := write(t, t.TempDir(), "a.wav", string(content))
+	require.NoError(t, produce(t.Context(), q, "", []string{path}, io.Discard))
+	var fetched bytes.Buffer
+	require.NoError(t, q.fetchFile(t.Context(), fileID(t, path), &fetched))
+	assert.True(t, bytes.Equal(content, fetched.Bytes()))
+	require.NoError(t, q.removeFile(t.Context(), fileID(t, path)))
+	require.ErrorIs(t, q.fetchFile(t.Context(), fileID(t, path), io.Discard), jetstream.ErrObjectNotFound)
 }
 
 func TestClaimIsOneWorkersUntilItLapses(t *testing.T) {
