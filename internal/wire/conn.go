@@ -125,7 +125,7 @@ type conn struct {
 	secure  atomic.Bool // it is below TLS
 	closing atomic.Bool // what follows is TLS's closing alert, and no request
 	once    sync.Once
-	closed  chan struct{}
+	closed  chan struct{} // failed writes return at once
 }
 
 // Write delays its failure until net/http closes the connection, or for earlyResponse. A server that responds
@@ -158,8 +158,11 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
+// hurry ends the delay of failed writes. Over HTTP/2 all requests of the connection would wait for it, and its reader too.
+func (c *conn) hurry() { c.once.Do(func() { close(c.closed) }) }
+
 func (c *conn) Close() error {
-	c.once.Do(func() { close(c.closed) })
+	c.hurry()
 	return c.Conn.Close()
 }
 
@@ -167,6 +170,11 @@ func (c *conn) Close() error {
 // request.
 func unwrap(nc net.Conn) (c *conn, shared bool) {
 	if t, ok := nc.(tlsConn); ok && t.ConnectionState().NegotiatedProtocol == "h2" {
+		if t, ok := nc.(*tls.Conn); ok {
+			if c, ok := t.NetConn().(*conn); ok {
+				c.hurry()
+			}
+		}
 		return nil, true
 	}
 	secure := false
