@@ -24,7 +24,7 @@ const (
 
 // limits are the clocks of one attempt.
 func (r *request) limits() wire.Limits {
-	l := wire.Limits{Upload: r.body != nil && r.body.HasFile(), Stall: r.stall, Wait: readTimeout}
+	l := wire.Limits{Upload: r.body != nil && r.body.Tracked(), Stall: r.stall, Wait: readTimeout}
 	if r.create() {
 		l.Wait = storeTimeout
 	}
@@ -61,9 +61,7 @@ func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) res
 		sending.End()
 	}
 	res.sent = w.Sent()
-	if res.spent = r.body != nil && !r.body.Replayable(); res.spent && res.transient {
-		res.note = "not retried: the file's reader can be read only once"
-	}
+	res.spent = r.body != nil && !r.body.Replayable()
 	return res
 }
 
@@ -82,11 +80,7 @@ func (c *Client) request(ctx context.Context, r *request, key redact.Key) *http.
 
 // noResponse is the result of an attempt that no response came to.
 func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, sending *upload.Sending, key redact.Key, err error) result {
-	var outer *url.Error
-	if errors.As(err, &outer) {
-		// Its text holds the query.
-		err = outer.Err
-	}
+	err = withoutURL(err)
 	expired := w.Expired()
 	w.Stop()
 	complete := true
@@ -96,9 +90,9 @@ func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, se
 	}
 	var file *upload.ReadError
 	res := result{outcome: OutcomeUnknown, transient: true}
-	res.final = ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, wire.ErrClearProxy) || errors.As(err, &file)
+	res.final = ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, wire.ErrClearProxy) || errors.Is(err, errRedirect) || errors.As(err, &file)
 	switch {
-	case wire.Refused(err):
+	case wire.Refused(err), errors.Is(err, errRedirect):
 		res.outcome = OutcomeRejected
 	case !w.Wrote(err), !complete, sending == nil && r.body != nil:
 		res.outcome = OutcomeNotSent
@@ -112,6 +106,14 @@ func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, se
 		err = explain(err, w.Wrote(err), complete, c.http().Timeout)
 	}
 	return res.transport(r, key.Error(err))
+}
+
+// withoutURL returns what the url.Errors in err wrap: their texts hold the query.
+func withoutURL(err error) error {
+	for outer := (*url.Error)(nil); errors.As(err, &outer); {
+		err = outer.Err
+	}
+	return err
 }
 
 // receive reads a response and judges it.
@@ -155,7 +157,7 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	}
 	cut := errors.Is(err, wire.ErrCutOff) || errors.Is(err, lenient.ErrCutOff)
 	res := result{outcome: outcomeOfBody(body), transient: cut && ctx.Err() == nil, final: ctx.Err() != nil}
-	if errors.Is(err, lenient.ErrSaysError) || cut && page && len(body) == 0 {
+	if errors.Is(err, lenient.ErrSaysError) || page && len(body) == 0 && !errors.Is(err, lenient.ErrEmpty) {
 		res.outcome = OutcomeUnknown
 	}
 	login := resp.Request != nil && resp.Request.Response != nil && errors.Is(err, lenient.ErrHTML)
@@ -172,8 +174,8 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	return res
 }
 
-// rejected is the result of a response other than 2xx. An upload that a redirect or a server error ended before its
-// last byte reached no one whole.
+// rejected is the result of a response other than 2xx. If a redirect or server error came before the upload's
+// end, the service did not get the whole form.
 func (c *Client) rejected(r *request, key redact.Key, complete bool, resp *http.Response, body []byte) result {
 	e := newAPIError(c.base, r, key, resp, body)
 	res := result{

@@ -1,9 +1,12 @@
 package aicontent
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
+	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -231,4 +236,64 @@ func TestResponseIsACopy(t *testing.T) {
 	require.Equal(t, `{"id":7,"name":"Lighthouse"}`, string(resp.Body))
 	clear(resp.Body)
 	assert.JSONEq(t, `{"id":7,"name":"Lighthouse"}`, string(image.Raw()))
+}
+
+// A login page must not pass for a deletion, whatever it begins with.
+func TestDeleteThatMeetsAPage(t *testing.T) {
+	for body, deleted := range map[string]bool{
+		"Please <a href=/login>log in</a>": false, "-- portal --\n<html>": false, "": true, "true": true, `{"deleted":true}`: true,
+	} {
+		err := deployment(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=UTF-8")
+			_, _ = w.Write([]byte(body))
+		}).Images.Delete(t.Context(), "7")
+		if deleted {
+			assert.NoError(t, err, body)
+			continue
+		}
+		assert.ErrorIs(t, err, lenient.ErrHTML, body)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), body)
+	}
+}
+
+// A long text takes its time over a slow link, as a file does: only the wait for the response is limited, and standing still.
+func TestUpdateWithALongText(t *testing.T) {
+	text := strings.Repeat("word ", 8<<20/5)
+	for name, row := range map[string]struct {
+		stalls bool
+		took   time.Duration
+	}{
+		"slow":   {false, 129 * time.Second},
+		"stalls": {true, 24 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				done := make(chan struct{})
+				defer close(done)
+				c := piped(t, func(nc net.Conn) {
+					r := bufio.NewReader(nc)
+					req, err := http.ReadRequest(r)
+					for n := int64(0); err == nil && n < req.ContentLength; n += 64 << 10 {
+						if row.stalls && n == 1<<20 {
+							<-done
+							return
+						}
+						_, err = io.CopyN(io.Discard, r, min(64<<10, req.ContentLength-n))
+						time.Sleep(time.Second)
+					}
+					_, _ = io.WriteString(nc, wireAnswer(200, "", `{"data":{"id":7}}`))
+				}, WithTimeout(2*time.Second), WithStallTimeout(9*time.Second))
+				start := time.Now()
+				_, err := c.Transcriptions.Update(t.Context(), "7", TranscriptionUpdateParams{Result: &text})
+				assert.Equal(t, row.took, time.Since(start))
+				if !row.stalls {
+					require.NoError(t, err)
+					return
+				}
+				var late *wire.TimeoutError
+				require.ErrorAs(t, err, &late)
+				assert.Equal(t, wire.TimeoutError{Stalled: true, Limit: 9 * time.Second}, *late)
+			})
+		})
+	}
 }

@@ -150,11 +150,14 @@ func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*re
 		}
 		if r.once && r.create() {
 			problems = append(problems, checkRequired(form, []string{"name"}, nil)...)
-			r.unique = &uniqueName{collection: call.path[0], name: normal(form.Get("name")), form: form}
+			r.unique = &uniqueName{collection: call.path[0], name: normalText(form.Get("name")), form: form}
 		}
 	}
 	if call.check != nil && !r.unchecked {
-		problems = append(problems, call.check()...)
+		overridden := append(slices.Clip(r.settings.query), r.settings.form...)
+		problems = append(problems, slices.DeleteFunc(call.check(), func(p FieldProblem) bool {
+			return slices.ContainsFunc(overridden, func(o pair) bool { return o.key == p.Field })
+		})...)
 	}
 	return r, invalid(r.op, problems, causes...)
 }
@@ -226,6 +229,7 @@ func (c *Client) send(ctx context.Context, r *request, try attempt) error {
 		}
 		key, err := c.token(ctx, r.bare)
 		if err != nil {
+			h.refund(c)
 			return h.fail(r, err)
 		}
 		if h.last.status == http.StatusUnauthorized && key == h.key {
@@ -256,6 +260,7 @@ func (c *Client) send(ctx context.Context, r *request, try attempt) error {
 			return h.fail(r, nil)
 		}
 		if err := sleep(ctx, pause); err != nil {
+			h.refund(c)
 			return h.fail(r, err)
 		}
 	}

@@ -44,7 +44,7 @@ type Client struct {
 	config
 }
 
-// config is what NewClient settles. Secrets are behind closures, where printing and reflection do not find them.
+// config holds the client's settings. Secrets are kept in closures, out of reach of fmt and reflection.
 type config struct {
 	base         *url.URL // without a trailing slash
 	http         func() *http.Client
@@ -66,7 +66,7 @@ type config struct {
 }
 
 // NewClient returns a client of the deployment at baseURL, such as https://content.example.com or
-// https://example.com/ai: the part before /api/v1. Plain http:// is for loopback hosts, unless [WithInsecureHTTP] is given. The
+// https://example.com/ai: the part before /api/v1. A base URL with http:// is accepted for loopback hosts only, unless [WithInsecureHTTP] is given. The
 // key is sent to that scheme, host and port only.
 //
 // The proxy is that of the environment (HTTPS_PROXY, NO_PROXY), or of [http.DefaultTransport] where that was changed.
@@ -131,6 +131,9 @@ func (c *Client) finish(op string, problems []FieldProblem, baseURL, apiKey stri
 	if c.http != nil {
 		hc = c.http()
 	}
+	if t, ok := hc.Transport.(*http.Transport); ok && t == nil {
+		hc.Transport = nil
+	}
 	transport := wire.New(hc.Transport, c.insecure)
 	hc.Transport = transport
 	for _, wrap := range slices.Backward(c.middleware) {
@@ -150,7 +153,7 @@ func (c *Client) finish(op string, problems []FieldProblem, baseURL, apiKey stri
 
 // CloseIdleConnections closes the connections that are not in use. The client stays usable.
 func (c *Client) CloseIdleConnections() {
-	if c.http != nil {
+	if c != nil && c.http != nil {
 		c.http().CloseIdleConnections()
 		c.closeIdle()
 	}
@@ -173,7 +176,7 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		// What is no URL may be the key, and what looks like one may hold a password: it is not shown.
+		// The value may be the key or hold a password, so it is not shown.
 		return nil, problem(field, nil, "must be an absolute URL that begins with https:// (or http:// for a loopback host), such as https://content.example.com")
 	}
 	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
@@ -183,7 +186,7 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	case strings.TrimSpace(raw) != raw:
 		reason = "must not begin or end with white space"
 	case u.User != nil:
-		reason = "must not hold a user name or password; the API key is an argument of its own"
+		reason = "must not hold a user name or password; pass the API key as the second argument"
 	case u.Hostname() == "":
 		reason = "must name a host, such as https://content.example.com"
 	case err != nil || port < 1 || port > 65535:
@@ -224,7 +227,9 @@ func sameOrigin(base *url.URL, users func(*http.Request, []*http.Request) error)
 		if users == nil {
 			return nil
 		}
-		if err := users(req, via); err != nil {
+		if err := users(req, via); err != nil && err != http.ErrUseLastResponse {
+			return fmt.Errorf("%w: %w", errRedirect, err)
+		} else if err != nil {
 			return err
 		}
 		if origin(req.URL) != origin(base) {

@@ -521,3 +521,63 @@ func TestClientPrintsAsItsDeployment(t *testing.T) {
 		}
 	}
 }
+
+// A program's rule about redirects is final: asking again would only meet it again. Nothing was changed by a GET.
+func TestRedirectsThatTheCallersPolicyRefuses(t *testing.T) {
+	mine := errors.New("no redirects here")
+	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/tenant/moved?search=private", http.StatusFound)
+	})
+	for text, policy := range map[string]error{
+		"images.show: redirect refused: no redirects here":                                      mine,
+		"images.show: 302: redirect refused by CheckRedirect of the http.Client that was given": http.ErrUseLastResponse,
+	} {
+		requests.Store(0)
+		c, err := NewClient(baseURL, aKey, WithRetryPolicy(quick), WithHTTPClient(&http.Client{
+			CheckRedirect: func(*http.Request, []*http.Request) error { return policy },
+		}))
+		require.NoError(t, err)
+		_, err = c.Images.Show(t.Context(), "7")
+		assert.ErrorContains(t, err, text)
+		assert.Equal(t, policy == mine, errors.Is(err, mine))
+		assert.Equal(t, OutcomeRejected, OutcomeOf(err))
+		assert.EqualValues(t, 1, requests.Load())
+		assert.NotContains(t, err.Error(), "private")
+		c.CloseIdleConnections()
+	}
+}
+
+// A redirect to nowhere is a response, and judged as any redirect that is not followed.
+func TestRedirectsToWhatIsNoURL(t *testing.T) {
+	baseURL, requests := counted(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "https://[::1/%zz?search=private")
+		w.WriteHeader(http.StatusFound)
+	})
+	c, err := NewClient(baseURL, aKey, WithRetryPolicy(quick))
+	require.NoError(t, err)
+	defer c.CloseIdleConnections()
+	for op, outcome := range map[string]Outcome{"images.list": OutcomeRejected, "images.show": OutcomeRejected, "images.store": OutcomeUnknown, "images.delete": OutcomeUnknown} {
+		requests.Store(0)
+		err := allTen(c)[op](t.Context())
+		var api *APIError
+		require.ErrorAs(t, err, &api, op)
+		assert.Equal(t, 302, api.StatusCode)
+		assert.Equal(t, outcome, OutcomeOf(err), op)
+		assert.EqualValues(t, 1, requests.Load(), op)
+		assert.NotContains(t, err.Error(), "private")
+	}
+}
+
+// A variable that was never set must not end the program, whatever interface hides it.
+func TestNilsInside(t *testing.T) {
+	baseURL, _ := counted(t, answerAll)
+	var transport *http.Transport
+	c, err := NewClient(baseURL, aKey, WithHTTPClient(&http.Client{Transport: transport}))
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7")
+	assert.NoError(t, err)
+	c.CloseIdleConnections()
+	c = nil
+	c.CloseIdleConnections()
+	new(Client).CloseIdleConnections()
+}

@@ -25,8 +25,9 @@
 //   - [*TransportError]: no response, because of the network, a timeout, the context, a rate limiter or a key source
 //   - [*ConflictError]: with [WithOnce], the name belongs to another record
 //
-// [errors.Is] finds the sentinels, such as [ErrNotFound], the errors of the context, and [ErrPagination] for lists. The text
-// of an error is one line that begins with the operation. It never holds the API key.
+// The one exception is an error that wraps [ErrPagination], of a list that does not say what follows. [errors.Is] finds the
+// sentinels, such as [ErrNotFound], and the errors of the context. The text of an error is one line that begins with the
+// operation. It never holds the API key.
 //
 // # Outcome of a failed call
 //
@@ -59,8 +60,8 @@
 //	a broken connection or a timeout, after a byte was written              Unknown   yes     no
 //	the context, after a byte was written                                   Unknown   no      no
 //
-// An upload is cut off if it ended before any byte of the form's last boundary, which follows the file, was written: no parser
-// takes that for a whole form. After that, the last two rows hold for it too.
+// An upload is cut off if it ended before any byte of the form's last boundary, which follows the file, was written. No known
+// form parser accepts such a request as complete. After that, the last two rows hold for it too.
 //
 // If a call made several attempts, the most severe outcome counts. Severity: NotSent < Rejected < Done < Unknown. For Delete, a
 // 2xx response is success even if it is cut off, and so is a 404 after an attempt of unknown outcome. Redirects of List and Show

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 // Download writes the picture at image.URL to w and returns how many bytes it wrote.
 //
 // The request is bare: no API key, no headers, queries or cookies of the client, no middleware, no client certificate
-// and no rate limiter; the proxy, dialer and CA settings hold. The URL is the service's choice, and so is any host, that it leads to: a program
+// and no rate limiter; the proxy, dialer and CA settings hold. The service chooses the URL, and so the hosts that are contacted: a program
 // that must not reach some hosts has to check it first, or give a client whose dialer does. A relative URL is resolved
 // against the base URL. Only http and https are fetched, with up to ten redirects.
 //
@@ -75,13 +74,11 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 	defer watch.Stop()
 	watched, cancel := context.WithCancelCause(watched)
 	defer cancel(nil)
-	req := (&http.Request{Method: r.method, URL: r.url, Host: r.url.Host, Header: http.Header{"User-Agent": {c.userAgent}}}).WithContext(watched)
+	u := *r.url
+	req := (&http.Request{Method: r.method, URL: &u, Host: u.Host, Header: http.Header{"User-Agent": {c.userAgent}}}).WithContext(watched)
 	resp, err := c.download().Do(req)
 	if err != nil {
-		var outer *url.Error
-		if errors.As(err, &outer) {
-			err = outer.Err
-		}
+		err = withoutURL(err)
 		res := result{outcome: OutcomeUnknown, transient: true, final: ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, errRedirect)}
 		if !watch.Wrote(err) {
 			res.outcome = OutcomeNotSent
@@ -92,14 +89,19 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 	watch.Answered()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		body, _ := wire.ReadBody(resp, maxErrorBody)
-		return 0, c.rejected(r, "", true, resp, body)
+		if r.response != nil {
+			*r.response = newResponse(resp, body, n, "")
+		}
+		res := c.rejected(r, "", true, resp, body)
+		res.status, res.requestID = resp.StatusCode, requestID(resp.Header)
+		return 0, res
 	}
 	if r.response != nil {
 		*r.response = newResponse(resp, nil, n, "")
 	}
-	res := result{outcome: OutcomeDone, status: resp.StatusCode, word: "ok"}
+	res := result{outcome: OutcomeDone, status: resp.StatusCode, requestID: requestID(resp.Header), word: "ok"}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
-		e := &DecodeError{StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), Header: resp.Header, Err: errors.New("got an HTML page instead of a picture")}
+		e := &DecodeError{StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), Header: resp.Header, RequestID: res.requestID, Err: errors.New("got an HTML page instead of a picture")}
 		res.err, res.outcome, res.word = e, OutcomeUnknown, "HTML"
 		return 0, res
 	}
@@ -125,6 +127,9 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 				res.final = true
 				return written, res.transport(r, fmt.Errorf("writing the picture after %d bytes: %w", written, err))
 			}
+		}
+		if err == io.EOF && written < resp.ContentLength {
+			err = io.ErrUnexpectedEOF
 		}
 		switch {
 		case err == io.EOF:

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -339,4 +340,57 @@ func TestDownloadErrorsNameTheHost(t *testing.T) {
 	assert.Contains(t, err.Error(), fmt.Sprintf("(host %s)", host))
 	assert.NotContains(t, err.Error(), "private")
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+}
+
+// What the host of the pictures says of a missing one is the caller's to see, and speaks of no base URL.
+func TestDownloadOfAMissingPicture(t *testing.T) {
+	var log bytes.Buffer
+	pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Request-Id", "req-7")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, "<html><title>no such key</title></html>")
+	})
+	c, err := NewClient("https://content.example.com/api", aKey, WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+	require.NoError(t, err)
+	var resp *Response
+	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), io.Discard, WithResponse(&resp))
+	require.ErrorIs(t, err, ErrNotFound)
+	assert.EqualError(t, err, "images.download: 404: no such key (request req-7)")
+	require.NotNil(t, resp)
+	assert.Equal(t, 404, resp.StatusCode)
+	assert.Contains(t, string(resp.Body), "no such key")
+	assert.Equal(t, "req-7", resp.RequestID)
+	assert.Contains(t, log.String(), "status=404 request_id=req-7")
+}
+
+// net/http counts what comes of a picture; a RoundTripper of the caller need not.
+func TestDownloadCutOffByARoundTripper(t *testing.T) {
+	s := &script{answers: []func(*http.Request) (*http.Response, error){func(r *http.Request) (*http.Response, error) {
+		resp, err := answer200("a pic")(r)
+		resp.ContentLength = 9
+		return resp, err
+	}}}
+	n, err := s.client(t, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	assert.ErrorContains(t, err, "the picture was cut off: 5 of 9 bytes came")
+	assert.EqualValues(t, 5, n)
+	assert.Len(t, s.asked, 1)
+}
+
+// A RoundTripper that edits the URL, as some that sign requests do, must not edit that of the next attempt.
+func TestDownloadThroughARoundTripperThatEditsTheURL(t *testing.T) {
+	var asked []string
+	c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(quick), WithHTTPClient(&http.Client{
+		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			asked = append(asked, r.URL.String())
+			r.URL.Path, r.URL.Host = "/signed"+r.URL.Path, "signed.example.com"
+			return answerWith(503, ``)(r)
+		})}))
+	require.NoError(t, err)
+	image := at("https://cdn.example.com/a.png")
+	_, err = c.Images.Download(t.Context(), image, io.Discard)
+	var api *APIError
+	require.ErrorAs(t, err, &api)
+	assert.Equal(t, "/a.png", api.Path)
+	assert.Equal(t, []string{image.URL, image.URL, image.URL}, asked)
 }

@@ -37,7 +37,7 @@ const (
 	StyleVaporwave    Style = "vaporwave"
 )
 
-// Medium is what an image looks as if it were made with. The zero value is "not set".
+// Medium is the material that an image appears to be made with. The zero value is "not set".
 type Medium string
 
 // The documented mediums.
@@ -112,7 +112,7 @@ const (
 	PerPage100 PerPage = 100
 )
 
-// CountryCode is an ISO 3166-1 alpha-2 code in upper case, such as "US": so the API asks for the language of an audio
+// CountryCode is an ISO 3166-1 alpha-2 code in upper case, such as "US". The API uses it for the language of an audio
 // file. The zero value is "not set".
 type CountryCode string
 

@@ -1,6 +1,7 @@
 package aicontent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,8 +28,8 @@ var (
 	ErrServer       = errors.New("server error")      // 500 to 599
 )
 
-// ErrPagination ends an iteration over pages where the service does not say whether more follow, or repeats one. What was
-// yielded before it is right, and there may be more.
+// ErrPagination ends an iteration over pages where the service does not say whether more follow, or repeats one. The
+// records yielded before it are valid, and there may be more.
 var ErrPagination = errors.New("pagination")
 
 // ValidationError says what is wrong with the arguments of a call; nothing was sent. It holds every problem at once, at most
@@ -107,7 +108,7 @@ func (e *APIError) Error() string {
 	status := strconv.Itoa(e.StatusCode)
 	text := strings.TrimSpace(strings.TrimPrefix(errtext.Text(e.Message, e.Fields), status))
 	if text == "" {
-		text = strings.ToLower(http.StatusText(e.StatusCode))
+		text = cmp.Or(strings.ToLower(http.StatusText(e.StatusCode)), "unknown status")
 	}
 	return e.call.line(e.Method, e.Path, status+": "+redact.Shorten(text, 500))
 }
@@ -135,7 +136,7 @@ func (e *APIError) Unwrap() error {
 	return e.call.stopped
 }
 
-// LogValue returns what the log of a service needs: no body.
+// LogValue returns the error as a group of attributes, without headers and body.
 func (e *APIError) LogValue() slog.Value {
 	return e.call.logValue(e.outcome(), slog.Int("status", e.StatusCode), slog.String("message", errtext.Text(e.Message, e.Fields)), slog.String("request_id", e.RequestID))
 }
@@ -175,7 +176,7 @@ func (e *DecodeError) Error() string {
 // Unwrap returns the cause, and what ended the call while it waited to retry.
 func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.call) }
 
-// LogValue returns what the log of a service needs: no body.
+// LogValue returns the error as a group of attributes, without headers and body.
 func (e *DecodeError) LogValue() slog.Value {
 	return e.call.logValue(e.outcome(), slog.Int("status", e.StatusCode), slog.String("error", fmt.Sprint(e.Err)), slog.String("request_id", e.RequestID))
 }
@@ -188,7 +189,7 @@ func (e *DecodeError) with(s *summary) error {
 }
 
 // TransportError says that no response came: the network, a timeout, the context, a rate limiter or a key source
-// ended the call. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
+// ended the call. With [WithOnce] it may also hold the error of a look that failed before anything was sent. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
 type TransportError struct {
 	Method   string
 	Path     string // as sent, without the query
@@ -213,7 +214,7 @@ func (e *TransportError) Timeout() bool {
 // Temporary reports whether the same call may succeed later. It makes the error a [net.Error].
 func (e *TransportError) Temporary() bool { return e.Timeout() || e.call != nil && e.call.passing }
 
-// LogValue returns what the log of a service needs.
+// LogValue returns the error as a group of attributes.
 func (e *TransportError) LogValue() slog.Value {
 	return e.call.logValue(e.outcome(), slog.String("error", fmt.Sprint(e.Err)))
 }
@@ -233,12 +234,12 @@ func causes(err error, s *summary) []error {
 	return slices.DeleteFunc(list, func(err error) bool { return err == nil })
 }
 
-// ConflictError says that the name of a store with [WithOnce] is not this record's alone: another record has it, or several do. It
-// matches [ErrConflict].
+// ConflictError reports that [WithOnce] found the name taken: by a record that differs from the new one, or by several. It matches
+// [ErrConflict].
 type ConflictError struct {
 	Name   string
 	IDs    []ID   // of the records with the name, two at most
-	Reason string // what is not as it should be
+	Reason string // why the records conflict
 
 	call *summary
 }

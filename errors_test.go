@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -90,4 +91,13 @@ func TestCausesAreFound(t *testing.T) {
 	assert.True(t, (&TransportError{Err: &wire.TimeoutError{}}).Timeout())
 	var netError net.Error
 	require.ErrorAs(t, transport, &netError)
+}
+
+// A status that has no name leaves no gap in the text.
+func TestErrorTextOfAnUnknownStatus(t *testing.T) {
+	for _, status := range []int{600, 999} {
+		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(status, ``)}}
+		_, err := s.client(t).Images.Show(t.Context(), "7")
+		assert.EqualError(t, err, fmt.Sprintf("images.show: %d: unknown status", status))
+	}
 }

@@ -40,12 +40,13 @@ func (h *history) end(c *Client, r *request, err error) error {
 	if r.response != nil && *r.response != nil && (*r.response).Found {
 		(*r.response).Attempts = h.count
 	}
-	var conflict *ConflictError
-	switch {
-	case err == nil:
+	if err == nil {
 		c.budget.succeed(h.taken)
 		return nil
-	case errors.As(err, &conflict):
+	}
+	h.refund(c)
+	var conflict *ConflictError
+	if errors.As(err, &conflict) {
 		return conflict.with(&summary{op: r.op, host: r.url.Host, outcome: h.worst, attempts: h.count})
 	}
 	return h.fail(r, err)
@@ -238,7 +239,7 @@ func loginPath(path string) bool {
 func (c *Client) addressNote(r *request, e *APIError) string {
 	list := strings.HasSuffix(r.op, ".list") || r.create()
 	html := len(e.Body) > 0 && strings.HasPrefix(strings.TrimSpace(string(e.Body[:min(len(e.Body), 64)])), "<")
-	if e.StatusCode != http.StatusNotFound || !list && !html && e.Message != "" {
+	if e.StatusCode != http.StatusNotFound || r.bare || !list && !html && e.Message != "" {
 		return ""
 	}
 	meant, found := strings.CutSuffix(c.base.String(), "/api")

@@ -39,7 +39,7 @@ type Image struct {
 }
 
 // Raw returns the record as sent, unknown members included; nil for an image that no response held. It shares memory
-// with the response, so that of the other records of its page, and must not be changed.
+// with the response, and so with the other records of its page, and must not be changed.
 func (i *Image) Raw() json.RawMessage { return i.raw }
 
 // Equal reports whether the fields of i and other are equal, times as instants. Raw is not compared.

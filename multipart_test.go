@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -588,4 +589,58 @@ func TestReadersAreReleased(t *testing.T) {
 	panics = false
 	_, err = c.Transcriptions.Store(t.Context(), params)
 	assert.NoError(t, err)
+}
+
+// The reader is to blame only where a file that can be read again would have been sent again.
+func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
+	const note = "the file's reader can be read only once"
+	rotating := WithAPIKeySource(func() func(context.Context) (string, error) {
+		n := 0
+		return func(context.Context) (string, error) { n++; return fmt.Sprint("key-", n), nil }
+	}())
+	for name, row := range map[string]struct {
+		answer func(*http.Request) (*http.Response, error)
+		opts   []Option
+		once   bool
+		blamed bool
+	}{
+		"overloaded":                      {answer: answerWith(429, ``), blamed: true},
+		"overloaded for a while":          {answer: answerWith(503, ``, "Retry-After", "1"), blamed: true},
+		"overloaded for hours":            {answer: answerWith(503, ``, "Retry-After", "7200")},
+		"the only attempt":                {answer: answerWith(429, ``), opts: []Option{WithRetryPolicy(oneAttempt)}},
+		"refused":                         {answer: answerWith(422, ``)},
+		"broken":                          {answer: answerWith(500, ``)},
+		"the key is refused":              {answer: answerWith(401, ``)},
+		"the key is refused, another one": {answer: answerWith(401, ``), opts: []Option{rotating}, blamed: true},
+		"lost":                            {answer: lose},
+		"lost, once":                      {answer: lose, once: true, blamed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{answers: []func(*http.Request) (*http.Response, error){row.answer}}
+				sends := 0
+				opts := append([]Option{WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+					if r.Method == http.MethodGet {
+						return answer200(`{"data":[]}`)(r)
+					}
+					sends++
+					return s.RoundTrip(r)
+				})})}, row.opts...)
+				c, err := NewClient("https://content.example.com/tenant", aKey, opts...)
+				require.NoError(t, err)
+				var once []CallOption
+				if row.once {
+					once = append(once, WithOnce())
+				}
+				file := FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize))))
+				_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file}, once...)
+				require.Error(t, err)
+				assert.Equal(t, row.blamed, strings.Contains(err.Error(), note), err.Error())
+				assert.Equal(t, 1, sends)
+				if name == "overloaded for hours" {
+					assert.ErrorContains(t, err, "the service asks to wait 2h0m0s")
+				}
+			})
+		})
+	}
 }

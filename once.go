@@ -29,8 +29,8 @@ const (
 	maxLookPages = 10
 )
 
-// WithOnce makes a Store call safe to repeat, in this call and in later ones. The caller promises a name that nothing
-// else has, such as a job's ID or a hash of the file: never a title that a person typed.
+// WithOnce makes a Store call safe to repeat, in this call and in later ones. The caller promises a name that no other
+// record has, such as a job's ID or a hash of the file: never a title that a person typed.
 //
 // Before each create request the SDK looks for a record with exactly that name. If there is one, Store returns it, and
 // [Response].Found is set; if it differs in a parameter that was sent and that the service sends back, the error is a [*ConflictError].
@@ -112,7 +112,7 @@ func (c *Client) lookBefore(ctx context.Context, r *request, h *history) (bool, 
 	return c.lookOnce(ctx, r)
 }
 
-// lookOnce looks until one look has succeeded, with the patience of the retry policy.
+// lookOnce looks until one look has succeeded, retrying as the retry policy allows.
 func (c *Client) lookOnce(ctx context.Context, r *request) (bool, error) {
 	policy := r.retry.complete()
 	for n := 1; ; n++ {
@@ -121,6 +121,7 @@ func (c *Client) lookOnce(ctx context.Context, r *request) (bool, error) {
 			return found, err
 		}
 		if err := sleep(ctx, policy.backoff(n, rand.Float64())); err != nil {
+			c.budget.give()
 			return false, err
 		}
 	}
@@ -226,7 +227,7 @@ func (c *Client) named(ctx context.Context, r *request) ([]ID, error) {
 	page, err := list[entry](ctx, c, listing, []CallOption{r.forLook()})
 	for n := 1; page != nil && err == nil; n++ {
 		for _, e := range page.Items {
-			if normal(e.name) == r.unique.name && len(ids) < 2 {
+			if normalText(e.name) == r.unique.name && len(ids) < 2 {
 				ids = append(ids, e.id)
 			}
 		}
@@ -241,11 +242,6 @@ func (c *Client) named(ctx context.Context, r *request) ([]ID, error) {
 	return ids, nil
 }
 
-// normal is a text as it is compared: without white space at its ends, and with any line break as \n.
-func normal(text string) string {
-	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
-}
-
 // compare reports what a record that was found says otherwise than the form, as a ConflictError.
 func (u *uniqueName) compare(body []byte, id ID, key redact.Key) error {
 	v, err := lenient.Parse(body)
@@ -258,9 +254,9 @@ func (u *uniqueName) compare(body []byte, id ID, key redact.Key) error {
 	}
 	for member, value := range lenient.Value(raw).Members() {
 		name := member.Text()
-		stored, sent := normal(value.Text()), normal(u.form.Get(name))
-		if number := map[string]string{"true": "1", "false": "0"}; number[stored] != "" {
-			stored, sent = number[stored], cmp.Or(number[sent], sent)
+		stored, sent := normalText(value.Text()), normalText(u.form.Get(name))
+		if number := map[string]string{"true": "1", "false": "0"}; number[stored]+number[sent] != "" {
+			stored, sent = cmp.Or(number[stored], stored), cmp.Or(number[sent], sent)
 		}
 		if sent != "" && stored != "" && sent != stored {
 			return &ConflictError{Name: u.name, IDs: []ID{id}, Reason: fmt.Sprintf("the record with the name has another %s: %s, not %s",
@@ -270,14 +266,22 @@ func (u *uniqueName) compare(body []byte, id ID, key redact.Key) error {
 	return nil
 }
 
+// normalText is a text as two of them are compared: services trim it, and browsers and databases change line breaks.
+func normalText(text string) string {
+	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
+}
+
+// listParams are the parameters that would keep a look from finding the name.
+var listParams = []string{
+	"search", "search_by", "resolution", "style", "medium", "filter", "favorite", "sort_by", "sort", "per_page", "page", "cursor",
+}
+
 // forLook sets a look's options: the client's, the store's headers and queries, and one attempt.
 func (r *request) forLook() CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		s.looking, s.retry.MaxAttempts, s.response = true, 1, nil
 		s.header = r.header
-		s.query = slices.DeleteFunc(slices.Clone(r.settings.query), func(p pair) bool {
-			return slices.Contains([]string{"search", "search_by", "sort", "sort_by", "per_page", "page"}, p.key)
-		})
+		s.query = slices.DeleteFunc(slices.Clone(r.settings.query), func(p pair) bool { return slices.Contains(listParams, p.key) })
 		return nil
 	})
 }
@@ -288,9 +292,8 @@ func passing(err error) bool {
 	return errors.As(err, &e) && e.summary() != nil && e.summary().passing
 }
 
-// searchable returns the longest part of a name without a backslash, which databases take for an escape in a search, and
-// without a line break, which they may store in another form. What it finds besides the name is told apart afterwards.
+// searchable returns the longest part of a name without a backslash, which databases take for an escape in a search, or a line break.
+// What it finds besides the name is told apart afterwards.
 func searchable(name string) string {
-	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '\\' || r == '\n' })
-	return slices.MaxFunc(append(parts, ""), func(a, b string) int { return len(a) - len(b) })
+	return slices.MaxFunc(strings.Split(strings.ReplaceAll(name, `\`, "\n"), "\n"), func(a, b string) int { return len(a) - len(b) })
 }

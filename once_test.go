@@ -854,3 +854,49 @@ func TestOnceEndsWithTheContext(t *testing.T) {
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 	})
 }
+
+// Browsers and databases change line breaks: a name that is stored with others must not be created again.
+func TestOnceFindsANameWithLineBreaks(t *testing.T) {
+	for _, name := range []string{"job\r\n4711", "job\r4711", "\r\njob\n4711\r\n"} {
+		l := &ledger{names: []string{"job\n4711"}}
+		image, err := l.client(t).Images.Store(t.Context(), job(name), WithOnce())
+		require.NoError(t, err, "%q", name)
+		assert.Equal(t, ID("1"), image.ID)
+		assert.Zero(t, l.stores)
+
+		l = &ledger{names: []string{name}}
+		_, err = l.client(t).Images.Store(t.Context(), job("job\n4711"), WithOnce())
+		require.NoError(t, err, "%q", name)
+	}
+}
+
+// A filter that the program lays over all its lists would hide the record, and a second one would be billed.
+func TestOnceLooksThroughNoFilter(t *testing.T) {
+	var opts []Option
+	for _, name := range []string{
+		"search", "search_by", "resolution", "style", "medium", "filter", "favorite", "sort_by", "sort", "per_page", "page", "cursor", "tenant",
+	} {
+		opts = append(opts, WithQuery(name, "5"))
+	}
+	l := &ledger{names: []string{"job-4711"}}
+	_, err := l.client(t, opts...).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	require.NoError(t, err)
+	require.Len(t, l.queries, 1)
+	assert.Equal(t, url.Values{"search": {"job-4711"}, "search_by": {"name"}, "per_page": {"100"}, "tenant": {"5"}}, l.queries[0])
+}
+
+// A deployment may send a boolean back in another form than it was sent.
+func TestOnceComparesBooleans(t *testing.T) {
+	forms := [2][]string{{"0", "false"}, {"1", "true"}}
+	for stored := range forms {
+		for sent := range forms {
+			for _, there := range append(forms[stored], fmt.Sprintf("%q", forms[stored][0])) {
+				for _, field := range forms[sent] {
+					l := &ledger{names: []string{"job-4711"}, more: `,"hd":` + there}
+					_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce(), WithFormField("hd", field))
+					assert.Equal(t, stored != sent, errors.Is(err, ErrConflict), "%s is stored, %s is sent: %v", there, field, err)
+				}
+			}
+		}
+	}
+}

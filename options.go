@@ -35,14 +35,14 @@ type callOption func(*settings) []FieldProblem
 func (o callOption) applyClient(c *config) []FieldProblem { return o(c.defaults) }
 func (o callOption) applyCall(s *settings) []FieldProblem { return o(s) }
 
-// storeOption is an option that says something of one Store call.
+// storeOption is an option for a single Store call.
 type storeOption struct {
 	callOption
 	name string
 }
 
 func (o storeOption) applyClient(*config) []FieldProblem {
-	return problem("option", o.name, "must be given to a Store call: it speaks of one record's name")
+	return problem("option", o.name, "must be given to a Store call, not to NewClient")
 }
 
 // WithHTTPClient sends requests through a copy of hc; hc is never changed. Nil is an error. Its Timeout, Jar and CheckRedirect
@@ -94,11 +94,11 @@ func WithAPIKeySource(source func(context.Context) (string, error)) Option {
 // WithUserAgent puts a product, such as "gallery/2.1", before the SDK's in the User-Agent header.
 func WithUserAgent(product string) Option {
 	return clientOption(func(c *config) []FieldProblem {
-		name := strings.TrimSpace(product)
-		if name != "" {
-			c.userAgent = name + " " + c.userAgent
+		trimmed := strings.TrimSpace(product)
+		if trimmed != "" {
+			c.userAgent = trimmed + " " + c.userAgent
 		}
-		return checkHeaderValue("user_agent", name, false)
+		return checkHeaderValue("user_agent", trimmed, false)
 	})
 }
 
@@ -112,7 +112,7 @@ func WithLogger(l *slog.Logger) Option {
 	})
 }
 
-// WithRateLimiter asks l before each attempt. Nil is no limit.
+// WithRateLimiter calls l.Wait before each attempt. Nil is no limit.
 func WithRateLimiter(l RateLimiter) Option {
 	return clientOption(func(c *config) []FieldProblem {
 		c.limiter = l
@@ -134,7 +134,7 @@ func WithRetryBudget(retries int) Option {
 	})
 }
 
-// WithInsecureHTTP allows a base URL with http:// for hosts other than loopback, and proxies for it. The key and all
+// WithInsecureHTTP allows a base URL with http:// for hosts other than loopback, and sending it through a proxy. The key and all
 // content then cross the network, and the proxy, unencrypted.
 func WithInsecureHTTP() Option {
 	return clientOption(func(c *config) []FieldProblem {
@@ -214,8 +214,8 @@ func WithoutValidation() CallOption {
 	})
 }
 
-// WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and those that speak of the connection,
-// such as Upgrade, are refused. So is a value with control characters, or with a space at either end, which HTTP would
+// WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and connection headers
+// such as Upgrade are refused. So is a value with control characters, or with a space at either end, which HTTP would
 // drop. For Expect: 100-continue see [File].
 func WithHeader(key, value string) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
@@ -279,7 +279,7 @@ func WithProgress(f func(Progress)) CallOption {
 	})
 }
 
-// WithReadAhead lets All fetch up to so many pages ahead of the loop, at once. The default is 0. Records come in the order of the
+// WithReadAhead lets All fetch up to the given number of pages ahead of the loop, concurrently. The default is 0. Records come in the order of the
 // pages, and errors at their place. Pages that are found by a cursor allow one page ahead. Other methods ignore it.
 func WithReadAhead(pages int) CallOption {
 	return callOption(func(s *settings) []FieldProblem {

@@ -436,8 +436,9 @@ func TestFormFieldsForRequiredOnes(t *testing.T) {
 	_, err := c.Images.Store(t.Context(), ImageStoreParams{Name: "n", Description: "d"}, WithFormField("resolution", "1536x1024"))
 	require.NoError(t, err)
 	assert.Equal(t, "description=d&name=n&resolution=1536x1024", (*requests)[0].body)
-	_, err = c.Images.Store(t.Context(), ImageStoreParams{Name: "n", Description: "d", Resolution: "7x7"}, WithFormField("resolution", ""))
-	assert.ErrorContains(t, err, `resolution "7x7"`, "what is in the parameters is still checked")
+	_, err = c.Images.Store(t.Context(), ImageStoreParams{Name: "n", Description: "d", Resolution: "7x7", Style: "odd"}, WithFormField("resolution", ""))
+	assert.ErrorContains(t, err, `style "odd"`)
+	assert.NotContains(t, err.Error(), "7x7", "what is not sent is not checked")
 	_, err = c.Images.Store(t.Context(), ImageStoreParams{Description: "d", Resolution: Resolution256x256}, WithFormField("description", "x"))
 	assert.EqualError(t, err, "images.store: name: is required")
 	wav := FileFromBytes("a.wav", []byte(wavHead))
@@ -496,4 +497,20 @@ func TestHintsAreApart(t *testing.T) {
 		_, err := c.Images.Show(t.Context(), "7", WithTimeout(d), WithStallTimeout(d))
 		assert.NoError(t, err, d)
 	}
+}
+
+// What WithQuery or WithFormField replaces is not sent, and so not checked.
+func TestReplacedValuesAreNotChecked(t *testing.T) {
+	c, requests := capturing(t)
+	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7, SortBy: "size"}, WithQuery("per_page", "200"), WithQuery("sort_by", "words"))
+	require.NoError(t, err)
+	assert.Equal(t, url.Values{"per_page": {"200"}, "sort_by": {"words"}}, (*requests)[0].query)
+	_, err = c.Images.List(t.Context(), ImageListParams{PerPage: 7, Sort: "up"}, WithQuery("sort", "random"))
+	assert.EqualError(t, err, `images.list: per_page "7": must be one of 10, 25, 50, 100 (WithoutValidation sends it anyway)`)
+	_, err = c.Images.Store(t.Context(), ImageStoreParams{Name: "n", Description: "d", Resolution: "7x7"}, WithFormField("resolution", "8x8"))
+	require.NoError(t, err)
+	assert.Equal(t, "description=d&name=n&resolution=8x8", (*requests)[1].body)
+	c, _ = capturing(t, WithQuery("per_page", "200"))
+	_, err = c.Images.List(t.Context(), ImageListParams{PerPage: 7})
+	assert.NoError(t, err, "also where the client's options replace it")
 }

@@ -2,7 +2,7 @@ package aicontent
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
@@ -129,8 +129,8 @@ func outcomeOfStatus(status int, method string, retryAfter bool) Outcome {
 // outcomeOfBody is the table's part about a 2xx that cannot be read: the service itself sends JSON or nothing, anything
 // else may come from a portal, a proxy or a login page.
 func outcomeOfBody(body []byte) Outcome {
-	text := lenient.Trim(body)
-	if len(text) == 0 || bytes.IndexByte([]byte("{["), text[0]) >= 0 || json.Valid(text) {
+	_, err := lenient.Parse(body)
+	if err == nil || errors.Is(err, lenient.ErrEmpty) || errors.Is(err, lenient.ErrCutOff) || bytes.HasPrefix(lenient.Trim(body), []byte("{")) {
 		return OutcomeDone
 	}
 	return OutcomeUnknown

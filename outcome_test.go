@@ -523,3 +523,29 @@ func (e refusedStream) As(target any) bool {
 	to.FieldByName("Code").SetUint(uint64(e.Code))
 	return true
 }
+
+// What only begins as JSON does, or cannot be read at all, need not come from the service: a store may still be running.
+func TestOutcomeOfWhatTheServiceDidNotWrite(t *testing.T) {
+	for name, row := range map[string]struct {
+		body    string
+		header  []string
+		outcome Outcome
+	}{
+		"a page in br":      {"\x0b\x02\x80<p>\x03", []string{"Content-Type", "text/html; charset=utf-8", "Content-Encoding", "br"}, OutcomeUnknown},
+		"JSON in br":        {"\x0b\x02\x80{}\x03", []string{"Content-Type", "application/json", "Content-Encoding", "br"}, OutcomeDone},
+		"a log line":        {"[warn] upstream is slow", []string{"Content-Type", "text/plain"}, OutcomeUnknown},
+		"an empty page":     {"", []string{"Content-Type", "text/html; charset=utf-8"}, OutcomeDone},
+		"an array cut off":  {`[{"id":7`, nil, OutcomeDone},
+		"an object, broken": {`{"id":7} trailing`, nil, OutcomeDone},
+	} {
+		s := status(200, row.body, row.header...)(t)
+		c, err := NewClient(s.baseURL, "test-key")
+		require.NoError(t, err)
+		_, err = c.Images.Store(t.Context(), aStore)
+		var unread *DecodeError
+		require.ErrorAs(t, err, &unread, name)
+		assert.Equal(t, row.outcome, OutcomeOf(err), name)
+		assert.Equal(t, 1, s.seen(), name)
+		c.CloseIdleConnections()
+	}
+}

@@ -25,7 +25,7 @@ type Page[T any] struct {
 	fetch fetchPage[T] // nil for a page that no call returned
 }
 
-// PageInfo is what the service says about a page's place in the list. A number that it does not send is 0.
+// PageInfo holds the page numbers and counts that the service sent. A number that it does not send is 0.
 type PageInfo struct {
 	Current int // this page's number, from 1
 	Last    int // the last page's number
@@ -40,7 +40,7 @@ type fetchPage[T any] func(ctx context.Context, link url.Values, opts ...CallOpt
 var pageSizes = []int{int(PerPage10), int(PerPage25), int(PerPage50), int(PerPage100)}
 
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
-func (p *Page[T]) HasNext() bool { return p.fetch != nil && p.state.HasNext() }
+func (p *Page[T]) HasNext() bool { return p != nil && p.fetch != nil && p.state.HasNext() }
 
 // Next returns the page that follows, and nil without an error after the last. Filters and options are those of the first
 // call. Records that moved onto it from this page in the meantime are left out.

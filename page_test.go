@@ -388,3 +388,12 @@ func names(page *Page[Image]) string {
 	}
 	return strings.Join(list, ", ")
 }
+
+// What Next returns after the last page may be asked on.
+func TestNoPage(t *testing.T) {
+	var page *Page[Image]
+	assert.False(t, page.HasNext())
+	next, err := page.Next(t.Context())
+	require.NoError(t, err)
+	assert.Nil(t, next)
+}

@@ -316,3 +316,22 @@ func TestReadAheadJudgesAsWithout(t *testing.T) {
 		}
 	}
 }
+
+// Requests that run at once take their query from the same link. Only the race detector sees what they write into it.
+func TestReadAheadWithALinkThatRepeatsAParameter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shelf{answer: func(query url.Values) (int, string) {
+			page := max(1, atoi(query.Get("page")))
+			link := fmt.Sprintf(`"?tag=a&tag=b&tag=c&page=%d"`, page+1)
+			if page == 5 {
+				link = "null"
+			}
+			return 200, fmt.Sprintf(`{"data":%s,"links":{"next":%s},"meta":{"last_page":5}}`, recordsOf(page), link)
+		}}
+		ids, err := idsOf(t.Context(), s.client(t), WithReadAhead(4))
+		require.NoError(t, err)
+		assert.Equal(t, "1 2 3 4 5", ids)
+		assert.Equal(t, 4, s.most)
+		assert.ElementsMatch(t, []string{"", "page=2&tag=a&tag=b&tag=c", "page=3&tag=a&tag=b&tag=c", "page=4&tag=a&tag=b&tag=c", "page=5&tag=a&tag=b&tag=c"}, s.asked)
+	})
+}

@@ -88,9 +88,51 @@ func TestReadmeListsEveryOption(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
+// A reader who searches the document for the text of an error must find it: each one that it quotes is in the code.
+func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
+	var code strings.Builder
+	for _, pattern := range []string{"*.go", "internal/*/*.go"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, file := range slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") }) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			code.Write(text)
+		}
+	}
+	// These come from the operating system, the resolver, the TLS package or the server.
+	foreign := []string{"connection refused", "no such host", "certificate signed by unknown authority", "certificate required", "handshake failure"}
+	text, err := os.ReadFile("docs/deployments.md")
+	require.NoError(t, err)
+	found := 0
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(string(text), -1) {
+		for _, quote := range regexp.MustCompile("`([^`]* [^`]*)`").FindAllStringSubmatch(row[1], -1) {
+			if slices.Contains(foreign, quote[1]) {
+				continue
+			}
+			for piece := range strings.SplitSeq(quote[1], "…") {
+				assert.Contains(t, code.String(), strings.Trim(piece, " :,"), "quoted in docs/deployments.md")
+				found++
+			}
+		}
+	}
+	assert.Greater(t, found, 15)
+}
+
 // A link that leads nowhere sends a reader away.
 func TestDocumentsLinkToFilesThatExist(t *testing.T) {
-	for _, name := range documents(t) {
+	var names []string
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) == ".md" {
+			names = append(names, path)
+		}
+		return err
+	}))
+	require.Subset(t, names, documents(t))
+	for _, name := range names {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
 		for _, link := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(string(text), -1) {

@@ -67,8 +67,11 @@ func readDeleted(re *reply) (struct{}, error) {
 	if err == nil {
 		_, err = lenient.Record(v, "", new(entry).fields(nil))
 	}
-	if errors.Is(err, lenient.ErrHTML) || errors.Is(err, lenient.ErrSaysError) {
+	switch {
+	case errors.Is(err, lenient.ErrHTML), errors.Is(err, lenient.ErrSaysError):
 		return struct{}{}, err
+	case errors.Is(err, lenient.ErrNotJSON) && strings.HasPrefix(re.header.Get("Content-Type"), "text/html"):
+		return struct{}{}, lenient.ErrHTML
 	}
 	return struct{}{}, nil
 }

@@ -1,10 +1,15 @@
 package aicontent
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -136,4 +141,32 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		_, _ = c.Images.Show(t.Context(), "7")
 	}
 	assert.Len(t, connections, 1)
+}
+
+// The errors of a middleware may hold URLs, whose queries may be personal or signed.
+func TestErrorsOfAMiddlewareDoNotShowTheQuery(t *testing.T) {
+	boom := errors.New("boom")
+	address := "https://content.example.com/tenant/api/v1/images?search=private"
+	inner := &url.Error{Op: "Get", URL: address, Err: boom}
+	for name, lost := range map[string]error{
+		"one":            inner,
+		"nested":         &url.Error{Op: "Get", URL: address, Err: &url.Error{Op: "Get", URL: address, Err: inner}},
+		"wrapped nested": fmt.Errorf("signing %s: %w", address, &url.Error{Op: "Get", URL: address, Err: fmt.Errorf("again: %w", inner)}),
+	} {
+		var log bytes.Buffer
+		fail := roundTripper(func(*http.Request) (*http.Response, error) { return nil, lost })
+		c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(quick), WithHTTPClient(&http.Client{Transport: fail}),
+			WithMiddleware(func(http.RoundTripper) http.RoundTripper { return fail }),
+			WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+		require.NoError(t, err)
+		_, err = c.Images.List(t.Context(), ImageListParams{Search: "private"})
+		_, lost := c.Images.Download(t.Context(), at(address), io.Discard)
+		for _, err := range []error{err, lost} {
+			assert.ErrorIs(t, err, boom, name)
+			for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), log.String()} {
+				assert.Contains(t, text, "boom", name)
+				assert.NotContains(t, text, "private", name)
+			}
+		}
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// RetryPolicy is how often and how patiently a call is retried. A zero field has its default, so that RetryPolicy{} is
+// RetryPolicy sets how often a call is retried and how long it waits in between. A zero field has its default, so that RetryPolicy{} is
 // [DefaultRetryPolicy]; a negative duration is none. Which failures are retried at all is not its choice: see the package
 // documentation.
 type RetryPolicy struct {
@@ -20,7 +20,7 @@ type RetryPolicy struct {
 	MinBackoff    time.Duration // limit of the first pause, doubled for each further one; negative is no pause
 	MaxBackoff    time.Duration // limit of every pause; negative is no pause
 	MaxRetryAfter time.Duration // a service that asks for a longer wait ends the call; negative never waits
-	SettleTime    time.Duration // with [WithOnce]: how long a record that may be in the making is looked for; negative is one look
+	SettleTime    time.Duration // with [WithOnce]: how long to look for a record that an earlier request may still be creating; negative is one look
 }
 
 // DefaultRetryPolicy is the policy of a client without [WithRetryPolicy]: four attempts, random pauses of up to 500 ms, 1 s
@@ -72,7 +72,7 @@ type result struct {
 	err        callError // nil for success
 	outcome    Outcome
 	transient  bool          // another attempt may succeed
-	final      bool          // nothing that the client could do next would help
+	final      bool          // the call must not be retried
 	spent      bool          // the file was read, and cannot be read again
 	retryAfter time.Duration // how long the service asked to wait; 0 where it did not
 	status     int           // 0 where no response came
@@ -87,7 +87,7 @@ type result struct {
 func (p RetryPolicy) next(n int, r result, create, once bool, random float64) (time.Duration, bool) {
 	again := r.transient && (!create || r.outcome == OutcomeNotSent || r.outcome == OutcomeRejected) || once && r.outcome == OutcomeUnknown
 	switch {
-	case !again, r.final, r.spent, n >= p.MaxAttempts, r.retryAfter > p.MaxRetryAfter:
+	case !again, r.final, n >= p.MaxAttempts, r.retryAfter > p.MaxRetryAfter:
 		return 0, false
 	case r.retryAfter > 0:
 		return r.retryAfter, true
@@ -115,6 +115,7 @@ type history struct {
 	key     redact.Key
 	renewed bool // a 401 has been answered with another key
 	taken   int  // from the retry budget
+	charged bool // one of them is for the next attempt
 }
 
 type tally struct {
@@ -141,25 +142,40 @@ func (h *history) add(r result) {
 		}
 	}
 	h.count++
+	h.charged = false
 	h.last = r
 	h.worst = worse(h.worst, r.outcome)
 }
 
 // next decides on another attempt, and takes it from the budget.
 func (h *history) next(c *Client, r *request) (time.Duration, bool) {
-	if h.last.status == http.StatusUnauthorized && c.rotates && !r.bare && !h.renewed && !h.last.spent && (h.count < h.policy.MaxAttempts || r.looking) {
+	renew := h.last.status == http.StatusUnauthorized && c.rotates && !r.bare && !h.renewed && (h.count < h.policy.MaxAttempts || r.looking)
+	pause, again := h.policy.next(h.count, h.last, r.create(), r.unique != nil, rand.Float64())
+	switch {
+	case (renew || again) && h.last.spent:
+		h.last.note = "not retried: the file's reader can be read only once"
+		return 0, false
+	case renew:
 		h.renewed = true
 		return 0, true
-	}
-	pause, again := h.policy.next(h.count, h.last, r.create(), r.unique != nil, rand.Float64())
-	if again && h.last.retryAfter == 0 && !r.looking {
+	case again && h.last.retryAfter == 0 && !r.looking:
 		if !c.budget.take() {
 			h.last.note = "not retried: the client's retry budget is used up (WithRetryBudget)"
 			return 0, false
 		}
 		h.taken++
+		h.charged = true
 	}
 	return pause, again
+}
+
+// refund gives the budget back what was taken for an attempt that is not made.
+func (h *history) refund(c *Client) {
+	if h.charged {
+		h.charged = false
+		h.taken--
+		c.budget.give()
+	}
 }
 
 // deleted reports whether a delete that may have been executed by an earlier attempt finds nothing.
@@ -180,12 +196,10 @@ func transientStatus(status int) bool {
 // retryAfter reads the header's seconds or date. 0 is "not said", which includes what is unreadable, zero or past.
 func retryAfter(header string, now time.Time) time.Duration {
 	header = strings.TrimSpace(header)
-	if seconds, err := strconv.ParseFloat(header, 64); err == nil {
-		const most = float64(1<<63-1) / float64(time.Second)
-		if !(seconds > 0) {
-			return 0
-		}
-		if seconds >= most {
+	if strings.Trim(header, "0123456789.") == "" {
+		// What is no number is 0.
+		seconds, _ := strconv.ParseFloat(header, 64)
+		if seconds >= float64(1<<63-1)/float64(time.Second) {
 			return 1<<63 - 1
 		}
 		return time.Duration(seconds * float64(time.Second))
@@ -239,6 +253,13 @@ func (b *budget) take() bool {
 	}
 	b.left -= min(b.left, budgetUnit)
 	return true
+}
+
+// give returns one retry.
+func (b *budget) give() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left = min(b.cap, b.left+budgetUnit)
 }
 
 // succeed returns what a successful call took, or a tenth of a retry for one that took nothing.

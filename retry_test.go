@@ -1,8 +1,12 @@
 package aicontent
 
 import (
+	"context"
+	"errors"
 	"math"
+	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -21,7 +25,9 @@ func TestRetryAfter(t *testing.T) {
 		"soon":                           0,
 		"NaN":                            0,
 		"99999999999999999999":           math.MaxInt64,
-		"Inf":                            math.MaxInt64,
+		"Inf":                            0,
+		"1e9":                            0,
+		"1.2.3":                          0,
 		"Mon, 04 May 2026 10:01:30 GMT":  90 * time.Second,
 		"Mon, 04 May 2026 09:59:59 GMT":  0, // a clock that is ahead of the service's
 		"Monday, 04-May-26 10:00:10 GMT": 10 * time.Second,
@@ -79,10 +85,9 @@ func TestNextAttempt(t *testing.T) {
 		assert.Equal(t, create, follows(r, true, false), "create, %v", outcome)
 		assert.True(t, follows(r, false, false), "%v", outcome)
 		assert.Equal(t, create || outcome == OutcomeUnknown, follows(r, true, true), "once, %v", outcome)
-		for _, end := range []result{{outcome: outcome, transient: true, final: true}, {outcome: outcome, transient: true, spent: true}} {
-			assert.False(t, follows(end, false, false))
-			assert.False(t, follows(end, true, true))
-		}
+		end := result{outcome: outcome, transient: true, final: true}
+		assert.False(t, follows(end, false, false))
+		assert.False(t, follows(end, true, true))
 		assert.False(t, follows(result{outcome: outcome}, false, false), "what does not pass is not retried")
 	}
 	_, again := p.next(4, result{transient: true}, false, false, 0)
@@ -118,4 +123,89 @@ func TestBudget(t *testing.T) {
 		require.True(t, free.take())
 	}
 	assert.Equal(t, -1, free.retries())
+}
+
+// In an outage what calls take for attempts that they do not make would be missing where it is needed.
+func TestBudgetOfAttemptsThatAreNotMade(t *testing.T) {
+	gone := errors.New("gone")
+	second := func() func() error {
+		calls := 0
+		return func() error {
+			if calls++; calls > 1 {
+				return gone
+			}
+			return nil
+		}
+	}
+	limit, source := second(), second()
+	long := WithRetryPolicy(RetryPolicy{MinBackoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour})
+	for name, row := range map[string]struct {
+		opts []Option
+		end  error
+	}{
+		"the deadline is nearer": {[]Option{long}, context.DeadlineExceeded},
+		"the rate limiter fails": {[]Option{WithRateLimiter(limiterFunc(func(context.Context) error { return limit() }))}, gone},
+		"the key source fails":   {[]Option{WithAPIKeySource(func(context.Context) (string, error) { return aKey, source() })}, gone},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, ``)}}
+		c := s.client(t, append([]Option{WithRetryPolicy(quick)}, row.opts...)...)
+		_, err := c.Images.Show(ctx, "7")
+		assert.ErrorIs(t, err, row.end, name)
+		assert.ErrorIs(t, err, ErrServer, name)
+		assert.Len(t, s.asked, 1)
+		assert.Equal(t, 100, c.budget.retries(), name)
+		cancel()
+	}
+}
+
+// The same holds where WithOnce looks first, and the look ends the call.
+func TestBudgetOfAStoreThatALookEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, list := range map[string]func(*http.Request) (*http.Response, error){
+			"the look is refused": answerWith(403, ``),
+			"another record":      answer200(`{"data":[{"id":1,"name":"job-4711"},{"id":2,"name":"job-4711"}]}`),
+		} {
+			for _, store := range []func(*http.Request) (*http.Response, error){lose, answerWith(503, ``, "Retry-After", "0")} {
+				l := &ledger{store: func(int, func()) (*http.Response, error) { return store(nil) }}
+				l.list = func(n int) (*http.Response, error) {
+					if n == 1 {
+						return nil, nil
+					}
+					return list(nil)
+				}
+				c := l.client(t)
+				_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
+				require.Error(t, err, name)
+				assert.Equal(t, 1, l.stores, name)
+				assert.Equal(t, 100, c.budget.retries(), name)
+			}
+		}
+		l := &ledger{list: func(int) (*http.Response, error) { return answerWith(502, ``)(nil) }}
+		c := l.client(t, WithRetryPolicy(RetryPolicy{MinBackoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := c.Images.Store(ctx, job("job-4711"), WithOnce())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 100, c.budget.retries(), "a look that is not made")
+	})
+}
+
+// MinBackoff -1 is no pause, however often a call was tried.
+func TestNoBackoffStaysNone(t *testing.T) {
+	for n := 1; n <= 70; n++ {
+		assert.Zero(t, RetryPolicy{MinBackoff: -1}.complete().backoff(n, 0.999), "attempt %d", n)
+	}
+}
+
+// A header that is not what HTTP allows must not make a call wait for ever, or give up.
+func TestRetryAfterThatIsNoNumber(t *testing.T) {
+	for _, header := range []string{"inf", "Infinity", "1e9", "0x10", "nan", "-5", "1_000", "1.2.3"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, ``, "Retry-After", header), answer200(storedImage)}}
+			_, err := s.client(t).Images.Show(t.Context(), "7")
+			require.NoError(t, err, header)
+			assert.LessOrEqual(t, s.pauses()[0], 500*time.Millisecond, header)
+		})
+	}
 }

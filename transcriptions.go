@@ -37,7 +37,7 @@ type Transcription struct {
 }
 
 // Raw returns the record as sent, unknown members included; nil for a transcription that no response held. It shares
-// memory with the response, so that of the other records of its page, and must not be changed.
+// memory with the response, and so with the other records of its page, and must not be changed.
 func (t *Transcription) Raw() json.RawMessage { return t.raw }
 
 // Equal reports whether the fields of t and other are equal, times as instants. Raw is not compared.

@@ -57,10 +57,12 @@ func checkNonEmpty(form url.Values, fields []string) (problems []FieldProblem) {
 // checkText reports names and values that are not UTF-8, which services answer with a 500.
 func checkText(values url.Values) (problems []FieldProblem) {
 	for name, list := range values {
-		for _, value := range append(list, name) {
-			if !utf8.ValidString(value) {
-				problems = append(problems, FieldProblem{Field: strings.ToValidUTF8(name, "\uFFFD"), Value: value, Reason: "must be valid UTF-8"})
+		if bad := slices.IndexFunc(list, func(value string) bool { return !utf8.ValidString(value) }); bad >= 0 || !utf8.ValidString(name) {
+			value := name
+			if bad >= 0 {
+				value = list[bad]
 			}
+			problems = append(problems, FieldProblem{Field: strings.ToValidUTF8(name, "\uFFFD"), Value: value, Reason: "must be valid UTF-8"})
 		}
 	}
 	slices.SortFunc(problems, func(a, b FieldProblem) int { return strings.Compare(a.Field, b.Field) })
@@ -84,7 +86,7 @@ func checkOrder(by SortBy, direction Sort, size PerPage) []FieldProblem {
 	return slices.Concat(oneOf("sort_by", by, sortKeys), oneOf("sort", direction, sorts), oneOf("per_page", size, perPages))
 }
 
-// meant is the country that somebody means who gives another code: no country's, or, in lower case, a language's.
+// meant is the country that is probably meant by a code that is not a country's, or, in lower case, is a language's.
 var meant = map[string]string{
 	"UK": "GB", "USA": "US", "GBR": "GB", "DEU": "DE", "FRA": "FR", "en": "US or GB", "ja": "JP", "zh": "CN or TW", "ko": "KR", "da": "DK",
 	"cs": "CZ", "el": "GR", "uk": "UA, or GB", "hi": "IN", "he": "IL", "fa": "IR", "vi": "VN", "sv": "SE", "ar": "SA or EG", "et": "EE", "ca": "ES",
@@ -128,8 +130,6 @@ func (id ID) check() []FieldProblem {
 		return problem("id", id, "must not be a relative path segment")
 	case strings.ContainsFunc(string(id), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
 		return problem("id", id, "must not contain white space or control characters")
-	case !utf8.ValidString(string(id)):
-		return problem("id", id, "must be valid UTF-8")
 	}
 	return nil
 }

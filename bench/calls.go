@@ -20,15 +20,25 @@ type callResult struct {
 	Cost      cost // of one call
 }
 
-// callsJob measures show and list with the stub and over loopback, all SDKs in one process, in rotating order.
+// callsJob measures show and list with the stub and over loopback, and create over loopback, all SDKs in one process, in rotating order.
 func callsJob(ctx context.Context, j job) (any, error) {
 	var results []callResult
-	for _, via := range []string{"stub", "loopback"} {
+	for _, via := range []struct {
+		name string
+		ops  []string
+	}{{"stub", []string{"show", "list"}}, {"loopback", []string{"show", "list", "create"}}, {"loopback with TLS", []string{"create"}}} {
 		made := map[string]clients.Client{}
 		for _, sdk := range clients.All() {
 			settings := clients.Settings{URL: j.URL}
-			if via == "stub" {
+			switch via.name {
+			case "stub":
 				settings.Transport = newStub(sdk.Wire)
+			case "loopback with TLS":
+				transport, err := trusting(j.CA)
+				if err != nil {
+					return nil, err
+				}
+				settings.URL, settings.Transport = j.Secure, transport
 			}
 			c, err := sdk.New(settings)
 			if err != nil {
@@ -36,10 +46,10 @@ func callsJob(ctx context.Context, j job) (any, error) {
 			}
 			made[sdk.Name] = c
 		}
-		for _, op := range []string{"show", "list"} {
+		for _, op := range via.ops {
 			err := rotate(clients.All(), j.Rounds, func(round int, sdk clients.SDK) error {
 				one, err := perCall(j.Time, func() error { return callOnce(ctx, made[sdk.Name], op) })
-				results = append(results, callResult{op + ", " + via, sdk.Name, round, one})
+				results = append(results, callResult{op + ", " + via.name, sdk.Name, round, one})
 				return err
 			})
 			if err != nil {
@@ -51,8 +61,11 @@ func callsJob(ctx context.Context, j job) (any, error) {
 }
 
 func callOnce(ctx context.Context, c clients.Client, op string) error {
-	if op == "show" {
+	switch op {
+	case "show":
 		return c.Show(ctx)
+	case "create":
+		return c.Create(ctx, "one")
 	}
 	n, err := c.List(ctx)
 	if err == nil && n != service.PageSize {
@@ -79,12 +92,17 @@ func perCall(d time.Duration, call func() error) (cost, error) {
 }
 
 func (r *runner) calls(ctx context.Context) error {
-	s, err := startServer(ctx, records)
+	s, err := startServer(ctx, serving{Records: records})
 	if err != nil {
 		return err
 	}
 	defer s.stop()
-	results, err := do[[]callResult](ctx, job{Kind: "calls", URL: s.URL, Rounds: r.plan.CallRounds, Time: r.plan.CallTime})
+	secure, err := startServer(ctx, serving{Records: records, TLS: true})
+	if err != nil {
+		return err
+	}
+	defer secure.stop()
+	results, err := do[[]callResult](ctx, job{Kind: "calls", URL: s.URL, Secure: secure.URL, CA: secure.CA, Rounds: r.plan.CallRounds, Time: r.plan.CallTime})
 	for _, one := range results {
 		r.samples.add(one.Work, one.SDK, one.Round, nanoseconds, one.Cost.Seconds*1e9)
 		r.samples.add(one.Work, one.SDK, one.Round, cpuNanoseconds, one.Cost.CPU*1e9)
@@ -125,7 +143,7 @@ func manyJob(ctx context.Context, j job) (any, error) {
 
 func (r *runner) goroutines(ctx context.Context) error {
 	return r.rotate(r.plan.ManyRounds, func(round int, sdk clients.SDK) error {
-		s, err := startServer(ctx, records)
+		s, err := startServer(ctx, serving{Records: records})
 		if err != nil {
 			return err
 		}
@@ -163,7 +181,7 @@ func walkJob(ctx context.Context, j job) (any, error) {
 
 func (r *runner) walk(ctx context.Context) error {
 	return r.rotate(r.plan.WalkRounds, func(round int, sdk clients.SDK) error {
-		s, err := startServer(ctx, r.plan.WalkRecords)
+		s, err := startServer(ctx, serving{Records: r.plan.WalkRecords})
 		if err != nil {
 			return err
 		}
@@ -178,5 +196,40 @@ func (r *runner) walk(ctx context.Context) error {
 		r.samples.add(work, sdk.Name, round, allocations, result.Cost.Objects)
 		r.samples.add(work, sdk.Name, round, peak, float64(result.Peak))
 		return nil
+	})
+}
+
+// A walk over a service with latency. This SDK is asked twice: with a page at a time, and with pages ahead.
+const (
+	latency      = 20 * time.Millisecond
+	latencyPages = 100
+	pagesAhead   = 8
+)
+
+var (
+	latencyWork = fmt.Sprintf("walk over %d pages, %v each", latencyPages, latency)
+	aheadWork   = fmt.Sprintf("%s, %d pages ahead", latencyWork, pagesAhead)
+)
+
+func (r *runner) latency(ctx context.Context) error {
+	s, err := startServer(ctx, serving{Records: latencyPages * service.PageSize, Latency: latency})
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	walk := func(work string, round int, sdk clients.SDK, ahead int) error {
+		result, err := do[walkResult](ctx, job{Kind: "walk", SDK: sdk.Name, URL: s.URL, Records: latencyPages * service.PageSize, Ahead: ahead})
+		if err != nil {
+			return err
+		}
+		r.samples.add(work, sdk.Name, round, seconds, result.Cost.Seconds)
+		r.samples.add(work, sdk.Name, round, peak, float64(result.Peak))
+		return nil
+	}
+	return r.rotate(r.plan.LatencyRounds, func(round int, sdk clients.SDK) error {
+		if err := walk(latencyWork, round, sdk, 0); err != nil || sdk.Name != clients.Ours {
+			return err
+		}
+		return walk(aheadWork, round, sdk, pagesAhead)
 	})
 }

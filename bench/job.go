@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"runtime"
 	"time"
@@ -22,10 +25,14 @@ type job struct {
 	Rounds  int
 	Records int
 	Retries bool
+	Outage  string
+	Ahead   int    // pages that a walk reads ahead
+	Secure  string // the URL of the server with TLS, where the job has two
+	CA      []byte // the server's certificate, in DER; empty without TLS
 }
 
 var jobs = map[string]func(context.Context, job) (any, error){
-	"upload": uploadJob, "parallel": parallelJob, "calls": callsJob, "many": manyJob, "walk": walkJob, "faults": faultsJob,
+	"upload": uploadJob, "parallel": parallelJob, "calls": callsJob, "many": manyJob, "walk": walkJob, "faults": faultsJob, "outage": outageJob,
 }
 
 func runJob(ctx context.Context, task string) error {
@@ -44,13 +51,31 @@ func runJob(ctx context.Context, task string) error {
 	return json.NewEncoder(os.Stdout).Encode(result)
 }
 
-// client makes the job's client, with its own default transport.
+// client makes the job's client, with the SDK's default transport, or with TLS.
 func (j job) client() (clients.Client, error) {
 	sdk, err := clients.Named(j.SDK)
 	if err != nil {
 		return nil, err
 	}
-	return sdk.New(clients.Settings{URL: j.URL, Retries: j.Retries})
+	settings := clients.Settings{URL: j.URL, Retries: j.Retries, ReadAhead: j.Ahead}
+	if len(j.CA) > 0 {
+		if settings.Transport, err = trusting(j.CA); err != nil {
+			return nil, err
+		}
+	}
+	return sdk.New(settings)
+}
+
+// trusting is the default transport, but for the certificate that it trusts.
+func trusting(ca []byte) (*http.Transport, error) {
+	certificate, err := x509.ParseCertificate(ca)
+	if err != nil {
+		return nil, err
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = &tls.Config{RootCAs: x509.NewCertPool()}
+	t.TLSClientConfig.RootCAs.AddCert(certificate)
+	return t, nil
 }
 
 // usage is what a process has used up so far.

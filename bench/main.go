@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -20,14 +21,14 @@ func main() {
 	defer stop()
 	quick := flag.Bool("quick", false, "small sizes and few rounds: whether all of it works, in under a minute")
 	out := flag.String("out", "results", "directory for results.json, results.md and the charts")
-	only := flag.String("only", "", "one kind of work: uploads, large, calls, goroutines, walk, faults or builds")
-	serving := flag.Int("serve", 0, "internal: serve that many records until the standard input ends")
+	only := flag.String("only", "", "one kind of work: calls, goroutines, walk, latency, faults, outage, uploads, large or builds")
+	what := flag.String("serve", "", "internal: serve what is given as JSON until the standard input ends")
 	task := flag.String("job", "", "internal: do one job, given as JSON, and print what it came to")
 	flag.Parse()
 	var err error
 	switch {
-	case *serving > 0:
-		err = serve(*serving)
+	case *what != "":
+		err = serve(*what)
 	case *task != "":
 		err = runJob(ctx, *task)
 	default:
@@ -55,8 +56,8 @@ func run(ctx context.Context, quick bool, only, out string) error {
 		name string
 		do   func(context.Context) error
 	}{
-		{"calls", r.calls}, {"goroutines", r.goroutines}, {"walk", r.walk}, {"faults", r.faults},
-		{"uploads", r.uploads}, {"large", r.large}, {"builds", r.builds},
+		{"calls", r.calls}, {"goroutines", r.goroutines}, {"walk", r.walk}, {"latency", r.latency},
+		{"faults", r.faults}, {"outage", r.outage}, {"uploads", r.uploads}, {"large", r.large}, {"builds", r.builds},
 	} {
 		if only != "" && only != work.name {
 			continue
@@ -71,10 +72,9 @@ func run(ctx context.Context, quick bool, only, out string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	for name, write := range map[string]func(string, *Results) error{
-		"results.json": writeJSON, "results.md": writeMarkdown,
-		"memory.svg": drawMemory, "list.svg": drawList, "twice.svg": drawTwice,
-	} {
+	files := map[string]func(string, *Results) error{"results.json": writeJSON, "results.md": writeMarkdown}
+	maps.Copy(files, charts)
+	for name, write := range files {
 		if err := write(filepath.Join(out, name), results); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -12,6 +12,7 @@ const mib = 1 << 20
 type plan struct {
 	Quick       bool
 	Sizes       []uploadSize
+	TLSSizes    []uploadSize // by SDKs that stream
 	LargeRounds int
 	LargeMiB    int64         // one upload of a sparse file
 	Parallel    int           // uploads at once
@@ -22,8 +23,11 @@ type plan struct {
 	ManyTime    time.Duration // 64 goroutines of show
 	WalkRounds  int
 	WalkRecords int
-	Operations  int  // that meet faults
-	ColdBuilds  bool // with compile times
+	// LatencyRounds are those of the walk over a service with latency.
+	LatencyRounds int
+	Operations    int      // that meet faults
+	Outages       []string // most of their time is spent in the pauses before retries
+	ColdBuilds    bool     // with compile times
 }
 
 // uploadSize is a size, how often a process repeats the upload after the first, cold one, and in how many rounds.
@@ -42,19 +46,20 @@ const seed = 20260101
 func fullPlan() plan {
 	return plan{
 		Sizes:       []uploadSize{{1, 100, 15}, {64, 8, 9}, {512, 1, 3}},
+		TLSSizes:    []uploadSize{{1, 50, 9}, {64, 4, 5}, {512, 1, 3}},
 		LargeRounds: 3, LargeMiB: 4096, Parallel: 64, ParallelMiB: 64,
 		CallRounds: 21, CallTime: 35 * time.Millisecond,
 		ManyRounds: 3, ManyTime: 1500 * time.Millisecond,
-		WalkRounds: 2, WalkRecords: records, Operations: 66, ColdBuilds: true,
+		WalkRounds: 2, WalkRecords: records, LatencyRounds: 3, Operations: 66, Outages: outages, ColdBuilds: true,
 	}
 }
 
 func quickPlan() plan {
 	return plan{
-		Quick: true, Sizes: []uploadSize{{1, 5, 1}, {64, 1, 1}},
+		Quick: true, Sizes: []uploadSize{{1, 5, 1}, {64, 1, 1}}, TLSSizes: []uploadSize{{1, 2, 1}},
 		LargeRounds: 1, LargeMiB: 512, Parallel: 8, ParallelMiB: 16,
 		CallRounds: 3, CallTime: 20 * time.Millisecond,
 		ManyRounds: 1, ManyTime: 250 * time.Millisecond,
-		WalkRounds: 1, WalkRecords: 5_000, Operations: 22,
+		WalkRounds: 1, WalkRecords: 5_000, LatencyRounds: 1, Operations: 22, Outages: []string{refused},
 	}
 }

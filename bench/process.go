@@ -4,47 +4,67 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aicontent/aicontent-go/bench/service"
 )
 
-// serve is the server process: it prints its URL and ends when its standard input does, so that it never outlives the run.
-func serve(records int) error {
+// serving says what a server process serves.
+type serving struct {
+	Records int
+	Latency time.Duration // before each response
+	TLS     bool          // over HTTP/1.1, as without TLS
+}
+
+// serve is the server process: it prints its URL and its certificate, and ends when its standard input does, so that it never
+// outlives the run.
+func serve(what string) error {
+	var s serving
+	if err := json.Unmarshal([]byte(what), &s); err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	fmt.Println("http://" + listener.Addr().String())
-	server := &http.Server{Handler: service.Handler(records)}
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		_ = server.Close()
-	}()
-	if err := server.Serve(listener); err != http.ErrServerClosed {
-		return err
+	server := httptest.Server{Listener: listener, Config: &http.Server{Handler: service.Late(s.Latency, service.Handler(s.Records))}}
+	if s.TLS {
+		server.StartTLS()
+		fmt.Println(server.URL, hex.EncodeToString(server.Certificate().Raw))
+	} else {
+		server.Start()
+		fmt.Println(server.URL)
 	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	server.CloseClientConnections()
 	return nil
 }
 
 // server is a server process.
 type server struct {
 	URL   string
+	CA    []byte // its certificate, in DER; empty without TLS
 	cmd   *exec.Cmd
 	stdin io.Closer
 }
 
-// startServer starts one on a port of its own, so that the connections that one client leaves behind are none of the next one's business.
-func startServer(ctx context.Context, records int) (*server, error) {
-	cmd := exec.CommandContext(ctx, self(), "-serve", strconv.Itoa(records))
+// startServer starts one on another port than all before, so that no client meets connections that another left open.
+func startServer(ctx context.Context, what serving) (*server, error) {
+	text, err := json.Marshal(what)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self(), "-serve", string(text))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -63,7 +83,12 @@ func startServer(ctx context.Context, records int) (*server, error) {
 		s.stop()
 		return nil, fmt.Errorf("the server did not start: %w", err)
 	}
-	s.URL = strings.TrimSpace(line)
+	url, certificate, _ := strings.Cut(strings.TrimSpace(line), " ")
+	s.URL = url
+	if s.CA, err = hex.DecodeString(certificate); err != nil {
+		s.stop()
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -74,7 +99,16 @@ func (s *server) stop() {
 
 // received asks how many uploads came, and how many bytes with them.
 func (s *server) received() (uploads, bytes int64, err error) {
-	resp, err := http.Get(s.URL + service.ReceivedPath)
+	client := http.DefaultClient
+	if len(s.CA) > 0 {
+		transport, err := trusting(s.CA)
+		if err != nil {
+			return 0, 0, err
+		}
+		defer transport.CloseIdleConnections()
+		client = &http.Client{Transport: transport}
+	}
+	resp, err := client.Get(s.URL + service.ReceivedPath)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -125,7 +125,7 @@ func cell(f *Figure) string {
 	if f.Value.Least != f.Value.Greatest {
 		text += fmt.Sprintf(" (%s–%s)", number(f.Value.Least/scale), number(f.Value.Greatest/scale))
 	}
-	if f.Ratio != nil && f.Measure != operations && f.Measure != requests && f.SDK != clients.Reference {
+	if f.Ratio != nil && f.Measure != operations && f.SDK != clients.Reference {
 		text += " ×" + number(f.Ratio.Median)
 	}
 	return text

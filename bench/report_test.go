@@ -6,8 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,7 +31,10 @@ func sampleResults() *Results {
 		}
 		s.add(defaultRetries, sdk.Name, 0, operations, 66)
 		s.add(defaultRetries, sdk.Name, 0, madeTwice, float64(i%2))
+		s.add(outageWork(badGateway), sdk.Name, 0, requests, 3200*v)
+		s.add(latencyWork, sdk.Name, 0, seconds, v)
 	}
+	s.add(aheadWork, clients.Ours, 0, seconds, 0.5)
 	s.add(oneCall, clients.Reference, 0, binarySize, 9e6)
 	s.add(oneCall, clients.Ours, 0, binarySize, 9.4e6)
 	r := &Results{Date: "2026-01-02", Go: "go1.26", Platform: "linux/amd64", CPUs: 2, Seconds: 9, Versions: map[string]string{"resty": "v2.1.0"}, Figures: s.figures()}
@@ -52,6 +58,8 @@ func TestTargetsThatWereMissedAreSaidToBe(t *testing.T) {
 		"upload 512 MiB: peak memory over start":          false,
 		oneCall + ": binary over net/http and json alone": true,
 		defaultRetries + ": records made twice":           true,
+		outageWork(badGateway) + ": requests":             false,
+		aheadWork + ": time over a page at a time":        true,
 	}, met)
 }
 
@@ -85,7 +93,7 @@ func TestJSONCanBeReadBack(t *testing.T) {
 // A chart that a browser cannot parse is an empty place in the README.
 func TestChartsAreWholeDrawings(t *testing.T) {
 	for name, results := range map[string]*Results{"full": sampleResults(), "nothing measured": {}} {
-		for file, draw := range map[string]func(string, *Results) error{"memory.svg": drawMemory, "list.svg": drawList, "twice.svg": drawTwice} {
+		for file, draw := range charts {
 			t.Run(name+", "+file, func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), file)
 				require.NoError(t, draw(path, results))
@@ -104,6 +112,54 @@ func TestChartsAreWholeDrawings(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+var textElement = regexp.MustCompile(`<text class="([^"]*)" x="([0-9.]+)" y="([0-9.]+)" text-anchor="(\w+)"[^>]*>([^<]*)</text>`)
+
+// Legends and labels that run out of the picture cannot be read. Widths are those of a wide font.
+func TestChartsCutNoTextOff(t *testing.T) {
+	for file, draw := range charts {
+		t.Run(file, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), file)
+			require.NoError(t, draw(path, sampleResults()))
+			drawn, err := os.ReadFile(path)
+			require.NoError(t, err)
+			texts := textElement.FindAllStringSubmatch(string(drawn), -1)
+			require.Equal(t, strings.Count(string(drawn), "<text"), len(texts))
+			require.Greater(t, len(texts), 15)
+			for _, text := range texts {
+				x, err := strconv.ParseFloat(text[2], 64)
+				require.NoError(t, err)
+				width := 7 * float64(utf8.RuneCountInString(text[5]))
+				if text[1] == "title" {
+					width *= 16.0 / 12
+				}
+				left := x - width*map[string]float64{"start": 0, "middle": 0.5, "end": 1}[text[4]]
+				if strings.Contains(text[0], "rotate") {
+					continue
+				}
+				assert.GreaterOrEqual(t, left, 10.0, text[5])
+				assert.LessOrEqual(t, left+width, drawingWidth-5.0, text[5])
+			}
+		})
+	}
+}
+
+func TestLabelsAreMovedApart(t *testing.T) {
+	moved := spread([]label{{x: 1, y: 50, text: "b"}, {x: 1, y: 49, text: "a"}, {x: 1, y: 50, text: "c"}, {x: 2, y: 50, text: "d"}}, 15)
+	for i := range 2 {
+		assert.Less(t, moved[i].text, moved[i+1].text)
+		assert.GreaterOrEqual(t, moved[i+1].y-moved[i].y, 14.9)
+	}
+	assert.Equal(t, 50.0, moved[3].y, "nothing else ends there")
+}
+
+func TestTicksAreRoundAndReachTheLongestBar(t *testing.T) {
+	for greatest, want := range map[float64][]float64{
+		0: {0, 1}, 0.33: {0, 0.1, 0.2, 0.3, 0.4}, 1: {0, 0.2, 0.4, 0.6, 0.8, 1}, 25: {0, 5, 10, 15, 20, 25}, 19200: {0, 5000, 10000, 15000, 20000}, 1285: {0, 500, 1000, 1500},
+	} {
+		assert.Equal(t, want, roundTicks(greatest))
 	}
 }
 

@@ -50,6 +50,18 @@ func targets(r *Results) []Target {
 			add(f.Work+": CPU time over net/http by hand", "≤ 1.05", ratioText(f.Ratio), f.Ratio.Median <= 1.05)
 		}
 	}
+	for _, outage := range outages {
+		for _, m := range []measure{requests, requestsDocumented} {
+			if f := r.find(outageWork(outage), clients.Ours, m); f != nil {
+				add(fmt.Sprintf("%s: %s", f.Work, m), fmt.Sprintf("≤ %d", outageMost), number(f.Value.Median), f.Value.Median <= outageMost)
+			}
+		}
+	}
+	page, ahead := r.find(latencyWork, clients.Ours, seconds), r.find(aheadWork, clients.Ours, seconds)
+	if page != nil && ahead != nil {
+		ratio := ahead.Value.Median / page.Value.Median
+		add(aheadWork+": time over a page at a time", "≤ 0.167", fmt.Sprintf("%.3f", ratio), ratio <= 1.0/6)
+	}
 	for _, m := range []measure{binarySize, strippedSize} {
 		ours, hand := r.find(oneCall, clients.Ours, m), r.find(oneCall, clients.Reference, m)
 		if ours != nil && hand != nil {

@@ -112,14 +112,14 @@ func fillFile(f *os.File, size int64, sparse bool) error {
 	return err
 }
 
-// upload runs a job against a server of its own and makes sure that all bytes came.
-func (r *runner) upload(ctx context.Context, j job, times int, size int64) (uploadResult, error) {
-	s, err := startServer(ctx, records)
+// upload runs a job against a fresh server and makes sure that all bytes came.
+func (r *runner) upload(ctx context.Context, j job, secure bool, times int, size int64) (uploadResult, error) {
+	s, err := startServer(ctx, serving{Records: records, TLS: secure})
 	if err != nil {
 		return uploadResult{}, err
 	}
 	defer s.stop()
-	j.URL = s.URL
+	j.URL, j.CA = s.URL, s.CA
 	result, err := do[uploadResult](ctx, j)
 	if err != nil {
 		return result, err
@@ -131,22 +131,38 @@ func (r *runner) upload(ctx context.Context, j job, times int, size int64) (uplo
 	return result, err
 }
 
-// uploads measures each size, cold and warm, in a fresh process for each SDK and round.
+// uploads measures each size, cold and warm, in a fresh process for each SDK and round. With TLS only those are asked that stream:
+// it adds the same to all.
 func (r *runner) uploads(ctx context.Context) error {
-	for _, size := range r.plan.Sizes {
+	if err := r.uploadSizes(ctx, r.plan.Sizes, false); err != nil {
+		return err
+	}
+	return r.uploadSizes(ctx, r.plan.TLSSizes, true)
+}
+
+func (r *runner) uploadSizes(ctx context.Context, sizes []uploadSize, secure bool) error {
+	for _, size := range sizes {
 		path, err := r.file(size.MiB*mib, false)
 		if err != nil {
 			return err
 		}
 		err = r.rotate(size.Rounds, func(round int, sdk clients.SDK) error {
-			result, err := r.upload(ctx, job{Kind: "upload", SDK: sdk.Name, Path: path, Times: size.Warm}, 1+size.Warm, size.MiB*mib)
+			if secure && !sdk.Streams {
+				return nil
+			}
+			result, err := r.upload(ctx, job{Kind: "upload", SDK: sdk.Name, Path: path, Times: size.Warm}, secure, 1+size.Warm, size.MiB*mib)
 			if err != nil {
 				return err
 			}
 			work := fmt.Sprintf("upload %d MiB", size.MiB)
+			if secure {
+				work = fmt.Sprintf("upload with TLS, %d MiB", size.MiB)
+			}
 			r.addUpload(work+", cold", sdk.Name, round, size.MiB, result.Cold)
 			r.addUpload(work+", warm", sdk.Name, round, size.MiB, typical(result.Warm))
-			r.addPeak(work, sdk.Name, round, result)
+			if !secure {
+				r.addPeak(work, sdk.Name, round, result)
+			}
 			return nil
 		})
 		if err != nil {
@@ -171,14 +187,14 @@ func (r *runner) large(ctx context.Context) error {
 			return nil
 		}
 		work := fmt.Sprintf("upload %d MiB, sparse", r.plan.LargeMiB)
-		result, err := r.upload(ctx, job{Kind: "upload", SDK: sdk.Name, Path: sparse}, 1, r.plan.LargeMiB*mib)
+		result, err := r.upload(ctx, job{Kind: "upload", SDK: sdk.Name, Path: sparse}, false, 1, r.plan.LargeMiB*mib)
 		if err != nil {
 			return err
 		}
 		r.addUpload(work, sdk.Name, round, r.plan.LargeMiB, result.Cold)
 		r.addPeak(work, sdk.Name, round, result)
 		work = fmt.Sprintf("%d uploads of %d MiB at once", r.plan.Parallel, r.plan.ParallelMiB)
-		result, err = r.upload(ctx, job{Kind: "parallel", SDK: sdk.Name, Path: small, Times: r.plan.Parallel}, r.plan.Parallel, r.plan.ParallelMiB*mib)
+		result, err = r.upload(ctx, job{Kind: "parallel", SDK: sdk.Name, Path: small, Times: r.plan.Parallel}, false, r.plan.Parallel, r.plan.ParallelMiB*mib)
 		if err != nil {
 			return err
 		}

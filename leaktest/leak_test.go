@@ -2,14 +2,17 @@ package leaktest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +62,14 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kind := r.URL.Query().Get("kind")
 	if kind == "unread" {
 		s.hang(r)
+		return
+	}
+	if page := r.URL.Query().Get("page"); kind == "paged" {
+		if page != "" && page != "2" {
+			s.hang(r)
+			return
+		}
+		fmt.Fprintf(w, `{"data":[{"id":"a%[1]s"},{"id":"b%[1]s"}],"current_page":%[2]s,"last_page":9}`, page, cmp.Or(page, "1"))
 		return
 	}
 	if kind == "early" {
@@ -157,12 +168,21 @@ func calls(t *testing.T, c *aicontent.Client, size int) map[string]func(context.
 			}
 			return nil
 		},
+		"all, read ahead": func(ctx context.Context, o ...aicontent.CallOption) error {
+			_, err := aicontent.Collect(c.Images.All(ctx, aicontent.ImageListParams{}, append(o, aicontent.WithReadAhead(8))...))
+			return err
+		},
 		"show": func(ctx context.Context, o ...aicontent.CallOption) error {
 			_, err := c.Images.Show(ctx, "7", o...)
 			return err
 		},
 		"store": func(ctx context.Context, o ...aicontent.CallOption) error {
 			_, err := c.Images.Store(ctx, aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: aicontent.Resolution256x256}, o...)
+			return err
+		},
+		"store once": func(ctx context.Context, o ...aicontent.CallOption) error {
+			params := aicontent.ImageStoreParams{Name: "once", Description: "d", Resolution: aicontent.Resolution256x256}
+			_, err := c.Images.Store(ctx, params, append(o, aicontent.WithOnce())...)
 			return err
 		},
 		"update": func(ctx context.Context, o ...aicontent.CallOption) error {
@@ -180,11 +200,11 @@ func calls(t *testing.T, c *aicontent.Client, size int) map[string]func(context.
 	return list
 }
 
-func client(t *testing.T, s *service) *aicontent.Client {
+func client(t *testing.T, s *service, opts ...aicontent.Option) *aicontent.Client {
 	t.Helper()
-	c, err := aicontent.NewClient(s.URL+"/tenant", "sk-0123456789", aicontent.WithMaxResponseSize(1<<20),
-		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 3, MinBackoff: 1, MaxBackoff: 1}),
-		aicontent.WithProgress(func(aicontent.Progress) {}))
+	c, err := aicontent.NewClient(s.URL+"/tenant", "sk-0123456789", append(opts, aicontent.WithMaxResponseSize(1<<20),
+		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 3, MinBackoff: 1, MaxBackoff: 1, SettleTime: -1}), aicontent.WithRetryBudget(0),
+		aicontent.WithProgress(func(aicontent.Progress) {}))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,11 +255,12 @@ func TestCallsThatAreCancelled(t *testing.T) {
 func TestCallsThatTimeOut(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := serve(t)
-	c := client(t, s)
-	once := aicontent.WithRetryPolicy(aicontent.RetryPolicy{})
+	// Options of the client hold for the looks of WithOnce, too.
+	c := client(t, s, aicontent.WithTimeout(20*time.Millisecond), aicontent.WithStallTimeout(20*time.Millisecond))
+	once := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1, SettleTime: -1})
 	for _, kind := range []string{"silent", "slow", "unread"} {
 		for name, call := range calls(t, c, 16<<20) {
-			err := call(t.Context(), aicontent.WithQuery("kind", kind), aicontent.WithTimeout(20*time.Millisecond), aicontent.WithStallTimeout(20*time.Millisecond), once)
+			err := call(t.Context(), aicontent.WithQuery("kind", kind), once)
 			if err == nil && name != "delete" {
 				t.Errorf("%s, %s: no error", name, kind)
 			}
@@ -263,6 +284,51 @@ func TestCallsWhoseContextIsOver(t *testing.T) {
 	if s.all != 0 {
 		t.Error("something was sent")
 	}
+}
+
+// Leaving a loop must end the requests for the pages ahead of it, which may take as long as they like.
+func TestReadAheadThatIsLeftEarly(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s := serve(t)
+	c := client(t, s)
+	read := 0
+	for _, err := range c.Images.All(t.Context(), aicontent.ImageListParams{}, aicontent.WithQuery("kind", "paged"), aicontent.WithReadAhead(4)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read++; read == 3 {
+			break
+		}
+		<-s.hanging
+	}
+	if read != 3 {
+		t.Errorf("%d records came", read)
+	}
+	s.finish(c)
+}
+
+// A download has a transport that is separate from the one for the API.
+func TestDownloads(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s := serve(t)
+	c := client(t, s)
+	for _, kind := range []string{"", "422", "503", "page", "redirect", "large", "cut", "reset", "early", "slow", "silent"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			_, err := c.Images.Download(ctx, &aicontent.Image{URL: s.URL + "/7?kind=" + kind}, io.Discard)
+			ended <- err
+		}()
+		if kind == "slow" || kind == "silent" {
+			<-s.hanging
+			cancel()
+		}
+		if err := <-ended; (err == nil) != slices.Contains([]string{"", "large"}, kind) {
+			t.Errorf("%q: %v", kind, err)
+		}
+		cancel()
+	}
+	s.finish(c)
 }
 
 // A Read that hangs is left behind, as nothing can end it, and ends when it returns.

@@ -171,6 +171,54 @@ func TestResponsesConform(t *testing.T) {
 	}
 }
 
+// The forms of responses that deployments were seen to send, and that no personality has, are in the fixtures of the readers.
+func TestFixturesConform(t *testing.T) {
+	for _, fixture := range []struct {
+		folder string
+		status int
+		names  string
+	}{
+		{"lenient/testdata/records", 200, "bare data singular id-text id-uuid id-beyond-2-53 null unknown-members"},
+		{"lenient/testdata/lists", 200, "bare data resource plain-paginator simple-paginator cursor-paginator last-page empty bare-empty"},
+		{"errtext/testdata/errors", 404, "message"},
+		{"errtext/testdata/errors", 422, "validator message-object message-object-several"},
+		{"errtext/testdata/errors", 429, "too-many"},
+	} {
+		for _, name := range strings.Fields(fixture.names) {
+			body, err := os.ReadFile("../internal/" + fixture.folder + "/" + name + ".json")
+			require.NoError(t, err)
+			srv := aicontenttest.NewServer(t)
+			_, router := load(t, srv.URL)
+			srv.Fault(aicontenttest.Status(fixture.status, string(body)).WithRetryAfter("1"))
+			recording, exchanges := record()
+			c := srv.Client(recording, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+			switch {
+			case strings.HasSuffix(fixture.folder, "lists"):
+				_, _ = c.Images.List(t.Context(), aicontent.ImageListParams{})
+			case fixture.status == 422:
+				_, _ = c.Images.Update(t.Context(), "7", aicontent.ImageUpdateParams{})
+			default:
+				_, _ = c.Images.Show(t.Context(), "7")
+			}
+			require.Len(t, exchanges(), 1)
+			assert.NoError(t, exchanges()[0].checkResponse(router), "%s/%s: %s", fixture.folder, name, body)
+		}
+	}
+}
+
+// Proxies respond with pages of HTML, whatever was asked for.
+func TestPagesOfProxiesConform(t *testing.T) {
+	for _, status := range []int{403, 413, 502, 503, 504} {
+		srv := aicontenttest.NewServer(t)
+		_, router := load(t, srv.URL)
+		srv.Fault(aicontenttest.HTMLPage(status))
+		recording, exchanges := record()
+		_, err := srv.Client(recording, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})).Transcriptions.Show(t.Context(), "7")
+		require.Error(t, err)
+		assert.NoError(t, exchanges()[0].checkResponse(router), status)
+	}
+}
+
 // A response that no deployment sends must not conform.
 func TestWrongResponsesDoNotConform(t *testing.T) {
 	for _, body := range []string{`{"data":{"name":"no id"}}`, `{"data":[]}`, `[]`, `"text"`, `{"data":{"id":7,"name":"n","favorite":"yes"}}`} {

@@ -30,6 +30,8 @@ type Settings struct {
 	Transport http.RoundTripper
 	// Retries sets retries as the SDK's documentation shows; false leaves the defaults.
 	Retries bool
+	// ReadAhead is the number of pages that a walk fetches ahead, for an SDK that can.
+	ReadAhead int
 }
 
 // httpClient is nil where the SDK is to use its own.
@@ -65,7 +67,7 @@ func All() []SDK {
 		{"go-github", "github.com/google/go-github/v92", service.GitHub, true, "AbuseRateLimitError.RetryAfter", newGitHub},
 		{"resty", "github.com/go-resty/resty/v2", service.Native, false, "SetRetryCount(3), AddRetryCondition", newResty},
 		{"hcloud-go", "github.com/hetznercloud/hcloud-go/v2", service.Hetzner, true, "WithRetryOpts", newHetzner},
-		{Ours, "github.com/aicontent/aicontent-go", service.Native, true, "WithOnce", newOurs},
+		{Ours, "github.com/aicontent/aicontent-go", service.Native, true, "WithRetryPolicy, WithOnce", newOurs},
 	}
 }
 

@@ -7,20 +7,27 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-type ours struct{ client *aicontent.Client }
+type ours struct {
+	client *aicontent.Client
+	create []aicontent.CallOption // of creates
+}
 
+// newOurs sets as many retries as openai-go gets. WithOnce is an option of Store calls alone.
 func newOurs(s Settings) (Client, error) {
 	var opts []aicontent.Option
-	if own := s.httpClient(); own != nil {
-		opts = append(opts, aicontent.WithHTTPClient(own))
+	var create []aicontent.CallOption
+	if given := s.httpClient(); given != nil {
+		opts = append(opts, aicontent.WithHTTPClient(given))
 	}
 	if s.Retries {
-		policy := aicontent.DefaultRetryPolicy()
-		policy.SettleTime = time.Second
-		opts = append(opts, aicontent.WithOnce(), aicontent.WithRetryPolicy(policy))
+		opts = append(opts, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 6, SettleTime: time.Second}))
+		create = append(create, aicontent.WithOnce())
+	}
+	if s.ReadAhead > 0 {
+		opts = append(opts, aicontent.WithReadAhead(s.ReadAhead))
 	}
 	client, err := aicontent.NewClient(s.URL+"/tenant", key, opts...)
-	return &ours{client}, err
+	return &ours{client, create}, err
 }
 
 func (c *ours) Show(ctx context.Context) error {
@@ -53,7 +60,7 @@ func (c *ours) Walk(ctx context.Context) (int, error) {
 func (c *ours) Create(ctx context.Context, name string) error {
 	_, err := c.client.Images.Store(ctx, aicontent.ImageStoreParams{
 		Name: name, Description: "a tower", Resolution: aicontent.Resolution512x512,
-	})
+	}, c.create...)
 	return err
 }
 

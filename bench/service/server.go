@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // ReceivedPath answers with the number of uploads and the number of bytes that came with them.
@@ -39,6 +40,17 @@ type route struct {
 	pattern string
 	wire    Wire
 	call    call
+}
+
+// Late is h with a wait before each response.
+func Late(latency time.Duration, h http.Handler) http.Handler {
+	if latency == 0 {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		time.Sleep(latency)
+		h.ServeHTTP(w, req)
+	})
 }
 
 // call is what a route does.

@@ -1,6 +1,6 @@
 module github.com/aicontent/aicontent-go/docs/recipes
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/aicontent/aicontent-go v0.0.0
@@ -9,7 +9,7 @@ require (
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.60.0
 	go.opentelemetry.io/otel v1.35.0
 	go.opentelemetry.io/otel/sdk v1.35.0
-	golang.org/x/time v0.16.0
+	golang.org/x/time v0.14.0
 )
 
 require (

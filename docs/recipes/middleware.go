@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"maps"
 	"net/http"
 	"path"
 	"sync"
@@ -49,8 +50,9 @@ type cache struct {
 	next http.RoundTripper
 	keep time.Duration
 
-	mu   sync.Mutex
-	kept map[string]keptResponse
+	mu      sync.Mutex
+	kept    map[string]keptResponse
+	changes int
 }
 
 type keptResponse struct {
@@ -60,30 +62,31 @@ type keptResponse struct {
 }
 
 func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
-	url := req.URL.String()
-	last := path.Base(req.URL.Path)
-	show := req.Method == http.MethodGet && last != "images" && last != "transcriptions"
-	c.mu.Lock()
 	if req.Method != http.MethodGet {
-		clear(c.kept)
+		c.forget()
+		defer c.forget() // what was read while the record changed
+		return c.next.RoundTrip(req)
 	}
-	kept, found := c.kept[url]
+	if last := path.Base(req.URL.Path); last == "images" || last == "transcriptions" {
+		return c.next.RoundTrip(req)
+	}
+	c.mu.Lock()
+	kept, changes := c.kept[req.URL.String()], c.changes
 	c.mu.Unlock()
-	if found && time.Now().Before(kept.until) {
+	if time.Now().Before(kept.until) {
 		return &http.Response{
 			StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
 			Header: kept.header.Clone(), Body: io.NopCloser(bytes.NewReader(kept.body)), ContentLength: int64(len(kept.body)),
 		}, nil
 	}
 	resp, err := c.next.RoundTrip(req)
-	if err != nil || !show || resp.StatusCode != http.StatusOK {
+	if err != nil || resp.StatusCode != http.StatusOK {
 		return resp, err
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err == nil && len(body) < 1<<20 {
-		c.mu.Lock()
-		c.kept[url] = keptResponse{resp.Header.Clone(), body, time.Now().Add(c.keep)}
-		c.mu.Unlock()
+	const limit = 1 << 20
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit))
+	if err == nil && len(body) < limit {
+		c.store(req.URL.String(), changes, keptResponse{resp.Header.Clone(), body, time.Now().Add(c.keep)})
 	}
 	// What was read here, and then the rest.
 	resp.Body = struct {
@@ -91,6 +94,24 @@ func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), resp.Body), resp.Body}
 	return resp, nil
+}
+
+// store keeps a response, if no record was changed since its request.
+func (c *cache) store(url string, changes int, r keptResponse) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(c.kept, func(_ string, old keptResponse) bool { return now.After(old.until) })
+	if changes == c.changes {
+		c.kept[url] = r
+	}
+}
+
+func (c *cache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.kept)
+	c.changes++
 }
 
 func caching(keep time.Duration) aicontent.Option {

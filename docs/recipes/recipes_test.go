@@ -130,6 +130,19 @@ func TestThroughProxy(t *testing.T) {
 	assert.Equal(t, "CONNECT content.example.com:443 gallery secret", seen.Load())
 }
 
+func TestProxyThatRefusesIsNamed(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
+	defer srv.Close()
+	address := srv.Listener.Addr().String()
+	client, err := aicontent.NewClient("https://content.example.com", "test-key", aicontent.WithHTTPClient(throughProxy(address, "gallery", "wrong")),
+		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	require.NoError(t, err)
+	_, err = client.Images.Store(t.Context(), image)
+	require.ErrorContains(t, err, "the proxy "+address+" refused to connect to content.example.com:443: 407")
+	assert.NotContains(t, err.Error(), "wrong")
+	assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
+}
+
 func TestFromAddress(t *testing.T) {
 	addresses := make(chan string, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -201,9 +214,13 @@ func TestCachingSparesRequestsAndKeepsNothingStale(t *testing.T) {
 	})
 }
 
-func TestLimitedClient(t *testing.T) {
+func TestClientsWithLimitsPatienceAndLogs(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	client, err := limitedClient(srv.URL, srv.APIKey)
+	require.NoError(t, err)
+	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
+	require.NoError(t, err)
+	client, err = patientClient(srv.URL, srv.APIKey)
 	require.NoError(t, err)
 	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err)

@@ -44,9 +44,13 @@ func BenchmarkFleet(b *testing.B) {
 	memory := chart{title: "Peak memory of a worker, MiB", axis: "size of each file",
 		note: fmt.Sprintf("%d jobs at a time", benchConcurrency)}
 	for _, size := range []uint32{64 << 10, 1 << 20, 8 << 20, 64 << 20} {
-		b.Run(fmt.Sprintf("KiB=%d", size>>10), func(b *testing.B) {
+		label := fmt.Sprintf("%d KiB", size>>10)
+		if size >= 1<<20 {
+			label = fmt.Sprintf("%d MiB", size>>20)
+		}
+		b.Run("files of "+label, func(b *testing.B) {
 			s := measure(b, 1, 16, size)
-			memory.bars = append(memory.bars, bar{fmt.Sprintf("%g MiB", float64(size)/(1<<20)), s.memory})
+			memory.bars = append(memory.bars, bar{label, s.memory})
 		})
 	}
 	if *svgPath != "" && len(speeds.bars) == 8 && len(memory.bars) == 4 {
@@ -191,7 +195,7 @@ func (c chart) draw(b *strings.Builder, left float64) {
 	for i, bar := range c.bars {
 		x := left + step*float64(i)
 		fmt.Fprintf(b, `<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`+"\n", x+4, y(bar.value), step-8, bottom-y(bar.value))
-		text("value", x+step/2, bottom-8, fmt.Sprintf("%.3g", bar.value))
+		text("value", x+step/2, bottom-8, fmt.Sprintf("%.1f", bar.value))
 		text("", x+step/2, bottom+18, bar.label)
 	}
 	if c.limit > 0 {

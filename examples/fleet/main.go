@@ -112,7 +112,7 @@ func parse(command string, args []string, errOut io.Writer) (s settings, rest []
 	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
 	flags.SetOutput(errOut)
 	flags.Usage = func() {
-		fmt.Fprintf(errOut, "%s\nFlags of %s:\n", usage, command)
+		fmt.Fprintf(errOut, "%s\nFlags:\n", usage)
 		flags.PrintDefaults()
 	}
 	is := func(commands ...string) bool { return slices.Contains(commands, command) }
@@ -125,7 +125,7 @@ func parse(command string, args []string, errOut io.Writer) (s settings, rest []
 	}
 	if is("local", "work") {
 		flags.IntVar(&s.concurrency, "concurrency", 4, "`number` of jobs that a worker runs at a time")
-		flags.DurationVar(&s.settle, "settle", 5*time.Minute, "`time` within which a transcription whose response was lost appears: at least the service's longest transcription")
+		flags.DurationVar(&s.settle, "settle", 10*time.Minute, "`time` within which a transcription whose response was lost appears: at least the service's longest transcription")
 	}
 	if is("local", "watch") {
 		flags.Float64Var(&s.price, "price", 0.01, "`cost` of a transcription")
@@ -194,7 +194,7 @@ func shared(ctx, stop context.Context, command string, s settings, args []string
 func produce(ctx context.Context, q *queue, language string, paths []string, out io.Writer) error {
 	p := &producer{q: q, language: aicontent.CountryCode(language), out: out}
 	err := p.produce(ctx, paths)
-	fmt.Fprintf(out, "Queued %d files; %d were known already.\n", p.queued, p.known)
+	fmt.Fprintf(out, "Files queued: %d, known already: %d\n", p.queued, p.known)
 	return err
 }
 

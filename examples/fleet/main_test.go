@@ -62,7 +62,7 @@ func TestEverythingOnThisMachine(t *testing.T) {
 	assert.Equal(t, 0, status, errOut)
 	assert.Contains(t, out, "AICONTENT_BASE_URL is not set: the service runs in memory")
 	assert.Contains(t, out, "NATS_URL is not set: the queue runs in this process")
-	assert.Contains(t, out, "Queued 2 files; 0 were known already.\n")
+	assert.Contains(t, out, "Files queued: 2, known already: 0\n")
 	assert.Contains(t, out, "2 jobs: 0 queued, 0 running, 0 waiting, 2 done, 0 dead")
 	assert.Contains(t, out, "cost 1.00")
 	assert.Regexp(t, regexp.QuoteMeta(dir)+`/a\.wav\tdone\t\d+\tNo transcript`, out)
@@ -82,7 +82,7 @@ func TestCommandsShareAQueue(t *testing.T) {
 	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
 	status, out, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", audio(1)))
 	assert.Equal(t, 0, status, errOut)
-	assert.Equal(t, "Queued 1 files; 0 were known already.\n", out)
+	assert.Equal(t, "Files queued: 1, known already: 0\n", out)
 
 	status, _, errOut = command(t, "rate", "100")
 	assert.Equal(t, 0, status, errOut)

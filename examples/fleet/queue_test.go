@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -111,7 +112,7 @@ func TestEqualFilesAreOneJobHoweverOftenTheyAreProduced(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, produce(t.Context(), q, "", []string{dir}, &out))
 	require.NoError(t, produce(t.Context(), q, "", []string{dir}, &out))
-	assert.Equal(t, "Queued 2 files; 1 were known already.\nQueued 0 files; 3 were known already.\n", out.String())
+	assert.Equal(t, "Files queued: 2, known already: 1\nFiles queued: 0, known already: 3\n", out.String())
 
 	srv := testWorker(t, q)
 	records := outcome(t, q)
@@ -199,6 +200,18 @@ func TestInterruptedWorkerPutsItsJobBackForAnother(t *testing.T) {
 	assert.Equal(t, 2, r.Runs)
 	assert.Zero(t, r.Lost, "the first worker ended without reporting")
 	assert.Len(t, srv.Records(), 1)
+}
+
+func TestFileOfManyChunksComesBackWhole(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	content := noise(1, 1<<20)
+	path := write(t, t.TempDir(), "a.wav", string(content))
+	require.NoError(t, produce(t.Context(), q, "", []string{path}, io.Discard))
+	var fetched bytes.Buffer
+	require.NoError(t, q.fetchFile(t.Context(), fileID(t, path), &fetched))
+	assert.True(t, bytes.Equal(content, fetched.Bytes()))
+	require.NoError(t, q.removeFile(t.Context(), fileID(t, path)))
+	require.ErrorIs(t, q.fetchFile(t.Context(), fileID(t, path), io.Discard), jetstream.ErrObjectNotFound)
 }
 
 func TestClaimIsOneWorkersUntilItLapses(t *testing.T) {

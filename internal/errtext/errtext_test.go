@@ -214,6 +214,8 @@ func TestErrorsAreBounded(t *testing.T) {
 		}
 		assert.Equal(t, test.texts, count, name)
 	}
+	message, _ := Read([]byte(`{"errors":["x"`+texts.String()+`]}`), key)
+	assert.True(t, strings.HasSuffix(message, "; text 98"), "a hundred messages: %s", message)
 }
 
 func assertLine(t testing.TB, text string) {

@@ -76,3 +76,13 @@ func TestParseSaysWhatCameInsteadOfJSON(t *testing.T) {
 	}
 	assert.ErrorIs(t, ErrCutOff, ErrNotJSON)
 }
+
+// Whoever reads a log must see which of them it was.
+func TestErrorsHaveTextsOfTheirOwn(t *testing.T) {
+	texts := map[string]error{}
+	for _, err := range []error{ErrEmpty, ErrHTML, ErrNotJSON, ErrCutOff, ErrNoRecord, ErrNoList, ErrSaysError, ErrTooMany} {
+		assert.NotEmpty(t, err.Error())
+		assert.NotContains(t, texts, err.Error())
+		texts[err.Error()] = err
+	}
+}

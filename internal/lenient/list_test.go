@@ -82,6 +82,7 @@ func TestTooManyItems(t *testing.T) {
 	for _, text := range []string{list(maxItems + 1), `{"data":` + list(maxItems+1) + `}`, `{"items":[],"data":` + list(maxItems+1) + `}`} {
 		_, err = FindList(parsed(t, text), "images")
 		assert.Equal(t, ErrTooMany, err)
+		assert.ErrorContains(t, err, "100000")
 	}
 	found, err = FindList(parsed(t, `{"items":`+list(maxItems+1)+`,"data":[7]}`), "images")
 	require.NoError(t, err)

@@ -342,3 +342,22 @@ func FuzzRecord(f *testing.F) {
 		require.Equal(t, p, again)
 	})
 }
+
+// A member whose name only looks like a field's must not be taken for it, and no field may be missed.
+func TestMembersThatLookLikeFields(t *testing.T) {
+	for text, id := range map[string]string{
+		`{"identity":1,"id":"7","name_de":"Leuchtturm","name":"Lighthouse"}`: "7",
+		`{"id#old":1,"id":"7","name#de":"Leuchtturm","name":"Lighthouse"}`:   "7",
+		`{"id#":1,"id":"7","name":"Lighthouse"}`:                             "7",
+		`{"uid":1,"":2,"ids":[3],"id":"7","name":"Lighthouse","rename":"x"}`: "7",
+		`{"image":{"data":{"id":"7","name":"Lighthouse"}}}`:                  "7",
+		`{"image":{"image":{"id":"7","name":"Lighthouse"}}}`:                 "7",
+		`{"id":"","name":"Lighthouse"}`:                                      "",
+	} {
+		var p picture
+		_, err := Record(parsed(t, text), "image", p.fields(nil))
+		require.NoError(t, err, text)
+		assert.Equal(t, picture{ID: p.ID, Name: "Lighthouse"}, p, text)
+		assert.Equal(t, id, p.ID.String(), text)
+	}
+}

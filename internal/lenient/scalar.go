@@ -53,7 +53,7 @@ func (v Value) Time() time.Time {
 	if v.isNumber() || isUnixTime(text) {
 		return unixTime(text)
 	}
-	if len(text) > day && text[day] == ' ' && text[0] <= '9' {
+	if len(text) > day && text[day] == ' ' {
 		text[day] = 'T'
 	}
 	if len(text) > day && text[day] == 'T' && onlyHas(text[day+1:], "0123456789:.") {

@@ -144,3 +144,18 @@ func TestNextLinkInHeader(t *testing.T) {
 	s = Start(page(t, `{"data":[{"id":1}],"links":{"next":null}}`, nil, `<?page=7>; rel="next"`), sizes)
 	assert.False(t, s.HasNext(), "the body goes before the header")
 }
+
+// A list read one record a page goes on to its end, and so does one whose last page holds a single record.
+func TestPagesOfOneRecord(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"data":[{"id":1}],"per_page":1,"total":1}`:   end,
+		`{"data":[{"id":1}],"per_page":1,"total":2}`:   "page=2",
+		`{"data":[{"id":1}],"per_page":10,"total":11}`: "page=2",
+	} {
+		next, err := Start(page(t, body, nil), sizes).Next()
+		require.NoError(t, err, body)
+		assert.Equal(t, want, next.Encode(), body)
+	}
+	_, err := Start(page(t, `{"data":[{"id":1}]}`, url.Values{"per_page": {"1"}}), sizes).Next()
+	assert.ErrorContains(t, err, noWord)
+}

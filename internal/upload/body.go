@@ -82,7 +82,7 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 	req.Header["Content-Type"] = []string{b.contentType}
 	req.ContentLength = b.size
 	if b.file == nil {
-		b.attachForm(req)
+		b.attachForm(req, a)
 		return &Sending{}, nil
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
@@ -105,17 +105,41 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 	return s, nil
 }
 
-// attachForm lets net/http see that the body is in memory: it then writes header and body at once.
-func (b *Body) attachForm(req *http.Request) {
+// largeForm is the size in bytes from which a form takes long enough to be sent that it may stall.
+const largeForm = 64 << 10
+
+// Tracked reports whether the attempt is told how the body is taken. It is not for a small form.
+func (b *Body) Tracked() bool { return b.file != nil || b.size > largeForm }
+
+// attachForm lets net/http see that a small body is in memory: it then writes header and body at once.
+func (b *Body) attachForm(req *http.Request, a *wire.Attempt) {
 	if b.size == 0 {
 		req.Body = http.NoBody
 		return
 	}
-	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.head)), nil }
+	open := func() (io.ReadCloser, error) {
+		r := bytes.NewReader(b.head)
+		if b.Tracked() {
+			return io.NopCloser(trackedForm{r, a}), nil
+		}
+		return io.NopCloser(r), nil
+	}
 	req.Body, _ = open()
 	if req.Method != http.MethodPost {
 		req.GetBody = open
 	}
+}
+
+// trackedForm tells the attempt what the transport takes of a form.
+type trackedForm struct {
+	form    *bytes.Reader
+	attempt *wire.Attempt
+}
+
+func (f trackedForm) Read(p []byte) (int, error) {
+	n, err := f.form.Read(p)
+	f.attempt.Taken(err != nil || f.form.Len() == 0)
+	return n, err
 }
 
 func (b *Body) readError(offset int64, err error) error {

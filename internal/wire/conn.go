@@ -123,13 +123,14 @@ type conn struct {
 	net.Conn
 	written atomic.Int64
 	secure  atomic.Bool // it is below TLS
+	shared  atomic.Bool // it speaks HTTP/2: one writer serves all requests
 	closing atomic.Bool // what follows is TLS's closing alert, and no request
 	once    sync.Once
-	closed  chan struct{} // failed writes return at once
+	closed  chan struct{}
 }
 
-// Write delays its failure until net/http closes the connection, or for earlyResponse. A server that responds
-// early and closes makes the write fail before its response was read, and net/http would return the failure. Systems that drop
+// Write delays its failure until net/http closes the connection, or for earlyResponse, but not over HTTP/2, where all
+// requests of the connection would wait. A server that responds early and closes makes the write fail before its response was read, and net/http would return the failure. Systems that drop
 // what was received when the peer resets the connection, as Windows does, lose the response all the same.
 func (c *conn) Write(p []byte) (int, error) {
 	closing := c.closing.Load()
@@ -141,7 +142,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if !closing {
 		c.written.Add(int64(n - len(p)))
 	}
-	if err != nil && !c.closing.Load() && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err != nil && !c.closing.Load() && !c.shared.Load() && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
 		timer := time.NewTimer(earlyResponse)
 		defer timer.Stop()
 		select {
@@ -158,24 +159,16 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// hurry ends the delay of failed writes. Over HTTP/2 all requests of the connection would wait for it, and its reader too.
-func (c *conn) hurry() { c.once.Do(func() { close(c.closed) }) }
-
 func (c *conn) Close() error {
-	c.hurry()
+	c.once.Do(func() { close(c.closed) })
 	return c.Conn.Close()
 }
 
 // unwrap returns the counting connection below nc, or nil. HTTP/2 shares a connection, whose count says nothing of one
 // request.
 func unwrap(nc net.Conn) (c *conn, shared bool) {
-	if t, ok := nc.(tlsConn); ok && t.ConnectionState().NegotiatedProtocol == "h2" {
-		if t, ok := nc.(*tls.Conn); ok {
-			if c, ok := t.NetConn().(*conn); ok {
-				c.hurry()
-			}
-		}
-		return nil, true
+	if t, ok := nc.(tlsConn); ok {
+		shared = t.ConnectionState().NegotiatedProtocol == "h2"
 	}
 	secure := false
 	for {
@@ -188,6 +181,10 @@ func unwrap(nc net.Conn) (c *conn, shared bool) {
 	}
 	if c, _ = nc.(*conn); c != nil {
 		c.secure.Store(secure)
+		c.shared.Store(shared)
+	}
+	if shared {
+		return nil, true
 	}
 	return c, false
 }

@@ -165,7 +165,7 @@ func encrypted(proxy func(*http.Request) (*url.URL, error)) func(*http.Request) 
 }
 
 // RoundTrip implements [http.RoundTripper]. A response of 101 Switching Protocols, which nothing asks for, has no body: its
-// connection is closed.
+// connection is closed. A redirect to what is not a URL has no Location.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	var rt http.RoundTripper = t.shared
 	switch {
@@ -187,6 +187,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err == nil && resp != nil && resp.StatusCode == http.StatusSwitchingProtocols && resp.Body != nil {
 		resp.Body.Close()
 		resp.Body = http.NoBody
+	}
+	if err == nil && resp != nil && resp.StatusCode/100 == 3 {
+		if _, bad := req.URL.Parse(resp.Header.Get("Location")); bad != nil {
+			// http.Client would return an error in place of the response.
+			resp.Header = resp.Header.Clone()
+			resp.Header.Del("Location")
+		}
 	}
 	return resp, err
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -341,4 +343,40 @@ func TestEndlessHeaders(t *testing.T) {
 
 func noCertificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	return new(tls.Certificate), nil
+}
+
+// One writer serves all requests of an HTTP/2 connection: none of them may wait for a response that only one could get.
+func TestFailedWritesWaitForAnEarlyResponse(t *testing.T) {
+	for shared, want := range map[bool]time.Duration{false: earlyResponse, true: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			far.Close()
+			c := &conn{Conn: near, closed: make(chan struct{})}
+			c.shared.Store(shared)
+			start := time.Now()
+			_, err := c.Write([]byte("x"))
+			assert.Error(t, err)
+			assert.Equal(t, want, time.Since(start), "HTTP/2: %t", shared)
+		})
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// http.Client would hide a redirect to nowhere behind an error, and its status with it.
+func TestRedirectToWhatIsNoURL(t *testing.T) {
+	for location, kept := range map[string]bool{"https://[::1/%zz": false, "/moved?a=%zz": true, "": true} {
+		header := http.Header{"Location": {location}, "X-Other": {"kept"}}
+		transport := New(otherKind{roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 302, Header: header, Body: http.NoBody}, nil
+		})}, false)
+		resp, err := (&http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Get("http://127.0.0.1/tenant")
+		require.NoError(t, err, location)
+		assert.Equal(t, 302, resp.StatusCode)
+		assert.Equal(t, kept, resp.Header.Values("Location") != nil, location)
+		assert.Equal(t, "kept", resp.Header.Get("X-Other"))
+		assert.Equal(t, []string{location}, header["Location"], "what the RoundTripper holds is not changed")
+	}
 }
