@@ -136,6 +136,14 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			"images.store", answers{answerWith(301, ``, "Location", "/tenant/api/v1/images/")}, oneAttempt, "",
 			"images.store: 301: redirect refused: a POST is not repeated at another address; is the base URL right? (outcome unknown: it may have been created)",
 		},
+		"a redirect to nowhere": {
+			"images.show", answers{answerWith(302, ``)}, oneAttempt, "",
+			"images.show: 302: found",
+		},
+		"cut off before": {
+			"images.show", answers{answer200(`{"id":7,"na`), answerWith(404, ``)}, quick, "",
+			"images.show: 404: not found (attempt 2 of 3; before: 200, unreadable)",
+		},
 		"a choice": {
 			"images.show", answers{answerWith(300, ``, "Location", "/elsewhere")}, oneAttempt, "",
 			"images.show: 300: multiple choices",
