@@ -349,6 +349,17 @@ func TestDownloadTimes(t *testing.T) {
 	}
 }
 
+// An error's text is one line of a bounded length, whatever a transport says.
+func TestDownloadErrorsAreOneLine(t *testing.T) {
+	cause := errors.New("first\r\nsecond\x1b[31m" + strings.Repeat("x", 10_000))
+	c, err := NewClient("https://content.example.com", aKey, WithRetryPolicy(oneAttempt), WithHTTPClient(&http.Client{Transport: roundTripper(fails(cause))}))
+	require.NoError(t, err)
+	_, err = c.Images.Download(t.Context(), at("https://pictures.example.com/a.png"), io.Discard)
+	assert.ErrorIs(t, err, cause)
+	assert.Contains(t, err.Error(), "images.download: first second [31mxxx")
+	assert.Less(t, len(err.Error()), 1200)
+}
+
 // A download that nothing answers says where it went, without what is secret in the URL.
 func TestDownloadErrorsNameTheHost(t *testing.T) {
 	pictures := gallery(t, nil)
