@@ -124,7 +124,6 @@ func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*re
 	}
 	r.query = c.complete(call.query, r.settings.query)
 	if call.page != nil {
-		r.query = maps.Clone(r.query)
 		if r.query == nil {
 			r.query = url.Values{}
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -433,6 +434,12 @@ func TestAttemptsDoNotShareTheirAddress(t *testing.T) {
 			seen = append(seen, r.URL.String()+" "+r.Header.Get("X-Tenant"))
 			r.URL.Host, r.URL.Path, r.URL.RawQuery = "10.0.0.1", "/other"+r.URL.Path, ""
 			r.Header.Set("X-Tenant", "other")
+			r.Header.Add("Accept", "text/plain")
+			r.Header.Add("Authorization", "other")
+			assert.Equal(t, []string{"Bearer " + aKey, "other"}, r.Header["Authorization"], "no header line shares memory with another")
+			assert.Contains(t, r.Header.Get("User-Agent"), "aicontent-go/")
+			assert.Equal(t, "HTTP/1.1", r.Proto, "as net/http makes requests")
+			assert.True(t, r.ProtoAtLeast(1, 1) && !r.ProtoAtLeast(1, 2) && !r.ProtoAtLeast(2, 0))
 			return answerWith(502, ``)(r)
 		}),
 	}))
@@ -549,4 +556,54 @@ func TestConnectingIsNoWaitingForTheService(t *testing.T) {
 		group.Wait()
 		c.CloseIdleConnections()
 	})
+}
+
+// closingBody notes that it was closed.
+type closingBody struct {
+	io.Reader
+	closed *int
+}
+
+func (b closingBody) Close() error { *b.closed++; return nil }
+
+// A response that is not closed keeps its connection for ever.
+func TestResponsesAreClosed(t *testing.T) {
+	closed := 0
+	for _, status := range []int{200, 299, 404, 502, 302} {
+		c, err := NewClient("https://content.example.com", aKey, WithRetryPolicy(oneAttempt), WithMaxResponseSize(40), WithHTTPClient(&http.Client{
+			Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				body := closingBody{strings.NewReader(`{"id":7}` + strings.Repeat(" ", status%100)), &closed}
+				return &http.Response{StatusCode: status, Header: http.Header{}, Body: body, ContentLength: -1, Request: r}, nil
+			}),
+		}))
+		require.NoError(t, err)
+		closed = 0
+		_, err = c.Images.Show(t.Context(), "7")
+		assert.Equal(t, status == 200, err == nil, "%d: %v", status, err)
+		assert.Equal(t, 1, closed, status)
+	}
+}
+
+// Every 2xx is a success, whatever a proxy makes of its number.
+func TestEverySuccessCounts(t *testing.T) {
+	for status, ok := range map[int]bool{200: true, 201: true, 206: true, 299: true, 199: false, 300: false} {
+		s := &script{answers: answers{answerWith(status, `{"id":7}`)}}
+		_, err := s.client(t).Images.Show(t.Context(), "7")
+		assert.Equal(t, ok, err == nil, "%d: %v", status, err)
+	}
+}
+
+// The log tells how much of a request went out: an upload that stops at the same byte each time has a limit in its way.
+func TestLogOfWhatWasSent(t *testing.T) {
+	var out bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c := deployment(t, answerAll, WithLogger(logger))
+	require.NoError(t, allTen(c)["images.store"](t.Context()))
+	var line struct {
+		Sent      int64
+		RequestID string `json:"request_id"`
+	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+	assert.Greater(t, line.Sent, int64(len("name=n&description=d&resolution=256x256")))
+	assert.Less(t, line.Sent, int64(1000))
 }

@@ -231,6 +231,10 @@ func TestAPIKeys(t *testing.T) {
 			assertNoKey(t, err, aKey)
 		}
 	}
+	for key, reason := range map[string]string{"": "is required", aKey + "\n": "control characters", " " + aKey: "begin or end with a space", aKey + "é": "printable ASCII"} {
+		_, err := NewClient("https://content.example.com", key)
+		assert.ErrorContains(t, err, reason)
+	}
 	// All that can stand in a header is the deployment's to choose.
 	for _, key := range []string{"k", "0", "7|Xy+z/==", `!"#$%&'()*+,-./:;<=>?@[\]^_` + "`{|}~", strings.Repeat("k", 4000)} {
 		var sent string

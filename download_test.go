@@ -240,9 +240,30 @@ func TestDownloadIsRetried(t *testing.T) {
 	assert.Equal(t, 4, requests)
 
 	pictures = gallery(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
-	_, err = c.Images.Download(t.Context(), at(pictures.URL), &out)
+	n, err = c.Images.Download(t.Context(), at(pictures.URL), &out)
+	assert.Zero(t, n)
 	assert.ErrorIs(t, err, ErrNotFound)
 	assert.NotContains(t, err.Error(), "/api/v1", "a picture that is gone says nothing of the base URL")
+}
+
+// From http to https is no step back, every 2xx is a picture, and each response is closed.
+func TestDownloadThroughAnyTransport(t *testing.T) {
+	closed := 0
+	body := func() io.ReadCloser { return closingBody{strings.NewReader("a picture"), &closed} }
+	c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		resp := &http.Response{StatusCode: 299, Header: http.Header{}, Body: body(), ContentLength: 9, Request: r}
+		if r.URL.Scheme == "http" {
+			resp.StatusCode = 302
+			resp.Header.Set("Location", "https://pictures.example.com/a.png")
+		}
+		return resp, nil
+	})}))
+	require.NoError(t, err)
+	var out bytes.Buffer
+	_, err = c.Images.Download(t.Context(), at("http://pictures.example.com/a.png"), &out)
+	require.NoError(t, err)
+	assert.Equal(t, "a picture", out.String())
+	assert.Equal(t, 2, closed)
 }
 
 // shortWriter breaks the contract of io.Writer, as some do.
@@ -326,6 +347,17 @@ func TestDownloadTimes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An error's text is one line of a bounded length, whatever a transport says.
+func TestDownloadErrorsAreOneLine(t *testing.T) {
+	cause := errors.New("first\r\nsecond\x1b[31m" + strings.Repeat("x", 10_000))
+	c, err := NewClient("https://content.example.com", aKey, WithRetryPolicy(oneAttempt), WithHTTPClient(&http.Client{Transport: roundTripper(fails(cause))}))
+	require.NoError(t, err)
+	_, err = c.Images.Download(t.Context(), at("https://pictures.example.com/a.png"), io.Discard)
+	assert.ErrorIs(t, err, cause)
+	assert.Contains(t, err.Error(), "images.download: first second [31mxxx")
+	assert.Less(t, len(err.Error()), 1200)
 }
 
 // A download that nothing answers says where it went, without what is secret in the URL.

@@ -136,6 +136,18 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			"images.store", answers{answerWith(301, ``, "Location", "/tenant/api/v1/images/")}, oneAttempt, "",
 			"images.store: 301: redirect refused: a POST is not repeated at another address; is the base URL right? (outcome unknown: it may have been created)",
 		},
+		"no connection before": {
+			"images.show", answers{fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED}), answerWith(404, ``)}, quick, "",
+			"images.show: 404: not found (attempt 2 of 3; before: dial: " + syscall.ECONNREFUSED.Error() + ")",
+		},
+		"a redirect to nowhere": {
+			"images.show", answers{answerWith(302, ``)}, oneAttempt, "",
+			"images.show: 302: found",
+		},
+		"cut off before": {
+			"images.show", answers{answer200(`{"id":7,"na`), answerWith(404, ``)}, quick, "",
+			"images.show: 404: not found (attempt 2 of 3; before: 200, unreadable)",
+		},
 		"a choice": {
 			"images.show", answers{answerWith(300, ``, "Location", "/elsewhere")}, oneAttempt, "",
 			"images.show: 300: multiple choices",
@@ -154,6 +166,12 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestErrorOfAPUT(t *testing.T) {
+	s := &script{answers: answers{lose}}
+	_, err := s.client(t, WithUpdateMethod(http.MethodPut), WithRetryPolicy(oneAttempt)).Images.Update(t.Context(), "7", ImageUpdateParams{})
+	assert.ErrorContains(t, err, "outcome unknown: it may have been updated")
 }
 
 // A base URL that ends in /api may be right: a deployment may live there.

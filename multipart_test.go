@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"mime/multipart"
 	"net"
@@ -540,6 +541,54 @@ func TestExpectContinue(t *testing.T) {
 		require.NoError(t, u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize))))
 		assert.Equal(t, 2, u.whole)
 	})
+}
+
+// A file that is gone when it is to be sent again ends the call, with what came before it.
+func TestFilesThatAreGoneAtTheNextAttempt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.wav")
+	require.NoError(t, os.WriteFile(path, recording(1000), 0o600))
+	s := &script{answers: answers{func(r *http.Request) (*http.Response, error) {
+		assert.NoError(t, os.Remove(path))
+		return answerWith(429, ``)(r)
+	}}}
+	_, err := s.client(t, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromPath(path)})
+	var failed *upload.ReadError
+	require.ErrorAs(t, err, &failed)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	assert.Equal(t, OutcomeRejected, OutcomeOf(err))
+	assert.ErrorContains(t, err, "attempt 2 of 3; before: 429")
+	assert.Len(t, s.asked, 1)
+}
+
+// A reader that can seek can be sent again after any answer, and after a transport that panicked.
+func TestReadersAreReleased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{store: func(n int, add func()) (*http.Response, error) {
+			if n == 1 {
+				return answer200(`<html>`)(nil)
+			}
+			return stored("n")(nil)
+		}}
+		file := FileFromReader("a.wav", bytes.NewReader(recording(1000)))
+		_, err := l.client(t).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file}, WithOnce())
+		require.NoError(t, err)
+		assert.Equal(t, 2, l.stores)
+	})
+	file := FileFromReader("a.wav", bytes.NewReader(recording(1000)))
+	panics := true
+	c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		_, _ = io.ReadFull(r.Body, make([]byte, 400))
+		if panics {
+			panic("the transport is at fault")
+		}
+		return answer200(storedImage)(r)
+	})}))
+	require.NoError(t, err)
+	params := TranscriptionStoreParams{Name: "n", File: file}
+	assert.Panics(t, func() { _, _ = c.Transcriptions.Store(t.Context(), params) })
+	panics = false
+	_, err = c.Transcriptions.Store(t.Context(), params)
+	assert.NoError(t, err)
 }
 
 // The reader is to blame only where a file that can be read again would have been sent again.

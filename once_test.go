@@ -243,6 +243,12 @@ func TestOnceTwoRecordsWithTheName(t *testing.T) {
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 	assert.Zero(t, l.stores)
 
+	l = &ledger{names: []string{"job-4711", "job-4711", "job-4711"}}
+	_, err = l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	var conflict *ConflictError
+	require.ErrorAs(t, err, &conflict)
+	assert.Equal(t, []ID{"1", "2"}, conflict.IDs, "two are enough")
+
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
 			add()
@@ -384,6 +390,17 @@ func TestOnceShowsWhatItFinds(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, resp.Found)
 	assert.Equal(t, 1, resp.Attempts)
+}
+
+// A record that moves onto the next page during the search is one record.
+func TestOnceRecordMovedMeanwhile(t *testing.T) {
+	l := &ledger{names: []string{"job-4711"}}
+	l.list = func(n int) (*http.Response, error) {
+		return answer200(fmt.Sprintf(`{"data":[{"id":%d,"name":"job-4711 b"},{"id":1,"name":"job-4711"}],"meta":{"current_page":%d,"last_page":2}}`, 10-n, n))(nil)
+	}
+	image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	require.NoError(t, err)
+	assert.Equal(t, ID("1"), image.ID)
 }
 
 // A record that is deleted between the search and the reading is not there.

@@ -56,9 +56,10 @@ func capturing(t *testing.T, opts ...Option) (*Client, *[]sent) {
 
 // One name for every record would make one record of all of them.
 func TestOnceIsForACall(t *testing.T) {
-	for _, opt := range []Option{WithOnce(), WithOnceSince(time.Now())} {
+	for name, opt := range map[string]Option{"WithOnce": WithOnce(), "WithOnceSince": WithOnceSince(time.Now())} {
 		_, err := NewClient("https://content.example.com", "test-key", opt)
 		require.ErrorIs(t, err, ErrInvalid)
+		assert.ErrorContains(t, err, `option "`+name+`"`)
 		assert.ErrorContains(t, err, "must be given to a Store call")
 	}
 }

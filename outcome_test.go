@@ -460,6 +460,7 @@ func TestOutcomeOfTakesTheWorst(t *testing.T) {
 		{&APIError{StatusCode: 399, Method: http.MethodGet}, OutcomeRejected},
 		{&APIError{StatusCode: 399, Method: http.MethodDelete}, OutcomeUnknown},
 		{&APIError{StatusCode: 400, Method: http.MethodPost}, OutcomeRejected},
+		{&APIError{StatusCode: 499, Method: http.MethodPost}, OutcomeRejected},
 		{&APIError{StatusCode: 500, Method: http.MethodGet}, OutcomeUnknown},
 		{&APIError{StatusCode: 101, Method: http.MethodGet}, OutcomeUnknown},
 	} {

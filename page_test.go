@@ -194,6 +194,22 @@ func TestMovedRecordsAreGivenOnce(t *testing.T) {
 	assert.Equal(t, "6", names(second))
 }
 
+// A deployment may say in a header alone what follows.
+func TestNextPageByHeader(t *testing.T) {
+	var b *book
+	b = pages(t, func(query url.Values) string {
+		b.header.Del("Link")
+		if query.Get("page") == "" {
+			b.header.Set("Link", `<https://app.internal/images?page=2>; rel="next"`)
+			return recordsOf(9, 8)
+		}
+		return recordsOf(7)
+	})
+	ids, err := walked(t, b, ImageListParams{})
+	require.NoError(t, err)
+	assert.Equal(t, "9 8 7", ids)
+}
+
 // What was read before an error is paid for in time, and must not be lost.
 func TestCollect(t *testing.T) {
 	b := pages(t, func(query url.Values) string {
@@ -222,6 +238,16 @@ func TestElementsThatAreNoRecords(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "9 a, 8 b", names(page))
 	assert.JSONEq(t, `{"id":8,"name":"b"}`, string(page.Items[1].Raw()))
+	// What was on the page before is told by its ID, whatever stands between.
+	moved := pages(t, func(query url.Values) string {
+		if query.Get("page") == "" {
+			return `{"data":[null,{"id":9},{"id":8}],"links":{"next":"?page=2"}}`
+		}
+		return `{"data":[7,{"id":8},{"id":7},{"id":6}],"links":{"next":null}}`
+	})
+	ids, err := walked(t, moved, ImageListParams{})
+	require.NoError(t, err)
+	assert.Equal(t, "9 8 7 6", ids)
 	body = `{"data":[null,{"x":1}],"links":{"next":null}}`
 	_, err = b.Images.List(t.Context(), ImageListParams{})
 	var unread *DecodeError

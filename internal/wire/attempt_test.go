@@ -14,6 +14,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -376,6 +377,33 @@ func TestContextEndsConnecting(t *testing.T) {
 
 // A connection that died in silence must be noticed before a call's wait is over, so that the next one succeeds.
 func TestDeadHTTP2Connections(t *testing.T) {
+	withFirstHTTP2Connection(t, func(t *testing.T, get func() sent, first *silencing) {
+		close(first.dead)
+		start := time.Now()
+		require.Error(t, get().err)
+		assert.LessOrEqual(t, time.Since(start), 30*time.Second)
+		require.Equal(t, "HTTP/2.0", get().body)
+	})
+}
+
+// A write that fails must not hold up the other requests of its connection, nor its reader, which would notice.
+func TestBrokenHTTP2Connections(t *testing.T) {
+	withFirstHTTP2Connection(t, func(t *testing.T, get func() sent, first *silencing) {
+		first.err = syscall.EPIPE
+		close(first.dead)
+		start := time.Now()
+		var group sync.WaitGroup
+		for range 10 {
+			group.Go(func() { get() })
+		}
+		group.Wait()
+		assert.Zero(t, time.Since(start))
+		require.Equal(t, "HTTP/2.0", get().body)
+	})
+}
+
+// withFirstHTTP2Connection gives do a function that sends a request over HTTP/2, and the connection of the first.
+func withFirstHTTP2Connection(t *testing.T, do func(t *testing.T, get func() sent, first *silencing)) {
 	pair, roots := certificate()
 	synctest.Test(t, func(t *testing.T) {
 		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -403,13 +431,10 @@ func TestDeadHTTP2Connections(t *testing.T) {
 			return send(t.Context(), transport, Limits{}, http.MethodGet, "https://example.com/", nil)
 		}
 		require.Equal(t, "HTTP/2.0", get().body)
-		close(first.dead)
-		start := time.Now()
-		require.Error(t, get().err)
-		assert.LessOrEqual(t, time.Since(start), 30*time.Second)
-		require.Equal(t, "HTTP/2.0", get().body)
-
+		do(t, get, first)
 		transport.CloseIdleConnections()
+		// Connections that were dialed in vain are closed in their own time.
+		time.Sleep(dialTimeout)
 		srv.Close()
 		synctest.Wait()
 	})
@@ -441,9 +466,10 @@ func (p *pipes) Close() error {
 
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// silencing is a connection that swallows everything once it is dead.
+// silencing is a connection that swallows everything once it is dead, or fails to write it.
 type silencing struct {
 	net.Conn
+	err    error // of writes; nil swallows them
 	dead   chan struct{}
 	closed chan struct{}
 }
@@ -451,6 +477,9 @@ type silencing struct {
 func (s *silencing) Write(p []byte) (int, error) {
 	select {
 	case <-s.dead:
+		if s.err != nil {
+			return 0, s.err
+		}
 		return len(p), nil
 	default:
 		return s.Conn.Write(p)
