@@ -360,4 +360,8 @@ func TestMembersThatLookLikeFields(t *testing.T) {
 		assert.Equal(t, picture{ID: p.ID, Name: "Lighthouse"}, p, text)
 		assert.Equal(t, id, p.ID.String(), text)
 	}
+	var p picture
+	_, err := Record(parsed(t, `{"id":"7","name#17":"x"}`), "image", p.fields(nil))
+	require.NoError(t, err)
+	assert.Equal(t, picture{ID: "7"}, p)
 }

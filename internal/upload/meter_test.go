@@ -140,6 +140,7 @@ func TestReportsThatBlockDoNotKeepTheCall(t *testing.T) {
 					<-free
 				})
 				m.Begin(1)
+				m.At(3)
 				time.Sleep(2 * reportInterval)
 				m.At(5)
 				start := time.Now()

@@ -406,14 +406,16 @@ func TestFailedBodiesStayFailed(t *testing.T) {
 	boom := errors.New("the disk is on fire")
 	for name, c := range map[string]struct {
 		size  int64
+		told  int64 // by the user
 		then  error // after four bytes
 		text  string
 		ended bool // the context has
 	}{
-		"broken":  {-1, boom, boom.Error(), false},
-		"shorter": {10, io.EOF, "has fewer than the 10 bytes", false},
-		"longer":  {2, io.EOF, "has more than the 2 bytes", false},
-		"ended":   {-1, boom, context.Canceled.Error(), true},
+		"broken":  {-1, 0, boom, boom.Error(), false},
+		"shorter": {10, 0, io.EOF, "has fewer than the 10 bytes", false},
+		"longer":  {2, 0, io.EOF, "has more than the 2 bytes that it had before", false},
+		"told":    {1, 1, io.EOF, "has more than the 1 bytes that its Size says", false},
+		"ended":   {-1, 0, boom, context.Canceled.Error(), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := opener(func() (io.Reader, int64, error) {
@@ -422,7 +424,7 @@ func TestFailedBodiesStayFailed(t *testing.T) {
 			ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
 			defer attempt.Stop()
 			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-			s, err := Multipart(nil, File{Name: "a.wav", Source: source}, Facts{Size: c.size}).Attach(req, attempt, nil)
+			s, err := Multipart(nil, File{Name: "a.wav", Size: c.told, Source: source}, Facts{Size: c.size}).Attach(req, attempt, nil)
 			require.NoError(t, err)
 			defer s.End()
 			if c.ended {
