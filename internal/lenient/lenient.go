@@ -31,7 +31,7 @@ func Parse(body []byte) (Value, error) {
 	switch {
 	case len(text) == 0:
 		return nil, ErrEmpty
-	case json.Valid(text):
+	case valid(text):
 		return Value(text[:len(text):len(text)]), nil
 	case text[0] == '<':
 		return nil, ErrHTML

@@ -15,9 +15,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // read is the body as a transport reads it.
@@ -250,4 +254,58 @@ func TestRedirectsOfUploadsAreResponses(t *testing.T) {
 			assert.Equal(t, code, status)
 		}
 	}
+}
+
+// A large form that the network stops taking must not keep a call for ever: only then is the attempt told of a form.
+func TestLargeFormsCanStall(t *testing.T) {
+	limits := wire.Limits{Upload: true, Stall: time.Minute, Wait: time.Hour}
+	for name, c := range map[string]struct {
+		size    int
+		read    int // of the body, after half a minute; -1 is all
+		tracked bool
+		err     *wire.TimeoutError
+		after   time.Duration
+	}{
+		"small":         {largeForm, -1, false, &wire.TimeoutError{Stalled: true, Limit: time.Minute}, time.Minute},
+		"read in full":  {largeForm + 1, -1, true, &wire.TimeoutError{Limit: time.Hour}, time.Hour + time.Minute/2},
+		"read in part":  {largeForm + 1, 1000, true, &wire.TimeoutError{Stalled: true, Limit: time.Minute}, 3 * time.Minute / 2},
+		"never touched": {largeForm + 1, 0, true, &wire.TimeoutError{Stalled: true, Limit: time.Minute}, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := Form(url.Values{"d": {strings.Repeat("x", c.size-len("d="))}})
+				assert.Equal(t, c.tracked, b.Tracked())
+				start := time.Now()
+				ctx, attempt := wire.Watch(t.Context(), limits)
+				defer attempt.Stop()
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", nil)
+				require.NoError(t, err)
+				_, err = b.Attach(req, attempt, nil)
+				require.NoError(t, err)
+				time.Sleep(time.Minute / 2)
+				p := make([]byte, c.size)
+				if c.read >= 0 {
+					p = p[:c.read]
+				}
+				if len(p) > 0 {
+					n, err := io.ReadFull(req.Body, p)
+					require.NoError(t, err)
+					assert.Equal(t, len(p), n)
+				}
+				<-ctx.Done()
+				assert.Equal(t, c.err, attempt.Expired())
+				assert.Equal(t, c.after, time.Since(start))
+			})
+		})
+	}
+	assert.Equal(t, 64<<10, largeForm)
+	assert.True(t, bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(9))}).Tracked())
+}
+
+// The end of a large form is the end for those that read it, such as a middleware.
+func TestLargeFormsEnd(t *testing.T) {
+	text := strings.Repeat("x", largeForm)
+	assert.Equal(t, "d="+text, string(read(t, Form(url.Values{"d": {text}}))))
+	req, _ := attach(t, Form(nil))
+	assert.Equal(t, http.NoBody, req.Body)
 }

@@ -146,6 +146,17 @@ func TestDeclaredSizes(t *testing.T) {
 	}
 }
 
+// A reader that only tells what it still holds must be declared in full again by a second call, after one that sent nothing.
+func TestSizesOfReadersThatWereLookedAt(t *testing.T) {
+	file := File{Name: "a.wav", Source: Reader(bytes.NewBuffer(recording(20_000)))}
+	for range 2 {
+		facts, problems, err := file.Inspect(t.Context(), 0)
+		require.NoError(t, err)
+		assert.Empty(t, problems)
+		assert.EqualValues(t, 20_000, facts.Size)
+	}
+}
+
 // A device may be able to seek and still not tell its size: it must not be refused as empty.
 func TestDevicesTellNoSize(t *testing.T) {
 	f, err := os.Open("/dev/zero")

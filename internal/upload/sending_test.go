@@ -370,3 +370,142 @@ func BenchmarkRead(b *testing.B) {
 		}
 	})
 }
+
+// A transport that closes a body, or goes on reading after the call has ended, must get nothing more of the user's data.
+func TestNothingIsHandedOverAfterTheEnd(t *testing.T) {
+	for name, end := range map[string]func(*http.Request, *Sending){
+		"closed": func(req *http.Request, _ *Sending) { require.NoError(t, req.Body.Close()) },
+		"ended":  func(_ *http.Request, s *Sending) { s.End() },
+	} {
+		req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))}))
+		end(req, s)
+		n, err := req.Body.Read(make([]byte, 10))
+		assert.Equal(t, io.ErrClosedPipe, err, name)
+		assert.Zero(t, n, name)
+	}
+}
+
+// A source that was opened is no longer waited for: if nothing is taken then, the network stands still.
+func TestUploadsThatAreNeverReadStallByTheNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))})
+		ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: time.Minute})
+		defer attempt.Stop()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", nil)
+		require.NoError(t, err)
+		s, err := body.Attach(req, attempt, nil)
+		require.NoError(t, err)
+		defer s.End()
+		<-ctx.Done()
+		assert.Equal(t, &wire.TimeoutError{Stalled: true, Limit: time.Minute}, attempt.Expired())
+	})
+}
+
+// A body that has failed must never look complete, however often a transport reads on.
+func TestFailedBodiesStayFailed(t *testing.T) {
+	boom := errors.New("the disk is on fire")
+	for name, c := range map[string]struct {
+		size  int64
+		then  error // after four bytes
+		text  string
+		ended bool // the context has
+	}{
+		"broken":  {-1, boom, boom.Error(), false},
+		"shorter": {10, io.EOF, "has fewer than the 10 bytes", false},
+		"longer":  {2, io.EOF, "has more than the 2 bytes", false},
+		"ended":   {-1, boom, context.Canceled.Error(), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := opener(func() (io.Reader, int64, error) {
+				return &failsOnce{r: io.MultiReader(strings.NewReader("RIFF"), iotest.ErrReader(c.then))}, c.size, nil
+			})
+			ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
+			defer attempt.Stop()
+			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+			s, err := Multipart(nil, File{Name: "a.wav", Source: source}, Facts{Size: c.size}).Attach(req, attempt, nil)
+			require.NoError(t, err)
+			defer s.End()
+			if c.ended {
+				attempt.Stop()
+			}
+			p := make([]byte, 1000)
+			var failed error
+			for range 20 {
+				n, err := req.Body.Read(p)
+				if failed != nil {
+					require.Equal(t, failed, err)
+				}
+				if failed = err; err != nil {
+					require.ErrorContains(t, err, c.text)
+					require.Zero(t, n)
+				} else {
+					require.Positive(t, n, "a Read of nothing without an error")
+				}
+			}
+			require.Error(t, failed)
+			assert.False(t, s.Complete())
+		})
+	}
+}
+
+// failsOnce returns its first error once, and then goes on as if nothing had happened.
+type failsOnce struct {
+	r      io.Reader
+	failed bool
+}
+
+func (f *failsOnce) Read(p []byte) (int, error) {
+	if f.failed {
+		return 0, io.EOF
+	}
+	n, err := f.r.Read(p)
+	f.failed = err != nil
+	return n, err
+}
+
+// A Read without room for a byte, which io.Reader allows, takes nothing.
+func TestReadsWithoutRoom(t *testing.T) {
+	req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))}))
+	for {
+		n, err := req.Body.Read(nil)
+		require.NoError(t, err)
+		require.Zero(t, n)
+		if n, err = req.Body.Read(make([]byte, 7)); err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		require.Positive(t, n)
+	}
+	assert.True(t, s.Complete())
+}
+
+// A source that gives single bytes has progress too, and one that has grown is not reported beyond its size.
+func TestProgressOfSingleBytes(t *testing.T) {
+	for given, want := range map[int]int64{9: 9, 10: 10, 11: 10} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &reports{t: t}
+			m := NewMeter(10, r.take)
+			m.Begin(1)
+			ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: time.Minute})
+			defer attempt.Stop()
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", nil)
+			require.NoError(t, err)
+			slow := readerFunc(func(p []byte) (int, error) {
+				time.Sleep(time.Minute / 2)
+				if given--; given < 0 {
+					return 0, io.EOF
+				}
+				p[0] = 'x'
+				return 1, nil
+			})
+			source := opener(func() (io.Reader, int64, error) { return slow, 10, nil })
+			s, err := Multipart(nil, File{Name: "a.wav", Source: source}, Facts{Size: 10}).Attach(req, attempt, m)
+			require.NoError(t, err)
+			defer s.End()
+			_, _ = io.Copy(io.Discard, req.Body)
+			m.Stop(t.Context())
+			require.NoError(t, attempt.Expired())
+			assert.Equal(t, want, r.last().sent)
+		})
+	}
+}

@@ -50,6 +50,8 @@ func catch(caught *bool) {
 
 var table = strconv.Itoa(5)
 
+const size = 1 << 3
+
 func init() { table += "6" }
 `
 
@@ -66,7 +68,7 @@ func TestAll(t *testing.T) {
 	v, ok := generic(map[string]int{"a": 8}, "a")
 	_, no := generic(map[string]int{"a": 8}, "b")
 	if x.unnamed(1, "a") != 1 || x.blank(1, "a") != 2 || x.n != 7 || variadic(1, 2) != 5 || sum != 4 || len(l.items) != 1 ||
-		v != 8 || !ok || no || recovered() != 4 || !direct() || table != "56" {
+		v != 8 || !ok || no || recovered() != 4 || !direct() || table != "56" || 8/size != 1 {
 		t.Fatal()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -135,7 +136,9 @@ func (r *Runner) test(ctx context.Context, j *job) (status, by string, err error
 			continue
 		}
 		if j.number == 0 {
-			if s, err = r.alone(ctx, j, s); err != nil {
+			if s, err = r.alone(ctx, j, s); errors.Is(err, errNoTests) {
+				return killed, dir, nil
+			} else if err != nil {
 				return "", "", err
 			}
 		}
@@ -179,6 +182,9 @@ func groups(tests []test, function int) [][]test {
 	return slices.DeleteFunc([][]test{quick, rest}, func(g []test) bool { return len(g) == 0 })
 }
 
+// errNoTests is the error of a build that fails in the tests: a constant may make one of their expressions impossible.
+var errNoTests = errors.New("the tests do not compile")
+
 // alone builds a suite with a mutant that cannot be built together with others.
 func (r *Runner) alone(ctx context.Context, j *job, s *suite) (*suite, error) {
 	single := &suite{dir: s.dir, program: filepath.Join(r.tmp, "alone.test"), tests: s.tests}
@@ -215,6 +221,9 @@ func (r *Runner) build(ctx context.Context, dir string, files map[string][]byte,
 		cmd.Env = append(cmd.Env, "GOCACHE="+r.cache)
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
+		if bytes.Contains(out, []byte("_test.go:")) {
+			err = errNoTests
+		}
 		return fmt.Errorf("building the tests of %s: %w\n%s", dir, err, out)
 	}
 	return nil
