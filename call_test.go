@@ -149,6 +149,7 @@ func TestDeadlineNearerThanTheWait(t *testing.T) {
 		_, err := s.client(t).Images.Store(ctx, aStore)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, ErrRateLimited)
+		assert.ErrorContains(t, err, "images.store: 429: slow down (gave up waiting to retry: context deadline exceeded")
 		var api *APIError
 		require.ErrorAs(t, err, &api)
 		assert.Equal(t, 30*time.Second, api.RetryAfter)
