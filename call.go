@@ -124,9 +124,6 @@ func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*re
 	}
 	r.query = c.complete(call.query, r.settings.query)
 	if call.page != nil {
-		if r.query == nil {
-			r.query = url.Values{}
-		}
 		maps.Copy(r.query, call.page)
 	}
 	r.url = c.url(path, r.query)

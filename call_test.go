@@ -149,6 +149,7 @@ func TestDeadlineNearerThanTheWait(t *testing.T) {
 		_, err := s.client(t).Images.Store(ctx, aStore)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, ErrRateLimited)
+		assert.ErrorContains(t, err, "images.store: 429: slow down (gave up waiting to retry: context deadline exceeded")
 		var api *APIError
 		require.ErrorAs(t, err, &api)
 		assert.Equal(t, 30*time.Second, api.RetryAfter)
@@ -302,16 +303,20 @@ func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
 func TestLogLines(t *testing.T) {
 	var out bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey || a.Key == "took" || a.Key == "pause" {
+		switch a.Key {
+		case slog.TimeKey, "took":
 			return slog.Attr{}
+		case "pause":
+			assert.Equal(t, slog.KindDuration, a.Value.Kind())
+			a.Value = slog.StringValue("random")
 		}
 		return a
 	}}))
 	s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, `secret words`), lose, answer200(`{"data":[]}`)}}
 	_, err := s.client(t, WithRetryPolicy(quick), WithLogger(logger)).Images.List(t.Context(), ImageListParams{Search: "secret plans"})
 	require.NoError(t, err)
-	assert.Equal(t, `level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=1 status=502 request_id="" result=502 outcome=unknown sent=0 budget=99
-level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=2 status=0 request_id="" result="connection reset by peer" outcome=unknown sent=0 budget=98
+	assert.Equal(t, `level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=1 status=502 request_id="" result=502 outcome=unknown sent=0 budget=99 pause=random
+level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=2 status=0 request_id="" result="connection reset by peer" outcome=unknown sent=0 budget=98 pause=random
 level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=3 status=200 request_id="" result=ok outcome=done sent=0 budget=98
 `, out.String())
 }

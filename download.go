@@ -124,7 +124,6 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 				err = io.ErrShortWrite
 			}
 			if err != nil {
-				res.final = true
 				return written, res.transport(r, fmt.Errorf("writing the picture after %d bytes: %w", written, err))
 			}
 		}

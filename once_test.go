@@ -35,6 +35,8 @@ type ledger struct {
 	perPage int    // 0 is all on one page
 	// store says what becomes of the nth store, which counts from 1.
 	store func(n int, add func()) (*http.Response, error)
+	// show replaces the answer to a show where it returns one.
+	show func(n int) (*http.Response, error)
 	// list replaces the answer to a list where it returns one.
 	list func(n int) (*http.Response, error)
 }
@@ -64,7 +66,13 @@ func (l *ledger) handle(r *http.Request) (*http.Response, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id, err := strconv.Atoi(path.Base(r.URL.Path)); err == nil {
-		if l.shows++; id > len(l.names) {
+		l.shows++
+		if l.show != nil {
+			if resp, err := l.show(l.shows); resp != nil || err != nil {
+				return resp, err
+			}
+		}
+		if id > len(l.names) {
 			return answerWith(404, `{"message":"Not found."}`)(r)
 		}
 		return answer200(fmt.Sprintf(`{"data":{"id":%d,"name":%q%s}}`, id, l.names[id-1], l.more))(r)
@@ -192,7 +200,7 @@ func TestOnceSendsAgainWhenNothingHasSettled(t *testing.T) {
 				if name == "429" {
 					assert.Less(t, took, time.Second, "a service that did not act need not settle")
 				} else {
-					assert.GreaterOrEqual(t, took, 5*time.Minute)
+					assert.Equal(t, 5*time.Minute, took, "no other pause comes on top")
 				}
 			})
 		})
@@ -392,6 +400,33 @@ func TestOnceShowsWhatItFinds(t *testing.T) {
 	assert.Equal(t, 1, resp.Attempts)
 }
 
+// A record that is found and cannot be read is no success, and no reason to make another.
+func TestOnceRecordThatCannotBeRead(t *testing.T) {
+	for answer, match := range map[string]func(*http.Request) (*http.Response, error){
+		"403: forbidden":           answerWith(403, ``),
+		"cannot read the response": answer200(`{"status":"ok"}`),
+		"cannot read the response: the response is not JSON": answer200(`nonsense`),
+	} {
+		l := &ledger{names: []string{"job-4711"}, show: func(int) (*http.Response, error) { return match(nil) }}
+		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		assert.ErrorContains(t, err, "images.store: WithOnce: reading the record with the name: images.show: ")
+		assert.ErrorContains(t, err, answer)
+		assert.Zero(t, l.stores)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return lose(nil) }}
+		l.show = func(n int) (*http.Response, error) {
+			if n < 3 {
+				return answerWith(503, ``)(nil)
+			}
+			return nil, nil
+		}
+		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		require.NoError(t, err)
+		assert.Equal(t, []int{1, 3}, []int{l.stores, l.shows})
+	})
+}
+
 // A record that moves onto the next page during the search is one record.
 func TestOnceRecordMovedMeanwhile(t *testing.T) {
 	l := &ledger{names: []string{"job-4711"}}
@@ -543,7 +578,7 @@ func TestOnceSinceWaitsOnce(t *testing.T) {
 			return stored("job-4711")(nil)
 		}}
 		start := time.Now()
-		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start))
+		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start.Add(time.Hour)))
 		require.NoError(t, err)
 		assert.Equal(t, 5*time.Minute+time.Second, time.Since(start))
 	})

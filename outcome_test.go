@@ -438,6 +438,7 @@ func TestOutcomeOfTakesTheWorst(t *testing.T) {
 		{nil, OutcomeDone},
 		{errors.New("a stranger"), OutcomeUnknown},
 		{context.Canceled, OutcomeUnknown},
+		{errors.Join(errors.New("a stranger"), errors.New("another")), OutcomeUnknown},
 		{bad, OutcomeNotSent},
 		{refused, OutcomeRejected},
 		{unread, OutcomeDone},
