@@ -191,13 +191,6 @@ func TestBudgetOfAStoreThatALookEnds(t *testing.T) {
 	})
 }
 
-// MinBackoff -1 is no pause, however often a call was tried.
-func TestNoBackoffStaysNone(t *testing.T) {
-	for n := 1; n <= 70; n++ {
-		assert.Zero(t, RetryPolicy{MinBackoff: -1}.complete().backoff(n, 0.999), "attempt %d", n)
-	}
-}
-
 // A header that is not what HTTP allows must not make a call wait for ever, or give up.
 func TestRetryAfterThatIsNoNumber(t *testing.T) {
 	for _, header := range []string{"inf", "Infinity", "1e9", "0x10", "nan", "-5", "1_000", "1.2.3"} {

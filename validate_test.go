@@ -177,11 +177,3 @@ func TestValidInputPasses(t *testing.T) {
 	_, err = c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: Ptr("")})
 	assert.NoError(t, err, "a result may be taken away")
 }
-
-// At most one problem is told for a field, however many of its values are bad.
-func TestOneProblemForAFieldThatRepeats(t *testing.T) {
-	c, requests := capturing(t)
-	_, err := c.Images.List(t.Context(), ImageListParams{}, WithQuery("tag[]", "\xff"), WithQuery("tag[]", "fine"), WithQuery("tag[]", "\xfe"))
-	assert.Equal(t, []string{"tag[]"}, fieldsOf(t, err))
-	assert.Empty(t, *requests)
-}
