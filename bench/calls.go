@@ -118,7 +118,7 @@ type manyResult struct {
 	Cost  cost
 }
 
-// manyJob calls show from many goroutines for a while, with the client that the SDK makes when nobody says anything.
+// manyJob calls show from many goroutines for a while, with the default client of the SDK.
 func manyJob(ctx context.Context, j job) (any, error) {
 	c, err := j.client()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // memory is the physical memory that a process holds, in bytes.
 type memory struct{ peak, now int64 }
 
-// startMemory forgets the peak so far, so that what comes is the peak of what follows. The program's own file is brought in before: it
+// startMemory resets the peak. Before that it maps the program's file: it
 // holds all SDKs, and which of its pages a first call touches is no cost of that call.
 func startMemory() memory {
 	populate()
@@ -65,7 +65,7 @@ func readMemory() memory {
 	return m
 }
 
-// cpuTime is the process's own, in user and system mode.
+// cpuTime is the CPU time of the process, in user and system mode.
 func cpuTime() time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

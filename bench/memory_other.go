@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// memory is what the Go runtime holds, in bytes: without /proc nobody tells a process its physical memory.
+// memory is what the Go runtime holds, in bytes: without /proc a process cannot learn its physical memory.
 type memory struct{ peak, now int64 }
 
 func startMemory() memory { return readMemory() }

@@ -117,7 +117,7 @@ func (s *server) received() (uploads, bytes int64, err error) {
 	return uploads, bytes, err
 }
 
-// do runs a job in a process of its own and returns what it came to.
+// do runs a job in another process and returns its result.
 func do[T any](ctx context.Context, j job) (T, error) {
 	var result T
 	task, err := json.Marshal(j)

@@ -42,7 +42,7 @@ func sampleResults() *Results {
 	return r
 }
 
-// Nobody may have to take a figure from us that went against us.
+// A missed target that looks met would make all other figures worthless.
 func TestTargetsThatWereMissedAreSaidToBe(t *testing.T) {
 	met := map[string]bool{}
 	for _, target := range targets(sampleResults()) {

@@ -9,7 +9,7 @@ import (
 	"github.com/aicontent/aicontent-go/bench/service"
 )
 
-// stub answers at once from memory, so that nothing but the client's own work is left to measure.
+// stub responds at once from memory, so that only the client's work is measured.
 type stub struct {
 	show, list []byte
 	link       string

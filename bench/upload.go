@@ -66,7 +66,7 @@ func parallelJob(ctx context.Context, j job) (any, error) {
 }
 
 // file makes a file that begins as a WAV file does. A sparse one holds nothing else, and takes no room. It is read once, so that
-// nobody's upload is the one that fills the system's cache.
+// no upload has to fill the system's cache.
 func (r *runner) file(size int64, sparse bool) (string, error) {
 	path := filepath.Join(r.scratch, fmt.Sprintf("audio-%d-%t.wav", size, sparse))
 	if _, err := os.Stat(path); err == nil {

@@ -55,8 +55,8 @@ type byHand struct {
 
 func newByHand(s Settings) (Client, error) {
 	c := &byHand{base: s.URL + "/tenant/api/v1", client: http.DefaultClient}
-	if own := s.httpClient(); own != nil {
-		c.client = own
+	if given := s.httpClient(); given != nil {
+		c.client = given
 	}
 	return c, nil
 }

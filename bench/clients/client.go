@@ -1,4 +1,4 @@
-// Package clients puts the same five calls before each SDK, through that SDK's own calls.
+// Package clients makes the same five calls with each SDK, through its methods.
 package clients
 
 import (
@@ -26,7 +26,7 @@ type Client interface {
 // Settings say how a client is made.
 type Settings struct {
 	URL string // of the server, without a path
-	// Transport takes the place of the SDK's own; nil leaves the SDK its default client.
+	// Transport replaces the SDK's transport; nil leaves the SDK its default client.
 	Transport http.RoundTripper
 	// Retries sets retries as the SDK's documentation shows; false leaves the defaults.
 	Retries bool
@@ -34,7 +34,7 @@ type Settings struct {
 	ReadAhead int
 }
 
-// httpClient is nil where the SDK is to use its own.
+// httpClient is nil where the SDK is to use its default.
 func (s Settings) httpClient() *http.Client {
 	if s.Transport == nil {
 		return nil

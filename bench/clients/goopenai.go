@@ -12,8 +12,8 @@ type goOpenAI struct{ client *openai.Client }
 func newGoOpenAI(s Settings) (Client, error) {
 	config := openai.DefaultConfig(key)
 	config.BaseURL = s.URL + "/v1"
-	if own := s.httpClient(); own != nil {
-		config.HTTPClient = own
+	if given := s.httpClient(); given != nil {
+		config.HTTPClient = given
 	}
 	return &goOpenAI{openai.NewClientWithConfig(config)}, nil
 }

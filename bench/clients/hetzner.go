@@ -15,8 +15,8 @@ type hetzner struct{ client *hcloud.Client }
 
 func newHetzner(s Settings) (Client, error) {
 	opts := []hcloud.ClientOption{hcloud.WithEndpoint(s.URL), hcloud.WithToken(key)}
-	if own := s.httpClient(); own != nil {
-		opts = append(opts, hcloud.WithHTTPClient(own))
+	if given := s.httpClient(); given != nil {
+		opts = append(opts, hcloud.WithHTTPClient(given))
 	}
 	if s.Retries {
 		opts = append(opts, hcloud.WithRetryOpts(hcloud.RetryOpts{
@@ -50,7 +50,7 @@ func (c *hetzner) Create(ctx context.Context, name string) error {
 	return err
 }
 
-// Upload hands the file to the SDK's own requests: it has no call that sends a file. It asks for a body at each attempt.
+// Upload uses the SDK's generic requests: it has no method that sends a file. It asks for a body at each attempt.
 func (c *hetzner) Upload(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

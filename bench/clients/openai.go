@@ -15,8 +15,8 @@ type openAI struct{ client openai.Client }
 
 func newOpenAI(s Settings) (Client, error) {
 	opts := []option.RequestOption{option.WithBaseURL(s.URL + "/v1/"), option.WithAPIKey(key)}
-	if own := s.httpClient(); own != nil {
-		opts = append(opts, option.WithHTTPClient(own))
+	if given := s.httpClient(); given != nil {
+		opts = append(opts, option.WithHTTPClient(given))
 	}
 	if s.Retries {
 		opts = append(opts, option.WithMaxRetries(5))

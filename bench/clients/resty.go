@@ -13,8 +13,8 @@ type restyClient struct{ client *resty.Client }
 
 func newResty(s Settings) (Client, error) {
 	client := resty.New()
-	if own := s.httpClient(); own != nil {
-		client = resty.NewWithClient(own)
+	if given := s.httpClient(); given != nil {
+		client = resty.NewWithClient(given)
 	}
 	client.SetBaseURL(s.URL + "/tenant/api/v1").SetAuthToken(key)
 	if s.Retries {
@@ -25,7 +25,7 @@ func newResty(s Settings) (Client, error) {
 	return &restyClient{client}, nil
 }
 
-// failed makes an error of an answer that is none to resty.
+// failed makes an error of a response that resty does not take for one.
 func failed(resp *resty.Response, err error) error {
 	if err == nil && resp.IsError() {
 		return fmt.Errorf("%s: %s", resp.Status(), resp.Body())

@@ -24,15 +24,15 @@ const (
 	RateLimited                    // 429 with Retry-After
 	Portal                         // a page with 200, as a captive portal or a login page gives
 	BadGatewayAfter                // a proxy's 502, and the service made the record
-	LostAnswer                     // the record is made, the connection closed without an answer
+	LostResponse                   // the record is made, the connection closed without a response
 	ResetAfterActing               // the record is made, the connection reset
-	ResetInAnswer                  // the record is made, the connection reset in the middle of the answer
+	ResetInResponse                // the record is made, the connection reset in the middle of the response
 	FaultCount                     // how many there are
 )
 
 var faultNames = [FaultCount]string{
 	"reset at once", "reset in header", "reset before acting", "502, not made", "503 with Retry-After", "429 with Retry-After", "page with 200",
-	"502, made", "answer lost", "reset after acting", "reset in answer",
+	"502, made", "response lost", "reset after acting", "reset in response",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -57,7 +57,7 @@ func Plans(seed uint64, n int) []Plan {
 	return plans
 }
 
-// Faulty is a service for one operation, on a port of its own, that follows a plan. Each answer closes its connection, so that every
+// Faulty is a service for one operation, on a separate port, that follows a plan. Each response closes its connection, so that every
 // attempt dials.
 type Faulty struct {
 	URL  string
@@ -151,7 +151,7 @@ func reset(nc net.Conn) {
 	_ = nc.Close()
 }
 
-// ServeHTTP makes the faults that befall a request, and answers lists with what was made: a client may look before it repeats.
+// ServeHTTP makes the faults of a request, and lists what was made: a client may look before it repeats.
 func (f *Faulty) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -194,10 +194,10 @@ func (f *Faulty) fail(w http.ResponseWriter, fault Fault) {
 			panic(http.ErrAbortHandler)
 		}
 		switch fault {
-		case LostAnswer:
+		case LostResponse:
 			_ = nc.Close()
 			return
-		case ResetInAnswer:
+		case ResetInResponse:
 			answer := Created(f.wire, 8, false)
 			fmt.Fprintf(buffered, "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer[:len(answer)/2])
 			_ = buffered.Flush()

@@ -13,7 +13,7 @@ import (
 // The counts of records made twice are worth nothing if the service does not do what a fault says.
 func TestEachFaultDoesWhatItSays(t *testing.T) {
 	tests := map[Fault]struct {
-		status, made int // 0 is no answer
+		status, made int // 0 is no response
 		body         string
 	}{
 		ResetAtOnce:       {0, 0, ""},
@@ -24,9 +24,9 @@ func TestEachFaultDoesWhatItSays(t *testing.T) {
 		RateLimited:       {429, 0, "too many attempts"},
 		Portal:            {200, 0, "log in"},
 		BadGatewayAfter:   {502, 1, "bad gateway"},
-		LostAnswer:        {0, 1, ""},
+		LostResponse:      {0, 1, ""},
 		ResetAfterActing:  {0, 1, ""},
-		ResetInAnswer:     {0, 1, ""},
+		ResetInResponse:   {0, 1, ""},
 	}
 	require.Len(t, tests, int(FaultCount))
 	for fault, want := range tests {
@@ -46,7 +46,7 @@ func TestEachFaultDoesWhatItSays(t *testing.T) {
 	}
 }
 
-// post makes one record, and returns 0 where its answer does not come in full.
+// post makes one record, and returns 0 where the response does not come in full.
 func post(url string) (status int, body string) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Post(url+"/tenant/api/v1/images", "application/x-www-form-urlencoded", strings.NewReader("name=one+tower"))
@@ -79,7 +79,7 @@ func TestTheSameSeedGivesTheSamePlans(t *testing.T) {
 
 // The look-up is what a client needs that looks before it repeats.
 func TestWhatWasMadeIsFound(t *testing.T) {
-	f, err := NewFaulty(Native, Plan{LostAnswer})
+	f, err := NewFaulty(Native, Plan{LostResponse})
 	require.NoError(t, err)
 	defer f.Close()
 	post(f.URL)

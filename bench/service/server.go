@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ReceivedPath answers with the number of uploads and the number of bytes that came with them.
+// ReceivedPath returns the number of uploads and the number of bytes that came with them.
 const ReceivedPath = "/received"
 
 // server is what all routes share.
@@ -21,7 +21,7 @@ type server struct {
 	uploads, bytes atomic.Int64
 }
 
-// Handler answers the five calls of every wire format, over that many records. An upload is read to its end and counted, and nothing
+// Handler serves the five calls of every wire format, over that many records. An upload is read to its end and counted, and nothing
 // is made of its form: what a server does with a form would hide what a client does with a file.
 func Handler(records int) http.Handler {
 	s := &server{records: records}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Wire is the shape in which a client expects its service to answer.
+// Wire is the format in which a client expects responses.
 type Wire int
 
 // The wire formats.
@@ -57,7 +57,7 @@ func record(b []byte, w Wire, id int) []byte {
 	return append(b, after...)
 }
 
-// Record is the answer to a show of record id.
+// Record is the response to a show of record id.
 func Record(w Wire, id int) []byte {
 	switch w {
 	case Native:
