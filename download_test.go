@@ -424,5 +424,6 @@ func TestDownloadThroughARoundTripperThatEditsTheURL(t *testing.T) {
 	var api *APIError
 	require.ErrorAs(t, err, &api)
 	assert.Equal(t, "/a.png", api.Path)
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "the host got the whole request")
 	assert.Equal(t, []string{image.URL, image.URL, image.URL}, asked)
 }
