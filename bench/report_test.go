@@ -67,7 +67,7 @@ func TestMarkdown(t *testing.T) {
 	text := markdown(sampleResults())
 	for name, line := range map[string]string{
 		"version":                "| resty | v2.1.0 |",
-		"missed target":          "| show, stub: time over net/http by hand | ≤ 0.90 | 7.00 (7.00–7.00) | **missed** |",
+		"missed target":          "| show, stub: time over net/http by hand | ≤ 1.00 | 7.00 (7.00–7.00) | **missed** |",
 		"heading of a work":      "## Upload 64 MiB\n",
 		"unit in the heading":    "| SDK | peak memory over start, MiB |",
 		"value in that unit":     "| aicontent | 7 ×7 |",
