@@ -55,7 +55,7 @@ func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) res
 	} else {
 		w.Answered()
 		res = c.receive(ctx, r, n, key, w, sending, resp)
-		res.status, res.requestID = resp.StatusCode, requestID(key.Header(resp.Header))
+		res.status, res.requestID = resp.StatusCode, requestID(resp.Header, key)
 	}
 	if sending != nil {
 		sending.End()
@@ -67,14 +67,17 @@ func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) res
 
 // request is everything of an attempt but its body and the body's header lines.
 func (c *Client) request(ctx context.Context, r *request, key redact.Key) *http.Request {
-	// One array serves all three.
-	values := []string{"application/json", "Bearer " + string(key), c.userAgent}
+	// One allocation serves the URL and the three headers.
+	parts := &struct {
+		url    url.URL
+		values [3]string
+	}{*r.url, [3]string{"application/json", "Bearer " + string(key), c.userAgent}}
+	values := &parts.values
 	header := http.Header{"Accept": values[0:1:1], "Authorization": values[1:2:2], "User-Agent": values[2:3:3]}
 	for _, h := range r.header {
 		header[h.key] = []string{h.value}
 	}
-	u := *r.url
-	req := http.Request{Method: r.method, URL: &u, Host: u.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	req := http.Request{Method: r.method, URL: &parts.url, Host: r.url.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	return req.WithContext(ctx)
 }
 
@@ -150,7 +153,7 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 		err = fmt.Errorf("%w: %w", wire.ErrCutOff, expired)
 	}
 	if err == nil {
-		err = r.read(&reply{body: body, header: resp.Header, query: r.query})
+		err = r.read(reply{body: body, header: resp.Header, query: r.query})
 	}
 	if err == nil {
 		return result{outcome: OutcomeDone, word: "ok"}
@@ -169,7 +172,7 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 		kept = key.CutEnd(bytes.Clone(kept[:maxErrorBody]))
 	}
 	e := &DecodeError{StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), Header: key.Header(resp.Header), Body: kept, Err: key.Error(err), login: login}
-	e.RequestID = requestID(e.Header)
+	e.RequestID = requestID(e.Header, key)
 	res.err, res.word = e, fmt.Sprintf("%d, unreadable", resp.StatusCode)
 	return res
 }
@@ -222,16 +225,16 @@ func newResponse(resp *http.Response, body []byte, attempt int, key redact.Key) 
 		StatusCode: resp.StatusCode,
 		Header:     header,
 		Body:       bytes.Clone(key.Bytes(body)),
-		RequestID:  requestID(header),
+		RequestID:  requestID(header, key),
 		Attempts:   attempt,
 	}
 }
 
-// requestID returns the first of the headers that services and proxies use.
-func requestID(header http.Header) string {
+// requestID returns the first of the headers that services and proxies use, masked.
+func requestID(header http.Header, key redact.Key) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-Trace-Id", "Cf-Ray"} {
 		if id := header.Get(name); id != "" {
-			return redact.Shorten(id, 200)
+			return redact.Shorten(key.Text(id), 200)
 		}
 	}
 	return ""

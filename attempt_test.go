@@ -221,8 +221,8 @@ func TestRequestID(t *testing.T) {
 		assert.Equal(t, "req-7", resp.RequestID, name)
 	}
 	header := http.Header{"Cf-Ray": {"a proxy's"}, "X-Request-Id": {strings.Repeat("x", 5000)}}
-	assert.Equal(t, strings.Repeat("x", 200)+"…", requestID(header))
-	assert.Empty(t, requestID(http.Header{}))
+	assert.Equal(t, strings.Repeat("x", 200)+"…", requestID(header, ""))
+	assert.Empty(t, requestID(http.Header{}, ""))
 }
 
 // The raw answer is the caller's own: changing it must not change the record.

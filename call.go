@@ -22,7 +22,7 @@ type call struct {
 	op       string     // as errors and log lines name it: images.store
 	method   string     // empty for an update: the client has the choice
 	path     []string   // segments after /api/v1, not escaped
-	id       *ID        // the last segment of the path; nil for a collection
+	record   bool       // the last segment of the path is a record's ID
 	query    url.Values // nil for none
 	page     url.Values // what a page's link adds to the query
 	form     url.Values // nil for no body
@@ -75,14 +75,14 @@ type request struct {
 	body       *upload.Body // nil for none
 	meter      *upload.Meter
 	unique     *uniqueName // of a store with WithOnce, else nil
-	read       func(*reply) error
+	read       func(reply) error
 	bare       bool // without the key, as a download is
 }
 
 func (r *request) create() bool { return r.method == http.MethodPost }
 
 // do makes a call and returns what read makes of its response. With invalid arguments nothing is sent.
-func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, read func(*reply) (T, error)) (T, error) {
+func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, read func(reply) (T, error)) (T, error) {
 	var value, none T
 	if c == nil || c.base == nil {
 		return none, invalid(call.op, problem("client", nil, "was not created with NewClient"))
@@ -91,7 +91,7 @@ func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, rea
 	if err != nil {
 		return none, err
 	}
-	r.read = func(re *reply) (err error) {
+	r.read = func(re reply) (err error) {
 		value, err = read(re)
 		return err
 	}
@@ -117,16 +117,14 @@ func (r *request) begin(ctx context.Context, opts []CallOption) []FieldProblem {
 func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*request, error) {
 	r := &request{op: call.op, method: cmp.Or(call.method, c.updateMethod), settings: *c.defaults}
 	problems := r.begin(ctx, opts)
-	path := call.path
-	if call.id != nil {
-		problems = append(problems, call.id.check()...)
-		path = append(slices.Clip(path), string(*call.id))
+	if call.record {
+		problems = append(problems, ID(call.path[len(call.path)-1]).check()...)
 	}
 	r.query = c.complete(call.query, r.settings.query)
 	if call.page != nil {
 		maps.Copy(r.query, call.page)
 	}
-	r.url = c.url(path, r.query)
+	r.url = c.url(call.path, r.query)
 	problems = append(problems, checkText(r.query)...)
 	var causes []error
 	if call.form != nil {
@@ -188,14 +186,13 @@ func (c *Client) complete(fields url.Values, extra []pair) url.Values {
 
 // url joins the path: the one place where segments are escaped.
 func (c *Client) url(segments []string, query url.Values) *url.URL {
-	escaped := make([]string, len(segments))
-	for i, segment := range segments {
-		escaped[i] = url.PathEscape(segment)
-	}
 	u := &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, RawQuery: query.Encode()}
 	u.Path = c.base.Path + apiPrefix + "/" + strings.Join(segments, "/")
-	if raw := c.base.EscapedPath() + apiPrefix + "/" + strings.Join(escaped, "/"); raw != u.Path {
-		u.RawPath = raw
+	if c.base.EscapedPath() != c.base.Path || slices.ContainsFunc(segments, func(s string) bool { return url.PathEscape(s) != s }) {
+		u.RawPath = c.base.EscapedPath() + apiPrefix
+		for _, segment := range segments {
+			u.RawPath += "/" + url.PathEscape(segment)
+		}
 	}
 	return u
 }

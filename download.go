@@ -93,13 +93,13 @@ func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int
 			*r.response = newResponse(resp, body, n, "")
 		}
 		res := c.rejected(r, "", true, resp, body)
-		res.status, res.requestID = resp.StatusCode, requestID(resp.Header)
+		res.status, res.requestID = resp.StatusCode, requestID(resp.Header, "")
 		return 0, res
 	}
 	if r.response != nil {
 		*r.response = newResponse(resp, nil, n, "")
 	}
-	res := result{outcome: OutcomeDone, status: resp.StatusCode, requestID: requestID(resp.Header), word: "ok"}
+	res := result{outcome: OutcomeDone, status: resp.StatusCode, requestID: requestID(resp.Header, ""), word: "ok"}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 		e := &DecodeError{StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), Header: resp.Header, RequestID: res.requestID, Err: errors.New("got an HTML page instead of a picture")}
 		res.err, res.outcome, res.word = e, OutcomeUnknown, "HTML"

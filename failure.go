@@ -182,7 +182,7 @@ func newAPIError(base *url.URL, r *request, key redact.Key, resp *http.Response,
 		Header:     key.Header(resp.Header), Body: key.Bytes(body),
 	}
 	e.Message, e.Fields = errtext.Read(body, key)
-	e.RequestID = requestID(e.Header)
+	e.RequestID = requestID(e.Header, key)
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		e.redirected(resp, base, r.method, key)

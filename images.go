@@ -140,7 +140,7 @@ func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ..
 // Show returns the image with the given ID. It is retried after transient failures. If there is no such image, the
 // error matches [ErrNotFound].
 func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*Image, error) {
-	return do(ctx, s.core(), call{op: "images.show", method: http.MethodGet, path: []string{"images"}, id: &id}, opts, readImage)
+	return do(ctx, s.core(), call{op: "images.show", method: http.MethodGet, path: []string{"images", string(id)}, record: true}, opts, readImage)
 }
 
 // Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is
@@ -157,18 +157,18 @@ func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts
 // transient failures: a second update with the same fields changes nothing more.
 func (s *ImagesService) Update(ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption) (*Image, error) {
 	return do(ctx, s.core(), call{
-		op: "images.update", path: []string{"images"}, id: &id, form: valuesOf(params), nonEmpty: []string{"name"},
+		op: "images.update", path: []string{"images", string(id)}, record: true, form: valuesOf(params), nonEmpty: []string{"name"},
 	}, opts, readImage)
 }
 
 // Delete removes an image. It is retried after transient failures; if an earlier attempt may have been executed, a 404
 // in a later one is success.
 func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
-	_, err := do(ctx, s.core(), call{op: "images.delete", method: http.MethodDelete, path: []string{"images"}, id: &id}, opts, readDeleted)
+	_, err := do(ctx, s.core(), call{op: "images.delete", method: http.MethodDelete, path: []string{"images", string(id)}, record: true}, opts, readDeleted)
 	return err
 }
 
-func readImage(re *reply) (*Image, error) { return readRecord[Image](re, "image") }
+func readImage(re reply) (*Image, error) { return readRecord[Image](re, "image") }
 
 // core is the service's client, nil for a service that NewClient did not make.
 func (s *ImagesService) core() *Client {

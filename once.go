@@ -182,8 +182,8 @@ func (c *Client) look(ctx context.Context, r *request) (bool, error) {
 	}
 	// A list may leave members out, so the record itself is asked for.
 	var found *Response
-	show := call{op: r.unique.collection + ".show", method: http.MethodGet, path: []string{r.unique.collection}, id: &ids[0]}
-	_, err = do(ctx, c, show, []CallOption{r.forLook(), WithResponse(&found)}, func(re *reply) (struct{}, error) {
+	show := call{op: r.unique.collection + ".show", method: http.MethodGet, path: []string{r.unique.collection, string(ids[0])}, record: true}
+	_, err = do(ctx, c, show, []CallOption{r.forLook(), WithResponse(&found)}, func(re reply) (struct{}, error) {
 		if err := r.unique.compare(re.body, ids[0], key); err != nil {
 			return struct{}{}, err
 		}

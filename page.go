@@ -95,7 +95,7 @@ func list[T any, R record[T]](ctx context.Context, c *Client, first call, opts [
 	fetch = func(ctx context.Context, link url.Values, more ...CallOption) (*Page[T], error) {
 		call := first
 		call.page = link
-		page, err := do(ctx, c, call, append(slices.Clip(opts), more...), func(re *reply) (*Page[T], error) { return readPage[T, R](re, first.path[0]) })
+		page, err := do(ctx, c, call, append(slices.Clip(opts), more...), func(re reply) (*Page[T], error) { return readPage[T, R](re, first.path[0]) })
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func list[T any, R record[T]](ctx context.Context, c *Client, first call, opts [
 }
 
 // readPage finds the records of a list, and what is said about its place.
-func readPage[T any, R record[T]](re *reply, collection string) (*Page[T], error) {
+func readPage[T any, R record[T]](re reply, collection string) (*Page[T], error) {
 	v, err := lenient.Parse(re.body)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func readPage[T any, R record[T]](re *reply, collection string) (*Page[T], error
 	singular := strings.TrimSuffix(collection, "s")
 	fields := make([]lenient.Field, 0, maxFields)
 	for _, element := range found.Items {
-		page.Items = append(page.Items, *new(T))
+		page.Items = page.Items[:len(page.Items)+1]
 		item := R(&page.Items[len(page.Items)-1])
 		fields = item.fields(fields[:0])
 		raw, err := lenient.Record(element, singular, fields)

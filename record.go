@@ -47,7 +47,7 @@ type record[T any] interface {
 const maxFields = 12
 
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
-func readRecord[T any, R record[T]](re *reply, singular string) (R, error) {
+func readRecord[T any, R record[T]](re reply, singular string) (R, error) {
 	v, err := lenient.Parse(re.body)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func readRecord[T any, R record[T]](re *reply, singular string) (R, error) {
 }
 
 // readDeleted accepts any response to a delete but an HTML page and an error: the API does not specify one.
-func readDeleted(re *reply) (struct{}, error) {
+func readDeleted(re reply) (struct{}, error) {
 	v, err := lenient.Parse(re.body)
 	if err == nil {
 		_, err = lenient.Record(v, "", new(entry).fields(nil))

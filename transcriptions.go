@@ -127,7 +127,7 @@ func (s *TranscriptionsService) All(ctx context.Context, params TranscriptionLis
 // transcription, the error matches [ErrNotFound].
 func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOption) (*Transcription, error) {
 	return do(ctx, s.core(), call{
-		op: "transcriptions.show", method: http.MethodGet, path: []string{"transcriptions"}, id: &id,
+		op: "transcriptions.show", method: http.MethodGet, path: []string{"transcriptions", string(id)}, record: true,
 	}, opts, readTranscription)
 }
 
@@ -147,7 +147,7 @@ func (s *TranscriptionsService) Store(ctx context.Context, params TranscriptionS
 // after transient failures: a second update with the same fields changes nothing more.
 func (s *TranscriptionsService) Update(ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption) (*Transcription, error) {
 	return do(ctx, s.core(), call{
-		op: "transcriptions.update", path: []string{"transcriptions"}, id: &id, form: valuesOf(params), nonEmpty: []string{"name"},
+		op: "transcriptions.update", path: []string{"transcriptions", string(id)}, record: true, form: valuesOf(params), nonEmpty: []string{"name"},
 	}, opts, readTranscription)
 }
 
@@ -155,12 +155,12 @@ func (s *TranscriptionsService) Update(ctx context.Context, id ID, params Transc
 // a 404 in a later one is success.
 func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
 	_, err := do(ctx, s.core(), call{
-		op: "transcriptions.delete", method: http.MethodDelete, path: []string{"transcriptions"}, id: &id,
+		op: "transcriptions.delete", method: http.MethodDelete, path: []string{"transcriptions", string(id)}, record: true,
 	}, opts, readDeleted)
 	return err
 }
 
-func readTranscription(re *reply) (*Transcription, error) {
+func readTranscription(re reply) (*Transcription, error) {
 	return readRecord[Transcription](re, "transcription")
 }
 

@@ -165,15 +165,17 @@ func checkHeaderName(name string) []FieldProblem {
 
 // checkHeaderValue reports what would end a header line, or be cut off at its ends. A secret value stays out of the problem.
 func checkHeaderValue(field, value string, secret bool) []FieldProblem {
-	var shown any = value
-	if secret {
-		shown = nil
+	shown := func() any {
+		if secret {
+			return nil
+		}
+		return value
 	}
 	switch {
 	case strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }):
-		return problem(field, shown, "must not contain control characters or line breaks")
+		return problem(field, shown(), "must not contain control characters or line breaks")
 	case strings.Trim(value, " \t") != value:
-		return problem(field, shown, "must not begin or end with a space or tab, which HTTP drops")
+		return problem(field, shown(), "must not begin or end with a space or tab, which HTTP drops")
 	}
 	return nil
 }

@@ -275,6 +275,9 @@ func (a *Attempt) sentHere() int64 {
 // Expired returns the error with which the attempt ended itself, mostly a [*TimeoutError], or nil.
 func (a *Attempt) Expired() error {
 	cause := context.Cause(a.ctx)
+	if cause == nil {
+		return nil
+	}
 	var late *TimeoutError
 	if cause == errRepeats || errors.As(cause, &late) {
 		return cause
