@@ -427,3 +427,17 @@ func TestDownloadThroughARoundTripperThatEditsTheURL(t *testing.T) {
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "the host got the whole request")
 	assert.Equal(t, []string{image.URL, image.URL, image.URL}, asked)
 }
+
+// A host that switches protocols, which nothing asks for, must not keep a download for ever.
+func TestDownloadOfASwitchOfProtocols(t *testing.T) {
+	baseURL := rawService(t, func(*http.Request) string {
+		return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"
+	})
+	c, err := NewClient(baseURL, aKey)
+	require.NoError(t, err)
+	n, err := c.Images.Download(t.Context(), &Image{URL: baseURL + "/7.png"}, io.Discard)
+	var switched *APIError
+	require.ErrorAs(t, err, &switched)
+	assert.Equal(t, 101, switched.StatusCode)
+	assert.Zero(t, n)
+}

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
 // The checks return what is wrong, nothing being nil. A request with a problem is not sent.
@@ -62,7 +64,7 @@ func checkText(values url.Values) (problems []FieldProblem) {
 			if bad >= 0 {
 				value = list[bad]
 			}
-			problems = append(problems, FieldProblem{Field: strings.ToValidUTF8(name, "\uFFFD"), Value: value, Reason: "must be valid UTF-8"})
+			problems = append(problems, FieldProblem{Field: redact.Key("").Line(name), Value: value, Reason: "must be valid UTF-8"})
 		}
 	}
 	slices.SortFunc(problems, func(a, b FieldProblem) int { return strings.Compare(a.Field, b.Field) })

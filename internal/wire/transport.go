@@ -183,6 +183,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if a, ok := req.Context().Value(attemptKey{}).(*Attempt); ok && t.Exact() {
 		a.connecting()
 	}
+	return tamed(rt, req)
+}
+
+// tamed is rt.RoundTrip without the two kinds of response that http.Client cannot pass on.
+func tamed(rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	resp, err := rt.RoundTrip(req)
 	if err == nil && resp != nil && resp.StatusCode == http.StatusSwitchingProtocols && resp.Body != nil {
 		resp.Body.Close()
@@ -214,10 +219,15 @@ func (t *Transport) Exact() bool { return t.other == nil }
 
 // Download returns a RoundTripper for requests to other hosts that must not learn who the caller is: it has no client
 // certificates, and no server name but the URL's. Proxy, dialer and CA settings hold; what a DialTLSContext function sends
-// is its affair. A RoundTripper that is no [*http.Transport] is returned itself.
+// is its affair. A RoundTripper that is no [*http.Transport] is used as it is.
 func (t *Transport) Download() http.RoundTripper {
 	if t.Exact() {
-		return t.download
+		return downloads{t.download}
 	}
-	return t.other
+	return downloads{t.other}
 }
+
+// downloads is the transport of requests without the key.
+type downloads struct{ rt http.RoundTripper }
+
+func (d downloads) RoundTrip(req *http.Request) (*http.Response, error) { return tamed(d.rt, req) }

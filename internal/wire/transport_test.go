@@ -206,7 +206,7 @@ func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 	http.DefaultTransport = otherKind{mine}
 	transport := New(nil, false)
 	assert.False(t, transport.Exact())
-	assert.Equal(t, http.DefaultTransport, transport.Download())
+	assert.Equal(t, downloads{http.DefaultTransport}, transport.Download())
 	require.NoError(t, send(t.Context(), transport, Limits{}, http.MethodGet, "https://example.com/tenant", nil).err)
 	transport.CloseIdleConnections()
 	mine.CloseIdleConnections()
