@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"path"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -160,6 +162,10 @@ func (f *Faulty) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Connection", "close")
 	w.Header().Set("Content-Type", "application/json")
 	if req.Method == http.MethodGet {
+		if id, err := strconv.Atoi(path.Base(req.URL.Path)); err == nil {
+			send(w, http.StatusOK, f.shown(id))
+			return
+		}
 		send(w, http.StatusOK, f.found(req.URL.Query().Get("search")))
 		return
 	}
@@ -225,8 +231,22 @@ func (f *Faulty) found(name string) []byte {
 		if i > 0 {
 			list.WriteByte(',')
 		}
-		fmt.Fprintf(&list, `{"id":%d,"name":%q,"description":"a tower","resolution":"512x512"}`, 8+i, name)
+		list.WriteString(madeRecord(8+i, name))
 	}
 	fmt.Fprintf(&list, `],"meta":{"current_page":1,"last_page":1,"per_page":100,"total":%d}}`, f.made[name])
 	return list.Bytes()
+}
+
+// shown is the record with an id, which a client that looks asks for once it has found it. A service has records of one name.
+func (f *Faulty) shown(id int) []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name := range f.made {
+		return []byte(`{"data":` + madeRecord(id, name) + `}`)
+	}
+	return []byte(`{"data":null}`)
+}
+
+func madeRecord(id int, name string) string {
+	return fmt.Sprintf(`{"id":%d,"name":%q,"description":"a tower","resolution":"512x512"}`, id, name)
 }
