@@ -255,7 +255,7 @@ func TestDeleteThatWasLostTakesNotFoundForDone(t *testing.T) {
 	require.NoError(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"))
 
 	s = &script{answers: []func(*http.Request) (*http.Response, error){answerWith(404, ``)}}
-	require.ErrorIs(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "nobody has deleted it")
+	require.ErrorIs(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "it was not deleted")
 
 	s = &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, ``), answerWith(404, ``)}}
 	require.ErrorIs(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "the first attempt cannot have deleted it")

@@ -205,7 +205,7 @@ type tally struct {
 	doubles, phantoms, falseRefusals, falseDones []string
 	unsaved                                      []string
 	undone                                       []string
-	unknown                                      map[string][2]int // stores by the fault behind it: not acted on, acted on
+	unknown                                      map[string][2]int // Store calls by the fault that caused it: not executed, executed
 	sends                                        int
 }
 

@@ -298,7 +298,7 @@ func TestErrorsOfTransportsAreMasked(t *testing.T) {
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 }
 
-// An error's text is one line, whatever a transport or a hostile peer puts into it; the error behind it is found.
+// An error's text is one line, whatever a transport or a hostile peer puts into it; the cause is found.
 func TestTransportErrorsAreOneLine(t *testing.T) {
 	cause := errors.New("first\r\nsecond\x1b[31m" + strings.Repeat("x", 10_000))
 	c, err := NewClient("https://content.example.com", aKey, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}), WithHTTPClient(&http.Client{

@@ -10,7 +10,7 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// documented is a value of the interface document with its meaning, both copied here by hand.
+// documented is a value of the API's documentation with its meaning, both copied here by hand.
 type documented struct{ value, label string }
 
 // listed is one enum type with everything that the document says of it.

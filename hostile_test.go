@@ -127,7 +127,7 @@ func TestEndlessAnswers(t *testing.T) {
 			assert.ErrorContains(t, err, tt.wants)
 			assert.Less(t, len(err.Error()), 1200, "an error's text is no place for an endless answer")
 			assert.Less(t, took, uint64(24<<20))
-			// Loopback sockets take some megabytes that nobody has read.
+			// Loopback sockets take some megabytes that are not read yet.
 			assert.Less(t, written.Load(), tt.most+(16<<20))
 		})
 	}

@@ -348,7 +348,7 @@ func TestFirstPageFails(t *testing.T) {
 	assert.Len(t, b.asked, 1)
 }
 
-// A page that was made by hand has nothing behind it.
+// A page that was made by hand has no next page.
 func TestPageOfNoCall(t *testing.T) {
 	page := &Page[Image]{Items: []Image{{ID: "7"}}}
 	assert.False(t, page.HasNext())

@@ -262,7 +262,7 @@ func TestReadAheadAndResponse(t *testing.T) {
 	})
 }
 
-// Where the last page is not told, pages after it are asked for in vain, and what they answer is nobody's error.
+// Where the last page is not told, pages after it are requested in vain, and their responses are no error of the caller's.
 func TestReadAheadBeyondTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shelf{answer: func(query url.Values) (int, string) {

@@ -81,7 +81,7 @@ func stalling(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1, Body: slowBody{strings.NewReader(`{"data":{"id":7,`), r.Context()}}, nil
 }
 
-// An answer that stops coming is cut off: a store has happened, a show is tried again.
+// An answer that stops coming is cut off: a create request was executed, a show is retried.
 func TestAnswerThatStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []func(*http.Request) (*http.Response, error){stalling}}

@@ -78,7 +78,7 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 				require.NoError(t, err2)
 				assert.Contains(t, strings.ToLower(err.Error()), strings.ToLower(where.Hostname()), "it must name where to")
 				assert.Contains(t, err.Error(), "refused")
-				assert.EqualValues(t, 1, requests.Load()-before, "not followed, and not tried again")
+				assert.EqualValues(t, 1, requests.Load()-before, "not followed, and not retried")
 				want := OutcomeRejected
 				if !isGet(op) && status <= 303 {
 					want = OutcomeUnknown
@@ -198,7 +198,7 @@ func TestLoginPages(t *testing.T) {
 			assert.Equal(t, hops, requests.Load()-before, "%s %s", login, op)
 		}
 	}
-	// A page that nobody was redirected to is a proxy's or a portal's.
+	// A page without a redirect is a proxy's or a portal's.
 	baseURL, _ := counted(t, func(w http.ResponseWriter, _ *http.Request) { page(w) })
 	c, err := NewClient(baseURL, aKey)
 	require.NoError(t, err)

@@ -173,7 +173,7 @@ func TestValidInputPasses(t *testing.T) {
 	}
 	assert.Len(t, *requests, 15*12*4*3)
 	_, err := c.Images.Update(ctx, "7", ImageUpdateParams{})
-	assert.NoError(t, err, "the interface allows an update of nothing")
+	assert.NoError(t, err, "the API allows an update of nothing")
 	_, err = c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: Ptr("")})
 	assert.NoError(t, err, "a result may be taken away")
 }

@@ -136,7 +136,7 @@ func TestJobThatCannotSucceedIsDeadAtOnceAndSaysWhy(t *testing.T) {
 		r := records[name]
 		assert.Equal(t, dead, r.State, name)
 		assert.Contains(t, r.Reason, reason)
-		assert.Equal(t, 1, r.Runs, "%s was tried again", name)
+		assert.Equal(t, 1, r.Runs, "%s was run again", name)
 	}
 	files, err := q.js.Stream(t.Context(), "OBJ_"+filesBucket)
 	require.NoError(t, err)

@@ -25,7 +25,7 @@ func unconfigured(t *testing.T) {
 	t.Setenv("AICONTENT_API_KEY", "")
 }
 
-// deployment is a service that the quickstart finds in the environment. What the interface does not allow fails the test.
+// deployment is a service that the quickstart finds in the environment. What the API does not allow fails the test.
 func deployment(t *testing.T, opts ...aicontenttest.Option) *aicontenttest.Server {
 	srv := aicontenttest.NewServer(t, append([]aicontenttest.Option{aicontenttest.BasePath("/tenant")}, opts...)...)
 	t.Setenv("AICONTENT_BASE_URL", srv.URL)

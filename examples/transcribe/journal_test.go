@@ -66,11 +66,11 @@ func TestWhatACallCameTo(t *testing.T) {
 		err  error
 		want entry
 	}{
-		"made":                            {true, "7", nil, entry{Name: "a", ID: "7"}},
-		"found without sending":           {false, "7", nil, entry{Name: "a", ID: "7"}},
-		"refused":                         {true, "", &aicontent.ValidationError{}, entry{Name: "a"}},
-		"ended before anything was sent":  {false, "", &aicontent.ValidationError{}, entry{Name: "a", Until: earlier}},
-		"ended, nobody knows how, unsent": {false, "", unknown, entry{Name: "a", Until: earlier}},
+		"made":                           {true, "7", nil, entry{Name: "a", ID: "7"}},
+		"found without sending":          {false, "7", nil, entry{Name: "a", ID: "7"}},
+		"refused":                        {true, "", &aicontent.ValidationError{}, entry{Name: "a"}},
+		"ended before anything was sent": {false, "", &aicontent.ValidationError{}, entry{Name: "a", Until: earlier}},
+		"ended, unknown how, unsent":     {false, "", unknown, entry{Name: "a", Until: earlier}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -154,7 +154,7 @@ func TestReportsThatBlockDoNotKeepTheCall(t *testing.T) {
 	}
 }
 
-// What is not sent has no progress, and nobody needs to ask for it.
+// What is not sent has no progress, and a nil Meter reports none.
 func TestNoProgress(t *testing.T) {
 	m := NewMeter(10, func(int64, int64, int) { t.Error("a report before the first attempt") })
 	m.Stop(t.Context())
