@@ -57,10 +57,24 @@ func findOutcome(err error) (Outcome, bool) {
 	if err == ErrPagination {
 		return OutcomeDone, true
 	}
-	if e, ok := err.(interface{ outcome() Outcome }); ok {
-		return e.outcome(), true
+	if e, ok := err.(callError); ok && e.facts().op != "" {
+		return e.facts().outcome, true
 	}
+	// An error that a program made itself, in a test, is judged by what it holds.
 	switch e := err.(type) {
+	case *ValidationError:
+		return OutcomeNotSent, true
+	case *ConflictError:
+		return OutcomeUnknown, true
+	case *APIError:
+		return outcomeOfStatus(e.StatusCode, e.Method, e.RetryAfter > 0 || e.Header.Get("Retry-After") != ""), true
+	case *DecodeError:
+		return outcomeOfBody(e.Body), true
+	case *TransportError:
+		if wire.NeverConnected(e.Err) {
+			return OutcomeNotSent, true
+		}
+		return OutcomeUnknown, true
 	case interface{ Unwrap() error }:
 		return findOutcome(e.Unwrap())
 	case interface{ Unwrap() []error }:
@@ -75,41 +89,6 @@ func findOutcome(err error) (Outcome, bool) {
 		}
 	}
 	return OutcomeUnknown, false
-}
-
-func (e *ValidationError) outcome() Outcome { return OutcomeNotSent }
-
-func (e *ConflictError) outcome() Outcome {
-	if e.call != nil {
-		return e.call.outcome
-	}
-	return OutcomeUnknown
-}
-
-// An error that a program made itself, in a test, is judged by what it holds.
-
-func (e *APIError) outcome() Outcome {
-	if e.call != nil {
-		return e.call.outcome
-	}
-	return outcomeOfStatus(e.StatusCode, e.Method, e.RetryAfter > 0 || e.Header.Get("Retry-After") != "")
-}
-
-func (e *DecodeError) outcome() Outcome {
-	if e.call != nil {
-		return e.call.outcome
-	}
-	return outcomeOfBody(e.Body)
-}
-
-func (e *TransportError) outcome() Outcome {
-	switch {
-	case e.call != nil:
-		return e.call.outcome
-	case wire.NeverConnected(e.Err):
-		return OutcomeNotSent
-	}
-	return OutcomeUnknown
 }
 
 // outcomeOfStatus is the table's part about responses other than 2xx.
