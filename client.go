@@ -55,9 +55,9 @@ type Client struct {
 	defaults     *settings // a pointer: headers may hold secrets, and printing a service stops there
 }
 
-// NewClient returns a client of the deployment at baseURL, such as https://content.example.com or
-// https://example.com/ai: the part before /api/v1. A base URL with http:// is accepted for loopback hosts only, unless [WithInsecureHTTP] is given. The
-// key is sent to that scheme, host and port only.
+// NewClient returns a client of the deployment at baseURL, such as https://content.example.com or https://example.com/ai: the part
+// before /api/v1. A base URL with http:// is accepted for loopback hosts only, unless [WithInsecureHTTP] is given. The key is
+// sent to that scheme, host and port only.
 //
 // The proxy is that of the environment (HTTPS_PROXY, NO_PROXY), or of [http.DefaultTransport] where that was changed.
 // Bad arguments and options are a [*ValidationError] that names all of them. No error holds the key.
@@ -154,36 +154,35 @@ func (c Client) GoString() string { return c.String() }
 
 // parseBaseURL refuses what cannot be the part before /api/v1, and says how to write it.
 func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
-	p := FieldProblem{Field: "base_url"}
-	u, err := url.Parse(raw)
-	switch {
-	case raw == "":
-		p.Reason = "is required, such as https://content.example.com"
-	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
-		p.Reason = "must be an absolute URL that begins with https:// (or http:// for a loopback host), such as https://content.example.com"
+	const field, example = "base_url", "such as https://content.example.com"
+	if raw == "" {
+		return nil, problem(field, nil, "is required, "+example)
 	}
-	if p.Reason != "" {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		// The value may be the key or hold a password, so it is not shown.
-		return nil, []FieldProblem{p}
+		return nil, problem(field, nil, "must be an absolute URL that begins with https:// (or http:// for a loopback host), "+example)
 	}
 	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 	base := strings.TrimRight(shown, "/")
 	port, err := strconv.Atoi(cmp.Or(u.Port(), "443"))
-	p.Value = shown
+	// By its name alone, without asking a resolver.
+	loopback := strings.EqualFold(u.Hostname(), "localhost") || net.ParseIP(u.Hostname()).IsLoopback()
+	p := FieldProblem{Field: field, Value: shown}
 	switch {
 	case strings.TrimSpace(raw) != raw:
 		p.Reason = "must not begin or end with white space"
 	case u.User != nil:
 		p.Reason = "must not hold a user name or password; pass the API key as the second argument"
 	case u.Hostname() == "":
-		p.Reason = "must name a host, such as https://content.example.com"
+		p.Reason = "must name a host, " + example
 	case err != nil || port < 1 || port > 65535:
 		p.Reason = "must have a port between 1 and 65535, or none"
 	case u.RawQuery != "" || u.ForceQuery:
 		p.Reason, p.Hint = "must not have a query", "use WithQuery for a parameter of every call"
 	case strings.Contains(raw, "#"):
 		p.Reason = "must not have a fragment"
-	case u.Scheme == "http" && !insecure && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !insecure && !loopback:
 		p.Reason, p.Hint = "must begin with https://: http:// would show the API key to the network", "WithInsecureHTTP allows it"
 	case strings.HasSuffix(base, apiPrefix):
 		p.Reason = "must end before " + apiPrefix + ", which the SDK adds: write " + strings.TrimSuffix(base, apiPrefix)
@@ -193,11 +192,6 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 		return u, nil
 	}
 	return u, []FieldProblem{p}
-}
-
-// loopback reports whether the host is this machine by its name alone, without asking a resolver.
-func loopback(host string) bool {
-	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 // sameOrigin follows a redirect for GET only, within the base URL's origin and a limited number of times, and then

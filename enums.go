@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Resolution is the size of an image in pixels. The API documents the three constants below; the zero value is "not
-// set".
+// Resolution is the size of an image in pixels. The zero value is "not set".
 type Resolution string
 
 // The documented resolutions.
@@ -66,15 +65,13 @@ const (
 	FilterInvert    Filter = "invert"
 )
 
-// ImageSearchBy is the field of an image that a search looks at. The zero value leaves it to the service, which takes
-// the name.
+// ImageSearchBy is the field of an image that a search looks at. The zero value is that of the service: the name.
 type ImageSearchBy string
 
 // ImageSearchByName is the only field that images are searched by.
 const ImageSearchByName ImageSearchBy = "name"
 
-// TranscriptionSearchBy is the field of a transcription that a search looks at. The zero value leaves it to the service,
-// which takes the name.
+// TranscriptionSearchBy is the field of a transcription that a search looks at. The zero value is that of the service: the name.
 type TranscriptionSearchBy string
 
 // The fields that transcriptions are searched by.
@@ -101,8 +98,7 @@ const (
 	SortAsc  Sort = "asc"
 )
 
-// PerPage is the number of records on a page. The zero value leaves it to the service: 10 by the API's documentation, more
-// on some deployments.
+// PerPage is the number of records on a page. The zero value leaves it to the service: 10, or more on some deployments.
 type PerPage int
 
 // The documented page sizes.
@@ -113,8 +109,7 @@ const (
 	PerPage100 PerPage = 100
 )
 
-// CountryCode is an ISO 3166-1 alpha-2 code in upper case, such as "US". The API uses it for the language of an audio
-// file. The zero value is "not set".
+// CountryCode is an ISO 3166-1 alpha-2 code, such as "US": the language of an audio file. The zero value is "not set".
 type CountryCode string
 
 // The documented values of each type, in the order of the API's documentation.
@@ -184,8 +179,7 @@ func (m Medium) Label() string { return label(mediums, m) }
 // Valid reports whether the API documents the value. The zero value is not valid.
 func (f Filter) Valid() bool { return slices.Contains(filters, f) }
 
-// Label returns the meaning that the API's documentation gives, such as "Black and white" for [FilterGrayscale], and the
-// value itself for an undocumented one.
+// Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
 func (f Filter) Label() string { return label(filters, f) }
 
 // Valid reports whether the API documents the value. The zero value is not valid.

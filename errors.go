@@ -102,25 +102,17 @@ type APIError struct {
 func (e *APIError) Error() string {
 	status := strconv.Itoa(e.StatusCode)
 	text := strings.TrimSpace(strings.TrimPrefix(errtext.Text(e.Message, e.Fields), status))
-	if text == "" {
-		text = cmp.Or(strings.ToLower(http.StatusText(e.StatusCode)), "unknown status")
-	}
+	text = cmp.Or(text, strings.ToLower(http.StatusText(e.StatusCode)), "unknown status")
 	return e.line(e.Method+" "+e.Path, status+": "+redact.Shorten(text, 500))
 }
 
 // Is reports whether target is the sentinel of the status code.
 func (e *APIError) Is(target error) bool {
-	switch target {
-	case ErrUnauthorized:
-		return e.StatusCode == http.StatusUnauthorized || e.login
-	case ErrServer:
-		return e.StatusCode >= 500 && e.StatusCode <= 599
-	}
 	sentinel := map[int]error{
-		http.StatusBadRequest: ErrBadRequest, http.StatusForbidden: ErrForbidden, http.StatusNotFound: ErrNotFound, http.StatusConflict: ErrConflict,
-		http.StatusRequestEntityTooLarge: ErrTooLarge, http.StatusUnprocessableEntity: ErrInvalid, http.StatusTooManyRequests: ErrRateLimited,
+		400: ErrBadRequest, 401: ErrUnauthorized, 403: ErrForbidden, 404: ErrNotFound,
+		409: ErrConflict, 413: ErrTooLarge, 422: ErrInvalid, 429: ErrRateLimited,
 	}[e.StatusCode]
-	return sentinel != nil && target == sentinel
+	return sentinel != nil && target == sentinel || target == ErrUnauthorized && e.login || target == ErrServer && e.StatusCode/100 == 5
 }
 
 // Unwrap returns what ended the call while it waited to retry, such as the context's error; nil for nothing.
@@ -137,8 +129,7 @@ func (e APIError) with(s summary) error {
 	return &e
 }
 
-// DecodeError is a 2xx response that cannot be read as what was asked for. The service may well have executed the request:
-// see [OutcomeOf].
+// DecodeError is a 2xx response that cannot be read. The service may well have executed the request: see [OutcomeOf].
 type DecodeError struct {
 	StatusCode int
 	Method     string
@@ -175,8 +166,8 @@ func (e DecodeError) with(s summary) error {
 	return &e
 }
 
-// TransportError says that no response came: the network, a timeout, the context, a rate limiter or a key source
-// ended the call. With [WithOnce] it may also hold the error of a look that failed before anything was sent. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
+// TransportError says that no response came: the network, a timeout, the context, a rate limiter or a key source ended the call,
+// or a look of [WithOnce] before anything was sent. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
 type TransportError struct {
 	Method   string
 	Path     string // as sent, without the query
@@ -211,8 +202,7 @@ func (e TransportError) with(s summary) error {
 	return &e
 }
 
-// ConflictError reports that [WithOnce] found the name taken: by a record that differs from the new one, or by several. It matches
-// [ErrConflict].
+// ConflictError reports that [WithOnce] found the name taken, by a record that differs or by several. It matches [ErrConflict].
 type ConflictError struct {
 	Name   string
 	IDs    []ID   // of the records with the name, two at most
@@ -234,11 +224,4 @@ func (e *ConflictError) Error() string {
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
 // LogValue returns the IDs and the reason's outcome; the name is the caller's data and stays out.
-func (e *ConflictError) LogValue() slog.Value {
-	return e.logValue(e, slog.Any("ids", e.IDs))
-}
-
-func (e ConflictError) with(s summary) error {
-	e.summary = s
-	return &e
-}
+func (e *ConflictError) LogValue() slog.Value { return e.logValue(e, slog.Any("ids", e.IDs)) }

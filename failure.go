@@ -20,7 +20,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// callError is an error type of this package that a call returns.
+// callError is an error type of this package that an attempt can come to.
 type callError interface {
 	error
 	with(summary) error // a copy that knows its call
@@ -73,14 +73,13 @@ func (h *history) end(c *Client, r *request, err error) error {
 	return h.fail(r, err)
 }
 
-// fail makes the error of the whole call: that of the last attempt, or of what ended the call before the first. Stopped is what
-// ended the wait for another attempt, nil for nothing.
+// fail makes the error of the whole call. Stopped is what ended the wait for another attempt, or all of it; nil for nothing.
 func (h *history) fail(r *request, stopped error) error {
 	s := summary{op: r.op, host: r.url.Host, outcome: h.worst, attempts: h.count}
-	var conflict *ConflictError
+	conflict, taken := stopped.(*ConflictError)
 	switch {
-	case errors.As(stopped, &conflict):
-		return conflict.with(s)
+	case taken:
+		return &ConflictError{conflict.Name, conflict.IDs, conflict.Reason, s}
 	case h.count == 0:
 		return &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: stopped, summary: s}
 	}
@@ -96,9 +95,11 @@ func (h *history) fail(r *request, stopped error) error {
 	add(h.last.requestID != "", "request "+h.last.requestID)
 	add(h.last.status == 0, "host "+s.host)
 	done := map[string]string{http.MethodPost: "created", http.MethodPatch: "updated", http.MethodPut: "updated", http.MethodDelete: "deleted"}[r.method]
-	add(done != "" && h.worst == OutcomeUnknown, "outcome unknown: it may have been "+done)
-	add(done != "" && h.worst == OutcomeDone, "outcome done: it was "+done)
-	add(done != "" && h.worst == OutcomeNotSent, "nothing was "+done)
+	if done != "" {
+		add(h.worst == OutcomeUnknown, "outcome unknown: it may have been "+done)
+		add(h.worst == OutcomeDone, "outcome done: it was "+done)
+		add(h.worst == OutcomeNotSent, "nothing was "+done)
+	}
 	return h.last.err.with(s)
 }
 
@@ -125,8 +126,7 @@ func (h *history) attempts() string {
 	return text + "; before: " + strings.Join(words, "; ")
 }
 
-// explain says what an error of the network means. Complete is false for an upload that had not been sent whole; limit is the
-// Timeout of the user's client.
+// explain says what an error of the network means. Complete tells whether all was sent; limit is the Timeout of the user's client.
 func explain(err error, wrote, complete bool, limit time.Duration) error {
 	var timeout net.Error
 	closed := []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE}
@@ -159,8 +159,7 @@ func newAPIError(base *url.URL, r *request, key redact.Key, resp *http.Response,
 	}
 	e.Message, e.Fields = errtext.Read(body, key)
 	e.RequestID = requestID(e.Header, key)
-	switch resp.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	if slices.Contains([]int{301, 302, 303, 307, 308}, resp.StatusCode) {
 		e.redirected(resp, base, r.method, key)
 	}
 	return e
@@ -168,17 +167,14 @@ func newAPIError(base *url.URL, r *request, key redact.Key, resp *http.Response,
 
 // redirected says why a redirect was not followed.
 func (e *APIError) redirected(resp *http.Response, base *url.URL, method string, key redact.Key) {
-	from := base
-	if resp.Request != nil && resp.Request.URL != nil {
-		from = resp.Request.URL
-	}
-	location := resp.Header.Get("Location")
-	target, err := from.Parse(location)
-	if location == "" || err != nil {
+	target, err := resp.Location()
+	if err != nil {
 		return
 	}
+	target = base.ResolveReference(target) // It is relative where a RoundTripper leaves out the response's request.
 	const login = "the API key is not accepted: the service redirects to a login page"
-	e.login = loginPath(target.Path)
+	name := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(path.Base(target.Path)))
+	e.login = name == "login" || name == "signin" || name == "logon"
 	switch from, to := origin(base), key.Line(origin(target)); {
 	case from != to:
 		e.Message = fmt.Sprintf("redirect from %s to %s refused: the API key is for the first only", from, to)
@@ -200,21 +196,13 @@ func (e *APIError) redirected(resp *http.Response, base *url.URL, method string,
 	}
 }
 
-// loginPath reports whether a path is named as login pages are.
-func loginPath(location string) bool {
-	name := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(path.Base(location)))
-	return name == "login" || name == "signin" || name == "logon"
-}
-
 // addressNote says that a 404 is not about a record: there is no API at the base URL.
 func (c *Client) addressNote(r *request, e *APIError) string {
 	list := strings.HasSuffix(r.op, ".list") || r.create()
 	html := bytes.HasPrefix(bytes.TrimSpace(e.Body), []byte("<"))
-	if e.StatusCode != http.StatusNotFound || r.bare || !list && !html && e.Message != "" {
-		return ""
-	}
 	meant, found := strings.CutSuffix(c.base.String(), "/api")
 	switch {
+	case e.StatusCode != http.StatusNotFound || r.bare || !list && !html && e.Message != "":
 	case found:
 		return fmt.Sprintf("the SDK adds %s to the base URL itself: did you mean %s?", apiPrefix, meant)
 	case list:

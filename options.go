@@ -10,9 +10,7 @@ import (
 )
 
 // Option configures a [Client]. Every [CallOption] is one too: given to [NewClient] it is the default of every call.
-type Option interface {
-	applyClient(*Client) []FieldProblem
-}
+type Option interface{ applyClient(*Client) []FieldProblem }
 
 // CallOption configures one call. It overrides the same option given to [NewClient].
 type CallOption interface {
@@ -22,9 +20,7 @@ type CallOption interface {
 
 // RateLimiter delays attempts: [golang.org/x/time/rate.Limiter] is one. Wait is called before each attempt, from
 // many goroutines at once. An error ends the call before anything of the attempt is sent.
-type RateLimiter interface {
-	Wait(context.Context) error
-}
+type RateLimiter interface{ Wait(context.Context) error }
 
 // clientOption is what is wrong with the argument of an option, and what the option sets where nothing is.
 type clientOption struct {
@@ -82,8 +78,7 @@ func WithHTTPClient(hc *http.Client) Option {
 // WithMiddleware wraps the client's transport, for tracing, logging, signing or caching. The function is called once
 // per client; nil is an error. The first middleware given is the outermost. It sees each attempt, redirects included,
 // with its Authorization header, and must not send a request twice: a create request would be executed, and billed, twice.
-// An error that it returns without calling next has an unknown outcome, as the client cannot see whether it sent the
-// request some other way.
+// An error that it returns without calling next has an unknown outcome: the client cannot see what it sent.
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption{problemIf(wrap == nil, "middleware", nil, "must not be nil"), func(c *Client) {
 		c.middleware = append(c.middleware, wrap)
@@ -140,22 +135,19 @@ func WithBooleanWords() Option {
 	return clientOption{set: func(c *Client) { c.words = true }}
 }
 
-// WithUpdateMethod sends updates with [http.MethodPatch], the default, or [http.MethodPut]. The API allows both, and
-// both carry only the fields that are set.
+// WithUpdateMethod sends updates with [http.MethodPatch], the default, or [http.MethodPut]. Both carry only the fields that are set.
 func WithUpdateMethod(method string) Option {
 	known := method == http.MethodPatch || method == http.MethodPut
 	return clientOption{problemIf(!known, "update_method", method, "must be PATCH or PUT"), func(c *Client) { c.updateMethod = method }}
 }
 
-// WithMaxResponseSize limits how much of a response is read, in bytes after decompression. The default is 32 MiB. A
-// larger response is a [DecodeError].
+// WithMaxResponseSize limits a response, in bytes after decompression. The default is 32 MiB. A larger one is a [DecodeError].
 func WithMaxResponseSize(bytes int64) Option {
 	return clientOption{problemIf(bytes <= 0, "max_response_size", bytes, "must be above 0"), func(c *Client) { c.maxResponse = bytes }}
 }
 
-// WithTimeout limits how long one attempt waits for the response, from the last byte sent. The default is 10 minutes
-// for Store and 30 seconds for everything else; 0 is no limit. Less than a millisecond is refused. Only the context
-// limits the whole call.
+// WithTimeout limits how long one attempt, not the whole call, waits for the response, from the last byte sent. The default is
+// 10 minutes for Store and 30 seconds for everything else; 0 is no limit. Less than a millisecond is refused.
 func WithTimeout(d time.Duration) CallOption {
 	return callOption{checkDuration("timeout", d), func(s *settings) { s.timeout = &d }}
 }
@@ -177,9 +169,8 @@ func WithoutValidation() CallOption {
 	return callOption{set: func(s *settings) { s.unchecked = true }}
 }
 
-// WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and connection headers
-// such as Upgrade are refused. So is a value with control characters, or with a space at either end, which HTTP would
-// drop. For Expect: 100-continue see [File].
+// WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and connection headers such as Upgrade are
+// refused, and so is a value with control characters or with a space at either end. For Expect: 100-continue see [File].
 func WithHeader(key, value string) CallOption {
 	return callOption{checkHeader(key, value), func(s *settings) { s.header = with(s.header, http.CanonicalHeaderKey(key), value) }}
 }
@@ -190,15 +181,13 @@ func WithQuery(key, value string) CallOption {
 	return callOption{problemIf(key == "", "query", key, "must have a name"), func(s *settings) { s.query = with(s.query, key, value) }}
 }
 
-// WithFormField sets a form field of a Store or Update call, such as one the API does not document: a newer
-// deployment's quality. It overrides a documented one of the same name, and counts as given where that is required.
-// Given twice, the last one counts; only a name that ends in [] may repeat. For the file of a transcription it is an
-// error. Other operations have no form and ignore it.
+// WithFormField sets a form field of a Store or Update call, such as one the API does not document. It overrides a documented
+// one of the same name, and counts as given where that is required. Given twice, the last one counts; only a name that ends
+// in [] may repeat. For the file of a transcription it is an error. Other operations ignore it.
 func WithFormField(key, value string) CallOption {
-	problems := problemIf(key == "", "form_field", key, "must have a name")
-	if strings.ContainsFunc(key, unicode.IsControl) {
-		problems = problem("form_field", key, "must not contain control characters or line breaks")
-	}
+	control := strings.ContainsFunc(key, unicode.IsControl)
+	problems := append(problemIf(key == "", "form_field", key, "must have a name"),
+		problemIf(control, "form_field", key, "must not contain control characters or line breaks")...)
 	return callOption{problems, func(s *settings) { s.form = with(s.form, key, value) }}
 }
 

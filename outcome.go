@@ -2,6 +2,7 @@ package aicontent
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"net/http"
 
@@ -9,8 +10,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// Outcome is what the service did with a failed call, as far as the client can prove it. The package documentation has
-// the table.
+// Outcome is what the service did with a failed call, as far as the client can prove it: see the package documentation.
 type Outcome int
 
 // Severity: NotSent < Rejected < Done < Unknown. Of several attempts the most severe decides.
@@ -23,15 +23,8 @@ const (
 
 // String returns the outcome's name, such as "not sent".
 func (o Outcome) String() string {
-	switch o {
-	case OutcomeNotSent:
-		return "not sent"
-	case OutcomeRejected:
-		return "rejected"
-	case OutcomeDone:
-		return "done"
-	}
-	return "unknown"
+	names := map[Outcome]string{OutcomeNotSent: "not sent", OutcomeRejected: "rejected", OutcomeDone: "done"}
+	return cmp.Or(names[o], "unknown")
 }
 
 // OutcomeOf returns the outcome of the call that returned err: that of its most severe attempt. Nil is Done. It looks
@@ -40,8 +33,10 @@ func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeDone
 	}
-	outcome, _ := findOutcome(err)
-	return outcome
+	if outcome, found := findOutcome(err); found {
+		return outcome
+	}
+	return OutcomeUnknown
 }
 
 // worse returns the more severe of two outcomes.
@@ -57,21 +52,19 @@ func findOutcome(err error) (Outcome, bool) {
 	if err == ErrPagination {
 		return OutcomeDone, true
 	}
-	if e, ok := err.(callError); ok && e.facts().op != "" {
+	if e, ok := err.(interface{ facts() summary }); ok && e.facts().op != "" {
 		return e.facts().outcome, true
 	}
 	// An error that a program made itself, in a test, is judged by what it holds.
 	switch e := err.(type) {
 	case *ValidationError:
 		return OutcomeNotSent, true
-	case *ConflictError:
-		return OutcomeUnknown, true
 	case *APIError:
 		return outcomeOfStatus(e.StatusCode, e.Method, e.RetryAfter > 0 || e.Header.Get("Retry-After") != ""), true
 	case *DecodeError:
 		return outcomeOfBody(e.Body), true
-	case *TransportError:
-		if wire.NeverConnected(e.Err) {
+	case *TransportError, *ConflictError:
+		if wire.NeverConnected(err) {
 			return OutcomeNotSent, true
 		}
 		return OutcomeUnknown, true
@@ -84,9 +77,7 @@ func findOutcome(err error) (Outcome, bool) {
 				most, any = worse(most, o), true
 			}
 		}
-		if any {
-			return most, true
-		}
+		return most, any
 	}
 	return OutcomeUnknown, false
 }
@@ -94,9 +85,7 @@ func findOutcome(err error) (Outcome, bool) {
 // outcomeOfStatus is the table's part about responses other than 2xx.
 func outcomeOfStatus(status int, method string, retryAfter bool) Outcome {
 	switch {
-	case status == http.StatusRequestTimeout:
-		return OutcomeUnknown
-	case status >= 400 && status <= 499,
+	case status >= 400 && status <= 499 && status != http.StatusRequestTimeout,
 		status == http.StatusServiceUnavailable && retryAfter,
 		status == http.StatusTemporaryRedirect, status == http.StatusPermanentRedirect,
 		status >= 300 && status <= 399 && method == http.MethodGet:

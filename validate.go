@@ -44,8 +44,7 @@ func invalid(op string, problems []FieldProblem, causes ...error) error {
 	return &ValidationError{Problems: list, op: op, causes: causes}
 }
 
-// checkRequired reports the fields that are missing. The service trims white space, so white space only is empty. What the
-// caller gave by WithFormField is sent as it is.
+// checkRequired reports the fields that are missing: the service trims white space. What WithFormField gave is sent as it is.
 func checkRequired(form url.Values, fields []string, given []pair) (problems []FieldProblem) {
 	for _, field := range fields {
 		if strings.TrimSpace(form.Get(field)) == "" && !slices.ContainsFunc(given, func(p pair) bool { return p.key == field }) {
@@ -59,7 +58,8 @@ func checkRequired(form url.Values, fields []string, given []pair) (problems []F
 func checkNonEmpty(form url.Values, fields []string) (problems []FieldProblem) {
 	for _, field := range fields {
 		if form.Has(field) && strings.TrimSpace(form.Get(field)) == "" {
-			problems = append(problems, FieldProblem{Field: field, Value: form.Get(field), Reason: "must not be empty", Hint: "leave it nil to keep the current one"})
+			const hint = "leave it nil to keep the current one"
+			problems = append(problems, FieldProblem{Field: field, Value: form.Get(field), Reason: "must not be empty", Hint: hint})
 		}
 	}
 	return problems
@@ -160,8 +160,7 @@ var reservedHeaders = []string{
 	"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Upgrade",
 }
 
-// checkHeader reports a name that is not an HTTP token, or not the caller's to set, and a bad value, which may be a secret and
-// is not shown.
+// checkHeader reports a name that is no HTTP token or not the caller's to set, and a bad value without showing it: it may be secret.
 func checkHeader(name, value string) []FieldProblem {
 	const token = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	switch {
@@ -186,11 +185,12 @@ func checkHeaderValue(field, value string, shown any) []FieldProblem {
 
 // checkKey reports an API key that cannot be sent, without showing it.
 func checkKey(key string) []FieldProblem {
-	switch problems := checkHeaderValue("api_key", key, nil); {
+	problems := checkHeaderValue("api_key", key, nil)
+	switch {
 	case strings.TrimSpace(key) == "":
 		return problem("api_key", nil, "is required")
-	case problems != nil:
-		return problems
+	case problems == nil && strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return problem("api_key", nil, "must be printable ASCII without spaces")
 	}
-	return problemIf(strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }), "api_key", nil, "must be printable ASCII without spaces")
+	return problems
 }
