@@ -45,20 +45,14 @@ const (
 //
 // For other methods it does nothing; given to [NewClient] it is an error.
 func WithOnce() CallOption {
-	return storeOption{func(s *settings) []FieldProblem {
-		s.once = true
-		return nil
-	}, "WithOnce"}
+	return storeOption{callOption{set: func(s *settings) { s.once = true }}, "WithOnce"}
 }
 
 // WithOnceSince is [WithOnce] for a job that an earlier run may have sent. LastTry is the last moment at which that run may
 // have been sending or waiting: its last sign of life, never its start. Before the first create request the SDK looks
 // until lastTry plus [RetryPolicy].SettleTime, for SettleTime at most. A zero lastTry is one look, as with WithOnce.
 func WithOnceSince(lastTry time.Time) CallOption {
-	return storeOption{func(s *settings) []FieldProblem {
-		s.once, s.since = true, lastTry
-		return nil
-	}, "WithOnceSince"}
+	return storeOption{callOption{set: func(s *settings) { s.once, s.since = true, lastTry }}, "WithOnceSince"}
 }
 
 // uniqueName is what a store with WithOnce looks for.
@@ -278,18 +272,17 @@ var listParams = []string{
 
 // forLook sets a look's options: the client's, the store's headers and queries, and one attempt.
 func (r *request) forLook() CallOption {
-	return callOption(func(s *settings) []FieldProblem {
+	return callOption{set: func(s *settings) {
 		s.looking, s.retry.MaxAttempts, s.response = true, 1, nil
 		s.header = r.header
 		s.query = slices.DeleteFunc(slices.Clone(r.settings.query), func(p pair) bool { return slices.Contains(listParams, p.key) })
-		return nil
-	})
+	}}
 }
 
 // passing reports whether a look that failed may succeed later.
 func passing(err error) bool {
 	var e callError
-	return errors.As(err, &e) && e.summary() != nil && e.summary().passing
+	return errors.As(err, &e) && e.facts().passing
 }
 
 // searchable returns the longest part of a name without a backslash, which databases take for an escape in a search, or a line break.
