@@ -2,11 +2,12 @@ package upload
 
 import (
 	"bytes"
-	"context"
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"os"
-	"sync/atomic"
+	"sync"
 )
 
 var (
@@ -17,92 +18,86 @@ var (
 // stream is a reader that the user has opened.
 type stream struct {
 	r    io.Reader
-	held atomic.Bool // guards the rest, and stays set until the last Read of r has returned
+	held sync.Mutex // until the last Read of r has returned; guards the rest
 
 	seek  io.Seeker // nil where r cannot seek
 	start int64     // where r first stood, if it can seek
 	head  []byte    // the first bytes of one that cannot seek; nil before they were read
-	size  int64
-	used  bool // r cannot seek, and more than the head was taken
+	size  int64     // what r said that it holds, before any of it was read; -1 where it said nothing
+	used  bool      // r cannot seek, and more than the head was taken
 }
 
-func (s *stream) hold() bool { return s.held.CompareAndSwap(false, true) }
-func (s *stream) release()   { s.held.Store(false) }
-
 func (s *stream) replayable() bool {
-	if !s.hold() {
+	if !s.held.TryLock() {
 		return false
 	}
-	defer s.release()
+	defer s.held.Unlock()
 	return !s.used
 }
 
-func (s *stream) open(ctx context.Context, declared int64) (opened, error) {
-	if !s.hold() {
-		return opened{}, errInUse
+func (s *stream) open(in *input, declared int64) error {
+	if !s.held.TryLock() {
+		return errInUse
 	}
-	err := s.rewind(declared)
-	if err != nil {
-		s.release()
-		return opened{}, err
-	}
-	if s.seek != nil {
-		return opened{s.r, s.size, s.release}.interruptible(ctx), nil
-	}
-	p := newPump(ctx, s.r, s.release)
-	if s.head == nil {
-		if s.head, err = readHead(p); err != nil {
-			s.used = true
-			p.end()
-			return opened{}, err
-		}
-	}
-	if len(s.head) < headSize {
-		// That is all there is.
-		return opened{bytes.NewReader(s.head), int64(len(s.head)), p.end}, nil
-	}
-	rest := readerFunc(func(b []byte) (int, error) {
-		s.used = true
-		return p.Read(b)
-	})
-	return opened{io.MultiReader(bytes.NewReader(s.head), rest), s.size, p.end}, nil
-}
-
-// rewind goes back to where the reader first stood. The first time it finds out whether it can, and what the reader holds.
-func (s *stream) rewind(declared int64) error {
+	in.r, in.done = s.r, s.held.Unlock
 	switch {
+	case isNil(s.r):
+		return fmt.Errorf("the reader is a nil %T", s.r)
 	case s.used:
 		return errUsed
-	case s.head != nil:
-		return nil
-	}
-	s.size = -1
-	seeker, _ := s.r.(io.Seeker)
-	if f, ok := s.r.(*os.File); ok {
-		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			seeker = nil
-		}
-	}
-	if seeker != nil {
-		start, err := s.start, error(nil)
-		if s.seek == nil {
-			start, err = seeker.Seek(0, io.SeekCurrent)
-		}
-		if err == nil {
-			end, err := seeker.Seek(0, io.SeekEnd)
-			if _, lost := seeker.Seek(start, io.SeekStart); lost != nil {
-				return lost
-			}
-			if err == nil {
-				s.seek, s.start, s.size = seeker, start, max(end-start, 0)
-				return nil
-			}
-		}
+	case s.seek == nil && s.head == nil:
+		s.look()
 	}
 	// Len may tell what happens to be buffered: the user's word counts more.
-	if sized, ok := s.r.(interface{ Len() int }); ok && declared == 0 {
+	in.size = cmp.Or(declared, s.size)
+	if s.seek == nil {
+		return s.replay(in)
+	}
+	if end, err := s.seek.Seek(0, io.SeekEnd); err == nil {
+		in.size = max(end-s.start, 0)
+	}
+	_, err := s.seek.Seek(s.start, io.SeekStart)
+	return err
+}
+
+// look finds out whether the reader can seek, and what it says that it holds.
+func (s *stream) look() {
+	if sized, ok := s.r.(interface{ Len() int }); ok {
 		s.size = max(int64(sized.Len()), -1)
 	}
+	seeker, ok := s.r.(io.Seeker)
+	if f, isFile := s.r.(*os.File); isFile {
+		// A device may seem to seek.
+		info, err := f.Stat()
+		ok = err == nil && info.Mode().IsRegular()
+	}
+	if ok {
+		if start, err := seeker.Seek(0, io.SeekCurrent); err == nil {
+			s.seek, s.start = seeker, start
+		}
+	}
+}
+
+// replay lets in begin with the first bytes of a reader that cannot seek.
+func (s *stream) replay(in *input) (err error) {
+	if s.head == nil {
+		// Reads of an *os.File would be waited for, and this one may be a pipe.
+		in.r = readerFunc(s.r.Read)
+		if s.head, err = in.readHead(); err != nil {
+			s.used = true
+			return err
+		}
+	}
+	head := bytes.NewReader(s.head)
+	if len(s.head) < headSize {
+		// That is all there is.
+		in.r, in.size = head, head.Size()
+		return nil
+	}
+	in.r = io.MultiReader(head, readerFunc(func(p []byte) (int, error) {
+		s.used = true
+		return s.r.Read(p)
+	}))
 	return nil
 }
 

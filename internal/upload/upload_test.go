@@ -354,7 +354,7 @@ func changing(data []byte, content func() io.Reader) *guarded {
 // A file must arrive byte by byte, whatever it is read from, with its length in the header where that can be known.
 func TestFilesOfEveryKindArrive(t *testing.T) {
 	s := newService(t)
-	for _, size := range []int{0, 1, headSize - 1, headSize, headSize + 1, pumpSize - 1, pumpSize, pumpSize + 1, 1 << 20} {
+	for _, size := range []int{0, 1, headSize - 1, headSize, headSize + 1, pieceSize - 1, pieceSize, pieceSize + 1, 1 << 20} {
 		data := recording(size)
 		for kind, file := range filesOf(t, data) {
 			body := bodyOf(t, file.File)
