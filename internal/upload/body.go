@@ -64,8 +64,7 @@ func (b *Body) HasFile() bool { return b.file != nil }
 func (b *Body) Replayable() bool { return b.file == nil || b.file.Source.replayable() }
 
 // Attach makes b the body of req, whose context ends the reading. Every attempt has a request and a Sending of its own,
-// and ends the Sending. A meter may be nil. The error is a [*ReadError], or the
-// context's cause.
+// and ends the Sending. A meter may be nil. The error is a [*ReadError], or the context's cause.
 //
 // A request with a file has no GetBody: net/http cannot send it again by itself.
 func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, error) {
@@ -112,14 +111,10 @@ func (b *Body) attachForm(req *http.Request, a *wire.Attempt) {
 	}
 	open := func() (io.ReadCloser, error) {
 		form := bytes.NewReader(b.head)
-		if !b.Tracked() {
-			return io.NopCloser(form), nil
+		if b.Tracked() {
+			return &Sending{attempt: a, lock: make(chan struct{}, 1), parts: form, tail: form}, nil
 		}
-		return io.NopCloser(readerFunc(func(p []byte) (int, error) {
-			n, err := form.Read(p)
-			a.Taken(form.Len() == 0)
-			return n, err
-		})), nil
+		return io.NopCloser(form), nil
 	}
 	req.Body, _ = open()
 	if req.Method != http.MethodPost {

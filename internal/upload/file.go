@@ -40,11 +40,9 @@ func (f File) Inspect(ctx context.Context, stall time.Duration) (Facts, []Proble
 	if f.Source == nil {
 		return Facts{}, []Problem{{Reason: "is required"}}, nil
 	}
-	if stall > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, stall, &wire.TimeoutError{Stalled: true, ByReader: true, Limit: stall})
-		defer cancel()
-	}
+	ctx, attempt := wire.Watch(ctx, wire.Limits{Upload: true, Stall: stall})
+	defer attempt.Stop()
+	attempt.Reading()
 	facts, err := f.read(ctx)
 	if err != nil && ctx.Err() != nil {
 		return Facts{}, nil, context.Cause(ctx)

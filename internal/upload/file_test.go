@@ -76,7 +76,7 @@ func TestFileProblems(t *testing.T) {
 		"unreadable":                  {reader(iotest.ErrReader(boom)), "at byte 0: the disk is on fire", false, boom},
 		"unreadable after a bit":      {reader(io.MultiReader(strings.NewReader("RIFF"), iotest.ErrReader(boom))), "at byte 4: the disk is on fire", false, boom},
 		"reads nothing for ever":      {reader(idleReader{}), io.ErrNoProgress.Error(), false, io.ErrNoProgress},
-		"miscounts":                   {reader(miscounting{}), errCount.Error(), false, errCount},
+		"miscounts":                   {reader(miscounting{}), "impossible count", false, nil},
 		"lost when measured":          {reader(&failingSeeker{bytes.NewReader(recording(9)), 1}), "gone with the tape", false, errTape},
 		"shorter than its size":       {holds(FS(short, "a.wav")), "ended at byte 511, but its size is 600", false, nil},
 		"a little shorter":            {holds(FS(shorter, "a.wav")), "ended at byte 299, but its size is 300", false, nil},

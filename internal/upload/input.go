@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -26,18 +25,13 @@ type input struct {
 	done func() // called once, when nothing uses r any more
 
 	piece     []byte // memory that an abandoned Read may still write to
-	results   chan result
+	results   chan error
 	abandoned bool
-}
-
-type result struct {
-	n   int
-	err error
 }
 
 // open starts to read the file. Only an input without an error must be ended.
 func (f File) open(ctx context.Context) (*input, error) {
-	in := &input{ctx: ctx, done: func() {}, results: make(chan result, 1)}
+	in := &input{ctx: ctx, done: func() {}, results: make(chan error, 1)}
 	if err := f.Source.open(in, f.Size); err != nil {
 		in.end()
 		return nil, err
@@ -45,21 +39,18 @@ func (f File) open(ctx context.Context) (*input, error) {
 	return in, nil
 }
 
-// do runs f on a goroutine of its own until the context ends. The error is then the context's cause.
-func (in *input) do(f func() (int, error)) (int, error) {
+// do runs f on a goroutine of its own. When the context ends, f is abandoned, and the error is the context's cause.
+func (in *input) do(f func() error) error {
 	if in.ctx.Err() != nil {
-		return 0, context.Cause(in.ctx)
+		return context.Cause(in.ctx)
 	}
-	go func() {
-		n, err := f()
-		in.results <- result{n, err}
-	}()
-	got, ok := await(in.ctx, in.results)
-	in.abandoned = !ok
-	if in.ctx.Err() != nil {
-		return 0, context.Cause(in.ctx)
+	go func() { in.results <- f() }()
+	err, ok := await(in.ctx, in.results)
+	if !ok {
+		in.abandoned = true
+		return context.Cause(in.ctx)
 	}
-	return got.n, got.err
+	return err
 }
 
 // await receives from c, until the context has ended and a moment has passed.
@@ -79,25 +70,30 @@ func await[T any](ctx context.Context, c <-chan T) (value T, ok bool) {
 
 func (in *input) Read(p []byte) (int, error) {
 	switch in.r.(type) {
-	case *bytes.Reader, *strings.Reader, *os.File:
+	case *bytes.Reader, *os.File:
 		return in.r.Read(p)
 	}
 	if in.piece == nil {
 		in.piece = make([]byte, pieceSize)
 	}
 	piece := in.piece[:min(len(p), pieceSize)]
-	n, err := in.do(func() (int, error) { return readSome(in.r, piece) })
+	var n int
+	err := in.do(func() (err error) {
+		n, err = readSome(in.r, piece)
+		return err
+	})
+	if in.abandoned {
+		return 0, err
+	}
 	return copy(p, piece[:n]), err
 }
-
-var errCount = errors.New("the reader returned an impossible count")
 
 // readSome gives up on a reader that keeps returning nothing, and on one that miscounts.
 func readSome(r io.Reader, p []byte) (int, error) {
 	for range 100 {
 		n, err := r.Read(p)
 		if n < 0 || n > len(p) {
-			return 0, errCount
+			return 0, errors.New("the reader returned an impossible count")
 		}
 		if n > 0 || err != nil || len(p) == 0 {
 			return n, err

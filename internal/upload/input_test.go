@@ -15,7 +15,7 @@ import (
 )
 
 func inputOf(ctx context.Context, r io.Reader, done func()) *input {
-	return &input{ctx: ctx, r: r, done: done, results: make(chan result, 1)}
+	return &input{ctx: ctx, r: r, done: done, results: make(chan error, 1)}
 }
 
 func TestInputsReadWhatTheReaderHas(t *testing.T) {
@@ -39,8 +39,8 @@ func TestInputsWaitForReadsThatReturn(t *testing.T) {
 		cancelled := time.AfterFunc(grace/4, func() { cancel(left) })
 		defer cancelled.Stop()
 		n, err := in.Read(make([]byte, 10))
-		require.ErrorIs(t, err, left)
-		assert.Zero(t, n)
+		require.NoError(t, err)
+		assert.Equal(t, 10, n)
 		assert.Equal(t, 1, read, "the Read was abandoned")
 		_, err = in.Read(make([]byte, 10))
 		require.ErrorIs(t, err, left)
@@ -79,9 +79,9 @@ func TestInputsAbandonReadsThatWait(t *testing.T) {
 // A reader that never gets on, or lies, must not keep a goroutine busy for ever or crash the program.
 func TestReadersThatMisbehaveAreErrors(t *testing.T) {
 	negative := readerFunc(func([]byte) (int, error) { return -1, nil })
-	for r, want := range map[io.Reader]error{idleReader{}: io.ErrNoProgress, miscounting{}: errCount, &negative: errCount} {
+	for r, want := range map[io.Reader]string{idleReader{}: io.ErrNoProgress.Error(), miscounting{}: "impossible count", &negative: "impossible count"} {
 		n, err := inputOf(t.Context(), r, nil).Read(make([]byte, 10))
-		assert.Equal(t, want, err)
+		require.ErrorContains(t, err, want)
 		assert.Zero(t, n)
 	}
 	n, err := io.Copy(io.Discard, inputOf(t.Context(), iotest.OneByteReader(bytes.NewReader(recording(1000))), nil))

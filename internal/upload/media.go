@@ -28,6 +28,9 @@ var noAudio = []signature{
 	{"    ftypavi", "an AVIF image"},
 }
 
+// page is how a page begins, in small letters and without white space before it.
+var page = []signature{{"<!doctype html", "an HTML page"}, {"<html", "an HTML page"}, {"<head", "an HTML page"}}
+
 // extensions serve where the content does not tell. The operating system's table differs from machine to machine.
 var extensions = map[string]string{
 	".wav": "audio/wav", ".mp3": "audio/mpeg", ".mpga": "audio/mpeg", ".flac": "audio/flac", ".ogg": "audio/ogg", ".oga": "audio/ogg",
@@ -62,16 +65,8 @@ func sniff(head []byte) string {
 
 // notAudio names what a file is where its signature proves that it is no audio, and is empty otherwise.
 func notAudio(head []byte) string {
-	if found := match(head, noAudio); found != "" {
-		return found
-	}
 	text := bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"))
-	for _, tag := range []string{"<!doctype html", "<html", "<head"} {
-		if bytes.HasPrefix(text, []byte(tag)) {
-			return "an HTML page"
-		}
-	}
-	return ""
+	return cmp.Or(match(head, noAudio), match(text, page))
 }
 
 func match(head []byte, list []signature) string {

@@ -68,14 +68,9 @@ func (s *Sending) Read(p []byte) (int, error) {
 // readFile reads a piece of the file. A file that is longer or shorter than it was is an error before the closing
 // delimiter: a request must not look complete unless it is.
 func (s *Sending) readFile(p []byte) (int, error) {
-	size := s.body.fileSize
-	if size >= 0 {
-		// At the end one byte more is asked for.
-		p = p[:min(int64(len(p)), max(size-s.offset, 1))]
-	}
 	s.attempt.Reading()
 	n, err := s.file.Read(p)
-	offset := s.offset + int64(n)
+	size, offset := s.body.fileSize, s.offset+int64(n)
 	switch {
 	case err != nil && s.file.ctx.Err() != nil:
 		return 0, context.Cause(s.file.ctx)

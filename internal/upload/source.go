@@ -78,11 +78,10 @@ func (o opener) open(in *input, _ int64) error {
 			c.Close()
 		}
 	}
-	_, err := in.do(func() (n int, err error) {
+	return in.do(func() (err error) {
 		in.r, in.size, err = o()
-		return 0, err
+		return err
 	})
-	return err
 }
 
 // measured is an open file and its size.

@@ -80,24 +80,23 @@ func (s *stream) look() {
 
 // replay lets in begin with the first bytes of a reader that cannot seek.
 func (s *stream) replay(in *input) (err error) {
+	rest := readerFunc(func(p []byte) (int, error) {
+		s.used = true
+		return s.r.Read(p)
+	})
 	if s.head == nil {
-		// Reads of an *os.File would be waited for, and this one may be a pipe.
-		in.r = readerFunc(s.r.Read)
+		in.r = rest
 		if s.head, err = in.readHead(); err != nil {
-			s.used = true
 			return err
 		}
+		s.used = false // nothing is lost
 	}
 	head := bytes.NewReader(s.head)
+	in.r = io.MultiReader(head, rest)
 	if len(s.head) < headSize {
 		// That is all there is.
 		in.r, in.size = head, head.Size()
-		return nil
 	}
-	in.r = io.MultiReader(head, readerFunc(func(p []byte) (int, error) {
-		s.used = true
-		return s.r.Read(p)
-	}))
 	return nil
 }
 
