@@ -89,7 +89,6 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 		if ctx.Err() == nil {
 			err = b.readError(0, err)
 		}
-		cancel(err)
 		return nil, err
 	}
 	req.Body = s
