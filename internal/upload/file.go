@@ -58,8 +58,12 @@ func (f File) read(ctx context.Context) (Facts, error) {
 	}
 	defer in.end()
 	head, err := in.readHead()
-	if err == nil && int64(len(head)) < min(headSize, in.size) {
-		err = fmt.Errorf("it ended at byte %d, but its size is %d", len(head), in.size)
+	switch n := int64(len(head)); {
+	case err != nil || n == headSize:
+	case in.size < 0:
+		in.size = n // that is all there is
+	case n < in.size:
+		err = fmt.Errorf("it ended at byte %d, but its size is %d", n, in.size)
 	}
 	return Facts{in.size, head}, err
 }

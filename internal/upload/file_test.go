@@ -75,6 +75,7 @@ func TestFileProblems(t *testing.T) {
 		"space around the type":       {File{Name: "a.wav", ContentType: "audio/wav ", Source: Bytes(recording(9))}, "white space", false, nil},
 		"unreadable":                  {reader(iotest.ErrReader(boom)), "at byte 0: the disk is on fire", false, boom},
 		"unreadable after a bit":      {reader(io.MultiReader(strings.NewReader("RIFF"), iotest.ErrReader(boom))), "at byte 4: the disk is on fire", false, boom},
+		"cut off after a bit":         {reader(io.MultiReader(strings.NewReader("RIFF"), iotest.ErrReader(io.ErrUnexpectedEOF))), "at byte 4: unexpected EOF", false, io.ErrUnexpectedEOF},
 		"reads nothing for ever":      {reader(idleReader{}), io.ErrNoProgress.Error(), false, io.ErrNoProgress},
 		"miscounts":                   {reader(miscounting{}), "impossible count", false, nil},
 		"lost when measured":          {reader(&failingSeeker{bytes.NewReader(recording(9)), 1}), "gone with the tape", false, errTape},
