@@ -127,6 +127,17 @@ func TestProgressOfAFailedUpload(t *testing.T) {
 	})
 }
 
+// An attempt that sends nothing sets a progress bar back to its start.
+func TestProgressOfAnAttemptThatSendsNothing(t *testing.T) {
+	r := &reports{t: t}
+	m := NewMeter(10, r.take)
+	m.Begin(1)
+	m.At(5)
+	m.Begin(2)
+	m.Stop(t.Context())
+	assert.Equal(t, report{0, 10, 2}, r.last())
+}
+
 // A callback that blocks must not keep a call from returning when its context ends, and is not called again later.
 func TestReportsThatBlockDoNotKeepTheCall(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"ends": time.Minute, "has ended": 0} {

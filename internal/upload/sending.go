@@ -59,9 +59,7 @@ func (s *Sending) Read(p []byte) (int, error) {
 	}
 	n, err := s.parts.Read(p)
 	s.failed = err
-	if n > 0 {
-		s.attempt.Taken(s.tail.Len() == 0)
-	}
+	s.attempt.Taken(s.tail.Len() == 0)
 	return n, err
 }
 

@@ -450,6 +450,22 @@ func TestFailedBodiesStayFailed(t *testing.T) {
 	}
 }
 
+// A reader that ends with the context is not to blame: a file that fails is not sent again.
+func TestReadersThatEndWithTheContext(t *testing.T) {
+	ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
+	r := readerFunc(func([]byte) (int, error) {
+		attempt.Stop()
+		return 0, errors.New("the reader was closed")
+	})
+	source := opener(func() (io.Reader, int64, error) { return r, -1, nil })
+	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+	s, err := Multipart(nil, File{Name: "a.wav", Source: source}, Facts{Size: -1}).Attach(req, attempt, nil)
+	require.NoError(t, err)
+	defer s.End()
+	_, err = io.Copy(io.Discard, req.Body)
+	assert.Equal(t, context.Cause(ctx), err)
+}
+
 // failsOnce returns its first error once, and then goes on as if nothing had happened.
 type failsOnce struct {
 	r      io.Reader
