@@ -37,6 +37,8 @@ func TestFileProblems(t *testing.T) {
 	shorter := &guarded{FS: fstest.MapFS{"a.wav": {Data: recording(300)}}, wrap: func(f fs.File, _ int) fs.File {
 		return &changed{f, bytes.NewReader(recording(299))}
 	}}
+	unmeasured := changing(nil, nil)
+	unmeasured.wrap = func(f fs.File, _ int) fs.File { return &changed{f, bytes.NewReader(recording(9))} }
 	var noFile *os.File
 	var noBuffer *bytes.Buffer
 	var noZip *zip.Reader
@@ -62,6 +64,7 @@ func TestFileProblems(t *testing.T) {
 		"empty bytes":                 {holds(Bytes(nil)), "must not be empty", true, nil},
 		"empty reader":                {reader(onlyReader{strings.NewReader("")}), "must not be empty", true, nil},
 		"reader after its end":        {reader(beyond), "must not be empty", true, nil},
+		"empty, as it says":           {holds(FS(unmeasured, "a.wav")), "must not be empty", true, nil},
 		"a page":                      {holds(Bytes([]byte("<!DOCTYPE html>"))), "an HTML page", true, nil},
 		"no name":                     {named(""), "must have a file name", false, nil},
 		"blank name":                  {named(" "), "must have a file name", false, nil},
@@ -86,6 +89,7 @@ func TestFileProblems(t *testing.T) {
 		"another size of a seeker":    {declared(8, Reader(bytes.NewReader(recording(9)))), "has 9 bytes, but its Size says 8", false, nil},
 		"less than declared":          {declared(10_000, once(511)), "has 511 bytes, but its Size says 10000", false, nil},
 		"nothing of what is declared": {declared(10, once(0)), "has 0 bytes, but its Size says 10", false, nil},
+		"more than the byte declared": {declared(1, once(2)), "has 2 bytes, but its Size says 1", false, nil},
 		"more than declared":          {declared(511, once(512)), "has more than the 511 bytes that its Size says", false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -48,8 +48,15 @@ func FS(fsys fs.FS, path string) Source {
 }
 
 // Bytes is a file in memory. The data must not change while it is sent.
-func Bytes(data []byte) Source {
-	return opener(func() (io.Reader, int64, error) { return bytes.NewReader(data), int64(len(data)), nil })
+func Bytes(data []byte) Source { return memory(data) }
+
+type memory []byte
+
+func (m memory) replayable() bool { return true }
+
+func (m memory) open(in *input, _ int64) error {
+	in.r, in.size = bytes.NewReader(m), int64(len(m))
+	return nil
 }
 
 // Reader is what r holds from where it stands. It is nil where r is. It is never closed.

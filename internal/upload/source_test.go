@@ -350,6 +350,7 @@ func TestTwoCallsCannotShareAReader(t *testing.T) {
 		defer attempt.Stop()
 		_, err := body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
 		require.ErrorIs(t, err, errInUse, name)
+		assert.ErrorContains(t, err, "the reader is in use")
 		assert.False(t, body.Replayable(), name)
 		s.End()
 		s.End()
