@@ -212,8 +212,7 @@ func TestBaseURLErrorsShowNoSecret(t *testing.T) {
 		assertNoKey(t, err, secret)
 	}
 	_, err := NewClient(aKey, "https://content.example.com")
-	require.Error(t, err)
-	assert.Contains(t, err.Error(), "the base URL is the first argument, the key the second")
+	assert.ErrorContains(t, err, "api_key: looks like a URL: the base URL is the first argument, the key the second")
 	assertNoKey(t, err, aKey)
 }
 
@@ -272,7 +271,7 @@ func TestNewClientFromEnv(t *testing.T) {
 		wants, lacks []string // of the error's text
 	}{
 		"both":                 {baseURL: "https://content.example.com", key: aKey, sent: aKey},
-		"neither":              {wants: []string{"AICONTENT_BASE_URL", "AICONTENT_API_KEY", "must be set"}},
+		"neither":              {wants: []string{"aicontent.NewClientFromEnv: ", "AICONTENT_BASE_URL", "AICONTENT_API_KEY", "must be set"}},
 		"no base URL":          {key: aKey, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{"AICONTENT_API_KEY", aKey}},
 		"no key":               {baseURL: "https://content.example.com", wants: []string{"AICONTENT_API_KEY"}, lacks: []string{"AICONTENT_BASE_URL"}},
 		"no key but a source":  {baseURL: "https://content.example.com", opts: []Option{source}, sent: "from-the-source"},
@@ -280,7 +279,7 @@ func TestNewClientFromEnv(t *testing.T) {
 		"a source but no URL":  {opts: []Option{source}, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{"AICONTENT_API_KEY"}},
 		"a key with a newline": {baseURL: "https://content.example.com", key: aKey + "\n", wants: []string{"api_key", "line breaks"}, lacks: []string{aKey}},
 		"a URL with /api/v1":   {baseURL: "https://content.example.com/api/v1", key: aKey, wants: []string{"base_url"}, lacks: []string{aKey}},
-		"a nil option":         {baseURL: "https://content.example.com", key: aKey, opts: []Option{nil}, wants: []string{"option"}},
+		"a nil option":         {baseURL: "https://content.example.com", key: aKey, opts: []Option{nil}, wants: []string{"option: must not be nil"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("AICONTENT_BASE_URL", tt.baseURL)
