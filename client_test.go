@@ -162,7 +162,7 @@ func TestBaseURLsRefused(t *testing.T) {
 		"https://a b/":                        "must be an absolute URL",
 		"https://content.example.com/%zz":     "must be an absolute URL",
 		"https://content.example.com?x=1":     "must not have a query",
-		"https://content.example.com/?":       "must not have a query",
+		"https://content.example.com/?":       "must not have a query (use WithQuery for a parameter of every call)",
 		"https://content.example.com/#top":    "must not have a fragment",
 		"https://content.example.com/ai#":     "must not have a fragment",
 		"https://content.example.com/api/v1":  "write https://content.example.com",
@@ -213,6 +213,8 @@ func TestBaseURLErrorsShowNoSecret(t *testing.T) {
 	}
 	_, err := NewClient(aKey, "https://content.example.com")
 	assert.ErrorContains(t, err, "api_key: looks like a URL: the base URL is the first argument, the key the second")
+	_, err = NewClient("http://content.example.com", "https://key")
+	assert.NotContains(t, err.Error(), "api_key", "the first argument is one")
 	assertNoKey(t, err, aKey)
 }
 
@@ -446,6 +448,25 @@ func TestCloseIdleConnectionsLeavesAUsableClient(t *testing.T) {
 		c.CloseIdleConnections()
 		<-closed
 	}
+}
+
+// closingRoundTripper is a middleware that holds connections.
+type closingRoundTripper struct {
+	http.RoundTripper
+	closed int
+}
+
+func (rt *closingRoundTripper) CloseIdleConnections() { rt.closed++ }
+
+func TestCloseIdleConnectionsOfAMiddleware(t *testing.T) {
+	var holding closingRoundTripper
+	c, err := NewClient("https://content.example.com", aKey, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		holding.RoundTripper = next
+		return &holding
+	}))
+	require.NoError(t, err)
+	c.CloseIdleConnections()
+	assert.Equal(t, 1, holding.closed)
 }
 
 // A lock that is missing shows here, under -race: everything that calls can share is shared.
