@@ -114,6 +114,7 @@ func TestFieldsNamedLikeDescriptions(t *testing.T) {
 	for body, want := range map[string]fieldTexts{
 		`{"errors":{"name":"is taken","description":"is long"}}`:                                  {"name": {"is taken"}, "description": {"is long"}},
 		`{"errors":[{"description":"is long"}]}`:                                                  {"description": {"is long"}},
+		`{"errors":{"name":["is taken","is short","is taken"]}}`:                                  {"name": {"is taken", "is short"}},
 		`{"errors":{"description":{"message":"is long"}}}`:                                        {"description": {"is long"}},
 		`{"errors":{"name":[{"message":"is taken","code":1},{"msg":"is short"}]}}`:                {"name": {"is taken", "is short"}},
 		`{"errors":[{"path":["name"],"message":"is taken"}]}`:                                     {"name": {"is taken"}},
@@ -148,6 +149,7 @@ func TestMessagesAreJoined(t *testing.T) {
 		`{"message":"","error":"x"}`: "x",
 		`{"message":"x","error":"x","errors":["y","x"]}`: "x; y",
 		`{"message":" ","errors":["x","\n"]}`:            "x",
+		`{"error":{"error":{"message":"x"}}}`:            "x",
 	} {
 		message, fields := Read([]byte(body), key)
 		assert.Equal(t, said{want, nil}, said{message, fields}, body)
