@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
@@ -146,6 +147,20 @@ func TestResetBeforeTheFirstWrite(t *testing.T) {
 	}
 }
 
+// A caller's hook that sets a deadline must not make a request look unsent, so that it is sent and paid for again.
+func TestDeadlinesOfTheCaller(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		s := serve(t, secure, func(nc net.Conn) { _, _ = header(nc); reset(nc) })
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+			assert.NoError(t, info.Conn.SetWriteDeadline(time.Now().Add(time.Hour)))
+		}})
+		got := send(ctx, s.transport(t), Limits{}, http.MethodPost, s.url, strings.NewReader("name=n"))
+		require.Error(t, got.err)
+		assert.True(t, got.wrote, "tls=%v", secure)
+		assert.Positive(t, got.bytes)
+	}
+}
+
 // watched is a connection whose closing is heard of.
 type watched struct {
 	net.Conn
@@ -277,6 +292,33 @@ func TestTLSDialers(t *testing.T) {
 				assert.NotNil(t, resp.TLS, "net/http does not see that this is TLS")
 			}
 		})
+	}
+}
+
+// A dialer that offers HTTP/2 to a transport that does not speak it gets told, and not a malformed response.
+func TestTLSDialersThatOfferTooMuch(t *testing.T) {
+	srv, trusting := serveHTTP(t, true, func(http.ResponseWriter, *http.Request) {})
+	config := &tls.Config{RootCAs: trusting.TLSClientConfig.RootCAs, NextProtos: []string{"h2"}}
+	got := send(t.Context(), New(&http.Transport{DialTLSContext: tlsDialer(config)}, false), Limits{}, http.MethodGet, srv, nil)
+	assert.ErrorIs(t, got.err, ErrDialedHTTP2)
+	assert.False(t, got.wrote)
+}
+
+// Requests share a connection over HTTP/2 without TLS too: what others write proves nothing.
+func TestUnencryptedHTTP2(t *testing.T) {
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
+	srv.Config.Protocols = protocols
+	srv.Start()
+	defer srv.Close()
+	transport := closing(t, New(&http.Transport{Protocols: protocols}, false))
+	for range 2 {
+		got := send(t.Context(), transport, Limits{}, http.MethodGet, srv.URL, nil)
+		require.NoError(t, got.err)
+		assert.Equal(t, "HTTP/2.0", got.body)
+		assert.True(t, got.wrote)
+		assert.Zero(t, got.bytes)
 	}
 }
 

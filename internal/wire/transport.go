@@ -52,7 +52,7 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 	if !ok {
 		return &Transport{shared: base, single: base, download: base}
 	}
-	shared := clone(t)
+	shared := clone(t, clearProxy)
 	shared.MaxIdleConnsPerHost = cmp.Or(shared.MaxIdleConnsPerHost, idleConns)
 	if std {
 		shared.MaxIdleConns = max(shared.MaxIdleConns, idleConns)
@@ -61,28 +61,24 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 
 	// What tells a server who the caller is, a resumed session too, is for the API alone, as is its server name.
 	download := shared.Clone()
+	download.Proxy = t.Proxy
 	download.TLSClientConfig.Certificates = nil
 	download.TLSClientConfig.GetClientCertificate = nil
 	download.TLSClientConfig.ClientSessionCache = nil
 	download.TLSClientConfig.ServerName = ""
 
-	single := clone(t)
+	single := clone(t, clearProxy)
 	oneRequest(single)
 	setDialers(single)
-	if t.Proxy != nil && !clearProxy {
-		shared.Proxy = encrypted(t.Proxy)
-		single.Proxy = shared.Proxy
-	}
 	return &Transport{shared, single, download, true}
 }
 
-// clone returns a copy of t with limits where t has none.
-func clone(t *http.Transport) *http.Transport {
+// clone returns a copy of t with limits where t has none, and without a proxy that would see a request in clear.
+func clone(t *http.Transport, clearProxy bool) *http.Transport {
 	c := t.Clone()
 	c.TLSHandshakeTimeout = cmp.Or(c.TLSHandshakeTimeout, handshakeTimeout)
 	c.MaxResponseHeaderBytes = cmp.Or(c.MaxResponseHeaderBytes, maxHeaderBytes)
 	c.TLSClientConfig = cmp.Or(c.TLSClientConfig, &tls.Config{})
-	nameProxy(c)
 	// net/http turns HTTP/2 off for a transport that has a dialer, as c has in any case. By now t's entry tells
 	// whether t itself would speak it.
 	if c.Protocols == nil {
@@ -95,6 +91,16 @@ func clone(t *http.Transport) *http.Transport {
 	c.HTTP2 = cmp.Or(c.HTTP2, &http.HTTP2Config{})
 	c.HTTP2.SendPingTimeout = cmp.Or(c.HTTP2.SendPingTimeout, pingAfter)
 	c.HTTP2.PingTimeout = cmp.Or(c.HTTP2.PingTimeout, pingTimeout)
+	nameProxy(c)
+	if proxy := t.Proxy; proxy != nil && !clearProxy {
+		c.Proxy = func(req *http.Request) (*url.URL, error) {
+			u, err := proxy(req)
+			if u != nil && req.URL.Scheme == "http" {
+				return nil, ErrClearProxy
+			}
+			return u, err
+		}
+	}
 	return c
 }
 
@@ -124,17 +130,6 @@ func nameProxy(t *http.Transport) {
 			return err
 		}
 		return &net.OpError{Op: "proxyconnect", Net: "tcp", Err: fmt.Errorf("the proxy %s refused to connect to %s: %s", proxy.Host, req.Host, resp.Status)}
-	}
-}
-
-// encrypted returns proxy without the proxies that would see a request in clear.
-func encrypted(proxy func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
-	return func(req *http.Request) (*url.URL, error) {
-		u, err := proxy(req)
-		if err == nil && u != nil && req.URL.Scheme == "http" {
-			return nil, ErrClearProxy
-		}
-		return u, err
 	}
 }
 
