@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net/http/httptrace"
@@ -225,7 +224,8 @@ func (a *Attempt) Wrote(err error) bool {
 
 // Expired returns the error with which the attempt ended itself, mostly a [*TimeoutError], or nil.
 func (a *Attempt) Expired() error {
-	if cause := context.Cause(a.ctx); cause == errRepeats || errors.As(cause, new(*TimeoutError)) {
+	cause := context.Cause(a.ctx)
+	if _, late := cause.(*TimeoutError); late || cause == errRepeats {
 		return cause
 	}
 	return nil
