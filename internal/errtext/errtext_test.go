@@ -150,6 +150,7 @@ func TestMessagesAreJoined(t *testing.T) {
 		`{"message":"x","error":"x","errors":["y","x"]}`: "x; y",
 		`{"message":" ","errors":["x","\n"]}`:            "x",
 		`{"error":{"error":{"message":"x"}}}`:            "x",
+		`{"error":{"error":{"error":"x"}}}`:              "x",
 	} {
 		message, fields := Read([]byte(body), key)
 		assert.Equal(t, said{want, nil}, said{message, fields}, body)
@@ -160,7 +161,7 @@ func TestMessagesAreJoined(t *testing.T) {
 func TestOtherMembersAreNoErrors(t *testing.T) {
 	for _, body := range []string{
 		`{"data":[{"id":7}],"tags":["x",1],"list":[[]]}`, `{"error":true}`, `{"errors":[1,true,null,[["x"]]]}`, `{"message":7}`, `7`, `[]`, `""`, `" \n"`,
-		`{"errors":{"name":[""," "]}}`, `{"error":{"error":{"error":[1]}}}`, `{"error":{"error":{"error":{"error":{"error":{"error":"too deep"}}}}}}`,
+		`{"errors":{"name":[""," "]}}`, `{"error":{"error":{"error":[1]}}}`, `{"error":{"error":{"error":{"error":"too deep"}}}}`,
 	} {
 		message, fields := Read([]byte(body), key)
 		assert.Equal(t, said{}, said{message, fields}, body)

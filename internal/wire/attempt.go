@@ -95,9 +95,9 @@ func (a *Attempt) begin(p phase) {
 	}
 	left := forever
 	switch {
-	case p == sending && a.limits.Stall > 0:
+	case p == sending && a.limits.Stall != 0:
 		left = a.limits.Stall
-	case p == waiting && a.limits.Wait > 0:
+	case p == waiting && a.limits.Wait != 0:
 		left = a.wait
 	}
 	a.phase, a.deadline = p, time.Now().Add(left)

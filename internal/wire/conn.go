@@ -25,8 +25,8 @@ const (
 
 // ErrDialedHTTP2 is the error of a request for which the caller's TLS dialer made an HTTP/2 connection, although it is a
 // POST or HTTP/2 is turned off.
-var ErrDialedHTTP2 = errors.New("DialTLSContext or DialTLS negotiated HTTP/2, which does not send a POST exactly once: " +
-	"offer http/1.1 alone in the NextProtos of the dialer")
+var ErrDialedHTTP2 = errors.New("DialTLSContext or DialTLS negotiated HTTP/2, which a POST never uses, nor anything else without " +
+	"ForceAttemptHTTP2: offer http/1.1 alone in the NextProtos of the dialer")
 
 type (
 	dialFunc    = func(ctx context.Context, network, address string) (net.Conn, error)

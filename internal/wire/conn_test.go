@@ -360,6 +360,22 @@ func TestInterruptedHTTP2Requests(t *testing.T) {
 	assert.True(t, a.Wrote(watched.Err()))
 }
 
+// Over HTTP/1.1 a context that ends before the first byte leaves nothing open.
+func TestInterruptedHTTP1Requests(t *testing.T) {
+	near, far := net.Pipe()
+	c := &conn{Conn: near, closed: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, a := Watch(ctx, Limits{})
+	defer a.Stop()
+	a.gotConn(httptrace.GotConnInfo{Conn: c})
+	cancel()
+	assert.False(t, a.Wrote(ctx.Err()))
+	go func() { _, _ = far.Read(make([]byte, 1)) }()
+	_, err := c.Write([]byte("P"))
+	require.NoError(t, err)
+	assert.True(t, a.Wrote(ctx.Err()))
+}
+
 // h2Conn is a connection that a TLS stack of another kind made.
 type h2Conn struct{ net.Conn }
 

@@ -368,6 +368,13 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
+// What http.Client says of a RoundTripper that returns nothing must not become a panic.
+func TestNoResponseAndNoError(t *testing.T) {
+	transport := New(otherKind{roundTrip(func(*http.Request) (*http.Response, error) { return nil, nil })}, false)
+	_, err := (&http.Client{Transport: transport}).Get("http://127.0.0.1/")
+	assert.Error(t, err)
+}
+
 // http.Client would hide a redirect to nowhere behind an error, and its status with it.
 func TestRedirectToWhatIsNoURL(t *testing.T) {
 	for location, kept := range map[string]bool{"https://[::1/%zz": false, "/moved?a=%zz": true, "": true} {
