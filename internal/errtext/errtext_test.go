@@ -243,6 +243,7 @@ func TestText(t *testing.T) {
 		{"Sure?", fieldTexts{"name": {"is taken"}}, "Sure?; name: is taken"},
 		{"The name is taken. (and 1 more error)", fieldTexts{"file": {"is too large."}, "name": {"The name is taken."}}, "file: is too large; name: The name is taken."},
 		{"It is short. (and 1 more error)", fieldTexts{"name": {"It is taken.", "It is short."}}, "name: It is taken, It is short."},
+		{"file: is too large; name: is ta…", fieldTexts{"file": {"is too large"}, "name": {"is taken"}}, "file: is too large; name: is taken"},
 		{"The data is invalid.", fieldTexts{"name": nil, "file": {""}}, "The data is invalid; file: ; name: "},
 	} {
 		assert.Equal(t, test.want, Text(test.message, test.fields))
