@@ -36,8 +36,7 @@ func Parse(body []byte) (Value, error) {
 	case text[0] == '<':
 		return nil, ErrHTML
 	}
-	var v json.RawMessage
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&v); errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage)); errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, ErrCutOff
 	}
 	return nil, ErrNotJSON

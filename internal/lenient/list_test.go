@@ -112,7 +112,7 @@ func TestMembersAroundAList(t *testing.T) {
 		require.NoError(t, err, text)
 		assert.Equal(t, want, string(list.Around.Member("next")), text)
 	}
-	assert.Nil(t, Envelope{}.Member("next"))
+	assert.Nil(t, Value(nil).Member("next"))
 	list, err := FindList(parsed(t, `{"data":[]}`), "images")
 	require.NoError(t, err)
 	assert.Nil(t, list.Around.Member("data"), "the list itself is no member around it")

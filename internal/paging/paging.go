@@ -29,11 +29,11 @@ type Info struct {
 
 // Response is what there is to know of the response that holds a page.
 type Response struct {
-	Around lenient.Envelope // the JSON around the records
-	Link   []string         // the Link headers
-	Query  url.Values       // of the request
-	IDs    []string         // of the records, in order; empty for a record without one
-	Count  int              // records as sent, those that cannot be read included
+	Around lenient.Value // the JSON around the records
+	Link   []string      // the Link headers
+	Query  url.Values    // of the request
+	IDs    []string      // of the records, in order; empty for a record without one
+	Count  int           // records as sent, those that cannot be read included
 }
 
 // State is where a walk over the pages of a list stands. No method changes it. The zero value is
