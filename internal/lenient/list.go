@@ -1,16 +1,9 @@
 package lenient
 
-import (
-	"errors"
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // maxItems bounds a list, as a few kilobytes, compressed, can be millions of items and gigabytes of memory.
 const maxItems = 100_000
-
-// ErrTooMany is the error for a list of more than 100,000 items.
-var ErrTooMany = fmt.Errorf("the response holds more than %d records", maxItems)
 
 // List is a list that was found in a response.
 type List struct {
@@ -24,11 +17,8 @@ type List struct {
 // order. An object under one of these names may have the array, two levels deep; arrays go before objects. If there is
 // no list, the error is ErrSaysError if v says that it is an error, and else ErrNoList.
 func FindList(v Value, collection string) (List, error) {
-	if len(v) == 0 {
-		return List{}, ErrNoList
-	}
 	list, err := findList(&cursor{text: v}, []string{"data", collection, "items", "results"}, wrappers)
-	if errors.Is(err, ErrNoList) && v.IsObject() && v.Member("id").IsNull() && v.saysError() {
+	if err == ErrNoList && v.Member("id").IsNull() && v.saysError() {
 		err = ErrSaysError
 	}
 	return list, err

@@ -7,14 +7,11 @@ import (
 	"time"
 )
 
-// maxFields is how many fields a record may have.
-const maxFields = 12
-
-// wrappers is how many objects may stand around a record or a list.
-const wrappers = 2
-
-// longText is from how many bytes on a text has memory of its own. The shorter ones of a record share theirs.
-const longText = 256
+const (
+	maxFields = 12  // of a record
+	wrappers  = 2   // objects that may stand around a record or a list
+	longText  = 256 // bytes from which on a text has memory of its own; the shorter ones of a record share theirs
+)
 
 // Field is a member of a record and where its value goes: a *string, *bool, *int or *time.Time. The field called "id" is the
 // record's identity.
