@@ -17,7 +17,10 @@ import (
 func (s *State) locate(r Response, number int) {
 	meta := r.Around.Member("meta")
 	count := func(name string) int {
-		return cmp.Or(max(meta.Member(name).Int(), 0), max(r.Around.Member(name).Int(), 0))
+		if n := meta.Member(name).Int(); n > 0 {
+			return n
+		}
+		return max(r.Around.Member(name).Int(), 0)
 	}
 	s.Info = Info{count("current_page"), count("last_page"), count("per_page"), count("total")}
 	s.ids = r.IDs
