@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	case err != nil:
 		return fmt.Errorf("aicontent: reading an ID: %w", err)
 	case v.IsNull():
-	case v.IsString(), v[0] == '-', v[0] >= '0' && v[0] <= '9':
+	case v.IsString(), v.IsNumber():
 		*id = ID(v.Text())
 	default:
 		return errors.New("aicontent: an ID must be a JSON string or number")
@@ -88,22 +89,18 @@ func unmarshalRecord[T any, R record[T]](r R, data []byte) error {
 		return errors.New("aicontent: a record must be a JSON object")
 	}
 	*r = *new(T)
-	r.keep(lenient.Bare(append(lenient.Value(nil), v...), r.fields(nil)))
+	r.keep(lenient.Bare(slices.Clone(v), r.fields(nil)))
 	return nil
 }
 
 // equalFields compares two records field by field, times as instants.
 func equalFields(a, b []lenient.Field) bool {
-	for i := range a {
-		if t, ok := a[i].At.(*time.Time); ok {
-			if !t.Equal(*b[i].At.(*time.Time)) {
-				return false
-			}
-		} else if reflect.ValueOf(a[i].At).Elem().Interface() != reflect.ValueOf(b[i].At).Elem().Interface() {
-			return false
+	return slices.EqualFunc(a, b, func(x, y lenient.Field) bool {
+		if t, ok := x.At.(*time.Time); ok {
+			return t.Equal(*y.At.(*time.Time))
 		}
-	}
-	return true
+		return reflect.DeepEqual(x.At, y.At)
+	})
 }
 
 // goString prints the fields that are set, in their order, for the text of a failed test.

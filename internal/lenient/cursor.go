@@ -8,17 +8,15 @@ type cursor struct {
 	at   int
 }
 
-// enter goes into an object or an array: for c.enter(); c.more(); visits each member or element.
-func (c *cursor) enter() { c.at++ }
-
-// more goes to the next member or element, or past the end of the object or array if there is none.
+// more goes to the next member or element, the first one if it stands before an object or array, or past the end of that if there
+// is none: for c.more() visits each of them.
 func (c *cursor) more() bool {
 	c.space()
-	switch c.text[c.at] {
-	case ',':
+	if next := c.text[c.at]; next == ',' || next == '{' || next == '[' {
 		c.at++
 		c.space()
-	case '}', ']':
+	}
+	if next := c.text[c.at]; next == '}' || next == ']' {
 		c.at++
 		return false
 	}
@@ -27,10 +25,9 @@ func (c *cursor) more() bool {
 
 // name takes the name of a member, in quotes, and goes to its value.
 func (c *cursor) name() Value {
-	start := c.at
-	end := closing(c.text, start) + 1
-	c.colon(end)
-	return c.text[start:end:end]
+	name := c.value()
+	c.colon()
+	return name
 }
 
 // named takes the name of a member if that is the given one, without escapes, and reports whether it was.
@@ -39,13 +36,12 @@ func (c *cursor) named(name string) bool {
 	if end >= len(c.text) || c.text[end] != '"' || string(c.text[c.at+1:end]) != name {
 		return false
 	}
-	c.colon(end + 1)
+	c.at = end + 1
+	c.colon()
 	return true
 }
 
-// colon goes from the end of a name to the value.
-func (c *cursor) colon(at int) {
-	c.at = at
+func (c *cursor) colon() {
 	c.space()
 	c.at++
 	c.space()
@@ -94,11 +90,7 @@ func (c *cursor) skip() {
 func closing(text Value, i int) int {
 	for {
 		i += 1 + bytes.IndexByte(text[i+1:], '"')
-		backslashes := 0
-		for text[i-1-backslashes] == '\\' {
-			backslashes++
-		}
-		if backslashes%2 == 0 {
+		if before := text[:i]; (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 0 {
 			return i
 		}
 	}

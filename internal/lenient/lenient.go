@@ -17,6 +17,7 @@ var (
 	ErrCutOff    = fmt.Errorf("%w: it ends too early", ErrNotJSON) // a beginning of JSON; it also matches ErrNotJSON
 	ErrNoRecord  = errors.New("the response holds no record")
 	ErrNoList    = errors.New("the response holds no list")
+	ErrTooMany   = fmt.Errorf("the response holds more than %d records", maxItems)
 	ErrSaysError = errors.New("the response says that it is an error")
 )
 
@@ -36,8 +37,7 @@ func Parse(body []byte) (Value, error) {
 	case text[0] == '<':
 		return nil, ErrHTML
 	}
-	var v json.RawMessage
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&v); errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage)); errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, ErrCutOff
 	}
 	return nil, ErrNotJSON

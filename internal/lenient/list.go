@@ -1,55 +1,44 @@
 package lenient
 
-import (
-	"errors"
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // maxItems bounds a list, as a few kilobytes, compressed, can be millions of items and gigabytes of memory.
 const maxItems = 100_000
 
-// ErrTooMany is the error for a list of more than 100,000 items.
-var ErrTooMany = fmt.Errorf("the response holds more than %d records", maxItems)
-
 // List is a list that was found in a response.
 type List struct {
-	Items  []Value
-	Around Envelope // the objects that it was found in
+	Items []Value
+	// Around has the members of the objects that the list was found in, but for the one with the list. Of members with the same name
+	// the one nearest to the list is the last. It is nil for a bare array.
+	Around Value
 }
 
 // FindList finds a list: v itself, or the array that it has under data, the collection's name, items or results, in this
 // order. An object under one of these names may have the array, two levels deep; arrays go before objects. If there is
 // no list, the error is ErrSaysError if v says that it is an error, and else ErrNoList.
 func FindList(v Value, collection string) (List, error) {
-	if len(v) == 0 {
-		return List{}, ErrNoList
+	list, err := findList(&cursor{text: v}, []string{"data", collection, "items", "results"}, wrappers)
+	if err == ErrNoList && v.Member("id").IsNull() && v.saysError() {
+		err = ErrSaysError
 	}
-	items, levels, err := findList(&cursor{text: v}, [...]string{"data", collection, "items", "results"}, 0)
-	switch {
-	case err == nil:
-		return List{items, Envelope{v, levels}}, nil
-	case errors.Is(err, ErrNoList) && v.IsObject() && v.Member("id").IsNull() && v.saysError():
-		return List{}, ErrSaysError
-	}
-	return List{}, err
+	return list, err
 }
 
-// findList goes past a value. It returns nil levels and ErrNoList if that has no list.
-func findList(c *cursor, names [4]string, depth int) (items []Value, levels [wrappers]level, err error) {
+// findList goes past a value, and into objects as deep as it may. The error is ErrNoList if there is no list.
+func findList(c *cursor, names []string, depth int) (list List, err error) {
 	switch {
 	case c.text[c.at] == '[':
-		items, err = c.elements()
-		return items, levels, err
-	case c.text[c.at] != '{' || depth == wrappers:
+		return c.list()
+	case c.text[c.at] != '{' || depth == 0:
 		c.skip()
-		return nil, levels, ErrNoList
+		return List{}, ErrNoList
 	}
 	start, best := c.at, 2*len(names)
+	from, to := 0, 0
 	err = ErrNoList
-	for c.enter(); c.more(); {
-		name := c.name()
-		rank := slices.IndexFunc(names[:], name.is)
+	for c.more() {
+		member := c.at
+		rank := slices.Index(names, c.name().Text())
 		if rank >= 0 && c.text[c.at] != '[' {
 			rank += len(names)
 		}
@@ -57,59 +46,37 @@ func findList(c *cursor, names [4]string, depth int) (items []Value, levels [wra
 			c.skip()
 			continue
 		}
-		from := c.at
-		if found, inside, failed := findList(c, names, depth+1); failed != ErrNoList {
-			best, items, levels, err = rank, found, inside, failed
-			levels[depth] = level{start, from, c.at}
+		if found, failed := findList(c, names, depth-1); failed != ErrNoList {
+			list, err, best, from, to = found, failed, rank, member, c.at
 		}
 	}
-	return items, levels, err
+	if err == nil {
+		list.Around = around(c.text[start:from], c.text[to:c.at], list.Around)
+	}
+	return list, err
 }
 
-// elements goes past an array and returns its elements.
-func (c *cursor) elements() ([]Value, error) {
-	items := []Value{}
-	for c.enter(); c.more(); {
+// list goes past an array and returns its elements.
+func (c *cursor) list() (List, error) {
+	items := make([]Value, 0, 16)
+	for c.more() {
 		if item := c.value(); len(items) <= maxItems {
 			items = append(items, item)
 		}
 	}
 	if len(items) > maxItems {
-		return nil, ErrTooMany
+		return List{}, ErrTooMany
 	}
-	return items, nil
+	return List{Items: items}, nil
 }
 
-// Envelope is the objects around a list, without the member that holds the list. It keeps none of their members: each look goes
-// over the text. The zero value has no members.
-type Envelope struct {
-	text   Value
-	levels [wrappers]level // the outermost first; zero where there is none
-}
-
-// level is where an object begins, and from where to where its member with the list goes.
-type level struct{ start, from, to int }
-
-// Member returns the member with the name: of the nearest object that has it, the last one if it is there several times, and nil if
-// there is none.
-func (e Envelope) Member(name string) Value {
-	for _, l := range slices.Backward(e.levels[:]) {
-		if l.to == 0 {
-			continue
-		}
-		var found Value
-		c := cursor{e.text, l.start}
-		for c.enter(); c.more(); {
-			key := c.name()
-			if c.at == l.from {
-				c.at = l.to
-			} else if member := c.value(); key.is(name) {
-				found = member
-			}
-		}
-		if found != nil {
-			return found
-		}
+// around returns an object with the members around a list: those before and after it, with the object's
+// brackets, and those of the object inside. A member without a name stands for what was cut out.
+func around(before, after, inside Value) Value {
+	members := slices.Concat(before, Value(`"":0`), after)
+	if inside != nil {
+		members[len(members)-1] = ','
+		members = append(members, inside[1:]...)
 	}
-	return nil
+	return members
 }

@@ -7,14 +7,11 @@ import (
 	"time"
 )
 
-// maxFields is how many fields a record may have.
-const maxFields = 12
-
-// wrappers is how many objects may stand around a record or a list.
-const wrappers = 2
-
-// longText is from how many bytes on a text has memory of its own. The shorter ones of a record share theirs.
-const longText = 256
+const (
+	maxFields = 12  // of a record
+	wrappers  = 2   // objects that may stand around a record or a list
+	longText  = 256 // bytes from which on a text has memory of its own; the shorter ones of a record share theirs
+)
 
 // Field is a member of a record and where its value goes: a *string, *bool, *int or *time.Time. The field called "id" is the
 // record's identity.
@@ -35,11 +32,7 @@ func Record(v Value, singular string, fields []Field) (json.RawMessage, error) {
 	objects := [1 + 2 + 4]Value{v}
 	var best candidate
 	for i := range objects {
-		object := objects[i]
-		if !object.IsObject() {
-			continue
-		}
-		c := candidate{text: object}
+		c := candidate{text: objects[i]}
 		if c.read(singular, fields); c.rank == complete {
 			return c.fill(fields), nil
 		}
@@ -47,25 +40,20 @@ func Record(v Value, singular string, fields []Field) (json.RawMessage, error) {
 			best = c
 		}
 		if inside := 2*i + 1; inside < len(objects) {
-			objects[inside], objects[inside+1] = c.inside[0], c.inside[1]
+			copy(objects[inside:], c.inside[:])
 		}
 	}
 	switch {
-	case best.rank >= identified:
-		return best.fill(fields), nil
-	case slices.ContainsFunc(objects[:], Value.saysError):
+	case best.rank < identified && slices.ContainsFunc(objects[:], Value.saysError):
 		return nil, ErrSaysError
-	case best.rank == typed:
-		return best.fill(fields), nil
+	case best.rank == 0:
+		return nil, ErrNoRecord
 	}
-	return nil, ErrNoRecord
+	return best.fill(fields), nil
 }
 
-// Bare sets the fields from v itself and returns its text, nil if v is no object.
+// Bare sets the fields from v itself, which is an object, and returns its text.
 func Bare(v Value, fields []Field) json.RawMessage {
-	if !v.IsObject() {
-		return nil
-	}
 	c := candidate{text: v}
 	c.read("", fields)
 	return c.fill(fields)
@@ -86,35 +74,33 @@ type candidate struct {
 	rank    int
 }
 
-// read goes over the object once and takes what it has of a record.
+// read goes over the object once and takes what it has of a record. Anything else has nothing.
 func (c *candidate) read(singular string, fields []Field) {
-	hasID, hasName := false, false
-	expected := 0
-	cur := cursor{text: c.text}
-	for cur.enter(); cur.more(); {
-		i := expected
+	hasID, hasName, next := false, false, 0
+	for cur := (cursor{text: c.text}); c.text.IsObject() && cur.more(); {
+		// Most services send members in much the same order.
+		i := next
 		if i == len(fields) || !cur.named(fields[i].Name) {
-			name := cur.name()
-			if i = index(fields, expected, name); i < 0 {
-				switch member := cur.value(); {
-				case !member.IsObject():
-				case name.is("data"):
+			name := cur.name().text(make([]byte, 0, 32))
+			i = slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(name) })
+			if i < 0 {
+				switch member := cur.value(); string(name) {
+				case "data":
 					c.inside[0] = member
-				case name.is(singular):
+				case singular:
 					c.inside[1] = member
 				}
 				continue
 			}
 		}
-		member := cur.value()
-		expected = i + 1
-		f := fields[i]
+		member, f := cur.value(), fields[i]
+		next = i + 1
 		hasName = hasName || f.Name == "name"
 		switch {
 		case !member.isScalar():
 			continue
 		case f.Name == "id":
-			if member.isBool() || len(member) == len(`""`) && member.IsString() {
+			if member.isBool() || string(member) == `""` {
 				continue
 			}
 			hasID = true
@@ -130,75 +116,59 @@ func (c *candidate) read(singular string, fields []Field) {
 	}
 }
 
-// index returns the index of the field with the name, -1 if there is none. It begins at the expected one, as most services send
-// members in much the same order.
-func index(fields []Field, expected int, name Value) int {
-	for i := range fields {
-		if i += expected; i >= len(fields) {
-			i -= len(fields)
-		}
-		if fields[i].Name == string(name[1:len(name)-1]) {
-			return i
-		}
-	}
-	return slices.IndexFunc(fields, func(f Field) bool { return name.is(f.Name) })
-}
-
 // hasType reports whether a value has the JSON type of a field.
 func hasType(v Value, at any) bool {
 	switch at.(type) {
 	case *bool:
 		return v.isBool()
 	case *int:
-		return v.isNumber()
+		return v.IsNumber()
 	}
 	return v.IsString()
 }
 
 // saysError reports whether an object says that it is an error.
 func (v Value) saysError() bool {
-	status := v.Member("status").Text()
-	if strings.EqualFold(status, "error") || strings.EqualFold(status, "fail") {
-		return true
-	}
-	return slices.ContainsFunc([]string{"error", "errors", "exception"}, func(name string) bool {
-		switch string(v.Member(name)) {
-		case "", "null", "false", "0", `""`, "[]", "{}":
-			return false
+	for _, name := range []string{"error", "errors", "exception"} {
+		if !slices.Contains([]string{"", "null", "false", "0", `""`, "[]", "{}"}, string(v.Member(name))) {
+			return true
 		}
-		return true
-	})
+	}
+	status := strings.ToLower(v.Member("status").Text())
+	return status == "error" || status == "fail"
 }
 
 // fill sets the fields and returns the record's text.
 func (c *candidate) fill(fields []Field) json.RawMessage {
-	var room [2 * longText]byte
-	var ends [maxFields]int
-	short := room[:0]
+	short := 0
 	for i, f := range fields {
-		if v := c.members[i]; v != nil {
-			switch at := f.At.(type) {
-			case *string:
-				if *at = ""; len(v) < longText {
-					short = v.appendText(short)
-				} else {
-					*at = v.Text()
-				}
-			case *bool:
-				*at = v.Bool()
-			case *int:
-				*at = v.Int()
-			case *time.Time:
-				*at = v.Time()
-			}
+		if _, ok := f.At.(*string); ok && len(c.members[i]) < longText {
+			short += len(c.members[i])
 		}
-		ends[i] = len(short)
 	}
-	shared, start := string(short), 0
+	var shared strings.Builder
+	shared.Grow(short)
+	var room [longText]byte
 	for i, f := range fields {
-		if end := ends[i]; end > start {
-			*f.At.(*string) = shared[start:end]
-			start = end
+		v := c.members[i]
+		if v == nil {
+			continue
+		}
+		switch at := f.At.(type) {
+		case *string:
+			if len(v) >= longText {
+				*at = v.Text()
+				continue
+			}
+			start := shared.Len()
+			shared.Write(v.text(room[:0]))
+			*at = shared.String()[start:]
+		case *bool:
+			*at = v.Bool()
+		case *int:
+			*at = v.Int()
+		case *time.Time:
+			*at = v.Time()
 		}
 	}
 	return json.RawMessage(c.text)

@@ -131,7 +131,7 @@ func TestNextLinkInHeader(t *testing.T) {
 		``:                                                   "-",
 		`<?page=1>; rel=first,, , <?page=2>; rel="next"; title*=UTF-8''n%c3%a4chste`: "?page=2",
 	} {
-		target, found := nextLink([]string{"", header})
+		target, found := nextLink(Response{Link: []string{"", header}})
 		if !found {
 			target = "-"
 		}

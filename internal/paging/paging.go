@@ -29,27 +29,27 @@ type Info struct {
 
 // Response is what there is to know of the response that holds a page.
 type Response struct {
-	Around lenient.Envelope // the JSON around the records
-	Link   []string         // the Link headers
-	Query  url.Values       // of the request
-	IDs    []string         // of the records, in order; empty for a record without one
-	Count  int              // records as sent, those that cannot be read included
+	Around lenient.Value // the JSON around the records
+	Link   []string      // the Link headers
+	Query  url.Values    // of the request
+	IDs    []string      // of the records, in order; empty for a record without one
+	Count  int           // records as sent, those that cannot be read included
 }
 
 // State is where a walk over the pages of a list stands. No method changes it. The zero value is
 // a page that nothing follows.
 type State struct {
 	Info
-	next         url.Values // what to lay over the query for the page that follows; nil if it is not known
-	noNextReason string     // why next is not known on a page that is not the last
-	number       int        // of this page; 0 if unknown
-	last         int        // the last page's number, perhaps computed; 0 if unknown
-	emptyPages   int        // in a row, up to this page
-	repeats      int        // pages in a row, up to this page, that had only records of the page before
-	ids          []string
-	cursors      []uint64   // hashes of the cursors that led here
-	first        url.Values // query of the first page
-	sizes        []int
+	next       url.Values // what to lay over the query for the page that follows; empty if it is not known
+	noNext     error      // why next is not known on a page that is not the last
+	number     int        // of this page; 0 if unknown
+	last       int        // the last page's number, perhaps computed; 0 if unknown
+	emptyPages int        // in a row, up to this page
+	repeats    int        // pages in a row, up to this page, that had only records of the page before
+	ids        []string
+	first      url.Values // query of the first page
+	cursors    []uint64   // hashes of the cursors that led here
+	sizes      []int
 }
 
 var hashSeed = maphash.MakeSeed()
@@ -62,16 +62,13 @@ func Start(r Response, sizes []int) State {
 }
 
 // HasNext reports whether Next returns a query or an error.
-func (s State) HasNext() bool { return s.next != nil || s.noNextReason != "" }
+func (s State) HasNext() bool { return len(s.next) > 0 || s.noNext != nil }
 
 // Next returns what to lay over the first page's query to get the page that follows, and nil after the last page. The
 // error says that the service does not tell what follows, or leads back.
 func (s State) Next() (url.Values, error) {
-	if s.noNextReason != "" {
-		return nil, errors.New(s.noNextReason)
-	}
-	if s.next == nil {
-		return nil, nil
+	if len(s.next) == 0 || s.noNext != nil {
+		return nil, s.noNext
 	}
 	if number, ok := pageNumber(s.next); ok {
 		if number <= s.number {
@@ -86,7 +83,7 @@ func (s State) Next() (url.Values, error) {
 // Arrive returns the state after the page that Next led to, and the IDs that must be left out of it
 // because the page before had them, nil if there are none. The error says that the service repeats itself or sends no records.
 func (s State) Arrive(r Response) (State, map[string]bool, error) {
-	n := State{first: s.first, sizes: s.sizes, ids: r.IDs, cursors: s.cursors}
+	n := State{first: s.first, sizes: s.sizes, cursors: s.cursors}
 	number, byNumber := pageNumber(s.next)
 	if !byNumber {
 		n.cursors = append(slices.Clip(s.cursors), hash(s.next))
@@ -98,39 +95,35 @@ func (s State) Arrive(r Response) (State, map[string]bool, error) {
 	if n.emptyPages >= maxEmptyPages && n.HasNext() {
 		return State{}, nil, fmt.Errorf("the service sent %d pages without records, and says that more follow", maxEmptyPages)
 	}
-	seen, moved := s.seen(r.IDs)
-	if moved > 0 && moved == len(r.IDs) {
+	before := make(map[string]bool, len(s.ids))
+	for _, id := range s.ids {
+		before[id] = true
+	}
+	delete(before, "") // records without an ID cannot be told apart
+	moved := 0
+	for _, id := range r.IDs {
+		if before[id] {
+			moved++
+		}
+	}
+	if moved == 0 {
+		return n, nil, nil
+	}
+	if moved == len(r.IDs) {
 		n.repeats = s.repeats + 1
 		grows := byNumber && (n.Current == 0 || n.Current > s.number)
 		if !grows || n.repeats >= maxRepeats {
 			return State{}, nil, errors.New("the service sent the records of the previous page again")
 		}
 	}
-	return n, seen, nil
-}
-
-// seen returns the page's IDs as a set, and how many of the given ones are in it; nil and 0 if none are.
-func (s State) seen(ids []string) (seen map[string]bool, count int) {
-	set := make(map[string]bool, len(s.ids))
-	for _, id := range s.ids {
-		if id != "" {
-			set[id] = true
-		}
-	}
-	for _, id := range ids {
-		if set[id] {
-			seen = set
-			count++
-		}
-	}
-	return seen, count
+	return n, before, nil
 }
 
 // Ahead returns what to lay over the query for up to n of the pages that follow, as far as it can be told without them: for page
 // numbers up to the last page, or n of them if that is not known, and for a cursor one.
 func (s State) Ahead(n int) []url.Values {
-	next, err := s.Next()
-	if next == nil || err != nil || n <= 0 {
+	next, _ := s.Next()
+	if next == nil || n <= 0 {
 		return nil
 	}
 	ahead := []url.Values{next}

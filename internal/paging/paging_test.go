@@ -286,6 +286,7 @@ func TestAhead(t *testing.T) {
 		`{"data":[{"id":1}],"links":{"next":"?cursor=a"},"meta":{"last_page":9}}`:                 "cursor=a",
 		`{"data":[{"id":1}],"links":{"next":null},"meta":{"current_page":1,"last_page":9}}`:       "",
 		`{"data":[{"id":1}],"links":{"next":"/page/2"}}`:                                          "",
+		`{"data":[{"id":1}],"links":{"next":"?page=2&cursor=%zz"}}`:                               "",
 		`{"data":[{"id":1}],"meta":{"current_page":2,"last_page":9},"links":{"next":"?page=2"}}`:  "",
 		`{"data":[{"id":1}],"links":{"next":"?page=2"},"total":9223372036854775807,"per_page":1}`: "page=2 page=3 page=4",
 	} {
