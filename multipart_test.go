@@ -516,19 +516,22 @@ func TestStoresCannotBeReadAgain(t *testing.T) {
 // a service that ignores it delays each attempt.
 func TestExpectContinue(t *testing.T) {
 	expect := WithHeader("Expect", "100-continue")
-	synctest.Test(t, func(t *testing.T) {
-		body := int64(-1)
-		u := receiving(t, func(_ int, r *bufio.Reader, req *http.Request, nc net.Conn) {
-			assert.Equal(t, "100-continue", req.Header.Get("Expect"))
-			_, _ = io.WriteString(nc, wireAnswer(413, "", ``))
-			body, _ = io.Copy(io.Discard, r)
+	for _, refusal := range []string{wireAnswer(413, "", ""), "HTTP/1.1 413 Status\r\nContent-Length: 0\r\n\r\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			body := int64(-1)
+			u := receiving(t, func(_ int, r *bufio.Reader, req *http.Request, nc net.Conn) {
+				assert.Equal(t, "100-continue", req.Header.Get("Expect"))
+				time.Sleep(999 * time.Millisecond)
+				_, _ = io.WriteString(nc, refusal)
+				body, _ = io.Copy(io.Discard, r)
+			})
+			err := u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)), expect)
+			assert.ErrorIs(t, err, ErrTooLarge)
+			assert.Equal(t, OutcomeRejected, OutcomeOf(err))
+			synctest.Wait()
+			assert.Zero(t, body)
 		})
-		err := u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)), expect)
-		assert.ErrorIs(t, err, ErrTooLarge)
-		assert.Equal(t, OutcomeRejected, OutcomeOf(err))
-		synctest.Wait()
-		assert.Zero(t, body)
-	})
+	}
 	synctest.Test(t, func(t *testing.T) {
 		var u *uploads
 		u = receiving(t, func(n int, _ *bufio.Reader, req *http.Request, nc net.Conn) {

@@ -22,6 +22,8 @@ const (
 	// A connection that died in silence is noticed after the sum of these two.
 	pingAfter   = 15 * time.Second
 	pingTimeout = 10 * time.Second
+	// continueTimeout is how long a body waits for the 100 Continue that its request expects.
+	continueTimeout = time.Second
 )
 
 // ErrClearProxy is the error of a request whose Authorization header a proxy would see.
@@ -77,6 +79,7 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 func clone(t *http.Transport, clearProxy bool) *http.Transport {
 	c := t.Clone()
 	c.TLSHandshakeTimeout = cmp.Or(c.TLSHandshakeTimeout, handshakeTimeout)
+	c.ExpectContinueTimeout = cmp.Or(c.ExpectContinueTimeout, continueTimeout)
 	c.MaxResponseHeaderBytes = cmp.Or(c.MaxResponseHeaderBytes, maxHeaderBytes)
 	c.TLSClientConfig = cmp.Or(c.TLSClientConfig, &tls.Config{})
 	// net/http turns HTTP/2 off for a transport that has a dialer, as c has in any case. By now t's entry tells
@@ -142,6 +145,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		// With GetBody, net/http below another RoundTripper could repeat a body that it has read.
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
+		// Without it net/http sends a body that the server has refused instead of saying 100 Continue, to use the connection again.
+		req.Close = req.Close || t.exact
 	}
 	if a, ok := req.Context().Value(attemptKey{}).(*Attempt); ok && t.exact {
 		a.connecting()
@@ -169,7 +174,7 @@ func (t tamed) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	switch {
-	case resp.StatusCode == http.StatusSwitchingProtocols:
+	case resp.StatusCode == http.StatusSwitchingProtocols && resp.Body != nil:
 		resp.Body.Close()
 		resp.Body = http.NoBody
 	case resp.StatusCode/100 == 3:

@@ -373,6 +373,10 @@ func TestNoResponseAndNoError(t *testing.T) {
 	transport := New(otherKind{roundTrip(func(*http.Request) (*http.Response, error) { return nil, nil })}, false)
 	_, err := (&http.Client{Transport: transport}).Get("http://127.0.0.1/")
 	assert.Error(t, err)
+	transport = New(otherKind{roundTrip(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 101}, nil })}, false)
+	resp, err := (&http.Client{Transport: transport}).Get("http://127.0.0.1/")
+	require.NoError(t, err)
+	assert.NoError(t, resp.Body.Close())
 }
 
 // http.Client would hide a redirect to nowhere behind an error, and its status with it.
