@@ -13,23 +13,32 @@ import (
 
 	"github.com/google/go-querystring/query"
 
-	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/upload"
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // call is one operation as plain data.
 type call struct {
-	op       string     // as errors and log lines name it: images.store
-	method   string     // empty for an update: the client has the choice
-	path     []string   // segments after /api/v1, not escaped
-	record   bool       // the last segment of the path is a record's ID
+	op       string     // collection and verb, as errors and log lines name it: images.store
+	id       ID         // of the record that is shown, updated or deleted
 	query    url.Values // nil for none
 	page     url.Values // what a page's link adds to the query
 	form     url.Values // nil for no body
 	file     *File      // nil for a form without a file
 	required []string   // form fields that must not be empty
-	nonEmpty []string   // form fields that must not be empty where they are set
 	check    func() []FieldProblem
+}
+
+// verbs are what a call can do: with which method, and whether its path ends in a record's ID.
+var verbs = map[string]struct {
+	method string // empty where the client has the choice
+	record bool
+}{
+	"list":   {http.MethodGet, false},
+	"show":   {http.MethodGet, true},
+	"store":  {http.MethodPost, false},
+	"update": {"", true},
+	"delete": {http.MethodDelete, true},
 }
 
 // settings is what a call may choose.
@@ -54,82 +63,92 @@ type pair struct{ key, value string }
 // with appends without writing into a list that calls share.
 func with(list []pair, key, value string) []pair { return append(slices.Clip(list), pair{key, value}) }
 
-// apply lays a call's options over the client's.
-func (s *settings) apply(opts []CallOption) (problems []FieldProblem) {
+// request is a call made ready: all that its attempts send but the key.
+type request struct {
+	settings
+	client     *http.Client
+	op, method string
+	collection string
+	url        *url.URL
+	query      url.Values
+	form       url.Values
+	body       *upload.Body // nil for none
+	meter      *upload.Meter
+	name       string // that a store with WithOnce looks for; empty for any other
+	read       func(reply) error
+	bare       bool                                                        // a download: without the key
+	save       func(context.Context, *wire.Attempt, *http.Response) result // what a download does in place of read
+}
+
+func (r *request) create() bool { return r.method == http.MethodPost }
+
+// singular is the collection's name for one record.
+func (r *request) singular() string { return strings.TrimSuffix(r.collection, "s") }
+
+// do makes a call and returns what read makes of its response. With invalid arguments nothing is sent.
+func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, read func(reply) (T, error)) (T, error) {
+	var value T
+	r, err := c.prepare(ctx, call, opts)
+	if err == nil {
+		r.read = func(re reply) (err error) {
+			value, err = read(re)
+			return err
+		}
+		err = c.send(ctx, r)
+	}
+	return value, err
+}
+
+// begin makes a request with the options of its call, or nil for a client that NewClient did not make.
+func (c *Client) begin(ctx context.Context, op string, opts []CallOption) (*request, []FieldProblem) {
+	if c == nil || c.base == nil {
+		return nil, problem("client", nil, "was not created with NewClient")
+	}
+	r := &request{settings: *c.defaults, client: c.http(), op: op}
+	var problems []FieldProblem
 	for _, opt := range opts {
 		if opt == nil {
 			problems = append(problems, problem("option", nil, "must not be nil")...)
 			continue
 		}
-		problems = append(problems, opt.applyCall(s)...)
+		problems = append(problems, opt.applyCall(&r.settings)...)
 	}
-	return problems
-}
-
-// request is a call made ready: all that its attempts send but the key.
-type request struct {
-	settings
-	op, method string
-	url        *url.URL
-	query      url.Values
-	body       *upload.Body // nil for none
-	meter      *upload.Meter
-	unique     *uniqueName // of a store with WithOnce, else nil
-	read       func(reply) error
-	bare       bool // without the key, as a download is
-}
-
-func (r *request) create() bool { return r.method == http.MethodPost }
-
-// do makes a call and returns what read makes of its response. With invalid arguments nothing is sent.
-func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, read func(reply) (T, error)) (T, error) {
-	var value, none T
-	if c == nil || c.base == nil {
-		return none, invalid(call.op, problem("client", nil, "was not created with NewClient"))
-	}
-	r, err := c.prepare(ctx, call, opts)
-	if err != nil {
-		return none, err
-	}
-	r.read = func(re reply) (err error) {
-		value, err = read(re)
-		return err
-	}
-	if err := c.send(ctx, r, c.try); err != nil {
-		return none, err
-	}
-	return value, nil
-}
-
-// begin applies the options. The response of an earlier call must not be taken for this one's.
-func (r *request) begin(ctx context.Context, opts []CallOption) []FieldProblem {
-	problems := r.apply(opts)
+	r.retry = r.retry.complete()
 	if r.response != nil {
+		// The response of an earlier call must not be taken for this one's.
 		*r.response = nil
 	}
 	if ctx == nil {
 		problems = append(problems, problem("ctx", nil, "must not be nil")...)
 	}
-	return problems
+	return r, problems
 }
 
 // prepare checks and encodes a call. The file of an upload is looked at here, and not held open.
 func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*request, error) {
-	r := &request{op: call.op, method: cmp.Or(call.method, c.updateMethod), settings: *c.defaults}
-	problems := r.begin(ctx, opts)
-	if call.record {
-		problems = append(problems, ID(call.path[len(call.path)-1]).check()...)
+	r, problems := c.begin(ctx, call.op, opts)
+	if r == nil {
+		return nil, invalid(call.op, problems)
+	}
+	collection, name, _ := strings.Cut(call.op, ".")
+	verb := verbs[name]
+	r.collection, r.method = collection, cmp.Or(verb.method, c.updateMethod)
+	if verb.record {
+		problems = append(problems, call.id.check()...)
 	}
 	r.query = c.complete(call.query, r.settings.query)
-	if call.page != nil {
-		maps.Copy(r.query, call.page)
-	}
-	r.url = c.url(call.path, r.query)
+	maps.Copy(r.query, call.page)
+	r.url = c.url(collection, call.id, r.query)
 	problems = append(problems, checkText(r.query)...)
 	var causes []error
 	if call.form != nil {
 		form := c.complete(call.form, r.settings.form)
-		problems = append(problems, slices.Concat(checkRequired(form, call.required, r.settings.form), checkNonEmpty(form, call.nonEmpty), checkText(form))...)
+		r.form = form
+		problems = append(problems, checkRequired(form, call.required, r.settings.form)...)
+		if name == "update" {
+			problems = append(problems, checkNonEmpty(form, []string{"name"})...)
+		}
+		problems = append(problems, checkText(form)...)
 		switch {
 		case call.file == nil:
 			r.body = upload.Form(form)
@@ -144,7 +163,7 @@ func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*re
 		}
 		if r.once && r.create() {
 			problems = append(problems, checkRequired(form, []string{"name"}, nil)...)
-			r.unique = &uniqueName{collection: call.path[0], name: normalText(form.Get("name")), form: form}
+			r.name = normalText(form.Get("name"))
 		}
 	}
 	if call.check != nil && !r.unchecked {
@@ -184,45 +203,45 @@ func (c *Client) complete(fields url.Values, extra []pair) url.Values {
 	return values
 }
 
-// url joins the path: the one place where segments are escaped.
-func (c *Client) url(segments []string, query url.Values) *url.URL {
-	u := &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, RawQuery: query.Encode()}
-	u.Path = c.base.Path + apiPrefix + "/" + strings.Join(segments, "/")
-	if c.base.EscapedPath() != c.base.Path || slices.ContainsFunc(segments, func(s string) bool { return url.PathEscape(s) != s }) {
-		u.RawPath = c.base.EscapedPath() + apiPrefix
-		for _, segment := range segments {
-			u.RawPath += "/" + url.PathEscape(segment)
-		}
+// url is the address of a collection, or of the record in it: the one place where a segment is escaped.
+func (c *Client) url(collection string, id ID, query url.Values) *url.URL {
+	escaped := c.base.EscapedPath() + apiPrefix + "/" + collection
+	if id != "" {
+		escaped += "/" + url.PathEscape(string(id))
 	}
+	u := &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, RawPath: escaped, RawQuery: query.Encode()}
+	// It was escaped, so it can be unescaped.
+	u.Path, _ = url.PathUnescape(escaped)
 	return u
 }
 
-// attempt sends a request once, for the n-th time.
-type attempt func(ctx context.Context, r *request, n int, key redact.Key) result
-
 // send makes attempts until one succeeds or no other may follow.
-func (c *Client) send(ctx context.Context, r *request, try attempt) error {
+func (c *Client) send(ctx context.Context, r *request) (err error) {
 	if r.progress != nil && r.body != nil && r.body.HasFile() {
 		r.meter = upload.NewMeter(r.body.FileSize(), func(sent, total int64, attempt int) { r.progress(Progress{sent, total, attempt}) })
 		defer r.meter.Stop(ctx)
 	}
 	h := newHistory(r)
-	if r.unique != nil {
-		unlock, err := c.names.lock(ctx, r.unique.collection+"/"+r.unique.name)
+	defer func() { h.repay(c, r, err) }()
+	if r.name != "" {
+		unlock, err := c.names.lock(ctx, r.collection+"/"+r.name)
 		if err != nil {
 			return h.fail(r, err)
 		}
 		defer unlock()
 	}
-	for settled := false; ; {
-		if r.unique != nil && !settled {
-			if found, err := c.lookBefore(ctx, r, h); found || err != nil {
-				return h.end(c, r, err)
+	for since, again := r.since, true; ; {
+		if r.name != "" {
+			found, err := c.lookFor(ctx, r, since, h.count == 0)
+			if found || err != nil {
+				return h.end(r, err)
 			}
+		}
+		if !again {
+			return h.fail(r, nil)
 		}
 		key, err := c.token(ctx, r.bare)
 		if err != nil {
-			h.refund(c)
 			return h.fail(r, err)
 		}
 		if h.last.status == http.StatusUnauthorized && key == h.key {
@@ -230,30 +249,23 @@ func (c *Client) send(ctx context.Context, r *request, try attempt) error {
 		}
 		h.key = key
 		start := time.Now()
-		res := try(ctx, r, h.count+1, key)
+		h.add(c.try(ctx, r, h.count+1, key))
 		took := time.Since(start)
-		h.add(res)
-		pause, again := h.next(c, r)
-		settled = r.unique != nil && !res.final && (res.outcome == OutcomeUnknown || res.outcome == OutcomeDone)
-		c.log(ctx, r, h, took, pause, again && !settled)
-		if res.err == nil || h.deleted(r) {
-			if !r.looking {
-				c.budget.succeed(h.taken)
-			}
+		var pause time.Duration
+		pause, again = h.next(c, r)
+		settle := r.name != "" && !h.last.final && (h.last.outcome == OutcomeUnknown || h.last.outcome == OutcomeDone)
+		c.log(ctx, r, h, took, pause, again && !settle)
+		switch {
+		case h.last.err == nil || h.deleted(r):
 			return nil
-		}
-		if settled {
-			found, err := c.settle(ctx, r, time.Now().Add(h.policy.SettleTime), false)
-			if found || err != nil {
-				return h.end(c, r, err)
-			}
-			pause = 0
-		}
-		if !again {
+		case settle:
+			since = time.Now()
+			continue
+		case !again:
 			return h.fail(r, nil)
 		}
+		since = time.Time{}
 		if err := sleep(ctx, pause); err != nil {
-			h.refund(c)
 			return h.fail(r, err)
 		}
 	}

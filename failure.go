@@ -36,15 +36,13 @@ type summary struct {
 }
 
 // end is fail for a store with WithOnce that a look ended; no error means that the record was found.
-func (h *history) end(c *Client, r *request, err error) error {
+func (h *history) end(r *request, err error) error {
 	if r.response != nil && *r.response != nil && (*r.response).Found {
 		(*r.response).Attempts = h.count
 	}
 	if err == nil {
-		c.budget.succeed(h.taken)
 		return nil
 	}
-	h.refund(c)
 	var conflict *ConflictError
 	if errors.As(err, &conflict) {
 		return conflict.with(&summary{op: r.op, host: r.url.Host, outcome: h.worst, attempts: h.count})

@@ -3,13 +3,10 @@ package aicontent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -61,82 +58,41 @@ func WithOnceSince(lastTry time.Time) CallOption {
 	}, "WithOnceSince"}
 }
 
-// uniqueName is what a store with WithOnce looks for.
-type uniqueName struct {
-	collection string
-	name       string
-	form       url.Values // as sent
-	settled    bool       // what an earlier run may have sent has been waited for
-}
-
-// nameLocks hold one store with WithOnce at a time for a collection and name.
-type nameLocks struct {
-	mu   sync.Mutex
-	held map[string]chan struct{}
-}
+// nameLocks hold one store with WithOnce at a time for a collection and name: a channel each, closed when the name is free.
+type nameLocks struct{ held sync.Map }
 
 // lock waits until the name is free, or the context ends.
 func (l *nameLocks) lock(ctx context.Context, name string) (unlock func(), err error) {
+	mine := make(chan struct{})
 	for {
-		l.mu.Lock()
-		free, held := l.held[name]
+		other, held := l.held.LoadOrStore(name, mine)
 		if !held {
-			mine := make(chan struct{})
-			l.held[name] = mine
-			l.mu.Unlock()
 			return func() {
-				l.mu.Lock()
-				delete(l.held, name)
-				l.mu.Unlock()
+				l.held.Delete(name)
 				close(mine)
 			}, nil
 		}
-		l.mu.Unlock()
 		select {
-		case <-free:
+		case <-other.(chan struct{}):
 		case <-ctx.Done():
 			return nil, contextError(ctx)
 		}
 	}
 }
 
-// lookBefore looks for the record before a create request: first for as long as an earlier run may still be making it. Nothing of
-// this call is at stake, so a look that fails is retried like any request.
-func (c *Client) lookBefore(ctx context.Context, r *request, h *history) (bool, error) {
-	if settle := h.policy.SettleTime; !r.unique.settled && !r.since.IsZero() {
-		r.unique.settled = true
-		if until := r.since.Add(settle); time.Until(until) > 0 {
-			return c.settle(ctx, r, until, true)
-		}
-	}
-	return c.lookOnce(ctx, r)
-}
-
-// lookOnce looks until one look has succeeded, retrying as the retry policy allows.
-func (c *Client) lookOnce(ctx context.Context, r *request) (bool, error) {
-	policy := r.retry.complete()
-	for n := 1; ; n++ {
-		found, err := c.look(ctx, r)
-		if err == nil || !passing(err) || n >= policy.MaxAttempts || !c.budget.take() {
-			return found, err
-		}
-		if err := sleep(ctx, policy.backoff(n, rand.Float64())); err != nil {
-			c.budget.give()
-			return false, err
-		}
-	}
-}
-
-// settle looks for the record with growing pauses until it is there or the time has come, for SettleTime at most, and once more right
-// before the context's deadline. A look that fails says nothing: the record may be there, and billed.
-func (c *Client) settle(ctx context.Context, r *request, until time.Time, before bool) (bool, error) {
-	if most := time.Now().Add(r.retry.complete().SettleTime); until.After(most) {
+// lookFor looks for the record with growing pauses until it is there or SettleTime has passed since the last request that may still
+// be executed, and once more right before the context's deadline. A zero time is one look. A look that fails says nothing: the record may be there, and billed.
+// The last one is retried like any request.
+func (c *Client) lookFor(ctx context.Context, r *request, since time.Time, earlierRun bool) (bool, error) {
+	until := since.Add(r.retry.SettleTime)
+	if most := time.Now().Add(r.retry.SettleTime); until.After(most) {
 		until = most
 	}
 	if c.logger != nil && time.Until(until) > 0 {
 		c.logger.LogAttrs(ctx, slog.LevelInfo, "aicontent looks for the record of a create request that may still be executed",
-			slog.String("op", r.op), slog.String("collection", r.unique.collection), slog.Time("until", until), slog.Bool("earlier_run", before))
+			slog.String("op", r.op), slog.String("collection", r.collection), slog.Time("until", until), slog.Bool("earlier_run", earlierRun))
 	}
+	retries := 0
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		start := time.Now()
 		found, err := c.look(ctx, r)
@@ -144,22 +100,26 @@ func (c *Client) settle(ctx context.Context, r *request, until time.Time, before
 			return found, err
 		}
 		now := time.Now()
-		left := until.Sub(now)
-		if deadline, ok := ctx.Deadline(); ok {
+		wait := min(pause, until.Sub(now))
+		if deadline, ok := ctx.Deadline(); ok && wait > 0 {
 			// The last look needs the time that this one took, and some more, but one that hung is no measure.
 			last := deadline.Sub(now) - min(2*now.Sub(start), longestLook) - 100*time.Millisecond
-			if last <= 0 && left > 0 {
+			if last <= 0 {
 				return false, context.DeadlineExceeded
 			}
-			pause = min(pause, last)
+			wait = min(wait, last)
 		}
-		if left <= 0 && err != nil {
-			return c.lookOnce(ctx, r)
+		retry := wait <= 0
+		if retry {
+			if retries++; err == nil || retries >= r.retry.MaxAttempts || !c.budget.take() {
+				return false, err
+			}
+			wait = r.retry.backoff(retries, rand.Float64())
 		}
-		if left <= 0 {
-			return false, nil
-		}
-		if err := sleep(ctx, min(pause, left)); err != nil {
+		if err := sleep(ctx, wait); err != nil {
+			if retry {
+				c.budget.give(1)
+			}
 			return false, err
 		}
 	}
@@ -178,13 +138,12 @@ func (c *Client) look(ctx context.Context, r *request) (bool, error) {
 		for i, id := range ids {
 			ids[i] = ID(redact.Shorten(key.Line(string(id)), 80))
 		}
-		return false, &ConflictError{Name: r.unique.name, IDs: ids, Reason: "more than one record has the name"}
+		return false, &ConflictError{Name: r.name, IDs: ids, Reason: "more than one record has the name"}
 	}
 	// A list may leave members out, so the record itself is asked for.
 	var found *Response
-	show := call{op: r.unique.collection + ".show", method: http.MethodGet, path: []string{r.unique.collection, string(ids[0])}, record: true}
-	_, err = do(ctx, c, show, []CallOption{r.forLook(), WithResponse(&found)}, func(re reply) (struct{}, error) {
-		if err := r.unique.compare(re.body, ids[0], key); err != nil {
+	_, err = do(ctx, c, call{op: r.collection + ".show", id: ids[0]}, []CallOption{r.forLook(), WithResponse(&found)}, func(re reply) (struct{}, error) {
+		if err := r.compare(re.body, ids[0], key); err != nil {
 			return struct{}{}, err
 		}
 		return struct{}{}, r.read(re)
@@ -206,29 +165,15 @@ func (c *Client) look(ctx context.Context, r *request) (bool, error) {
 	return true, nil
 }
 
-// entry is as much of a record of either kind as the search for a name needs.
-type entry struct {
-	id   ID
-	name string
-}
-
-func (e *entry) fields(list []lenient.Field) []lenient.Field {
-	return append(list, lenient.Field{Name: "id", At: (*string)(&e.id)}, lenient.Field{Name: "name", At: &e.name})
-}
-func (e *entry) keep(json.RawMessage) {}
-func (e *entry) identity() ID         { return e.id }
-
-// named returns the IDs of the records with exactly the name, two at most.
+// named returns the IDs of the records with exactly the name, two at most. Of either kind an Image holds the ID and the name.
 func (c *Client) named(ctx context.Context, r *request) ([]ID, error) {
-	listing := listCall(r.unique.collection, TranscriptionListParams{
-		Search: searchable(r.unique.name), SearchBy: TranscriptionSearchByName, PerPage: PerPage100,
-	}, nil)
+	search := TranscriptionListParams{Search: searchable(r.name), SearchBy: TranscriptionSearchByName, PerPage: PerPage100}
 	var ids []ID
-	page, err := list[entry](ctx, c, listing, []CallOption{r.forLook()})
+	page, err := list[Image](ctx, c, call{op: r.collection + ".list", query: valuesOf(search)}, []CallOption{r.forLook()})
 	for n := 1; page != nil && err == nil; n++ {
 		for _, e := range page.Items {
-			if normalText(e.name) == r.unique.name && len(ids) < 2 {
-				ids = append(ids, e.id)
+			if normalText(e.Name) == r.name && len(ids) < 2 {
+				ids = append(ids, e.ID)
 			}
 		}
 		if n == maxLookPages && page.HasNext() {
@@ -243,23 +188,23 @@ func (c *Client) named(ctx context.Context, r *request) ([]ID, error) {
 }
 
 // compare reports what a record that was found says otherwise than the form, as a ConflictError.
-func (u *uniqueName) compare(body []byte, id ID, key redact.Key) error {
+func (r *request) compare(body []byte, id ID, key redact.Key) error {
 	v, err := lenient.Parse(body)
 	if err != nil {
 		return err
 	}
-	raw, err := lenient.Record(v, strings.TrimSuffix(u.collection, "s"), new(entry).fields(nil))
+	raw, err := lenient.Record(v, r.singular(), new(Image).fields(nil))
 	if err != nil {
 		return err
 	}
 	for member, value := range lenient.Value(raw).Members() {
 		name := member.Text()
-		stored, sent := normalText(value.Text()), normalText(u.form.Get(name))
+		stored, sent := normalText(value.Text()), normalText(r.form.Get(name))
 		if number := map[string]string{"true": "1", "false": "0"}; number[stored]+number[sent] != "" {
 			stored, sent = cmp.Or(number[stored], stored), cmp.Or(number[sent], sent)
 		}
 		if sent != "" && stored != "" && sent != stored {
-			return &ConflictError{Name: u.name, IDs: []ID{id}, Reason: fmt.Sprintf("the record with the name has another %s: %s, not %s",
+			return &ConflictError{Name: r.name, IDs: []ID{id}, Reason: fmt.Sprintf("the record with the name has another %s: %s, not %s",
 				name, redact.Quote(key.Line(stored)), redact.Quote(sent))}
 		}
 	}

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/paging"
@@ -19,10 +17,11 @@ type Page[T any] struct {
 	Items []T // in the order of the service
 	PageInfo
 
-	state paging.State
-	found paging.Response
-	op    string
-	fetch fetchPage[T] // nil for a page that no call returned
+	request *request // that the page answers
+	state   paging.State
+	found   paging.Response
+	// fetch returns the page to which the query of a link leads. It has not arrived: its place in the walk is unknown.
+	fetch func(ctx context.Context, link url.Values, opts ...CallOption) (*Page[T], error)
 }
 
 // PageInfo holds the page numbers and counts that the service sent. A number that it does not send is 0.
@@ -33,14 +32,11 @@ type PageInfo struct {
 	Total   int // records on all pages
 }
 
-// fetchPage returns the page to which the query of a link leads. It has not arrived: its place in the walk is unknown.
-type fetchPage[T any] func(ctx context.Context, link url.Values, opts ...CallOption) (*Page[T], error)
-
 // pageSizes are the documented ones, the default first.
 var pageSizes = []int{int(PerPage10), int(PerPage25), int(PerPage50), int(PerPage100)}
 
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
-func (p *Page[T]) HasNext() bool { return p != nil && p.fetch != nil && p.state.HasNext() }
+func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 
 // Next returns the page that follows, and nil without an error after the last. Filters and options are those of the first
 // call. Records that moved onto it from this page in the meantime are left out.
@@ -53,7 +49,7 @@ func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	}
 	link, err := p.state.Next()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", p.op, ErrPagination, err)
+		return nil, fmt.Errorf("%s: %w: %w", p.request.op, ErrPagination, err)
 	}
 	next, err := p.fetch(ctx, link)
 	if err != nil {
@@ -66,8 +62,9 @@ func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 func (p *Page[T]) arrive(next *Page[T]) (*Page[T], error) {
 	state, moved, err := p.state.Arrive(next.found)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", p.op, ErrPagination, err)
+		return nil, fmt.Errorf("%s: %w: %w", p.request.op, ErrPagination, err)
 	}
+	next.fetch = p.fetch
 	next.place(state)
 	if len(moved) > 0 {
 		kept := next.Items[:0]
@@ -84,51 +81,40 @@ func (p *Page[T]) arrive(next *Page[T]) (*Page[T], error) {
 
 func (p *Page[T]) place(state paging.State) { p.state, p.PageInfo = state, PageInfo(state.Info) }
 
-// listCall is the call of a list's first page.
-func listCall(collection string, params any, check func() []FieldProblem) call {
-	return call{op: collection + ".list", method: http.MethodGet, path: []string{collection}, query: valuesOf(params), check: check}
-}
-
 // list returns the first page.
 func list[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) (*Page[T], error) {
-	var fetch fetchPage[T]
-	fetch = func(ctx context.Context, link url.Values, more ...CallOption) (*Page[T], error) {
-		call := first
-		call.page = link
-		page, err := do(ctx, c, call, append(slices.Clip(opts), more...), func(re reply) (*Page[T], error) { return readPage[T, R](re, first.path[0]) })
-		if err != nil {
-			return nil, err
-		}
-		page.op, page.fetch = call.op, fetch
-		return page, nil
-	}
-	page, err := fetch(ctx, nil)
+	page, err := do(ctx, c, first, opts, readPage[T, R])
 	if err != nil {
 		return nil, err
 	}
 	page.place(paging.Start(page.found, pageSizes))
+	page.fetch = func(ctx context.Context, link url.Values, more ...CallOption) (*Page[T], error) {
+		call := first
+		call.page = link
+		return do(ctx, c, call, append(slices.Clip(opts), more...), readPage[T, R])
+	}
 	return page, nil
 }
 
 // readPage finds the records of a list, and what is said about its place.
-func readPage[T any, R record[T]](re reply, collection string) (*Page[T], error) {
+func readPage[T any, R record[T]](re reply) (*Page[T], error) {
 	v, err := lenient.Parse(re.body)
 	if err != nil {
 		return nil, err
 	}
-	found, err := lenient.FindList(v, collection)
+	found, err := lenient.FindList(v, re.request.collection)
 	if err != nil {
 		return nil, err
 	}
-	page := &Page[T]{Items: make([]T, 0, len(found.Items))}
-	page.found = paging.Response{Around: found.Around, Link: re.header.Values("Link"), Query: re.query, Count: len(found.Items), IDs: make([]string, 0, len(found.Items))}
-	singular := strings.TrimSuffix(collection, "s")
+	count := len(found.Items)
+	page := &Page[T]{Items: make([]T, 0, count), request: re.request}
+	page.found = paging.Response{Around: found.Around, Link: re.header.Values("Link"), Query: re.request.query, Count: count, IDs: make([]string, 0, count)}
 	fields := make([]lenient.Field, 0, maxFields)
 	for _, element := range found.Items {
 		page.Items = page.Items[:len(page.Items)+1]
 		item := R(&page.Items[len(page.Items)-1])
 		fields = item.fields(fields[:0])
-		raw, err := lenient.Record(element, singular, fields)
+		raw, err := lenient.Record(element, re.request.singular(), fields)
 		if err != nil {
 			page.Items = page.Items[:len(page.Items)-1]
 			continue
@@ -136,7 +122,7 @@ func readPage[T any, R record[T]](re reply, collection string) (*Page[T], error)
 		item.keep(raw)
 		page.found.IDs = append(page.found.IDs, string(item.identity()))
 	}
-	if page.found.Count > 0 && len(page.Items) == 0 {
+	if count > 0 && len(page.Items) == 0 {
 		return nil, lenient.ErrNoRecord
 	}
 	return page, nil
@@ -157,20 +143,13 @@ func Collect[T any](records iter.Seq2[*T, error]) ([]*T, error) {
 // all returns the records of all pages.
 func all[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		var s settings
-		if c != nil && c.defaults != nil {
-			s = *c.defaults
-		}
-		s.apply(opts) // The list call reports what is wrong with them.
 		page, err := list[T, R](ctx, c, first, opts)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		ahead := &readAhead[T]{pages: s.readAhead, response: s.response}
-		ctx, cancel := context.WithCancel(ctx)
-		defer ahead.end()
-		defer cancel()
+		ahead := &readAhead[T]{first: page.request}
+		defer ahead.drop(0)
 		for page != nil && err == nil {
 			ahead.start(ctx, page)
 			for i := range page.Items {
@@ -188,9 +167,8 @@ func all[T any, R record[T]](ctx context.Context, c *Client, first call, opts []
 
 // readAhead fetches pages before the loop reaches them.
 type readAhead[T any] struct {
-	pages    int
-	response **Response // of WithResponse: set when the loop reaches the page; nil for none
-	queue    []*fetching[T]
+	first *request // whose options hold
+	queue []*fetching[T]
 }
 
 // fetching is a page on its way.
@@ -205,7 +183,7 @@ type fetching[T any] struct {
 
 // start fetches the pages after page that are not on their way.
 func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
-	for i, link := range page.state.Ahead(a.pages) {
+	for i, link := range page.state.Ahead(a.first.readAhead) {
 		if i < len(a.queue) && same(a.queue[i].link, link) {
 			continue
 		}
@@ -222,8 +200,7 @@ func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
 
 // next returns the page that follows: the one on its way, if that is it.
 func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error) {
-	link, err := page.state.Next()
-	if len(a.queue) == 0 || link == nil || err != nil || !same(a.queue[0].link, link) {
+	if link, _ := page.state.Next(); len(a.queue) == 0 || !same(a.queue[0].link, link) {
 		a.drop(0)
 		return page.Next(ctx)
 	}
@@ -231,8 +208,8 @@ func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error
 	a.queue = a.queue[1:]
 	<-f.done
 	f.cancel()
-	if a.response != nil {
-		*a.response = f.response
+	if a.first.response != nil {
+		*a.first.response = f.response
 	}
 	if f.err != nil {
 		return nil, f.err
@@ -242,9 +219,6 @@ func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error
 
 // drop ends the requests of the queue from the i-th on, and waits for them.
 func (a *readAhead[T]) drop(i int) {
-	if i >= len(a.queue) {
-		return
-	}
 	for _, f := range a.queue[i:] {
 		f.cancel()
 	}
@@ -253,7 +227,5 @@ func (a *readAhead[T]) drop(i int) {
 	}
 	a.queue = a.queue[:i]
 }
-
-func (a *readAhead[T]) end() { a.drop(0) }
 
 func same(a, b url.Values) bool { return maps.EqualFunc(a, b, slices.Equal[[]string]) }

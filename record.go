@@ -47,13 +47,13 @@ type record[T any] interface {
 const maxFields = 12
 
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
-func readRecord[T any, R record[T]](re reply, singular string) (R, error) {
+func readRecord[T any, R record[T]](re reply) (R, error) {
 	v, err := lenient.Parse(re.body)
 	if err != nil {
 		return nil, err
 	}
 	r := R(new(T))
-	raw, err := lenient.Record(v, singular, r.fields(make([]lenient.Field, 0, maxFields)))
+	raw, err := lenient.Record(v, re.request.singular(), r.fields(make([]lenient.Field, 0, maxFields)))
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func readRecord[T any, R record[T]](re reply, singular string) (R, error) {
 func readDeleted(re reply) (struct{}, error) {
 	v, err := lenient.Parse(re.body)
 	if err == nil {
-		_, err = lenient.Record(v, "", new(entry).fields(nil))
+		_, err = lenient.Record(v, "", new(Image).fields(nil))
 	}
 	switch {
 	case errors.Is(err, lenient.ErrHTML), errors.Is(err, lenient.ErrSaysError):

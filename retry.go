@@ -1,9 +1,11 @@
 package aicontent
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,22 +40,14 @@ func DefaultRetryPolicy() RetryPolicy {
 // complete replaces zero fields by their defaults, and negative durations by zero.
 func (p RetryPolicy) complete() RetryPolicy {
 	d := DefaultRetryPolicy()
-	fill := func(field *time.Duration, byDefault time.Duration) {
-		if *field == 0 {
-			*field = byDefault
-		}
-		*field = max(*field, 0)
-	}
-	if p.MaxAttempts == 0 {
-		p.MaxAttempts = d.MaxAttempts
-	}
-	if p.MinBackoff == 0 && p.MaxBackoff > 0 {
+	if p.MaxBackoff > 0 {
 		d.MinBackoff = min(d.MinBackoff, p.MaxBackoff)
 	}
-	fill(&p.MinBackoff, d.MinBackoff)
-	fill(&p.MaxBackoff, max(d.MaxBackoff, p.MinBackoff))
-	fill(&p.MaxRetryAfter, d.MaxRetryAfter)
-	fill(&p.SettleTime, d.SettleTime)
+	p.MaxAttempts = cmp.Or(p.MaxAttempts, d.MaxAttempts)
+	p.MinBackoff = max(cmp.Or(p.MinBackoff, d.MinBackoff), 0)
+	p.MaxBackoff = max(cmp.Or(p.MaxBackoff, max(d.MaxBackoff, p.MinBackoff)), 0)
+	p.MaxRetryAfter = max(cmp.Or(p.MaxRetryAfter, d.MaxRetryAfter), 0)
+	p.SettleTime = max(cmp.Or(p.SettleTime, d.SettleTime), 0)
 	return p
 }
 
@@ -124,22 +118,18 @@ type tally struct {
 }
 
 func newHistory(r *request) *history {
-	return &history{policy: r.retry.complete(), worst: OutcomeNotSent}
+	return &history{policy: r.retry, worst: OutcomeNotSent}
 }
 
 // add takes the result of the next attempt.
 func (h *history) add(r result) {
 	if h.count > 0 {
-		known := false
-		for i := range h.words {
-			if known = h.words[i].word == h.last.word; known {
-				h.words[i].count++
-				break
-			}
+		i := slices.IndexFunc(h.words, func(t tally) bool { return t.word == h.last.word })
+		if i < 0 {
+			i = len(h.words)
+			h.words = append(h.words, tally{word: h.last.word})
 		}
-		if !known {
-			h.words = append(h.words, tally{h.last.word, 1})
-		}
+		h.words[i].count++
 	}
 	h.count++
 	h.charged = false
@@ -150,7 +140,7 @@ func (h *history) add(r result) {
 // next decides on another attempt, and takes it from the budget.
 func (h *history) next(c *Client, r *request) (time.Duration, bool) {
 	renew := h.last.status == http.StatusUnauthorized && c.rotates && !r.bare && !h.renewed && (h.count < h.policy.MaxAttempts || r.looking)
-	pause, again := h.policy.next(h.count, h.last, r.create(), r.unique != nil, rand.Float64())
+	pause, again := h.policy.next(h.count, h.last, r.create(), r.name != "", rand.Float64())
 	switch {
 	case (renew || again) && h.last.spent:
 		h.last.note = "not retried: the file's reader can be read only once"
@@ -169,12 +159,13 @@ func (h *history) next(c *Client, r *request) (time.Duration, bool) {
 	return pause, again
 }
 
-// refund gives the budget back what was taken for an attempt that is not made.
-func (h *history) refund(c *Client) {
-	if h.charged {
-		h.charged = false
-		h.taken--
-		c.budget.give()
+// repay gives the budget back what a successful call took, else what was taken for an attempt that was not made.
+func (h *history) repay(c *Client, r *request, err error) {
+	switch {
+	case err == nil && !r.looking:
+		c.budget.give(h.taken)
+	case h.charged:
+		c.budget.give(1)
 	}
 }
 
@@ -255,15 +246,8 @@ func (b *budget) take() bool {
 	return true
 }
 
-// give returns one retry.
-func (b *budget) give() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.left = min(b.cap, b.left+budgetUnit)
-}
-
-// succeed returns what a successful call took, or a tenth of a retry for one that took nothing.
-func (b *budget) succeed(took int) {
+// give returns the retries that a call took, or a tenth of one for a call that took none.
+func (b *budget) give(took int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left = min(b.cap, b.left+max(took*budgetUnit, 1))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"net/http"
 	"slices"
 	"time"
 
@@ -115,20 +114,18 @@ type TranscriptionUpdateParams struct {
 // List returns one page of transcriptions. It is retried after transient failures. To get a page by its number, give
 // WithQuery("page", "3").
 func (s *TranscriptionsService) List(ctx context.Context, params TranscriptionListParams, opts ...CallOption) (*Page[Transcription], error) {
-	return list[Transcription](ctx, s.core(), listCall("transcriptions", params, params.check), opts)
+	return list[Transcription](ctx, s.core(), call{op: "transcriptions.list", query: valuesOf(params), check: params.check}, opts)
 }
 
 // All returns an iterator over the transcriptions of all pages: see [ImagesService.All].
 func (s *TranscriptionsService) All(ctx context.Context, params TranscriptionListParams, opts ...CallOption) iter.Seq2[*Transcription, error] {
-	return all[Transcription](ctx, s.core(), listCall("transcriptions", params, params.check), opts)
+	return all[Transcription](ctx, s.core(), call{op: "transcriptions.list", query: valuesOf(params), check: params.check}, opts)
 }
 
 // Show returns the transcription with the given ID. It is retried after transient failures. If there is no such
 // transcription, the error matches [ErrNotFound].
 func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.core(), call{
-		op: "transcriptions.show", method: http.MethodGet, path: []string{"transcriptions", string(id)}, record: true,
-	}, opts, readTranscription)
+	return do(ctx, s.core(), call{op: "transcriptions.show", id: id}, opts, readRecord[Transcription])
 }
 
 // Store creates a transcription from an audio file and returns when the service has transcribed it, which may take
@@ -138,36 +135,21 @@ func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOpt
 // use [WithOnce].
 func (s *TranscriptionsService) Store(ctx context.Context, params TranscriptionStoreParams, opts ...CallOption) (*Transcription, error) {
 	return do(ctx, s.core(), call{
-		op: "transcriptions.store", method: http.MethodPost, path: []string{"transcriptions"}, form: valuesOf(params), file: &params.File,
-		required: []string{"name"}, check: params.check,
-	}, opts, readTranscription)
+		op: "transcriptions.store", form: valuesOf(params), file: &params.File, required: []string{"name"}, check: params.check,
+	}, opts, readRecord[Transcription])
 }
 
 // Update changes the fields that are set, and no others, and returns the transcription as it then is. It is retried
 // after transient failures: a second update with the same fields changes nothing more.
 func (s *TranscriptionsService) Update(ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.core(), call{
-		op: "transcriptions.update", path: []string{"transcriptions", string(id)}, record: true, form: valuesOf(params), nonEmpty: []string{"name"},
-	}, opts, readTranscription)
+	return do(ctx, s.core(), call{op: "transcriptions.update", id: id, form: valuesOf(params)}, opts, readRecord[Transcription])
 }
 
 // Delete removes a transcription. It is retried after transient failures; if an earlier attempt may have been executed,
 // a 404 in a later one is success.
 func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
-	_, err := do(ctx, s.core(), call{
-		op: "transcriptions.delete", method: http.MethodDelete, path: []string{"transcriptions", string(id)}, record: true,
-	}, opts, readDeleted)
+	_, err := do(ctx, s.core(), call{op: "transcriptions.delete", id: id}, opts, readDeleted)
 	return err
 }
 
-func readTranscription(re reply) (*Transcription, error) {
-	return readRecord[Transcription](re, "transcription")
-}
-
-// core is the service's client, nil for a service that NewClient did not make.
-func (s *TranscriptionsService) core() *Client {
-	if s == nil {
-		return nil
-	}
-	return s.client
-}
+func (s *TranscriptionsService) core() *Client { return (*ImagesService)(s).core() }
