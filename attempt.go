@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/redact"
@@ -17,30 +17,12 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// How long an attempt waits for the response without WithTimeout.
-const (
-	readTimeout  = 30 * time.Second
-	storeTimeout = 10 * time.Minute
-)
-
-// limits are the clocks of one attempt.
-func (r *request) limits() wire.Limits {
-	l := wire.Limits{Upload: r.body != nil && r.body.Tracked(), Stall: r.stall, Wait: readTimeout}
-	if r.create() {
-		l.Wait = storeTimeout
-	}
-	if r.timeout != nil {
-		l.Wait = *r.timeout
-	}
-	return l
-}
-
 // withoutFile is the sending of a request without a file: nothing to end, and always complete.
 var withoutFile upload.Sending
 
 // try sends the request once and reads the response.
 func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) (res result) {
-	watched, w := wire.Watch(ctx, r.limits())
+	watched, w := wire.Watch(ctx, wire.Limits{Upload: r.body != nil && r.body.Tracked(), Stall: r.stall, Wait: r.wait})
 	defer w.Stop()
 	req := c.request(watched, r, key)
 	sending := &withoutFile
@@ -187,7 +169,7 @@ func (c *Client) rejected(r *request, n int, key redact.Key, w *wire.Attempt, se
 		res.outcome = OutcomeNotSent
 	}
 	res.note = c.addressNote(r, e)
-	if transientStatus(e.StatusCode) {
+	if slices.Contains(transientStatuses, e.StatusCode) {
 		res.transient, res.retryAfter = true, e.RetryAfter
 		if allowed := r.retry.MaxRetryAfter; e.RetryAfter > allowed {
 			res.note = fmt.Sprintf("the service asks to wait %v, the retry policy allows %v (MaxRetryAfter)", e.RetryAfter, allowed)

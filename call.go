@@ -29,16 +29,20 @@ type call struct {
 	check    func() []FieldProblem
 }
 
-// verbs are what a call can do: with which method, and whether its path ends in a record's ID.
-var verbs = map[string]struct {
-	method string // empty where the client has the choice
-	record bool
-}{
-	"list":   {http.MethodGet, false},
-	"show":   {http.MethodGet, true},
-	"store":  {http.MethodPost, false},
-	"update": {"", true},
-	"delete": {http.MethodDelete, true},
+// verb is what the last word of an operation stands for.
+type verb struct {
+	method string        // empty where the client has the choice
+	record bool          // the path ends in the record's ID
+	wait   time.Duration // how long an attempt waits for the response without WithTimeout
+}
+
+var verbs = map[string]verb{
+	"list":     {http.MethodGet, false, 30 * time.Second},
+	"show":     {http.MethodGet, true, 30 * time.Second},
+	"store":    {http.MethodPost, false, 10 * time.Minute},
+	"update":   {"", true, 30 * time.Second},
+	"delete":   {http.MethodDelete, true, 30 * time.Second},
+	"download": {http.MethodGet, false, 30 * time.Second},
 }
 
 // settings is what a call may choose.
@@ -66,9 +70,10 @@ func with(list []pair, key, value string) []pair { return append(slices.Clip(lis
 // request is a call made ready: all that its attempts send but the key.
 type request struct {
 	settings
-	client     *http.Client
-	op, method string
+	verb
+	op         string
 	collection string
+	client     *http.Client
 	url        *url.URL
 	query      url.Values
 	form       url.Values
@@ -104,7 +109,9 @@ func (c *Client) begin(ctx context.Context, op string, opts []CallOption) (*requ
 	if c == nil || c.base == nil {
 		return nil, problem("client", nil, "was not created with NewClient")
 	}
-	r := &request{settings: *c.defaults, client: c.http(), op: op}
+	collection, verb, _ := strings.Cut(op, ".")
+	r := &request{settings: *c.defaults, verb: verbs[verb], op: op, collection: collection, client: c.http()}
+	r.method = cmp.Or(r.method, c.updateMethod)
 	var problems []FieldProblem
 	for _, opt := range opts {
 		if opt == nil {
@@ -114,6 +121,9 @@ func (c *Client) begin(ctx context.Context, op string, opts []CallOption) (*requ
 		problems = append(problems, opt.applyCall(&r.settings)...)
 	}
 	r.retry = r.retry.complete()
+	if r.timeout != nil {
+		r.wait = *r.timeout
+	}
 	if r.response != nil {
 		// The response of an earlier call must not be taken for this one's.
 		*r.response = nil
@@ -130,22 +140,19 @@ func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*re
 	if r == nil {
 		return nil, invalid(call.op, problems)
 	}
-	collection, name, _ := strings.Cut(call.op, ".")
-	verb := verbs[name]
-	r.collection, r.method = collection, cmp.Or(verb.method, c.updateMethod)
-	if verb.record {
+	if r.record {
 		problems = append(problems, call.id.check()...)
 	}
 	r.query = c.complete(call.query, r.settings.query)
 	maps.Copy(r.query, call.page)
-	r.url = c.url(collection, call.id, r.query)
+	r.url = c.url(r.collection, call.id, r.query)
 	problems = append(problems, checkText(r.query)...)
 	var causes []error
 	if call.form != nil {
 		form := c.complete(call.form, r.settings.form)
 		r.form = form
 		problems = append(problems, checkRequired(form, call.required, r.settings.form)...)
-		if name == "update" {
+		if r.record {
 			problems = append(problems, checkNonEmpty(form, []string{"name"})...)
 		}
 		problems = append(problems, checkText(form)...)

@@ -43,7 +43,7 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 	if err := invalid(op, problems); err != nil {
 		return 0, err
 	}
-	r.method, r.client, r.bare = http.MethodGet, c.download(), true
+	r.client, r.bare = c.download(), true
 	var written int64
 	r.save = func(ctx context.Context, attempt *wire.Attempt, resp *http.Response) (res result) {
 		written, res = r.copy(ctx, attempt, resp, w)

@@ -77,7 +77,6 @@ func (i *Image) fields(list []lenient.Field) []lenient.Field {
 }
 
 func (i *Image) keep(raw json.RawMessage) { i.raw = raw }
-func (i *Image) identity() ID             { return i.ID }
 
 // ImageListParams filter and order a list of images. The zero value selects all of them, the newest first.
 type ImageListParams struct {

@@ -142,11 +142,16 @@ func (c *Client) look(ctx context.Context, r *request) (bool, error) {
 	}
 	// A list may leave members out, so the record itself is asked for.
 	var found *Response
-	_, err = do(ctx, c, call{op: r.collection + ".show", id: ids[0]}, []CallOption{r.forLook(), WithResponse(&found)}, func(re reply) (struct{}, error) {
-		if err := r.compare(re.body, ids[0], key); err != nil {
-			return struct{}{}, err
+	show := call{op: r.collection + ".show", id: ids[0]}
+	_, err = do(ctx, c, show, []CallOption{r.forLook(), WithResponse(&found)}, func(re reply) (*Image, error) {
+		record, err := readRecord[Image](re)
+		if err == nil {
+			err = r.compare(lenient.Value(record.raw), ids[0], key)
 		}
-		return struct{}{}, r.read(re)
+		if err == nil {
+			err = r.read(re)
+		}
+		return record, err
 	})
 	var differs *ConflictError
 	switch {
@@ -188,21 +193,12 @@ func (c *Client) named(ctx context.Context, r *request) ([]ID, error) {
 }
 
 // compare reports what a record that was found says otherwise than the form, as a ConflictError.
-func (r *request) compare(body []byte, id ID, key redact.Key) error {
-	v, err := lenient.Parse(body)
-	if err != nil {
-		return err
-	}
-	raw, err := lenient.Record(v, r.singular(), new(Image).fields(nil))
-	if err != nil {
-		return err
-	}
-	for member, value := range lenient.Value(raw).Members() {
+func (r *request) compare(record lenient.Value, id ID, key redact.Key) error {
+	boolean := map[string]string{"true": "1", "false": "0"}
+	for member, value := range record.Members() {
 		name := member.Text()
 		stored, sent := normalText(value.Text()), normalText(r.form.Get(name))
-		if number := map[string]string{"true": "1", "false": "0"}; number[stored]+number[sent] != "" {
-			stored, sent = cmp.Or(number[stored], stored), cmp.Or(number[sent], sent)
-		}
+		stored, sent = cmp.Or(boolean[stored], stored), cmp.Or(boolean[sent], sent)
 		if sent != "" && stored != "" && sent != stored {
 			return &ConflictError{Name: r.name, IDs: []ID{id}, Reason: fmt.Sprintf("the record with the name has another %s: %s, not %s",
 				name, redact.Quote(key.Line(stored)), redact.Quote(sent))}

@@ -51,15 +51,14 @@ func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", p.request.op, ErrPagination, err)
 	}
-	next, err := p.fetch(ctx, link)
+	return p.arrive(p.fetch(ctx, link))
+}
+
+// arrive gives the page that was fetched after p its place.
+func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.arrive(next)
-}
-
-// arrive gives the page that p leads to its place.
-func (p *Page[T]) arrive(next *Page[T]) (*Page[T], error) {
 	state, moved, err := p.state.Arrive(next.found)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", p.request.op, ErrPagination, err)
@@ -107,25 +106,22 @@ func readPage[T any, R record[T]](re reply) (*Page[T], error) {
 		return nil, err
 	}
 	count := len(found.Items)
-	page := &Page[T]{Items: make([]T, 0, count), request: re.request}
-	page.found = paging.Response{Around: found.Around, Link: re.header.Values("Link"), Query: re.request.query, Count: count, IDs: make([]string, 0, count)}
+	items, ids := make([]T, count), make([]string, 0, count)
 	fields := make([]lenient.Field, 0, maxFields)
 	for _, element := range found.Items {
-		page.Items = page.Items[:len(page.Items)+1]
-		item := R(&page.Items[len(page.Items)-1])
+		item := R(&items[len(ids)])
 		fields = item.fields(fields[:0])
-		raw, err := lenient.Record(element, re.request.singular(), fields)
-		if err != nil {
-			page.Items = page.Items[:len(page.Items)-1]
-			continue
+		if raw, err := lenient.Record(element, re.request.singular(), fields); err == nil {
+			item.keep(raw)
+			ids = append(ids, *fields[0].At.(*string))
 		}
-		item.keep(raw)
-		page.found.IDs = append(page.found.IDs, string(item.identity()))
 	}
-	if count > 0 && len(page.Items) == 0 {
+	if count > 0 && len(ids) == 0 {
 		return nil, lenient.ErrNoRecord
 	}
-	return page, nil
+	return &Page[T]{Items: items[:len(ids)], request: re.request, found: paging.Response{
+		Around: found.Around, Link: re.header.Values("Link"), Query: re.request.query, Count: count, IDs: ids,
+	}}, nil
 }
 
 // Collect returns the records of an iterator, such as that of All, as a slice. With an error it returns what came before it.
@@ -211,10 +207,7 @@ func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error
 	if a.first.response != nil {
 		*a.first.response = f.response
 	}
-	if f.err != nil {
-		return nil, f.err
-	}
-	return page.arrive(f.page)
+	return page.arrive(f.page, f.err)
 }
 
 // drop ends the requests of the queue from the i-th on, and waits for them.

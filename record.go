@@ -36,11 +36,10 @@ func Ptr[T any](v T) *T { return &v }
 // record is implemented by pointers to the record types.
 type record[T any] interface {
 	*T
-	// fields appends the record's members: the one list from which records are read, compared and printed.
+	// fields appends the record's members, its ID first: the one list from which records are read, compared and printed.
 	fields([]lenient.Field) []lenient.Field
 	// keep stores the record as sent.
 	keep(json.RawMessage)
-	identity() ID
 }
 
 // maxFields is the largest number of fields a record has.

@@ -174,14 +174,10 @@ func (h *history) deleted(r *request) bool {
 	return r.method == http.MethodDelete && h.count > 1 && h.worst == OutcomeUnknown && h.last.status == http.StatusNotFound
 }
 
-// transientStatus reports whether a status may pass.
-func transientStatus(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
-		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
+// transientStatuses may pass.
+var transientStatuses = []int{
+	http.StatusRequestTimeout, http.StatusTooManyRequests,
+	http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
 // retryAfter reads the header's seconds or date. 0 is "not said", which includes what is unreadable, zero or past.
@@ -206,15 +202,10 @@ func sleep(ctx context.Context, pause time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < pause {
 		return context.DeadlineExceeded
 	}
-	if pause <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return contextError(ctx)
-	case <-timer.C:
+	case <-time.After(pause):
 		return nil
 	}
 }

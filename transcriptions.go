@@ -74,7 +74,6 @@ func (t *Transcription) fields(list []lenient.Field) []lenient.Field {
 }
 
 func (t *Transcription) keep(raw json.RawMessage) { t.raw = raw }
-func (t *Transcription) identity() ID             { return t.ID }
 
 // TranscriptionListParams filter and order a list of transcriptions. The zero value selects all of them, the newest
 // first.
