@@ -3,6 +3,7 @@ package aicontent
 import (
 	"cmp"
 	"context"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -80,23 +81,17 @@ type result struct {
 // cannot have executed it. With once it may after any unknown outcome, as the record has been looked for by then. random is in [0, 1).
 func (p RetryPolicy) next(n int, r result, create, once bool, random float64) (time.Duration, bool) {
 	again := r.transient && (!create || r.outcome == OutcomeNotSent || r.outcome == OutcomeRejected) || once && r.outcome == OutcomeUnknown
-	switch {
-	case !again, r.final, n >= p.MaxAttempts, r.retryAfter > p.MaxRetryAfter:
+	if !again || r.final || n >= p.MaxAttempts || r.retryAfter > p.MaxRetryAfter {
 		return 0, false
-	case r.retryAfter > 0:
-		return r.retryAfter, true
 	}
-	return p.backoff(n, random), true
+	return cmp.Or(r.retryAfter, p.backoff(n, random)), true
 }
 
 // backoff is the pause after attempt n: anything up to a limit that doubles with each attempt ("full jitter"), so that
 // clients that failed together do not return together.
 func (p RetryPolicy) backoff(n int, random float64) time.Duration {
-	limit := p.MaxBackoff
-	if shift := n - 1; p.MinBackoff == 0 || shift < 32 && p.MinBackoff < p.MaxBackoff>>shift {
-		limit = p.MinBackoff << shift
-	}
-	return time.Duration(random * float64(limit))
+	limit := math.Ldexp(float64(p.MinBackoff), n-1)
+	return time.Duration(random * min(limit, float64(p.MaxBackoff)))
 }
 
 // history is what the attempts of a call have come to so far.
@@ -148,15 +143,15 @@ func (h *history) next(c *Client, r *request) (time.Duration, bool) {
 	case renew:
 		h.renewed = true
 		return 0, true
-	case again && h.last.retryAfter == 0 && !r.looking:
-		if !c.budget.take() {
-			h.last.note = "not retried: the client's retry budget is used up (WithRetryBudget)"
-			return 0, false
-		}
-		h.taken++
-		h.charged = true
+	case !again, h.last.retryAfter > 0:
+		return pause, again
+	case !c.budget.take():
+		h.last.note = "not retried: the client's retry budget is used up (WithRetryBudget)"
+		return 0, false
 	}
-	return pause, again
+	h.taken++
+	h.charged = true
+	return pause, true
 }
 
 // repay gives the budget back what a successful call took, else what was taken for an attempt that was not made.
@@ -186,8 +181,8 @@ func retryAfter(header string, now time.Time) time.Duration {
 	if strings.Trim(header, "0123456789.") == "" {
 		// What is no number is 0.
 		seconds, _ := strconv.ParseFloat(header, 64)
-		if seconds >= float64(1<<63-1)/float64(time.Second) {
-			return 1<<63 - 1
+		if seconds >= math.MaxInt64/float64(time.Second) {
+			return math.MaxInt64
 		}
 		return time.Duration(seconds * float64(time.Second))
 	}
