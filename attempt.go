@@ -22,7 +22,7 @@ var withoutFile upload.Sending
 
 // try sends the request once and reads the response.
 func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) (res result) {
-	watched, w := wire.Watch(ctx, wire.Limits{Upload: r.body != nil && r.body.Tracked(), Stall: r.stall, Wait: r.wait})
+	watched, w := wire.Watch(ctx, wire.Limits{Upload: r.body != nil && r.body.Tracked(), Stall: r.stall, Wait: *r.timeout})
 	defer w.Stop()
 	req := c.request(watched, r, key)
 	sending := &withoutFile
@@ -52,12 +52,8 @@ func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) (re
 
 // request is everything of an attempt but its body and the body's header lines.
 func (c *Client) request(ctx context.Context, r *request, key redact.Key) *http.Request {
-	// One allocation serves the URL and the three headers.
-	parts := &struct {
-		url    url.URL
-		values [3]string
-	}{*r.url, [3]string{c.userAgent, "application/json", "Bearer " + string(key)}}
-	values := &parts.values
+	u := *r.url
+	values := []string{c.userAgent, "application/json", "Bearer " + string(key)}
 	header := http.Header{"User-Agent": values[0:1:1]}
 	if !r.bare {
 		header["Accept"], header["Authorization"] = values[1:2:2], values[2:3:3]
@@ -65,7 +61,7 @@ func (c *Client) request(ctx context.Context, r *request, key redact.Key) *http.
 			header[h.key] = []string{h.value}
 		}
 	}
-	req := http.Request{Method: r.method, URL: &parts.url, Host: r.url.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	req := http.Request{Method: r.method, URL: &u, Host: u.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	return req.WithContext(ctx)
 }
 
@@ -102,14 +98,14 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return c.rejected(r, n, key, w, sending, resp)
 	}
-	if r.save != nil {
+	page := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
+	if r.save != nil && !page {
 		r.keep(resp, nil, n, key)
 		return r.save(ctx, w, resp)
 	}
 	body, err := wire.ReadBody(resp, c.maxResponse)
 	expired := w.Expired()
 	r.keep(resp, body, n, key)
-	page := isHTML(resp.Header)
 	switch ended := cmp.Or(contextError(ctx), expired); {
 	case errors.Is(err, wire.ErrCutOff) && r.method == http.MethodDelete && !page:
 		// It is done, and nothing of the response is needed.
@@ -128,15 +124,6 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	if errors.Is(err, lenient.ErrSaysError) || page && len(body) == 0 && !errors.Is(err, lenient.ErrEmpty) {
 		res.outcome = OutcomeUnknown
 	}
-	return res.unreadable(r, key, resp, body, err)
-}
-
-func isHTML(header http.Header) bool {
-	return strings.HasPrefix(header.Get("Content-Type"), "text/html")
-}
-
-// unreadable gives the result the error of a 2xx response.
-func (res result) unreadable(r *request, key redact.Key, resp *http.Response, body []byte, err error) result {
 	login := resp.Request != nil && resp.Request.Response != nil && errors.Is(err, lenient.ErrHTML)
 	if login {
 		err = fmt.Errorf("%w: the API key is not accepted: the service redirected to a login page", ErrUnauthorized)
@@ -213,11 +200,8 @@ func (r *request) keep(resp *http.Response, body []byte, attempt int, key redact
 		return
 	}
 	*r.response = &Response{
-		StatusCode: resp.StatusCode,
-		Header:     key.Header(resp.Header),
-		Body:       bytes.Clone(key.Bytes(body)),
-		RequestID:  requestID(resp.Header, key),
-		Attempts:   attempt,
+		StatusCode: resp.StatusCode, Header: key.Header(resp.Header), Body: bytes.Clone(key.Bytes(body)),
+		RequestID: requestID(resp.Header, key), Attempts: attempt,
 	}
 }
 

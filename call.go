@@ -69,14 +69,12 @@ func with(list []pair, key, value string) []pair { return append(slices.Clip(lis
 
 // request is a call made ready: all that its attempts send but the key.
 type request struct {
-	settings
+	call // query and form as sent
 	verb
-	op         string
+	settings
 	collection string
 	client     *http.Client
 	url        *url.URL
-	query      url.Values
-	form       url.Values
 	body       *upload.Body // nil for none
 	meter      *upload.Meter
 	name       string // that a store with WithOnce looks for; empty for any other
@@ -105,12 +103,12 @@ func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, rea
 }
 
 // begin makes a request with the options of its call, or nil for a client that NewClient did not make.
-func (c *Client) begin(ctx context.Context, op string, opts []CallOption) (*request, []FieldProblem) {
+func (c *Client) begin(ctx context.Context, call call, opts []CallOption) (*request, []FieldProblem) {
 	if c == nil || c.base == nil {
 		return nil, problem("client", nil, "was not created with NewClient")
 	}
-	collection, verb, _ := strings.Cut(op, ".")
-	r := &request{settings: *c.defaults, verb: verbs[verb], op: op, collection: collection, client: c.http()}
+	collection, verb, _ := strings.Cut(call.op, ".")
+	r := &request{call: call, verb: verbs[verb], settings: *c.defaults, collection: collection, client: c.http()}
 	r.method = cmp.Or(r.method, c.updateMethod)
 	var problems []FieldProblem
 	for _, opt := range opts {
@@ -121,9 +119,7 @@ func (c *Client) begin(ctx context.Context, op string, opts []CallOption) (*requ
 		problems = append(problems, opt.applyCall(&r.settings)...)
 	}
 	r.retry = r.retry.complete()
-	if r.timeout != nil {
-		r.wait = *r.timeout
-	}
+	r.timeout = cmp.Or(r.timeout, &r.wait)
 	if r.response != nil {
 		// The response of an earlier call must not be taken for this one's.
 		*r.response = nil
@@ -136,33 +132,33 @@ func (c *Client) begin(ctx context.Context, op string, opts []CallOption) (*requ
 
 // prepare checks and encodes a call. The file of an upload is looked at here, and not held open.
 func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*request, error) {
-	r, problems := c.begin(ctx, call.op, opts)
+	r, problems := c.begin(ctx, call, opts)
 	if r == nil {
 		return nil, invalid(call.op, problems)
 	}
 	if r.record {
-		problems = append(problems, call.id.check()...)
+		problems = append(problems, r.id.check()...)
 	}
-	r.query = c.complete(call.query, r.settings.query)
-	maps.Copy(r.query, call.page)
-	r.url = c.url(r.collection, call.id, r.query)
-	problems = append(problems, checkText(r.query)...)
+	r.call.query = c.complete(call.query, r.settings.query)
+	maps.Copy(r.call.query, r.page)
+	r.url = c.url(r)
+	problems = append(problems, checkText(r.call.query)...)
 	var causes []error
 	if call.form != nil {
 		form := c.complete(call.form, r.settings.form)
-		r.form = form
-		problems = append(problems, checkRequired(form, call.required, r.settings.form)...)
+		r.call.form = form
+		problems = append(problems, checkRequired(form, r.required, r.settings.form)...)
 		if r.record {
 			problems = append(problems, checkNonEmpty(form, []string{"name"})...)
 		}
 		problems = append(problems, checkText(form)...)
 		switch {
-		case call.file == nil:
+		case r.file == nil:
 			r.body = upload.Form(form)
 		case form.Has("file"):
 			problems = append(problems, problem("file", form.Get("file"), "must be given as TranscriptionStoreParams.File, not as a form field")...)
 		case ctx != nil:
-			bad, errs, err := r.multipartBody(ctx, call.file, form)
+			bad, errs, err := r.multipartBody(ctx, r.file, form)
 			if err != nil {
 				return nil, newHistory(r).fail(r, err)
 			}
@@ -173,9 +169,9 @@ func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*re
 			r.name = normalText(form.Get("name"))
 		}
 	}
-	if call.check != nil && !r.unchecked {
+	if r.check != nil && !r.unchecked {
 		overridden := append(slices.Clip(r.settings.query), r.settings.form...)
-		problems = append(problems, slices.DeleteFunc(call.check(), func(p FieldProblem) bool {
+		problems = append(problems, slices.DeleteFunc(r.check(), func(p FieldProblem) bool {
 			return slices.ContainsFunc(overridden, func(o pair) bool { return o.key == p.Field })
 		})...)
 	}
@@ -210,13 +206,13 @@ func (c *Client) complete(fields url.Values, extra []pair) url.Values {
 	return values
 }
 
-// url is the address of a collection, or of the record in it: the one place where a segment is escaped.
-func (c *Client) url(collection string, id ID, query url.Values) *url.URL {
-	escaped := c.base.EscapedPath() + apiPrefix + "/" + collection
-	if id != "" {
-		escaped += "/" + url.PathEscape(string(id))
+// url is the address of a collection, or of a record in it: the one place where a segment is escaped.
+func (c *Client) url(r *request) *url.URL {
+	escaped := c.base.EscapedPath() + apiPrefix + "/" + r.collection
+	if r.record {
+		escaped += "/" + url.PathEscape(string(r.id))
 	}
-	u := &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, RawPath: escaped, RawQuery: query.Encode()}
+	u := &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, RawPath: escaped, RawQuery: r.call.query.Encode()}
 	// It was escaped, so it can be unescaped.
 	u.Path, _ = url.PathUnescape(escaped)
 	return u
@@ -237,7 +233,7 @@ func (c *Client) send(ctx context.Context, r *request) (err error) {
 		}
 		defer unlock()
 	}
-	for since, again := r.since, true; ; {
+	for since, pause, again := r.since, time.Duration(0), true; ; {
 		if r.name != "" {
 			found, err := c.lookFor(ctx, r, since, h.count == 0)
 			if found || err != nil {
@@ -258,7 +254,6 @@ func (c *Client) send(ctx context.Context, r *request) (err error) {
 		start := time.Now()
 		h.add(c.try(ctx, r, h.count+1, key))
 		took := time.Since(start)
-		var pause time.Duration
 		pause, again = h.next(c, r)
 		settle := r.name != "" && !h.last.final && (h.last.outcome == OutcomeUnknown || h.last.outcome == OutcomeDone)
 		c.log(ctx, r, h, took, pause, again && !settle)

@@ -24,11 +24,10 @@ import (
 // header, [WithStallTimeout] the time without a byte of the body; [WithMaxResponseSize] does not apply. A picture that is
 // cut off is an error that says how many bytes came.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
-	const op = "images.download"
-	c := s.core()
-	r, problems := c.begin(ctx, op, opts)
+	c, call := s.core(), call{op: "images.download"}
+	r, problems := c.begin(ctx, call, opts)
 	if r == nil {
-		return 0, invalid(op, problems)
+		return 0, invalid(call.op, problems)
 	}
 	if w == nil {
 		problems = append(problems, problem("w", nil, "must not be nil")...)
@@ -40,10 +39,11 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 	} else {
 		r.url = u
 	}
-	if err := invalid(op, problems); err != nil {
+	if err := invalid(r.op, problems); err != nil {
 		return 0, err
 	}
 	r.client, r.bare = c.download(), true
+	r.read = func(reply) error { return errors.New("got an HTML page instead of a picture") }
 	var written int64
 	r.save = func(ctx context.Context, attempt *wire.Attempt, resp *http.Response) (res result) {
 		written, res = r.copy(ctx, attempt, resp, w)
@@ -70,9 +70,6 @@ func downloadRedirect(req *http.Request, via []*http.Request) error {
 
 // copy writes the body of a download to w. A clock runs while a byte is waited for.
 func (r *request) copy(ctx context.Context, attempt *wire.Attempt, resp *http.Response, w io.Writer) (int64, result) {
-	if isHTML(resp.Header) {
-		return 0, result{outcome: OutcomeUnknown}.unreadable(r, "", resp, nil, errors.New("got an HTML page instead of a picture"))
-	}
 	attempt.Pause()
 	var stalled atomic.Bool
 	var readError error

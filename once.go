@@ -197,7 +197,7 @@ func (r *request) compare(record lenient.Value, id ID, key redact.Key) error {
 	boolean := map[string]string{"true": "1", "false": "0"}
 	for member, value := range record.Members() {
 		name := member.Text()
-		stored, sent := normalText(value.Text()), normalText(r.form.Get(name))
+		stored, sent := normalText(value.Text()), normalText(r.call.form.Get(name))
 		stored, sent = cmp.Or(boolean[stored], stored), cmp.Or(boolean[sent], sent)
 		if sent != "" && stored != "" && sent != stored {
 			return &ConflictError{Name: r.name, IDs: []ID{id}, Reason: fmt.Sprintf("the record with the name has another %s: %s, not %s",

@@ -1,6 +1,7 @@
 package aicontent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -120,7 +121,7 @@ func readPage[T any, R record[T]](re reply) (*Page[T], error) {
 		return nil, lenient.ErrNoRecord
 	}
 	return &Page[T]{Items: items[:len(ids)], request: re.request, found: paging.Response{
-		Around: found.Around, Link: re.header.Values("Link"), Query: re.request.query, Count: count, IDs: ids,
+		Around: found.Around, Link: re.header.Values("Link"), Query: re.request.call.query, Count: count, IDs: ids,
 	}}, nil
 }
 
@@ -139,21 +140,16 @@ func Collect[T any](records iter.Seq2[*T, error]) ([]*T, error) {
 // all returns the records of all pages.
 func all[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
+		var ahead readAhead[T]
+		defer func() { ahead.drop(0) }()
 		page, err := list[T, R](ctx, c, first, opts)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		ahead := &readAhead[T]{first: page.request}
-		defer ahead.drop(0)
-		for page != nil && err == nil {
+		for ; page != nil && err == nil; page, err = ahead.next(ctx, page) {
 			ahead.start(ctx, page)
 			for i := range page.Items {
 				if !yield(&page.Items[i], nil) {
 					return
 				}
 			}
-			page, err = ahead.next(ctx, page)
 		}
 		if err != nil {
 			yield(nil, err)
@@ -179,6 +175,7 @@ type fetching[T any] struct {
 
 // start fetches the pages after page that are not on their way.
 func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
+	a.first = cmp.Or(a.first, page.request)
 	for i, link := range page.state.Ahead(a.first.readAhead) {
 		if i < len(a.queue) && same(a.queue[i].link, link) {
 			continue
