@@ -67,7 +67,10 @@ func (c *Client) request(ctx context.Context, r *request, key redact.Key) *http.
 
 // noResponse is the result of an attempt that no response came to.
 func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, sending *upload.Sending, key redact.Key, err error) result {
-	err = withoutURL(err)
+	// The text of a url.Error holds the query.
+	for outer := (*url.Error)(nil); errors.As(err, &outer); {
+		err = outer.Err
+	}
 	expired := w.Expired()
 	w.Stop()
 	sending.End()
@@ -82,14 +85,6 @@ func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, se
 	}
 	explained := explain(err, w.Wrote(err), sending.Complete(), r.client.Timeout)
 	return res.transport(r, key.Error(cmp.Or(contextError(ctx), expired, explained)))
-}
-
-// withoutURL returns what the url.Errors in err wrap: their texts hold the query.
-func withoutURL(err error) error {
-	for outer := (*url.Error)(nil); errors.As(err, &outer); {
-		err = outer.Err
-	}
-	return err
 }
 
 // receive reads a response and judges it.
@@ -140,8 +135,7 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	return res
 }
 
-// rejected is the result of a response other than 2xx. If a redirect or server error came before the upload's
-// end, the service did not get the whole form.
+// rejected judges a response other than 2xx. After a redirect or server error in mid-upload the service did not get the whole form.
 func (c *Client) rejected(r *request, n int, key redact.Key, w *wire.Attempt, sending *upload.Sending, resp *http.Response) result {
 	body, err := wire.ReadBody(resp, min(c.maxResponse, maxErrorBody))
 	if err != nil {
@@ -173,8 +167,7 @@ func (res result) transport(r *request, err error) result {
 	return res
 }
 
-// Response is a response as it came, for what the records do not hold: see [WithResponse]. The API key is masked
-// wherever the service sent it back.
+// Response is a response as it came, for what records do not hold: see [WithResponse]. The API key is masked wherever it came back.
 type Response struct {
 	StatusCode int
 	Header     http.Header

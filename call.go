@@ -114,9 +114,9 @@ func (c *Client) begin(ctx context.Context, call call, opts []CallOption) (*requ
 	for _, opt := range opts {
 		if opt == nil {
 			problems = append(problems, problem("option", nil, "must not be nil")...)
-			continue
+		} else {
+			problems = append(problems, opt.applyCall(&r.settings)...)
 		}
-		problems = append(problems, opt.applyCall(&r.settings)...)
 	}
 	r.retry = r.retry.complete()
 	r.timeout = cmp.Or(r.timeout, &r.wait)
@@ -185,8 +185,7 @@ func valuesOf(params any) url.Values {
 	return values
 }
 
-// complete writes booleans the way the deployment reads them, and lays the caller's fields over the documented ones. Only
-// a name that ends in [] may repeat.
+// complete writes booleans as the deployment reads them, and lays the caller's fields over them. Only a name that ends in [] may repeat.
 func (c *Client) complete(fields url.Values, extra []pair) url.Values {
 	if fields == nil && extra == nil {
 		return nil
@@ -244,11 +243,8 @@ func (c *Client) send(ctx context.Context, r *request) (err error) {
 			return h.fail(r, nil)
 		}
 		key, err := c.token(ctx, r.bare)
-		if err != nil {
+		if err != nil || h.last.status == http.StatusUnauthorized && key == h.key {
 			return h.fail(r, err)
-		}
-		if h.last.status == http.StatusUnauthorized && key == h.key {
-			return h.fail(r, nil)
 		}
 		h.key = key
 		start := time.Now()

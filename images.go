@@ -16,8 +16,8 @@ type ImagesService struct {
 	client *Client
 }
 
-// Image is an image as the service sent it. The API specifies requests, not responses: fields the server omits, or
-// sends as null, keep their zero value.
+// Image is an image as the service sent it. The API does not specify responses: fields the server omits, or sends as null,
+// keep their zero value.
 type Image struct {
 	ID          ID         `json:"id"`
 	Name        string     `json:"name"`
@@ -37,8 +37,7 @@ type Image struct {
 	raw json.RawMessage
 }
 
-// Raw returns the record as sent, unknown members included; nil for an image that no response held. It shares memory
-// with the response, and so with the other records of its page, and must not be changed.
+// Raw returns the record as sent, unknown members included; nil for an image that no response held. It shares memory: do not change it.
 func (i *Image) Raw() json.RawMessage { return i.raw }
 
 // Equal reports whether the fields of i and other are equal, times as instants. Raw is not compared.
@@ -119,8 +118,7 @@ type ImageUpdateParams struct {
 	Favorite *bool   `url:"favorite,int,omitempty"`
 }
 
-// List returns one page of images. It is retried after transient failures. To get a page by its number, give
-// WithQuery("page", "3").
+// List returns one page of images. It is retried after transient failures. WithQuery("page", "3") selects a page by its number.
 func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts ...CallOption) (*Page[Image], error) {
 	return list[Image](ctx, s.core(), call{op: "images.list", query: valuesOf(params), check: params.check}, opts)
 }
@@ -135,8 +133,7 @@ func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ..
 	return all[Image](ctx, s.core(), call{op: "images.list", query: valuesOf(params), check: params.check}, opts)
 }
 
-// Show returns the image with the given ID. It is retried after transient failures. If there is no such image, the
-// error matches [ErrNotFound].
+// Show returns the image with the given ID. It is retried after transient failures. The error matches [ErrNotFound] if there is none.
 func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*Image, error) {
 	return do(ctx, s.core(), call{op: "images.show", id: id}, opts, readRecord[Image])
 }
@@ -155,8 +152,7 @@ func (s *ImagesService) Update(ctx context.Context, id ID, params ImageUpdatePar
 	return do(ctx, s.core(), call{op: "images.update", id: id, form: valuesOf(params)}, opts, readRecord[Image])
 }
 
-// Delete removes an image. It is retried after transient failures; if an earlier attempt may have been executed, a 404
-// in a later one is success.
+// Delete removes an image. It is retried after transient failures; after an attempt that may have been executed, a 404 is success.
 func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
 	_, err := do(ctx, s.core(), call{op: "images.delete", id: id}, opts, readDeleted)
 	return err

@@ -80,14 +80,11 @@ func (l *nameLocks) lock(ctx context.Context, name string) (unlock func(), err e
 	}
 }
 
-// lookFor looks for the record with growing pauses until it is there or SettleTime has passed since the last request that may still
-// be executed, and once more right before the context's deadline. A zero time is one look. A look that fails says nothing: the record may be there, and billed.
-// The last one is retried like any request.
+// lookFor looks for the record with growing pauses until it is there or SettleTime has passed since the last request that
+// may still be executed, and once more right before the context's deadline. A zero time is one look. A look that fails says
+// nothing: the record may be there, and billed. The last one is retried like any request.
 func (c *Client) lookFor(ctx context.Context, r *request, since time.Time, earlierRun bool) (bool, error) {
-	until := since.Add(r.retry.SettleTime)
-	if most := time.Now().Add(r.retry.SettleTime); until.After(most) {
-		until = most
-	}
+	until := time.Now().Add(min(r.retry.SettleTime, time.Until(since.Add(r.retry.SettleTime))))
 	if c.logger != nil && time.Until(until) > 0 {
 		c.logger.LogAttrs(ctx, slog.LevelInfo, "aicontent looks for the record of a create request that may still be executed",
 			slog.String("op", r.op), slog.String("collection", r.collection), slog.Time("until", until), slog.Bool("earlier_run", earlierRun))

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"sync"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/paging"
@@ -39,11 +40,9 @@ var pageSizes = []int{int(PerPage10), int(PerPage25), int(PerPage50), int(PerPag
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
 func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 
-// Next returns the page that follows, and nil without an error after the last. Filters and options are those of the first
-// call. Records that moved onto it from this page in the meantime are left out.
-//
-// The error matches [ErrPagination] where the service does not say what follows a full page, leads back to an earlier page, or
-// sends this page's records again.
+// Next returns the page that follows, and nil without an error after the last. Filters and options are those of the first call.
+// Records that moved onto it from this page in the meantime are left out. The error matches [ErrPagination] where the service
+// does not say what follows a full page, leads back to an earlier page, or sends this page's records again.
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	if !p.HasNext() {
 		return nil, nil
@@ -73,7 +72,6 @@ func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 				kept = append(kept, next.Items[i])
 			}
 		}
-		clear(next.Items[len(kept):])
 		next.Items = kept
 	}
 	return next, nil
@@ -141,7 +139,7 @@ func Collect[T any](records iter.Seq2[*T, error]) ([]*T, error) {
 func all[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		var ahead readAhead[T]
-		defer func() { ahead.drop(0) }()
+		defer ahead.drop(0)
 		page, err := list[T, R](ctx, c, first, opts)
 		for ; page != nil && err == nil; page, err = ahead.next(ctx, page) {
 			ahead.start(ctx, page)
@@ -167,7 +165,7 @@ type readAhead[T any] struct {
 type fetching[T any] struct {
 	link     url.Values
 	cancel   context.CancelFunc
-	done     chan struct{} // closed when the fields below are set
+	done     sync.WaitGroup // for the fields below
 	page     *Page[T]
 	response *Response
 	err      error
@@ -182,12 +180,9 @@ func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
 		}
 		a.drop(i)
 		ctx, cancel := context.WithCancel(ctx)
-		f := &fetching[T]{link: link, cancel: cancel, done: make(chan struct{})}
+		f := &fetching[T]{link: link, cancel: cancel}
 		a.queue = append(a.queue, f)
-		go func() {
-			defer close(f.done)
-			f.page, f.err = page.fetch(ctx, link, WithResponse(&f.response))
-		}()
+		f.done.Go(func() { f.page, f.err = page.fetch(ctx, link, WithResponse(&f.response)) })
 	}
 }
 
@@ -199,7 +194,7 @@ func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error
 	}
 	f := a.queue[0]
 	a.queue = a.queue[1:]
-	<-f.done
+	f.done.Wait()
 	f.cancel()
 	if a.first.response != nil {
 		*a.first.response = f.response
@@ -213,7 +208,7 @@ func (a *readAhead[T]) drop(i int) {
 		f.cancel()
 	}
 	for _, f := range a.queue[i:] {
-		<-f.done
+		f.done.Wait()
 	}
 	a.queue = a.queue[:i]
 }

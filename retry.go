@@ -15,9 +15,8 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// RetryPolicy sets how often a call is retried and how long it waits in between. A zero field has its default, so that RetryPolicy{} is
-// [DefaultRetryPolicy]; a negative duration is none. Which failures are retried at all is not its choice: see the package
-// documentation.
+// RetryPolicy sets how often a call is retried and how long it waits in between. A zero field has its default, so that RetryPolicy{}
+// is [DefaultRetryPolicy]; a negative duration is none. Which failures are retried at all is said in the package documentation.
 type RetryPolicy struct {
 	MaxAttempts   int           // attempts in all; 1 is no retry; a negative number is refused
 	MinBackoff    time.Duration // limit of the first pause, doubled for each further one; negative is no pause
@@ -87,8 +86,8 @@ func (p RetryPolicy) next(n int, r result, create, once bool, random float64) (t
 	return cmp.Or(r.retryAfter, p.backoff(n, random)), true
 }
 
-// backoff is the pause after attempt n: anything up to a limit that doubles with each attempt ("full jitter"), so that
-// clients that failed together do not return together.
+// backoff is the pause after attempt n: random, up to a limit that doubles ("full jitter"), so that clients that failed together
+// do not return together.
 func (p RetryPolicy) backoff(n int, random float64) time.Duration {
 	limit := math.Ldexp(float64(p.MinBackoff), n-1)
 	return time.Duration(random * min(limit, float64(p.MaxBackoff)))
@@ -112,9 +111,7 @@ type tally struct {
 	count int
 }
 
-func newHistory(r *request) *history {
-	return &history{policy: r.retry, worst: OutcomeNotSent}
-}
+func newHistory(r *request) *history { return &history{policy: r.retry, worst: OutcomeNotSent} }
 
 // add takes the result of the next attempt.
 func (h *history) add(r result) {

@@ -11,8 +11,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// TranscriptionsService has the methods for transcriptions. Get it from [Client].Transcriptions; it is safe for
-// concurrent use.
+// TranscriptionsService has the methods for transcriptions. Get it from [Client].Transcriptions; it is safe for concurrent use.
 type TranscriptionsService struct {
 	client *Client
 }
@@ -35,8 +34,7 @@ type Transcription struct {
 	raw json.RawMessage
 }
 
-// Raw returns the record as sent, unknown members included; nil for a transcription that no response held. It shares
-// memory with the response, and so with the other records of its page, and must not be changed.
+// Raw returns the record as sent, unknown members included; nil for a transcription that no response held. It shares memory: do not change it.
 func (t *Transcription) Raw() json.RawMessage { return t.raw }
 
 // Equal reports whether the fields of t and other are equal, times as instants. Raw is not compared.
@@ -75,8 +73,7 @@ func (t *Transcription) fields(list []lenient.Field) []lenient.Field {
 
 func (t *Transcription) keep(raw json.RawMessage) { t.raw = raw }
 
-// TranscriptionListParams filter and order a list of transcriptions. The zero value selects all of them, the newest
-// first.
+// TranscriptionListParams filter and order a list of transcriptions. The zero value selects all of them, the newest first.
 type TranscriptionListParams struct {
 	Search   string                `url:"search,omitempty"`       // text to search for; empty is no search
 	SearchBy TranscriptionSearchBy `url:"search_by,omitempty"`    // where to search; zero is the name
@@ -102,16 +99,14 @@ func (p *TranscriptionStoreParams) check() []FieldProblem {
 	return checkCountry("language", p.Language)
 }
 
-// TranscriptionUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent all
-// the same.
+// TranscriptionUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent all the same.
 type TranscriptionUpdateParams struct {
 	Name     *string `url:"name,omitempty"`   // must not be empty
 	Result   *string `url:"result,omitempty"` // the corrected text; some deployments refuse an empty one with 422
 	Favorite *bool   `url:"favorite,int,omitempty"`
 }
 
-// List returns one page of transcriptions. It is retried after transient failures. To get a page by its number, give
-// WithQuery("page", "3").
+// List returns one page of transcriptions. It is retried after transient failures. WithQuery("page", "3") selects a page by its number.
 func (s *TranscriptionsService) List(ctx context.Context, params TranscriptionListParams, opts ...CallOption) (*Page[Transcription], error) {
 	return list[Transcription](ctx, s.core(), call{op: "transcriptions.list", query: valuesOf(params), check: params.check}, opts)
 }
@@ -121,8 +116,7 @@ func (s *TranscriptionsService) All(ctx context.Context, params TranscriptionLis
 	return all[Transcription](ctx, s.core(), call{op: "transcriptions.list", query: valuesOf(params), check: params.check}, opts)
 }
 
-// Show returns the transcription with the given ID. It is retried after transient failures. If there is no such
-// transcription, the error matches [ErrNotFound].
+// Show returns the transcription with the given ID. It is retried after transient failures. The error matches [ErrNotFound] if there is none.
 func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOption) (*Transcription, error) {
 	return do(ctx, s.core(), call{op: "transcriptions.show", id: id}, opts, readRecord[Transcription])
 }
@@ -133,9 +127,8 @@ func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOpt
 // [File]. A failed Store may still have created, and billed, the transcription: ask [OutcomeOf] before storing it again, or
 // use [WithOnce].
 func (s *TranscriptionsService) Store(ctx context.Context, params TranscriptionStoreParams, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.core(), call{
-		op: "transcriptions.store", form: valuesOf(params), file: &params.File, required: []string{"name"}, check: params.check,
-	}, opts, readRecord[Transcription])
+	store := call{op: "transcriptions.store", form: valuesOf(params), file: &params.File, required: []string{"name"}, check: params.check}
+	return do(ctx, s.core(), store, opts, readRecord[Transcription])
 }
 
 // Update changes the fields that are set, and no others, and returns the transcription as it then is. It is retried
@@ -144,8 +137,7 @@ func (s *TranscriptionsService) Update(ctx context.Context, id ID, params Transc
 	return do(ctx, s.core(), call{op: "transcriptions.update", id: id, form: valuesOf(params)}, opts, readRecord[Transcription])
 }
 
-// Delete removes a transcription. It is retried after transient failures; if an earlier attempt may have been executed,
-// a 404 in a later one is success.
+// Delete removes a transcription. It is retried after transient failures; after an attempt that may have been executed, a 404 is success.
 func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
 	_, err := do(ctx, s.core(), call{op: "transcriptions.delete", id: id}, opts, readDeleted)
 	return err
