@@ -1,7 +1,6 @@
 package aicontent
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -19,7 +18,7 @@ type Page[T any] struct {
 	Items []T // in the order of the service
 	PageInfo
 
-	request *request // that the page answers
+	request func() *request // that the page answers: a closure, as headers may hold secrets, and printing a page stops there
 	state   paging.State
 	found   paging.Response
 	// fetch returns the page to which the query of a link leads. It has not arrived: its place in the walk is unknown.
@@ -49,7 +48,7 @@ func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	}
 	link, err := p.state.Next()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", p.request.op, ErrPagination, err)
+		return nil, fmt.Errorf("%s: %w: %w", p.request().op, ErrPagination, err)
 	}
 	return p.arrive(p.fetch(ctx, link))
 }
@@ -61,7 +60,7 @@ func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 	}
 	state, moved, err := p.state.Arrive(next.found)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", p.request.op, ErrPagination, err)
+		return nil, fmt.Errorf("%s: %w: %w", p.request().op, ErrPagination, err)
 	}
 	next.fetch = p.fetch
 	next.place(state)
@@ -118,7 +117,7 @@ func readPage[T any, R record[T]](re reply) (*Page[T], error) {
 	if count > 0 && len(ids) == 0 {
 		return nil, lenient.ErrNoRecord
 	}
-	return &Page[T]{Items: items[:len(ids)], request: re.request, found: paging.Response{
+	return &Page[T]{Items: items[:len(ids)], request: func() *request { return re.request }, found: paging.Response{
 		Around: found.Around, Link: re.header.Values("Link"), Query: re.request.call.query, Count: count, IDs: ids,
 	}}, nil
 }
@@ -173,7 +172,9 @@ type fetching[T any] struct {
 
 // start fetches the pages after page that are not on their way.
 func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
-	a.first = cmp.Or(a.first, page.request)
+	if a.first == nil {
+		a.first = page.request()
+	}
 	for i, link := range page.state.Ahead(a.first.readAhead) {
 		if i < len(a.queue) && same(a.queue[i].link, link) {
 			continue
