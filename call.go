@@ -124,10 +124,7 @@ func (c *Client) begin(ctx context.Context, call call, opts []CallOption) (*requ
 		// The response of an earlier call must not be taken for this one's.
 		*r.response = nil
 	}
-	if ctx == nil {
-		problems = append(problems, problem("ctx", nil, "must not be nil")...)
-	}
-	return r, problems
+	return r, append(problems, problemIf(ctx == nil, "ctx", nil, "must not be nil")...)
 }
 
 // prepare checks and encodes a call. The file of an upload is looked at here, and not held open.
@@ -234,9 +231,11 @@ func (c *Client) send(ctx context.Context, r *request) (err error) {
 	}
 	for since, pause, again := r.since, time.Duration(0), true; ; {
 		if r.name != "" {
-			found, err := c.lookFor(ctx, r, since, h.count == 0)
-			if found || err != nil {
-				return h.end(r, err)
+			switch found, err := c.lookFor(ctx, r, since, h.count); {
+			case found:
+				return nil
+			case err != nil:
+				return h.fail(r, err)
 			}
 		}
 		if !again {

@@ -23,12 +23,6 @@ import (
 // Version is the SDK's version, as the User-Agent header has it.
 const Version = "0.1.0"
 
-// The environment variables that [NewClientFromEnv] reads.
-const (
-	envBaseURL = "AICONTENT_BASE_URL"
-	envAPIKey  = "AICONTENT_API_KEY"
-)
-
 const (
 	apiPrefix = "/api/v1"
 	// maxRedirects is how many redirects within the origin one request follows.
@@ -41,11 +35,7 @@ type Client struct {
 	Images         *ImagesService
 	Transcriptions *TranscriptionsService
 
-	config
-}
-
-// config holds the client's settings. Secrets are kept in closures, out of reach of fmt and reflection.
-type config struct {
+	// Secrets are kept in closures, out of reach of fmt and reflection.
 	base         *url.URL // without a trailing slash
 	http         func() *http.Client
 	download     func() *http.Client
@@ -65,9 +55,9 @@ type config struct {
 	defaults     *settings // a pointer: headers may hold secrets, and printing a service stops there
 }
 
-// NewClient returns a client of the deployment at baseURL, such as https://content.example.com or
-// https://example.com/ai: the part before /api/v1. A base URL with http:// is accepted for loopback hosts only, unless [WithInsecureHTTP] is given. The
-// key is sent to that scheme, host and port only.
+// NewClient returns a client of the deployment at baseURL, such as https://content.example.com or https://example.com/ai: the part
+// before /api/v1. A base URL with http:// is accepted for loopback hosts only, unless [WithInsecureHTTP] is given. The key is
+// sent to that scheme, host and port only.
 //
 // The proxy is that of the environment (HTTPS_PROXY, NO_PROXY), or of [http.DefaultTransport] where that was changed.
 // Bad arguments and options are a [*ValidationError] that names all of them. No error holds the key.
@@ -79,35 +69,34 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 // NewClientFromEnv is [NewClient] with the base URL of AICONTENT_BASE_URL and the key of AICONTENT_API_KEY. A missing
 // one is an error that names it; the key may be missing if [WithAPIKeySource] is given.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
+	const op, unset = "aicontent.NewClientFromEnv", "must be set in the environment"
 	c, problems := configure(opts)
-	for _, name := range []string{envBaseURL, envAPIKey} {
-		if os.Getenv(name) == "" && (name == envBaseURL || c.key == nil) {
-			problems = append(problems, FieldProblem{Field: name, Reason: "must be set in the environment"})
-		}
-	}
-	const op = "aicontent.NewClientFromEnv"
+	baseURL, apiKey := os.Getenv("AICONTENT_BASE_URL"), os.Getenv("AICONTENT_API_KEY")
+	problems = append(problems, problemIf(baseURL == "", "AICONTENT_BASE_URL", nil, unset)...)
+	problems = append(problems, problemIf(apiKey == "" && c.key == nil, "AICONTENT_API_KEY", nil, unset)...)
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
-	return c.finish(op, nil, os.Getenv(envBaseURL), os.Getenv(envAPIKey))
+	return c.finish(op, nil, baseURL, apiKey)
 }
 
 func configure(opts []Option) (*Client, []FieldProblem) {
-	c := &Client{config: config{
+	c := &Client{
+		http:         func() *http.Client { return &http.Client{} },
 		userAgent:    fmt.Sprintf("aicontent-go/%s (%s; %s/%s)", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		updateMethod: http.MethodPatch,
 		maxResponse:  32 << 20,
 		budget:       newBudget(defaultBudget),
 		names:        &nameLocks{},
 		defaults:     &settings{stall: 60 * time.Second},
-	}}
+	}
 	var problems []FieldProblem
 	for _, opt := range opts {
 		if opt == nil {
 			problems = append(problems, problem("option", nil, "must not be nil")...)
 			continue
 		}
-		problems = append(problems, opt.applyClient(&c.config)...)
+		problems = append(problems, opt.applyClient(c)...)
 	}
 	return c, problems
 }
@@ -127,10 +116,7 @@ func (c *Client) finish(op string, problems []FieldProblem, baseURL, apiKey stri
 		return nil, err
 	}
 	c.base = base
-	hc := &http.Client{}
-	if c.http != nil {
-		hc = c.http()
-	}
+	hc := c.http()
 	if t, ok := hc.Transport.(*http.Transport); ok && t == nil {
 		hc.Transport = nil
 	}
@@ -143,9 +129,10 @@ func (c *Client) finish(op string, problems []FieldProblem, baseURL, apiKey stri
 		}
 	}
 	hc.CheckRedirect = sameOrigin(base, hc.CheckRedirect)
-	c.http = holding(hc)
+	c.http = func() *http.Client { return hc }
 	c.closeIdle = transport.CloseIdleConnections // A middleware may not pass it on.
-	c.download = holding(&http.Client{Transport: transport.Download(), CheckRedirect: downloadRedirect})
+	download := &http.Client{Transport: transport.Download(), CheckRedirect: downloadRedirect}
+	c.download = func() *http.Client { return download }
 	c.Images = &ImagesService{c}
 	c.Transcriptions = &TranscriptionsService{c}
 	return c, nil
@@ -159,9 +146,6 @@ func (c *Client) CloseIdleConnections() {
 	}
 }
 
-// holding keeps hc out of reach of printing and reflection.
-func holding(hc *http.Client) func() *http.Client { return func() *http.Client { return hc } }
-
 // String names the deployment, never the key.
 func (c Client) String() string { return fmt.Sprintf("aicontent.Client(%s)", c.base) }
 
@@ -170,51 +154,44 @@ func (c Client) GoString() string { return c.String() }
 
 // parseBaseURL refuses what cannot be the part before /api/v1, and says how to write it.
 func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
-	const field = "base_url"
+	const field, example = "base_url", "such as https://content.example.com"
 	if raw == "" {
-		return nil, problem(field, nil, "is required, such as https://content.example.com")
+		return nil, problem(field, nil, "is required, "+example)
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		// The value may be the key or hold a password, so it is not shown.
-		return nil, problem(field, nil, "must be an absolute URL that begins with https:// (or http:// for a loopback host), such as https://content.example.com")
+		return nil, problem(field, nil, "must be an absolute URL that begins with https:// (or http:// for a loopback host), "+example)
 	}
 	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	base := strings.TrimRight(shown, "/")
 	port, err := strconv.Atoi(cmp.Or(u.Port(), "443"))
-	reason, hint := "", ""
+	// By its name alone, without asking a resolver.
+	loopback := strings.EqualFold(u.Hostname(), "localhost") || net.ParseIP(u.Hostname()).IsLoopback()
+	p := FieldProblem{Field: field, Value: shown}
 	switch {
 	case strings.TrimSpace(raw) != raw:
-		reason = "must not begin or end with white space"
+		p.Reason = "must not begin or end with white space"
 	case u.User != nil:
-		reason = "must not hold a user name or password; pass the API key as the second argument"
+		p.Reason = "must not hold a user name or password; pass the API key as the second argument"
 	case u.Hostname() == "":
-		reason = "must name a host, such as https://content.example.com"
+		p.Reason = "must name a host, " + example
 	case err != nil || port < 1 || port > 65535:
-		reason = "must have a port between 1 and 65535, or none"
+		p.Reason = "must have a port between 1 and 65535, or none"
 	case u.RawQuery != "" || u.ForceQuery:
-		reason, hint = "must not have a query", "use WithQuery for a parameter of every call"
+		p.Reason, p.Hint = "must not have a query", "use WithQuery for a parameter of every call"
 	case strings.Contains(raw, "#"):
-		reason = "must not have a fragment"
-	case u.Scheme == "http" && !insecure && !loopback(u.Hostname()):
-		reason, hint = "must begin with https://: http:// would show the API key to the network", "WithInsecureHTTP allows it"
+		p.Reason = "must not have a fragment"
+	case u.Scheme == "http" && !insecure && !loopback:
+		p.Reason, p.Hint = "must begin with https://: http:// would show the API key to the network", "WithInsecureHTTP allows it"
+	case strings.HasSuffix(base, apiPrefix):
+		p.Reason = "must end before " + apiPrefix + ", which the SDK adds: write " + strings.TrimSuffix(base, apiPrefix)
+	default:
+		u.RawPath = strings.TrimRight(u.EscapedPath(), "/")
+		u.Path, _ = url.PathUnescape(u.RawPath) // It was parsed before, so it can be unescaped.
+		return u, nil
 	}
-	escaped := strings.TrimRight(u.EscapedPath(), "/")
-	u.RawPath = escaped
-	// It was parsed before, so it can be unescaped.
-	u.Path, _ = url.PathUnescape(escaped)
-	if before, found := strings.CutSuffix(u.Path, apiPrefix); found && reason == "" {
-		reason = "must end before " + apiPrefix + ", which the SDK adds: write " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: before}).String()
-	}
-	if reason != "" {
-		return u, []FieldProblem{{Field: field, Value: shown, Reason: reason, Hint: hint}}
-	}
-	return u, nil
-}
-
-// loopback reports whether the host is this machine by its name alone, without asking a resolver.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+	return u, []FieldProblem{p}
 }
 
 // sameOrigin follows a redirect for GET only, within the base URL's origin and a limited number of times, and then
@@ -227,13 +204,11 @@ func sameOrigin(base *url.URL, users func(*http.Request, []*http.Request) error)
 		if users == nil {
 			return nil
 		}
-		if err := users(req, via); err != nil && err != http.ErrUseLastResponse {
-			return fmt.Errorf("%w: %w", errRedirect, err)
-		} else if err != nil {
-			return err
-		}
-		if origin(req.URL) != origin(base) {
+		switch err := users(req, via); {
+		case err == http.ErrUseLastResponse, err == nil && origin(req.URL) != origin(base):
 			return http.ErrUseLastResponse
+		case err != nil:
+			return fmt.Errorf("%w: %w", errRedirect, err)
 		}
 		return nil
 	}
@@ -241,10 +216,7 @@ func sameOrigin(base *url.URL, users func(*http.Request, []*http.Request) error)
 
 // origin is scheme, host and port, the default port included.
 func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
 }
 

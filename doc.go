@@ -65,20 +65,17 @@
 //
 // If a call made several attempts, the most severe outcome counts. Severity: NotSent < Rejected < Done < Unknown. For Delete, a
 // 2xx response is success even if it is cut off, and so is a 404 after an attempt of unknown outcome. Redirects of List and Show
-// are followed within the origin of the base URL; the table is about those that are not. [ErrPagination] is Done: all pages
-// before it were read.
+// within the origin of the base URL are followed. [ErrPagination] is Done: all pages before it were read.
 //
 // # Retries
 //
-// [DefaultRetryPolicy] makes up to four attempts, with random pauses whose limit doubles. [WithRetryPolicy] sets another
-// [RetryPolicy]. A Retry-After, in seconds or as a date, is obeyed; if it asks for more than the policy allows, the error is
-// returned at once. The context ends every wait, and if its deadline comes before the end of the wait, the call does not wait at
-// all. A file that can be read only once, such as the body of an incoming request, allows one attempt. [WithRetryBudget] limits
-// the retries of all calls together.
+// [DefaultRetryPolicy] makes up to four attempts, with random pauses whose limit doubles. [WithRetryPolicy] sets another. A
+// Retry-After, in seconds or as a date, is obeyed; if it asks for more than the policy allows, the error is returned at once.
+// The context ends every wait, and if its deadline comes first, the call does not wait at all. A file that can be read only
+// once, such as the body of an incoming request, allows one attempt. [WithRetryBudget] limits the retries of all calls together.
 //
-// The SDK sends each create request on a connection of its own, over HTTP/1.1, so that it knows what was written. With
-// [WithHTTPClient] this holds if the client has a [net/http.Transport] or none. With any other RoundTripper, more failures are
-// Unknown.
+// The SDK sends each create request on a connection of its own, over HTTP/1.1, so that it knows what was written. With a
+// RoundTripper other than a [net/http.Transport], more failures are Unknown: see [WithHTTPClient].
 //
 // [WithOnce] makes a Store call safe to repeat after any failure. It costs a search before each create request, and it
 // needs a name that no other record has.

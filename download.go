@@ -29,9 +29,7 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 	if r == nil {
 		return 0, invalid(call.op, problems)
 	}
-	if w == nil {
-		problems = append(problems, problem("w", nil, "must not be nil")...)
-	}
+	problems = append(problems, problemIf(w == nil, "w", nil, "must not be nil")...)
 	if image == nil || image.URL == "" {
 		problems = append(problems, problem("url", nil, "is required: the service sent none for the image")...)
 	} else if u, err := c.base.Parse(image.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

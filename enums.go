@@ -1,12 +1,12 @@
 package aicontent
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
 
-// Resolution is the size of an image in pixels. The API documents the three constants below; the zero value is "not
-// set".
+// Resolution is the size of an image in pixels. The zero value is "not set".
 type Resolution string
 
 // The documented resolutions.
@@ -65,15 +65,13 @@ const (
 	FilterInvert    Filter = "invert"
 )
 
-// ImageSearchBy is the field of an image that a search looks at. The zero value leaves it to the service, which takes
-// the name.
+// ImageSearchBy is the field of an image that a search looks at. The zero value is that of the service: the name.
 type ImageSearchBy string
 
 // ImageSearchByName is the only field that images are searched by.
 const ImageSearchByName ImageSearchBy = "name"
 
-// TranscriptionSearchBy is the field of a transcription that a search looks at. The zero value leaves it to the service,
-// which takes the name.
+// TranscriptionSearchBy is the field of a transcription that a search looks at. The zero value is that of the service: the name.
 type TranscriptionSearchBy string
 
 // The fields that transcriptions are searched by.
@@ -100,8 +98,7 @@ const (
 	SortAsc  Sort = "asc"
 )
 
-// PerPage is the number of records on a page. The zero value leaves it to the service: 10 by the API's documentation, more
-// on some deployments.
+// PerPage is the number of records on a page. The zero value leaves it to the service: 10, or more on some deployments.
 type PerPage int
 
 // The documented page sizes.
@@ -112,38 +109,33 @@ const (
 	PerPage100 PerPage = 100
 )
 
-// CountryCode is an ISO 3166-1 alpha-2 code in upper case, such as "US". The API uses it for the language of an audio
-// file. The zero value is "not set".
+// CountryCode is an ISO 3166-1 alpha-2 code, such as "US": the language of an audio file. The zero value is "not set".
 type CountryCode string
 
-// documented is a value that the API documents, with its meaning there.
-type documented[T comparable] struct {
-	value T
-	label string
-}
-
+// The documented values of each type, in the order of the API's documentation.
 var (
-	resolutions = []documented[Resolution]{
-		{Resolution256x256, "256×256"}, {Resolution512x512, "512×512"}, {Resolution1024x1024, "1024×1024"},
+	resolutions = []Resolution{Resolution256x256, Resolution512x512, Resolution1024x1024}
+	styles      = []Style{
+		Style3DRender, StyleAbstract, StyleAnime, StyleArtDeco, StyleCartoon, StyleDigitalArt, StyleIllustration,
+		StyleOrigami, StylePixelArt, StylePhotography, StylePopArt, StyleRetro, StyleSketch, StyleVaporwave,
 	}
-	styles = []documented[Style]{
-		{Style3DRender, "3D render"}, {StyleAbstract, "Abstract"}, {StyleAnime, "Anime"}, {StyleArtDeco, "Art deco"},
-		{StyleCartoon, "Cartoon"}, {StyleDigitalArt, "Digital art"}, {StyleIllustration, "Illustration"},
-		{StyleOrigami, "Origami"}, {StylePixelArt, "Pixel art"}, {StylePhotography, "Photography"},
-		{StylePopArt, "Pop art"}, {StyleRetro, "Retro"}, {StyleSketch, "Sketch"}, {StyleVaporwave, "Vaporwave"},
+	mediums = []Medium{
+		MediumAcrylic, MediumCanvas, MediumChalk, MediumCharcoal, MediumCrayon, MediumGlass,
+		MediumInk, MediumPastel, MediumPencil, MediumSprayPaint, MediumWatercolor,
 	}
-	mediums = []documented[Medium]{
-		{MediumAcrylic, "Acrylic"}, {MediumCanvas, "Canvas"}, {MediumChalk, "Chalk"}, {MediumCharcoal, "Charcoal"},
-		{MediumCrayon, "Crayon"}, {MediumGlass, "Glass"}, {MediumInk, "Ink"}, {MediumPastel, "Pastel"},
-		{MediumPencil, "Pencil"}, {MediumSprayPaint, "Spray paint"}, {MediumWatercolor, "Watercolor"},
-	}
-	filters            = []documented[Filter]{{FilterGrayscale, "Black and white"}, {FilterSepia, "Sepia"}, {FilterInvert, "Invert"}}
-	imageSearches      = []documented[ImageSearchBy]{{ImageSearchByName, "Name"}}
-	transcriptSearches = []documented[TranscriptionSearchBy]{{TranscriptionSearchByName, "Name"}, {TranscriptionSearchByResult, "Result"}}
-	sortKeys           = []documented[SortBy]{{SortByID, "Date created"}, {SortByName, "Name"}}
-	sorts              = []documented[Sort]{{SortDesc, "Descending"}, {SortAsc, "Ascending"}}
-	perPages           = []documented[PerPage]{{PerPage10, "10"}, {PerPage25, "25"}, {PerPage50, "50"}, {PerPage100, "100"}}
+	filters            = []Filter{FilterGrayscale, FilterSepia, FilterInvert}
+	imageSearches      = []ImageSearchBy{ImageSearchByName}
+	transcriptSearches = []TranscriptionSearchBy{TranscriptionSearchByName, TranscriptionSearchByResult}
+	sortKeys           = []SortBy{SortByID, SortByName}
+	sorts              = []Sort{SortDesc, SortAsc}
+	perPages           = []PerPage{PerPage10, PerPage25, PerPage50, PerPage100}
 )
+
+// labels are the documented meanings that are more than the value's own words.
+var labels = map[string]string{
+	"256x256": "256×256", "512x512": "512×512", "1024x1024": "1024×1024", "3d_render": "3D render", "grayscale": "Black and white",
+	"id": "Date created", "desc": "Descending", "asc": "Ascending",
+}
 
 // ISO 3166-1, officially assigned alpha-2 codes.
 const countryCodes = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ " +
@@ -155,85 +147,71 @@ const countryCodes = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ " +
 	"TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW"
 
 // Resolutions returns the resolutions in the order of the API's documentation.
-func Resolutions() []Resolution { return values(resolutions) }
+func Resolutions() []Resolution { return slices.Clone(resolutions) }
 
 // Styles returns the styles in the order of the API's documentation.
-func Styles() []Style { return values(styles) }
+func Styles() []Style { return slices.Clone(styles) }
 
 // Mediums returns the mediums in the order of the API's documentation.
-func Mediums() []Medium { return values(mediums) }
+func Mediums() []Medium { return slices.Clone(mediums) }
 
 // Filters returns the filters in the order of the API's documentation.
-func Filters() []Filter { return values(filters) }
+func Filters() []Filter { return slices.Clone(filters) }
 
 // Valid reports whether the API documents the value. The zero value is not valid.
-func (r Resolution) Valid() bool { return known(resolutions, r) }
+func (r Resolution) Valid() bool { return slices.Contains(resolutions, r) }
 
 // Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
 func (r Resolution) Label() string { return label(resolutions, r) }
 
 // Valid reports whether the API documents the value. The zero value is not valid.
-func (s Style) Valid() bool { return known(styles, s) }
+func (s Style) Valid() bool { return slices.Contains(styles, s) }
 
 // Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
 func (s Style) Label() string { return label(styles, s) }
 
 // Valid reports whether the API documents the value. The zero value is not valid.
-func (m Medium) Valid() bool { return known(mediums, m) }
+func (m Medium) Valid() bool { return slices.Contains(mediums, m) }
 
 // Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
 func (m Medium) Label() string { return label(mediums, m) }
 
 // Valid reports whether the API documents the value. The zero value is not valid.
-func (f Filter) Valid() bool { return known(filters, f) }
+func (f Filter) Valid() bool { return slices.Contains(filters, f) }
 
-// Label returns the meaning that the API's documentation gives, such as "Black and white" for [FilterGrayscale], and the
-// value itself for an undocumented one.
+// Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
 func (f Filter) Label() string { return label(filters, f) }
 
 // Valid reports whether the API documents the value. The zero value is not valid.
-func (s ImageSearchBy) Valid() bool { return known(imageSearches, s) }
+func (s ImageSearchBy) Valid() bool { return slices.Contains(imageSearches, s) }
 
 // Valid reports whether the API documents the value. The zero value is not valid.
-func (s TranscriptionSearchBy) Valid() bool { return known(transcriptSearches, s) }
+func (s TranscriptionSearchBy) Valid() bool { return slices.Contains(transcriptSearches, s) }
 
 // Valid reports whether the API documents the value. The zero value is not valid.
-func (s SortBy) Valid() bool { return known(sortKeys, s) }
+func (s SortBy) Valid() bool { return slices.Contains(sortKeys, s) }
 
 // Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
 func (s SortBy) Label() string { return label(sortKeys, s) }
 
 // Valid reports whether the API documents the value. The zero value is not valid.
-func (s Sort) Valid() bool { return known(sorts, s) }
+func (s Sort) Valid() bool { return slices.Contains(sorts, s) }
 
 // Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
 func (s Sort) Label() string { return label(sorts, s) }
 
 // Valid reports whether the API documents the value. The zero value is not valid.
-func (p PerPage) Valid() bool { return known(perPages, p) }
+func (p PerPage) Valid() bool { return slices.Contains(perPages, p) }
 
 // Valid reports whether the code is one of the 249 that ISO 3166-1 assigns, in upper case.
 func (c CountryCode) Valid() bool {
 	return len(c) == 2 && c[0] != ' ' && c[1] != ' ' && strings.Contains(countryCodes, string(c))
 }
 
-func values[T comparable](terms []documented[T]) []T {
-	list := make([]T, len(terms))
-	for i, t := range terms {
-		list[i] = t.value
+func label[T ~string](documented []T, value T) string {
+	text := string(value)
+	if !slices.Contains(documented, value) {
+		return text
 	}
-	return list
-}
-
-func known[T comparable](terms []documented[T], value T) bool {
-	return slices.ContainsFunc(terms, func(t documented[T]) bool { return t.value == value })
-}
-
-func label[T ~string](terms []documented[T], value T) string {
-	for _, t := range terms {
-		if t.value == value {
-			return t.label
-		}
-	}
-	return string(value)
+	return cmp.Or(labels[text], strings.ToUpper(text[:1])+strings.ReplaceAll(text[1:], "_", " "))
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,11 +62,7 @@ func (e *ValidationError) Error() string {
 		}
 		list = append(list, text)
 	}
-	text := strings.Join(list, "; ")
-	if e.op != "" {
-		text = e.op + ": " + text
-	}
-	return text
+	return strings.TrimPrefix(e.op+": "+strings.Join(list, "; "), ": ")
 }
 
 // Is reports whether target is [ErrInvalid].
@@ -99,7 +94,7 @@ type APIError struct {
 	Body       []byte // up to 1 MiB
 	Attempts   int    // number of attempts, from 1
 
-	call  *summary
+	summary
 	login bool // the service redirects to a login page
 }
 
@@ -107,49 +102,34 @@ type APIError struct {
 func (e *APIError) Error() string {
 	status := strconv.Itoa(e.StatusCode)
 	text := strings.TrimSpace(strings.TrimPrefix(errtext.Text(e.Message, e.Fields), status))
-	if text == "" {
-		text = cmp.Or(strings.ToLower(http.StatusText(e.StatusCode)), "unknown status")
-	}
-	return e.call.line(e.Method, e.Path, status+": "+redact.Shorten(text, 500))
+	text = cmp.Or(text, strings.ToLower(http.StatusText(e.StatusCode)), "unknown status")
+	return e.line(e.Method+" "+e.Path, status+": "+redact.Shorten(text, 500))
 }
 
 // Is reports whether target is the sentinel of the status code.
 func (e *APIError) Is(target error) bool {
-	switch target {
-	case ErrUnauthorized:
-		return e.StatusCode == http.StatusUnauthorized || e.login
-	case ErrServer:
-		return e.StatusCode >= 500 && e.StatusCode <= 599
-	}
 	sentinel := map[int]error{
-		http.StatusBadRequest: ErrBadRequest, http.StatusForbidden: ErrForbidden, http.StatusNotFound: ErrNotFound, http.StatusConflict: ErrConflict,
-		http.StatusRequestEntityTooLarge: ErrTooLarge, http.StatusUnprocessableEntity: ErrInvalid, http.StatusTooManyRequests: ErrRateLimited,
+		400: ErrBadRequest, 401: ErrUnauthorized, 403: ErrForbidden, 404: ErrNotFound,
+		409: ErrConflict, 413: ErrTooLarge, 422: ErrInvalid, 429: ErrRateLimited,
 	}[e.StatusCode]
-	return sentinel != nil && target == sentinel
+	return sentinel != nil && target == sentinel || target == ErrUnauthorized && e.login || target == ErrServer && e.StatusCode/100 == 5
 }
 
 // Unwrap returns what ended the call while it waited to retry, such as the context's error; nil for nothing.
-func (e *APIError) Unwrap() error {
-	if e.call == nil {
-		return nil
-	}
-	return e.call.stopped
-}
+func (e *APIError) Unwrap() error { return e.stopped }
 
 // LogValue returns the error as a group of attributes, without headers and body.
 func (e *APIError) LogValue() slog.Value {
-	return e.call.logValue(e.outcome(), slog.Int("status", e.StatusCode), slog.String("message", errtext.Text(e.Message, e.Fields)), slog.String("request_id", e.RequestID))
+	message := errtext.Text(e.Message, e.Fields)
+	return e.logValue(e, slog.Int("status", e.StatusCode), slog.String("message", message), slog.String("request_id", e.RequestID))
 }
 
-func (e *APIError) summary() *summary { return e.call }
-func (e *APIError) with(s *summary) error {
-	full := *e
-	full.call, full.Attempts = s, s.attempts
-	return &full
+func (e APIError) with(s summary) error {
+	e.summary, e.Attempts = s, s.attempts
+	return &e
 }
 
-// DecodeError is a 2xx response that cannot be read as what was asked for. The service may well have executed the request:
-// see [OutcomeOf].
+// DecodeError is a 2xx response that cannot be read. The service may well have executed the request: see [OutcomeOf].
 type DecodeError struct {
 	StatusCode int
 	Method     string
@@ -160,7 +140,7 @@ type DecodeError struct {
 	Attempts   int    // number of attempts, from 1
 	Err        error  // what is wrong with it
 
-	call  *summary
+	summary
 	login bool // it is a login page
 }
 
@@ -170,40 +150,38 @@ func (e *DecodeError) Error() string {
 	if e.login {
 		text = fmt.Sprint(e.Err)
 	}
-	return e.call.line(e.Method, e.Path, text)
+	return e.line(e.Method+" "+e.Path, text)
 }
 
 // Unwrap returns the cause, and what ended the call while it waited to retry.
-func (e *DecodeError) Unwrap() []error { return causes(e.Err, e.call) }
+func (e *DecodeError) Unwrap() []error { return e.causes(e.Err) }
 
 // LogValue returns the error as a group of attributes, without headers and body.
 func (e *DecodeError) LogValue() slog.Value {
-	return e.call.logValue(e.outcome(), slog.Int("status", e.StatusCode), slog.String("error", fmt.Sprint(e.Err)), slog.String("request_id", e.RequestID))
+	return e.logValue(e, slog.Int("status", e.StatusCode), slog.String("error", fmt.Sprint(e.Err)), slog.String("request_id", e.RequestID))
 }
 
-func (e *DecodeError) summary() *summary { return e.call }
-func (e *DecodeError) with(s *summary) error {
-	full := *e
-	full.call, full.Attempts = s, s.attempts
-	return &full
+func (e DecodeError) with(s summary) error {
+	e.summary, e.Attempts = s, s.attempts
+	return &e
 }
 
-// TransportError says that no response came: the network, a timeout, the context, a rate limiter or a key source
-// ended the call. With [WithOnce] it may also hold the error of a look that failed before anything was sent. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
+// TransportError says that no response came: the network, a timeout, the context, a rate limiter or a key source ended the call,
+// or a look of [WithOnce] before anything was sent. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
 type TransportError struct {
 	Method   string
 	Path     string // as sent, without the query
 	Attempts int    // number of attempts; 0 when the call ended before the first
 	Err      error
 
-	call *summary
+	summary
 }
 
 // Error is one line: the operation and the cause.
-func (e *TransportError) Error() string { return e.call.line(e.Method, e.Path, fmt.Sprint(e.Err)) }
+func (e *TransportError) Error() string { return e.line(e.Method+" "+e.Path, fmt.Sprint(e.Err)) }
 
 // Unwrap returns the cause, and what ended the call while it waited to retry.
-func (e *TransportError) Unwrap() []error { return causes(e.Err, e.call) }
+func (e *TransportError) Unwrap() []error { return e.causes(e.Err) }
 
 // Timeout reports whether the cause is a timeout, as [net.Error] has it.
 func (e *TransportError) Timeout() bool {
@@ -212,36 +190,25 @@ func (e *TransportError) Timeout() bool {
 }
 
 // Temporary reports whether the same call may succeed later. It makes the error a [net.Error].
-func (e *TransportError) Temporary() bool { return e.Timeout() || e.call != nil && e.call.passing }
+func (e *TransportError) Temporary() bool { return e.Timeout() || e.passing }
 
 // LogValue returns the error as a group of attributes.
 func (e *TransportError) LogValue() slog.Value {
-	return e.call.logValue(e.outcome(), slog.String("error", fmt.Sprint(e.Err)))
+	return e.logValue(e, slog.String("error", fmt.Sprint(e.Err)))
 }
 
-func (e *TransportError) summary() *summary { return e.call }
-func (e *TransportError) with(s *summary) error {
-	full := *e
-	full.call, full.Attempts = s, s.attempts
-	return &full
+func (e TransportError) with(s summary) error {
+	e.summary, e.Attempts = s, s.attempts
+	return &e
 }
 
-func causes(err error, s *summary) []error {
-	list := []error{err}
-	if s != nil {
-		list = append(list, s.stopped)
-	}
-	return slices.DeleteFunc(list, func(err error) bool { return err == nil })
-}
-
-// ConflictError reports that [WithOnce] found the name taken: by a record that differs from the new one, or by several. It matches
-// [ErrConflict].
+// ConflictError reports that [WithOnce] found the name taken, by a record that differs or by several. It matches [ErrConflict].
 type ConflictError struct {
 	Name   string
 	IDs    []ID   // of the records with the name, two at most
 	Reason string // why the records conflict
 
-	call *summary
+	summary
 }
 
 // Error is one line: the operation, the name, the IDs and the reason.
@@ -250,23 +217,11 @@ func (e *ConflictError) Error() string {
 	for i, id := range e.IDs {
 		ids[i] = string(id)
 	}
-	text := fmt.Sprintf("WithOnce: the name %s is taken (id %s): %s", redact.Quote(e.Name), strings.Join(ids, ", "), e.Reason)
-	if e.call != nil {
-		return e.call.op + ": " + text
-	}
-	return text
+	return e.line("", fmt.Sprintf("WithOnce: the name %s is taken (id %s): %s", redact.Quote(e.Name), strings.Join(ids, ", "), e.Reason))
 }
 
 // Is reports whether target is [ErrConflict].
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
 // LogValue returns the IDs and the reason's outcome; the name is the caller's data and stays out.
-func (e *ConflictError) LogValue() slog.Value {
-	return e.call.logValue(e.outcome(), slog.Any("ids", e.IDs))
-}
-
-func (e *ConflictError) with(s *summary) error {
-	full := *e
-	full.call = s
-	return &full
-}
+func (e *ConflictError) LogValue() slog.Value { return e.logValue(e, slog.Any("ids", e.IDs)) }

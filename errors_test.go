@@ -40,27 +40,27 @@ func TestSentinelsFollowTheStatus(t *testing.T) {
 func TestErrorTexts(t *testing.T) {
 	for text, err := range map[string]error{
 		"images.store: 422: name: is taken": &APIError{
-			StatusCode: 422, call: &summary{op: "images.store"}, Fields: map[string][]string{"name": {"is taken"}},
+			StatusCode: 422, summary: summary{op: "images.store"}, Fields: map[string][]string{"name": {"is taken"}},
 		},
 		"images.store: 422: The data is invalid; description: too long, not nice; name: is taken": &APIError{
-			StatusCode: 422, call: &summary{op: "images.store"}, Message: "The data is invalid.",
+			StatusCode: 422, summary: summary{op: "images.store"}, Message: "The data is invalid.",
 			Fields: map[string][]string{"name": {"is taken"}, "description": {"too long", "not nice"}},
 		},
 		"images.store: 422: name: The name is taken.": &APIError{
-			StatusCode: 422, call: &summary{op: "images.store"}, Message: "The name is taken. (and 1 more error)",
+			StatusCode: 422, summary: summary{op: "images.store"}, Message: "The name is taken. (and 1 more error)",
 			Fields: map[string][]string{"name": {"The name is taken."}},
 		},
 		"GET /api/v1/images/7: 404: not found": &APIError{StatusCode: 404, Method: "GET", Path: "/api/v1/images/7"},
-		"images.show: 404: No such image.":     &APIError{StatusCode: 404, Message: "No such image.", call: &summary{op: "images.show"}},
-		"images.show: unexpected EOF":          &TransportError{Err: io.ErrUnexpectedEOF, call: &summary{op: "images.show"}},
+		"images.show: 404: No such image.":     &APIError{StatusCode: 404, Message: "No such image.", summary: summary{op: "images.show"}},
+		"images.show: unexpected EOF":          &TransportError{Err: io.ErrUnexpectedEOF, summary: summary{op: "images.show"}},
 		"images.show: 200: cannot read the response: the response is empty": &DecodeError{
-			StatusCode: 200, Err: lenient.ErrEmpty, call: &summary{op: "images.show"},
+			StatusCode: 200, Err: lenient.ErrEmpty, summary: summary{op: "images.show"},
 		},
 		`images.list: per_page "7": must be one of 10, 25; id: is required`: &ValidationError{op: "images.list", Problems: []FieldProblem{
 			{Field: "per_page", Value: PerPage(7), Reason: "must be one of 10, 25"}, {Field: "id", Value: ID(""), Reason: "is required"},
 		}},
 		"images.show: 502: Bad Gateway (attempt 2 of 4; request abc)": &APIError{
-			StatusCode: 502, Message: "502 Bad Gateway", call: &summary{op: "images.show", details: []string{"attempt 2 of 4", "request abc"}},
+			StatusCode: 502, Message: "502 Bad Gateway", summary: summary{op: "images.show", details: []string{"attempt 2 of 4", "request abc"}},
 		},
 	} {
 		assert.Equal(t, text, err.Error())
@@ -78,13 +78,13 @@ func TestErrorTextIsBounded(t *testing.T) {
 }
 
 func TestCausesAreFound(t *testing.T) {
-	api := &APIError{StatusCode: 429, call: &summary{stopped: context.DeadlineExceeded}}
+	api := &APIError{StatusCode: 429, summary: summary{stopped: context.DeadlineExceeded}}
 	require.ErrorIs(t, api, context.DeadlineExceeded)
 	require.ErrorIs(t, api, ErrRateLimited)
-	transport := &TransportError{Err: io.ErrUnexpectedEOF, call: &summary{stopped: context.Canceled}}
+	transport := &TransportError{Err: io.ErrUnexpectedEOF, summary: summary{stopped: context.Canceled}}
 	require.ErrorIs(t, transport, io.ErrUnexpectedEOF)
 	require.ErrorIs(t, transport, context.Canceled)
-	decode := &DecodeError{Err: wire.ErrCutOff, call: &summary{stopped: context.Canceled}}
+	decode := &DecodeError{Err: wire.ErrCutOff, summary: summary{stopped: context.Canceled}}
 	require.ErrorIs(t, decode, wire.ErrCutOff)
 	require.ErrorIs(t, decode, context.Canceled)
 	assert.False(t, (&TransportError{Err: io.EOF}).Timeout())

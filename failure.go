@@ -1,6 +1,8 @@
 package aicontent
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,14 +23,13 @@ import (
 // callError is an error type of this package that an attempt can come to.
 type callError interface {
 	error
-	with(*summary) error // a copy that knows its call
-	summary() *summary   // nil for an error that no call returned
+	with(summary) error // a copy that knows its call
+	facts() summary
 }
 
-// summary is what an error knows of its call beyond the last attempt. It does not change once it is made.
+// summary is what an error knows of its call beyond the last attempt. It is zero for an error that no call returned.
 type summary struct {
-	op       string
-	host     string
+	op, host string
 	outcome  Outcome
 	passing  bool // the same request may succeed later
 	attempts int
@@ -35,54 +37,55 @@ type summary struct {
 	details  []string // what stands in parentheses in the error's text
 }
 
-// end is fail for a store with WithOnce that a look ended; no error means that the record was found.
-func (h *history) end(r *request, err error) error {
-	if r.response != nil && *r.response != nil && (*r.response).Found {
-		(*r.response).Attempts = h.count
-	}
-	if err == nil {
-		return nil
-	}
-	var conflict *ConflictError
-	if errors.As(err, &conflict) {
-		return conflict.with(&summary{op: r.op, host: r.url.Host, outcome: h.worst, attempts: h.count})
-	}
-	return h.fail(r, err)
+func (s summary) facts() summary { return s }
+
+// causes are the error's own and what ended the wait for another attempt.
+func (s summary) causes(err error) []error {
+	return slices.DeleteFunc([]error{err, s.stopped}, func(err error) bool { return err == nil })
 }
 
-// fail makes the error of the whole call: that of the last attempt, or of what ended the call before the first. Stopped is what
-// ended the wait for another attempt, nil for nothing.
+// line makes an error's text: the operation, or the request where that is not known, what happened, and the details.
+func (s summary) line(request, text string) string {
+	if len(s.details) > 0 {
+		text += " (" + strings.Join(s.details, "; ") + ")"
+	}
+	return strings.TrimPrefix(cmp.Or(s.op, request)+": "+text, ": ")
+}
+
+// logValue groups what all errors of calls have in common.
+func (s summary) logValue(err error, attrs ...slog.Attr) slog.Value {
+	if s.op != "" {
+		attrs = append([]slog.Attr{slog.String("op", s.op), slog.String("host", s.host), slog.Int("attempts", s.attempts)}, attrs...)
+	}
+	return slog.GroupValue(append(attrs, slog.String("outcome", OutcomeOf(err).String()))...)
+}
+
+// fail makes the error of the whole call. Stopped is what ended the wait for another attempt, or all of it; nil for nothing.
 func (h *history) fail(r *request, stopped error) error {
-	s := &summary{op: r.op, host: r.url.Host, outcome: h.worst, attempts: h.count}
-	if h.count == 0 {
-		e := &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: stopped}
-		return e.with(s)
+	s := summary{op: r.op, host: r.url.Host, outcome: h.worst, attempts: h.count}
+	conflict, taken := stopped.(*ConflictError)
+	switch {
+	case taken:
+		return &ConflictError{conflict.Name, conflict.IDs, conflict.Reason, s}
+	case h.count == 0:
+		return &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: stopped, summary: s}
 	}
 	s.stopped, s.passing = stopped, !h.last.final && (h.last.transient || h.last.outcome == OutcomeUnknown)
-	if stopped != nil {
-		s.details = append(s.details, fmt.Sprintf("gave up waiting to retry: %v", stopped))
-	}
-	if h.last.note != "" {
-		s.details = append(s.details, h.last.note)
-	}
-	if h.count > 1 {
-		s.details = append(s.details, h.attempts())
-	}
-	if h.last.requestID != "" {
-		s.details = append(s.details, "request "+h.last.requestID)
-	}
-	if h.last.status == 0 {
-		s.details = append(s.details, "host "+r.url.Host)
-	}
-	if done := map[string]string{http.MethodPost: "created", http.MethodPatch: "updated", http.MethodPut: "updated", http.MethodDelete: "deleted"}[r.method]; done != "" {
-		switch h.worst {
-		case OutcomeUnknown:
-			s.details = append(s.details, "outcome unknown: it may have been "+done)
-		case OutcomeDone:
-			s.details = append(s.details, "outcome done: it was "+done)
-		case OutcomeNotSent:
-			s.details = append(s.details, "nothing was "+done)
+	add := func(holds bool, detail string) {
+		if holds {
+			s.details = append(s.details, detail)
 		}
+	}
+	add(stopped != nil, fmt.Sprintf("gave up waiting to retry: %v", stopped))
+	add(h.last.note != "", h.last.note)
+	add(h.count > 1, h.attempts())
+	add(h.last.requestID != "", "request "+h.last.requestID)
+	add(h.last.status == 0, "host "+s.host)
+	done := map[string]string{http.MethodPost: "created", http.MethodPatch: "updated", http.MethodPut: "updated", http.MethodDelete: "deleted"}[r.method]
+	if done != "" {
+		add(h.worst == OutcomeUnknown, "outcome unknown: it may have been "+done)
+		add(h.worst == OutcomeDone, "outcome done: it was "+done)
+		add(h.worst == OutcomeNotSent, "nothing was "+done)
 	}
 	return h.last.err.with(s)
 }
@@ -98,76 +101,38 @@ func (h *history) attempts() string {
 	}
 	const most = 5
 	var words []string
-	for i, t := range h.words {
-		if i == most {
-			words = append(words, fmt.Sprintf("and %d others", len(h.words)-most))
-			break
-		}
+	for _, t := range h.words[:min(len(h.words), most)] {
 		if t.count > 1 {
 			t.word += fmt.Sprintf(" (%d times)", t.count)
 		}
 		words = append(words, t.word)
 	}
+	if others := len(h.words) - most; others > 0 {
+		words = append(words, fmt.Sprintf("and %d others", others))
+	}
 	return text + "; before: " + strings.Join(words, "; ")
 }
 
-// line makes an error's text: the operation, what happened, and the details.
-func (s *summary) line(method, path, text string) string {
-	op := method + " " + path
-	if s != nil && s.op != "" {
-		op = s.op
-	}
-	if s != nil && len(s.details) > 0 {
-		text += " (" + strings.Join(s.details, "; ") + ")"
-	}
-	return op + ": " + text
-}
-
-// logValue groups what all errors of calls have in common.
-func (s *summary) logValue(outcome Outcome, attrs ...slog.Attr) slog.Value {
-	if s != nil {
-		attrs = append([]slog.Attr{slog.String("op", s.op), slog.String("host", s.host), slog.Int("attempts", s.attempts)}, attrs...)
-	}
-	return slog.GroupValue(append(attrs, slog.String("outcome", outcome.String()))...)
-}
-
-// explained is an error of the network with what it means for whoever reads it.
-type explained struct {
-	meaning string
-	err     error
-}
-
-func (e *explained) Error() string { return e.meaning + ": " + e.err.Error() }
-func (e *explained) Unwrap() error { return e.err }
-
-// explain says what an error of the network means. Complete is false for an upload that had not been sent whole; limit is the
-// Timeout of the user's client.
+// explain says what an error of the network means. Complete tells whether all was sent; limit is the Timeout of the user's client.
 func explain(err error, wrote, complete bool, limit time.Duration) error {
 	var timeout net.Error
-	closed := wrote && slices.ContainsFunc([]error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE}, func(target error) bool {
-		return errors.Is(err, target)
-	})
+	closed := []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE}
 	switch {
 	case limit > 0 && errors.As(err, &timeout) && timeout.Timeout() && !errors.As(err, new(*net.OpError)):
-		return &explained{fmt.Sprintf("the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt", limit), err}
-	case closed && !complete:
-		return &explained{"the service closed the connection during the upload", err}
-	case closed:
-		return &explained{"the service closed the connection before a response came", err}
+		return fmt.Errorf("the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt: %w", limit, err)
+	case !wrote || !slices.ContainsFunc(closed, func(target error) bool { return errors.Is(err, target) }):
+		return err
+	case !complete:
+		return fmt.Errorf("the service closed the connection during the upload: %w", err)
 	}
-	return err
+	return fmt.Errorf("the service closed the connection before a response came: %w", err)
 }
 
 // word is what the log and the errors of later attempts say of a failure: without addresses, so that the same is seen to be the same.
 func word(err error) string {
-	var meaning *explained
-	var op *net.OpError
 	text := err.Error()
-	switch {
-	case errors.As(err, &meaning):
-		text = meaning.meaning
-	case errors.As(err, &op):
-		text = op.Op + ": " + op.Err.Error()
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		text = strings.ReplaceAll(text, op.Error(), op.Op+": "+op.Err.Error())
 	}
 	return redact.Shorten(text, 100)
 }
@@ -181,8 +146,7 @@ func newAPIError(base *url.URL, r *request, key redact.Key, resp *http.Response,
 	}
 	e.Message, e.Fields = errtext.Read(body, key)
 	e.RequestID = requestID(e.Header, key)
-	switch resp.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	if slices.Contains([]int{301, 302, 303, 307, 308}, resp.StatusCode) {
 		e.redirected(resp, base, r.method, key)
 	}
 	return e
@@ -190,18 +154,14 @@ func newAPIError(base *url.URL, r *request, key redact.Key, resp *http.Response,
 
 // redirected says why a redirect was not followed.
 func (e *APIError) redirected(resp *http.Response, base *url.URL, method string, key redact.Key) {
-	location := resp.Header.Get("Location")
-	target, err := base.Parse(location)
-	if location == "" || err != nil {
+	target, err := resp.Location()
+	if err != nil {
 		return
 	}
-	if resp.Request != nil && resp.Request.URL != nil {
-		if target, err = resp.Request.URL.Parse(location); err != nil {
-			return
-		}
-	}
+	target = base.ResolveReference(target) // It is relative where a RoundTripper leaves out the response's request.
 	const login = "the API key is not accepted: the service redirects to a login page"
-	e.login = loginPath(target.Path)
+	name := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(path.Base(target.Path)))
+	e.login = name == "login" || name == "signin" || name == "logon"
 	switch from, to := origin(base), key.Line(origin(target)); {
 	case from != to:
 		e.Message = fmt.Sprintf("redirect from %s to %s refused: the API key is for the first only", from, to)
@@ -223,25 +183,13 @@ func (e *APIError) redirected(resp *http.Response, base *url.URL, method string,
 	}
 }
 
-// loginPath reports whether a path is named as login pages are.
-func loginPath(path string) bool {
-	path = strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(strings.TrimRight(path, "/")))
-	switch path[strings.LastIndexByte(path, '/')+1:] {
-	case "login", "signin", "logon":
-		return true
-	}
-	return false
-}
-
 // addressNote says that a 404 is not about a record: there is no API at the base URL.
 func (c *Client) addressNote(r *request, e *APIError) string {
 	list := strings.HasSuffix(r.op, ".list") || r.create()
-	html := len(e.Body) > 0 && strings.HasPrefix(strings.TrimSpace(string(e.Body[:min(len(e.Body), 64)])), "<")
-	if e.StatusCode != http.StatusNotFound || r.bare || !list && !html && e.Message != "" {
-		return ""
-	}
+	html := bytes.HasPrefix(bytes.TrimSpace(e.Body), []byte("<"))
 	meant, found := strings.CutSuffix(c.base.String(), "/api")
 	switch {
+	case e.StatusCode != http.StatusNotFound || r.bare || !list && !html && e.Message != "":
 	case found:
 		return fmt.Sprintf("the SDK adds %s to the base URL itself: did you mean %s?", apiPrefix, meant)
 	case list:

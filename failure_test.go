@@ -140,6 +140,13 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			"images.show", answers{fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED}), answerWith(404, ``)}, quick, "",
 			"images.show: 404: not found (attempt 2 of 3; before: dial: " + syscall.ECONNREFUSED.Error() + ")",
 		},
+		"two connections lost, from different ports": {
+			"images.show", answers{
+				fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{Port: 1}, Err: syscall.ECONNRESET}),
+				fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{Port: 2}, Err: syscall.ECONNRESET}), answerWith(404, ``),
+			}, quick, "",
+			"images.show: 404: not found (attempt 3 of 3; before: the service closed the connection before a response came: read: " + syscall.ECONNRESET.Error() + " (2 times))",
+		},
 		"a redirect to nowhere": {
 			"images.show", answers{answerWith(302, ``)}, oneAttempt, "",
 			"images.show: 302: found",

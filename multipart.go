@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/upload"
@@ -16,17 +17,14 @@ import (
 // mp3, mp4, mpeg, mpga, m4a, wav and webm. Only what plainly is something else, such as a PDF or an image, is refused before it
 // is sent.
 //
-// A service or proxy may reject the request, for its key or the file's size, while the file is being sent. Its
-// response is then the call's error, and the bytes sent until then, up to some MiB, were in vain. To be told before any
-// of the file is sent, give WithHeader("Expect", "100-continue"). It is not the default as a service that ignores it
-// delays each attempt by a second.
+// A service or proxy may reject the request, for its key or the file's size, while the file is being sent. Its response is
+// then the call's error. To be told before any of the file is sent, give WithHeader("Expect", "100-continue"). It is not the
+// default as a service that ignores it delays each attempt by a second.
 type File struct {
-	// Name is the file name that the service gets. Only the part after the last slash or backslash is sent: services drop the
-	// rest.
+	// Name is the file name that the service gets. Only the part after the last slash or backslash is sent.
 	Name string
 
-	// ContentType is the media type of the file's part of the form. Empty takes it from the file's first bytes, else from
-	// the name, else application/octet-stream.
+	// ContentType is the file's media type. Empty takes it from the first bytes, else the name, else application/octet-stream.
 	ContentType string
 
 	// Size is the number of bytes, for a reader that cannot tell it; 0 finds it out. A reader that returns more or fewer bytes
@@ -73,8 +71,7 @@ type Progress struct {
 	Attempt int   // counts from 1
 }
 
-// multipartBody looks at the file and makes the body of an upload. The error is that of a context, or a reader, that ended the
-// wait for the file's first bytes.
+// multipartBody looks at the file and makes the body of an upload. The error is what ended the wait for the file's first bytes.
 func (r *request) multipartBody(ctx context.Context, file *File, form url.Values) ([]FieldProblem, []error, error) {
 	f := upload.File{Name: file.Name, ContentType: file.ContentType, Size: file.Size, Source: file.source}
 	facts, found, err := f.Inspect(ctx, r.stall)
@@ -83,10 +80,8 @@ func (r *request) multipartBody(ctx context.Context, file *File, form url.Values
 	}
 	var problems []FieldProblem
 	var causes []error
+	found = slices.DeleteFunc(found, func(p upload.Problem) bool { return p.Waivable && r.unchecked })
 	for _, p := range found {
-		if p.Waivable && r.unchecked {
-			continue
-		}
 		if p.Waivable {
 			p.Hint = strings.TrimPrefix(p.Hint+"; "+waivable, "; ")
 		}

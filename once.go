@@ -42,20 +42,14 @@ const (
 //
 // For other methods it does nothing; given to [NewClient] it is an error.
 func WithOnce() CallOption {
-	return storeOption{func(s *settings) []FieldProblem {
-		s.once = true
-		return nil
-	}, "WithOnce"}
+	return storeOption{callOption{set: func(s *settings) { s.once = true }}, "WithOnce"}
 }
 
 // WithOnceSince is [WithOnce] for a job that an earlier run may have sent. LastTry is the last moment at which that run may
 // have been sending or waiting: its last sign of life, never its start. Before the first create request the SDK looks
 // until lastTry plus [RetryPolicy].SettleTime, for SettleTime at most. A zero lastTry is one look, as with WithOnce.
 func WithOnceSince(lastTry time.Time) CallOption {
-	return storeOption{func(s *settings) []FieldProblem {
-		s.once, s.since = true, lastTry
-		return nil
-	}, "WithOnceSince"}
+	return storeOption{callOption{set: func(s *settings) { s.once, s.since = true, lastTry }}, "WithOnceSince"}
 }
 
 // nameLocks hold one store with WithOnce at a time for a collection and name: a channel each, closed when the name is free.
@@ -82,17 +76,17 @@ func (l *nameLocks) lock(ctx context.Context, name string) (unlock func(), err e
 
 // lookFor looks for the record with growing pauses until it is there or SettleTime has passed since the last request that
 // may still be executed, and once more right before the context's deadline. A zero time is one look. A look that fails says
-// nothing: the record may be there, and billed. The last one is retried like any request.
-func (c *Client) lookFor(ctx context.Context, r *request, since time.Time, earlierRun bool) (bool, error) {
+// nothing: the record may be there, and billed. The last one is retried like any request. So many attempts were made before.
+func (c *Client) lookFor(ctx context.Context, r *request, since time.Time, attempts int) (bool, error) {
 	until := time.Now().Add(min(r.retry.SettleTime, time.Until(since.Add(r.retry.SettleTime))))
 	if c.logger != nil && time.Until(until) > 0 {
 		c.logger.LogAttrs(ctx, slog.LevelInfo, "aicontent looks for the record of a create request that may still be executed",
-			slog.String("op", r.op), slog.String("collection", r.collection), slog.Time("until", until), slog.Bool("earlier_run", earlierRun))
+			slog.String("op", r.op), slog.String("collection", r.collection), slog.Time("until", until), slog.Bool("earlier_run", attempts == 0))
 	}
 	retries := 0
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		start := time.Now()
-		found, err := c.look(ctx, r)
+		found, err := c.look(ctx, r, attempts)
 		if found || err != nil && !passing(err) {
 			return found, err
 		}
@@ -123,7 +117,7 @@ func (c *Client) lookFor(ctx context.Context, r *request, since time.Time, earli
 }
 
 // look looks once for the record with exactly the name, and reads it as the response to the store.
-func (c *Client) look(ctx context.Context, r *request) (bool, error) {
+func (c *Client) look(ctx context.Context, r *request, attempts int) (bool, error) {
 	ids, err := c.named(ctx, r)
 	if err != nil || len(ids) == 0 {
 		return false, err
@@ -161,7 +155,7 @@ func (c *Client) look(ctx context.Context, r *request) (bool, error) {
 		return false, fmt.Errorf("WithOnce: reading the record with the name: %w", err)
 	}
 	if r.response != nil {
-		found.Found = true
+		found.Found, found.Attempts = true, attempts
 		*r.response = found
 	}
 	return true, nil
@@ -216,18 +210,17 @@ var listParams = []string{
 
 // forLook sets a look's options: the client's, the store's headers and queries, and one attempt.
 func (r *request) forLook() CallOption {
-	return callOption(func(s *settings) []FieldProblem {
+	return callOption{set: func(s *settings) {
 		s.looking, s.retry.MaxAttempts, s.response = true, 1, nil
 		s.header = r.header
 		s.query = slices.DeleteFunc(slices.Clone(r.settings.query), func(p pair) bool { return slices.Contains(listParams, p.key) })
-		return nil
-	})
+	}}
 }
 
 // passing reports whether a look that failed may succeed later.
 func passing(err error) bool {
 	var e callError
-	return errors.As(err, &e) && e.summary() != nil && e.summary().passing
+	return errors.As(err, &e) && e.facts().passing
 }
 
 // searchable returns the longest part of a name without a backslash, which databases take for an escape in a search, or a line break.

@@ -2,6 +2,7 @@ package aicontent
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"net/http"
 
@@ -9,8 +10,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// Outcome is what the service did with a failed call, as far as the client can prove it. The package documentation has
-// the table.
+// Outcome is what the service did with a failed call, as far as the client can prove it: see the package documentation.
 type Outcome int
 
 // Severity: NotSent < Rejected < Done < Unknown. Of several attempts the most severe decides.
@@ -23,15 +23,8 @@ const (
 
 // String returns the outcome's name, such as "not sent".
 func (o Outcome) String() string {
-	switch o {
-	case OutcomeNotSent:
-		return "not sent"
-	case OutcomeRejected:
-		return "rejected"
-	case OutcomeDone:
-		return "done"
-	}
-	return "unknown"
+	names := map[Outcome]string{OutcomeNotSent: "not sent", OutcomeRejected: "rejected", OutcomeDone: "done"}
+	return cmp.Or(names[o], "unknown")
 }
 
 // OutcomeOf returns the outcome of the call that returned err: that of its most severe attempt. Nil is Done. It looks
@@ -40,8 +33,10 @@ func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeDone
 	}
-	outcome, _ := findOutcome(err)
-	return outcome
+	if outcome, found := findOutcome(err); found {
+		return outcome
+	}
+	return OutcomeUnknown
 }
 
 // worse returns the more severe of two outcomes.
@@ -57,10 +52,22 @@ func findOutcome(err error) (Outcome, bool) {
 	if err == ErrPagination {
 		return OutcomeDone, true
 	}
-	if e, ok := err.(interface{ outcome() Outcome }); ok {
-		return e.outcome(), true
+	if e, ok := err.(interface{ facts() summary }); ok && e.facts().op != "" {
+		return e.facts().outcome, true
 	}
+	// An error that a program made itself, in a test, is judged by what it holds.
 	switch e := err.(type) {
+	case *ValidationError:
+		return OutcomeNotSent, true
+	case *APIError:
+		return outcomeOfStatus(e.StatusCode, e.Method, e.RetryAfter > 0 || e.Header.Get("Retry-After") != ""), true
+	case *DecodeError:
+		return outcomeOfBody(e.Body), true
+	case *TransportError, *ConflictError:
+		if wire.NeverConnected(err) {
+			return OutcomeNotSent, true
+		}
+		return OutcomeUnknown, true
 	case interface{ Unwrap() error }:
 		return findOutcome(e.Unwrap())
 	case interface{ Unwrap() []error }:
@@ -70,54 +77,15 @@ func findOutcome(err error) (Outcome, bool) {
 				most, any = worse(most, o), true
 			}
 		}
-		if any {
-			return most, true
-		}
+		return most, any
 	}
 	return OutcomeUnknown, false
-}
-
-func (e *ValidationError) outcome() Outcome { return OutcomeNotSent }
-
-func (e *ConflictError) outcome() Outcome {
-	if e.call != nil {
-		return e.call.outcome
-	}
-	return OutcomeUnknown
-}
-
-// An error that a program made itself, in a test, is judged by what it holds.
-
-func (e *APIError) outcome() Outcome {
-	if e.call != nil {
-		return e.call.outcome
-	}
-	return outcomeOfStatus(e.StatusCode, e.Method, e.RetryAfter > 0 || e.Header.Get("Retry-After") != "")
-}
-
-func (e *DecodeError) outcome() Outcome {
-	if e.call != nil {
-		return e.call.outcome
-	}
-	return outcomeOfBody(e.Body)
-}
-
-func (e *TransportError) outcome() Outcome {
-	switch {
-	case e.call != nil:
-		return e.call.outcome
-	case wire.NeverConnected(e.Err):
-		return OutcomeNotSent
-	}
-	return OutcomeUnknown
 }
 
 // outcomeOfStatus is the table's part about responses other than 2xx.
 func outcomeOfStatus(status int, method string, retryAfter bool) Outcome {
 	switch {
-	case status == http.StatusRequestTimeout:
-		return OutcomeUnknown
-	case status >= 400 && status <= 499,
+	case status >= 400 && status <= 499 && status != http.StatusRequestTimeout,
 		status == http.StatusServiceUnavailable && retryAfter,
 		status == http.StatusTemporaryRedirect, status == http.StatusPermanentRedirect,
 		status >= 300 && status <= 399 && method == http.MethodGet:

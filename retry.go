@@ -52,13 +52,8 @@ func (p RetryPolicy) complete() RetryPolicy {
 }
 
 func (p RetryPolicy) check() []FieldProblem {
-	if p.MaxAttempts < 0 {
-		return problem("max_attempts", p.MaxAttempts, "must not be negative")
-	}
-	if p.MaxBackoff > 0 && p.MinBackoff > p.MaxBackoff {
-		return problem("min_backoff", p.MinBackoff, "must not be above max_backoff")
-	}
-	return nil
+	return append(problemIf(p.MaxAttempts < 0, "max_attempts", p.MaxAttempts, "must not be negative"),
+		problemIf(p.MaxBackoff > 0 && p.MinBackoff > p.MaxBackoff, "min_backoff", p.MinBackoff, "must not be above max_backoff")...)
 }
 
 // result is what one attempt came to.

@@ -3,6 +3,7 @@ package aicontent
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -21,6 +22,14 @@ func problem(field string, value any, reason string) []FieldProblem {
 	return []FieldProblem{{Field: field, Value: value, Reason: reason}}
 }
 
+// problemIf is a problem where something is bad, and otherwise none.
+func problemIf(bad bool, field string, value any, reason string) []FieldProblem {
+	if !bad {
+		return nil
+	}
+	return problem(field, value, reason)
+}
+
 // invalid makes the error of an operation: nil for no problems, at most one for each field, the first.
 func invalid(op string, problems []FieldProblem, causes ...error) error {
 	var list []FieldProblem
@@ -35,8 +44,7 @@ func invalid(op string, problems []FieldProblem, causes ...error) error {
 	return &ValidationError{Problems: list, op: op, causes: causes}
 }
 
-// checkRequired reports the fields that are missing. The service trims white space, so white space only is empty. What the
-// caller gave by WithFormField is sent as it is.
+// checkRequired reports the fields that are missing: the service trims white space. What WithFormField gave is sent as it is.
 func checkRequired(form url.Values, fields []string, given []pair) (problems []FieldProblem) {
 	for _, field := range fields {
 		if strings.TrimSpace(form.Get(field)) == "" && !slices.ContainsFunc(given, func(p pair) bool { return p.key == field }) {
@@ -50,7 +58,8 @@ func checkRequired(form url.Values, fields []string, given []pair) (problems []F
 func checkNonEmpty(form url.Values, fields []string) (problems []FieldProblem) {
 	for _, field := range fields {
 		if form.Has(field) && strings.TrimSpace(form.Get(field)) == "" {
-			problems = append(problems, FieldProblem{Field: field, Value: form.Get(field), Reason: "must not be empty", Hint: "leave it nil to keep the current one"})
+			const hint = "leave it nil to keep the current one"
+			problems = append(problems, FieldProblem{Field: field, Value: form.Get(field), Reason: "must not be empty", Hint: hint})
 		}
 	}
 	return problems
@@ -59,12 +68,10 @@ func checkNonEmpty(form url.Values, fields []string) (problems []FieldProblem) {
 // checkText reports names and values that are not UTF-8, which services answer with a 500.
 func checkText(values url.Values) (problems []FieldProblem) {
 	for name, list := range values {
-		if bad := slices.IndexFunc(list, func(value string) bool { return !utf8.ValidString(value) }); bad >= 0 || !utf8.ValidString(name) {
-			value := name
-			if bad >= 0 {
-				value = list[bad]
+		for _, value := range list {
+			if !utf8.ValidString(name) || !utf8.ValidString(value) {
+				problems = append(problems, FieldProblem{Field: redact.Key("").Line(name), Value: value, Reason: "must be valid UTF-8"})
 			}
-			problems = append(problems, FieldProblem{Field: redact.Key("").Line(name), Value: value, Reason: "must be valid UTF-8"})
 		}
 	}
 	slices.SortFunc(problems, func(a, b FieldProblem) int { return strings.Compare(a.Field, b.Field) })
@@ -72,14 +79,14 @@ func checkText(values url.Values) (problems []FieldProblem) {
 }
 
 // oneOf reports a value that is set and not documented.
-func oneOf[T comparable](field string, value T, allowed []documented[T]) []FieldProblem {
+func oneOf[T comparable](field string, value T, allowed []T) []FieldProblem {
 	var unset T
-	if value == unset || known(allowed, value) {
+	if value == unset || slices.Contains(allowed, value) {
 		return nil
 	}
 	list := make([]string, len(allowed))
 	for i, a := range allowed {
-		list[i] = fmt.Sprint(a.value)
+		list[i] = fmt.Sprint(a)
 	}
 	return []FieldProblem{{Field: field, Value: value, Reason: "must be one of " + strings.Join(list, ", "), Hint: waivable}}
 }
@@ -153,45 +160,37 @@ var reservedHeaders = []string{
 	"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Upgrade",
 }
 
-// checkHeaderName reports what is not an HTTP token, or not the caller's to set.
-func checkHeaderName(name string) []FieldProblem {
+// checkHeader reports a name that is no HTTP token or not the caller's to set, and a bad value without showing it: it may be secret.
+func checkHeader(name, value string) []FieldProblem {
 	const token = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	switch {
 	case name == "" || strings.Trim(name, token) != "":
 		return problem("header", name, "must be an HTTP header name: letters, digits and dashes")
-	case slices.ContainsFunc(reservedHeaders, func(own string) bool { return strings.EqualFold(name, own) }):
+	case slices.Contains(reservedHeaders, http.CanonicalHeaderKey(name)):
 		return problem("header", name, "is set by the SDK and cannot be changed")
 	}
-	return nil
+	return checkHeaderValue(http.CanonicalHeaderKey(name), value, nil)
 }
 
-// checkHeaderValue reports what would end a header line, or be cut off at its ends. A secret value stays out of the problem.
-func checkHeaderValue(field, value string, secret bool) []FieldProblem {
-	shown := func() any {
-		if secret {
-			return nil
-		}
-		return value
-	}
+// checkHeaderValue reports what would end a header line, or be cut off at its ends. The value is shown as the given one.
+func checkHeaderValue(field, value string, shown any) []FieldProblem {
 	switch {
 	case strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }):
-		return problem(field, shown(), "must not contain control characters or line breaks")
+		return problem(field, shown, "must not contain control characters or line breaks")
 	case strings.Trim(value, " \t") != value:
-		return problem(field, shown(), "must not begin or end with a space or tab, which HTTP drops")
+		return problem(field, shown, "must not begin or end with a space or tab, which HTTP drops")
 	}
 	return nil
 }
 
 // checkKey reports an API key that cannot be sent, without showing it.
 func checkKey(key string) []FieldProblem {
-	if strings.TrimSpace(key) == "" {
+	problems := checkHeaderValue("api_key", key, nil)
+	switch {
+	case strings.TrimSpace(key) == "":
 		return problem("api_key", nil, "is required")
-	}
-	if problems := checkHeaderValue("api_key", key, true); problems != nil {
-		return problems
-	}
-	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	case problems == nil && strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return problem("api_key", nil, "must be printable ASCII without spaces")
 	}
-	return nil
+	return problems
 }
