@@ -103,8 +103,7 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	r.keep(resp, body, n, key)
 	switch ended := cmp.Or(contextError(ctx), expired); {
 	case errors.Is(err, wire.ErrCutOff) && r.method == http.MethodDelete && !page:
-		// It is done, and nothing of the response is needed.
-		err = nil
+		err = nil // it is done, and nothing of the response is needed
 	case err != nil && ended != nil:
 		err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
 	}
@@ -177,8 +176,7 @@ type Response struct {
 	Found      bool   // [WithOnce] found the record: this is the response that holds it, and nothing was created
 }
 
-// maxErrorBody is how much is kept of a response that is an error, in bytes.
-const maxErrorBody = 1 << 20
+const maxErrorBody = 1 << 20 // bytes that are kept of a response that is an error
 
 // reply is what the readers of records and pages see of a 2xx response.
 type reply struct {

@@ -29,6 +29,8 @@ type call struct {
 	check    func() []FieldProblem
 }
 
+const readTimeout, storeTimeout = 30 * time.Second, 10 * time.Minute
+
 // verb is what the last word of an operation stands for.
 type verb struct {
 	method string        // empty where the client has the choice
@@ -37,12 +39,12 @@ type verb struct {
 }
 
 var verbs = map[string]verb{
-	"list":     {http.MethodGet, false, 30 * time.Second},
-	"show":     {http.MethodGet, true, 30 * time.Second},
-	"store":    {http.MethodPost, false, 10 * time.Minute},
-	"update":   {"", true, 30 * time.Second},
-	"delete":   {http.MethodDelete, true, 30 * time.Second},
-	"download": {http.MethodGet, false, 30 * time.Second},
+	"list":     {http.MethodGet, false, readTimeout},
+	"show":     {http.MethodGet, true, readTimeout},
+	"store":    {http.MethodPost, false, storeTimeout},
+	"update":   {"", true, readTimeout},
+	"delete":   {http.MethodDelete, true, readTimeout},
+	"download": {http.MethodGet, false, readTimeout},
 }
 
 // settings is what a call may choose.
@@ -121,8 +123,7 @@ func (c *Client) begin(ctx context.Context, call call, opts []CallOption) (*requ
 	r.retry = r.retry.complete()
 	r.timeout = cmp.Or(r.timeout, &r.wait)
 	if r.response != nil {
-		// The response of an earlier call must not be taken for this one's.
-		*r.response = nil
+		*r.response = nil // that of an earlier call must not be taken for this one's
 	}
 	return r, append(problems, problemIf(ctx == nil, "ctx", nil, "must not be nil")...)
 }
@@ -175,9 +176,8 @@ func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*re
 	return r, invalid(r.op, problems, causes...)
 }
 
-// valuesOf encodes a struct as go-querystring does: what is not set is left out, a boolean is 1 or 0.
+// valuesOf encodes a struct: what is not set is left out, a boolean is 1 or 0. Only what is no struct would be an error.
 func valuesOf(params any) url.Values {
-	// It fails for what is no struct, and all of ours are.
 	values, _ := query.Values(params)
 	return values
 }
@@ -209,8 +209,7 @@ func (c *Client) url(r *request) *url.URL {
 		escaped += "/" + url.PathEscape(string(r.id))
 	}
 	u := &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, RawPath: escaped, RawQuery: r.call.query.Encode()}
-	// It was escaped, so it can be unescaped.
-	u.Path, _ = url.PathUnescape(escaped)
+	u.Path, _ = url.PathUnescape(escaped) // it was escaped, so it can be unescaped
 	return u
 }
 

@@ -15,14 +15,14 @@ import (
 
 // Download writes the picture at image.URL to w and returns how many bytes it wrote.
 //
-// The request is bare: no API key, no headers, queries or cookies of the client, no middleware, no client certificate
-// and no rate limiter; the proxy, dialer and CA settings hold. The service chooses the URL, and so the hosts that are contacted: a program
-// that must not reach some hosts has to check it first, or give a client whose dialer does. A relative URL is resolved
+// The request is bare: no API key, no headers, queries or cookies of the client, no middleware, no client certificate and no
+// rate limiter; the proxy, dialer and CA settings hold. The service chooses the URL, and so the hosts that are contacted: a
+// program that must not reach some hosts has to check it first, or give a client whose dialer does. A relative URL is resolved
 // against the base URL. Only http and https are fetched, with up to ten redirects.
 //
-// It is retried after transient failures until the first byte is written to w. [WithTimeout] limits the wait for the
-// header, [WithStallTimeout] the time without a byte of the body; [WithMaxResponseSize] does not apply. A picture that is
-// cut off is an error that says how many bytes came.
+// It is retried after transient failures until the first byte is written to w. [WithTimeout] limits the wait for the header,
+// [WithStallTimeout] the time without a byte of the body; [WithMaxResponseSize] does not apply. A picture that is cut off is an
+// error that says how many bytes came.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
 	c, call := s.core(), call{op: "images.download"}
 	r, problems := c.begin(ctx, call, opts)

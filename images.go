@@ -16,8 +16,7 @@ type ImagesService struct {
 	client *Client
 }
 
-// Image is an image as the service sent it. The API does not specify responses: fields the server omits, or sends as null,
-// keep their zero value.
+// Image is an image as the service sent it. The API specifies no responses: fields the server omits, or sends as null, keep their zero value.
 type Image struct {
 	ID          ID         `json:"id"`
 	Name        string     `json:"name"`
@@ -124,11 +123,9 @@ func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts .
 }
 
 // All returns an iterator over the images of all pages. It fetches a page when the loop reaches it, or earlier with
-// [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once, with a nil image, and ends the loop; it
-// matches [ErrPagination] where the service does not say whether more pages follow. An image that moves onto the next
-// page while the loop runs is yielded once.
-//
-// The images of a page share its memory: a program that keeps a few of many should copy what it needs of them.
+// [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once, with a nil image, and ends the loop; it matches
+// [ErrPagination] where the service does not say whether more pages follow. An image that moves onto the next page while the loop
+// runs is yielded once. The images of a page share its memory: a program that keeps a few of many should copy what it needs.
 func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ...CallOption) iter.Seq2[*Image, error] {
 	return all[Image](ctx, s.core(), call{op: "images.list", query: valuesOf(params), check: params.check}, opts)
 }
@@ -146,8 +143,7 @@ func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts
 	return do(ctx, s.core(), call{op: "images.store", form: valuesOf(params), required: required, check: params.check}, opts, readRecord[Image])
 }
 
-// Update changes the fields that are set, and no others, and returns the image as it then is. It is retried after
-// transient failures: a second update with the same fields changes nothing more.
+// Update changes the fields that are set, and no others, and returns the image as it then is. It is retried after transient failures.
 func (s *ImagesService) Update(ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption) (*Image, error) {
 	return do(ctx, s.core(), call{op: "images.update", id: id, form: valuesOf(params)}, opts, readRecord[Image])
 }

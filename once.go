@@ -17,28 +17,25 @@ import (
 )
 
 const (
-	// The pauses between two looks for a record that may be in the making.
-	firstPause = time.Second
-	lastPause  = 30 * time.Second
-	// longestLook is how long before the context's deadline the last look begins at the earliest.
-	longestLook = 5 * time.Second
-	// maxLookPages limits one look, in pages of 100.
-	maxLookPages = 10
+	firstPause   = time.Second // between two looks for a record that may be in the making
+	lastPause    = 30 * time.Second
+	longestLook  = 5 * time.Second // the last look begins no longer than this before the context's deadline
+	maxLookPages = 10              // of 100 records, in one look
 )
 
-// WithOnce makes a Store call safe to repeat, in this call and in later ones. The caller promises a name that no other
-// record has, such as a job's ID or a hash of the file: never a title that a person typed.
+// WithOnce makes a Store call safe to repeat, in this call and in later ones. The caller promises a name that no other record
+// has, such as a job's ID or a hash of the file: never a title that a person typed.
 //
 // Before each create request the SDK looks for a record with exactly that name. If there is one, Store returns it, and
-// [Response].Found is set; if it differs in a parameter that was sent and that the service sends back, the error is a [*ConflictError].
-// Text is compared without white space at its ends, and with any line break as \n. A file cannot be compared, so the name must
-// stand for its content. After an unknown outcome the SDK looks for [RetryPolicy].SettleTime, five minutes by default, before
-// it sends the request again, and once more right before the context's deadline. It says so in the log. Within a client
-// one such call at a time runs for a collection and name.
+// [Response].Found is set; if it differs in a parameter that was sent and that the service sends back, the error is a
+// [*ConflictError]. Text is compared without white space at its ends, and with any line break as \n. A file cannot be compared, so
+// the name must stand for its content. After an unknown outcome the SDK looks for [RetryPolicy].SettleTime, five minutes by
+// default, before it sends the request again, and once more right before the context's deadline. It says so in the log. Within a
+// client one such call at a time runs for a collection and name.
 //
-// A second record is still possible where the service takes longer than SettleTime, where another process stores the same
-// name at the same moment, and where the deployment's search does not find what it just stored: the API has no request
-// that creates a record only if there is none. For a call that an earlier process may have started see [WithOnceSince].
+// A second record is still possible where the service takes longer than SettleTime, where another process stores the same name
+// at the same moment, and where the deployment's search does not find what it just stored: the API has no request that creates a
+// record only if there is none. For a call that an earlier process may have started see [WithOnceSince].
 //
 // For other methods it does nothing; given to [NewClient] it is an error.
 func WithOnce() CallOption {
@@ -74,9 +71,9 @@ func (l *nameLocks) lock(ctx context.Context, name string) (unlock func(), err e
 	}
 }
 
-// lookFor looks for the record with growing pauses until it is there or SettleTime has passed since the last request that
-// may still be executed, and once more right before the context's deadline. A zero time is one look. A look that fails says
-// nothing: the record may be there, and billed. The last one is retried like any request. So many attempts were made before.
+// lookFor looks for the record after a number of attempts, with growing pauses, until it is there or SettleTime has passed since
+// the last request that may still be executed, and once more right before the context's deadline. A zero time is one look. A
+// look that fails says nothing: the record may be there, and billed. The last one is retried like any request.
 func (c *Client) lookFor(ctx context.Context, r *request, since time.Time, attempts int) (bool, error) {
 	until := time.Now().Add(min(r.retry.SettleTime, time.Until(since.Add(r.retry.SettleTime))))
 	if c.logger != nil && time.Until(until) > 0 {
@@ -149,8 +146,7 @@ func (c *Client) look(ctx context.Context, r *request, attempts int) (bool, erro
 	case errors.As(err, &differs):
 		return false, differs
 	case errors.Is(err, ErrNotFound):
-		// It was deleted since the list was made.
-		return false, nil
+		return false, nil // it was deleted since the list was made
 	case err != nil:
 		return false, fmt.Errorf("WithOnce: reading the record with the name: %w", err)
 	}
@@ -204,9 +200,7 @@ func normalText(text string) string {
 }
 
 // listParams are the parameters that would keep a look from finding the name.
-var listParams = []string{
-	"search", "search_by", "resolution", "style", "medium", "filter", "favorite", "sort_by", "sort", "per_page", "page", "cursor",
-}
+var listParams = strings.Fields("search search_by resolution style medium filter favorite sort_by sort per_page page cursor")
 
 // forLook sets a look's options: the client's, the store's headers and queries, and one attempt.
 func (r *request) forLook() CallOption {

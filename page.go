@@ -33,8 +33,7 @@ type PageInfo struct {
 	Total   int // records on all pages
 }
 
-// pageSizes are the documented ones, the default first.
-var pageSizes = []int{int(PerPage10), int(PerPage25), int(PerPage50), int(PerPage100)}
+var pageSizes = []int{int(PerPage10), int(PerPage25), int(PerPage50), int(PerPage100)} // the documented ones, the default first
 
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
 func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }

@@ -171,8 +171,7 @@ var transientStatuses = []int{
 func retryAfter(header string, now time.Time) time.Duration {
 	header = strings.TrimSpace(header)
 	if strings.Trim(header, "0123456789.") == "" {
-		// What is no number is 0.
-		seconds, _ := strconv.ParseFloat(header, 64)
+		seconds, _ := strconv.ParseFloat(header, 64) // 0 for what is no number
 		if seconds >= math.MaxInt64/float64(time.Second) {
 			return math.MaxInt64
 		}
@@ -199,8 +198,7 @@ func sleep(ctx context.Context, pause time.Duration) error {
 
 const (
 	defaultBudget = 100
-	// budgetUnit is one retry. A call that succeeds at once returns a tenth of it.
-	budgetUnit = 10
+	budgetUnit    = 10 // one retry: a call that succeeds at once returns a tenth of it
 )
 
 // budget is how many retries a client has left, for all its calls together.

@@ -58,6 +58,7 @@ func TestRetryPolicyZeroValuesHaveTheDefaults(t *testing.T) {
 	assert.Equal(t, time.Hour, RetryPolicy{MinBackoff: time.Hour}.complete().MaxBackoff, "a longer first pause raises the limit")
 	short := RetryPolicy{MaxBackoff: time.Millisecond}.complete()
 	assert.Equal(t, RetryPolicy{4, time.Millisecond, time.Millisecond, time.Minute, 5 * time.Minute}, short, "the first pause follows a lower limit")
+	assert.EqualValues(t, 1, RetryPolicy{MaxBackoff: 1}.complete().MinBackoff)
 	none := RetryPolicy{MinBackoff: -1, MaxBackoff: -1, MaxRetryAfter: -1, SettleTime: -1}.complete()
 	assert.Equal(t, RetryPolicy{MaxAttempts: 4}, none, "negative is none")
 }

@@ -16,8 +16,7 @@ type TranscriptionsService struct {
 	client *Client
 }
 
-// Transcription is a transcription as the service sent it. The API specifies requests, not responses: fields the server
-// omits, or sends as null, keep their zero value.
+// Transcription is a transcription as the service sent it. Fields the server omits, or sends as null, keep their zero value.
 type Transcription struct {
 	ID          ID          `json:"id"`
 	Name        string      `json:"name"`
@@ -121,18 +120,16 @@ func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOpt
 	return do(ctx, s.core(), call{op: "transcriptions.show", id: id}, opts, readRecord[Transcription])
 }
 
-// Store creates a transcription from an audio file and returns when the service has transcribed it, which may take
-// minutes and is billed. The file is streamed, never held in memory. Store is retried only where the service cannot have
-// executed the request, which includes an upload that broke off before its end, and where the file can be read again: see
-// [File]. A failed Store may still have created, and billed, the transcription: ask [OutcomeOf] before storing it again, or
-// use [WithOnce].
+// Store creates a transcription from an audio file and returns when the service has transcribed it, which may take minutes and is
+// billed. The file is streamed, never held in memory. Store is retried only where the service cannot have executed the request,
+// which includes an upload that broke off before its end, and where the file can be read again: see [File]. A failed Store may
+// still have created, and billed, the transcription: ask [OutcomeOf] before storing it again, or use [WithOnce].
 func (s *TranscriptionsService) Store(ctx context.Context, params TranscriptionStoreParams, opts ...CallOption) (*Transcription, error) {
 	store := call{op: "transcriptions.store", form: valuesOf(params), file: &params.File, required: []string{"name"}, check: params.check}
 	return do(ctx, s.core(), store, opts, readRecord[Transcription])
 }
 
-// Update changes the fields that are set, and no others, and returns the transcription as it then is. It is retried
-// after transient failures: a second update with the same fields changes nothing more.
+// Update changes the fields that are set, and no others, and returns the transcription as it then is. It is retried after transient failures.
 func (s *TranscriptionsService) Update(ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption) (*Transcription, error) {
 	return do(ctx, s.core(), call{op: "transcriptions.update", id: id, form: valuesOf(params)}, opts, readRecord[Transcription])
 }
