@@ -228,7 +228,7 @@ func (c *Client) send(ctx context.Context, r *request) (err error) {
 		}
 		defer unlock()
 	}
-	for since, pause, again := r.since, time.Duration(0), true; ; {
+	for since, again := r.since, true; ; {
 		if r.name != "" {
 			switch found, err := c.lookFor(ctx, r, since, h.count); {
 			case found:
@@ -248,6 +248,7 @@ func (c *Client) send(ctx context.Context, r *request) (err error) {
 		start := time.Now()
 		h.add(c.try(ctx, r, h.count+1, key))
 		took := time.Since(start)
+		var pause time.Duration
 		pause, again = h.next(c, r)
 		settle := r.name != "" && !h.last.final && (h.last.outcome == OutcomeUnknown || h.last.outcome == OutcomeDone)
 		c.log(ctx, r, h, took, pause, again && !settle)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,5 +202,15 @@ func TestRetryAfterThatIsNoNumber(t *testing.T) {
 			require.NoError(t, err, header)
 			assert.LessOrEqual(t, s.pauses()[0], 500*time.Millisecond, header)
 		})
+	}
+}
+
+// An error that speaks of the policy where the policy allows the wait sends whoever reads it to the wrong place.
+func TestRetryAfterThatThePolicyAllows(t *testing.T) {
+	for header, want := range map[string]bool{"60": false, "61": true} {
+		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, ``, "Retry-After", header)}}
+		_, err := s.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 1})).Images.Show(t.Context(), "7")
+		require.ErrorIs(t, err, ErrRateLimited)
+		assert.Equal(t, want, strings.Contains(err.Error(), "the retry policy allows 1m0s (MaxRetryAfter)"), "%v", err)
 	}
 }
