@@ -61,8 +61,7 @@ func (c *Client) request(ctx context.Context, r *request, key redact.Key) *http.
 			header[h.key] = []string{h.value}
 		}
 	}
-	req := http.Request{Method: r.method, URL: &u, Host: u.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	return req.WithContext(ctx)
+	return (&http.Request{Method: r.method, URL: &u, Host: u.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
 }
 
 // noResponse is the result of an attempt that no response came to.
@@ -74,9 +73,9 @@ func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, se
 	expired := w.Expired()
 	w.Stop()
 	sending.End()
-	var file *upload.ReadError
 	res := result{outcome: OutcomeUnknown, transient: true}
-	res.final = ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, wire.ErrClearProxy) || errors.Is(err, errRedirect) || errors.As(err, &file)
+	res.final = ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, wire.ErrClearProxy) ||
+		errors.Is(err, errRedirect) || errors.As(err, new(*upload.ReadError))
 	switch {
 	case wire.Refused(err), errors.Is(err, errRedirect):
 		res.outcome = OutcomeRejected

@@ -146,7 +146,7 @@ func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*re
 		form := c.complete(call.form, r.settings.form)
 		r.call.form = form
 		problems = append(problems, checkRequired(form, r.required, r.settings.form)...)
-		if r.record {
+		if r.record { // an update
 			problems = append(problems, checkNonEmpty(form, []string{"name"})...)
 		}
 		problems = append(problems, checkText(form)...)

@@ -63,15 +63,13 @@ func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 	}
 	next.fetch = p.fetch
 	next.place(state)
-	if len(moved) > 0 {
-		kept := next.Items[:0]
-		for i, id := range next.found.IDs {
-			if !moved[id] {
-				kept = append(kept, next.Items[i])
-			}
+	kept := next.Items[:0]
+	for i, id := range next.found.IDs {
+		if !moved[id] {
+			kept = append(kept, next.Items[i])
 		}
-		next.Items = kept
 	}
+	next.Items = kept
 	return next, nil
 }
 

@@ -188,6 +188,9 @@ func sleep(ctx context.Context, pause time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < pause {
 		return context.DeadlineExceeded
 	}
+	if pause <= 0 {
+		return ctx.Err()
+	}
 	select {
 	case <-ctx.Done():
 		return contextError(ctx)
