@@ -297,3 +297,18 @@ func TestUpdateWithALongText(t *testing.T) {
 		})
 	}
 }
+
+// The documented limit is where responses end without WithMaxResponseSize.
+func TestLargestAnswerByDefault(t *testing.T) {
+	const limit = 32 << 20
+	body := `{"id":7}` + strings.Repeat(" ", limit+1-len(`{"id":7}`))
+	for size, text := range map[int]string{limit: "", limit + 1: "the response is larger than 33554432 bytes (WithMaxResponseSize)"} {
+		s := &script{answers: answers{answer200(body[:size])}}
+		_, err := s.client(t).Images.Show(t.Context(), "7")
+		if text == "" {
+			require.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, text)
+		}
+	}
+}

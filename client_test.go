@@ -162,7 +162,7 @@ func TestBaseURLsRefused(t *testing.T) {
 		"https://a b/":                        "must be an absolute URL",
 		"https://content.example.com/%zz":     "must be an absolute URL",
 		"https://content.example.com?x=1":     "must not have a query",
-		"https://content.example.com/?":       "must not have a query",
+		"https://content.example.com/?":       "must not have a query (use WithQuery for a parameter of every call)",
 		"https://content.example.com/#top":    "must not have a fragment",
 		"https://content.example.com/ai#":     "must not have a fragment",
 		"https://content.example.com/api/v1":  "write https://content.example.com",
@@ -212,8 +212,9 @@ func TestBaseURLErrorsShowNoSecret(t *testing.T) {
 		assertNoKey(t, err, secret)
 	}
 	_, err := NewClient(aKey, "https://content.example.com")
-	require.Error(t, err)
-	assert.Contains(t, err.Error(), "the base URL is the first argument, the key the second")
+	assert.ErrorContains(t, err, "api_key: looks like a URL: the base URL is the first argument, the key the second")
+	_, err = NewClient("http://content.example.com", "https://key")
+	assert.NotContains(t, err.Error(), "api_key", "the first argument is one")
 	assertNoKey(t, err, aKey)
 }
 
@@ -272,7 +273,7 @@ func TestNewClientFromEnv(t *testing.T) {
 		wants, lacks []string // of the error's text
 	}{
 		"both":                 {baseURL: "https://content.example.com", key: aKey, sent: aKey},
-		"neither":              {wants: []string{"AICONTENT_BASE_URL", "AICONTENT_API_KEY", "must be set"}},
+		"neither":              {wants: []string{"aicontent.NewClientFromEnv: ", "AICONTENT_BASE_URL", "AICONTENT_API_KEY", "must be set"}},
 		"no base URL":          {key: aKey, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{"AICONTENT_API_KEY", aKey}},
 		"no key":               {baseURL: "https://content.example.com", wants: []string{"AICONTENT_API_KEY"}, lacks: []string{"AICONTENT_BASE_URL"}},
 		"no key but a source":  {baseURL: "https://content.example.com", opts: []Option{source}, sent: "from-the-source"},
@@ -280,7 +281,7 @@ func TestNewClientFromEnv(t *testing.T) {
 		"a source but no URL":  {opts: []Option{source}, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{"AICONTENT_API_KEY"}},
 		"a key with a newline": {baseURL: "https://content.example.com", key: aKey + "\n", wants: []string{"api_key", "line breaks"}, lacks: []string{aKey}},
 		"a URL with /api/v1":   {baseURL: "https://content.example.com/api/v1", key: aKey, wants: []string{"base_url"}, lacks: []string{aKey}},
-		"a nil option":         {baseURL: "https://content.example.com", key: aKey, opts: []Option{nil}, wants: []string{"option"}},
+		"a nil option":         {baseURL: "https://content.example.com", key: aKey, opts: []Option{nil}, wants: []string{"option: must not be nil"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("AICONTENT_BASE_URL", tt.baseURL)
@@ -447,6 +448,25 @@ func TestCloseIdleConnectionsLeavesAUsableClient(t *testing.T) {
 		c.CloseIdleConnections()
 		<-closed
 	}
+}
+
+// closingRoundTripper is a middleware that holds connections.
+type closingRoundTripper struct {
+	http.RoundTripper
+	closed int
+}
+
+func (rt *closingRoundTripper) CloseIdleConnections() { rt.closed++ }
+
+func TestCloseIdleConnectionsOfAMiddleware(t *testing.T) {
+	var holding closingRoundTripper
+	c, err := NewClient("https://content.example.com", aKey, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		holding.RoundTripper = next
+		return &holding
+	}))
+	require.NoError(t, err)
+	c.CloseIdleConnections()
+	assert.Equal(t, 1, holding.closed)
 }
 
 // A lock that is missing shows here, under -race: everything that calls can share is shared.

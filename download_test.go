@@ -14,6 +14,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -181,10 +182,13 @@ func TestDownloadOfAnHTMLPage(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = io.WriteString(w, "<title>Please log in</title>")
 	})
-	c, err := NewClient(pictures.URL, aKey)
+	var log bytes.Buffer
+	c, err := NewClient(pictures.URL, aKey, debugging(&log))
 	require.NoError(t, err)
 	var out bytes.Buffer
-	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), &out)
+	n, err := c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), &out)
+	assert.Zero(t, n)
+	assert.Contains(t, log.String(), " result=HTML outcome=unknown ")
 	var unread *DecodeError
 	require.ErrorAs(t, err, &unread)
 	assert.EqualError(t, err, "images.download: 200: cannot read the response: got an HTML page instead of a picture")
@@ -193,14 +197,15 @@ func TestDownloadOfAnHTMLPage(t *testing.T) {
 
 // A picture is whole, or an error says how much of it came.
 func TestDownloadCutOff(t *testing.T) {
-	for name, raw := range map[string]string{
-		"by its length": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na pic",
-		"in chunks":     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\na pic\r\n",
+	for name, row := range map[string]struct{ raw, came, text string }{
+		"by its length":       {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na pic", "a pic", "cut off: 5 of 9 bytes came"},
+		"in chunks":           {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\na pic\r\n", "a pic", "cut off: 5 bytes came"},
+		"after a single byte": {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na", "a", "cut off: 1 of 2 bytes came"},
 	} {
 		var requests atomic.Int64
 		pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
 			requests.Add(1)
-			answeringBytes([]byte(raw))(w, r)
+			answeringBytes([]byte(row.raw))(w, r)
 		})
 		c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(quick))
 		require.NoError(t, err)
@@ -209,9 +214,9 @@ func TestDownloadCutOff(t *testing.T) {
 		var lost *TransportError
 		require.ErrorAs(t, err, &lost, name)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-		assert.EqualValues(t, 5, n)
-		assert.Equal(t, "a pic", out.String())
-		assert.Contains(t, err.Error(), map[string]string{"by its length": "cut off: 5 of 9 bytes came", "in chunks": "cut off: 5 bytes came"}[name])
+		assert.EqualValues(t, len(row.came), n)
+		assert.Equal(t, row.came, out.String())
+		assert.Contains(t, err.Error(), row.text)
 		assert.NotContains(t, err.Error(), "private")
 		assert.EqualValues(t, 1, requests.Load(), "not retried: the first bytes are written")
 	}
@@ -240,6 +245,54 @@ func TestDownloadIsRetried(t *testing.T) {
 	assert.EqualValues(t, 9, n)
 	assert.Equal(t, "a picture", out.String())
 	assert.EqualValues(t, 4, requests.Load())
+}
+
+// A connection that breaks is worth another attempt; a certificate that is not accepted is not.
+func TestDownloadWithoutAResponse(t *testing.T) {
+	for name, row := range map[string]struct {
+		err      error
+		attempts int
+		text     string
+	}{
+		"lost":      {io.ErrUnexpectedEOF, 3, "the service closed the connection before a response came: "},
+		"late":      {os.ErrDeadlineExceeded, 3, ""},
+		"untrusted": {x509.UnknownAuthorityError{}, 1, ""},
+	} {
+		s := &script{answers: answers{fails(row.err)}}
+		n, err := s.client(t, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
+		require.ErrorIs(t, err, row.err)
+		assert.True(t, strings.HasPrefix(err.Error(), "images.download: "+row.text+row.err.Error()+" ("), err)
+		assert.Zero(t, n, name)
+		assert.Len(t, s.asked, row.attempts, name)
+	}
+	s := &script{answers: answers{lose, answer200("a picture")}}
+	var out nonEmptyWrites
+	var log bytes.Buffer
+	n, err := s.client(t, WithRetryPolicy(quick), debugging(&log)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), &out)
+	require.NoError(t, err)
+	assert.EqualValues(t, 9, n)
+	assert.False(t, out.empty, "a Write of nothing")
+	assert.Contains(t, log.String(), " result=ok outcome=done ")
+}
+
+func debugging(w io.Writer) Option {
+	return WithLogger(slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})))
+}
+
+type nonEmptyWrites struct{ empty bool }
+
+func (w *nonEmptyWrites) Write(p []byte) (int, error) {
+	w.empty = w.empty || len(p) == 0
+	return len(p), nil
+}
+
+// Only a 2xx is a picture.
+func TestDownloadOfMultipleChoices(t *testing.T) {
+	s := &script{answers: answers{answerWith(300, "choose")}}
+	_, err := s.client(t).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
+	var api *APIError
+	require.ErrorAs(t, err, &api)
+	assert.Equal(t, 300, api.StatusCode)
 }
 
 // From http to https is no step back, every 2xx is a picture, and each response is closed.
@@ -378,7 +431,7 @@ func TestDownloadOfAMissingPicture(t *testing.T) {
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = io.WriteString(w, "<html><title>no such key</title></html>")
 	})
-	c, err := NewClient("https://content.example.com/api", aKey, WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+	c, err := NewClient("https://content.example.com/api", aKey, debugging(&log))
 	require.NoError(t, err)
 	var resp *Response
 	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), io.Discard, WithResponse(&resp))

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"testing/synctest"
 	"time"
 
@@ -643,4 +644,14 @@ func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A file of an embedded file system is sent under its own name.
+func TestFileFromFS(t *testing.T) {
+	c, requests := capturing(t)
+	file := FileFromFS(fstest.MapFS{"calls/a.wav": {Data: recording(100)}}, "calls/a.wav")
+	assert.Equal(t, "a.wav", file.Name)
+	_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file})
+	require.NoError(t, err)
+	assert.Contains(t, (*requests)[0].body, string(recording(100)))
 }

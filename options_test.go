@@ -409,11 +409,11 @@ func TestZeroClients(t *testing.T) {
 			err := call(t.Context())
 			var invalid *ValidationError
 			require.ErrorAs(t, err, &invalid, "%s: %s", name, op)
-			assert.ErrorContains(t, err, "NewClient")
+			assert.ErrorContains(t, err, ": client: was not created with NewClient")
 			assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 		}
 		_, err := c.Images.Download(t.Context(), at("https://example.com/a.png"), io.Discard)
-		assert.ErrorContains(t, err, "NewClient", name)
+		assert.EqualError(t, err, "images.download: client: was not created with NewClient", name)
 	}
 }
 

@@ -143,6 +143,23 @@ func TestRedirectsWithinTheOrigin(t *testing.T) {
 	}
 }
 
+// A port that is written out is no other origin.
+func TestRedirectsToTheDefaultPort(t *testing.T) {
+	for base, target := range map[string]string{
+		"http://localhost":             "http://localhost:80/8",
+		"http://localhost:80":          "http://LOCALHOST/8",
+		"https://content.example.com":  "https://content.example.com:443/8",
+		"https://content.example.com:": "https://content.example.com/8",
+	} {
+		s := &script{answers: answers{answerWith(302, "", "Location", target), answer200(`{"id":8}`)}}
+		c, err := NewClient(base, aKey, WithHTTPClient(&http.Client{Transport: s}))
+		require.NoError(t, err)
+		image, err := c.Images.Show(t.Context(), "7")
+		require.NoError(t, err, target)
+		assert.Equal(t, ID("8"), image.ID)
+	}
+}
+
 func TestRedirectsAreBounded(t *testing.T) {
 	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Path+"x", http.StatusFound)

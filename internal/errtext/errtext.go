@@ -2,6 +2,7 @@
 package errtext
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -12,31 +13,32 @@ import (
 
 const (
 	maxTexts  = 100 // messages, fields, and texts of one field
-	maxDepth  = 3   // fields within fields
+	maxDepth  = 3   // fields within fields, and errors within errors
 	maxMarkup = 16 << 10
 )
 
-// Read returns what the body of an error response says in general and about each field. Body must be as it was received; the texts
-// are without the key, each on one line. Where the body speaks of fields alone, message repeats them. Both are empty if it
-// says nothing.
+// Read returns what the body of an error response says in general and about each field. Body must be as it was received; the
+// texts are without the key, each on one line. Where the body speaks of fields alone, message repeats them. Both are empty
+// if it says nothing.
 func Read(body []byte, key redact.Key) (message string, fields map[string][]string) {
-	r := reader{key: key}
+	r := reader{key, map[string][]string{}}
 	if v, err := lenient.Parse(body); err == nil {
-		r.read(v, false)
-	} else if text := lenient.Trim(key.Bytes(body)); len(text) > 0 {
+		r.read(v, 0)
+	} else {
 		// The text is masked before it is cut: a part of the key would not be found.
+		text := string(lenient.Trim(key.Bytes(body)))
 		text = text[:min(len(text), maxMarkup)]
-		if text[0] == '<' {
-			r.say(pageTitle(string(text)))
-		} else {
-			r.say(string(text))
+		if strings.HasPrefix(text, "<") {
+			text = pageTitle(text)
 		}
+		r.add("", text)
 	}
-	message = join(r.messages, "; ")
-	if message == "" {
-		message = Text("", r.fields)
+	message = join(r.texts[""], "; ")
+	delete(r.texts, "")
+	if len(r.texts) == 0 {
+		return redact.Shorten(message, redact.MaxLine), nil
 	}
-	return redact.Shorten(message, redact.MaxLine), r.fields
+	return redact.Shorten(cmp.Or(message, Text("", r.texts)), redact.MaxLine), r.texts
 }
 
 // Text returns one line that holds the message and the texts of each field, in the order of their names. A message that repeats
@@ -50,14 +52,10 @@ func Text(message string, fields map[string][]string) string {
 		}
 		parts = append(parts, name+": "+join(texts, ", "))
 	}
-	text := join(parts, "; ")
-	switch {
-	case text == "":
-		return message
-	case strings.HasPrefix(text, strings.TrimSuffix(message, "…")):
-		return text
+	if !strings.HasPrefix(join(parts, "; "), strings.TrimSuffix(message, "…")) {
+		parts = slices.Insert(parts, 0, message)
 	}
-	return join([]string{message, text}, "; ")
+	return join(parts, "; ")
 }
 
 // join is strings.Join for texts that may end in punctuation, which only the last one keeps.
@@ -74,59 +72,41 @@ func join(texts []string, separator string) string {
 
 // reader collects what a body says.
 type reader struct {
-	key      redact.Key
-	messages []string
-	fields   map[string][]string
+	key   redact.Key
+	texts map[string][]string // of each field; those of no field have the name ""
 }
 
-func (r *reader) silent() bool { return r.messages == nil && r.fields == nil }
-
-// say adds a message, unless it is there already.
-func (r *reader) say(text string) {
-	if text = r.key.Line(text); text != "" && len(r.messages) < maxTexts && !slices.Contains(r.messages, text) {
-		r.messages = append(r.messages, text)
-	}
-}
-
-// addField adds what is said about a field, or a message where the field has no name.
-func (r *reader) addField(field, text string) {
-	if field = r.key.Line(field); field == "" {
-		r.say(text)
+// add adds what is said about a field, unless it is there already.
+func (r *reader) add(field, text string) {
+	field, text = r.key.Line(field), r.key.Line(text)
+	known := r.texts[field]
+	if text == "" || len(known) == maxTexts || known == nil && len(r.texts) == maxTexts || slices.Contains(known, text) {
 		return
 	}
-	known := r.fields[field]
-	if text = r.key.Line(text); text == "" || len(known) == maxTexts || known == nil && len(r.fields) == maxTexts {
-		return
-	}
-	if r.fields == nil {
-		r.fields = map[string][]string{}
-	}
-	r.fields[field] = append(known, text)
+	r.texts[field] = append(known, text)
 }
 
 // read takes the members in which frameworks put errors. An error that is an object has the same members.
-func (r *reader) read(v lenient.Value, nested bool) {
+func (r *reader) read(v lenient.Value, depth int) {
 	if !v.IsObject() {
 		r.list("", v, 0)
 		return
 	}
-	take := func(member lenient.Value) { r.list("", member, 0) }
-	take(v.Member("message"))
-	if failure := v.Member("error"); failure.IsObject() && !nested {
-		r.read(failure, true)
-	} else {
-		take(failure)
+	take := func(name string) { r.list("", v.Member(name), 0) }
+	take("message")
+	if depth < maxDepth {
+		r.read(v.Member("error"), depth+1)
 	}
-	take(v.Member("error_description"))
+	take("error_description")
 	if title, detail := v.Member("title"), v.Member("detail"); title.IsString() && detail.IsString() {
-		r.say(join([]string{title.Text(), detail.Text()}, ": "))
+		r.add("", join([]string{title.Text(), detail.Text()}, ": "))
 	} else {
-		take(title)
-		take(detail)
+		take("title")
+		take("detail")
 	}
-	take(v.Member("errors"))
-	take(v.Member("violations"))
-	if r.silent() {
+	take("errors")
+	take("violations")
+	if len(r.texts) == 0 {
 		for name, member := range v.Members() {
 			if onlyStrings(member) {
 				r.member("", name.Text(), member, 0)
@@ -140,7 +120,7 @@ func (r *reader) read(v lenient.Value, nested bool) {
 func (r *reader) list(field string, v lenient.Value, depth int) {
 	switch {
 	case v.IsString():
-		r.addField(field, v.Text())
+		r.add(field, v.Text())
 	case v.IsArray():
 		for element := range v.Elements() {
 			if !element.IsArray() {
@@ -157,7 +137,7 @@ func (r *reader) list(field string, v lenient.Value, depth int) {
 			if name := fieldName(v); name != "" {
 				field = name
 			}
-			r.addField(field, text)
+			r.add(field, text)
 			return
 		}
 		if depth < maxDepth {
@@ -183,11 +163,9 @@ func (r *reader) member(field, name string, v lenient.Value, depth int) {
 
 // fieldName returns the field that an error object names, or "".
 func fieldName(v lenient.Value) string {
-	if name := first(v, "field", "param", "property", "propertyPath"); name != "" {
-		return name
-	}
-	for _, path := range []lenient.Value{v.Member("loc"), v.Member("path"), v.Member("source").Member("pointer")} {
-		end := path.Text()
+	for _, name := range []string{"field", "param", "property", "propertyPath", "loc", "path", "source"} {
+		path := v.Member(name)
+		end := cmp.Or(path.Text(), path.Member("pointer").Text())
 		for element := range path.Elements() {
 			end = element.Text()
 		}

@@ -114,6 +114,7 @@ func TestFieldsNamedLikeDescriptions(t *testing.T) {
 	for body, want := range map[string]fieldTexts{
 		`{"errors":{"name":"is taken","description":"is long"}}`:                                  {"name": {"is taken"}, "description": {"is long"}},
 		`{"errors":[{"description":"is long"}]}`:                                                  {"description": {"is long"}},
+		`{"errors":{"name":["is taken","is short","is taken"]}}`:                                  {"name": {"is taken", "is short"}},
 		`{"errors":{"description":{"message":"is long"}}}`:                                        {"description": {"is long"}},
 		`{"errors":{"name":[{"message":"is taken","code":1},{"msg":"is short"}]}}`:                {"name": {"is taken", "is short"}},
 		`{"errors":[{"path":["name"],"message":"is taken"}]}`:                                     {"name": {"is taken"}},
@@ -148,6 +149,8 @@ func TestMessagesAreJoined(t *testing.T) {
 		`{"message":"","error":"x"}`: "x",
 		`{"message":"x","error":"x","errors":["y","x"]}`: "x; y",
 		`{"message":" ","errors":["x","\n"]}`:            "x",
+		`{"error":{"error":{"message":"x"}}}`:            "x",
+		`{"error":{"error":{"error":"x"}}}`:              "x",
 	} {
 		message, fields := Read([]byte(body), key)
 		assert.Equal(t, said{want, nil}, said{message, fields}, body)
@@ -158,7 +161,7 @@ func TestMessagesAreJoined(t *testing.T) {
 func TestOtherMembersAreNoErrors(t *testing.T) {
 	for _, body := range []string{
 		`{"data":[{"id":7}],"tags":["x",1],"list":[[]]}`, `{"error":true}`, `{"errors":[1,true,null,[["x"]]]}`, `{"message":7}`, `7`, `[]`, `""`, `" \n"`,
-		`{"errors":{"name":[""," "]}}`, `{"error":{"error":{"error":[1]}}}`, `{"error":{"error":{"error":{"error":{"error":{"error":"too deep"}}}}}}`,
+		`{"errors":{"name":[""," "]}}`, `{"error":{"error":{"error":[1]}}}`, `{"error":{"error":{"error":{"error":"too deep"}}}}`,
 	} {
 		message, fields := Read([]byte(body), key)
 		assert.Equal(t, said{}, said{message, fields}, body)
@@ -240,6 +243,7 @@ func TestText(t *testing.T) {
 		{"Sure?", fieldTexts{"name": {"is taken"}}, "Sure?; name: is taken"},
 		{"The name is taken. (and 1 more error)", fieldTexts{"file": {"is too large."}, "name": {"The name is taken."}}, "file: is too large; name: The name is taken."},
 		{"It is short. (and 1 more error)", fieldTexts{"name": {"It is taken.", "It is short."}}, "name: It is taken, It is short."},
+		{"file: is too large; name: is ta…", fieldTexts{"file": {"is too large"}, "name": {"is taken"}}, "file: is too large; name: is taken"},
 		{"The data is invalid.", fieldTexts{"name": nil, "file": {""}}, "The data is invalid; file: ; name: "},
 	} {
 		assert.Equal(t, test.want, Text(test.message, test.fields))

@@ -42,8 +42,3 @@ func TestLongPages(t *testing.T) {
 		assert.Equal(t, want, message, "%.80s", page)
 	}
 }
-
-// Where a tag begins in the folded page, it begins in the page.
-func TestFoldMovesNoByte(t *testing.T) {
-	assert.Equal(t, "azaz@[`{\u0130\u212A\xff", fold("AZaz@[`{\u0130\u212A\xff"))
-}

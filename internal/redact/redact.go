@@ -4,6 +4,7 @@ package redact
 import (
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"strconv"
@@ -16,7 +17,9 @@ const (
 	// MaxLine is how many bytes of text [Key.Line] keeps. An ellipsis follows where there were more.
 	MaxLine = 1000
 
-	mask = "[API key]"
+	mask      = "[API key]"
+	minKey    = 8  // the length of the shortest key that is masked
+	maxEscape = 10 // the length of the longest escape of one byte: an HTML character reference with leading zeros
 )
 
 // Key is an API key. It prints as "[API key]" with every verb of fmt, in JSON and in logs. A struct with an unexported
@@ -74,24 +77,24 @@ func unprintable(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Error returns err where its text is one line without the key and no longer than [MaxLine]. Otherwise it returns an error
-// with that text put right, for which errors.Is, Timeout and Temporary report what they do for err. Where the text holds the key,
-// the new error does not unwrap to err, and reflection does not lead there.
+// Error returns err where its text is what [Key.Line] makes of it. Otherwise it returns an error with that text, for which
+// errors.Is, Timeout and Temporary report what they do for err. Where the text holds the key, the new error does not
+// unwrap to err, and reflection does not lead there.
 func (k Key) Error(err error) error {
 	if err == nil {
 		return nil
 	}
 	text := err.Error()
-	keyed := k.Text(text) != text
-	if !keyed && len(text) <= MaxLine && utf8.ValidString(text) && !strings.ContainsFunc(text, unprintable) {
+	line := k.Line(text)
+	if line == text {
 		return err
 	}
-	e := &lineError{text: k.Line(text), is: func(target error) bool { return errors.Is(err, target) }}
+	e := &lineError{text: line, is: func(target error) bool { return errors.Is(err, target) }}
 	var timeout interface{ Timeout() bool }
 	var temporary interface{ Temporary() bool }
 	e.timeout = errors.As(err, &timeout) && timeout.Timeout()
 	e.temporary = errors.As(err, &temporary) && temporary.Temporary()
-	if !keyed {
+	if k.Text(text) == text {
 		e.err = err
 	}
 	return e
@@ -125,3 +128,92 @@ func Shorten(s string, limit int) string {
 
 // Quote returns the first 80 bytes of s as a quoted Go string.
 func Quote(s string) string { return strconv.Quote(Shorten(s, 80)) }
+
+func masked[T string | []byte](text T, key Key) T {
+	if len(key) < minKey {
+		return text
+	}
+	var out []byte
+	kept := 0
+	for i := 0; i < len(text); i++ {
+		if !same(text[i], key[0]) && !beginsEscape(text[i]) {
+			continue
+		}
+		if end, _ := match(text, i, key); end > 0 {
+			out = append(append(out, text[kept:i]...), mask...)
+			kept, i = end, end-1
+		}
+	}
+	if kept == 0 {
+		return text
+	}
+	return T(append(out, text[kept:]...))
+}
+
+// match returns where the longest copy of the key that begins at i ends, or 0. open is true where the text ends before a
+// copy that begins there may. A key may look escaped itself, so a copy is read once as it stands and once with escapes;
+// each reading is a single pass over the key, which keeps masking linear.
+func match[T string | []byte](text T, i int, key Key) (end int, open bool) {
+	for _, escaped := range []bool{false, true} {
+		at, k := i, 0
+		for ; k < len(key) && at < len(text); k++ {
+			n := 0
+			if escaped && beginsEscape(text[at]) {
+				n = escape(string(text[at:min(at+maxEscape, len(text))]), key[k])
+				open = open || len(text)-at < maxEscape
+			}
+			if n == 0 && same(text[at], key[k]) {
+				n = 1
+			}
+			if n == 0 {
+				break
+			}
+			at += n
+		}
+		if k == len(key) {
+			end = max(end, at)
+		} else {
+			open = open || at == len(text)
+		}
+	}
+	return end, open
+}
+
+// escape returns the length of the escape for c that text begins with, or 0.
+func escape(text string, c byte) int {
+	switch text[0] {
+	case '%':
+		if isHex(text[1:], c) {
+			return 3
+		}
+	case '&':
+		n := strings.IndexByte(text, ';') + 1
+		if strings.EqualFold(html.UnescapeString(text[:n]), string(rune(c))) {
+			return n
+		}
+	case '\\':
+		// JSON within JSON has more than one backslash.
+		rest := strings.TrimLeft(text, `\`)
+		n := len(text) - len(rest)
+		switch {
+		case strings.HasPrefix(rest, "u00") && isHex(rest[3:], c):
+			return n + 5
+		case c == '\\' && n > 1:
+			return 2
+		case strings.IndexByte(`/"'`, c) >= 0 && strings.HasPrefix(rest, string(rune(c))):
+			return n + 1
+		}
+	}
+	return 0
+}
+
+// isHex reports whether text begins with the two digits of c's code, in upper or lower case.
+func isHex(text string, c byte) bool {
+	code, err := strconv.ParseUint(text[:min(2, len(text))], 16, 8)
+	return err == nil && len(text) > 1 && same(byte(code), c)
+}
+
+func beginsEscape(b byte) bool { return b == '%' || b == '&' || b == '\\' }
+
+// same reports whether a and b are equal, or the same ASCII letter in two cases.
+func same(a, b byte) bool { return a == b || a^b == ' ' && 'a' <= a|' ' && a|' ' <= 'z' }

@@ -112,6 +112,7 @@ func TestTextWithoutKeyStays(t *testing.T) {
 	}
 	assert.Equal(t, "[API key]t", Key("a key of").Text("a key oft"))
 	assert.Equal(t, "[API key]bcdefga", Key("abcdefga").Text("abcdefgabcdefga"), "copies that overlap")
+	assert.Equal(t, "abcdefg%2", Key("abcdefg\x02").Text("abcdefg%2"), "half an escape")
 	const letters Key = "azAZ@[`{"
 	assert.Equal(t, "[API key]", letters.Text("AZaz@[`{"))
 	for _, other := range []string{"azAZ`[`{", "azAZ@{`{", "azAZ@[@{", "azAZ@[`["} {

@@ -21,14 +21,12 @@ type Body struct {
 	contentType string
 	head, tail  []byte
 	file        *File // nil for a form
-	fileSize    int64
-	size        int64
+	fileSize    int64 // -1 where it is unknown
 }
 
 // Form is an application/x-www-form-urlencoded body.
 func Form(fields url.Values) *Body {
-	head := []byte(fields.Encode())
-	return &Body{contentType: "application/x-www-form-urlencoded", head: head, size: int64(len(head))}
+	return &Body{contentType: "application/x-www-form-urlencoded", head: []byte(fields.Encode())}
 }
 
 // Multipart is a multipart/form-data body whose last part is the file, with what [File.Inspect] found out about it.
@@ -42,18 +40,13 @@ func Multipart(fields url.Values, f File, facts Facts) *Body {
 	}
 	fmt.Fprintf(&head, "--%s\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\nContent-Type: %s\r\n\r\n",
 		boundary, partNames.Replace(f.base()), f.mediaType(facts.Head))
-	b := &Body{
+	return &Body{
 		contentType: "multipart/form-data; boundary=" + boundary,
 		head:        []byte(head.String()),
 		tail:        []byte("\r\n--" + boundary + "--\r\n"),
 		file:        &f,
 		fileSize:    facts.Size,
-		size:        -1,
 	}
-	if facts.Size >= 0 {
-		b.size = int64(len(b.head)) + facts.Size + int64(len(b.tail))
-	}
-	return b
 }
 
 // partNames quotes a name as PHP, Go, Python and busboy read it: a backslash goes before a quote. Browsers write
@@ -63,9 +56,6 @@ var partNames = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "%0D", "\n", "%0
 // FileSize is the size of the file in bytes, -1 where it is unknown, 0 for a form.
 func (b *Body) FileSize() int64 { return b.fileSize }
 
-// Size is the size of the whole body in bytes, -1 where it is unknown.
-func (b *Body) Size() int64 { return b.size }
-
 // HasFile reports whether a file is part of the body.
 func (b *Body) HasFile() bool { return b.file != nil }
 
@@ -74,34 +64,34 @@ func (b *Body) HasFile() bool { return b.file != nil }
 func (b *Body) Replayable() bool { return b.file == nil || b.file.Source.replayable() }
 
 // Attach makes b the body of req, whose context ends the reading. Every attempt has a request and a Sending of its own,
-// and ends the Sending. A meter may be nil. The error is a [*ReadError], or the
-// context's cause.
+// and ends the Sending. A meter may be nil. The error is a [*ReadError], or the context's cause.
 //
 // A request with a file has no GetBody: net/http cannot send it again by itself.
 func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, error) {
 	req.Header["Content-Type"] = []string{b.contentType}
-	req.ContentLength = b.size
 	if b.file == nil {
 		b.attachForm(req, a)
 		return &Sending{}, nil
 	}
+	req.ContentLength = -1
+	if b.fileSize >= 0 {
+		req.ContentLength = int64(len(b.head)) + b.fileSize + int64(len(b.tail))
+	}
 	ctx, cancel := context.WithCancelCause(req.Context())
+	s := &Sending{body: b, attempt: a, meter: m, cancel: cancel, lock: make(chan struct{}, 1), tail: bytes.NewReader(b.tail)}
+	s.parts = io.MultiReader(bytes.NewReader(b.head), readerFunc(s.readFile), s.tail)
 	// Opening may wait for the source as a Read may.
 	a.Reading()
-	o, err := b.file.Source.open(ctx, b.file.Size)
+	var err error
+	s.file, err = b.file.open(ctx)
 	a.Taken(false)
 	if err != nil {
 		if ctx.Err() == nil {
 			err = b.readError(0, err)
 		}
-		cancel(err)
 		return nil, err
 	}
-	s := &Sending{
-		body: b, attempt: a, meter: m, ctx: ctx, cancel: cancel,
-		lock: make(chan struct{}, 1), rest: b.head, file: checkedReader{o.r}, done: o.done,
-	}
-	req.Body = requestBody{s}
+	req.Body = s
 	return s, nil
 }
 
@@ -109,20 +99,21 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 const largeForm = 64 << 10
 
 // Tracked reports whether the attempt is told how the body is taken. It is not for a small form.
-func (b *Body) Tracked() bool { return b.file != nil || b.size > largeForm }
+func (b *Body) Tracked() bool { return b.file != nil || len(b.head) > largeForm }
 
 // attachForm lets net/http see that a small body is in memory: it then writes header and body at once.
 func (b *Body) attachForm(req *http.Request, a *wire.Attempt) {
-	if b.size == 0 {
+	req.ContentLength = int64(len(b.head))
+	if req.ContentLength == 0 {
 		req.Body = http.NoBody
 		return
 	}
 	open := func() (io.ReadCloser, error) {
-		r := bytes.NewReader(b.head)
+		form := bytes.NewReader(b.head)
 		if b.Tracked() {
-			return io.NopCloser(trackedForm{r, a}), nil
+			return &Sending{attempt: a, lock: make(chan struct{}, 1), parts: form, tail: form}, nil
 		}
-		return io.NopCloser(r), nil
+		return io.NopCloser(form), nil
 	}
 	req.Body, _ = open()
 	if req.Method != http.MethodPost {
@@ -130,16 +121,12 @@ func (b *Body) attachForm(req *http.Request, a *wire.Attempt) {
 	}
 }
 
-// trackedForm tells the attempt what the transport takes of a form.
-type trackedForm struct {
-	form    *bytes.Reader
-	attempt *wire.Attempt
-}
-
-func (f trackedForm) Read(p []byte) (int, error) {
-	n, err := f.form.Read(p)
-	f.attempt.Taken(err != nil || f.form.Len() == 0)
-	return n, err
+// promised is the size that the file has to have.
+func (b *Body) promised() string {
+	if b.file.Size > 0 {
+		return fmt.Sprintf("the %d bytes that its Size says", b.fileSize)
+	}
+	return fmt.Sprintf("the %d bytes that it had before", b.fileSize)
 }
 
 func (b *Body) readError(offset int64, err error) error {

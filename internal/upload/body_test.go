@@ -30,6 +30,9 @@ func read(t *testing.T, b *Body) []byte {
 	defer s.End()
 	data, err := io.ReadAll(req.Body)
 	require.NoError(t, err)
+	if req.ContentLength >= 0 {
+		assert.Len(t, data, int(req.ContentLength))
+	}
 	return data
 }
 
@@ -40,11 +43,7 @@ func TestAttemptsSendTheSameBytes(t *testing.T) {
 		body := bodyOf(t, file.File)
 		first := read(t, body)
 		assert.Equal(t, 1, bytes.Count(first, data), kind)
-		if file.sized {
-			assert.EqualValues(t, len(first), body.Size(), kind)
-		} else {
-			assert.EqualValues(t, -1, body.Size(), kind)
-		}
+		assert.Equal(t, file.sized, body.FileSize() >= 0, kind)
 		require.Equal(t, file.again, body.Replayable(), kind)
 		if file.again {
 			assert.True(t, bytes.Equal(first, read(t, body)), "%s: the bodies differ", kind)
@@ -164,7 +163,6 @@ func TestForms(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "favorite=1&name=a+b", string(got))
 	assert.EqualValues(t, len(got), req.ContentLength)
-	assert.EqualValues(t, len(got), body.Size())
 	assert.Equal(t, "application/x-www-form-urlencoded", req.Header.Get("Content-Type"))
 
 	empty := Form(nil)

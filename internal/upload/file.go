@@ -3,6 +3,7 @@ package upload
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -39,86 +40,72 @@ func (f File) Inspect(ctx context.Context, stall time.Duration) (Facts, []Proble
 	if f.Source == nil {
 		return Facts{}, []Problem{{Reason: "is required"}}, nil
 	}
-	problems := f.badNames()
-	if f.Size < 0 {
-		return Facts{}, append(problems, Problem{Reason: fmt.Sprintf("must not have the Size %d", f.Size), Hint: "0 is an unknown size"}), nil
-	}
-	if stall > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, stall, &wire.TimeoutError{Stalled: true, ByReader: true, Limit: stall})
-		defer cancel()
-	}
-	size, head, err := f.read(ctx)
-	switch {
-	case err != nil && ctx.Err() != nil:
+	ctx, attempt := wire.Watch(ctx, wire.Limits{Upload: true, Stall: stall})
+	defer attempt.Stop()
+	attempt.Reading()
+	facts, err := f.read(ctx)
+	if err != nil && ctx.Err() != nil {
 		return Facts{}, nil, context.Cause(ctx)
-	case err != nil:
-		problem := Problem{Reason: "cannot be read: " + err.Error(), Err: err}
-		if err == errUsed {
-			problem.Hint = "open a reader for each call, or use one that can seek"
-		}
-		return Facts{}, append(problems, problem), nil
 	}
-	problems = append(problems, f.badContent(size, head)...)
-	if size < 0 && f.Size > 0 {
-		size = f.Size
-	}
-	return Facts{size, head}, problems, nil
+	problems := []Problem{f.badFields(), f.badContent(facts, err)}
+	return facts, slices.DeleteFunc(problems, func(p Problem) bool { return p.Reason == "" }), nil
 }
 
-// read returns the size, -1 where it is unknown, and the first bytes.
-func (f File) read(ctx context.Context) (int64, []byte, error) {
-	o, err := f.Source.open(ctx, f.Size)
+func (f File) read(ctx context.Context) (Facts, error) {
+	in, err := f.open(ctx)
 	if err != nil {
-		return 0, nil, err
+		return Facts{}, err
 	}
-	defer o.done()
-	head, err := readHead(o.r)
-	if err == nil && int64(len(head)) < min(headSize, o.size) {
-		err = fmt.Errorf("it ended at byte %d, but its size is %d", len(head), o.size)
+	defer in.end()
+	head, err := in.readHead()
+	switch n := int64(len(head)); {
+	case err != nil || n == headSize:
+	case in.size < 0:
+		in.size = n // that is all there is
+	case n < in.size:
+		err = fmt.Errorf("it ended at byte %d, but its size is %d", n, in.size)
 	}
-	return o.size, head, err
+	return Facts{in.size, head}, err
 }
 
-// badNames finds at most one problem with what goes into the header of the file's part.
-func (f File) badNames() []Problem {
-	var reason string
+// badFields finds a problem with what the user set.
+func (f File) badFields() (p Problem) {
 	switch name := f.base(); {
 	case strings.TrimSpace(name) == "" || name == "." || name == "..":
-		reason = "must have a file name"
+		p.Reason = "must have a file name"
 	case !utf8.ValidString(name):
-		reason = "must have a name in valid UTF-8"
+		p.Reason = "must have a name in valid UTF-8"
 	case strings.ContainsFunc(name, unicode.IsControl):
-		reason = "must have a name without control characters or line breaks"
+		p.Reason = "must have a name without control characters or line breaks"
 	case strings.ContainsFunc(f.ContentType, unicode.IsControl) || strings.TrimSpace(f.ContentType) != f.ContentType:
-		reason = "must have a content type without control characters or white space around it"
-	default:
-		return nil
+		p.Reason = "must have a content type without control characters or white space around it"
+	case f.Size < 0:
+		p.Reason, p.Hint = fmt.Sprintf("must not have the Size %d", f.Size), "0 is an unknown size"
 	}
-	return []Problem{{Reason: reason}}
+	return p
 }
 
-// badContent finds at most one problem with a file that could be read.
-func (f File) badContent(size int64, head []byte) []Problem {
-	var problem Problem
-	switch s, _ := f.Source.(*stream); {
-	case f.Size > 0 && size >= 0 && size != f.Size:
-		problem.Reason = fmt.Sprintf("has %d bytes, but its Size says %d", size, f.Size)
-	case f.Size > 0 && f.Size < int64(len(head)):
-		problem.Reason = fmt.Sprintf("has more than the %d bytes that its Size says", f.Size)
-	case size == 0:
-		problem = Problem{Reason: "must not be empty", Waivable: true}
-		if s != nil && s.start > 0 {
-			problem.Hint = fmt.Sprintf("the reader stands at its end, byte %d: seek to the start, Seek(0, io.SeekStart)", s.start)
+// badContent finds a problem with what was read, or with the error of reading it.
+func (f File) badContent(facts Facts, err error) (p Problem) {
+	switch kind := notAudio(facts.Head); {
+	case err != nil:
+		p.Reason, p.Err = "cannot be read: "+err.Error(), err
+		if err == errUsed {
+			p.Hint = "open a reader for each call, or use one that can seek"
 		}
-	default:
-		kind := notAudio(head)
-		if kind == "" {
-			return nil
+	case f.Size > 0 && facts.Size != f.Size:
+		p.Reason = fmt.Sprintf("has %d bytes, but its Size says %d", facts.Size, f.Size)
+	case f.Size > 0 && f.Size < int64(len(facts.Head)):
+		p.Reason = fmt.Sprintf("has more than the %d bytes that its Size says", f.Size)
+	case facts.Size == 0:
+		p.Reason, p.Waivable = "must not be empty", true
+		if s, ok := f.Source.(*stream); ok && s.start > 0 {
+			p.Hint = fmt.Sprintf("the reader stands at its end, byte %d: seek to the start, Seek(0, io.SeekStart)", s.start)
 		}
-		problem = Problem{Reason: "must be an audio file, but it is " + kind, Waivable: true}
+	case kind != "":
+		p.Reason, p.Waivable = "must be an audio file, but it is "+kind, true
 	}
-	return []Problem{problem}
+	return p
 }
 
 // base is the name without directories, of any operating system.

@@ -2,6 +2,7 @@ package upload
 
 import (
 	"bytes"
+	"cmp"
 	"path"
 	"strings"
 )
@@ -15,6 +16,7 @@ var audio = []signature{
 	{"FORM    AIFF", "audio/aiff"}, {"FORM    AIFC", "audio/aiff"}, {"caff\x00", "audio/x-caf"}, {".snd", "audio/basic"},
 	{"#!AMR-WB\n", "audio/amr-wb"}, {"#!AMR\n", "audio/amr"}, {"ADIF", "audio/aac"}, {"NIST_1A\n", "audio/x-nist"},
 	{"0&\xb2u\x8ef\xcf\x11", "audio/x-ms-wma"}, {"    ftypqt  ", "video/quicktime"}, {"    ftyp3g", "audio/3gpp"}, {"    ftyp", "audio/mp4"},
+	{"OggS", "audio/ogg"}, {"\x1aE\xdf\xa3", "audio/webm"},
 }
 
 // noAudio proves a slip. Short signatures are left out: raw samples may begin with anything.
@@ -26,6 +28,9 @@ var noAudio = []signature{
 	{"    ftypavi", "an AVIF image"},
 }
 
+// page is how a page begins, in small letters and without white space before it.
+var page = []signature{{"<!doctype html", "an HTML page"}, {"<html", "an HTML page"}, {"<head", "an HTML page"}}
+
 // extensions serve where the content does not tell. The operating system's table differs from machine to machine.
 var extensions = map[string]string{
 	".wav": "audio/wav", ".mp3": "audio/mpeg", ".mpga": "audio/mpeg", ".flac": "audio/flac", ".ogg": "audio/ogg", ".oga": "audio/ogg",
@@ -35,36 +40,19 @@ var extensions = map[string]string{
 
 // mediaType is what the user set, what the first bytes tell, or what the extension tells, in that order.
 func (f File) mediaType(head []byte) string {
-	if f.ContentType != "" {
-		return f.ContentType
-	}
-	if found := sniff(head); found != "" {
-		return found
-	}
-	if found := extensions[strings.ToLower(path.Ext(f.base()))]; found != "" {
-		return found
-	}
-	return "application/octet-stream"
+	return cmp.Or(f.ContentType, sniff(head), extensions[strings.ToLower(path.Ext(f.base()))], "application/octet-stream")
 }
 
 // sniff returns the media type of audio by its first bytes, or an empty string where they do not tell.
 func sniff(head []byte) string {
-	if found := match(head, audio); found != "" {
-		return found
-	}
+	found := match(head, audio)
 	switch {
-	case bytes.HasPrefix(head, []byte("OggS")):
-		if bytes.Contains(head, []byte("OpusHead")) {
-			return "audio/ogg; codecs=opus"
-		}
-		return "audio/ogg"
-	case bytes.HasPrefix(head, []byte("\x1aE\xdf\xa3")):
-		if bytes.Contains(head, []byte("matroska")) {
-			return "audio/x-matroska"
-		}
-		return "audio/webm"
-	case len(head) < 3 || head[0] != 0xff:
-		return ""
+	case found == "audio/ogg" && bytes.Contains(head, []byte("OpusHead")):
+		return "audio/ogg; codecs=opus"
+	case found == "audio/webm" && bytes.Contains(head, []byte("matroska")):
+		return "audio/x-matroska"
+	case found != "" || len(head) < 3 || head[0] != 0xff:
+		return found
 	case head[1]&0xf6 == 0xf0 && head[2]&0x3c < 13<<2:
 		// ADTS: twelve bits of sync, layer 0, a sampling frequency that is not reserved.
 		return "audio/aac"
@@ -77,16 +65,8 @@ func sniff(head []byte) string {
 
 // notAudio names what a file is where its signature proves that it is no audio, and is empty otherwise.
 func notAudio(head []byte) string {
-	if found := match(head, noAudio); found != "" {
-		return found
-	}
 	text := bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"))
-	for _, tag := range []string{"<!doctype html", "<html", "<head"} {
-		if bytes.HasPrefix(text, []byte(tag)) {
-			return "an HTML page"
-		}
-	}
-	return ""
+	return cmp.Or(match(head, noAudio), match(text, page))
 }
 
 func match(head []byte, list []signature) string {

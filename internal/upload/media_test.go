@@ -83,6 +83,7 @@ func TestNearMissesOfMediaTypes(t *testing.T) {
 		assert.Equal(t, "application/octet-stream", File{Name: "a.bin"}.mediaType(fromHex(t, head)), name)
 		assert.Empty(t, notAudio(fromHex(t, head)), name)
 	}
+	assert.Equal(t, "audio/mpeg", File{Name: "a.bin"}.mediaType([]byte("\xff\xfb\x90")), "the first three bytes tell")
 	for _, cut := range []string{"\xff\xf1", "\xff\xfb", "RIFF0000WAV", "ID", "0000ftyp3"[:7], ""} {
 		assert.Equal(t, "application/octet-stream", File{Name: "a.bin"}.mediaType([]byte(cut)), "%q", cut)
 	}

@@ -2,7 +2,7 @@ package upload
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -10,16 +10,14 @@ import (
 const reportInterval = 50 * time.Millisecond
 
 // Meter reports how much of a file is sent, from a goroutine of its own: a report that blocks does not hold the upload
-// up. A nil Meter reports nothing.
+// up. A nil Meter counts nothing.
 type Meter struct {
 	total    int64
 	report   func(sent, total int64, attempt int)
+	attempt  int
+	news     atomic.Pointer[progress] // nil where it was reported
 	done     chan struct{}
 	finished chan struct{}
-
-	mu       sync.Mutex
-	now      progress
-	reported progress // used by the reporting goroutine alone
 }
 
 type progress struct {
@@ -27,12 +25,8 @@ type progress struct {
 	attempt int
 }
 
-// NewMeter starts a meter for a file of total bytes, -1 where that is unknown. It must be stopped. A meter without a
-// report is nil.
+// NewMeter starts a meter for a file of total bytes, -1 where that is unknown. It must be stopped.
 func NewMeter(total int64, report func(sent, total int64, attempt int)) *Meter {
-	if report == nil {
-		return nil
-	}
 	m := &Meter{total: total, report: report, done: make(chan struct{}), finished: make(chan struct{})}
 	go m.run()
 	return m
@@ -48,63 +42,38 @@ func (m *Meter) run() {
 	}()
 	ticker := time.NewTicker(reportInterval)
 	defer ticker.Stop()
-	for {
+	for stopped := false; !stopped; {
 		select {
 		case <-ticker.C:
-			m.tell()
 		case <-m.done:
-			m.tell()
-			return
+			stopped = true
+		}
+		if now := m.news.Swap(nil); now != nil {
+			m.report(now.sent, m.total, now.attempt)
 		}
 	}
 }
 
-// tell makes a report, unless it would repeat the one before.
-func (m *Meter) tell() {
-	m.mu.Lock()
-	now := m.now
-	m.mu.Unlock()
-	if now.attempt > 0 && now != m.reported {
-		m.reported = now
-		m.report(now.sent, m.total, now.attempt)
-	}
-}
-
-// Begin starts the count of an attempt, the first of which is 1. Of attempt 0 nothing is reported.
+// Begin starts the count of an attempt, the first of which is 1.
 func (m *Meter) Begin(attempt int) {
-	if m == nil {
-		return
+	if m != nil {
+		m.attempt = attempt
+		m.At(0)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.now = progress{attempt: attempt}
 }
 
 // At notes how many bytes of the file the transport has taken in this attempt.
 func (m *Meter) At(sent int64) {
-	if m == nil {
-		return
+	if m != nil {
+		m.news.Store(&progress{sent, m.attempt})
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.now.sent = sent
 }
 
 // Stop makes the last report, which is exact, and waits for it until the context ends, or a moment where it has ended
 // already. No report begins after Stop has returned; one that blocks may then still be under way. It is called once.
 func (m *Meter) Stop(ctx context.Context) {
-	if m == nil {
-		return
-	}
 	close(m.done)
-	select {
-	case <-m.finished:
-		return
-	case <-ctx.Done():
-	}
-	select {
-	case <-m.finished:
-	case <-time.After(grace):
-		m.Begin(0)
+	if _, finished := await(ctx, m.finished); !finished {
+		m.news.Store(nil)
 	}
 }

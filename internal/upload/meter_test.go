@@ -110,7 +110,7 @@ func TestSlowReportsDoNotHoldTheUploadUp(t *testing.T) {
 		})
 		return took
 	}
-	assert.Equal(t, took(nil), took(func(int64, int64, int) { time.Sleep(700 * time.Millisecond) }))
+	assert.Equal(t, took(func(int64, int64, int) {}), took(func(int64, int64, int) { time.Sleep(700 * time.Millisecond) }))
 }
 
 // What failed is reported up to where it failed, also when the context has ended.
@@ -125,6 +125,17 @@ func TestProgressOfAFailedUpload(t *testing.T) {
 		m.Stop(ctx)
 		assert.Equal(t, []report{{100_000, -1, 1}}, r.list)
 	})
+}
+
+// An attempt that sends nothing sets a progress bar back to its start.
+func TestProgressOfAnAttemptThatSendsNothing(t *testing.T) {
+	r := &reports{t: t}
+	m := NewMeter(10, r.take)
+	m.Begin(1)
+	m.At(5)
+	m.Begin(2)
+	m.Stop(t.Context())
+	assert.Equal(t, report{0, 10, 2}, r.last())
 }
 
 // A callback that blocks must not keep a call from returning when its context ends, and is not called again later.
@@ -158,11 +169,9 @@ func TestReportsThatBlockDoNotKeepTheCall(t *testing.T) {
 func TestNoProgress(t *testing.T) {
 	m := NewMeter(10, func(int64, int64, int) { t.Error("a report before the first attempt") })
 	m.Stop(t.Context())
-	m = NewMeter(10, nil)
-	assert.Nil(t, m)
+	m = nil
 	m.Begin(1)
 	m.At(5)
-	m.Stop(t.Context())
 }
 
 // A callback that ends its goroutine, as a test's FailNow does, must not hang the call.

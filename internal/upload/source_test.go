@@ -146,7 +146,7 @@ func TestFileSystemsThatHang(t *testing.T) {
 					_, err = Multipart(nil, file, facts).Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
 				}
 				assert.Equal(t, &wire.TimeoutError{Stalled: true, ByReader: true, Limit: stall}, err)
-				assert.Equal(t, stall, time.Since(start))
+				assert.Equal(t, stall+grace, time.Since(start))
 				close(fsys.free)
 				synctest.Wait()
 				opened, open := fsys.counts()
@@ -171,4 +171,228 @@ func TestReadersOfTheUserAreNeverClosed(t *testing.T) {
 		require.NoError(t, err)
 		assert.NoError(t, f.Close(), "closed before")
 	}
+}
+
+// A reader that can seek can be used for one call after another: it is sent from where it first stood, as it has become by then.
+func TestReadersThatSeekAreUsedAgain(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "a.wav"))
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = f.Write(append([]byte("before"), recording(1000)...))
+	require.NoError(t, err)
+	_, err = f.Seek(int64(len("before")), io.SeekStart)
+	require.NoError(t, err)
+	s := newService(t)
+	file := File{Name: "a.wav", Source: Reader(f)}
+	_, _, err = post(t.Context(), s.url, bodyOf(t, file))
+	require.NoError(t, err)
+	assert.Equal(t, sum(recording(1000)), s.last(t).sum)
+	_, err = f.WriteAt([]byte("more"), int64(len("before"))+1000)
+	require.NoError(t, err)
+	_, _, err = post(t.Context(), s.url, bodyOf(t, file))
+	require.NoError(t, err)
+	assert.Equal(t, sum(append(recording(1000), "more"...)), s.last(t).sum)
+}
+
+// A reader that cannot seek is used up by the first call, and the next one says so before it sends half of a recording.
+func TestReadersThatCannotSeekAreUsedOnce(t *testing.T) {
+	for name, r := range map[string]io.Reader{
+		"reader":   onlyReader{bytes.NewReader(recording(1000))},
+		"shortest": onlyReader{bytes.NewReader(recording(headSize))},
+		"buffer":   bytes.NewBuffer(recording(1000)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t)
+			file := File{Name: "a.wav", Source: Reader(r)}
+			body := bodyOf(t, file)
+			_, _, err := post(t.Context(), s.url, body)
+			require.NoError(t, err)
+			assert.False(t, body.Replayable())
+			_, problems, err := file.Inspect(t.Context(), 0)
+			require.NoError(t, err)
+			require.Len(t, problems, 1)
+			assert.Contains(t, problems[0].Reason, "was used by an earlier call")
+			assert.NotEmpty(t, problems[0].Hint)
+			assert.False(t, problems[0].Waivable)
+			_, _, err = post(t.Context(), s.url, body)
+			require.ErrorIs(t, err, errUsed)
+			assert.Len(t, s.all(), 1)
+		})
+	}
+}
+
+// An attempt that ended before more than the first bytes were read, such as a failed dial, leaves a reader for the next one.
+func TestReadersThatWereNotReadCanBeSent(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	data := recording(10_000)
+	body := bodyOf(t, File{Name: "a.wav", Source: Reader(onlyReader{bytes.NewReader(data)})})
+	_, sending, err := post(t.Context(), gone.URL, body)
+	require.Error(t, err)
+	assert.False(t, sending.Complete())
+	assert.True(t, body.Replayable())
+	s := newService(t)
+	_, _, err = post(t.Context(), s.url, body)
+	require.NoError(t, err)
+	assert.Equal(t, sum(data), s.last(t).sum)
+}
+
+// A call that was refused before its upload leaves the first bytes of a reader for the next call.
+func TestFirstBytesSurviveACallThatSentNothing(t *testing.T) {
+	data := recording(10_000)
+	file := File{Name: "a.wav", Source: Reader(onlyReader{bytes.NewReader(data)})}
+	_, _, err := file.Inspect(t.Context(), 0)
+	require.NoError(t, err)
+	s := newService(t)
+	_, _, err = post(t.Context(), s.url, bodyOf(t, file))
+	require.NoError(t, err)
+	assert.Equal(t, sum(data), s.last(t).sum)
+}
+
+// failingSeeker fails at the nth seek to a start.
+type failingSeeker struct {
+	*bytes.Reader
+	nth int
+}
+
+var errTape = errors.New("gone with the tape")
+
+func (s *failingSeeker) Seek(offset int64, whence int) (int64, error) {
+	if whence == io.SeekStart {
+		if s.nth--; s.nth == 0 {
+			return 0, errTape
+		}
+	}
+	return s.Reader.Seek(offset, whence)
+}
+
+// A second attempt whose rewinding fails must not send the rest of the file as if it were the whole.
+func TestSecondAttemptsThatCannotRewind(t *testing.T) {
+	s := newService(t)
+	// Inspect and the first attempt rewind once each.
+	body := bodyOf(t, File{Name: "a.wav", Source: Reader(&failingSeeker{bytes.NewReader(recording(100_000)), 3})})
+	_, _, err := post(t.Context(), s.url, body)
+	require.NoError(t, err)
+	require.True(t, body.Replayable())
+	_, _, err = post(t.Context(), s.url, body)
+	var failed *ReadError
+	require.ErrorAs(t, err, &failed)
+	require.ErrorIs(t, err, errTape)
+	assert.Len(t, s.all(), 1)
+	assert.True(t, body.Replayable(), "the reader is not given back")
+}
+
+// stuckReader reads what it has and then waits, each time, until it is freed.
+type stuckReader struct {
+	have  io.Reader
+	waits chan struct{} // gets a value when a Read waits
+	free  chan struct{}
+}
+
+func newStuckReader(data []byte) *stuckReader {
+	return &stuckReader{bytes.NewReader(data), make(chan struct{}, 1), make(chan struct{})}
+}
+
+func (r *stuckReader) Read(p []byte) (int, error) {
+	if n, err := r.have.Read(p); err == nil {
+		return n, nil
+	}
+	r.waits <- struct{}{}
+	<-r.free
+	return copy(p, "late"), io.EOF
+}
+
+// A reader that waits for ever must not keep the call: the context ends it, and so does the stall limit.
+func TestInspectEndsWhereAReaderWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		stall time.Duration
+		took  time.Duration
+		check func(error)
+	}{
+		"stall": {time.Second, time.Second + grace, func(err error) {
+			assert.Equal(t, &wire.TimeoutError{Stalled: true, ByReader: true, Limit: time.Second}, err)
+		}},
+		"context": {0, time.Minute + grace, func(err error) { require.ErrorIs(t, err, context.DeadlineExceeded) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				r := newStuckReader([]byte("RIFF"))
+				file := File{Name: "a.wav", Source: Reader(r)}
+				start := time.Now()
+				_, problems, err := file.Inspect(ctx, c.stall)
+				assert.Equal(t, c.took, time.Since(start))
+				assert.Empty(t, problems)
+				c.check(err)
+
+				_, problems, err = file.Inspect(t.Context(), 0)
+				require.NoError(t, err)
+				require.Len(t, problems, 1)
+				require.ErrorIs(t, problems[0].Err, errInUse, "two Reads at once")
+				close(r.free)
+				synctest.Wait()
+				_, problems, err = file.Inspect(t.Context(), 0)
+				require.NoError(t, err)
+				require.Len(t, problems, 1)
+				require.ErrorIs(t, problems[0].Err, errUsed, "what the abandoned Read took is lost")
+			})
+		})
+	}
+}
+
+// Two calls at once must not share a reader: each would send a part of the recording.
+func TestTwoCallsCannotShareAReader(t *testing.T) {
+	for name, r := range map[string]io.Reader{"bytes.Reader": bytes.NewReader(recording(9000)), "reader": onlyReader{bytes.NewReader(recording(9000))}} {
+		body := bodyOf(t, File{Name: "a.wav", Source: Reader(r)})
+		_, s := attach(t, body)
+		ctx, attempt := wire.Watch(t.Context(), wire.Limits{})
+		defer attempt.Stop()
+		_, err := body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
+		require.ErrorIs(t, err, errInUse, name)
+		assert.ErrorContains(t, err, "the reader is in use")
+		assert.False(t, body.Replayable(), name)
+		s.End()
+		s.End()
+		assert.True(t, body.Replayable(), name)
+	}
+}
+
+// An upload that ended while the user's reader waited can go again when that Read has returned.
+func TestAbandonedReadersCanBeSentAgainLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		data := recording(100_000)
+		r := &waitingSeeker{Reader: bytes.NewReader(data), at: 50_000, free: make(chan struct{}), waits: make(chan struct{})}
+		body := bodyOf(t, File{Name: "a.wav", Source: Reader(r)})
+		req, s := attach(t, body)
+		go func() {
+			<-r.waits
+			s.End()
+		}()
+		_, err := io.Copy(io.Discard, req.Body)
+		require.ErrorIs(t, err, io.ErrClosedPipe)
+		assert.False(t, s.Complete())
+		assert.False(t, body.Replayable(), "the Read is still under way")
+		close(r.free)
+		synctest.Wait()
+		assert.True(t, body.Replayable())
+		assert.Equal(t, 1, bytes.Count(read(t, body), data))
+	})
+}
+
+// waitingSeeker waits once, when it comes to a place.
+type waitingSeeker struct {
+	*bytes.Reader
+	at          int64
+	free, waits chan struct{}
+	waited      bool
+}
+
+func (s *waitingSeeker) Read(p []byte) (int, error) {
+	if at := s.Size() - int64(s.Len()); at >= s.at && !s.waited {
+		s.waited = true
+		close(s.waits)
+		<-s.free
+	}
+	return s.Reader.Read(p)
 }

@@ -213,6 +213,16 @@ type unseekable struct{ io.Reader }
 
 func (unseekable) Seek(int64, int) (int64, error) { return 0, errors.New("illegal seek") }
 
+// endless is a file whose end cannot be told, such as one that is fetched in pieces.
+type endless struct{ io.ReadSeeker }
+
+func (e endless) Seek(offset int64, whence int) (int64, error) {
+	if whence == io.SeekEnd {
+		return 0, errors.New("illegal seek")
+	}
+	return e.ReadSeeker.Seek(offset, whence)
+}
+
 type idleReader struct{}
 
 func (idleReader) Read([]byte) (int, error) { return 0, nil }
@@ -279,6 +289,7 @@ func filesOf(t testing.TB, data []byte) map[string]readable {
 		"reader":                  {named(Reader(onlyReader{bytes.NewReader(data)})), false, false},
 		"ReaderAt":                {named(Reader(readerAt{bytes.NewReader(data), bytes.NewReader(data)})), false, false},
 		"seeker that cannot":      {named(Reader(unseekable{bytes.NewReader(data)})), false, false},
+		"seeker without an end":   {named(Reader(endless{bytes.NewReader(data)})), false, true},
 		"end of file with data":   {named(Reader(iotest.DataErrReader(bytes.NewReader(data)))), false, false},
 		"half of what is asked":   {named(Reader(iotest.HalfReader(bytes.NewReader(data)))), false, false},
 		"pipe":                    {named(Reader(piped)), false, false},
@@ -354,7 +365,7 @@ func changing(data []byte, content func() io.Reader) *guarded {
 // A file must arrive byte by byte, whatever it is read from, with its length in the header where that can be known.
 func TestFilesOfEveryKindArrive(t *testing.T) {
 	s := newService(t)
-	for _, size := range []int{0, 1, headSize - 1, headSize, headSize + 1, pumpSize - 1, pumpSize, pumpSize + 1, 1 << 20} {
+	for _, size := range []int{0, 1, headSize - 1, headSize, headSize + 1, pieceSize - 1, pieceSize, pieceSize + 1, 1 << 20} {
 		data := recording(size)
 		for kind, file := range filesOf(t, data) {
 			body := bodyOf(t, file.File)

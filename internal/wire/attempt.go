@@ -2,10 +2,11 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"math"
 	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,23 +26,19 @@ type Attempt struct {
 	trace  httptrace.ClientTrace
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	sent   atomic.Int64 // counted by the connections that count
 
 	mu       sync.Mutex
 	timer    *time.Timer
 	phase    phase
-	deadline time.Time     // when the phase has taken too long; zero is never
-	since    time.Time     // when the phase began
-	waited   time.Duration // how much of Limits.Wait was used up by earlier phases
+	deadline time.Time     // when the phase has taken too long
+	wait     time.Duration // what is left of Limits.Wait for later phases
 	reading  bool          // the transport waits for the source of the body
 	traced   bool          // the transport tells of its connections
-
-	conns      int   // how many connections there were, the same one counted again
-	conn       *conn // the latest, nil where it does not count
-	shared     bool  // it is an HTTP/2 connection
-	before     int64 // sent on conn before this request
-	headers    bool  // a header line was written on the latest connection
-	sent       int64 // sent on connections before the latest
-	sentBefore bool  // something was
+	conns    int           // how many connections there were, the same one counted again
+	counted  bool          // the latest counts what is written
+	shared   bool          // the latest is an HTTP/2 connection
+	headers  bool          // a header line was written on one that does not count
 }
 
 type phase int
@@ -52,6 +49,9 @@ const (
 	waiting
 	stopped
 )
+
+// forever is the time that a phase without a limit may take.
+const forever time.Duration = math.MaxInt64
 
 type attemptKey struct{}
 
@@ -66,7 +66,7 @@ var errStopped = fmt.Errorf("the attempt is over: %w", context.Canceled)
 
 // Watch starts an attempt, and returns the context for its request. The caller must call [Attempt.Stop] in the end.
 func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
-	a := &Attempt{limits: limits}
+	a := &Attempt{limits: limits, wait: limits.Wait}
 	ctx, a.cancel = context.WithCancelCause(context.WithValue(ctx, attemptKey{}, a))
 	a.trace = httptrace.ClientTrace{
 		GetConn:          func(string) { a.connecting() },
@@ -76,71 +76,46 @@ func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
 		WroteRequest:     a.wroteRequest,
 	}
 	a.ctx = httptrace.WithClientTrace(ctx, &a.trace)
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.timer = time.AfterFunc(forever, a.expire)
 	// A transport that tells of its connections stops the clock until there is one.
-	a.start()
+	a.begin(sending)
 	return a.ctx, a
 }
 
-// start begins the phase that comes first on a connection.
-func (a *Attempt) start() {
-	if a.limits.Upload {
-		a.begin(sending)
-	} else {
-		a.begin(waiting)
-	}
-}
-
-// begin ends the phase, and begins another with its clock.
+// begin ends the phase, and begins another with its clock. A request without a body has nothing to send.
 func (a *Attempt) begin(p phase) {
-	if a.phase == stopped {
+	switch a.phase {
+	case stopped:
 		return
+	case waiting:
+		a.wait = time.Until(a.deadline)
 	}
-	now := time.Now()
-	if a.phase == waiting {
-		a.waited += now.Sub(a.since)
+	if p == sending && !a.limits.Upload {
+		p = waiting
 	}
-	a.phase, a.since = p, now
+	left := forever
 	switch {
-	case p == sending:
-		a.arm(a.limits.Stall, a.limits.Stall)
-	case p == waiting:
-		a.arm(a.limits.Wait, a.limits.Wait-a.waited)
-	default:
-		a.arm(0, 0)
+	case p == sending && a.limits.Stall != 0:
+		left = a.limits.Stall
+	case p == waiting && a.limits.Wait != 0:
+		left = a.wait
 	}
-}
-
-// arm sets the clock to what is left of limit; a limit of zero stops it.
-func (a *Attempt) arm(limit, left time.Duration) {
-	if limit == 0 {
-		a.deadline = time.Time{}
-		if a.timer != nil {
-			a.timer.Stop()
-		}
-		return
-	}
-	a.deadline = time.Now().Add(left)
-	if a.timer == nil {
-		a.timer = time.AfterFunc(left, a.expire)
-	} else {
-		a.timer.Reset(left)
-	}
+	a.phase, a.deadline = p, time.Now().Add(left)
+	a.timer.Reset(left)
 }
 
 func (a *Attempt) expire() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	// The timer may have fired before it was set anew.
-	if a.deadline.IsZero() || time.Now().Before(a.deadline) {
+	if time.Now().Before(a.deadline) {
+		// The timer had fired before it was set anew.
 		return
 	}
+	late := &TimeoutError{Limit: a.limits.Wait}
 	if a.phase == sending {
-		a.cancel(&TimeoutError{Stalled: true, ByReader: a.reading, Limit: a.limits.Stall})
-	} else {
-		a.cancel(&TimeoutError{Limit: a.limits.Wait})
+		late = &TimeoutError{Stalled: true, ByReader: a.reading, Limit: a.limits.Stall}
 	}
+	a.cancel(late)
 }
 
 // connecting notes that the transport tells of its connections, and waits for one.
@@ -150,21 +125,17 @@ func (a *Attempt) connecting() {
 	a.begin(pausing)
 	if !a.traced {
 		// What went by before was no time of waiting for a response.
-		a.traced, a.waited = true, 0
+		a.traced, a.wait = true, a.limits.Wait
 	}
 }
 
 func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
-	c, shared := unwrap(info.Conn)
+	counted, shared := countInto(&a.sent, info.Conn)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.sentBefore = a.wrote()
-	a.sent += a.sentHere()
-	a.conns, a.conn, a.shared, a.headers = a.conns+1, c, shared, false
-	if c != nil {
-		a.before = c.written.Load()
-	}
-	a.start()
+	a.conns++
+	a.counted, a.shared = counted, shared
+	a.begin(sending)
 	if a.conns > maxConns {
 		a.cancel(errRepeats)
 	}
@@ -173,7 +144,7 @@ func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
 func (a *Attempt) wroteHeaders() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.headers = true
+	a.headers = a.headers || !a.counted
 }
 
 func (a *Attempt) wroteRequest(info httptrace.WroteRequestInfo) {
@@ -213,9 +184,7 @@ func (a *Attempt) Taken(done bool) {
 func (a *Attempt) Answered() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.phase != waiting {
-		a.begin(waiting)
-	}
+	a.begin(waiting)
 }
 
 // Pause stops the clock that runs.
@@ -229,57 +198,34 @@ func (a *Attempt) Pause() {
 func (a *Attempt) Stop() {
 	a.mu.Lock()
 	a.begin(stopped)
+	a.timer.Stop()
 	a.mu.Unlock()
 	a.cancel(errStopped)
 }
 
 // Sent returns how many bytes of the request were written, TLS's share included. It is 0 where connections do not count:
 // over HTTP/2, and with a RoundTripper that is no [*http.Transport].
-func (a *Attempt) Sent() int64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.sent + a.sentHere()
-}
+func (a *Attempt) Sent() int64 { return a.sent.Load() }
 
 // Wrote reports whether a byte of the request may have reached the network. err is the error of the request: a transport
 // that tells of no connection is judged by it.
 func (a *Attempt) Wrote(err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.conns > 0 || a.traced {
-		return a.wrote()
-	}
-	return !NeverConnected(err)
-}
-
-func (a *Attempt) wrote() bool {
 	switch {
-	case a.sentBefore || a.conns == 0:
-		return a.sentBefore
-	case a.conn != nil:
-		return a.sentHere() > 0
+	case a.conns == 0 && !a.traced:
+		return !NeverConnected(err)
 	case a.shared && a.ctx.Err() != nil && context.Cause(a.ctx) != errStopped:
 		// When a context ends, HTTP/2 does not wait for its writer.
 		return true
 	}
-	return a.headers
-}
-
-func (a *Attempt) sentHere() int64 {
-	if a.conn == nil {
-		return 0
-	}
-	return a.conn.written.Load() - a.before
+	return a.headers || a.sent.Load() > 0
 }
 
 // Expired returns the error with which the attempt ended itself, mostly a [*TimeoutError], or nil.
 func (a *Attempt) Expired() error {
 	cause := context.Cause(a.ctx)
-	if cause == nil {
-		return nil
-	}
-	var late *TimeoutError
-	if cause == errRepeats || errors.As(cause, &late) {
+	if _, late := cause.(*TimeoutError); late || cause == errRepeats {
 		return cause
 	}
 	return nil

@@ -344,6 +344,7 @@ func TestConnectingEnds(t *testing.T) {
 					case late <- client:
 						_, err := server.Read(make([]byte, 1))
 						assert.ErrorIs(t, err, io.EOF, "a connection that comes too late is closed")
+						assert.True(t, NeverConnected(got.err))
 					default:
 					}
 					synctest.Wait()

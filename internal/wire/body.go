@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -26,14 +27,12 @@ func ReadBody(resp *http.Response, limit int64) ([]byte, error) {
 	// A length that the server only claims is not worth much memory.
 	const trusted = 1 << 20
 	size := int64(4096)
-	if resp.ContentLength > 0 && !resp.Uncompressed {
+	if resp.ContentLength > 0 {
 		size = min(resp.ContentLength, limit, trusted) + 1
 	}
 	buf := make([]byte, 0, size)
 	for {
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
+		buf = slices.Grow(buf, 1)
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		switch {
@@ -49,7 +48,7 @@ func ReadBody(resp *http.Response, limit int64) ([]byte, error) {
 
 // decompressed undoes what net/http has not undone: for a transport without compression, and a server that compresses
 // unasked. What the body begins with counts for more than its header, as proxies decompress and forget to say so.
-func decompressed(resp *http.Response) (io.Reader, error) {
+func decompressed(resp *http.Response) (r io.Reader, err error) {
 	encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
 	if encoding == "" || encoding == "identity" {
 		return resp.Body, nil
@@ -61,17 +60,15 @@ func decompressed(resp *http.Response) (io.Reader, error) {
 	case len(head) < 2 || isText(head):
 		return body, nil
 	case head[0] == 0x1f && head[1] == 0x8b:
-		return opened(gzip.NewReader(body))
+		r, err = gzip.NewReader(body)
 	case head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0:
-		return opened(zlib.NewReader(body))
+		r, err = zlib.NewReader(body)
 	case encoding == "deflate":
 		// By its standard it is zlib's format; some servers send it bare.
 		return flate.NewReader(body), nil
+	default:
+		return nil, fmt.Errorf("the response has the Content-Encoding %q, which was not requested", encoding)
 	}
-	return nil, fmt.Errorf("the response has the Content-Encoding %q, which was not requested", encoding)
-}
-
-func opened(r io.Reader, err error) (io.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCutOff, err)
 	}
@@ -81,9 +78,5 @@ func opened(r io.Reader, err error) (io.Reader, error) {
 // isText reports whether head begins JSON or HTML, and not a compressed body.
 func isText(head []byte) bool {
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
-	if len(text) == 0 {
-		return true
-	}
-	control := func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' && r != '\n' }
-	return bytes.IndexByte([]byte(`{["<`), text[0]) >= 0 && !bytes.ContainsFunc(text, control)
+	return len(text) == 0 || strings.IndexByte(`{["<`, text[0]) >= 0 && strings.HasPrefix(http.DetectContentType(text), "text/")
 }

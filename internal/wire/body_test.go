@@ -126,6 +126,14 @@ func TestReadBodyReturnsWhatCameBeforeAnError(t *testing.T) {
 	assert.Equal(t, "the response was cut off: "+io.ErrClosedPipe.Error(), err.Error())
 }
 
+// A response whose length is known costs no more memory than it needs.
+func TestReadBodyOfKnownLength(t *testing.T) {
+	body, err := ReadBody(encoded("", "7"), 100)
+	require.NoError(t, err)
+	assert.Equal(t, "7", string(body))
+	assert.Equal(t, 2, cap(body))
+}
+
 type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }

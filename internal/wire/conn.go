@@ -19,13 +19,19 @@ const (
 	handshakeTimeout = 10 * time.Second
 	// earlyResponse is how long a failed write waits for the response that the server may have sent before.
 	earlyResponse = time.Second
+	// maxAlert is more than the length of TLS's closing alert, and less than that of a request.
+	maxAlert = 100
 )
 
-// ErrDialedHTTP2 is the error of a POST for which the caller's TLS dialer made an HTTP/2 connection.
-var ErrDialedHTTP2 = errors.New("DialTLSContext or DialTLS negotiated HTTP/2, which does not send a POST exactly once: " +
-	"offer http/1.1 alone in the NextProtos of the dialer")
+// ErrDialedHTTP2 is the error of a request for which the caller's TLS dialer made an HTTP/2 connection, although it is a
+// POST or HTTP/2 is turned off.
+var ErrDialedHTTP2 = errors.New("DialTLSContext or DialTLS negotiated HTTP/2, which a POST never uses, nor anything else without " +
+	"ForceAttemptHTTP2: offer http/1.1 alone in the NextProtos of the dialer")
 
-type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+type (
+	dialFunc    = func(ctx context.Context, network, address string) (net.Conn, error)
+	oldDialFunc = func(network, address string) (net.Conn, error)
+)
 
 // tlsConn is what net/http takes for a TLS connection: a [*tls.Conn], and since Go 1.27 others like it. None of
 // them is ever wrapped, which would hide it.
@@ -33,129 +39,114 @@ type tlsConn interface {
 	ConnectionState() tls.ConnectionState
 }
 
-// setDialers makes t's dialers end, and their connections count. The deprecated Dial and DialTLS become the others.
-func setDialers(t *http.Transport, http1 bool) {
-	dial := dialFunc(t.DialContext)
-	if old := t.Dial; dial == nil && old != nil {
-		dial = func(_ context.Context, network, address string) (net.Conn, error) { return old(network, address) }
-	}
+// setDialers makes t's dialers end, and their connections count.
+func setDialers(t *http.Transport) {
+	dial := dialer(t.DialContext, t.Dial)
 	if dial == nil {
-		dial = (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext
+		dial = new(net.Dialer).DialContext
 	}
-	t.DialContext, t.Dial = within(dialTimeout, count(dial)), nil
-
-	dialTLS := dialFunc(t.DialTLSContext)
-	if old := t.DialTLS; dialTLS == nil && old != nil {
-		dialTLS = func(_ context.Context, network, address string) (net.Conn, error) { return old(network, address) }
-	}
-	if dialTLS != nil {
-		t.DialTLSContext, t.DialTLS = within(dialTimeout+handshakeTimeout, shakeHands(count(dialTLS), http1)), nil
+	t.DialContext = within(dialTimeout, dial, t.Protocols)
+	if dial = dialer(t.DialTLSContext, t.DialTLS); dial != nil {
+		t.DialTLSContext = within(dialTimeout+handshakeTimeout, dial, t.Protocols)
 	}
 }
 
-// count wraps the connections that dial returns.
-func count(dial dialFunc) dialFunc {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		nc, err := dial(ctx, network, address)
-		if nc == nil || err != nil {
-			return nil, err
-		}
-		if _, ok := nc.(tlsConn); ok {
-			return nc, nil
-		}
-		return &conn{Conn: nc, closed: make(chan struct{})}, nil
+// dialer returns dial, or the deprecated old in its place, or nil.
+func dialer(dial dialFunc, old oldDialFunc) dialFunc {
+	if dial == nil && old != nil {
+		return func(_ context.Context, network, address string) (net.Conn, error) { return old(network, address) }
 	}
-}
-
-// shakeHands makes the TLS handshake a part of dialing, which ends, where net/http would make it without a limit. http1
-// refuses a connection that speaks HTTP/2.
-func shakeHands(dial dialFunc, http1 bool) dialFunc {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		nc, err := dial(ctx, network, address)
-		if c, ok := nc.(interface{ HandshakeContext(context.Context) error }); ok && err == nil {
-			err = c.HandshakeContext(ctx)
-		}
-		if c, ok := nc.(tlsConn); ok && err == nil && http1 && c.ConnectionState().NegotiatedProtocol == "h2" {
-			err = ErrDialedHTTP2
-		}
-		if err != nil && nc != nil {
-			nc.Close()
-			return nil, err
-		}
-		return nc, err
-	}
+	return dial
 }
 
 // within ends dial after limit, also where it does not listen to its context. A connection that comes too late is closed.
-func within(limit time.Duration, dial dialFunc) dialFunc {
-	type result struct {
-		nc  net.Conn
-		err error
-	}
+func within(limit time.Duration, dial dialFunc, allowed *http.Protocols) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, limit)
+		ctx, cancel := context.WithTimeoutCause(ctx, limit, os.ErrDeadlineExceeded)
 		defer cancel()
-		done := make(chan result, 1)
+		var nc net.Conn
+		var err error
+		done := make(chan struct{})
 		go func() {
-			nc, err := dial(ctx, network, address)
-			done <- result{nc, err}
+			defer close(done)
+			if nc, err = dial(ctx, network, address); err == nil && nc != nil {
+				nc, err = ready(ctx, nc, allowed)
+			}
 		}()
 		select {
-		case r := <-done:
-			return r.nc, r.err
+		case <-done:
+			return nc, err
 		case <-ctx.Done():
 		}
 		go func() {
-			if r := <-done; r.nc != nil {
-				r.nc.Close()
+			<-done
+			if nc != nil {
+				nc.Close()
 			}
 		}()
-		err := ctx.Err()
-		if err == context.DeadlineExceeded {
-			err = os.ErrDeadlineExceeded
-		}
-		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+		return nil, &net.OpError{Op: "dial", Net: network, Err: context.Cause(ctx)}
 	}
+}
+
+// ready makes nc count or, where it speaks TLS, makes the handshake a part of dialing, which ends: net/http would make
+// it without a limit.
+func ready(ctx context.Context, nc net.Conn, allowed *http.Protocols) (net.Conn, error) {
+	secure, ok := nc.(tlsConn)
+	switch {
+	case !ok && allowed.UnencryptedHTTP2():
+		// The count of a connection that requests share says nothing of one of them.
+		return nc, nil
+	case !ok:
+		return &conn{Conn: nc, closed: make(chan struct{})}, nil
+	}
+	var err error
+	if c, ok := nc.(interface{ HandshakeContext(context.Context) error }); ok {
+		err = c.HandshakeContext(ctx)
+	}
+	if err == nil && !allowed.HTTP2() && secure.ConnectionState().NegotiatedProtocol == "h2" {
+		err = ErrDialedHTTP2
+	}
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return nc, nil
 }
 
 // conn counts what is written, so that "no byte of the request was sent" is known and not guessed.
 type conn struct {
 	net.Conn
-	written atomic.Int64
-	secure  atomic.Bool // it is below TLS
-	shared  atomic.Bool // it speaks HTTP/2: one writer serves all requests
-	closing atomic.Bool // what follows is TLS's closing alert, and no request
-	once    sync.Once
-	closed  chan struct{}
+	sent     atomic.Pointer[atomic.Int64] // of the attempt that has the connection; nil before the first
+	deadline atomic.Bool                  // for the next write
+	once     sync.Once
+	closed   chan struct{}
 }
 
-// Write delays its failure until net/http closes the connection, or for earlyResponse, but not over HTTP/2, where all
-// requests of the connection would wait. A server that responds early and closes makes the write fail before its response was read, and net/http would return the failure. Systems that drop
-// what was received when the peer resets the connection, as Windows does, lose the response all the same.
+// Write delays the failure of a request until net/http closes the connection, or for earlyResponse. A server that
+// responds early and closes makes the write fail before its response was read, and net/http would return the failure.
+// Systems that drop what was received when the peer resets the connection, as Windows does, lose the response all the same.
 func (c *conn) Write(p []byte) (int, error) {
-	closing := c.closing.Load()
-	if !closing {
-		// Before the write, as the response may be read before this goroutine runs again.
-		c.written.Add(int64(len(p)))
+	sent := c.sent.Load()
+	if alert := c.deadline.Swap(false) && len(p) < maxAlert; alert || sent == nil {
+		return c.Conn.Write(p)
 	}
+	// Before the write, as the response may be read before this goroutine runs again.
+	sent.Add(int64(len(p)))
 	n, err := c.Conn.Write(p)
-	if !closing {
-		c.written.Add(int64(n - len(p)))
-	}
-	if err != nil && !c.closing.Load() && !c.shared.Load() && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
-		timer := time.NewTimer(earlyResponse)
-		defer timer.Stop()
+	sent.Add(int64(n - len(p)))
+	if err != nil {
 		select {
 		case <-c.closed:
-		case <-timer.C:
+		case <-time.After(earlyResponse):
 		}
 	}
 	return n, err
 }
 
-// SetWriteDeadline is what crypto/tls calls before the alert that it sends when it closes a connection.
+// SetWriteDeadline is what crypto/tls calls before the alert that it sends when it closes a connection, which is no part
+// of a request.
 func (c *conn) SetWriteDeadline(t time.Time) error {
-	c.closing.Store(c.secure.Load())
+	c.deadline.Store(true)
 	return c.Conn.SetWriteDeadline(t)
 }
 
@@ -164,27 +155,23 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// unwrap returns the counting connection below nc, or nil. HTTP/2 shares a connection, whose count says nothing of one
-// request.
-func unwrap(nc net.Conn) (c *conn, shared bool) {
-	if t, ok := nc.(tlsConn); ok {
-		shared = t.ConnectionState().NegotiatedProtocol == "h2"
+// countInto makes the counting connection below nc add to sent, and reports whether there is one. HTTP/2 shares a
+// connection, whose count says nothing of one request.
+func countInto(sent *atomic.Int64, nc net.Conn) (counted, shared bool) {
+	if t, ok := nc.(tlsConn); ok && t.ConnectionState().NegotiatedProtocol == "h2" {
+		return false, true
 	}
-	secure := false
 	for {
 		t, ok := nc.(*tls.Conn)
 		if !ok {
 			break
 		}
 		// An https:// proxy makes two layers.
-		nc, secure = t.NetConn(), true
+		nc = t.NetConn()
 	}
-	if c, _ = nc.(*conn); c != nil {
-		c.secure.Store(secure)
-		c.shared.Store(shared)
+	c, counted := nc.(*conn)
+	if counted {
+		c.sent.Store(sent)
 	}
-	if shared {
-		return nil, true
-	}
-	return c, false
+	return counted, false
 }

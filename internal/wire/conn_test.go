@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
@@ -143,6 +144,20 @@ func TestResetBeforeTheFirstWrite(t *testing.T) {
 				assert.Zero(t, got.bytes)
 			})
 		}
+	}
+}
+
+// A caller's hook that sets a deadline must not make a request look unsent, so that it is sent and paid for again.
+func TestDeadlinesOfTheCaller(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		s := serve(t, secure, func(nc net.Conn) { _, _ = header(nc); reset(nc) })
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+			assert.NoError(t, info.Conn.SetWriteDeadline(time.Now().Add(time.Hour)))
+		}})
+		got := send(ctx, s.transport(t), Limits{}, http.MethodPost, s.url, strings.NewReader("name=n"))
+		require.Error(t, got.err)
+		assert.True(t, got.wrote, "tls=%v", secure)
+		assert.Positive(t, got.bytes)
 	}
 }
 
@@ -280,6 +295,33 @@ func TestTLSDialers(t *testing.T) {
 	}
 }
 
+// A dialer that offers HTTP/2 to a transport that does not speak it gets told, and not a malformed response.
+func TestTLSDialersThatOfferTooMuch(t *testing.T) {
+	srv, trusting := serveHTTP(t, true, func(http.ResponseWriter, *http.Request) {})
+	config := &tls.Config{RootCAs: trusting.TLSClientConfig.RootCAs, NextProtos: []string{"h2"}}
+	got := send(t.Context(), New(&http.Transport{DialTLSContext: tlsDialer(config)}, false), Limits{}, http.MethodGet, srv, nil)
+	assert.ErrorIs(t, got.err, ErrDialedHTTP2)
+	assert.False(t, got.wrote)
+}
+
+// Requests share a connection over HTTP/2 without TLS too: what others write proves nothing.
+func TestUnencryptedHTTP2(t *testing.T) {
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))
+	srv.Config.Protocols = protocols
+	srv.Start()
+	defer srv.Close()
+	transport := closing(t, New(&http.Transport{Protocols: protocols}, false))
+	for range 2 {
+		got := send(t.Context(), transport, Limits{}, http.MethodGet, srv.URL, nil)
+		require.NoError(t, got.err)
+		assert.Equal(t, "HTTP/2.0", got.body)
+		assert.True(t, got.wrote)
+		assert.Zero(t, got.bytes)
+	}
+}
+
 // Where connections do not count, a request whose header is not written cannot have been acted on.
 func TestWhatWasWrittenThroughATLSDialer(t *testing.T) {
 	s := serve(t, true, func(nc net.Conn) { _, _ = header(nc) })
@@ -316,6 +358,22 @@ func TestInterruptedHTTP2Requests(t *testing.T) {
 	a.cancel(context.DeadlineExceeded)
 	<-watched.Done()
 	assert.True(t, a.Wrote(watched.Err()))
+}
+
+// Over HTTP/1.1 a context that ends before the first byte leaves nothing open.
+func TestInterruptedHTTP1Requests(t *testing.T) {
+	near, far := net.Pipe()
+	c := &conn{Conn: near, closed: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, a := Watch(ctx, Limits{})
+	defer a.Stop()
+	a.gotConn(httptrace.GotConnInfo{Conn: c})
+	cancel()
+	assert.False(t, a.Wrote(ctx.Err()))
+	go func() { _, _ = far.Read(make([]byte, 1)) }()
+	_, err := c.Write([]byte("P"))
+	require.NoError(t, err)
+	assert.True(t, a.Wrote(ctx.Err()))
 }
 
 // h2Conn is a connection that a TLS stack of another kind made.

@@ -29,20 +29,16 @@ func (e streamError) Error() string { return fmt.Sprintf("stream error %d", e.Co
 
 // Untrusted reports whether the server's certificate was not accepted, which another attempt does not change.
 func Untrusted(err error) bool {
-	var refused *tls.CertificateVerificationError
-	var unknown x509.UnknownAuthorityError
-	var host x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	return errors.As(err, &refused) || errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid)
+	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) ||
+		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(x509.CertificateInvalidError))
 }
 
 // NeverConnected reports whether err is of a kind that comes before there is a connection: the name, the dialing, the
 // proxy, the server's certificate.
 func NeverConnected(err error) bool {
 	var op *net.OpError
-	var dns *net.DNSError
-	return errors.As(err, &dns) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || Untrusted(err) ||
-		errors.Is(err, ErrClearProxy) || errors.Is(err, ErrDialedHTTP2)
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || errors.As(err, new(*net.DNSError)) ||
+		Untrusted(err) || errors.Is(err, ErrClearProxy) || errors.Is(err, ErrDialedHTTP2)
 }
 
 // TimeoutError is the error of an attempt that took longer than its [Limits], which is no end of the call: it

@@ -81,8 +81,8 @@ func (s *server) transport(t testing.TB) *Transport {
 func closing(t testing.TB, transport *Transport) *Transport {
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
-		if transport.Exact() {
-			transport.single.CloseIdleConnections()
+		if transport.exact {
+			transport.single.(*http.Transport).CloseIdleConnections()
 		}
 	})
 	return transport

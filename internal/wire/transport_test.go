@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,10 +158,10 @@ func TestProtocolsOfTheCallersTransportHold(t *testing.T) {
 		"protocols HTTP/2":     {&http.Transport{Protocols: only((*http.Protocols).SetHTTP2)}, true},
 	} {
 		transport := New(tt.base, false)
-		assert.Equal(t, tt.http2, transport.shared.Protocols.HTTP2(), name)
-		assert.Equal(t, tt.http2, transport.download.Protocols.HTTP2(), name)
-		assert.False(t, transport.single.Protocols.HTTP2(), name)
-		assert.Equal(t, []string{"http/1.1"}, transport.single.TLSClientConfig.NextProtos, name)
+		assert.Equal(t, tt.http2, transport.shared.(*http.Transport).Protocols.HTTP2(), name)
+		assert.Equal(t, tt.http2, transport.download.(*http.Transport).Protocols.HTTP2(), name)
+		assert.False(t, transport.single.(*http.Transport).Protocols.HTTP2(), name)
+		assert.Equal(t, []string{"http/1.1"}, transport.single.(*http.Transport).TLSClientConfig.NextProtos, name)
 	}
 }
 
@@ -192,7 +193,7 @@ func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 	http.DefaultTransport = mine
 	for name, base := range map[string]http.RoundTripper{"default": nil, "given": mine} {
 		transport := closing(t, New(base, false))
-		assert.True(t, transport.Exact())
+		assert.True(t, transport.exact)
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			dialed, asked = 0, 0
 			require.NoError(t, send(t.Context(), transport, Limits{}, method, "https://example.com/tenant", nil).err, name)
@@ -205,8 +206,8 @@ func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 
 	http.DefaultTransport = otherKind{mine}
 	transport := New(nil, false)
-	assert.False(t, transport.Exact())
-	assert.Equal(t, downloads{http.DefaultTransport}, transport.Download())
+	assert.False(t, transport.exact)
+	assert.Equal(t, tamed{http.DefaultTransport}, transport.Download())
 	require.NoError(t, send(t.Context(), transport, Limits{}, http.MethodGet, "https://example.com/tenant", nil).err)
 	transport.CloseIdleConnections()
 	mine.CloseIdleConnections()
@@ -215,11 +216,11 @@ func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 // Many goroutines keep their connections, unless the caller has set a limit.
 func TestIdleConnections(t *testing.T) {
 	transport := New(nil, false)
-	assert.Equal(t, idleConns, transport.shared.MaxIdleConnsPerHost)
-	assert.GreaterOrEqual(t, transport.shared.MaxIdleConns, idleConns)
+	assert.Equal(t, idleConns, transport.shared.(*http.Transport).MaxIdleConnsPerHost)
+	assert.GreaterOrEqual(t, transport.shared.(*http.Transport).MaxIdleConns, idleConns)
 	transport = New(&http.Transport{MaxIdleConns: 5, MaxIdleConnsPerHost: 3}, false)
-	assert.Equal(t, 3, transport.shared.MaxIdleConnsPerHost)
-	assert.Equal(t, 5, transport.shared.MaxIdleConns)
+	assert.Equal(t, 3, transport.shared.(*http.Transport).MaxIdleConnsPerHost)
+	assert.Equal(t, 5, transport.shared.(*http.Transport).MaxIdleConns)
 }
 
 // A connection for each POST costs one round trip less, and no signature, with a session that is resumed. A caller
@@ -352,7 +353,9 @@ func TestFailedWritesWaitForAnEarlyResponse(t *testing.T) {
 			near, far := net.Pipe()
 			far.Close()
 			c := &conn{Conn: near, closed: make(chan struct{})}
-			c.shared.Store(shared)
+			if !shared {
+				c.sent.Store(new(atomic.Int64))
+			}
 			start := time.Now()
 			_, err := c.Write([]byte("x"))
 			assert.Error(t, err)
@@ -364,6 +367,13 @@ func TestFailedWritesWaitForAnEarlyResponse(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// What http.Client says of a RoundTripper that returns nothing must not become a panic.
+func TestNoResponseAndNoError(t *testing.T) {
+	transport := New(otherKind{roundTrip(func(*http.Request) (*http.Response, error) { return nil, nil })}, false)
+	_, err := (&http.Client{Transport: transport}).Get("http://127.0.0.1/")
+	assert.Error(t, err)
+}
 
 // http.Client would hide a redirect to nowhere behind an error, and its status with it.
 func TestRedirectToWhatIsNoURL(t *testing.T) {

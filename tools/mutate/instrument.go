@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
+	"go/token"
+	"go/types"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
 // A mutant within a function needs no build for itself: the function gets a copy for each of its mutants, and calls the one whose number is
-// in the environment. One build then serves all mutants. The rest, in constants and variables, is built one by one.
+// in the environment. A literal that a variable of the package begins with becomes a call that returns it or its mutant. One build then
+// serves all of these. The rest, mostly in constants, is built one by one.
 const (
 	activeEnv = "MUTATE_ACTIVE" // the number of the mutant
 	traceEnv  = "MUTATE_TRACE"  // a file to which the numbers of the functions that run are written
@@ -42,6 +45,13 @@ func mutateNow(function int) int {
 		}
 	}
 	return mutateActive
+}
+
+func mutateLiteral[T any](mutant int, literal, mutated T) T {
+	if mutateActive == mutant {
+		return mutated
+	}
+	return literal
 }
 `
 
@@ -76,7 +86,19 @@ func instrument(jobs []*job) map[string][]byte {
 			var edits []edit
 			for _, decl := range f.syntax.Decls {
 				d, ok := decl.(*ast.FuncDecl)
-				if !ok || !copyable(d) {
+				if !ok {
+					for lit, typ := range p.literals(decl) {
+						for _, j := range files[f] {
+							if j.start == p.offset(lit.Pos()) && j.end == p.offset(lit.End()) {
+								numbers++
+								j.number = numbers
+								edits = append(edits, edit{j.start, j.end, fmt.Sprintf("mutateLiteral[%s](%d, %s, %s)", typ, numbers, lit.Value, j.After)})
+							}
+						}
+					}
+					continue
+				}
+				if !copyable(d) {
 					continue
 				}
 				start, end := p.offset(d.Type.Func), p.offset(d.End())
@@ -122,6 +144,36 @@ func packagesOf(jobs []*job) (packages []*Package) {
 		}
 	}
 	return packages
+}
+
+// literals returns the literals of a declaration that need not be constants, with the names of their types.
+func (p *Package) literals(decl ast.Decl) map[*ast.BasicLit]string {
+	d, ok := decl.(*ast.GenDecl)
+	if !ok || d.Tok != token.VAR {
+		return nil
+	}
+	found := map[*ast.BasicLit]string{}
+	ast.Inspect(d, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok {
+			t := p.info.TypeOf(lit)
+			if basic, ok := t.Underlying().(*types.Basic); ok && basic.Info()&types.IsUntyped == 0 {
+				found[lit] = types.TypeString(t, func(other *types.Package) string {
+					if other.Path() == p.path {
+						return ""
+					}
+					return other.Name()
+				})
+			}
+		}
+		switch n := n.(type) {
+		case *ast.ArrayType:
+			return n.Len == nil // a length is a constant
+		case *ast.StructType:
+			return false // tags
+		}
+		return true
+	})
+	return found
 }
 
 // copyable reports whether a copy of the function that it calls does the same as it does.

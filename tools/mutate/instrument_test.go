@@ -9,7 +9,10 @@ import (
 // odd has functions whose copies are not called like others. The tests find each of its mutants.
 const odd = `package m
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 type T struct{ n int }
 
@@ -50,6 +53,14 @@ func catch(caught *bool) {
 
 var table = strconv.Itoa(5)
 
+type kind string
+
+var (
+	kinds  = map[kind][]any{"x": {[3]int{1, 2}, 'c', kind("y")}}
+	waits  = []time.Duration{3 * time.Second}
+	double = func(n int) int { return n * 2 }
+)
+
 const size = 1 << 3
 
 func init() { table += "6" }
@@ -57,7 +68,10 @@ func init() { table += "6" }
 
 const oddTest = `package m
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestAll(t *testing.T) {
 	var x T
@@ -68,7 +82,8 @@ func TestAll(t *testing.T) {
 	v, ok := generic(map[string]int{"a": 8}, "a")
 	_, no := generic(map[string]int{"a": 8}, "b")
 	if x.unnamed(1, "a") != 1 || x.blank(1, "a") != 2 || x.n != 7 || variadic(1, 2) != 5 || sum != 4 || len(l.items) != 1 ||
-		v != 8 || !ok || no || recovered() != 4 || !direct() || table != "56" || 8/size != 1 {
+		v != 8 || !ok || no || recovered() != 4 || !direct() || table != "56" || 8/size != 1 ||
+		waits[0] != 3*time.Second || double(4) != 8 || kinds["x"][0] != [3]int{1, 2} || kinds["x"][1] != 'c' || kinds["x"][2] != kind("y") {
 		t.Fatal()
 	}
 }
@@ -110,7 +125,9 @@ func TestInstrumentedFunctionsDoTheSame(t *testing.T) {
 		}
 		function := strings.Split(j.ID, ":")[1]
 		functions[function] = true
-		if together := j.number != 0; together == (function == "" || function == "catch" || function == "init") {
+		constant := strings.Contains(j.ID, "@ const size") || strings.Contains(j.ID, "3→4 @ kinds")
+		alone := function == "catch" || function == "init" || function == "" && (j.Operator != "constant" || constant)
+		if together := j.number != 0; together == alone {
 			t.Errorf("%s: built together with others: %v", j.ID, together)
 		}
 	}

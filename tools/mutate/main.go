@@ -69,6 +69,13 @@ func main() {
 	}
 }
 
+const heading = `# Mutants found by the tests
+
+Written by ` + "`go run ./mutate -report`" + ` in tools/, from a run over the root package and internal/. A mutant is killed when a test fails, and found too when
+the tests hang (timeout). Found is the share of the mutants that are not judged equivalent.
+
+`
+
 // job is a mutant and what it takes to test it.
 type job struct {
 	Mutant
@@ -129,6 +136,9 @@ func (s *settings) run(ctx context.Context) error {
 		}
 		done = append(done, tested...)
 		fmt.Println()
+	}
+	if s.report {
+		fmt.Print(heading)
 	}
 	total := report(os.Stdout, done, equivalent)
 	if missing := all - len(done); missing > 0 {

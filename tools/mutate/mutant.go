@@ -203,7 +203,8 @@ func (g *generator) literal(n *ast.BasicLit) {
 	}
 }
 
-// returned replaces each value that a function returns by the zero value of its type, or by its opposite.
+// returned replaces each value that a function returns by the zero value of its type, or by its opposite. A constant that is the
+// zero value by another name stays.
 func (g *generator) returned(n *ast.ReturnStmt) {
 	results := g.results[len(g.results)-1]
 	if len(n.Results) != results.Len() {
@@ -211,7 +212,11 @@ func (g *generator) returned(n *ast.ReturnStmt) {
 	}
 	for i, value := range n.Results {
 		text := string(g.text(value))
-		switch zero := zeroValue(results.At(i).Type()); zero {
+		zero := zeroValue(results.At(i).Type())
+		if constant := g.pkg.info.Types[value].Value; constant != nil && constant.ExactString() == zero {
+			continue
+		}
+		switch zero {
 		case text, "":
 		case "false":
 			switch value.(type) {

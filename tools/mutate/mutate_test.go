@@ -81,10 +81,13 @@ func TestOperators(t *testing.T) {
 		},
 		"switch {\ncase c:\nd(a)\nd(b)\n}\nreturn c": {"f:branch:d(a) d(b)→", "f:return:c→!c", "f:statement:d(a)→", "f:statement:d(b)→"},
 		"for c { break }; return c":                  {"f:return:c→!c", "f:statement:break→"},
+		"a zero constant":                            {"f:branch:{ return done, c }→{}", "f:return:done→0", "f:return:c→!c"},
 		"values of each type":                        nil,
 	} {
 		source := "package m\n\nvar d func(int) bool\n\nvar e func(string) bool\n\nfunc f(a, b int, c bool) bool {\n" + body + "\n}\n"
-		if want == nil {
+		if body == "a zero constant" {
+			source = "package m\n\nconst (\n\tunknown = iota\n\tdone\n)\n\nfunc f(c bool) (int, bool) {\n\tif c {\n\t\treturn done, c\n\t}\n\treturn unknown, c\n}\n"
+		} else if want == nil {
 			source = "package m\n\ntype t struct {\n\tn int `json:\"n\"`\n}\n\nfunc (x *t) f(s []int, err error) (*t, []int, int, error) {\n\treturn x, s, x.n, err\n}\n"
 			want = []string{"*t.f:return:x→nil", "*t.f:return:s→nil", "*t.f:return:x.n→0", "*t.f:return:err→nil"}
 		}
