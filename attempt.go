@@ -129,7 +129,9 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 		StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), RequestID: requestID(resp.Header, key),
 		Header: key.Header(resp.Header), Body: kept, Err: key.Error(err), login: login,
 	}
-	res.word = fmt.Sprintf("%d, unreadable", resp.StatusCode)
+	if res.word = fmt.Sprintf("%d, unreadable", resp.StatusCode); r.bare {
+		res.word = "HTML"
+	}
 	return res
 }
 
