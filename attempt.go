@@ -2,13 +2,14 @@ package aicontent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/redact"
@@ -16,50 +17,34 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// How long an attempt waits for the response without WithTimeout.
-const (
-	readTimeout  = 30 * time.Second
-	storeTimeout = 10 * time.Minute
-)
-
-// limits are the clocks of one attempt.
-func (r *request) limits() wire.Limits {
-	l := wire.Limits{Upload: r.body != nil && r.body.Tracked(), Stall: r.stall, Wait: readTimeout}
-	if r.create() {
-		l.Wait = storeTimeout
-	}
-	if r.timeout != nil {
-		l.Wait = *r.timeout
-	}
-	return l
-}
+// withoutFile is the sending of a request without a file: nothing to end, and always complete.
+var withoutFile upload.Sending
 
 // try sends the request once and reads the response.
-func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) result {
-	watched, w := wire.Watch(ctx, r.limits())
+func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) (res result) {
+	watched, w := wire.Watch(ctx, wire.Limits{Upload: r.body != nil && r.body.Tracked(), Stall: r.stall, Wait: *r.timeout})
 	defer w.Stop()
 	req := c.request(watched, r, key)
-	var sending *upload.Sending
+	sending := &withoutFile
 	if r.body != nil {
 		r.meter.Begin(n)
-		var err error
-		if sending, err = r.body.Attach(req, w, r.meter); err != nil {
-			return c.noResponse(ctx, r, w, nil, key, err)
+		s, err := r.body.Attach(req, w, r.meter)
+		if err != nil {
+			res = c.noResponse(ctx, r, w, sending, key, err)
+			res.outcome = OutcomeNotSent
+			return res
 		}
+		sending = s
 		defer sending.End()
 	}
-	resp, err := c.http().Do(req)
-	var res result
-	if err != nil {
+	if resp, err := r.client.Do(req); err != nil {
 		res = c.noResponse(ctx, r, w, sending, key, err)
 	} else {
 		w.Answered()
 		res = c.receive(ctx, r, n, key, w, sending, resp)
 		res.status, res.requestID = resp.StatusCode, requestID(resp.Header, key)
 	}
-	if sending != nil {
-		sending.End()
-	}
+	sending.End()
 	res.sent = w.Sent()
 	res.spent = r.body != nil && !r.body.Replayable()
 	return res
@@ -67,93 +52,62 @@ func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) res
 
 // request is everything of an attempt but its body and the body's header lines.
 func (c *Client) request(ctx context.Context, r *request, key redact.Key) *http.Request {
-	// One allocation serves the URL and the three headers.
-	parts := &struct {
-		url    url.URL
-		values [3]string
-	}{*r.url, [3]string{"application/json", "Bearer " + string(key), c.userAgent}}
-	values := &parts.values
-	header := http.Header{"Accept": values[0:1:1], "Authorization": values[1:2:2], "User-Agent": values[2:3:3]}
-	for _, h := range r.header {
-		header[h.key] = []string{h.value}
+	u := *r.url
+	values := []string{c.userAgent, "application/json", "Bearer " + string(key)}
+	header := http.Header{"User-Agent": values[0:1:1]}
+	if !r.bare {
+		header["Accept"], header["Authorization"] = values[1:2:2], values[2:3:3]
+		for _, h := range r.header {
+			header[h.key] = []string{h.value}
+		}
 	}
-	req := http.Request{Method: r.method, URL: &parts.url, Host: r.url.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	return req.WithContext(ctx)
+	return (&http.Request{Method: r.method, URL: &u, Host: u.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
 }
 
 // noResponse is the result of an attempt that no response came to.
 func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, sending *upload.Sending, key redact.Key, err error) result {
-	err = withoutURL(err)
-	expired := w.Expired()
-	w.Stop()
-	complete := true
-	if sending != nil {
-		sending.End()
-		complete = sending.Complete()
-	}
-	var file *upload.ReadError
-	res := result{outcome: OutcomeUnknown, transient: true}
-	res.final = ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, wire.ErrClearProxy) || errors.Is(err, errRedirect) || errors.As(err, &file)
-	switch {
-	case wire.Refused(err), errors.Is(err, errRedirect):
-		res.outcome = OutcomeRejected
-	case !w.Wrote(err), !complete, sending == nil && r.body != nil:
-		res.outcome = OutcomeNotSent
-	}
-	switch {
-	case ctx.Err() != nil:
-		err = contextError(ctx)
-	case expired != nil:
-		err = expired
-	default:
-		err = explain(err, w.Wrote(err), complete, c.http().Timeout)
-	}
-	return res.transport(r, key.Error(err))
-}
-
-// withoutURL returns what the url.Errors in err wrap: their texts hold the query.
-func withoutURL(err error) error {
+	// The text of a url.Error holds the query.
 	for outer := (*url.Error)(nil); errors.As(err, &outer); {
 		err = outer.Err
 	}
-	return err
+	expired := w.Expired()
+	w.Stop()
+	sending.End()
+	res := result{outcome: OutcomeUnknown, transient: true}
+	res.final = ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, wire.ErrClearProxy) ||
+		errors.Is(err, errRedirect) || errors.As(err, new(*upload.ReadError))
+	switch {
+	case wire.Refused(err), errors.Is(err, errRedirect):
+		res.outcome = OutcomeRejected
+	case !w.Wrote(err), !sending.Complete():
+		res.outcome = OutcomeNotSent
+	}
+	explained := explain(err, w.Wrote(err), sending.Complete(), r.client.Timeout)
+	return res.transport(r, key.Error(cmp.Or(contextError(ctx), expired, explained)))
 }
 
 // receive reads a response and judges it.
 func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key, w *wire.Attempt, sending *upload.Sending, resp *http.Response) result {
 	defer resp.Body.Close()
-	limit := c.maxResponse
-	ok := resp.StatusCode >= 200 && resp.StatusCode <= 299
-	if !ok {
-		limit = min(limit, maxErrorBody)
-	}
-	body, err := wire.ReadBody(resp, limit)
-	expired := w.Expired()
-	if !ok && err != nil {
-		body = key.CutEnd(key.Bytes(body))
-	}
-	if r.response != nil {
-		*r.response = newResponse(resp, body, n, key)
-	}
-	if !ok {
-		w.Stop()
-		if sending != nil {
-			sending.End()
-		}
-		return c.rejected(r, key, sending == nil || sending.Complete(), resp, body)
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return c.rejected(r, n, key, w, sending, resp)
 	}
 	page := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
-	switch {
+	if r.save != nil && !page {
+		r.keep(resp, nil, n, key)
+		return r.save(ctx, w, resp)
+	}
+	body, err := wire.ReadBody(resp, c.maxResponse)
+	expired := w.Expired()
+	r.keep(resp, body, n, key)
+	switch ended := cmp.Or(contextError(ctx), expired); {
 	case errors.Is(err, wire.ErrCutOff) && r.method == http.MethodDelete && !page:
-		// It is done, and nothing of the response is needed.
-		err = nil
-	case err != nil && ctx.Err() != nil:
-		err = fmt.Errorf("%w: %w", wire.ErrCutOff, contextError(ctx))
-	case err != nil && expired != nil:
-		err = fmt.Errorf("%w: %w", wire.ErrCutOff, expired)
+		err = nil // it is done, and nothing of the response is needed
+	case err != nil && ended != nil:
+		err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
 	}
 	if err == nil {
-		err = r.read(reply{body: body, header: resp.Header, query: r.query})
+		err = r.read(reply{request: r, header: resp.Header, body: body})
 	}
 	if err == nil {
 		return result{outcome: OutcomeDone, word: "ok"}
@@ -171,35 +125,49 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	if len(kept) > maxErrorBody {
 		kept = key.CutEnd(bytes.Clone(kept[:maxErrorBody]))
 	}
-	e := &DecodeError{StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), Header: key.Header(resp.Header), Body: kept, Err: key.Error(err), login: login}
-	e.RequestID = requestID(e.Header, key)
-	res.err, res.word = e, fmt.Sprintf("%d, unreadable", resp.StatusCode)
+	res.err = &DecodeError{
+		StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), RequestID: requestID(resp.Header, key),
+		Header: key.Header(resp.Header), Body: kept, Err: key.Error(err), login: login,
+	}
+	if res.word = fmt.Sprintf("%d, unreadable", resp.StatusCode); r.bare {
+		res.word = "HTML"
+	}
 	return res
 }
 
-// rejected is the result of a response other than 2xx. If a redirect or server error came before the upload's
-// end, the service did not get the whole form.
-func (c *Client) rejected(r *request, key redact.Key, complete bool, resp *http.Response, body []byte) result {
-	e := newAPIError(c.base, r, key, resp, body)
-	res := result{
-		err: e, outcome: outcomeOfStatus(e.StatusCode, r.method, resp.Header.Get("Retry-After") != ""),
-		transient: transientStatus(e.StatusCode), retryAfter: e.RetryAfter, word: fmt.Sprint(e.StatusCode),
+// rejected judges a response other than 2xx. After a redirect or server error in mid-upload the service did not get the whole form.
+func (c *Client) rejected(r *request, n int, key redact.Key, w *wire.Attempt, sending *upload.Sending, resp *http.Response) result {
+	body, err := wire.ReadBody(resp, min(c.maxResponse, maxErrorBody))
+	if err != nil {
+		body = key.CutEnd(key.Bytes(body))
 	}
-	if class := e.StatusCode / 100; !complete && (class == 3 || class == 5) {
+	r.keep(resp, body, n, key)
+	w.Stop()
+	sending.End()
+	e := newAPIError(c.base, r, key, resp, body)
+	res := result{err: e, outcome: outcomeOfStatus(e.StatusCode, r.method, resp.Header.Get("Retry-After") != ""), word: fmt.Sprint(e.StatusCode)}
+	if class := e.StatusCode / 100; !sending.Complete() && (class == 3 || class == 5) {
 		res.outcome = OutcomeNotSent
 	}
-	if !res.transient {
-		res.retryAfter = 0
-	}
 	res.note = c.addressNote(r, e)
-	if asked := e.RetryAfter; res.transient && asked > r.retry.complete().MaxRetryAfter {
-		res.note = fmt.Sprintf("the service asks to wait %v, the retry policy allows %v (MaxRetryAfter)", asked, r.retry.complete().MaxRetryAfter)
+	if slices.Contains(transientStatuses, e.StatusCode) {
+		res.transient, res.retryAfter = true, e.RetryAfter
+		if allowed := r.retry.MaxRetryAfter; e.RetryAfter > allowed {
+			res.note = fmt.Sprintf("the service asks to wait %v, the retry policy allows %v (MaxRetryAfter)", e.RetryAfter, allowed)
+		}
 	}
 	return res
 }
 
-// Response is a response as it came, for what the records do not hold: see [WithResponse]. The API key is masked
-// wherever the service sent it back.
+// transport gives the result an error that is not a response.
+func (res result) transport(r *request, err error) result {
+	err = redact.Key("").Error(err)
+	res.err = &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: err}
+	res.word = word(err)
+	return res
+}
+
+// Response is a response as it came, for what records do not hold: see [WithResponse]. The API key is masked wherever it came back.
 type Response struct {
 	StatusCode int
 	Header     http.Header
@@ -209,24 +177,23 @@ type Response struct {
 	Found      bool   // [WithOnce] found the record: this is the response that holds it, and nothing was created
 }
 
-// maxErrorBody is how much is kept of a response that is an error, in bytes.
-const maxErrorBody = 1 << 20
+const maxErrorBody = 1 << 20 // bytes that are kept of a response that is an error
 
 // reply is what the readers of records and pages see of a 2xx response.
 type reply struct {
-	body   []byte
-	header http.Header
-	query  url.Values // as sent
+	request *request
+	header  http.Header
+	body    []byte
 }
 
-func newResponse(resp *http.Response, body []byte, attempt int, key redact.Key) *Response {
-	header := key.Header(resp.Header)
-	return &Response{
-		StatusCode: resp.StatusCode,
-		Header:     header,
-		Body:       bytes.Clone(key.Bytes(body)),
-		RequestID:  requestID(header, key),
-		Attempts:   attempt,
+// keep stores a response for WithResponse.
+func (r *request) keep(resp *http.Response, body []byte, attempt int, key redact.Key) {
+	if r.response == nil {
+		return
+	}
+	*r.response = &Response{
+		StatusCode: resp.StatusCode, Header: key.Header(resp.Header), Body: bytes.Clone(key.Bytes(body)),
+		RequestID: requestID(resp.Header, key), Attempts: attempt,
 	}
 }
 

@@ -13,23 +13,38 @@ import (
 
 	"github.com/google/go-querystring/query"
 
-	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/upload"
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // call is one operation as plain data.
 type call struct {
-	op       string     // as errors and log lines name it: images.store
-	method   string     // empty for an update: the client has the choice
-	path     []string   // segments after /api/v1, not escaped
-	record   bool       // the last segment of the path is a record's ID
+	op       string     // collection and verb, as errors and log lines name it: images.store
+	id       ID         // of the record that is shown, updated or deleted
 	query    url.Values // nil for none
 	page     url.Values // what a page's link adds to the query
 	form     url.Values // nil for no body
 	file     *File      // nil for a form without a file
 	required []string   // form fields that must not be empty
-	nonEmpty []string   // form fields that must not be empty where they are set
 	check    func() []FieldProblem
+}
+
+const readTimeout, storeTimeout = 30 * time.Second, 10 * time.Minute
+
+// verb is what the last word of an operation stands for.
+type verb struct {
+	method string        // empty where the client has the choice
+	record bool          // the path ends in the record's ID
+	wait   time.Duration // how long an attempt waits for the response without WithTimeout
+}
+
+var verbs = map[string]verb{
+	"list":     {http.MethodGet, false, readTimeout},
+	"show":     {http.MethodGet, true, readTimeout},
+	"store":    {http.MethodPost, false, storeTimeout},
+	"update":   {"", true, readTimeout},
+	"delete":   {http.MethodDelete, true, readTimeout},
+	"download": {http.MethodGet, false, readTimeout},
 }
 
 // settings is what a call may choose.
@@ -54,89 +69,94 @@ type pair struct{ key, value string }
 // with appends without writing into a list that calls share.
 func with(list []pair, key, value string) []pair { return append(slices.Clip(list), pair{key, value}) }
 
-// apply lays a call's options over the client's.
-func (s *settings) apply(opts []CallOption) (problems []FieldProblem) {
-	for _, opt := range opts {
-		if opt == nil {
-			problems = append(problems, problem("option", nil, "must not be nil")...)
-			continue
-		}
-		problems = append(problems, opt.applyCall(s)...)
-	}
-	return problems
-}
-
 // request is a call made ready: all that its attempts send but the key.
 type request struct {
+	call // query and form as sent
+	verb
 	settings
-	op, method string
+	collection string
+	client     *http.Client
 	url        *url.URL
-	query      url.Values
 	body       *upload.Body // nil for none
 	meter      *upload.Meter
-	unique     *uniqueName // of a store with WithOnce, else nil
+	name       string // that a store with WithOnce looks for; empty for any other
 	read       func(reply) error
-	bare       bool // without the key, as a download is
+	bare       bool                                                        // a download: without the key
+	save       func(context.Context, *wire.Attempt, *http.Response) result // what a download does in place of read
 }
 
 func (r *request) create() bool { return r.method == http.MethodPost }
 
+// singular is the collection's name for one record.
+func (r *request) singular() string { return strings.TrimSuffix(r.collection, "s") }
+
 // do makes a call and returns what read makes of its response. With invalid arguments nothing is sent.
 func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, read func(reply) (T, error)) (T, error) {
-	var value, none T
-	if c == nil || c.base == nil {
-		return none, invalid(call.op, problem("client", nil, "was not created with NewClient"))
-	}
+	var value T
 	r, err := c.prepare(ctx, call, opts)
-	if err != nil {
-		return none, err
+	if err == nil {
+		r.read = func(re reply) (err error) {
+			value, err = read(re)
+			return err
+		}
+		err = c.send(ctx, r)
 	}
-	r.read = func(re reply) (err error) {
-		value, err = read(re)
-		return err
-	}
-	if err := c.send(ctx, r, c.try); err != nil {
-		return none, err
-	}
-	return value, nil
+	return value, err
 }
 
-// begin applies the options. The response of an earlier call must not be taken for this one's.
-func (r *request) begin(ctx context.Context, opts []CallOption) []FieldProblem {
-	problems := r.apply(opts)
+// begin makes a request with the options of its call, or nil for a client that NewClient did not make.
+func (c *Client) begin(ctx context.Context, call call, opts []CallOption) (*request, []FieldProblem) {
+	if c == nil || c.base == nil {
+		return nil, problem("client", nil, "was not created with NewClient")
+	}
+	collection, verb, _ := strings.Cut(call.op, ".")
+	r := &request{call: call, verb: verbs[verb], settings: *c.defaults, collection: collection, client: c.http()}
+	r.method = cmp.Or(r.method, c.updateMethod)
+	var problems []FieldProblem
+	for _, opt := range opts {
+		if opt == nil {
+			problems = append(problems, problem("option", nil, "must not be nil")...)
+		} else {
+			problems = append(problems, opt.applyCall(&r.settings)...)
+		}
+	}
+	r.retry = r.retry.complete()
+	r.timeout = cmp.Or(r.timeout, &r.wait)
 	if r.response != nil {
-		*r.response = nil
+		*r.response = nil // that of an earlier call must not be taken for this one's
 	}
-	if ctx == nil {
-		problems = append(problems, problem("ctx", nil, "must not be nil")...)
-	}
-	return problems
+	return r, append(problems, problemIf(ctx == nil, "ctx", nil, "must not be nil")...)
 }
 
 // prepare checks and encodes a call. The file of an upload is looked at here, and not held open.
 func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*request, error) {
-	r := &request{op: call.op, method: cmp.Or(call.method, c.updateMethod), settings: *c.defaults}
-	problems := r.begin(ctx, opts)
-	if call.record {
-		problems = append(problems, ID(call.path[len(call.path)-1]).check()...)
+	r, problems := c.begin(ctx, call, opts)
+	if r == nil {
+		return nil, invalid(call.op, problems)
 	}
-	r.query = c.complete(call.query, r.settings.query)
-	if call.page != nil {
-		maps.Copy(r.query, call.page)
+	if r.record {
+		problems = append(problems, r.id.check()...)
 	}
-	r.url = c.url(call.path, r.query)
-	problems = append(problems, checkText(r.query)...)
+	r.call.query = c.complete(call.query, r.settings.query)
+	maps.Copy(r.call.query, r.page)
+	r.url = c.url(r)
+	problems = append(problems, checkText(r.call.query)...)
 	var causes []error
 	if call.form != nil {
 		form := c.complete(call.form, r.settings.form)
-		problems = append(problems, slices.Concat(checkRequired(form, call.required, r.settings.form), checkNonEmpty(form, call.nonEmpty), checkText(form))...)
+		r.call.form = form
+		problems = append(problems, checkRequired(form, r.required, r.settings.form)...)
+		if r.record { // an update
+			problems = append(problems, checkNonEmpty(form, []string{"name"})...)
+		}
+		problems = append(problems, checkText(form)...)
 		switch {
-		case call.file == nil:
+		case r.file == nil:
 			r.body = upload.Form(form)
 		case form.Has("file"):
 			problems = append(problems, problem("file", form.Get("file"), "must be given as TranscriptionStoreParams.File, not as a form field")...)
 		case ctx != nil:
-			bad, errs, err := r.multipartBody(ctx, call.file, form)
+			bad, errs, err := r.multipartBody(ctx, r.file, form)
 			if err != nil {
 				return nil, newHistory(r).fail(r, err)
 			}
@@ -144,27 +164,25 @@ func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*re
 		}
 		if r.once && r.create() {
 			problems = append(problems, checkRequired(form, []string{"name"}, nil)...)
-			r.unique = &uniqueName{collection: call.path[0], name: normalText(form.Get("name")), form: form}
+			r.name = normalText(form.Get("name"))
 		}
 	}
-	if call.check != nil && !r.unchecked {
+	if r.check != nil && !r.unchecked {
 		overridden := append(slices.Clip(r.settings.query), r.settings.form...)
-		problems = append(problems, slices.DeleteFunc(call.check(), func(p FieldProblem) bool {
+		problems = append(problems, slices.DeleteFunc(r.check(), func(p FieldProblem) bool {
 			return slices.ContainsFunc(overridden, func(o pair) bool { return o.key == p.Field })
 		})...)
 	}
 	return r, invalid(r.op, problems, causes...)
 }
 
-// valuesOf encodes a struct as go-querystring does: what is not set is left out, a boolean is 1 or 0.
+// valuesOf encodes a struct: what is not set is left out, a boolean is 1 or 0. Only what is no struct would be an error.
 func valuesOf(params any) url.Values {
-	// It fails for what is no struct, and all of ours are.
 	values, _ := query.Values(params)
 	return values
 }
 
-// complete writes booleans the way the deployment reads them, and lays the caller's fields over the documented ones. Only
-// a name that ends in [] may repeat.
+// complete writes booleans as the deployment reads them, and lays the caller's fields over them. Only a name that ends in [] may repeat.
 func (c *Client) complete(fields url.Values, extra []pair) url.Values {
 	if fields == nil && extra == nil {
 		return nil
@@ -184,76 +202,67 @@ func (c *Client) complete(fields url.Values, extra []pair) url.Values {
 	return values
 }
 
-// url joins the path: the one place where segments are escaped.
-func (c *Client) url(segments []string, query url.Values) *url.URL {
-	u := &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, RawQuery: query.Encode()}
-	u.Path = c.base.Path + apiPrefix + "/" + strings.Join(segments, "/")
-	if c.base.EscapedPath() != c.base.Path || slices.ContainsFunc(segments, func(s string) bool { return url.PathEscape(s) != s }) {
-		u.RawPath = c.base.EscapedPath() + apiPrefix
-		for _, segment := range segments {
-			u.RawPath += "/" + url.PathEscape(segment)
-		}
+// url is the address of a collection, or of a record in it: the one place where a segment is escaped.
+func (c *Client) url(r *request) *url.URL {
+	escaped := c.base.EscapedPath() + apiPrefix + "/" + r.collection
+	if r.record {
+		escaped += "/" + url.PathEscape(string(r.id))
 	}
+	u := &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, RawPath: escaped, RawQuery: r.call.query.Encode()}
+	u.Path, _ = url.PathUnescape(escaped) // it was escaped, so it can be unescaped
 	return u
 }
 
-// attempt sends a request once, for the n-th time.
-type attempt func(ctx context.Context, r *request, n int, key redact.Key) result
-
 // send makes attempts until one succeeds or no other may follow.
-func (c *Client) send(ctx context.Context, r *request, try attempt) error {
+func (c *Client) send(ctx context.Context, r *request) (err error) {
 	if r.progress != nil && r.body != nil && r.body.HasFile() {
 		r.meter = upload.NewMeter(r.body.FileSize(), func(sent, total int64, attempt int) { r.progress(Progress{sent, total, attempt}) })
 		defer r.meter.Stop(ctx)
 	}
 	h := newHistory(r)
-	if r.unique != nil {
-		unlock, err := c.names.lock(ctx, r.unique.collection+"/"+r.unique.name)
+	defer func() { h.repay(c, r, err) }()
+	if r.name != "" {
+		unlock, err := c.names.lock(ctx, r.collection+"/"+r.name)
 		if err != nil {
 			return h.fail(r, err)
 		}
 		defer unlock()
 	}
-	for settled := false; ; {
-		if r.unique != nil && !settled {
-			if found, err := c.lookBefore(ctx, r, h); found || err != nil {
-				return h.end(c, r, err)
+	for since, again := r.since, true; ; {
+		if r.name != "" {
+			switch found, err := c.lookFor(ctx, r, since, h.count); {
+			case found:
+				return nil
+			case err != nil:
+				return h.fail(r, err)
 			}
-		}
-		key, err := c.token(ctx, r.bare)
-		if err != nil {
-			h.refund(c)
-			return h.fail(r, err)
-		}
-		if h.last.status == http.StatusUnauthorized && key == h.key {
-			return h.fail(r, nil)
-		}
-		h.key = key
-		start := time.Now()
-		res := try(ctx, r, h.count+1, key)
-		took := time.Since(start)
-		h.add(res)
-		pause, again := h.next(c, r)
-		settled = r.unique != nil && !res.final && (res.outcome == OutcomeUnknown || res.outcome == OutcomeDone)
-		c.log(ctx, r, h, took, pause, again && !settled)
-		if res.err == nil || h.deleted(r) {
-			if !r.looking {
-				c.budget.succeed(h.taken)
-			}
-			return nil
-		}
-		if settled {
-			found, err := c.settle(ctx, r, time.Now().Add(h.policy.SettleTime), false)
-			if found || err != nil {
-				return h.end(c, r, err)
-			}
-			pause = 0
 		}
 		if !again {
 			return h.fail(r, nil)
 		}
+		key, err := c.token(ctx, r.bare)
+		if err != nil || h.last.status == http.StatusUnauthorized && key == h.key {
+			return h.fail(r, err)
+		}
+		h.key = key
+		start := time.Now()
+		h.add(c.try(ctx, r, h.count+1, key))
+		took := time.Since(start)
+		var pause time.Duration
+		pause, again = h.next(c, r)
+		settle := r.name != "" && !h.last.final && (h.last.outcome == OutcomeUnknown || h.last.outcome == OutcomeDone)
+		c.log(ctx, r, h, took, pause, again && !settle)
+		switch {
+		case h.last.err == nil || h.deleted(r):
+			return nil
+		case settle:
+			since = time.Now()
+			continue
+		case !again:
+			return h.fail(r, nil)
+		}
+		since = time.Time{}
 		if err := sleep(ctx, pause); err != nil {
-			h.refund(c)
 			return h.fail(r, err)
 		}
 	}

@@ -87,7 +87,7 @@ func configure(opts []Option) (*Client, []FieldProblem) {
 		updateMethod: http.MethodPatch,
 		maxResponse:  32 << 20,
 		budget:       newBudget(defaultBudget),
-		names:        &nameLocks{held: map[string]chan struct{}{}},
+		names:        &nameLocks{},
 		defaults:     &settings{stall: 60 * time.Second},
 	}
 	var problems []FieldProblem

@@ -7,34 +7,29 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
+	"sync/atomic"
 	"time"
 
-	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // Download writes the picture at image.URL to w and returns how many bytes it wrote.
 //
-// The request is bare: no API key, no headers, queries or cookies of the client, no middleware, no client certificate
-// and no rate limiter; the proxy, dialer and CA settings hold. The service chooses the URL, and so the hosts that are contacted: a program
-// that must not reach some hosts has to check it first, or give a client whose dialer does. A relative URL is resolved
+// The request is bare: no API key, no headers, queries or cookies of the client, no middleware, no client certificate and no
+// rate limiter; the proxy, dialer and CA settings hold. The service chooses the URL, and so the hosts that are contacted: a
+// program that must not reach some hosts has to check it first, or give a client whose dialer does. A relative URL is resolved
 // against the base URL. Only http and https are fetched, with up to ten redirects.
 //
-// It is retried after transient failures until the first byte is written to w. [WithTimeout] limits the wait for the
-// header, [WithStallTimeout] the time without a byte of the body; [WithMaxResponseSize] does not apply. A picture that is
-// cut off is an error that says how many bytes came.
+// It is retried after transient failures until the first byte is written to w. [WithTimeout] limits the wait for the header,
+// [WithStallTimeout] the time without a byte of the body; [WithMaxResponseSize] does not apply. A picture that is cut off is an
+// error that says how many bytes came.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
-	const op = "images.download"
-	c := s.core()
-	if c == nil || c.base == nil {
-		return 0, invalid(op, problem("client", nil, "was not created with NewClient"))
+	c, call := s.core(), call{op: "images.download"}
+	r, problems := c.begin(ctx, call, opts)
+	if r == nil {
+		return 0, invalid(call.op, problems)
 	}
-	r := &request{op: op, method: http.MethodGet, settings: *c.defaults, bare: true}
-	problems := r.begin(ctx, opts)
-	if w == nil {
-		problems = append(problems, problem("w", nil, "must not be nil")...)
-	}
+	problems = append(problems, problemIf(w == nil, "w", nil, "must not be nil")...)
 	if image == nil || image.URL == "" {
 		problems = append(problems, problem("url", nil, "is required: the service sent none for the image")...)
 	} else if u, err := c.base.Parse(image.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -42,14 +37,17 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 	} else {
 		r.url = u
 	}
-	if err := invalid(op, problems); err != nil {
+	if err := invalid(r.op, problems); err != nil {
 		return 0, err
 	}
+	r.client, r.bare = c.download(), true
+	r.read = func(reply) error { return errors.New("got an HTML page instead of a picture") }
 	var written int64
-	err := c.send(ctx, r, func(ctx context.Context, r *request, n int, _ redact.Key) (res result) {
-		written, res = c.fetch(ctx, r, n, w)
+	r.save = func(ctx context.Context, attempt *wire.Attempt, resp *http.Response) (res result) {
+		written, res = r.copy(ctx, attempt, resp, w)
 		return res
-	})
+	}
+	err := c.send(ctx, r)
 	return written, err
 }
 
@@ -68,95 +66,46 @@ func downloadRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// fetch sends the request of a download once, and writes the body to w.
-func (c *Client) fetch(ctx context.Context, r *request, n int, w io.Writer) (int64, result) {
-	watched, watch := wire.Watch(ctx, wire.Limits{Wait: r.limits().Wait})
-	defer watch.Stop()
-	watched, cancel := context.WithCancelCause(watched)
-	defer cancel(nil)
-	u := *r.url
-	req := (&http.Request{Method: r.method, URL: &u, Host: u.Host, Header: http.Header{"User-Agent": {c.userAgent}}}).WithContext(watched)
-	resp, err := c.download().Do(req)
-	if err != nil {
-		err = withoutURL(err)
-		res := result{outcome: OutcomeUnknown, transient: true, final: ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, errRedirect)}
-		if !watch.Wrote(err) {
-			res.outcome = OutcomeNotSent
-		}
-		return 0, res.transport(r, cmp.Or(contextError(ctx), watch.Expired(), explain(err, watch.Wrote(err), true, 0)))
-	}
-	defer resp.Body.Close()
-	watch.Answered()
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		body, _ := wire.ReadBody(resp, maxErrorBody)
-		if r.response != nil {
-			*r.response = newResponse(resp, body, n, "")
-		}
-		res := c.rejected(r, "", true, resp, body)
-		res.status, res.requestID = resp.StatusCode, requestID(resp.Header, "")
-		return 0, res
-	}
-	if r.response != nil {
-		*r.response = newResponse(resp, nil, n, "")
-	}
-	res := result{outcome: OutcomeDone, status: resp.StatusCode, requestID: requestID(resp.Header, ""), word: "ok"}
-	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
-		e := &DecodeError{StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), Header: resp.Header, RequestID: res.requestID, Err: errors.New("got an HTML page instead of a picture")}
-		res.err, res.outcome, res.word = e, OutcomeUnknown, "HTML"
-		return 0, res
-	}
-	watch.Pause()
-	var written int64
-	buf := make([]byte, 32<<10)
-	for {
-		var clock *time.Timer
+// copy writes the body of a download to w. A clock runs while a byte is waited for.
+func (r *request) copy(ctx context.Context, attempt *wire.Attempt, resp *http.Response, w io.Writer) (int64, result) {
+	attempt.Pause()
+	var stalled atomic.Bool
+	var readError error
+	body := readerFunc(func(p []byte) (int, error) {
 		if r.stall > 0 {
-			clock = time.AfterFunc(r.stall, func() { cancel(&wire.TimeoutError{Receiving: true, Limit: r.stall}) })
+			clock := time.AfterFunc(r.stall, func() {
+				stalled.Store(true)
+				attempt.Stop()
+			})
+			defer clock.Stop()
 		}
-		size, err := resp.Body.Read(buf)
-		if clock != nil {
-			clock.Stop()
+		n, err := resp.Body.Read(p)
+		if err != io.EOF {
+			readError = err
 		}
-		if size > 0 {
-			wrote, err := w.Write(buf[:size])
-			written += int64(wrote)
-			if err == nil && wrote < size {
-				err = io.ErrShortWrite
-			}
-			if err != nil {
-				return written, res.transport(r, fmt.Errorf("writing the picture after %d bytes: %w", written, err))
-			}
-		}
-		if err == io.EOF && written < resp.ContentLength {
-			err = io.ErrUnexpectedEOF
-		}
-		switch {
-		case err == io.EOF:
-			return written, res
-		case err != nil:
-			res.transient, res.final = true, written > 0 || ctx.Err() != nil
-			cause := cmp.Or(contextError(ctx), timeoutCause(watched), err)
-			if resp.ContentLength >= 0 {
-				return written, res.transport(r, fmt.Errorf("the picture was cut off: %d of %d bytes came: %w", written, resp.ContentLength, cause))
-			}
-			return written, res.transport(r, fmt.Errorf("the picture was cut off: %d bytes came: %w", written, cause))
-		}
+		return n, err
+	})
+	// The writer's other methods stay out of it, so that it gets each byte as it comes.
+	written, err := io.Copy(struct{ io.Writer }{w}, body)
+	res := result{outcome: OutcomeDone, word: "ok"}
+	switch {
+	case err != nil && readError == nil:
+		return written, res.transport(r, fmt.Errorf("writing the picture after %d bytes: %w", written, err))
+	case err == nil && written < resp.ContentLength:
+		err = io.ErrUnexpectedEOF
+	case err == nil:
+		return written, res
+	case stalled.Load():
+		err = &wire.TimeoutError{Receiving: true, Limit: r.stall}
 	}
+	came := fmt.Sprintf("%d bytes", written)
+	if resp.ContentLength >= 0 {
+		came = fmt.Sprintf("%d of %d bytes", written, resp.ContentLength)
+	}
+	res.transient, res.final = true, written > 0 || ctx.Err() != nil
+	return written, res.transport(r, fmt.Errorf("the picture was cut off: %s came: %w", came, cmp.Or(contextError(ctx), err)))
 }
 
-// transport gives the result an error that is not a response.
-func (res result) transport(r *request, err error) result {
-	err = redact.Key("").Error(err)
-	res.err = &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: err}
-	res.word = word(err)
-	return res
-}
+type readerFunc func(p []byte) (int, error)
 
-// timeoutCause is the timeout that ended a context, or nil.
-func timeoutCause(ctx context.Context) error {
-	var late *wire.TimeoutError
-	if errors.As(context.Cause(ctx), &late) {
-		return late
-	}
-	return nil
-}
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

@@ -60,19 +60,6 @@ func (s summary) logValue(err error, attrs ...slog.Attr) slog.Value {
 	return slog.GroupValue(append(attrs, slog.String("outcome", OutcomeOf(err).String()))...)
 }
 
-// end is fail for a store with WithOnce that a look ended; no error means that the record was found.
-func (h *history) end(c *Client, r *request, err error) error {
-	if r.response != nil && *r.response != nil && (*r.response).Found {
-		(*r.response).Attempts = h.count
-	}
-	if err == nil {
-		c.budget.succeed(h.taken)
-		return nil
-	}
-	h.refund(c)
-	return h.fail(r, err)
-}
-
 // fail makes the error of the whole call. Stopped is what ended the wait for another attempt, or all of it; nil for nothing.
 func (h *history) fail(r *request, stopped error) error {
 	s := summary{op: r.op, host: r.url.Host, outcome: h.worst, attempts: h.count}

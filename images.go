@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"net/http"
 	"slices"
 	"time"
 
@@ -17,8 +16,7 @@ type ImagesService struct {
 	client *Client
 }
 
-// Image is an image as the service sent it. The API specifies requests, not responses: fields the server omits, or
-// sends as null, keep their zero value.
+// Image is an image as the service sent it. The API specifies no responses: fields the server omits, or sends as null, keep their zero value.
 type Image struct {
 	ID          ID         `json:"id"`
 	Name        string     `json:"name"`
@@ -38,8 +36,7 @@ type Image struct {
 	raw json.RawMessage
 }
 
-// Raw returns the record as sent, unknown members included; nil for an image that no response held. It shares memory
-// with the response, and so with the other records of its page, and must not be changed.
+// Raw returns the record as sent, unknown members included; nil for an image that no response held. It shares memory: do not change it.
 func (i *Image) Raw() json.RawMessage { return i.raw }
 
 // Equal reports whether the fields of i and other are equal, times as instants. Raw is not compared.
@@ -78,7 +75,6 @@ func (i *Image) fields(list []lenient.Field) []lenient.Field {
 }
 
 func (i *Image) keep(raw json.RawMessage) { i.raw = raw }
-func (i *Image) identity() ID             { return i.ID }
 
 // ImageListParams filter and order a list of images. The zero value selects all of them, the newest first.
 type ImageListParams struct {
@@ -121,54 +117,42 @@ type ImageUpdateParams struct {
 	Favorite *bool   `url:"favorite,int,omitempty"`
 }
 
-// List returns one page of images. It is retried after transient failures. To get a page by its number, give
-// WithQuery("page", "3").
+// List returns one page of images. It is retried after transient failures. WithQuery("page", "3") selects a page by its number.
 func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts ...CallOption) (*Page[Image], error) {
-	return list[Image](ctx, s.core(), listCall("images", params, params.check), opts)
+	return list[Image](ctx, s.core(), call{op: "images.list", query: valuesOf(params), check: params.check}, opts)
 }
 
 // All returns an iterator over the images of all pages. It fetches a page when the loop reaches it, or earlier with
-// [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once, with a nil image, and ends the loop; it
-// matches [ErrPagination] where the service does not say whether more pages follow. An image that moves onto the next
-// page while the loop runs is yielded once.
-//
-// The images of a page share its memory: a program that keeps a few of many should copy what it needs of them.
+// [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once, with a nil image, and ends the loop; it matches
+// [ErrPagination] where the service does not say whether more pages follow. An image that moves onto the next page while the loop
+// runs is yielded once. The images of a page share its memory: a program that keeps a few of many should copy what it needs.
 func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ...CallOption) iter.Seq2[*Image, error] {
-	return all[Image](ctx, s.core(), listCall("images", params, params.check), opts)
+	return all[Image](ctx, s.core(), call{op: "images.list", query: valuesOf(params), check: params.check}, opts)
 }
 
-// Show returns the image with the given ID. It is retried after transient failures. If there is no such image, the
-// error matches [ErrNotFound].
+// Show returns the image with the given ID. It is retried after transient failures. The error matches [ErrNotFound] if there is none.
 func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*Image, error) {
-	return do(ctx, s.core(), call{op: "images.show", method: http.MethodGet, path: []string{"images", string(id)}, record: true}, opts, readImage)
+	return do(ctx, s.core(), call{op: "images.show", id: id}, opts, readRecord[Image])
 }
 
 // Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is
 // retried only where the service cannot have executed the request. A failed Store may still have created, and billed,
 // the image: ask [OutcomeOf] before storing it again, or use [WithOnce].
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
-	return do(ctx, s.core(), call{
-		op: "images.store", method: http.MethodPost, path: []string{"images"}, form: valuesOf(params),
-		required: []string{"name", "description", "resolution"}, check: params.check,
-	}, opts, readImage)
+	required := []string{"name", "description", "resolution"}
+	return do(ctx, s.core(), call{op: "images.store", form: valuesOf(params), required: required, check: params.check}, opts, readRecord[Image])
 }
 
-// Update changes the fields that are set, and no others, and returns the image as it then is. It is retried after
-// transient failures: a second update with the same fields changes nothing more.
+// Update changes the fields that are set, and no others, and returns the image as it then is. It is retried after transient failures.
 func (s *ImagesService) Update(ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption) (*Image, error) {
-	return do(ctx, s.core(), call{
-		op: "images.update", path: []string{"images", string(id)}, record: true, form: valuesOf(params), nonEmpty: []string{"name"},
-	}, opts, readImage)
+	return do(ctx, s.core(), call{op: "images.update", id: id, form: valuesOf(params)}, opts, readRecord[Image])
 }
 
-// Delete removes an image. It is retried after transient failures; if an earlier attempt may have been executed, a 404
-// in a later one is success.
+// Delete removes an image. It is retried after transient failures; after an attempt that may have been executed, a 404 is success.
 func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
-	_, err := do(ctx, s.core(), call{op: "images.delete", method: http.MethodDelete, path: []string{"images", string(id)}, record: true}, opts, readDeleted)
+	_, err := do(ctx, s.core(), call{op: "images.delete", id: id}, opts, readDeleted)
 	return err
 }
-
-func readImage(re reply) (*Image, error) { return readRecord[Image](re, "image") }
 
 // core is the service's client, nil for a service that NewClient did not make.
 func (s *ImagesService) core() *Client {

@@ -3,13 +3,10 @@ package aicontent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -20,28 +17,25 @@ import (
 )
 
 const (
-	// The pauses between two looks for a record that may be in the making.
-	firstPause = time.Second
-	lastPause  = 30 * time.Second
-	// longestLook is how long before the context's deadline the last look begins at the earliest.
-	longestLook = 5 * time.Second
-	// maxLookPages limits one look, in pages of 100.
-	maxLookPages = 10
+	firstPause   = time.Second // between two looks for a record that may be in the making
+	lastPause    = 30 * time.Second
+	longestLook  = 5 * time.Second // the last look begins no longer than this before the context's deadline
+	maxLookPages = 10              // of 100 records, in one look
 )
 
-// WithOnce makes a Store call safe to repeat, in this call and in later ones. The caller promises a name that no other
-// record has, such as a job's ID or a hash of the file: never a title that a person typed.
+// WithOnce makes a Store call safe to repeat, in this call and in later ones. The caller promises a name that no other record
+// has, such as a job's ID or a hash of the file: never a title that a person typed.
 //
 // Before each create request the SDK looks for a record with exactly that name. If there is one, Store returns it, and
-// [Response].Found is set; if it differs in a parameter that was sent and that the service sends back, the error is a [*ConflictError].
-// Text is compared without white space at its ends, and with any line break as \n. A file cannot be compared, so the name must
-// stand for its content. After an unknown outcome the SDK looks for [RetryPolicy].SettleTime, five minutes by default, before
-// it sends the request again, and once more right before the context's deadline. It says so in the log. Within a client
-// one such call at a time runs for a collection and name.
+// [Response].Found is set; if it differs in a parameter that was sent and that the service sends back, the error is a
+// [*ConflictError]. Text is compared without white space at its ends, and with any line break as \n. A file cannot be compared, so
+// the name must stand for its content. After an unknown outcome the SDK looks for [RetryPolicy].SettleTime, five minutes by
+// default, before it sends the request again, and once more right before the context's deadline. It says so in the log. Within a
+// client one such call at a time runs for a collection and name.
 //
-// A second record is still possible where the service takes longer than SettleTime, where another process stores the same
-// name at the same moment, and where the deployment's search does not find what it just stored: the API has no request
-// that creates a record only if there is none. For a call that an earlier process may have started see [WithOnceSince].
+// A second record is still possible where the service takes longer than SettleTime, where another process stores the same name
+// at the same moment, and where the deployment's search does not find what it just stored: the API has no request that creates a
+// record only if there is none. For a call that an earlier process may have started see [WithOnceSince].
 //
 // For other methods it does nothing; given to [NewClient] it is an error.
 func WithOnce() CallOption {
@@ -55,112 +49,72 @@ func WithOnceSince(lastTry time.Time) CallOption {
 	return storeOption{callOption{set: func(s *settings) { s.once, s.since = true, lastTry }}, "WithOnceSince"}
 }
 
-// uniqueName is what a store with WithOnce looks for.
-type uniqueName struct {
-	collection string
-	name       string
-	form       url.Values // as sent
-	settled    bool       // what an earlier run may have sent has been waited for
-}
-
-// nameLocks hold one store with WithOnce at a time for a collection and name.
-type nameLocks struct {
-	mu   sync.Mutex
-	held map[string]chan struct{}
-}
+// nameLocks hold one store with WithOnce at a time for a collection and name: a channel each, closed when the name is free.
+type nameLocks struct{ held sync.Map }
 
 // lock waits until the name is free, or the context ends.
 func (l *nameLocks) lock(ctx context.Context, name string) (unlock func(), err error) {
+	mine := make(chan struct{})
 	for {
-		l.mu.Lock()
-		free, held := l.held[name]
+		other, held := l.held.LoadOrStore(name, mine)
 		if !held {
-			mine := make(chan struct{})
-			l.held[name] = mine
-			l.mu.Unlock()
 			return func() {
-				l.mu.Lock()
-				delete(l.held, name)
-				l.mu.Unlock()
+				l.held.Delete(name)
 				close(mine)
 			}, nil
 		}
-		l.mu.Unlock()
 		select {
-		case <-free:
+		case <-other.(chan struct{}):
 		case <-ctx.Done():
 			return nil, contextError(ctx)
 		}
 	}
 }
 
-// lookBefore looks for the record before a create request: first for as long as an earlier run may still be making it. Nothing of
-// this call is at stake, so a look that fails is retried like any request.
-func (c *Client) lookBefore(ctx context.Context, r *request, h *history) (bool, error) {
-	if settle := h.policy.SettleTime; !r.unique.settled && !r.since.IsZero() {
-		r.unique.settled = true
-		if until := r.since.Add(settle); time.Until(until) > 0 {
-			return c.settle(ctx, r, until, true)
-		}
-	}
-	return c.lookOnce(ctx, r)
-}
-
-// lookOnce looks until one look has succeeded, retrying as the retry policy allows.
-func (c *Client) lookOnce(ctx context.Context, r *request) (bool, error) {
-	policy := r.retry.complete()
-	for n := 1; ; n++ {
-		found, err := c.look(ctx, r)
-		if err == nil || !passing(err) || n >= policy.MaxAttempts || !c.budget.take() {
-			return found, err
-		}
-		if err := sleep(ctx, policy.backoff(n, rand.Float64())); err != nil {
-			c.budget.give()
-			return false, err
-		}
-	}
-}
-
-// settle looks for the record with growing pauses until it is there or the time has come, for SettleTime at most, and once more right
-// before the context's deadline. A look that fails says nothing: the record may be there, and billed.
-func (c *Client) settle(ctx context.Context, r *request, until time.Time, before bool) (bool, error) {
-	if most := time.Now().Add(r.retry.complete().SettleTime); until.After(most) {
-		until = most
-	}
+// lookFor looks for the record after a number of attempts, with growing pauses, until it is there or SettleTime has passed since
+// the last request that may still be executed, and once more right before the context's deadline. A zero time is one look. A
+// look that fails says nothing: the record may be there, and billed. The last one is retried like any request.
+func (c *Client) lookFor(ctx context.Context, r *request, since time.Time, attempts int) (bool, error) {
+	until := time.Now().Add(min(r.retry.SettleTime, time.Until(since.Add(r.retry.SettleTime))))
 	if c.logger != nil && time.Until(until) > 0 {
 		c.logger.LogAttrs(ctx, slog.LevelInfo, "aicontent looks for the record of a create request that may still be executed",
-			slog.String("op", r.op), slog.String("collection", r.unique.collection), slog.Time("until", until), slog.Bool("earlier_run", before))
+			slog.String("op", r.op), slog.String("collection", r.collection), slog.Time("until", until), slog.Bool("earlier_run", attempts == 0))
 	}
+	retries := 0
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		start := time.Now()
-		found, err := c.look(ctx, r)
+		found, err := c.look(ctx, r, attempts)
 		if found || err != nil && !passing(err) {
 			return found, err
 		}
 		now := time.Now()
-		left := until.Sub(now)
-		if deadline, ok := ctx.Deadline(); ok {
+		wait := min(pause, until.Sub(now))
+		if deadline, ok := ctx.Deadline(); ok && wait > 0 {
 			// The last look needs the time that this one took, and some more, but one that hung is no measure.
 			last := deadline.Sub(now) - min(2*now.Sub(start), longestLook) - 100*time.Millisecond
-			if last <= 0 && left > 0 {
+			if last <= 0 {
 				return false, context.DeadlineExceeded
 			}
-			pause = min(pause, last)
+			wait = min(wait, last)
 		}
-		if left <= 0 && err != nil {
-			return c.lookOnce(ctx, r)
+		retry := wait <= 0
+		if retry {
+			if retries++; err == nil || retries >= r.retry.MaxAttempts || !c.budget.take() {
+				return false, err
+			}
+			wait = r.retry.backoff(retries, rand.Float64())
 		}
-		if left <= 0 {
-			return false, nil
-		}
-		if err := sleep(ctx, min(pause, left)); err != nil {
+		if err := sleep(ctx, wait); err != nil {
+			if retry {
+				c.budget.give(1)
+			}
 			return false, err
 		}
 	}
 }
 
 // look looks once for the record with exactly the name, and reads it as the response to the store.
-func (c *Client) look(ctx context.Context, r *request) (bool, error) {
+func (c *Client) look(ctx context.Context, r *request, attempts int) (bool, error) {
 	ids, err := c.named(ctx, r)
 	if err != nil || len(ids) == 0 {
 		return false, err
@@ -172,57 +126,46 @@ func (c *Client) look(ctx context.Context, r *request) (bool, error) {
 		for i, id := range ids {
 			ids[i] = ID(redact.Shorten(key.Line(string(id)), 80))
 		}
-		return false, &ConflictError{Name: r.unique.name, IDs: ids, Reason: "more than one record has the name"}
+		return false, &ConflictError{Name: r.name, IDs: ids, Reason: "more than one record has the name"}
 	}
 	// A list may leave members out, so the record itself is asked for.
 	var found *Response
-	show := call{op: r.unique.collection + ".show", method: http.MethodGet, path: []string{r.unique.collection, string(ids[0])}, record: true}
-	_, err = do(ctx, c, show, []CallOption{r.forLook(), WithResponse(&found)}, func(re reply) (struct{}, error) {
-		if err := r.unique.compare(re.body, ids[0], key); err != nil {
-			return struct{}{}, err
+	show := call{op: r.collection + ".show", id: ids[0]}
+	_, err = do(ctx, c, show, []CallOption{r.forLook(), WithResponse(&found)}, func(re reply) (*Image, error) {
+		record, err := readRecord[Image](re)
+		if err == nil {
+			err = r.compare(lenient.Value(record.raw), ids[0], key)
 		}
-		return struct{}{}, r.read(re)
+		if err == nil {
+			err = r.read(re)
+		}
+		return record, err
 	})
 	var differs *ConflictError
 	switch {
 	case errors.As(err, &differs):
 		return false, differs
 	case errors.Is(err, ErrNotFound):
-		// It was deleted since the list was made.
-		return false, nil
+		return false, nil // it was deleted since the list was made
 	case err != nil:
 		return false, fmt.Errorf("WithOnce: reading the record with the name: %w", err)
 	}
 	if r.response != nil {
-		found.Found = true
+		found.Found, found.Attempts = true, attempts
 		*r.response = found
 	}
 	return true, nil
 }
 
-// entry is as much of a record of either kind as the search for a name needs.
-type entry struct {
-	id   ID
-	name string
-}
-
-func (e *entry) fields(list []lenient.Field) []lenient.Field {
-	return append(list, lenient.Field{Name: "id", At: (*string)(&e.id)}, lenient.Field{Name: "name", At: &e.name})
-}
-func (e *entry) keep(json.RawMessage) {}
-func (e *entry) identity() ID         { return e.id }
-
-// named returns the IDs of the records with exactly the name, two at most.
+// named returns the IDs of the records with exactly the name, two at most. Of either kind an Image holds the ID and the name.
 func (c *Client) named(ctx context.Context, r *request) ([]ID, error) {
-	listing := listCall(r.unique.collection, TranscriptionListParams{
-		Search: searchable(r.unique.name), SearchBy: TranscriptionSearchByName, PerPage: PerPage100,
-	}, nil)
+	search := TranscriptionListParams{Search: searchable(r.name), SearchBy: TranscriptionSearchByName, PerPage: PerPage100}
 	var ids []ID
-	page, err := list[entry](ctx, c, listing, []CallOption{r.forLook()})
+	page, err := list[Image](ctx, c, call{op: r.collection + ".list", query: valuesOf(search)}, []CallOption{r.forLook()})
 	for n := 1; page != nil && err == nil; n++ {
 		for _, e := range page.Items {
-			if normalText(e.name) == r.unique.name && len(ids) < 2 {
-				ids = append(ids, e.id)
+			if normalText(e.Name) == r.name && len(ids) < 2 {
+				ids = append(ids, e.ID)
 			}
 		}
 		if n == maxLookPages && page.HasNext() {
@@ -237,23 +180,14 @@ func (c *Client) named(ctx context.Context, r *request) ([]ID, error) {
 }
 
 // compare reports what a record that was found says otherwise than the form, as a ConflictError.
-func (u *uniqueName) compare(body []byte, id ID, key redact.Key) error {
-	v, err := lenient.Parse(body)
-	if err != nil {
-		return err
-	}
-	raw, err := lenient.Record(v, strings.TrimSuffix(u.collection, "s"), new(entry).fields(nil))
-	if err != nil {
-		return err
-	}
-	for member, value := range lenient.Value(raw).Members() {
+func (r *request) compare(record lenient.Value, id ID, key redact.Key) error {
+	boolean := map[string]string{"true": "1", "false": "0"}
+	for member, value := range record.Members() {
 		name := member.Text()
-		stored, sent := normalText(value.Text()), normalText(u.form.Get(name))
-		if number := map[string]string{"true": "1", "false": "0"}; number[stored]+number[sent] != "" {
-			stored, sent = cmp.Or(number[stored], stored), cmp.Or(number[sent], sent)
-		}
+		stored, sent := normalText(value.Text()), normalText(r.call.form.Get(name))
+		stored, sent = cmp.Or(boolean[stored], stored), cmp.Or(boolean[sent], sent)
 		if sent != "" && stored != "" && sent != stored {
-			return &ConflictError{Name: u.name, IDs: []ID{id}, Reason: fmt.Sprintf("the record with the name has another %s: %s, not %s",
+			return &ConflictError{Name: r.name, IDs: []ID{id}, Reason: fmt.Sprintf("the record with the name has another %s: %s, not %s",
 				name, redact.Quote(key.Line(stored)), redact.Quote(sent))}
 		}
 	}
@@ -266,9 +200,7 @@ func normalText(text string) string {
 }
 
 // listParams are the parameters that would keep a look from finding the name.
-var listParams = []string{
-	"search", "search_by", "resolution", "style", "medium", "filter", "favorite", "sort_by", "sort", "per_page", "page", "cursor",
-}
+var listParams = strings.Fields("search search_by resolution style medium filter favorite sort_by sort per_page page cursor")
 
 // forLook sets a look's options: the client's, the store's headers and queries, and one attempt.
 func (r *request) forLook() CallOption {

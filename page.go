@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/paging"
@@ -19,10 +18,11 @@ type Page[T any] struct {
 	Items []T // in the order of the service
 	PageInfo
 
-	state paging.State
-	found paging.Response
-	op    string
-	fetch fetchPage[T] // nil for a page that no call returned
+	request func() *request // that the page answers: a closure, as headers may hold secrets, and printing a page stops there
+	state   paging.State
+	found   paging.Response
+	// fetch returns the page to which the query of a link leads. It has not arrived: its place in the walk is unknown.
+	fetch func(ctx context.Context, link url.Values, opts ...CallOption) (*Page[T], error)
 }
 
 // PageInfo holds the page numbers and counts that the service sent. A number that it does not send is 0.
@@ -33,113 +33,90 @@ type PageInfo struct {
 	Total   int // records on all pages
 }
 
-// fetchPage returns the page to which the query of a link leads. It has not arrived: its place in the walk is unknown.
-type fetchPage[T any] func(ctx context.Context, link url.Values, opts ...CallOption) (*Page[T], error)
-
-// pageSizes are the documented ones, the default first.
-var pageSizes = []int{int(PerPage10), int(PerPage25), int(PerPage50), int(PerPage100)}
+var pageSizes = []int{int(PerPage10), int(PerPage25), int(PerPage50), int(PerPage100)} // the documented ones, the default first
 
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
-func (p *Page[T]) HasNext() bool { return p != nil && p.fetch != nil && p.state.HasNext() }
+func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 
-// Next returns the page that follows, and nil without an error after the last. Filters and options are those of the first
-// call. Records that moved onto it from this page in the meantime are left out.
-//
-// The error matches [ErrPagination] where the service does not say what follows a full page, leads back to an earlier page, or
-// sends this page's records again.
+// Next returns the page that follows, and nil without an error after the last. Filters and options are those of the first call.
+// Records that moved onto it from this page in the meantime are left out. The error matches [ErrPagination] where the service
+// does not say what follows a full page, leads back to an earlier page, or sends this page's records again.
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	if !p.HasNext() {
 		return nil, nil
 	}
 	link, err := p.state.Next()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", p.op, ErrPagination, err)
+		return nil, fmt.Errorf("%s: %w: %w", p.request().op, ErrPagination, err)
 	}
-	next, err := p.fetch(ctx, link)
+	return p.arrive(p.fetch(ctx, link))
+}
+
+// arrive gives the page that was fetched after p its place.
+func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.arrive(next)
-}
-
-// arrive gives the page that p leads to its place.
-func (p *Page[T]) arrive(next *Page[T]) (*Page[T], error) {
 	state, moved, err := p.state.Arrive(next.found)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", p.op, ErrPagination, err)
+		return nil, fmt.Errorf("%s: %w: %w", p.request().op, ErrPagination, err)
 	}
+	next.fetch = p.fetch
 	next.place(state)
-	if len(moved) > 0 {
-		kept := next.Items[:0]
-		for i, id := range next.found.IDs {
-			if !moved[id] {
-				kept = append(kept, next.Items[i])
-			}
+	kept := next.Items[:0]
+	for i, id := range next.found.IDs {
+		if !moved[id] {
+			kept = append(kept, next.Items[i])
 		}
-		clear(next.Items[len(kept):])
-		next.Items = kept
 	}
+	next.Items = kept
 	return next, nil
 }
 
 func (p *Page[T]) place(state paging.State) { p.state, p.PageInfo = state, PageInfo(state.Info) }
 
-// listCall is the call of a list's first page.
-func listCall(collection string, params any, check func() []FieldProblem) call {
-	return call{op: collection + ".list", method: http.MethodGet, path: []string{collection}, query: valuesOf(params), check: check}
-}
-
 // list returns the first page.
 func list[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) (*Page[T], error) {
-	var fetch fetchPage[T]
-	fetch = func(ctx context.Context, link url.Values, more ...CallOption) (*Page[T], error) {
-		call := first
-		call.page = link
-		page, err := do(ctx, c, call, append(slices.Clip(opts), more...), func(re reply) (*Page[T], error) { return readPage[T, R](re, first.path[0]) })
-		if err != nil {
-			return nil, err
-		}
-		page.op, page.fetch = call.op, fetch
-		return page, nil
-	}
-	page, err := fetch(ctx, nil)
+	page, err := do(ctx, c, first, opts, readPage[T, R])
 	if err != nil {
 		return nil, err
 	}
 	page.place(paging.Start(page.found, pageSizes))
+	page.fetch = func(ctx context.Context, link url.Values, more ...CallOption) (*Page[T], error) {
+		call := first
+		call.page = link
+		return do(ctx, c, call, append(slices.Clip(opts), more...), readPage[T, R])
+	}
 	return page, nil
 }
 
 // readPage finds the records of a list, and what is said about its place.
-func readPage[T any, R record[T]](re reply, collection string) (*Page[T], error) {
+func readPage[T any, R record[T]](re reply) (*Page[T], error) {
 	v, err := lenient.Parse(re.body)
 	if err != nil {
 		return nil, err
 	}
-	found, err := lenient.FindList(v, collection)
+	found, err := lenient.FindList(v, re.request.collection)
 	if err != nil {
 		return nil, err
 	}
-	page := &Page[T]{Items: make([]T, 0, len(found.Items))}
-	page.found = paging.Response{Around: found.Around, Link: re.header.Values("Link"), Query: re.query, Count: len(found.Items), IDs: make([]string, 0, len(found.Items))}
-	singular := strings.TrimSuffix(collection, "s")
+	count := len(found.Items)
+	items, ids := make([]T, count), make([]string, 0, count)
 	fields := make([]lenient.Field, 0, maxFields)
 	for _, element := range found.Items {
-		page.Items = page.Items[:len(page.Items)+1]
-		item := R(&page.Items[len(page.Items)-1])
+		item := R(&items[len(ids)])
 		fields = item.fields(fields[:0])
-		raw, err := lenient.Record(element, singular, fields)
-		if err != nil {
-			page.Items = page.Items[:len(page.Items)-1]
-			continue
+		if raw, err := lenient.Record(element, re.request.singular(), fields); err == nil {
+			item.keep(raw)
+			ids = append(ids, *fields[0].At.(*string))
 		}
-		item.keep(raw)
-		page.found.IDs = append(page.found.IDs, string(item.identity()))
 	}
-	if page.found.Count > 0 && len(page.Items) == 0 {
+	if count > 0 && len(ids) == 0 {
 		return nil, lenient.ErrNoRecord
 	}
-	return page, nil
+	return &Page[T]{Items: items[:len(ids)], request: func() *request { return re.request }, found: paging.Response{
+		Around: found.Around, Link: re.header.Values("Link"), Query: re.request.call.query, Count: count, IDs: ids,
+	}}, nil
 }
 
 // Collect returns the records of an iterator, such as that of All, as a slice. With an error it returns what came before it.
@@ -157,28 +134,16 @@ func Collect[T any](records iter.Seq2[*T, error]) ([]*T, error) {
 // all returns the records of all pages.
 func all[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		var s settings
-		if c != nil && c.defaults != nil {
-			s = *c.defaults
-		}
-		s.apply(opts) // The list call reports what is wrong with them.
+		var ahead readAhead[T]
+		defer ahead.drop(0)
 		page, err := list[T, R](ctx, c, first, opts)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		ahead := &readAhead[T]{pages: s.readAhead, response: s.response}
-		ctx, cancel := context.WithCancel(ctx)
-		defer ahead.end()
-		defer cancel()
-		for page != nil && err == nil {
+		for ; page != nil && err == nil; page, err = ahead.next(ctx, page) {
 			ahead.start(ctx, page)
 			for i := range page.Items {
 				if !yield(&page.Items[i], nil) {
 					return
 				}
 			}
-			page, err = ahead.next(ctx, page)
 		}
 		if err != nil {
 			yield(nil, err)
@@ -188,16 +153,15 @@ func all[T any, R record[T]](ctx context.Context, c *Client, first call, opts []
 
 // readAhead fetches pages before the loop reaches them.
 type readAhead[T any] struct {
-	pages    int
-	response **Response // of WithResponse: set when the loop reaches the page; nil for none
-	queue    []*fetching[T]
+	first *request // whose options hold
+	queue []*fetching[T]
 }
 
 // fetching is a page on its way.
 type fetching[T any] struct {
 	link     url.Values
 	cancel   context.CancelFunc
-	done     chan struct{} // closed when the fields below are set
+	done     sync.WaitGroup // for the fields below
 	page     *Page[T]
 	response *Response
 	err      error
@@ -205,55 +169,46 @@ type fetching[T any] struct {
 
 // start fetches the pages after page that are not on their way.
 func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
-	for i, link := range page.state.Ahead(a.pages) {
+	if a.first == nil {
+		a.first = page.request()
+	}
+	for i, link := range page.state.Ahead(a.first.readAhead) {
 		if i < len(a.queue) && same(a.queue[i].link, link) {
 			continue
 		}
 		a.drop(i)
 		ctx, cancel := context.WithCancel(ctx)
-		f := &fetching[T]{link: link, cancel: cancel, done: make(chan struct{})}
+		f := &fetching[T]{link: link, cancel: cancel}
 		a.queue = append(a.queue, f)
-		go func() {
-			defer close(f.done)
-			f.page, f.err = page.fetch(ctx, link, WithResponse(&f.response))
-		}()
+		f.done.Go(func() { f.page, f.err = page.fetch(ctx, link, WithResponse(&f.response)) })
 	}
 }
 
 // next returns the page that follows: the one on its way, if that is it.
 func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error) {
-	link, err := page.state.Next()
-	if len(a.queue) == 0 || link == nil || err != nil || !same(a.queue[0].link, link) {
+	if link, _ := page.state.Next(); len(a.queue) == 0 || !same(a.queue[0].link, link) {
 		a.drop(0)
 		return page.Next(ctx)
 	}
 	f := a.queue[0]
 	a.queue = a.queue[1:]
-	<-f.done
+	f.done.Wait()
 	f.cancel()
-	if a.response != nil {
-		*a.response = f.response
+	if a.first.response != nil {
+		*a.first.response = f.response
 	}
-	if f.err != nil {
-		return nil, f.err
-	}
-	return page.arrive(f.page)
+	return page.arrive(f.page, f.err)
 }
 
 // drop ends the requests of the queue from the i-th on, and waits for them.
 func (a *readAhead[T]) drop(i int) {
-	if i >= len(a.queue) {
-		return
-	}
 	for _, f := range a.queue[i:] {
 		f.cancel()
 	}
 	for _, f := range a.queue[i:] {
-		<-f.done
+		f.done.Wait()
 	}
 	a.queue = a.queue[:i]
 }
-
-func (a *readAhead[T]) end() { a.drop(0) }
 
 func same(a, b url.Values) bool { return maps.EqualFunc(a, b, slices.Equal[[]string]) }

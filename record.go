@@ -37,24 +37,23 @@ func Ptr[T any](v T) *T { return &v }
 // record is implemented by pointers to the record types.
 type record[T any] interface {
 	*T
-	// fields appends the record's members: the one list from which records are read, compared and printed.
+	// fields appends the record's members, its ID first: the one list from which records are read, compared and printed.
 	fields([]lenient.Field) []lenient.Field
 	// keep stores the record as sent.
 	keep(json.RawMessage)
-	identity() ID
 }
 
 // maxFields is the largest number of fields a record has.
 const maxFields = 12
 
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
-func readRecord[T any, R record[T]](re reply, singular string) (R, error) {
+func readRecord[T any, R record[T]](re reply) (R, error) {
 	v, err := lenient.Parse(re.body)
 	if err != nil {
 		return nil, err
 	}
 	r := R(new(T))
-	raw, err := lenient.Record(v, singular, r.fields(make([]lenient.Field, 0, maxFields)))
+	raw, err := lenient.Record(v, re.request.singular(), r.fields(make([]lenient.Field, 0, maxFields)))
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +65,7 @@ func readRecord[T any, R record[T]](re reply, singular string) (R, error) {
 func readDeleted(re reply) (struct{}, error) {
 	v, err := lenient.Parse(re.body)
 	if err == nil {
-		_, err = lenient.Record(v, "", new(entry).fields(nil))
+		_, err = lenient.Record(v, "", new(Image).fields(nil))
 	}
 	switch {
 	case errors.Is(err, lenient.ErrHTML), errors.Is(err, lenient.ErrSaysError):

@@ -1,9 +1,12 @@
 package aicontent
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,9 +15,8 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// RetryPolicy sets how often a call is retried and how long it waits in between. A zero field has its default, so that RetryPolicy{} is
-// [DefaultRetryPolicy]; a negative duration is none. Which failures are retried at all is not its choice: see the package
-// documentation.
+// RetryPolicy sets how often a call is retried and how long it waits in between. A zero field has its default, so that RetryPolicy{}
+// is [DefaultRetryPolicy]; a negative duration is none. Which failures are retried at all is said in the package documentation.
 type RetryPolicy struct {
 	MaxAttempts   int           // attempts in all; 1 is no retry; a negative number is refused
 	MinBackoff    time.Duration // limit of the first pause, doubled for each further one; negative is no pause
@@ -38,33 +40,20 @@ func DefaultRetryPolicy() RetryPolicy {
 // complete replaces zero fields by their defaults, and negative durations by zero.
 func (p RetryPolicy) complete() RetryPolicy {
 	d := DefaultRetryPolicy()
-	fill := func(field *time.Duration, byDefault time.Duration) {
-		if *field == 0 {
-			*field = byDefault
-		}
-		*field = max(*field, 0)
-	}
-	if p.MaxAttempts == 0 {
-		p.MaxAttempts = d.MaxAttempts
-	}
-	if p.MinBackoff == 0 && p.MaxBackoff > 0 {
+	if p.MaxBackoff > 0 {
 		d.MinBackoff = min(d.MinBackoff, p.MaxBackoff)
 	}
-	fill(&p.MinBackoff, d.MinBackoff)
-	fill(&p.MaxBackoff, max(d.MaxBackoff, p.MinBackoff))
-	fill(&p.MaxRetryAfter, d.MaxRetryAfter)
-	fill(&p.SettleTime, d.SettleTime)
+	p.MaxAttempts = cmp.Or(p.MaxAttempts, d.MaxAttempts)
+	p.MinBackoff = max(cmp.Or(p.MinBackoff, d.MinBackoff), 0)
+	p.MaxBackoff = max(cmp.Or(p.MaxBackoff, max(d.MaxBackoff, p.MinBackoff)), 0)
+	p.MaxRetryAfter = max(cmp.Or(p.MaxRetryAfter, d.MaxRetryAfter), 0)
+	p.SettleTime = max(cmp.Or(p.SettleTime, d.SettleTime), 0)
 	return p
 }
 
 func (p RetryPolicy) check() []FieldProblem {
-	if p.MaxAttempts < 0 {
-		return problem("max_attempts", p.MaxAttempts, "must not be negative")
-	}
-	if p.MaxBackoff > 0 && p.MinBackoff > p.MaxBackoff {
-		return problem("min_backoff", p.MinBackoff, "must not be above max_backoff")
-	}
-	return nil
+	return append(problemIf(p.MaxAttempts < 0, "max_attempts", p.MaxAttempts, "must not be negative"),
+		problemIf(p.MaxBackoff > 0 && p.MinBackoff > p.MaxBackoff, "min_backoff", p.MinBackoff, "must not be above max_backoff")...)
 }
 
 // result is what one attempt came to.
@@ -86,23 +75,17 @@ type result struct {
 // cannot have executed it. With once it may after any unknown outcome, as the record has been looked for by then. random is in [0, 1).
 func (p RetryPolicy) next(n int, r result, create, once bool, random float64) (time.Duration, bool) {
 	again := r.transient && (!create || r.outcome == OutcomeNotSent || r.outcome == OutcomeRejected) || once && r.outcome == OutcomeUnknown
-	switch {
-	case !again, r.final, n >= p.MaxAttempts, r.retryAfter > p.MaxRetryAfter:
+	if !again || r.final || n >= p.MaxAttempts || r.retryAfter > p.MaxRetryAfter {
 		return 0, false
-	case r.retryAfter > 0:
-		return r.retryAfter, true
 	}
-	return p.backoff(n, random), true
+	return cmp.Or(r.retryAfter, p.backoff(n, random)), true
 }
 
-// backoff is the pause after attempt n: anything up to a limit that doubles with each attempt ("full jitter"), so that
-// clients that failed together do not return together.
+// backoff is the pause after attempt n: random, up to a limit that doubles ("full jitter"), so that clients that failed together
+// do not return together.
 func (p RetryPolicy) backoff(n int, random float64) time.Duration {
-	limit := p.MaxBackoff
-	if shift := n - 1; p.MinBackoff == 0 || shift < 32 && p.MinBackoff < p.MaxBackoff>>shift {
-		limit = p.MinBackoff << shift
-	}
-	return time.Duration(random * float64(limit))
+	limit := math.Ldexp(float64(p.MinBackoff), n-1)
+	return time.Duration(random * min(limit, float64(p.MaxBackoff)))
 }
 
 // history is what the attempts of a call have come to so far.
@@ -123,23 +106,17 @@ type tally struct {
 	count int
 }
 
-func newHistory(r *request) *history {
-	return &history{policy: r.retry.complete(), worst: OutcomeNotSent}
-}
+func newHistory(r *request) *history { return &history{policy: r.retry, worst: OutcomeNotSent} }
 
 // add takes the result of the next attempt.
 func (h *history) add(r result) {
 	if h.count > 0 {
-		known := false
-		for i := range h.words {
-			if known = h.words[i].word == h.last.word; known {
-				h.words[i].count++
-				break
-			}
+		i := slices.IndexFunc(h.words, func(t tally) bool { return t.word == h.last.word })
+		if i < 0 {
+			i = len(h.words)
+			h.words = append(h.words, tally{word: h.last.word})
 		}
-		if !known {
-			h.words = append(h.words, tally{h.last.word, 1})
-		}
+		h.words[i].count++
 	}
 	h.count++
 	h.charged = false
@@ -150,7 +127,7 @@ func (h *history) add(r result) {
 // next decides on another attempt, and takes it from the budget.
 func (h *history) next(c *Client, r *request) (time.Duration, bool) {
 	renew := h.last.status == http.StatusUnauthorized && c.rotates && !r.bare && !h.renewed && (h.count < h.policy.MaxAttempts || r.looking)
-	pause, again := h.policy.next(h.count, h.last, r.create(), r.unique != nil, rand.Float64())
+	pause, again := h.policy.next(h.count, h.last, r.create(), r.name != "", rand.Float64())
 	switch {
 	case (renew || again) && h.last.spent:
 		h.last.note = "not retried: the file's reader can be read only once"
@@ -158,23 +135,24 @@ func (h *history) next(c *Client, r *request) (time.Duration, bool) {
 	case renew:
 		h.renewed = true
 		return 0, true
-	case again && h.last.retryAfter == 0 && !r.looking:
-		if !c.budget.take() {
-			h.last.note = "not retried: the client's retry budget is used up (WithRetryBudget)"
-			return 0, false
-		}
-		h.taken++
-		h.charged = true
+	case !again, h.last.retryAfter > 0:
+		return pause, again
+	case !c.budget.take():
+		h.last.note = "not retried: the client's retry budget is used up (WithRetryBudget)"
+		return 0, false
 	}
-	return pause, again
+	h.taken++
+	h.charged = true
+	return pause, true
 }
 
-// refund gives the budget back what was taken for an attempt that is not made.
-func (h *history) refund(c *Client) {
-	if h.charged {
-		h.charged = false
-		h.taken--
-		c.budget.give()
+// repay gives the budget back what a successful call took, else what was taken for an attempt that was not made.
+func (h *history) repay(c *Client, r *request, err error) {
+	switch {
+	case err == nil && !r.looking:
+		c.budget.give(h.taken)
+	case h.charged:
+		c.budget.give(1)
 	}
 }
 
@@ -183,24 +161,19 @@ func (h *history) deleted(r *request) bool {
 	return r.method == http.MethodDelete && h.count > 1 && h.worst == OutcomeUnknown && h.last.status == http.StatusNotFound
 }
 
-// transientStatus reports whether a status may pass.
-func transientStatus(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
-		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
+// transientStatuses may pass.
+var transientStatuses = []int{
+	http.StatusRequestTimeout, http.StatusTooManyRequests,
+	http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
 // retryAfter reads the header's seconds or date. 0 is "not said", which includes what is unreadable, zero or past.
 func retryAfter(header string, now time.Time) time.Duration {
 	header = strings.TrimSpace(header)
 	if strings.Trim(header, "0123456789.") == "" {
-		// What is no number is 0.
-		seconds, _ := strconv.ParseFloat(header, 64)
-		if seconds >= float64(1<<63-1)/float64(time.Second) {
-			return 1<<63 - 1
+		seconds, _ := strconv.ParseFloat(header, 64) // 0 for what is no number
+		if seconds >= math.MaxInt64/float64(time.Second) {
+			return math.MaxInt64
 		}
 		return time.Duration(seconds * float64(time.Second))
 	}
@@ -218,20 +191,17 @@ func sleep(ctx context.Context, pause time.Duration) error {
 	if pause <= 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return contextError(ctx)
-	case <-timer.C:
+	case <-time.After(pause):
 		return nil
 	}
 }
 
 const (
 	defaultBudget = 100
-	// budgetUnit is one retry. A call that succeeds at once returns a tenth of it.
-	budgetUnit = 10
+	budgetUnit    = 10 // one retry: a call that succeeds at once returns a tenth of it
 )
 
 // budget is how many retries a client has left, for all its calls together.
@@ -255,15 +225,8 @@ func (b *budget) take() bool {
 	return true
 }
 
-// give returns one retry.
-func (b *budget) give() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.left = min(b.cap, b.left+budgetUnit)
-}
-
-// succeed returns what a successful call took, or a tenth of a retry for one that took nothing.
-func (b *budget) succeed(took int) {
+// give returns the retries that a call took, or a tenth of one for a call that took none.
+func (b *budget) give(took int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left = min(b.cap, b.left+max(took*budgetUnit, 1))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +59,7 @@ func TestRetryPolicyZeroValuesHaveTheDefaults(t *testing.T) {
 	assert.Equal(t, time.Hour, RetryPolicy{MinBackoff: time.Hour}.complete().MaxBackoff, "a longer first pause raises the limit")
 	short := RetryPolicy{MaxBackoff: time.Millisecond}.complete()
 	assert.Equal(t, RetryPolicy{4, time.Millisecond, time.Millisecond, time.Minute, 5 * time.Minute}, short, "the first pause follows a lower limit")
+	assert.EqualValues(t, 1, RetryPolicy{MaxBackoff: 1}.complete().MinBackoff)
 	none := RetryPolicy{MinBackoff: -1, MaxBackoff: -1, MaxRetryAfter: -1, SettleTime: -1}.complete()
 	assert.Equal(t, RetryPolicy{MaxAttempts: 4}, none, "negative is none")
 }
@@ -108,15 +110,15 @@ func TestBudget(t *testing.T) {
 	require.True(t, b.take())
 	require.False(t, b.take())
 	for range 9 {
-		b.succeed(0)
+		b.give(0)
 	}
 	require.False(t, b.take(), "nine successes are no retry yet")
-	b.succeed(0)
+	b.give(0)
 	assert.Equal(t, 1, b.retries())
 	require.True(t, b.take())
-	b.succeed(1)
+	b.give(1)
 	assert.Equal(t, 1, b.retries(), "what a successful call took comes back")
-	b.succeed(50)
+	b.give(50)
 	assert.Equal(t, 2, b.retries(), "it never holds more than at first")
 	free := newBudget(0)
 	for range 1000 {
@@ -200,5 +202,15 @@ func TestRetryAfterThatIsNoNumber(t *testing.T) {
 			require.NoError(t, err, header)
 			assert.LessOrEqual(t, s.pauses()[0], 500*time.Millisecond, header)
 		})
+	}
+}
+
+// An error that speaks of the policy where the policy allows the wait sends whoever reads it to the wrong place.
+func TestRetryAfterThatThePolicyAllows(t *testing.T) {
+	for header, want := range map[string]bool{"60": false, "61": true} {
+		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, ``, "Retry-After", header)}}
+		_, err := s.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 1})).Images.Show(t.Context(), "7")
+		require.ErrorIs(t, err, ErrRateLimited)
+		assert.Equal(t, want, strings.Contains(err.Error(), "the retry policy allows 1m0s (MaxRetryAfter)"), "%v", err)
 	}
 }

@@ -5,21 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"net/http"
 	"slices"
 	"time"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// TranscriptionsService has the methods for transcriptions. Get it from [Client].Transcriptions; it is safe for
-// concurrent use.
+// TranscriptionsService has the methods for transcriptions. Get it from [Client].Transcriptions; it is safe for concurrent use.
 type TranscriptionsService struct {
 	client *Client
 }
 
-// Transcription is a transcription as the service sent it. The API specifies requests, not responses: fields the server
-// omits, or sends as null, keep their zero value.
+// Transcription is a transcription as the service sent it. Fields the server omits, or sends as null, keep their zero value.
 type Transcription struct {
 	ID          ID          `json:"id"`
 	Name        string      `json:"name"`
@@ -36,8 +33,7 @@ type Transcription struct {
 	raw json.RawMessage
 }
 
-// Raw returns the record as sent, unknown members included; nil for a transcription that no response held. It shares
-// memory with the response, and so with the other records of its page, and must not be changed.
+// Raw returns the record as sent, unknown members included; nil for a transcription that no response held. It shares memory: do not change it.
 func (t *Transcription) Raw() json.RawMessage { return t.raw }
 
 // Equal reports whether the fields of t and other are equal, times as instants. Raw is not compared.
@@ -75,10 +71,8 @@ func (t *Transcription) fields(list []lenient.Field) []lenient.Field {
 }
 
 func (t *Transcription) keep(raw json.RawMessage) { t.raw = raw }
-func (t *Transcription) identity() ID             { return t.ID }
 
-// TranscriptionListParams filter and order a list of transcriptions. The zero value selects all of them, the newest
-// first.
+// TranscriptionListParams filter and order a list of transcriptions. The zero value selects all of them, the newest first.
 type TranscriptionListParams struct {
 	Search   string                `url:"search,omitempty"`       // text to search for; empty is no search
 	SearchBy TranscriptionSearchBy `url:"search_by,omitempty"`    // where to search; zero is the name
@@ -104,70 +98,46 @@ func (p *TranscriptionStoreParams) check() []FieldProblem {
 	return checkCountry("language", p.Language)
 }
 
-// TranscriptionUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent all
-// the same.
+// TranscriptionUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent all the same.
 type TranscriptionUpdateParams struct {
 	Name     *string `url:"name,omitempty"`   // must not be empty
 	Result   *string `url:"result,omitempty"` // the corrected text; some deployments refuse an empty one with 422
 	Favorite *bool   `url:"favorite,int,omitempty"`
 }
 
-// List returns one page of transcriptions. It is retried after transient failures. To get a page by its number, give
-// WithQuery("page", "3").
+// List returns one page of transcriptions. It is retried after transient failures. WithQuery("page", "3") selects a page by its number.
 func (s *TranscriptionsService) List(ctx context.Context, params TranscriptionListParams, opts ...CallOption) (*Page[Transcription], error) {
-	return list[Transcription](ctx, s.core(), listCall("transcriptions", params, params.check), opts)
+	return list[Transcription](ctx, s.core(), call{op: "transcriptions.list", query: valuesOf(params), check: params.check}, opts)
 }
 
 // All returns an iterator over the transcriptions of all pages: see [ImagesService.All].
 func (s *TranscriptionsService) All(ctx context.Context, params TranscriptionListParams, opts ...CallOption) iter.Seq2[*Transcription, error] {
-	return all[Transcription](ctx, s.core(), listCall("transcriptions", params, params.check), opts)
+	return all[Transcription](ctx, s.core(), call{op: "transcriptions.list", query: valuesOf(params), check: params.check}, opts)
 }
 
-// Show returns the transcription with the given ID. It is retried after transient failures. If there is no such
-// transcription, the error matches [ErrNotFound].
+// Show returns the transcription with the given ID. It is retried after transient failures. The error matches [ErrNotFound] if there is none.
 func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.core(), call{
-		op: "transcriptions.show", method: http.MethodGet, path: []string{"transcriptions", string(id)}, record: true,
-	}, opts, readTranscription)
+	return do(ctx, s.core(), call{op: "transcriptions.show", id: id}, opts, readRecord[Transcription])
 }
 
-// Store creates a transcription from an audio file and returns when the service has transcribed it, which may take
-// minutes and is billed. The file is streamed, never held in memory. Store is retried only where the service cannot have
-// executed the request, which includes an upload that broke off before its end, and where the file can be read again: see
-// [File]. A failed Store may still have created, and billed, the transcription: ask [OutcomeOf] before storing it again, or
-// use [WithOnce].
+// Store creates a transcription from an audio file and returns when the service has transcribed it, which may take minutes and is
+// billed. The file is streamed, never held in memory. Store is retried only where the service cannot have executed the request,
+// which includes an upload that broke off before its end, and where the file can be read again: see [File]. A failed Store may
+// still have created, and billed, the transcription: ask [OutcomeOf] before storing it again, or use [WithOnce].
 func (s *TranscriptionsService) Store(ctx context.Context, params TranscriptionStoreParams, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.core(), call{
-		op: "transcriptions.store", method: http.MethodPost, path: []string{"transcriptions"}, form: valuesOf(params), file: &params.File,
-		required: []string{"name"}, check: params.check,
-	}, opts, readTranscription)
+	store := call{op: "transcriptions.store", form: valuesOf(params), file: &params.File, required: []string{"name"}, check: params.check}
+	return do(ctx, s.core(), store, opts, readRecord[Transcription])
 }
 
-// Update changes the fields that are set, and no others, and returns the transcription as it then is. It is retried
-// after transient failures: a second update with the same fields changes nothing more.
+// Update changes the fields that are set, and no others, and returns the transcription as it then is. It is retried after transient failures.
 func (s *TranscriptionsService) Update(ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.core(), call{
-		op: "transcriptions.update", path: []string{"transcriptions", string(id)}, record: true, form: valuesOf(params), nonEmpty: []string{"name"},
-	}, opts, readTranscription)
+	return do(ctx, s.core(), call{op: "transcriptions.update", id: id, form: valuesOf(params)}, opts, readRecord[Transcription])
 }
 
-// Delete removes a transcription. It is retried after transient failures; if an earlier attempt may have been executed,
-// a 404 in a later one is success.
+// Delete removes a transcription. It is retried after transient failures; after an attempt that may have been executed, a 404 is success.
 func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
-	_, err := do(ctx, s.core(), call{
-		op: "transcriptions.delete", method: http.MethodDelete, path: []string{"transcriptions", string(id)}, record: true,
-	}, opts, readDeleted)
+	_, err := do(ctx, s.core(), call{op: "transcriptions.delete", id: id}, opts, readDeleted)
 	return err
 }
 
-func readTranscription(re reply) (*Transcription, error) {
-	return readRecord[Transcription](re, "transcription")
-}
-
-// core is the service's client, nil for a service that NewClient did not make.
-func (s *TranscriptionsService) core() *Client {
-	if s == nil {
-		return nil
-	}
-	return s.client
-}
+func (s *TranscriptionsService) core() *Client { return (*ImagesService)(s).core() }
