@@ -17,25 +17,19 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// withoutFile is the sending of a request without a file: nothing to end, and always complete.
-var withoutFile upload.Sending
-
 // try sends the request once and reads the response.
 func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) (res result) {
 	watched, w := wire.Watch(ctx, wire.Limits{Upload: r.body != nil && r.body.Tracked(), Stall: r.stall, Wait: *r.timeout})
 	defer w.Stop()
 	req := c.request(watched, r, key)
-	sending := &withoutFile
+	var sending *upload.Sending // nil for a request without a body
 	if r.body != nil {
 		r.meter.Begin(n)
-		s, err := r.body.Attach(req, w, r.meter)
-		if err != nil {
-			res = c.noResponse(ctx, r, w, sending, key, err)
-			res.outcome = OutcomeNotSent
-			return res
+		var err error
+		if sending, err = r.body.Attach(req, w, r.meter); err != nil {
+			return c.noResponse(ctx, r, w, sending, key, err)
 		}
-		sending = s
-		defer sending.End()
+		defer sending.Close()
 	}
 	if resp, err := r.client.Do(req); err != nil {
 		res = c.noResponse(ctx, r, w, sending, key, err)
@@ -44,7 +38,7 @@ func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) (re
 		res = c.receive(ctx, r, n, key, w, sending, resp)
 		res.status, res.requestID = resp.StatusCode, requestID(resp.Header, key)
 	}
-	sending.End()
+	sending.Close()
 	res.sent = w.Sent()
 	res.spent = r.body != nil && !r.body.Replayable()
 	return res
@@ -72,7 +66,7 @@ func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, se
 	}
 	expired := w.Expired()
 	w.Stop()
-	sending.End()
+	sending.Close()
 	res := result{outcome: OutcomeUnknown, transient: true}
 	res.final = ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, wire.ErrClearProxy) ||
 		errors.Is(err, errRedirect) || errors.As(err, new(*upload.ReadError))
@@ -143,7 +137,7 @@ func (c *Client) rejected(r *request, n int, key redact.Key, w *wire.Attempt, se
 	}
 	r.keep(resp, body, n, key)
 	w.Stop()
-	sending.End()
+	sending.Close()
 	e := newAPIError(c.base, r, key, resp, body)
 	res := result{err: e, outcome: outcomeOfStatus(e.StatusCode, r.method, resp.Header.Get("Retry-After") != ""), word: fmt.Sprint(e.StatusCode)}
 	if class := e.StatusCode / 100; !sending.Complete() && (class == 3 || class == 5) {

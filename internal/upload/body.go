@@ -59,19 +59,19 @@ func (b *Body) FileSize() int64 { return b.fileSize }
 // HasFile reports whether a file is part of the body.
 func (b *Body) HasFile() bool { return b.file != nil }
 
-// Replayable reports whether another attempt can send the same bytes. Between Attach and [Sending.End] a body that reads
+// Replayable reports whether another attempt can send the same bytes. Between Attach and [Sending.Close] a body that reads
 // from a user's reader is not replayable.
 func (b *Body) Replayable() bool { return b.file == nil || b.file.Source.replayable() }
 
 // Attach makes b the body of req, whose context ends the reading. Every attempt has a request and a Sending of its own,
-// and ends the Sending. A meter may be nil. The error is a [*ReadError], or the context's cause.
+// and closes the Sending, which is nil for a form. A meter may be nil. The error is a [*ReadError], or the context's cause.
 //
 // A request with a file has no GetBody: net/http cannot send it again by itself.
 func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, error) {
 	req.Header["Content-Type"] = []string{b.contentType}
 	if b.file == nil {
 		b.attachForm(req, a)
-		return &Sending{}, nil
+		return nil, nil
 	}
 	req.ContentLength = -1
 	if b.fileSize >= 0 {
@@ -89,7 +89,7 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 		if ctx.Err() == nil {
 			err = b.readError(0, err)
 		}
-		return nil, err
+		return s, err
 	}
 	req.Body = s
 	return s, nil
@@ -111,7 +111,7 @@ func (b *Body) attachForm(req *http.Request, a *wire.Attempt) {
 	open := func() (io.ReadCloser, error) {
 		form := bytes.NewReader(b.head)
 		if b.Tracked() {
-			return &Sending{attempt: a, lock: make(chan struct{}, 1), parts: form, tail: form}, nil
+			return io.NopCloser(&Sending{attempt: a, lock: make(chan struct{}, 1), parts: form, tail: form}), nil
 		}
 		return io.NopCloser(form), nil
 	}

@@ -27,7 +27,7 @@ import (
 // read is the body as a transport reads it.
 func read(t *testing.T, b *Body) []byte {
 	req, s := attach(t, b)
-	defer s.End()
+	defer s.Close()
 	data, err := io.ReadAll(req.Body)
 	require.NoError(t, err)
 	if req.ContentLength >= 0 {
@@ -157,7 +157,7 @@ func TestForms(t *testing.T) {
 	req := httptest.NewRequest(http.MethodPost, "/", nil)
 	s, err := body.Attach(req, nil, m)
 	require.NoError(t, err)
-	s.End()
+	s.Close()
 	assert.True(t, s.Complete())
 	got, err := io.ReadAll(req.Body)
 	require.NoError(t, err)

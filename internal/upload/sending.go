@@ -9,9 +9,9 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// Sending is a body on its way in one attempt. Its Read and Close are for the transport.
+// Sending is a body with a file on its way in one attempt. A nil Sending is that of any other body, and of none.
 type Sending struct {
-	body    *Body // nil for a form
+	body    *Body
 	attempt *wire.Attempt
 	meter   *Meter
 	cancel  context.CancelCauseFunc
@@ -24,11 +24,11 @@ type Sending struct {
 	failed error         // of each Read to come
 }
 
-// End makes sure that nothing is read from the source any more: a transport may go on reading when it has the response.
-// It ends a Read under way, and abandons one that does not return within a moment. A Sending may be ended twice.
-func (s *Sending) End() {
-	if s.body == nil {
-		return
+// Close makes sure that nothing is read from the source any more: a transport may go on reading when it has the response.
+// It ends a Read under way, and abandons one that does not return within a moment. A Sending may be closed twice.
+func (s *Sending) Close() error {
+	if s == nil {
+		return nil
 	}
 	s.cancel(io.ErrClosedPipe)
 	s.lock <- struct{}{}
@@ -37,18 +37,13 @@ func (s *Sending) End() {
 		s.file.end()
 		s.file, s.failed = nil, io.ErrClosedPipe
 	}
-}
-
-// Close calls End.
-func (s *Sending) Close() error {
-	s.End()
 	return nil
 }
 
 // Complete reports whether the service may have got the body whole: always for a form, and for a multipart body once a byte
 // of the closing delimiter was handed to the transport. Without the delimiter no parser takes the file for complete. It does
-// not change after End.
-func (s *Sending) Complete() bool { return s.body == nil || s.tail.Len() < len(s.body.tail) }
+// not change after Close.
+func (s *Sending) Complete() bool { return s == nil || s.tail.Len() < len(s.body.tail) }
 
 // Read returns bytes of the head, the file or the closing delimiter, never of two of them.
 func (s *Sending) Read(p []byte) (int, error) {

@@ -161,7 +161,7 @@ func TestNothingIsReadAfterTheEnd(t *testing.T) {
 	req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Reader(r)}))
 	_, err := io.ReadFull(req.Body, make([]byte, 10_000))
 	require.NoError(t, err)
-	s.End()
+	s.Close()
 	before := reads
 	_, err = req.Body.Read(make([]byte, 10))
 	require.ErrorIs(t, err, io.ErrClosedPipe)
@@ -181,9 +181,9 @@ func TestTheEndDoesNotWaitForAReader(t *testing.T) {
 		}()
 		<-r.waits
 		start := time.Now()
-		go s.End()
+		go s.Close()
 		assert.Equal(t, io.ErrClosedPipe, <-failed, "the file did not fail")
-		s.End()
+		s.Close()
 		assert.Equal(t, grace, time.Since(start))
 		assert.False(t, s.Complete())
 		close(r.free)
@@ -212,7 +212,7 @@ func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Sou
 	if err == nil {
 		resp.Body.Close()
 	}
-	s.End()
+	s.Close()
 	ours.Close()
 	<-served
 	return attempt, err
@@ -269,7 +269,7 @@ func TestTheWaitBeginsWithTheLastByte(t *testing.T) {
 		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
 		s, err := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(1000))}).Attach(req, attempt, nil)
 		require.NoError(t, err)
-		defer s.End()
+		defer s.Close()
 		buf := make([]byte, 100)
 		for err == nil && !s.Complete() {
 			require.NoError(t, attempt.Expired())
@@ -354,7 +354,7 @@ func BenchmarkRead(b *testing.B) {
 			require.NoError(b, err)
 			_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, req.Body, buf)
 			require.NoError(b, err)
-			s.End()
+			s.Close()
 			attempt.Stop()
 		}
 	})
@@ -375,7 +375,7 @@ func BenchmarkRead(b *testing.B) {
 func TestNothingIsHandedOverAfterTheEnd(t *testing.T) {
 	for name, end := range map[string]func(*http.Request, *Sending){
 		"closed": func(req *http.Request, _ *Sending) { require.NoError(t, req.Body.Close()) },
-		"ended":  func(_ *http.Request, s *Sending) { s.End() },
+		"ended":  func(_ *http.Request, s *Sending) { s.Close() },
 	} {
 		req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))}))
 		end(req, s)
@@ -395,7 +395,7 @@ func TestUploadsThatAreNeverReadStallByTheNetwork(t *testing.T) {
 		require.NoError(t, err)
 		s, err := body.Attach(req, attempt, nil)
 		require.NoError(t, err)
-		defer s.End()
+		defer s.Close()
 		<-ctx.Done()
 		assert.Equal(t, &wire.TimeoutError{Stalled: true, Limit: time.Minute}, attempt.Expired())
 	})
@@ -426,7 +426,7 @@ func TestFailedBodiesStayFailed(t *testing.T) {
 			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
 			s, err := Multipart(nil, File{Name: "a.wav", Size: c.told, Source: source}, Facts{Size: c.size}).Attach(req, attempt, nil)
 			require.NoError(t, err)
-			defer s.End()
+			defer s.Close()
 			if c.ended {
 				attempt.Stop()
 			}
@@ -461,7 +461,7 @@ func TestReadersThatEndWithTheContext(t *testing.T) {
 	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
 	s, err := Multipart(nil, File{Name: "a.wav", Source: source}, Facts{Size: -1}).Attach(req, attempt, nil)
 	require.NoError(t, err)
-	defer s.End()
+	defer s.Close()
 	_, err = io.Copy(io.Discard, req.Body)
 	assert.Equal(t, context.Cause(ctx), err)
 }
@@ -519,7 +519,7 @@ func TestProgressOfSingleBytes(t *testing.T) {
 			source := opener(func() (io.Reader, int64, error) { return slow, 10, nil })
 			s, err := Multipart(nil, File{Name: "a.wav", Source: source}, Facts{Size: 10}).Attach(req, attempt, m)
 			require.NoError(t, err)
-			defer s.End()
+			defer s.Close()
 			_, _ = io.Copy(io.Discard, req.Body)
 			m.Stop(t.Context())
 			require.NoError(t, attempt.Expired())

@@ -352,8 +352,8 @@ func TestTwoCallsCannotShareAReader(t *testing.T) {
 		require.ErrorIs(t, err, errInUse, name)
 		assert.ErrorContains(t, err, "the reader is in use")
 		assert.False(t, body.Replayable(), name)
-		s.End()
-		s.End()
+		s.Close()
+		s.Close()
 		assert.True(t, body.Replayable(), name)
 	}
 }
@@ -367,7 +367,7 @@ func TestAbandonedReadersCanBeSentAgainLater(t *testing.T) {
 		req, s := attach(t, body)
 		go func() {
 			<-r.waits
-			s.End()
+			s.Close()
 		}()
 		_, err := io.Copy(io.Discard, req.Body)
 		require.ErrorIs(t, err, io.ErrClosedPipe)

@@ -142,7 +142,7 @@ func post(ctx context.Context, address string, b *Body) (status int, s *Sending,
 	if s, err = b.Attach(req, attempt, nil); err != nil {
 		return 0, nil, err
 	}
-	defer s.End()
+	defer s.Close()
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, s, err
@@ -159,7 +159,7 @@ func attach(t testing.TB, b *Body) (*http.Request, *Sending) {
 	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
 	s, err := b.Attach(req, attempt, nil)
 	require.NoError(t, err)
-	t.Cleanup(s.End)
+	t.Cleanup(func() { s.Close() })
 	return req, s
 }
 
