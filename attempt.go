@@ -91,7 +91,7 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 		r.keep(resp, nil, n, key)
 		return r.save(ctx, w, resp)
 	}
-	body, err := wire.ReadBody(resp, c.maxResponse)
+	body, err := readBody(resp, c.maxResponse, key)
 	expired := w.Expired()
 	r.keep(resp, body, n, key)
 	switch ended := cmp.Or(contextError(ctx), expired); {
@@ -117,7 +117,7 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	}
 	kept := key.Bytes(body)
 	if len(kept) > maxErrorBody {
-		kept = key.CutEnd(bytes.Clone(kept[:maxErrorBody]))
+		kept = bytes.Clone(kept[:maxErrorBody])
 	}
 	res.err = &DecodeError{
 		StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), RequestID: requestID(resp.Header, key),
@@ -129,12 +129,18 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	return res
 }
 
-// rejected judges a response other than 2xx. After a redirect or server error in mid-upload the service did not get the whole form.
-func (c *Client) rejected(r *request, n int, key redact.Key, w *wire.Attempt, sending *upload.Sending, resp *http.Response) result {
-	body, err := wire.ReadBody(resp, min(c.maxResponse, maxErrorBody))
+// readBody reads a body of up to limit bytes. One that is cut off may end within the key.
+func readBody(resp *http.Response, limit int64, key redact.Key) ([]byte, error) {
+	body, err := wire.ReadBody(resp, limit)
 	if err != nil {
 		body = key.CutEnd(key.Bytes(body))
 	}
+	return body, err
+}
+
+// rejected judges a response other than 2xx. After a redirect or server error in mid-upload the service did not get the whole form.
+func (c *Client) rejected(r *request, n int, key redact.Key, w *wire.Attempt, sending *upload.Sending, resp *http.Response) result {
+	body, _ := readBody(resp, min(c.maxResponse, maxErrorBody), key)
 	r.keep(resp, body, n, key)
 	w.Stop()
 	sending.Close()

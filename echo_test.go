@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -247,6 +248,36 @@ func TestTheKeyAppearsInNoPart(t *testing.T) {
 				}
 				left := strings.TrimLeft(string(resp.Body), "a")
 				assert.True(t, strings.HasPrefix("[API key]"+"aa", left), "%d %d %s: %s", status, before, spelling, left)
+			}
+		}
+	}
+}
+
+// A response may break off within the key, too.
+func TestTheKeyAppearsInNoResponseThatBreaksOff(t *testing.T) {
+	for _, status := range []int{500, 200} {
+		for spelling, escape := range echoes {
+			x := escape(aKey)
+			for _, n := range []int{1, len(x) / 2, len(x) - 1, len(x)} {
+				s := &script{answers: answers{func(*http.Request) (*http.Response, error) {
+					resp, err := answerWith(status, "")(nil)
+					resp.Body = io.NopCloser(io.MultiReader(strings.NewReader("aaaa"+x[:n]), iotest.ErrReader(io.ErrUnexpectedEOF)))
+					return resp, err
+				}}}
+				c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: s}), WithRetryPolicy(oneAttempt))
+				require.NoError(t, err)
+				var resp *Response
+				_, err = c.Images.Show(t.Context(), "7", WithResponse(&resp))
+				require.Error(t, err)
+				bodies := []string{string(resp.Body)}
+				if unread := (*DecodeError)(nil); errors.As(err, &unread) {
+					bodies = append(bodies, string(unread.Body))
+				} else if refused := (*APIError)(nil); assert.ErrorAs(t, err, &refused) {
+					bodies = append(bodies, string(refused.Body))
+				}
+				for _, body := range bodies {
+					assert.True(t, strings.HasPrefix("[API key]", strings.TrimLeft(body, "a")), "%d %s %d: %s", status, spelling, n, body)
+				}
 			}
 		}
 	}
