@@ -111,8 +111,7 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	if errors.Is(err, lenient.ErrSaysError) || page && len(body) == 0 && !errors.Is(err, lenient.ErrEmpty) {
 		res.outcome = OutcomeUnknown
 	}
-	login := resp.Request != nil && resp.Request.Response != nil && errors.Is(err, lenient.ErrHTML)
-	if login {
+	if resp.Request != nil && resp.Request.Response != nil && errors.Is(err, lenient.ErrHTML) {
 		err = fmt.Errorf("%w: the API key is not accepted: the service redirected to a login page", ErrUnauthorized)
 	}
 	kept := key.Bytes(body)
@@ -121,7 +120,7 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	}
 	res.err = &DecodeError{
 		StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), RequestID: requestID(resp.Header, key),
-		Header: key.Header(resp.Header), Body: kept, Err: key.Error(err), login: login,
+		Header: key.Header(resp.Header), Body: kept, Err: key.Error(err),
 	}
 	if res.word = fmt.Sprintf("%d, unreadable", resp.StatusCode); r.bare {
 		res.word = "HTML"

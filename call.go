@@ -147,7 +147,7 @@ func (c *Client) prepare(ctx context.Context, call call, opts []CallOption) (*re
 		r.call.form = form
 		problems = append(problems, checkRequired(form, r.required, r.settings.form)...)
 		if r.record { // an update
-			problems = append(problems, checkNonEmpty(form, []string{"name"})...)
+			problems = append(problems, checkNewName(form)...)
 		}
 		problems = append(problems, checkText(form)...)
 		switch {

@@ -141,13 +141,12 @@ type DecodeError struct {
 	Err        error  // what is wrong with it
 
 	summary
-	login bool // it is a login page
 }
 
 // Error is one line: the operation, the status, and what is wrong with the response.
 func (e *DecodeError) Error() string {
 	text := fmt.Sprintf("%d: cannot read the response: %v", e.StatusCode, e.Err)
-	if e.login {
+	if errors.Is(e.Err, ErrUnauthorized) {
 		text = fmt.Sprint(e.Err)
 	}
 	return e.line(e.Method+" "+e.Path, text)

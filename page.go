@@ -102,7 +102,7 @@ func readPage[T any, R record[T]](re reply) (*Page[T], error) {
 	}
 	count := len(found.Items)
 	items, ids := make([]T, count), make([]string, 0, count)
-	fields := make([]lenient.Field, 0, maxFields)
+	var fields []lenient.Field
 	for _, element := range found.Items {
 		item := R(&items[len(ids)])
 		fields = item.fields(fields[:0])

@@ -43,9 +43,6 @@ type record[T any] interface {
 	keep(json.RawMessage)
 }
 
-// maxFields is the largest number of fields a record has.
-const maxFields = 12
-
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
 func readRecord[T any, R record[T]](re reply) (R, error) {
 	v, err := lenient.Parse(re.body)
@@ -53,7 +50,7 @@ func readRecord[T any, R record[T]](re reply) (R, error) {
 		return nil, err
 	}
 	r := R(new(T))
-	raw, err := lenient.Record(v, re.request.singular(), r.fields(make([]lenient.Field, 0, maxFields)))
+	raw, err := lenient.Record(v, re.request.singular(), r.fields(nil))
 	if err != nil {
 		return nil, err
 	}

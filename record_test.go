@@ -132,7 +132,6 @@ func TestIDsInOtherStructs(t *testing.T) {
 // A field that is not in the list is neither read nor written, and a name that is spelled wrong reads nothing.
 func TestFieldsOfARecordAreAllListed(t *testing.T) {
 	for _, list := range [][]lenient.Field{new(Image).fields(nil), new(Transcription).fields(nil)} {
-		assert.LessOrEqual(t, len(list), maxFields)
 		assert.Equal(t, "id", list[0].Name)
 	}
 	exported := func(of any) (n int) {

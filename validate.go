@@ -54,15 +54,12 @@ func checkRequired(form url.Values, fields []string, given []pair) (problems []F
 	return problems
 }
 
-// checkNonEmpty reports the fields that are set to an empty text.
-func checkNonEmpty(form url.Values, fields []string) (problems []FieldProblem) {
-	for _, field := range fields {
-		if form.Has(field) && strings.TrimSpace(form.Get(field)) == "" {
-			const hint = "leave it nil to keep the current one"
-			problems = append(problems, FieldProblem{Field: field, Value: form.Get(field), Reason: "must not be empty", Hint: hint})
-		}
+// checkNewName reports an update to an empty name.
+func checkNewName(form url.Values) []FieldProblem {
+	if !form.Has("name") || strings.TrimSpace(form.Get("name")) != "" {
+		return nil
 	}
-	return problems
+	return []FieldProblem{{Field: "name", Value: form.Get("name"), Reason: "must not be empty", Hint: "leave it nil to keep the current one"}}
 }
 
 // checkText reports names and values that are not UTF-8, which services answer with a 500.
