@@ -86,6 +86,7 @@ func TestFileProblems(t *testing.T) {
 		"a little shorter":            {holds(FS(shorter, "a.wav")), "ended at byte 299, but its size is 300", false, nil},
 		"negative size":               {declared(-1, Bytes(recording(9))), "must not have the Size -1", false, nil},
 		"another size":                {declared(10, Bytes(recording(9))), "has 9 bytes, but its Size says 10", false, nil},
+		"a size of one byte":          {declared(1, Bytes(recording(9))), "has 9 bytes, but its Size says 1", false, nil},
 		"another size of a seeker":    {declared(8, Reader(bytes.NewReader(recording(9)))), "has 9 bytes, but its Size says 8", false, nil},
 		"less than declared":          {declared(10_000, once(511)), "has 511 bytes, but its Size says 10000", false, nil},
 		"nothing of what is declared": {declared(10, once(0)), "has 0 bytes, but its Size says 10", false, nil},
@@ -125,14 +126,14 @@ func TestFilesAtTheirEnd(t *testing.T) {
 	require.Len(t, problems, 1)
 	assert.Empty(t, problems[0].Hint)
 
-	_, err = f.Write(recording(1000))
+	_, err = f.Write(recording(1))
 	require.NoError(t, err)
 	_, problems, err = File{Name: "a.wav", Source: Reader(f)}.Inspect(t.Context(), 0)
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	assert.Equal(t, "must not be empty", problems[0].Reason)
 	assert.Contains(t, problems[0].Hint, "Seek(0, io.SeekStart)")
-	assert.Contains(t, problems[0].Hint, "byte 1000")
+	assert.Contains(t, problems[0].Hint, "byte 1: ")
 }
 
 // The size that the user declares goes into Content-Length, before what a reader happens to have buffered.

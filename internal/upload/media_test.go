@@ -70,6 +70,8 @@ func TestNearMissesOfMediaTypes(t *testing.T) {
 		"sync of 10 bits":                    "ffdb9064 00000000",
 		"MPEG audio of a reserved version":   "ffeb9064 00000000",
 		"MPEG audio with a bad bit rate":     "fffbf064 00000000",
+		"a bad bit rate and a private bit":   "fffbf164 00000000",
+		"a reserved rate and a private bit":  "fffb9d64 00000000",
 		"MPEG audio with a reserved rate":    "fffb9c64 00000000",
 		"G.711 silence":                      strings.Repeat("ff", 32),
 		"16-bit samples near zero":           "00000100 01000000 ffff0000",
@@ -95,6 +97,8 @@ func TestMediaTypesByName(t *testing.T) {
 	for name, mediaType := range map[string]string{
 		"a.wav": "audio/wav", "a.MP3": "audio/mpeg", "a.b.flac": "audio/flac", "dir.mp3/a.Opus": "audio/ogg; codecs=opus",
 		`C:\a.m4a`: "audio/mp4", "a.webm": "audio/webm", "a.aac": "audio/aac", "a.amr": "audio/amr", "a.aif": "audio/aiff", "a.ogg": "audio/ogg",
+		"a.mpga": "audio/mpeg", "a.oga": "audio/ogg", "a.mp4": "audio/mp4", "a.aiff": "audio/aiff", "a.caf": "audio/x-caf", "a.wma": "audio/x-ms-wma",
+		"a.mpeg": "video/mpeg", "a.mov": "video/quicktime",
 		"a": "application/octet-stream", "a.html": "application/octet-stream", "mp3": "application/octet-stream", "a.": "application/octet-stream",
 	} {
 		assert.Equal(t, mediaType, File{Name: name}.mediaType(silence), name)
