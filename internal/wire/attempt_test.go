@@ -134,6 +134,14 @@ func TestTimeoutError(t *testing.T) {
 	assert.Equal(t, "the download stalled: no byte came for 1s (WithStallTimeout)", (&TimeoutError{Receiving: true, Limit: time.Second}).Error())
 }
 
+// A timer may have fired before it was set anew.
+func TestTimerThatFiredTooEarly(t *testing.T) {
+	_, a := Watch(t.Context(), limits)
+	defer a.Stop()
+	a.expire()
+	assert.NoError(t, a.Expired())
+}
+
 // The end of a call's context is not a timeout of the SDK's, whatever its cause.
 func TestExpiredIsNoEndOfTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -272,8 +280,10 @@ func TestConnectingCountsForNoLimit(t *testing.T) {
 					}()
 					return client, nil
 				}}
-				got := send(t.Context(), closing(t, New(slow, false)), Limits{Wait: time.Second}, method, "http://127.0.0.1/", nil)
-				require.NoError(t, got.err)
+				for _, transport := range []*Transport{closing(t, New(slow, false)), New(otherKind{slow}, false)} {
+					got := send(t.Context(), transport, Limits{Wait: time.Second}, method, "http://127.0.0.1/", nil)
+					require.NoError(t, got.err)
+				}
 			})
 		})
 	}

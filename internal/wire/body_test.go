@@ -89,6 +89,9 @@ func TestEncodings(t *testing.T) {
 		"HTML":                       {"br", "<html>", ""},
 		"byte order mark and spaces": {"gzip", "\xef\xbb\xbf \r\n\t" + lighthouse, ""},
 		"a long text":                {"br", `["` + strings.Repeat("ü", 1000) + `"]`, ""},
+		"half of gzip's signature":   {"br", "\x1f\x00" + lighthouse, `"br"`},
+		"not encoded":                {"identity", "\x1f\x8b" + lighthouse, ""},
+		"spaces":                     {"gzip", " \r\n", ""},
 		"empty":                      {"br", "", ""},
 		"one byte":                   {"br", "7", ""},
 	} {

@@ -106,6 +106,36 @@ func TestWhatWasWritten(t *testing.T) {
 	}
 }
 
+// brokenAfter fails all writes but the first.
+type brokenAfter struct {
+	net.Conn
+	writes int
+}
+
+func (c *brokenAfter) Write(p []byte) (int, error) {
+	if c.writes++; c.writes > 1 {
+		return 0, io.ErrClosedPipe
+	}
+	return c.Conn.Write(p)
+}
+
+// A header may break off, too, on a connection that does not count.
+func TestHeadersThatBreakOff(t *testing.T) {
+	s := serve(t, false, func(nc net.Conn) { _, _ = io.Copy(io.Discard, nc) })
+	base := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		nc, err := new(net.Dialer).DialContext(ctx, network, address)
+		return &brokenAfter{Conn: nc}, err
+	}}
+	ctx, a := Watch(t.Context(), Limits{})
+	defer a.Stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	require.NoError(t, err)
+	req.Header.Set("X-Long", strings.Repeat("x", 10_000))
+	_, err = New(otherKind{base}, false).RoundTrip(req)
+	require.Error(t, err)
+	assert.True(t, a.Wrote(err))
+}
+
 // A connection that fails before the request is written has sent nothing, and TLS's closing alert is no part of the request.
 func TestResetBeforeTheFirstWrite(t *testing.T) {
 	for _, secure := range []bool{false, true} {

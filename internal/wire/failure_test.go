@@ -89,9 +89,11 @@ func TestRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				base := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+				requests := 0
 				transport := piped(t, base, func(nc net.Conn) {
 					secure := tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}})
 					serveFrames(secure, func(c *frames, stream uint32) {
+						requests++
 						if tt.header {
 							// 200 is the eighth entry of HPACK's static table.
 							c.frame(1, 4, stream, []byte{0x88})
@@ -106,6 +108,8 @@ func TestRefused(t *testing.T) {
 				assert.True(t, got.wrote)
 				if tt.repeats {
 					assert.Equal(t, errRepeats, got.late)
+					assert.EqualError(t, got.late, "the request was repeated 30 times over HTTP/2, as the server reset it each time")
+					assert.Equal(t, 30, requests)
 				}
 			})
 		})
