@@ -6,6 +6,7 @@
 //	go run ./mutate                       all of the root package and internal/, for hours; stop it and run it again to go on
 //	go run ./mutate ./internal/redact     one package
 //	go run ./mutate -since HEAD~1         the lines that differ from a commit, for five minutes
+//	go run ./mutate -match ^once.go       those of one file
 //	go run ./mutate -retry                again those that were not found
 //	go run ./mutate -report > mutate/RESULTS.md
 //
@@ -23,6 +24,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -36,6 +38,7 @@ type settings struct {
 	results    string
 	equivalent string
 	slack      time.Duration
+	match      string
 	retry      bool
 	list       bool
 	report     bool
@@ -50,6 +53,7 @@ func main() {
 	flag.Float64Var(&s.least, "least", 95, "fail if fewer than this `percentage` is found")
 	flag.StringVar(&s.results, "results", "mutate/results.jsonl", "`file` that results are added to and read from")
 	flag.StringVar(&s.equivalent, "equivalent", "mutate/equivalent.txt", "`file` of the mutants that no test can find")
+	flag.StringVar(&s.match, "match", "", "only the mutants whose ID matches this regular `expression`, such as ^once.go")
 	flag.BoolVar(&s.retry, "retry", false, "test again the mutants that were not found")
 	flag.BoolVar(&s.list, "list", false, "list the mutants without a result and test none")
 	flag.BoolVar(&s.report, "report", false, "write the results of the present code as Markdown and test none")
@@ -103,7 +107,7 @@ func (s *settings) run(ctx context.Context) error {
 		if known, err = readResults(s.results); err != nil {
 			return err
 		}
-		if err := stale(equivalent, jobs); err != nil {
+		if err := stale(equivalent, jobs); err != nil && s.match == "" {
 			return err
 		}
 	}
@@ -182,6 +186,10 @@ func (s *settings) jobs() ([]*job, error) {
 			s.limit = 5 * time.Minute
 		}
 	}
+	match, err := regexp.Compile(s.match)
+	if err != nil {
+		return nil, fmt.Errorf("-match: %w", err)
+	}
 	packages, err := load(s.root, s.patterns)
 	if err != nil {
 		return nil, err
@@ -190,7 +198,7 @@ func (s *settings) jobs() ([]*job, error) {
 	for _, p := range packages {
 		for _, f := range p.files {
 			for _, m := range p.mutants(f) {
-				if s.since == "" || changed[m.File][m.Line] {
+				if match.MatchString(m.ID) && (s.since == "" || changed[m.File][m.Line]) {
 					jobs = append(jobs, &job{Mutant: m, pkg: p, file: f})
 				}
 			}

@@ -246,6 +246,18 @@ func treeOf(t *testing.T, root string) string {
 	return all.String()
 }
 
+func TestMatch(t *testing.T) {
+	s := settings{root: module(t, example), patterns: []string{"./..."}, match: "^internal/.*:Unused:"}
+	jobs, err := s.jobs()
+	if err != nil || len(jobs) != 1 || jobs[0].Operator != "negation" {
+		t.Errorf("got %v, %v", jobs, err)
+	}
+	s.match = "("
+	if _, err := s.jobs(); err == nil || !strings.HasPrefix(err.Error(), "-match: ") {
+		t.Errorf("a bad expression: %v", err)
+	}
+}
+
 // A limit must hold whatever the tests do, and say what was not reached.
 func TestLimit(t *testing.T) {
 	s := settings{root: module(t, example), patterns: []string{"./..."}, limit: time.Nanosecond}
