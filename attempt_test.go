@@ -312,3 +312,42 @@ func TestLargestAnswerByDefault(t *testing.T) {
 		}
 	}
 }
+
+// An error keeps 1 MiB of its response, however long that is.
+func TestErrorsKeepTheBeginningOfTheirResponse(t *testing.T) {
+	const kept = 1 << 20
+	for _, size := range []int{kept, kept + 1, 4 * kept} {
+		var resp *Response
+		body := strings.Repeat("a", size)
+		c := (&script{answers: answers{answerWith(500, body)}}).client(t, WithRetryPolicy(oneAttempt))
+		var refused *APIError
+		_, err := c.Images.Show(t.Context(), "7", WithResponse(&resp))
+		require.ErrorAs(t, err, &refused)
+		assert.Len(t, refused.Body, kept)
+		assert.Len(t, resp.Body, kept)
+		c = (&script{answers: answers{answer200(body)}}).client(t, WithRetryPolicy(oneAttempt))
+		var unread *DecodeError
+		_, err = c.Images.Show(t.Context(), "7", WithResponse(&resp))
+		require.ErrorAs(t, err, &unread)
+		assert.Len(t, unread.Body, kept)
+		assert.Len(t, resp.Body, size, "whole where it is no error by its status")
+	}
+}
+
+// The headers of a request are a middleware's to add to, one without touching another.
+func TestHeadersThatAMiddlewareAddsTo(t *testing.T) {
+	s := &script{answers: answers{answer200(`{"id":7}`)}}
+	_, err := s.client(t, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			for _, name := range []string{"User-Agent", "Accept", "Authorization"} {
+				r.Header.Add(name, "added")
+			}
+			return next.RoundTrip(r)
+		})
+	})).Images.Show(t.Context(), "7")
+	require.NoError(t, err)
+	header := s.sent[0].Header
+	assert.Equal(t, []string{"application/json", "added"}, header["Accept"])
+	assert.Equal(t, []string{"Bearer test-key", "added"}, header["Authorization"])
+	assert.Len(t, header["User-Agent"], 2)
+}

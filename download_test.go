@@ -407,6 +407,12 @@ func TestDownloadErrorsAreOneLine(t *testing.T) {
 	assert.ErrorIs(t, err, cause)
 	assert.Contains(t, err.Error(), "images.download: first second [31mxxx")
 	assert.Less(t, len(err.Error()), 1200)
+
+	s := &script{answers: answers{answer200("a picture")}}
+	_, err = s.client(t).Images.Download(t.Context(), at("https://pictures.example.com/a.png"), fullDisk{cause})
+	assert.ErrorIs(t, err, cause)
+	assert.Contains(t, err.Error(), "images.download: writing the picture after 3 bytes: first second [31mxxx")
+	assert.Less(t, len(err.Error()), 1200)
 }
 
 // A download that nothing answers says where it went, without what is secret in the URL.

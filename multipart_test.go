@@ -547,6 +547,21 @@ func TestExpectContinue(t *testing.T) {
 	})
 }
 
+// A response that begins before the file is sent is waited for as any other.
+func TestEarlyResponsesThatStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, nc net.Conn) {
+			_, _ = io.WriteString(nc, "HTTP/1.1 413 Status\r\nContent-Length: 10\r\n\r\n")
+			time.Sleep(time.Hour)
+			_, _ = io.Copy(io.Discard, r)
+		}, WithTimeout(time.Second), WithStallTimeout(0))
+		start := time.Now()
+		err := u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)))
+		assert.ErrorIs(t, err, ErrTooLarge)
+		assert.Equal(t, time.Second, time.Since(start))
+	})
+}
+
 // A file that is gone when it is to be sent again ends the call, with what came before it.
 func TestFilesThatAreGoneAtTheNextAttempt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.wav")

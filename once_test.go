@@ -637,6 +637,25 @@ func TestOnceLooksOnAfterALookThatHung(t *testing.T) {
 	})
 }
 
+// A last look that would not end in time is begun earlier.
+func TestOnceSlowLooksBeforeTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+			time.AfterFunc(55*time.Second, add)
+			return answerWith(504, ``)(nil)
+		}}
+		l.list = func(int) (*http.Response, error) {
+			page := l.page(url.Values{"search": {"job"}})
+			time.Sleep(time.Second)
+			return answer200(page)(nil)
+		}
+		_, err := l.client(t).Images.Store(ctx, job("job-4711"), WithOnce())
+		require.NoError(t, err)
+	})
+}
+
 // One field of a policy must not turn off what keeps a store from being made twice.
 func TestOnceSettlesWithAnyNumberOfAttempts(t *testing.T) {
 	for _, policy := range []RetryPolicy{{MaxAttempts: 5}, {MaxAttempts: 1}, {MaxBackoff: time.Millisecond}} {
@@ -867,15 +886,34 @@ func TestOnceReturnsWhatItTook(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 100, c.budget.retries())
 	})
+	// So does what was taken for a look that the context kept from being made again.
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{list: func(int) (*http.Response, error) { return lose(nil) }}
+		c := l.client(t, WithRetryPolicy(RetryPolicy{MinBackoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour}))
+		require.True(t, c.budget.take() && c.budget.take())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := c.Images.Store(ctx, job("job-4711"), WithOnce())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 98, c.budget.retries())
+	})
 }
 
 func TestOnceLooksWithTheCallsOwnOptions(t *testing.T) {
 	l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return stored("n")(nil) }}
 	var resp *Response
-	_, err := l.client(t).Images.Store(t.Context(), job(`C:\temp\render 100%`), WithOnce(),
+	tenants := map[string]int{}
+	seen := WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			tenants[r.Header.Get("X-Tenant")]++
+			return next.RoundTrip(r)
+		})
+	})
+	_, err := l.client(t, seen).Images.Store(t.Context(), job(`C:\temp\render 100%`), WithOnce(), WithHeader("X-Tenant", "5"),
 		WithQuery("tenant", "5"), WithQuery("search", "mine"), WithFormField("quality", "high"), WithResponse(&resp))
 	require.NoError(t, err)
 	assert.Equal(t, "5", l.queries[0].Get("tenant"))
+	assert.Equal(t, map[string]int{"5": 2}, tenants)
 	assert.Equal(t, "render 100%", l.queries[0].Get("search"), "a backslash is an escape in many a database's search")
 	assert.Equal(t, 201, resp.StatusCode, "the response is the store's, not the search's")
 }
