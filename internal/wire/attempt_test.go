@@ -350,6 +350,7 @@ func TestConnectingEnds(t *testing.T) {
 					require.ErrorAs(t, got.err, &timeout)
 					assert.True(t, timeout.Timeout())
 					client, server := net.Pipe()
+					synctest.Wait()
 					select {
 					case late <- client:
 						_, err := server.Read(make([]byte, 1))

@@ -329,8 +329,23 @@ func TestTLSDialers(t *testing.T) {
 func TestTLSDialersThatOfferTooMuch(t *testing.T) {
 	srv, trusting := serveHTTP(t, true, func(http.ResponseWriter, *http.Request) {})
 	config := &tls.Config{RootCAs: trusting.TLSClientConfig.RootCAs, NextProtos: []string{"h2"}}
-	got := send(t.Context(), New(&http.Transport{DialTLSContext: tlsDialer(config)}, false), Limits{}, http.MethodGet, srv, nil)
+	closed := make(chan struct{})
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		nc, err := new(net.Dialer).DialContext(ctx, network, address)
+		config.ServerName = "example.com"
+		return tls.Client(&watched{nc, closed}, config), err
+	}
+	got := send(t.Context(), New(&http.Transport{DialTLSContext: dial}, false), Limits{}, http.MethodGet, srv, nil)
 	assert.ErrorIs(t, got.err, ErrDialedHTTP2)
+	assert.False(t, got.wrote)
+	<-closed
+}
+
+// A dialer that returns nothing at all gets an error of net/http, and no nil dereference.
+func TestDialersOfNothing(t *testing.T) {
+	base := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, nil }}
+	got := send(t.Context(), New(base, false), Limits{}, http.MethodGet, "http://127.0.0.1/", nil)
+	require.Error(t, got.err)
 	assert.False(t, got.wrote)
 }
 
