@@ -918,6 +918,14 @@ func TestOnceLooksWithTheCallsOwnOptions(t *testing.T) {
 	assert.Equal(t, 201, resp.StatusCode, "the response is the store's, not the search's")
 }
 
+func TestOnceSearchesForTheLongestPart(t *testing.T) {
+	for name, want := range map[string]string{
+		"job-4711": "job-4711", `a\the longest\b`: "the longest", "a\nthe longest": "the longest", `the longest\b`: "the longest", `\`: "",
+	} {
+		assert.Equal(t, want, searchable(name), name)
+	}
+}
+
 func TestOnceOnTranscriptionsAndOtherOperations(t *testing.T) {
 	l := &ledger{names: []string{"job-4711"}}
 	c := l.client(t)

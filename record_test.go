@@ -125,8 +125,13 @@ func TestIDsInOtherStructs(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`{"ImageID":null}`), &owner))
 	assert.Equal(t, ID("9007199254740993"), owner.ImageID, "null leaves a value as it is")
 	for _, text := range []string{`{}`, `[7]`, `true`, `false`} {
-		assert.ErrorContains(t, json.Unmarshal([]byte(`{"ImageID":`+text+`}`), &owner), "an ID must be a JSON string or number")
+		assert.ErrorContains(t, json.Unmarshal([]byte(`{"ImageID":`+text+`}`), &owner), "aicontent: an ID must be a JSON string or number")
 	}
+}
+
+// A decoder other than encoding/json may not have checked what it passes on.
+func TestIDsThatAreNoJSON(t *testing.T) {
+	assert.ErrorContains(t, new(ID).UnmarshalJSON([]byte("7 8")), "aicontent: reading an ID: ")
 }
 
 // A field that is not in the list is neither read nor written, and a name that is spelled wrong reads nothing.

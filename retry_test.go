@@ -53,6 +53,7 @@ func TestBackoff(t *testing.T) {
 // A policy that sets one field must not turn the others off: settling and retries are what keeps stores from being doubled.
 func TestRetryPolicyZeroValuesHaveTheDefaults(t *testing.T) {
 	d := DefaultRetryPolicy()
+	assert.Equal(t, RetryPolicy{4, 500 * time.Millisecond, 30 * time.Second, time.Minute, 5 * time.Minute}, d, "as documented")
 	assert.Equal(t, d, RetryPolicy{}.complete())
 	assert.Equal(t, d, d.complete())
 	assert.Equal(t, 5*time.Minute, RetryPolicy{MaxAttempts: 5}.complete().SettleTime)

@@ -122,7 +122,12 @@ func TestProtocols(t *testing.T) {
 	used := base.Clone()
 	defer used.CloseIdleConnections()
 	require.NoError(t, send(t.Context(), used, Limits{}, http.MethodGet, srv, nil).err)
-	for name, base := range map[string]*http.Transport{"fresh": base, "used for HTTP/2 before": used} {
+	others := base.Clone()
+	others.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{"h2": func(string, *tls.Conn) http.RoundTripper {
+		t.Error("another HTTP/2 would share its connections")
+		return nil
+	}}
+	for name, base := range map[string]*http.Transport{"fresh": base, "used for HTTP/2 before": used, "with another HTTP/2": others} {
 		transport := closing(t, New(base, false))
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
 			require.NoError(t, send(t.Context(), transport, Limits{}, method, srv, nil).err)
