@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -462,6 +463,16 @@ func TestDownloadCutOffByARoundTripper(t *testing.T) {
 	assert.ErrorContains(t, err, "the picture was cut off: 5 of 9 bytes came")
 	assert.EqualValues(t, 5, n)
 	assert.Len(t, s.asked, 1)
+	for length := range int64(2) {
+		s = &script{answers: answers{func(r *http.Request) (*http.Response, error) {
+			resp, err := answer200("")(r)
+			resp.ContentLength, resp.Body = length, io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
+			return resp, err
+		}}}
+		_, err = s.client(t, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
+		assert.ErrorContains(t, err, fmt.Sprintf("the picture was cut off: 0 of %d bytes came", length))
+		assert.Len(t, s.asked, 3)
+	}
 }
 
 // A RoundTripper that edits the URL, as some that sign requests do, must not edit that of the next attempt.

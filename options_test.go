@@ -412,7 +412,8 @@ func TestZeroClients(t *testing.T) {
 			assert.ErrorContains(t, err, ": client: was not created with NewClient")
 			assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 		}
-		_, err := c.Images.Download(t.Context(), at("https://example.com/a.png"), io.Discard)
+		n, err := c.Images.Download(t.Context(), at("https://example.com/a.png"), io.Discard)
+		assert.Zero(t, n)
 		assert.EqualError(t, err, "images.download: client: was not created with NewClient", name)
 	}
 }
