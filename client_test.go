@@ -448,6 +448,10 @@ func TestCloseIdleConnectionsLeavesAUsableClient(t *testing.T) {
 		require.NoError(t, err)
 		c.CloseIdleConnections()
 		<-closed
+		_, err = c.Images.Download(t.Context(), at(srv.URL+"/a.png"), io.Discard)
+		require.NoError(t, err)
+		c.CloseIdleConnections()
+		<-closed
 	}
 }
 

@@ -35,6 +35,14 @@ func TestRawHasUnknownMembers(t *testing.T) {
 	assert.Equal(t, "high", more.Quality)
 	assert.Equal(t, []string{"sea"}, more.Tags)
 	assert.Nil(t, new(Image).Raw())
+
+	text := `{"id":"b3a1","name":"n","description":"d","language":"US","result":"Good day.","favorite":true,"words":2,"created_at":"2026-05-04T10:00:00Z","updated_at":"2026-05-04T10:00:01Z"}`
+	transcription, err := (&script{answers: answers{answer200(text)}}).client(t).Transcriptions.Show(t.Context(), "b3a1")
+	require.NoError(t, err)
+	assert.Equal(t, text, string(transcription.Raw()))
+	written, err := json.Marshal(transcription)
+	require.NoError(t, err)
+	assert.JSONEq(t, text, string(written), "every field is read")
 }
 
 // A record that is stored elsewhere and read again must be the same one.

@@ -66,6 +66,8 @@ func TestRetryPolicyZeroValuesHaveTheDefaults(t *testing.T) {
 }
 
 func TestRetryPolicyRefusesNonsense(t *testing.T) {
+	_, err := NewClient("https://content.example.com", "test-key", WithRetryPolicy(RetryPolicy{MinBackoff: time.Hour}))
+	require.NoError(t, err, "a limit that is not set is no lower one")
 	for name, policy := range map[string]RetryPolicy{
 		`max_attempts "-1"`:  {MaxAttempts: -1},
 		`min_backoff "1m0s"`: {MinBackoff: time.Minute, MaxBackoff: time.Second},

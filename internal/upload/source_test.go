@@ -87,6 +87,17 @@ func TestFilesAreClosedOnEveryPath(t *testing.T) {
 		_, open := g.counts()
 		assert.Zero(t, open)
 	})
+	t.Run("no size", func(t *testing.T) {
+		g := whole()
+		bad := errors.New("stale handle")
+		g.wrap = func(f fs.File, _ int) fs.File { return &unknown{f, bad} }
+		_, problems, err := File{Name: "a", Source: FS(g, "a.wav")}.Inspect(t.Context(), 0)
+		require.NoError(t, err)
+		require.Len(t, problems, 1)
+		assert.Equal(t, "cannot be read: stale handle", problems[0].Reason)
+		_, open := g.counts()
+		assert.Zero(t, open)
+	})
 	t.Run("a directory", func(t *testing.T) {
 		g := &guarded{FS: fstest.MapFS{"a/b.wav": {}}}
 		_, problems, err := File{Name: "a", Source: FS(g, "a")}.Inspect(t.Context(), 0)

@@ -344,6 +344,14 @@ func (f *guardedFile) Close() error {
 	return f.File.Close()
 }
 
+// unknown is a file that cannot be asked for its size.
+type unknown struct {
+	fs.File
+	err error
+}
+
+func (u *unknown) Stat() (fs.FileInfo, error) { return nil, u.err }
+
 // changed is a regular file whose content is not what its size says.
 type changed struct {
 	fs.File

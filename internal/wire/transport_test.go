@@ -97,7 +97,10 @@ func TestNothingRepeatsAPOST(t *testing.T) {
 						req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, body())
 						require.NoError(t, err)
 						req.Header.Set(name, "x")
+						again := req.GetBody != nil
 						resp, err := transport.RoundTrip(req)
+						assert.Equal(t, again, req.GetBody != nil, "the caller's request was changed")
+						assert.False(t, req.Close)
 						if err == nil {
 							_, err = io.Copy(io.Discard, resp.Body)
 							resp.Body.Close()
