@@ -86,6 +86,44 @@ func TestCountryProblems(t *testing.T) {
 	assert.Empty(t, *requests)
 }
 
+// What a code probably stands for is told for each of them: a language is the usual slip.
+func TestCountriesThatAreProbablyMeant(t *testing.T) {
+	for code, want := range map[CountryCode]string{
+		"UK": "GB", "USA": "US", "GBR": "GB", "DEU": "DE", "FRA": "FR", "en": "US or GB", "ja": "JP", "zh": "CN or TW", "ko": "KR", "da": "DK",
+		"cs": "CZ", "el": "GR", "uk": "UA, or GB", "hi": "IN", "he": "IL", "fa": "IR",
+		"vi": "VI is the U.S. Virgin Islands; VN", "sv": "SV is El Salvador; SE", "ar": "AR is Argentina; SA or EG", "et": "ET is Ethiopia; EE",
+		"ca": "CA is Canada; ES", "be": "BE is Belgium; BY", "sl": "SL is Sierra Leone; SI", "sr": "SR is Suriname; RS", "ga": "GA is Gabon; IE",
+		"ms": "MS is Montserrat; MY", "bs": "BS is the Bahamas; BA",
+	} {
+		reason := checkCountry("language", code)[0].Reason
+		country, better, unrelated := strings.Cut(want, "; ")
+		if !unrelated {
+			country, better = "", want
+		} else {
+			country = "; " + country
+		}
+		assert.Equal(t, "must be a country code of ISO 3166-1 alpha-2, such as US or DE, not a language"+country+"; did you mean "+better+"?", reason, code)
+	}
+}
+
+// Problems come in the order of their fields, the same in every run.
+func TestTextsThatAreNotUTF8(t *testing.T) {
+	c, requests := capturing(t)
+	var opts []CallOption
+	for _, name := range strings.Split("hgfedcba", "") {
+		opts = append(opts, WithQuery(name, "\xff"))
+	}
+	_, err := c.Images.List(t.Context(), ImageListParams{}, opts...)
+	var refused *ValidationError
+	require.ErrorAs(t, err, &refused)
+	var fields []string
+	for _, p := range refused.Problems {
+		fields = append(fields, p.Field)
+	}
+	assert.Equal(t, strings.Split("abcdefgh", ""), fields)
+	assert.Empty(t, *requests)
+}
+
 func TestIDsRefused(t *testing.T) {
 	c, requests := capturing(t)
 	ctx := t.Context()

@@ -15,6 +15,8 @@ func TestPageTitles(t *testing.T) {
 		`<title></title><h1>Down</h1>`:                                              "Down",
 		`<h1><span>Time</span><br>out &lt;524&gt; &quot;now&quot; &#39;&apos;</h1>`: `Time out <524> "now" ''`,
 		`<title>Down</title>More`:                                                   "Down",
+		`Before<h1>Down</h1`:                                                        "Down",
+		`Before<title></title>Words</h1>More`:                                       "Before Words More",
 		`Words</h1>More`:                                                            "Words More",
 		`<p>Only <b>text</b></p>`:                                                   "Only text",
 		`<script src="x">if (a < b) { alert("no") }</script >Shown`:                 "Shown",
