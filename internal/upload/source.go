@@ -16,7 +16,7 @@ import (
 
 // Source is where the bytes of a file come from: what [Path], [FS], [Bytes] and [Reader] return.
 type Source interface {
-	// open sets what in reads, from the beginning, and its size and end. A declared size is not 0.
+	// open sets what in reads, from the beginning, its size, and what ends it. A declared size of 0 is none.
 	open(in *input, declared int64) error
 	// replayable reports whether open would find the same bytes once more.
 	replayable() bool
