@@ -52,8 +52,8 @@ func (s *State) locate(r Response, number int) {
 	}
 }
 
-// nextLink returns the next link of the body or else of the Link headers (RFC 8288). An empty one says that this is the last page. It takes
-// it that no title in a header holds a semicolon or a link.
+// nextLink returns the next link of the body or else of the Link headers (RFC 8288). An empty one says that this is the last page. Titles
+// in a header are expected to hold no semicolon and no link.
 func nextLink(r Response) (link string, found bool) {
 	for _, next := range []lenient.Value{r.Around.Member("links").Member("next"), r.Around.Member("next_page_url"), r.Around.Member("next")} {
 		if next.IsObject() {
@@ -63,7 +63,8 @@ func nextLink(r Response) (link string, found bool) {
 			return next.Text(), true
 		}
 	}
-	for header := range strings.SplitSeq(strings.Join(r.Link, ","), "<") {
+	_, links, _ := strings.Cut(strings.Join(r.Link, ","), "<")
+	for header := range strings.SplitSeq(links, "<") {
 		target, params, _ := strings.Cut(header, ">")
 		for param := range strings.SplitSeq(params, ";") {
 			name, value, _ := strings.Cut(param, "=")

@@ -128,6 +128,7 @@ func TestNextLinkInHeader(t *testing.T) {
 		`<?page=9>; rel="prev"; rel="next"`:                  "-",
 		`<?page=9>; rel="next`:                               "?page=9",
 		`rel="next"`:                                         "-",
+		`?page=9>; rel="next"`:                               "-",
 		``:                                                   "-",
 		`<?page=1>; rel=first,, , <?page=2>; rel="next"; title*=UTF-8''n%c3%a4chste`: "?page=2",
 	} {

@@ -9,7 +9,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// Sending is a body with a file on its way in one attempt. A nil Sending is that of any other body, and of none.
+// Sending is a body on its way in one attempt. For its user it is nil where the body has no file, and where there is no body.
 type Sending struct {
 	body    *Body
 	attempt *wire.Attempt
@@ -65,8 +65,8 @@ func (s *Sending) readFile(p []byte) (int, error) {
 	n, err := s.file.Read(p)
 	size, offset := s.body.fileSize, s.offset+int64(n)
 	switch {
-	case err != nil && s.file.ctx.Err() != nil:
-		return 0, context.Cause(s.file.ctx)
+	case err != nil && s.file.interrupted() != nil:
+		return 0, s.file.interrupted()
 	case size >= 0 && offset > size:
 		return 0, s.body.readError(size, errors.New("it has more than "+s.body.promised()))
 	case err == io.EOF && offset < size:

@@ -466,6 +466,46 @@ func TestReadersThatEndWithTheContext(t *testing.T) {
 	assert.Equal(t, context.Cause(ctx), err)
 }
 
+// A caller that gives io.EOF as the cause, as who lost a peer of its own does, must not make half a file look whole.
+func TestContextsThatEndWithEOF(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, again := range map[string]func(*stuckReader) (int, error){
+			"waits": func(r *stuckReader) (int, error) { <-r.free; return 0, io.ErrClosedPipe },
+			"fails": func(*stuckReader) (int, error) { return 0, io.ErrClosedPipe },
+		} {
+			parent, cancel := context.WithCancelCause(t.Context())
+			ctx, attempt := wire.Watch(parent, wire.Limits{Upload: true})
+			stuck := newStuckReader(nil)
+			read := 0
+			r := readerFunc(func(p []byte) (int, error) {
+				if read++; read == 1 {
+					return copy(p, "RIFF0000WAVE"), nil
+				}
+				cancel(io.EOF)
+				return again(stuck)
+			})
+			source := opener(func() (io.Reader, int64, error) { return r, -1, nil })
+			file := File{Name: "a.wav", Source: source}
+
+			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+			s, err := Multipart(nil, file, Facts{Size: -1}).Attach(req, attempt, nil)
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, req.Body)
+			assert.ErrorIs(t, err, context.Canceled, name)
+			s.Close()
+			assert.False(t, s.Complete(), name)
+
+			read = 0
+			parent, cancel = context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			_, _, err = file.Inspect(parent, 0)
+			assert.Error(t, err, name)
+			close(stuck.free)
+			attempt.Stop()
+		}
+	})
+}
+
 // failsOnce returns its first error once, and then goes on as if nothing had happened.
 type failsOnce struct {
 	r      io.Reader

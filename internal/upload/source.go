@@ -16,7 +16,7 @@ import (
 
 // Source is where the bytes of a file come from: what [Path], [FS], [Bytes] and [Reader] return.
 type Source interface {
-	// open sets what in reads, from the beginning, and its size and end. A declared size is not 0.
+	// open sets what in reads, from the beginning, its size, and what ends it. A declared size of 0 is none.
 	open(in *input, declared int64) error
 	// replayable reports whether open would find the same bytes once more.
 	replayable() bool
@@ -62,7 +62,7 @@ func (m memory) open(in *input, _ int64) error {
 // Reader is what r holds from where it stands. It is nil where r is. It is never closed.
 //
 // A reader that can seek is rewound for each attempt to where it first stood. Any other can be sent once, unless only
-// its first bytes were taken. A Read that waits is abandoned when the context ends: until it returns, r must not be touched.
+// its first bytes were taken. A Read or Seek that waits is abandoned when the context ends: until it returns, r must not be touched.
 func Reader(r io.Reader) Source {
 	if r == nil {
 		return nil
@@ -122,7 +122,7 @@ var (
 // stream is a reader that the user has opened.
 type stream struct {
 	r    io.Reader
-	held sync.Mutex // until the last Read of r has returned; guards the rest
+	held sync.Mutex // until the last Read or Seek of r has returned; guards the rest
 
 	seek  io.Seeker // nil where r cannot seek
 	start int64     // where r first stood, if it can seek
@@ -149,13 +149,23 @@ func (s *stream) open(in *input, declared int64) error {
 		return fmt.Errorf("the reader is a nil %T", s.r)
 	case s.used:
 		return errUsed
-	case s.seek == nil && s.head == nil:
+	}
+	err := in.do(func() error { return s.rewind(in, declared) })
+	if err != nil || s.seek != nil {
+		return err
+	}
+	return s.replay(in)
+}
+
+// rewind goes back to where the reader first stood, if it can seek, and finds out what it holds.
+func (s *stream) rewind(in *input, declared int64) error {
+	if s.seek == nil && s.head == nil {
 		s.look()
 	}
 	// Len may tell what happens to be buffered: the user's word counts more.
 	in.size = cmp.Or(declared, s.size)
 	if s.seek == nil {
-		return s.replay(in)
+		return nil
 	}
 	if end, err := s.seek.Seek(0, io.SeekEnd); err == nil {
 		in.size = max(end-s.start, 0)

@@ -168,6 +168,53 @@ func TestFileSystemsThatHang(t *testing.T) {
 	}
 }
 
+// hangingSeeker hangs at the nth seek to a start, until it is freed.
+type hangingSeeker struct {
+	*bytes.Reader
+	nth  int
+	free chan struct{}
+}
+
+func (s *hangingSeeker) Seek(offset int64, whence int) (int64, error) {
+	if whence == io.SeekStart {
+		if s.nth--; s.nth == 0 {
+			<-s.free
+		}
+	}
+	return s.Reader.Seek(offset, whence)
+}
+
+// A reader over a network may hang when it is rewound: the call ends all the same, and the reader is not touched by another
+// before it has returned.
+func TestSeeksThatHang(t *testing.T) {
+	const stall = 10 * time.Second
+	for name, nth := range map[string]int{"inspected": 1, "sent": 2} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &hangingSeeker{bytes.NewReader(recording(1000)), nth, make(chan struct{})}
+				file := File{Name: "a.wav", Source: Reader(r)}
+				start := time.Now()
+				facts, _, err := file.Inspect(t.Context(), stall)
+				body := Multipart(nil, file, facts)
+				if nth == 2 {
+					require.NoError(t, err)
+					ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: stall})
+					defer attempt.Stop()
+					var s *Sending
+					s, err = body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
+					s.Close()
+				}
+				assert.Equal(t, &wire.TimeoutError{Stalled: true, ByReader: true, Limit: stall}, err)
+				assert.Equal(t, stall+grace, time.Since(start))
+				assert.False(t, body.Replayable(), "the Seek is still under way")
+				close(r.free)
+				synctest.Wait()
+				assert.True(t, body.Replayable())
+			})
+		})
+	}
+}
+
 // What the user has opened is the user's to close.
 func TestReadersOfTheUserAreNeverClosed(t *testing.T) {
 	s := newService(t)

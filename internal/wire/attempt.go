@@ -26,7 +26,7 @@ type Attempt struct {
 	trace  httptrace.ClientTrace
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	sent   atomic.Int64 // counted by the connections that count
+	sent   atomic.Int64 // in bytes, added to by the connections that count
 
 	mu       sync.Mutex
 	timer    *time.Timer

@@ -75,8 +75,9 @@ func decompressed(resp *http.Response) (r io.Reader, err error) {
 	return r, nil
 }
 
-// isText reports whether head begins JSON or HTML, and not a compressed body.
+// isText reports whether head begins JSON or HTML, and not a compressed body, which holds control characters.
 func isText(head []byte) bool {
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
-	return len(text) == 0 || strings.IndexByte(`{["<`, text[0]) >= 0 && strings.HasPrefix(http.DetectContentType(text), "text/")
+	control := func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' && r != '\n' }
+	return len(text) == 0 || strings.IndexByte(`{["<`, text[0]) >= 0 && !bytes.ContainsFunc(text, control)
 }

@@ -87,6 +87,7 @@ func TestEncodings(t *testing.T) {
 		"begins like JSON":           {"br", "[\x00\x01" + lighthouse, `"br"`},
 		"br in name only":            {"br", lighthouse, ""},
 		"HTML":                       {"br", "<html>", ""},
+		"a signature in the middle":  {"gzip", `{"data":{"id":7,"name":"Best jazz LP"}}`, ""},
 		"byte order mark and spaces": {"gzip", "\xef\xbb\xbf \r\n\t" + lighthouse, ""},
 		"a long text":                {"br", `["` + strings.Repeat("ü", 1000) + `"]`, ""},
 		"half of gzip's signature":   {"br", "\x1f\x00" + lighthouse, `"br"`},

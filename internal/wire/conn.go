@@ -156,9 +156,10 @@ func (c *conn) Close() error {
 }
 
 // countInto makes the counting connection below nc add to sent, and reports whether there is one. HTTP/2 shares a
-// connection, whose count says nothing of one request.
+// connection, whose count says nothing of one request. Without TLS, any connection that does not count may be of that kind.
 func countInto(sent *atomic.Int64, nc net.Conn) (counted, shared bool) {
-	if t, ok := nc.(tlsConn); ok && t.ConnectionState().NegotiatedProtocol == "h2" {
+	secure, ok := nc.(tlsConn)
+	if ok && secure.ConnectionState().NegotiatedProtocol == "h2" {
 		return false, true
 	}
 	for {
@@ -173,5 +174,5 @@ func countInto(sent *atomic.Int64, nc net.Conn) (counted, shared bool) {
 	if counted {
 		c.sent.Store(sent)
 	}
-	return counted, false
+	return counted, !counted && secure == nil
 }

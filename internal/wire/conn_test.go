@@ -397,12 +397,14 @@ func TestInterruptedHTTP2Requests(t *testing.T) {
 	assert.True(t, got.wrote)
 	assert.Zero(t, got.bytes)
 
-	watched, a := Watch(t.Context(), Limits{Wait: time.Hour})
-	a.gotConn(httptrace.GotConnInfo{Conn: h2Conn{}})
-	assert.False(t, a.Wrote(io.EOF))
-	a.cancel(context.DeadlineExceeded)
-	<-watched.Done()
-	assert.True(t, a.Wrote(watched.Err()))
+	for _, nc := range []net.Conn{h2Conn{}, &net.TCPConn{}} {
+		watched, a := Watch(t.Context(), Limits{Wait: time.Hour})
+		a.gotConn(httptrace.GotConnInfo{Conn: nc})
+		assert.False(t, a.Wrote(io.EOF))
+		a.cancel(context.DeadlineExceeded)
+		<-watched.Done()
+		assert.True(t, a.Wrote(watched.Err()), "%T", nc)
+	}
 }
 
 // Over HTTP/1.1 a context that ends before the first byte leaves nothing open.

@@ -56,7 +56,7 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 	}
 	shared := clone(t, clearProxy)
 	shared.MaxIdleConnsPerHost = cmp.Or(shared.MaxIdleConnsPerHost, idleConns)
-	if std {
+	if std && shared.MaxIdleConns > 0 {
 		shared.MaxIdleConns = max(shared.MaxIdleConns, idleConns)
 	}
 	setDialers(shared)
@@ -145,7 +145,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		// With GetBody, net/http below another RoundTripper could repeat a body that it has read.
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
-		// Without it net/http sends a body that the server has refused instead of saying 100 Continue, to use the connection again.
+		// To keep a connection, net/http sends the body even where the server refused it instead of saying 100 Continue.
 		req.Close = req.Close || t.exact
 	}
 	if a, ok := req.Context().Value(attemptKey{}).(*Attempt); ok && t.exact {

@@ -229,6 +229,11 @@ func TestIdleConnections(t *testing.T) {
 	transport = New(&http.Transport{MaxIdleConns: 5, MaxIdleConnsPerHost: 3}, false)
 	assert.Equal(t, 3, transport.shared.(*http.Transport).MaxIdleConnsPerHost)
 	assert.Equal(t, 5, transport.shared.(*http.Transport).MaxIdleConns)
+	defer func(std http.RoundTripper) { http.DefaultTransport = std }(http.DefaultTransport)
+	http.DefaultTransport = &http.Transport{MaxIdleConnsPerHost: 1000}
+	transport = New(nil, false)
+	assert.Equal(t, 1000, transport.shared.(*http.Transport).MaxIdleConnsPerHost)
+	assert.Zero(t, transport.shared.(*http.Transport).MaxIdleConns, "no limit is no limit")
 }
 
 // A connection for each POST costs one round trip less, and no signature, with a session that is resumed. A caller
