@@ -91,8 +91,8 @@ func (r *request) copy(ctx context.Context, attempt *wire.Attempt, resp *http.Re
 	switch {
 	case err != nil && readError == nil:
 		return written, res.transport(r, fmt.Errorf("writing the picture after %d bytes: %w", written, err))
-	case err == nil && written < resp.ContentLength:
-		err = io.ErrUnexpectedEOF
+	case err == nil && (written < resp.ContentLength || context.Cause(ctx) == io.EOF):
+		err = io.ErrUnexpectedEOF // net/http returns the cause of a context as it is
 	case err == nil:
 		return written, res
 	case stalled.Load():

@@ -451,6 +451,29 @@ func TestDownloadOfAMissingPicture(t *testing.T) {
 	assert.Contains(t, log.String(), "status=404 request_id=req-7")
 }
 
+// A context may end with a cause that looks like the end of the picture.
+func TestDownloadEndedByEOF(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "a pic")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	c, err := NewClient("https://content.example.com/tenant", aKey)
+	require.NoError(t, err)
+	n, err := c.Images.Download(ctx, at(pictures.URL), writerFunc(func(p []byte) (int, error) {
+		cancel(io.EOF)
+		return len(p), nil
+	}))
+	require.ErrorIs(t, err, context.Canceled)
+	assert.ErrorContains(t, err, "the picture was cut off: 5 bytes came")
+	assert.EqualValues(t, 5, n)
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
 // net/http counts what comes of a picture; a RoundTripper of the caller need not.
 func TestDownloadCutOffByARoundTripper(t *testing.T) {
 	s := &script{answers: []func(*http.Request) (*http.Response, error){func(r *http.Request) (*http.Response, error) {

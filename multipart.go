@@ -52,7 +52,7 @@ func FileFromBytes(name string, data []byte) File {
 
 // FileFromReader returns a file with the content of r from its current position. R is never closed. It must not be used before the
 // call returns; where it then stands is undefined. If the context ends while a Read waits, the call returns within a moment
-// without it: that one Read may still go on, and r must not be used before it has returned.
+// without it: that one Read or Seek may still go on, and r must not be used before it has returned.
 //
 // A reader that can seek, such as a [bytes.Reader] or an open file, is rewound to where it stood when the call is retried.
 // Any other, such as the body of an incoming request, can be read once: the call is then not retried after any of it was

@@ -101,7 +101,9 @@ func (a *Attempt) begin(p phase) {
 		left = a.wait
 	}
 	a.phase, a.deadline = p, time.Now().Add(left)
-	a.timer.Reset(left)
+	if a.timer.Stop(); left != forever {
+		a.timer.Reset(left)
+	}
 }
 
 func (a *Attempt) expire() {
@@ -198,7 +200,6 @@ func (a *Attempt) Pause() {
 func (a *Attempt) Stop() {
 	a.mu.Lock()
 	a.begin(stopped)
-	a.timer.Stop()
 	a.mu.Unlock()
 	a.cancel(errStopped)
 }
