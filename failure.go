@@ -187,11 +187,10 @@ func (e *APIError) redirected(resp *http.Response, base *url.URL, method string,
 func (c *Client) addressNote(r *request, e *APIError) string {
 	list := strings.HasSuffix(r.op, ".list") || r.create()
 	html := bytes.HasPrefix(bytes.TrimSpace(e.Body), []byte("<"))
-	meant, found := strings.CutSuffix(c.base.String(), "/api")
 	switch {
 	case e.StatusCode != http.StatusNotFound || r.bare || !list && !html && e.Message != "":
-	case found:
-		return fmt.Sprintf("the SDK adds %s to the base URL itself: did you mean %s?", apiPrefix, meant)
+	case strings.HasSuffix(c.base.Path, "/api"):
+		return fmt.Sprintf("the SDK adds %s to the base URL itself: did you mean %s?", apiPrefix, strings.TrimSuffix(c.base.String(), "/api"))
 	case list:
 		return fmt.Sprintf("there is no API at %s%s: is the base URL right?", c.base, apiPrefix)
 	}

@@ -96,6 +96,10 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			"images.list", answers{answerWith(404, page)}, oneAttempt, "https://content.example.com/tenant/api",
 			"images.list: 404: Not Found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com/tenant?)",
 		},
+		"a host called api": {
+			"images.list", answers{answerWith(404, page)}, oneAttempt, "https://api",
+			"images.list: 404: Not Found (there is no API at https://api/api/v1: is the base URL right?)",
+		},
 		"the base URL ends in /api, for a record": {
 			"images.show", answers{answerWith(404, page)}, oneAttempt, "https://content.example.com/api",
 			"images.show: 404: Not Found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com?)",
