@@ -100,7 +100,7 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	case err != nil && ended != nil:
 		err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
 	}
-	if err == nil {
+	if err == nil || r.bare { // for a download it is enough that it is a page
 		err = r.read(reply{request: r, header: resp.Header, body: body})
 	}
 	if err == nil {
