@@ -364,6 +364,23 @@ func TestDownloadToAWriterThatFails(t *testing.T) {
 	assert.EqualValues(t, 2, requests.Load())
 }
 
+// A writer that fails is asked once, whatever became of the connection in the same moment.
+func TestDownloadToAWriterThatFailsAsThePictureBreaksOff(t *testing.T) {
+	s := &script{answers: answers{func(*http.Request) (*http.Response, error) {
+		body := iotest.DataErrReader(io.MultiReader(strings.NewReader("a pic"), iotest.ErrReader(io.ErrUnexpectedEOF)))
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: 9}, nil
+	}}}
+	full := errors.New("no space left")
+	_, err := s.client(t, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), readOnly{full})
+	assert.ErrorIs(t, err, full)
+	assert.ErrorContains(t, err, "writing the picture after 0 bytes")
+	assert.Len(t, s.asked, 1)
+}
+
+type readOnly struct{ err error }
+
+func (w readOnly) Write([]byte) (int, error) { return 0, w.err }
+
 // WithTimeout is for the header and not for a long picture; WithStallTimeout is for a picture that no longer comes.
 func TestDownloadTimes(t *testing.T) {
 	for name, row := range map[string]struct {
