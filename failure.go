@@ -18,6 +18,7 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/errtext"
 	"github.com/aicontent/aicontent-go/internal/redact"
+	"github.com/aicontent/aicontent-go/internal/upload"
 )
 
 // callError is an error type of this package that an attempt can come to.
@@ -120,7 +121,7 @@ func explain(err error, wrote, complete bool, limit time.Duration) error {
 	switch {
 	case limit > 0 && errors.As(err, &timeout) && timeout.Timeout() && !errors.As(err, new(*net.OpError)):
 		return fmt.Errorf("the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt: %w", limit, err)
-	case !wrote || !slices.ContainsFunc(closed, func(target error) bool { return errors.Is(err, target) }):
+	case !wrote, errors.As(err, new(*upload.ReadError)), !slices.ContainsFunc(closed, func(target error) bool { return errors.Is(err, target) }):
 		return err
 	case !complete:
 		return fmt.Errorf("the service closed the connection during the upload: %w", err)
