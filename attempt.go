@@ -81,7 +81,9 @@ func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, se
 }
 
 // receive reads a response and judges it.
-func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key, w *wire.Attempt, sending *upload.Sending, resp *http.Response) result {
+func (c *Client) receive(
+	ctx context.Context, r *request, n int, key redact.Key, w *wire.Attempt, sending *upload.Sending, resp *http.Response,
+) result {
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return c.rejected(r, n, key, w, sending, resp)
@@ -122,7 +124,8 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 		StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), RequestID: requestID(resp.Header, key),
 		Header: key.Header(resp.Header), Body: kept, Err: key.Error(err),
 	}
-	if res.word = fmt.Sprintf("%d, unreadable", resp.StatusCode); r.bare {
+	res.word = fmt.Sprintf("%d, unreadable", resp.StatusCode)
+	if r.bare {
 		res.word = "HTML"
 	}
 	return res
