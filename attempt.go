@@ -76,8 +76,8 @@ func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, se
 	case !w.Wrote(err), !sending.Complete():
 		res.outcome = OutcomeNotSent
 	}
-	explained := explain(err, w.Wrote(err), sending.Complete(), r.client.Timeout)
-	return res.transport(r, key.Error(cmp.Or(contextError(ctx), expired, explained)))
+	err = explain(err, w.Wrote(err), sending.Complete(), r.client.Timeout)
+	return res.transport(r, key.Error(cmp.Or(contextError(ctx), expired, err)))
 }
 
 // receive reads a response and judges it.
