@@ -76,12 +76,14 @@ func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, se
 	case !w.Wrote(err), !sending.Complete():
 		res.outcome = OutcomeNotSent
 	}
-	explained := explain(err, w.Wrote(err), sending.Complete(), r.client.Timeout)
-	return res.transport(r, key.Error(cmp.Or(contextError(ctx), expired, explained)))
+	err = explain(err, w.Wrote(err), sending.Complete(), r.client.Timeout)
+	return res.transport(r, key.Error(cmp.Or(contextError(ctx), expired, err)))
 }
 
 // receive reads a response and judges it.
-func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key, w *wire.Attempt, sending *upload.Sending, resp *http.Response) result {
+func (c *Client) receive(
+	ctx context.Context, r *request, n int, key redact.Key, w *wire.Attempt, sending *upload.Sending, resp *http.Response,
+) result {
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return c.rejected(r, n, key, w, sending, resp)
@@ -100,7 +102,7 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 	case err != nil && ended != nil:
 		err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
 	}
-	if err == nil {
+	if err == nil || r.bare { // for a download it is enough that it is a page
 		err = r.read(reply{request: r, header: resp.Header, body: body})
 	}
 	if err == nil {
@@ -122,7 +124,8 @@ func (c *Client) receive(ctx context.Context, r *request, n int, key redact.Key,
 		StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), RequestID: requestID(resp.Header, key),
 		Header: key.Header(resp.Header), Body: kept, Err: key.Error(err),
 	}
-	if res.word = fmt.Sprintf("%d, unreadable", resp.StatusCode); r.bare {
+	res.word = fmt.Sprintf("%d, unreadable", resp.StatusCode)
+	if r.bare {
 		res.word = "HTML"
 	}
 	return res

@@ -228,6 +228,7 @@ func (c *Client) send(ctx context.Context, r *request) (err error) {
 		}
 		defer unlock()
 	}
+	// since is when a request was last seen that may still be executed; zero for none.
 	for since, again := r.since, true; ; {
 		if r.name != "" {
 			switch found, err := c.lookFor(ctx, r, since, h.count); {

@@ -164,7 +164,6 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 		return nil, problem(field, nil, "must be an absolute URL that begins with https:// (or http:// for a loopback host), "+example)
 	}
 	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-	base := strings.TrimRight(shown, "/")
 	port, err := strconv.Atoi(cmp.Or(u.Port(), "443"))
 	// By its name alone, without asking a resolver.
 	loopback := strings.EqualFold(u.Hostname(), "localhost") || net.ParseIP(u.Hostname()).IsLoopback()
@@ -184,8 +183,8 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 		p.Reason = "must not have a fragment"
 	case u.Scheme == "http" && !insecure && !loopback:
 		p.Reason, p.Hint = "must begin with https://: http:// would show the API key to the network", "WithInsecureHTTP allows it"
-	case strings.HasSuffix(base, apiPrefix):
-		p.Reason = "must end before " + apiPrefix + ", which the SDK adds: write " + strings.TrimSuffix(base, apiPrefix)
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), apiPrefix): // of the path alone: a host may be called api
+		p.Reason = "must end before " + apiPrefix + ", which the SDK adds: write " + strings.TrimSuffix(strings.TrimRight(shown, "/"), apiPrefix)
 	default:
 		u.RawPath = strings.TrimRight(u.EscapedPath(), "/")
 		u.Path, _ = url.PathUnescape(u.RawPath) // It was parsed before, so it can be unescaped.

@@ -119,6 +119,7 @@ func TestBaseURLsAccepted(t *testing.T) {
 		"http://127.0.0.1:8080/tenant":              "http://127.0.0.1:8080/tenant/api/v1/images/7",
 		"http://127.9.9.9":                          "http://127.9.9.9/api/v1/images/7",
 		"http://[::1]:8080":                         "http://[::1]:8080/api/v1/images/7",
+		"https://api/v1":                            "https://api/v1/api/v1/images/7",
 		"https://xn--bcher-kva.example/b%C3%BCcher": "https://xn--bcher-kva.example/b%C3%BCcher/api/v1/images/7",
 	} {
 		t.Run(raw, func(t *testing.T) {

@@ -65,7 +65,8 @@
 //
 // If a call made several attempts, the most severe outcome counts. Severity: NotSent < Rejected < Done < Unknown. For Delete, a
 // 2xx response is success even if it is cut off, and so is a 404 after an attempt of unknown outcome. Redirects of List and Show
-// within the origin of the base URL are followed. [ErrPagination] is Done: all pages before it were read.
+// within the origin of the base URL are followed; the table is about those that are not. [ErrPagination] is Done: all pages
+// before it were read.
 //
 // # Retries
 //

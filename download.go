@@ -89,7 +89,7 @@ func (r *request) copy(ctx context.Context, attempt *wire.Attempt, resp *http.Re
 	written, err := io.Copy(struct{ io.Writer }{w}, body)
 	res := result{outcome: OutcomeDone, word: "ok"}
 	switch {
-	case err != nil && readError == nil:
+	case err != nil && !errors.Is(err, readError):
 		return written, res.transport(r, fmt.Errorf("writing the picture after %d bytes: %w", written, err))
 	case err == nil && (written < resp.ContentLength || context.Cause(ctx) == io.EOF):
 		err = io.ErrUnexpectedEOF // net/http returns the cause of a context as it is

@@ -196,6 +196,27 @@ func TestDownloadOfAnHTMLPage(t *testing.T) {
 	assert.Zero(t, out.Len(), "a page must not end up in a file called .png")
 }
 
+// What is wrong with the page itself must not hide that it is a page.
+func TestDownloadOfAPageThatCannotBeRead(t *testing.T) {
+	for name, raw := range map[string]string{
+		"large":   "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 31\r\n\r\n<title>Please log in</title>    ",
+		"cut off": "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 31\r\n\r\n<title>",
+		"packed":  "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: br\r\nContent-Length: 3\r\n\r\n\x0b\x02\x80",
+	} {
+		var requests atomic.Int64
+		pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
+			requests.Add(1)
+			answeringBytes([]byte(raw))(w, r)
+		})
+		c, err := NewClient("https://content.example.com/tenant", aKey, WithMaxResponseSize(10), WithRetryPolicy(quick))
+		require.NoError(t, err)
+		_, err = c.Images.Download(t.Context(), at(pictures.URL), io.Discard)
+		assert.EqualError(t, err, "images.download: 200: cannot read the response: got an HTML page instead of a picture", name)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), name)
+		assert.EqualValues(t, 1, requests.Load(), name)
+	}
+}
+
 // A picture is whole, or an error says how much of it came.
 func TestDownloadCutOff(t *testing.T) {
 	for name, row := range map[string]struct{ raw, came, text string }{
@@ -342,6 +363,23 @@ func TestDownloadToAWriterThatFails(t *testing.T) {
 	assert.ErrorIs(t, err, io.ErrShortWrite)
 	assert.EqualValues(t, 2, requests.Load())
 }
+
+// A writer that fails is asked once, whatever became of the connection in the same moment.
+func TestDownloadToAWriterThatFailsAsThePictureBreaksOff(t *testing.T) {
+	s := &script{answers: answers{func(*http.Request) (*http.Response, error) {
+		body := iotest.DataErrReader(io.MultiReader(strings.NewReader("a pic"), iotest.ErrReader(io.ErrUnexpectedEOF)))
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: 9}, nil
+	}}}
+	full := errors.New("no space left")
+	_, err := s.client(t, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), readOnly{full})
+	assert.ErrorIs(t, err, full)
+	assert.ErrorContains(t, err, "writing the picture after 0 bytes")
+	assert.Len(t, s.asked, 1)
+}
+
+type readOnly struct{ err error }
+
+func (w readOnly) Write([]byte) (int, error) { return 0, w.err }
 
 // WithTimeout is for the header and not for a long picture; WithStallTimeout is for a picture that no longer comes.
 func TestDownloadTimes(t *testing.T) {

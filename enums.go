@@ -109,7 +109,8 @@ const (
 	PerPage100 PerPage = 100
 )
 
-// CountryCode is an ISO 3166-1 alpha-2 code, such as "US": the language of an audio file. The zero value is "not set".
+// CountryCode is an ISO 3166-1 alpha-2 code in upper case, such as "US". The API uses it for the language of an audio file. The
+// zero value is "not set".
 type CountryCode string
 
 // The documented values of each type, in the order of the API's documentation.

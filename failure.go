@@ -18,6 +18,7 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/errtext"
 	"github.com/aicontent/aicontent-go/internal/redact"
+	"github.com/aicontent/aicontent-go/internal/upload"
 )
 
 // callError is an error type of this package that an attempt can come to.
@@ -113,25 +114,37 @@ func (h *history) attempts() string {
 	return text + "; before: " + strings.Join(words, "; ")
 }
 
+// explained is an error of the network after what it means. One meaning may have many errors.
+type explained struct {
+	meaning string
+	error
+}
+
+func (e explained) Error() string { return e.meaning + ": " + e.error.Error() }
+func (e explained) Unwrap() error { return e.error }
+
 // explain says what an error of the network means. Complete tells whether all was sent; limit is the Timeout of the user's client.
 func explain(err error, wrote, complete bool, limit time.Duration) error {
 	var timeout net.Error
 	closed := []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE}
 	switch {
 	case limit > 0 && errors.As(err, &timeout) && timeout.Timeout() && !errors.As(err, new(*net.OpError)):
-		return fmt.Errorf("the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt: %w", limit, err)
-	case !wrote || !slices.ContainsFunc(closed, func(target error) bool { return errors.Is(err, target) }):
+		return explained{fmt.Sprintf("the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt", limit), err}
+	case !wrote, errors.As(err, new(*upload.ReadError)), !slices.ContainsFunc(closed, func(target error) bool { return errors.Is(err, target) }):
 		return err
 	case !complete:
-		return fmt.Errorf("the service closed the connection during the upload: %w", err)
+		return explained{"the service closed the connection during the upload", err}
 	}
-	return fmt.Errorf("the service closed the connection before a response came: %w", err)
+	return explained{"the service closed the connection before a response came", err}
 }
 
-// word is what the log and the errors of later attempts say of a failure: without addresses, so that the same is seen to be the same.
+// word is what the log and the errors of later attempts say of a failure: its meaning if it has one, and no addresses, so that the
+// same is seen to be the same.
 func word(err error) string {
 	text := err.Error()
-	if op := (*net.OpError)(nil); errors.As(err, &op) {
+	if e := (explained{}); errors.As(err, &e) {
+		text = e.meaning
+	} else if op := (*net.OpError)(nil); errors.As(err, &op) {
 		text = strings.ReplaceAll(text, op.Error(), op.Op+": "+op.Err.Error())
 	}
 	return redact.Shorten(text, 100)
@@ -187,11 +200,10 @@ func (e *APIError) redirected(resp *http.Response, base *url.URL, method string,
 func (c *Client) addressNote(r *request, e *APIError) string {
 	list := strings.HasSuffix(r.op, ".list") || r.create()
 	html := bytes.HasPrefix(bytes.TrimSpace(e.Body), []byte("<"))
-	meant, found := strings.CutSuffix(c.base.String(), "/api")
 	switch {
 	case e.StatusCode != http.StatusNotFound || r.bare || !list && !html && e.Message != "":
-	case found:
-		return fmt.Sprintf("the SDK adds %s to the base URL itself: did you mean %s?", apiPrefix, meant)
+	case strings.HasSuffix(c.base.Path, "/api"):
+		return fmt.Sprintf("the SDK adds %s to the base URL itself: did you mean %s?", apiPrefix, strings.TrimSuffix(c.base.String(), "/api"))
 	case list:
 		return fmt.Sprintf("there is no API at %s%s: is the base URL right?", c.base, apiPrefix)
 	}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -96,6 +97,10 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			"images.list", answers{answerWith(404, page)}, oneAttempt, "https://content.example.com/tenant/api",
 			"images.list: 404: Not Found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com/tenant?)",
 		},
+		"a host called api": {
+			"images.list", answers{answerWith(404, page)}, oneAttempt, "https://api",
+			"images.list: 404: Not Found (there is no API at https://api/api/v1: is the base URL right?)",
+		},
 		"the base URL ends in /api, for a record": {
 			"images.show", answers{answerWith(404, page)}, oneAttempt, "https://content.example.com/api",
 			"images.show: 404: Not Found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com?)",
@@ -140,12 +145,11 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			"images.show", answers{fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED}), answerWith(404, ``)}, quick, "",
 			"images.show: 404: not found (attempt 2 of 3; before: dial: " + syscall.ECONNREFUSED.Error() + ")",
 		},
-		"two connections lost, from different ports": {
+		"two connections lost, in different ways": {
 			"images.show", answers{
-				fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{Port: 1}, Err: syscall.ECONNRESET}),
-				fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{Port: 2}, Err: syscall.ECONNRESET}), answerWith(404, ``),
+				fails(io.EOF), fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{Port: 2}, Err: syscall.ECONNRESET}), answerWith(404, ``),
 			}, quick, "",
-			"images.show: 404: not found (attempt 3 of 3; before: the service closed the connection before a response came: read: " + syscall.ECONNRESET.Error() + " (2 times))",
+			"images.show: 404: not found (attempt 3 of 3; before: the service closed the connection before a response came (2 times))",
 		},
 		"a redirect to nowhere": {
 			"images.show", answers{answerWith(302, ``)}, oneAttempt, "",
@@ -342,4 +346,15 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 	require.ErrorAs(t, err, &lost)
 	assert.False(t, lost.Timeout())
 	assert.True(t, errors.Is(err, context.Canceled))
+}
+
+// net/http has more than one text for a client's Timeout: attempts that ended by it came to the same.
+func TestAttemptsThatAClientsTimeoutEnded(t *testing.T) {
+	s := &script{answers: answers{fails(os.ErrDeadlineExceeded), fails(fmt.Errorf("net/http: request canceled: %w", os.ErrDeadlineExceeded))}}
+	c, err := NewClient("https://content.example.com", aKey, WithRetryPolicy(quick), WithHTTPClient(&http.Client{Transport: s, Timeout: time.Second}))
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7")
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	assert.ErrorContains(t, err, "images.show: the Timeout of 1s of the http.Client that was given (WithHTTPClient) ended the attempt: net/http: request canceled: ")
+	assert.ErrorContains(t, err, "(attempt 3 of 3, the same 2 times before; ")
 }

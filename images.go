@@ -36,7 +36,8 @@ type Image struct {
 	raw json.RawMessage
 }
 
-// Raw returns the record as sent, unknown members included; nil for an image that no response held. It shares memory: do not change it.
+// Raw returns the record as sent, unknown members included; nil for an image that no response held. It shares memory with the
+// other records of its page, and must not be changed.
 func (i *Image) Raw() json.RawMessage { return i.raw }
 
 // Equal reports whether the fields of i and other are equal, times as instants. Raw is not compared.

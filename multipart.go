@@ -18,8 +18,9 @@ import (
 // is sent.
 //
 // A service or proxy may reject the request, for its key or the file's size, while the file is being sent. Its response is
-// then the call's error. To be told before any of the file is sent, give WithHeader("Expect", "100-continue"). It is not the
-// default as a service that ignores it delays each attempt by a second.
+// then the call's error, and the bytes sent until then, up to some MiB, were in vain. To be told before any of the file is
+// sent, give WithHeader("Expect", "100-continue"). It is not the default as a service that ignores it delays each attempt by a
+// second.
 type File struct {
 	// Name is the file name that the service gets. Only the part after the last slash or backslash is sent.
 	Name string

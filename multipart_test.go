@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -290,6 +291,7 @@ func TestFilesThatFailWhileTheyAreSent(t *testing.T) {
 		text string
 	}{
 		"a read error":    {FileFromReader("a.wav", &brokenFile{bytes.NewReader(recording(fileSize)), 1 << 20, broken}), `file "a.wav": at byte 1048576: bad sector`},
+		"a broken source": {FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(1<<20)), iotest.ErrReader(io.ErrUnexpectedEOF))), `file "a.wav": at byte 1048576: unexpected EOF`},
 		"more than Size":  {sized(FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize)))), 1<<20), `file "a.wav": at byte 1048576: it has more than the 1048576 bytes that its Size says`},
 		"fewer than Size": {sized(FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize)))), fileSize+1), `file "a.wav": at byte 4194304: it has fewer than the 4194305 bytes that its Size says`},
 	} {
@@ -303,6 +305,7 @@ func TestFilesThatFailWhileTheyAreSent(t *testing.T) {
 				var failed *upload.ReadError
 				require.ErrorAs(t, err, &failed)
 				assert.Equal(t, name == "a read error", errors.Is(err, broken))
+				assert.NotContains(t, err.Error(), "the service closed the connection")
 			})
 		})
 	}

@@ -97,7 +97,7 @@ func (c *Client) lookFor(ctx context.Context, r *request, since time.Time, attem
 			}
 			wait = min(wait, last)
 		}
-		retry := wait <= 0
+		retry := wait <= 0 // it was the last look, and only one that failed is repeated
 		if retry {
 			if retries++; err == nil || retries >= r.retry.MaxAttempts || !c.budget.take() {
 				return false, err

@@ -22,7 +22,7 @@ type CallOption interface {
 // many goroutines at once. An error ends the call before anything of the attempt is sent.
 type RateLimiter interface{ Wait(context.Context) error }
 
-// clientOption is what is wrong with the argument of an option, and what the option sets where nothing is.
+// clientOption is an option of clients. It sets nothing if there are problems with its argument.
 type clientOption struct {
 	problems []FieldProblem
 	set      func(*Client)
@@ -35,7 +35,7 @@ func (o clientOption) applyClient(c *Client) []FieldProblem {
 	return o.problems
 }
 
-// callOption is a clientOption for the settings of calls.
+// callOption is an option of calls, and for a client the default of its calls.
 type callOption struct {
 	problems []FieldProblem
 	set      func(*settings)
@@ -141,7 +141,8 @@ func WithUpdateMethod(method string) Option {
 	return clientOption{problemIf(!known, "update_method", method, "must be PATCH or PUT"), func(c *Client) { c.updateMethod = method }}
 }
 
-// WithMaxResponseSize limits a response, in bytes after decompression. The default is 32 MiB. A larger one is a [DecodeError].
+// WithMaxResponseSize limits how much of a response is read, in bytes after decompression. The default is 32 MiB. A larger
+// response is a [DecodeError].
 func WithMaxResponseSize(bytes int64) Option {
 	return clientOption{problemIf(bytes <= 0, "max_response_size", bytes, "must be above 0"), func(c *Client) { c.maxResponse = bytes }}
 }
@@ -204,8 +205,9 @@ func WithProgress(f func(Progress)) CallOption {
 	return callOption{set: func(s *settings) { s.progress = f }}
 }
 
-// WithReadAhead lets All fetch up to the given number of pages ahead of the loop, concurrently. The default is 0. Records come in the order of the
-// pages, and errors at their place. Pages that are found by a cursor allow one page ahead. Other methods ignore it.
+// WithReadAhead lets All fetch up to the given number of pages ahead of the loop, concurrently. The default is 0. Records come
+// in the order of the pages, and errors at their place. Pages that are found by a cursor allow one page ahead. Other methods
+// ignore it.
 func WithReadAhead(pages int) CallOption {
 	return callOption{problemIf(pages < 0, "read_ahead", pages, "must not be negative"), func(s *settings) { s.readAhead = pages }}
 }

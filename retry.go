@@ -161,7 +161,7 @@ func (h *history) deleted(r *request) bool {
 	return r.method == http.MethodDelete && h.count > 1 && h.worst == OutcomeUnknown && h.last.status == http.StatusNotFound
 }
 
-// transientStatuses may pass.
+// transientStatuses are those after which another attempt may succeed.
 var transientStatuses = []int{
 	http.StatusRequestTimeout, http.StatusTooManyRequests,
 	http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,

@@ -33,7 +33,8 @@ type Transcription struct {
 	raw json.RawMessage
 }
 
-// Raw returns the record as sent, unknown members included; nil for a transcription that no response held. It shares memory: do not change it.
+// Raw returns the record as sent, unknown members included; nil for a transcription that no response held. It shares memory with the
+// other records of its page, and must not be changed.
 func (t *Transcription) Raw() json.RawMessage { return t.raw }
 
 // Equal reports whether the fields of t and other are equal, times as instants. Raw is not compared.
@@ -140,4 +141,10 @@ func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallO
 	return err
 }
 
-func (s *TranscriptionsService) core() *Client { return (*ImagesService)(s).core() }
+// core is the service's client, nil for a service that NewClient did not make.
+func (s *TranscriptionsService) core() *Client {
+	if s == nil {
+		return nil
+	}
+	return s.client
+}

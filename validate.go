@@ -169,7 +169,8 @@ func checkHeader(name, value string) []FieldProblem {
 	return checkHeaderValue(http.CanonicalHeaderKey(name), value, nil)
 }
 
-// checkHeaderValue reports what would end a header line, or be cut off at its ends. The value is shown as the given one.
+// checkHeaderValue reports what would end a header line, or be cut off at its ends. The problem shows what is given as shown:
+// the value, or nil for a secret one.
 func checkHeaderValue(field, value string, shown any) []FieldProblem {
 	switch {
 	case strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }):
