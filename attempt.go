@@ -88,7 +88,7 @@ func (c *Client) receive(
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return c.rejected(r, n, key, w, sending, resp)
 	}
-	page := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
+	page := saysHTML(resp.Header)
 	if r.save != nil && !page {
 		r.keep(resp, nil, n, key)
 		return r.save(ctx, w, resp)
@@ -129,6 +129,10 @@ func (c *Client) receive(
 		res.word = "HTML"
 	}
 	return res
+}
+
+func saysHTML(header http.Header) bool {
+	return strings.HasPrefix(strings.ToLower(header.Get("Content-Type")), "text/html")
 }
 
 // readBody reads a body of up to limit bytes. One that is cut off may end within the key.

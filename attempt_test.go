@@ -244,7 +244,7 @@ func TestDeleteThatMeetsAPage(t *testing.T) {
 		"Please <a href=/login>log in</a>": false, "-- portal --\n<html>": false, "": true, "true": true, `{"deleted":true}`: true,
 	} {
 		err := deployment(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/html; charset=UTF-8")
+			w.Header().Set("Content-Type", "Text/HTML; charset=UTF-8")
 			_, _ = w.Write([]byte(body))
 		}).Images.Delete(t.Context(), "7")
 		if deleted {

@@ -180,7 +180,7 @@ func TestDownloadRedirects(t *testing.T) {
 
 func TestDownloadOfAnHTMLPage(t *testing.T) {
 	pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Type", "TEXT/HTML")
 		_, _ = io.WriteString(w, "<title>Please log in</title>")
 	})
 	var log bytes.Buffer

@@ -67,7 +67,7 @@ func readDeleted(re reply) (struct{}, error) {
 	switch {
 	case errors.Is(err, lenient.ErrHTML), errors.Is(err, lenient.ErrSaysError):
 		return struct{}{}, err
-	case errors.Is(err, lenient.ErrNotJSON) && strings.HasPrefix(re.header.Get("Content-Type"), "text/html"):
+	case errors.Is(err, lenient.ErrNotJSON) && saysHTML(re.header):
 		return struct{}{}, lenient.ErrHTML
 	}
 	return struct{}{}, nil
