@@ -155,7 +155,8 @@ func TestBudgetOfAttemptsThatAreNotMade(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, ``)}}
 		c := s.client(t, append([]Option{WithRetryPolicy(quick)}, row.opts...)...)
-		require.True(t, c.budget.take() && c.budget.take())
+		require.True(t, c.budget.take())
+		require.True(t, c.budget.take())
 		_, err := c.Images.Show(ctx, "7")
 		assert.ErrorIs(t, err, row.end, name)
 		assert.ErrorIs(t, err, ErrServer, name)
