@@ -136,10 +136,11 @@ func TestTimeoutError(t *testing.T) {
 
 // A timer may have fired before it was set anew.
 func TestTimerThatFiredTooEarly(t *testing.T) {
-	_, a := Watch(t.Context(), limits)
-	defer a.Stop()
+	ctx, a := Watch(t.Context(), limits)
 	a.expire()
 	assert.NoError(t, a.Expired())
+	a.Stop()
+	assert.ErrorIs(t, context.Cause(ctx), context.Canceled)
 }
 
 // The end of a call's context is not a timeout of the SDK's, whatever its cause.

@@ -92,6 +92,7 @@ func TestEncodings(t *testing.T) {
 		"a long text":                {"br", `["` + strings.Repeat("ü", 1000) + `"]`, ""},
 		"half of gzip's signature":   {"br", "\x1f\x00" + lighthouse, `"br"`},
 		"not encoded":                {"identity", "\x1f\x8b" + lighthouse, ""},
+		"over several lines":         {"gzip", "{\r\n\t\"id\": 7\n}", ""},
 		"spaces":                     {"gzip", " \r\n", ""},
 		"empty":                      {"br", "", ""},
 		"one byte":                   {"br", "7", ""},
