@@ -552,6 +552,21 @@ func TestClientPrintsAsItsDeployment(t *testing.T) {
 	}
 }
 
+// After ten redirects it was the SDK that gave up, after nine it was the program.
+func TestLastRedirectThatTheCallersPolicyRefuses(t *testing.T) {
+	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) })
+	c, err := NewClient(baseURL, aKey, WithHTTPClient(&http.Client{CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+		if len(via) > 9 {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}}))
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7")
+	assert.ErrorContains(t, err, "302: redirect refused by CheckRedirect of the http.Client that was given")
+	assert.EqualValues(t, 10, requests.Load())
+}
+
 // A program's rule about redirects is final: asking again would only meet it again. Nothing was changed by a GET.
 func TestRedirectsThatTheCallersPolicyRefuses(t *testing.T) {
 	mine := errors.New("no redirects here")

@@ -73,7 +73,10 @@ func (e *ValidationError) Unwrap() []error { return e.causes }
 
 // LogValue returns the fields and reasons, without the values.
 func (e *ValidationError) LogValue() slog.Value {
-	attrs := []slog.Attr{slog.String("op", e.op)}
+	var attrs []slog.Attr
+	if e.op != "" {
+		attrs = append(attrs, slog.String("op", e.op))
+	}
 	for _, p := range e.Problems {
 		attrs = append(attrs, slog.String(p.Field, p.Reason))
 	}

@@ -215,6 +215,29 @@ func TestErrorTextOfAHundredAttempts(t *testing.T) {
 	assert.Contains(t, err.Error(), "; and 94 others")
 }
 
+// Five failures are told, and how many there were besides.
+func TestErrorTextOfDifferentFailures(t *testing.T) {
+	for attempts, end := range map[int]string{6: "; failure 5 (", 7: "; failure 5; and 1 others ("} {
+		n := 0
+		s := &script{answers: answers{func(*http.Request) (*http.Response, error) {
+			n++
+			return nil, fmt.Errorf("failure %d", n)
+		}}}
+		_, err := s.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: attempts, MinBackoff: -1})).Images.Show(t.Context(), "7")
+		require.Error(t, err)
+		text, _, _ := strings.Cut(strings.ReplaceAll(err.Error(), "; host ", " ("), "content.example.com")
+		assert.True(t, strings.HasSuffix(text, end), text)
+	}
+}
+
+// A RoundTripper need not set the response's request.
+func TestRedirectWithoutItsRequest(t *testing.T) {
+	c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: roundTripper(answerWith(302, "", "Location", "/moved"))}))
+	require.NoError(t, err)
+	_, err = c.Images.Store(t.Context(), aStore)
+	assert.ErrorContains(t, err, "images.store: 302: redirect refused: a POST is not repeated at another address")
+}
+
 // The time limit of the http.Client is the user's, and the error says so.
 func TestErrorOfTheUsersTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -311,6 +334,7 @@ func TestErrorsAsLogValues(t *testing.T) {
 
 	for _, made := range []error{&APIError{StatusCode: 404}, &DecodeError{StatusCode: 200}, &TransportError{Err: io.EOF}, &ConflictError{}, &ValidationError{Problems: []FieldProblem{{Field: "id", Reason: "is required"}}}} {
 		assert.NotEmpty(t, logged(made), "an error that a test made")
+		assert.NotContains(t, logged(made), "err.op=")
 		assert.NotEmpty(t, made.Error())
 	}
 }

@@ -179,7 +179,7 @@ func TestLoginPages(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html; charset=UTF-8")
 		_, _ = io.WriteString(w, "<!DOCTYPE html><title>Log in</title><form></form>")
 	}
-	for _, login := range []string{"/login", "/tenant/Login/", "/auth/sign-in", "/users/sign_in", "/login?next=/api/v1/images", "/welcome", "https://sso.example.com/login"} {
+	for _, login := range []string{"/login", "/tenant/Login/", "/auth/sign-in", "/users/sign_in", "/LogOn", "/login?next=/api/v1/images", "/welcome", "https://sso.example.com/login"} {
 		baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			if !strings.Contains(r.URL.Path, "/api/v1/") {
