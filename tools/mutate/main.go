@@ -54,7 +54,7 @@ func main() {
 	flag.StringVar(&s.results, "results", "mutate/results.jsonl", "`file` that results are added to and read from")
 	flag.StringVar(&s.equivalent, "equivalent", "mutate/equivalent.txt", "`file` of the mutants that no test can find")
 	flag.StringVar(&s.match, "match", "", "only the mutants whose ID matches this regular `expression`, such as ^once.go")
-	flag.BoolVar(&s.retry, "retry", false, "test again the mutants that were not found")
+	flag.BoolVar(&s.retry, "retry", false, "test again the mutants that were not found, and are not judged equivalent")
 	flag.BoolVar(&s.list, "list", false, "list the mutants without a result and test none")
 	flag.BoolVar(&s.report, "report", false, "write the results of the present code as Markdown and test none")
 	flag.Usage = func() {
@@ -115,7 +115,8 @@ func (s *settings) run(ctx context.Context) error {
 	var open []*job
 	for _, j := range jobs {
 		r, ok := known[j.ID]
-		if ok && r.Sum == j.Sum && !(s.retry && (r.Status == survived || r.Status == uncovered)) {
+		again := s.retry && (r.Status == survived || r.Status == uncovered) && equivalent[j.ID] == ""
+		if ok && r.Sum == j.Sum && !again {
 			r.Line = j.Line
 			done = append(done, r)
 		} else if j.compiles() {
