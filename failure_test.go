@@ -198,6 +198,11 @@ func TestBaseURLThatEndsInAPI(t *testing.T) {
 	_, err = c.Images.Show(t.Context(), "7")
 	require.NoError(t, err)
 	assert.Equal(t, "/api/api/v1/images/7", uri)
+	s := &script{answers: answers{answerWith(404, "")}}
+	c, err = NewClient("https://content.example.com/api", aKey, WithHTTPClient(&http.Client{Transport: s}))
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7")
+	assert.ErrorContains(t, err, "images.show: 404: not found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com?")
 }
 
 // A hundred attempts must not make a line of 75 KB.

@@ -106,6 +106,8 @@ func TestOptionsRefused(t *testing.T) {
 		"Upgrade":                  {WithHeader("Upgrade", "websocket"), "header", "set by the SDK"},
 		"TE":                       {WithHeader("TE", "trailers"), "header", "set by the SDK"},
 		"Proxy-Authorization":      {WithHeader("Proxy-Authorization", "Basic x"), "header", "set by the SDK"},
+		"Proxy-Connection":         {WithHeader("proxy-connection", "close"), "header", "set by the SDK"},
+		"Keep-Alive":               {WithHeader("Keep-Alive", "timeout=5"), "header", "set by the SDK"},
 		"a header without name":    {WithHeader("", "v"), "header", "HTTP header name"},
 		"a header with a space":    {WithHeader("X Y", "v"), "header", "HTTP header name"},
 		"a header with a colon":    {WithHeader("X-Y:", "v"), "header", "HTTP header name"},
