@@ -524,9 +524,12 @@ func TestExpectContinue(t *testing.T) {
 			body := int64(-1)
 			u := receiving(t, func(_ int, r *bufio.Reader, req *http.Request, nc net.Conn) {
 				assert.Equal(t, "100-continue", req.Header.Get("Expect"))
-				time.Sleep(999 * time.Millisecond)
+				_ = nc.SetReadDeadline(time.Now().Add(999 * time.Millisecond))
+				early, _ := io.Copy(io.Discard, r)
+				_ = nc.SetReadDeadline(time.Time{})
 				_, _ = io.WriteString(nc, refusal)
-				body, _ = io.Copy(io.Discard, r)
+				late, _ := io.Copy(io.Discard, r)
+				body = early + late
 			})
 			err := u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)), expect)
 			assert.ErrorIs(t, err, ErrTooLarge)
