@@ -208,8 +208,11 @@ func (c *Client) url(r *request) *url.URL {
 	if r.record {
 		escaped += "/" + url.PathEscape(string(r.id))
 	}
-	u := &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, RawPath: escaped, RawQuery: r.call.query.Encode()}
+	u := &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, RawQuery: r.call.query.Encode()}
 	u.Path, _ = url.PathUnescape(escaped) // it was escaped, so it can be unescaped
+	if u.Path != escaped {
+		u.RawPath = escaped
+	}
 	return u
 }
 

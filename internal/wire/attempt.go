@@ -29,7 +29,7 @@ type Attempt struct {
 	sent   atomic.Int64 // in bytes, added to by the connections that count
 
 	mu       sync.Mutex
-	timer    *time.Timer
+	timer    *time.Timer // nil before the first phase with a limit
 	phase    phase
 	deadline time.Time     // when the phase has taken too long
 	wait     time.Duration // what is left of Limits.Wait for later phases
@@ -76,7 +76,6 @@ func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
 		WroteRequest:     a.wroteRequest,
 	}
 	a.ctx = httptrace.WithClientTrace(ctx, &a.trace)
-	a.timer = time.AfterFunc(forever, a.expire)
 	// A transport that tells of its connections stops the clock until there is one.
 	a.begin(sending)
 	return a.ctx, a
@@ -101,8 +100,13 @@ func (a *Attempt) begin(p phase) {
 		left = a.wait
 	}
 	a.phase, a.deadline = p, time.Now().Add(left)
-	if a.timer.Stop(); left != forever {
+	switch {
+	case a.timer == nil && left != forever:
+		a.timer = time.AfterFunc(left, a.expire)
+	case a.timer != nil && left != forever:
 		a.timer.Reset(left)
+	case a.timer != nil:
+		a.timer.Stop()
 	}
 }
 
@@ -186,7 +190,9 @@ func (a *Attempt) Taken(done bool) {
 func (a *Attempt) Answered() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.begin(waiting)
+	if a.phase != waiting {
+		a.begin(waiting)
+	}
 }
 
 // Pause stops the clock that runs.
