@@ -162,16 +162,3 @@ func TestSizesOfReadersThatWereLookedAt(t *testing.T) {
 		assert.EqualValues(t, 20_000, facts.Size)
 	}
 }
-
-// A device may be able to seek and still not tell its size: it must not be refused as empty.
-func TestDevicesTellNoSize(t *testing.T) {
-	f, err := os.Open("/dev/zero")
-	if err != nil {
-		t.Skip("there is no /dev/zero: ", err)
-	}
-	defer f.Close()
-	facts, problems, err := File{Name: "a.wav", Source: Reader(f)}.Inspect(t.Context(), 0)
-	require.NoError(t, err)
-	assert.Empty(t, problems)
-	assert.EqualValues(t, -1, facts.Size)
-}

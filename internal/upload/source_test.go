@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
@@ -22,18 +21,6 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
-
-// Opening a named pipe waits for its writer: the call would hang where it promises an error.
-func TestNamedPipesAreRefusedUnopened(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pipe.wav")
-	if err := exec.Command("mkfifo", path).Run(); err != nil {
-		t.Skip("mkfifo is missing: ", err)
-	}
-	_, problems, err := File{Name: "pipe.wav", Source: Path(path)}.Inspect(t.Context(), 0)
-	require.NoError(t, err)
-	require.Len(t, problems, 1)
-	assert.Contains(t, problems[0].Reason, "use FileFromReader")
-}
 
 // A process that uploads for weeks must not run out of file descriptors: whatever an attempt comes to, no file stays open.
 func TestFilesAreClosedOnEveryPath(t *testing.T) {

@@ -27,9 +27,7 @@ func TestFormsAreParsedAsPHPDoes(t *testing.T) {
 func FuzzEncodedFormsAreReadBack(f *testing.F) {
 	f.Add("name", "value &=+%;")
 	f.Fuzz(func(t *testing.T, name, value string) {
-		if name == "" {
-			t.Skip("a field needs a name")
-		}
+		name = "n" + name // a field without a name is none
 		assert.Equal(t, url.Values{name: {value}}, ParseURLEncoded(url.Values{name: {value}}.Encode()))
 	})
 }
