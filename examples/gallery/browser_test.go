@@ -86,13 +86,14 @@ func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 // waitFor waits until the expression is true, on whatever page the tab then shows.
 func (p *tab) waitFor(expression string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		// An error is a page that is just being left.
-		ok, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
-		if ok && err == nil {
+	ctx, cancel := context.WithTimeout(p.ctx, 15*time.Second)
+	defer cancel()
+	for {
+		// Each look is a round trip to the browser, as a page without scripts cannot look itself. An error is a page that is just being left.
+		if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")")); ok && err == nil {
 			return
 		}
-		if time.Now().After(deadline) || p.ctx.Err() != nil {
+		if ctx.Err() != nil {
 			shown, _ := chromedp.Run(p.ctx, chromedp.Evaluate[string]("document.body.innerText"))
 			require.FailNow(p.t, "the page does not get there", "%s on:\n%s", expression, shown)
 		}
