@@ -69,7 +69,7 @@ func TestRequestsAddUpUnderChaos(t *testing.T) {
 
 // TestTheSDKCreatesNothingTwiceUnderChaos creates records while every fault strikes, in virtual time, and counts them.
 func TestTheSDKCreatesNothingTwiceUnderChaos(t *testing.T) {
-	for _, opts := range bubbleNetworks() {
+	for _, opts := range bubbleNetworks {
 		synctest.Test(t, func(t *testing.T) {
 			s := NewServer(t, append(opts, Latency(time.Second))...)
 			s.Chaos(4711, 0.4, append(Faults(), Stall(BeforeRead), Stall(MidUpload), Stall(BeforeAnswer), Stall(MidAnswer))...)

@@ -1,10 +1,8 @@
 package aicontenttest
 
 import (
-	"go/build"
 	"io"
 	"net"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,15 +19,8 @@ var everyNetwork = map[string][]Option{
 	"HTTP/2 in memory": {BasePath("/tenant"), InMemoryNetwork(), HTTP2()},
 }
 
-// bubbleNetworks are the networks that work in a testing/synctest bubble. HTTP/2 servers of Go 1.25 share channels
-// between bubbles, which is not allowed.
-func bubbleNetworks() [][]Option {
-	list := [][]Option{everyNetwork["memory"]}
-	if slices.Contains(build.Default.ReleaseTags, "go1.26") {
-		list = append(list, everyNetwork["HTTP/2 in memory"])
-	}
-	return list
-}
+// bubbleNetworks are the networks that work in a testing/synctest bubble.
+var bubbleNetworks = [][]Option{everyNetwork["memory"], everyNetwork["HTTP/2 in memory"]}
 
 // TestFaults creates an image while each fault strikes, and compares what the client sees with what the service did.
 func TestFaults(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 func TestStallsEndWithTheClientAndWithTheServer(t *testing.T) {
 	for _, place := range []Place{BeforeRead, MidUpload, BeforeAnswer, MidAnswer} {
-		for _, network := range bubbleNetworks() {
+		for _, network := range bubbleNetworks {
 			synctest.Test(t, func(t *testing.T) {
 				var ended atomic.Int32
 				s := NewServer(t, append(network, OnRequest(func(Request) { ended.Add(1) }))...)
@@ -116,7 +116,7 @@ func TestInvalidJSONIsInvalidWhateverIsAnswered(t *testing.T) {
 }
 
 func TestIdleConnectionsAreClosed(t *testing.T) {
-	for _, network := range bubbleNetworks() {
+	for _, network := range bubbleNetworks {
 		synctest.Test(t, func(t *testing.T) {
 			s := NewServer(t, network...)
 			hc := s.HTTPClient()

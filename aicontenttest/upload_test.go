@@ -17,7 +17,7 @@ import (
 )
 
 func TestSlowUploadsTakeTheirTime(t *testing.T) {
-	for _, network := range bubbleNetworks() {
+	for _, network := range bubbleNetworks {
 		synctest.Test(t, func(t *testing.T) {
 			s := NewServer(t, append(network, SlowUpload(10_000))...)
 			start := time.Now()

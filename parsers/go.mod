@@ -1,6 +1,6 @@
 module github.com/aicontent/aicontent-go/parsers
 
-go 1.25
+go 1.26
 
 require (
 	github.com/aicontent/aicontent-go v0.0.0

@@ -1,6 +1,6 @@
 module github.com/aicontent/aicontent-go/examples/gallery
 
-go 1.25.0
+go 1.26
 
 replace github.com/aicontent/aicontent-go => ../..
 

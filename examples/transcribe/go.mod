@@ -1,6 +1,6 @@
 module github.com/aicontent/aicontent-go/examples/transcribe
 
-go 1.25.0
+go 1.26
 
 require (
 	github.com/aicontent/aicontent-go v0.0.0

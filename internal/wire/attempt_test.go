@@ -7,13 +7,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"go/build"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -419,9 +417,6 @@ func TestBrokenHTTP2Connections(t *testing.T) {
 
 // withFirstHTTP2Connection gives do a function that sends a request over HTTP/2, and the connection of the first.
 func withFirstHTTP2Connection(t *testing.T, do func(t *testing.T, get func() sent, first *silencing)) {
-	if !slices.Contains(build.Default.ReleaseTags, "go1.26") {
-		t.Skip("HTTP/2 servers of Go 1.25 share channels between bubbles, which is not allowed")
-	}
 	pair, roots := certificate()
 	synctest.Test(t, func(t *testing.T) {
 		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}

@@ -170,7 +170,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("want %q in:\n%s", want, &out)
 		}
 	}
-	write("go.mod", "module "+module+"\n\ngo 1.25\n")
+	write("go.mod", "module "+module+"\n\ngo 1.26\n")
 	write("CHANGELOG.md", "## [Unreleased]\n")
 	write("client.go", "package aicontent\n\ntype Client struct{}\n\nfunc New() *Client { return nil }\n")
 	write("aicontenttest/kit.go", "package aicontenttest\n\nimport \""+module+"\"\n\nfunc Kit() *aicontent.Client { return nil }\n")

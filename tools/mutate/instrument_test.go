@@ -91,7 +91,7 @@ func TestAll(t *testing.T) {
 
 // A function that its copies do not stand in for would make mutants look found, or lost.
 func TestInstrumentedFunctionsDoTheSame(t *testing.T) {
-	root := module(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "m.go": odd, "m_test.go": oddTest})
+	root := module(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "m.go": odd, "m_test.go": oddTest})
 	packages, err := load(root, []string{"."})
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func module(t *testing.T, files map[string]string) string {
 // mutantsOf returns what is changed in the body of a function, and which changes compile.
 func mutantsOf(t *testing.T, source string) map[string]bool {
 	t.Helper()
-	root := module(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.25\n", "m.go": source})
+	root := module(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "m.go": source})
 	packages, err := load(root, []string{"."})
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestChangedLines(t *testing.T) {
 
 // A module with a mutant for each way to end. The tests of the root find what those of the package do not.
 var example = map[string]string{
-	"go.mod":               "module example.com/m\n\ngo 1.25\n",
+	"go.mod":               "module example.com/m\n\ngo 1.26\n",
 	"m.go":                 "package m\n\nimport \"example.com/m/internal/x\"\n\nfunc Sum() int { return x.Sum(3) }\n",
 	"m_test.go":            "package m\n\nimport \"testing\"\n\nfunc TestSum(t *testing.T) {\n\tif Sum() != 6 {\n\t\tt.Fatal(Sum())\n\t}\n}\n",
 	"internal/x/x.go":      "package x\n\nvar Log []string\n\nfunc Sum(n int) (sum int) {\n\tfor i := 1; i <= n; i++ {\n\t\tsum += i\n\t}\n\tLog = append(Log, \"done\")\n\treturn sum\n}\n\nfunc Unused(a, b int) bool { return a == b }\n",

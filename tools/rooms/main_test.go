@@ -16,7 +16,7 @@ const contributing = "| path | room for | imports |\n|---|---|---|\n" +
 // house is a module that is as it should be.
 func house() map[string]string {
 	files := map[string]string{
-		"go.mod":               "module " + module + "\n\ngo 1.25\n",
+		"go.mod":               "module " + module + "\n\ngo 1.26\n",
 		"CONTRIBUTING.md":      contributing,
 		"client.go":            "package aicontent\n\nimport _ \"" + module + "/internal/wire\"\n",
 		"client_test.go":       "package aicontent\n\nimport _ \"" + module + "/aicontenttest\"\n" + strings.Repeat("\n", 400),
