@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"io"
 	"maps"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +23,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
@@ -48,6 +51,15 @@ func deployment(t testing.TB, handler http.HandlerFunc, opts ...Option) *Client 
 	c, err := NewClient(srv.URL+"/tenant", "a-key-for-tests", append([]Option{WithRetryPolicy(RetryPolicy{MaxAttempts: 1})}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+// piped is a client whose connections end in serve, within the bubble of a test.
+func piped(t *testing.T, serve func(nc net.Conn), opts ...Option) *Client {
+	t.Helper()
+	transport := WithHTTPClient(&http.Client{Transport: fakes.Piped(t, serve)})
+	c, err := NewClient("http://127.0.0.1/tenant", fakes.Key, append([]Option{transport, WithRetryPolicy(oneAttempt)}, opts...)...)
+	require.NoError(t, err)
 	return c
 }
 
@@ -281,7 +293,7 @@ func TestUpdateWithALongText(t *testing.T) {
 						_, err = io.CopyN(io.Discard, r, min(64<<10, req.ContentLength-n))
 						time.Sleep(time.Second)
 					}
-					_, _ = io.WriteString(nc, wireAnswer(200, "", `{"data":{"id":7}}`))
+					_, _ = io.WriteString(nc, fakes.OnTheWire(200, "", `{"data":{"id":7}}`))
 				}, WithTimeout(2*time.Second), WithStallTimeout(9*time.Second))
 				start := time.Now()
 				_, err := c.Transcriptions.Update(t.Context(), "7", TranscriptionUpdateParams{Result: &text})
@@ -303,7 +315,7 @@ func TestLargestAnswerByDefault(t *testing.T) {
 	const limit = 32 << 20
 	body := `{"id":7}` + strings.Repeat(" ", limit+1-len(`{"id":7}`))
 	for size, text := range map[int]string{limit: "", limit + 1: "the response is larger than 33554432 bytes (WithMaxResponseSize)"} {
-		s := &script{answers: answers{answer200(body[:size])}}
+		s := &script{answers: answers{fakes.OK(body[:size])}}
 		_, err := s.client(t).Images.Show(t.Context(), "7")
 		if text == "" {
 			require.NoError(t, err)
@@ -319,13 +331,13 @@ func TestErrorsKeepTheBeginningOfTheirResponse(t *testing.T) {
 	for _, size := range []int{kept, kept + 1, 4 * kept} {
 		var resp *Response
 		body := strings.Repeat("a", size)
-		c := (&script{answers: answers{answerWith(500, body)}}).client(t, WithRetryPolicy(oneAttempt))
+		c := (&script{answers: answers{fakes.Respond(500, body)}}).client(t, WithRetryPolicy(oneAttempt))
 		var refused *APIError
 		_, err := c.Images.Show(t.Context(), "7", WithResponse(&resp))
 		require.ErrorAs(t, err, &refused)
 		assert.Len(t, refused.Body, kept)
 		assert.Len(t, resp.Body, kept)
-		c = (&script{answers: answers{answer200(body)}}).client(t, WithRetryPolicy(oneAttempt))
+		c = (&script{answers: answers{fakes.OK(body)}}).client(t, WithRetryPolicy(oneAttempt))
 		var unread *DecodeError
 		_, err = c.Images.Show(t.Context(), "7", WithResponse(&resp))
 		require.ErrorAs(t, err, &unread)
@@ -336,9 +348,9 @@ func TestErrorsKeepTheBeginningOfTheirResponse(t *testing.T) {
 
 // The headers of a request are a middleware's to add to, one without touching another.
 func TestHeadersThatAMiddlewareAddsTo(t *testing.T) {
-	s := &script{answers: answers{answer200(`{"id":7}`)}}
+	s := &script{answers: answers{fakes.OK(`{"id":7}`)}}
 	_, err := s.client(t, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
+		return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			for _, name := range []string{"User-Agent", "Accept", "Authorization"} {
 				r.Header.Add(name, "added")
 			}
@@ -350,4 +362,86 @@ func TestHeadersThatAMiddlewareAddsTo(t *testing.T) {
 	assert.Equal(t, []string{"application/json", "added"}, header["Accept"])
 	assert.Equal(t, []string{"Bearer test-key", "added"}, header["Authorization"])
 	assert.Len(t, header["User-Agent"], 2)
+}
+
+// slowBody gives some bytes and then waits for the end of the request's context.
+type slowBody struct {
+	io.Reader
+	ctx context.Context
+}
+
+func (b slowBody) Read(p []byte) (int, error) {
+	if n, err := b.Reader.Read(p); err == nil {
+		return n, nil
+	}
+	<-b.ctx.Done()
+	return 0, b.ctx.Err()
+}
+
+func (b slowBody) Close() error { return nil }
+
+func stalling(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1, Body: slowBody{strings.NewReader(`{"data":{"id":7,`), r.Context()}}, nil
+}
+
+// An answer that stops coming is cut off: a create request was executed, a show is retried.
+func TestAnswerThatStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: []func(*http.Request) (*http.Response, error){stalling}}
+		start := time.Now()
+		_, err := s.client(t).Images.Store(t.Context(), aStore)
+		var decode *DecodeError
+		require.ErrorAs(t, err, &decode)
+		assert.Equal(t, OutcomeDone, OutcomeOf(err))
+		assert.Equal(t, 10*time.Minute, time.Since(start))
+		assert.Equal(t, `{"data":{"id":7,`, string(decode.Body))
+		var timeout *wire.TimeoutError
+		require.ErrorAs(t, err, &timeout)
+
+		s = &script{answers: []func(*http.Request) (*http.Response, error){stalling, fakes.OK(fakes.StoredImage)}}
+		_, err = s.client(t).Images.Show(t.Context(), "7")
+		require.NoError(t, err)
+		assert.Len(t, s.asked, 2)
+	})
+}
+
+// The caller's own end must be told from the service's slowness, and nothing is tried after it.
+func TestContextThatEndsWhileTheAnswerComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := contextAfter(t, 2*time.Second)
+		defer cancel()
+		s := &script{answers: []func(*http.Request) (*http.Response, error){stalling}}
+		_, err := s.client(t).Images.Show(ctx, "7")
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, errUserLeft)
+		assert.Len(t, s.asked, 1)
+	})
+}
+
+// The connection of an answer that was read must be used again, whatever the answer.
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	var answers atomic.Int64
+	connections := map[string]bool{}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		connections[r.RemoteAddr] = true
+		switch answers.Add(1) % 4 {
+		case 0:
+			w.WriteHeader(404)
+			_, _ = io.WriteString(w, strings.Repeat("<p>no</p>", 10_000))
+		case 1:
+			w.WriteHeader(422)
+		case 2:
+			w.WriteHeader(204)
+		default:
+			_, _ = io.WriteString(w, fakes.StoredImage)
+		}
+	}))
+	defer srv.Close()
+	c, err := NewClient(srv.URL+"/tenant", "test-key", WithRetryPolicy(quick))
+	require.NoError(t, err)
+	defer c.CloseIdleConnections()
+	for range 40 {
+		_, _ = c.Images.Show(t.Context(), "7")
+	}
+	assert.Len(t, connections, 1)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
@@ -69,20 +70,6 @@ func (s *script) client(t *testing.T, opts ...Option) *Client {
 	return c
 }
 
-func answer200(body string) func(*http.Request) (*http.Response, error) { return answerWith(200, body) }
-
-func answerWith(status int, body string, header ...string) func(*http.Request) (*http.Response, error) {
-	return func(*http.Request) (*http.Response, error) {
-		resp := &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}
-		for i := 0; i < len(header); i += 2 {
-			resp.Header.Set(header[i], header[i+1])
-		}
-		return resp, nil
-	}
-}
-
-func lose(*http.Request) (*http.Response, error) { return nil, errors.New("connection reset by peer") }
-
 var errUserLeft = errors.New("the user left")
 
 // contextAfter is a context that is cancelled, without a deadline to see, after d.
@@ -98,7 +85,7 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 	for name, header := range map[string]string{"seconds": "7", "date": "Sat, 01 Jan 2000 00:00:07 GMT"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, ``, "Retry-After", header), answer200(storedImage)}}
+				s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
 				image, err := s.client(t).Images.Store(t.Context(), aStore)
 				require.NoError(t, err)
 				assert.Equal(t, ID("7"), image.ID)
@@ -112,7 +99,7 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 func TestTooLongARetryAfterReturnsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(503, ``, "Retry-After", "61")}}
+		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(503, ``, "Retry-After", "61")}}
 		_, err := s.client(t).Images.Show(t.Context(), "7")
 		var api *APIError
 		require.ErrorAs(t, err, &api)
@@ -125,7 +112,7 @@ func TestTooLongARetryAfterReturnsAtOnce(t *testing.T) {
 
 func TestBackoffStaysBelowItsBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, ``)}}
+		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(502, ``)}}
 		_, err := s.client(t).Images.Show(t.Context(), "7")
 		require.ErrorIs(t, err, ErrServer)
 		require.Len(t, s.pauses(), 3)
@@ -145,7 +132,7 @@ func TestDeadlineNearerThanTheWait(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, `{"message":"slow down"}`, "Retry-After", "30")}}
+		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, `{"message":"slow down"}`, "Retry-After", "30")}}
 		_, err := s.client(t).Images.Store(ctx, aStore)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, ErrRateLimited)
@@ -163,7 +150,7 @@ func TestContextEndsAWait(t *testing.T) {
 		ctx, cancel := contextAfter(t, 3*time.Second)
 		defer cancel()
 		start := time.Now()
-		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(503, ``, "Retry-After", "30")}}
+		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(503, ``, "Retry-After", "30")}}
 		_, err := s.client(t).Images.Store(ctx, aStore)
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, errUserLeft)
@@ -179,7 +166,7 @@ func TestTimeoutEndsTheAttemptOnly(t *testing.T) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		}
-		s := &script{answers: []func(*http.Request) (*http.Response, error){hang, answer200(storedImage)}}
+		s := &script{answers: []func(*http.Request) (*http.Response, error){hang, fakes.OK(fakes.StoredImage)}}
 		_, err := s.client(t).Images.Show(t.Context(), "7")
 		require.NoError(t, err)
 		pause := s.pauses()[0]
@@ -217,9 +204,9 @@ func TestDeadlineEndsTheCall(t *testing.T) {
 func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, ``), answerWith(502, ``), answer200(storedImage)}}
+		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.OK(fakes.StoredImage)}}
 		c := s.client(t,
-			WithRateLimiter(limiterFunc(func(context.Context) error { asked = append(asked, "limiter"); return nil })),
+			WithRateLimiter(fakes.Limiter(func(context.Context) error { asked = append(asked, "limiter"); return nil })),
 			WithAPIKeySource(func(context.Context) (string, error) {
 				asked = append(asked, "key")
 				return fmt.Sprint("key-", len(asked)), nil
@@ -237,8 +224,8 @@ func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
 func TestLimiterThatFailsLaterKeepsTheLastAnswer(t *testing.T) {
 	closed := errors.New("limiter closed")
 	calls := 0
-	s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, `{"message":"upstream is away"}`)}}
-	c := s.client(t, WithRetryPolicy(quick), WithRateLimiter(limiterFunc(func(context.Context) error {
+	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(502, `{"message":"upstream is away"}`)}}
+	c := s.client(t, WithRetryPolicy(quick), WithRateLimiter(fakes.Limiter(func(context.Context) error {
 		if calls++; calls > 1 {
 			return closed
 		}
@@ -251,19 +238,19 @@ func TestLimiterThatFailsLaterKeepsTheLastAnswer(t *testing.T) {
 }
 
 func TestDeleteThatWasLostTakesNotFoundForDone(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){lose, answerWith(404, ``)}}
+	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Lose, fakes.Respond(404, ``)}}
 	require.NoError(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"))
 
-	s = &script{answers: []func(*http.Request) (*http.Response, error){answerWith(404, ``)}}
+	s = &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(404, ``)}}
 	require.ErrorIs(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "it was not deleted")
 
-	s = &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, ``), answerWith(404, ``)}}
+	s = &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, ``), fakes.Respond(404, ``)}}
 	require.ErrorIs(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "the first attempt cannot have deleted it")
 }
 
 // A reader that is used up must not turn a 429 into an upload of nothing.
 func TestBodyThatCannotBeMadeAgainMeansOneAttempt(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, `{"message":"later"}`)}}
+	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, `{"message":"later"}`)}}
 	audio := "RIFF\x00\x00\x00\x00WAVE" + strings.Repeat("\x00", 1000)
 	_, err := s.client(t, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
 		Name: "n", File: FileFromReader("a.wav", io.MultiReader(strings.NewReader(audio))),
@@ -271,7 +258,7 @@ func TestBodyThatCannotBeMadeAgainMeansOneAttempt(t *testing.T) {
 	require.ErrorIs(t, err, ErrRateLimited)
 	assert.Len(t, s.asked, 1)
 
-	s = &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, ``), answer200(storedImage)}}
+	s = &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, ``), fakes.OK(fakes.StoredImage)}}
 	_, err = s.client(t, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
 		Name: "n", File: FileFromReader("a.wav", strings.NewReader(audio)),
 	})
@@ -282,7 +269,7 @@ func TestBodyThatCannotBeMadeAgainMeansOneAttempt(t *testing.T) {
 
 func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
 	s := &script{answers: []func(*http.Request) (*http.Response, error){
-		answerWith(502, ``), answerWith(422, `{"message":"no"}`, "X-Request-Id", "req-1", "X-Other", "kept"),
+		fakes.Respond(502, ``), fakes.Respond(422, `{"message":"no"}`, "X-Request-Id", "req-1", "X-Other", "kept"),
 	}}
 	resp := &Response{StatusCode: 1}
 	_, err := s.client(t, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
@@ -294,7 +281,7 @@ func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
 	assert.Equal(t, "kept", resp.Header.Get("X-Other"))
 	assert.Equal(t, 2, resp.Attempts)
 
-	s = &script{answers: []func(*http.Request) (*http.Response, error){lose}}
+	s = &script{answers: []func(*http.Request) (*http.Response, error){fakes.Lose}}
 	_, err = s.client(t, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
 	require.Error(t, err)
 	assert.Nil(t, resp, "no answer came, and the last call's must not stay")
@@ -312,7 +299,7 @@ func TestLogLines(t *testing.T) {
 		}
 		return a
 	}}))
-	s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, `secret words`), lose, answer200(`{"data":[]}`)}}
+	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(502, `secret words`), fakes.Lose, fakes.OK(`{"data":[]}`)}}
 	_, err := s.client(t, WithRetryPolicy(quick), WithLogger(logger)).Images.List(t.Context(), ImageListParams{Search: "secret plans"})
 	require.NoError(t, err)
 	assert.Equal(t, `level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=1 status=502 request_id="" result=502 outcome=unknown sent=0 budget=99 pause=random
@@ -322,7 +309,7 @@ level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v
 }
 
 func TestOneAttemptByPolicy(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, ``)}}
+	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(502, ``)}}
 	_, err := s.client(t).Images.Show(t.Context(), "7", WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
 	require.ErrorIs(t, err, ErrServer)
 	assert.Len(t, s.asked, 1)
@@ -333,9 +320,9 @@ func TestOneAttemptByPolicy(t *testing.T) {
 func TestRetryBudgetInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var requests atomic.Int64
-		c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			requests.Add(1)
-			return answerWith(500, ``)(r)
+			return fakes.Respond(500, ``)(r)
 		})}))
 		require.NoError(t, err)
 		var group sync.WaitGroup
@@ -359,8 +346,8 @@ func TestRetryBudgetInAnOutage(t *testing.T) {
 
 // Ten calls that succeed at once pay for one retry, a call that succeeds in the end pays for its own.
 func TestRetryBudgetIsGivenBack(t *testing.T) {
-	up := answer200(storedImage)
-	down := answerWith(500, ``)
+	up := fakes.OK(fakes.StoredImage)
+	down := fakes.Respond(500, ``)
 	s := &script{answers: answers{down}}
 	c := s.client(t, WithRetryBudget(3), WithRetryPolicy(RetryPolicy{MaxAttempts: 3, MinBackoff: -1}))
 	show := func(next ...func(*http.Request) (*http.Response, error)) error {
@@ -376,7 +363,7 @@ func TestRetryBudgetIsGivenBack(t *testing.T) {
 	require.Equal(t, 2, c.budget.retries())
 	require.NoError(t, show(down, down, up))
 	require.Equal(t, 2, c.budget.retries(), "what it took is back")
-	require.Error(t, show(answerWith(404, ``)))
+	require.Error(t, show(fakes.Respond(404, ``)))
 	require.Equal(t, 2, c.budget.retries(), "an error is no sign that the service is well")
 	for range 100 {
 		require.NoError(t, show(up))
@@ -387,7 +374,7 @@ func TestRetryBudgetIsGivenBack(t *testing.T) {
 
 // Without a limit each call has its attempts.
 func TestNoRetryBudget(t *testing.T) {
-	s := &script{answers: answers{answerWith(500, ``)}}
+	s := &script{answers: answers{fakes.Respond(500, ``)}}
 	c := s.client(t, WithRetryBudget(0), WithRetryPolicy(quick))
 	for range 300 {
 		_, err := c.Images.Show(t.Context(), "7")
@@ -399,7 +386,7 @@ func TestNoRetryBudget(t *testing.T) {
 // A wait that the service asked for, and another key after a 401, are no outage.
 func TestWhatCostsNoBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: answers{answerWith(503, ``, "Retry-After", "1")}}
+		s := &script{answers: answers{fakes.Respond(503, ``, "Retry-After", "1")}}
 		c := s.client(t)
 		_, err := c.Images.Show(t.Context(), "7")
 		require.ErrorIs(t, err, ErrServer)
@@ -407,7 +394,7 @@ func TestWhatCostsNoBudget(t *testing.T) {
 		assert.Equal(t, 100, c.budget.retries())
 	})
 	asked := 0
-	s := &script{answers: answers{answerWith(401, ``)}}
+	s := &script{answers: answers{fakes.Respond(401, ``)}}
 	c := s.client(t, WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-", asked), nil }))
 	_, err := c.Images.Show(t.Context(), "7")
 	require.ErrorIs(t, err, ErrUnauthorized)
@@ -418,7 +405,7 @@ func TestWhatCostsNoBudget(t *testing.T) {
 // A pause is made also where the service does not ask for one.
 func TestPausesAreMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: answers{answerWith(500, ``), lose, answerWith(503, ``, "Retry-After", "0"), answerWith(429, ``)}}
+		s := &script{answers: answers{fakes.Respond(500, ``), fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0"), fakes.Respond(429, ``)}}
 		_, err := s.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 60, MaxBackoff: time.Second})).Images.Show(t.Context(), "7")
 		require.Error(t, err)
 		none := 0
@@ -434,18 +421,18 @@ func TestPausesAreMade(t *testing.T) {
 // A transport that rewrites the address, as a service mesh's may, rewrites it for its own attempt.
 func TestAttemptsDoNotShareTheirAddress(t *testing.T) {
 	var seen []string
-	c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(quick), WithHTTPClient(&http.Client{
-		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{
+		Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			seen = append(seen, r.URL.String()+" "+r.Header.Get("X-Tenant"))
 			r.URL.Host, r.URL.Path, r.URL.RawQuery = "10.0.0.1", "/other"+r.URL.Path, ""
 			r.Header.Set("X-Tenant", "other")
 			r.Header.Add("Accept", "text/plain")
 			r.Header.Add("Authorization", "other")
-			assert.Equal(t, []string{"Bearer " + aKey, "other"}, r.Header["Authorization"], "no header line shares memory with another")
+			assert.Equal(t, []string{"Bearer " + fakes.Key, "other"}, r.Header["Authorization"], "no header line shares memory with another")
 			assert.Contains(t, r.Header.Get("User-Agent"), "aicontent-go/")
 			assert.Equal(t, "HTTP/1.1", r.Proto, "as net/http makes requests")
 			assert.True(t, r.ProtoAtLeast(1, 1) && !r.ProtoAtLeast(1, 2) && !r.ProtoAtLeast(2, 0))
-			return answerWith(502, ``)(r)
+			return fakes.Respond(502, ``)(r)
 		}),
 	}))
 	require.NoError(t, err)
@@ -470,7 +457,7 @@ func TestDeleteResponses(t *testing.T) {
 		`{"data":{"status":"fail"}}`:          false,
 		`<!doctype html>`:                     false,
 	} {
-		s := &script{answers: answers{answer200(body)}}
+		s := &script{answers: answers{fakes.OK(body)}}
 		err := s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7")
 		if ok {
 			assert.NoError(t, err, body)
@@ -481,8 +468,8 @@ func TestDeleteResponses(t *testing.T) {
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), body)
 		assert.Len(t, s.asked, 1)
 	}
-	baseURL, _ := counted(t, answeringBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":7,")))
-	c, err := NewClient(baseURL, aKey)
+	baseURL, _ := fakes.Counted(t, answeringBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":7,")))
+	c, err := NewClient(baseURL, fakes.Key)
 	require.NoError(t, err)
 	assert.NoError(t, c.Images.Delete(t.Context(), "7"), "cut off on the wire")
 }
@@ -490,7 +477,7 @@ func TestDeleteResponses(t *testing.T) {
 // A 2xx that says that it is an error is no record without an id, and proves nothing.
 func TestSuccessThatSaysItIsAnError(t *testing.T) {
 	for _, body := range []string{`{"status":"error","name":"ValidationException"}`, `{"status":"fail","name":"n"}`, `{"errors":["x"],"name":"n"}`, `{"exception":"E","name":"n"}`} {
-		s := &script{answers: answers{answer200(body)}}
+		s := &script{answers: answers{fakes.OK(body)}}
 		for _, op := range []string{"images.store", "images.show", "images.update"} {
 			err := allTen(s.client(t))[op](t.Context())
 			var unread *DecodeError
@@ -499,7 +486,7 @@ func TestSuccessThatSaysItIsAnError(t *testing.T) {
 			assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%s %s", op, body)
 		}
 	}
-	s := &script{answers: answers{answer200(`{"id":7,"status":"error","name":"n"}`)}}
+	s := &script{answers: answers{fakes.OK(`{"id":7,"status":"error","name":"n"}`)}}
 	_, err := s.client(t).Images.Show(t.Context(), "7")
 	assert.NoError(t, err, "with an id it is a record")
 }
@@ -522,7 +509,7 @@ func TestNestedRecords(t *testing.T) {
 		`{"data":{"name":"a","owner":{"id":9001,"name":"b"}}}`:        {Name: "a"},
 		`{"data":{"image":{"id":7,"name":"a"}}}`:                      {ID: "7", Name: "a"},
 	} {
-		s := &script{answers: answers{answer200(body)}}
+		s := &script{answers: answers{fakes.OK(body)}}
 		image, err := s.client(t).Images.Show(t.Context(), "7")
 		require.NoError(t, err, body)
 		assert.Equal(t, want, bare(*image), body)
@@ -550,7 +537,7 @@ func TestConnectingIsNoWaitingForTheService(t *testing.T) {
 			go func() { defer far.Close(); serve(far) }()
 			return near, nil
 		}}
-		c, err := NewClient("http://127.0.0.1/tenant", aKey, WithTimeout(300*time.Millisecond), WithRetryPolicy(oneAttempt), WithHTTPClient(&http.Client{Transport: transport}))
+		c, err := NewClient("http://127.0.0.1/tenant", fakes.Key, WithTimeout(300*time.Millisecond), WithRetryPolicy(oneAttempt), WithHTTPClient(&http.Client{Transport: transport}))
 		require.NoError(t, err)
 		var group sync.WaitGroup
 		for range 5 {
@@ -575,8 +562,8 @@ func (b closingBody) Close() error { *b.closed++; return nil }
 func TestResponsesAreClosed(t *testing.T) {
 	closed := 0
 	for _, status := range []int{200, 299, 404, 502, 302} {
-		c, err := NewClient("https://content.example.com", aKey, WithRetryPolicy(oneAttempt), WithMaxResponseSize(40), WithHTTPClient(&http.Client{
-			Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(oneAttempt), WithMaxResponseSize(40), WithHTTPClient(&http.Client{
+			Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 				body := closingBody{strings.NewReader(`{"id":7}` + strings.Repeat(" ", status%100)), &closed}
 				return &http.Response{StatusCode: status, Header: http.Header{}, Body: body, ContentLength: -1, Request: r}, nil
 			}),
@@ -592,7 +579,7 @@ func TestResponsesAreClosed(t *testing.T) {
 // Every 2xx is a success, whatever a proxy makes of its number.
 func TestEverySuccessCounts(t *testing.T) {
 	for status, ok := range map[int]bool{200: true, 201: true, 206: true, 299: true, 199: false, 300: false} {
-		s := &script{answers: answers{answerWith(status, `{"id":7}`)}}
+		s := &script{answers: answers{fakes.Respond(status, `{"id":7}`)}}
 		_, err := s.client(t).Images.Show(t.Context(), "7")
 		assert.Equal(t, ok, err == nil, "%d: %v", status, err)
 	}
@@ -602,7 +589,7 @@ func TestEverySuccessCounts(t *testing.T) {
 func TestLogOfWhatWasSent(t *testing.T) {
 	var out bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	c := deployment(t, answerAll, WithLogger(logger))
+	c := deployment(t, fakes.AnswerAll, WithLogger(logger))
 	require.NoError(t, allTen(c)["images.store"](t.Context()))
 	var line struct {
 		Sent      int64

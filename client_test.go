@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,83 +20,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// aKey is long enough to be masked.
-const aKey = "sk-live-0123456789abcdef"
-
-// answerAll is a handler whose answers every operation takes.
-func answerAll(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	w.Header().Set("Content-Type", "application/json")
-	body := `{"data":{"id":7,"name":"Lighthouse"}}`
-	if r.Method == http.MethodGet && !strings.HasSuffix(r.URL.Path, "/7") {
-		body = `{"data":[{"id":7,"name":"Lighthouse"}],"links":{"next":null}}`
-	}
-	_, _ = io.WriteString(w, body)
-}
-
-// counted is a service under /tenant that counts its requests.
-func counted(t *testing.T, handler http.HandlerFunc) (baseURL string, requests *atomic.Int64) {
-	t.Helper()
-	requests = new(atomic.Int64)
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		requests.Add(1)
-		handler(w, r)
-	}))
-	t.Cleanup(srv.Close)
-	return srv.URL + "/tenant", requests
-}
-
-// allTen are the ten operations, and both iterators.
+// allTen are the ten operations and both iterators.
 func allTen(c *Client) map[string]func(context.Context, ...CallOption) error {
 	wav := FileFromBytes("a.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))
-	return map[string]func(context.Context, ...CallOption) error{
-		"images.list": func(ctx context.Context, o ...CallOption) error {
-			_, err := c.Images.List(ctx, ImageListParams{}, o...)
-			return err
-		},
-		"images.all": func(ctx context.Context, o ...CallOption) (err error) {
-			for _, err = range c.Images.All(ctx, ImageListParams{}, o...) {
-			}
-			return err
-		},
-		"images.show": func(ctx context.Context, o ...CallOption) error {
-			_, err := c.Images.Show(ctx, "7", o...)
-			return err
-		},
-		"images.store": func(ctx context.Context, o ...CallOption) error {
-			_, err := c.Images.Store(ctx, ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256}, o...)
-			return err
-		},
-		"images.update": func(ctx context.Context, o ...CallOption) error {
-			_, err := c.Images.Update(ctx, "7", ImageUpdateParams{Favorite: Ptr(true)}, o...)
-			return err
-		},
-		"images.delete": func(ctx context.Context, o ...CallOption) error { return c.Images.Delete(ctx, "7", o...) },
-		"transcriptions.list": func(ctx context.Context, o ...CallOption) error {
-			_, err := c.Transcriptions.List(ctx, TranscriptionListParams{}, o...)
-			return err
-		},
-		"transcriptions.all": func(ctx context.Context, o ...CallOption) (err error) {
-			for _, err = range c.Transcriptions.All(ctx, TranscriptionListParams{}, o...) {
-			}
-			return err
-		},
-		"transcriptions.show": func(ctx context.Context, o ...CallOption) error {
-			_, err := c.Transcriptions.Show(ctx, "7", o...)
-			return err
-		},
-		"transcriptions.store": func(ctx context.Context, o ...CallOption) error {
-			_, err := c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: wav}, o...)
-			return err
-		},
-		"transcriptions.update": func(ctx context.Context, o ...CallOption) error {
-			_, err := c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: Ptr("r")}, o...)
-			return err
-		},
-		"transcriptions.delete": func(ctx context.Context, o ...CallOption) error { return c.Transcriptions.Delete(ctx, "7", o...) },
-	}
+	calls := fakes.Calls("images", c.Images, aStore, ImageUpdateParams{Favorite: Ptr(true)})
+	maps.Copy(calls, fakes.Calls("transcriptions", c.Transcriptions,
+		TranscriptionStoreParams{Name: "n", File: wav}, TranscriptionUpdateParams{Result: Ptr("r")}))
+	return calls
 }
 
 // A prefix that is lost, or doubled, sends every call to the wrong application.
@@ -124,10 +60,10 @@ func TestBaseURLsAccepted(t *testing.T) {
 	} {
 		t.Run(raw, func(t *testing.T) {
 			var sent string
-			c, err := NewClient(raw, aKey, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			c, err := NewClient(raw, fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 				sent = r.URL.String()
 				assert.Equal(t, r.URL.Host, r.Host)
-				return answer200(`{"id":7}`)(r)
+				return fakes.OK(`{"id":7}`)(r)
 			})}))
 			require.NoError(t, err)
 			_, err = c.Images.Show(t.Context(), "7")
@@ -178,7 +114,7 @@ func TestBaseURLsRefused(t *testing.T) {
 		"http://10.0.0.1":                     "WithInsecureHTTP",
 	} {
 		t.Run(raw, func(t *testing.T) {
-			c, err := NewClient(raw, aKey)
+			c, err := NewClient(raw, fakes.Key)
 			require.Nil(t, c)
 			var invalid *ValidationError
 			require.ErrorAs(t, err, &invalid)
@@ -190,13 +126,13 @@ func TestBaseURLsRefused(t *testing.T) {
 			assert.ErrorIs(t, err, ErrInvalid)
 		})
 	}
-	_, err := NewClient("http://content.example.com", aKey, WithInsecureHTTP())
+	_, err := NewClient("http://content.example.com", fakes.Key, WithInsecureHTTP())
 	assert.NoError(t, err)
 }
 
 // Credentials in a base URL, or the key in its place, must not end in a log by way of the error.
 func TestBaseURLErrorsShowNoSecret(t *testing.T) {
-	const secret = "hunter2-" + aKey
+	const secret = "hunter2-" + fakes.Key
 	for _, raw := range []string{
 		"https://user:" + secret + "@content.example.com",
 		"https://" + secret + "@content.example.com",
@@ -208,42 +144,42 @@ func TestBaseURLErrorsShowNoSecret(t *testing.T) {
 		"https://content.example.com/\x7f" + secret,
 		secret,
 	} {
-		_, err := NewClient(raw, aKey)
+		_, err := NewClient(raw, fakes.Key)
 		require.Error(t, err, raw)
 		assert.NotContains(t, err.Error(), "hunter2", raw)
-		assertNoKey(t, err, secret)
+		fakes.AssertNoKey(t, err, secret)
 	}
-	_, err := NewClient(aKey, "https://content.example.com")
+	_, err := NewClient(fakes.Key, "https://content.example.com")
 	assert.ErrorContains(t, err, "api_key: looks like a URL: the base URL is the first argument, the key the second")
 	_, err = NewClient("http://content.example.com", "https://key")
 	assert.NotContains(t, err.Error(), "api_key", "the first argument is one")
-	assertNoKey(t, err, aKey)
+	fakes.AssertNoKey(t, err, fakes.Key)
 }
 
 func TestAPIKeys(t *testing.T) {
 	for _, key := range []string{
-		"", " ", "\t\n", aKey + "\n", aKey + "\r\n", "\n" + aKey, " " + aKey, aKey + " ", aKey[:5] + " " + aKey[5:], aKey + "\t" + aKey,
-		aKey + "\x00", aKey + "\x1b[31m", aKey + "\x7f", aKey + "é", aKey + "\u0085", aKey + "\u2028", aKey + "\xff",
+		"", " ", "\t\n", fakes.Key + "\n", fakes.Key + "\r\n", "\n" + fakes.Key, " " + fakes.Key, fakes.Key + " ", fakes.Key[:5] + " " + fakes.Key[5:], fakes.Key + "\t" + fakes.Key,
+		fakes.Key + "\x00", fakes.Key + "\x1b[31m", fakes.Key + "\x7f", fakes.Key + "é", fakes.Key + "\u0085", fakes.Key + "\u2028", fakes.Key + "\xff",
 	} {
 		_, err := NewClient("https://content.example.com", key)
 		var invalid *ValidationError
 		require.ErrorAs(t, err, &invalid, "%q", key)
 		assert.Equal(t, "api_key", invalid.Problems[0].Field)
 		assert.Nil(t, invalid.Problems[0].Value)
-		if strings.Contains(key, aKey) {
-			assertNoKey(t, err, aKey)
+		if strings.Contains(key, fakes.Key) {
+			fakes.AssertNoKey(t, err, fakes.Key)
 		}
 	}
-	for key, reason := range map[string]string{"": "is required", aKey + "\n": "control characters", " " + aKey: "begin or end with a space", aKey + "é": "printable ASCII"} {
+	for key, reason := range map[string]string{"": "is required", fakes.Key + "\n": "control characters", " " + fakes.Key: "begin or end with a space", fakes.Key + "é": "printable ASCII"} {
 		_, err := NewClient("https://content.example.com", key)
 		assert.ErrorContains(t, err, reason)
 	}
 	// All that can stand in a header is the deployment's to choose.
 	for _, key := range []string{"k", "0", "7|Xy+z/==", `!"#$%&'()*+,-./:;<=>?@[\]^_` + "`{|}~", strings.Repeat("k", 4000)} {
 		var sent string
-		c, err := NewClient("https://content.example.com", key, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		c, err := NewClient("https://content.example.com", key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			sent = r.Header.Get("Authorization")
-			return answer200(`{"id":7}`)(r)
+			return fakes.OK(`{"id":7}`)(r)
 		})}))
 		require.NoError(t, err, key)
 		_, err = c.Images.Show(t.Context(), "7")
@@ -274,24 +210,24 @@ func TestNewClientFromEnv(t *testing.T) {
 		sent         string   // the key
 		wants, lacks []string // of the error's text
 	}{
-		"both":                 {baseURL: "https://content.example.com", key: aKey, sent: aKey},
+		"both":                 {baseURL: "https://content.example.com", key: fakes.Key, sent: fakes.Key},
 		"neither":              {wants: []string{"aicontent.NewClientFromEnv: ", "AICONTENT_BASE_URL", "AICONTENT_API_KEY", "must be set"}},
-		"no base URL":          {key: aKey, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{"AICONTENT_API_KEY", aKey}},
+		"no base URL":          {key: fakes.Key, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{"AICONTENT_API_KEY", fakes.Key}},
 		"no key":               {baseURL: "https://content.example.com", wants: []string{"AICONTENT_API_KEY"}, lacks: []string{"AICONTENT_BASE_URL"}},
 		"no key but a source":  {baseURL: "https://content.example.com", opts: []Option{source}, sent: "from-the-source"},
-		"a key and a source":   {baseURL: "https://content.example.com", key: aKey, opts: []Option{source}, sent: "from-the-source"},
+		"a key and a source":   {baseURL: "https://content.example.com", key: fakes.Key, opts: []Option{source}, sent: "from-the-source"},
 		"a source but no URL":  {opts: []Option{source}, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{"AICONTENT_API_KEY"}},
-		"a key with a newline": {baseURL: "https://content.example.com", key: aKey + "\n", wants: []string{"api_key", "line breaks"}, lacks: []string{aKey}},
-		"a URL with /api/v1":   {baseURL: "https://content.example.com/api/v1", key: aKey, wants: []string{"base_url"}, lacks: []string{aKey}},
-		"a nil option":         {baseURL: "https://content.example.com", key: aKey, opts: []Option{nil}, wants: []string{"option: must not be nil"}},
+		"a key with a newline": {baseURL: "https://content.example.com", key: fakes.Key + "\n", wants: []string{"api_key", "line breaks"}, lacks: []string{fakes.Key}},
+		"a URL with /api/v1":   {baseURL: "https://content.example.com/api/v1", key: fakes.Key, wants: []string{"base_url"}, lacks: []string{fakes.Key}},
+		"a nil option":         {baseURL: "https://content.example.com", key: fakes.Key, opts: []Option{nil}, wants: []string{"option: must not be nil"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("AICONTENT_BASE_URL", tt.baseURL)
 			t.Setenv("AICONTENT_API_KEY", tt.key)
 			var sent string
-			opts := append(tt.opts, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			opts := append(tt.opts, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 				sent = r.Header.Get("Authorization")
-				return answer200(`{"id":7}`)(r)
+				return fakes.OK(`{"id":7}`)(r)
 			})}))
 			c, err := NewClientFromEnv(opts...)
 			for _, want := range tt.wants {
@@ -314,8 +250,8 @@ func TestNewClientFromEnv(t *testing.T) {
 }
 
 func TestNilContextIsAnError(t *testing.T) {
-	baseURL, requests := counted(t, answerAll)
-	c, err := NewClient(baseURL, aKey)
+	baseURL, requests := fakes.Counted(t, fakes.AnswerAll)
+	c, err := NewClient(baseURL, fakes.Key)
 	require.NoError(t, err)
 	for name, call := range allTen(c) {
 		err := call(nil)
@@ -330,11 +266,11 @@ func TestNilContextIsAnError(t *testing.T) {
 // Every request says what it takes and who asks, or a deployment answers with its login page.
 func TestHeadersOfEveryRequest(t *testing.T) {
 	var seen sync.Map
-	baseURL, _ := counted(t, func(w http.ResponseWriter, r *http.Request) {
+	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		seen.Store(r.Method+" "+r.URL.Path, r.Header.Clone())
-		answerAll(w, r)
+		fakes.AnswerAll(w, r)
 	})
-	c, err := NewClient(baseURL, aKey, WithUserAgent("gallery/2.1"))
+	c, err := NewClient(baseURL, fakes.Key, WithUserAgent("gallery/2.1"))
 	require.NoError(t, err)
 	for name, call := range allTen(c) {
 		require.NoError(t, call(t.Context()), name)
@@ -344,7 +280,7 @@ func TestHeadersOfEveryRequest(t *testing.T) {
 		count++
 		h := header.(http.Header)
 		assert.Equal(t, []string{"application/json"}, h["Accept"], request)
-		assert.Equal(t, []string{"Bearer " + aKey}, h["Authorization"], request)
+		assert.Equal(t, []string{"Bearer " + fakes.Key}, h["Authorization"], request)
 		assert.Regexp(t, `^gallery/2\.1 aicontent-go/\d+\.\d+\.\d+ \(go[^;]+; \w+/\w+\)$`, h.Get("User-Agent"), request)
 		return true
 	})
@@ -352,9 +288,9 @@ func TestHeadersOfEveryRequest(t *testing.T) {
 }
 
 func TestClosedServer(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(answerAll))
+	srv := httptest.NewServer(http.HandlerFunc(fakes.AnswerAll))
 	srv.Close()
-	c, err := NewClient(srv.URL+"/tenant", aKey, WithRetryPolicy(quick))
+	c, err := NewClient(srv.URL+"/tenant", fakes.Key, WithRetryPolicy(quick))
 	require.NoError(t, err)
 	for name, call := range allTen(c) {
 		err := call(t.Context())
@@ -395,7 +331,7 @@ func snapshot(v any) map[string]any {
 
 // A library that turns a knob of a shared client turns it for the whole program.
 func TestClientsOfOthersAreNeverChanged(t *testing.T) {
-	baseURL, _ := counted(t, answerAll)
+	baseURL, _ := fakes.Counted(t, fakes.AnswerAll)
 	// net/http settles a transport's HTTP/2 side when it is first used or cloned, whoever does that.
 	standard := http.DefaultTransport.(*http.Transport)
 	standard.Clone()
@@ -407,7 +343,7 @@ func TestClientsOfOthersAreNeverChanged(t *testing.T) {
 	before := []map[string]any{snapshot(standard), snapshot(http.DefaultClient), snapshot(mine), snapshot(hc)}
 
 	for _, opts := range [][]Option{nil, {WithHTTPClient(hc)}, {WithHTTPClient(http.DefaultClient)}, {WithHTTPClient(&http.Client{})}} {
-		c, err := NewClient(baseURL, aKey, append(opts, WithTimeout(time.Minute), WithMaxResponseSize(1000))...)
+		c, err := NewClient(baseURL, fakes.Key, append(opts, WithTimeout(time.Minute), WithMaxResponseSize(1000))...)
 		require.NoError(t, err)
 		for name, call := range allTen(c) {
 			require.NoError(t, call(t.Context()), name)
@@ -422,11 +358,11 @@ func TestClientsOfOthersAreNeverChanged(t *testing.T) {
 
 // The copy is taken at once: what the caller does to the client afterwards is theirs.
 func TestHTTPClientIsCopied(t *testing.T) {
-	baseURL, requests := counted(t, answerAll)
+	baseURL, requests := fakes.Counted(t, fakes.AnswerAll)
 	hc := &http.Client{}
-	c, err := NewClient(baseURL, aKey, WithHTTPClient(hc))
+	c, err := NewClient(baseURL, fakes.Key, WithHTTPClient(hc))
 	require.NoError(t, err)
-	hc.Transport = roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("changed afterwards") })
+	hc.Transport = fakes.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("changed afterwards") })
 	_, err = c.Images.Show(t.Context(), "7")
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, requests.Load())
@@ -434,7 +370,7 @@ func TestHTTPClientIsCopied(t *testing.T) {
 
 func TestCloseIdleConnectionsLeavesAUsableClient(t *testing.T) {
 	closed := make(chan struct{}, 10)
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(answerAll))
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(fakes.AnswerAll))
 	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateClosed {
 			closed <- struct{}{}
@@ -442,7 +378,7 @@ func TestCloseIdleConnectionsLeavesAUsableClient(t *testing.T) {
 	}
 	srv.Start()
 	defer srv.Close()
-	c, err := NewClient(srv.URL+"/tenant", aKey)
+	c, err := NewClient(srv.URL+"/tenant", fakes.Key)
 	require.NoError(t, err)
 	for range 2 {
 		_, err = c.Images.Show(t.Context(), "7")
@@ -466,7 +402,7 @@ func (rt *closingRoundTripper) CloseIdleConnections() { rt.closed++ }
 
 func TestCloseIdleConnectionsOfAMiddleware(t *testing.T) {
 	var holding closingRoundTripper
-	c, err := NewClient("https://content.example.com", aKey, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+	c, err := NewClient("https://content.example.com", fakes.Key, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		holding.RoundTripper = next
 		return &holding
 	}))
@@ -478,24 +414,24 @@ func TestCloseIdleConnectionsOfAMiddleware(t *testing.T) {
 // A lock that is missing shows here, under -race: everything that calls can share is shared.
 func TestConcurrentUse(t *testing.T) {
 	const goroutines = 64
-	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") == "Bearer "+aKey+"-0" {
+	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "Bearer "+fakes.Key+"-0" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		answerAll(w, r)
+		fakes.AnswerAll(w, r)
 	})
 	var asked, waited, reported, lines atomic.Int64
 	handler := countingHandler{Handler: slog.NewJSONHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}), lines: &lines}
-	c, err := NewClient(baseURL, aKey,
+	c, err := NewClient(baseURL, fakes.Key,
 		// The first key is an old one, for whoever gets it.
 		WithAPIKeySource(func(context.Context) (string, error) {
 			if asked.Add(1) == 1 {
-				return aKey + "-0", nil
+				return fakes.Key + "-0", nil
 			}
-			return aKey + "-1", nil
+			return fakes.Key + "-1", nil
 		}),
-		WithRateLimiter(limiterFunc(func(context.Context) error { waited.Add(1); return nil })),
+		WithRateLimiter(fakes.Limiter(func(context.Context) error { waited.Add(1); return nil })),
 		WithLogger(slog.New(handler)),
 		WithProgress(func(Progress) { reported.Add(1) }),
 		WithHeader("X-Shared", "1"), WithQuery("shared", "1"), WithFormField("shared", "1"),
@@ -537,7 +473,7 @@ func (h countingHandler) Handle(ctx context.Context, r slog.Record) error {
 
 // What a program prints of its client in passing names the deployment, and none of what it holds.
 func TestClientPrintsAsItsDeployment(t *testing.T) {
-	c, err := NewClient("https://content.example.com/ai", aKey, WithHeader("X-Tenant-Token", "another-secret"))
+	c, err := NewClient("https://content.example.com/ai", fakes.Key, WithHeader("X-Tenant-Token", "another-secret"))
 	require.NoError(t, err)
 	assert.Equal(t, "aicontent.Client(https://content.example.com/ai)", c.String())
 	assert.Equal(t, c.String(), c.GoString())
@@ -545,17 +481,17 @@ func TestClientPrintsAsItsDeployment(t *testing.T) {
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"Images":{},"Transcriptions":{}}`, string(text))
 	for _, v := range []any{c, *c, c.Images, *c.Images, c.Transcriptions} {
-		assertNoKey(t, v, aKey)
+		fakes.AssertNoKey(t, v, fakes.Key)
 		for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
-			assert.NotContains(t, sprintf(format, v), "another-secret", format)
+			assert.NotContains(t, fmt.Sprintf(format, v), "another-secret", format)
 		}
 	}
 }
 
 // After ten redirects it was the SDK that gave up, after nine it was the program.
 func TestLastRedirectThatTheCallersPolicyRefuses(t *testing.T) {
-	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) })
-	c, err := NewClient(baseURL, aKey, WithHTTPClient(&http.Client{CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) })
+	c, err := NewClient(baseURL, fakes.Key, WithHTTPClient(&http.Client{CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) > 9 {
 			return http.ErrUseLastResponse
 		}
@@ -570,7 +506,7 @@ func TestLastRedirectThatTheCallersPolicyRefuses(t *testing.T) {
 // A program's rule about redirects is final: asking again would only meet it again. Nothing was changed by a GET.
 func TestRedirectsThatTheCallersPolicyRefuses(t *testing.T) {
 	mine := errors.New("no redirects here")
-	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
+	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/tenant/moved?search=private", http.StatusFound)
 	})
 	for text, policy := range map[string]error{
@@ -578,7 +514,7 @@ func TestRedirectsThatTheCallersPolicyRefuses(t *testing.T) {
 		"images.show: 302: redirect refused by CheckRedirect of the http.Client that was given": http.ErrUseLastResponse,
 	} {
 		requests.Store(0)
-		c, err := NewClient(baseURL, aKey, WithRetryPolicy(quick), WithHTTPClient(&http.Client{
+		c, err := NewClient(baseURL, fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{
 			CheckRedirect: func(*http.Request, []*http.Request) error { return policy },
 		}))
 		require.NoError(t, err)
@@ -594,11 +530,11 @@ func TestRedirectsThatTheCallersPolicyRefuses(t *testing.T) {
 
 // A redirect to nowhere is a response, and judged as any redirect that is not followed.
 func TestRedirectsToWhatIsNoURL(t *testing.T) {
-	baseURL, requests := counted(t, func(w http.ResponseWriter, _ *http.Request) {
+	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "https://[::1/%zz?search=private")
 		w.WriteHeader(http.StatusFound)
 	})
-	c, err := NewClient(baseURL, aKey, WithRetryPolicy(quick))
+	c, err := NewClient(baseURL, fakes.Key, WithRetryPolicy(quick))
 	require.NoError(t, err)
 	defer c.CloseIdleConnections()
 	for op, outcome := range map[string]Outcome{"images.list": OutcomeRejected, "images.show": OutcomeRejected, "images.store": OutcomeUnknown, "images.delete": OutcomeUnknown} {
@@ -615,9 +551,9 @@ func TestRedirectsToWhatIsNoURL(t *testing.T) {
 
 // A variable that was never set must not end the program, whatever interface hides it.
 func TestNilsInside(t *testing.T) {
-	baseURL, _ := counted(t, answerAll)
+	baseURL, _ := fakes.Counted(t, fakes.AnswerAll)
 	var transport *http.Transport
-	c, err := NewClient(baseURL, aKey, WithHTTPClient(&http.Client{Transport: transport}))
+	c, err := NewClient(baseURL, fakes.Key, WithHTTPClient(&http.Client{Transport: transport}))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	assert.NoError(t, err)
@@ -625,4 +561,30 @@ func TestNilsInside(t *testing.T) {
 	c = nil
 	c.CloseIdleConnections()
 	new(Client).CloseIdleConnections()
+}
+
+// A prefix with escapes of its own must reach the service as it was given.
+func TestPathsBelowABaseURL(t *testing.T) {
+	for base, expected := range map[string]string{
+		"":              "/api/v1/images/a%2Fb",
+		"/":             "/api/v1/images/a%2Fb",
+		"/tenant//":     "/tenant/api/v1/images/a%2Fb",
+		"/a%2Fb/c%20d/": "/a%2Fb/c%20d/api/v1/images/a%2Fb",
+		"/ü":            "/%C3%BC/api/v1/images/a%2Fb",
+	} {
+		var uri string
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			uri = r.RequestURI
+			w.WriteHeader(404)
+		}))
+		c, err := NewClient(srv.URL+base, "test-key")
+		require.NoError(t, err)
+		_, err = c.Images.Show(t.Context(), "a/b")
+		var api *APIError
+		require.ErrorAs(t, err, &api)
+		assert.Equal(t, expected, uri)
+		assert.Equal(t, expected, api.Path)
+		assert.Equal(t, "GET", api.Method)
+		srv.Close()
+	}
 }

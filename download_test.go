@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
@@ -56,11 +57,11 @@ func TestDownloadIsBare(t *testing.T) {
 	require.NoError(t, err)
 	jar.SetCookies(home, []*http.Cookie{{Name: "session", Value: "secret"}})
 	limited, wrapped := false, false
-	c, err := NewClient("https://content.example.com/tenant", aKey, WithHTTPClient(&http.Client{Jar: jar}),
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithHTTPClient(&http.Client{Jar: jar}),
 		WithHeader("X-Tenant", "secret"), WithQuery("tenant", "secret"), WithMaxResponseSize(1),
-		WithRateLimiter(limiterFunc(func(context.Context) error { limited = true; return nil })),
+		WithRateLimiter(fakes.Limiter(func(context.Context) error { limited = true; return nil })),
 		WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) { wrapped = true; return next.RoundTrip(r) })
+			return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) { wrapped = true; return next.RoundTrip(r) })
 		}))
 	require.NoError(t, err)
 	defer c.CloseIdleConnections()
@@ -84,11 +85,11 @@ func TestDownloadIsBare(t *testing.T) {
 
 // Client certificates say who the caller is, and stay at home. The caller's CA and dialer hold.
 func TestDownloadKeepsTheCertificateAtHome(t *testing.T) {
-	mine, _ := certificate(t, time.Now().Add(time.Hour))
+	mine, _ := fakes.Certificate(t, time.Now().Add(time.Hour))
 	certificates := make(chan int, 2)
 	pictures := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		certificates <- len(r.TLS.PeerCertificates)
-		answerAll(w, r)
+		fakes.AnswerAll(w, r)
 	}))
 	pictures.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
 	pictures.StartTLS()
@@ -103,7 +104,7 @@ func TestDownloadKeepsTheCertificateAtHome(t *testing.T) {
 			return new(net.Dialer).DialContext(ctx, network, address)
 		},
 	}
-	c, err := NewClient(pictures.URL+"/tenant", aKey, WithHTTPClient(&http.Client{Transport: transport}))
+	c, err := NewClient(pictures.URL+"/tenant", fakes.Key, WithHTTPClient(&http.Client{Transport: transport}))
 	require.NoError(t, err)
 	defer c.CloseIdleConnections()
 	_, err = c.Images.Show(t.Context(), "7")
@@ -116,7 +117,7 @@ func TestDownloadKeepsTheCertificateAtHome(t *testing.T) {
 }
 
 func TestDownloadRefusesBadInput(t *testing.T) {
-	c, err := NewClient("https://content.example.com/tenant", aKey)
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key)
 	require.NoError(t, err)
 	for name, row := range map[string]struct {
 		ctx   context.Context
@@ -144,7 +145,7 @@ func TestDownloadRefusesBadInput(t *testing.T) {
 func TestDownloadOfARelativeURL(t *testing.T) {
 	var uri string
 	pictures := gallery(t, func(_ http.ResponseWriter, r *http.Request) { uri = r.RequestURI })
-	c, err := NewClient(pictures.URL+"/tenant", aKey)
+	c, err := NewClient(pictures.URL+"/tenant", fakes.Key)
 	require.NoError(t, err)
 	_, err = c.Images.Download(t.Context(), at("/storage/a b.png?v=1"), io.Discard)
 	require.NoError(t, err)
@@ -161,7 +162,7 @@ func TestDownloadRedirects(t *testing.T) {
 		w.Header().Set("Location", target)
 		w.WriteHeader(http.StatusFound)
 	})
-	c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(quick))
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick))
 	require.NoError(t, err)
 	for location, row := range map[string]struct {
 		text     string
@@ -184,7 +185,7 @@ func TestDownloadOfAnHTMLPage(t *testing.T) {
 		_, _ = io.WriteString(w, "<title>Please log in</title>")
 	})
 	var log bytes.Buffer
-	c, err := NewClient(pictures.URL, aKey, debugging(&log))
+	c, err := NewClient(pictures.URL, fakes.Key, debugging(&log))
 	require.NoError(t, err)
 	var out bytes.Buffer
 	n, err := c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), &out)
@@ -208,7 +209,7 @@ func TestDownloadOfAPageThatCannotBeRead(t *testing.T) {
 			requests.Add(1)
 			answeringBytes([]byte(raw))(w, r)
 		})
-		c, err := NewClient("https://content.example.com/tenant", aKey, WithMaxResponseSize(10), WithRetryPolicy(quick))
+		c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithMaxResponseSize(10), WithRetryPolicy(quick))
 		require.NoError(t, err)
 		_, err = c.Images.Download(t.Context(), at(pictures.URL), io.Discard)
 		assert.EqualError(t, err, "images.download: 200: cannot read the response: got an HTML page instead of a picture", name)
@@ -229,7 +230,7 @@ func TestDownloadCutOff(t *testing.T) {
 			requests.Add(1)
 			answeringBytes([]byte(row.raw))(w, r)
 		})
-		c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(quick))
+		c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick))
 		require.NoError(t, err)
 		var out bytes.Buffer
 		n, err := c.Images.Download(t.Context(), at(pictures.URL+"/a.png?signature=private"), &out)
@@ -259,7 +260,7 @@ func TestDownloadIsRetried(t *testing.T) {
 			_, _ = io.WriteString(w, "a picture")
 		}
 	})
-	c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(RetryPolicy{MaxAttempts: 4, MinBackoff: -1}))
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(RetryPolicy{MaxAttempts: 4, MinBackoff: -1}))
 	require.NoError(t, err)
 	var out bytes.Buffer
 	n, err := c.Images.Download(t.Context(), at(pictures.URL), &out)
@@ -287,7 +288,7 @@ func TestDownloadWithoutAResponse(t *testing.T) {
 		assert.Zero(t, n, name)
 		assert.Len(t, s.asked, row.attempts, name)
 	}
-	s := &script{answers: answers{lose, answer200("a picture")}}
+	s := &script{answers: answers{fakes.Lose, fakes.OK("a picture")}}
 	var out nonEmptyWrites
 	var log bytes.Buffer
 	n, err := s.client(t, WithRetryPolicy(quick), debugging(&log)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), &out)
@@ -310,7 +311,7 @@ func (w *nonEmptyWrites) Write(p []byte) (int, error) {
 
 // Only a 2xx is a picture.
 func TestDownloadOfMultipleChoices(t *testing.T) {
-	s := &script{answers: answers{answerWith(300, "choose")}}
+	s := &script{answers: answers{fakes.Respond(300, "choose")}}
 	_, err := s.client(t).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
 	var api *APIError
 	require.ErrorAs(t, err, &api)
@@ -321,7 +322,7 @@ func TestDownloadOfMultipleChoices(t *testing.T) {
 func TestDownloadThroughAnyTransport(t *testing.T) {
 	closed := 0
 	body := func() io.ReadCloser { return closingBody{strings.NewReader("a picture"), &closed} }
-	c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		resp := &http.Response{StatusCode: 299, Header: http.Header{}, Body: body(), ContentLength: 9, Request: r}
 		if r.URL.Scheme == "http" {
 			resp.StatusCode = 302
@@ -352,7 +353,7 @@ func TestDownloadToAWriterThatFails(t *testing.T) {
 		requests.Add(1)
 		_, _ = io.WriteString(w, "a picture")
 	})
-	c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(quick))
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick))
 	require.NoError(t, err)
 	full := errors.New("no space left")
 	n, err := c.Images.Download(t.Context(), at(pictures.URL), fullDisk{full})
@@ -440,14 +441,14 @@ func TestDownloadTimes(t *testing.T) {
 // An error's text is one line of a bounded length, whatever a transport says.
 func TestDownloadErrorsAreOneLine(t *testing.T) {
 	cause := errors.New("first\r\nsecond\x1b[31m" + strings.Repeat("x", 10_000))
-	c, err := NewClient("https://content.example.com", aKey, WithRetryPolicy(oneAttempt), WithHTTPClient(&http.Client{Transport: roundTripper(fails(cause))}))
+	c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(oneAttempt), WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fails(cause))}))
 	require.NoError(t, err)
 	_, err = c.Images.Download(t.Context(), at("https://pictures.example.com/a.png"), io.Discard)
 	assert.ErrorIs(t, err, cause)
 	assert.Contains(t, err.Error(), "images.download: first second [31mxxx")
 	assert.Less(t, len(err.Error()), 1200)
 
-	s := &script{answers: answers{answer200("a picture")}}
+	s := &script{answers: answers{fakes.OK("a picture")}}
 	_, err = s.client(t).Images.Download(t.Context(), at("https://pictures.example.com/a.png"), fullDisk{cause})
 	assert.ErrorIs(t, err, cause)
 	assert.Contains(t, err.Error(), "images.download: writing the picture after 3 bytes: first second [31mxxx")
@@ -458,7 +459,7 @@ func TestDownloadErrorsAreOneLine(t *testing.T) {
 func TestDownloadErrorsNameTheHost(t *testing.T) {
 	pictures := gallery(t, nil)
 	pictures.Close()
-	c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
 	require.NoError(t, err)
 	host := strings.TrimPrefix(pictures.URL, "http://")
 	_, err = c.Images.Download(t.Context(), at("http://user:private@"+host+"/a.png?signature=private"), io.Discard)
@@ -476,7 +477,7 @@ func TestDownloadOfAMissingPicture(t *testing.T) {
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = io.WriteString(w, "<html><title>no such key</title></html>")
 	})
-	c, err := NewClient("https://content.example.com/api", aKey, debugging(&log))
+	c, err := NewClient("https://content.example.com/api", fakes.Key, debugging(&log))
 	require.NoError(t, err)
 	var resp *Response
 	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), io.Discard, WithResponse(&resp))
@@ -497,7 +498,7 @@ func TestDownloadEndedByEOF(t *testing.T) {
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	})
-	c, err := NewClient("https://content.example.com/tenant", aKey)
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key)
 	require.NoError(t, err)
 	n, err := c.Images.Download(ctx, at(pictures.URL), writerFunc(func(p []byte) (int, error) {
 		cancel(io.EOF)
@@ -515,7 +516,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // net/http counts what comes of a picture; a RoundTripper of the caller need not.
 func TestDownloadCutOffByARoundTripper(t *testing.T) {
 	s := &script{answers: []func(*http.Request) (*http.Response, error){func(r *http.Request) (*http.Response, error) {
-		resp, err := answer200("a pic")(r)
+		resp, err := fakes.OK("a pic")(r)
 		resp.ContentLength = 9
 		return resp, err
 	}}}
@@ -526,7 +527,7 @@ func TestDownloadCutOffByARoundTripper(t *testing.T) {
 	assert.Len(t, s.asked, 1)
 	for length := range int64(2) {
 		s = &script{answers: answers{func(r *http.Request) (*http.Response, error) {
-			resp, err := answer200("")(r)
+			resp, err := fakes.OK("")(r)
 			resp.ContentLength, resp.Body = length, io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
 			return resp, err
 		}}}
@@ -539,11 +540,11 @@ func TestDownloadCutOffByARoundTripper(t *testing.T) {
 // A RoundTripper that edits the URL, as some that sign requests do, must not edit that of the next attempt.
 func TestDownloadThroughARoundTripperThatEditsTheURL(t *testing.T) {
 	var asked []string
-	c, err := NewClient("https://content.example.com/tenant", aKey, WithRetryPolicy(quick), WithHTTPClient(&http.Client{
-		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{
+		Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			asked = append(asked, r.URL.String())
 			r.URL.Path, r.URL.Host = "/signed"+r.URL.Path, "signed.example.com"
-			return answerWith(503, ``)(r)
+			return fakes.Respond(503, ``)(r)
 		})}))
 	require.NoError(t, err)
 	image := at("https://cdn.example.com/a.png")
@@ -557,10 +558,10 @@ func TestDownloadThroughARoundTripperThatEditsTheURL(t *testing.T) {
 
 // A host that switches protocols, which nothing asks for, must not keep a download for ever.
 func TestDownloadOfASwitchOfProtocols(t *testing.T) {
-	baseURL := rawService(t, func(*http.Request) string {
+	baseURL := fakes.RawServer(t, func(*http.Request) string {
 		return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"
 	})
-	c, err := NewClient(baseURL, aKey)
+	c, err := NewClient(baseURL, fakes.Key)
 	require.NoError(t, err)
 	n, err := c.Images.Download(t.Context(), &Image{URL: baseURL + "/7.png"}, io.Discard)
 	var switched *APIError

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
@@ -103,7 +104,7 @@ func TestCausesAreFound(t *testing.T) {
 // A status that has no name leaves no gap in the text.
 func TestErrorTextOfAnUnknownStatus(t *testing.T) {
 	for _, status := range []int{600, 999} {
-		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(status, ``)}}
+		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(status, ``)}}
 		_, err := s.client(t).Images.Show(t.Context(), "7")
 		assert.EqualError(t, err, fmt.Sprintf("images.show: %d: unknown status", status))
 	}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"syscall"
@@ -20,6 +21,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 type answers = []func(*http.Request) (*http.Response, error)
@@ -62,105 +65,105 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			"images.store: dial tcp: " + syscall.ECONNREFUSED.Error() + " (host content.example.com; nothing was created)",
 		},
 		"the request id": {
-			"images.show", answers{answerWith(500, `{"message":"Server Error"}`, "X-Request-Id", "req-7")}, oneAttempt, "",
+			"images.show", answers{fakes.Respond(500, `{"message":"Server Error"}`, "X-Request-Id", "req-7")}, oneAttempt, "",
 			"images.show: 500: Server Error (request req-7)",
 		},
 		"all at once, and each once": {
-			"images.store", answers{answerWith(504, `504 Gateway Timeout`, "X-Request-Id", "req-7")}, oneAttempt, "",
+			"images.store", answers{fakes.Respond(504, `504 Gateway Timeout`, "X-Request-Id", "req-7")}, oneAttempt, "",
 			"images.store: 504: Gateway Timeout (request req-7; outcome unknown: it may have been created)",
 		},
 		"a 2xx that cannot be read": {
-			"images.store", answers{answerWith(201, ``)}, oneAttempt, "",
+			"images.store", answers{fakes.Respond(201, ``)}, oneAttempt, "",
 			"images.store: 201: cannot read the response: the response is empty (outcome done: it was created)",
 		},
 		"the same every time": {
-			"images.show", answers{answerWith(502, ``)}, quick, "",
+			"images.show", answers{fakes.Respond(502, ``)}, quick, "",
 			"images.show: 502: bad gateway (attempt 3 of 3, the same 2 times before)",
 		},
 		"the same twice": {
-			"images.show", answers{answerWith(502, ``)}, RetryPolicy{MaxAttempts: 2, MinBackoff: -1}, "",
+			"images.show", answers{fakes.Respond(502, ``)}, RetryPolicy{MaxAttempts: 2, MinBackoff: -1}, "",
 			"images.show: 502: bad gateway (attempt 2 of 2, the same before)",
 		},
 		"something else before": {
-			"images.show", answers{answerWith(502, ``), answerWith(502, ``), lose, answerWith(404, ``)}, RetryPolicy{MaxAttempts: 9, MinBackoff: -1}, "",
+			"images.show", answers{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.Lose, fakes.Respond(404, ``)}, RetryPolicy{MaxAttempts: 9, MinBackoff: -1}, "",
 			"images.show: 404: not found (attempt 4 of 9; before: 502 (2 times); connection reset by peer)",
 		},
 		"no API there": {
-			"images.list", answers{answerWith(404, page)}, oneAttempt, "",
+			"images.list", answers{fakes.Respond(404, page)}, oneAttempt, "",
 			"images.list: 404: Not Found (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
 		},
 		"no API there, in JSON": {
-			"transcriptions.store", answers{answerWith(404, `{"message":""}`)}, oneAttempt, "",
+			"transcriptions.store", answers{fakes.Respond(404, `{"message":""}`)}, oneAttempt, "",
 			"transcriptions.store: 404: not found (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
 		},
 		"the base URL ends in /api": {
-			"images.list", answers{answerWith(404, page)}, oneAttempt, "https://content.example.com/tenant/api",
+			"images.list", answers{fakes.Respond(404, page)}, oneAttempt, "https://content.example.com/tenant/api",
 			"images.list: 404: Not Found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com/tenant?)",
 		},
 		"a host called api": {
-			"images.list", answers{answerWith(404, page)}, oneAttempt, "https://api",
+			"images.list", answers{fakes.Respond(404, page)}, oneAttempt, "https://api",
 			"images.list: 404: Not Found (there is no API at https://api/api/v1: is the base URL right?)",
 		},
 		"the base URL ends in /api, for a record": {
-			"images.show", answers{answerWith(404, page)}, oneAttempt, "https://content.example.com/api",
+			"images.show", answers{fakes.Respond(404, page)}, oneAttempt, "https://content.example.com/api",
 			"images.show: 404: Not Found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com?)",
 		},
 		"the base URL ends in /api, and the record is missing": {
-			"images.show", answers{answerWith(404, `{"message":"Resource not found."}`)}, oneAttempt, "https://content.example.com/api",
+			"images.show", answers{fakes.Respond(404, `{"message":"Resource not found."}`)}, oneAttempt, "https://content.example.com/api",
 			"images.show: 404: Resource not found.",
 		},
 		"a record is missing": {
-			"images.show", answers{answerWith(404, page)}, oneAttempt, "",
+			"images.show", answers{fakes.Respond(404, page)}, oneAttempt, "",
 			"images.show: 404: Not Found",
 		},
 		"too long a wait": {
-			"images.show", answers{answerWith(429, `{"message":"Too Many Attempts."}`, "Retry-After", "90")}, RetryPolicy{}, "",
+			"images.show", answers{fakes.Respond(429, `{"message":"Too Many Attempts."}`, "Retry-After", "90")}, RetryPolicy{}, "",
 			"images.show: 429: Too Many Attempts. (the service asks to wait 1m30s, the retry policy allows 1m0s (MaxRetryAfter))",
 		},
 		"no wait at all": {
-			"images.store", answers{answerWith(429, ``, "Retry-After", "1")}, RetryPolicy{MaxRetryAfter: -1}, "",
+			"images.store", answers{fakes.Respond(429, ``, "Retry-After", "1")}, RetryPolicy{MaxRetryAfter: -1}, "",
 			"images.store: 429: too many requests (the service asks to wait 1s, the retry policy allows 0s (MaxRetryAfter))",
 		},
 		"no double punctuation": {
-			"images.store", answers{answerWith(422, `{"message":"The given data was invalid.","errors":{"name":["The name is taken."]}}`)}, oneAttempt, "",
+			"images.store", answers{fakes.Respond(422, `{"message":"The given data was invalid.","errors":{"name":["The name is taken."]}}`)}, oneAttempt, "",
 			"images.store: 422: The given data was invalid; name: The name is taken.",
 		},
 		"a message that is an object": {
-			"images.store", answers{answerWith(422, `{"message":{"name":["The name field is required."]},"status":422}`)}, oneAttempt, "",
+			"images.store", answers{fakes.Respond(422, `{"message":{"name":["The name field is required."]},"status":422}`)}, oneAttempt, "",
 			"images.store: 422: name: The name field is required.",
 		},
 		"a login page elsewhere": {
-			"images.show", answers{answerWith(302, ``, "Location", "https://sso.example.com/login")}, oneAttempt, "",
+			"images.show", answers{fakes.Respond(302, ``, "Location", "https://sso.example.com/login")}, oneAttempt, "",
 			"images.show: 302: the API key is not accepted: the service redirects to a login page; redirect from https://content.example.com:443 to https://sso.example.com:443 refused: the API key is for the first only",
 		},
 		"another origin": {
-			"images.show", answers{answerWith(302, ``, "Location", "https://cdn.example.com/images/7")}, oneAttempt, "",
+			"images.show", answers{fakes.Respond(302, ``, "Location", "https://cdn.example.com/images/7")}, oneAttempt, "",
 			"images.show: 302: redirect from https://content.example.com:443 to https://cdn.example.com:443 refused: the API key is for the first only",
 		},
 		"a store that is redirected": {
-			"images.store", answers{answerWith(301, ``, "Location", "/tenant/api/v1/images/")}, oneAttempt, "",
+			"images.store", answers{fakes.Respond(301, ``, "Location", "/tenant/api/v1/images/")}, oneAttempt, "",
 			"images.store: 301: redirect refused: a POST is not repeated at another address; is the base URL right? (outcome unknown: it may have been created)",
 		},
 		"no connection before": {
-			"images.show", answers{fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED}), answerWith(404, ``)}, quick, "",
+			"images.show", answers{fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED}), fakes.Respond(404, ``)}, quick, "",
 			"images.show: 404: not found (attempt 2 of 3; before: dial: " + syscall.ECONNREFUSED.Error() + ")",
 		},
 		"two connections lost, in different ways": {
 			"images.show", answers{
-				fails(io.EOF), fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{Port: 2}, Err: syscall.ECONNRESET}), answerWith(404, ``),
+				fails(io.EOF), fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{Port: 2}, Err: syscall.ECONNRESET}), fakes.Respond(404, ``),
 			}, quick, "",
 			"images.show: 404: not found (attempt 3 of 3; before: the service closed the connection before a response came (2 times))",
 		},
 		"a redirect to nowhere": {
-			"images.show", answers{answerWith(302, ``)}, oneAttempt, "",
+			"images.show", answers{fakes.Respond(302, ``)}, oneAttempt, "",
 			"images.show: 302: found",
 		},
 		"cut off before": {
-			"images.show", answers{answer200(`{"id":7,"na`), answerWith(404, ``)}, quick, "",
+			"images.show", answers{fakes.OK(`{"id":7,"na`), fakes.Respond(404, ``)}, quick, "",
 			"images.show: 404: not found (attempt 2 of 3; before: 200, unreadable)",
 		},
 		"a choice": {
-			"images.show", answers{answerWith(300, ``, "Location", "/elsewhere")}, oneAttempt, "",
+			"images.show", answers{fakes.Respond(300, ``, "Location", "/elsewhere")}, oneAttempt, "",
 			"images.show: 300: multiple choices",
 		},
 	} {
@@ -170,7 +173,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 				c := s.client(t, WithRetryPolicy(row.policy))
 				if row.base != "" {
 					var err error
-					c, err = NewClient(row.base, aKey, WithRetryPolicy(row.policy), WithHTTPClient(&http.Client{Transport: s}))
+					c, err = NewClient(row.base, fakes.Key, WithRetryPolicy(row.policy), WithHTTPClient(&http.Client{Transport: s}))
 					require.NoError(t, err)
 				}
 				assert.EqualError(t, allTen(c)[row.op](t.Context()), row.text)
@@ -180,7 +183,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 }
 
 func TestErrorOfAPUT(t *testing.T) {
-	s := &script{answers: answers{lose}}
+	s := &script{answers: answers{fakes.Lose}}
 	_, err := s.client(t, WithUpdateMethod(http.MethodPut), WithRetryPolicy(oneAttempt)).Images.Update(t.Context(), "7", ImageUpdateParams{})
 	assert.ErrorContains(t, err, "outcome unknown: it may have been updated")
 }
@@ -190,16 +193,16 @@ func TestBaseURLThatEndsInAPI(t *testing.T) {
 	var uri string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		uri = r.RequestURI
-		answerAll(w, r)
+		fakes.AnswerAll(w, r)
 	}))
 	defer srv.Close()
-	c, err := NewClient(srv.URL+"/api", aKey)
+	c, err := NewClient(srv.URL+"/api", fakes.Key)
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	require.NoError(t, err)
 	assert.Equal(t, "/api/api/v1/images/7", uri)
-	s := &script{answers: answers{answerWith(404, "")}}
-	c, err = NewClient("https://content.example.com/api", aKey, WithHTTPClient(&http.Client{Transport: s}))
+	s := &script{answers: answers{fakes.Respond(404, "")}}
+	c, err = NewClient("https://content.example.com/api", fakes.Key, WithHTTPClient(&http.Client{Transport: s}))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	assert.ErrorContains(t, err, "images.show: 404: not found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com?")
@@ -237,7 +240,7 @@ func TestErrorTextOfDifferentFailures(t *testing.T) {
 
 // A RoundTripper need not set the response's request.
 func TestRedirectWithoutItsRequest(t *testing.T) {
-	c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: roundTripper(answerWith(302, "", "Location", "/moved"))}))
+	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Respond(302, "", "Location", "/moved"))}))
 	require.NoError(t, err)
 	_, err = c.Images.Store(t.Context(), aStore)
 	assert.ErrorContains(t, err, "images.store: 302: redirect refused: a POST is not repeated at another address")
@@ -246,11 +249,11 @@ func TestRedirectWithoutItsRequest(t *testing.T) {
 // The time limit of the http.Client is the user's, and the error says so.
 func TestErrorOfTheUsersTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hang := roundTripper(func(r *http.Request) (*http.Response, error) {
+		hang := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		})
-		c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: hang, Timeout: 3 * time.Second}), WithRetryPolicy(oneAttempt))
+		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: hang, Timeout: 3 * time.Second}), WithRetryPolicy(oneAttempt))
 		require.NoError(t, err)
 		_, err = c.Images.Store(t.Context(), aStore)
 		assert.ErrorContains(t, err, "images.store: the Timeout of 3s of the http.Client that was given (WithHTTPClient) ended the attempt: ")
@@ -271,8 +274,8 @@ func TestErrorOfTheUsersTimeout(t *testing.T) {
 // A connection's own timeout, such as the system's, is not the client's.
 func TestErrorOfTheSystemsTimeout(t *testing.T) {
 	dial := fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ETIMEDOUT})
-	c, err := NewClient("https://content.example.com", aKey, WithRetryPolicy(oneAttempt),
-		WithHTTPClient(&http.Client{Transport: roundTripper(dial), Timeout: time.Hour}))
+	c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(oneAttempt),
+		WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(dial), Timeout: time.Hour}))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	assert.EqualError(t, err, "images.show: dial tcp: "+syscall.ETIMEDOUT.Error()+" (host content.example.com)")
@@ -293,7 +296,7 @@ func TestErrorsSayTheirCauseOnce(t *testing.T) {
 
 // A login page says nothing of JSON: it is the key that is wrong.
 func TestErrorOfALoginPage(t *testing.T) {
-	baseURL, _ := counted(t, func(w http.ResponseWriter, r *http.Request) {
+	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/login") {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, "<!doctype html><title>Log in</title>")
@@ -301,7 +304,7 @@ func TestErrorOfALoginPage(t *testing.T) {
 		}
 		http.Redirect(w, r, "/login", http.StatusFound)
 	})
-	c, err := NewClient(baseURL, aKey)
+	c, err := NewClient(baseURL, fakes.Key)
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	assert.ErrorIs(t, err, ErrUnauthorized)
@@ -325,11 +328,11 @@ func TestErrorsAsLogValues(t *testing.T) {
 		return err
 	}
 	assert.Equal(t, `err.op=images.store err.host=content.example.com err.attempts=1 err.status=422 err.message="name: is taken" err.request_id=req-7 err.outcome=rejected`,
-		logged(of(answerWith(422, `{"errors":{"name":["is taken"]},"debug":"private"}`, "X-Request-Id", "req-7"), "images.store")))
+		logged(of(fakes.Respond(422, `{"errors":{"name":["is taken"]},"debug":"private"}`, "X-Request-Id", "req-7"), "images.store")))
 	assert.Equal(t, `err.op=images.show err.host=content.example.com err.attempts=3 err.error="connection reset by peer" err.outcome=unknown`,
-		logged(of(lose, "images.show")))
+		logged(of(fakes.Lose, "images.show")))
 	assert.Equal(t, `err.op=images.store err.host=content.example.com err.attempts=1 err.status=201 err.error="the response is empty" err.request_id=req-7 err.outcome=done`,
-		logged(of(answerWith(201, ``, "X-Request-Id", "req-7"), "images.store")))
+		logged(of(fakes.Respond(201, ``, "X-Request-Id", "req-7"), "images.store")))
 	l := &ledger{names: []string{"private", "private"}}
 	_, err := l.client(t).Images.Store(t.Context(), job("private"), WithOnce())
 	require.Error(t, err)
@@ -356,7 +359,7 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 			timeout, temporary bool
 		}{
 			"a timeout":             {hang, true, true},
-			"lost":                  {lose, false, true},
+			"lost":                  {fakes.Lose, false, true},
 			"a refused certificate": {fails(x509.UnknownAuthorityError{}), false, false},
 		} {
 			s := &script{answers: answers{row.answer}}
@@ -380,10 +383,51 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 // net/http has more than one text for a client's Timeout: attempts that ended by it came to the same.
 func TestAttemptsThatAClientsTimeoutEnded(t *testing.T) {
 	s := &script{answers: answers{fails(os.ErrDeadlineExceeded), fails(fmt.Errorf("net/http: request canceled: %w", os.ErrDeadlineExceeded))}}
-	c, err := NewClient("https://content.example.com", aKey, WithRetryPolicy(quick), WithHTTPClient(&http.Client{Transport: s, Timeout: time.Second}))
+	c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{Transport: s, Timeout: time.Second}))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	assert.ErrorContains(t, err, "images.show: the Timeout of 1s of the http.Client that was given (WithHTTPClient) ended the attempt: net/http: request canceled: ")
 	assert.ErrorContains(t, err, "(attempt 3 of 3, the same 2 times before; ")
+}
+
+// Search terms may be personal: no error text shows a query.
+func TestErrorsDoNotShowTheQuery(t *testing.T) {
+	for name, handler := range map[string]func(*http.Request) (*http.Response, error){
+		"lost": fakes.Lose, "refused": fakes.Respond(500, `no`), "redirected": fakes.Respond(302, ``, "Location", "https://elsewhere.example.com/?search=private"),
+		"unreadable": fakes.OK(`<html>`),
+	} {
+		s := &script{answers: []func(*http.Request) (*http.Response, error){handler}}
+		_, err := s.client(t, WithRetryPolicy(quick)).Images.List(t.Context(), ImageListParams{Search: "private"})
+		require.Error(t, err)
+		assert.NotContains(t, err.Error(), "private", name)
+	}
+}
+
+// The errors of a middleware may hold URLs, whose queries may be personal or signed.
+func TestErrorsOfAMiddlewareDoNotShowTheQuery(t *testing.T) {
+	boom := errors.New("boom")
+	address := "https://content.example.com/tenant/api/v1/images?search=private"
+	inner := &url.Error{Op: "Get", URL: address, Err: boom}
+	for name, lost := range map[string]error{
+		"one":            inner,
+		"nested":         &url.Error{Op: "Get", URL: address, Err: &url.Error{Op: "Get", URL: address, Err: inner}},
+		"wrapped nested": fmt.Errorf("signing %s: %w", address, &url.Error{Op: "Get", URL: address, Err: fmt.Errorf("again: %w", inner)}),
+	} {
+		var log bytes.Buffer
+		fail := fakes.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, lost })
+		c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{Transport: fail}),
+			WithMiddleware(func(http.RoundTripper) http.RoundTripper { return fail }),
+			WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+		require.NoError(t, err)
+		_, err = c.Images.List(t.Context(), ImageListParams{Search: "private"})
+		_, lost := c.Images.Download(t.Context(), at(address), io.Discard)
+		for _, err := range []error{err, lost} {
+			assert.ErrorIs(t, err, boom, name)
+			for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), log.String()} {
+				assert.Contains(t, text, "boom", name)
+				assert.NotContains(t, text, "private", name)
+			}
+		}
+	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // wireCase is a call and exactly what of it must arrive at the service.
@@ -188,7 +190,7 @@ func TestImagesOnTheWire(t *testing.T) {
 
 // Every problem at once, and nothing is sent.
 func TestImagesRefuseBadInput(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){answer200(storedImage)}}
+	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.OK(fakes.StoredImage)}}
 	c := s.client(t)
 	const waived = " (WithoutValidation sends it anyway)"
 	var none context.Context

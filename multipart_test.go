@@ -27,6 +27,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/internal/upload"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
@@ -75,7 +76,7 @@ func (u *uploads) take(t *testing.T, req *http.Request, nc net.Conn) {
 	u.mu.Lock()
 	u.whole++
 	u.mu.Unlock()
-	_, _ = io.WriteString(nc, wireAnswer(201, "", `{"data":{"id":7,"name":"n"}}`))
+	_, _ = io.WriteString(nc, fakes.OnTheWire(201, "", `{"data":{"id":7,"name":"n"}}`))
 }
 
 func (u *uploads) store(ctx context.Context, file File, opts ...CallOption) error {
@@ -149,19 +150,19 @@ func TestEarlyAnswers(t *testing.T) {
 		outcome Outcome
 		sends   int
 	}{
-		wireAnswer(500, "", ``):                     {OutcomeNotSent, 3},
-		wireAnswer(502, "", `<html>`):               {OutcomeNotSent, 3},
-		wireAnswer(503, "", ``):                     {OutcomeNotSent, 3},
-		wireAnswer(504, "", ``):                     {OutcomeNotSent, 3},
-		wireAnswer(520, "", ``):                     {OutcomeNotSent, 1},
-		wireAnswer(302, "Location: /login", ``):     {OutcomeNotSent, 1},
-		wireAnswer(307, "Location: /elsewhere", ``): {OutcomeNotSent, 1},
-		wireAnswer(413, "", `<html>`):               {OutcomeRejected, 1},
-		wireAnswer(401, "", ``):                     {OutcomeRejected, 1},
-		wireAnswer(429, "", ``):                     {OutcomeRejected, 3},
-		wireAnswer(408, "", ``):                     {OutcomeUnknown, 1},
-		wireAnswer(200, "", `{}`):                   {OutcomeDone, 1},
-		wireAnswer(201, "", `<html>`):               {OutcomeUnknown, 1},
+		fakes.OnTheWire(500, "", ``):                     {OutcomeNotSent, 3},
+		fakes.OnTheWire(502, "", `<html>`):               {OutcomeNotSent, 3},
+		fakes.OnTheWire(503, "", ``):                     {OutcomeNotSent, 3},
+		fakes.OnTheWire(504, "", ``):                     {OutcomeNotSent, 3},
+		fakes.OnTheWire(520, "", ``):                     {OutcomeNotSent, 1},
+		fakes.OnTheWire(302, "Location: /login", ``):     {OutcomeNotSent, 1},
+		fakes.OnTheWire(307, "Location: /elsewhere", ``): {OutcomeNotSent, 1},
+		fakes.OnTheWire(413, "", `<html>`):               {OutcomeRejected, 1},
+		fakes.OnTheWire(401, "", ``):                     {OutcomeRejected, 1},
+		fakes.OnTheWire(429, "", ``):                     {OutcomeRejected, 3},
+		fakes.OnTheWire(408, "", ``):                     {OutcomeUnknown, 1},
+		fakes.OnTheWire(200, "", `{}`):                   {OutcomeDone, 1},
+		fakes.OnTheWire(201, "", `<html>`):               {OutcomeUnknown, 1},
 	} {
 		t.Run(answer[9:12], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -179,7 +180,7 @@ func TestEarlyAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, nc net.Conn) {
 			_, _ = io.CopyN(io.Discard, r, 1000)
-			_, _ = io.WriteString(nc, wireAnswer(201, "", `{"id":7}`))
+			_, _ = io.WriteString(nc, fakes.OnTheWire(201, "", `{"id":7}`))
 		})
 		assert.NoError(t, u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize))), "a record is a record")
 	})
@@ -335,7 +336,7 @@ func TestFileSizeIsAnnounced(t *testing.T) {
 			if file, _, err := r.FormFile("file"); assert.NoError(t, err, name) {
 				got, _ = io.ReadAll(file)
 			}
-			_, _ = io.WriteString(w, storedImage)
+			_, _ = io.WriteString(w, fakes.StoredImage)
 		})
 		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: row.file})
 		require.NoError(t, err, name)
@@ -436,7 +437,7 @@ func TestProgress(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}
-		_, _ = io.WriteString(w, storedImage)
+		_, _ = io.WriteString(w, fakes.StoredImage)
 	}, WithRetryPolicy(quick))
 	_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(1<<20))}, WithProgress(report))
 	require.NoError(t, err)
@@ -470,9 +471,9 @@ func TestNetHTTPNeverRepeatsAStore(t *testing.T) {
 			for name, opts := range map[string][]Option{
 				"own":         nil,
 				"given":       {WithHTTPClient(&http.Client{Transport: &http.Transport{}})},
-				"given other": {WithHTTPClient(&http.Client{Transport: roundTripper((&http.Transport{}).RoundTrip)})},
+				"given other": {WithHTTPClient(&http.Client{Transport: fakes.RoundTripper((&http.Transport{}).RoundTrip)})},
 				"middleware": {WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-					return roundTripper(next.RoundTrip)
+					return fakes.RoundTripper(next.RoundTrip)
 				})},
 			} {
 				t.Run(name+" "+kind+" "+header, func(t *testing.T) {
@@ -483,10 +484,10 @@ func TestNetHTTPNeverRepeatsAStore(t *testing.T) {
 							// It has read the second whole, and goes away.
 							panic(http.ErrAbortHandler)
 						}
-						_, _ = io.WriteString(w, storedImage)
+						_, _ = io.WriteString(w, fakes.StoredImage)
 					}))
 					defer srv.Close()
-					c, err := NewClient(srv.URL+"/tenant", aKey, append(opts, WithRetryPolicy(oneAttempt))...)
+					c, err := NewClient(srv.URL+"/tenant", fakes.Key, append(opts, WithRetryPolicy(oneAttempt))...)
 					require.NoError(t, err)
 					defer c.CloseIdleConnections()
 					store := allTen(c)[kind]
@@ -503,11 +504,11 @@ func TestNetHTTPNeverRepeatsAStore(t *testing.T) {
 // With a RoundTripper of another kind a store has no GetBody, so that no net/http below it can replay what was read.
 func TestStoresCannotBeReadAgain(t *testing.T) {
 	var got []bool
-	c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		got = append(got, r.GetBody == nil)
 		_, err := io.Copy(io.Discard, r.Body)
 		require.NoError(t, err)
-		return answer200(storedImage)(r)
+		return fakes.OK(fakes.StoredImage)(r)
 	})}))
 	require.NoError(t, err)
 	require.NoError(t, allTen(c)["images.store"](t.Context()))
@@ -519,7 +520,7 @@ func TestStoresCannotBeReadAgain(t *testing.T) {
 // a service that ignores it delays each attempt.
 func TestExpectContinue(t *testing.T) {
 	expect := WithHeader("Expect", "100-continue")
-	for _, refusal := range []string{wireAnswer(413, "", ""), "HTTP/1.1 413 Status\r\nContent-Length: 0\r\n\r\n"} {
+	for _, refusal := range []string{fakes.OnTheWire(413, "", ""), "HTTP/1.1 413 Status\r\nContent-Length: 0\r\n\r\n"} {
 		synctest.Test(t, func(t *testing.T) {
 			body := int64(-1)
 			u := receiving(t, func(_ int, r *bufio.Reader, req *http.Request, nc net.Conn) {
@@ -574,7 +575,7 @@ func TestFilesThatAreGoneAtTheNextAttempt(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, recording(1000), 0o600))
 	s := &script{answers: answers{func(r *http.Request) (*http.Response, error) {
 		assert.NoError(t, os.Remove(path))
-		return answerWith(429, ``)(r)
+		return fakes.Respond(429, ``)(r)
 	}}}
 	_, err := s.client(t, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromPath(path)})
 	var failed *upload.ReadError
@@ -590,7 +591,7 @@ func TestReadersAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{store: func(n int, add func()) (*http.Response, error) {
 			if n == 1 {
-				return answer200(`<html>`)(nil)
+				return fakes.OK(`<html>`)(nil)
 			}
 			return stored("n")(nil)
 		}}
@@ -601,12 +602,12 @@ func TestReadersAreReleased(t *testing.T) {
 	})
 	file := FileFromReader("a.wav", bytes.NewReader(recording(1000)))
 	panics := true
-	c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		_, _ = io.ReadFull(r.Body, make([]byte, 400))
 		if panics {
 			panic("the transport is at fault")
 		}
-		return answer200(storedImage)(r)
+		return fakes.OK(fakes.StoredImage)(r)
 	})}))
 	require.NoError(t, err)
 	params := TranscriptionStoreParams{Name: "n", File: file}
@@ -629,29 +630,29 @@ func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 		once   bool
 		blamed bool
 	}{
-		"overloaded":                      {answer: answerWith(429, ``), blamed: true},
-		"overloaded for a while":          {answer: answerWith(503, ``, "Retry-After", "1"), blamed: true},
-		"overloaded for hours":            {answer: answerWith(503, ``, "Retry-After", "7200")},
-		"the only attempt":                {answer: answerWith(429, ``), opts: []Option{WithRetryPolicy(oneAttempt)}},
-		"refused":                         {answer: answerWith(422, ``)},
-		"broken":                          {answer: answerWith(500, ``)},
-		"the key is refused":              {answer: answerWith(401, ``)},
-		"the key is refused, another one": {answer: answerWith(401, ``), opts: []Option{rotating}, blamed: true},
-		"lost":                            {answer: lose},
-		"lost, once":                      {answer: lose, once: true, blamed: true},
+		"overloaded":                      {answer: fakes.Respond(429, ``), blamed: true},
+		"overloaded for a while":          {answer: fakes.Respond(503, ``, "Retry-After", "1"), blamed: true},
+		"overloaded for hours":            {answer: fakes.Respond(503, ``, "Retry-After", "7200")},
+		"the only attempt":                {answer: fakes.Respond(429, ``), opts: []Option{WithRetryPolicy(oneAttempt)}},
+		"refused":                         {answer: fakes.Respond(422, ``)},
+		"broken":                          {answer: fakes.Respond(500, ``)},
+		"the key is refused":              {answer: fakes.Respond(401, ``)},
+		"the key is refused, another one": {answer: fakes.Respond(401, ``), opts: []Option{rotating}, blamed: true},
+		"lost":                            {answer: fakes.Lose},
+		"lost, once":                      {answer: fakes.Lose, once: true, blamed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{answers: []func(*http.Request) (*http.Response, error){row.answer}}
 				sends := 0
-				opts := append([]Option{WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				opts := append([]Option{WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 					if r.Method == http.MethodGet {
-						return answer200(`{"data":[]}`)(r)
+						return fakes.OK(`{"data":[]}`)(r)
 					}
 					sends++
 					return s.RoundTrip(r)
 				})})}, row.opts...)
-				c, err := NewClient("https://content.example.com/tenant", aKey, opts...)
+				c, err := NewClient("https://content.example.com/tenant", fakes.Key, opts...)
 				require.NoError(t, err)
 				var once []CallOption
 				if row.once {

@@ -21,6 +21,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // ledger is a service with names alone, whose stores may act late or lose their answer.
@@ -73,9 +75,9 @@ func (l *ledger) handle(r *http.Request) (*http.Response, error) {
 			}
 		}
 		if id > len(l.names) {
-			return answerWith(404, `{"message":"Not found."}`)(r)
+			return fakes.Respond(404, `{"message":"Not found."}`)(r)
 		}
-		return answer200(fmt.Sprintf(`{"data":{"id":%d,"name":%q%s}}`, id, l.names[id-1], l.more))(r)
+		return fakes.OK(fmt.Sprintf(`{"data":{"id":%d,"name":%q%s}}`, id, l.names[id-1], l.more))(r)
 	}
 	l.looks = append(l.looks, time.Now())
 	l.queries = append(l.queries, r.URL.Query())
@@ -84,7 +86,7 @@ func (l *ledger) handle(r *http.Request) (*http.Response, error) {
 			return resp, err
 		}
 	}
-	return answer200(l.page(r.URL.Query()))(r)
+	return fakes.OK(l.page(r.URL.Query()))(r)
 }
 
 func (l *ledger) page(query url.Values) string {
@@ -116,7 +118,7 @@ func (l *ledger) client(t *testing.T, opts ...Option) *Client {
 }
 
 func stored(name string) func(*http.Request) (*http.Response, error) {
-	return answerWith(201, fmt.Sprintf(`{"data":{"id":1,"name":%q}}`, name))
+	return fakes.Respond(201, fmt.Sprintf(`{"data":{"id":1,"name":%q}}`, name))
 }
 
 func job(name string) ImageStoreParams {
@@ -165,7 +167,7 @@ func TestOnceWaitsForALateRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(2*time.Minute, add)
-			return answerWith(504, `<title>Gateway Time-out</title>`)(nil)
+			return fakes.Respond(504, `<title>Gateway Time-out</title>`)(nil)
 		}}
 		start := time.Now()
 		image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
@@ -181,7 +183,7 @@ func TestOnceWaitsForALateRecord(t *testing.T) {
 
 func TestOnceSendsAgainWhenNothingHasSettled(t *testing.T) {
 	for name, fail := range map[string]func(*http.Request) (*http.Response, error){
-		"502": answerWith(502, ``), "524": answerWith(524, ``), "lost": lose, "page": answer200(`<html>`), "429": answerWith(429, ``),
+		"502": fakes.Respond(502, ``), "524": fakes.Respond(524, ``), "lost": fakes.Lose, "page": fakes.OK(`<html>`), "429": fakes.Respond(429, ``),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -212,14 +214,14 @@ func TestOnceNeverRepeatsADoneStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(time.Minute, add)
-			return answer200(``)(nil)
+			return fakes.OK(``)(nil)
 		}}
 		image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
 		assert.Equal(t, "job-4711", image.Name)
 		assert.Equal(t, 1, l.stores)
 
-		l = &ledger{store: func(int, func()) (*http.Response, error) { return answer200(``)(nil) }}
+		l = &ledger{store: func(int, func()) (*http.Response, error) { return fakes.OK(``)(nil) }}
 		_, err = l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		var decode *DecodeError
 		require.ErrorAs(t, err, &decode)
@@ -232,7 +234,7 @@ func TestOnceSettleTime(t *testing.T) {
 	for settle, looks := range map[time.Duration]int{-1: 1, 3 * time.Second: 3, 10 * time.Second: 5} {
 		t.Run(settle.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &ledger{store: func(int, func()) (*http.Response, error) { return lose(nil) }}
+				l := &ledger{store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
 				_, err := l.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 1, SettleTime: settle})).Images.Store(t.Context(), job("job-4711"), WithOnce())
 				require.Error(t, err)
 				assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
@@ -261,7 +263,7 @@ func TestOnceTwoRecordsWithTheName(t *testing.T) {
 		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
 			add()
 			add()
-			return lose(nil)
+			return fakes.Lose(nil)
 		}}
 		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.ErrorIs(t, err, ErrConflict)
@@ -276,9 +278,9 @@ func TestOnceDoesNotStoreBlindly(t *testing.T) {
 		list  func(int) (*http.Response, error)
 		match error
 	}{
-		"search refused":   {func(int) (*http.Response, error) { return answerWith(403, ``)(nil) }, ErrForbidden},
-		"pages not told":   {func(int) (*http.Response, error) { return answer200(full)(nil) }, ErrPagination},
-		"search is broken": {func(int) (*http.Response, error) { return lose(nil) }, nil},
+		"search refused":   {func(int) (*http.Response, error) { return fakes.Respond(403, ``)(nil) }, ErrForbidden},
+		"pages not told":   {func(int) (*http.Response, error) { return fakes.OK(full)(nil) }, ErrPagination},
+		"search is broken": {func(int) (*http.Response, error) { return fakes.Lose(nil) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &ledger{list: row.list}
@@ -297,12 +299,12 @@ func TestOnceDoesNotStoreBlindly(t *testing.T) {
 // A look that fails after the store was lost must not make it look as if nothing had been sent.
 func TestOnceLookThatFailsAfterALostStore(t *testing.T) {
 	l := &ledger{
-		store: func(int, func()) (*http.Response, error) { return lose(nil) },
+		store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) },
 		list: func(n int) (*http.Response, error) {
 			if n == 1 {
 				return nil, nil
 			}
-			return answerWith(403, ``)(nil)
+			return fakes.Respond(403, ``)(nil)
 		},
 	}
 	_, err := l.client(t, WithRetryPolicy(quick)).Images.Store(t.Context(), job("job-4711"), WithOnce())
@@ -366,7 +368,7 @@ func TestOnceRefusesAnotherRecord(t *testing.T) {
 
 // What a lost store may have made is not known from another record with its name.
 func TestOnceConflictAfterALostStore(t *testing.T) {
-	l := &ledger{more: `,"description":"a cat"`, store: func(_ int, add func()) (*http.Response, error) { add(); return lose(nil) }}
+	l := &ledger{more: `,"description":"a cat"`, store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
 	_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.ErrorIs(t, err, ErrConflict)
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
@@ -378,7 +380,7 @@ func TestOnceShowsWhatItFinds(t *testing.T) {
 	const more = `,"result":"a.png","url":"https://pictures.example.com/a.png"`
 	for name, l := range map[string]*ledger{
 		"before": {names: []string{"job-4711"}, more: more},
-		"after":  {more: more, store: func(_ int, add func()) (*http.Response, error) { add(); return lose(nil) }},
+		"after":  {more: more, store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }},
 	} {
 		resp := &Response{}
 		image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce(), WithResponse(&resp))
@@ -403,9 +405,9 @@ func TestOnceShowsWhatItFinds(t *testing.T) {
 // A record that is found and cannot be read is no success, and no reason to make another.
 func TestOnceRecordThatCannotBeRead(t *testing.T) {
 	for answer, match := range map[string]func(*http.Request) (*http.Response, error){
-		"403: forbidden":           answerWith(403, ``),
-		"cannot read the response": answer200(`{"status":"ok"}`),
-		"cannot read the response: the response is not JSON": answer200(`nonsense`),
+		"403: forbidden":           fakes.Respond(403, ``),
+		"cannot read the response": fakes.OK(`{"status":"ok"}`),
+		"cannot read the response: the response is not JSON": fakes.OK(`nonsense`),
 	} {
 		l := &ledger{names: []string{"job-4711"}, show: func(int) (*http.Response, error) { return match(nil) }}
 		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
@@ -414,10 +416,10 @@ func TestOnceRecordThatCannotBeRead(t *testing.T) {
 		assert.Zero(t, l.stores)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return lose(nil) }}
+		l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
 		l.show = func(n int) (*http.Response, error) {
 			if n < 3 {
-				return answerWith(503, ``)(nil)
+				return fakes.Respond(503, ``)(nil)
 			}
 			return nil, nil
 		}
@@ -431,7 +433,7 @@ func TestOnceRecordThatCannotBeRead(t *testing.T) {
 func TestOnceRecordMovedMeanwhile(t *testing.T) {
 	l := &ledger{names: []string{"job-4711"}}
 	l.list = func(n int) (*http.Response, error) {
-		return answer200(fmt.Sprintf(`{"data":[{"id":%d,"name":"job-4711 b"},{"id":1,"name":"job-4711"}],"meta":{"current_page":%d,"last_page":2}}`, 10-n, n))(nil)
+		return fakes.OK(fmt.Sprintf(`{"data":[{"id":%d,"name":"job-4711 b"},{"id":1,"name":"job-4711"}],"meta":{"current_page":%d,"last_page":2}}`, 10-n, n))(nil)
 	}
 	image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.NoError(t, err)
@@ -442,7 +444,7 @@ func TestOnceRecordMovedMeanwhile(t *testing.T) {
 func TestOnceRecordDeletedMeanwhile(t *testing.T) {
 	l := &ledger{
 		list: func(int) (*http.Response, error) {
-			return answer200(`{"data":[{"id":99,"name":"job-4711"}],"links":{"next":null}}`)(nil)
+			return fakes.OK(`{"data":[{"id":99,"name":"job-4711"}],"links":{"next":null}}`)(nil)
 		},
 		store: func(int, func()) (*http.Response, error) { return stored("job-4711")(nil) },
 	}
@@ -572,7 +574,7 @@ func TestOnceSinceWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{store: func(n int, add func()) (*http.Response, error) {
 			if n == 1 {
-				return answerWith(429, ``, "Retry-After", "1")(nil)
+				return fakes.Respond(429, ``, "Retry-After", "1")(nil)
 			}
 			add()
 			return stored("job-4711")(nil)
@@ -593,7 +595,7 @@ func TestOnceLooksUntilTheDeadline(t *testing.T) {
 				defer cancel()
 				l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
 					time.AfterFunc(appears, add)
-					return answerWith(504, ``)(nil)
+					return fakes.Respond(504, ``)(nil)
 				}}
 				_, err := l.client(t).Images.Store(ctx, job("job-4711"), WithOnce())
 				require.NoError(t, err)
@@ -605,7 +607,7 @@ func TestOnceLooksUntilTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		l := &ledger{store: func(int, func()) (*http.Response, error) { return answerWith(504, ``)(nil) }}
+		l := &ledger{store: func(int, func()) (*http.Response, error) { return fakes.Respond(504, ``)(nil) }}
 		start := time.Now()
 		_, err := l.client(t).Images.Store(ctx, job("job-4711"), WithOnce())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -623,12 +625,12 @@ func TestOnceLooksOnAfterALookThatHung(t *testing.T) {
 		defer cancel()
 		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(40*time.Second, add)
-			return answerWith(504, ``)(nil)
+			return fakes.Respond(504, ``)(nil)
 		}}
 		l.list = func(n int) (*http.Response, error) {
 			if n == 2 {
 				time.Sleep(25 * time.Second)
-				return lose(nil)
+				return fakes.Lose(nil)
 			}
 			return nil, nil
 		}
@@ -644,12 +646,12 @@ func TestOnceSlowLooksBeforeTheDeadline(t *testing.T) {
 		defer cancel()
 		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(55*time.Second, add)
-			return answerWith(504, ``)(nil)
+			return fakes.Respond(504, ``)(nil)
 		}}
 		l.list = func(int) (*http.Response, error) {
 			page := l.page(url.Values{"search": {"job"}})
 			time.Sleep(time.Second)
-			return answer200(page)(nil)
+			return fakes.OK(page)(nil)
 		}
 		_, err := l.client(t).Images.Store(ctx, job("job-4711"), WithOnce())
 		require.NoError(t, err)
@@ -662,7 +664,7 @@ func TestOnceSettlesWithAnyNumberOfAttempts(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
 				time.AfterFunc(4*time.Minute, add)
-				return lose(nil)
+				return fakes.Lose(nil)
 			}}
 			_, err := l.client(t, WithRetryPolicy(policy)).Images.Store(t.Context(), job("job-4711"), WithOnce())
 			require.NoError(t, err)
@@ -683,7 +685,7 @@ func TestOnceSaysWhatItWaitsFor(t *testing.T) {
 		}}))
 		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(2*time.Second, add)
-			return answerWith(504, ``)(nil)
+			return fakes.Respond(504, ``)(nil)
 		}}
 		start := time.Now()
 		_, err := l.client(t, WithLogger(logger)).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start.Add(-299*time.Second)))
@@ -733,18 +735,18 @@ func TestOnceLooksThatFailAfterALostStore(t *testing.T) {
 		found bool
 		match error
 	}{
-		"401":                   {func() (*http.Response, error) { return answerWith(401, ``)(nil) }, false, ErrUnauthorized},
-		"403":                   {func() (*http.Response, error) { return answerWith(403, ``)(nil) }, false, ErrForbidden},
+		"401":                   {func() (*http.Response, error) { return fakes.Respond(401, ``)(nil) }, false, ErrUnauthorized},
+		"403":                   {func() (*http.Response, error) { return fakes.Respond(403, ``)(nil) }, false, ErrForbidden},
 		"a refused certificate": {untrusted, false, x509.UnknownAuthorityError{}},
-		"503":                   {func() (*http.Response, error) { return answerWith(503, ``)(nil) }, true, nil},
-		"503 with Retry-After":  {func() (*http.Response, error) { return answerWith(503, ``, "Retry-After", "7200")(nil) }, true, nil},
-		"429":                   {func() (*http.Response, error) { return answerWith(429, ``)(nil) }, true, nil},
-		"lost":                  {func() (*http.Response, error) { return lose(nil) }, true, nil},
-		"cut off":               {func() (*http.Response, error) { return answer200(`{"data":[{"id":1,"na`)(nil) }, true, nil},
+		"503":                   {func() (*http.Response, error) { return fakes.Respond(503, ``)(nil) }, true, nil},
+		"503 with Retry-After":  {func() (*http.Response, error) { return fakes.Respond(503, ``, "Retry-After", "7200")(nil) }, true, nil},
+		"429":                   {func() (*http.Response, error) { return fakes.Respond(429, ``)(nil) }, true, nil},
+		"lost":                  {func() (*http.Response, error) { return fakes.Lose(nil) }, true, nil},
+		"cut off":               {func() (*http.Response, error) { return fakes.OK(`{"data":[{"id":1,"na`)(nil) }, true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return lose(nil) }}
+				l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
 				l.list = func(n int) (*http.Response, error) {
 					if n == 1 || n > 5 {
 						return nil, nil
@@ -771,12 +773,12 @@ func TestOnceLooksThatFailAfterALostStore(t *testing.T) {
 // At the end of the time to settle only a look that succeeded allows a second send.
 func TestOnceDoesNotSendAgainUnseen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(int, func()) (*http.Response, error) { return lose(nil) }}
+		l := &ledger{store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
 		l.list = func(n int) (*http.Response, error) {
 			if n == 1 {
 				return nil, nil
 			}
-			return answerWith(503, ``)(nil)
+			return fakes.Respond(503, ``)(nil)
 		}
 		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.ErrorIs(t, err, ErrServer)
@@ -792,7 +794,7 @@ func TestOnceLooksWithARotatedKey(t *testing.T) {
 	source := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-", min(asked, 2)), nil })
 	l.list = func(n int) (*http.Response, error) {
 		if n == 1 {
-			return answerWith(401, ``)(nil)
+			return fakes.Respond(401, ``)(nil)
 		}
 		return nil, nil
 	}
@@ -813,8 +815,8 @@ func TestOnceLooksAreNotSlow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, err := NewClient("https://content.example.com", aKey, append(row.opts, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}),
-					WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				c, err := NewClient("https://content.example.com", fakes.Key, append(row.opts, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}),
+					WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 						<-r.Context().Done()
 						return nil, r.Context().Err()
 					})}))...)
@@ -835,7 +837,7 @@ func TestOnceFirstLookIsRetried(t *testing.T) {
 		l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
 		l.list = func(n int) (*http.Response, error) {
 			if n < 4 {
-				return answerWith(502, ``)(nil)
+				return fakes.Respond(502, ``)(nil)
 			}
 			return nil, nil
 		}
@@ -846,7 +848,7 @@ func TestOnceFirstLookIsRetried(t *testing.T) {
 		assert.Equal(t, 97, c.budget.retries(), "in an outage the looks are not to be multiplied either")
 
 		l.looks = nil
-		l.list = func(int) (*http.Response, error) { return answerWith(502, ``)(nil) }
+		l.list = func(int) (*http.Response, error) { return fakes.Respond(502, ``)(nil) }
 		_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.ErrorIs(t, err, ErrServer)
 		assert.Len(t, l.looks, 4)
@@ -859,7 +861,7 @@ func TestOnceSettlesWithoutABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(time.Minute, add)
-			return lose(nil)
+			return fakes.Lose(nil)
 		}}
 		c := l.client(t, WithRetryBudget(1))
 		require.True(t, c.budget.take())
@@ -867,7 +869,7 @@ func TestOnceSettlesWithoutABudget(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 1, l.stores)
 
-		l.store = func(int, func()) (*http.Response, error) { return lose(nil) }
+		l.store = func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }
 		looks, start := len(l.looks), time.Now()
 		_, err = c.Images.Store(t.Context(), job("job-4712"), WithOnce())
 		assert.ErrorContains(t, err, "not retried: the client's retry budget is used up (WithRetryBudget)")
@@ -880,7 +882,7 @@ func TestOnceSettlesWithoutABudget(t *testing.T) {
 // What was taken for a second send that was not needed comes back.
 func TestOnceReturnsWhatItTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return lose(nil) }}
+		l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
 		c := l.client(t)
 		_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
@@ -888,7 +890,7 @@ func TestOnceReturnsWhatItTook(t *testing.T) {
 	})
 	// So does what was taken for a look that the context kept from being made again.
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{list: func(int) (*http.Response, error) { return lose(nil) }}
+		l := &ledger{list: func(int) (*http.Response, error) { return fakes.Lose(nil) }}
 		c := l.client(t, WithRetryPolicy(RetryPolicy{MinBackoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour}))
 		require.True(t, c.budget.take())
 		require.True(t, c.budget.take())
@@ -905,7 +907,7 @@ func TestOnceLooksWithTheCallsOwnOptions(t *testing.T) {
 	var resp *Response
 	tenants := map[string]int{}
 	seen := WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
+		return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			tenants[r.Header.Get("X-Tenant")]++
 			return next.RoundTrip(r)
 		})
@@ -942,7 +944,7 @@ func TestOnceOnTranscriptionsAndOtherOperations(t *testing.T) {
 
 func TestOnceEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(int, func()) (*http.Response, error) { return lose(nil) }}
+		l := &ledger{store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
 		ctx, cancel := contextAfter(t, 10*time.Second)
 		defer cancel()
 		start := time.Now()

@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // sent is what a request came to the wire as.
@@ -31,8 +33,8 @@ func capturing(t *testing.T, opts ...Option) (*Client, *[]sent) {
 	t.Helper()
 	var mu sync.Mutex
 	list := new([]sent)
-	c, err := NewClient("https://content.example.com/tenant", aKey, append([]Option{
-		WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key, append([]Option{
+		WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			s := sent{method: r.Method, path: r.URL.Path, query: r.URL.Query(), header: r.Header.Clone()}
 			if r.Body != nil {
 				body, err := io.ReadAll(r.Body)
@@ -45,9 +47,9 @@ func capturing(t *testing.T, opts ...Option) (*Client, *[]sent) {
 			defer mu.Unlock()
 			*list = append(*list, s)
 			if r.Method == http.MethodGet && !strings.HasSuffix(r.URL.Path, "/7") {
-				return answer200(`{"data":[]}`)(r)
+				return fakes.OK(`{"data":[]}`)(r)
 			}
-			return answer200(`{"id":7}`)(r)
+			return fakes.OK(`{"id":7}`)(r)
 		})}),
 	}, opts...)...)
 	require.NoError(t, err)
@@ -131,7 +133,7 @@ func TestOptionsRefused(t *testing.T) {
 				assert.NotContains(t, err.Error(), "\n")
 				assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 			}
-			c, err := NewClient("https://content.example.com", aKey, tt.option)
+			c, err := NewClient("https://content.example.com", fakes.Key, tt.option)
 			assert.Nil(t, c)
 			check(err)
 			option, ok := tt.option.(CallOption)
@@ -258,7 +260,7 @@ func TestOptionsCanBeShared(t *testing.T) {
 	var group sync.WaitGroup
 	for n := range 8 {
 		group.Go(func() {
-			c, err := NewClient(fmt.Sprintf("https://host-%d.example", n), aKey, opts...)
+			c, err := NewClient(fmt.Sprintf("https://host-%d.example", n), fakes.Key, opts...)
 			if assert.NoError(t, err) {
 				assert.True(t, strings.HasPrefix(c.userAgent, "gallery/1 aicontent-go/"), c.userAgent)
 				assert.Len(t, c.defaults.header, 1)
@@ -301,7 +303,7 @@ func TestResponseOption(t *testing.T) {
 func TestMaxResponseSize(t *testing.T) {
 	body := `{"id":7,"name":"` + strings.Repeat("a", 100) + `"}`
 	for limit, ok := range map[int64]bool{int64(len(body)): true, int64(len(body)) - 1: false, 1: false, 1<<63 - 1: true} {
-		c, err := NewClient("https://content.example.com", aKey, WithMaxResponseSize(limit), WithHTTPClient(&http.Client{Transport: roundTripper(answer200(body))}))
+		c, err := NewClient("https://content.example.com", fakes.Key, WithMaxResponseSize(limit), WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.OK(body))}))
 		require.NoError(t, err)
 		_, err = c.Images.Show(t.Context(), "7")
 		if ok {
@@ -323,27 +325,27 @@ func TestMiddleware(t *testing.T) {
 	note := func(name string) Option {
 		return WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 			calls++
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
+			return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 				log = append(log, name+" "+r.Method+" "+r.URL.Path)
-				assert.Equal(t, "Bearer "+aKey, r.Header.Get("Authorization"))
+				assert.Equal(t, "Bearer "+fakes.Key, r.Header.Get("Authorization"))
 				return next.RoundTrip(r)
 			})
 		})
 	}
 	attempts := 0
-	baseURL, _ := counted(t, func(w http.ResponseWriter, r *http.Request) {
+	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		switch attempts++; {
 		case attempts == 1:
 			w.WriteHeader(http.StatusBadGateway)
 		case strings.HasSuffix(r.URL.Path, "/images/7"):
 			http.Redirect(w, r, "/moved/7", http.StatusFound)
 		default:
-			answerAll(w, r)
+			fakes.AnswerAll(w, r)
 		}
 	})
 	for name, opts := range map[string][]Option{"own": nil, "given": {WithHTTPClient(&http.Client{Transport: &http.Transport{}})}} {
 		log, calls, attempts = nil, 0, 0
-		c, err := NewClient(baseURL, aKey, append(opts, note("outer"), note("inner"), WithRetryPolicy(quick))...)
+		c, err := NewClient(baseURL, fakes.Key, append(opts, note("outer"), note("inner"), WithRetryPolicy(quick))...)
 		require.NoError(t, err)
 		_, err = c.Images.Show(t.Context(), "7")
 		require.NoError(t, err)
@@ -360,8 +362,8 @@ func TestMiddlewareKeepsOutcomes(t *testing.T) {
 	srv := httptest.NewServer(nil)
 	srv.Close()
 	attempts := 0
-	c, err := NewClient(srv.URL+"/tenant", aKey, WithRetryPolicy(quick), WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
+	c, err := NewClient(srv.URL+"/tenant", fakes.Key, WithRetryPolicy(quick), WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			attempts++
 			resp, err := next.RoundTrip(r)
 			if err != nil {
@@ -380,7 +382,7 @@ func TestMiddlewareKeepsOutcomes(t *testing.T) {
 // A middleware that does not pass it on must not keep connections open.
 func TestCloseIdleConnectionsThroughMiddleware(t *testing.T) {
 	closed := make(chan struct{}, 10)
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(answerAll))
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(fakes.AnswerAll))
 	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateClosed {
 			closed <- struct{}{}
@@ -388,7 +390,7 @@ func TestCloseIdleConnectionsThroughMiddleware(t *testing.T) {
 	}
 	srv.Start()
 	defer srv.Close()
-	c, err := NewClient(srv.URL, aKey, WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return roundTripper(next.RoundTrip) }))
+	c, err := NewClient(srv.URL, fakes.Key, WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return fakes.RoundTripper(next.RoundTrip) }))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	require.NoError(t, err)

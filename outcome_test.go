@@ -22,10 +22,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
-
-const storedImage = `{"data":{"id":7,"name":"Lighthouse"},"status":201}`
 
 // quick is a policy whose pauses take no time to speak of.
 var quick = RetryPolicy{MaxAttempts: 3, MinBackoff: time.Nanosecond, MaxBackoff: time.Nanosecond}
@@ -37,29 +36,6 @@ type scene struct {
 	seen    func() int
 	ctx     context.Context
 	file    File // of an upload
-}
-
-// operations are all operations on images, by name.
-func operations(c *Client) map[string]func(context.Context) error {
-	return map[string]func(context.Context) error{
-		"list": func(ctx context.Context) error {
-			_, err := c.Images.List(ctx, ImageListParams{})
-			return err
-		},
-		"show": func(ctx context.Context) error {
-			_, err := c.Images.Show(ctx, "7")
-			return err
-		},
-		"store": func(ctx context.Context) error {
-			_, err := c.Images.Store(ctx, ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256})
-			return err
-		},
-		"update": func(ctx context.Context) error {
-			_, err := c.Images.Update(ctx, "7", ImageUpdateParams{Favorite: Ptr(true)})
-			return err
-		},
-		"delete": func(ctx context.Context) error { return c.Images.Delete(ctx, "7") },
-	}
 }
 
 // answering is a scene with an ordinary handler.
@@ -130,15 +106,10 @@ func (r brokenReader) Read(p []byte) (int, error) {
 	return r.SectionReader.Read(p)
 }
 
-// roundTripper is a transport in a function.
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func through(rt roundTripper) func(*testing.T) scene {
+func through(rt fakes.RoundTripper) func(*testing.T) scene {
 	return func(*testing.T) scene {
 		var seen atomic.Int64
-		counted := roundTripper(func(r *http.Request) (*http.Response, error) {
+		counted := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			seen.Add(1)
 			return rt(r)
 		})
@@ -150,33 +121,29 @@ func through(rt roundTripper) func(*testing.T) scene {
 	}
 }
 
-type limiterFunc func(context.Context) error
-
-func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
-
 // rows has, for each row of the table in the package doc, the situations that it speaks of.
 var rows = map[string][]func(*testing.T) scene{
 	"invalid arguments": {func(t *testing.T) scene {
-		s := status(200, storedImage)(t)
+		s := status(200, fakes.StoredImage)(t)
 		s.opts = []Option{WithTimeout(0)}
 		s.ctx = noContext
 		return s
 	}},
 	"the context, a rate limiter or a key source, before a byte was written": {
 		func(t *testing.T) scene {
-			s := status(200, storedImage)(t)
+			s := status(200, fakes.StoredImage)(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			s.ctx = ctx
 			return s
 		},
 		func(t *testing.T) scene {
-			s := status(200, storedImage)(t)
-			s.opts = []Option{WithRateLimiter(limiterFunc(func(context.Context) error { return errors.New("closed") }))}
+			s := status(200, fakes.StoredImage)(t)
+			s.opts = []Option{WithRateLimiter(fakes.Limiter(func(context.Context) error { return errors.New("closed") }))}
 			return s
 		},
 		func(t *testing.T) scene {
-			s := status(200, storedImage)(t)
+			s := status(200, fakes.StoredImage)(t)
 			s.opts = []Option{WithAPIKeySource(func(context.Context) (string, error) { return "", errors.New("vault is sealed") })}
 			return s
 		},
@@ -403,7 +370,7 @@ func checkRow(t *testing.T, row tableRow, operation string, s scene) {
 		op = "transcriptions.store"
 		_, err = c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: s.file})
 	} else {
-		err = operations(c)[operation](ctx)
+		err = allTen(c)["images."+operation](ctx)
 	}
 	require.Error(t, err)
 	expected := map[string]Outcome{

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -149,11 +151,11 @@ func TestBudgetOfAttemptsThatAreNotMade(t *testing.T) {
 		end  error
 	}{
 		"the deadline is nearer": {[]Option{long}, context.DeadlineExceeded},
-		"the rate limiter fails": {[]Option{WithRateLimiter(limiterFunc(func(context.Context) error { return limit() }))}, gone},
-		"the key source fails":   {[]Option{WithAPIKeySource(func(context.Context) (string, error) { return aKey, source() })}, gone},
+		"the rate limiter fails": {[]Option{WithRateLimiter(fakes.Limiter(func(context.Context) error { return limit() }))}, gone},
+		"the key source fails":   {[]Option{WithAPIKeySource(func(context.Context) (string, error) { return fakes.Key, source() })}, gone},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(502, ``)}}
+		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(502, ``)}}
 		c := s.client(t, append([]Option{WithRetryPolicy(quick)}, row.opts...)...)
 		require.True(t, c.budget.take())
 		require.True(t, c.budget.take())
@@ -170,10 +172,10 @@ func TestBudgetOfAttemptsThatAreNotMade(t *testing.T) {
 func TestBudgetOfAStoreThatALookEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, list := range map[string]func(*http.Request) (*http.Response, error){
-			"the look is refused": answerWith(403, ``),
-			"another record":      answer200(`{"data":[{"id":1,"name":"job-4711"},{"id":2,"name":"job-4711"}]}`),
+			"the look is refused": fakes.Respond(403, ``),
+			"another record":      fakes.OK(`{"data":[{"id":1,"name":"job-4711"},{"id":2,"name":"job-4711"}]}`),
 		} {
-			for _, store := range []func(*http.Request) (*http.Response, error){lose, answerWith(503, ``, "Retry-After", "0")} {
+			for _, store := range []func(*http.Request) (*http.Response, error){fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0")} {
 				l := &ledger{store: func(int, func()) (*http.Response, error) { return store(nil) }}
 				l.list = func(n int) (*http.Response, error) {
 					if n == 1 {
@@ -188,7 +190,7 @@ func TestBudgetOfAStoreThatALookEnds(t *testing.T) {
 				assert.Equal(t, 100, c.budget.retries(), name)
 			}
 		}
-		l := &ledger{list: func(int) (*http.Response, error) { return answerWith(502, ``)(nil) }}
+		l := &ledger{list: func(int) (*http.Response, error) { return fakes.Respond(502, ``)(nil) }}
 		c := l.client(t, WithRetryPolicy(RetryPolicy{MinBackoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -202,7 +204,7 @@ func TestBudgetOfAStoreThatALookEnds(t *testing.T) {
 func TestRetryAfterThatIsNoNumber(t *testing.T) {
 	for _, header := range []string{"inf", "Infinity", "1e9", "0x10", "nan", "-5", "1_000", "1.2.3"} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, ``, "Retry-After", header), answer200(storedImage)}}
+			s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
 			_, err := s.client(t).Images.Show(t.Context(), "7")
 			require.NoError(t, err, header)
 			assert.LessOrEqual(t, s.pauses()[0], 500*time.Millisecond, header)
@@ -213,7 +215,7 @@ func TestRetryAfterThatIsNoNumber(t *testing.T) {
 // An error that speaks of the policy where the policy allows the wait sends whoever reads it to the wrong place.
 func TestRetryAfterThatThePolicyAllows(t *testing.T) {
 	for header, want := range map[string]bool{"60": false, "61": true} {
-		s := &script{answers: []func(*http.Request) (*http.Response, error){answerWith(429, ``, "Retry-After", header)}}
+		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, ``, "Retry-After", header)}}
 		_, err := s.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 1})).Images.Show(t.Context(), "7")
 		require.ErrorIs(t, err, ErrRateLimited)
 		assert.Equal(t, want, strings.Contains(err.Error(), "the retry policy allows 1m0s (MaxRetryAfter)"), "%v", err)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 const (
@@ -129,7 +131,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 }
 
 func TestTranscriptionsRefuseBadInput(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){answer200(interviewJSON)}}
+	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.OK(interviewJSON)}}
 	c := s.client(t)
 	audio := FileFromBytes("a.wav", []byte(wavHead))
 	const waived = " (WithoutValidation sends it anyway)"
@@ -168,7 +170,7 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 }
 
 func TestTranscriptionsWithoutValidation(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){answer200(interviewJSON)}}
+	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.OK(interviewJSON)}}
 	_, err := s.client(t).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
 		Name: "n", File: FileFromBytes("notes.txt", []byte("plainly text")), Language: "en",
 	}, WithoutValidation())

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // problemsOf are the problems of an error by field.
@@ -155,9 +157,9 @@ func TestIDsEscaped(t *testing.T) {
 		"7\xff": "7%FF", "01HZY-x_y~z": "01HZY-x_y~z", `"<>|`: "%22%3C%3E%7C",
 	} {
 		var uri string
-		c, err := NewClient("https://content.example.com/tenant", aKey, WithHTTPClient(&http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			uri = r.URL.RequestURI()
-			return answer200(`{"id":7}`)(r)
+			return fakes.OK(`{"id":7}`)(r)
 		})}))
 		require.NoError(t, err)
 		_, err = c.Images.Show(t.Context(), id)

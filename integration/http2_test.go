@@ -1,4 +1,4 @@
-package aicontent
+package integration
 
 import (
 	"bufio"
@@ -13,6 +13,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // Frame types and error codes of RFC 9113.
@@ -117,7 +120,7 @@ func (c *h2conn) goAway(last uint32) {
 // answer sends 200, which is the eighth entry of HPACK's static table, and a record.
 func (c *h2conn) answer(stream uint32) {
 	c.frame(frameHeaders, flagEndHeaders, stream, []byte{0x88})
-	c.frame(frameData, flagEndStream, stream, []byte(storedImage))
+	c.frame(frameData, flagEndStream, stream, []byte(fakes.StoredImage))
 }
 
 func (s *h2) counts() (requests, connections int) {
@@ -127,8 +130,8 @@ func (s *h2) counts() (requests, connections int) {
 }
 
 // overHTTP2 hides the transport, so that it is used as it is: create requests go over HTTP/2 then.
-func (s *h2) overHTTP2() Option {
-	return WithHTTPClient(&http.Client{Transport: roundTripper(s.client.Transport.RoundTrip)})
+func (s *h2) overHTTP2() aicontent.Option {
+	return aicontent.WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(s.client.Transport.RoundTrip)})
 }
 
 // A service that is being restarted refuses what it has not looked at. A create request whose body was read cannot be
@@ -147,9 +150,9 @@ func TestHTTP2RefusalsAreSentAgain(t *testing.T) {
 					}
 					c.answer(stream)
 				})
-				c, err := NewClient(s.url, "test-key", WithHTTPClient(s.client), WithRetryPolicy(quick))
+				c, err := aicontent.NewClient(s.url, "test-key", aicontent.WithHTTPClient(s.client), aicontent.WithRetryPolicy(quick))
 				require.NoError(t, err)
-				require.NoError(t, operations(c)[operation](t.Context()))
+				require.NoError(t, allTen(c)["images."+operation](t.Context()))
 				requests, _ := s.counts()
 				assert.Equal(t, 2, requests)
 			})
@@ -162,11 +165,11 @@ func TestHTTP2RefusalsAreSentAgain(t *testing.T) {
 				}
 				c.answer(stream)
 			})
-			c, err := NewClient(s.url, "test-key", s.overHTTP2(), WithRetryPolicy(quick))
+			c, err := aicontent.NewClient(s.url, "test-key", s.overHTTP2(), aicontent.WithRetryPolicy(quick))
 			require.NoError(t, err)
 			_, err = c.Images.Store(t.Context(), aStore)
 			require.Error(t, err)
-			assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%v", err)
+			assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), "%v", err)
 			requests, _ := s.counts()
 			assert.Equal(t, 1, requests)
 		})
@@ -188,11 +191,11 @@ func TestHTTP2LostStreams(t *testing.T) {
 				}
 				c.answer(stream)
 			})
-			c, err := NewClient(s.url, "test-key", s.overHTTP2(), WithRetryPolicy(quick))
+			c, err := aicontent.NewClient(s.url, "test-key", s.overHTTP2(), aicontent.WithRetryPolicy(quick))
 			require.NoError(t, err)
 			_, err = c.Images.Store(t.Context(), aStore)
 			require.Error(t, err)
-			assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%v", err)
+			assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), "%v", err)
 			requests, _ := s.counts()
 			assert.Equal(t, 1, requests)
 			_, err = c.Images.Show(t.Context(), "7")
@@ -210,18 +213,16 @@ func TestStoresOfTheOwnTransportSpeakHTTP1(t *testing.T) {
 		mu.Lock()
 		protocols[r.Method] = r.Proto
 		mu.Unlock()
-		_, _ = io.WriteString(w, storedImage)
+		_, _ = io.WriteString(w, fakes.StoredImage)
 	}))
 	srv.EnableHTTP2 = true
 	srv.StartTLS()
 	defer srv.Close()
-	c, err := NewClient(srv.URL+"/tenant", "test-key", WithHTTPClient(srv.Client()))
+	c, err := aicontent.NewClient(srv.URL+"/tenant", "test-key", aicontent.WithHTTPClient(srv.Client()))
 	require.NoError(t, err)
 	defer c.CloseIdleConnections()
-	for name, operation := range operations(c) {
-		if name != "list" {
-			require.NoError(t, operation(t.Context()))
-		}
+	for _, name := range []string{"show", "store", "update", "delete"} {
+		require.NoError(t, allTen(c)["images."+name](t.Context()))
 	}
 	assert.Equal(t, map[string]string{"GET": "HTTP/2.0", "POST": "HTTP/1.1", "PATCH": "HTTP/2.0", "DELETE": "HTTP/2.0"}, protocols)
 }

@@ -1,25 +1,19 @@
-package aicontent
+package integration
 
 import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -27,6 +21,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // hostile is a service that reads a request and then writes what it likes, for as long as it is let.
@@ -95,11 +92,11 @@ func heapTaken(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
+// errorLimit is how many bytes are kept of the body of an error.
+const errorLimit = 1 << 20
+
 // A service, or whoever sits between, must not be able to fill a program's memory. Every size is bounded by a constant or
 // by WithMaxResponseSize.
-// headerLimit is what a response's header may take, in bytes.
-const headerLimit = 1 << 20
-
 func TestEndlessAnswers(t *testing.T) {
 	const limit = 1 << 20
 	for name, tt := range map[string]struct {
@@ -107,21 +104,21 @@ func TestEndlessAnswers(t *testing.T) {
 		wants string
 		most  int64 // what the client may take before it hangs up; the system's own buffers come on top
 	}{
-		"header lines":             {forever("HTTP/1.1 200 OK\r\n", "X-Endless: 1\r\n"), "images.show: ", headerLimit},
-		"continues":                {forever("", "HTTP/1.1 100 Continue\r\n\r\n"), "images.show: ", headerLimit},
+		"header lines":             {forever("HTTP/1.1 200 OK\r\n", "X-Endless: 1\r\n"), "images.show: ", fakes.HeaderLimit},
+		"continues":                {forever("", "HTTP/1.1 100 Continue\r\n\r\n"), "images.show: ", fakes.HeaderLimit},
 		"body until it closes":     {forever("HTTP/1.1 200 OK\r\n\r\n{\"a\":\"", "xxxxxxxx"), "larger than 1048576 bytes", limit},
 		"body of a claimed length": {forever("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\n[", "[1],    "), "larger than 1048576 bytes", limit},
 		"chunks":                   {forever("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "8\r\n[1],    \r\n"), "larger than 1048576 bytes", 2 * limit},
 		"tiny chunks":              {forever("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1;"+strings.Repeat("x", 1000)+"\r\na\r\n"), "cut off", limit},
 		"a chunk's size":           {forever("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "0"), "cut off", limit},
 		"trailers":                 {forever("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "X-Endless: 1\r\n"), "cut off", limit},
-		"an error's body":          {forever("HTTP/1.1 500 No\r\n\r\n", "no      "), "images.show: 500: no", maxErrorBody},
-		"an error's page":          {forever("HTTP/1.1 503 No\r\n\r\n<html><title>", "down    "), "images.show: 503: down", maxErrorBody},
+		"an error's body":          {forever("HTTP/1.1 500 No\r\n\r\n", "no      "), "images.show: 500: no", errorLimit},
+		"an error's page":          {forever("HTTP/1.1 503 No\r\n\r\n<html><title>", "down    "), "images.show: 503: down", errorLimit},
 		"a body of a 101":          {forever("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", "xxxxxxxx"), "101", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			baseURL, written := hostile(t, tt.write)
-			c, err := NewClient(baseURL, aKey, WithMaxResponseSize(limit), WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
+			c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithMaxResponseSize(limit), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 			require.NoError(t, err)
 			took := heapTaken(func() { _, err = c.Images.Show(t.Context(), "7") })
 			assert.ErrorContains(t, err, tt.wants)
@@ -156,9 +153,9 @@ func TestBombs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Less(t, len(tt.body), 100<<10)
 			baseURL, _ := hostile(t, packed(tt.status, tt.body))
-			c, err := NewClient(baseURL, aKey, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}), WithMaxResponseSize(bombLimit))
+			c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}), aicontent.WithMaxResponseSize(bombLimit))
 			require.NoError(t, err)
-			took := heapTaken(func() { _, err = c.Images.List(t.Context(), ImageListParams{}) })
+			took := heapTaken(func() { _, err = c.Images.List(t.Context(), aicontent.ImageListParams{}) })
 			assert.ErrorContains(t, err, tt.wants)
 			assert.Less(t, len(err.Error()), 1200)
 			assert.Less(t, took, uint64(10*bombLimit+128<<20), "ten times the limit and a page full of records, garbage included")
@@ -184,23 +181,10 @@ func slicedBomb(open, unit, closing string) []byte {
 }
 
 // piped is a client whose connections end in serve, within the bubble of a test.
-func piped(t *testing.T, serve func(nc net.Conn), opts ...Option) *Client {
+func piped(t *testing.T, serve func(nc net.Conn)) *aicontent.Client {
 	t.Helper()
-	var group sync.WaitGroup
-	t.Cleanup(group.Wait)
-	transport := &http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) {
-			here, there := net.Pipe()
-			group.Go(func() {
-				defer there.Close()
-				serve(there)
-			})
-			return here, nil
-		},
-		MaxResponseHeaderBytes: headerLimit,
-	}
-	t.Cleanup(transport.CloseIdleConnections)
-	c, err := NewClient("http://127.0.0.1/tenant", aKey, append([]Option{WithHTTPClient(&http.Client{Transport: transport}), WithRetryPolicy(RetryPolicy{MaxAttempts: 1})}, opts...)...)
+	c, err := aicontent.NewClient("http://127.0.0.1/tenant", fakes.Key, aicontent.WithRetryPolicy(oneAttempt),
+		aicontent.WithHTTPClient(&http.Client{Transport: fakes.Piped(t, serve)}))
 	require.NoError(t, err)
 	return c
 }
@@ -273,39 +257,18 @@ func TestWrongContentLength(t *testing.T) {
 		"wrong gzip":     {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\n{\"id\":7}", "cut off"},
 	} {
 		baseURL, _ := hostile(t, func(w io.Writer) error { _, err := io.WriteString(w, tt.answer); return err })
-		c, err := NewClient(baseURL, aKey, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
+		c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 		require.NoError(t, err)
 		_, err = c.Images.Show(t.Context(), "7")
 		assert.ErrorContains(t, err, tt.wants, name)
 	}
 }
 
-// certificate is for these names and this time, signed by itself.
-func certificate(t *testing.T, notAfter time.Time, names ...string) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: notAfter.Add(-1000 * time.Hour), NotAfter: notAfter, DNSNames: names,
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-	}
-	if len(names) == 0 {
-		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
-	leaf, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	roots := x509.NewCertPool()
-	roots.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
-}
-
 // Whoever answers in the service's place gets no byte of a request, and is not asked again.
 func TestUntrustedServers(t *testing.T) {
-	good, trusted := certificate(t, time.Now().Add(100*time.Hour))
-	expired, expiredRoots := certificate(t, time.Now().Add(-time.Hour))
-	other, otherRoots := certificate(t, time.Now().Add(100*time.Hour), "other.example")
+	good, trusted := fakes.Certificate(t, time.Now().Add(100*time.Hour))
+	expired, expiredRoots := fakes.Certificate(t, time.Now().Add(-time.Hour))
+	other, otherRoots := fakes.Certificate(t, time.Now().Add(100*time.Hour), "other.example")
 	for name, tt := range map[string]struct {
 		certificate tls.Certificate
 		roots       *x509.CertPool
@@ -332,20 +295,20 @@ func TestUntrustedServers(t *testing.T) {
 			transport := http.DefaultTransport.(*http.Transport).Clone()
 			transport.TLSClientConfig = &tls.Config{RootCAs: tt.roots}
 			defer transport.CloseIdleConnections()
-			c, err := NewClient(srv.URL+"/tenant", aKey, WithHTTPClient(&http.Client{Transport: transport}), WithRetryPolicy(quick))
+			c, err := aicontent.NewClient(srv.URL+"/tenant", fakes.Key, aicontent.WithHTTPClient(&http.Client{Transport: transport}), aicontent.WithRetryPolicy(quick))
 			require.NoError(t, err)
 			for op, call := range allTen(c) {
 				before := connections.Load()
 				err := call(t.Context())
-				var lost *TransportError
+				var lost *aicontent.TransportError
 				require.ErrorAs(t, err, &lost, op)
 				assert.ErrorContains(t, err, tt.wants, op)
-				assert.Equal(t, OutcomeNotSent, OutcomeOf(err), op)
+				assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), op)
 				if tt.version == 0 {
 					assert.Equal(t, 1, lost.Attempts, "a certificate does not get better by asking again")
 					assert.EqualValues(t, 1, connections.Load()-before, op)
 				}
-				assertNoKey(t, err, aKey)
+				fakes.AssertNoKey(t, err, fakes.Key)
 			}
 			assert.Zero(t, requests.Load())
 		})
@@ -354,20 +317,20 @@ func TestUntrustedServers(t *testing.T) {
 
 // HTTP where HTTPS is due, and the reverse, reach no service.
 func TestWrongScheme(t *testing.T) {
-	plain, _ := counted(t, answerAll)
-	c, err := NewClient(strings.Replace(plain, "http:", "https:", 1), aKey, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
+	plain, _ := fakes.Counted(t, fakes.AnswerAll)
+	c, err := aicontent.NewClient(strings.Replace(plain, "http:", "https:", 1), fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
-	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
 
 	var requests atomic.Int64
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	srv.StartTLS()
 	defer srv.Close()
-	c, err = NewClient(strings.Replace(srv.URL, "https:", "http:", 1), aKey, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
+	c, err = aicontent.NewClient(strings.Replace(srv.URL, "https:", "http:", 1), fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
-	assert.ErrorIs(t, err, ErrBadRequest)
+	assert.ErrorIs(t, err, aicontent.ErrBadRequest)
 	assert.Zero(t, requests.Load())
 }

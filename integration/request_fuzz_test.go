@@ -1,4 +1,4 @@
-package aicontent
+package integration
 
 import (
 	"bytes"
@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // FuzzRequest sends what a user may pass, and a server that knows nothing of the SDK must parse back exactly that; or the
@@ -36,7 +39,7 @@ func FuzzRequest(f *testing.F) {
 		_, _ = io.WriteString(w, `{"id":7}`)
 	}))
 	f.Cleanup(srv.Close)
-	c, err := NewClient(srv.URL+"/tenant", aKey, WithoutValidation(), WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
+	c, err := aicontent.NewClient(srv.URL+"/tenant", fakes.Key, aicontent.WithoutValidation(), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -45,11 +48,11 @@ func FuzzRequest(f *testing.F) {
 			// The server itself answers the one, and net/http may add to the other.
 			return
 		}
-		opts := []CallOption{WithHeader(headerKey, headerValue), WithQuery(key, value), WithFormField(key, value)}
+		opts := []aicontent.CallOption{aicontent.WithHeader(headerKey, headerValue), aicontent.WithQuery(key, value), aicontent.WithFormField(key, value)}
 		ok := func(err error) bool {
 			t.Helper()
 			sent := got != nil
-			var invalid *ValidationError
+			var invalid *aicontent.ValidationError
 			switch {
 			case err == nil && sent:
 			case err != nil && !sent && errors.As(err, &invalid) && utf8.ValidString(err.Error()) && !strings.ContainsAny(err.Error(), "\r\n\x00"):
@@ -66,7 +69,7 @@ func FuzzRequest(f *testing.F) {
 			if err != nil || len(query) != 1 || len(query[key]) != 1 || query.Get(key) != value {
 				t.Errorf("query %q: %q became %q, %v", key, value, query, err)
 			}
-			if a := got.Header.Values("Authorization"); len(a) != 1 || a[0] != "Bearer "+aKey {
+			if a := got.Header.Values("Authorization"); len(a) != 1 || a[0] != "Bearer "+fakes.Key {
 				t.Errorf("authorization %q", a)
 			}
 			return true
@@ -82,11 +85,11 @@ func FuzzRequest(f *testing.F) {
 		}
 
 		reset()
-		if _, err := c.Images.Show(t.Context(), ID(id), opts...); ok(err) {
+		if _, err := c.Images.Show(t.Context(), aicontent.ID(id), opts...); ok(err) {
 			path("images/")
 		}
 		reset()
-		if _, err := c.Images.Update(t.Context(), ID(id), ImageUpdateParams{Name: &name}, opts...); ok(err) {
+		if _, err := c.Images.Update(t.Context(), aicontent.ID(id), aicontent.ImageUpdateParams{Name: &name}, opts...); ok(err) {
 			path("images/")
 			form, err := url.ParseQuery(string(body))
 			want := url.Values{"name": {name}}
@@ -96,9 +99,9 @@ func FuzzRequest(f *testing.F) {
 			}
 		}
 		reset()
-		file := FileFromBytes(fileName, data)
+		file := aicontent.FileFromBytes(fileName, data)
 		file.ContentType = value
-		if _, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: name, File: file, Description: value}, opts...); ok(err) {
+		if _, err := c.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: name, File: file, Description: value}, opts...); ok(err) {
 			_, params, err := mime.ParseMediaType(got.Header.Get("Content-Type"))
 			if err != nil || got.ContentLength != int64(len(body)) {
 				t.Fatalf("content type %q of %d bytes: %v", got.Header.Get("Content-Type"), got.ContentLength, err)

@@ -1,4 +1,4 @@
-package aicontent_test
+package integration
 
 import (
 	"go/ast"
@@ -17,7 +17,7 @@ import (
 )
 
 func readme(t *testing.T) string {
-	text, err := os.ReadFile("README.md")
+	text, err := os.ReadFile("../README.md")
 	require.NoError(t, err)
 	return string(text)
 }
@@ -33,18 +33,18 @@ func flat(code string) string {
 
 // documents are the texts for users.
 func documents(t *testing.T) []string {
-	list, err := filepath.Glob("docs/*.md")
+	list, err := filepath.Glob("../docs/*.md")
 	require.NoError(t, err)
-	return append(list, "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+	return append(list, "../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md")
 }
 
 // Code that a reader copies from a document compiles: each block stands in an example or in docs/recipes, which are compiled and tested.
 func TestCodeInDocumentsIsCompiled(t *testing.T) {
 	var compiled strings.Builder
-	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
 		slashed := filepath.ToSlash(path)
 		if err == nil && filepath.Ext(path) == ".go" &&
-			(filepath.Base(path) == "example_test.go" || strings.HasPrefix(slashed, "examples/") || strings.HasPrefix(slashed, "docs/recipes/")) {
+			(filepath.Base(path) == "example_test.go" || strings.HasPrefix(slashed, "../examples/") || strings.HasPrefix(slashed, "../docs/recipes/")) {
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
 			compiled.WriteString(flat(string(text)) + "\n")
@@ -65,7 +65,7 @@ func TestReadmeListsEveryOption(t *testing.T) {
 	given := map[string]string{"Option": "client", "CallOption": "call"}
 	want := map[string]string{}
 	for _, name := range []string{"options.go", "once.go"} {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", name), nil, 0)
 		require.NoError(t, err)
 		for _, declaration := range file.Decls {
 			f, ok := declaration.(*ast.FuncDecl)
@@ -92,7 +92,7 @@ func TestReadmeListsEveryOption(t *testing.T) {
 func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
 	var code strings.Builder
 	for _, pattern := range []string{"*.go", "internal/*/*.go"} {
-		files, err := filepath.Glob(pattern)
+		files, err := filepath.Glob(filepath.Join("..", pattern))
 		require.NoError(t, err)
 		for _, file := range slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") }) {
 			text, err := os.ReadFile(file)
@@ -102,7 +102,7 @@ func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
 	}
 	// These come from the operating system, the resolver, the TLS package or the server.
 	foreign := []string{"connection refused", "no such host", "certificate signed by unknown authority", "certificate required", "handshake failure"}
-	text, err := os.ReadFile("docs/deployments.md")
+	text, err := os.ReadFile("../docs/deployments.md")
 	require.NoError(t, err)
 	found := 0
 	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(string(text), -1) {
@@ -122,7 +122,7 @@ func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
 // A link that leads nowhere sends a reader away.
 func TestDocumentsLinkToFilesThatExist(t *testing.T) {
 	var names []string
-	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git") {
 			return filepath.SkipDir
 		}
@@ -148,7 +148,7 @@ func TestDocumentsLinkToFilesThatExist(t *testing.T) {
 // The table of outcomes in docs/errors.md is that of the package doc, which is tested row by row.
 func TestErrorsDocumentHasTheOutcomeTable(t *testing.T) {
 	rows := func(file, pattern string) (list [][]string) {
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(filepath.Join("..", file))
 		require.NoError(t, err)
 		for _, row := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
 			list = append(list, row[1:])
@@ -172,7 +172,7 @@ func anchors(text string) (list []string) {
 
 // A newcomer finds every file of the package in the layout, and none that is gone.
 func TestLayoutNamesEveryFile(t *testing.T) {
-	text, err := os.ReadFile("CONTRIBUTING.md")
+	text, err := os.ReadFile("../CONTRIBUTING.md")
 	require.NoError(t, err)
 	_, layout, found := strings.Cut(string(text), "\n## Layout\n")
 	require.True(t, found)
@@ -181,10 +181,15 @@ func TestLayoutNamesEveryFile(t *testing.T) {
 	for _, name := range regexp.MustCompile("`([^`/]+\\.go)`").FindAllStringSubmatch(layout, -1) {
 		named = append(named, name[1])
 	}
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("../*.go")
 	require.NoError(t, err)
-	files = slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
-	assert.ElementsMatch(t, files, named)
+	var sources []string
+	for _, file := range files {
+		if !strings.HasSuffix(file, "_test.go") {
+			sources = append(sources, filepath.Base(file))
+		}
+	}
+	assert.ElementsMatch(t, sources, named)
 }
 
 // The README stays short enough to be read.

@@ -1,4 +1,4 @@
-package aicontent_test
+package integration
 
 import (
 	"context"

@@ -1,7 +1,6 @@
-package aicontent
+package integration
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -24,6 +23,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // oddKey has every character that one escape or another treats in its own way.
@@ -75,29 +77,33 @@ func hexes(key string) []string {
 
 // echoing are answers with the text x in them, as they go over the wire.
 var echoing = map[string]func(x string) string{
-	"400 message":      func(x string) string { return wireAnswer(400, "", `{"message":"bad key `+x+`"}`) },
-	"401 error":        func(x string) string { return wireAnswer(401, "", `{"error":{"message":"`+x+`","code":1}}`) },
-	"403 list":         func(x string) string { return wireAnswer(403, "", `{"errors":["`+x+`",{"detail":"`+x+`"}]}`) },
-	"404 text":         func(x string) string { return wireAnswer(404, "", "no such "+x) },
-	"413 html":         func(x string) string { return wireAnswer(413, "", "<html><title>"+x+"</title>"+x) },
-	"422 fields":       func(x string) string { return wireAnswer(422, "", `{"errors":{"`+x+`":["`+x+`"],"b":"`+x+`"}}`) },
-	"429 broken json":  func(x string) string { return wireAnswer(429, "Retry-After: 9999", `{"message":"`+x) },
-	"500 trace":        func(x string) string { return wireAnswer(500, "", `{"trace":[{"args":["Bearer `+x+`"]}]}`) },
-	"502 header":       func(x string) string { return wireAnswer(502, "X-Debug: "+x+"\r\nX-Request-Id: "+x, "") },
-	"503 long page":    func(x string) string { return wireAnswer(503, "", "<p>"+strings.Repeat("é ", 96)+x+"</p>") },
-	"500 long message": func(x string) string { return wireAnswer(500, "", strings.Repeat("a", 985)+" "+x) },
-	"500 padded":       func(x string) string { return wireAnswer(500, "", `{"message":"`+strings.Repeat(" ", 7990)+x+`"}`) },
-	"500 deep title":   func(x string) string { return wireAnswer(500, "", "<h1>"+strings.Repeat(" ", 16<<10-12)+x+"</h1>") },
-	"302 path":         func(x string) string { return wireAnswer(302, "Location: https://other.example/"+x, x) },
-	"302 query":        func(x string) string { return wireAnswer(307, "Location: https://other.example/login?k="+x, x) },
-	"302 user":         func(x string) string { return wireAnswer(303, "Location: https://"+x+":"+x+"@other.example/", x) },
-	"302 host":         func(x string) string { return wireAnswer(301, "Location: https://"+x+".example/", x) },
-	"302 no URL":       func(x string) string { return wireAnswer(308, "Location: https://[::1/%zz"+x, x) },
-	"302 here":         func(x string) string { return wireAnswer(302, "Location: /login?k="+x, "<title>"+x+"</title>") },
-	"200 page":         func(x string) string { return wireAnswer(200, "", "<title>"+x+"</title>") },
-	"200 text":         func(x string) string { return wireAnswer(200, "", x) },
-	"200 no record":    func(x string) string { return wireAnswer(200, "X-Debug: "+x, `{"token":"`+x+`"}`) },
-	"200 cut off":      func(x string) string { return "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n{\"id\":\"" + x },
+	"400 message":      func(x string) string { return fakes.OnTheWire(400, "", `{"message":"bad key `+x+`"}`) },
+	"401 error":        func(x string) string { return fakes.OnTheWire(401, "", `{"error":{"message":"`+x+`","code":1}}`) },
+	"403 list":         func(x string) string { return fakes.OnTheWire(403, "", `{"errors":["`+x+`",{"detail":"`+x+`"}]}`) },
+	"404 text":         func(x string) string { return fakes.OnTheWire(404, "", "no such "+x) },
+	"413 html":         func(x string) string { return fakes.OnTheWire(413, "", "<html><title>"+x+"</title>"+x) },
+	"422 fields":       func(x string) string { return fakes.OnTheWire(422, "", `{"errors":{"`+x+`":["`+x+`"],"b":"`+x+`"}}`) },
+	"429 broken json":  func(x string) string { return fakes.OnTheWire(429, "Retry-After: 9999", `{"message":"`+x) },
+	"500 trace":        func(x string) string { return fakes.OnTheWire(500, "", `{"trace":[{"args":["Bearer `+x+`"]}]}`) },
+	"502 header":       func(x string) string { return fakes.OnTheWire(502, "X-Debug: "+x+"\r\nX-Request-Id: "+x, "") },
+	"503 long page":    func(x string) string { return fakes.OnTheWire(503, "", "<p>"+strings.Repeat("é ", 96)+x+"</p>") },
+	"500 long message": func(x string) string { return fakes.OnTheWire(500, "", strings.Repeat("a", 985)+" "+x) },
+	"500 padded": func(x string) string {
+		return fakes.OnTheWire(500, "", `{"message":"`+strings.Repeat(" ", 7990)+x+`"}`)
+	},
+	"500 deep title": func(x string) string {
+		return fakes.OnTheWire(500, "", "<h1>"+strings.Repeat(" ", 16<<10-12)+x+"</h1>")
+	},
+	"302 path":      func(x string) string { return fakes.OnTheWire(302, "Location: https://other.example/"+x, x) },
+	"302 query":     func(x string) string { return fakes.OnTheWire(307, "Location: https://other.example/login?k="+x, x) },
+	"302 user":      func(x string) string { return fakes.OnTheWire(303, "Location: https://"+x+":"+x+"@other.example/", x) },
+	"302 host":      func(x string) string { return fakes.OnTheWire(301, "Location: https://"+x+".example/", x) },
+	"302 no URL":    func(x string) string { return fakes.OnTheWire(308, "Location: https://[::1/%zz"+x, x) },
+	"302 here":      func(x string) string { return fakes.OnTheWire(302, "Location: /login?k="+x, "<title>"+x+"</title>") },
+	"200 page":      func(x string) string { return fakes.OnTheWire(200, "", "<title>"+x+"</title>") },
+	"200 text":      func(x string) string { return fakes.OnTheWire(200, "", x) },
+	"200 no record": func(x string) string { return fakes.OnTheWire(200, "X-Debug: "+x, `{"token":"`+x+`"}`) },
+	"200 cut off":   func(x string) string { return "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n{\"id\":\"" + x },
 	"101": func(x string) string {
 		return "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: " + x + "\r\n\r\n" + x
 	},
@@ -113,48 +119,13 @@ var echoing = map[string]func(x string) string{
 	"broken trailer": func(x string) string {
 		return "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n" + x + "\r\n\r\n"
 	},
-	"unknown coding": func(x string) string { return wireAnswer(200, "Content-Encoding: gzip", x) },
+	"unknown coding": func(x string) string { return fakes.OnTheWire(200, "Content-Encoding: gzip", x) },
 	"informational": func(x string) string {
-		return "HTTP/1.1 103 Early Hints\r\nLink: " + x + "\r\n\r\n" + wireAnswer(500, "", x)
+		return "HTTP/1.1 103 Early Hints\r\nLink: " + x + "\r\n\r\n" + fakes.OnTheWire(500, "", x)
 	},
-	"list, other shape": func(x string) string { return wireAnswer(200, "", `{"data":["`+x+`"],"links":{"next":"/?k=`+x+`"}}`) },
-}
-
-func wireAnswer(status int, header, body string) string {
-	if header != "" {
-		header += "\r\n"
-	}
-	return fmt.Sprintf("HTTP/1.1 %d Status\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s", status, header, len(body), body)
-}
-
-// rawService answers every request with what answer gives, byte for byte, and closes.
-func rawService(t *testing.T, answer func(*http.Request) string) (baseURL string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var group sync.WaitGroup
-	t.Cleanup(func() {
-		l.Close()
-		group.Wait()
-	})
-	group.Go(func() {
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			group.Go(func() {
-				defer nc.Close()
-				req, err := http.ReadRequest(bufio.NewReader(nc))
-				if err != nil {
-					return
-				}
-				_, _ = io.Copy(io.Discard, req.Body)
-				_, _ = io.WriteString(nc, answer(req))
-			})
-		}
-	})
-	return "http://" + l.Addr().String() + "/tenant"
+	"list, other shape": func(x string) string {
+		return fakes.OnTheWire(200, "", `{"data":["`+x+`"],"links":{"next":"/?k=`+x+`"}}`)
+	},
 }
 
 // lineBuffer is what loggers write to.
@@ -181,70 +152,70 @@ func TestTheKeyAppearsNowhere(t *testing.T) {
 	log.SetOutput(&standard)
 	defer log.SetOutput(os.Stderr)
 	everything := &slog.HandlerOptions{Level: slog.Level(-100), AddSource: true}
-	for _, key := range []string{aKey, oddKey} {
+	for _, key := range []string{fakes.Key, oddKey} {
 		for spelling, escape := range echoes {
 			t.Run(key[:5]+" "+spelling, func(t *testing.T) {
 				var lines lineBuffer
 				var now string
-				baseURL := rawService(t, func(*http.Request) string { return now })
-				var progress []Progress
-				opts := []Option{
-					WithRetryPolicy(RetryPolicy{MaxAttempts: 2, MinBackoff: 1, MaxBackoff: 1}), WithTimeout(20 * time.Second),
-					WithProgress(func(p Progress) { progress = append(progress, p) }),
+				baseURL := fakes.RawServer(t, func(*http.Request) string { return now })
+				var progress []aicontent.Progress
+				opts := []aicontent.Option{
+					aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2, MinBackoff: 1, MaxBackoff: 1}), aicontent.WithTimeout(20 * time.Second),
+					aicontent.WithProgress(func(p aicontent.Progress) { progress = append(progress, p) }),
 				}
-				fixed, err := NewClient(baseURL, key, append(opts, WithLogger(slog.New(slog.NewTextHandler(&lines, everything))))...)
+				fixed, err := aicontent.NewClient(baseURL, key, append(opts, aicontent.WithLogger(slog.New(slog.NewTextHandler(&lines, everything))))...)
 				require.NoError(t, err)
-				sourced, err := NewClient(baseURL, "", append(opts, WithLogger(slog.New(slog.NewJSONHandler(&lines, everything))),
-					WithAPIKeySource(func(context.Context) (string, error) { return key, nil }))...)
+				sourced, err := aicontent.NewClient(baseURL, "", append(opts, aicontent.WithLogger(slog.New(slog.NewJSONHandler(&lines, everything))),
+					aicontent.WithAPIKeySource(func(context.Context) (string, error) { return key, nil }))...)
 				require.NoError(t, err)
 				for kind, answer := range echoing {
 					now = answer(escape(key))
-					for op, c := range map[string]*Client{"images.list": fixed, "images.delete": sourced, "transcriptions.store": sourced} {
-						var resp *Response
-						err := allTen(c)[op](t.Context(), WithResponse(&resp))
+					for op, c := range map[string]*aicontent.Client{"images.list": fixed, "images.delete": sourced, "transcriptions.store": sourced} {
+						var resp *aicontent.Response
+						err := allTen(c)[op](t.Context(), aicontent.WithResponse(&resp))
 						if err == nil {
 							// A delete is done when the answer is no page.
 							require.Equal(t, "images.delete", op, kind)
 						}
-						assertNoKey(t, []any{err, resp}, key)
+						fakes.AssertNoKey(t, []any{err, resp}, key)
 						if t.Failed() {
 							t.Fatalf("%s of %s", kind, op)
 						}
 					}
 				}
-				assertNoKey(t, []any{fixed, sourced, *fixed, fixed.Images, fixed.Transcriptions, progress}, key)
+				fakes.AssertNoKey(t, []any{fixed, sourced, *fixed, fixed.Images, fixed.Transcriptions, progress}, key)
 				assert.NotEmpty(t, lines.String())
 				assert.NotEmpty(t, progress)
-				assertNoKey(t, lines.String(), key)
+				fakes.AssertNoKey(t, lines.String(), key)
 			})
 		}
-		assertNoKey(t, standard.String(), key)
+		fakes.AssertNoKey(t, standard.String(), key)
 	}
 }
 
 // An answer is cut off where it gets too long, and never in the middle of a key.
 func TestTheKeyAppearsInNoPart(t *testing.T) {
 	for _, status := range []int{500, 200} {
-		for _, before := range []int{0, 1, 10, len(aKey) - 1, len(aKey), 4 * len(aKey)} {
+		for _, before := range []int{0, 1, 10, len(fakes.Key) - 1, len(fakes.Key), 4 * len(fakes.Key)} {
 			for spelling, escape := range echoes {
-				x := escape(aKey)
-				at := 1<<20 - before*len(x)/len(aKey)
-				baseURL := rawService(t, func(*http.Request) string {
-					return wireAnswer(status, "", strings.Repeat("a", at)+x+"aa")
+				x := escape(fakes.Key)
+				at := 1<<20 - before*len(x)/len(fakes.Key)
+				baseURL := fakes.RawServer(t, func(*http.Request) string {
+					return fakes.OnTheWire(status, "", strings.Repeat("a", at)+x+"aa")
 				})
-				c, err := NewClient(baseURL, aKey)
+				c, err := aicontent.NewClient(baseURL, fakes.Key)
 				require.NoError(t, err)
-				var resp *Response
+				var resp *aicontent.Response
 				if status == 500 {
-					var refused *APIError
-					err = c.Images.Delete(t.Context(), "7", WithResponse(&resp), WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
+					var refused *aicontent.APIError
+					err = c.Images.Delete(t.Context(), "7", aicontent.WithResponse(&resp), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 					require.ErrorAs(t, err, &refused)
 					assert.Equal(t, refused.Body, resp.Body)
 				} else {
-					var unread *DecodeError
+					var unread *aicontent.DecodeError
 					_, err = c.Images.Show(t.Context(), "7")
 					require.ErrorAs(t, err, &unread)
-					resp = &Response{Body: unread.Body}
+					resp = &aicontent.Response{Body: unread.Body}
 				}
 				left := strings.TrimLeft(string(resp.Body), "a")
 				assert.True(t, strings.HasPrefix("[API key]"+"aa", left), "%d %d %s: %s", status, before, spelling, left)
@@ -257,22 +228,22 @@ func TestTheKeyAppearsInNoPart(t *testing.T) {
 func TestTheKeyAppearsInNoResponseThatBreaksOff(t *testing.T) {
 	for _, status := range []int{500, 200} {
 		for spelling, escape := range echoes {
-			x := escape(aKey)
+			x := escape(fakes.Key)
 			for _, n := range []int{1, len(x) / 2, len(x) - 1, len(x)} {
-				s := &script{answers: answers{func(*http.Request) (*http.Response, error) {
-					resp, err := answerWith(status, "")(nil)
+				s := fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
+					resp, err := fakes.Respond(status, "")(nil)
 					resp.Body = io.NopCloser(io.MultiReader(strings.NewReader("aaaa"+x[:n]), iotest.ErrReader(io.ErrUnexpectedEOF)))
 					return resp, err
-				}}}
-				c, err := NewClient("https://content.example.com", aKey, WithHTTPClient(&http.Client{Transport: s}), WithRetryPolicy(oneAttempt))
+				})
+				c, err := aicontent.NewClient("https://content.example.com", fakes.Key, aicontent.WithHTTPClient(&http.Client{Transport: s}), aicontent.WithRetryPolicy(oneAttempt))
 				require.NoError(t, err)
-				var resp *Response
-				_, err = c.Images.Show(t.Context(), "7", WithResponse(&resp))
+				var resp *aicontent.Response
+				_, err = c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
 				require.Error(t, err)
 				bodies := []string{string(resp.Body)}
-				if unread := (*DecodeError)(nil); errors.As(err, &unread) {
+				if unread := (*aicontent.DecodeError)(nil); errors.As(err, &unread) {
 					bodies = append(bodies, string(unread.Body))
-				} else if refused := (*APIError)(nil); assert.ErrorAs(t, err, &refused) {
+				} else if refused := (*aicontent.APIError)(nil); assert.ErrorAs(t, err, &refused) {
 					bodies = append(bodies, string(refused.Body))
 				}
 				for _, body := range bodies {
@@ -285,16 +256,16 @@ func TestTheKeyAppearsInNoResponseThatBreaksOff(t *testing.T) {
 
 // What is left must still be of use.
 func TestMaskedErrorsStillSayWhatIsWrong(t *testing.T) {
-	baseURL := rawService(t, func(r *http.Request) string {
+	baseURL := fakes.RawServer(t, func(r *http.Request) string {
 		key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-		return wireAnswer(401, "X-Debug: key="+key+";", `{"message":"The key `+strings.ReplaceAll(key, "/", `\/`)+` has expired.","errors":{"key":["`+url.QueryEscape(key)+`!"]}}`)
+		return fakes.OnTheWire(401, "X-Debug: key="+key+";", `{"message":"The key `+strings.ReplaceAll(key, "/", `\/`)+` has expired.","errors":{"key":["`+url.QueryEscape(key)+`!"]}}`)
 	})
-	c, err := NewClient(baseURL, "sk/live/0123456789")
+	c, err := aicontent.NewClient(baseURL, "sk/live/0123456789")
 	require.NoError(t, err)
-	var resp *Response
-	_, err = c.Images.Show(t.Context(), "7", WithResponse(&resp))
+	var resp *aicontent.Response
+	_, err = c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
 	assert.EqualError(t, err, "images.show: 401: The key [API key] has expired; key: [API key]!")
-	var refused *APIError
+	var refused *aicontent.APIError
 	require.ErrorAs(t, err, &refused)
 	assert.Equal(t, "key=[API key];", refused.Header.Get("X-Debug"))
 	assert.Equal(t, map[string][]string{"key": {"[API key]!"}}, refused.Fields)
@@ -306,34 +277,34 @@ func TestMaskedErrorsStillSayWhatIsWrong(t *testing.T) {
 // An error of a transport that quotes the request is still one to compare with, and a short key breaks no error's chain.
 func TestErrorsOfTransportsAreMasked(t *testing.T) {
 	cause := errors.New("the sidecar is down")
-	rt := roundTripper(func(r *http.Request) (*http.Response, error) {
+	rt := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("sending %v: %w", r.Header, cause)
 	})
-	for _, key := range []string{aKey, oddKey} {
-		c, err := NewClient("https://content.example.com", key, WithHTTPClient(&http.Client{Transport: rt}), WithRetryPolicy(quick))
+	for _, key := range []string{fakes.Key, oddKey} {
+		c, err := aicontent.NewClient("https://content.example.com", key, aicontent.WithHTTPClient(&http.Client{Transport: rt}), aicontent.WithRetryPolicy(quick))
 		require.NoError(t, err)
 		for op, call := range allTen(c) {
 			err := call(t.Context())
 			assert.ErrorIs(t, err, cause, op)
 			assert.ErrorContains(t, err, "Authorization:[Bearer [API key]]", op)
-			assertNoKey(t, err, key)
+			fakes.AssertNoKey(t, err, key)
 		}
 	}
-	c, err := NewClient("https://content.example.com", "e", WithHTTPClient(&http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+	c, err := aicontent.NewClient("https://content.example.com", "e", aicontent.WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
 		return nil, &net.OpError{Op: "dial", Err: cause}
-	})}), WithRetryPolicy(quick))
+	})}), aicontent.WithRetryPolicy(quick))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	var op *net.OpError
 	assert.ErrorAs(t, err, &op, "an error with the letter e in it is no leak")
-	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
 }
 
 // An error's text is one line, whatever a transport or a hostile peer puts into it; the cause is found.
 func TestTransportErrorsAreOneLine(t *testing.T) {
 	cause := errors.New("first\r\nsecond\x1b[31m" + strings.Repeat("x", 10_000))
-	c, err := NewClient("https://content.example.com", aKey, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}), WithHTTPClient(&http.Client{
-		Transport: roundTripper(func(*http.Request) (*http.Response, error) { return nil, cause }),
+	c, err := aicontent.NewClient("https://content.example.com", fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}), aicontent.WithHTTPClient(&http.Client{
+		Transport: fakes.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, cause }),
 	}))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
@@ -344,22 +315,22 @@ func TestTransportErrorsAreOneLine(t *testing.T) {
 
 // A panic of the caller's own code passes through, and its trace shows no key.
 func TestPanicsOfCallbacksShowNoKey(t *testing.T) {
-	baseURL, _ := counted(t, answerAll)
+	baseURL, _ := fakes.Counted(t, fakes.AnswerAll)
 	blow := func() { panic("the callback is at fault") }
-	for name, opts := range map[string][]Option{
-		"key source": {WithAPIKeySource(func(context.Context) (string, error) { blow(); return aKey, nil })},
-		"limiter":    {WithRateLimiter(limiterFunc(func(context.Context) error { blow(); return nil }))},
-		"logger":     {WithLogger(slog.New(panicking{slog.DiscardHandler}))},
-		"transport":  {WithHTTPClient(&http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) { blow(); return nil, nil })})},
+	for name, opts := range map[string][]aicontent.Option{
+		"key source": {aicontent.WithAPIKeySource(func(context.Context) (string, error) { blow(); return fakes.Key, nil })},
+		"limiter":    {aicontent.WithRateLimiter(fakes.Limiter(func(context.Context) error { blow(); return nil }))},
+		"logger":     {aicontent.WithLogger(slog.New(panicking{slog.DiscardHandler}))},
+		"transport":  {aicontent.WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(*http.Request) (*http.Response, error) { blow(); return nil, nil })})},
 	} {
-		c, err := NewClient(baseURL, aKey, opts...)
+		c, err := aicontent.NewClient(baseURL, fakes.Key, opts...)
 		require.NoError(t, err)
 		for op, call := range allTen(c) {
 			func() {
 				defer func() {
 					r := recover()
 					assert.Equal(t, "the callback is at fault", r, "%s %s", name, op)
-					assertNoKey(t, []any{r, string(debug.Stack())}, aKey)
+					fakes.AssertNoKey(t, []any{r, string(debug.Stack())}, fakes.Key)
 				}()
 				_ = call(t.Context())
 			}()
@@ -375,13 +346,13 @@ func (panicking) Handle(context.Context, slog.Record) error { panic("the callbac
 // A log line is for finding a call again: what was sent and said stays out of it.
 func TestLogLinesHoldNoContent(t *testing.T) {
 	var lines lineBuffer
-	baseURL := rawService(t, func(*http.Request) string {
-		return wireAnswer(422, "X-Secret: header-secret", `{"message":"body-secret"}`)
+	baseURL := fakes.RawServer(t, func(*http.Request) string {
+		return fakes.OnTheWire(422, "X-Secret: header-secret", `{"message":"body-secret"}`)
 	})
-	c, err := NewClient(baseURL, aKey, WithLogger(slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.Level(-100)}))))
+	c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithLogger(slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.Level(-100)}))))
 	require.NoError(t, err)
 	for _, call := range allTen(c) {
-		require.Error(t, call(t.Context(), WithQuery("q", "query-secret"), WithFormField("f", "form-secret"), WithHeader("X-Token", "token-secret")))
+		require.Error(t, call(t.Context(), aicontent.WithQuery("q", "query-secret"), aicontent.WithFormField("f", "form-secret"), aicontent.WithHeader("X-Token", "token-secret")))
 	}
 	assert.Equal(t, 12, strings.Count(lines.String(), "\n"))
 	assert.NotContains(t, lines.String(), "secret")
@@ -390,13 +361,13 @@ func TestLogLinesHoldNoContent(t *testing.T) {
 
 // A second record with the name of a store is told by its id, which the service chooses.
 func TestDuplicateErrorsAreMasked(t *testing.T) {
-	baseURL := rawService(t, func(*http.Request) string {
-		return wireAnswer(200, "", `{"data":[{"id":"`+aKey+`","name":"n"},{"id":"8\n9","name":"n"}],"links":{"next":null}}`)
+	baseURL := fakes.RawServer(t, func(*http.Request) string {
+		return fakes.OnTheWire(200, "", `{"data":[{"id":"`+fakes.Key+`","name":"n"},{"id":"8\n9","name":"n"}],"links":{"next":null}}`)
 	})
-	c, err := NewClient(baseURL, aKey)
+	c, err := aicontent.NewClient(baseURL, fakes.Key)
 	require.NoError(t, err)
-	_, err = c.Images.Store(t.Context(), ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256}, WithOnce())
-	require.ErrorIs(t, err, ErrConflict)
+	_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: aicontent.Resolution256x256}, aicontent.WithOnce())
+	require.ErrorIs(t, err, aicontent.ErrConflict)
 	assert.ErrorContains(t, err, "(id [API key], 8 9)")
-	assertNoKey(t, err, aKey)
+	fakes.AssertNoKey(t, err, fakes.Key)
 }

@@ -1,4 +1,4 @@
-package aicontent
+package integration
 
 import (
 	"context"
@@ -15,6 +15,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 var redirects = []int{301, 302, 303, 307, 308}
@@ -29,7 +32,7 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 	var strayed atomic.Int64
 	stray := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		strayed.Add(1)
-		answerAll(w, r)
+		fakes.AnswerAll(w, r)
 	})
 	otherPort := httptest.NewServer(stray)
 	defer otherPort.Close()
@@ -38,7 +41,7 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 
 	var target atomic.Pointer[func(r *http.Request) (int, string)]
 	var home string
-	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
+	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != home {
 			strayed.Add(1)
 		}
@@ -49,7 +52,7 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 	})
 	home = strings.TrimSuffix(strings.TrimPrefix(baseURL, "http://"), "/tenant")
 	port := home[strings.LastIndexByte(home, ':'):]
-	c, err := NewClient(baseURL, aKey, WithRetryPolicy(quick))
+	c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(quick))
 	require.NoError(t, err)
 
 	for name, location := range map[string]string{
@@ -64,11 +67,11 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 		"no http at all":          "file:///etc/passwd",
 	} {
 		for _, status := range redirects {
-			target.Store(Ptr(func(*http.Request) (int, string) { return status, location }))
+			target.Store(aicontent.Ptr(func(*http.Request) (int, string) { return status, location }))
 			for op, call := range allTen(c) {
 				before := requests.Load()
 				err := call(t.Context())
-				var refused *APIError
+				var refused *aicontent.APIError
 				if !assert.ErrorAs(t, err, &refused, "%s %d %s", name, status, op) {
 					continue
 				}
@@ -79,17 +82,17 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 				assert.Contains(t, strings.ToLower(err.Error()), strings.ToLower(where.Hostname()), "it must name where to")
 				assert.Contains(t, err.Error(), "refused")
 				assert.EqualValues(t, 1, requests.Load()-before, "not followed, and not retried")
-				want := OutcomeRejected
+				want := aicontent.OutcomeRejected
 				if !isGet(op) && status <= 303 {
-					want = OutcomeUnknown
+					want = aicontent.OutcomeUnknown
 				}
-				assert.Equal(t, want, OutcomeOf(err), "%s %d %s", name, status, op)
-				assertNoKey(t, err, aKey)
+				assert.Equal(t, want, aicontent.OutcomeOf(err), "%s %d %s", name, status, op)
+				fakes.AssertNoKey(t, err, fakes.Key)
 			}
 		}
 	}
 	// Also from the second hop on.
-	target.Store(Ptr(func(r *http.Request) (int, string) {
+	target.Store(aicontent.Ptr(func(r *http.Request) (int, string) {
 		if r.URL.Path == "/tenant/moved" {
 			return 302, otherPort.URL + "/"
 		}
@@ -104,7 +107,7 @@ func TestRedirectsWithinTheOrigin(t *testing.T) {
 	var status atomic.Int64
 	var mu sync.Mutex
 	var moved []string
-	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
+	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if strings.HasPrefix(r.URL.Path, "/moved/") {
 			mu.Lock()
@@ -116,7 +119,7 @@ func TestRedirectsWithinTheOrigin(t *testing.T) {
 		w.Header().Set("Location", "/moved"+r.URL.Path+"?kept=1")
 		w.WriteHeader(int(status.Load()))
 	})
-	c, err := NewClient(baseURL, aKey)
+	c, err := aicontent.NewClient(baseURL, fakes.Key)
 	require.NoError(t, err)
 	for _, code := range redirects {
 		status.Store(int64(code))
@@ -130,10 +133,10 @@ func TestRedirectsWithinTheOrigin(t *testing.T) {
 				assert.NoError(t, err, "%d %s", code, op)
 				require.Len(t, moved, 1)
 				assert.True(t, strings.HasPrefix(moved[0], "GET /moved/tenant/api/v1/"), moved[0])
-				assert.True(t, strings.HasSuffix(moved[0], "?kept=1 Bearer "+aKey+" application/json"), moved[0])
+				assert.True(t, strings.HasSuffix(moved[0], "?kept=1 Bearer "+fakes.Key+" application/json"), moved[0])
 				continue
 			}
-			var refused *APIError
+			var refused *aicontent.APIError
 			if assert.ErrorAs(t, err, &refused, "%d %s", code, op) {
 				assert.Contains(t, err.Error(), "is not repeated at another address")
 			}
@@ -151,23 +154,25 @@ func TestRedirectsToTheDefaultPort(t *testing.T) {
 		"https://content.example.com":  "https://content.example.com:443/8",
 		"https://content.example.com:": "https://content.example.com/8",
 	} {
-		s := &script{answers: answers{answerWith(302, "", "Location", target), answer200(`{"id":8}`)}}
-		c, err := NewClient(base, aKey, WithHTTPClient(&http.Client{Transport: s}))
+		s := &fakes.Script{Answers: []func(*http.Request) (*http.Response, error){
+			fakes.Respond(302, "", "Location", target), fakes.OK(`{"id":8}`),
+		}}
+		c, err := aicontent.NewClient(base, fakes.Key, aicontent.WithHTTPClient(&http.Client{Transport: s}))
 		require.NoError(t, err)
 		image, err := c.Images.Show(t.Context(), "7")
 		require.NoError(t, err, target)
-		assert.Equal(t, ID("8"), image.ID)
+		assert.Equal(t, aicontent.ID("8"), image.ID)
 	}
 }
 
 func TestRedirectsAreBounded(t *testing.T) {
-	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
+	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Path+"x", http.StatusFound)
 	})
-	c, err := NewClient(baseURL, aKey, WithRetryPolicy(quick))
+	c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(quick))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
-	var refused *APIError
+	var refused *aicontent.APIError
 	require.ErrorAs(t, err, &refused)
 	assert.ErrorContains(t, err, "gave up after 10 redirects")
 	assert.EqualValues(t, 11, requests.Load())
@@ -180,7 +185,7 @@ func TestLoginPages(t *testing.T) {
 		_, _ = io.WriteString(w, "<!DOCTYPE html><title>Log in</title><form></form>")
 	}
 	for _, login := range []string{"/login", "/tenant/Login/", "/auth/sign-in", "/users/sign_in", "/LogOn", "/login?next=/api/v1/images", "/welcome", "https://sso.example.com/login"} {
-		baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
+		baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			if !strings.Contains(r.URL.Path, "/api/v1/") {
 				assert.Equal(t, http.MethodGet, r.Method)
@@ -192,7 +197,7 @@ func TestLoginPages(t *testing.T) {
 			w.WriteHeader(http.StatusFound)
 			_, _ = io.WriteString(w, "<title>Redirecting</title>")
 		})
-		c, err := NewClient(baseURL, aKey, WithRetryPolicy(quick))
+		c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(quick))
 		require.NoError(t, err)
 		for op, call := range allTen(c) {
 			before := requests.Load()
@@ -200,10 +205,10 @@ func TestLoginPages(t *testing.T) {
 			elsewhere := strings.HasPrefix(login, "https:")
 			if login == "/welcome" && !isGet(op) {
 				// Nothing says that this is a login page, and a POST is not sent on to find out.
-				assert.NotErrorIs(t, err, ErrUnauthorized)
+				assert.NotErrorIs(t, err, aicontent.ErrUnauthorized)
 				continue
 			}
-			assert.ErrorIs(t, err, ErrUnauthorized, "%s %s", login, op)
+			assert.ErrorIs(t, err, aicontent.ErrUnauthorized, "%s %s", login, op)
 			assert.ErrorContains(t, err, "the API key is not accepted", "%s %s", login, op)
 			if elsewhere {
 				assert.ErrorContains(t, err, "to https://sso.example.com:443 refused", op)
@@ -216,14 +221,14 @@ func TestLoginPages(t *testing.T) {
 		}
 	}
 	// A page without a redirect is a proxy's or a portal's.
-	baseURL, _ := counted(t, func(w http.ResponseWriter, _ *http.Request) { page(w) })
-	c, err := NewClient(baseURL, aKey)
+	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, _ *http.Request) { page(w) })
+	c, err := aicontent.NewClient(baseURL, fakes.Key)
 	require.NoError(t, err)
 	for op, call := range allTen(c) {
-		var unread *DecodeError
+		var unread *aicontent.DecodeError
 		err := call(t.Context())
 		assert.ErrorAs(t, err, &unread, op)
-		assert.NotErrorIs(t, err, ErrUnauthorized, op)
+		assert.NotErrorIs(t, err, aicontent.ErrUnauthorized, op)
 	}
 }
 
@@ -232,12 +237,12 @@ func TestOwnRedirectPolicy(t *testing.T) {
 	var strayed atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		strayed.Add(1)
-		answerAll(w, r)
+		fakes.AnswerAll(w, r)
 	}))
 	defer other.Close()
-	baseURL, requests := counted(t, func(w http.ResponseWriter, r *http.Request) {
+	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/moved") {
-			answerAll(w, r)
+			fakes.AnswerAll(w, r)
 			return
 		}
 		http.Redirect(w, r, "/moved/7", http.StatusFound)
@@ -250,7 +255,7 @@ func TestOwnRedirectPolicy(t *testing.T) {
 		"follows":      func(*http.Request, []*http.Request) error { return nil },
 	} {
 		before := requests.Load()
-		c, err := NewClient(baseURL, aKey, WithHTTPClient(&http.Client{CheckRedirect: policy}), WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
+		c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithHTTPClient(&http.Client{CheckRedirect: policy}), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 		require.NoError(t, err)
 		_, err = c.Images.Show(t.Context(), "7")
 		switch name {
@@ -261,7 +266,7 @@ func TestOwnRedirectPolicy(t *testing.T) {
 		case "refuses":
 			assert.ErrorIs(t, err, mine)
 		default:
-			var refused *APIError
+			var refused *aicontent.APIError
 			assert.ErrorAs(t, err, &refused, name)
 			if name == "keeps" {
 				assert.ErrorContains(t, err, "302: redirect refused by CheckRedirect of the http.Client that was given")
@@ -294,8 +299,8 @@ func (r *rotation) source(context.Context) (string, error) {
 
 var errVault = errors.New("the vault is sealed")
 
-func (r *rotation) client(t *testing.T, good string, opts ...Option) *Client {
-	baseURL, _ := counted(t, func(w http.ResponseWriter, req *http.Request) {
+func (r *rotation) client(t *testing.T, good string, opts ...aicontent.Option) *aicontent.Client {
+	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		assert.NoError(t, err)
 		key := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
@@ -309,9 +314,9 @@ func (r *rotation) client(t *testing.T, good string, opts ...Option) *Client {
 			return
 		}
 		req.Body = http.NoBody
-		answerAll(w, req)
+		fakes.AnswerAll(w, req)
 	})
-	c, err := NewClient(baseURL, "", append([]Option{WithAPIKeySource(r.source), WithRetryPolicy(quick)}, opts...)...)
+	c, err := aicontent.NewClient(baseURL, "", append([]aicontent.Option{aicontent.WithAPIKeySource(r.source), aicontent.WithRetryPolicy(quick)}, opts...)...)
 	require.NoError(t, err)
 	return c
 }
@@ -320,7 +325,7 @@ const oldKey, newKey = "sk-old-0123456789", "sk-new-0123456789"
 
 // A key that is replaced while a program runs must cost no call, a store neither: a 401 says that nothing was made.
 func TestKeyRotationOnTheWire(t *testing.T) {
-	for op := range allTen(&Client{}) {
+	for op := range allTen(&aicontent.Client{}) {
 		r := &rotation{keys: []string{oldKey, newKey}}
 		require.NoError(t, allTen(r.client(t, newKey))[op](t.Context()), op)
 		assert.Equal(t, []string{oldKey, newKey}, r.got, op)
@@ -329,44 +334,44 @@ func TestKeyRotationOnTheWire(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		keys []string
-		opts []Option
+		opts []aicontent.Option
 		got  []string
 	}{
 		"the same key":       {keys: []string{oldKey}, got: []string{oldKey}},
 		"another bad key":    {keys: []string{oldKey, "sk-third-0123456789", newKey}, got: []string{oldKey, "sk-third-0123456789"}},
-		"one attempt in all": {keys: []string{oldKey, newKey}, opts: []Option{WithRetryPolicy(RetryPolicy{MaxAttempts: 1})}, got: []string{oldKey}},
-		"two attempts":       {keys: []string{oldKey, "sk-third-0123456789"}, opts: []Option{WithRetryPolicy(RetryPolicy{MaxAttempts: 2})}, got: []string{oldKey, "sk-third-0123456789"}},
+		"one attempt in all": {keys: []string{oldKey, newKey}, opts: []aicontent.Option{aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})}, got: []string{oldKey}},
+		"two attempts":       {keys: []string{oldKey, "sk-third-0123456789"}, opts: []aicontent.Option{aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2})}, got: []string{oldKey, "sk-third-0123456789"}},
 	} {
-		for op := range allTen(&Client{}) {
+		for op := range allTen(&aicontent.Client{}) {
 			r := &rotation{keys: tt.keys}
-			var resp *Response
-			err := allTen(r.client(t, newKey, tt.opts...))[op](t.Context(), WithResponse(&resp))
-			assert.ErrorIs(t, err, ErrUnauthorized, "%s %s", name, op)
-			assert.Equal(t, OutcomeRejected, OutcomeOf(err), "%s %s", name, op)
+			var resp *aicontent.Response
+			err := allTen(r.client(t, newKey, tt.opts...))[op](t.Context(), aicontent.WithResponse(&resp))
+			assert.ErrorIs(t, err, aicontent.ErrUnauthorized, "%s %s", name, op)
+			assert.Equal(t, aicontent.OutcomeRejected, aicontent.OutcomeOf(err), "%s %s", name, op)
 			assert.Equal(t, tt.got, r.got, "%s %s", name, op)
 			for _, key := range tt.got {
-				assertNoKey(t, err, key)
-				assertNoKey(t, resp, key)
+				fakes.AssertNoKey(t, err, key)
+				fakes.AssertNoKey(t, resp, key)
 			}
 		}
 	}
 }
 
 func TestKeySourceThatFails(t *testing.T) {
-	for op := range allTen(&Client{}) {
+	for op := range allTen(&aicontent.Client{}) {
 		r := &rotation{keys: []string{""}}
 		err := allTen(r.client(t, newKey))[op](t.Context())
 		assert.ErrorIs(t, err, errVault, op)
 		assert.ErrorContains(t, err, "API key source: the vault is sealed", op)
-		assert.Equal(t, OutcomeNotSent, OutcomeOf(err), op)
+		assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), op)
 		assert.Empty(t, r.got, op)
 		assert.Equal(t, 1, r.asked, "the source's error ends the call")
 
 		r = &rotation{keys: []string{oldKey, ""}}
 		err = allTen(r.client(t, newKey))[op](t.Context())
 		assert.ErrorIs(t, err, errVault, op)
-		assert.ErrorIs(t, err, ErrUnauthorized, op)
-		assert.Equal(t, OutcomeRejected, OutcomeOf(err), op)
+		assert.ErrorIs(t, err, aicontent.ErrUnauthorized, op)
+		assert.Equal(t, aicontent.OutcomeRejected, aicontent.OutcomeOf(err), op)
 		assert.Equal(t, []string{oldKey}, r.got, op)
 	}
 }
@@ -374,8 +379,8 @@ func TestKeySourceThatFails(t *testing.T) {
 // The source is asked on the call's own time.
 func TestKeySourceHearsTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	baseURL, requests := counted(t, answerAll)
-	c, err := NewClient(baseURL, "", WithAPIKeySource(func(ctx context.Context) (string, error) {
+	baseURL, requests := fakes.Counted(t, fakes.AnswerAll)
+	c, err := aicontent.NewClient(baseURL, "", aicontent.WithAPIKeySource(func(ctx context.Context) (string, error) {
 		cancel()
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -383,7 +388,7 @@ func TestKeySourceHearsTheContext(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Images.Show(ctx, "7")
 	assert.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
 	assert.Zero(t, requests.Load())
 }
 
@@ -392,19 +397,19 @@ func TestKeyRotationWithAReaderThatCannotBeRewound(t *testing.T) {
 	r := &rotation{keys: []string{oldKey, newKey}}
 	c := r.client(t, newKey)
 	body := io.MultiReader(strings.NewReader("RIFF\x04\x00\x00\x00WAVE" + strings.Repeat("\x00", 4096)))
-	_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromReader("a.wav", body)})
-	assert.ErrorIs(t, err, ErrUnauthorized)
+	_, err := c.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: "n", File: aicontent.FileFromReader("a.wav", body)})
+	assert.ErrorIs(t, err, aicontent.ErrUnauthorized)
 	assert.Equal(t, []string{oldKey}, r.got)
 }
 
 // A fixed key is not sent again to a service that has refused it.
 func TestFixedKeyIsSentOnce(t *testing.T) {
-	baseURL, requests := counted(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
-	c, err := NewClient(baseURL, aKey, WithRetryPolicy(quick))
+	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(quick))
 	require.NoError(t, err)
 	for op, call := range allTen(c) {
 		before := requests.Load()
-		assert.ErrorIs(t, call(t.Context()), ErrUnauthorized, op)
+		assert.ErrorIs(t, call(t.Context()), aicontent.ErrUnauthorized, op)
 		assert.EqualValues(t, 1, requests.Load()-before, op)
 	}
 }

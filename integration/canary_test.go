@@ -1,0 +1,34 @@
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/internal/fakes"
+)
+
+// A walk that finds nothing must be one that would have found something.
+func TestTheWalkerFindsKeys(t *testing.T) {
+	type inner struct{ secret any }
+	for name, v := range map[string]any{
+		"string":           fakes.Key,
+		"bytes":            []byte("x" + fakes.Key),
+		"unexported":       struct{ a *inner }{&inner{fakes.Key}},
+		"in an interface":  &inner{inner{map[string][]string{"x": {fakes.Key}}}},
+		"map key":          map[string]int{fakes.Key: 1},
+		"wrapped error":    fmt.Errorf("a: %w", errors.New(fakes.Key)),
+		"error in a field": &aicontent.TransportError{Err: &url.Error{Op: "Get", URL: "https://h/?k=" + fakes.Key, Err: errors.New("x")}},
+		"array":            [1]*inner{{[]any{fakes.Key}}},
+		"lower case":       strings.ToUpper(fakes.Key),
+	} {
+		probe := &testing.T{}
+		fakes.AssertNoKey(probe, v, fakes.Key)
+		assert.True(t, probe.Failed(), name)
+	}
+}

@@ -1,0 +1,89 @@
+package fakes
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// StoredImage is the body of a response to a create request.
+const StoredImage = `{"data":{"id":7,"name":"Lighthouse"},"status":201}`
+
+// AnswerAll is a handler whose responses every operation accepts.
+func AnswerAll(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.Header().Set("Content-Type", "application/json")
+	body := `{"data":{"id":7,"name":"Lighthouse"}}`
+	if r.Method == http.MethodGet && !strings.HasSuffix(r.URL.Path, "/7") {
+		body = `{"data":[{"id":7,"name":"Lighthouse"}],"links":{"next":null}}`
+	}
+	_, _ = io.WriteString(w, body)
+}
+
+// Counted starts a server that counts its requests. The base URL has the path /tenant.
+func Counted(t *testing.T, handler http.HandlerFunc) (baseURL string, requests *atomic.Int64) {
+	t.Helper()
+	requests = new(atomic.Int64)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		handler(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL + "/tenant", requests
+}
+
+// OnTheWire writes a response as it goes over the wire. The connection is closed after it.
+func OnTheWire(status int, header, body string) string {
+	if header != "" {
+		header += "\r\n"
+	}
+	return fmt.Sprintf("HTTP/1.1 %d Status\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s", status, header, len(body), body)
+}
+
+// RawServer starts a server that responds with what answer returns, byte for byte, and closes the connection.
+func RawServer(t *testing.T, answer func(*http.Request) string) (baseURL string) {
+	t.Helper()
+	l := listen(t, func(nc net.Conn) {
+		req, err := http.ReadRequest(bufio.NewReader(nc))
+		if err != nil {
+			return
+		}
+		_, _ = io.Copy(io.Discard, req.Body)
+		_, _ = io.WriteString(nc, answer(req))
+	})
+	return "http://" + l.Addr().String() + "/tenant"
+}
+
+// listen accepts connections on loopback and closes each after do. When the test ends it waits for all of them.
+func listen(t testing.TB, do func(net.Conn)) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var served sync.WaitGroup
+	served.Go(func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			served.Go(func() {
+				defer nc.Close()
+				do(nc)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		served.Wait()
+	})
+	return l
+}

@@ -1,0 +1,112 @@
+package fakes
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// RoundTripper is a transport in a function.
+type RoundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip calls the function.
+func (f RoundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Limiter is a rate limiter in a function.
+type Limiter func(context.Context) error
+
+// Wait calls the function.
+func (f Limiter) Wait(ctx context.Context) error { return f(ctx) }
+
+// OK returns a transport that responds with 200 and a body.
+func OK(body string) func(*http.Request) (*http.Response, error) { return Respond(http.StatusOK, body) }
+
+// Respond returns a transport that gives every request the same response. The header is in pairs of name and value.
+func Respond(status int, body string, header ...string) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) {
+		resp := &http.Response{
+			StatusCode:    status,
+			Header:        http.Header{},
+			Body:          io.NopCloser(strings.NewReader(body)),
+			ContentLength: int64(len(body)),
+		}
+		for i := 0; i < len(header); i += 2 {
+			resp.Header.Set(header[i], header[i+1])
+		}
+		return resp, nil
+	}
+}
+
+// Lose is a transport that gets no response.
+func Lose(*http.Request) (*http.Response, error) {
+	return nil, errors.New("connection reset by peer")
+}
+
+// HeaderLimit is how many bytes the header of a response to [Piped] may have.
+const HeaderLimit = 1 << 20
+
+// Piped returns a transport whose connections end in serve, for tests in a bubble. It waits for serve when the test ends.
+func Piped(t *testing.T, serve func(nc net.Conn)) *http.Transport {
+	t.Helper()
+	var group sync.WaitGroup
+	t.Cleanup(group.Wait)
+	transport := &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			here, there := net.Pipe()
+			group.Go(func() {
+				defer there.Close()
+				serve(there)
+			})
+			return here, nil
+		},
+		MaxResponseHeaderBytes: HeaderLimit,
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// Script is a transport that gives one answer after the other, the last one for ever, and keeps what it was sent and when.
+type Script struct {
+	Answers []func(*http.Request) (*http.Response, error)
+
+	Asked  []time.Time
+	Sent   []*http.Request
+	Bodies []string
+}
+
+// RoundTrip reads the request and gives the next answer.
+func (s *Script) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.Asked = append(s.Asked, time.Now())
+	s.Sent = append(s.Sent, r)
+	body := ""
+	if r.Body != nil {
+		text, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		body = string(text)
+	}
+	s.Bodies = append(s.Bodies, body)
+	next := s.Answers[min(len(s.Asked), len(s.Answers))-1]
+	resp, err := next(r)
+	if resp != nil {
+		resp.Request = r
+	}
+	return resp, err
+}
+
+// Pauses returns the times between two requests.
+func (s *Script) Pauses() []time.Duration {
+	var list []time.Duration
+	for i := 1; i < len(s.Asked); i++ {
+		list = append(list, s.Asked[i].Sub(s.Asked[i-1]))
+	}
+	return list
+}
