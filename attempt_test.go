@@ -315,8 +315,8 @@ func TestLargestAnswerByDefault(t *testing.T) {
 	const limit = 32 << 20
 	body := `{"id":7}` + strings.Repeat(" ", limit+1-len(`{"id":7}`))
 	for size, text := range map[int]string{limit: "", limit + 1: "the response is larger than 33554432 bytes (WithMaxResponseSize)"} {
-		s := &script{answers: answers{fakes.OK(body[:size])}}
-		_, err := s.client(t).Images.Show(t.Context(), "7")
+		s := &fakes.Script{Answers: fakes.Answers{fakes.OK(body[:size])}}
+		_, err := over(t, s).Images.Show(t.Context(), "7")
 		if text == "" {
 			require.NoError(t, err)
 		} else {
@@ -331,13 +331,13 @@ func TestErrorsKeepTheBeginningOfTheirResponse(t *testing.T) {
 	for _, size := range []int{kept, kept + 1, 4 * kept} {
 		var resp *Response
 		body := strings.Repeat("a", size)
-		c := (&script{answers: answers{fakes.Respond(500, body)}}).client(t, WithRetryPolicy(oneAttempt))
+		c := over(t, &fakes.Script{Answers: fakes.Answers{fakes.Respond(500, body)}}, WithRetryPolicy(oneAttempt))
 		var refused *APIError
 		_, err := c.Images.Show(t.Context(), "7", WithResponse(&resp))
 		require.ErrorAs(t, err, &refused)
 		assert.Len(t, refused.Body, kept)
 		assert.Len(t, resp.Body, kept)
-		c = (&script{answers: answers{fakes.OK(body)}}).client(t, WithRetryPolicy(oneAttempt))
+		c = over(t, &fakes.Script{Answers: fakes.Answers{fakes.OK(body)}}, WithRetryPolicy(oneAttempt))
 		var unread *DecodeError
 		_, err = c.Images.Show(t.Context(), "7", WithResponse(&resp))
 		require.ErrorAs(t, err, &unread)
@@ -348,8 +348,8 @@ func TestErrorsKeepTheBeginningOfTheirResponse(t *testing.T) {
 
 // The headers of a request are a middleware's to add to, one without touching another.
 func TestHeadersThatAMiddlewareAddsTo(t *testing.T) {
-	s := &script{answers: answers{fakes.OK(`{"id":7}`)}}
-	_, err := s.client(t, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(`{"id":7}`)}}
+	_, err := over(t, s, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			for _, name := range []string{"User-Agent", "Accept", "Authorization"} {
 				r.Header.Add(name, "added")
@@ -358,9 +358,9 @@ func TestHeadersThatAMiddlewareAddsTo(t *testing.T) {
 		})
 	})).Images.Show(t.Context(), "7")
 	require.NoError(t, err)
-	header := s.sent[0].Header
+	header := s.Sent[0].Header
 	assert.Equal(t, []string{"application/json", "added"}, header["Accept"])
-	assert.Equal(t, []string{"Bearer test-key", "added"}, header["Authorization"])
+	assert.Equal(t, []string{"Bearer " + fakes.Key, "added"}, header["Authorization"])
 	assert.Len(t, header["User-Agent"], 2)
 }
 
@@ -387,9 +387,9 @@ func stalling(r *http.Request) (*http.Response, error) {
 // An answer that stops coming is cut off: a create request was executed, a show is retried.
 func TestAnswerThatStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: []func(*http.Request) (*http.Response, error){stalling}}
+		s := &fakes.Script{Answers: fakes.Answers{stalling}}
 		start := time.Now()
-		_, err := s.client(t).Images.Store(t.Context(), aStore)
+		_, err := over(t, s).Images.Store(t.Context(), aStore)
 		var decode *DecodeError
 		require.ErrorAs(t, err, &decode)
 		assert.Equal(t, OutcomeDone, OutcomeOf(err))
@@ -398,10 +398,10 @@ func TestAnswerThatStalls(t *testing.T) {
 		var timeout *wire.TimeoutError
 		require.ErrorAs(t, err, &timeout)
 
-		s = &script{answers: []func(*http.Request) (*http.Response, error){stalling, fakes.OK(fakes.StoredImage)}}
-		_, err = s.client(t).Images.Show(t.Context(), "7")
+		s = &fakes.Script{Answers: fakes.Answers{stalling, fakes.OK(fakes.StoredImage)}}
+		_, err = over(t, s).Images.Show(t.Context(), "7")
 		require.NoError(t, err)
-		assert.Len(t, s.asked, 2)
+		assert.Len(t, s.Asked, 2)
 	})
 }
 
@@ -410,11 +410,11 @@ func TestContextThatEndsWhileTheAnswerComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextAfter(t, 2*time.Second)
 		defer cancel()
-		s := &script{answers: []func(*http.Request) (*http.Response, error){stalling}}
-		_, err := s.client(t).Images.Show(ctx, "7")
+		s := &fakes.Script{Answers: fakes.Answers{stalling}}
+		_, err := over(t, s).Images.Show(ctx, "7")
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, errUserLeft)
-		assert.Len(t, s.asked, 1)
+		assert.Len(t, s.Asked, 1)
 	})
 }
 
@@ -437,7 +437,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	c, err := NewClient(srv.URL+"/tenant", "test-key", WithRetryPolicy(quick))
+	c, err := NewClient(srv.URL+"/tenant", fakes.Key, WithRetryPolicy(quick))
 	require.NoError(t, err)
 	defer c.CloseIdleConnections()
 	for range 40 {

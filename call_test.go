@@ -25,51 +25,6 @@ import (
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// script is a transport that gives one answer after the other, the last one for ever, and notes when it was asked.
-type script struct {
-	answers []func(*http.Request) (*http.Response, error)
-	asked   []time.Time
-	sent    []*http.Request
-	bodies  []string
-}
-
-func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
-	s.asked = append(s.asked, time.Now())
-	s.sent = append(s.sent, r)
-	body := ""
-	if r.Body != nil {
-		text, err := io.ReadAll(r.Body)
-		r.Body.Close()
-		if err != nil {
-			return nil, err
-		}
-		body = string(text)
-	}
-	s.bodies = append(s.bodies, body)
-	next := s.answers[min(len(s.asked), len(s.answers))-1]
-	resp, err := next(r)
-	if resp != nil {
-		resp.Request = r
-	}
-	return resp, err
-}
-
-// pauses are the times between two requests.
-func (s *script) pauses() []time.Duration {
-	var list []time.Duration
-	for i := 1; i < len(s.asked); i++ {
-		list = append(list, s.asked[i].Sub(s.asked[i-1]))
-	}
-	return list
-}
-
-func (s *script) client(t *testing.T, opts ...Option) *Client {
-	t.Helper()
-	c, err := NewClient("https://content.example.com/tenant", "test-key", append([]Option{WithHTTPClient(&http.Client{Transport: s})}, opts...)...)
-	require.NoError(t, err)
-	return c
-}
-
 var errUserLeft = errors.New("the user left")
 
 // contextAfter is a context that is cancelled, without a deadline to see, after d.
@@ -85,12 +40,12 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 	for name, header := range map[string]string{"seconds": "7", "date": "Sat, 01 Jan 2000 00:00:07 GMT"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
-				image, err := s.client(t).Images.Store(t.Context(), aStore)
+				s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
+				image, err := over(t, s).Images.Store(t.Context(), aStore)
 				require.NoError(t, err)
 				assert.Equal(t, ID("7"), image.ID)
-				assert.Equal(t, []time.Duration{7 * time.Second}, s.pauses())
-				assert.Equal(t, s.bodies[0], s.bodies[1], "the same body again")
+				assert.Equal(t, []time.Duration{7 * time.Second}, s.Pauses())
+				assert.Equal(t, s.Bodies[0], s.Bodies[1], "the same body again")
 			})
 		})
 	}
@@ -99,25 +54,25 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 func TestTooLongARetryAfterReturnsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(503, ``, "Retry-After", "61")}}
-		_, err := s.client(t).Images.Show(t.Context(), "7")
+		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(503, ``, "Retry-After", "61")}}
+		_, err := over(t, s).Images.Show(t.Context(), "7")
 		var api *APIError
 		require.ErrorAs(t, err, &api)
 		assert.Equal(t, 61*time.Second, api.RetryAfter)
 		assert.Equal(t, 1, api.Attempts)
-		assert.Len(t, s.asked, 1)
+		assert.Len(t, s.Asked, 1)
 		assert.Zero(t, time.Since(start))
 	})
 }
 
 func TestBackoffStaysBelowItsBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(502, ``)}}
-		_, err := s.client(t).Images.Show(t.Context(), "7")
+		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, ``)}}
+		_, err := over(t, s).Images.Show(t.Context(), "7")
 		require.ErrorIs(t, err, ErrServer)
-		require.Len(t, s.pauses(), 3)
+		require.Len(t, s.Pauses(), 3)
 		for i, bound := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second} {
-			assert.LessOrEqual(t, s.pauses()[i], bound)
+			assert.LessOrEqual(t, s.Pauses()[i], bound)
 		}
 		var api *APIError
 		require.ErrorAs(t, err, &api)
@@ -132,8 +87,8 @@ func TestDeadlineNearerThanTheWait(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, `{"message":"slow down"}`, "Retry-After", "30")}}
-		_, err := s.client(t).Images.Store(ctx, aStore)
+		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, `{"message":"slow down"}`, "Retry-After", "30")}}
+		_, err := over(t, s).Images.Store(ctx, aStore)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, ErrRateLimited)
 		assert.ErrorContains(t, err, "images.store: 429: slow down (gave up waiting to retry: context deadline exceeded")
@@ -150,8 +105,8 @@ func TestContextEndsAWait(t *testing.T) {
 		ctx, cancel := contextAfter(t, 3*time.Second)
 		defer cancel()
 		start := time.Now()
-		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(503, ``, "Retry-After", "30")}}
-		_, err := s.client(t).Images.Store(ctx, aStore)
+		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(503, ``, "Retry-After", "30")}}
+		_, err := over(t, s).Images.Store(ctx, aStore)
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, errUserLeft)
 		require.ErrorIs(t, err, ErrServer)
@@ -166,16 +121,16 @@ func TestTimeoutEndsTheAttemptOnly(t *testing.T) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		}
-		s := &script{answers: []func(*http.Request) (*http.Response, error){hang, fakes.OK(fakes.StoredImage)}}
-		_, err := s.client(t).Images.Show(t.Context(), "7")
+		s := &fakes.Script{Answers: fakes.Answers{hang, fakes.OK(fakes.StoredImage)}}
+		_, err := over(t, s).Images.Show(t.Context(), "7")
 		require.NoError(t, err)
-		pause := s.pauses()[0]
+		pause := s.Pauses()[0]
 		assert.GreaterOrEqual(t, pause, 30*time.Second)
 		assert.LessOrEqual(t, pause, 30*time.Second+500*time.Millisecond)
 
-		s = &script{answers: []func(*http.Request) (*http.Response, error){hang}}
+		s = &fakes.Script{Answers: fakes.Answers{hang}}
 		start := time.Now()
-		_, err = s.client(t).Images.Store(t.Context(), aStore)
+		_, err = over(t, s).Images.Store(t.Context(), aStore)
 		require.Error(t, err)
 		assert.Equal(t, 10*time.Minute, time.Since(start))
 		assert.NotErrorIs(t, err, context.DeadlineExceeded)
@@ -191,21 +146,21 @@ func TestDeadlineEndsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		s := &script{answers: []func(*http.Request) (*http.Response, error){func(r *http.Request) (*http.Response, error) {
+		s := &fakes.Script{Answers: fakes.Answers{func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		}}}
-		_, err := s.client(t).Images.Show(ctx, "7")
+		_, err := over(t, s).Images.Show(ctx, "7")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Len(t, s.asked, 1)
+		assert.Len(t, s.Asked, 1)
 	})
 }
 
 func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.OK(fakes.StoredImage)}}
-		c := s.client(t,
+		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.OK(fakes.StoredImage)}}
+		c := over(t, s,
 			WithRateLimiter(fakes.Limiter(func(context.Context) error { asked = append(asked, "limiter"); return nil })),
 			WithAPIKeySource(func(context.Context) (string, error) {
 				asked = append(asked, "key")
@@ -215,7 +170,7 @@ func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []string{"limiter", "key", "limiter", "key", "limiter", "key"}, asked)
 		for i, key := range []string{"key-2", "key-4", "key-6"} {
-			assert.Equal(t, "Bearer "+key, s.sent[i].Header.Get("Authorization"))
+			assert.Equal(t, "Bearer "+key, s.Sent[i].Header.Get("Authorization"))
 		}
 	})
 }
@@ -224,8 +179,8 @@ func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
 func TestLimiterThatFailsLaterKeepsTheLastAnswer(t *testing.T) {
 	closed := errors.New("limiter closed")
 	calls := 0
-	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(502, `{"message":"upstream is away"}`)}}
-	c := s.client(t, WithRetryPolicy(quick), WithRateLimiter(fakes.Limiter(func(context.Context) error {
+	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, `{"message":"upstream is away"}`)}}
+	c := over(t, s, WithRetryPolicy(quick), WithRateLimiter(fakes.Limiter(func(context.Context) error {
 		if calls++; calls > 1 {
 			return closed
 		}
@@ -238,41 +193,41 @@ func TestLimiterThatFailsLaterKeepsTheLastAnswer(t *testing.T) {
 }
 
 func TestDeleteThatWasLostTakesNotFoundForDone(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Lose, fakes.Respond(404, ``)}}
-	require.NoError(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"))
+	s := &fakes.Script{Answers: fakes.Answers{fakes.Lose, fakes.Respond(404, ``)}}
+	require.NoError(t, over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"))
 
-	s = &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(404, ``)}}
-	require.ErrorIs(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "it was not deleted")
+	s = &fakes.Script{Answers: fakes.Answers{fakes.Respond(404, ``)}}
+	require.ErrorIs(t, over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "it was not deleted")
 
-	s = &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, ``), fakes.Respond(404, ``)}}
-	require.ErrorIs(t, s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "the first attempt cannot have deleted it")
+	s = &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, ``), fakes.Respond(404, ``)}}
+	require.ErrorIs(t, over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "the first attempt cannot have deleted it")
 }
 
 // A reader that is used up must not turn a 429 into an upload of nothing.
 func TestBodyThatCannotBeMadeAgainMeansOneAttempt(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, `{"message":"later"}`)}}
+	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, `{"message":"later"}`)}}
 	audio := "RIFF\x00\x00\x00\x00WAVE" + strings.Repeat("\x00", 1000)
-	_, err := s.client(t, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
+	_, err := over(t, s, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
 		Name: "n", File: FileFromReader("a.wav", io.MultiReader(strings.NewReader(audio))),
 	})
 	require.ErrorIs(t, err, ErrRateLimited)
-	assert.Len(t, s.asked, 1)
+	assert.Len(t, s.Asked, 1)
 
-	s = &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, ``), fakes.OK(fakes.StoredImage)}}
-	_, err = s.client(t, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
+	s = &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, ``), fakes.OK(fakes.StoredImage)}}
+	_, err = over(t, s, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
 		Name: "n", File: FileFromReader("a.wav", strings.NewReader(audio)),
 	})
 	require.NoError(t, err)
-	require.Len(t, s.bodies, 2)
-	assert.Equal(t, s.bodies[0], s.bodies[1])
+	require.Len(t, s.Bodies, 2)
+	assert.Equal(t, s.Bodies[0], s.Bodies[1])
 }
 
 func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){
+	s := &fakes.Script{Answers: fakes.Answers{
 		fakes.Respond(502, ``), fakes.Respond(422, `{"message":"no"}`, "X-Request-Id", "req-1", "X-Other", "kept"),
 	}}
 	resp := &Response{StatusCode: 1}
-	_, err := s.client(t, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
+	_, err := over(t, s, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
 	require.ErrorIs(t, err, ErrInvalid)
 	require.NotNil(t, resp)
 	assert.Equal(t, 422, resp.StatusCode)
@@ -281,8 +236,8 @@ func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
 	assert.Equal(t, "kept", resp.Header.Get("X-Other"))
 	assert.Equal(t, 2, resp.Attempts)
 
-	s = &script{answers: []func(*http.Request) (*http.Response, error){fakes.Lose}}
-	_, err = s.client(t, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
+	s = &fakes.Script{Answers: fakes.Answers{fakes.Lose}}
+	_, err = over(t, s, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
 	require.Error(t, err)
 	assert.Nil(t, resp, "no answer came, and the last call's must not stay")
 }
@@ -299,8 +254,8 @@ func TestLogLines(t *testing.T) {
 		}
 		return a
 	}}))
-	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(502, `secret words`), fakes.Lose, fakes.OK(`{"data":[]}`)}}
-	_, err := s.client(t, WithRetryPolicy(quick), WithLogger(logger)).Images.List(t.Context(), ImageListParams{Search: "secret plans"})
+	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, `secret words`), fakes.Lose, fakes.OK(`{"data":[]}`)}}
+	_, err := over(t, s, WithRetryPolicy(quick), WithLogger(logger)).Images.List(t.Context(), ImageListParams{Search: "secret plans"})
 	require.NoError(t, err)
 	assert.Equal(t, `level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=1 status=502 request_id="" result=502 outcome=unknown sent=0 budget=99 pause=random
 level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=2 status=0 request_id="" result="connection reset by peer" outcome=unknown sent=0 budget=98 pause=random
@@ -309,10 +264,10 @@ level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v
 }
 
 func TestOneAttemptByPolicy(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(502, ``)}}
-	_, err := s.client(t).Images.Show(t.Context(), "7", WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
+	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, ``)}}
+	_, err := over(t, s).Images.Show(t.Context(), "7", WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
 	require.ErrorIs(t, err, ErrServer)
-	assert.Len(t, s.asked, 1)
+	assert.Len(t, s.Asked, 1)
 	assert.Equal(t, "images.show: 502: bad gateway", err.Error(), "no word of attempts where there was one")
 }
 
@@ -348,10 +303,10 @@ func TestRetryBudgetInAnOutage(t *testing.T) {
 func TestRetryBudgetIsGivenBack(t *testing.T) {
 	up := fakes.OK(fakes.StoredImage)
 	down := fakes.Respond(500, ``)
-	s := &script{answers: answers{down}}
-	c := s.client(t, WithRetryBudget(3), WithRetryPolicy(RetryPolicy{MaxAttempts: 3, MinBackoff: -1}))
+	s := &fakes.Script{Answers: fakes.Answers{down}}
+	c := over(t, s, WithRetryBudget(3), WithRetryPolicy(RetryPolicy{MaxAttempts: 3, MinBackoff: -1}))
 	show := func(next ...func(*http.Request) (*http.Response, error)) error {
-		s.asked, s.answers = nil, next
+		s.Asked, s.Answers = nil, next
 		_, err := c.Images.Show(t.Context(), "7")
 		return err
 	}
@@ -369,47 +324,47 @@ func TestRetryBudgetIsGivenBack(t *testing.T) {
 		require.NoError(t, show(up))
 	}
 	require.Equal(t, 3, c.budget.retries(), "never more than at first")
-	require.NoError(t, s.client(t, WithRetryBudget(0)).Images.Delete(t.Context(), "7"))
+	require.NoError(t, over(t, s, WithRetryBudget(0)).Images.Delete(t.Context(), "7"))
 }
 
 // Without a limit each call has its attempts.
 func TestNoRetryBudget(t *testing.T) {
-	s := &script{answers: answers{fakes.Respond(500, ``)}}
-	c := s.client(t, WithRetryBudget(0), WithRetryPolicy(quick))
+	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(500, ``)}}
+	c := over(t, s, WithRetryBudget(0), WithRetryPolicy(quick))
 	for range 300 {
 		_, err := c.Images.Show(t.Context(), "7")
 		require.ErrorIs(t, err, ErrServer)
 	}
-	assert.Len(t, s.asked, 900)
+	assert.Len(t, s.Asked, 900)
 }
 
 // A wait that the service asked for, and another key after a 401, are no outage.
 func TestWhatCostsNoBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: answers{fakes.Respond(503, ``, "Retry-After", "1")}}
-		c := s.client(t)
+		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(503, ``, "Retry-After", "1")}}
+		c := over(t, s)
 		_, err := c.Images.Show(t.Context(), "7")
 		require.ErrorIs(t, err, ErrServer)
-		assert.Len(t, s.asked, 4)
+		assert.Len(t, s.Asked, 4)
 		assert.Equal(t, 100, c.budget.retries())
 	})
 	asked := 0
-	s := &script{answers: answers{fakes.Respond(401, ``)}}
-	c := s.client(t, WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-", asked), nil }))
+	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(401, ``)}}
+	c := over(t, s, WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-", asked), nil }))
 	_, err := c.Images.Show(t.Context(), "7")
 	require.ErrorIs(t, err, ErrUnauthorized)
-	assert.Len(t, s.asked, 2)
+	assert.Len(t, s.Asked, 2)
 	assert.Equal(t, 100, c.budget.retries())
 }
 
 // A pause is made also where the service does not ask for one.
 func TestPausesAreMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: answers{fakes.Respond(500, ``), fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0"), fakes.Respond(429, ``)}}
-		_, err := s.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 60, MaxBackoff: time.Second})).Images.Show(t.Context(), "7")
+		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(500, ``), fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0"), fakes.Respond(429, ``)}}
+		_, err := over(t, s, WithRetryPolicy(RetryPolicy{MaxAttempts: 60, MaxBackoff: time.Second})).Images.Show(t.Context(), "7")
 		require.Error(t, err)
 		none := 0
-		for _, pause := range s.pauses() {
+		for _, pause := range s.Pauses() {
 			if pause == 0 {
 				none++
 			}
@@ -457,8 +412,8 @@ func TestDeleteResponses(t *testing.T) {
 		`{"data":{"status":"fail"}}`:          false,
 		`<!doctype html>`:                     false,
 	} {
-		s := &script{answers: answers{fakes.OK(body)}}
-		err := s.client(t, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7")
+		s := &fakes.Script{Answers: fakes.Answers{fakes.OK(body)}}
+		err := over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7")
 		if ok {
 			assert.NoError(t, err, body)
 			continue
@@ -466,7 +421,7 @@ func TestDeleteResponses(t *testing.T) {
 		var unread *DecodeError
 		assert.ErrorAs(t, err, &unread, body)
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), body)
-		assert.Len(t, s.asked, 1)
+		assert.Len(t, s.Asked, 1)
 	}
 	baseURL, _ := fakes.Counted(t, answeringBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":7,")))
 	c, err := NewClient(baseURL, fakes.Key)
@@ -477,17 +432,17 @@ func TestDeleteResponses(t *testing.T) {
 // A 2xx that says that it is an error is no record without an id, and proves nothing.
 func TestSuccessThatSaysItIsAnError(t *testing.T) {
 	for _, body := range []string{`{"status":"error","name":"ValidationException"}`, `{"status":"fail","name":"n"}`, `{"errors":["x"],"name":"n"}`, `{"exception":"E","name":"n"}`} {
-		s := &script{answers: answers{fakes.OK(body)}}
+		s := &fakes.Script{Answers: fakes.Answers{fakes.OK(body)}}
 		for _, op := range []string{"images.store", "images.show", "images.update"} {
-			err := allTen(s.client(t))[op](t.Context())
+			err := allTen(over(t, s))[op](t.Context())
 			var unread *DecodeError
 			require.ErrorAs(t, err, &unread, op)
 			assert.ErrorIs(t, err, lenient.ErrSaysError)
 			assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%s %s", op, body)
 		}
 	}
-	s := &script{answers: answers{fakes.OK(`{"id":7,"status":"error","name":"n"}`)}}
-	_, err := s.client(t).Images.Show(t.Context(), "7")
+	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(`{"id":7,"status":"error","name":"n"}`)}}
+	_, err := over(t, s).Images.Show(t.Context(), "7")
 	assert.NoError(t, err, "with an id it is a record")
 }
 
@@ -509,8 +464,8 @@ func TestNestedRecords(t *testing.T) {
 		`{"data":{"name":"a","owner":{"id":9001,"name":"b"}}}`:        {Name: "a"},
 		`{"data":{"image":{"id":7,"name":"a"}}}`:                      {ID: "7", Name: "a"},
 	} {
-		s := &script{answers: answers{fakes.OK(body)}}
-		image, err := s.client(t).Images.Show(t.Context(), "7")
+		s := &fakes.Script{Answers: fakes.Answers{fakes.OK(body)}}
+		image, err := over(t, s).Images.Show(t.Context(), "7")
 		require.NoError(t, err, body)
 		assert.Equal(t, want, bare(*image), body)
 	}
@@ -579,8 +534,8 @@ func TestResponsesAreClosed(t *testing.T) {
 // Every 2xx is a success, whatever a proxy makes of its number.
 func TestEverySuccessCounts(t *testing.T) {
 	for status, ok := range map[int]bool{200: true, 201: true, 206: true, 299: true, 199: false, 300: false} {
-		s := &script{answers: answers{fakes.Respond(status, `{"id":7}`)}}
-		_, err := s.client(t).Images.Show(t.Context(), "7")
+		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(status, `{"id":7}`)}}
+		_, err := over(t, s).Images.Show(t.Context(), "7")
 		assert.Equal(t, ok, err == nil, "%d: %v", status, err)
 	}
 }

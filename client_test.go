@@ -24,6 +24,15 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
+// over is a client whose requests go to a transport.
+func over(t testing.TB, rt http.RoundTripper, opts ...Option) *Client {
+	t.Helper()
+	transport := WithHTTPClient(&http.Client{Transport: rt})
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key, append([]Option{transport}, opts...)...)
+	require.NoError(t, err)
+	return c
+}
+
 // allTen are the ten operations and both iterators.
 func allTen(c *Client) map[string]func(context.Context, ...CallOption) error {
 	wav := FileFromBytes("a.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))

@@ -281,17 +281,17 @@ func TestDownloadWithoutAResponse(t *testing.T) {
 		"late":      {os.ErrDeadlineExceeded, 3, ""},
 		"untrusted": {x509.UnknownAuthorityError{}, 1, ""},
 	} {
-		s := &script{answers: answers{fails(row.err)}}
-		n, err := s.client(t, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
+		s := &fakes.Script{Answers: fakes.Answers{fails(row.err)}}
+		n, err := over(t, s, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
 		require.ErrorIs(t, err, row.err)
 		assert.True(t, strings.HasPrefix(err.Error(), "images.download: "+row.text+row.err.Error()+" ("), err)
 		assert.Zero(t, n, name)
-		assert.Len(t, s.asked, row.attempts, name)
+		assert.Len(t, s.Asked, row.attempts, name)
 	}
-	s := &script{answers: answers{fakes.Lose, fakes.OK("a picture")}}
+	s := &fakes.Script{Answers: fakes.Answers{fakes.Lose, fakes.OK("a picture")}}
 	var out nonEmptyWrites
 	var log bytes.Buffer
-	n, err := s.client(t, WithRetryPolicy(quick), debugging(&log)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), &out)
+	n, err := over(t, s, WithRetryPolicy(quick), debugging(&log)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), &out)
 	require.NoError(t, err)
 	assert.EqualValues(t, 9, n)
 	assert.False(t, out.empty, "a Write of nothing")
@@ -311,8 +311,8 @@ func (w *nonEmptyWrites) Write(p []byte) (int, error) {
 
 // Only a 2xx is a picture.
 func TestDownloadOfMultipleChoices(t *testing.T) {
-	s := &script{answers: answers{fakes.Respond(300, "choose")}}
-	_, err := s.client(t).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
+	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(300, "choose")}}
+	_, err := over(t, s).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
 	var api *APIError
 	require.ErrorAs(t, err, &api)
 	assert.Equal(t, 300, api.StatusCode)
@@ -367,15 +367,15 @@ func TestDownloadToAWriterThatFails(t *testing.T) {
 
 // A writer that fails is asked once, whatever became of the connection in the same moment.
 func TestDownloadToAWriterThatFailsAsThePictureBreaksOff(t *testing.T) {
-	s := &script{answers: answers{func(*http.Request) (*http.Response, error) {
+	s := &fakes.Script{Answers: fakes.Answers{func(*http.Request) (*http.Response, error) {
 		body := iotest.DataErrReader(io.MultiReader(strings.NewReader("a pic"), iotest.ErrReader(io.ErrUnexpectedEOF)))
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: 9}, nil
 	}}}
 	full := errors.New("no space left")
-	_, err := s.client(t, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), readOnly{full})
+	_, err := over(t, s, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), readOnly{full})
 	assert.ErrorIs(t, err, full)
 	assert.ErrorContains(t, err, "writing the picture after 0 bytes")
-	assert.Len(t, s.asked, 1)
+	assert.Len(t, s.Asked, 1)
 }
 
 type readOnly struct{ err error }
@@ -448,8 +448,8 @@ func TestDownloadErrorsAreOneLine(t *testing.T) {
 	assert.Contains(t, err.Error(), "images.download: first second [31mxxx")
 	assert.Less(t, len(err.Error()), 1200)
 
-	s := &script{answers: answers{fakes.OK("a picture")}}
-	_, err = s.client(t).Images.Download(t.Context(), at("https://pictures.example.com/a.png"), fullDisk{cause})
+	s := &fakes.Script{Answers: fakes.Answers{fakes.OK("a picture")}}
+	_, err = over(t, s).Images.Download(t.Context(), at("https://pictures.example.com/a.png"), fullDisk{cause})
 	assert.ErrorIs(t, err, cause)
 	assert.Contains(t, err.Error(), "images.download: writing the picture after 3 bytes: first second [31mxxx")
 	assert.Less(t, len(err.Error()), 1200)
@@ -515,25 +515,25 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // net/http counts what comes of a picture; a RoundTripper of the caller need not.
 func TestDownloadCutOffByARoundTripper(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){func(r *http.Request) (*http.Response, error) {
+	s := &fakes.Script{Answers: fakes.Answers{func(r *http.Request) (*http.Response, error) {
 		resp, err := fakes.OK("a pic")(r)
 		resp.ContentLength = 9
 		return resp, err
 	}}}
-	n, err := s.client(t, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
+	n, err := over(t, s, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	assert.ErrorContains(t, err, "the picture was cut off: 5 of 9 bytes came")
 	assert.EqualValues(t, 5, n)
-	assert.Len(t, s.asked, 1)
+	assert.Len(t, s.Asked, 1)
 	for length := range int64(2) {
-		s = &script{answers: answers{func(r *http.Request) (*http.Response, error) {
+		s = &fakes.Script{Answers: fakes.Answers{func(r *http.Request) (*http.Response, error) {
 			resp, err := fakes.OK("")(r)
 			resp.ContentLength, resp.Body = length, io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
 			return resp, err
 		}}}
-		_, err = s.client(t, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
+		_, err = over(t, s, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
 		assert.ErrorContains(t, err, fmt.Sprintf("the picture was cut off: 0 of %d bytes came", length))
-		assert.Len(t, s.asked, 3)
+		assert.Len(t, s.Asked, 3)
 	}
 }
 

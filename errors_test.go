@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -104,8 +103,8 @@ func TestCausesAreFound(t *testing.T) {
 // A status that has no name leaves no gap in the text.
 func TestErrorTextOfAnUnknownStatus(t *testing.T) {
 	for _, status := range []int{600, 999} {
-		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(status, ``)}}
-		_, err := s.client(t).Images.Show(t.Context(), "7")
+		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(status, ``)}}
+		_, err := over(t, s).Images.Show(t.Context(), "7")
 		assert.EqualError(t, err, fmt.Sprintf("images.show: %d: unknown status", status))
 	}
 }

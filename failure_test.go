@@ -25,8 +25,6 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-type answers = []func(*http.Request) (*http.Response, error)
-
 // oneAttempt is a policy without retries.
 var oneAttempt = RetryPolicy{MaxAttempts: 1}
 
@@ -39,138 +37,138 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 	const page = "<html><title>Not Found</title></html>"
 	for name, row := range map[string]struct {
 		op      string
-		answers answers
+		answers fakes.Answers
 		policy  RetryPolicy
 		base    string // instead of the usual one
 		text    string
 	}{
 		"a store lost its answer": {
-			"images.store", answers{fails(io.EOF)}, oneAttempt, "",
+			"images.store", fakes.Answers{fails(io.EOF)}, oneAttempt, "",
 			"images.store: the service closed the connection before a response came: EOF (host content.example.com; outcome unknown: it may have been created)",
 		},
 		"a connection was reset": {
-			"images.update", answers{fails(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET})}, oneAttempt, "",
+			"images.update", fakes.Answers{fails(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET})}, oneAttempt, "",
 			"images.update: the service closed the connection before a response came: read tcp: " + syscall.ECONNRESET.Error() + " (host content.example.com; outcome unknown: it may have been updated)",
 		},
 		"a delete lost its answer": {
-			"images.delete", answers{fails(io.ErrUnexpectedEOF)}, oneAttempt, "",
+			"images.delete", fakes.Answers{fails(io.ErrUnexpectedEOF)}, oneAttempt, "",
 			"images.delete: the service closed the connection before a response came: unexpected EOF (host content.example.com; outcome unknown: it may have been deleted)",
 		},
 		"a show lost its answer": {
-			"images.show", answers{fails(syscall.EPIPE)}, oneAttempt, "",
+			"images.show", fakes.Answers{fails(syscall.EPIPE)}, oneAttempt, "",
 			"images.show: the service closed the connection before a response came: " + syscall.EPIPE.Error() + " (host content.example.com)",
 		},
 		"it was never reached": {
-			"images.store", answers{fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})}, oneAttempt, "",
+			"images.store", fakes.Answers{fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})}, oneAttempt, "",
 			"images.store: dial tcp: " + syscall.ECONNREFUSED.Error() + " (host content.example.com; nothing was created)",
 		},
 		"the request id": {
-			"images.show", answers{fakes.Respond(500, `{"message":"Server Error"}`, "X-Request-Id", "req-7")}, oneAttempt, "",
+			"images.show", fakes.Answers{fakes.Respond(500, `{"message":"Server Error"}`, "X-Request-Id", "req-7")}, oneAttempt, "",
 			"images.show: 500: Server Error (request req-7)",
 		},
 		"all at once, and each once": {
-			"images.store", answers{fakes.Respond(504, `504 Gateway Timeout`, "X-Request-Id", "req-7")}, oneAttempt, "",
+			"images.store", fakes.Answers{fakes.Respond(504, `504 Gateway Timeout`, "X-Request-Id", "req-7")}, oneAttempt, "",
 			"images.store: 504: Gateway Timeout (request req-7; outcome unknown: it may have been created)",
 		},
 		"a 2xx that cannot be read": {
-			"images.store", answers{fakes.Respond(201, ``)}, oneAttempt, "",
+			"images.store", fakes.Answers{fakes.Respond(201, ``)}, oneAttempt, "",
 			"images.store: 201: cannot read the response: the response is empty (outcome done: it was created)",
 		},
 		"the same every time": {
-			"images.show", answers{fakes.Respond(502, ``)}, quick, "",
+			"images.show", fakes.Answers{fakes.Respond(502, ``)}, quick, "",
 			"images.show: 502: bad gateway (attempt 3 of 3, the same 2 times before)",
 		},
 		"the same twice": {
-			"images.show", answers{fakes.Respond(502, ``)}, RetryPolicy{MaxAttempts: 2, MinBackoff: -1}, "",
+			"images.show", fakes.Answers{fakes.Respond(502, ``)}, RetryPolicy{MaxAttempts: 2, MinBackoff: -1}, "",
 			"images.show: 502: bad gateway (attempt 2 of 2, the same before)",
 		},
 		"something else before": {
-			"images.show", answers{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.Lose, fakes.Respond(404, ``)}, RetryPolicy{MaxAttempts: 9, MinBackoff: -1}, "",
+			"images.show", fakes.Answers{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.Lose, fakes.Respond(404, ``)}, RetryPolicy{MaxAttempts: 9, MinBackoff: -1}, "",
 			"images.show: 404: not found (attempt 4 of 9; before: 502 (2 times); connection reset by peer)",
 		},
 		"no API there": {
-			"images.list", answers{fakes.Respond(404, page)}, oneAttempt, "",
+			"images.list", fakes.Answers{fakes.Respond(404, page)}, oneAttempt, "",
 			"images.list: 404: Not Found (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
 		},
 		"no API there, in JSON": {
-			"transcriptions.store", answers{fakes.Respond(404, `{"message":""}`)}, oneAttempt, "",
+			"transcriptions.store", fakes.Answers{fakes.Respond(404, `{"message":""}`)}, oneAttempt, "",
 			"transcriptions.store: 404: not found (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
 		},
 		"the base URL ends in /api": {
-			"images.list", answers{fakes.Respond(404, page)}, oneAttempt, "https://content.example.com/tenant/api",
+			"images.list", fakes.Answers{fakes.Respond(404, page)}, oneAttempt, "https://content.example.com/tenant/api",
 			"images.list: 404: Not Found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com/tenant?)",
 		},
 		"a host called api": {
-			"images.list", answers{fakes.Respond(404, page)}, oneAttempt, "https://api",
+			"images.list", fakes.Answers{fakes.Respond(404, page)}, oneAttempt, "https://api",
 			"images.list: 404: Not Found (there is no API at https://api/api/v1: is the base URL right?)",
 		},
 		"the base URL ends in /api, for a record": {
-			"images.show", answers{fakes.Respond(404, page)}, oneAttempt, "https://content.example.com/api",
+			"images.show", fakes.Answers{fakes.Respond(404, page)}, oneAttempt, "https://content.example.com/api",
 			"images.show: 404: Not Found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com?)",
 		},
 		"the base URL ends in /api, and the record is missing": {
-			"images.show", answers{fakes.Respond(404, `{"message":"Resource not found."}`)}, oneAttempt, "https://content.example.com/api",
+			"images.show", fakes.Answers{fakes.Respond(404, `{"message":"Resource not found."}`)}, oneAttempt, "https://content.example.com/api",
 			"images.show: 404: Resource not found.",
 		},
 		"a record is missing": {
-			"images.show", answers{fakes.Respond(404, page)}, oneAttempt, "",
+			"images.show", fakes.Answers{fakes.Respond(404, page)}, oneAttempt, "",
 			"images.show: 404: Not Found",
 		},
 		"too long a wait": {
-			"images.show", answers{fakes.Respond(429, `{"message":"Too Many Attempts."}`, "Retry-After", "90")}, RetryPolicy{}, "",
+			"images.show", fakes.Answers{fakes.Respond(429, `{"message":"Too Many Attempts."}`, "Retry-After", "90")}, RetryPolicy{}, "",
 			"images.show: 429: Too Many Attempts. (the service asks to wait 1m30s, the retry policy allows 1m0s (MaxRetryAfter))",
 		},
 		"no wait at all": {
-			"images.store", answers{fakes.Respond(429, ``, "Retry-After", "1")}, RetryPolicy{MaxRetryAfter: -1}, "",
+			"images.store", fakes.Answers{fakes.Respond(429, ``, "Retry-After", "1")}, RetryPolicy{MaxRetryAfter: -1}, "",
 			"images.store: 429: too many requests (the service asks to wait 1s, the retry policy allows 0s (MaxRetryAfter))",
 		},
 		"no double punctuation": {
-			"images.store", answers{fakes.Respond(422, `{"message":"The given data was invalid.","errors":{"name":["The name is taken."]}}`)}, oneAttempt, "",
+			"images.store", fakes.Answers{fakes.Respond(422, `{"message":"The given data was invalid.","errors":{"name":["The name is taken."]}}`)}, oneAttempt, "",
 			"images.store: 422: The given data was invalid; name: The name is taken.",
 		},
 		"a message that is an object": {
-			"images.store", answers{fakes.Respond(422, `{"message":{"name":["The name field is required."]},"status":422}`)}, oneAttempt, "",
+			"images.store", fakes.Answers{fakes.Respond(422, `{"message":{"name":["The name field is required."]},"status":422}`)}, oneAttempt, "",
 			"images.store: 422: name: The name field is required.",
 		},
 		"a login page elsewhere": {
-			"images.show", answers{fakes.Respond(302, ``, "Location", "https://sso.example.com/login")}, oneAttempt, "",
+			"images.show", fakes.Answers{fakes.Respond(302, ``, "Location", "https://sso.example.com/login")}, oneAttempt, "",
 			"images.show: 302: the API key is not accepted: the service redirects to a login page; redirect from https://content.example.com:443 to https://sso.example.com:443 refused: the API key is for the first only",
 		},
 		"another origin": {
-			"images.show", answers{fakes.Respond(302, ``, "Location", "https://cdn.example.com/images/7")}, oneAttempt, "",
+			"images.show", fakes.Answers{fakes.Respond(302, ``, "Location", "https://cdn.example.com/images/7")}, oneAttempt, "",
 			"images.show: 302: redirect from https://content.example.com:443 to https://cdn.example.com:443 refused: the API key is for the first only",
 		},
 		"a store that is redirected": {
-			"images.store", answers{fakes.Respond(301, ``, "Location", "/tenant/api/v1/images/")}, oneAttempt, "",
+			"images.store", fakes.Answers{fakes.Respond(301, ``, "Location", "/tenant/api/v1/images/")}, oneAttempt, "",
 			"images.store: 301: redirect refused: a POST is not repeated at another address; is the base URL right? (outcome unknown: it may have been created)",
 		},
 		"no connection before": {
-			"images.show", answers{fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED}), fakes.Respond(404, ``)}, quick, "",
+			"images.show", fakes.Answers{fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED}), fakes.Respond(404, ``)}, quick, "",
 			"images.show: 404: not found (attempt 2 of 3; before: dial: " + syscall.ECONNREFUSED.Error() + ")",
 		},
 		"two connections lost, in different ways": {
-			"images.show", answers{
+			"images.show", fakes.Answers{
 				fails(io.EOF), fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{Port: 2}, Err: syscall.ECONNRESET}), fakes.Respond(404, ``),
 			}, quick, "",
 			"images.show: 404: not found (attempt 3 of 3; before: the service closed the connection before a response came (2 times))",
 		},
 		"a redirect to nowhere": {
-			"images.show", answers{fakes.Respond(302, ``)}, oneAttempt, "",
+			"images.show", fakes.Answers{fakes.Respond(302, ``)}, oneAttempt, "",
 			"images.show: 302: found",
 		},
 		"cut off before": {
-			"images.show", answers{fakes.OK(`{"id":7,"na`), fakes.Respond(404, ``)}, quick, "",
+			"images.show", fakes.Answers{fakes.OK(`{"id":7,"na`), fakes.Respond(404, ``)}, quick, "",
 			"images.show: 404: not found (attempt 2 of 3; before: 200, unreadable)",
 		},
 		"a choice": {
-			"images.show", answers{fakes.Respond(300, ``, "Location", "/elsewhere")}, oneAttempt, "",
+			"images.show", fakes.Answers{fakes.Respond(300, ``, "Location", "/elsewhere")}, oneAttempt, "",
 			"images.show: 300: multiple choices",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &script{answers: row.answers}
-				c := s.client(t, WithRetryPolicy(row.policy))
+				s := &fakes.Script{Answers: row.answers}
+				c := over(t, s, WithRetryPolicy(row.policy))
 				if row.base != "" {
 					var err error
 					c, err = NewClient(row.base, fakes.Key, WithRetryPolicy(row.policy), WithHTTPClient(&http.Client{Transport: s}))
@@ -183,8 +181,8 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 }
 
 func TestErrorOfAPUT(t *testing.T) {
-	s := &script{answers: answers{fakes.Lose}}
-	_, err := s.client(t, WithUpdateMethod(http.MethodPut), WithRetryPolicy(oneAttempt)).Images.Update(t.Context(), "7", ImageUpdateParams{})
+	s := &fakes.Script{Answers: fakes.Answers{fakes.Lose}}
+	_, err := over(t, s, WithUpdateMethod(http.MethodPut), WithRetryPolicy(oneAttempt)).Images.Update(t.Context(), "7", ImageUpdateParams{})
 	assert.ErrorContains(t, err, "outcome unknown: it may have been updated")
 }
 
@@ -201,7 +199,7 @@ func TestBaseURLThatEndsInAPI(t *testing.T) {
 	_, err = c.Images.Show(t.Context(), "7")
 	require.NoError(t, err)
 	assert.Equal(t, "/api/api/v1/images/7", uri)
-	s := &script{answers: answers{fakes.Respond(404, "")}}
+	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(404, "")}}
 	c, err = NewClient("https://content.example.com/api", fakes.Key, WithHTTPClient(&http.Client{Transport: s}))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
@@ -211,13 +209,13 @@ func TestBaseURLThatEndsInAPI(t *testing.T) {
 // A hundred attempts must not make a line of 75 KB.
 func TestErrorTextOfAHundredAttempts(t *testing.T) {
 	n := 0
-	s := &script{answers: answers{func(*http.Request) (*http.Response, error) {
+	s := &fakes.Script{Answers: fakes.Answers{func(*http.Request) (*http.Response, error) {
 		n++
 		return nil, fmt.Errorf("failure %d: %s", n, strings.Repeat("x", 500))
 	}}}
-	_, err := s.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 100, MinBackoff: -1})).Images.Show(t.Context(), "7")
+	_, err := over(t, s, WithRetryPolicy(RetryPolicy{MaxAttempts: 100, MinBackoff: -1})).Images.Show(t.Context(), "7")
 	require.Error(t, err)
-	assert.Len(t, s.asked, 100)
+	assert.Len(t, s.Asked, 100)
 	assert.Less(t, len(err.Error()), 1500)
 	assert.Contains(t, err.Error(), "attempt 100 of 100; before: failure 1: x")
 	assert.Contains(t, err.Error(), "; and 94 others")
@@ -227,11 +225,11 @@ func TestErrorTextOfAHundredAttempts(t *testing.T) {
 func TestErrorTextOfDifferentFailures(t *testing.T) {
 	for attempts, end := range map[int]string{6: "; failure 5 (", 7: "; failure 5; and 1 others ("} {
 		n := 0
-		s := &script{answers: answers{func(*http.Request) (*http.Response, error) {
+		s := &fakes.Script{Answers: fakes.Answers{func(*http.Request) (*http.Response, error) {
 			n++
 			return nil, fmt.Errorf("failure %d", n)
 		}}}
-		_, err := s.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: attempts, MinBackoff: -1})).Images.Show(t.Context(), "7")
+		_, err := over(t, s, WithRetryPolicy(RetryPolicy{MaxAttempts: attempts, MinBackoff: -1})).Images.Show(t.Context(), "7")
 		require.Error(t, err)
 		text, _, _ := strings.Cut(strings.ReplaceAll(err.Error(), "; host ", " ("), "content.example.com")
 		assert.True(t, strings.HasSuffix(text, end), text)
@@ -284,12 +282,12 @@ func TestErrorOfTheSystemsTimeout(t *testing.T) {
 // A cause that is told twice makes a reader look for two faults.
 func TestErrorsSayTheirCauseOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: answers{stalling}}
-		_, err := s.client(t, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
+		s := &fakes.Script{Answers: fakes.Answers{stalling}}
+		_, err := over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
 		assert.EqualError(t, err, "images.show: 200: cannot read the response: the response was cut off: no complete response within 30s (WithTimeout)")
 		ctx, cancel := contextAfter(t, time.Second)
 		defer cancel()
-		_, err = s.client(t, WithRetryPolicy(oneAttempt)).Images.Show(ctx, "7")
+		_, err = over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(ctx, "7")
 		assert.EqualError(t, err, "images.show: 200: cannot read the response: the response was cut off: context canceled: the user left")
 	})
 }
@@ -322,8 +320,8 @@ func TestErrorsAsLogValues(t *testing.T) {
 		return text
 	}
 	of := func(answer func(*http.Request) (*http.Response, error), op string) error {
-		s := &script{answers: answers{answer}}
-		err := allTen(s.client(t, WithRetryPolicy(quick)))[op](t.Context(), WithQuery("search", "private"))
+		s := &fakes.Script{Answers: fakes.Answers{answer}}
+		err := allTen(over(t, s, WithRetryPolicy(quick)))[op](t.Context(), WithQuery("search", "private"))
 		require.Error(t, err)
 		return err
 	}
@@ -333,11 +331,11 @@ func TestErrorsAsLogValues(t *testing.T) {
 		logged(of(fakes.Lose, "images.show")))
 	assert.Equal(t, `err.op=images.store err.host=content.example.com err.attempts=1 err.status=201 err.error="the response is empty" err.request_id=req-7 err.outcome=done`,
 		logged(of(fakes.Respond(201, ``, "X-Request-Id", "req-7"), "images.store")))
-	l := &ledger{names: []string{"private", "private"}}
-	_, err := l.client(t).Images.Store(t.Context(), job("private"), WithOnce())
+	l := &fakes.Ledger{Names: []string{"private", "private"}}
+	_, err := over(t, l).Images.Store(t.Context(), job("private"), WithOnce())
 	require.Error(t, err)
 	assert.Equal(t, `err.op=images.store err.host=content.example.com err.attempts=0 err.ids="[1 2]" err.outcome="not sent"`, logged(err))
-	_, err = l.client(t).Images.Store(t.Context(), ImageStoreParams{Name: "private", Resolution: "private"})
+	_, err = over(t, l).Images.Store(t.Context(), ImageStoreParams{Name: "private", Resolution: "private"})
 	assert.Equal(t, `err.op=images.store err.description="is required" err.resolution="must be one of 256x256, 512x512, 1024x1024"`, logged(err))
 
 	for _, made := range []error{&APIError{StatusCode: 404}, &DecodeError{StatusCode: 200}, &TransportError{Err: io.EOF}, &ConflictError{}, &ValidationError{Problems: []FieldProblem{{Field: "id", Reason: "is required"}}}} {
@@ -362,8 +360,8 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 			"lost":                  {fakes.Lose, false, true},
 			"a refused certificate": {fails(x509.UnknownAuthorityError{}), false, false},
 		} {
-			s := &script{answers: answers{row.answer}}
-			_, err := s.client(t, WithRetryPolicy(oneAttempt)).Images.Store(t.Context(), aStore)
+			s := &fakes.Script{Answers: fakes.Answers{row.answer}}
+			_, err := over(t, s, WithRetryPolicy(oneAttempt)).Images.Store(t.Context(), aStore)
 			var lost net.Error
 			require.ErrorAs(t, err, &lost, name)
 			assert.Equal(t, row.timeout, lost.Timeout(), name)
@@ -373,7 +371,7 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := (&script{}).client(t).Images.Show(ctx, "7")
+	_, err := over(t, &fakes.Script{}).Images.Show(ctx, "7")
 	var lost net.Error
 	require.ErrorAs(t, err, &lost)
 	assert.False(t, lost.Timeout())
@@ -382,7 +380,7 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 
 // net/http has more than one text for a client's Timeout: attempts that ended by it came to the same.
 func TestAttemptsThatAClientsTimeoutEnded(t *testing.T) {
-	s := &script{answers: answers{fails(os.ErrDeadlineExceeded), fails(fmt.Errorf("net/http: request canceled: %w", os.ErrDeadlineExceeded))}}
+	s := &fakes.Script{Answers: fakes.Answers{fails(os.ErrDeadlineExceeded), fails(fmt.Errorf("net/http: request canceled: %w", os.ErrDeadlineExceeded))}}
 	c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{Transport: s, Timeout: time.Second}))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
@@ -397,8 +395,8 @@ func TestErrorsDoNotShowTheQuery(t *testing.T) {
 		"lost": fakes.Lose, "refused": fakes.Respond(500, `no`), "redirected": fakes.Respond(302, ``, "Location", "https://elsewhere.example.com/?search=private"),
 		"unreadable": fakes.OK(`<html>`),
 	} {
-		s := &script{answers: []func(*http.Request) (*http.Response, error){handler}}
-		_, err := s.client(t, WithRetryPolicy(quick)).Images.List(t.Context(), ImageListParams{Search: "private"})
+		s := &fakes.Script{Answers: fakes.Answers{handler}}
+		_, err := over(t, s, WithRetryPolicy(quick)).Images.List(t.Context(), ImageListParams{Search: "private"})
 		require.Error(t, err)
 		assert.NotContains(t, err.Error(), "private", name)
 	}

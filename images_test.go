@@ -41,14 +41,14 @@ func (w wireCase) run(t *testing.T) {
 		_, _ = io.WriteString(rw, w.answer)
 	}))
 	defer srv.Close()
-	c, err := NewClient(srv.URL+"/tenant/", "test-key", w.opts...)
+	c, err := NewClient(srv.URL+"/tenant/", fakes.Key, w.opts...)
 	require.NoError(t, err)
 	result, err := w.call(t.Context(), c)
 	require.NoError(t, err)
 	assert.Equal(t, w.method, method)
 	assert.Equal(t, "/tenant/api/v1/"+w.uri, uri)
 	assert.Equal(t, w.body, body)
-	assert.Equal(t, "Bearer test-key", header.Get("Authorization"))
+	assert.Equal(t, "Bearer "+fakes.Key, header.Get("Authorization"))
 	assert.Equal(t, "application/json", header.Get("Accept"))
 	assert.Regexp(t, `^aicontent-go/\d+\.\d+\.\d+ \(go.+; .+/.+\)$`, header.Get("User-Agent"))
 	if w.method == http.MethodGet || w.method == http.MethodDelete {
@@ -190,8 +190,8 @@ func TestImagesOnTheWire(t *testing.T) {
 
 // Every problem at once, and nothing is sent.
 func TestImagesRefuseBadInput(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.OK(fakes.StoredImage)}}
-	c := s.client(t)
+	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(fakes.StoredImage)}}
+	c := over(t, s)
 	const waived = " (WithoutValidation sends it anyway)"
 	var none context.Context
 	for name, row := range map[string]struct {
@@ -241,7 +241,7 @@ func TestImagesRefuseBadInput(t *testing.T) {
 	for _, err := range c.Images.All(t.Context(), ImageListParams{PerPage: 7}) {
 		require.ErrorIs(t, err, ErrInvalid)
 	}
-	assert.Empty(t, s.asked, "nothing was sent")
+	assert.Empty(t, s.Asked, "nothing was sent")
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -573,32 +573,32 @@ func TestEarlyResponsesThatStall(t *testing.T) {
 func TestFilesThatAreGoneAtTheNextAttempt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.wav")
 	require.NoError(t, os.WriteFile(path, recording(1000), 0o600))
-	s := &script{answers: answers{func(r *http.Request) (*http.Response, error) {
+	s := &fakes.Script{Answers: fakes.Answers{func(r *http.Request) (*http.Response, error) {
 		assert.NoError(t, os.Remove(path))
 		return fakes.Respond(429, ``)(r)
 	}}}
-	_, err := s.client(t, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromPath(path)})
+	_, err := over(t, s, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromPath(path)})
 	var failed *upload.ReadError
 	require.ErrorAs(t, err, &failed)
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	assert.Equal(t, OutcomeRejected, OutcomeOf(err))
 	assert.ErrorContains(t, err, "attempt 2 of 3; before: 429")
-	assert.Len(t, s.asked, 1)
+	assert.Len(t, s.Asked, 1)
 }
 
 // A reader that can seek can be sent again after any answer, and after a transport that panicked.
 func TestReadersAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(n int, add func()) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(n int, add func()) (*http.Response, error) {
 			if n == 1 {
 				return fakes.OK(`<html>`)(nil)
 			}
 			return stored("n")(nil)
 		}}
 		file := FileFromReader("a.wav", bytes.NewReader(recording(1000)))
-		_, err := l.client(t).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file}, WithOnce())
+		_, err := over(t, l).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file}, WithOnce())
 		require.NoError(t, err)
-		assert.Equal(t, 2, l.stores)
+		assert.Equal(t, 2, l.Stores)
 	})
 	file := FileFromReader("a.wav", bytes.NewReader(recording(1000)))
 	panics := true
@@ -643,7 +643,7 @@ func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &script{answers: []func(*http.Request) (*http.Response, error){row.answer}}
+				s := &fakes.Script{Answers: fakes.Answers{row.answer}}
 				sends := 0
 				opts := append([]Option{WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 					if r.Method == http.MethodGet {

@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"path"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,98 +21,6 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// ledger is a service with names alone, whose stores may act late or lose their answer.
-type ledger struct {
-	mu      sync.Mutex
-	names   []string
-	looks   []time.Time
-	queries []url.Values
-	stores  int
-	shows   int
-	more    string // members that each record has besides, when it is shown
-	perPage int    // 0 is all on one page
-	// store says what becomes of the nth store, which counts from 1.
-	store func(n int, add func()) (*http.Response, error)
-	// show replaces the answer to a show where it returns one.
-	show func(n int) (*http.Response, error)
-	// list replaces the answer to a list where it returns one.
-	list func(n int) (*http.Response, error)
-}
-
-func (l *ledger) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := l.handle(r)
-	if resp != nil {
-		resp.Request = r
-	}
-	return resp, err
-}
-
-func (l *ledger) handle(r *http.Request) (*http.Response, error) {
-	if r.Method == http.MethodPost {
-		body, _ := io.ReadAll(r.Body)
-		form, _ := url.ParseQuery(string(body))
-		l.mu.Lock()
-		l.stores++
-		n := l.stores
-		l.mu.Unlock()
-		return l.store(n, func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.names = append(l.names, strings.TrimSpace(form.Get("name")))
-		})
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if id, err := strconv.Atoi(path.Base(r.URL.Path)); err == nil {
-		l.shows++
-		if l.show != nil {
-			if resp, err := l.show(l.shows); resp != nil || err != nil {
-				return resp, err
-			}
-		}
-		if id > len(l.names) {
-			return fakes.Respond(404, `{"message":"Not found."}`)(r)
-		}
-		return fakes.OK(fmt.Sprintf(`{"data":{"id":%d,"name":%q%s}}`, id, l.names[id-1], l.more))(r)
-	}
-	l.looks = append(l.looks, time.Now())
-	l.queries = append(l.queries, r.URL.Query())
-	if l.list != nil {
-		if resp, err := l.list(len(l.looks)); resp != nil || err != nil {
-			return resp, err
-		}
-	}
-	return fakes.OK(l.page(r.URL.Query()))(r)
-}
-
-func (l *ledger) page(query url.Values) string {
-	type record struct {
-		ID   int    `json:"id"`
-		Name string `json:"name"`
-	}
-	found := []record{}
-	for i, name := range l.names {
-		if strings.Contains(strings.ToLower(name), strings.ToLower(query.Get("search"))) {
-			found = append(found, record{i + 1, name})
-		}
-	}
-	page, last := 1, 1
-	if l.perPage > 0 {
-		_, _ = fmt.Sscan(query.Get("page"), &page)
-		last = max((len(found)+l.perPage-1)/l.perPage, 1)
-		found = found[min((page-1)*l.perPage, len(found)):min(page*l.perPage, len(found))]
-	}
-	text, _ := json.Marshal(map[string]any{"data": found, "meta": map[string]int{"current_page": page, "last_page": last}})
-	return string(text)
-}
-
-func (l *ledger) client(t *testing.T, opts ...Option) *Client {
-	t.Helper()
-	c, err := NewClient("https://content.example.com/tenant", "test-key", append([]Option{WithHTTPClient(&http.Client{Transport: l})}, opts...)...)
-	require.NoError(t, err)
-	return c
-}
-
 func stored(name string) func(*http.Request) (*http.Response, error) {
 	return fakes.Respond(201, fmt.Sprintf(`{"data":{"id":1,"name":%q}}`, name))
 }
@@ -126,24 +30,24 @@ func job(name string) ImageStoreParams {
 }
 
 func TestOnceStoresWhatIsNotThere(t *testing.T) {
-	l := &ledger{names: []string{"job-47110", "JOB-4711", "a job-4711"}, store: func(_ int, add func()) (*http.Response, error) {
+	l := &fakes.Ledger{Names: []string{"job-47110", "JOB-4711", "a job-4711"}, Store: func(_ int, add func()) (*http.Response, error) {
 		add()
 		return stored("job-4711")(nil)
 	}}
-	image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	image, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.NoError(t, err)
 	assert.Equal(t, "job-4711", image.Name)
-	assert.Equal(t, 1, l.stores, "names that only look alike are other records")
-	require.Len(t, l.queries, 1)
-	assert.Equal(t, url.Values{"search": {"job-4711"}, "search_by": {"name"}, "per_page": {"100"}}, l.queries[0])
+	assert.Equal(t, 1, l.Stores, "names that only look alike are other records")
+	require.Len(t, l.Queries, 1)
+	assert.Equal(t, url.Values{"search": {"job-4711"}, "search_by": {"name"}, "per_page": {"100"}}, l.Queries[0])
 }
 
 func TestOnceReturnsWhatIsThere(t *testing.T) {
-	for name, l := range map[string]*ledger{
-		"on the first page":  {names: []string{"other", "job-4711"}},
-		"on the third page":  {names: []string{"job-4711 a", "job-4711 b", "job-4711 c", "job-4711 d", "job-4711"}, perPage: 2},
-		"trimmed by service": {names: []string{"job-4711"}},
-		"other line breaks":  {names: []string{"job\n4711 of today"}},
+	for name, l := range map[string]*fakes.Ledger{
+		"on the first page":  {Names: []string{"other", "job-4711"}},
+		"on the third page":  {Names: []string{"job-4711 a", "job-4711 b", "job-4711 c", "job-4711 d", "job-4711"}, PerPage: 2},
+		"trimmed by service": {Names: []string{"job-4711"}},
+		"other line breaks":  {Names: []string{"job\n4711 of today"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wanted := "job-4711"
@@ -153,11 +57,11 @@ func TestOnceReturnsWhatIsThere(t *testing.T) {
 			case "other line breaks":
 				wanted = "job\r\n4711 of today"
 			}
-			image, err := l.client(t).Images.Store(t.Context(), job(wanted), WithOnce())
+			image, err := over(t, l).Images.Store(t.Context(), job(wanted), WithOnce())
 			require.NoError(t, err)
-			assert.Equal(t, l.names[len(l.names)-1], image.Name)
-			assert.Equal(t, ID(fmt.Sprint(len(l.names))), image.ID)
-			assert.Zero(t, l.stores)
+			assert.Equal(t, l.Names[len(l.Names)-1], image.Name)
+			assert.Equal(t, ID(fmt.Sprint(len(l.Names))), image.ID)
+			assert.Zero(t, l.Stores)
 		})
 	}
 }
@@ -165,19 +69,19 @@ func TestOnceReturnsWhatIsThere(t *testing.T) {
 // The answer is lost and the record comes two minutes later: it must be found, and not be made again.
 func TestOnceWaitsForALateRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(2*time.Minute, add)
 			return fakes.Respond(504, `<title>Gateway Time-out</title>`)(nil)
 		}}
 		start := time.Now()
-		image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		image, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
 		assert.Equal(t, ID("1"), image.ID)
-		assert.Equal(t, 1, l.stores)
+		assert.Equal(t, 1, l.Stores)
 		assert.InDelta(t, (2 * time.Minute).Seconds(), time.Since(start).Seconds(), lastPause.Seconds())
-		require.Greater(t, len(l.looks), 4)
-		assert.Equal(t, time.Second, l.looks[2].Sub(l.looks[1]))
-		assert.Equal(t, 2*time.Second, l.looks[3].Sub(l.looks[2]), "the pauses grow")
+		require.Greater(t, len(l.Looks), 4)
+		assert.Equal(t, time.Second, l.Looks[2].Sub(l.Looks[1]))
+		assert.Equal(t, 2*time.Second, l.Looks[3].Sub(l.Looks[2]), "the pauses grow")
 	})
 }
 
@@ -187,7 +91,7 @@ func TestOnceSendsAgainWhenNothingHasSettled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &ledger{store: func(n int, add func()) (*http.Response, error) {
+				l := &fakes.Ledger{Store: func(n int, add func()) (*http.Response, error) {
 					if n == 1 {
 						return fail(nil)
 					}
@@ -195,10 +99,10 @@ func TestOnceSendsAgainWhenNothingHasSettled(t *testing.T) {
 					return stored("job-4711")(nil)
 				}}
 				start := time.Now()
-				_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+				_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 				took := time.Since(start)
 				require.NoError(t, err)
-				assert.Equal(t, 2, l.stores)
+				assert.Equal(t, 2, l.Stores)
 				if name == "429" {
 					assert.Less(t, took, time.Second, "a service that did not act need not settle")
 				} else {
@@ -212,21 +116,21 @@ func TestOnceSendsAgainWhenNothingHasSettled(t *testing.T) {
 // What was answered with 2xx is made, so it is looked for and never sent again.
 func TestOnceNeverRepeatsADoneStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(time.Minute, add)
 			return fakes.OK(``)(nil)
 		}}
-		image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		image, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
 		assert.Equal(t, "job-4711", image.Name)
-		assert.Equal(t, 1, l.stores)
+		assert.Equal(t, 1, l.Stores)
 
-		l = &ledger{store: func(int, func()) (*http.Response, error) { return fakes.OK(``)(nil) }}
-		_, err = l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		l = &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.OK(``)(nil) }}
+		_, err = over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		var decode *DecodeError
 		require.ErrorAs(t, err, &decode)
 		assert.Equal(t, OutcomeDone, OutcomeOf(err))
-		assert.Equal(t, 1, l.stores)
+		assert.Equal(t, 1, l.Stores)
 	})
 }
 
@@ -234,38 +138,38 @@ func TestOnceSettleTime(t *testing.T) {
 	for settle, looks := range map[time.Duration]int{-1: 1, 3 * time.Second: 3, 10 * time.Second: 5} {
 		t.Run(settle.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &ledger{store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
-				_, err := l.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 1, SettleTime: settle})).Images.Store(t.Context(), job("job-4711"), WithOnce())
+				l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
+				_, err := over(t, l, WithRetryPolicy(RetryPolicy{MaxAttempts: 1, SettleTime: settle})).Images.Store(t.Context(), job("job-4711"), WithOnce())
 				require.Error(t, err)
 				assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
-				assert.Len(t, l.looks, 1+looks, "one before the send, the rest after it")
-				assert.Equal(t, max(settle, 0), l.looks[len(l.looks)-1].Sub(l.looks[1]), "the last look is at the very end")
+				assert.Len(t, l.Looks, 1+looks, "one before the send, the rest after it")
+				assert.Equal(t, max(settle, 0), l.Looks[len(l.Looks)-1].Sub(l.Looks[1]), "the last look is at the very end")
 			})
 		})
 	}
 }
 
 func TestOnceTwoRecordsWithTheName(t *testing.T) {
-	l := &ledger{names: []string{"job-4711", "job-4711 b", "job-4711"}}
-	_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	l := &fakes.Ledger{Names: []string{"job-4711", "job-4711 b", "job-4711"}}
+	_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.ErrorIs(t, err, ErrConflict)
 	assert.Equal(t, `images.store: WithOnce: the name "job-4711" is taken (id 1, 3): more than one record has the name`, err.Error())
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
-	assert.Zero(t, l.stores)
+	assert.Zero(t, l.Stores)
 
-	l = &ledger{names: []string{"job-4711", "job-4711", "job-4711"}}
-	_, err = l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	l = &fakes.Ledger{Names: []string{"job-4711", "job-4711", "job-4711"}}
+	_, err = over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	var conflict *ConflictError
 	require.ErrorAs(t, err, &conflict)
 	assert.Equal(t, []ID{"1", "2"}, conflict.IDs, "two are enough")
 
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 			add()
 			add()
 			return fakes.Lose(nil)
 		}}
-		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.ErrorIs(t, err, ErrConflict)
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 	})
@@ -283,14 +187,14 @@ func TestOnceDoesNotStoreBlindly(t *testing.T) {
 		"search is broken": {func(int) (*http.Response, error) { return fakes.Lose(nil) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &ledger{list: row.list}
-			_, err := l.client(t, WithRetryPolicy(quick)).Images.Store(t.Context(), job("job-4711"), WithOnce())
+			l := &fakes.Ledger{List: row.list}
+			_, err := over(t, l, WithRetryPolicy(quick)).Images.Store(t.Context(), job("job-4711"), WithOnce())
 			require.Error(t, err)
 			if row.match != nil {
 				require.ErrorIs(t, err, row.match)
 			}
 			assert.Equal(t, OutcomeNotSent, OutcomeOf(err), "nothing of the store was sent: %v", err)
-			assert.Zero(t, l.stores)
+			assert.Zero(t, l.Stores)
 			assert.Contains(t, err.Error(), "images.store: WithOnce: looking for the name: ")
 		})
 	}
@@ -298,21 +202,21 @@ func TestOnceDoesNotStoreBlindly(t *testing.T) {
 
 // A look that fails after the store was lost must not make it look as if nothing had been sent.
 func TestOnceLookThatFailsAfterALostStore(t *testing.T) {
-	l := &ledger{
-		store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) },
-		list: func(n int) (*http.Response, error) {
+	l := &fakes.Ledger{
+		Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) },
+		List: func(n int) (*http.Response, error) {
 			if n == 1 {
 				return nil, nil
 			}
 			return fakes.Respond(403, ``)(nil)
 		},
 	}
-	_, err := l.client(t, WithRetryPolicy(quick)).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	_, err := over(t, l, WithRetryPolicy(quick)).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.ErrorIs(t, err, ErrForbidden)
 	var transport *TransportError
 	require.ErrorAs(t, err, &transport)
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
-	assert.Equal(t, 1, l.stores)
+	assert.Equal(t, 1, l.Stores)
 }
 
 // Three different pictures called "cover" must not all come back as the first.
@@ -339,9 +243,9 @@ func TestOnceRefusesAnotherRecord(t *testing.T) {
 		"not sent":               {more: `,"filter":"sepia","favorite":true,"words":7`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &ledger{names: []string{"job-4711"}, more: row.more}
-			image, err := l.client(t).Images.Store(t.Context(), params, append(row.opts, WithOnce())...)
-			assert.Zero(t, l.stores)
+			l := &fakes.Ledger{Names: []string{"job-4711"}, More: row.more}
+			image, err := over(t, l).Images.Store(t.Context(), params, append(row.opts, WithOnce())...)
+			assert.Zero(t, l.Stores)
 			if row.conflict == "" {
 				require.NoError(t, err)
 				assert.Equal(t, ID("1"), image.ID)
@@ -357,46 +261,46 @@ func TestOnceRefusesAnotherRecord(t *testing.T) {
 			assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 		})
 	}
-	l := &ledger{names: []string{"job-4711"}, more: `,"language":"US","file":"other.wav"`}
+	l := &fakes.Ledger{Names: []string{"job-4711"}, More: `,"language":"US","file":"other.wav"`}
 	store := TranscriptionStoreParams{Name: "job-4711", File: FileFromBytes("a.wav", []byte(wavHead)), Language: "GB"}
-	_, err := l.client(t).Transcriptions.Store(t.Context(), store, WithOnce())
+	_, err := over(t, l).Transcriptions.Store(t.Context(), store, WithOnce())
 	assert.ErrorIs(t, err, ErrConflict)
 	store.Language = "US"
-	_, err = l.client(t).Transcriptions.Store(t.Context(), store, WithOnce())
+	_, err = over(t, l).Transcriptions.Store(t.Context(), store, WithOnce())
 	assert.NoError(t, err, "a file cannot be compared")
 }
 
 // What a lost store may have made is not known from another record with its name.
 func TestOnceConflictAfterALostStore(t *testing.T) {
-	l := &ledger{more: `,"description":"a cat"`, store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
-	_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	l := &fakes.Ledger{More: `,"description":"a cat"`, Store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
+	_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.ErrorIs(t, err, ErrConflict)
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
-	assert.Equal(t, 1, l.stores)
+	assert.Equal(t, 1, l.Stores)
 }
 
 // A list may leave members out, and a caller who asks for the response must get one.
 func TestOnceShowsWhatItFinds(t *testing.T) {
 	const more = `,"result":"a.png","url":"https://pictures.example.com/a.png"`
-	for name, l := range map[string]*ledger{
-		"before": {names: []string{"job-4711"}, more: more},
-		"after":  {more: more, store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }},
+	for name, l := range map[string]*fakes.Ledger{
+		"before": {Names: []string{"job-4711"}, More: more},
+		"after":  {More: more, Store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }},
 	} {
 		resp := &Response{}
-		image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce(), WithResponse(&resp))
+		image, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce(), WithResponse(&resp))
 		require.NoError(t, err, name)
 		assert.Equal(t, "a.png", image.Result)
 		assert.Equal(t, "https://pictures.example.com/a.png", image.URL)
-		assert.Equal(t, 1, l.shows)
+		assert.Equal(t, 1, l.Shows)
 		require.NotNil(t, resp)
 		assert.True(t, resp.Found)
-		assert.Equal(t, l.stores, resp.Attempts, name)
+		assert.Equal(t, l.Stores, resp.Attempts, name)
 		assert.Equal(t, 200, resp.StatusCode)
 		assert.JSONEq(t, `{"data":{"id":1,"name":"job-4711"`+more+`}}`, string(resp.Body))
 	}
-	l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
+	l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
 	var resp *Response
-	_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce(), WithResponse(&resp))
+	_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce(), WithResponse(&resp))
 	require.NoError(t, err)
 	assert.False(t, resp.Found)
 	assert.Equal(t, 1, resp.Attempts)
@@ -409,61 +313,61 @@ func TestOnceRecordThatCannotBeRead(t *testing.T) {
 		"cannot read the response": fakes.OK(`{"status":"ok"}`),
 		"cannot read the response: the response is not JSON": fakes.OK(`nonsense`),
 	} {
-		l := &ledger{names: []string{"job-4711"}, show: func(int) (*http.Response, error) { return match(nil) }}
-		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		l := &fakes.Ledger{Names: []string{"job-4711"}, Show: func(int) (*http.Response, error) { return match(nil) }}
+		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		assert.ErrorContains(t, err, "images.store: WithOnce: reading the record with the name: images.show: ")
 		assert.ErrorContains(t, err, answer)
-		assert.Zero(t, l.stores)
+		assert.Zero(t, l.Stores)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
-		l.show = func(n int) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
+		l.Show = func(n int) (*http.Response, error) {
 			if n < 3 {
 				return fakes.Respond(503, ``)(nil)
 			}
 			return nil, nil
 		}
-		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
-		assert.Equal(t, []int{1, 3}, []int{l.stores, l.shows})
+		assert.Equal(t, []int{1, 3}, []int{l.Stores, l.Shows})
 	})
 }
 
 // A record that moves onto the next page during the search is one record.
 func TestOnceRecordMovedMeanwhile(t *testing.T) {
-	l := &ledger{names: []string{"job-4711"}}
-	l.list = func(n int) (*http.Response, error) {
+	l := &fakes.Ledger{Names: []string{"job-4711"}}
+	l.List = func(n int) (*http.Response, error) {
 		return fakes.OK(fmt.Sprintf(`{"data":[{"id":%d,"name":"job-4711 b"},{"id":1,"name":"job-4711"}],"meta":{"current_page":%d,"last_page":2}}`, 10-n, n))(nil)
 	}
-	image, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	image, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.NoError(t, err)
 	assert.Equal(t, ID("1"), image.ID)
 }
 
 // A record that is deleted between the search and the reading is not there.
 func TestOnceRecordDeletedMeanwhile(t *testing.T) {
-	l := &ledger{
-		list: func(int) (*http.Response, error) {
+	l := &fakes.Ledger{
+		List: func(int) (*http.Response, error) {
 			return fakes.OK(`{"data":[{"id":99,"name":"job-4711"}],"links":{"next":null}}`)(nil)
 		},
-		store: func(int, func()) (*http.Response, error) { return stored("job-4711")(nil) },
+		Store: func(int, func()) (*http.Response, error) { return stored("job-4711")(nil) },
 	}
-	_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.NoError(t, err)
-	assert.Equal(t, []int{1, 1}, []int{l.shows, l.stores})
+	assert.Equal(t, []int{1, 1}, []int{l.Shows, l.Stores})
 }
 
 // Two goroutines, one name, one moment: one record. Other names, other collections and plain stores do not wait.
 func TestOnceOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(n int, add func()) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(n int, add func()) (*http.Response, error) {
 			time.Sleep(time.Minute)
 			if n == 1 {
 				add()
 			}
 			return stored("job-4711")(nil)
 		}}
-		c := l.client(t)
+		c := over(t, l)
 		start := time.Now()
 		var group sync.WaitGroup
 		image := func(name string, took time.Duration, opts ...CallOption) {
@@ -477,7 +381,7 @@ func TestOnceOneAtATime(t *testing.T) {
 			image("job-4711", time.Minute, WithOnce())
 		}
 		synctest.Wait()
-		assert.Equal(t, 1, l.stores)
+		assert.Equal(t, 1, l.Stores)
 		image("job-4712", time.Minute, WithOnce())
 		image("job-4711", time.Minute)
 		group.Go(func() {
@@ -486,18 +390,18 @@ func TestOnceOneAtATime(t *testing.T) {
 			assert.Equal(t, time.Minute, time.Since(start))
 		})
 		group.Wait()
-		assert.Equal(t, 4, l.stores)
+		assert.Equal(t, 4, l.Stores)
 	})
 }
 
 func TestOnceWaitsForTheOtherCallNoLongerThanItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 			time.Sleep(time.Hour)
 			add()
 			return stored("job-4711")(nil)
 		}}
-		c := l.client(t)
+		c := over(t, l)
 		first := make(chan error)
 		go func() {
 			_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce(), WithTimeout(0))
@@ -511,11 +415,11 @@ func TestOnceWaitsForTheOtherCallNoLongerThanItsContext(t *testing.T) {
 		require.ErrorIs(t, err, errUserLeft)
 		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 		assert.Equal(t, time.Minute, time.Since(start))
-		assert.Len(t, l.looks, 1, "it did not look either")
+		assert.Len(t, l.Looks, 1, "it did not look either")
 		require.NoError(t, <-first)
 		_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err, "the name is free again")
-		assert.Equal(t, 1, l.stores)
+		assert.Equal(t, 1, l.Stores)
 	})
 }
 
@@ -538,41 +442,39 @@ func TestOnceSince(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
+				l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
 				if row.appears > 0 {
 					time.AfterFunc(row.appears, func() {
-						l.mu.Lock()
-						defer l.mu.Unlock()
-						l.names = append(l.names, "job-4711")
+						l.Add("job-4711")
 					})
 				}
 				start := time.Now()
-				_, err := l.client(t, WithRetryPolicy(row.policy)).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start.Add(row.since)))
+				_, err := over(t, l, WithRetryPolicy(row.policy)).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start.Add(row.since)))
 				require.NoError(t, err)
-				assert.Equal(t, row.stores, l.stores)
+				assert.Equal(t, row.stores, l.Stores)
 				assert.LessOrEqual(t, time.Since(start), row.took)
 				assert.GreaterOrEqual(t, time.Since(start), row.at)
-				assert.Equal(t, time.Since(start), l.looks[len(l.looks)-1].Sub(start), "the last look is right before the store")
+				assert.Equal(t, time.Since(start), l.Looks[len(l.Looks)-1].Sub(start), "the last look is right before the store")
 				if row.took == 0 {
-					assert.Len(t, l.looks, 1)
+					assert.Len(t, l.Looks, 1)
 				}
 			})
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
 		start := time.Now()
-		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnceSince(time.Time{}))
+		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnceSince(time.Time{}))
 		require.NoError(t, err)
 		assert.Zero(t, time.Since(start), "no time is one look")
-		assert.Len(t, l.looks, 1)
+		assert.Len(t, l.Looks, 1)
 	})
 }
 
 // After a 429 there is nothing of an earlier run to wait for once more.
 func TestOnceSinceWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(n int, add func()) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(n int, add func()) (*http.Response, error) {
 			if n == 1 {
 				return fakes.Respond(429, ``, "Retry-After", "1")(nil)
 			}
@@ -580,7 +482,7 @@ func TestOnceSinceWaitsOnce(t *testing.T) {
 			return stored("job-4711")(nil)
 		}}
 		start := time.Now()
-		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start.Add(time.Hour)))
+		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start.Add(time.Hour)))
 		require.NoError(t, err)
 		assert.Equal(t, 5*time.Minute+time.Second, time.Since(start))
 	})
@@ -593,28 +495,28 @@ func TestOnceLooksUntilTheDeadline(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+				l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 					time.AfterFunc(appears, add)
 					return fakes.Respond(504, ``)(nil)
 				}}
-				_, err := l.client(t).Images.Store(ctx, job("job-4711"), WithOnce())
+				_, err := over(t, l).Images.Store(ctx, job("job-4711"), WithOnce())
 				require.NoError(t, err)
 				assert.NoError(t, ctx.Err())
-				assert.Equal(t, 1, l.stores)
+				assert.Equal(t, 1, l.Stores)
 			})
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		l := &ledger{store: func(int, func()) (*http.Response, error) { return fakes.Respond(504, ``)(nil) }}
+		l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.Respond(504, ``)(nil) }}
 		start := time.Now()
-		_, err := l.client(t).Images.Store(ctx, job("job-4711"), WithOnce())
+		_, err := over(t, l).Images.Store(ctx, job("job-4711"), WithOnce())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, ErrServer, "what became of the store is told too")
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 		assert.InDelta(t, 60, time.Since(start).Seconds(), 0.2, "it looks until the end")
-		assert.Equal(t, 1, l.stores)
+		assert.Equal(t, 1, l.Stores)
 	})
 }
 
@@ -623,18 +525,18 @@ func TestOnceLooksOnAfterALookThatHung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(40*time.Second, add)
 			return fakes.Respond(504, ``)(nil)
 		}}
-		l.list = func(n int) (*http.Response, error) {
+		l.List = func(n int) (*http.Response, error) {
 			if n == 2 {
 				time.Sleep(25 * time.Second)
 				return fakes.Lose(nil)
 			}
 			return nil, nil
 		}
-		_, err := l.client(t).Images.Store(ctx, job("job-4711"), WithOnce())
+		_, err := over(t, l).Images.Store(ctx, job("job-4711"), WithOnce())
 		require.NoError(t, err)
 	})
 }
@@ -644,16 +546,16 @@ func TestOnceSlowLooksBeforeTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(55*time.Second, add)
 			return fakes.Respond(504, ``)(nil)
 		}}
-		l.list = func(int) (*http.Response, error) {
-			page := l.page(url.Values{"search": {"job"}})
+		l.List = func(int) (*http.Response, error) {
+			page := l.Page(url.Values{"search": {"job"}})
 			time.Sleep(time.Second)
 			return fakes.OK(page)(nil)
 		}
-		_, err := l.client(t).Images.Store(ctx, job("job-4711"), WithOnce())
+		_, err := over(t, l).Images.Store(ctx, job("job-4711"), WithOnce())
 		require.NoError(t, err)
 	})
 }
@@ -662,13 +564,13 @@ func TestOnceSlowLooksBeforeTheDeadline(t *testing.T) {
 func TestOnceSettlesWithAnyNumberOfAttempts(t *testing.T) {
 	for _, policy := range []RetryPolicy{{MaxAttempts: 5}, {MaxAttempts: 1}, {MaxBackoff: time.Millisecond}} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+			l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 				time.AfterFunc(4*time.Minute, add)
 				return fakes.Lose(nil)
 			}}
-			_, err := l.client(t, WithRetryPolicy(policy)).Images.Store(t.Context(), job("job-4711"), WithOnce())
+			_, err := over(t, l, WithRetryPolicy(policy)).Images.Store(t.Context(), job("job-4711"), WithOnce())
 			require.NoError(t, err)
-			assert.Equal(t, 1, l.stores, "%+v", policy)
+			assert.Equal(t, 1, l.Stores, "%+v", policy)
 		})
 	}
 }
@@ -683,12 +585,12 @@ func TestOnceSaysWhatItWaitsFor(t *testing.T) {
 			}
 			return a
 		}}))
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(2*time.Second, add)
 			return fakes.Respond(504, ``)(nil)
 		}}
 		start := time.Now()
-		_, err := l.client(t, WithLogger(logger)).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start.Add(-299*time.Second)))
+		_, err := over(t, l, WithLogger(logger)).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start.Add(-299*time.Second)))
 		require.NoError(t, err)
 		var said []string
 		for line := range strings.Lines(out.String()) {
@@ -711,19 +613,19 @@ func TestOnceSaysWhatItWaitsFor(t *testing.T) {
 
 // A name that a search cannot tell from all others must not walk a collection of millions.
 func TestOnceBoundsTheLook(t *testing.T) {
-	l := &ledger{perPage: 1}
+	l := &fakes.Ledger{PerPage: 1}
 	for n := range 20 {
-		l.names = append(l.names, fmt.Sprint("record ", n))
+		l.Names = append(l.Names, fmt.Sprint("record ", n))
 	}
-	_, err := l.client(t).Images.Store(t.Context(), job(`\\\`), WithOnce())
+	_, err := over(t, l).Images.Store(t.Context(), job(`\\\`), WithOnce())
 	require.Error(t, err)
 	assert.Equal(t, "images.store: WithOnce: a search for the name finds more than 10 pages of records; use a name that few others contain", err.Error())
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
-	assert.Len(t, l.looks, 10)
-	assert.Zero(t, l.stores)
+	assert.Len(t, l.Looks, 10)
+	assert.Zero(t, l.Stores)
 
-	l = &ledger{perPage: 1, names: l.names[:10], store: func(int, func()) (*http.Response, error) { return stored("n")(nil) }}
-	_, err = l.client(t).Images.Store(t.Context(), job(`\\\`), WithOnce())
+	l = &fakes.Ledger{PerPage: 1, Names: l.Names[:10], Store: func(int, func()) (*http.Response, error) { return stored("n")(nil) }}
+	_, err = over(t, l).Images.Store(t.Context(), job(`\\\`), WithOnce())
 	require.NoError(t, err, "ten pages are looked through")
 }
 
@@ -746,16 +648,16 @@ func TestOnceLooksThatFailAfterALostStore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
-				l.list = func(n int) (*http.Response, error) {
+				l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
+				l.List = func(n int) (*http.Response, error) {
 					if n == 1 || n > 5 {
 						return nil, nil
 					}
 					return row.look()
 				}
 				start := time.Now()
-				_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
-				assert.Equal(t, 1, l.stores)
+				_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
+				assert.Equal(t, 1, l.Stores)
 				if row.found {
 					require.NoError(t, err)
 					return
@@ -764,7 +666,7 @@ func TestOnceLooksThatFailAfterALostStore(t *testing.T) {
 				assert.ErrorContains(t, err, "looking for the name")
 				assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "the store may have been executed")
 				assert.Zero(t, time.Since(start), "what does not pass is not waited for")
-				assert.Len(t, l.looks, 2)
+				assert.Len(t, l.Looks, 2)
 			})
 		})
 	}
@@ -773,35 +675,35 @@ func TestOnceLooksThatFailAfterALostStore(t *testing.T) {
 // At the end of the time to settle only a look that succeeded allows a second send.
 func TestOnceDoesNotSendAgainUnseen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
-		l.list = func(n int) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
+		l.List = func(n int) (*http.Response, error) {
 			if n == 1 {
 				return nil, nil
 			}
 			return fakes.Respond(503, ``)(nil)
 		}
-		_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.ErrorIs(t, err, ErrServer)
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
-		assert.Equal(t, 1, l.stores)
+		assert.Equal(t, 1, l.Stores)
 	})
 }
 
 // A key that was replaced is no reason not to look.
 func TestOnceLooksWithARotatedKey(t *testing.T) {
-	l := &ledger{names: []string{"job-4711"}}
+	l := &fakes.Ledger{Names: []string{"job-4711"}}
 	asked := 0
 	source := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-", min(asked, 2)), nil })
-	l.list = func(n int) (*http.Response, error) {
+	l.List = func(n int) (*http.Response, error) {
 		if n == 1 {
 			return fakes.Respond(401, ``)(nil)
 		}
 		return nil, nil
 	}
-	image, err := l.client(t, source).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	image, err := over(t, l, source).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.NoError(t, err)
 	assert.Equal(t, ID("1"), image.ID)
-	assert.Len(t, l.looks, 2)
+	assert.Len(t, l.Looks, 2)
 }
 
 // A look has the client's time limit, and not that of a store.
@@ -834,24 +736,24 @@ func TestOnceLooksAreNotSlow(t *testing.T) {
 // A search before anything is sent risks nothing, and is retried like any other request.
 func TestOnceFirstLookIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
-		l.list = func(n int) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
+		l.List = func(n int) (*http.Response, error) {
 			if n < 4 {
 				return fakes.Respond(502, ``)(nil)
 			}
 			return nil, nil
 		}
-		c := l.client(t)
+		c := over(t, l)
 		_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
-		assert.Len(t, l.looks, 4)
+		assert.Len(t, l.Looks, 4)
 		assert.Equal(t, 97, c.budget.retries(), "in an outage the looks are not to be multiplied either")
 
-		l.looks = nil
-		l.list = func(int) (*http.Response, error) { return fakes.Respond(502, ``)(nil) }
+		l.Looks = nil
+		l.List = func(int) (*http.Response, error) { return fakes.Respond(502, ``)(nil) }
 		_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.ErrorIs(t, err, ErrServer)
-		assert.Len(t, l.looks, 4)
+		assert.Len(t, l.Looks, 4)
 		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 	})
 }
@@ -859,22 +761,22 @@ func TestOnceFirstLookIsRetried(t *testing.T) {
 // An empty budget ends retries, and not the search for a record that may be billed.
 func TestOnceSettlesWithoutABudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) {
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(time.Minute, add)
 			return fakes.Lose(nil)
 		}}
-		c := l.client(t, WithRetryBudget(1))
+		c := over(t, l, WithRetryBudget(1))
 		require.True(t, c.budget.take())
 		_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
-		assert.Equal(t, 1, l.stores)
+		assert.Equal(t, 1, l.Stores)
 
-		l.store = func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }
-		looks, start := len(l.looks), time.Now()
+		l.Store = func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }
+		looks, start := len(l.Looks), time.Now()
 		_, err = c.Images.Store(t.Context(), job("job-4712"), WithOnce())
 		assert.ErrorContains(t, err, "not retried: the client's retry budget is used up (WithRetryBudget)")
-		assert.Equal(t, 2, l.stores, "only a second send needs the budget")
-		assert.Greater(t, len(l.looks), looks+10)
+		assert.Equal(t, 2, l.Stores, "only a second send needs the budget")
+		assert.Greater(t, len(l.Looks), looks+10)
 		assert.Equal(t, 5*time.Minute, time.Since(start))
 	})
 }
@@ -882,16 +784,16 @@ func TestOnceSettlesWithoutABudget(t *testing.T) {
 // What was taken for a second send that was not needed comes back.
 func TestOnceReturnsWhatItTook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
-		c := l.client(t)
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
+		c := over(t, l)
 		_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
 		assert.Equal(t, 100, c.budget.retries())
 	})
 	// So does what was taken for a look that the context kept from being made again.
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{list: func(int) (*http.Response, error) { return fakes.Lose(nil) }}
-		c := l.client(t, WithRetryPolicy(RetryPolicy{MinBackoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour}))
+		l := &fakes.Ledger{List: func(int) (*http.Response, error) { return fakes.Lose(nil) }}
+		c := over(t, l, WithRetryPolicy(RetryPolicy{MinBackoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour}))
 		require.True(t, c.budget.take())
 		require.True(t, c.budget.take())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -903,7 +805,7 @@ func TestOnceReturnsWhatItTook(t *testing.T) {
 }
 
 func TestOnceLooksWithTheCallsOwnOptions(t *testing.T) {
-	l := &ledger{store: func(_ int, add func()) (*http.Response, error) { add(); return stored("n")(nil) }}
+	l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return stored("n")(nil) }}
 	var resp *Response
 	tenants := map[string]int{}
 	seen := WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
@@ -912,12 +814,12 @@ func TestOnceLooksWithTheCallsOwnOptions(t *testing.T) {
 			return next.RoundTrip(r)
 		})
 	})
-	_, err := l.client(t, seen).Images.Store(t.Context(), job(`C:\temp\render 100%`), WithOnce(), WithHeader("X-Tenant", "5"),
+	_, err := over(t, l, seen).Images.Store(t.Context(), job(`C:\temp\render 100%`), WithOnce(), WithHeader("X-Tenant", "5"),
 		WithQuery("tenant", "5"), WithQuery("search", "mine"), WithFormField("quality", "high"), WithResponse(&resp))
 	require.NoError(t, err)
-	assert.Equal(t, "5", l.queries[0].Get("tenant"))
+	assert.Equal(t, "5", l.Queries[0].Get("tenant"))
 	assert.Equal(t, map[string]int{"5": 2}, tenants)
-	assert.Equal(t, "render 100%", l.queries[0].Get("search"), "a backslash is an escape in many a database's search")
+	assert.Equal(t, "render 100%", l.Queries[0].Get("search"), "a backslash is an escape in many a database's search")
 	assert.Equal(t, 201, resp.StatusCode, "the response is the store's, not the search's")
 }
 
@@ -930,25 +832,25 @@ func TestOnceSearchesForTheLongestPart(t *testing.T) {
 }
 
 func TestOnceOnTranscriptionsAndOtherOperations(t *testing.T) {
-	l := &ledger{names: []string{"job-4711"}}
-	c := l.client(t)
+	l := &fakes.Ledger{Names: []string{"job-4711"}}
+	c := over(t, l)
 	audio := FileFromBytes("a.wav", []byte("RIFF\x00\x00\x00\x00WAVEfmt "))
 	transcription, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "job-4711", File: audio}, WithOnce())
 	require.NoError(t, err)
 	assert.Equal(t, ID("1"), transcription.ID)
-	looks := len(l.looks)
+	looks := len(l.Looks)
 	_, err = c.Transcriptions.List(t.Context(), TranscriptionListParams{})
 	require.NoError(t, err)
-	assert.Len(t, l.looks, looks+1, "a list needs no look")
+	assert.Len(t, l.Looks, looks+1, "a list needs no look")
 }
 
 func TestOnceEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &ledger{store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
+		l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
 		ctx, cancel := contextAfter(t, 10*time.Second)
 		defer cancel()
 		start := time.Now()
-		_, err := l.client(t).Images.Store(ctx, job("job-4711"), WithOnce())
+		_, err := over(t, l).Images.Store(ctx, job("job-4711"), WithOnce())
 		require.Error(t, err)
 		assert.True(t, errors.Is(err, errUserLeft))
 		assert.Equal(t, 10*time.Second, time.Since(start))
@@ -959,14 +861,14 @@ func TestOnceEndsWithTheContext(t *testing.T) {
 // Browsers and databases change line breaks: a name that is stored with others must not be created again.
 func TestOnceFindsANameWithLineBreaks(t *testing.T) {
 	for _, name := range []string{"job\r\n4711", "job\r4711", "\r\njob\n4711\r\n"} {
-		l := &ledger{names: []string{"job\n4711"}}
-		image, err := l.client(t).Images.Store(t.Context(), job(name), WithOnce())
+		l := &fakes.Ledger{Names: []string{"job\n4711"}}
+		image, err := over(t, l).Images.Store(t.Context(), job(name), WithOnce())
 		require.NoError(t, err, "%q", name)
 		assert.Equal(t, ID("1"), image.ID)
-		assert.Zero(t, l.stores)
+		assert.Zero(t, l.Stores)
 
-		l = &ledger{names: []string{name}}
-		_, err = l.client(t).Images.Store(t.Context(), job("job\n4711"), WithOnce())
+		l = &fakes.Ledger{Names: []string{name}}
+		_, err = over(t, l).Images.Store(t.Context(), job("job\n4711"), WithOnce())
 		require.NoError(t, err, "%q", name)
 	}
 }
@@ -979,11 +881,11 @@ func TestOnceLooksThroughNoFilter(t *testing.T) {
 	} {
 		opts = append(opts, WithQuery(name, "5"))
 	}
-	l := &ledger{names: []string{"job-4711"}}
-	_, err := l.client(t, opts...).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	l := &fakes.Ledger{Names: []string{"job-4711"}}
+	_, err := over(t, l, opts...).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.NoError(t, err)
-	require.Len(t, l.queries, 1)
-	assert.Equal(t, url.Values{"search": {"job-4711"}, "search_by": {"name"}, "per_page": {"100"}, "tenant": {"5"}}, l.queries[0])
+	require.Len(t, l.Queries, 1)
+	assert.Equal(t, url.Values{"search": {"job-4711"}, "search_by": {"name"}, "per_page": {"100"}, "tenant": {"5"}}, l.Queries[0])
 }
 
 // A deployment may send a boolean back in another form than it was sent.
@@ -993,8 +895,8 @@ func TestOnceComparesBooleans(t *testing.T) {
 		for sent := range forms {
 			for _, there := range append(forms[stored], fmt.Sprintf("%q", forms[stored][0])) {
 				for _, field := range forms[sent] {
-					l := &ledger{names: []string{"job-4711"}, more: `,"hd":` + there}
-					_, err := l.client(t).Images.Store(t.Context(), job("job-4711"), WithOnce(), WithFormField("hd", field))
+					l := &fakes.Ledger{Names: []string{"job-4711"}, More: `,"hd":` + there}
+					_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce(), WithFormField("hd", field))
 					assert.Equal(t, stored != sent, errors.Is(err, ErrConflict), "%s is stored, %s is sent: %v", there, field, err)
 				}
 			}

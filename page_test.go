@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -22,37 +21,22 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// book is a deployment with pages: it answers each query with what a function says, and remembers the queries.
+// book is a client of a deployment with pages.
 type book struct {
 	*Client
-	asked  []string
-	header http.Header // of every answer
+	*fakes.Pages
 }
 
-// pages is a book whose answers are made without a network.
+// pages is a book that answers each query with what a function says.
 func pages(t testing.TB, answer func(query url.Values) string, opts ...Option) *book {
 	t.Helper()
-	b := &book{header: http.Header{}}
-	transport := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		if r.URL.Host != "content.example.com" || r.URL.Path != "/tenant/api/v1/images" {
-			return nil, fmt.Errorf("a stranger was asked: %s", r.URL)
+	transport := &fakes.Pages{Header: http.Header{}, Answer: func(query url.Values) (int, string) {
+		if body := answer(query); body != "" {
+			return http.StatusOK, body
 		}
-		if err := r.Context().Err(); err != nil {
-			return nil, err
-		}
-		b.asked = append(b.asked, r.URL.RawQuery)
-		body := answer(r.URL.Query())
-		resp := &http.Response{StatusCode: 200, Header: b.header.Clone(), Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r}
-		if body == "" {
-			resp.StatusCode = 418
-		}
-		return resp, nil
-	})
-	c, err := NewClient("https://content.example.com/tenant", "a-key-for-tests",
-		append([]Option{WithHTTPClient(&http.Client{Transport: transport}), WithRetryPolicy(RetryPolicy{MaxAttempts: 1})}, opts...)...)
-	require.NoError(t, err)
-	b.Client = c
-	return b
+		return http.StatusTeapot, ""
+	}}
+	return &book{over(t, transport, append([]Option{WithRetryPolicy(oneAttempt)}, opts...)...), transport}
 }
 
 // recordsOf writes records with these ids.
@@ -101,7 +85,7 @@ func TestWalksKeepDeploymentAndFilters(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.Equal(t, "9 8 7", ids, name)
 		const filters = "per_page=10&search=sea+%26+storm&style=retro&tenant=7"
-		assert.Equal(t, []string{"favorite=0&" + filters, "favorite=0&page=2&" + filters}, b.asked, name)
+		assert.Equal(t, []string{"favorite=0&" + filters, "favorite=0&page=2&" + filters}, b.Asked, name)
 	}
 }
 
@@ -112,17 +96,17 @@ func TestPagesAreFetchedWhenTheyAreReached(t *testing.T) {
 		return fmt.Sprintf(`{"data":%s,"links":{"next":"?page=%d"}}`, recordsOf(2*page, 2*page+1), page+1)
 	})
 	all := b.Images.All(t.Context(), ImageListParams{})
-	require.Empty(t, b.asked, "before the loop")
+	require.Empty(t, b.Asked, "before the loop")
 	seen := 0
 	for image, err := range all {
 		require.NoError(t, err)
 		require.Equal(t, strconv.Itoa(seen), string(image.ID))
-		require.Len(t, b.asked, seen/2+1)
+		require.Len(t, b.Asked, seen/2+1)
 		if seen++; seen == 6 {
 			break
 		}
 	}
-	assert.Len(t, b.asked, 3)
+	assert.Len(t, b.Asked, 3)
 	for image, err := range all {
 		require.NoError(t, err)
 		assert.Equal(t, ID("0"), image.ID, "a second loop begins anew")
@@ -147,7 +131,7 @@ func TestPageByNumber(t *testing.T) {
 	ids, err := walked(t, b, ImageListParams{}, WithQuery("page", "3"))
 	require.NoError(t, err)
 	assert.Equal(t, "30 31 40 41", ids)
-	assert.Equal(t, []string{"page=3&style=retro", "page=4&style=retro", "page=3", "page=4"}, b.asked)
+	assert.Equal(t, []string{"page=3&style=retro", "page=4&style=retro", "page=3", "page=4"}, b.Asked)
 }
 
 // While a walk goes on, records are made: a page's worth shifts all that follow by a page, and is no reason to end.
@@ -199,9 +183,9 @@ func TestMovedRecordsAreGivenOnce(t *testing.T) {
 func TestNextPageByHeader(t *testing.T) {
 	var b *book
 	b = pages(t, func(query url.Values) string {
-		b.header.Del("Link")
+		b.Header.Del("Link")
 		if query.Get("page") == "" {
-			b.header.Set("Link", `<https://app.internal/images?page=2>; rel="next"`)
+			b.Header.Set("Link", `<https://app.internal/images?page=2>; rel="next"`)
 			return recordsOf(9, 8)
 		}
 		return recordsOf(7)
@@ -295,7 +279,7 @@ func TestWalkEndsWithTheContext(t *testing.T) {
 	}
 	assert.Equal(t, []string{"0", "1", "2", "3"}, ids)
 	require.ErrorIs(t, failed, context.Canceled)
-	assert.Len(t, b.asked, 2)
+	assert.Len(t, b.Asked, 2)
 }
 
 // After an error the same page can be asked for its successor again: nothing is lost, nothing comes twice.
@@ -346,7 +330,7 @@ func TestFirstPageFails(t *testing.T) {
 	assert.Equal(t, 418, api.StatusCode)
 	_, err = walked(t, b, ImageListParams{PerPage: 7})
 	assert.ErrorIs(t, err, ErrInvalid)
-	assert.Len(t, b.asked, 1)
+	assert.Len(t, b.Asked, 1)
 }
 
 // A page that was made by hand has no next page.
@@ -385,7 +369,7 @@ func TestWalkHoldsOnePage(t *testing.T) {
 		for image, err := range b.Images.All(t.Context(), ImageListParams{PerPage: PerPage100}) {
 			require.NoError(t, err)
 			require.NotEmpty(t, image.ID)
-			b.asked = nil
+			b.Asked = nil
 			switch count.Add(1) {
 			case 1_000:
 				early = liveHeap()
@@ -425,57 +409,6 @@ func TestNoPage(t *testing.T) {
 	assert.Nil(t, next)
 }
 
-// shelf is a service that takes a second for each page, and counts what is asked for at once.
-type shelf struct {
-	answer func(query url.Values) (status int, body string)
-	delay  func(query url.Values) time.Duration // nil is a second
-
-	mu             sync.Mutex
-	asked          []string
-	inFlight, most int
-	ended          int // by their context
-}
-
-func (s *shelf) RoundTrip(r *http.Request) (*http.Response, error) {
-	query := r.URL.Query()
-	s.mu.Lock()
-	s.asked = append(s.asked, query.Encode())
-	s.inFlight++
-	s.most = max(s.most, s.inFlight)
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		s.inFlight--
-		s.mu.Unlock()
-	}()
-	delay := time.Second
-	if s.delay != nil {
-		delay = s.delay(query)
-	}
-	select {
-	case <-time.After(delay):
-	case <-r.Context().Done():
-		s.mu.Lock()
-		s.ended++
-		s.mu.Unlock()
-		return nil, r.Context().Err()
-	}
-	status, body := s.answer(query)
-	return fakes.Respond(status, body, "X-Request-Id", "page "+query.Get("page"))(r)
-}
-
-func (s *shelf) client(t *testing.T, opts ...Option) *Client {
-	c, err := NewClient("https://content.example.com/tenant", fakes.Key, append([]Option{WithHTTPClient(&http.Client{Transport: s}), WithRetryPolicy(oneAttempt)}, opts...)...)
-	require.NoError(t, err)
-	return c
-}
-
-func (s *shelf) requests() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.asked)
-}
-
 // numbered has pages of two records up to last: 11 and 12 on the first, 21 and 22 on the second.
 func numbered(last int) func(url.Values) (int, string) {
 	return func(query url.Values) (int, string) {
@@ -502,35 +435,38 @@ func idsOf(ctx context.Context, c *Client, opts ...CallOption) (string, error) {
 	return strings.Join(ids, " "), err
 }
 
+// aSecond is what a page takes.
+func aSecond(url.Values) time.Duration { return time.Second }
+
 const tenPages = "11 12 21 22 31 32 41 42 51 52 61 62 71 72 81 82 91 92 101 102"
 
 // Ten pages at a second each come in three, in order, and no more are asked for at once than were allowed.
 func TestReadAheadKeepsTheOrder(t *testing.T) {
 	for ahead, took := range map[int]time.Duration{0: 10 * time.Second, 1: 10 * time.Second, 4: 4 * time.Second, 9: 2 * time.Second, 1000: 2 * time.Second} {
 		for name, delay := range map[string]func(url.Values) time.Duration{
-			"all the same": nil,
+			"all the same": aSecond,
 			"later ones are fast": func(query url.Values) time.Duration {
 				return time.Second / time.Duration(max(1, atoi(query.Get("page"))))
 			},
 		} {
 			synctest.Test(t, func(t *testing.T) {
-				s := &shelf{answer: numbered(10), delay: delay}
+				s := &fakes.Pages{Answer: numbered(10), Delay: delay}
 				start := time.Now()
-				ids, err := idsOf(t.Context(), s.client(t), WithReadAhead(ahead))
+				ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(ahead))
 				require.NoError(t, err)
 				assert.Equal(t, tenPages, ids)
-				assert.Len(t, s.asked, 10, "no page twice, and none after the last")
-				assert.LessOrEqual(t, s.most, max(ahead, 1))
-				if delay == nil {
+				assert.Len(t, s.Asked, 10, "no page twice, and none after the last")
+				assert.LessOrEqual(t, s.Most, max(ahead, 1))
+				if name == "all the same" {
 					assert.Equal(t, took, time.Since(start), "%d pages ahead, %s", ahead, name)
 				}
 			})
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{answer: numbered(10)}
+		s := &fakes.Pages{Answer: numbered(10), Delay: aSecond}
 		start := time.Now()
-		_, err := idsOf(t.Context(), s.client(t, WithReadAhead(9)))
+		_, err := idsOf(t.Context(), over(t, s, WithReadAhead(9)))
 		require.NoError(t, err)
 		assert.Equal(t, 2*time.Second, time.Since(start), "an option of the client")
 	})
@@ -539,42 +475,42 @@ func TestReadAheadKeepsTheOrder(t *testing.T) {
 // What fails ahead must not hide the records before it.
 func TestReadAheadGivesErrorsAtTheirPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{answer: func(query url.Values) (int, string) {
+		s := &fakes.Pages{Answer: func(query url.Values) (int, string) {
 			if query.Get("page") == "4" {
 				return 422, `{"message":"page 4 is broken"}`
 			}
 			return numbered(10)(query)
-		}, delay: func(query url.Values) time.Duration {
+		}, Delay: func(query url.Values) time.Duration {
 			if query.Get("page") == "4" {
 				return 0
 			}
 			return time.Second
 		}}
-		ids, err := idsOf(t.Context(), s.client(t), WithReadAhead(5))
+		ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(5))
 		assert.Equal(t, "11 12 21 22 31 32", ids)
 		assert.EqualError(t, err, "images.list: 422: page 4 is broken (request page 4)")
-		assert.Zero(t, s.inFlight, "the rest was ended")
+		assert.Zero(t, s.InFlight, "the rest was ended")
 	})
 }
 
 // A loop that is left must leave nothing running: no request, no goroutine.
 func TestLeavingEndsWhatIsReadAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{answer: numbered(100), delay: func(query url.Values) time.Duration {
+		s := &fakes.Pages{Answer: numbered(100), Delay: func(query url.Values) time.Duration {
 			if query.Get("page") == "" {
 				return 0
 			}
 			return time.Hour
 		}}
 		start := time.Now()
-		for _, err := range s.client(t).Images.All(t.Context(), ImageListParams{}, WithReadAhead(8)) {
+		for _, err := range over(t, s).Images.All(t.Context(), ImageListParams{}, WithReadAhead(8)) {
 			require.NoError(t, err)
 			synctest.Wait()
-			assert.Equal(t, 8, s.inFlight)
+			assert.Equal(t, 8, s.InFlight)
 			break
 		}
-		assert.Zero(t, s.inFlight)
-		assert.Equal(t, 8, s.ended)
+		assert.Zero(t, s.InFlight)
+		assert.Equal(t, 8, s.Ended)
 		assert.Zero(t, time.Since(start))
 	})
 }
@@ -583,18 +519,18 @@ func TestReadAheadEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextAfter(t, 90*time.Second)
 		defer cancel()
-		s := &shelf{answer: numbered(100), delay: func(url.Values) time.Duration { return time.Minute }}
-		ids, err := idsOf(ctx, s.client(t, WithTimeout(0)), WithReadAhead(3))
+		s := &fakes.Pages{Answer: numbered(100), Delay: func(url.Values) time.Duration { return time.Minute }}
+		ids, err := idsOf(ctx, over(t, s, WithTimeout(0)), WithReadAhead(3))
 		assert.Equal(t, "11 12", ids)
 		require.ErrorIs(t, err, errUserLeft)
-		assert.Zero(t, s.inFlight)
+		assert.Zero(t, s.InFlight)
 	})
 }
 
 // A limit on requests is not to be got around by asking early.
 func TestReadAheadWaitsForTheLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{answer: numbered(10), delay: func(url.Values) time.Duration { return 0 }}
+		s := &fakes.Pages{Answer: numbered(10)}
 		var mu sync.Mutex
 		next, waits := time.Now(), 0
 		limiter := fakes.Limiter(func(ctx context.Context) error {
@@ -606,7 +542,7 @@ func TestReadAheadWaitsForTheLimiter(t *testing.T) {
 			return sleep(ctx, wait)
 		})
 		start := time.Now()
-		ids, err := idsOf(t.Context(), s.client(t, WithRateLimiter(limiter)), WithReadAhead(8))
+		ids, err := idsOf(t.Context(), over(t, s, WithRateLimiter(limiter)), WithReadAhead(8))
 		require.NoError(t, err)
 		assert.Equal(t, tenPages, ids)
 		assert.Equal(t, 10, waits)
@@ -617,7 +553,7 @@ func TestReadAheadWaitsForTheLimiter(t *testing.T) {
 // With a cursor only the page that follows is known: it is fetched while the loop works.
 func TestReadAheadByCursor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{answer: func(query url.Values) (int, string) {
+		s := &fakes.Pages{Delay: aSecond, Answer: func(query url.Values) (int, string) {
 			page := max(1, atoi(query.Get("cursor")))
 			next := fmt.Sprintf(`"?cursor=%d"`, page+1)
 			if page == 5 {
@@ -626,12 +562,12 @@ func TestReadAheadByCursor(t *testing.T) {
 			return 200, fmt.Sprintf(`{"data":%s,"links":{"next":%s}}`, recordsOf(page), next)
 		}}
 		start, seen := time.Now(), 0
-		for image, err := range s.client(t).Images.All(t.Context(), ImageListParams{}, WithReadAhead(8)) {
+		for image, err := range over(t, s).Images.All(t.Context(), ImageListParams{}, WithReadAhead(8)) {
 			require.NoError(t, err)
 			seen++
 			assert.Equal(t, strconv.Itoa(seen), string(image.ID))
 			synctest.Wait()
-			assert.Equal(t, min(seen+1, 5), s.requests(), "one page ahead")
+			assert.Equal(t, min(seen+1, 5), s.Requests(), "one page ahead")
 			time.Sleep(time.Second)
 		}
 		assert.Equal(t, 5, seen)
@@ -642,11 +578,11 @@ func TestReadAheadByCursor(t *testing.T) {
 // WithResponse has the response of the page that the loop is at, and not of one that came early.
 func TestReadAheadAndResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{answer: numbered(5), delay: func(query url.Values) time.Duration {
+		s := &fakes.Pages{Answer: numbered(5), Delay: func(query url.Values) time.Duration {
 			return time.Second / time.Duration(max(1, atoi(query.Get("page"))))
 		}}
 		var resp *Response
-		for image, err := range s.client(t).Images.All(t.Context(), ImageListParams{}, WithReadAhead(4), WithResponse(&resp)) {
+		for image, err := range over(t, s).Images.All(t.Context(), ImageListParams{}, WithReadAhead(4), WithResponse(&resp)) {
 			require.NoError(t, err)
 			time.Sleep(time.Minute)
 			page := string(image.ID)[:1]
@@ -657,14 +593,14 @@ func TestReadAheadAndResponse(t *testing.T) {
 	})
 	// The response of a page that failed is there too.
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{answer: func(query url.Values) (int, string) {
+		s := &fakes.Pages{Delay: aSecond, Answer: func(query url.Values) (int, string) {
 			if query.Get("page") == "3" {
 				return 418, ``
 			}
 			return numbered(5)(query)
 		}}
 		var resp *Response
-		_, err := idsOf(t.Context(), s.client(t), WithReadAhead(4), WithResponse(&resp))
+		_, err := idsOf(t.Context(), over(t, s), WithReadAhead(4), WithResponse(&resp))
 		require.Error(t, err)
 		assert.Equal(t, 418, resp.StatusCode)
 	})
@@ -673,7 +609,7 @@ func TestReadAheadAndResponse(t *testing.T) {
 // Where the last page is not told, pages after it are requested in vain, and their responses are no error of the caller's.
 func TestReadAheadBeyondTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{answer: func(query url.Values) (int, string) {
+		s := &fakes.Pages{Delay: aSecond, Answer: func(query url.Values) (int, string) {
 			page := max(1, atoi(query.Get("page")))
 			switch {
 			case page > 3:
@@ -683,11 +619,11 @@ func TestReadAheadBeyondTheEnd(t *testing.T) {
 			}
 			return 200, fmt.Sprintf(`{"data":%s,"links":{"next":"?page=%d"}}`, recordsOf(10*page+1), page+1)
 		}}
-		ids, err := idsOf(t.Context(), s.client(t), WithReadAhead(4))
+		ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(4))
 		require.NoError(t, err)
 		assert.Equal(t, "11 21 31", ids)
-		assert.Zero(t, s.inFlight)
-		assert.LessOrEqual(t, len(s.asked), 3+4)
+		assert.Zero(t, s.InFlight)
+		assert.LessOrEqual(t, len(s.Asked), 3+4)
 	})
 }
 
@@ -716,8 +652,8 @@ func TestReadAheadJudgesAsWithout(t *testing.T) {
 	} {
 		for _, ahead := range []int{0, 1, 3, 10} {
 			synctest.Test(t, func(t *testing.T) {
-				s := &shelf{answer: row.answer}
-				ids, err := idsOf(t.Context(), s.client(t), WithReadAhead(ahead))
+				s := &fakes.Pages{Delay: aSecond, Answer: row.answer}
+				ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(ahead))
 				assert.Equal(t, row.ids, ids, "%s, %d ahead", name, ahead)
 				assert.True(t, errors.Is(err, row.err), "%s, %d ahead: %v", name, ahead, err)
 			})
@@ -728,7 +664,7 @@ func TestReadAheadJudgesAsWithout(t *testing.T) {
 // Requests that run at once take their query from the same link. Only the race detector sees what they write into it.
 func TestReadAheadWithALinkThatRepeatsAParameter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{answer: func(query url.Values) (int, string) {
+		s := &fakes.Pages{Delay: aSecond, Answer: func(query url.Values) (int, string) {
 			page := max(1, atoi(query.Get("page")))
 			link := fmt.Sprintf(`"?tag=a&tag=b&tag=c&page=%d"`, page+1)
 			if page == 5 {
@@ -736,10 +672,10 @@ func TestReadAheadWithALinkThatRepeatsAParameter(t *testing.T) {
 			}
 			return 200, fmt.Sprintf(`{"data":%s,"links":{"next":%s},"meta":{"last_page":5}}`, recordsOf(page), link)
 		}}
-		ids, err := idsOf(t.Context(), s.client(t), WithReadAhead(4))
+		ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(4))
 		require.NoError(t, err)
 		assert.Equal(t, "1 2 3 4 5", ids)
-		assert.Equal(t, 4, s.most)
-		assert.ElementsMatch(t, []string{"", "page=2&tag=a&tag=b&tag=c", "page=3&tag=a&tag=b&tag=c", "page=4&tag=a&tag=b&tag=c", "page=5&tag=a&tag=b&tag=c"}, s.asked)
+		assert.Equal(t, 4, s.Most)
+		assert.ElementsMatch(t, []string{"", "page=2&tag=a&tag=b&tag=c", "page=3&tag=a&tag=b&tag=c", "page=4&tag=a&tag=b&tag=c", "page=5&tag=a&tag=b&tag=c"}, s.Asked)
 	})
 }

@@ -155,14 +155,14 @@ func TestBudgetOfAttemptsThatAreNotMade(t *testing.T) {
 		"the key source fails":   {[]Option{WithAPIKeySource(func(context.Context) (string, error) { return fakes.Key, source() })}, gone},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(502, ``)}}
-		c := s.client(t, append([]Option{WithRetryPolicy(quick)}, row.opts...)...)
+		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, ``)}}
+		c := over(t, s, append([]Option{WithRetryPolicy(quick)}, row.opts...)...)
 		require.True(t, c.budget.take())
 		require.True(t, c.budget.take())
 		_, err := c.Images.Show(ctx, "7")
 		assert.ErrorIs(t, err, row.end, name)
 		assert.ErrorIs(t, err, ErrServer, name)
-		assert.Len(t, s.asked, 1)
+		assert.Len(t, s.Asked, 1)
 		assert.Equal(t, 98, c.budget.retries(), name)
 		cancel()
 	}
@@ -175,23 +175,23 @@ func TestBudgetOfAStoreThatALookEnds(t *testing.T) {
 			"the look is refused": fakes.Respond(403, ``),
 			"another record":      fakes.OK(`{"data":[{"id":1,"name":"job-4711"},{"id":2,"name":"job-4711"}]}`),
 		} {
-			for _, store := range []func(*http.Request) (*http.Response, error){fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0")} {
-				l := &ledger{store: func(int, func()) (*http.Response, error) { return store(nil) }}
-				l.list = func(n int) (*http.Response, error) {
+			for _, store := range (fakes.Answers{fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0")}) {
+				l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return store(nil) }}
+				l.List = func(n int) (*http.Response, error) {
 					if n == 1 {
 						return nil, nil
 					}
 					return list(nil)
 				}
-				c := l.client(t)
+				c := over(t, l)
 				_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
 				require.Error(t, err, name)
-				assert.Equal(t, 1, l.stores, name)
+				assert.Equal(t, 1, l.Stores, name)
 				assert.Equal(t, 100, c.budget.retries(), name)
 			}
 		}
-		l := &ledger{list: func(int) (*http.Response, error) { return fakes.Respond(502, ``)(nil) }}
-		c := l.client(t, WithRetryPolicy(RetryPolicy{MinBackoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour}))
+		l := &fakes.Ledger{List: func(int) (*http.Response, error) { return fakes.Respond(502, ``)(nil) }}
+		c := over(t, l, WithRetryPolicy(RetryPolicy{MinBackoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := c.Images.Store(ctx, job("job-4711"), WithOnce())
@@ -204,10 +204,10 @@ func TestBudgetOfAStoreThatALookEnds(t *testing.T) {
 func TestRetryAfterThatIsNoNumber(t *testing.T) {
 	for _, header := range []string{"inf", "Infinity", "1e9", "0x10", "nan", "-5", "1_000", "1.2.3"} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
-			_, err := s.client(t).Images.Show(t.Context(), "7")
+			s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
+			_, err := over(t, s).Images.Show(t.Context(), "7")
 			require.NoError(t, err, header)
-			assert.LessOrEqual(t, s.pauses()[0], 500*time.Millisecond, header)
+			assert.LessOrEqual(t, s.Pauses()[0], 500*time.Millisecond, header)
 		})
 	}
 }
@@ -215,8 +215,8 @@ func TestRetryAfterThatIsNoNumber(t *testing.T) {
 // An error that speaks of the policy where the policy allows the wait sends whoever reads it to the wrong place.
 func TestRetryAfterThatThePolicyAllows(t *testing.T) {
 	for header, want := range map[string]bool{"60": false, "61": true} {
-		s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.Respond(429, ``, "Retry-After", header)}}
-		_, err := s.client(t, WithRetryPolicy(RetryPolicy{MaxAttempts: 1})).Images.Show(t.Context(), "7")
+		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, ``, "Retry-After", header)}}
+		_, err := over(t, s, WithRetryPolicy(RetryPolicy{MaxAttempts: 1})).Images.Show(t.Context(), "7")
 		require.ErrorIs(t, err, ErrRateLimited)
 		assert.Equal(t, want, strings.Contains(err.Error(), "the retry policy allows 1m0s (MaxRetryAfter)"), "%v", err)
 	}

@@ -131,8 +131,8 @@ func (c *countingReader) Read(p []byte) (int, error) {
 }
 
 func TestTranscriptionsRefuseBadInput(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.OK(interviewJSON)}}
-	c := s.client(t)
+	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(interviewJSON)}}
+	c := over(t, s)
 	audio := FileFromBytes("a.wav", []byte(wavHead))
 	const waived = " (WithoutValidation sends it anyway)"
 	store := func(params TranscriptionStoreParams, opts ...CallOption) error {
@@ -166,15 +166,15 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 		})
 	}
 	assert.ErrorIs(t, store(TranscriptionStoreParams{File: FileFromPath("testdata/none.wav")}), fs.ErrNotExist, "the cause is not lost")
-	assert.Empty(t, s.asked, "nothing was sent")
+	assert.Empty(t, s.Asked, "nothing was sent")
 }
 
 func TestTranscriptionsWithoutValidation(t *testing.T) {
-	s := &script{answers: []func(*http.Request) (*http.Response, error){fakes.OK(interviewJSON)}}
-	_, err := s.client(t).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
+	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(interviewJSON)}}
+	_, err := over(t, s).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
 		Name: "n", File: FileFromBytes("notes.txt", []byte("plainly text")), Language: "en",
 	}, WithoutValidation())
 	require.NoError(t, err)
-	assert.Contains(t, s.bodies[0], "plainly text")
-	assert.Contains(t, s.bodies[0], "\r\n\r\nen\r\n")
+	assert.Contains(t, s.Bodies[0], "plainly text")
+	assert.Contains(t, s.Bodies[0], "\r\n\r\nen\r\n")
 }

@@ -154,7 +154,7 @@ func TestRedirectsToTheDefaultPort(t *testing.T) {
 		"https://content.example.com":  "https://content.example.com:443/8",
 		"https://content.example.com:": "https://content.example.com/8",
 	} {
-		s := &fakes.Script{Answers: []func(*http.Request) (*http.Response, error){
+		s := &fakes.Script{Answers: fakes.Answers{
 			fakes.Respond(302, "", "Location", target), fakes.OK(`{"id":8}`),
 		}}
 		c, err := aicontent.NewClient(base, fakes.Key, aicontent.WithHTTPClient(&http.Client{Transport: s}))

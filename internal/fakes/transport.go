@@ -71,9 +71,12 @@ func Piped(t *testing.T, serve func(nc net.Conn)) *http.Transport {
 	return transport
 }
 
+// Answers are what a [Script] gives.
+type Answers = []func(*http.Request) (*http.Response, error)
+
 // Script is a transport that gives one answer after the other, the last one for ever, and keeps what it was sent and when.
 type Script struct {
-	Answers []func(*http.Request) (*http.Response, error)
+	Answers Answers
 
 	Asked  []time.Time
 	Sent   []*http.Request

@@ -1,0 +1,119 @@
+package fakes
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Ledger is a service as a transport. It has names alone, and its create requests may act late or lose their response.
+type Ledger struct {
+	Names   []string
+	More    string // members that each record has besides, when it is shown
+	PerPage int    // 0 is all on one page
+	// Store says what becomes of the nth create request, which counts from 1.
+	Store func(n int, add func()) (*http.Response, error)
+	// Show replaces the response to a show where it returns one.
+	Show func(n int) (*http.Response, error)
+	// List replaces the response to a list where it returns one.
+	List func(n int) (*http.Response, error)
+
+	Looks         []time.Time // of lists
+	Queries       []url.Values
+	Stores, Shows int
+
+	mu sync.Mutex
+}
+
+// RoundTrip answers a request.
+func (l *Ledger) RoundTrip(r *http.Request) (*http.Response, error) {
+	var resp *http.Response
+	var err error
+	switch _, notID := strconv.Atoi(path.Base(r.URL.Path)); {
+	case r.Method == http.MethodPost:
+		resp, err = l.store(r)
+	case notID == nil:
+		resp, err = l.show(r)
+	default:
+		resp, err = l.list(r)
+	}
+	if resp != nil {
+		resp.Request = r
+	}
+	return resp, err
+}
+
+// Add appends a name, as a create request that acts late does.
+func (l *Ledger) Add(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Names = append(l.Names, name)
+}
+
+func (l *Ledger) store(r *http.Request) (*http.Response, error) {
+	body, _ := io.ReadAll(r.Body)
+	form, _ := url.ParseQuery(string(body))
+	l.mu.Lock()
+	l.Stores++
+	n := l.Stores
+	l.mu.Unlock()
+	return l.Store(n, func() { l.Add(strings.TrimSpace(form.Get("name"))) })
+}
+
+func (l *Ledger) show(r *http.Request) (*http.Response, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Shows++
+	if l.Show != nil {
+		if resp, err := l.Show(l.Shows); resp != nil || err != nil {
+			return resp, err
+		}
+	}
+	id, _ := strconv.Atoi(path.Base(r.URL.Path))
+	if id > len(l.Names) {
+		return Respond(http.StatusNotFound, `{"message":"Not found."}`)(r)
+	}
+	return OK(fmt.Sprintf(`{"data":{"id":%d,"name":%q%s}}`, id, l.Names[id-1], l.More))(r)
+}
+
+func (l *Ledger) list(r *http.Request) (*http.Response, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Looks = append(l.Looks, time.Now())
+	l.Queries = append(l.Queries, r.URL.Query())
+	if l.List != nil {
+		if resp, err := l.List(len(l.Looks)); resp != nil || err != nil {
+			return resp, err
+		}
+	}
+	return OK(l.Page(r.URL.Query()))(r)
+}
+
+// Page returns the list that a query asks for.
+func (l *Ledger) Page(query url.Values) string {
+	type record struct {
+		ID   int    `json:"id"`
+		Name string `json:"name"`
+	}
+	found := []record{}
+	for i, name := range l.Names {
+		if strings.Contains(strings.ToLower(name), strings.ToLower(query.Get("search"))) {
+			found = append(found, record{i + 1, name})
+		}
+	}
+	page, last := 1, 1
+	if l.PerPage > 0 {
+		_, _ = fmt.Sscan(query.Get("page"), &page)
+		last = max((len(found)+l.PerPage-1)/l.PerPage, 1)
+		found = found[min((page-1)*l.PerPage, len(found)):min(page*l.PerPage, len(found))]
+	}
+	text, _ := json.Marshal(map[string]any{"data": found, "meta": map[string]int{"current_page": page, "last_page": last}})
+	return string(text)
+}
