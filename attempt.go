@@ -8,8 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
+	"time"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/redact"
@@ -17,195 +16,252 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// try sends the request once and reads the response.
-func (c *Client) try(ctx context.Context, r *request, n int, key redact.Key) (res result) {
-	watched, w := wire.Watch(ctx, wire.Limits{Upload: r.body != nil && r.body.Tracked(), Stall: r.stall, Wait: *r.timeout})
-	defer w.Stop()
-	req := c.request(watched, r, key)
-	var sending *upload.Sending // nil for a request without a body
-	if r.body != nil {
-		r.meter.Begin(n)
-		var err error
-		if sending, err = r.body.Attach(req, w, r.meter); err != nil {
-			return c.noResponse(ctx, r, w, sending, key, err)
-		}
-		defer sending.Close()
-	}
-	if resp, err := r.client.Do(req); err != nil {
-		res = c.noResponse(ctx, r, w, sending, key, err)
-	} else {
-		w.Answered()
-		res = c.receive(ctx, r, n, key, w, sending, resp)
-		res.status, res.requestID = resp.StatusCode, requestID(resp.Header, key)
-	}
-	sending.Close()
-	res.sent = w.Sent()
-	res.spent = r.body != nil && !r.body.Replayable()
-	return res
+// result is what one attempt came to.
+type result struct {
+	received
+	err        callError // nil for success
+	outcome    Outcome
+	follow     follow
+	retryAfter time.Duration // how long the service asked to wait; 0 if it did not
+	sent       int64         // bytes of the request
+	took       time.Duration
+	word       string // for the log and for the errors of later attempts
+	note       string // what helps whoever reads the error
 }
 
-// request is everything of an attempt but its body and the body's header lines.
-func (c *Client) request(ctx context.Context, r *request, key redact.Key) *http.Request {
-	u := *r.url
-	values := []string{c.userAgent, "application/json", "Bearer " + string(key)}
-	header := http.Header{"User-Agent": values[0:1:1]}
-	if !r.bare {
-		header["Accept"], header["Authorization"] = values[1:2:2], values[2:3:3]
-		for _, h := range r.header {
-			header[h.key] = []string{h.value}
-		}
-	}
-	return (&http.Request{Method: r.method, URL: &u, Host: u.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
-}
+// follow is what may follow an attempt.
+type follow int
 
-// noResponse is the result of an attempt that no response came to.
-func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, sending *upload.Sending, key redact.Key, err error) result {
-	// The text of a url.Error holds the query.
-	for outer := (*url.Error)(nil); errors.As(err, &outer); {
-		err = outer.Err
-	}
-	expired := w.Expired()
-	w.Stop()
-	sending.Close()
-	res := result{outcome: OutcomeUnknown, transient: true}
-	res.final = ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, wire.ErrClearProxy) ||
-		errors.Is(err, errRedirect) || errors.As(err, new(*upload.ReadError))
-	switch {
-	case wire.Refused(err), errors.Is(err, errRedirect):
-		res.outcome = OutcomeRejected
-	case !w.Wrote(err), !sending.Complete():
-		res.outcome = OutcomeNotSent
-	}
-	err = explain(err, w.Wrote(err), sending.Complete(), r.client.Timeout)
-	return res.transport(r, key.Error(cmp.Or(contextError(ctx), expired, err)))
-}
+const (
+	never      follow = iota // another attempt would end like this one
+	risky                    // another one may succeed, but the service may have executed this one
+	unreadable               // another one may succeed, but the file cannot be read again
+	renew                    // another one may succeed with another key
+	again                    // another one may succeed
+)
 
-// receive reads a response and judges it.
-func (c *Client) receive(
-	ctx context.Context, r *request, n int, key redact.Key, w *wire.Attempt, sending *upload.Sending, resp *http.Response,
-) result {
-	defer resp.Body.Close()
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return c.rejected(r, n, key, w, sending, resp)
-	}
-	page := saysHTML(resp.Header)
-	if r.save != nil && !page {
-		r.keep(resp, nil, n, key)
-		return r.save(ctx, w, resp)
-	}
-	body, err := readBody(resp, c.maxResponse, key)
-	expired := w.Expired()
-	r.keep(resp, body, n, key)
-	switch ended := cmp.Or(contextError(ctx), expired); {
-	case errors.Is(err, wire.ErrCutOff) && r.method == http.MethodDelete && !page:
-		err = nil // it is done, and nothing of the response is needed
-	case err != nil && ended != nil:
-		err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
-	}
-	if err == nil || r.bare { // for a download it is enough that it is a page
-		err = r.read(reply{request: r, header: resp.Header, body: body})
-	}
-	if err == nil {
-		return result{outcome: OutcomeDone, word: "ok"}
-	}
-	cut := errors.Is(err, wire.ErrCutOff) || errors.Is(err, lenient.ErrCutOff)
-	res := result{outcome: outcomeOfBody(body), transient: cut && ctx.Err() == nil, final: ctx.Err() != nil}
-	if errors.Is(err, lenient.ErrSaysError) || page && len(body) == 0 && !errors.Is(err, lenient.ErrEmpty) {
-		res.outcome = OutcomeUnknown
-	}
-	if resp.Request != nil && resp.Request.Response != nil && errors.Is(err, lenient.ErrHTML) {
-		err = fmt.Errorf("%w: the API key is not accepted: the service redirected to a login page", ErrUnauthorized)
-	}
-	kept := key.Bytes(body)
-	if len(kept) > maxErrorBody {
-		kept = bytes.Clone(kept[:maxErrorBody])
-	}
-	res.err = &DecodeError{
-		StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(), RequestID: requestID(resp.Header, key),
-		Header: key.Header(resp.Header), Body: kept, Err: key.Error(err),
-	}
-	res.word = fmt.Sprintf("%d, unreadable", resp.StatusCode)
-	if r.bare {
-		res.word = "HTML"
-	}
-	return res
+// received is a response as it came, with the key that it may repeat.
+type received struct {
+	status    int // 0 if no response came
+	header    http.Header
+	body      []byte
+	requestID string
+	key       redact.Key // that the request was sent with
 }
-
-func saysHTML(header http.Header) bool {
-	return strings.HasPrefix(strings.ToLower(header.Get("Content-Type")), "text/html")
-}
-
-// readBody reads a body of up to limit bytes. One that is cut off may end within the key.
-func readBody(resp *http.Response, limit int64, key redact.Key) ([]byte, error) {
-	body, err := wire.ReadBody(resp, limit)
-	if err != nil {
-		body = key.CutEnd(key.Bytes(body))
-	}
-	return body, err
-}
-
-// rejected judges a response other than 2xx. After a redirect or server error in mid-upload the service did not get the whole form.
-func (c *Client) rejected(r *request, n int, key redact.Key, w *wire.Attempt, sending *upload.Sending, resp *http.Response) result {
-	body, _ := readBody(resp, min(c.maxResponse, maxErrorBody), key)
-	r.keep(resp, body, n, key)
-	w.Stop()
-	sending.Close()
-	e := newAPIError(c.base, r, key, resp, body)
-	res := result{err: e, outcome: outcomeOfStatus(e.StatusCode, r.method, resp.Header.Get("Retry-After") != ""), word: fmt.Sprint(e.StatusCode)}
-	if class := e.StatusCode / 100; !sending.Complete() && (class == 3 || class == 5) {
-		res.outcome = OutcomeNotSent
-	}
-	res.note = c.addressNote(r, e)
-	if slices.Contains(transientStatuses, e.StatusCode) {
-		res.transient, res.retryAfter = true, e.RetryAfter
-		if allowed := r.retry.MaxRetryAfter; e.RetryAfter > allowed {
-			res.note = fmt.Sprintf("the service asks to wait %v, the retry policy allows %v (MaxRetryAfter)", e.RetryAfter, allowed)
-		}
-	}
-	return res
-}
-
-// transport gives the result an error that is not a response.
-func (res result) transport(r *request, err error) result {
-	err = redact.Key("").Error(err)
-	res.err = &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: err}
-	res.word = word(err)
-	return res
-}
-
-// Response is a response as it came, for what records do not hold: see [WithResponse]. The API key is masked wherever it came back.
-type Response struct {
-	StatusCode int
-	Header     http.Header
-	Body       []byte // decompressed; of a response other than 2xx, up to 1 MiB
-	RequestID  string // from the usual headers; empty where none was sent
-	Attempts   int    // number of attempts, from 1; 0 where [WithOnce] found the record before anything was sent
-	Found      bool   // [WithOnce] found the record: this is the response that holds it, and nothing was created
-}
-
-const maxErrorBody = 1 << 20 // bytes that are kept of a response that is an error
 
 // reply is what the readers of records and pages see of a 2xx response.
 type reply struct {
 	request *request
 	header  http.Header
 	body    []byte
+	key     redact.Key // that the response may repeat
 }
 
-// keep stores a response for WithResponse.
-func (r *request) keep(resp *http.Response, body []byte, attempt int, key redact.Key) {
-	if r.response == nil {
-		return
+// errSameKey ends a call whose key was refused before.
+var errSameKey = errors.New("the key was refused before")
+
+// attempt makes an attempt of r, and has read take the record or page from a 2xx response. The error says why it ended before
+// anything was sent.
+func (c *Client) attempt(ctx context.Context, r *request, h *history, read func(reply) error) (result, error) {
+	key, err := c.token(ctx)
+	if err != nil {
+		return result{}, err
 	}
-	*r.response = &Response{
-		StatusCode: resp.StatusCode, Header: key.Header(resp.Header), Body: bytes.Clone(key.Bytes(body)),
-		RequestID: requestID(resp.Header, key), Attempts: attempt,
+	if h.last.status == http.StatusUnauthorized && h.last.key == key {
+		return result{}, errSameKey
 	}
+	x := exchange{ctx: ctx, client: c, request: r, key: key}
+	res := x.run(c.http, h.count+1, func(resp *http.Response) result { return x.read(resp, read) })
+	if res.status == http.StatusNotFound && r.method == http.MethodDelete && h.lost() {
+		res.err, res.outcome, res.word = nil, OutcomeDone, "ok" // an earlier attempt has deleted it
+	}
+	return res, nil
+}
+
+// exchange is a request on its way, and the response to it.
+type exchange struct {
+	ctx     context.Context // of the call
+	client  *Client
+	request *request
+	key     redact.Key      // empty for a download
+	wire    *wire.Attempt   // with run
+	sending *upload.Sending // nil for a request without a file
+}
+
+// run sends the request as the n-th attempt. A 2xx response goes to take, any other is judged here.
+func (x *exchange) run(hc *http.Client, n int, take func(*http.Response) result) (res result) {
+	r, start := x.request, time.Now()
+	tracked := r.body != nil && r.body.Tracked()
+	ctx, attempt := wire.Watch(x.ctx, wire.Limits{Upload: tracked, Stall: r.stall, Wait: r.wait})
+	defer attempt.Stop()
+	x.wire = attempt
+	defer func() { x.sending.Close() }() // a RoundTripper may panic
+	resp, err := x.send(ctx, hc, n)
+	if err != nil {
+		res = x.noResponse(err, hc.Timeout)
+	} else {
+		defer resp.Body.Close()
+		attempt.Answered()
+		if resp.StatusCode/100 == 2 {
+			res = take(resp)
+		} else {
+			res = x.rejected(resp)
+		}
+		res.status, res.header, res.requestID = resp.StatusCode, resp.Header, requestID(resp.Header, x.key)
+	}
+	x.sending.Close()
+	res.key, res.sent, res.took = x.key, attempt.Sent(), time.Since(start)
+	switch {
+	case res.follow == again && r.op.creates() && res.outcome != OutcomeNotSent && res.outcome != OutcomeRejected:
+		res.follow = risky
+	case res.follow >= renew && r.body != nil && !r.body.Replayable():
+		res.follow = unreadable
+	}
+	return res
+}
+
+// send sends the request with a fresh body.
+func (x *exchange) send(ctx context.Context, hc *http.Client, n int) (*http.Response, error) {
+	r := x.request
+	u := r.url // a RoundTripper may change it
+	req := &http.Request{
+		Method: r.method, URL: &u, Host: u.Host, Header: make(http.Header, 4+len(r.header)),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	values := []string{x.client.userAgent, "application/json", "Bearer " + string(x.key)}
+	req.Header["User-Agent"] = values[0:1:1]
+	if x.key != "" {
+		req.Header["Accept"], req.Header["Authorization"] = values[1:2:2], values[2:3:3]
+	}
+	for _, h := range r.header {
+		req.Header[h.key] = []string{h.value}
+	}
+	req = req.WithContext(ctx)
+	if r.body != nil {
+		r.meter.Begin(n)
+		var err error
+		if x.sending, err = r.body.Attach(req, x.wire, r.meter); err != nil {
+			return nil, err
+		}
+	}
+	return hc.Do(req)
+}
+
+// noResponse judges an attempt that no response came to. The limit is the Timeout of the user's client.
+func (x *exchange) noResponse(err error, limit time.Duration) result {
+	// The text of a url.Error holds the query.
+	for outer := (*url.Error)(nil); errors.As(err, &outer); {
+		err = outer.Err
+	}
+	expired := x.wire.Expired()
+	x.wire.Stop()
+	x.sending.Close()
+	wrote, complete := x.wire.Wrote(err), x.sending.Complete()
+	res := result{outcome: OutcomeUnknown, follow: again}
+	if x.ctx.Err() != nil || wire.Untrusted(err) || errors.Is(err, wire.ErrClearProxy) ||
+		errors.Is(err, errRedirect) || errors.As(err, new(*upload.ReadError)) {
+		res.follow = never
+	}
+	switch {
+	case wire.Refused(err), errors.Is(err, errRedirect):
+		res.outcome = OutcomeRejected
+	case !wrote, !complete:
+		res.outcome = OutcomeNotSent
+	}
+	err = explain(err, wrote, complete, limit)
+	return x.failed(res, cmp.Or(contextError(x.ctx), expired, err))
+}
+
+// failed gives the result an error of the transport.
+func (x *exchange) failed(res result, err error) result {
+	err = redact.Key("").Error(x.key.Error(err))
+	res.err = &TransportError{Method: x.request.method, Path: x.request.url.EscapedPath(), Err: err}
+	res.word = word(err)
+	return res
+}
+
+// read reads a 2xx response.
+func (x *exchange) read(resp *http.Response, read func(reply) error) result {
+	body, err := x.readBody(resp, x.client.maxResponse)
+	deletes := x.request.method == http.MethodDelete
+	switch ended := cmp.Or(contextError(x.ctx), x.wire.Expired()); {
+	case err == nil:
+		err = read(reply{x.request, resp.Header, body, x.key})
+	case errors.Is(err, wire.ErrCutOff) && deletes && outcomeOfSuccess(resp.StatusCode, body) == OutcomeDone:
+		err = nil // nothing else of the response is needed
+	case ended != nil:
+		err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
+	}
+	if err == nil {
+		return result{received: received{body: body}, outcome: OutcomeDone, word: "ok"}
+	}
+	if resp.Request != nil && resp.Request.Response != nil && errors.Is(err, lenient.ErrHTML) {
+		err = fmt.Errorf("%w: the API key is not accepted: the service redirected to a login page", ErrUnauthorized)
+	}
+	return x.unusable(resp, body, err)
+}
+
+// unusable judges a 2xx response that does not hold what was asked for.
+func (x *exchange) unusable(resp *http.Response, body []byte, err error) result {
+	res := result{received: received{body: body}, outcome: outcomeOfSuccess(resp.StatusCode, body)}
+	if errors.Is(err, lenient.ErrSaysError) {
+		res.outcome = OutcomeUnknown
+	}
+	if x.ctx.Err() == nil && (errors.Is(err, wire.ErrCutOff) || errors.Is(err, lenient.ErrCutOff)) {
+		res.follow = again
+	}
+	kept := x.key.Bytes(body)
+	if len(kept) > maxErrorBody {
+		kept = bytes.Clone(kept[:maxErrorBody])
+	}
+	res.err = &DecodeError{
+		StatusCode: resp.StatusCode, Method: x.request.method, Path: x.request.url.EscapedPath(),
+		RequestID: requestID(resp.Header, x.key), Header: x.key.Header(resp.Header), Body: kept, Err: x.key.Error(err),
+	}
+	res.word = fmt.Sprintf("%d, unreadable", resp.StatusCode)
+	return res
+}
+
+const maxErrorBody = 1 << 20 // bytes that are kept of a response that is an error
+
+// readBody reads a body of up to limit bytes. One that is cut off may end within the key.
+func (x *exchange) readBody(resp *http.Response, limit int64) ([]byte, error) {
+	body, err := wire.ReadBody(resp, limit)
+	if err != nil {
+		body = x.key.CutEnd(x.key.Bytes(body))
+	}
+	return body, err
+}
+
+// rejected judges a response other than 2xx. After a redirect or server error in mid-upload the service did not get the whole
+// form.
+func (x *exchange) rejected(resp *http.Response) result {
+	body, _ := x.readBody(resp, min(x.client.maxResponse, maxErrorBody))
+	x.wire.Stop()
+	x.sending.Close()
+	e := newAPIError(x.client.base, x.request, x.key, resp, body)
+	res := result{
+		received: received{body: body}, err: e, word: fmt.Sprint(e.StatusCode),
+		outcome: outcomeOfStatus(e.StatusCode, e.Method, resp.Header.Get("Retry-After") != ""),
+		note:    x.client.addressNote(x.request, e),
+	}
+	if class := e.StatusCode / 100; !x.sending.Complete() && (class == 3 || class == 5) {
+		res.outcome = OutcomeNotSent
+	}
+	switch {
+	case transient(e.StatusCode):
+		res.follow, res.retryAfter = again, e.RetryAfter
+	case e.StatusCode == http.StatusUnauthorized && x.client.rotates && x.key != "":
+		res.follow = renew
+	}
+	return res
 }
 
 // requestID returns the first of the headers that services and proxies use, masked.
 func requestID(header http.Header, key redact.Key) string {
-	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-Trace-Id", "Cf-Ray"} {
+	for _, name := range []string{
+		"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-Trace-Id", "Cf-Ray",
+	} {
 		if id := header.Get(name); id != "" {
 			return redact.Shorten(key.Text(id), 200)
 		}

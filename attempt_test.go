@@ -138,7 +138,7 @@ func TestOutcomesOfResponsesWithoutARecord(t *testing.T) {
 	files, err := filepath.Glob("internal/lenient/testdata/refused/*")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	unknown := []string{"page.html", "warning-before.html", "plain.txt", "says-error.json", "says-exception.json", "says-fail.json"}
+	unknown := []string{"byte-order-mark.txt", "empty.txt", "white-space.txt", "page.html", "warning-before.html", "plain.txt", "says-error.json", "says-exception.json", "says-fail.json"}
 	for _, file := range files {
 		body, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -445,3 +445,56 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 	assert.Len(t, connections, 1)
 }
+
+// A service that sends blanks while it works, and dies, has created and deleted nothing: a program that believes it drops the work.
+func TestBlanksAreNoEvidence(t *testing.T) {
+	blanks := answeringBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n\n \n"))
+	_, err := deployment(t, blanks).Images.Store(t.Context(), aStore)
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%v", err)
+	err = deployment(t, blanks).Images.Delete(t.Context(), "7")
+	require.Error(t, err, "nothing says that it was deleted")
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+
+	asked := 0
+	c := deployment(t, func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked == 1 {
+			blanks(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+	}, WithRetryPolicy(quick))
+	require.NoError(t, c.Images.Delete(t.Context(), "7"), "the first request had deleted it")
+	assert.Equal(t, 2, asked)
+	for raw, evidence := range map[string]bool{
+		"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n\n {":         true,
+		"HTTP/1.1 201 Created\r\nContent-Length: 200\r\n\r\n\n":      true,
+		"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n<html>":       false,
+		"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n":             false,
+		"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n\n\n\n":         true, // a delete needs no response
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n": false,
+	} {
+		err := deployment(t, answeringBytes([]byte(raw))).Images.Delete(t.Context(), "7")
+		assert.Equal(t, evidence, err == nil, "%q: %v", raw, err)
+	}
+}
+
+func TestContextThatEndsDuringBlanks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := contextAfter(t, time.Second)
+		defer cancel()
+		c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			body := io.MultiReader(bytes.NewReader([]byte("\n \n")), readerFunc(func([]byte) (int, error) {
+				<-r.Context().Done()
+				return 0, r.Context().Err()
+			}))
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(body), Request: r}, nil
+		}))
+		_, err := c.Images.Store(ctx, aStore)
+		require.ErrorIs(t, err, errUserLeft)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+	})
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

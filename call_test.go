@@ -77,7 +77,7 @@ func TestBackoffStaysBelowItsBounds(t *testing.T) {
 		var api *APIError
 		require.ErrorAs(t, err, &api)
 		assert.Equal(t, 4, api.Attempts)
-		assert.Equal(t, "images.show: 502: bad gateway (attempt 4 of 4, the same 3 times before)", err.Error())
+		assert.Equal(t, "images.show: 502: bad gateway (attempt 4 of 4; before: 502, 502, 502)", err.Error())
 	})
 }
 
@@ -91,7 +91,7 @@ func TestDeadlineNearerThanTheWait(t *testing.T) {
 		_, err := over(t, s).Images.Store(ctx, aStore)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, ErrRateLimited)
-		assert.ErrorContains(t, err, "images.store: 429: slow down (gave up waiting to retry: context deadline exceeded")
+		assert.ErrorContains(t, err, "images.store: 429: slow down (not retried: context deadline exceeded")
 		var api *APIError
 		require.ErrorAs(t, err, &api)
 		assert.Equal(t, 30*time.Second, api.RetryAfter)

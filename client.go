@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/wire"
@@ -35,19 +36,18 @@ type Client struct {
 	Images         *ImagesService
 	Transcriptions *TranscriptionsService
 
-	// Secrets are kept in closures, out of reach of fmt and reflection.
 	base         *url.URL // without a trailing slash
-	http         func() *http.Client
-	download     func() *http.Client
-	closeIdle    func()
-	key          func(context.Context) (string, error)
-	rotates      bool // the key comes from a source
+	http         *http.Client
+	download     *http.Client
+	transport    *wire.Transport
+	key          func(context.Context) (string, error) // a closure, so that fmt and reflection do not find the key
+	rotates      bool                                  // the key comes from a source
 	middleware   []func(http.RoundTripper) http.RoundTripper
 	userAgent    string
 	logger       *slog.Logger
 	limiter      RateLimiter
 	budget       *budget
-	names        *nameLocks
+	names        *onceNames
 	insecure     bool
 	words        bool // booleans as true and false
 	updateMethod string
@@ -69,11 +69,16 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 // NewClientFromEnv is [NewClient] with the base URL of AICONTENT_BASE_URL and the key of AICONTENT_API_KEY. A missing
 // one is an error that names it; the key may be missing if [WithAPIKeySource] is given.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
-	const op, unset = "aicontent.NewClientFromEnv", "must be set in the environment"
+	const op = "aicontent.NewClientFromEnv"
 	c, problems := configure(opts)
 	baseURL, apiKey := os.Getenv("AICONTENT_BASE_URL"), os.Getenv("AICONTENT_API_KEY")
-	problems = append(problems, problemIf(baseURL == "", "AICONTENT_BASE_URL", nil, unset)...)
-	problems = append(problems, problemIf(apiKey == "" && c.key == nil, "AICONTENT_API_KEY", nil, unset)...)
+	const unset = "must be set in the environment"
+	if baseURL == "" {
+		problems = append(problems, problem("AICONTENT_BASE_URL", nil, unset)...)
+	}
+	if apiKey == "" && c.key == nil {
+		problems = append(problems, problem("AICONTENT_API_KEY", nil, unset)...)
+	}
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
@@ -82,12 +87,12 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 
 func configure(opts []Option) (*Client, []FieldProblem) {
 	c := &Client{
-		http:         func() *http.Client { return &http.Client{} },
+		http:         &http.Client{},
 		userAgent:    fmt.Sprintf("aicontent-go/%s (%s; %s/%s)", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		updateMethod: http.MethodPatch,
 		maxResponse:  32 << 20,
 		budget:       newBudget(defaultBudget),
-		names:        &nameLocks{},
+		names:        &onceNames{},
 		defaults:     &settings{stall: 60 * time.Second},
 	}
 	var problems []FieldProblem
@@ -102,11 +107,12 @@ func configure(opts []Option) (*Client, []FieldProblem) {
 }
 
 // finish checks the arguments and puts the transport together.
-func (c *Client) finish(op string, problems []FieldProblem, baseURL, apiKey string) (*Client, error) {
+func (c *Client) finish(op Operation, problems []FieldProblem, baseURL, apiKey string) (*Client, error) {
 	base, bad := parseBaseURL(baseURL, c.insecure)
 	problems = append(problems, bad...)
 	if c.key == nil {
-		if bad = checkKey(apiKey); base == nil && strings.Contains(apiKey, "://") {
+		bad = checkKey(apiKey)
+		if base == nil && strings.Contains(apiKey, "://") {
 			bad = problem("api_key", nil, "looks like a URL: the base URL is the first argument, the key the second")
 		}
 		problems = append(problems, bad...)
@@ -116,23 +122,24 @@ func (c *Client) finish(op string, problems []FieldProblem, baseURL, apiKey stri
 		return nil, err
 	}
 	c.base = base
-	hc := c.http()
+	hc := c.http
 	if t, ok := hc.Transport.(*http.Transport); ok && t == nil {
 		hc.Transport = nil
 	}
-	transport := wire.New(hc.Transport, c.insecure)
-	hc.Transport = transport
+	c.transport = wire.New(hc.Transport, c.insecure)
+	c.download = &http.Client{
+		Transport:     c.transport.Download(),
+		CheckRedirect: downloadRedirect(hc.CheckRedirect),
+		Timeout:       hc.Timeout,
+	}
+	hc.CheckRedirect = sameOrigin(base, hc.CheckRedirect)
+	hc.Transport = c.transport
 	for _, wrap := range slices.Backward(c.middleware) {
 		hc.Transport = wrap(hc.Transport)
 		if hc.Transport == nil {
 			return nil, invalid(op, problem("middleware", nil, "must return a RoundTripper, not nil"))
 		}
 	}
-	hc.CheckRedirect = sameOrigin(base, hc.CheckRedirect)
-	c.http = func() *http.Client { return hc }
-	c.closeIdle = transport.CloseIdleConnections // A middleware may not pass it on.
-	download := &http.Client{Transport: transport.Download(), CheckRedirect: downloadRedirect}
-	c.download = func() *http.Client { return download }
 	c.Images = &ImagesService{c}
 	c.Transcriptions = &TranscriptionsService{c}
 	return c, nil
@@ -140,9 +147,9 @@ func (c *Client) finish(op string, problems []FieldProblem, baseURL, apiKey stri
 
 // CloseIdleConnections closes the connections that are not in use. The client stays usable.
 func (c *Client) CloseIdleConnections() {
-	if c != nil && c.http != nil {
-		c.http().CloseIdleConnections()
-		c.closeIdle()
+	if c != nil && c.base != nil {
+		c.http.CloseIdleConnections()
+		c.transport.CloseIdleConnections() // A middleware may not pass it on.
 	}
 }
 
@@ -167,30 +174,32 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	port, err := strconv.Atoi(cmp.Or(u.Port(), "443"))
 	// By its name alone, without asking a resolver.
 	loopback := strings.EqualFold(u.Hostname(), "localhost") || net.ParseIP(u.Hostname()).IsLoopback()
-	p := FieldProblem{Field: field, Value: shown}
+	var reason, hint string
 	switch {
 	case strings.TrimSpace(raw) != raw:
-		p.Reason = "must not begin or end with white space"
+		reason = "must not begin or end with white space"
 	case u.User != nil:
-		p.Reason = "must not hold a user name or password; pass the API key as the second argument"
+		reason = "must not hold a user name or password; pass the API key as the second argument"
 	case u.Hostname() == "":
-		p.Reason = "must name a host, " + example
+		reason = "must name a host, " + example
 	case err != nil || port < 1 || port > 65535:
-		p.Reason = "must have a port between 1 and 65535, or none"
+		reason = "must have a port between 1 and 65535, or none"
+	case strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }):
+		reason = "must have a host in ASCII: write an international name in its xn-- form"
 	case u.RawQuery != "" || u.ForceQuery:
-		p.Reason, p.Hint = "must not have a query", "use WithQuery for a parameter of every call"
+		reason, hint = "must not have a query", "use WithQuery for a parameter of every call"
 	case strings.Contains(raw, "#"):
-		p.Reason = "must not have a fragment"
+		reason = "must not have a fragment"
 	case u.Scheme == "http" && !insecure && !loopback:
-		p.Reason, p.Hint = "must begin with https://: http:// would show the API key to the network", "WithInsecureHTTP allows it"
+		reason, hint = "must begin with https://: http:// would show the API key to the network", "WithInsecureHTTP allows it"
 	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), apiPrefix): // of the path alone: a host may be called api
-		p.Reason = "must end before " + apiPrefix + ", which the SDK adds: write " + strings.TrimSuffix(strings.TrimRight(shown, "/"), apiPrefix)
+		reason = "must end before " + apiPrefix + ", which the SDK adds: write " + strings.TrimSuffix(strings.TrimRight(shown, "/"), apiPrefix)
 	default:
 		u.RawPath = strings.TrimRight(u.EscapedPath(), "/")
 		u.Path, _ = url.PathUnescape(u.RawPath) // It was parsed before, so it can be unescaped.
 		return u, nil
 	}
-	return u, []FieldProblem{p}
+	return u, problem(field, shown, reason, hint)
 }
 
 // sameOrigin follows a redirect for GET only, within the base URL's origin and a limited number of times, and then
@@ -219,9 +228,9 @@ func origin(u *url.URL) string {
 	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
 }
 
-// token waits for the rate limiter and asks for the key: what comes before each attempt that is not bare.
-func (c *Client) token(ctx context.Context, bare bool) (redact.Key, error) {
-	if ctx.Err() != nil || bare {
+// token waits for the rate limiter and asks for the key: what comes before each attempt.
+func (c *Client) token(ctx context.Context) (redact.Key, error) {
+	if ctx.Err() != nil {
 		return "", contextError(ctx)
 	}
 	if c.limiter != nil {

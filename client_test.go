@@ -597,3 +597,12 @@ func TestPathsBelowABaseURL(t *testing.T) {
 		srv.Close()
 	}
 }
+
+// net/http asks for the xn-- form, and a redirect comes in that form: as another origin it would be refused.
+func TestBaseURLWithAnInternationalHost(t *testing.T) {
+	_, err := NewClient("https://bücher.example.com/ai", fakes.Key)
+	require.ErrorIs(t, err, ErrInvalid)
+	assert.ErrorContains(t, err, "must have a host in ASCII: write an international name in its xn-- form")
+	_, err = NewClient("https://xn--bcher-kva.example.com/bücher", fakes.Key)
+	assert.NoError(t, err, "a path may be in any script")
+}

@@ -53,18 +53,21 @@
 //	301, 302, 303 or 304, for Store, Update and Delete                      Unknown   no      no
 //	408, 500, 502, 504, or 503 without Retry-After                          Unknown   yes     no
 //	any other 5xx                                                           Unknown   no      no
-//	2xx, empty or with JSON of another shape                                Done      no      no
-//	2xx, cut off                                                            Done      yes     no
 //	2xx with JSON that says it is an error                                  Unknown   no      no
-//	2xx with an HTML page instead of JSON                                   Unknown   no      no
+//	201 or 204 without a record                                             Done      no      no
+//	any other 2xx with JSON of another shape                                Done      no      no
+//	201 that is cut off, or any other 2xx that is cut off within its JSON   Done      yes     no
+//	any other 2xx with an HTML page instead of JSON                         Unknown   no      no
+//	any other 2xx that is empty or blank                                    Unknown   no      no
+//	any other 2xx that is cut off before a byte of JSON                     Unknown   yes     no
 //	a broken connection or a timeout, after a byte was written              Unknown   yes     no
 //	the context, after a byte was written                                   Unknown   no      no
 //
 // An upload is cut off if it ended before any byte of the form's last boundary, which follows the file, was written. No known
 // form parser accepts such a request as complete. After that, the last two rows hold for it too.
 //
-// If a call made several attempts, the most severe outcome counts. Severity: NotSent < Rejected < Done < Unknown. For Delete, a
-// 2xx response is success even if it is cut off, and so is a 404 after an attempt of unknown outcome. Redirects of List and Show
+// If a call made several attempts, the most severe outcome counts. Severity: NotSent < Rejected < Done < Unknown. For Delete, an
+// empty 2xx response is success, one that was cut off is if its outcome is Done, and a 404 is after an attempt of unknown outcome. Redirects of List and Show
 // within the origin of the base URL are followed; the table is about those that are not. [ErrPagination] is Done: all pages
 // before it were read.
 //

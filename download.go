@@ -6,106 +6,163 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/aicontent/aicontent-go/internal/errtext"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // Download writes the picture at image.URL to w and returns how many bytes it wrote.
 //
-// The request is bare: no API key, no headers, queries or cookies of the client, no middleware, no client certificate and no
-// rate limiter; the proxy, dialer and CA settings hold. The service chooses the URL, and so the hosts that are contacted: a
-// program that must not reach some hosts has to check it first, or give a client whose dialer does. A relative URL is resolved
-// against the base URL. Only http and https are fetched, with up to ten redirects.
+// The service chooses the URL, and so the hosts that are contacted: a program that must not reach some hosts has to check the URL
+// first, or give a client with a CheckRedirect and a dialer that do. Nothing that the client knows goes to them: no API key, header,
+// query or cookie, no client certificate; middleware and rate limiter are left out. The proxy, dialer and CA settings hold, and of
+// the client of [WithHTTPClient] its Timeout and its CheckRedirect. A relative URL is resolved against the base URL. Only http and
+// https are fetched, with up to ten redirects.
 //
 // It is retried after transient failures until the first byte is written to w. [WithTimeout] limits the wait for the header,
-// [WithStallTimeout] the time without a byte of the body; [WithMaxResponseSize] does not apply. A picture that is cut off is an
-// error that says how many bytes came.
+// [WithStallTimeout] the time without a byte of the body; [WithMaxResponseSize] does not apply. A picture that is cut off is a
+// [*DecodeError] that says how many bytes came, and so is a response that is no picture: one without content, JSON, XML or text.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
-	c, call := s.core(), call{op: "images.download"}
-	r, problems := c.begin(ctx, call, opts)
-	if r == nil {
-		return 0, invalid(call.op, problems)
+	c := s.core()
+	set, problems := c.settings(ctx, opts)
+	if set == nil {
+		return 0, invalid(ImagesDownload, problems)
 	}
-	problems = append(problems, problemIf(w == nil, "w", nil, "must not be nil")...)
-	if image == nil || image.URL == "" {
-		problems = append(problems, problem("url", nil, "is required: the service sent none for the image")...)
-	} else if u, err := c.base.Parse(image.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		problems = append(problems, problem("url", image.URL, "must be an http or https URL")...)
-	} else {
-		r.url = u
+	if w == nil {
+		problems = append(problems, problem("w", nil, "must not be nil")...)
 	}
-	if err := invalid(r.op, problems); err != nil {
+	address, bad := c.picture(image)
+	if err := invalid(ImagesDownload, append(problems, bad...)); err != nil {
 		return 0, err
 	}
-	r.client, r.bare = c.download(), true
-	r.read = func(reply) error { return errors.New("got an HTML page instead of a picture") }
-	var written int64
-	r.save = func(ctx context.Context, attempt *wire.Attempt, resp *http.Response) (res result) {
-		written, res = r.copy(ctx, attempt, resp, w)
-		return res
+	r := &request{
+		op: imagesDownload, method: http.MethodGet, url: *address,
+		stall: set.stall, wait: *cmp.Or(set.timeout, &imagesDownload.wait), policy: set.policy.complete(), budget: set.budget,
 	}
-	err := c.send(ctx, r)
+	h := newHistory()
+	var written int64
+	err := c.send(ctx, r, h, func() (res result, err error) {
+		if ctx.Err() != nil {
+			return result{}, contextError(ctx)
+		}
+		x := exchange{ctx: ctx, client: c, request: r}
+		return x.run(c.download, h.count+1, func(resp *http.Response) (res result) {
+			written, res = x.copy(resp, w)
+			return res
+		}), nil
+	})
+	h.finish(r, set.response, err)
 	return written, err
 }
 
-// errRedirect is the error of a redirect that a download does not follow. Another attempt would meet it again.
-var errRedirect = errors.New("redirect refused")
-
-// downloadRedirect follows redirects of a download. The Referer would hand a signed URL to the next host.
-func downloadRedirect(req *http.Request, via []*http.Request) error {
-	if len(via) > maxRedirects {
-		return fmt.Errorf("%w: gave up after %d of them", errRedirect, maxRedirects)
+// picture is the address of an image's picture.
+func (c *Client) picture(image *Image) (*url.URL, []FieldProblem) {
+	if image == nil || image.URL == "" {
+		return nil, problem("url", nil, "is required: the service sent none for the image")
 	}
-	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-		return fmt.Errorf("%w: it leads to something other than http and https", errRedirect)
+	u, err := c.base.JoinPath("/").Parse(image.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, problem("url", image.URL, "must be an http or https URL")
 	}
-	req.Header.Del("Referer")
-	return nil
+	return u, nil
 }
 
-// copy writes the body of a download to w. A clock runs while a byte is waited for.
-func (r *request) copy(ctx context.Context, attempt *wire.Attempt, resp *http.Response, w io.Writer) (int64, result) {
-	attempt.Pause()
-	var stalled atomic.Bool
-	var readError error
-	body := readerFunc(func(p []byte) (int, error) {
-		if r.stall > 0 {
-			clock := time.AfterFunc(r.stall, func() {
-				stalled.Store(true)
-				attempt.Stop()
-			})
-			defer clock.Stop()
+// errRedirect is the error of a redirect that is not followed. Another attempt would meet it again.
+var errRedirect = errors.New("redirect refused")
+
+// downloadRedirect follows redirects of a download where the user's client would. The Referer would hand a signed URL to the
+// next host.
+func downloadRedirect(users func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		if len(via) > maxRedirects {
+			return fmt.Errorf("%w: gave up after %d of them", errRedirect, maxRedirects)
 		}
-		n, err := resp.Body.Read(p)
-		if err != io.EOF {
-			readError = err
+		if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
+			return fmt.Errorf("%w: it leads to something other than http and https", errRedirect)
 		}
-		return n, err
-	})
+		req.Header.Del("Referer")
+		if users == nil {
+			return nil
+		}
+		err := users(req, via)
+		if err != nil && err != http.ErrUseLastResponse {
+			err = fmt.Errorf("%w: %w", errRedirect, err)
+		}
+		return err
+	}
+}
+
+// noPicture names what a response holds in place of a picture, and is empty otherwise.
+func noPicture(resp *http.Response) string {
+	if resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusResetContent {
+		return "nothing"
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if kind == "application/json" || kind == "application/xml" || strings.HasSuffix(kind, "+json") || strings.HasPrefix(kind, "text/") {
+		return kind
+	}
+	return ""
+}
+
+// copy writes the body of a download to w.
+func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, result) {
+	if kind := noPicture(resp); kind != "" {
+		body, _ := x.readBody(resp, maxErrorBody)
+		message, _ := errtext.Read(body, x.key)
+		err := errors.New(strings.TrimSuffix("got "+kind+" instead of a picture: "+message, ": "))
+		return 0, x.unusable(resp, body, err)
+	}
+	x.wire.Pause()
+	body := &watched{body: resp.Body, stall: x.request.stall, attempt: x.wire}
 	// The writer's other methods stay out of it, so that it gets each byte as it comes.
 	written, err := io.Copy(struct{ io.Writer }{w}, body)
-	res := result{outcome: OutcomeDone, word: "ok"}
 	switch {
-	case err != nil && !errors.Is(err, readError):
-		return written, res.transport(r, fmt.Errorf("writing the picture after %d bytes: %w", written, err))
-	case err == nil && (written < resp.ContentLength || context.Cause(ctx) == io.EOF):
+	case err != nil && !errors.Is(err, body.failed):
+		return written, x.failed(result{outcome: OutcomeDone}, fmt.Errorf("writing the picture after %d bytes: %w", written, err))
+	case err == nil && (written < resp.ContentLength || context.Cause(x.ctx) == io.EOF):
 		err = io.ErrUnexpectedEOF // net/http returns the cause of a context as it is
 	case err == nil:
-		return written, res
-	case stalled.Load():
-		err = &wire.TimeoutError{Receiving: true, Limit: r.stall}
+		return written, result{outcome: OutcomeDone, word: "ok"}
+	case body.stalled.Load():
+		err = &wire.TimeoutError{Receiving: true, Limit: x.request.stall}
 	}
 	came := fmt.Sprintf("%d bytes", written)
 	if resp.ContentLength >= 0 {
 		came = fmt.Sprintf("%d of %d bytes", written, resp.ContentLength)
 	}
-	res.transient, res.final = true, written > 0 || ctx.Err() != nil
-	return written, res.transport(r, fmt.Errorf("the picture was cut off: %s came: %w", came, cmp.Or(contextError(ctx), err)))
+	res := x.unusable(resp, nil, fmt.Errorf("the picture was cut off: %s came: %w", came, cmp.Or(contextError(x.ctx), err)))
+	if written == 0 && x.ctx.Err() == nil {
+		res.follow = again
+	}
+	return written, res
 }
 
-type readerFunc func(p []byte) (int, error)
+// watched is a body that must not stall. A clock runs while a byte is waited for.
+type watched struct {
+	body    io.Reader
+	stall   time.Duration // 0 is no limit
+	attempt *wire.Attempt
+	stalled atomic.Bool
+	failed  error // of the latest Read, but for the end
+}
 
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+func (b *watched) Read(p []byte) (int, error) {
+	if b.stall > 0 {
+		clock := time.AfterFunc(b.stall, func() {
+			b.stalled.Store(true)
+			b.attempt.Stop()
+		})
+		defer clock.Stop()
+	}
+	n, err := b.body.Read(p)
+	if err != io.EOF {
+		b.failed = err
+	}
+	return n, err
+}

@@ -31,7 +31,10 @@ import (
 
 // gallery is another host, where the pictures are.
 func gallery(t *testing.T, handler http.HandlerFunc) *httptest.Server {
-	srv := httptest.NewServer(handler)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "image/png")
+		handler(w, r)
+	}))
 	t.Cleanup(srv.Close)
 	return srv
 }
@@ -190,10 +193,10 @@ func TestDownloadOfAnHTMLPage(t *testing.T) {
 	var out bytes.Buffer
 	n, err := c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), &out)
 	assert.Zero(t, n)
-	assert.Contains(t, log.String(), " result=HTML outcome=unknown ")
+	assert.Contains(t, log.String(), " result=\"200, unreadable\" outcome=unknown ")
 	var unread *DecodeError
 	require.ErrorAs(t, err, &unread)
-	assert.EqualError(t, err, "images.download: 200: cannot read the response: got an HTML page instead of a picture")
+	assert.EqualError(t, err, "images.download: 200: cannot read the response: got text/html instead of a picture: Please log in")
 	assert.Zero(t, out.Len(), "a page must not end up in a file called .png")
 }
 
@@ -212,7 +215,7 @@ func TestDownloadOfAPageThatCannotBeRead(t *testing.T) {
 		c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithMaxResponseSize(10), WithRetryPolicy(quick))
 		require.NoError(t, err)
 		_, err = c.Images.Download(t.Context(), at(pictures.URL), io.Discard)
-		assert.EqualError(t, err, "images.download: 200: cannot read the response: got an HTML page instead of a picture", name)
+		assert.ErrorContains(t, err, "images.download: 200: cannot read the response: got text/html instead of a picture", name)
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), name)
 		assert.EqualValues(t, 1, requests.Load(), name)
 	}
@@ -234,7 +237,7 @@ func TestDownloadCutOff(t *testing.T) {
 		require.NoError(t, err)
 		var out bytes.Buffer
 		n, err := c.Images.Download(t.Context(), at(pictures.URL+"/a.png?signature=private"), &out)
-		var lost *TransportError
+		var lost *DecodeError
 		require.ErrorAs(t, err, &lost, name)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		assert.EqualValues(t, len(row.came), n)
@@ -568,4 +571,87 @@ func TestDownloadOfASwitchOfProtocols(t *testing.T) {
 	require.ErrorAs(t, err, &switched)
 	assert.Equal(t, 101, switched.StatusCode)
 	assert.Zero(t, n)
+}
+
+// A CheckRedirect is often the guard against internal hosts, and a Timeout what keeps a program alive.
+func TestDownloadKeepsTheClientsLimits(t *testing.T) {
+	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow.png" {
+			w.WriteHeader(200)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		}
+		http.Redirect(w, r, "/internal.png", http.StatusFound)
+	})
+	guard := errors.New("an internal host")
+	for name, row := range map[string]struct {
+		hc   *http.Client
+		path string
+		want error
+	}{
+		"CheckRedirect": {&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return guard }}, "/a.png", guard},
+		"Timeout":       {&http.Client{Timeout: 50 * time.Millisecond}, "/slow.png", context.DeadlineExceeded},
+	} {
+		policy := WithRetryPolicy(RetryPolicy{MaxAttempts: 1})
+		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(row.hc), policy, WithTimeout(5*time.Second), WithStallTimeout(5*time.Second))
+		require.NoError(t, err)
+		_, err = c.Images.Download(t.Context(), at(pictures.URL+row.path), io.Discard)
+		assert.ErrorIs(t, err, row.want, name)
+	}
+}
+
+// A file that holds an error's JSON, or nothing, must not be taken for a picture.
+func TestDownloadOfWhatIsNoPicture(t *testing.T) {
+	for name, row := range map[string]struct {
+		status     int
+		kind, body string
+		text       string
+	}{
+		"JSON":          {200, "application/json; charset=utf-8", `{"message":"quota exceeded"}`, "got application/json instead of a picture: quota exceeded"},
+		"problem":       {200, "application/problem+json", `{"title":"No credit"}`, "got application/problem+json instead of a picture: No credit"},
+		"XML":           {200, "Application/XML", `<Error/>`, "got application/xml instead of a picture"},
+		"text":          {200, "text/plain", `no`, "got text/plain instead of a picture: no"},
+		"no content":    {204, "", ``, "got nothing instead of a picture"},
+		"reset content": {205, "", ``, "got nothing instead of a picture"},
+	} {
+		requests := 0
+		pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) {
+			requests++
+			w.Header().Set("Content-Type", row.kind)
+			w.WriteHeader(row.status)
+			_, _ = io.WriteString(w, row.body)
+		})
+		c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(quick))
+		require.NoError(t, err)
+		var out bytes.Buffer
+		_, err = c.Images.Download(t.Context(), at(pictures.URL), &out)
+		var unread *DecodeError
+		require.ErrorAs(t, err, &unread, name)
+		assert.ErrorContains(t, err, row.text, name)
+		assert.Zero(t, out.Len(), name)
+		assert.Equal(t, 1, requests, name)
+	}
+	pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "image/svg+xml")
+		_, _ = io.WriteString(w, "<svg/>")
+	})
+	c, err := NewClient("https://content.example.com", fakes.Key)
+	require.NoError(t, err)
+	n, err := c.Images.Download(t.Context(), at(pictures.URL), io.Discard)
+	require.NoError(t, err)
+	assert.EqualValues(t, 6, n)
+}
+
+// A tenant's pictures are below its path: a relative URL must not lead to another tenant's.
+func TestDownloadBelowTheBasePath(t *testing.T) {
+	var uri string
+	pictures := gallery(t, func(_ http.ResponseWriter, r *http.Request) { uri = r.RequestURI })
+	for base, want := range map[string]string{"/tenant": "/tenant/storage/1.png", "/tenant/": "/tenant/storage/1.png", "": "/storage/1.png"} {
+		c, err := NewClient(pictures.URL+base, fakes.Key)
+		require.NoError(t, err)
+		_, err = c.Images.Download(t.Context(), at("storage/1.png"), io.Discard)
+		require.NoError(t, err)
+		assert.Equal(t, want, uri, base)
+	}
 }

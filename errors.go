@@ -36,7 +36,7 @@ var ErrPagination = errors.New("pagination")
 type ValidationError struct {
 	Problems []FieldProblem
 
-	op     string
+	op     Operation
 	causes []error
 }
 
@@ -62,7 +62,7 @@ func (e *ValidationError) Error() string {
 		}
 		list = append(list, text)
 	}
-	return strings.TrimPrefix(e.op+": "+strings.Join(list, "; "), ": ")
+	return strings.TrimPrefix(string(e.op)+": "+strings.Join(list, "; "), ": ")
 }
 
 // Is reports whether target is [ErrInvalid].
@@ -75,7 +75,7 @@ func (e *ValidationError) Unwrap() []error { return e.causes }
 func (e *ValidationError) LogValue() slog.Value {
 	var attrs []slog.Attr
 	if e.op != "" {
-		attrs = append(attrs, slog.String("op", e.op))
+		attrs = append(attrs, slog.String("op", string(e.op)))
 	}
 	for _, p := range e.Problems {
 		attrs = append(attrs, slog.String(p.Field, p.Reason))

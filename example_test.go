@@ -383,7 +383,7 @@ func ExampleWithRetryBudget() {
 		fmt.Println(err)
 	}
 	// Output:
-	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget); attempt 3 of 4, the same 2 times before)
+	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget); attempt 3 of 4; before: 500, 500)
 	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget))
 	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget))
 }
@@ -440,6 +440,7 @@ func ExampleImagesService_List_pageByNumber() {
 
 func ExampleImagesService_Download() {
 	pictures := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "image/png")
 		fmt.Fprint(w, "the bytes of a picture")
 	}))
 	defer pictures.Close()

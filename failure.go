@@ -30,7 +30,8 @@ type callError interface {
 
 // summary is what an error knows of its call beyond the last attempt. It is zero for an error that no call returned.
 type summary struct {
-	op, host string
+	op       Operation // empty for an error that a program made
+	host     string
 	outcome  Outcome
 	passing  bool // the same request may succeed later
 	attempts int
@@ -50,68 +51,52 @@ func (s summary) line(request, text string) string {
 	if len(s.details) > 0 {
 		text += " (" + strings.Join(s.details, "; ") + ")"
 	}
-	return strings.TrimPrefix(cmp.Or(s.op, request)+": "+text, ": ")
+	return strings.TrimPrefix(cmp.Or(string(s.op), request)+": "+text, ": ")
 }
 
 // logValue groups what all errors of calls have in common.
 func (s summary) logValue(err error, attrs ...slog.Attr) slog.Value {
 	if s.op != "" {
-		attrs = append([]slog.Attr{slog.String("op", s.op), slog.String("host", s.host), slog.Int("attempts", s.attempts)}, attrs...)
+		attrs = append([]slog.Attr{slog.String("op", string(s.op)), slog.String("host", s.host), slog.Int("attempts", s.attempts)}, attrs...)
 	}
 	return slog.GroupValue(append(attrs, slog.String("outcome", OutcomeOf(err).String()))...)
 }
 
 // fail makes the error of the whole call. Stopped is what ended the wait for another attempt, or all of it; nil for nothing.
 func (h *history) fail(r *request, stopped error) error {
-	s := summary{op: r.op, host: r.url.Host, outcome: h.worst, attempts: h.count}
-	conflict, taken := stopped.(*ConflictError)
-	switch {
-	case taken:
-		return &ConflictError{conflict.Name, conflict.IDs, conflict.Reason, s}
-	case h.count == 0:
+	s := h.summary(r)
+	if h.count == 0 {
 		return &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: stopped, summary: s}
 	}
-	s.stopped, s.passing = stopped, !h.last.final && (h.last.transient || h.last.outcome == OutcomeUnknown)
+	if stopped != nil && stopped != errSameKey {
+		s.stopped = stopped
+		s.details = append([]string{fmt.Sprintf("not retried: %v", stopped)}, s.details...)
+	}
+	return h.last.err.with(s)
+}
+
+// summary is what an error tells of the attempts so far.
+func (h *history) summary(r *request) summary {
+	s := summary{op: r.op.name, host: r.url.Host, outcome: h.worst, attempts: h.count}
+	if h.count == 0 {
+		return s
+	}
+	s.passing = h.last.follow != never && h.last.follow != renew
 	add := func(holds bool, detail string) {
 		if holds {
 			s.details = append(s.details, detail)
 		}
 	}
-	add(stopped != nil, fmt.Sprintf("gave up waiting to retry: %v", stopped))
 	add(h.last.note != "", h.last.note)
-	add(h.count > 1, h.attempts())
+	add(h.count > 1, fmt.Sprintf("attempt %d of %d; before: %s", h.count, r.policy.MaxAttempts, strings.Join(h.words, ", ")))
 	add(h.last.requestID != "", "request "+h.last.requestID)
 	add(h.last.status == 0, "host "+s.host)
-	done := map[string]string{http.MethodPost: "created", http.MethodPatch: "updated", http.MethodPut: "updated", http.MethodDelete: "deleted"}[r.method]
-	if done != "" {
+	if done := r.op.done; done != "" {
 		add(h.worst == OutcomeUnknown, "outcome unknown: it may have been "+done)
 		add(h.worst == OutcomeDone, "outcome done: it was "+done)
 		add(h.worst == OutcomeNotSent, "nothing was "+done)
 	}
-	return h.last.err.with(s)
-}
-
-// attempts tells how often the call was tried, and what came before the last attempt.
-func (h *history) attempts() string {
-	text := fmt.Sprintf("attempt %d of %d", h.count, h.policy.MaxAttempts)
-	if len(h.words) == 1 && h.words[0].word == h.last.word {
-		if n := h.words[0].count; n > 1 {
-			return fmt.Sprintf("%s, the same %d times before", text, n)
-		}
-		return text + ", the same before"
-	}
-	const most = 5
-	var words []string
-	for _, t := range h.words[:min(len(h.words), most)] {
-		if t.count > 1 {
-			t.word += fmt.Sprintf(" (%d times)", t.count)
-		}
-		words = append(words, t.word)
-	}
-	if others := len(h.words) - most; others > 0 {
-		words = append(words, fmt.Sprintf("and %d others", others))
-	}
-	return text + "; before: " + strings.Join(words, "; ")
+	return s
 }
 
 // explained is an error of the network after what it means. One meaning may have many errors.
@@ -138,13 +123,13 @@ func explain(err error, wrote, complete bool, limit time.Duration) error {
 	return explained{"the service closed the connection before a response came", err}
 }
 
-// word is what the log and the errors of later attempts say of a failure: its meaning if it has one, and no addresses, so that the
-// same is seen to be the same.
+// word is what the log and the errors of later attempts say of a failure: without its meaning, and without addresses.
 func word(err error) string {
+	if e, ok := errors.AsType[explained](err); ok {
+		err = e.error
+	}
 	text := err.Error()
-	if e := (explained{}); errors.As(err, &e) {
-		text = e.meaning
-	} else if op := (*net.OpError)(nil); errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		text = strings.ReplaceAll(text, op.Error(), op.Op+": "+op.Err.Error())
 	}
 	return redact.Shorten(text, 100)
@@ -155,56 +140,64 @@ func newAPIError(base *url.URL, r *request, key redact.Key, resp *http.Response,
 	e := &APIError{
 		StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(),
 		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
-		Header:     key.Header(resp.Header), Body: key.Bytes(body),
+		RequestID:  requestID(resp.Header, key), Header: key.Header(resp.Header), Body: key.Bytes(body),
 	}
 	e.Message, e.Fields = errtext.Read(body, key)
-	e.RequestID = requestID(e.Header, key)
-	if slices.Contains([]int{301, 302, 303, 307, 308}, resp.StatusCode) {
-		e.redirected(resp, base, r.method, key)
+	switch resp.StatusCode {
+	case 301, 302, 303, 307, 308:
+		e.redirected(resp, base, key)
 	}
 	return e
 }
 
 // redirected says why a redirect was not followed.
-func (e *APIError) redirected(resp *http.Response, base *url.URL, method string, key redact.Key) {
+func (e *APIError) redirected(resp *http.Response, base *url.URL, key redact.Key) {
 	target, err := resp.Location()
 	if err != nil {
 		return
 	}
 	target = base.ResolveReference(target) // It is relative where a RoundTripper leaves out the response's request.
-	const login = "the API key is not accepted: the service redirects to a login page"
 	name := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(path.Base(target.Path)))
 	e.login = name == "login" || name == "signin" || name == "logon"
 	switch from, to := origin(base), key.Line(origin(target)); {
 	case from != to:
 		e.Message = fmt.Sprintf("redirect from %s to %s refused: the API key is for the first only", from, to)
-		if e.login {
-			e.Message = login + "; " + e.Message
-		}
 	case e.login:
-		e.Message = login
-	case method != http.MethodGet:
-		e.Message = fmt.Sprintf("redirect refused: a %s is not repeated at another address; is the base URL right?", method)
+		e.Message = ""
+	case e.Method != http.MethodGet:
+		e.Message = fmt.Sprintf("redirect refused: a %s is not repeated at another address; is the base URL right?", e.Method)
+	case hops(resp) >= maxRedirects:
+		e.Message = fmt.Sprintf("gave up after %d redirects", maxRedirects)
 	default:
-		hops := 0
-		for r := resp.Request; r != nil && r.Response != nil; r = r.Response.Request {
-			hops++
-		}
-		if e.Message = "redirect refused by CheckRedirect of the http.Client that was given"; hops >= maxRedirects {
-			e.Message = fmt.Sprintf("gave up after %d redirects", maxRedirects)
-		}
+		e.Message = "redirect refused by CheckRedirect of the http.Client that was given"
 	}
+	if e.login {
+		const refused = "the API key is not accepted: the service redirects to a login page; "
+		e.Message = strings.TrimSuffix(refused+e.Message, "; ")
+	}
+}
+
+// hops is how many redirects led to a response.
+func hops(resp *http.Response) (n int) {
+	for r := resp.Request; r != nil && r.Response != nil; r = r.Response.Request {
+		n++
+	}
+	return n
 }
 
 // addressNote says that a 404 is not about a record: there is no API at the base URL.
 func (c *Client) addressNote(r *request, e *APIError) string {
-	list := strings.HasSuffix(r.op, ".list") || r.create()
+	if e.StatusCode != http.StatusNotFound || r.op == imagesDownload {
+		return ""
+	}
 	html := bytes.HasPrefix(bytes.TrimSpace(e.Body), []byte("<"))
 	switch {
-	case e.StatusCode != http.StatusNotFound || r.bare || !list && !html && e.Message != "":
+	case r.op.record && !html && e.Message != "":
+		return ""
 	case strings.HasSuffix(c.base.Path, "/api"):
-		return fmt.Sprintf("the SDK adds %s to the base URL itself: did you mean %s?", apiPrefix, strings.TrimSuffix(c.base.String(), "/api"))
-	case list:
+		base := strings.TrimSuffix(c.base.String(), "/api")
+		return fmt.Sprintf("the SDK adds %s to the base URL itself: did you mean %s?", apiPrefix, base)
+	case !r.op.record:
 		return fmt.Sprintf("there is no API at %s%s: is the base URL right?", c.base, apiPrefix)
 	}
 	return ""

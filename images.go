@@ -120,7 +120,7 @@ type ImageUpdateParams struct {
 
 // List returns one page of images. It is retried after transient failures. WithQuery("page", "3") selects a page by its number.
 func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts ...CallOption) (*Page[Image], error) {
-	return list[Image](ctx, s.core(), call{op: "images.list", query: valuesOf(params), check: params.check}, opts)
+	return list[Image](ctx, s.core(), call{op: images.list, query: valuesOf(params), unlisted: params.check()}, opts)
 }
 
 // All returns an iterator over the images of all pages. It fetches a page when the loop reaches it, or earlier with
@@ -128,12 +128,12 @@ func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts .
 // [ErrPagination] where the service does not say whether more pages follow. An image that moves onto the next page while the loop
 // runs is yielded once. The images of a page share its memory: a program that keeps a few of many should copy what it needs.
 func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ...CallOption) iter.Seq2[*Image, error] {
-	return all[Image](ctx, s.core(), call{op: "images.list", query: valuesOf(params), check: params.check}, opts)
+	return all[Image](ctx, s.core(), call{op: images.list, query: valuesOf(params), unlisted: params.check()}, opts)
 }
 
 // Show returns the image with the given ID. It is retried after transient failures. The error matches [ErrNotFound] if there is none.
 func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*Image, error) {
-	return do(ctx, s.core(), call{op: "images.show", id: id}, opts, readRecord[Image])
+	return do(ctx, s.core(), call{op: images.show, id: id}, opts, readRecord[Image])
 }
 
 // Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is
@@ -141,17 +141,17 @@ func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*I
 // the image: ask [OutcomeOf] before storing it again, or use [WithOnce].
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
 	required := []string{"name", "description", "resolution"}
-	return do(ctx, s.core(), call{op: "images.store", form: valuesOf(params), required: required, check: params.check}, opts, readRecord[Image])
+	return do(ctx, s.core(), call{op: images.store, form: valuesOf(params), required: required, unlisted: params.check()}, opts, readRecord[Image])
 }
 
 // Update changes the fields that are set, and no others, and returns the image as it then is. It is retried after transient failures.
 func (s *ImagesService) Update(ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption) (*Image, error) {
-	return do(ctx, s.core(), call{op: "images.update", id: id, form: valuesOf(params)}, opts, readRecord[Image])
+	return do(ctx, s.core(), call{op: images.update, id: id, form: valuesOf(params)}, opts, readRecord[Image])
 }
 
 // Delete removes an image. It is retried after transient failures; after an attempt that may have been executed, a 404 is success.
 func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
-	_, err := do(ctx, s.core(), call{op: "images.delete", id: id}, opts, readDeleted)
+	_, err := do(ctx, s.core(), call{op: images.remove, id: id}, opts, readDeleted)
 	return err
 }
 

@@ -4,9 +4,7 @@ import (
 	"context"
 	"io"
 	"io/fs"
-	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/upload"
@@ -72,25 +70,24 @@ type Progress struct {
 	Attempt int   // counts from 1
 }
 
-// multipartBody looks at the file and makes the body of an upload. The error is what ended the wait for the file's first bytes.
-func (r *request) multipartBody(ctx context.Context, file *File, form url.Values) ([]FieldProblem, []error, error) {
+// attach looks at the file and makes the body of an upload. The error is what ended the wait for the file's first bytes.
+func (r *request) attach(ctx context.Context, file *File, unchecked bool) (problems []FieldProblem, causes []error, err error) {
 	f := upload.File{Name: file.Name, ContentType: file.ContentType, Size: file.Size, Source: file.source}
 	facts, found, err := f.Inspect(ctx, r.stall)
 	if err != nil {
 		return nil, nil, err
 	}
-	var problems []FieldProblem
-	var causes []error
-	found = slices.DeleteFunc(found, func(p upload.Problem) bool { return p.Waivable && r.unchecked })
 	for _, p := range found {
-		if p.Waivable {
-			p.Hint = strings.TrimPrefix(p.Hint+"; "+waivable, "; ")
+		switch {
+		case !p.Waivable:
+			problems = append(problems, problem("file", file.Name, p.Reason, p.Hint)...)
+		case !unchecked:
+			problems = append(problems, problem("file", file.Name, p.Reason, p.Hint, waivable)...)
 		}
-		problems = append(problems, FieldProblem{Field: "file", Value: file.Name, Reason: p.Reason, Hint: p.Hint})
 		if p.Err != nil {
 			causes = append(causes, p.Err)
 		}
 	}
-	r.body = upload.Multipart(form, f, facts)
+	r.body = upload.Multipart(r.form, f, facts)
 	return problems, causes, nil
 }

@@ -162,9 +162,10 @@ func TestEarlyAnswers(t *testing.T) {
 		fakes.OnTheWire(429, "", ``):                     {OutcomeRejected, 3},
 		fakes.OnTheWire(408, "", ``):                     {OutcomeUnknown, 1},
 		fakes.OnTheWire(200, "", `{}`):                   {OutcomeDone, 1},
-		fakes.OnTheWire(201, "", `<html>`):               {OutcomeUnknown, 1},
+		fakes.OnTheWire(201, "", `<html>`):               {OutcomeDone, 1},
+		fakes.OnTheWire(200, "", `<html>`):               {OutcomeUnknown, 1},
 	} {
-		t.Run(answer[9:12], func(t *testing.T) {
+		t.Run(answer[9:12]+answer[len(answer)-4:], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, nc net.Conn) {
 					_, _ = io.CopyN(io.Discard, r, 1000)

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
@@ -17,10 +16,10 @@ import (
 )
 
 const (
-	firstPause   = time.Second // between two looks for a record that may be in the making
-	lastPause    = 30 * time.Second
-	longestLook  = 5 * time.Second // the last look begins no longer than this before the context's deadline
-	maxLookPages = 10              // of 100 records, in one look
+	firstPause    = time.Second // between two searches for a record that may be in the making
+	lastPause     = 30 * time.Second
+	longestSearch = 5 * time.Second // the last search begins no longer than this before the context's deadline
+	maxPages      = 10              // of 100 records, in one search
 )
 
 // WithOnce makes a Store call safe to repeat, in this call and in later ones. The caller promises a name that no other record
@@ -38,160 +37,270 @@ const (
 // record only if there is none. For a call that an earlier process may have started see [WithOnceSince].
 //
 // For other methods it does nothing; given to [NewClient] it is an error.
-func WithOnce() CallOption {
-	return storeOption{callOption{set: func(s *settings) { s.once = true }}, "WithOnce"}
-}
+func WithOnce() CallOption { return onceOption("WithOnce", time.Time{}) }
 
 // WithOnceSince is [WithOnce] for a job that an earlier run may have sent. LastTry is the last moment at which that run may
 // have been sending or waiting: its last sign of life, never its start. Before the first create request the SDK looks
 // until lastTry plus [RetryPolicy].SettleTime, for SettleTime at most. A zero lastTry is one look, as with WithOnce.
-func WithOnceSince(lastTry time.Time) CallOption {
-	return storeOption{callOption{set: func(s *settings) { s.once, s.since = true, lastTry }}, "WithOnceSince"}
+func WithOnceSince(lastTry time.Time) CallOption { return onceOption("WithOnceSince", lastTry) }
+
+func onceOption(name string, lastTry time.Time) CallOption {
+	return singleOption{name: name, callOption: func(s *settings) []FieldProblem {
+		if lastTry.After(time.Now()) {
+			return problem("last_try", lastTry, "must not be in the future")
+		}
+		s.once, s.lastTry = true, lastTry
+		return nil
+	}}
 }
 
-// nameLocks hold one store with WithOnce at a time for a collection and name: a channel each, closed when the name is free.
-type nameLocks struct{ held sync.Map }
-
-// lock waits until the name is free, or the context ends.
-func (l *nameLocks) lock(ctx context.Context, name string) (unlock func(), err error) {
-	mine := make(chan struct{})
+// storeOnce creates a record unless there is one with its name. It searches before each create request, and for SettleTime after
+// one that may have been executed. Take reads the record that is found.
+func (c *Client) storeOnce(
+	ctx context.Context, r *request, h *history, s *settings, take func(reply) error, attempt func() (result, error),
+) (err error) {
+	o := once{c, r, h, s, normalText(r.form.Get("name")), take}
+	key := r.op.in.name + "/" + o.name
+	unlock, err := c.names.lock(ctx, key)
+	if err != nil {
+		return h.fail(r, err)
+	}
+	defer unlock()
+	defer func() { c.names.remember(key, err, r.policy.SettleTime) }()
+	since := s.lastTry
+	if earlier := c.names.lastTry(key); earlier.After(since) {
+		since = earlier
+	}
 	for {
-		other, held := l.held.LoadOrStore(name, mine)
-		if !held {
-			return func() {
-				l.held.Delete(name)
-				close(mine)
-			}, nil
+		if err := o.settle(ctx, since); err != nil || h.found != nil {
+			return o.fail(err)
 		}
-		select {
-		case <-other.(chan struct{}):
-		case <-ctx.Done():
-			return nil, contextError(ctx)
+		if h.count > 0 && !o.another() {
+			return h.fail(r, nil)
 		}
+		sent, missed := h.count, error(nil)
+		err := c.send(ctx, r, h, func() (result, error) {
+			if h.count > sent {
+				missed = o.search(ctx, s.policy, s.budget)
+			}
+			if missed != nil || h.found != nil {
+				return result{}, errSearched
+			}
+			return attempt()
+		})
+		if missed != nil || h.found != nil {
+			return o.fail(missed)
+		}
+		executed := h.count > sent && (h.last.outcome == OutcomeUnknown || h.last.outcome == OutcomeDone)
+		if err == nil || !executed || ctx.Err() != nil {
+			return err
+		}
+		since = time.Now()
 	}
 }
 
-// lookFor looks for the record after a number of attempts, with growing pauses, until it is there or SettleTime has passed since
-// the last request that may still be executed, and once more right before the context's deadline. A zero time is one look. A
-// look that fails says nothing: the record may be there, and billed. The last one is retried like any request.
-func (c *Client) lookFor(ctx context.Context, r *request, since time.Time, attempts int) (bool, error) {
-	until := time.Now().Add(min(r.retry.SettleTime, time.Until(since.Add(r.retry.SettleTime))))
-	if c.logger != nil && time.Until(until) > 0 {
-		c.logger.LogAttrs(ctx, slog.LevelInfo, "aicontent looks for the record of a create request that may still be executed",
-			slog.String("op", r.op), slog.String("collection", r.collection), slog.Time("until", until), slog.Bool("earlier_run", attempts == 0))
+// errSearched ends the attempts where the search before one makes it needless or unsafe.
+var errSearched = errors.New("the search has the result")
+
+// once is a Store call with WithOnce.
+type once struct {
+	client   *Client
+	request  *request
+	history  *history
+	settings *settings
+	name     string
+	take     func(reply) error
+}
+
+// another reports whether the create request may be sent again after the search found nothing, and takes it from the budget.
+func (o *once) another() bool {
+	h, r := o.history, o.request
+	switch {
+	case h.last.outcome == OutcomeDone, h.count >= r.policy.MaxAttempts:
+		return false
+	case !r.body.Replayable():
+		h.last.note = noReplay
+		return false
 	}
-	retries := 0
+	return h.charge(r)
+}
+
+// fail makes the error of a call that a search has ended; err is nil for one that found the record. What failed before anything
+// was sent keeps its type.
+func (o *once) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	s := o.history.summary(o.request)
+	if e, ok := err.(*ConflictError); ok {
+		return &ConflictError{e.Name, e.IDs, e.Reason, s}
+	}
+	if e, ok := errors.AsType[callError](err); ok && s.attempts == 0 {
+		s.passing, s.stopped = e.facts().passing, e.facts().stopped
+		s.details = append([]string{"WithOnce: the search for the name failed"}, e.facts().details...)
+		s.details = append(s.details, "nothing was created")
+		return e.with(s)
+	}
+	return o.history.fail(o.request, err)
+}
+
+// settle searches with growing pauses until the record is there or SettleTime has passed since the last request that may still
+// be executed, and once more right before the context's deadline. A zero time is one search. A search that fails says nothing:
+// the record may be there, and billed. The last one is retried like any list.
+func (o *once) settle(ctx context.Context, since time.Time) error {
+	settle := o.request.policy.SettleTime
+	until := time.Now().Add(min(settle, time.Until(since.Add(settle))))
+	o.log(ctx, until)
+	patient := o.settings.policy
+	patient.MaxAttempts = max(o.request.policy.MaxAttempts, 2)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		start := time.Now()
-		found, err := c.look(ctx, r, attempts)
-		if found || err != nil && !passing(err) {
-			return found, err
+		if !start.Before(until) {
+			return o.search(ctx, o.settings.policy, o.settings.budget)
+		}
+		err := o.search(ctx, patient, noBudget)
+		if o.history.found != nil || err != nil && !passing(err) {
+			return err
 		}
 		now := time.Now()
 		wait := min(pause, until.Sub(now))
 		if deadline, ok := ctx.Deadline(); ok && wait > 0 {
-			// The last look needs the time that this one took, and some more, but one that hung is no measure.
-			last := deadline.Sub(now) - min(2*now.Sub(start), longestLook) - 100*time.Millisecond
+			// The last search needs the time that this one took, and some more, but one that hung is no measure.
+			last := deadline.Sub(now) - min(2*now.Sub(start), longestSearch) - 100*time.Millisecond
 			if last <= 0 {
-				return false, context.DeadlineExceeded
+				return context.DeadlineExceeded
 			}
 			wait = min(wait, last)
 		}
-		retry := wait <= 0 // it was the last look, and only one that failed is repeated
-		if retry {
-			if retries++; err == nil || retries >= r.retry.MaxAttempts || !c.budget.take() {
-				return false, err
-			}
-			wait = r.retry.backoff(retries, rand.Float64())
-		}
 		if err := sleep(ctx, wait); err != nil {
-			if retry {
-				c.budget.give(1)
-			}
-			return false, err
+			return err
 		}
 	}
 }
 
-// look looks once for the record with exactly the name, and reads it as the response to the store.
-func (c *Client) look(ctx context.Context, r *request, attempts int) (bool, error) {
-	ids, err := c.named(ctx, r)
-	if err != nil || len(ids) == 0 {
-		return false, err
+// noBudget is that of searches which are repeated anyway: they wait where the service asks for it, and are not retried otherwise.
+var noBudget = &budget{cap: 1}
+
+func (o *once) log(ctx context.Context, until time.Time) {
+	if o.client.logger == nil || time.Until(until) <= 0 {
+		return
 	}
-	// What the service says may go into an error.
-	text, _ := c.key(ctx)
-	key := redact.Key(text)
-	if len(ids) > 1 {
-		for i, id := range ids {
-			ids[i] = ID(redact.Shorten(key.Line(string(id)), 80))
-		}
-		return false, &ConflictError{Name: r.name, IDs: ids, Reason: "more than one record has the name"}
+	const message = "aicontent looks for the record of a create request that may still be executed"
+	o.client.logger.LogAttrs(ctx, slog.LevelInfo, message,
+		slog.String("op", string(o.request.op.name)), slog.String("collection", o.request.op.in.name),
+		slog.Time("until", until), slog.Bool("earlier_run", o.history.count == 0))
+}
+
+// search looks for the record with exactly the name. If there is one, it is taken, and the history's found is its response.
+func (o *once) search(ctx context.Context, policy RetryPolicy, budget *budget) error {
+	opts := []CallOption{callOption(func(s *settings) []FieldProblem {
+		s.policy, s.budget, s.header = policy, budget, o.settings.header
+		s.query = slices.DeleteFunc(slices.Clone(o.settings.query), func(p pair) bool { return slices.Contains(listParams, p.key) })
+		return nil
+	})}
+	in := o.request.op.in
+	id, err := o.client.find(ctx, in, o.name, opts)
+	if err != nil || id == "" {
+		return searchError(err)
 	}
 	// A list may leave members out, so the record itself is asked for.
 	var found *Response
-	show := call{op: r.collection + ".show", id: ids[0]}
-	_, err = do(ctx, c, show, []CallOption{r.forLook(), WithResponse(&found)}, func(re reply) (*Image, error) {
+	read := func(re reply) (*Image, error) {
 		record, err := readRecord[Image](re)
 		if err == nil {
-			err = r.compare(lenient.Value(record.raw), ids[0], key)
+			err = o.compare(lenient.Value(record.raw), id, re.key)
 		}
 		if err == nil {
-			err = r.read(re)
+			err = o.take(re)
 		}
 		return record, err
-	})
-	var differs *ConflictError
-	switch {
-	case errors.As(err, &differs):
-		return false, differs
-	case errors.Is(err, ErrNotFound):
-		return false, nil // it was deleted since the list was made
-	case err != nil:
-		return false, fmt.Errorf("WithOnce: reading the record with the name: %w", err)
 	}
-	if r.response != nil {
-		found.Found, found.Attempts = true, attempts
-		*r.response = found
+	_, err = do(ctx, o.client, call{op: in.show, id: id}, append(opts, WithResponse(&found)), read)
+	if differs, ok := errors.AsType[*ConflictError](err); ok {
+		return differs
 	}
-	return true, nil
+	if errors.Is(err, ErrNotFound) {
+		return nil // it was deleted since the list was made
+	}
+	if err == nil {
+		o.history.found = found
+	}
+	return searchError(err)
 }
 
-// named returns the IDs of the records with exactly the name, two at most. Of either kind an Image holds the ID and the name.
-func (c *Client) named(ctx context.Context, r *request) ([]ID, error) {
-	search := TranscriptionListParams{Search: searchable(r.name), SearchBy: TranscriptionSearchByName, PerPage: PerPage100}
+// searchError says of an error that it is one of a search. A conflict is what the search was for.
+func searchError(err error) error {
+	if _, ok := err.(*ConflictError); ok || err == nil {
+		return err
+	}
+	return fmt.Errorf("WithOnce: the search for the name failed: %w", err)
+}
+
+// listParams are the parameters that would keep a search from finding the name.
+var listParams = strings.Fields("search search_by resolution style medium filter favorite sort_by sort per_page page cursor")
+
+// find returns the ID of the record with exactly the name, and none if there is no such record. Several are a ConflictError. Of
+// either kind of record an Image holds the ID and the name.
+func (c *Client) find(ctx context.Context, in *collection, name string, opts []CallOption) (ID, error) {
+	params := TranscriptionListParams{Search: searchable(name), SearchBy: TranscriptionSearchByName, PerPage: PerPage100}
 	var ids []ID
-	page, err := list[Image](ctx, c, call{op: r.collection + ".list", query: valuesOf(search)}, []CallOption{r.forLook()})
+	page, err := list[Image](ctx, c, call{op: in.list, query: valuesOf(params)}, opts)
 	for n := 1; page != nil && err == nil; n++ {
-		for _, e := range page.Items {
-			if normalText(e.Name) == r.name && len(ids) < 2 {
-				ids = append(ids, e.ID)
+		for _, record := range page.Items {
+			if normalText(record.Name) == name && len(ids) < 2 {
+				ids = append(ids, record.ID)
 			}
 		}
-		if n == maxLookPages && page.HasNext() {
-			return nil, fmt.Errorf("WithOnce: a search for the name finds more than %d pages of records; use a name that few others contain", n)
+		if n == maxPages && page.HasNext() {
+			return "", fmt.Errorf("it finds more than %d pages of records; use a name that few others contain", maxPages)
 		}
 		page, err = page.Next(ctx)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("WithOnce: looking for the name: %w", err)
+	switch {
+	case err != nil || len(ids) == 0:
+		return "", err
+	case len(ids) == 1:
+		return ids[0], nil
 	}
-	return ids, nil
+	key, _ := c.key(ctx)
+	for i, id := range ids {
+		ids[i] = ID(redact.Shorten(redact.Key(key).Line(string(id)), 80))
+	}
+	return "", &ConflictError{Name: name, IDs: ids, Reason: "more than one record has the name"}
 }
 
 // compare reports what a record that was found says otherwise than the form, as a ConflictError.
-func (r *request) compare(record lenient.Value, id ID, key redact.Key) error {
-	boolean := map[string]string{"true": "1", "false": "0"}
+func (o *once) compare(record lenient.Value, id ID, key redact.Key) error {
 	for member, value := range record.Members() {
 		name := member.Text()
-		stored, sent := normalText(value.Text()), normalText(r.call.form.Get(name))
-		stored, sent = cmp.Or(boolean[stored], stored), cmp.Or(boolean[sent], sent)
-		if sent != "" && stored != "" && sent != stored {
-			return &ConflictError{Name: r.name, IDs: []ID{id}, Reason: fmt.Sprintf("the record with the name has another %s: %s, not %s",
-				name, redact.Quote(key.Line(stored)), redact.Quote(sent))}
+		stored, sent := normalText(value.Text()), normalText(o.request.form.Get(name))
+		if stored == "" || sent == "" || equalValues(stored, sent) {
+			continue
 		}
+		reason := fmt.Sprintf("the record with the name has another %s: %s, not %s",
+			name, redact.Quote(key.Line(stored)), redact.Quote(sent))
+		return &ConflictError{Name: o.name, IDs: []ID{id}, Reason: reason}
 	}
 	return nil
+}
+
+// equalValues compares texts, booleans in either spelling, and numbers.
+func equalValues(a, b string) bool {
+	booleans := map[string]string{"true": "1", "false": "0"}
+	a, b = cmp.Or(booleans[a], a), cmp.Or(booleans[b], b)
+	x, isNumber := number(a)
+	y, areNumbers := number(b)
+	return a == b || isNumber && areNumbers && x == y
+}
+
+// number reads a decimal number of at most 15 digits, which a float64 tells from any other.
+func number(text string) (float64, bool) {
+	digits := strings.ReplaceAll(strings.TrimPrefix(text, "-"), ".", "")
+	if len(digits) > 15 || strings.Trim(digits, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	return n, err == nil
 }
 
 // normalText is a text as two of them are compared: services trim it, and browsers and databases change line breaks.
@@ -199,22 +308,10 @@ func normalText(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
 }
 
-// listParams are the parameters that would keep a look from finding the name.
-var listParams = strings.Fields("search search_by resolution style medium filter favorite sort_by sort per_page page cursor")
-
-// forLook sets a look's options: the client's, the store's headers and queries, and one attempt.
-func (r *request) forLook() CallOption {
-	return callOption{set: func(s *settings) {
-		s.looking, s.retry.MaxAttempts, s.response = true, 1, nil
-		s.header = r.header
-		s.query = slices.DeleteFunc(slices.Clone(r.settings.query), func(p pair) bool { return slices.Contains(listParams, p.key) })
-	}}
-}
-
-// passing reports whether a look that failed may succeed later.
+// passing reports whether a search that failed may succeed later.
 func passing(err error) bool {
-	var e callError
-	return errors.As(err, &e) && e.facts().passing
+	e, ok := errors.AsType[callError](err)
+	return ok && e.facts().passing
 }
 
 // searchable returns the longest part of a name without a backslash, which databases take for an escape in a search, or a line break.

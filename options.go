@@ -2,6 +2,7 @@ package aicontent
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -22,42 +23,25 @@ type CallOption interface {
 // many goroutines at once. An error ends the call before anything of the attempt is sent.
 type RateLimiter interface{ Wait(context.Context) error }
 
-// clientOption is an option of clients. It sets nothing if there are problems with its argument.
-type clientOption struct {
-	problems []FieldProblem
-	set      func(*Client)
-}
+// clientOption is an option of clients alone. It sets nothing if it returns problems.
+type clientOption func(*Client) []FieldProblem
 
-func (o clientOption) applyClient(c *Client) []FieldProblem {
-	if o.problems == nil {
-		o.set(c)
-	}
-	return o.problems
-}
+func (o clientOption) applyClient(c *Client) []FieldProblem { return o(c) }
 
-// callOption is an option of calls, and for a client the default of its calls.
-type callOption struct {
-	problems []FieldProblem
-	set      func(*settings)
-}
+// callOption is an option of calls, and for a client the default of its calls. It sets nothing if it returns problems.
+type callOption func(*settings) []FieldProblem
 
-func (o callOption) applyClient(c *Client) []FieldProblem { return o.applyCall(c.defaults) }
+func (o callOption) applyClient(c *Client) []FieldProblem { return o(c.defaults) }
+func (o callOption) applyCall(s *settings) []FieldProblem { return o(s) }
 
-func (o callOption) applyCall(s *settings) []FieldProblem {
-	if o.problems == nil {
-		o.set(s)
-	}
-	return o.problems
-}
-
-// storeOption is an option for a single Store call.
-type storeOption struct {
+// singleOption is an option of one call: the calls of a client must not share it.
+type singleOption struct {
 	callOption
 	name string
 }
 
-func (o storeOption) applyClient(*Client) []FieldProblem {
-	return problem("option", o.name, "must be given to a Store call, not to NewClient")
+func (o singleOption) applyClient(*Client) []FieldProblem {
+	return problem("option", o.name, "must be given to a call, not to NewClient")
 }
 
 // WithHTTPClient sends requests through a copy of hc; hc is never changed. Nil is an error. Its Timeout, Jar and CheckRedirect
@@ -69,10 +53,14 @@ func (o storeOption) applyClient(*Client) []FieldProblem {
 // client then cannot see what was written to the connection, so that more failures have the outcome Unknown, and it cannot
 // see whether the RoundTripper repeats a create request whose body it keeps: use [WithMiddleware] to wrap a transport instead.
 func WithHTTPClient(hc *http.Client) Option {
-	return clientOption{problemIf(hc == nil, "http_client", nil, "must not be nil"), func(c *Client) {
+	return clientOption(func(c *Client) []FieldProblem {
+		if hc == nil {
+			return problem("http_client", nil, "must not be nil")
+		}
 		copied := *hc
-		c.http = func() *http.Client { return &copied }
-	}}
+		c.http = &copied
+		return nil
+	})
 }
 
 // WithMiddleware wraps the client's transport, for tracing, logging, signing or caching. The function is called once
@@ -80,38 +68,56 @@ func WithHTTPClient(hc *http.Client) Option {
 // with its Authorization header, and must not send a request twice: a create request would be executed, and billed, twice.
 // An error that it returns without calling next has an unknown outcome: the client cannot see what it sent.
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
-	return clientOption{problemIf(wrap == nil, "middleware", nil, "must not be nil"), func(c *Client) {
+	return clientOption(func(c *Client) []FieldProblem {
+		if wrap == nil {
+			return problem("middleware", nil, "must not be nil")
+		}
 		c.middleware = append(c.middleware, wrap)
-	}}
+		return nil
+	})
 }
 
 // WithAPIKeySource asks source for the key before each attempt, in place of the key given to [NewClient], which may then
 // be empty. Source is called from many goroutines at once and should cache the key. After a 401 it is asked once more, and
 // the call is retried, a Store too, if it returns another key. An error ends the call.
 func WithAPIKeySource(source func(context.Context) (string, error)) Option {
-	return clientOption{problemIf(source == nil, "api_key_source", nil, "must not be nil"), func(c *Client) {
+	return clientOption(func(c *Client) []FieldProblem {
+		if source == nil {
+			return problem("api_key_source", nil, "must not be nil")
+		}
 		c.key, c.rotates = source, true
-	}}
+		return nil
+	})
 }
 
 // WithUserAgent puts a product, such as "gallery/2.1", before the SDK's in the User-Agent header.
 func WithUserAgent(product string) Option {
 	product = strings.TrimSpace(product)
-	return clientOption{checkHeaderValue("user_agent", product, product), func(c *Client) {
+	return clientOption(func(c *Client) []FieldProblem {
+		if bad := checkHeaderValue("user_agent", product, product); bad != nil {
+			return bad
+		}
 		c.userAgent = strings.TrimSpace(product + " " + c.userAgent)
-	}}
+		return nil
+	})
 }
 
 // WithLogger logs each attempt at debug level, with the attributes op, method, path, attempt, status, request_id,
 // result, outcome, took, pause (before the next attempt), sent (bytes) and budget (retries left), and what [WithOnce] waits for
 // at info level. Keys, bodies and query values are never logged. Nil logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return clientOption{set: func(c *Client) { c.logger = l }}
+	return clientOption(func(c *Client) []FieldProblem {
+		c.logger = l
+		return nil
+	})
 }
 
 // WithRateLimiter calls l.Wait before each attempt. Nil is no limit.
 func WithRateLimiter(l RateLimiter) Option {
-	return clientOption{set: func(c *Client) { c.limiter = l }}
+	return clientOption(func(c *Client) []FieldProblem {
+		c.limiter = l
+		return nil
+	})
 }
 
 // WithRetryBudget limits the retries of all the client's calls together, so that an outage is not multiplied by them. Each
@@ -119,95 +125,170 @@ func WithRateLimiter(l RateLimiter) Option {
 // left, calls return the error of their first attempt at once, until others succeed. A wait that the service asked for with
 // Retry-After takes none, nor does the retry after a 401. The default is 100; 0 is no limit.
 func WithRetryBudget(retries int) Option {
-	return clientOption{problemIf(retries < 0, "retry_budget", retries, "must not be negative"), func(c *Client) {
+	return clientOption(func(c *Client) []FieldProblem {
+		if retries < 0 {
+			return problem("retry_budget", retries, "must not be negative")
+		}
 		c.budget = newBudget(retries)
-	}}
+		return nil
+	})
 }
 
 // WithInsecureHTTP allows a base URL with http:// for hosts other than loopback, and sending it through a proxy. The key and all
 // content then cross the network, and the proxy, unencrypted.
 func WithInsecureHTTP() Option {
-	return clientOption{set: func(c *Client) { c.insecure = true }}
+	return clientOption(func(c *Client) []FieldProblem {
+		c.insecure = true
+		return nil
+	})
 }
 
 // WithBooleanWords sends booleans as true and false. By default they are sent as 1 and 0, which more deployments read.
 func WithBooleanWords() Option {
-	return clientOption{set: func(c *Client) { c.words = true }}
+	return clientOption(func(c *Client) []FieldProblem {
+		c.words = true
+		return nil
+	})
 }
 
 // WithUpdateMethod sends updates with [http.MethodPatch], the default, or [http.MethodPut]. Both carry only the fields that are set.
 func WithUpdateMethod(method string) Option {
-	known := method == http.MethodPatch || method == http.MethodPut
-	return clientOption{problemIf(!known, "update_method", method, "must be PATCH or PUT"), func(c *Client) { c.updateMethod = method }}
+	return clientOption(func(c *Client) []FieldProblem {
+		if method != http.MethodPatch && method != http.MethodPut {
+			return problem("update_method", method, "must be PATCH or PUT")
+		}
+		c.updateMethod = method
+		return nil
+	})
 }
 
 // WithMaxResponseSize limits how much of a response is read, in bytes after decompression. The default is 32 MiB. A larger
 // response is a [DecodeError].
 func WithMaxResponseSize(bytes int64) Option {
-	return clientOption{problemIf(bytes <= 0, "max_response_size", bytes, "must be above 0"), func(c *Client) { c.maxResponse = bytes }}
+	return clientOption(func(c *Client) []FieldProblem {
+		if bytes <= 0 {
+			return problem("max_response_size", bytes, "must be above 0")
+		}
+		c.maxResponse = bytes
+		return nil
+	})
 }
 
 // WithTimeout limits how long one attempt, not the whole call, waits for the response, from the last byte sent. The default is
 // 10 minutes for Store and 30 seconds for everything else; 0 is no limit. Less than a millisecond is refused.
 func WithTimeout(d time.Duration) CallOption {
-	return callOption{checkDuration("timeout", d), func(s *settings) { s.timeout = &d }}
+	return callOption(func(s *settings) []FieldProblem {
+		if bad := checkDuration("timeout", d); bad != nil {
+			return bad
+		}
+		s.timeout = &d
+		return nil
+	})
 }
 
 // WithStallTimeout ends an attempt when no byte of its body was taken for d. The default is 60 seconds; 0 is no limit. Less than
 // a millisecond is refused. An upload that moves may take as long as it needs.
 func WithStallTimeout(d time.Duration) CallOption {
-	return callOption{checkDuration("stall_timeout", d), func(s *settings) { s.stall = d }}
+	return callOption(func(s *settings) []FieldProblem {
+		if bad := checkDuration("stall_timeout", d); bad != nil {
+			return bad
+		}
+		s.stall = d
+		return nil
+	})
 }
 
 // WithRetryPolicy sets how often and how patiently calls are retried. Zero fields have their defaults: see [RetryPolicy].
 func WithRetryPolicy(policy RetryPolicy) CallOption {
-	return callOption{policy.check(), func(s *settings) { s.retry = policy }}
+	return callOption(func(s *settings) []FieldProblem {
+		if bad := policy.check(); bad != nil {
+			return bad
+		}
+		s.policy = policy
+		return nil
+	})
 }
 
 // WithoutValidation leaves values to the deployment: newer resolutions, a language instead of a country, a file that does not
 // look like audio or is empty. Required fields stay required, and text must still be UTF-8.
 func WithoutValidation() CallOption {
-	return callOption{set: func(s *settings) { s.unchecked = true }}
+	return callOption(func(s *settings) []FieldProblem {
+		s.unchecked = true
+		return nil
+	})
 }
 
 // WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and connection headers such as Upgrade are
 // refused, and so is a value with control characters or with a space at either end. For Expect: 100-continue see [File].
 func WithHeader(key, value string) CallOption {
-	return callOption{checkHeader(key, value), func(s *settings) { s.header = with(s.header, http.CanonicalHeaderKey(key), value) }}
+	return callOption(func(s *settings) []FieldProblem {
+		if bad := checkHeader(key, value); bad != nil {
+			return bad
+		}
+		s.header = with(s.header, http.CanonicalHeaderKey(key), value)
+		return nil
+	})
 }
 
 // WithQuery sets a query parameter, such as one the API does not document. It overrides a documented one of the same name.
 // Given twice, the last one counts; only a name that ends in [] may repeat.
 func WithQuery(key, value string) CallOption {
-	return callOption{problemIf(key == "", "query", key, "must have a name"), func(s *settings) { s.query = with(s.query, key, value) }}
+	return callOption(func(s *settings) []FieldProblem {
+		if key == "" {
+			return problem("query", key, "must have a name")
+		}
+		s.query = with(s.query, key, value)
+		return nil
+	})
 }
 
 // WithFormField sets a form field of a Store or Update call, such as one the API does not document. It overrides a documented
 // one of the same name, and counts as given where that is required. Given twice, the last one counts; only a name that ends
 // in [] may repeat. For the file of a transcription it is an error. Other operations ignore it.
 func WithFormField(key, value string) CallOption {
-	control := strings.ContainsFunc(key, unicode.IsControl)
-	problems := append(problemIf(key == "", "form_field", key, "must have a name"),
-		problemIf(control, "form_field", key, "must not contain control characters or line breaks")...)
-	return callOption{problems, func(s *settings) { s.form = with(s.form, key, value) }}
+	return callOption(func(s *settings) []FieldProblem {
+		switch {
+		case key == "":
+			return problem("form_field", key, "must have a name")
+		case strings.ContainsFunc(key, unicode.IsControl):
+			return problem("form_field", key, "must not contain control characters or line breaks")
+		}
+		s.form = with(s.form, key, value)
+		return nil
+	})
 }
 
 // WithResponse stores the last response of the call in *dst, also when the call fails; nil when none came. Given to
-// [NewClient] it would be shared by concurrent calls: give it to a call.
+// [NewClient] it is an error: concurrent calls would share it.
 func WithResponse(dst **Response) CallOption {
-	return callOption{problemIf(dst == nil, "response", nil, "must not be nil"), func(s *settings) { s.response = dst }}
+	return singleOption{name: "WithResponse", callOption: func(s *settings) []FieldProblem {
+		if dst == nil {
+			return problem("response", nil, "must not be nil")
+		}
+		s.response = dst
+		return nil
+	}}
 }
 
 // WithProgress calls f while a call sends a file, at most 20 times a second and once at the end, from another goroutine and one
 // at a time. The upload does not wait for f, but the call returns only after f has, unless the context ends first. Given to
 // [NewClient], f is called by concurrent uploads at once. Nil reports nothing.
 func WithProgress(f func(Progress)) CallOption {
-	return callOption{set: func(s *settings) { s.progress = f }}
+	return callOption(func(s *settings) []FieldProblem {
+		s.progress = f
+		return nil
+	})
 }
 
 // WithReadAhead lets All fetch up to the given number of pages ahead of the loop, concurrently. The default is 0. Records come
-// in the order of the pages, and errors at their place. Pages that are found by a cursor allow one page ahead. Other methods
+// in the order of the pages, and errors at their place. More than 32 is an error. Pages that are found by a cursor allow one page ahead. Other methods
 // ignore it.
 func WithReadAhead(pages int) CallOption {
-	return callOption{problemIf(pages < 0, "read_ahead", pages, "must not be negative"), func(s *settings) { s.readAhead = pages }}
+	return callOption(func(s *settings) []FieldProblem {
+		if pages < 0 || pages > maxReadAhead {
+			return problem("read_ahead", pages, fmt.Sprintf("must be between 0 and %d", maxReadAhead))
+		}
+		s.readAhead = pages
+		return nil
+	})
 }

@@ -56,13 +56,16 @@ func capturing(t *testing.T, opts ...Option) (*Client, *[]sent) {
 	return c, list
 }
 
-// One name for every record would make one record of all of them.
-func TestOnceIsForACall(t *testing.T) {
-	for name, opt := range map[string]Option{"WithOnce": WithOnce(), "WithOnceSince": WithOnceSince(time.Now())} {
+// One name for every record would make one record of all of them, and concurrent calls would race for one response.
+func TestOptionsOfOneCall(t *testing.T) {
+	var resp *Response
+	for name, opt := range map[string]Option{
+		"WithOnce": WithOnce(), "WithOnceSince": WithOnceSince(time.Now()), "WithResponse": WithResponse(&resp),
+	} {
 		_, err := NewClient("https://content.example.com", "test-key", opt)
 		require.ErrorIs(t, err, ErrInvalid)
 		assert.ErrorContains(t, err, `option "`+name+`"`)
-		assert.ErrorContains(t, err, "must be given to a Store call")
+		assert.ErrorContains(t, err, "must be given to a call")
 	}
 }
 
@@ -90,12 +93,12 @@ func TestOptionsRefused(t *testing.T) {
 		"a stall without a unit":   {WithStallTimeout(30), "stall_timeout", "write 30*time.Second"},
 		"no middleware":            {WithMiddleware(nil), "middleware", "nil"},
 		"middleware to nothing":    {WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "middleware", "nil"},
-		"negative read-ahead":      {WithReadAhead(-1), "read_ahead", "negative"},
+		"negative read-ahead":      {WithReadAhead(-1), "read_ahead", "between 0 and 32"},
+		"much read-ahead":          {WithReadAhead(33), "read_ahead", "between 0 and 32"},
 		"a query without name":     {WithQuery("", "v"), "query", "name"},
 		"a form without name":      {WithFormField("", "v"), "form_field", "name"},
 		"a form name of two lines": {WithFormField("a\r\nb", "v"), "form_field", "line breaks"},
 		"a form name with a NUL":   {WithFormField("a\x00", "v"), "form_field", "control"},
-		"nowhere for a response":   {WithResponse(nil), "response", "must not be nil"},
 		"Authorization":            {WithHeader("Authorization", "Bearer other"), "header", "set by the SDK"},
 		"authorization":            {WithHeader("authorization", "Bearer other"), "header", "set by the SDK"},
 		"AUTHORIZATION":            {WithHeader("AUTHORIZATION", "Bearer other"), "header", "set by the SDK"},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"reflect"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/wire"
@@ -52,6 +53,9 @@ func findOutcome(err error) (Outcome, bool) {
 	if err == ErrPagination {
 		return OutcomeDone, true
 	}
+	if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
+		return OutcomeUnknown, true
+	}
 	if e, ok := err.(interface{ facts() summary }); ok && e.facts().op != "" {
 		return e.facts().outcome, true
 	}
@@ -62,7 +66,10 @@ func findOutcome(err error) (Outcome, bool) {
 	case *APIError:
 		return outcomeOfStatus(e.StatusCode, e.Method, e.RetryAfter > 0 || e.Header.Get("Retry-After") != ""), true
 	case *DecodeError:
-		return outcomeOfBody(e.Body), true
+		if errors.Is(e.Err, ErrPagination) {
+			return OutcomeDone, true
+		}
+		return outcomeOfSuccess(e.StatusCode, e.Body), true
 	case *TransportError, *ConflictError:
 		if wire.NeverConnected(err) {
 			return OutcomeNotSent, true
@@ -94,11 +101,17 @@ func outcomeOfStatus(status int, method string, retryAfter bool) Outcome {
 	return OutcomeUnknown
 }
 
-// outcomeOfBody is the table's part about a 2xx that cannot be read: the service itself sends JSON or nothing, anything
-// else may come from a portal, a proxy or a login page.
-func outcomeOfBody(body []byte) Outcome {
-	_, err := lenient.Parse(body)
-	if err == nil || errors.Is(err, lenient.ErrEmpty) || errors.Is(err, lenient.ErrCutOff) || bytes.HasPrefix(lenient.Trim(body), []byte("{")) {
+// outcomeOfSuccess is the table's part about a 2xx that does not hold what was asked for. A server may send its status before it
+// has done anything, and a portal, a proxy or a login page may send it in its place: 201, 204 and JSON are the evidence.
+func outcomeOfSuccess(status int, body []byte) Outcome {
+	v, err := lenient.Parse(body)
+	if err == nil {
+		if _, err := lenient.Record(v, "", new(Image).fields(nil)); errors.Is(err, lenient.ErrSaysError) {
+			return OutcomeUnknown
+		}
+	}
+	begun := err == nil || errors.Is(err, lenient.ErrCutOff) || bytes.HasPrefix(lenient.Trim(body), []byte("{"))
+	if begun || status == http.StatusCreated || status == http.StatusNoContent {
 		return OutcomeDone
 	}
 	return OutcomeUnknown

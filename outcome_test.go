@@ -248,19 +248,32 @@ var rows = map[string][]func(*testing.T) scene{
 	"408, 500, 502, 504, or 503 without Retry-After": {
 		status(408, ``), status(500, ``), status(502, `<html>`), status(504, ``), status(503, ``),
 	},
-	"any other 5xx": {status(501, ``), status(505, ``), status(520, ``), status(524, ``), status(599, ``)},
-	"2xx, empty or with JSON of another shape": {
-		status(200, `{"status":"ok"}`), status(200, ``), status(204, ``), status(200, `[]`), status(201, `{}`), status(200, `{"data":null}`),
+	"any other 5xx":               {status(501, ``), status(505, ``), status(520, ``), status(524, ``), status(599, ``)},
+	"201 or 204 without a record": {status(201, ``), status(204, ``), status(201, "\n\n"), status(201, `<html>`), status(201, `{}`)},
+	"any other 2xx with JSON of another shape": {
+		status(200, `{"status":"ok"}`), status(200, `[]`), status(202, `{}`), status(200, `{"data":null}`),
 	},
-	"2xx, cut off": {
+	"201 that is cut off, or any other 2xx that is cut off within its JSON": {
 		status(200, `{"data":{"id":7,"na`, "Content-Length", "200"),
 		status(200, `{"data":{"id":7,"na`),
+		status(200, "\n\n{", "Content-Length", "200"),
+		status(201, ``, "Content-Length", "200"),
+		status(201, "\n\n", "Content-Length", "200"),
+	},
+	"any other 2xx that is empty or blank": {status(200, ``), status(200, "\n \n"), status(202, ``)},
+	"any other 2xx that is cut off before a byte of JSON": {
+		status(200, ``, "Content-Length", "200"), status(200, "\n\n\n", "Content-Length", "200"),
+		answering(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "\n\n")
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}),
 	},
 	"2xx with JSON that says it is an error": {
 		status(200, `{"status":"error","message":"No credit left."}`), status(200, `{"status":"fail","data":null}`), status(201, `{"error":"quota"}`),
 		status(200, `{"errors":{"name":["taken"]}}`), status(200, `{"exception":"QueryException","message":"Server Error"}`),
 	},
-	"2xx with an HTML page instead of JSON": {
+	"any other 2xx with an HTML page instead of JSON": {
 		status(200, `<!doctype html><title>Sign in</title>`), status(200, "\ufeff <html>"),
 	},
 	"a broken connection or a timeout, after a byte was written": {
@@ -343,10 +356,11 @@ func speaksOf(row tableRow, operation string) bool {
 		return reads
 	case "301, 302, 303 or 304, for Store, Update and Delete":
 		return !reads
-	case "2xx, empty or with JSON of another shape":
+	case "any other 2xx with JSON of another shape":
 		// A delete needs no record, and an empty array is a list.
 		return operation == "store" || operation == "show" || operation == "update"
-	case "2xx, cut off", "2xx with JSON that says it is an error":
+	case "201 or 204 without a record", "any other 2xx that is empty or blank", "2xx with JSON that says it is an error",
+		"201 that is cut off, or any other 2xx that is cut off within its JSON":
 		// A delete needs nothing of the response.
 		return operation != "delete"
 	}
@@ -501,9 +515,9 @@ func TestOutcomeOfWhatTheServiceDidNotWrite(t *testing.T) {
 		outcome Outcome
 	}{
 		"a page in br":      {"\x0b\x02\x80<p>\x03", []string{"Content-Type", "text/html; charset=utf-8", "Content-Encoding", "br"}, OutcomeUnknown},
-		"JSON in br":        {"\x0b\x02\x80{}\x03", []string{"Content-Type", "application/json", "Content-Encoding", "br"}, OutcomeDone},
+		"JSON in br":        {"\x0b\x02\x80{}\x03", []string{"Content-Type", "application/json", "Content-Encoding", "br"}, OutcomeUnknown},
 		"a log line":        {"[warn] upstream is slow", []string{"Content-Type", "text/plain"}, OutcomeUnknown},
-		"an empty page":     {"", []string{"Content-Type", "text/html; charset=utf-8"}, OutcomeDone},
+		"an empty page":     {"", []string{"Content-Type", "text/html; charset=utf-8"}, OutcomeUnknown},
 		"an array cut off":  {`[{"id":7`, nil, OutcomeDone},
 		"an object, broken": {`{"id":7} trailing`, nil, OutcomeDone},
 	} {
@@ -516,5 +530,13 @@ func TestOutcomeOfWhatTheServiceDidNotWrite(t *testing.T) {
 		assert.Equal(t, row.outcome, OutcomeOf(err), name)
 		assert.Equal(t, 1, s.seen(), name)
 		c.CloseIdleConnections()
+	}
+}
+
+// A nil pointer in an interface is a slip of the program, and no reason to end it.
+func TestOutcomeOfNilPointers(t *testing.T) {
+	for _, err := range []error{(*APIError)(nil), (*DecodeError)(nil), (*TransportError)(nil), (*ValidationError)(nil), (*ConflictError)(nil)} {
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%T", err)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(errors.Join(err, &APIError{StatusCode: 404})), "%T", err)
 	}
 }

@@ -2,12 +2,11 @@ package aicontent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"net/url"
 	"slices"
-	"sync"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/paging"
@@ -18,9 +17,9 @@ type Page[T any] struct {
 	Items []T // in the order of the service
 	PageInfo
 
-	request func() *request // that the page answers: a closure, as headers may hold secrets, and printing a page stops there
-	state   paging.State
-	found   paging.Response
+	op    Operation
+	state paging.State
+	found paging.Response
 	// fetch returns the page to which the query of a link leads. It has not arrived: its place in the walk is unknown.
 	fetch func(ctx context.Context, link url.Values, opts ...CallOption) (*Page[T], error)
 }
@@ -47,7 +46,7 @@ func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	}
 	link, err := p.state.Next()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", p.request().op, ErrPagination, err)
+		return nil, fmt.Errorf("%s: %w: %w", p.op, ErrPagination, err)
 	}
 	return p.arrive(p.fetch(ctx, link))
 }
@@ -59,7 +58,7 @@ func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 	}
 	state, moved, err := p.state.Arrive(next.found)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", p.request().op, ErrPagination, err)
+		return nil, fmt.Errorf("%s: %w: %w", p.op, ErrPagination, err)
 	}
 	next.fetch = p.fetch
 	next.place(state)
@@ -96,7 +95,8 @@ func readPage[T any, R record[T]](re reply) (*Page[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := lenient.FindList(v, re.request.collection)
+	in := re.request.op.in
+	found, err := lenient.FindList(v, in.name)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func readPage[T any, R record[T]](re reply) (*Page[T], error) {
 	for _, element := range found.Items {
 		item := R(&items[len(ids)])
 		fields = item.fields(fields[:0])
-		if raw, err := lenient.Record(element, re.request.singular(), fields); err == nil {
+		if raw, err := lenient.Record(element, in.singular, fields); err == nil {
 			item.keep(raw)
 			ids = append(ids, *fields[0].At.(*string))
 		}
@@ -114,8 +114,8 @@ func readPage[T any, R record[T]](re reply) (*Page[T], error) {
 	if count > 0 && len(ids) == 0 {
 		return nil, lenient.ErrNoRecord
 	}
-	return &Page[T]{Items: items[:len(ids)], request: func() *request { return re.request }, found: paging.Response{
-		Around: found.Around, Link: re.header.Values("Link"), Query: re.request.call.query, Count: count, IDs: ids,
+	return &Page[T]{Items: items[:len(ids)], op: re.request.op.name, found: paging.Response{
+		Around: found.Around, Link: re.header.Values("Link"), Query: re.request.query, Count: count, IDs: ids,
 	}}, nil
 }
 
@@ -134,81 +134,95 @@ func Collect[T any](records iter.Seq2[*T, error]) ([]*T, error) {
 // all returns the records of all pages.
 func all[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		var ahead readAhead[T]
-		defer ahead.drop(0)
+		s, _ := c.settings(ctx, opts)
 		page, err := list[T, R](ctx, c, first, opts)
-		for ; page != nil && err == nil; page, err = ahead.next(ctx, page) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ahead := readAhead[T]{pages: s.readAhead, response: s.response}
+		defer ahead.stop()
+		for page != nil {
 			ahead.start(ctx, page)
 			for i := range page.Items {
 				if !yield(&page.Items[i], nil) {
 					return
 				}
 			}
-		}
-		if err != nil {
-			yield(nil, err)
+			if page, err = ahead.next(ctx, page); err != nil {
+				yield(nil, err)
+				return
+			}
 		}
 	}
 }
+
+const maxReadAhead = 32 // pages
 
 // readAhead fetches pages before the loop reaches them.
 type readAhead[T any] struct {
-	first *request // whose options hold
-	queue []*fetching[T]
+	pages    int         // how many at most
+	response **Response  // of WithResponse; nil for none
+	row      []*ahead[T] // the next page first
 }
 
-// fetching is a page on its way.
-type fetching[T any] struct {
-	link     url.Values
+// ahead is a page on its way.
+type ahead[T any] struct {
+	link     string
 	cancel   context.CancelFunc
-	done     sync.WaitGroup // for the fields below
+	done     chan struct{} // closed when the fields below are set
 	page     *Page[T]
-	response *Response
 	err      error
+	response *Response
+	panicked any
 }
 
-// start fetches the pages after page that are not on their way.
+// start fetches the pages after page that are not on their way. A link that is not the one foreseen ends those that are.
 func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
-	if a.first == nil {
-		a.first = page.request()
+	links := page.state.Ahead(a.pages)
+	if len(a.row) > 0 && len(links) > 0 && a.row[0].link != links[0].Encode() {
+		a.stop()
 	}
-	for i, link := range page.state.Ahead(a.first.readAhead) {
-		if i < len(a.queue) && same(a.queue[i].link, link) {
-			continue
-		}
-		a.drop(i)
+	for len(a.row) < len(links) {
+		link := links[len(a.row)]
 		ctx, cancel := context.WithCancel(ctx)
-		f := &fetching[T]{link: link, cancel: cancel}
-		a.queue = append(a.queue, f)
-		f.done.Go(func() { f.page, f.err = page.fetch(ctx, link, WithResponse(&f.response)) })
+		f := &ahead[T]{link: link.Encode(), cancel: cancel, done: make(chan struct{}), err: errGone}
+		a.row = append(a.row, f)
+		go func() {
+			defer close(f.done)
+			defer func() { f.panicked = recover() }()
+			f.page, f.err = page.fetch(ctx, link, WithResponse(&f.response))
+		}()
 	}
 }
 
-// next returns the page that follows: the one on its way, if that is it.
+var errGone = errors.New("the goroutine that read ahead was ended by runtime.Goexit")
+
+// next returns the page that follows: the one on its way, if there is one. A panic below it goes on in the loop.
 func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error) {
-	if link, _ := page.state.Next(); len(a.queue) == 0 || !same(a.queue[0].link, link) {
-		a.drop(0)
+	if link, _ := page.state.Next(); link == nil || len(a.row) == 0 {
 		return page.Next(ctx)
 	}
-	f := a.queue[0]
-	a.queue = a.queue[1:]
-	f.done.Wait()
+	f := a.row[0]
+	a.row = a.row[1:]
+	<-f.done
 	f.cancel()
-	if a.first.response != nil {
-		*a.first.response = f.response
+	if f.panicked != nil {
+		panic(f.panicked)
+	}
+	if a.response != nil {
+		*a.response = f.response
 	}
 	return page.arrive(f.page, f.err)
 }
 
-// drop ends the requests of the queue from the i-th on, and waits for them.
-func (a *readAhead[T]) drop(i int) {
-	for _, f := range a.queue[i:] {
+// stop ends the requests of the row, and waits for them.
+func (a *readAhead[T]) stop() {
+	for _, f := range a.row {
 		f.cancel()
 	}
-	for _, f := range a.queue[i:] {
-		f.done.Wait()
+	for _, f := range a.row {
+		<-f.done
 	}
-	a.queue = a.queue[:i]
+	a.row = nil
 }
-
-func same(a, b url.Values) bool { return maps.EqualFunc(a, b, slices.Equal[[]string]) }

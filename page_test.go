@@ -442,7 +442,7 @@ const tenPages = "11 12 21 22 31 32 41 42 51 52 61 62 71 72 81 82 91 92 101 102"
 
 // Ten pages at a second each come in three, in order, and no more are asked for at once than were allowed.
 func TestReadAheadKeepsTheOrder(t *testing.T) {
-	for ahead, took := range map[int]time.Duration{0: 10 * time.Second, 1: 10 * time.Second, 4: 4 * time.Second, 9: 2 * time.Second, 1000: 2 * time.Second} {
+	for ahead, took := range map[int]time.Duration{0: 10 * time.Second, 1: 10 * time.Second, 4: 4 * time.Second, 9: 2 * time.Second, 32: 2 * time.Second} {
 		for name, delay := range map[string]func(url.Values) time.Duration{
 			"all the same": aSecond,
 			"later ones are fast": func(query url.Values) time.Duration {
@@ -678,4 +678,29 @@ func TestReadAheadWithALinkThatRepeatsAParameter(t *testing.T) {
 		assert.Equal(t, 4, s.Most)
 		assert.ElementsMatch(t, []string{"", "page=2&tag=a&tag=b&tag=c", "page=3&tag=a&tag=b&tag=c", "page=4&tag=a&tag=b&tag=c", "page=5&tag=a&tag=b&tag=c"}, s.Asked)
 	})
+}
+
+// Without read-ahead a panic in a middleware, a limiter or a key source reaches whoever loops, and can be recovered.
+func TestPanicsBelowReadAhead(t *testing.T) {
+	s := &fakes.Pages{Answer: numbered(10)}
+	for name, opt := range map[string]Option{
+		"middleware": WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				if r.URL.Query().Get("page") == "4" {
+					panic("page 4")
+				}
+				return next.RoundTrip(r)
+			})
+		}),
+	} {
+		var seen int
+		walk := func() {
+			for _, err := range over(t, s, opt).Images.All(t.Context(), ImageListParams{}, WithReadAhead(3)) {
+				require.NoError(t, err)
+				seen++
+			}
+		}
+		assert.PanicsWithValue(t, "page 4", walk, name)
+		assert.Equal(t, 6, seen, "the records before it were given")
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func readRecord[T any, R record[T]](re reply) (R, error) {
 		return nil, err
 	}
 	r := R(new(T))
-	raw, err := lenient.Record(v, re.request.singular(), r.fields(nil))
+	raw, err := lenient.Record(v, re.request.op.in.singular, r.fields(nil))
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +72,10 @@ func readDeleted(re reply) (struct{}, error) {
 		return struct{}{}, lenient.ErrHTML
 	}
 	return struct{}{}, nil
+}
+
+func saysHTML(header http.Header) bool {
+	return strings.HasPrefix(strings.ToLower(header.Get("Content-Type")), "text/html")
 }
 
 // unmarshalRecord reads a bare record. Null leaves r as it is.

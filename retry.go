@@ -1,18 +1,17 @@
 package aicontent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
 // RetryPolicy sets how often a call is retried and how long it waits in between. A zero field has its default, so that RetryPolicy{}
@@ -51,32 +50,23 @@ func (p RetryPolicy) complete() RetryPolicy {
 	return p
 }
 
-func (p RetryPolicy) check() []FieldProblem {
-	return append(problemIf(p.MaxAttempts < 0, "max_attempts", p.MaxAttempts, "must not be negative"),
-		problemIf(p.MaxBackoff > 0 && p.MinBackoff > p.MaxBackoff, "min_backoff", p.MinBackoff, "must not be above max_backoff")...)
+func (p RetryPolicy) check() (problems []FieldProblem) {
+	if p.MaxAttempts < 0 {
+		problems = problem("max_attempts", p.MaxAttempts, "must not be negative")
+	}
+	if p.MaxBackoff > 0 && p.MinBackoff > p.MaxBackoff {
+		problems = append(problems, problem("min_backoff", p.MinBackoff, "must not be above max_backoff")...)
+	}
+	return problems
 }
 
-// result is what one attempt came to.
-type result struct {
-	err        callError // nil for success
-	outcome    Outcome
-	transient  bool          // another attempt may succeed
-	final      bool          // the call must not be retried
-	spent      bool          // the file was read, and cannot be read again
-	retryAfter time.Duration // how long the service asked to wait; 0 where it did not
-	status     int           // 0 where no response came
-	requestID  string
-	sent       int64  // bytes of the request
-	word       string // for the log and for the errors of later attempts
-	note       string // what helps whoever reads the error
-}
-
-// next reports whether another attempt may follow the n-th, and after which pause. A create request may only where the service
-// cannot have executed it. With once it may after any unknown outcome, as the record has been looked for by then. random is in [0, 1).
-func (p RetryPolicy) next(n int, r result, create, once bool, random float64) (time.Duration, bool) {
-	again := r.transient && (!create || r.outcome == OutcomeNotSent || r.outcome == OutcomeRejected) || once && r.outcome == OutcomeUnknown
-	if !again || r.final || n >= p.MaxAttempts || r.retryAfter > p.MaxRetryAfter {
+// next reports whether another attempt may follow the n-th, and after which pause. Random is in [0, 1).
+func (p RetryPolicy) next(n int, r result, random float64) (time.Duration, bool) {
+	switch {
+	case r.follow < unreadable, n >= p.MaxAttempts, r.retryAfter > p.MaxRetryAfter:
 		return 0, false
+	case r.follow == renew:
+		return 0, true
 	}
 	return cmp.Or(r.retryAfter, p.backoff(n, random)), true
 }
@@ -88,35 +78,51 @@ func (p RetryPolicy) backoff(n int, random float64) time.Duration {
 	return time.Duration(random * min(limit, float64(p.MaxBackoff)))
 }
 
+// send makes attempts until one succeeds or no other may follow.
+func (c *Client) send(ctx context.Context, r *request, h *history, attempt func() (result, error)) error {
+	for {
+		res, err := attempt()
+		if err != nil {
+			return h.fail(r, err)
+		}
+		h.add(res)
+		pause, again := h.next(r)
+		c.log(ctx, r, h, pause, again)
+		switch {
+		case res.err == nil:
+			return nil
+		case !again:
+			return h.fail(r, nil)
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return h.fail(r, err)
+		}
+	}
+}
+
 // history is what the attempts of a call have come to so far.
 type history struct {
-	policy  RetryPolicy
 	count   int
 	last    result
 	worst   Outcome
-	words   []tally // of the attempts before the last, in the order of their first
-	key     redact.Key
-	renewed bool // a 401 has been answered with another key
-	taken   int  // from the retry budget
-	charged bool // one of them is for the next attempt
+	words   []string  // of the attempts before the last, the latest five
+	latest  received  // of the latest attempt that got a response
+	found   *Response // with the record that made another attempt unnecessary; nil for none
+	renewed bool      // a 401 has been answered with another key
+	taken   int       // from the retry budget
+	charged bool      // one of them is for the next attempt
 }
 
-type tally struct {
-	word  string
-	count int
-}
-
-func newHistory(r *request) *history { return &history{policy: r.retry, worst: OutcomeNotSent} }
+func newHistory() *history { return &history{worst: OutcomeNotSent} }
 
 // add takes the result of the next attempt.
 func (h *history) add(r result) {
 	if h.count > 0 {
-		i := slices.IndexFunc(h.words, func(t tally) bool { return t.word == h.last.word })
-		if i < 0 {
-			i = len(h.words)
-			h.words = append(h.words, tally{word: h.last.word})
-		}
-		h.words[i].count++
+		h.words = append(h.words, h.last.word)
+		h.words = h.words[max(len(h.words)-5, 0):]
+	}
+	if r.status != 0 {
+		h.latest = r.received
 	}
 	h.count++
 	h.charged = false
@@ -124,47 +130,82 @@ func (h *history) add(r result) {
 	h.worst = worse(h.worst, r.outcome)
 }
 
-// next decides on another attempt, and takes it from the budget.
-func (h *history) next(c *Client, r *request) (time.Duration, bool) {
-	renew := h.last.status == http.StatusUnauthorized && c.rotates && !r.bare && !h.renewed && (h.count < h.policy.MaxAttempts || r.looking)
-	pause, again := h.policy.next(h.count, h.last, r.create(), r.name != "", rand.Float64())
+// lost reports whether the service may have executed an attempt that got no response.
+func (h *history) lost() bool { return h.count > 0 && h.worst == OutcomeUnknown }
+
+// next decides on another attempt, and takes it from the budget. A wait that the service asked for costs nothing.
+func (h *history) next(r *request) (time.Duration, bool) {
+	pause, may := r.policy.next(h.count, h.last, rand.Float64())
 	switch {
-	case (renew || again) && h.last.spent:
-		h.last.note = "not retried: the file's reader can be read only once"
+	case !may:
+		if h.last.retryAfter > r.policy.MaxRetryAfter {
+			h.last.note = fmt.Sprintf("the service asks to wait %v, the retry policy allows %v (MaxRetryAfter)",
+				h.last.retryAfter, r.policy.MaxRetryAfter)
+		}
 		return 0, false
-	case renew:
+	case h.last.follow == unreadable:
+		h.last.note = noReplay
+		return 0, false
+	case h.last.follow == renew:
+		renewed := h.renewed
 		h.renewed = true
-		return 0, true
-	case !again, h.last.retryAfter > 0:
-		return pause, again
-	case !c.budget.take():
+		return 0, !renewed
+	case h.last.retryAfter > 0:
+		return pause, true
+	}
+	return pause, h.charge(r)
+}
+
+const noReplay = "not retried: the file's reader can be read only once"
+
+// charge takes the next attempt from the budget, and reports whether there was one left.
+func (h *history) charge(r *request) bool {
+	if !r.budget.take() {
 		h.last.note = "not retried: the client's retry budget is used up (WithRetryBudget)"
-		return 0, false
+		return false
 	}
 	h.taken++
 	h.charged = true
-	return pause, true
+	return true
 }
 
-// repay gives the budget back what a successful call took, else what was taken for an attempt that was not made.
-func (h *history) repay(c *Client, r *request, err error) {
+// finish ends a call. The budget gets back what a successful call took, else what was taken for an attempt that was not made.
+func (h *history) finish(r *request, response **Response, err error) {
 	switch {
-	case err == nil && !r.looking:
-		c.budget.give(h.taken)
+	case err == nil:
+		r.budget.give(h.taken)
 	case h.charged:
-		c.budget.give(1)
+		r.budget.give(1)
+	}
+	if response != nil {
+		*response = h.response()
 	}
 }
 
-// deleted reports whether a delete that may have been executed by an earlier attempt finds nothing.
-func (h *history) deleted(r *request) bool {
-	return r.method == http.MethodDelete && h.count > 1 && h.worst == OutcomeUnknown && h.last.status == http.StatusNotFound
+// response returns the last response of the call, or nil if none came.
+func (h *history) response() *Response {
+	if h.found != nil {
+		h.found.Found, h.found.Attempts = true, h.count
+		return h.found
+	}
+	if h.latest.status == 0 {
+		return nil
+	}
+	l := h.latest
+	return &Response{
+		StatusCode: l.status, Header: l.key.Header(l.header), Body: bytes.Clone(l.key.Bytes(l.body)),
+		RequestID: l.requestID, Attempts: h.count,
+	}
 }
 
-// transientStatuses are those after which another attempt may succeed.
-var transientStatuses = []int{
-	http.StatusRequestTimeout, http.StatusTooManyRequests,
-	http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+// transient reports whether another attempt may succeed after a status.
+func transient(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
 }
 
 // retryAfter reads the header's seconds or date. 0 is "not said", which includes what is unreadable, zero or past.

@@ -80,32 +80,23 @@ func TestRetryPolicyRefusesNonsense(t *testing.T) {
 	}
 }
 
-// The one decision that must never be wrong: which results of a create request are followed by another attempt.
 func TestNextAttempt(t *testing.T) {
 	p := RetryPolicy{}.complete()
-	follows := func(r result, create, once bool) bool {
-		_, again := p.next(1, r, create, once, 0)
-		return again
+	for follow, want := range map[follow]bool{never: false, risky: false, unreadable: true, renew: true, again: true} {
+		_, may := p.next(1, result{follow: follow}, 0)
+		assert.Equal(t, want, may, "%d", follow)
+		_, may = p.next(4, result{follow: follow}, 0)
+		assert.False(t, may, "the last attempt")
 	}
-	for outcome, create := range map[Outcome]bool{OutcomeNotSent: true, OutcomeRejected: true, OutcomeDone: false, OutcomeUnknown: false} {
-		r := result{outcome: outcome, transient: true}
-		assert.Equal(t, create, follows(r, true, false), "create, %v", outcome)
-		assert.True(t, follows(r, false, false), "%v", outcome)
-		assert.Equal(t, create || outcome == OutcomeUnknown, follows(r, true, true), "once, %v", outcome)
-		end := result{outcome: outcome, transient: true, final: true}
-		assert.False(t, follows(end, false, false))
-		assert.False(t, follows(end, true, true))
-		assert.False(t, follows(result{outcome: outcome}, false, false), "what does not pass is not retried")
-	}
-	_, again := p.next(4, result{transient: true}, false, false, 0)
-	assert.False(t, again, "the last attempt")
-	pause, again := p.next(1, result{transient: true, retryAfter: time.Minute}, false, false, 0.5)
-	assert.True(t, again)
+	pause, may := p.next(1, result{follow: again, retryAfter: time.Minute}, 0.5)
+	assert.True(t, may)
 	assert.Equal(t, time.Minute, pause)
-	_, again = p.next(1, result{transient: true, retryAfter: time.Minute + 1}, false, false, 0.5)
-	assert.False(t, again, "longer than the policy allows")
-	pause, _ = p.next(1, result{transient: true}, false, false, 0.5)
+	_, may = p.next(1, result{follow: again, retryAfter: time.Minute + 1}, 0.5)
+	assert.False(t, may, "longer than the policy allows")
+	pause, _ = p.next(1, result{follow: again}, 0.5)
 	assert.Equal(t, 250*time.Millisecond, pause, "a pause also where the service did not ask for one")
+	pause, _ = p.next(1, result{follow: renew}, 0.5)
+	assert.Zero(t, pause, "another key need not be waited for")
 }
 
 // An outage must not be multiplied by the clients that suffer from it.

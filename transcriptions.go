@@ -108,17 +108,17 @@ type TranscriptionUpdateParams struct {
 
 // List returns one page of transcriptions. It is retried after transient failures. WithQuery("page", "3") selects a page by its number.
 func (s *TranscriptionsService) List(ctx context.Context, params TranscriptionListParams, opts ...CallOption) (*Page[Transcription], error) {
-	return list[Transcription](ctx, s.core(), call{op: "transcriptions.list", query: valuesOf(params), check: params.check}, opts)
+	return list[Transcription](ctx, s.core(), call{op: transcriptions.list, query: valuesOf(params), unlisted: params.check()}, opts)
 }
 
 // All returns an iterator over the transcriptions of all pages: see [ImagesService.All].
 func (s *TranscriptionsService) All(ctx context.Context, params TranscriptionListParams, opts ...CallOption) iter.Seq2[*Transcription, error] {
-	return all[Transcription](ctx, s.core(), call{op: "transcriptions.list", query: valuesOf(params), check: params.check}, opts)
+	return all[Transcription](ctx, s.core(), call{op: transcriptions.list, query: valuesOf(params), unlisted: params.check()}, opts)
 }
 
 // Show returns the transcription with the given ID. It is retried after transient failures. The error matches [ErrNotFound] if there is none.
 func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.core(), call{op: "transcriptions.show", id: id}, opts, readRecord[Transcription])
+	return do(ctx, s.core(), call{op: transcriptions.show, id: id}, opts, readRecord[Transcription])
 }
 
 // Store creates a transcription from an audio file and returns when the service has transcribed it, which may take minutes and is
@@ -126,18 +126,18 @@ func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOpt
 // which includes an upload that broke off before its end, and where the file can be read again: see [File]. A failed Store may
 // still have created, and billed, the transcription: ask [OutcomeOf] before storing it again, or use [WithOnce].
 func (s *TranscriptionsService) Store(ctx context.Context, params TranscriptionStoreParams, opts ...CallOption) (*Transcription, error) {
-	store := call{op: "transcriptions.store", form: valuesOf(params), file: &params.File, required: []string{"name"}, check: params.check}
+	store := call{op: transcriptions.store, form: valuesOf(params), file: &params.File, required: []string{"name"}, unlisted: params.check()}
 	return do(ctx, s.core(), store, opts, readRecord[Transcription])
 }
 
 // Update changes the fields that are set, and no others, and returns the transcription as it then is. It is retried after transient failures.
 func (s *TranscriptionsService) Update(ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.core(), call{op: "transcriptions.update", id: id, form: valuesOf(params)}, opts, readRecord[Transcription])
+	return do(ctx, s.core(), call{op: transcriptions.update, id: id, form: valuesOf(params)}, opts, readRecord[Transcription])
 }
 
 // Delete removes a transcription. It is retried after transient failures; after an attempt that may have been executed, a 404 is success.
 func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
-	_, err := do(ctx, s.core(), call{op: "transcriptions.delete", id: id}, opts, readDeleted)
+	_, err := do(ctx, s.core(), call{op: transcriptions.remove, id: id}, opts, readDeleted)
 	return err
 }
 

@@ -143,9 +143,9 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 		text string
 	}{
 		"nothing":        {store(TranscriptionStoreParams{}), "transcriptions.store: name: is required; file: is required"},
-		"a lower case":   {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "us"}), `transcriptions.store: language "us": must be a country code of ISO 3166-1 alpha-2, such as US or DE, not a language; did you mean US?` + waived},
-		"a language":     {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "en"}), `transcriptions.store: language "en": must be a country code of ISO 3166-1 alpha-2, such as US or DE, not a language; did you mean US or GB?` + waived},
-		"no country":     {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "XX"}), `transcriptions.store: language "XX": must be a country code of ISO 3166-1 alpha-2, such as US or DE, not a language` + waived},
+		"a lower case":   {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "us"}), `transcriptions.store: language "us": must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language` + waived},
+		"a language":     {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "en"}), `transcriptions.store: language "en": must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language` + waived},
+		"no country":     {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "XX"}), `transcriptions.store: language "XX": must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language` + waived},
 		"an empty file":  {store(TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", nil)}), `transcriptions.store: file "a.wav": must not be empty` + waived},
 		"a missing file": {store(TranscriptionStoreParams{Name: "n", File: FileFromPath("testdata/none.wav")}), `transcriptions.store: file "none.wav": cannot be read: open testdata/none.wav: no such file or directory`},
 		"a directory":    {store(TranscriptionStoreParams{Name: "n", File: FileFromPath(".")}), `transcriptions.store: file ".": must have a file name`},

@@ -1,7 +1,6 @@
 package aicontent
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -18,20 +17,14 @@ import (
 
 const waivable = "WithoutValidation sends it anyway"
 
-func problem(field string, value any, reason string) []FieldProblem {
-	return []FieldProblem{{Field: field, Value: value, Reason: reason}}
-}
-
-// problemIf is a problem where something is bad, and otherwise none.
-func problemIf(bad bool, field string, value any, reason string) []FieldProblem {
-	if !bad {
-		return nil
-	}
-	return problem(field, value, reason)
+// problem is the one way in which a problem is made.
+func problem(field string, value any, reason string, hints ...string) []FieldProblem {
+	hint := strings.TrimPrefix(strings.Join(hints, "; "), "; ")
+	return []FieldProblem{{Field: field, Value: value, Reason: reason, Hint: hint}}
 }
 
 // invalid makes the error of an operation: nil for no problems, at most one for each field, the first.
-func invalid(op string, problems []FieldProblem, causes ...error) error {
+func invalid(op Operation, problems []FieldProblem, causes ...error) error {
 	var list []FieldProblem
 	for _, p := range problems {
 		if !slices.ContainsFunc(list, func(have FieldProblem) bool { return have.Field == p.Field }) {
@@ -44,30 +37,36 @@ func invalid(op string, problems []FieldProblem, causes ...error) error {
 	return &ValidationError{Problems: list, op: op, causes: causes}
 }
 
-// checkRequired reports the fields that are missing: the service trims white space. What WithFormField gave is sent as it is.
-func checkRequired(form url.Values, fields []string, given []pair) (problems []FieldProblem) {
-	for _, field := range fields {
-		if strings.TrimSpace(form.Get(field)) == "" && !slices.ContainsFunc(given, func(p pair) bool { return p.key == field }) {
-			problems = append(problems, FieldProblem{Field: field, Value: form.Get(field), Reason: "is required"})
+// checkForm reports fields that are missing, empty, or no text. What WithFormField gave is sent as it is.
+func checkForm(call call, form url.Values, s *settings) (problems []FieldProblem) {
+	for _, field := range call.required {
+		given := slices.ContainsFunc(s.form, func(p pair) bool { return p.key == field })
+		if !given && empty(form, field) {
+			problems = append(problems, problem(field, form.Get(field), "is required")...)
 		}
 	}
-	return problems
+	switch {
+	case call.op.record && form.Has("name") && empty(form, "name"): // an update
+		problems = append(problems, problem("name", form.Get("name"), "must not be empty", "leave it nil to keep the current one")...)
+	case call.op.creates() && s.once && empty(form, "name"):
+		problems = append(problems, problem("name", form.Get("name"), "is required")...)
+	}
+	if call.file != nil && form.Has("file") {
+		const reason = "must be given as TranscriptionStoreParams.File, not as a form field"
+		problems = append(problems, problem("file", form.Get("file"), reason)...)
+	}
+	return append(problems, checkText(form)...)
 }
 
-// checkNewName reports an update to an empty name.
-func checkNewName(form url.Values) []FieldProblem {
-	if !form.Has("name") || strings.TrimSpace(form.Get("name")) != "" {
-		return nil
-	}
-	return []FieldProblem{{Field: "name", Value: form.Get("name"), Reason: "must not be empty", Hint: "leave it nil to keep the current one"}}
-}
+// empty reports whether a field is missing or white space, which the service trims.
+func empty(form url.Values, field string) bool { return strings.TrimSpace(form.Get(field)) == "" }
 
 // checkText reports names and values that are not UTF-8, which services answer with a 500.
 func checkText(values url.Values) (problems []FieldProblem) {
 	for name, list := range values {
 		for _, value := range list {
 			if !utf8.ValidString(name) || !utf8.ValidString(value) {
-				problems = append(problems, FieldProblem{Field: redact.Key("").Line(name), Value: value, Reason: "must be valid UTF-8"})
+				problems = append(problems, problem(redact.Key("").Line(name), value, "must be valid UTF-8")...)
 			}
 		}
 	}
@@ -85,46 +84,18 @@ func oneOf[T comparable](field string, value T, allowed []T) []FieldProblem {
 	for i, a := range allowed {
 		list[i] = fmt.Sprint(a)
 	}
-	return []FieldProblem{{Field: field, Value: value, Reason: "must be one of " + strings.Join(list, ", "), Hint: waivable}}
+	return problem(field, value, "must be one of "+strings.Join(list, ", "), waivable)
 }
 
 func checkOrder(by SortBy, direction Sort, size PerPage) []FieldProblem {
 	return slices.Concat(oneOf("sort_by", by, sortKeys), oneOf("sort", direction, sorts), oneOf("per_page", size, perPages))
 }
 
-// meant is the country that is probably meant by a code that is not a country's, or, in lower case, is a language's.
-var meant = map[string]string{
-	"UK": "GB", "USA": "US", "GBR": "GB", "DEU": "DE", "FRA": "FR", "en": "US or GB", "ja": "JP", "zh": "CN or TW", "ko": "KR", "da": "DK",
-	"cs": "CZ", "el": "GR", "uk": "UA, or GB", "hi": "IN", "he": "IL", "fa": "IR", "vi": "VN", "sv": "SE", "ar": "SA or EG", "et": "EE", "ca": "ES",
-	"be": "BY", "sl": "SI", "sr": "RS", "ga": "IE", "ms": "MY", "bs": "BA",
-}
-
-// unrelated are the countries whose code is that of a language that is not theirs.
-var unrelated = map[string]string{
-	"vi": "the U.S. Virgin Islands", "sv": "El Salvador", "ar": "Argentina", "et": "Ethiopia", "ca": "Canada", "be": "Belgium", "sl": "Sierra Leone",
-	"sr": "Suriname", "ga": "Gabon", "ms": "Montserrat", "bs": "the Bahamas",
-}
-
 func checkCountry(field string, code CountryCode) []FieldProblem {
 	if code == "" || code.Valid() {
 		return nil
 	}
-	upper := strings.ToUpper(string(code))
-	_, region, _ := strings.Cut(strings.ReplaceAll(upper, "_", "-"), "-")
-	better := cmp.Or(meant[string(code)], meant[upper])
-	for _, candidate := range []string{upper, region} {
-		if better == "" && CountryCode(candidate).Valid() {
-			better = candidate
-		}
-	}
-	reason := "must be a country code of ISO 3166-1 alpha-2, such as US or DE, not a language"
-	if country := unrelated[string(code)]; country != "" {
-		reason += "; " + upper + " is " + country
-	}
-	if better != "" {
-		reason += "; did you mean " + better + "?"
-	}
-	return []FieldProblem{{Field: field, Value: code, Reason: reason, Hint: waivable}}
+	return problem(field, code, "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language", waivable)
 }
 
 // check reports what cannot be one segment of a path. Everything else is escaped and sent.
@@ -146,7 +117,7 @@ func checkDuration(field string, d time.Duration) []FieldProblem {
 	case d < 0:
 		return problem(field, d, "must not be negative")
 	case d > 0 && d < time.Millisecond:
-		return []FieldProblem{{Field: field, Value: d, Reason: "must be 0, for no limit, or at least 1ms", Hint: "write 30*time.Second for 30 seconds"}}
+		return problem(field, d, "must be 0, for no limit, or at least 1ms", "write 30*time.Second for 30 seconds")
 	}
 	return nil
 }

@@ -18,12 +18,14 @@ import (
 // StoredImage is the body of a response to a create request.
 const StoredImage = `{"data":{"id":7,"name":"Lighthouse"},"status":201}`
 
-// AnswerAll is a handler whose responses every operation accepts.
+// AnswerAll is a handler whose responses every operation accepts. What does not end in /7 and not in .png is a list.
 func AnswerAll(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "application/json")
 	body := `{"data":{"id":7,"name":"Lighthouse"}}`
-	if r.Method == http.MethodGet && !strings.HasSuffix(r.URL.Path, "/7") {
+	if strings.HasSuffix(r.URL.Path, ".png") {
+		w.Header().Set("Content-Type", "image/png")
+	} else if r.Method == http.MethodGet && !strings.HasSuffix(r.URL.Path, "/7") {
 		body = `{"data":[{"id":7,"name":"Lighthouse"}],"links":{"next":null}}`
 	}
 	_, _ = io.WriteString(w, body)

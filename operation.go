@@ -1,0 +1,65 @@
+package aicontent
+
+import (
+	"net/http"
+	"time"
+)
+
+// Operation names an operation of the SDK: the collection, then the verb. Errors and log lines begin with it.
+type Operation string
+
+// The operations of the API, and the download of a picture.
+const (
+	ImagesList     Operation = "images.list"
+	ImagesShow     Operation = "images.show"
+	ImagesStore    Operation = "images.store"
+	ImagesUpdate   Operation = "images.update"
+	ImagesDelete   Operation = "images.delete"
+	ImagesDownload Operation = "images.download"
+
+	TranscriptionsList   Operation = "transcriptions.list"
+	TranscriptionsShow   Operation = "transcriptions.show"
+	TranscriptionsStore  Operation = "transcriptions.store"
+	TranscriptionsUpdate Operation = "transcriptions.update"
+	TranscriptionsDelete Operation = "transcriptions.delete"
+)
+
+const readTimeout, storeTimeout = 30 * time.Second, 10 * time.Minute
+
+// operation is what all calls of one operation have in common.
+type operation struct {
+	name   Operation
+	in     *collection   // nil for a download
+	method string        // empty for an update: the client has the choice
+	record bool          // the path ends in a record's ID
+	wait   time.Duration // how long an attempt waits for the response without WithTimeout
+	done   string        // what it does to a record, for texts of errors; empty if it changes nothing
+}
+
+// collection is a collection of records, with its operations.
+type collection struct {
+	name, singular string // in paths and in responses
+
+	list, show, store, update, remove *operation
+}
+
+var (
+	images = newCollection("images", "image",
+		ImagesList, ImagesShow, ImagesStore, ImagesUpdate, ImagesDelete)
+	transcriptions = newCollection("transcriptions", "transcription",
+		TranscriptionsList, TranscriptionsShow, TranscriptionsStore, TranscriptionsUpdate, TranscriptionsDelete)
+	imagesDownload = &operation{name: ImagesDownload, method: http.MethodGet, wait: readTimeout}
+)
+
+func newCollection(name, singular string, list, show, store, update, remove Operation) *collection {
+	c := &collection{name: name, singular: singular}
+	c.list = &operation{list, c, http.MethodGet, false, readTimeout, ""}
+	c.show = &operation{show, c, http.MethodGet, true, readTimeout, ""}
+	c.store = &operation{store, c, http.MethodPost, false, storeTimeout, "created"}
+	c.update = &operation{update, c, "", true, readTimeout, "updated"}
+	c.remove = &operation{remove, c, http.MethodDelete, true, readTimeout, "deleted"}
+	return c
+}
+
+// creates reports whether a request that is sent twice makes two records.
+func (op *operation) creates() bool { return op.method == http.MethodPost }
