@@ -8,6 +8,9 @@ import (
 	"crypto/x509"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,3 +43,11 @@ func Certificate(t testing.TB, notAfter time.Time, names ...string) (tls.Certifi
 	roots.AddCert(leaf)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
 }
+
+// LoopbackCertificate returns the certificate of package httptest, for example.com and loopback addresses, valid in the
+// time of a bubble too.
+var LoopbackCertificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
+	srv := httptest.NewTLSServer(http.NotFoundHandler())
+	defer srv.Close()
+	return srv.TLS.Certificates[0], srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+})

@@ -54,21 +54,23 @@ const HeaderLimit = 1 << 20
 // Piped returns a transport whose connections end in serve, for tests in a bubble. It waits for serve when the test ends.
 func Piped(t *testing.T, serve func(nc net.Conn)) *http.Transport {
 	t.Helper()
-	var group sync.WaitGroup
-	t.Cleanup(group.Wait)
-	transport := &http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) {
-			here, there := net.Pipe()
-			group.Go(func() {
-				defer there.Close()
-				serve(there)
-			})
-			return here, nil
-		},
-		MaxResponseHeaderBytes: HeaderLimit,
-	}
+	transport := &http.Transport{DialContext: PipeDialer(t, serve), MaxResponseHeaderBytes: HeaderLimit}
 	t.Cleanup(transport.CloseIdleConnections)
 	return transport
+}
+
+// PipeDialer is the dialer of [Piped].
+func PipeDialer(t *testing.T, serve func(nc net.Conn)) func(ctx context.Context, network, address string) (net.Conn, error) {
+	var group sync.WaitGroup
+	t.Cleanup(group.Wait)
+	return func(context.Context, string, string) (net.Conn, error) {
+		here, there := net.Pipe()
+		group.Go(func() {
+			defer there.Close()
+			serve(there)
+		})
+		return here, nil
+	}
 }
 
 // Answers are what a [Script] gives.

@@ -21,6 +21,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // serveNginx starts nginx in front of the handler, or skips the test: with files of up to 1 MiB, and dropping clients
@@ -38,7 +40,7 @@ func serveNginx(t *testing.T, secure bool, handler http.HandlerFunc) (url string
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
-	pair, roots := certificate()
+	pair, roots := fakes.LoopbackCertificate()
 	der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
 	require.NoError(t, err)
 	cert := write("cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]})))
