@@ -64,6 +64,7 @@ func (s *h2) overHTTP2() aicontent.Option {
 // A service that is being restarted refuses what it has not looked at. A create request whose body was read cannot be
 // sent again by net/http, which says so in a text alone: that proves nothing.
 func TestHTTP2RefusalsAreSentAgain(t *testing.T) {
+	t.Parallel()
 	for name, refuse := range map[string]func(*fakes.Frames, uint32){
 		"refused stream":   func(c *fakes.Frames, stream uint32) { c.Reset(stream, fakes.CodeRefusedStream) },
 		"graceful go away": func(c *fakes.Frames, _ uint32) { c.GoAway(0) },
@@ -103,6 +104,7 @@ func TestHTTP2RefusalsAreSentAgain(t *testing.T) {
 
 // What the service may have acted on is not sent again by a store, and is by the others.
 func TestHTTP2LostStreams(t *testing.T) {
+	t.Parallel()
 	for name, lose := range map[string]func(*fakes.Frames, uint32){
 		"internal error":       func(c *fakes.Frames, stream uint32) { c.Reset(stream, fakes.CodeInternalError) },
 		"connection closed":    func(c *fakes.Frames, _ uint32) { c.Close() },
@@ -131,6 +133,7 @@ func TestHTTP2LostStreams(t *testing.T) {
 // net/http repeats a stream that was reset with PROTOCOL_ERROR whatever the method. So the SDK's own stores use HTTP/1.1, with
 // whichever protocols the default transport has been used before.
 func TestStoresOfTheOwnTransportSpeakHTTP1(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	protocols := map[string]string{}
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
