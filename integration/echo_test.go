@@ -196,32 +196,42 @@ func TestTheKeyAppearsNowhere(t *testing.T) {
 // An answer is cut off where it gets too long, and never in the middle of a key.
 func TestTheKeyAppearsInNoPart(t *testing.T) {
 	t.Parallel()
-	padding := strings.Repeat("a", errorLimit)
-	for _, status := range []int{500, 200} {
-		for _, before := range []int{0, 1, 10, len(fakes.Key) - 1, len(fakes.Key), 4 * len(fakes.Key)} {
+	const small = 4096 // a limit of the caller's, for errors; of a response that cannot be read the SDK's own holds
+	before := []int{0, 1, 10, len(fakes.Key) - 1, len(fakes.Key), 4 * len(fakes.Key)}
+	for status, limit := range map[int]int{500: small, 200: errorLimit} {
+		padding := strings.Repeat("a", limit)
+		for _, before := range before {
 			for spelling, escape := range echoes {
 				x := escape(fakes.Key)
 				body := padding[before*len(x)/len(fakes.Key):] + x + "aa"
-				c, err := aicontent.NewClient("https://content.example.com", fakes.Key,
-					aicontent.WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Respond(status, body))}))
-				require.NoError(t, err)
-				var resp *aicontent.Response
-				if status == 500 {
-					var refused *aicontent.APIError
-					err = c.Images.Delete(t.Context(), "7", aicontent.WithResponse(&resp), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
-					require.ErrorAs(t, err, &refused)
-					assert.Equal(t, refused.Body, resp.Body)
-				} else {
-					var unread *aicontent.DecodeError
-					_, err = c.Images.Show(t.Context(), "7")
-					require.ErrorAs(t, err, &unread)
-					resp = &aicontent.Response{Body: unread.Body}
+				opts := []aicontent.Option{
+					aicontent.WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Respond(status, body))}),
+					aicontent.WithRetryPolicy(oneAttempt),
 				}
-				left := strings.TrimLeft(string(resp.Body), "a")
+				if status == 500 {
+					opts = append(opts, aicontent.WithMaxResponseSize(small))
+				}
+				c, err := aicontent.NewClient("https://content.example.com", fakes.Key, opts...)
+				require.NoError(t, err)
+				left := strings.TrimLeft(string(bodyOfTheError(t, c)), "a")
 				assert.True(t, strings.HasPrefix("[API key]"+"aa", left), "%d %d %s: %s", status, before, spelling, left)
 			}
 		}
 	}
+}
+
+// bodyOfTheError returns the body that the error of a call has. The raw response has the same.
+func bodyOfTheError(t *testing.T, c *aicontent.Client) []byte {
+	t.Helper()
+	var resp *aicontent.Response
+	_, err := c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
+	if refused := (*aicontent.APIError)(nil); errors.As(err, &refused) {
+		assert.Equal(t, refused.Body, resp.Body)
+		return refused.Body
+	}
+	var unread *aicontent.DecodeError
+	require.ErrorAs(t, err, &unread)
+	return unread.Body
 }
 
 // A response may break off within the key, too.
