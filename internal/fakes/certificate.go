@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Certificate returns a certificate that is its own authority, valid until notAfter for these names, or for 127.0.0.1 if
-// there are none.
+// Certificate returns a certificate that is its own authority, valid until notAfter for these names, or for 127.0.0.1
+// if there are none.
 func Certificate(t testing.TB, notAfter time.Time, names ...string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -46,7 +46,8 @@ func OnTheWire(status int, header, body string) string {
 	if header != "" {
 		header += "\r\n"
 	}
-	return fmt.Sprintf("HTTP/1.1 %d Status\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s", status, header, len(body), body)
+	return fmt.Sprintf("HTTP/1.1 %d Status\r\nConnection: close\r\n", status) +
+		fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", header, len(body), body)
 }
 
 // RawServer starts a server that responds with what answer returns, byte for byte, and closes the connection.
