@@ -16,9 +16,9 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// h2 is a service of bare frames. do says what becomes of the nth complete request, over all connections.
+// h2 is a service of bare frames. It does something else with the first complete request than with the others.
 type h2 struct {
-	do func(c *fakes.Frames, n int, stream uint32)
+	first func(c *fakes.Frames, stream uint32)
 
 	mu       sync.Mutex
 	requests int
@@ -26,11 +26,11 @@ type h2 struct {
 	client   *http.Client
 }
 
-func serveH2(t *testing.T, do func(c *fakes.Frames, n int, stream uint32)) *h2 {
+func serveH2(t *testing.T, first func(c *fakes.Frames, stream uint32)) *h2 {
 	certificate, roots := fakes.LoopbackCertificate()
 	config := &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"h2"}}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
-	s := &h2{do: do, client: &http.Client{Transport: transport}}
+	s := &h2{first: first, client: &http.Client{Transport: transport}}
 	listener := fakes.Listen(t, func(nc net.Conn) {
 		// A client keeps a connection for some time after the server said that it goes away.
 		t.Cleanup(func() { nc.Close() })
@@ -46,7 +46,11 @@ func (s *h2) serve(nc net.Conn) {
 		s.requests++
 		n := s.requests
 		s.mu.Unlock()
-		s.do(c, n, stream)
+		if n == 1 {
+			s.first(c, stream)
+			return
+		}
+		c.Respond(stream, fakes.StoredImage)
 	})
 }
 
@@ -71,13 +75,7 @@ func TestHTTP2RefusalsAreSentAgain(t *testing.T) {
 	} {
 		for _, operation := range []string{"show", "update", "delete"} {
 			t.Run(name+"/"+operation, func(t *testing.T) {
-				s := serveH2(t, func(c *fakes.Frames, n int, stream uint32) {
-					if n == 1 {
-						refuse(c, stream)
-						return
-					}
-					c.Respond(stream, fakes.StoredImage)
-				})
+				s := serveH2(t, refuse)
 				c, err := aicontent.NewClient(s.url, "test-key", aicontent.WithHTTPClient(s.client), aicontent.WithRetryPolicy(quick))
 				require.NoError(t, err)
 				require.NoError(t, allTen(c)["images."+operation](t.Context()))
@@ -85,13 +83,7 @@ func TestHTTP2RefusalsAreSentAgain(t *testing.T) {
 			})
 		}
 		t.Run(name+"/store", func(t *testing.T) {
-			s := serveH2(t, func(c *fakes.Frames, n int, stream uint32) {
-				if n == 1 {
-					refuse(c, stream)
-					return
-				}
-				c.Respond(stream, fakes.StoredImage)
-			})
+			s := serveH2(t, refuse)
 			c, err := aicontent.NewClient(s.url, "test-key", s.overHTTP2(), aicontent.WithRetryPolicy(quick))
 			require.NoError(t, err)
 			_, err = c.Images.Store(t.Context(), aStore)
@@ -111,13 +103,7 @@ func TestHTTP2LostStreams(t *testing.T) {
 		"go away after acting": func(c *fakes.Frames, stream uint32) { c.GoAway(stream); c.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serveH2(t, func(c *fakes.Frames, n int, stream uint32) {
-				if n == 1 {
-					lose(c, stream)
-					return
-				}
-				c.Respond(stream, fakes.StoredImage)
-			})
+			s := serveH2(t, lose)
 			c, err := aicontent.NewClient(s.url, "test-key", s.overHTTP2(), aicontent.WithRetryPolicy(quick))
 			require.NoError(t, err)
 			_, err = c.Images.Store(t.Context(), aStore)
