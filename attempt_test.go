@@ -86,6 +86,7 @@ func answeringBytes(raw []byte) http.HandlerFunc {
 
 // What compresses, splits or labels an answer must not decide whether a paid record is read.
 func TestWholeAnswers(t *testing.T) {
+	t.Parallel()
 	var lighthouse error
 	cases := map[string]error{
 		"wrong-type.http": lighthouse, "no-type.http": lighthouse, "gzip.http": lighthouse, "gzip-two-members.http": lighthouse,
@@ -116,6 +117,7 @@ func TestWholeAnswers(t *testing.T) {
 
 // The interface shows no answer to a deletion: whatever says 2xx and is no page has deleted.
 func TestDeletedWhateverIsAnswered(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]error{
 		"deleted.http": nil, "no-content.http": nil, "no-content-gzip.http": nil, "empty.http": nil, "gzip.http": nil, "empty-gzip.http": nil,
 		"page.http": lenient.ErrHTML, "cut-off.http": nil,
@@ -135,6 +137,7 @@ func TestDeletedWhateverIsAnswered(t *testing.T) {
 
 // What is no record must never look like a paid success, and what it proves depends on who sent it.
 func TestOutcomesOfResponsesWithoutARecord(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("internal/lenient/testdata/refused/*")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -199,6 +202,7 @@ func TestTooLargeAnswers(t *testing.T) {
 
 // An answer that is just as large as allowed is read.
 func TestLargestAnswer(t *testing.T) {
+	t.Parallel()
 	body := []byte(`{"id":7}` + strings.Repeat(" ", 1000))
 	c := deployment(t, answeringBody(200, body), WithMaxResponseSize(int64(len(body))))
 	image, err := c.Images.Show(t.Context(), "7")
@@ -220,6 +224,7 @@ func TestClaimedLength(t *testing.T) {
 
 // Support asks for the request's id: it has to be found wherever the deployment's proxies put it.
 func TestRequestID(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Amzn-RequestId", "X-Amzn-Trace-Id", "X-Trace-Id", "CF-Ray"} {
 		c := deployment(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set(name, "req-7")
@@ -239,6 +244,7 @@ func TestRequestID(t *testing.T) {
 
 // The raw answer is the caller's own: changing it must not change the record.
 func TestResponseIsACopy(t *testing.T) {
+	t.Parallel()
 	var resp *Response
 	image, err := deployment(t, answeringBody(201, []byte(`{"id":7,"name":"Lighthouse"}`))).Images.Show(t.Context(), "7", WithResponse(&resp))
 	require.NoError(t, err)
@@ -252,6 +258,7 @@ func TestResponseIsACopy(t *testing.T) {
 
 // A login page must not pass for a deletion, whatever it begins with.
 func TestDeleteThatMeetsAPage(t *testing.T) {
+	t.Parallel()
 	for body, deleted := range map[string]bool{
 		"Please <a href=/login>log in</a>": false, "-- portal --\n<html>": false, "": true, "true": true, `{"deleted":true}`: true,
 	} {
@@ -270,6 +277,7 @@ func TestDeleteThatMeetsAPage(t *testing.T) {
 
 // A long text takes its time over a slow link, as a file does: only the wait for the response is limited, and standing still.
 func TestUpdateWithALongText(t *testing.T) {
+	t.Parallel()
 	text := strings.Repeat("word ", 8<<20/5)
 	for name, row := range map[string]struct {
 		stalls bool
@@ -312,6 +320,7 @@ func TestUpdateWithALongText(t *testing.T) {
 
 // The documented limit is where responses end without WithMaxResponseSize.
 func TestLargestAnswerByDefault(t *testing.T) {
+	t.Parallel()
 	const limit = 32 << 20
 	body := `{"id":7}` + strings.Repeat(" ", limit+1-len(`{"id":7}`))
 	for size, text := range map[int]string{limit: "", limit + 1: "the response is larger than 33554432 bytes (WithMaxResponseSize)"} {
@@ -327,6 +336,7 @@ func TestLargestAnswerByDefault(t *testing.T) {
 
 // An error keeps 1 MiB of its response, however long that is.
 func TestErrorsKeepTheBeginningOfTheirResponse(t *testing.T) {
+	t.Parallel()
 	const kept = 1 << 20
 	for _, size := range []int{kept, kept + 1, 4 * kept} {
 		var resp *Response
@@ -348,6 +358,7 @@ func TestErrorsKeepTheBeginningOfTheirResponse(t *testing.T) {
 
 // The headers of a request are a middleware's to add to, one without touching another.
 func TestHeadersThatAMiddlewareAddsTo(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(`{"id":7}`)}}
 	_, err := over(t, s, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
@@ -386,6 +397,7 @@ func stalling(r *http.Request) (*http.Response, error) {
 
 // An answer that stops coming is cut off: a create request was executed, a show is retried.
 func TestAnswerThatStalls(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Script{Answers: fakes.Answers{stalling}}
 		start := time.Now()
@@ -407,6 +419,7 @@ func TestAnswerThatStalls(t *testing.T) {
 
 // The caller's own end must be told from the service's slowness, and nothing is tried after it.
 func TestContextThatEndsWhileTheAnswerComes(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextAfter(t, 2*time.Second)
 		defer cancel()
@@ -420,6 +433,7 @@ func TestContextThatEndsWhileTheAnswerComes(t *testing.T) {
 
 // The connection of an answer that was read must be used again, whatever the answer.
 func TestConnectionsAreUsedAgain(t *testing.T) {
+	t.Parallel()
 	var answers atomic.Int64
 	connections := map[string]bool{}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -448,6 +462,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 
 // A service that sends blanks while it works, and dies, has created and deleted nothing: a program that believes it drops the work.
 func TestBlanksAreNoEvidence(t *testing.T) {
+	t.Parallel()
 	blanks := answeringBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n\n \n"))
 	_, err := deployment(t, blanks).Images.Store(t.Context(), aStore)
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%v", err)
@@ -479,6 +494,7 @@ func TestBlanksAreNoEvidence(t *testing.T) {
 }
 
 func TestContextThatEndsDuringBlanks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextAfter(t, time.Second)
 		defer cancel()

@@ -37,6 +37,7 @@ func contextAfter(t *testing.T, d time.Duration) (context.Context, context.Cance
 var aStore = ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256}
 
 func TestRetryAfterIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	for name, header := range map[string]string{"seconds": "7", "date": "Sat, 01 Jan 2000 00:00:07 GMT"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -52,6 +53,7 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 }
 
 func TestTooLongARetryAfterReturnsAtOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(503, ``, "Retry-After", "61")}}
@@ -66,6 +68,7 @@ func TestTooLongARetryAfterReturnsAtOnce(t *testing.T) {
 }
 
 func TestBackoffStaysBelowItsBounds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, ``)}}
 		_, err := over(t, s).Images.Show(t.Context(), "7")
@@ -83,6 +86,7 @@ func TestBackoffStaysBelowItsBounds(t *testing.T) {
 
 // A caller that has a second left must not find out after it that it was in vain.
 func TestDeadlineNearerThanTheWait(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -101,6 +105,7 @@ func TestDeadlineNearerThanTheWait(t *testing.T) {
 }
 
 func TestContextEndsAWait(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextAfter(t, 3*time.Second)
 		defer cancel()
@@ -116,6 +121,7 @@ func TestContextEndsAWait(t *testing.T) {
 
 // An attempt's timeout is not the caller's deadline: the next attempt still has its chance.
 func TestTimeoutEndsTheAttemptOnly(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		hang := func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
@@ -143,6 +149,7 @@ func TestTimeoutEndsTheAttemptOnly(t *testing.T) {
 }
 
 func TestDeadlineEndsTheCall(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -157,6 +164,7 @@ func TestDeadlineEndsTheCall(t *testing.T) {
 }
 
 func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
 		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.OK(fakes.StoredImage)}}
@@ -177,6 +185,7 @@ func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
 
 // What ends the call between two attempts must not hide what the service said before.
 func TestLimiterThatFailsLaterKeepsTheLastAnswer(t *testing.T) {
+	t.Parallel()
 	closed := errors.New("limiter closed")
 	calls := 0
 	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, `{"message":"upstream is away"}`)}}
@@ -193,6 +202,7 @@ func TestLimiterThatFailsLaterKeepsTheLastAnswer(t *testing.T) {
 }
 
 func TestDeleteThatWasLostTakesNotFoundForDone(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{fakes.Lose, fakes.Respond(404, ``)}}
 	require.NoError(t, over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"))
 
@@ -205,6 +215,7 @@ func TestDeleteThatWasLostTakesNotFoundForDone(t *testing.T) {
 
 // A reader that is used up must not turn a 429 into an upload of nothing.
 func TestBodyThatCannotBeMadeAgainMeansOneAttempt(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, `{"message":"later"}`)}}
 	audio := "RIFF\x00\x00\x00\x00WAVE" + strings.Repeat("\x00", 1000)
 	_, err := over(t, s, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
@@ -223,6 +234,7 @@ func TestBodyThatCannotBeMadeAgainMeansOneAttempt(t *testing.T) {
 }
 
 func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{
 		fakes.Respond(502, ``), fakes.Respond(422, `{"message":"no"}`, "X-Request-Id", "req-1", "X-Other", "kept"),
 	}}
@@ -243,6 +255,7 @@ func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
 }
 
 func TestLogLines(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		switch a.Key {
@@ -264,6 +277,7 @@ level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v
 }
 
 func TestOneAttemptByPolicy(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, ``)}}
 	_, err := over(t, s).Images.Show(t.Context(), "7", WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
 	require.ErrorIs(t, err, ErrServer)
@@ -273,6 +287,7 @@ func TestOneAttemptByPolicy(t *testing.T) {
 
 // An outage must not be multiplied by the clients that suffer from it.
 func TestRetryBudgetInAnOutage(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var requests atomic.Int64
 		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
@@ -301,6 +316,7 @@ func TestRetryBudgetInAnOutage(t *testing.T) {
 
 // Ten calls that succeed at once pay for one retry, a call that succeeds in the end pays for its own.
 func TestRetryBudgetIsGivenBack(t *testing.T) {
+	t.Parallel()
 	up := fakes.OK(fakes.StoredImage)
 	down := fakes.Respond(500, ``)
 	s := &fakes.Script{Answers: fakes.Answers{down}}
@@ -329,6 +345,7 @@ func TestRetryBudgetIsGivenBack(t *testing.T) {
 
 // Without a limit each call has its attempts.
 func TestNoRetryBudget(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(500, ``)}}
 	c := over(t, s, WithRetryBudget(0), WithRetryPolicy(quick))
 	for range 300 {
@@ -340,6 +357,7 @@ func TestNoRetryBudget(t *testing.T) {
 
 // A wait that the service asked for, and another key after a 401, are no outage.
 func TestWhatCostsNoBudget(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(503, ``, "Retry-After", "1")}}
 		c := over(t, s)
@@ -359,6 +377,7 @@ func TestWhatCostsNoBudget(t *testing.T) {
 
 // A pause is made also where the service does not ask for one.
 func TestPausesAreMade(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(500, ``), fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0"), fakes.Respond(429, ``)}}
 		_, err := over(t, s, WithRetryPolicy(RetryPolicy{MaxAttempts: 60, MaxBackoff: time.Second})).Images.Show(t.Context(), "7")
@@ -375,6 +394,7 @@ func TestPausesAreMade(t *testing.T) {
 
 // A transport that rewrites the address, as a service mesh's may, rewrites it for its own attempt.
 func TestAttemptsDoNotShareTheirAddress(t *testing.T) {
+	t.Parallel()
 	var seen []string
 	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{
 		Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
@@ -399,6 +419,7 @@ func TestAttemptsDoNotShareTheirAddress(t *testing.T) {
 
 // A delete that was executed is done, whatever is missing of its answer; what says that it failed is not.
 func TestDeleteResponses(t *testing.T) {
+	t.Parallel()
 	for body, ok := range map[string]bool{
 		"":                                    true,
 		`{"data":{"id":7,"na`:                 true,
@@ -431,6 +452,7 @@ func TestDeleteResponses(t *testing.T) {
 
 // A 2xx that says that it is an error is no record without an id, and proves nothing.
 func TestSuccessThatSaysItIsAnError(t *testing.T) {
+	t.Parallel()
 	for _, body := range []string{`{"status":"error","name":"ValidationException"}`, `{"status":"fail","name":"n"}`, `{"errors":["x"],"name":"n"}`, `{"exception":"E","name":"n"}`} {
 		s := &fakes.Script{Answers: fakes.Answers{fakes.OK(body)}}
 		for _, op := range []string{"images.store", "images.show", "images.update"} {
@@ -448,6 +470,7 @@ func TestSuccessThatSaysItIsAnError(t *testing.T) {
 
 // An answer in an encoding that was not asked for is named, and not taken for broken JSON.
 func TestUnknownEncodings(t *testing.T) {
+	t.Parallel()
 	c := deployment(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "br")
 		_, _ = w.Write([]byte("\x0b\x02\x80{}\x03"))
@@ -458,6 +481,7 @@ func TestUnknownEncodings(t *testing.T) {
 
 // The record is found from the outside in: another's id would lead to another's deletion.
 func TestNestedRecords(t *testing.T) {
+	t.Parallel()
 	for body, want := range map[string]Image{
 		`{"data":{"id":7,"name":"a","image":{"id":9001,"name":"b"}}}`: {ID: "7", Name: "a"},
 		`{"id":7,"image":{"id":9001,"name":"b"}}`:                     {ID: "9001", Name: "b"},
@@ -473,6 +497,7 @@ func TestNestedRecords(t *testing.T) {
 
 // Dialing, and waiting for one of a limited number of connections, are not the service's time.
 func TestConnectingIsNoWaitingForTheService(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		serve := func(nc net.Conn) {
 			for r := bufio.NewReader(nc); ; {
@@ -515,6 +540,7 @@ func (b closingBody) Close() error { *b.closed++; return nil }
 
 // A response that is not closed keeps its connection for ever.
 func TestResponsesAreClosed(t *testing.T) {
+	t.Parallel()
 	closed := 0
 	for _, status := range []int{200, 299, 404, 502, 302} {
 		c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(oneAttempt), WithMaxResponseSize(40), WithHTTPClient(&http.Client{
@@ -533,6 +559,7 @@ func TestResponsesAreClosed(t *testing.T) {
 
 // Every 2xx is a success, whatever a proxy makes of its number.
 func TestEverySuccessCounts(t *testing.T) {
+	t.Parallel()
 	for status, ok := range map[int]bool{200: true, 201: true, 206: true, 299: true, 199: false, 300: false} {
 		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(status, `{"id":7}`)}}
 		_, err := over(t, s).Images.Show(t.Context(), "7")
@@ -542,6 +569,7 @@ func TestEverySuccessCounts(t *testing.T) {
 
 // The log tells how much of a request went out: an upload that stops at the same byte each time has a limit in its way.
 func TestLogOfWhatWasSent(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	c := deployment(t, fakes.AnswerAll, WithLogger(logger))

@@ -44,6 +44,7 @@ func allTen(c *Client) map[string]func(context.Context, ...CallOption) error {
 
 // A prefix that is lost, or doubled, sends every call to the wrong application.
 func TestBaseURLsAccepted(t *testing.T) {
+	t.Parallel()
 	for raw, want := range map[string]string{
 		"https://content.example.com":               "https://content.example.com/api/v1/images/7",
 		"https://content.example.com/":              "https://content.example.com/api/v1/images/7",
@@ -84,6 +85,7 @@ func TestBaseURLsAccepted(t *testing.T) {
 
 // Each of these would otherwise be found out by a call that fails for another reason, or not at all.
 func TestBaseURLsRefused(t *testing.T) {
+	t.Parallel()
 	for raw, want := range map[string]string{
 		"":                                    "is required, such as https://",
 		" ":                                   "must be an absolute URL",
@@ -141,6 +143,7 @@ func TestBaseURLsRefused(t *testing.T) {
 
 // Credentials in a base URL, or the key in its place, must not end in a log by way of the error.
 func TestBaseURLErrorsShowNoSecret(t *testing.T) {
+	t.Parallel()
 	const secret = "hunter2-" + fakes.Key
 	for _, raw := range []string{
 		"https://user:" + secret + "@content.example.com",
@@ -166,6 +169,7 @@ func TestBaseURLErrorsShowNoSecret(t *testing.T) {
 }
 
 func TestAPIKeys(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{
 		"", " ", "\t\n", fakes.Key + "\n", fakes.Key + "\r\n", "\n" + fakes.Key, " " + fakes.Key, fakes.Key + " ", fakes.Key[:5] + " " + fakes.Key[5:], fakes.Key + "\t" + fakes.Key,
 		fakes.Key + "\x00", fakes.Key + "\x1b[31m", fakes.Key + "\x7f", fakes.Key + "é", fakes.Key + "\u0085", fakes.Key + "\u2028", fakes.Key + "\xff",
@@ -199,6 +203,7 @@ func TestAPIKeys(t *testing.T) {
 
 // A user who has made three mistakes should not have to run the program three times.
 func TestNewClientReportsAllProblems(t *testing.T) {
+	t.Parallel()
 	c, err := NewClient("http://content.example.com", "bad key\n", WithHTTPClient(nil), nil, WithTimeout(-1), WithUpdateMethod("POST"), WithMaxResponseSize(0))
 	require.Nil(t, c)
 	var invalid *ValidationError
@@ -259,6 +264,7 @@ func TestNewClientFromEnv(t *testing.T) {
 }
 
 func TestNilContextIsAnError(t *testing.T) {
+	t.Parallel()
 	baseURL, requests := fakes.Counted(t, fakes.AnswerAll)
 	c, err := NewClient(baseURL, fakes.Key)
 	require.NoError(t, err)
@@ -274,6 +280,7 @@ func TestNilContextIsAnError(t *testing.T) {
 
 // Every request says what it takes and who asks, or a deployment answers with its login page.
 func TestHeadersOfEveryRequest(t *testing.T) {
+	t.Parallel()
 	var seen sync.Map
 	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		seen.Store(r.Method+" "+r.URL.Path, r.Header.Clone())
@@ -297,6 +304,7 @@ func TestHeadersOfEveryRequest(t *testing.T) {
 }
 
 func TestClosedServer(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(fakes.AnswerAll))
 	srv.Close()
 	c, err := NewClient(srv.URL+"/tenant", fakes.Key, WithRetryPolicy(quick))
@@ -367,6 +375,7 @@ func TestClientsOfOthersAreNeverChanged(t *testing.T) {
 
 // The copy is taken at once: what the caller does to the client afterwards is theirs.
 func TestHTTPClientIsCopied(t *testing.T) {
+	t.Parallel()
 	baseURL, requests := fakes.Counted(t, fakes.AnswerAll)
 	hc := &http.Client{}
 	c, err := NewClient(baseURL, fakes.Key, WithHTTPClient(hc))
@@ -378,6 +387,7 @@ func TestHTTPClientIsCopied(t *testing.T) {
 }
 
 func TestCloseIdleConnectionsLeavesAUsableClient(t *testing.T) {
+	t.Parallel()
 	closed := make(chan struct{}, 10)
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(fakes.AnswerAll))
 	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
@@ -410,6 +420,7 @@ type closingRoundTripper struct {
 func (rt *closingRoundTripper) CloseIdleConnections() { rt.closed++ }
 
 func TestCloseIdleConnectionsOfAMiddleware(t *testing.T) {
+	t.Parallel()
 	var holding closingRoundTripper
 	c, err := NewClient("https://content.example.com", fakes.Key, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		holding.RoundTripper = next
@@ -422,6 +433,7 @@ func TestCloseIdleConnectionsOfAMiddleware(t *testing.T) {
 
 // A lock that is missing shows here, under -race: everything that calls can share is shared.
 func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
 	const goroutines = 64
 	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "Bearer "+fakes.Key+"-0" {
@@ -482,6 +494,7 @@ func (h countingHandler) Handle(ctx context.Context, r slog.Record) error {
 
 // What a program prints of its client in passing names the deployment, and none of what it holds.
 func TestClientPrintsAsItsDeployment(t *testing.T) {
+	t.Parallel()
 	c, err := NewClient("https://content.example.com/ai", fakes.Key, WithHeader("X-Tenant-Token", "another-secret"))
 	require.NoError(t, err)
 	assert.Equal(t, "aicontent.Client(https://content.example.com/ai)", c.String())
@@ -499,6 +512,7 @@ func TestClientPrintsAsItsDeployment(t *testing.T) {
 
 // After ten redirects it was the SDK that gave up, after nine it was the program.
 func TestLastRedirectThatTheCallersPolicyRefuses(t *testing.T) {
+	t.Parallel()
 	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) })
 	c, err := NewClient(baseURL, fakes.Key, WithHTTPClient(&http.Client{CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) > 9 {
@@ -514,6 +528,7 @@ func TestLastRedirectThatTheCallersPolicyRefuses(t *testing.T) {
 
 // A program's rule about redirects is final: asking again would only meet it again. Nothing was changed by a GET.
 func TestRedirectsThatTheCallersPolicyRefuses(t *testing.T) {
+	t.Parallel()
 	mine := errors.New("no redirects here")
 	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/tenant/moved?search=private", http.StatusFound)
@@ -539,6 +554,7 @@ func TestRedirectsThatTheCallersPolicyRefuses(t *testing.T) {
 
 // A redirect to nowhere is a response, and judged as any redirect that is not followed.
 func TestRedirectsToWhatIsNoURL(t *testing.T) {
+	t.Parallel()
 	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "https://[::1/%zz?search=private")
 		w.WriteHeader(http.StatusFound)
@@ -560,6 +576,7 @@ func TestRedirectsToWhatIsNoURL(t *testing.T) {
 
 // A variable that was never set must not end the program, whatever interface hides it.
 func TestNilsInside(t *testing.T) {
+	t.Parallel()
 	baseURL, _ := fakes.Counted(t, fakes.AnswerAll)
 	var transport *http.Transport
 	c, err := NewClient(baseURL, fakes.Key, WithHTTPClient(&http.Client{Transport: transport}))
@@ -574,6 +591,7 @@ func TestNilsInside(t *testing.T) {
 
 // A prefix with escapes of its own must reach the service as it was given.
 func TestPathsBelowABaseURL(t *testing.T) {
+	t.Parallel()
 	for base, expected := range map[string]string{
 		"":              "/api/v1/images/a%2Fb",
 		"/":             "/api/v1/images/a%2Fb",
@@ -600,6 +618,7 @@ func TestPathsBelowABaseURL(t *testing.T) {
 
 // net/http asks for the xn-- form, and a redirect comes in that form: as another origin it would be refused.
 func TestBaseURLWithAnInternationalHost(t *testing.T) {
+	t.Parallel()
 	_, err := NewClient("https://bücher.example.com/ai", fakes.Key)
 	require.ErrorIs(t, err, ErrInvalid)
 	assert.ErrorContains(t, err, "must have a host in ASCII: write an international name in its xn-- form")

@@ -43,6 +43,7 @@ func at(url string) *Image { return &Image{ID: "7", URL: url} }
 
 // The host of a picture must learn nothing of the caller: whoever can write an image's URL would get the API key.
 func TestDownloadIsBare(t *testing.T) {
+	t.Parallel()
 	var header []http.Header
 	var uris []string
 	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
@@ -88,6 +89,7 @@ func TestDownloadIsBare(t *testing.T) {
 
 // Client certificates say who the caller is, and stay at home. The caller's CA and dialer hold.
 func TestDownloadKeepsTheCertificateAtHome(t *testing.T) {
+	t.Parallel()
 	mine, _ := fakes.Certificate(t, time.Now().Add(time.Hour))
 	certificates := make(chan int, 2)
 	pictures := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -120,6 +122,7 @@ func TestDownloadKeepsTheCertificateAtHome(t *testing.T) {
 }
 
 func TestDownloadRefusesBadInput(t *testing.T) {
+	t.Parallel()
 	c, err := NewClient("https://content.example.com/tenant", fakes.Key)
 	require.NoError(t, err)
 	for name, row := range map[string]struct {
@@ -146,6 +149,7 @@ func TestDownloadRefusesBadInput(t *testing.T) {
 
 // Some deployments send a path alone.
 func TestDownloadOfARelativeURL(t *testing.T) {
+	t.Parallel()
 	var uri string
 	pictures := gallery(t, func(_ http.ResponseWriter, r *http.Request) { uri = r.RequestURI })
 	c, err := NewClient(pictures.URL+"/tenant", fakes.Key)
@@ -157,6 +161,7 @@ func TestDownloadOfARelativeURL(t *testing.T) {
 
 // A redirect for ever, or to what is no web address, is not followed, and not asked for again.
 func TestDownloadRedirects(t *testing.T) {
+	t.Parallel()
 	var requests atomic.Int64
 	var target string
 	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
@@ -183,6 +188,7 @@ func TestDownloadRedirects(t *testing.T) {
 }
 
 func TestDownloadOfAnHTMLPage(t *testing.T) {
+	t.Parallel()
 	pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "TEXT/HTML")
 		_, _ = io.WriteString(w, "<title>Please log in</title>")
@@ -202,6 +208,7 @@ func TestDownloadOfAnHTMLPage(t *testing.T) {
 
 // What is wrong with the page itself must not hide that it is a page.
 func TestDownloadOfAPageThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	for name, raw := range map[string]string{
 		"large":   "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 31\r\n\r\n<title>Please log in</title>    ",
 		"cut off": "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 31\r\n\r\n<title>",
@@ -223,6 +230,7 @@ func TestDownloadOfAPageThatCannotBeRead(t *testing.T) {
 
 // A picture is whole, or an error says how much of it came.
 func TestDownloadCutOff(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct{ raw, came, text string }{
 		"by its length":       {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na pic", "a pic", "cut off: 5 of 9 bytes came"},
 		"in chunks":           {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\na pic\r\n", "a pic", "cut off: 5 bytes came"},
@@ -250,6 +258,7 @@ func TestDownloadCutOff(t *testing.T) {
 
 // Until the first byte is written nothing is lost by another attempt.
 func TestDownloadIsRetried(t *testing.T) {
+	t.Parallel()
 	var requests atomic.Int64
 	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
 		switch requests.Add(1) {
@@ -275,6 +284,7 @@ func TestDownloadIsRetried(t *testing.T) {
 
 // A connection that breaks is worth another attempt; a certificate that is not accepted is not.
 func TestDownloadWithoutAResponse(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		err      error
 		attempts int
@@ -314,6 +324,7 @@ func (w *nonEmptyWrites) Write(p []byte) (int, error) {
 
 // Only a 2xx is a picture.
 func TestDownloadOfMultipleChoices(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(300, "choose")}}
 	_, err := over(t, s).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
 	var api *APIError
@@ -323,6 +334,7 @@ func TestDownloadOfMultipleChoices(t *testing.T) {
 
 // From http to https is no step back, every 2xx is a picture, and each response is closed.
 func TestDownloadThroughAnyTransport(t *testing.T) {
+	t.Parallel()
 	closed := 0
 	body := func() io.ReadCloser { return closingBody{strings.NewReader("a picture"), &closed} }
 	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
@@ -351,6 +363,7 @@ type fullDisk struct{ err error }
 func (d fullDisk) Write(p []byte) (int, error) { return 3, d.err }
 
 func TestDownloadToAWriterThatFails(t *testing.T) {
+	t.Parallel()
 	var requests atomic.Int64
 	pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) {
 		requests.Add(1)
@@ -370,6 +383,7 @@ func TestDownloadToAWriterThatFails(t *testing.T) {
 
 // A writer that fails is asked once, whatever became of the connection in the same moment.
 func TestDownloadToAWriterThatFailsAsThePictureBreaksOff(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{func(*http.Request) (*http.Response, error) {
 		body := iotest.DataErrReader(io.MultiReader(strings.NewReader("a pic"), iotest.ErrReader(io.ErrUnexpectedEOF)))
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: 9}, nil
@@ -387,6 +401,7 @@ func (w readOnly) Write([]byte) (int, error) { return 0, w.err }
 
 // WithTimeout is for the header and not for a long picture; WithStallTimeout is for a picture that no longer comes.
 func TestDownloadTimes(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		header, gap time.Duration // before the header, and before each of ten bytes
 		opts        []CallOption
@@ -443,6 +458,7 @@ func TestDownloadTimes(t *testing.T) {
 
 // An error's text is one line of a bounded length, whatever a transport says.
 func TestDownloadErrorsAreOneLine(t *testing.T) {
+	t.Parallel()
 	cause := errors.New("first\r\nsecond\x1b[31m" + strings.Repeat("x", 10_000))
 	c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(oneAttempt), WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fails(cause))}))
 	require.NoError(t, err)
@@ -460,6 +476,7 @@ func TestDownloadErrorsAreOneLine(t *testing.T) {
 
 // A download that nothing answers says where it went, without what is secret in the URL.
 func TestDownloadErrorsNameTheHost(t *testing.T) {
+	t.Parallel()
 	pictures := gallery(t, nil)
 	pictures.Close()
 	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
@@ -474,6 +491,7 @@ func TestDownloadErrorsNameTheHost(t *testing.T) {
 
 // What the host of the pictures says of a missing one is the caller's to see, and speaks of no base URL.
 func TestDownloadOfAMissingPicture(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Request-Id", "req-7")
@@ -495,6 +513,7 @@ func TestDownloadOfAMissingPicture(t *testing.T) {
 
 // A context may end with a cause that looks like the end of the picture.
 func TestDownloadEndedByEOF(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "a pic")
@@ -518,6 +537,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // net/http counts what comes of a picture; a RoundTripper of the caller need not.
 func TestDownloadCutOffByARoundTripper(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{func(r *http.Request) (*http.Response, error) {
 		resp, err := fakes.OK("a pic")(r)
 		resp.ContentLength = 9
@@ -542,6 +562,7 @@ func TestDownloadCutOffByARoundTripper(t *testing.T) {
 
 // A RoundTripper that edits the URL, as some that sign requests do, must not edit that of the next attempt.
 func TestDownloadThroughARoundTripperThatEditsTheURL(t *testing.T) {
+	t.Parallel()
 	var asked []string
 	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{
 		Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
@@ -561,6 +582,7 @@ func TestDownloadThroughARoundTripperThatEditsTheURL(t *testing.T) {
 
 // A host that switches protocols, which nothing asks for, must not keep a download for ever.
 func TestDownloadOfASwitchOfProtocols(t *testing.T) {
+	t.Parallel()
 	baseURL := fakes.RawServer(t, func(*http.Request) string {
 		return "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"
 	})
@@ -575,6 +597,7 @@ func TestDownloadOfASwitchOfProtocols(t *testing.T) {
 
 // A CheckRedirect is often the guard against internal hosts, and a Timeout what keeps a program alive.
 func TestDownloadKeepsTheClientsLimits(t *testing.T) {
+	t.Parallel()
 	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow.png" {
 			w.WriteHeader(200)
@@ -603,6 +626,7 @@ func TestDownloadKeepsTheClientsLimits(t *testing.T) {
 
 // A file that holds an error's JSON, or nothing, must not be taken for a picture.
 func TestDownloadOfWhatIsNoPicture(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		status     int
 		kind, body string
@@ -645,6 +669,7 @@ func TestDownloadOfWhatIsNoPicture(t *testing.T) {
 
 // A tenant's pictures are below its path: a relative URL must not lead to another tenant's.
 func TestDownloadBelowTheBasePath(t *testing.T) {
+	t.Parallel()
 	var uri string
 	pictures := gallery(t, func(_ http.ResponseWriter, r *http.Request) { uri = r.RequestURI })
 	for base, want := range map[string]string{"/tenant": "/tenant/storage/1.png", "/tenant/": "/tenant/storage/1.png", "": "/storage/1.png"} {

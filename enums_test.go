@@ -39,6 +39,7 @@ func checkListed[T ~string](t *testing.T, e listed[T]) {
 }
 
 func TestResolutions(t *testing.T) {
+	t.Parallel()
 	checkListed(t, listed[aicontent.Resolution]{
 		aicontent.Resolutions(),
 		[]aicontent.Resolution{aicontent.Resolution256x256, aicontent.Resolution512x512, aicontent.Resolution1024x1024},
@@ -50,6 +51,7 @@ func TestResolutions(t *testing.T) {
 }
 
 func TestStyles(t *testing.T) {
+	t.Parallel()
 	checkListed(t, listed[aicontent.Style]{
 		aicontent.Styles(),
 		[]aicontent.Style{
@@ -67,6 +69,7 @@ func TestStyles(t *testing.T) {
 }
 
 func TestMediums(t *testing.T) {
+	t.Parallel()
 	checkListed(t, listed[aicontent.Medium]{
 		aicontent.Mediums(),
 		[]aicontent.Medium{
@@ -84,6 +87,7 @@ func TestMediums(t *testing.T) {
 }
 
 func TestFilters(t *testing.T) {
+	t.Parallel()
 	checkListed(t, listed[aicontent.Filter]{
 		aicontent.Filters(),
 		[]aicontent.Filter{aicontent.FilterGrayscale, aicontent.FilterSepia, aicontent.FilterInvert},
@@ -93,6 +97,7 @@ func TestFilters(t *testing.T) {
 }
 
 func TestListValues(t *testing.T) {
+	t.Parallel()
 	for value, constant := range map[string]aicontent.ImageSearchBy{"name": aicontent.ImageSearchByName} {
 		assert.Equal(t, value, string(constant))
 		assert.True(t, constant.Valid())
@@ -141,6 +146,7 @@ func TestListValues(t *testing.T) {
 
 // A caller who sorts or cuts a listing must not change what is valid for everybody else.
 func TestListingsAreCopies(t *testing.T) {
+	t.Parallel()
 	list := aicontent.Styles()
 	list[0] = "overwritten"
 	assert.Equal(t, aicontent.Style3DRender, aicontent.Styles()[0])
@@ -198,6 +204,7 @@ var countries = map[string]string{
 }
 
 func TestCountryCodes(t *testing.T) {
+	t.Parallel()
 	require.Len(t, countries, 249, "ISO 3166-1 assigns 249 codes")
 	assigned := map[string]bool{}
 	for name, code := range countries {

@@ -19,6 +19,7 @@ import (
 )
 
 func TestSentinelsFollowTheStatus(t *testing.T) {
+	t.Parallel()
 	sentinels := map[string]error{
 		"bad request": ErrBadRequest, "unauthorized": ErrUnauthorized, "forbidden": ErrForbidden, "not found": ErrNotFound,
 		"conflict": ErrConflict, "too large": ErrTooLarge, "invalid": ErrInvalid, "too many requests": ErrRateLimited, "server error": ErrServer,
@@ -39,6 +40,7 @@ func TestSentinelsFollowTheStatus(t *testing.T) {
 }
 
 func TestErrorTexts(t *testing.T) {
+	t.Parallel()
 	for text, err := range map[string]error{
 		"images.store: 422: name: is taken": &APIError{
 			StatusCode: 422, summary: summary{op: "images.store"}, Fields: map[string][]string{"name": {"is taken"}},
@@ -76,6 +78,7 @@ func TestErrorTexts(t *testing.T) {
 
 // A log must stay readable whatever a service writes into its errors.
 func TestErrorTextIsBounded(t *testing.T) {
+	t.Parallel()
 	err := &APIError{StatusCode: 500, Message: strings.Repeat("ü", 2000), Fields: map[string][]string{"name": {strings.Repeat("x", 2000)}}}
 	assert.Less(t, len(err.Error()), 600)
 	assert.True(t, utf8.ValidString(err.Error()))
@@ -85,6 +88,7 @@ func TestErrorTextIsBounded(t *testing.T) {
 }
 
 func TestCausesAreFound(t *testing.T) {
+	t.Parallel()
 	api := &APIError{StatusCode: 429, summary: summary{stopped: context.DeadlineExceeded}}
 	require.ErrorIs(t, api, context.DeadlineExceeded)
 	require.ErrorIs(t, api, ErrRateLimited)
@@ -102,6 +106,7 @@ func TestCausesAreFound(t *testing.T) {
 
 // A status that has no name leaves no gap in the text.
 func TestErrorTextOfAnUnknownStatus(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{600, 999} {
 		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(status, ``)}}
 		_, err := over(t, s).Images.Show(t.Context(), "7")

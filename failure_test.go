@@ -34,6 +34,7 @@ func fails(err error) func(*http.Request) (*http.Response, error) {
 
 // What the person on call reads must say what happened, what became of the record, and whom to ask.
 func TestErrorsSayWhatHappened(t *testing.T) {
+	t.Parallel()
 	const page = "<html><title>Not Found</title></html>"
 	for name, row := range map[string]struct {
 		op      string
@@ -181,6 +182,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 }
 
 func TestErrorOfAPUT(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{fakes.Lose}}
 	_, err := over(t, s, WithUpdateMethod(http.MethodPut), WithRetryPolicy(oneAttempt)).Images.Update(t.Context(), "7", ImageUpdateParams{})
 	assert.ErrorContains(t, err, "outcome unknown: it may have been updated")
@@ -188,6 +190,7 @@ func TestErrorOfAPUT(t *testing.T) {
 
 // A base URL that ends in /api may be right: a deployment may live there.
 func TestBaseURLThatEndsInAPI(t *testing.T) {
+	t.Parallel()
 	var uri string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		uri = r.RequestURI
@@ -208,6 +211,7 @@ func TestBaseURLThatEndsInAPI(t *testing.T) {
 
 // A hundred attempts must not make a line of 75 KB.
 func TestErrorTextOfAHundredAttempts(t *testing.T) {
+	t.Parallel()
 	n := 0
 	s := &fakes.Script{Answers: fakes.Answers{func(*http.Request) (*http.Response, error) {
 		n++
@@ -222,6 +226,7 @@ func TestErrorTextOfAHundredAttempts(t *testing.T) {
 
 // The last five failures are told.
 func TestErrorTextOfDifferentFailures(t *testing.T) {
+	t.Parallel()
 	for attempts, end := range map[int]string{
 		3: "; before: failure 1, failure 2 (",
 		7: "; before: failure 2, failure 3, failure 4, failure 5, failure 6 (",
@@ -240,6 +245,7 @@ func TestErrorTextOfDifferentFailures(t *testing.T) {
 
 // A RoundTripper need not set the response's request.
 func TestRedirectWithoutItsRequest(t *testing.T) {
+	t.Parallel()
 	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Respond(302, "", "Location", "/moved"))}))
 	require.NoError(t, err)
 	_, err = c.Images.Store(t.Context(), aStore)
@@ -248,6 +254,7 @@ func TestRedirectWithoutItsRequest(t *testing.T) {
 
 // The time limit of the http.Client is the user's, and the error says so.
 func TestErrorOfTheUsersTimeout(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		hang := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
@@ -273,6 +280,7 @@ func TestErrorOfTheUsersTimeout(t *testing.T) {
 
 // A connection's own timeout, such as the system's, is not the client's.
 func TestErrorOfTheSystemsTimeout(t *testing.T) {
+	t.Parallel()
 	dial := fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ETIMEDOUT})
 	c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(oneAttempt),
 		WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(dial), Timeout: time.Hour}))
@@ -283,6 +291,7 @@ func TestErrorOfTheSystemsTimeout(t *testing.T) {
 
 // A cause that is told twice makes a reader look for two faults.
 func TestErrorsSayTheirCauseOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Script{Answers: fakes.Answers{stalling}}
 		_, err := over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
@@ -296,6 +305,7 @@ func TestErrorsSayTheirCauseOnce(t *testing.T) {
 
 // A login page says nothing of JSON: it is the key that is wrong.
 func TestErrorOfALoginPage(t *testing.T) {
+	t.Parallel()
 	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/login") {
 			w.Header().Set("Content-Type", "text/html")
@@ -315,6 +325,7 @@ func TestErrorOfALoginPage(t *testing.T) {
 
 // Every error can be logged whole: with what the on-call needs, and without a body, a name or a query.
 func TestErrorsAsLogValues(t *testing.T) {
+	t.Parallel()
 	logged := func(err error) string {
 		var out bytes.Buffer
 		slog.New(slog.NewTextHandler(&out, nil)).Info("failed", "err", err)
@@ -349,6 +360,7 @@ func TestErrorsAsLogValues(t *testing.T) {
 
 // Programs ask for net.Error to learn whether something passes.
 func TestTransportErrorsAreNetErrors(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		hang := func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
@@ -382,6 +394,7 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 
 // net/http has more than one text for a client's Timeout: attempts that ended by it came to the same.
 func TestAttemptsThatAClientsTimeoutEnded(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{fails(os.ErrDeadlineExceeded), fails(fmt.Errorf("net/http: request canceled: %w", os.ErrDeadlineExceeded))}}
 	c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{Transport: s, Timeout: time.Second}))
 	require.NoError(t, err)
@@ -393,6 +406,7 @@ func TestAttemptsThatAClientsTimeoutEnded(t *testing.T) {
 
 // Search terms may be personal: no error text shows a query.
 func TestErrorsDoNotShowTheQuery(t *testing.T) {
+	t.Parallel()
 	for name, handler := range map[string]func(*http.Request) (*http.Response, error){
 		"lost": fakes.Lose, "refused": fakes.Respond(500, `no`), "redirected": fakes.Respond(302, ``, "Location", "https://elsewhere.example.com/?search=private"),
 		"unreadable": fakes.OK(`<html>`),
@@ -406,6 +420,7 @@ func TestErrorsDoNotShowTheQuery(t *testing.T) {
 
 // The errors of a middleware may hold URLs, whose queries may be personal or signed.
 func TestErrorsOfAMiddlewareDoNotShowTheQuery(t *testing.T) {
+	t.Parallel()
 	boom := errors.New("boom")
 	address := "https://content.example.com/tenant/api/v1/images?search=private"
 	inner := &url.Error{Op: "Get", URL: address, Err: boom}

@@ -76,6 +76,7 @@ func lighthouse() *Image {
 }
 
 func TestImagesOnTheWire(t *testing.T) {
+	t.Parallel()
 	for _, w := range []wireCase{
 		{
 			name:   "list without parameters",
@@ -190,6 +191,7 @@ func TestImagesOnTheWire(t *testing.T) {
 
 // Every problem at once, and nothing is sent.
 func TestImagesRefuseBadInput(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(fakes.StoredImage)}}
 	c := over(t, s)
 	const waived = " (WithoutValidation sends it anyway)"

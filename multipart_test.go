@@ -89,6 +89,7 @@ const fileSize = 4 << 20
 // The most common failure of a large upload: no parser takes a file without its end for whole, so nothing was made, and
 // the file is sent again.
 func TestUploadsThatBreakOffAreSentAgain(t *testing.T) {
+	t.Parallel()
 	for _, percent := range []int64{0, 10, 50, 99} {
 		for name, file := range map[string]func() File{
 			"bytes":         func() File { return FileFromBytes("a.wav", recording(fileSize)) },
@@ -133,6 +134,7 @@ func TestUploadsThatBreakOffAreSentAgain(t *testing.T) {
 
 // From the first byte of the closing delimiter on, some parsers take the form for whole.
 func TestUploadsThatBreakOffInTheDelimiterAreNot(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := receiving(t, func(_ int, r *bufio.Reader, req *http.Request, _ net.Conn) {
 			_, _ = io.CopyN(io.Discard, r, req.ContentLength-4)
@@ -146,6 +148,7 @@ func TestUploadsThatBreakOffInTheDelimiterAreNot(t *testing.T) {
 
 // An answer that comes before the upload's end is judged by what it says, but a redirect or a server's error by what it got.
 func TestEarlyAnswers(t *testing.T) {
+	t.Parallel()
 	for answer, row := range map[string]struct {
 		outcome Outcome
 		sends   int
@@ -204,6 +207,7 @@ func (f *slowFile) Read(p []byte) (int, error) {
 
 // A stall ends the attempt, says which side stood still, and costs nothing.
 func TestUploadsThatStall(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		file func() File
 		take int64 // what the service reads, of each upload
@@ -256,6 +260,7 @@ func (b blocked) Write([]byte) (int, error) {
 
 // The end of the context in the middle of an upload leaves nothing behind.
 func TestContextEndsAnUpload(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextAfter(t, time.Second)
 		defer cancel()
@@ -287,6 +292,7 @@ func (f *brokenFile) Read(p []byte) (int, error) {
 
 // A file that cannot be read ends the call: another attempt would fail as well, and the service got no whole file.
 func TestFilesThatFailWhileTheyAreSent(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("bad sector")
 	for name, row := range map[string]struct {
 		file File
@@ -320,6 +326,7 @@ func sized(file File, size int64) File {
 
 // A size that is told is announced: Django, and PHP after Apache's proxy, see an empty form when an upload is chunked.
 func TestFileSizeIsAnnounced(t *testing.T) {
+	t.Parallel()
 	data := recording(100_000)
 	for name, row := range map[string]struct {
 		file    File
@@ -348,6 +355,7 @@ func TestFileSizeIsAnnounced(t *testing.T) {
 
 // Mistakes with readers are told before anything is sent.
 func TestReadersThatCannotBeSent(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	path := filepath.Join(t.TempDir(), "a.wav")
 	require.NoError(t, os.WriteFile(path, recording(1000), 0o600))
@@ -394,6 +402,7 @@ func TestReadersThatCannotBeSent(t *testing.T) {
 
 // A dead source must not hold a call before its first request either.
 func TestReadersThatWaitAreLeft(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()
 		defer writer.Close()
@@ -409,6 +418,7 @@ func TestReadersThatWaitAreLeft(t *testing.T) {
 
 // A callback that hangs must not hold a call whose context has ended.
 func TestProgressThatBlocks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextAfter(t, time.Minute)
 		defer cancel()
@@ -424,6 +434,7 @@ func TestProgressThatBlocks(t *testing.T) {
 
 // Progress is of the file, ends at its size, and never comes from two goroutines at once in a call.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	var at atomic.Int32
 	var reports []Progress
 	report := func(p Progress) {
@@ -467,6 +478,7 @@ func TestProgress(t *testing.T) {
 // net/http sends a request again by itself on a connection that the service closed, if the request can be read again or says
 // that it may come twice. For a create request that is a second record.
 func TestNetHTTPNeverRepeatsAStore(t *testing.T) {
+	t.Parallel()
 	for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key", "X-Other"} {
 		for _, kind := range []string{"images.store", "transcriptions.store"} {
 			for name, opts := range map[string][]Option{
@@ -504,6 +516,7 @@ func TestNetHTTPNeverRepeatsAStore(t *testing.T) {
 
 // With a RoundTripper of another kind a store has no GetBody, so that no net/http below it can replay what was read.
 func TestStoresCannotBeReadAgain(t *testing.T) {
+	t.Parallel()
 	var got []bool
 	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		got = append(got, r.GetBody == nil)
@@ -520,6 +533,7 @@ func TestStoresCannotBeReadAgain(t *testing.T) {
 // With Expect: 100-continue a service that refuses a file is heard before any of it is sent. It is the caller's choice, as
 // a service that ignores it delays each attempt.
 func TestExpectContinue(t *testing.T) {
+	t.Parallel()
 	expect := WithHeader("Expect", "100-continue")
 	for _, refusal := range []string{fakes.OnTheWire(413, "", ""), "HTTP/1.1 413 Status\r\nContent-Length: 0\r\n\r\n"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -557,6 +571,7 @@ func TestExpectContinue(t *testing.T) {
 
 // A response that begins before the file is sent is waited for as any other.
 func TestEarlyResponsesThatStall(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, nc net.Conn) {
 			_, _ = io.WriteString(nc, "HTTP/1.1 413 Status\r\nContent-Length: 10\r\n\r\n")
@@ -572,6 +587,7 @@ func TestEarlyResponsesThatStall(t *testing.T) {
 
 // A file that is gone when it is to be sent again ends the call, with what came before it.
 func TestFilesThatAreGoneAtTheNextAttempt(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.wav")
 	require.NoError(t, os.WriteFile(path, recording(1000), 0o600))
 	s := &fakes.Script{Answers: fakes.Answers{func(r *http.Request) (*http.Response, error) {
@@ -589,6 +605,7 @@ func TestFilesThatAreGoneAtTheNextAttempt(t *testing.T) {
 
 // A reader that can seek can be sent again after any answer, and after a transport that panicked.
 func TestReadersAreReleased(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(n int, add func()) (*http.Response, error) {
 			if n == 1 {
@@ -620,6 +637,7 @@ func TestReadersAreReleased(t *testing.T) {
 
 // The reader is to blame only where a file that can be read again would have been sent again.
 func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
+	t.Parallel()
 	const note = "the file's reader can be read only once"
 	rotating := WithAPIKeySource(func() func(context.Context) (string, error) {
 		n := 0
@@ -674,6 +692,7 @@ func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 
 // A file of an embedded file system is sent under its own name.
 func TestFileFromFS(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	file := FileFromFS(fstest.MapFS{"calls/a.wav": {Data: recording(100)}}, "calls/a.wav")
 	assert.Equal(t, "a.wav", file.Name)

@@ -30,6 +30,7 @@ func job(name string) ImageStoreParams {
 }
 
 func TestOnceStoresWhatIsNotThere(t *testing.T) {
+	t.Parallel()
 	l := &fakes.Ledger{Names: []string{"job-47110", "JOB-4711", "a job-4711"}, Store: func(_ int, add func()) (*http.Response, error) {
 		add()
 		return stored("job-4711")(nil)
@@ -43,6 +44,7 @@ func TestOnceStoresWhatIsNotThere(t *testing.T) {
 }
 
 func TestOnceReturnsWhatIsThere(t *testing.T) {
+	t.Parallel()
 	for name, l := range map[string]*fakes.Ledger{
 		"on the first page":  {Names: []string{"other", "job-4711"}},
 		"on the third page":  {Names: []string{"job-4711 a", "job-4711 b", "job-4711 c", "job-4711 d", "job-4711"}, PerPage: 2},
@@ -68,6 +70,7 @@ func TestOnceReturnsWhatIsThere(t *testing.T) {
 
 // The answer is lost and the record comes two minutes later: it must be found, and not be made again.
 func TestOnceWaitsForALateRecord(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(2*time.Minute, add)
@@ -86,6 +89,7 @@ func TestOnceWaitsForALateRecord(t *testing.T) {
 }
 
 func TestOnceSendsAgainWhenNothingHasSettled(t *testing.T) {
+	t.Parallel()
 	for name, fail := range map[string]func(*http.Request) (*http.Response, error){
 		"502": fakes.Respond(502, ``), "200": fakes.OK(``), "524": fakes.Respond(524, ``), "lost": fakes.Lose, "page": fakes.OK(`<html>`), "429": fakes.Respond(429, ``),
 	} {
@@ -115,6 +119,7 @@ func TestOnceSendsAgainWhenNothingHasSettled(t *testing.T) {
 
 // What was answered with 2xx is made, so it is looked for and never sent again.
 func TestOnceNeverRepeatsADoneStore(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(time.Minute, add)
@@ -135,6 +140,7 @@ func TestOnceNeverRepeatsADoneStore(t *testing.T) {
 }
 
 func TestOnceSettleTime(t *testing.T) {
+	t.Parallel()
 	for settle, looks := range map[time.Duration]int{-1: 1, 3 * time.Second: 3, 10 * time.Second: 5} {
 		t.Run(settle.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -150,6 +156,7 @@ func TestOnceSettleTime(t *testing.T) {
 }
 
 func TestOnceTwoRecordsWithTheName(t *testing.T) {
+	t.Parallel()
 	l := &fakes.Ledger{Names: []string{"job-4711", "job-4711 b", "job-4711"}}
 	_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.ErrorIs(t, err, ErrConflict)
@@ -177,6 +184,7 @@ func TestOnceTwoRecordsWithTheName(t *testing.T) {
 
 // Without a look there is no store: what cannot be proven new is not sent.
 func TestOnceDoesNotStoreBlindly(t *testing.T) {
+	t.Parallel()
 	full := `[` + strings.Repeat(`{"id":"x","name":"y"},`, 99) + `{"id":"x","name":"y"}]`
 	for name, row := range map[string]struct {
 		list  func(int) (*http.Response, error)
@@ -202,6 +210,7 @@ func TestOnceDoesNotStoreBlindly(t *testing.T) {
 
 // A look that fails after the store was lost must not make it look as if nothing had been sent.
 func TestOnceLookThatFailsAfterALostStore(t *testing.T) {
+	t.Parallel()
 	l := &fakes.Ledger{
 		Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) },
 		List: func(n int) (*http.Response, error) {
@@ -221,6 +230,7 @@ func TestOnceLookThatFailsAfterALostStore(t *testing.T) {
 
 // Three different pictures called "cover" must not all come back as the first.
 func TestOnceRefusesAnotherRecord(t *testing.T) {
+	t.Parallel()
 	params := ImageStoreParams{Name: "job-4711", Description: "a lighthouse\r\nin a storm", Resolution: Resolution512x512, Style: StyleRetro}
 	for name, row := range map[string]struct {
 		more     string // of the record that is there
@@ -272,6 +282,7 @@ func TestOnceRefusesAnotherRecord(t *testing.T) {
 
 // What a lost store may have made is not known from another record with its name.
 func TestOnceConflictAfterALostStore(t *testing.T) {
+	t.Parallel()
 	l := &fakes.Ledger{More: `,"description":"a cat"`, Store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
 	_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.ErrorIs(t, err, ErrConflict)
@@ -281,6 +292,7 @@ func TestOnceConflictAfterALostStore(t *testing.T) {
 
 // A list may leave members out, and a caller who asks for the response must get one.
 func TestOnceShowsWhatItFinds(t *testing.T) {
+	t.Parallel()
 	const more = `,"result":"a.png","url":"https://pictures.example.com/a.png"`
 	for name, l := range map[string]*fakes.Ledger{
 		"before": {Names: []string{"job-4711"}, More: more},
@@ -308,6 +320,7 @@ func TestOnceShowsWhatItFinds(t *testing.T) {
 
 // A record that is found and cannot be read is no success, and no reason to make another.
 func TestOnceRecordThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	for answer, match := range map[string]func(*http.Request) (*http.Response, error){
 		"403: forbidden":           fakes.Respond(403, ``),
 		"cannot read the response": fakes.OK(`{"status":"ok"}`),
@@ -335,6 +348,7 @@ func TestOnceRecordThatCannotBeRead(t *testing.T) {
 
 // A record that moves onto the next page during the search is one record.
 func TestOnceRecordMovedMeanwhile(t *testing.T) {
+	t.Parallel()
 	l := &fakes.Ledger{Names: []string{"job-4711"}}
 	l.List = func(n int) (*http.Response, error) {
 		return fakes.OK(fmt.Sprintf(`{"data":[{"id":%d,"name":"job-4711 b"},{"id":1,"name":"job-4711"}],"meta":{"current_page":%d,"last_page":2}}`, 10-n, n))(nil)
@@ -346,6 +360,7 @@ func TestOnceRecordMovedMeanwhile(t *testing.T) {
 
 // A record that is deleted between the search and the reading is not there.
 func TestOnceRecordDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
 	l := &fakes.Ledger{
 		List: func(int) (*http.Response, error) {
 			return fakes.OK(`{"data":[{"id":99,"name":"job-4711"}],"links":{"next":null}}`)(nil)
@@ -359,6 +374,7 @@ func TestOnceRecordDeletedMeanwhile(t *testing.T) {
 
 // Two goroutines, one name, one moment: one record. Other names, other collections and plain stores do not wait.
 func TestOnceOneAtATime(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(n int, add func()) (*http.Response, error) {
 			time.Sleep(time.Minute)
@@ -395,6 +411,7 @@ func TestOnceOneAtATime(t *testing.T) {
 }
 
 func TestOnceWaitsForTheOtherCallNoLongerThanItsContext(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 			time.Sleep(time.Hour)
@@ -425,6 +442,7 @@ func TestOnceWaitsForTheOtherCallNoLongerThanItsContext(t *testing.T) {
 
 // A job is started again while the store of the run that was killed still goes on.
 func TestOnceSince(t *testing.T) {
+	t.Parallel()
 	const minute = time.Minute
 	for name, row := range map[string]struct {
 		since, appears time.Duration // after now; appears 0 is never
@@ -472,6 +490,7 @@ func TestOnceSince(t *testing.T) {
 
 // After a 429 there is nothing of an earlier run to wait for once more.
 func TestOnceSinceWaitsOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(n int, add func()) (*http.Response, error) {
 			if n == 1 {
@@ -489,6 +508,7 @@ func TestOnceSinceWaitsOnce(t *testing.T) {
 
 // With a minute to go, a record that appears after 40 seconds must be found; and one that appears at the very end.
 func TestOnceLooksUntilTheDeadline(t *testing.T) {
+	t.Parallel()
 	for _, appears := range []time.Duration{40 * time.Second, 59 * time.Second, 59*time.Second + 800*time.Millisecond} {
 		t.Run(appears.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -521,6 +541,7 @@ func TestOnceLooksUntilTheDeadline(t *testing.T) {
 
 // A look that hangs takes its own time and not that of the looks after it.
 func TestOnceLooksOnAfterALookThatHung(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -542,6 +563,7 @@ func TestOnceLooksOnAfterALookThatHung(t *testing.T) {
 
 // A last look that would not end in time is begun earlier.
 func TestOnceSlowLooksBeforeTheDeadline(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -561,6 +583,7 @@ func TestOnceSlowLooksBeforeTheDeadline(t *testing.T) {
 
 // One field of a policy must not turn off what keeps a store from being made twice.
 func TestOnceSettlesWithAnyNumberOfAttempts(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []RetryPolicy{{MaxAttempts: 5}, {MaxAttempts: 1}, {MaxBackoff: time.Millisecond}} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
@@ -576,6 +599,7 @@ func TestOnceSettlesWithAnyNumberOfAttempts(t *testing.T) {
 
 // Five minutes of silence look like a program that hangs.
 func TestOnceSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -612,6 +636,7 @@ func TestOnceSaysWhatItWaitsFor(t *testing.T) {
 
 // A name that a search cannot tell from all others must not walk a collection of millions.
 func TestOnceBoundsTheLook(t *testing.T) {
+	t.Parallel()
 	l := &fakes.Ledger{PerPage: 1}
 	for n := range 20 {
 		l.Names = append(l.Names, fmt.Sprint("record ", n))
@@ -630,6 +655,7 @@ func TestOnceBoundsTheLook(t *testing.T) {
 
 // How a look ends decides whether looking goes on: the record may be there, and billed.
 func TestOnceLooksThatFailAfterALostStore(t *testing.T) {
+	t.Parallel()
 	untrusted := func() (*http.Response, error) { return nil, x509.UnknownAuthorityError{} }
 	for name, row := range map[string]struct {
 		look  func() (*http.Response, error)
@@ -673,6 +699,7 @@ func TestOnceLooksThatFailAfterALostStore(t *testing.T) {
 
 // At the end of the time to settle only a look that succeeded allows a second send.
 func TestOnceDoesNotSendAgainUnseen(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
 		l.List = func(n int) (*http.Response, error) {
@@ -690,6 +717,7 @@ func TestOnceDoesNotSendAgainUnseen(t *testing.T) {
 
 // A key that was replaced is no reason not to look.
 func TestOnceLooksWithARotatedKey(t *testing.T) {
+	t.Parallel()
 	l := &fakes.Ledger{Names: []string{"job-4711"}}
 	asked := 0
 	source := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-", min(asked, 2)), nil })
@@ -707,6 +735,7 @@ func TestOnceLooksWithARotatedKey(t *testing.T) {
 
 // A look has the client's time limit, and not that of a store.
 func TestOnceLooksAreNotSlow(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		opts []Option
 		took time.Duration
@@ -734,6 +763,7 @@ func TestOnceLooksAreNotSlow(t *testing.T) {
 
 // A search before anything is sent risks nothing, and is retried like any other request.
 func TestOnceFirstLookIsRetried(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
 		l.List = func(n int) (*http.Response, error) {
@@ -759,6 +789,7 @@ func TestOnceFirstLookIsRetried(t *testing.T) {
 
 // An empty budget ends retries, and not the search for a record that may be billed.
 func TestOnceSettlesWithoutABudget(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
 			time.AfterFunc(time.Minute, add)
@@ -782,6 +813,7 @@ func TestOnceSettlesWithoutABudget(t *testing.T) {
 
 // What was taken for a second send that was not needed comes back.
 func TestOnceReturnsWhatItTook(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
 		c := over(t, l)
@@ -804,6 +836,7 @@ func TestOnceReturnsWhatItTook(t *testing.T) {
 }
 
 func TestOnceLooksWithTheCallsOwnOptions(t *testing.T) {
+	t.Parallel()
 	l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return stored("n")(nil) }}
 	var resp *Response
 	tenants := map[string]int{}
@@ -823,6 +856,7 @@ func TestOnceLooksWithTheCallsOwnOptions(t *testing.T) {
 }
 
 func TestOnceSearchesForTheLongestPart(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"job-4711": "job-4711", `a\the longest\b`: "the longest", "a\nthe longest": "the longest", `the longest\b`: "the longest", `\`: "",
 	} {
@@ -831,6 +865,7 @@ func TestOnceSearchesForTheLongestPart(t *testing.T) {
 }
 
 func TestOnceOnTranscriptionsAndOtherOperations(t *testing.T) {
+	t.Parallel()
 	l := &fakes.Ledger{Names: []string{"job-4711"}}
 	c := over(t, l)
 	audio := FileFromBytes("a.wav", []byte("RIFF\x00\x00\x00\x00WAVEfmt "))
@@ -844,6 +879,7 @@ func TestOnceOnTranscriptionsAndOtherOperations(t *testing.T) {
 }
 
 func TestOnceEndsWithTheContext(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
 		ctx, cancel := contextAfter(t, 10*time.Second)
@@ -859,6 +895,7 @@ func TestOnceEndsWithTheContext(t *testing.T) {
 
 // Browsers and databases change line breaks: a name that is stored with others must not be created again.
 func TestOnceFindsANameWithLineBreaks(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"job\r\n4711", "job\r4711", "\r\njob\n4711\r\n"} {
 		l := &fakes.Ledger{Names: []string{"job\n4711"}}
 		image, err := over(t, l).Images.Store(t.Context(), job(name), WithOnce())
@@ -874,6 +911,7 @@ func TestOnceFindsANameWithLineBreaks(t *testing.T) {
 
 // A filter that the program lays over all its lists would hide the record, and a second one would be billed.
 func TestOnceLooksThroughNoFilter(t *testing.T) {
+	t.Parallel()
 	var opts []Option
 	for _, name := range []string{
 		"search", "search_by", "resolution", "style", "medium", "filter", "favorite", "sort_by", "sort", "per_page", "page", "cursor", "tenant",
@@ -889,6 +927,7 @@ func TestOnceLooksThroughNoFilter(t *testing.T) {
 
 // A deployment may send a boolean back in another form than it was sent.
 func TestOnceComparesBooleans(t *testing.T) {
+	t.Parallel()
 	forms := [2][]string{{"0", "false"}, {"1", "true"}}
 	for stored := range forms {
 		for sent := range forms {
@@ -905,6 +944,7 @@ func TestOnceComparesBooleans(t *testing.T) {
 
 // Sixty jobs that all succeed must not use up what the next outage needs.
 func TestOnceRepaysItsSearches(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return stored("n")(nil) }}
 		l.List = func(n int) (*http.Response, error) {
@@ -925,6 +965,7 @@ func TestOnceRepaysItsSearches(t *testing.T) {
 
 // A program that gives a call up and makes it again, with the same name, must not pay twice: it is the sentence that one trusts most.
 func TestOnceRemembersWhatWasLost(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var late func()
 		l := &fakes.Ledger{Store: func(n int, add func()) (*http.Response, error) {
@@ -983,6 +1024,7 @@ func TestOnceRemembersWhatWasLost(t *testing.T) {
 
 // A search must not hammer a service that asked for patience, and what it fails with keeps its type: a wrong key is not a network.
 func TestOnceSearchesAsListDoes(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		list     func(*http.Request) (*http.Response, error)
 		error    any
@@ -1029,6 +1071,7 @@ func TestOnceSearchesAsListDoes(t *testing.T) {
 
 // A time in the future is a slip, in a unit or a sign, and would be waited for.
 func TestOnceSinceTheFuture(t *testing.T) {
+	t.Parallel()
 	l := &fakes.Ledger{}
 	_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnceSince(time.Now().Add(time.Hour)))
 	require.ErrorIs(t, err, ErrInvalid)
@@ -1038,6 +1081,7 @@ func TestOnceSinceTheFuture(t *testing.T) {
 
 // Services write numbers as they like: a job that is resumed must find its record.
 func TestOnceComparesNumbers(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		stored, sent string
 		conflict     bool

@@ -58,6 +58,7 @@ func capturing(t *testing.T, opts ...Option) (*Client, *[]sent) {
 
 // One name for every record would make one record of all of them, and concurrent calls would race for one response.
 func TestOptionsOfOneCall(t *testing.T) {
+	t.Parallel()
 	var resp *Response
 	for name, opt := range map[string]Option{
 		"WithOnce": WithOnce(), "WithOnceSince": WithOnceSince(time.Now()), "WithResponse": WithResponse(&resp),
@@ -71,6 +72,7 @@ func TestOptionsOfOneCall(t *testing.T) {
 
 // An option that is wrong is found before anything is sent, given to the client or to a call.
 func TestOptionsRefused(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		option Option
 		field  string
@@ -155,6 +157,7 @@ func TestOptionsRefused(t *testing.T) {
 }
 
 func TestNilCallOption(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	for name, call := range allTen(c) {
 		assert.ErrorContains(t, call(t.Context(), nil), "option: must not be nil", name)
@@ -164,6 +167,7 @@ func TestNilCallOption(t *testing.T) {
 
 // What may be nil says so, and does nothing.
 func TestOptionsThatMayBeNil(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t, WithLogger(nil), WithRateLimiter(nil), WithProgress(nil), WithUserAgent(""), WithUserAgent("  "), WithTimeout(0), WithStallTimeout(0))
 	for name, call := range allTen(c) {
 		assert.NoError(t, call(t.Context(), WithProgress(nil)), name)
@@ -174,6 +178,7 @@ func TestOptionsThatMayBeNil(t *testing.T) {
 }
 
 func TestUpdateMethod(t *testing.T) {
+	t.Parallel()
 	for _, method := range []string{http.MethodPatch, http.MethodPut} {
 		c, requests := capturing(t, WithUpdateMethod(method))
 		require.NoError(t, allTen(c)["images.update"](t.Context()))
@@ -189,6 +194,7 @@ func TestUpdateMethod(t *testing.T) {
 }
 
 func TestBooleanWords(t *testing.T) {
+	t.Parallel()
 	for value, want := range map[bool][2]string{true: {"1", "true"}, false: {"0", "false"}} {
 		for i, opts := range [][]Option{nil, {WithBooleanWords()}} {
 			c, requests := capturing(t, opts...)
@@ -214,6 +220,7 @@ func TestBooleanWords(t *testing.T) {
 
 // A call's option wins over the client's, and never reaches into the next call.
 func TestCallOptionsWinAndStayInTheirCall(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t,
 		WithHeader("X-Tenant", "client"), WithHeader("X-Other", "client"), WithQuery("team", "client"), WithFormField("quality", "client"))
 	ctx := t.Context()
@@ -234,6 +241,7 @@ func TestCallOptionsWinAndStayInTheirCall(t *testing.T) {
 }
 
 func TestOwnParametersWinOverDocumentedOnes(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: PerPage10, Search: "a"}, WithQuery("per_page", "500"), WithQuery("x[]", "a b&c"))
 	require.NoError(t, err)
@@ -248,6 +256,7 @@ func TestOwnParametersWinOverDocumentedOnes(t *testing.T) {
 
 // Accept is the caller's to change, for a deployment that wants a version there.
 func TestHeaderMayReplaceAcceptAndUserAgent(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t, WithHeader("accept", "application/vnd.content.v1+json"), WithHeader("User-Agent", "mine"))
 	require.NoError(t, allTen(c)["images.show"](t.Context()))
 	assert.Equal(t, []string{"application/vnd.content.v1+json"}, (*requests)[0].header["Accept"])
@@ -256,6 +265,7 @@ func TestHeaderMayReplaceAcceptAndUserAgent(t *testing.T) {
 
 // One option value may make several clients, and at the same time.
 func TestOptionsCanBeShared(t *testing.T) {
+	t.Parallel()
 	opts := []Option{
 		WithUserAgent(" gallery/1 "), WithHeader("X-A", "1"), WithQuery("a", "1"), WithFormField("a", "1"), WithTimeout(time.Second),
 		WithHTTPClient(&http.Client{}), WithLogger(slog.New(slog.DiscardHandler)),
@@ -274,6 +284,7 @@ func TestOptionsCanBeShared(t *testing.T) {
 }
 
 func TestAPIKeySourceWinsOverTheKey(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t, WithAPIKeySource(func(context.Context) (string, error) { return "from-the-source", nil }))
 	require.NoError(t, allTen(c)["images.show"](t.Context()))
 	assert.Equal(t, "Bearer from-the-source", (*requests)[0].header.Get("Authorization"))
@@ -290,6 +301,7 @@ func TestAPIKeySourceWinsOverTheKey(t *testing.T) {
 }
 
 func TestResponseOption(t *testing.T) {
+	t.Parallel()
 	c, _ := capturing(t)
 	old := &Response{StatusCode: 999}
 	resp := old
@@ -304,6 +316,7 @@ func TestResponseOption(t *testing.T) {
 }
 
 func TestMaxResponseSize(t *testing.T) {
+	t.Parallel()
 	body := `{"id":7,"name":"` + strings.Repeat("a", 100) + `"}`
 	for limit, ok := range map[int64]bool{int64(len(body)): true, int64(len(body)) - 1: false, 1: false, 1<<63 - 1: true} {
 		c, err := NewClient("https://content.example.com", fakes.Key, WithMaxResponseSize(limit), WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.OK(body))}))
@@ -323,6 +336,7 @@ func TestMaxResponseSize(t *testing.T) {
 // Tracing, signing and caching must see each attempt and each redirect, in a known order, and lose nothing of what is
 // proven.
 func TestMiddleware(t *testing.T) {
+	t.Parallel()
 	var log []string
 	calls := 0
 	note := func(name string) Option {
@@ -362,6 +376,7 @@ func TestMiddleware(t *testing.T) {
 
 // What was written is known through a middleware too: a connection that never was is NotSent, and a store is retried.
 func TestMiddlewareKeepsOutcomes(t *testing.T) {
+	t.Parallel()
 	srv := httptest.NewServer(nil)
 	srv.Close()
 	attempts := 0
@@ -384,6 +399,7 @@ func TestMiddlewareKeepsOutcomes(t *testing.T) {
 
 // A middleware that does not pass it on must not keep connections open.
 func TestCloseIdleConnectionsThroughMiddleware(t *testing.T) {
+	t.Parallel()
 	closed := make(chan struct{}, 10)
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(fakes.AnswerAll))
 	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
@@ -403,6 +419,7 @@ func TestCloseIdleConnectionsThroughMiddleware(t *testing.T) {
 
 // A client and a service that NewClient did not make say so, instead of a bare nil dereference.
 func TestZeroClients(t *testing.T) {
+	t.Parallel()
 	var none *Client
 	assert.NotPanics(t, func() { _ = (&Client{}).String() })
 	assert.NotPanics(t, (&Client{}).CloseIdleConnections)
@@ -427,6 +444,7 @@ func TestZeroClients(t *testing.T) {
 
 // A name that ends in [] is a list, any other has one value: the last.
 func TestRepeatedParameters(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t, WithQuery("ids[]", "1"), WithQuery("team", "a"))
 	_, err := c.Images.List(t.Context(), ImageListParams{Search: "s"},
 		WithQuery("ids[]", "2"), WithQuery("ids[]", "2"), WithQuery("team", "b"), WithQuery("search", "x"), WithQuery("search", "y"))
@@ -441,6 +459,7 @@ func TestRepeatedParameters(t *testing.T) {
 
 // A field of the caller's counts as given, except for the file, of which there would be two.
 func TestFormFieldsForRequiredOnes(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	_, err := c.Images.Store(t.Context(), ImageStoreParams{Name: "n", Description: "d"}, WithFormField("resolution", "1536x1024"))
 	require.NoError(t, err)
@@ -464,6 +483,7 @@ func TestFormFieldsForRequiredOnes(t *testing.T) {
 
 // Bytes that are no UTF-8 are a 500 of the service: they are refused before the network, whatever is waived.
 func TestTextThatIsNoUTF8(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	ctx := t.Context()
 	const bad = "a\xff"
@@ -491,6 +511,7 @@ func TestTextThatIsNoUTF8(t *testing.T) {
 
 // What a program shows its users has no Go in it: the hint for its programmer is a field of its own.
 func TestHintsAreApart(t *testing.T) {
+	t.Parallel()
 	c, _ := capturing(t)
 	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7}, WithTimeout(30))
 	var invalid *ValidationError
@@ -510,6 +531,7 @@ func TestHintsAreApart(t *testing.T) {
 
 // What WithQuery or WithFormField replaces is not sent, and so not checked.
 func TestReplacedValuesAreNotChecked(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7, SortBy: "size"}, WithQuery("per_page", "200"), WithQuery("sort_by", "words"))
 	require.NoError(t, err)

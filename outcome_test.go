@@ -325,6 +325,7 @@ func docTable(t *testing.T) []tableRow {
 
 // A row of the documentation that is not true would make a caller store twice, or give up what could be saved.
 func TestOutcomeTable(t *testing.T) {
+	t.Parallel()
 	table := docTable(t)
 	documented := map[string]bool{}
 	for _, row := range table {
@@ -408,6 +409,7 @@ func checkRow(t *testing.T, row tableRow, operation string, s scene) {
 }
 
 func TestOutcomeOfTakesTheWorst(t *testing.T) {
+	t.Parallel()
 	refused := &APIError{StatusCode: 422}
 	lost := &TransportError{Err: io.ErrUnexpectedEOF}
 	unread := &DecodeError{StatusCode: 200, Body: []byte(`{}`)}
@@ -452,6 +454,7 @@ func TestOutcomeOfTakesTheWorst(t *testing.T) {
 
 // An update that was lost and is then refused may have changed the record: the refusal must not hide it.
 func TestOutcomeRemembersEarlierAttempts(t *testing.T) {
+	t.Parallel()
 	answers := []http.HandlerFunc{
 		func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(422) },
@@ -471,6 +474,7 @@ func TestOutcomeRemembersEarlierAttempts(t *testing.T) {
 
 // A page that is cut off before its first letter has only its media type to be known by.
 func TestOutcomeOfAPageCutOff(t *testing.T) {
+	t.Parallel()
 	s := status(200, ``, "Content-Length", "50", "Content-Type", "text/html; charset=UTF-8")(t)
 	c, err := NewClient(s.baseURL, "test-key")
 	require.NoError(t, err)
@@ -480,6 +484,7 @@ func TestOutcomeOfAPageCutOff(t *testing.T) {
 }
 
 func TestOutcomeString(t *testing.T) {
+	t.Parallel()
 	for outcome, name := range map[Outcome]string{
 		OutcomeUnknown: "unknown", OutcomeNotSent: "not sent", OutcomeRejected: "rejected", OutcomeDone: "done",
 	} {
@@ -509,6 +514,7 @@ func (e refusedStream) As(target any) bool {
 
 // What only begins as JSON does, or cannot be read at all, need not come from the service: a store may still be running.
 func TestOutcomeOfWhatTheServiceDidNotWrite(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		body    string
 		header  []string
@@ -535,6 +541,7 @@ func TestOutcomeOfWhatTheServiceDidNotWrite(t *testing.T) {
 
 // A nil pointer in an interface is a slip of the program, and no reason to end it.
 func TestOutcomeOfNilPointers(t *testing.T) {
+	t.Parallel()
 	for _, err := range []error{(*APIError)(nil), (*DecodeError)(nil), (*TransportError)(nil), (*ValidationError)(nil), (*ConflictError)(nil)} {
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%T", err)
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(errors.Join(err, &APIError{StatusCode: 404})), "%T", err)

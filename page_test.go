@@ -67,6 +67,7 @@ func walked(t testing.TB, b *book, params ImageListParams, opts ...CallOption) (
 // Whatever the next link calls its host, and whatever of the query it forgets, the walk stays with its deployment and
 // its filters.
 func TestWalksKeepDeploymentAndFilters(t *testing.T) {
+	t.Parallel()
 	for name, next := range map[string]string{
 		"link":      `"links":{"next":"http://app.internal:8080/other/path?page=2"}`,
 		"url":       `"next_page_url":"https:\/\/evil.example.com\/api\/v1\/images?page=2&per_page=10"`,
@@ -91,6 +92,7 @@ func TestWalksKeepDeploymentAndFilters(t *testing.T) {
 
 // Pages cost: one is fetched when its first record is due, and none after the loop is left.
 func TestPagesAreFetchedWhenTheyAreReached(t *testing.T) {
+	t.Parallel()
 	b := pages(t, func(query url.Values) string {
 		page, _ := strconv.Atoi(query.Get("page"))
 		return fmt.Sprintf(`{"data":%s,"links":{"next":"?page=%d"}}`, recordsOf(2*page, 2*page+1), page+1)
@@ -116,6 +118,7 @@ func TestPagesAreFetchedWhenTheyAreReached(t *testing.T) {
 
 // A page's number in an address of the caller's own leads to that page, and on from there.
 func TestPageByNumber(t *testing.T) {
+	t.Parallel()
 	b := pages(t, func(query url.Values) string {
 		page, _ := strconv.Atoi(query.Get("page"))
 		return fmt.Sprintf(`{"data":%s,"meta":{"current_page":%d,"last_page":4,"per_page":2,"total":8}}`, recordsOf(10*page, 10*page+1), page)
@@ -136,6 +139,7 @@ func TestPageByNumber(t *testing.T) {
 
 // While a walk goes on, records are made: a page's worth shifts all that follow by a page, and is no reason to end.
 func TestWalkWhileRecordsAreMade(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		made int // pages' worth of records, each made before page 2, 3 and so on
 		ids  string
@@ -163,6 +167,7 @@ func TestWalkWhileRecordsAreMade(t *testing.T) {
 
 // A record that moves onto the next page is given once.
 func TestMovedRecordsAreGivenOnce(t *testing.T) {
+	t.Parallel()
 	b := pages(t, func(query url.Values) string {
 		if query.Get("page") == "" {
 			return `{"data":` + recordsOf(9, 8, 7) + `,"links":{"next":"?page=2"}}`
@@ -181,6 +186,7 @@ func TestMovedRecordsAreGivenOnce(t *testing.T) {
 
 // A deployment may say in a header alone what follows.
 func TestNextPageByHeader(t *testing.T) {
+	t.Parallel()
 	var b *book
 	b = pages(t, func(query url.Values) string {
 		b.Header.Del("Link")
@@ -197,6 +203,7 @@ func TestNextPageByHeader(t *testing.T) {
 
 // What was read before an error is paid for in time, and must not be lost.
 func TestCollect(t *testing.T) {
+	t.Parallel()
 	b := pages(t, func(query url.Values) string {
 		if query.Get("page") == "" {
 			return `{"data":` + recordsOf(9, 8) + `,"links":{"next":"?page=2"}}`
@@ -217,6 +224,7 @@ func TestCollect(t *testing.T) {
 
 // Elements that are no records are left out; a list of nothing else is no list.
 func TestElementsThatAreNoRecords(t *testing.T) {
+	t.Parallel()
 	body := `{"data":[{"id":9,"name":"a"},null,"x",7,{"x":1},{"id":8,"name":"b"}],"links":{"next":null}}`
 	b := pages(t, func(url.Values) string { return body })
 	page, err := b.Images.List(t.Context(), ImageListParams{})
@@ -242,6 +250,7 @@ func TestElementsThatAreNoRecords(t *testing.T) {
 
 // The error of a walk says which operation it was, and what the service does.
 func TestPaginationErrors(t *testing.T) {
+	t.Parallel()
 	b := pages(t, func(url.Values) string { return recordsOf(9, 8, 7, 6, 5, 4, 3, 2, 1, 0) })
 	_, err := walked(t, b, ImageListParams{})
 	assert.EqualError(t, err, "images.list: pagination: the service sent a full page of 10 records and does not say whether more follow")
@@ -260,6 +269,7 @@ func TestPaginationErrors(t *testing.T) {
 
 // The end of the context ends a walk at the next page, and is found in its error.
 func TestWalkEndsWithTheContext(t *testing.T) {
+	t.Parallel()
 	b := pages(t, func(query url.Values) string {
 		page, _ := strconv.Atoi(query.Get("page"))
 		return fmt.Sprintf(`{"data":%s,"links":{"next":"?page=%d"}}`, recordsOf(2*page, 2*page+1), page+1)
@@ -284,6 +294,7 @@ func TestWalkEndsWithTheContext(t *testing.T) {
 
 // After an error the same page can be asked for its successor again: nothing is lost, nothing comes twice.
 func TestNextAgainAfterAnError(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{"page", "cursor"} {
 		ill := true
 		b := pages(t, func(query url.Values) string {
@@ -322,6 +333,7 @@ func TestNextAgainAfterAnError(t *testing.T) {
 }
 
 func TestFirstPageFails(t *testing.T) {
+	t.Parallel()
 	b := pages(t, func(url.Values) string { return "" })
 	ids, err := walked(t, b, ImageListParams{})
 	assert.Empty(t, ids)
@@ -335,6 +347,7 @@ func TestFirstPageFails(t *testing.T) {
 
 // A page that was made by hand has no next page.
 func TestPageOfNoCall(t *testing.T) {
+	t.Parallel()
 	page := &Page[Image]{Items: []Image{{ID: "7"}}}
 	assert.False(t, page.HasNext())
 	next, err := page.Next(t.Context())
@@ -402,6 +415,7 @@ func names(page *Page[Image]) string {
 
 // What Next returns after the last page may be asked on.
 func TestNoPage(t *testing.T) {
+	t.Parallel()
 	var page *Page[Image]
 	assert.False(t, page.HasNext())
 	next, err := page.Next(t.Context())
@@ -442,6 +456,7 @@ const tenPages = "11 12 21 22 31 32 41 42 51 52 61 62 71 72 81 82 91 92 101 102"
 
 // Ten pages at a second each come in three, in order, and no more are asked for at once than were allowed.
 func TestReadAheadKeepsTheOrder(t *testing.T) {
+	t.Parallel()
 	for ahead, took := range map[int]time.Duration{0: 10 * time.Second, 1: 10 * time.Second, 4: 4 * time.Second, 9: 2 * time.Second, 32: 2 * time.Second} {
 		for name, delay := range map[string]func(url.Values) time.Duration{
 			"all the same": aSecond,
@@ -474,6 +489,7 @@ func TestReadAheadKeepsTheOrder(t *testing.T) {
 
 // What fails ahead must not hide the records before it.
 func TestReadAheadGivesErrorsAtTheirPlace(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Pages{Answer: func(query url.Values) (int, string) {
 			if query.Get("page") == "4" {
@@ -495,6 +511,7 @@ func TestReadAheadGivesErrorsAtTheirPlace(t *testing.T) {
 
 // A loop that is left must leave nothing running: no request, no goroutine.
 func TestLeavingEndsWhatIsReadAhead(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Pages{Answer: numbered(100), Delay: func(query url.Values) time.Duration {
 			if query.Get("page") == "" {
@@ -516,6 +533,7 @@ func TestLeavingEndsWhatIsReadAhead(t *testing.T) {
 }
 
 func TestReadAheadEndsWithTheContext(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextAfter(t, 90*time.Second)
 		defer cancel()
@@ -529,6 +547,7 @@ func TestReadAheadEndsWithTheContext(t *testing.T) {
 
 // A limit on requests is not to be got around by asking early.
 func TestReadAheadWaitsForTheLimiter(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Pages{Answer: numbered(10)}
 		var mu sync.Mutex
@@ -552,6 +571,7 @@ func TestReadAheadWaitsForTheLimiter(t *testing.T) {
 
 // With a cursor only the page that follows is known: it is fetched while the loop works.
 func TestReadAheadByCursor(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Pages{Delay: aSecond, Answer: func(query url.Values) (int, string) {
 			page := max(1, atoi(query.Get("cursor")))
@@ -577,6 +597,7 @@ func TestReadAheadByCursor(t *testing.T) {
 
 // WithResponse has the response of the page that the loop is at, and not of one that came early.
 func TestReadAheadAndResponse(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Pages{Answer: numbered(5), Delay: func(query url.Values) time.Duration {
 			return time.Second / time.Duration(max(1, atoi(query.Get("page"))))
@@ -608,6 +629,7 @@ func TestReadAheadAndResponse(t *testing.T) {
 
 // Where the last page is not told, pages after it are requested in vain, and their responses are no error of the caller's.
 func TestReadAheadBeyondTheEnd(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Pages{Delay: aSecond, Answer: func(query url.Values) (int, string) {
 			page := max(1, atoi(query.Get("page")))
@@ -629,6 +651,7 @@ func TestReadAheadBeyondTheEnd(t *testing.T) {
 
 // Records that move, loops and repeats are judged as they are without reading ahead.
 func TestReadAheadJudgesAsWithout(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]struct {
 		answer func(url.Values) (int, string)
 		ids    string
@@ -663,6 +686,7 @@ func TestReadAheadJudgesAsWithout(t *testing.T) {
 
 // Requests that run at once take their query from the same link. Only the race detector sees what they write into it.
 func TestReadAheadWithALinkThatRepeatsAParameter(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Pages{Delay: aSecond, Answer: func(query url.Values) (int, string) {
 			page := max(1, atoi(query.Get("page")))
@@ -682,6 +706,7 @@ func TestReadAheadWithALinkThatRepeatsAParameter(t *testing.T) {
 
 // Without read-ahead a panic in a middleware, a limiter or a key source reaches whoever loops, and can be recovered.
 func TestPanicsBelowReadAhead(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Pages{Answer: numbered(10)}
 	for name, opt := range map[string]Option{
 		"middleware": WithMiddleware(func(next http.RoundTripper) http.RoundTripper {

@@ -24,6 +24,7 @@ func bare(i Image) Image {
 }
 
 func TestRawHasUnknownMembers(t *testing.T) {
+	t.Parallel()
 	body := `{"status":200,"data": {"id":7,"name":"Lighthouse","quality":"high", "tags":["sea"]} }`
 	image, err := deployment(t, answeringBody(200, []byte(body))).Images.Show(t.Context(), "7")
 	require.NoError(t, err)
@@ -48,6 +49,7 @@ func TestRawHasUnknownMembers(t *testing.T) {
 
 // A record that is stored elsewhere and read again must be the same one.
 func TestMarshalledRecordsComeBack(t *testing.T) {
+	t.Parallel()
 	var image Image
 	require.NoError(t, json.Unmarshal([]byte(` {"id":7,"name":"Lighthouse","quality":"high","favorite":1,"created_at":"2024-05-04 10:11:12"} `), &image))
 	text, err := json.Marshal(image)
@@ -67,6 +69,7 @@ func TestMarshalledRecordsComeBack(t *testing.T) {
 
 // Logs must not fill with texts, and the text of a failed test must be readable.
 func TestRecordsPrintShort(t *testing.T) {
+	t.Parallel()
 	transcription := Transcription{ID: "8", Name: "Keeper", Result: "private words", CreatedAt: noon, raw: json.RawMessage(`{}`)}
 	assert.Equal(t, `Transcription(8 "Keeper")`, fmt.Sprintf("%v", transcription))
 	assert.Equal(t, `Image(7 "")`, fmt.Sprint(&Image{ID: "7"}))
@@ -75,6 +78,7 @@ func TestRecordsPrintShort(t *testing.T) {
 }
 
 func TestEqualComparesEachField(t *testing.T) {
+	t.Parallel()
 	whole := Image{"7", "Lighthouse", "sea", Resolution256x256, StyleRetro, MediumInk, FilterSepia, true, "a.png", "https://x/a.png", noon, noon, json.RawMessage(`{}`)}
 	same := whole
 	same.raw, same.CreatedAt = nil, noon.In(time.FixedZone("", 3600))
@@ -92,6 +96,7 @@ func TestEqualComparesEachField(t *testing.T) {
 }
 
 func TestUnmarshalledRecords(t *testing.T) {
+	t.Parallel()
 	image := Image{Name: "of before", raw: json.RawMessage(`{}`)}
 	data := []byte(`{"id":9007199254740993,"name":null}`)
 	require.NoError(t, json.Unmarshal(data, &image))
@@ -121,6 +126,7 @@ func TestUnmarshalledRecords(t *testing.T) {
 
 // Programs keep ids in their own structs, beside what they got from elsewhere.
 func TestIDsInOtherStructs(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]ID{
 		`7`: "7", `"7"`: "7", ` 18446744073709551617 `: "18446744073709551617", `"a\/b"`: "a/b", `null`: "", `"é"`: "é", `-1`: "-1",
 	} {
@@ -140,11 +146,13 @@ func TestIDsInOtherStructs(t *testing.T) {
 
 // A decoder other than encoding/json may not have checked what it passes on.
 func TestIDsThatAreNoJSON(t *testing.T) {
+	t.Parallel()
 	assert.ErrorContains(t, new(ID).UnmarshalJSON([]byte("7 8")), "aicontent: reading an ID: ")
 }
 
 // A field that is not in the list is neither read nor written, and a name that is spelled wrong reads nothing.
 func TestFieldsOfARecordAreAllListed(t *testing.T) {
+	t.Parallel()
 	for _, list := range [][]lenient.Field{new(Image).fields(nil), new(Transcription).fields(nil)} {
 		assert.Equal(t, "id", list[0].Name)
 	}

@@ -17,6 +17,7 @@ import (
 )
 
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	for header, expected := range map[string]time.Duration{
 		"":                               0,
@@ -41,6 +42,7 @@ func TestRetryAfter(t *testing.T) {
 
 // The bound doubles up to the maximum, and the pause is anything below it.
 func TestBackoff(t *testing.T) {
+	t.Parallel()
 	policy := RetryPolicy{MinBackoff: 500 * time.Millisecond, MaxBackoff: 3 * time.Second}
 	for i, bound := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second} {
 		assert.Equal(t, time.Duration(0), policy.backoff(i+1, 0))
@@ -54,6 +56,7 @@ func TestBackoff(t *testing.T) {
 
 // A policy that sets one field must not turn the others off: settling and retries are what keeps stores from being doubled.
 func TestRetryPolicyZeroValuesHaveTheDefaults(t *testing.T) {
+	t.Parallel()
 	d := DefaultRetryPolicy()
 	assert.Equal(t, RetryPolicy{4, 500 * time.Millisecond, 30 * time.Second, time.Minute, 5 * time.Minute}, d, "as documented")
 	assert.Equal(t, d, RetryPolicy{}.complete())
@@ -68,6 +71,7 @@ func TestRetryPolicyZeroValuesHaveTheDefaults(t *testing.T) {
 }
 
 func TestRetryPolicyRefusesNonsense(t *testing.T) {
+	t.Parallel()
 	_, err := NewClient("https://content.example.com", "test-key", WithRetryPolicy(RetryPolicy{MinBackoff: time.Hour}))
 	require.NoError(t, err, "a limit that is not set is no lower one")
 	for name, policy := range map[string]RetryPolicy{
@@ -81,6 +85,7 @@ func TestRetryPolicyRefusesNonsense(t *testing.T) {
 }
 
 func TestNextAttempt(t *testing.T) {
+	t.Parallel()
 	p := RetryPolicy{}.complete()
 	for follow, want := range map[follow]bool{never: false, risky: false, unreadable: true, renew: true, again: true} {
 		_, may := p.next(1, result{follow: follow}, 0)
@@ -101,6 +106,7 @@ func TestNextAttempt(t *testing.T) {
 
 // An outage must not be multiplied by the clients that suffer from it.
 func TestBudget(t *testing.T) {
+	t.Parallel()
 	b := newBudget(2)
 	require.True(t, b.take())
 	require.True(t, b.take())
@@ -125,6 +131,7 @@ func TestBudget(t *testing.T) {
 
 // In an outage what calls take for attempts that they do not make would be missing where it is needed.
 func TestBudgetOfAttemptsThatAreNotMade(t *testing.T) {
+	t.Parallel()
 	gone := errors.New("gone")
 	second := func() func() error {
 		calls := 0
@@ -161,6 +168,7 @@ func TestBudgetOfAttemptsThatAreNotMade(t *testing.T) {
 
 // The same holds where WithOnce looks first, and the look ends the call.
 func TestBudgetOfAStoreThatALookEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for name, list := range map[string]func(*http.Request) (*http.Response, error){
 			"the look is refused": fakes.Respond(403, ``),
@@ -193,6 +201,7 @@ func TestBudgetOfAStoreThatALookEnds(t *testing.T) {
 
 // A header that is not what HTTP allows must not make a call wait for ever, or give up.
 func TestRetryAfterThatIsNoNumber(t *testing.T) {
+	t.Parallel()
 	for _, header := range []string{"inf", "Infinity", "1e9", "0x10", "nan", "-5", "1_000", "1.2.3"} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
@@ -205,6 +214,7 @@ func TestRetryAfterThatIsNoNumber(t *testing.T) {
 
 // An error that speaks of the policy where the policy allows the wait sends whoever reads it to the wrong place.
 func TestRetryAfterThatThePolicyAllows(t *testing.T) {
+	t.Parallel()
 	for header, want := range map[string]bool{"60": false, "61": true} {
 		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, ``, "Retry-After", header)}}
 		_, err := over(t, s, WithRetryPolicy(RetryPolicy{MaxAttempts: 1})).Images.Show(t.Context(), "7")

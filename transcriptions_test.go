@@ -33,6 +33,7 @@ func interview() *Transcription {
 }
 
 func TestTranscriptionsOnTheWire(t *testing.T) {
+	t.Parallel()
 	for _, w := range []wireCase{
 		{
 			name: "list without parameters",
@@ -80,6 +81,7 @@ func TestTranscriptionsOnTheWire(t *testing.T) {
 }
 
 func TestTranscriptionsStoreOnTheWire(t *testing.T) {
+	t.Parallel()
 	var got []string
 	var length int64
 	var uri string
@@ -131,6 +133,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 }
 
 func TestTranscriptionsRefuseBadInput(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(interviewJSON)}}
 	c := over(t, s)
 	audio := FileFromBytes("a.wav", []byte(wavHead))
@@ -170,6 +173,7 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 }
 
 func TestTranscriptionsWithoutValidation(t *testing.T) {
+	t.Parallel()
 	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(interviewJSON)}}
 	_, err := over(t, s).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
 		Name: "n", File: FileFromBytes("notes.txt", []byte("plainly text")), Language: "en",

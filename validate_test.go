@@ -39,6 +39,7 @@ func fieldsOf(t *testing.T, err error) []string {
 
 // A form with five mistakes is filled in once more, not five times.
 func TestAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	ctx := t.Context()
 	_, err := c.Images.Store(ctx, ImageStoreParams{})
@@ -65,6 +66,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 
 // The error must let the caller mend it without the document at hand.
 func TestValueErrorsSayWhatIsAllowed(t *testing.T) {
+	t.Parallel()
 	c, _ := capturing(t)
 	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7, Filter: "sepia "})
 	assert.EqualError(t, err, `images.list: filter "sepia ": must be one of grayscale, sepia, invert (WithoutValidation sends it anyway); `+
@@ -76,6 +78,7 @@ func TestValueErrorsSayWhatIsAllowed(t *testing.T) {
 }
 
 func TestCountryProblems(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	const want = "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language"
 	for _, code := range []CountryCode{"us", "UK", "en", "sv", "en-US", "pt_br", "USA", "XX", " US", "US\n", "english"} {
@@ -88,6 +91,7 @@ func TestCountryProblems(t *testing.T) {
 
 // Problems come in the order of their fields, the same in every run.
 func TestTextsThatAreNotUTF8(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	var opts []CallOption
 	for _, name := range strings.Split("hgfedcba", "") {
@@ -105,6 +109,7 @@ func TestTextsThatAreNotUTF8(t *testing.T) {
 }
 
 func TestIDsRefused(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	ctx := t.Context()
 	for _, id := range []ID{
@@ -129,6 +134,7 @@ func TestIDsRefused(t *testing.T) {
 
 // An id is one segment of the path, whatever it holds.
 func TestIDsEscaped(t *testing.T) {
+	t.Parallel()
 	for id, want := range map[ID]string{
 		"7": "7", "a/b": "a%2Fb", "a?b": "a%3Fb", "a%b": "a%25b", "ü": "%C3%BC", "a#b": "a%23b", "%2e%2e": "%252e%252e", "../7": "..%2F7", "...": "...",
 		`a\..\b`: "a%5C..%5Cb", "a;b": "a%3Bb", "a&b=c": "a&b=c", "a+b": "a+b", "日本": "%E6%97%A5%E6%9C%AC", "/": "%2F", "?": "%3F", "a:b@c": "a:b@c",
@@ -147,6 +153,7 @@ func TestIDsEscaped(t *testing.T) {
 }
 
 func TestNamesOfAnyLengthAreSent(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	name := strings.Repeat("ü", 100_000)
 	_, err := c.Images.Update(t.Context(), "7", ImageUpdateParams{Name: &name})
@@ -155,6 +162,7 @@ func TestNamesOfAnyLengthAreSent(t *testing.T) {
 }
 
 func TestWithoutValidation(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	ctx := t.Context()
 	_, err := c.Images.List(ctx, ImageListParams{PerPage: 7, Style: "cubism", Sort: "up"}, WithoutValidation())
@@ -177,6 +185,7 @@ func TestWithoutValidation(t *testing.T) {
 
 // The documented values and what is not set pass.
 func TestValidInputPasses(t *testing.T) {
+	t.Parallel()
 	c, requests := capturing(t)
 	ctx := t.Context()
 	for _, style := range append(Styles(), "") {

@@ -12,6 +12,7 @@ import (
 
 // A shape that the document promises must have a test, and one that is tested must be promised.
 func TestDocumentNamesEveryAnswer(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../docs/responses.md")
 	require.NoError(t, err)
 	var named []string

@@ -15,6 +15,7 @@ import (
 
 // A walk that finds nothing must be one that would have found something.
 func TestTheWalkerFindsKeys(t *testing.T) {
+	t.Parallel()
 	type inner struct{ secret any }
 	for name, v := range map[string]any{
 		"string":           fakes.Key,

@@ -318,6 +318,7 @@ var patience = aicontent.RetryPolicy{MaxAttempts: 60, MinBackoff: time.Microseco
 
 // Over real connections: whatever breaks, and wherever, no store is made twice and no outcome is a lie.
 func TestChaos(t *testing.T) {
+	t.Parallel()
 	for _, network := range []struct {
 		name string
 		opts []aicontenttest.Option
@@ -341,6 +342,7 @@ func TestChaos(t *testing.T) {
 
 // In virtual time, where a Retry-After of a minute and the default timeouts cost nothing.
 func TestChaosInVirtualTime(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"))
 		policy := aicontent.DefaultRetryPolicy()
@@ -357,6 +359,7 @@ func TestChaosInVirtualTime(t *testing.T) {
 
 // With WithOnce every store ends with exactly one record, as long as the service acts within the settle time.
 func TestChaosOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"))
 		policy := aicontent.DefaultRetryPolicy()
@@ -375,5 +378,6 @@ func TestChaosOnce(t *testing.T) {
 }
 
 func TestChaosNeedsItsFaults(t *testing.T) {
+	t.Parallel()
 	require.Len(t, passing(chaosFaults(0)), len(chaosFaults(0))-4, "a fault that no store can get over has come or gone")
 }

@@ -191,6 +191,7 @@ func piped(t *testing.T, serve func(nc net.Conn)) *aicontent.Client {
 
 // A service that dribbles must not hold a call for longer than its time for an answer.
 func TestSlowAnswers(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		start, drop string
 		wants       string
@@ -224,6 +225,7 @@ func TestSlowAnswers(t *testing.T) {
 
 // Redirects must not add up to many times the time for an answer.
 func TestSlowRedirects(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		hops := 0
 		c := piped(t, func(nc net.Conn) {
@@ -245,6 +247,7 @@ func TestSlowRedirects(t *testing.T) {
 }
 
 func TestWrongContentLength(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct{ answer, wants string }{
 		"too long":       {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":7}", "cut off"},
 		"too short":      {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\n{\"id\":7}", "ends too early"},
@@ -317,6 +320,7 @@ func TestUntrustedServers(t *testing.T) {
 
 // HTTP where HTTPS is due, and the reverse, reach no service.
 func TestWrongScheme(t *testing.T) {
+	t.Parallel()
 	plain, _ := fakes.Counted(t, fakes.AnswerAll)
 	c, err := aicontent.NewClient(strings.Replace(plain, "http:", "https:", 1), fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 	require.NoError(t, err)

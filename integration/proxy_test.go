@@ -107,6 +107,7 @@ func secure(t *testing.T, keys *sync.Map) (srv *httptest.Server, roots string) {
 
 // A company's proxy carries the calls, and never gets to see the key.
 func TestHTTPSProxy(t *testing.T) {
+	t.Parallel()
 	var keys sync.Map
 	srv, roots := secure(t, &keys)
 	for _, kind := range []string{"default", "client"} {
@@ -134,6 +135,7 @@ func TestHTTPSProxy(t *testing.T) {
 
 // A proxy that refuses has let nothing through: a store may be sent again.
 func TestHTTPSProxyThatRefuses(t *testing.T) {
+	t.Parallel()
 	p := fakes.StartTunnel(t, "")
 	result := childCalls(t, "default", "AICONTENT_BASE_URL=https://example.com/tenant", "HTTPS_PROXY=http://agent:pass@"+p.Addr().String())
 	assert.Len(t, result.Errors, 12)
@@ -147,6 +149,7 @@ func TestHTTPSProxyThatRefuses(t *testing.T) {
 
 // A transport's own proxy setting counts as the environment's does.
 func TestProxyOfTheCallersTransport(t *testing.T) {
+	t.Parallel()
 	baseURL, requests := fakes.Counted(t, fakes.AnswerAll)
 	p := fakes.StartTunnel(t, "")
 	proxied := &http.Transport{Proxy: func(r *http.Request) (*url.URL, error) { return &url.URL{Scheme: "http", Host: p.Addr().String()}, nil }}
@@ -171,6 +174,7 @@ func TestProxyOfTheCallersTransport(t *testing.T) {
 
 // A callback that panics ends the program, as a panic on any goroutine does; the trace goes to a log.
 func TestPanicInProgressShowsNoKey(t *testing.T) {
+	t.Parallel()
 	baseURL, _ := fakes.Counted(t, fakes.AnswerAll)
 	stdout, stderr, err := child(t, "panic", "AICONTENT_BASE_URL="+baseURL, "GOTRACEBACK=all")
 	var exit *exec.ExitError

@@ -40,6 +40,7 @@ func documents(t *testing.T) []string {
 
 // Code that a reader copies from a document compiles: each block stands in an example or in docs/recipes, which are compiled and tested.
 func TestCodeInDocumentsIsCompiled(t *testing.T) {
+	t.Parallel()
 	var compiled strings.Builder
 	require.NoError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
 		slashed := filepath.ToSlash(path)
@@ -62,6 +63,7 @@ func TestCodeInDocumentsIsCompiled(t *testing.T) {
 
 // Every option is in the table, no other is, and each says truly where it can be given.
 func TestReadmeListsEveryOption(t *testing.T) {
+	t.Parallel()
 	given := map[string]string{"Option": "client", "CallOption": "call"}
 	want := map[string]string{}
 	for _, name := range []string{"options.go", "once.go"} {
@@ -90,15 +92,15 @@ func TestReadmeListsEveryOption(t *testing.T) {
 
 // A reader who searches the document for the text of an error must find it: each one that it quotes is in the code.
 func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
+	t.Parallel()
 	var code strings.Builder
-	for _, pattern := range []string{"*.go", "internal/*/*.go"} {
-		files, err := filepath.Glob(filepath.Join("..", pattern))
-		require.NoError(t, err)
-		for _, file := range slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") }) {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			code.Write(text)
+	for _, file := range sources(t) {
+		if strings.Contains(filepath.ToSlash(file), "/fakes/") {
+			continue
 		}
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		code.Write(text)
 	}
 	// These come from the operating system, the resolver, the TLS package or the server.
 	foreign := []string{"connection refused", "no such host", "certificate signed by unknown authority", "certificate required", "handshake failure"}
@@ -121,6 +123,7 @@ func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
 
 // A link that leads nowhere sends a reader away.
 func TestDocumentsLinkToFilesThatExist(t *testing.T) {
+	t.Parallel()
 	var names []string
 	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git") {
@@ -147,6 +150,7 @@ func TestDocumentsLinkToFilesThatExist(t *testing.T) {
 
 // The table of outcomes in docs/errors.md is that of the package doc, which is tested row by row.
 func TestErrorsDocumentHasTheOutcomeTable(t *testing.T) {
+	t.Parallel()
 	rows := func(file, pattern string) (list [][]string) {
 		text, err := os.ReadFile(filepath.Join("..", file))
 		require.NoError(t, err)
@@ -170,29 +174,8 @@ func anchors(text string) (list []string) {
 	return list
 }
 
-// A newcomer finds every file of the package in the layout, and none that is gone.
-func TestLayoutNamesEveryFile(t *testing.T) {
-	text, err := os.ReadFile("../CONTRIBUTING.md")
-	require.NoError(t, err)
-	_, layout, found := strings.Cut(string(text), "\n## Layout\n")
-	require.True(t, found)
-	layout, _, _ = strings.Cut(layout, "\n## ")
-	var named []string
-	for _, name := range regexp.MustCompile("`([^`/]+\\.go)`").FindAllStringSubmatch(layout, -1) {
-		named = append(named, name[1])
-	}
-	files, err := filepath.Glob("../*.go")
-	require.NoError(t, err)
-	var sources []string
-	for _, file := range files {
-		if !strings.HasSuffix(file, "_test.go") {
-			sources = append(sources, filepath.Base(file))
-		}
-	}
-	assert.ElementsMatch(t, sources, named)
-}
-
 // The README stays short enough to be read.
 func TestReadmeIsUnder200Lines(t *testing.T) {
+	t.Parallel()
 	assert.Less(t, strings.Count(readme(t), "\n"), 200)
 }

@@ -29,6 +29,7 @@ func isGet(name string) bool {
 
 // A service that was taken over, or a proxy with a wrong idea of its host, must not be able to send the key elsewhere.
 func TestRedirectsToAnotherOrigin(t *testing.T) {
+	t.Parallel()
 	var strayed atomic.Int64
 	stray := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		strayed.Add(1)
@@ -104,6 +105,7 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 }
 
 func TestRedirectsWithinTheOrigin(t *testing.T) {
+	t.Parallel()
 	var status atomic.Int64
 	var mu sync.Mutex
 	var moved []string
@@ -148,6 +150,7 @@ func TestRedirectsWithinTheOrigin(t *testing.T) {
 
 // A port that is written out is no other origin.
 func TestRedirectsToTheDefaultPort(t *testing.T) {
+	t.Parallel()
 	for base, target := range map[string]string{
 		"http://localhost":             "http://localhost:80/8",
 		"http://localhost:80":          "http://LOCALHOST/8",
@@ -166,6 +169,7 @@ func TestRedirectsToTheDefaultPort(t *testing.T) {
 }
 
 func TestRedirectsAreBounded(t *testing.T) {
+	t.Parallel()
 	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Path+"x", http.StatusFound)
 	})
@@ -180,6 +184,7 @@ func TestRedirectsAreBounded(t *testing.T) {
 
 // A page in place of an answer sends a user looking for a fault in their JSON; the key is what is wrong.
 func TestLoginPages(t *testing.T) {
+	t.Parallel()
 	page := func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/html; charset=UTF-8")
 		_, _ = io.WriteString(w, "<!DOCTYPE html><title>Log in</title><form></form>")
@@ -234,6 +239,7 @@ func TestLoginPages(t *testing.T) {
 
 // The caller's own redirect policy may refuse what the SDK would follow, and cannot lead elsewhere.
 func TestOwnRedirectPolicy(t *testing.T) {
+	t.Parallel()
 	var strayed atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		strayed.Add(1)
@@ -325,6 +331,7 @@ const oldKey, newKey = "sk-old-0123456789", "sk-new-0123456789"
 
 // A key that is replaced while a program runs must cost no call, a store neither: a 401 says that nothing was made.
 func TestKeyRotationOnTheWire(t *testing.T) {
+	t.Parallel()
 	for op := range allTen(&aicontent.Client{}) {
 		r := &rotation{keys: []string{oldKey, newKey}}
 		require.NoError(t, allTen(r.client(t, newKey))[op](t.Context()), op)
@@ -358,6 +365,7 @@ func TestKeyRotationOnTheWire(t *testing.T) {
 }
 
 func TestKeySourceThatFails(t *testing.T) {
+	t.Parallel()
 	for op := range allTen(&aicontent.Client{}) {
 		r := &rotation{keys: []string{""}}
 		err := allTen(r.client(t, newKey))[op](t.Context())
@@ -378,6 +386,7 @@ func TestKeySourceThatFails(t *testing.T) {
 
 // The source is asked on the call's own time.
 func TestKeySourceHearsTheContext(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	baseURL, requests := fakes.Counted(t, fakes.AnswerAll)
 	c, err := aicontent.NewClient(baseURL, "", aicontent.WithAPIKeySource(func(ctx context.Context) (string, error) {
@@ -394,6 +403,7 @@ func TestKeySourceHearsTheContext(t *testing.T) {
 
 // What cannot be read a second time is not sent a second time, with whichever key.
 func TestKeyRotationWithAReaderThatCannotBeRewound(t *testing.T) {
+	t.Parallel()
 	r := &rotation{keys: []string{oldKey, newKey}}
 	c := r.client(t, newKey)
 	body := io.MultiReader(strings.NewReader("RIFF\x04\x00\x00\x00WAVE" + strings.Repeat("\x00", 4096)))
@@ -404,6 +414,7 @@ func TestKeyRotationWithAReaderThatCannotBeRewound(t *testing.T) {
 
 // A fixed key is not sent again to a service that has refused it.
 func TestFixedKeyIsSentOnce(t *testing.T) {
+	t.Parallel()
 	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 	c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(quick))
 	require.NoError(t, err)

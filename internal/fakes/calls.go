@@ -17,8 +17,8 @@ type Service[Record, Page any, ID ~string, List, Store, Update, Option any] inte
 	Delete(context.Context, ID, ...Option) error
 }
 
-// Calls returns the five operations and the iterator of a service, by names as "images.store". They are about the record
-// with the ID 7.
+// Calls returns the five operations and the iterator of a service, by names as "images.store". They are about the
+// record with the ID 7.
 func Calls[Record, Page any, ID ~string, List, Store, Update, Option any](
 	name string, s Service[Record, Page, ID, List, Store, Update, Option], store Store, update Update,
 ) map[string]func(context.Context, ...Option) error {

@@ -8,14 +8,17 @@ import (
 	"crypto/x509"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// Certificate returns a certificate that is its own authority, valid until notAfter for these names, or for 127.0.0.1 if
-// there are none.
+// Certificate returns a certificate that is its own authority, valid until notAfter for these names, or for 127.0.0.1
+// if there are none.
 func Certificate(t testing.TB, notAfter time.Time, names ...string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -40,3 +43,11 @@ func Certificate(t testing.TB, notAfter time.Time, names ...string) (tls.Certifi
 	roots.AddCert(leaf)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
 }
+
+// LoopbackCertificate returns the certificate of package httptest, for example.com and loopback addresses, valid in the
+// time of a bubble too.
+var LoopbackCertificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
+	srv := httptest.NewTLSServer(http.NotFoundHandler())
+	defer srv.Close()
+	return srv.TLS.Certificates[0], srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+})

@@ -114,6 +114,7 @@ func (l *Ledger) Page(query url.Values) string {
 		last = max((len(found)+l.PerPage-1)/l.PerPage, 1)
 		found = found[min((page-1)*l.PerPage, len(found)):min(page*l.PerPage, len(found))]
 	}
-	text, _ := json.Marshal(map[string]any{"data": found, "meta": map[string]int{"current_page": page, "last_page": last}})
+	meta := map[string]int{"current_page": page, "last_page": last}
+	text, _ := json.Marshal(map[string]any{"data": found, "meta": meta})
 	return string(text)
 }

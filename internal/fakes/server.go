@@ -48,13 +48,14 @@ func OnTheWire(status int, header, body string) string {
 	if header != "" {
 		header += "\r\n"
 	}
-	return fmt.Sprintf("HTTP/1.1 %d Status\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s", status, header, len(body), body)
+	return fmt.Sprintf("HTTP/1.1 %d Status\r\nConnection: close\r\n", status) +
+		fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", header, len(body), body)
 }
 
 // RawServer starts a server that responds with what answer returns, byte for byte, and closes the connection.
 func RawServer(t *testing.T, answer func(*http.Request) string) (baseURL string) {
 	t.Helper()
-	l := listen(t, func(nc net.Conn) {
+	l := Listen(t, func(nc net.Conn) {
 		req, err := http.ReadRequest(bufio.NewReader(nc))
 		if err != nil {
 			return
@@ -65,27 +66,37 @@ func RawServer(t *testing.T, answer func(*http.Request) string) (baseURL string)
 	return "http://" + l.Addr().String() + "/tenant"
 }
 
-// listen accepts connections on loopback and closes each after do. When the test ends it waits for all of them.
-func listen(t testing.TB, do func(net.Conn)) net.Listener {
+// Listener is a server on loopback that knows no protocol.
+type Listener struct {
+	net.Listener
+	served sync.WaitGroup
+}
+
+// Listen passes each connection to do and closes it afterwards. When the test ends it waits for all of them.
+func Listen(t testing.TB, do func(net.Conn)) *Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	bound, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	var served sync.WaitGroup
-	served.Go(func() {
+	l := &Listener{Listener: bound}
+	l.served.Go(func() {
 		for {
-			nc, err := l.Accept()
+			nc, err := bound.Accept()
 			if err != nil {
 				return
 			}
-			served.Go(func() {
+			l.served.Go(func() {
 				defer nc.Close()
 				do(nc)
 			})
 		}
 	})
-	t.Cleanup(func() {
-		l.Close()
-		served.Wait()
-	})
+	t.Cleanup(func() { l.Close() })
 	return l
+}
+
+// Close accepts no more connections and waits for those that there are.
+func (l *Listener) Close() error {
+	err := l.Listener.Close()
+	l.served.Wait()
+	return err
 }

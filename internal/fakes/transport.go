@@ -51,30 +51,34 @@ func Lose(*http.Request) (*http.Response, error) {
 // HeaderLimit is how many bytes the header of a response to [Piped] may have.
 const HeaderLimit = 1 << 20
 
-// Piped returns a transport whose connections end in serve, for tests in a bubble. It waits for serve when the test ends.
+// Piped returns a transport whose connections end in serve, for tests in a bubble. When the test ends, it waits for
+// serve.
 func Piped(t *testing.T, serve func(nc net.Conn)) *http.Transport {
 	t.Helper()
-	var group sync.WaitGroup
-	t.Cleanup(group.Wait)
-	transport := &http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) {
-			here, there := net.Pipe()
-			group.Go(func() {
-				defer there.Close()
-				serve(there)
-			})
-			return here, nil
-		},
-		MaxResponseHeaderBytes: HeaderLimit,
-	}
+	transport := &http.Transport{DialContext: PipeDialer(t, serve), MaxResponseHeaderBytes: HeaderLimit}
 	t.Cleanup(transport.CloseIdleConnections)
 	return transport
+}
+
+// PipeDialer is the dialer of [Piped].
+func PipeDialer(t *testing.T, serve func(net.Conn)) func(context.Context, string, string) (net.Conn, error) {
+	var group sync.WaitGroup
+	t.Cleanup(group.Wait)
+	return func(context.Context, string, string) (net.Conn, error) {
+		here, there := net.Pipe()
+		group.Go(func() {
+			defer there.Close()
+			serve(there)
+		})
+		return here, nil
+	}
 }
 
 // Answers are what a [Script] gives.
 type Answers = []func(*http.Request) (*http.Response, error)
 
-// Script is a transport that gives one answer after the other, the last one for ever, and keeps what it was sent and when.
+// Script is a transport that gives one answer after the other, the last one for ever, and keeps what it was sent and
+// when.
 type Script struct {
 	Answers Answers
 

@@ -14,7 +14,7 @@ import (
 // Tunnel is a proxy that supports CONNECT, takes every name for one address, and keeps all that it sees. It responds to
 // any other request itself.
 type Tunnel struct {
-	net.Listener
+	*Listener
 	to string
 
 	mu    sync.Mutex
@@ -26,7 +26,7 @@ type Tunnel struct {
 func StartTunnel(t testing.TB, to string) *Tunnel {
 	t.Helper()
 	p := &Tunnel{to: to}
-	p.Listener = listen(t, p.serve)
+	p.Listener = Listen(t, p.serve)
 	return p
 }
 

@@ -21,6 +21,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 const limit = 20 * time.Second
@@ -29,16 +31,7 @@ var limits = Limits{Upload: true, Stall: limit, Wait: 2 * limit}
 
 // piped is a transport whose connections end in do, in memory, so that the time of a bubble moves.
 func piped(t *testing.T, base *http.Transport, do func(nc net.Conn)) *Transport {
-	var group sync.WaitGroup
-	t.Cleanup(group.Wait)
-	base.DialContext = func(context.Context, string, string) (net.Conn, error) {
-		client, server := net.Pipe()
-		group.Go(func() {
-			defer server.Close()
-			do(server)
-		})
-		return client, nil
-	}
+	base.DialContext = fakes.PipeDialer(t, do)
 	return closing(t, New(base, false))
 }
 
@@ -417,7 +410,7 @@ func TestBrokenHTTP2Connections(t *testing.T) {
 
 // withFirstHTTP2Connection gives do a function that sends a request over HTTP/2, and the connection of the first.
 func withFirstHTTP2Connection(t *testing.T, do func(t *testing.T, get func() sent, first *silencing)) {
-	pair, roots := certificate()
+	pair, roots := fakes.LoopbackCertificate()
 	synctest.Test(t, func(t *testing.T) {
 		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 		srv := &http.Server{

@@ -1,17 +1,11 @@
 package wire
 
 import (
-	"bufio"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"testing"
@@ -20,58 +14,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
-
-// serveFrames is an HTTP/2 server made of bare frames, as no library's refuses a stream on demand. do handles each
-// complete request.
-func serveFrames(nc net.Conn, do func(c *frames, stream uint32)) {
-	const headers, data, settings, endStream, ack = 1, 0, 4, 1, 1
-	// A pipe has no buffer, and a client that writes does not read.
-	c := &frames{make(chan []byte, 100)}
-	defer close(c.out)
-	go func() {
-		for frame := range c.out {
-			_, _ = nc.Write(frame)
-		}
-	}()
-	r := bufio.NewReader(nc)
-	if _, err := io.CopyN(io.Discard, r, int64(len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))); err != nil {
-		return
-	}
-	c.frame(settings, 0, 0, nil)
-	for {
-		var head [9]byte
-		if _, err := io.ReadFull(r, head[:]); err != nil {
-			return
-		}
-		if _, err := io.CopyN(io.Discard, r, int64(head[0])<<16|int64(head[1])<<8|int64(head[2])); err != nil {
-			return
-		}
-		kind, flags := head[3], head[4]
-		switch {
-		case kind == settings && flags&ack == 0:
-			c.frame(settings, ack, 0, nil)
-		case (kind == headers || kind == data) && flags&endStream != 0:
-			do(c, binary.BigEndian.Uint32(head[5:]))
-		}
-	}
-}
-
-type frames struct{ out chan []byte }
-
-func (c *frames) frame(kind, flags byte, stream uint32, payload []byte) {
-	head := binary.BigEndian.AppendUint32([]byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), kind, flags}, stream)
-	c.out <- append(head, payload...)
-}
-
-func (c *frames) reset(stream, code uint32) {
-	c.frame(3, 0, stream, binary.BigEndian.AppendUint32(nil, code))
-}
 
 // A server over its limit says that it did not look at a stream. That is known by the error's type alone: a text that
 // mentions it may speak of what net/http has repeated.
 func TestRefused(t *testing.T) {
-	pair, roots := certificate()
+	pair, roots := fakes.LoopbackCertificate()
 	for name, tt := range map[string]struct {
 		code    uint32
 		header  bool // is sent before the reset
@@ -92,13 +42,12 @@ func TestRefused(t *testing.T) {
 				requests := 0
 				transport := piped(t, base, func(nc net.Conn) {
 					secure := tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}})
-					serveFrames(secure, func(c *frames, stream uint32) {
+					fakes.ServeFrames(secure, func(c *fakes.Frames, stream uint32) {
 						requests++
 						if tt.header {
-							// 200 is the eighth entry of HPACK's static table.
-							c.frame(1, 4, stream, []byte{0x88})
+							c.Header(stream)
 						}
-						c.reset(stream, tt.code)
+						c.Reset(stream, tt.code)
 					})
 				})
 				got := send(t.Context(), transport, Limits{}, http.MethodPatch, "https://example.com/tenant", tt.body)
@@ -118,31 +67,11 @@ func TestRefused(t *testing.T) {
 	assert.False(t, Refused(nil))
 }
 
-// signed is a certificate for these names and this time, signed by itself.
-func signed(t *testing.T, notAfter time.Time, names ...string) (tls.Certificate, *x509.CertPool) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: notAfter.Add(-1000 * time.Hour), NotAfter: notAfter, DNSNames: names,
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-	}
-	if len(names) == 0 {
-		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
-	leaf, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	roots := x509.NewCertPool()
-	roots.AddCert(leaf)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
-}
-
 // Whoever answers in the server's place gets no byte of a request.
 func TestUntrusted(t *testing.T) {
-	good, trusted := signed(t, time.Now().Add(100*time.Hour))
-	expired, expiredRoots := signed(t, time.Now().Add(-time.Hour))
-	other, otherRoots := signed(t, time.Now().Add(100*time.Hour), "other.example")
+	good, trusted := fakes.Certificate(t, time.Now().Add(100*time.Hour))
+	expired, expiredRoots := fakes.Certificate(t, time.Now().Add(-time.Hour))
+	other, otherRoots := fakes.Certificate(t, time.Now().Add(100*time.Hour), "other.example")
 	for name, tt := range map[string]struct {
 		certificate tls.Certificate
 		roots       *x509.CertPool

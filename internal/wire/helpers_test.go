@@ -10,12 +10,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // server is a bare listener, with or without TLS, for what net/http's server does not do.
@@ -24,50 +22,27 @@ type server struct {
 	url      string
 	roots    *x509.CertPool
 	dials    atomic.Int64
-	ended    sync.WaitGroup
 }
 
 // serve gives each connection to do, which need not close it. Of protocols the server speaks HTTP/1.1, or those given.
 func serve(t testing.TB, secure bool, do func(net.Conn), protocols ...string) *server {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	s := &server{listener: listener, url: "http://" + listener.Addr().String() + "/tenant"}
-	var config *tls.Config
+	s := &server{}
+	scheme, config := "http", &tls.Config{}
 	if secure {
-		certificate, roots := certificate()
+		certificate, roots := fakes.LoopbackCertificate()
 		config = &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: protocols}
-		s.roots = roots
-		s.url = "https" + strings.TrimPrefix(s.url, "http")
+		scheme, s.roots = "https", roots
 	}
-	s.ended.Go(func() {
-		for {
-			nc, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			s.dials.Add(1)
-			s.ended.Go(func() {
-				defer nc.Close()
-				if secure {
-					nc = tls.Server(nc, config)
-				}
-				do(nc)
-			})
+	s.listener = fakes.Listen(t, func(nc net.Conn) {
+		s.dials.Add(1)
+		if secure {
+			nc = tls.Server(nc, config)
 		}
+		do(nc)
 	})
-	t.Cleanup(func() {
-		listener.Close()
-		s.ended.Wait()
-	})
+	s.url = scheme + "://" + s.listener.Addr().String() + "/tenant"
 	return s
 }
-
-// certificate is httptest's, for example.com and loopback addresses.
-var certificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
-	srv := httptest.NewTLSServer(http.NotFoundHandler())
-	defer srv.Close()
-	return srv.TLS.Certificates[0], srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-})
 
 // base is what a caller would give to New for the server: its certificate is trusted, and HTTP/2 spoken.
 func (s *server) base() *http.Transport {

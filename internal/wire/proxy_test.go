@@ -1,96 +1,20 @@
 package wire
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
-
-// tunnel is a proxy that knows CONNECT, takes every name for one address, and keeps all that it sees.
-type tunnel struct {
-	net.Listener
-	to     string // where every CONNECT leads; empty refuses it
-	served sync.WaitGroup
-
-	mu    sync.Mutex
-	seen  bytes.Buffer
-	lines []string // request lines and credentials
-}
-
-func startTunnel(t *testing.T, to string) *tunnel {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	p := &tunnel{Listener: l, to: to}
-	p.served.Go(func() {
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			p.served.Go(func() { p.serve(nc) })
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		p.served.Wait()
-	})
-	return p
-}
-
-// Write keeps what came from the client.
-func (p *tunnel) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.seen.Write(b)
-}
-
-func (p *tunnel) requests() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.lines
-}
-
-func (p *tunnel) serve(nc net.Conn) {
-	defer nc.Close()
-	r := bufio.NewReader(io.TeeReader(nc, p))
-	req, err := http.ReadRequest(r)
-	if err != nil {
-		return
-	}
-	p.mu.Lock()
-	p.lines = append(p.lines, req.Method+" "+req.RequestURI+" "+req.Header.Get("Proxy-Authorization"))
-	p.mu.Unlock()
-	if req.Method != http.MethodConnect {
-		_, _ = io.WriteString(nc, response(200, "Connection: close\r\n"))
-		return
-	}
-	if p.to == "" {
-		_, _ = io.WriteString(nc, "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
-		return
-	}
-	up, err := net.Dial("tcp", p.to)
-	if err != nil {
-		return
-	}
-	defer up.Close()
-	_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\n\r\n")
-	var both sync.WaitGroup
-	both.Go(func() { _, _ = io.Copy(up, r); _ = up.(*net.TCPConn).CloseWrite() })
-	both.Go(func() { _, _ = io.Copy(nc, up); _ = nc.(*net.TCPConn).CloseWrite() })
-	both.Wait()
-}
 
 // A company's proxy carries the requests, and never gets to see the key.
 func TestHTTPSProxy(t *testing.T) {
@@ -99,7 +23,7 @@ func TestHTTPSProxy(t *testing.T) {
 	})
 	u, err := url.Parse(srv)
 	require.NoError(t, err)
-	p := startTunnel(t, u.Host)
+	p := fakes.StartTunnel(t, u.Host)
 	base.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr().String(), User: url.UserPassword("agent", "pass")})
 	transport := closing(t, New(base, false))
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -108,13 +32,13 @@ func TestHTTPSProxy(t *testing.T) {
 		assert.True(t, got.wrote)
 	}
 	line := "CONNECT example.com:443 Basic " + base64.StdEncoding.EncodeToString([]byte("agent:pass"))
-	assert.Equal(t, []string{line, line}, p.requests())
-	assert.NotContains(t, p.seen.String(), "the-key")
+	assert.Equal(t, []string{line, line}, p.Requests())
+	assert.NotContains(t, p.Seen(), "the-key")
 }
 
 // A proxy that refuses has let nothing through, so that a create request may be sent again.
 func TestHTTPSProxyThatRefuses(t *testing.T) {
-	p := startTunnel(t, "")
+	p := fakes.StartTunnel(t, "")
 	var hooked int
 	mine := errors.New("the caller's hook")
 	for name, users := range map[string]func(context.Context, *url.URL, *http.Request, *http.Response) error{
@@ -154,14 +78,14 @@ func TestProxiesThatWouldSeeTheKey(t *testing.T) {
 			assert.False(t, got.wrote)
 		}
 	}
-	p := startTunnel(t, "")
+	p := fakes.StartTunnel(t, "")
 	proxy := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr().String()})}
 	allowed := closing(t, New(proxy, true))
 	for _, rt := range []http.RoundTripper{allowed, New(proxy, false).Download()} {
 		require.NoError(t, send(t.Context(), rt, Limits{}, http.MethodGet, "http://content.example.com/tenant", nil).err)
 	}
 	require.NoError(t, send(t.Context(), allowed, Limits{}, http.MethodPost, "http://content.example.com/tenant", nil).err)
-	assert.Len(t, p.requests(), 3)
+	assert.Len(t, p.Requests(), 3)
 	failing := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return nil, io.ErrNoProgress }}
 	assert.ErrorIs(t, send(t.Context(), New(failing, false), Limits{}, http.MethodGet, "http://127.0.0.1:1/", nil).err, io.ErrNoProgress)
 }

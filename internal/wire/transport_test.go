@@ -21,6 +21,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // otherKind is a RoundTripper that New knows nothing of.
@@ -175,7 +177,7 @@ func TestProtocolsOfTheCallersTransportHold(t *testing.T) {
 
 // A caller's own CA, client certificate, dialer and proxy count for every method, those of [http.DefaultTransport] too.
 func TestSettingsOfTheCallersTransportHold(t *testing.T) {
-	clientCertificate, _ := certificate()
+	clientCertificate, _ := fakes.LoopbackCertificate()
 	seen := make(chan string, 10)
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		seen <- fmt.Sprint(r.Method, " ", len(r.TLS.PeerCertificates))
@@ -183,7 +185,7 @@ func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 	srv.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	srv.StartTLS()
 	defer srv.Close()
-	p := startTunnel(t, srv.Listener.Addr().String())
+	p := fakes.StartTunnel(t, srv.Listener.Addr().String())
 	dialed, asked := 0, 0
 	mine := &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs, Certificates: []tls.Certificate{clientCertificate}},
@@ -278,7 +280,7 @@ func TestTLSSessionsAreResumed(t *testing.T) {
 
 // A picture's host must not learn who the caller is, while the way to it is the caller's.
 func TestDownload(t *testing.T) {
-	client, _ := certificate()
+	client, _ := fakes.LoopbackCertificate()
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, len(r.TLS.PeerCertificates))
 	}))
@@ -294,7 +296,7 @@ func TestDownload(t *testing.T) {
 	} {
 		base := srv.Client().Transport.(*http.Transport).Clone()
 		set(base.TLSClientConfig)
-		p := startTunnel(t, srv.Listener.Addr().String())
+		p := fakes.StartTunnel(t, srv.Listener.Addr().String())
 		base.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr().String()})
 		transport := closing(t, New(base, false))
 		if name != "a server name" {
@@ -303,7 +305,7 @@ func TestDownload(t *testing.T) {
 		got := send(t.Context(), transport.Download(), Limits{}, http.MethodGet, "https://example.com/a.png", nil)
 		require.NoError(t, got.err, name)
 		assert.Equal(t, "0", got.body, name)
-		assert.NotEmpty(t, p.requests(), name)
+		assert.NotEmpty(t, p.Requests(), name)
 	}
 }
 
@@ -349,7 +351,6 @@ func TestEndlessHeaders(t *testing.T) {
 		})
 		assert.Error(t, send(t.Context(), s.transport(t), Limits{}, http.MethodGet, s.url, nil).err, name)
 		s.listener.Close()
-		s.ended.Wait()
 		// The buffers of loopback sockets take some megabytes that are never read.
 		assert.Less(t, written, int64(maxHeaderBytes+16<<20), name)
 	}

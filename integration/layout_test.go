@@ -1,0 +1,106 @@
+package integration
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/aicontent/aicontent-go"
+
+// imports is what each package under internal/ imports of this module.
+var imports = map[string][]string{
+	"lenient": nil, "paging": {"lenient"}, "wire": nil, "upload": {"wire"}, "redact": nil, "errtext": {"lenient", "redact"},
+	"fakes": nil,
+}
+
+// ours returns what a file imports of this module: "" is the root.
+func ours(t *testing.T, file string) (list []string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	require.NoError(t, err)
+	for _, spec := range parsed.Imports {
+		if path, found := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module); found {
+			list = append(list, strings.TrimPrefix(strings.TrimPrefix(path, "/"), "internal/"))
+		}
+	}
+	return list
+}
+
+// sources returns the files of the root and of internal/ that are no tests.
+func sources(t *testing.T) []string {
+	t.Helper()
+	root, err := filepath.Glob("../*.go")
+	require.NoError(t, err)
+	internal, err := filepath.Glob("../internal/*/*.go")
+	require.NoError(t, err)
+	isTest := func(file string) bool { return strings.HasSuffix(file, "_test.go") }
+	return slices.DeleteFunc(append(root, internal...), isTest)
+}
+
+// A package below that knows another one, or the root, cannot be read alone. Fakes in a program would be a mistake.
+func TestLayoutOfImports(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, file := range sources(t) {
+		pkg := filepath.Base(filepath.Dir(file))
+		if pkg == ".." {
+			assert.NotContains(t, ours(t, file), "fakes", file)
+			continue
+		}
+		seen[pkg] = true
+		assert.Contains(t, imports, pkg, "a package that is not on the map")
+		assert.Subset(t, imports[pkg], ours(t, file), file)
+	}
+	assert.Len(t, seen, len(imports))
+}
+
+// The test of a file is found by its name.
+func TestLayoutOfTests(t *testing.T) {
+	t.Parallel()
+	tests, err := filepath.Glob("../*_test.go")
+	require.NoError(t, err)
+	for _, test := range tests {
+		if base := filepath.Base(test); base != "example_test.go" && base != "client_test.go" {
+			assert.FileExists(t, strings.TrimSuffix(test, "_test.go")+".go")
+		}
+	}
+}
+
+// A newcomer finds every file and package in the layout, and none that is gone.
+func TestLayoutNamesEveryFile(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../CONTRIBUTING.md")
+	require.NoError(t, err)
+	_, layout, found := strings.Cut(string(text), "\n## Layout\n")
+	require.True(t, found)
+	layout, _, _ = strings.Cut(layout, "\n## ")
+	var named, files []string
+	for _, name := range regexp.MustCompile("`([^`/]+\\.go)`").FindAllStringSubmatch(layout, -1) {
+		named = append(named, name[1])
+	}
+	for _, file := range sources(t) {
+		if filepath.Dir(file) == ".." {
+			files = append(files, filepath.Base(file))
+		}
+	}
+	assert.ElementsMatch(t, files, named)
+	for pkg, others := range imports {
+		if pkg == "fakes" {
+			continue
+		}
+		column := strings.Join(others, ", ")
+		if column == "" {
+			column = "nothing"
+		}
+		assert.Regexp(t, "(?m)^\\| `internal/"+pkg+"` \\|.*\\| "+column+" \\|$", layout)
+	}
+}

@@ -1,0 +1,94 @@
+package fakes
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"net"
+	"sync"
+)
+
+// Frame types, flags and error codes of RFC 9113.
+const (
+	FrameData, FrameHeaders, FrameReset, FrameSettings, FrameGoAway = 0, 1, 3, 4, 7
+	FlagEndStream, FlagAck, FlagEndHeaders                          = 1, 1, 4
+	CodeProtocolError, CodeInternalError, CodeRefusedStream         = 1, 2, 7
+)
+
+// Frames is the server's side of an HTTP/2 connection, made of bare frames, as no library's server refuses a stream on
+// demand.
+type Frames struct {
+	nc      net.Conn
+	out     chan []byte
+	written sync.WaitGroup
+	ending  sync.Once
+}
+
+// ServeFrames calls do for each complete request on a connection, and closes the connection at its end.
+func ServeFrames(nc net.Conn, do func(c *Frames, stream uint32)) {
+	// A pipe has no buffer, and a client that writes does not read.
+	c := &Frames{nc: nc, out: make(chan []byte, 100)}
+	c.written.Go(func() {
+		for frame := range c.out {
+			_, _ = nc.Write(frame)
+		}
+	})
+	defer c.Close()
+	r := bufio.NewReader(nc)
+	if _, err := io.CopyN(io.Discard, r, int64(len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))); err != nil {
+		return
+	}
+	c.Send(FrameSettings, 0, 0, nil)
+	for {
+		var head [9]byte
+		if _, err := io.ReadFull(r, head[:]); err != nil {
+			return
+		}
+		length := int64(head[0])<<16 | int64(head[1])<<8 | int64(head[2])
+		if _, err := io.CopyN(io.Discard, r, length); err != nil {
+			return
+		}
+		kind, flags := head[3], head[4]
+		switch {
+		case kind == FrameSettings && flags&FlagAck == 0:
+			c.Send(FrameSettings, FlagAck, 0, nil)
+		case (kind == FrameHeaders || kind == FrameData) && flags&FlagEndStream != 0:
+			do(c, binary.BigEndian.Uint32(head[5:]))
+		}
+	}
+}
+
+// Close ends the connection after what was sent before.
+func (c *Frames) Close() {
+	c.ending.Do(func() { close(c.out) })
+	c.written.Wait()
+	c.nc.Close()
+}
+
+// Send sends a frame.
+func (c *Frames) Send(kind, flags byte, stream uint32, payload []byte) {
+	length := len(payload)
+	head := []byte{byte(length >> 16), byte(length >> 8), byte(length), kind, flags}
+	c.out <- append(binary.BigEndian.AppendUint32(head, stream), payload...)
+}
+
+// Header sends the status 200, which is the eighth entry of HPACK's static table.
+func (c *Frames) Header(stream uint32) {
+	c.Send(FrameHeaders, FlagEndHeaders, stream, []byte{0x88})
+}
+
+// Respond sends 200 and a body.
+func (c *Frames) Respond(stream uint32, body string) {
+	c.Header(stream)
+	c.Send(FrameData, FlagEndStream, stream, []byte(body))
+}
+
+// Reset ends a stream with an error.
+func (c *Frames) Reset(stream, code uint32) {
+	c.Send(FrameReset, 0, stream, binary.BigEndian.AppendUint32(nil, code))
+}
+
+// GoAway says that streams above last were not looked at.
+func (c *Frames) GoAway(last uint32) {
+	c.Send(FrameGoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), 0))
+}
