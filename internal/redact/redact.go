@@ -127,8 +127,17 @@ func (k Key) Header(h http.Header) http.Header {
 // reading direction, and shortened to [MaxLine].
 func (k Key) Line(s string) string {
 	s = strings.ToValidUTF8(k.Text(s), string(utf8.RuneError))
-	words := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || unprintable(r) })
-	return Shorten(strings.Join(words, " "), MaxLine)
+	var line strings.Builder
+	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ' ' || unprintable(r) }) {
+		if line.Len() > MaxLine {
+			break
+		}
+		if line.Len() > 0 {
+			line.WriteByte(' ')
+		}
+		line.WriteString(word)
+	}
+	return Shorten(line.String(), MaxLine)
 }
 
 func unprintable(r rune) bool {
