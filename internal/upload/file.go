@@ -15,7 +15,7 @@ import (
 // File is a file to upload.
 type File struct {
 	Name        string // only what follows the last slash or backslash is sent
-	ContentType string // empty takes it from the first bytes, else from the name
+	ContentType string // empty takes it from the name
 	Size        int64  // declared for a reader that cannot tell; 0 is "find out"
 	Source      Source
 }
