@@ -105,6 +105,9 @@ func (c *Client) receive(
 	if err == nil || r.bare { // for a download it is enough that it is a page
 		err = r.read(reply{request: r, header: resp.Header, body: body})
 	}
+	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && errors.Is(err, lenient.ErrNotJSON) {
+		err = fmt.Errorf("%w: its Content-Encoding is %q", err, encoding)
+	}
 	if err == nil {
 		return result{outcome: OutcomeDone, word: "ok"}
 	}

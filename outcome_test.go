@@ -534,7 +534,7 @@ func TestOutcomeOfWhatTheServiceDidNotWrite(t *testing.T) {
 		outcome Outcome
 	}{
 		"a page in br":      {"\x0b\x02\x80<p>\x03", []string{"Content-Type", "text/html; charset=utf-8", "Content-Encoding", "br"}, OutcomeUnknown},
-		"JSON in br":        {"\x0b\x02\x80{}\x03", []string{"Content-Type", "application/json", "Content-Encoding", "br"}, OutcomeDone},
+		"JSON in br":        {"\x0b\x02\x80{}\x03", []string{"Content-Type", "application/json", "Content-Encoding", "br"}, OutcomeUnknown},
 		"a log line":        {"[warn] upstream is slow", []string{"Content-Type", "text/plain"}, OutcomeUnknown},
 		"an empty page":     {"", []string{"Content-Type", "text/html; charset=utf-8"}, OutcomeDone},
 		"an array cut off":  {`[{"id":7`, nil, OutcomeDone},
