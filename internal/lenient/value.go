@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Value is the text of one valid JSON value without white space around it, as [Parse] returns it. Its methods
-// do not check it again and may panic on anything else. Nil is a value that is missing. What they return shares its memory.
+// Value is the text of one valid JSON value without white space around it, as [Parse] returns it. Its methods do not
+// check it again and may panic on anything else. Nil is a value that is missing. What they return shares its memory.
 type Value []byte
 
 // IsObject reports whether v is an object.
