@@ -15,9 +15,9 @@ import (
 // maxTexts bounds the messages, the fields, and the texts of one field.
 const maxTexts = 100
 
-// Read returns what the body of an error response says in general and about each field. Body must be as it was received;
-// the texts are without the key, each on one line. Where the body speaks of fields alone, message repeats them. Both are
-// empty if it says nothing.
+// Read returns what the body of an error response says in general and about each field. Body must be as it was
+// received; the texts are without the key, each on one line. Where the body speaks of fields alone, message repeats
+// them. Both are empty if it says nothing.
 func Read(body []byte, key redact.Key) (message string, fields map[string][]string) {
 	r := reader{key, map[string][]string{}}
 	if v, err := lenient.Parse(body); err == nil {
@@ -92,7 +92,8 @@ type reader struct {
 func (r *reader) add(field, text string) {
 	field, text = r.key.Line(field), r.key.Line(text)
 	known := r.texts[field]
-	if text == "" || len(known) == maxTexts || known == nil && len(r.texts) == maxTexts || slices.Contains(known, text) {
+	full := len(known) == maxTexts || known == nil && len(r.texts) == maxTexts
+	if text == "" || full || slices.Contains(known, text) {
 		return
 	}
 	r.texts[field] = append(known, text)
@@ -118,8 +119,8 @@ func (r *reader) read(v lenient.Value) {
 	r.list(v.Member("errors"))
 }
 
-// list takes a text, an object with a member for each field, or a list of texts and of objects with a message and perhaps
-// a field.
+// list takes a text, an object with a member for each field, or a list of texts and of objects with a message and
+// perhaps a field.
 func (r *reader) list(v lenient.Value) {
 	r.field("", v)
 	for element := range v.Elements() {

@@ -12,8 +12,8 @@ import (
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// locate sets a page's numbers and what follows it, by the first of these that says anything: a next link in the body, one
-// in the Link header, the numbers, and last the absence of a link where one would be.
+// locate sets a page's numbers and what follows it, by the first of these that says anything: a next link in the
+// body, one in the Link header, the numbers, and last the absence of a link where one would be.
 func (s *State) locate(r Response, before State) {
 	s.Info = info(r.Around)
 	s.ids = r.IDs
@@ -35,7 +35,8 @@ func (s *State) locate(r Response, before State) {
 	case current < s.last:
 		s.next = url.Values{pageParam: {strconv.Itoa(current + 1)}}
 	case s.last == 0 && r.Count >= size && !endsLinks(header, r.Query, before):
-		s.noNext = fmt.Errorf("the service sent a full page of %d records and does not say whether more follow", r.Count)
+		const noWord = "the service sent a full page of %d records and does not say whether more follow"
+		s.noNext = fmt.Errorf(noWord, r.Count)
 	}
 }
 
@@ -56,7 +57,8 @@ func info(around lenient.Value) Info {
 	}
 }
 
-// size returns how many records a full page has. A service may replace a page size that it does not know without saying so.
+// size returns how many records a full page has. A service may replace a page size that it does not know without
+// saying so.
 func (s *State) size(r Response) int {
 	asked, _ := strconv.Atoi(r.Query.Get("per_page"))
 	size := cmp.Or(s.PerPage, max(asked, 0), max(s.sizes[0], r.Count))
@@ -91,8 +93,8 @@ func (s *State) follow(link string) {
 	}
 }
 
-// endsLinks reports whether the absence of a next link says that a page is the last one: it has a link to the page before,
-// or that page had a next link, and there is no link to another page as the last.
+// endsLinks reports whether the absence of a next link says that a page is the last one: it has a link to the page
+// before, or that page had a next link, and there is no link to another page as the last.
 func endsLinks(header map[string]string, asked url.Values, before State) bool {
 	if last, found := header["last"]; found {
 		target, err := query(last)

@@ -81,8 +81,8 @@ func (s State) Next() (url.Values, error) {
 	return maps.Clone(s.next), nil
 }
 
-// Arrive returns the state after the page that Next led to, and the IDs that must be left out of it
-// because the page before had them, nil if there are none. The error says that the service repeats itself or sends no records.
+// Arrive returns the state after the page that Next led to, and the IDs that must be left out of it because the page
+// before had them, nil if there are none. The error says that the service repeats itself or sends no records.
 func (s State) Arrive(r Response) (State, map[string]bool, error) {
 	n := State{first: s.first, sizes: s.sizes, cursors: s.cursors}
 	_, byNumber := pageNumber(s.next)
@@ -94,7 +94,8 @@ func (s State) Arrive(r Response) (State, map[string]bool, error) {
 		n.emptyPages = s.emptyPages + 1
 	}
 	if n.emptyPages >= maxEmptyPages && n.HasNext() {
-		return State{}, nil, fmt.Errorf("the service sent %d pages without records, and says that more follow", maxEmptyPages)
+		err := fmt.Errorf("the service sent %d pages without records, and says that more follow", n.emptyPages)
+		return State{}, nil, err
 	}
 	before := make(map[string]bool, len(s.ids))
 	for _, id := range s.ids {
@@ -120,8 +121,8 @@ func (s State) Arrive(r Response) (State, map[string]bool, error) {
 	return n, before, nil
 }
 
-// Ahead returns what to lay over the query for up to n of the pages that follow, as far as it can be told without them: for page
-// numbers up to the last page, or n of them if that is not known, and for a cursor one.
+// Ahead returns what to lay over the query for up to n of the pages that follow, as far as it can be told without
+// them: for page numbers up to the last page, or n of them if that is not known, and for a cursor one.
 func (s State) Ahead(n int) []url.Values {
 	next, _ := s.Next()
 	if next == nil || n <= 0 {

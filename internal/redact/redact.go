@@ -25,9 +25,9 @@ const (
 	minKey = 8 // the length of the shortest key that is masked
 )
 
-// Key is an API key: printable ASCII without spaces. It prints as "[API key]" with every verb of fmt, in JSON and in logs.
-// A struct with an unexported field of type Key needs a Format method itself, because fmt calls no methods of such fields.
-// A key of fewer than 8 bytes is masked nowhere: it may be a part of ordinary words.
+// Key is an API key: printable ASCII without spaces. It prints as "[API key]" with every verb of fmt, in JSON and in
+// logs. A struct with an unexported field of type Key needs a Format method itself, because fmt calls no methods of
+// such fields. A key of fewer than 8 bytes is masked nowhere: it may be a part of ordinary words.
 type Key string
 
 // Format writes "[API key]" whatever the verb.
@@ -78,8 +78,8 @@ var (
 	htmlQuotes = strings.NewReplacer("&#34;", "&quot;", "&#39;", "&#039;")
 )
 
-// spellings returns the ways in which programs write the key, as far as they fit in a text of the given length. The longest
-// is the first, as one may begin with another.
+// spellings returns the ways in which programs write the key, as far as they fit in a text of the given length. The
+// longest is the first, as one may begin with another.
 func (k Key) spellings(length int) []string {
 	key := string(k)
 	if len(key) < minKey || len(key) > length {
@@ -144,9 +144,9 @@ func unprintable(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Error returns err where its text is what [Key.Line] makes of it. Otherwise it returns an error with that text, for which
-// errors.Is, Timeout and Temporary report what they do for err. Where the text holds the key, the new error does not
-// unwrap to err, and reflection does not lead there.
+// Error returns err where its text is what [Key.Line] makes of it. Otherwise it returns an error with that text, for
+// which errors.Is, Timeout and Temporary report what they do for err. Where the text holds the key, the new error
+// does not unwrap to err, and reflection does not lead there.
 func (k Key) Error(err error) error {
 	if err == nil {
 		return nil
@@ -181,7 +181,8 @@ func (e *lineError) Is(target error) bool { return e.is(target) }
 func (e *lineError) Timeout() bool        { return e.timeout }
 func (e *lineError) Temporary() bool      { return e.temporary }
 
-// Shorten returns s where it has at most limit bytes, else about its first limit bytes, cut between runes, and an ellipsis.
+// Shorten returns s where it has at most limit bytes, else about its first limit bytes, cut between runes, and an
+// ellipsis.
 func Shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s

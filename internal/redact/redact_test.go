@@ -140,8 +140,8 @@ func TestNoPartOfKeyIsLeftAtCut(t *testing.T) {
 	}
 }
 
-// The service chooses the text that is searched, and must not be able to keep a client busy with it: with time that grows
-// with the square of the text, this test would take minutes.
+// The service chooses the text that is searched, and must not be able to keep a client busy with it: with time that
+// grows with the square of the text, this test would take minutes.
 func TestMaskingIsLinear(t *testing.T) {
 	for _, key := range []Key{plainKey, oddKey, "%%%%%%%%%%x", `\\\\\x`, "&&&&&&&&&&x", `%\&%\&%\&x`} {
 		for _, unit := range []string{"%", "%2", "%25", `\`, `\\u0025`, `\u005c`, "&", "&amp;", "&#37;", `%\&`, "s"} {

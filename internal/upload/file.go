@@ -100,7 +100,8 @@ func (f File) badContent(facts Facts, err error) (p Problem) {
 	case facts.Size == 0:
 		p.Reason, p.Waivable = "must not be empty", true
 		if s, ok := f.Source.(*stream); ok && s.start > 0 {
-			p.Hint = fmt.Sprintf("the reader stands at its end, byte %d: seek to the start, Seek(0, io.SeekStart)", s.start)
+			const atEnd = "the reader stands at its end, byte %d: seek to the start, Seek(0, io.SeekStart)"
+			p.Hint = fmt.Sprintf(atEnd, s.start)
 		}
 	case kind != "":
 		p.Reason, p.Waivable = "must be an audio file, but it is "+kind, true

@@ -34,8 +34,8 @@ func (f File) mediaType() string {
 	return cmp.Or(f.ContentType, mediaTypes[strings.ToLower(path.Ext(f.base()))], "application/octet-stream")
 }
 
-// noAudio are the results of http.DetectContentType that prove a slip. Raw samples may look like its other results: icons,
-// fonts, bitmaps and text.
+// noAudio are the results of http.DetectContentType that prove a slip. Raw samples may look like its other results:
+// icons, fonts, bitmaps and text.
 var noAudio = map[string]string{
 	"application/pdf":          "a PDF document",
 	"application/x-gzip":       "a gzip archive",

@@ -14,8 +14,8 @@ import (
 // ErrCutOff is matched by the error of a body that ends too early, or cannot be decompressed.
 var ErrCutOff = errors.New("the response was cut off")
 
-// ReadBody reads the body of a response, up to limit bytes. With an error it also returns what came before it. It does not
-// close the body.
+// ReadBody reads the body of a response, up to limit bytes. With an error it also returns what came before it. It
+// does not close the body.
 //
 // A body that begins as gzip is decompressed, as net/http does unless a transport is told not to, and has no
 // Content-Encoding any more. What the header says does not count: proxies decompress and forget to say so.
