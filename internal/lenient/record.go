@@ -76,9 +76,13 @@ type candidate struct {
 
 // read goes over the object once and takes what it has of a record. Anything else has nothing.
 func (c *candidate) read(singular string, fields []Field) {
-	hasID, hasName, next := false, false, 0
-	for cur := (cursor{text: c.text}); c.text.IsObject() && cur.more(); {
-		// Most services send members in much the same order.
+	if !c.text.IsObject() {
+		return
+	}
+	cur := cursor{text: c.text}
+	hasID, hasName := false, false
+	next := 0 // Most services send members in much the same order.
+	for cur.more() {
 		i := next
 		if i == len(fields) || !cur.named(fields[i].Name) {
 			name := cur.name().text(make([]byte, 0, 32))
