@@ -74,8 +74,8 @@ func encoded(encoding, body string) *http.Response {
 	return &http.Response{Header: http.Header{"Content-Encoding": {encoding}}, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// A body that is not gzip is read as it came, whatever its header says: a proxy that has decompressed it, and left the header,
-// does no harm, and what cannot be read can be looked at.
+// A body that is not gzip is read as it came, whatever its header says: a proxy that has decompressed it, and left the
+// header, does no harm, and what cannot be read can be looked at.
 func TestEncodings(t *testing.T) {
 	for _, tt := range []struct{ encoding, body string }{
 		{"br", "\x8b\x12\x80" + lighthouse + "\x03"},
