@@ -187,6 +187,9 @@ func (x *exchange) read(resp *http.Response, read func(reply) error) result {
 	switch ended := cmp.Or(contextError(x.ctx), x.wire.Expired()); {
 	case err == nil:
 		err = read(reply{x.request, resp.Header, body, x.key})
+		if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && errors.Is(err, lenient.ErrNotJSON) {
+			err = fmt.Errorf("%w: its Content-Encoding is %q", err, encoding)
+		}
 	case errors.Is(err, wire.ErrCutOff) && deletes && outcomeOfSuccess(resp.StatusCode, body) == OutcomeDone:
 		err = nil // nothing else of the response is needed
 	case ended != nil:

@@ -12,8 +12,8 @@ import (
 
 // File is an audio file to upload. Create one with [FileFromPath], [FileFromFS], [FileFromBytes] or [FileFromReader]. It is
 // streamed: no more than a copy buffer of it is held in memory. The API names no audio formats; deployments are known to take
-// mp3, mp4, mpeg, mpga, m4a, wav and webm. Only what plainly is something else, such as a PDF or an image, is refused before it
-// is sent.
+// mp3, mp4, mpeg, mpga, m4a, wav and webm. A PDF, a ZIP or gzip archive, an HTML page and a PNG, JPEG, GIF or WebP
+// image are refused before they are sent. Nothing else is: TIFF, HEIC and AVIF images, for instance, are not noticed.
 //
 // A service or proxy may reject the request, for its key or the file's size, while the file is being sent. Its response is
 // then the call's error, and the bytes sent until then, up to some MiB, were in vain. To be told before any of the file is
@@ -23,7 +23,8 @@ type File struct {
 	// Name is the file name that the service gets. Only the part after the last slash or backslash is sent.
 	Name string
 
-	// ContentType is the file's media type. Empty takes it from the first bytes, else the name, else application/octet-stream.
+	// ContentType is the file's media type. Empty takes it from the extension of Name; an unknown one is
+	// application/octet-stream.
 	ContentType string
 
 	// Size is the number of bytes, for a reader that cannot tell it; 0 finds it out. A reader that returns more or fewer bytes

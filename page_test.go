@@ -201,6 +201,49 @@ func TestNextPageByHeader(t *testing.T) {
 	assert.Equal(t, "9 8 7", ids)
 }
 
+// Lists as GitHub and WordPress send them say only in Link headers what follows, and say of the last page nothing, or
+// that one came before it. Every record must come, and no error after the last.
+func TestWalksByLinkHeadersEnd(t *testing.T) {
+	const path = "<https://app.internal/api/v1/images?page="
+	for name, tt := range map[string]struct {
+		links []string // of the pages
+		ids   int
+		err   error
+	}{
+		"GitHub": {[]string{
+			path + `2>; rel="next", ` + path + `3>; rel="last"`,
+			path + `1>; rel="prev", ` + path + `3>; rel="next", ` + path + `3>; rel="last", ` + path + `1>; rel="first"`,
+			path + `2>; rel="prev", ` + path + `1>; rel="first"`,
+		}, 30, nil},
+		"WordPress": {[]string{
+			path + `2>; rel="next"`, path + `1>; rel="prev", ` + path + `3>; rel="next"`, path + `2>; rel="prev"`,
+		}, 30, nil},
+		"no header on the last page": {[]string{path + `2>; rel="next"`, path + `3>; rel="next"`, ""}, 30, nil},
+		"the last page alone":        {[]string{path + `3>; rel="last"`, path + `3>; rel="last"`, path + `3>; rel="last"`}, 30, nil},
+		"no header on any page":      {[]string{"", "", ""}, 10, ErrPagination},
+		"another page as the last": {[]string{
+			path + `2>; rel="next"`, path + `1>; rel="prev", <https://app.internal/images?cursor=z>; rel="last"`, "",
+		}, 20, ErrPagination},
+	} {
+		baseURL := fakes.RawServer(t, func(r *http.Request) string {
+			number := max(atoi(r.URL.Query().Get("page")), 1)
+			var ids []int
+			for i := range 10 {
+				ids = append(ids, number*10+i)
+			}
+			return fakes.OnTheWire(200, "Link: "+tt.links[number-1], recordsOf(ids...))
+		})
+		c, err := NewClient(baseURL, "a-key-for-tests")
+		require.NoError(t, err)
+		images, err := Collect(c.Images.All(t.Context(), ImageListParams{PerPage: PerPage10}))
+		assert.ErrorIs(t, err, tt.err, name)
+		require.Len(t, images, tt.ids, name)
+		for i, image := range images {
+			assert.Equal(t, strconv.Itoa(10+i), string(image.ID), name)
+		}
+	}
+}
+
 // What was read before an error is paid for in time, and must not be lost.
 func TestCollect(t *testing.T) {
 	t.Parallel()

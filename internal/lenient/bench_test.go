@@ -141,8 +141,9 @@ func benchCases() []benchCase {
 	}
 }
 
-// BenchmarkRead compares the package with encoding/json, which reads the same bytes into a struct of the same fields in the same
-// run. The metrics time/json and allocs/json are the package's share of encoding/json's time and allocations.
+// BenchmarkRead compares the package with encoding/json, which reads the same bytes into a struct of the same fields
+// in the same run. The metrics time/json and allocs/json are the package's share of encoding/json's time and
+// allocations.
 func BenchmarkRead(b *testing.B) {
 	for _, c := range benchCases() {
 		b.Run(c.name, func(b *testing.B) {

@@ -8,8 +8,8 @@ type cursor struct {
 	at   int
 }
 
-// more goes to the next member or element, the first one if it stands before an object or array, or past the end of that if there
-// is none: for c.more() visits each of them.
+// more goes to the next member or element, the first one if it stands before an object or array, or past the end of
+// that if there is none: for c.more() visits each of them.
 func (c *cursor) more() bool {
 	c.space()
 	if next := c.text[c.at]; next == ',' || next == '{' || next == '[' {

@@ -32,7 +32,7 @@ func Parse(body []byte) (Value, error) {
 	switch {
 	case len(text) == 0:
 		return nil, ErrEmpty
-	case valid(text):
+	case json.Valid(text):
 		return Value(text[:len(text):len(text)]), nil
 	case text[0] == '<':
 		return nil, ErrHTML

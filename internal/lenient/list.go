@@ -8,14 +8,14 @@ const maxItems = 100_000
 // List is a list that was found in a response.
 type List struct {
 	Items []Value
-	// Around has the members of the objects that the list was found in, but for the one with the list. Of members with the same name
-	// the one nearest to the list is the last. It is nil for a bare array.
+	// Around has the members of the objects that the list was found in, but for the one with the list. Of members
+	// with the same name the one nearest to the list is the last. It is nil for a bare array.
 	Around Value
 }
 
-// FindList finds a list: v itself, or the array that it has under data, the collection's name, items or results, in this
-// order. An object under one of these names may have the array, two levels deep; arrays go before objects. If there is
-// no list, the error is ErrSaysError if v says that it is an error, and else ErrNoList.
+// FindList finds a list: v itself, or the array that it has under data, the collection's name, items or results, in
+// this order. An object under one of these names may have the array, two levels deep; arrays go before objects. If
+// there is no list, the error is ErrSaysError if v says that it is an error, and else ErrNoList.
 func FindList(v Value, collection string) (List, error) {
 	list, err := findList(&cursor{text: v}, []string{"data", collection, "items", "results"}, wrappers)
 	if err == ErrNoList && v.Member("id").IsNull() && v.saysError() {

@@ -13,8 +13,8 @@ const (
 	longText  = 256 // bytes from which on a text has memory of its own; the shorter ones of a record share theirs
 )
 
-// Field is a member of a record and where its value goes: a *string, *bool, *int or *time.Time. The field called "id" is the
-// record's identity.
+// Field is a member of a record and where its value goes: a *string, *bool, *int or *time.Time. The field called "id"
+// is the record's identity.
 type Field struct {
 	Name string
 	At   any
@@ -24,9 +24,9 @@ type Field struct {
 // left as they are. There are at most 12 fields.
 //
 // It looks at v and at the objects under data and under the singular name, two levels deep, and takes the outermost
-// with an id and a name. If there is none, it takes the outermost with an id, and after that the outermost that has another field
-// of the JSON type it should have. If no object has an id and one says that it is an error, the error is
-// ErrSaysError. If there is no record, it is ErrNoRecord.
+// with an id and a name. If there is none, it takes the outermost with an id, and after that the outermost that has
+// another field of the JSON type it should have. If no object has an id and one says that it is an error, the error
+// is ErrSaysError. If there is no record, it is ErrNoRecord.
 func Record(v Value, singular string, fields []Field) (json.RawMessage, error) {
 	// The objects inside objects[i] are objects[2*i+1] and objects[2*i+2].
 	objects := [1 + 2 + 4]Value{v}
@@ -76,9 +76,13 @@ type candidate struct {
 
 // read goes over the object once and takes what it has of a record. Anything else has nothing.
 func (c *candidate) read(singular string, fields []Field) {
-	hasID, hasName, next := false, false, 0
-	for cur := (cursor{text: c.text}); c.text.IsObject() && cur.more(); {
-		// Most services send members in much the same order.
+	if !c.text.IsObject() {
+		return
+	}
+	cur := cursor{text: c.text}
+	hasID, hasName := false, false
+	next := 0 // Most services send members in much the same order.
+	for cur.more() {
 		i := next
 		if i == len(fields) || !cur.named(fields[i].Name) {
 			name := cur.name().text(make([]byte, 0, 32))

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Bool reads booleans, numbers other than 0, and the texts of either; also yes and on. Anything else is false.
+// Bool reads booleans, numbers other than 0, and the texts of either. Anything else is false.
 func (v Value) Bool() bool {
 	if v.isBool() {
 		return v[0] == 't'
 	}
-	text := strings.ToLower(v.Text())
+	text := v.Text()
 	n, err := strconv.ParseFloat(text, 64)
-	return text == "true" || text == "yes" || text == "on" || err == nil && n != 0
+	return strings.EqualFold(text, "true") || err == nil && n != 0
 }
 
 // Int reads whole numbers, also as text and with a fraction of zero. Anything else is 0.
@@ -30,8 +30,8 @@ func (v Value) Int() int {
 	return 0
 }
 
-// Time reads RFC 3339, also with a space for the T or without a zone, which is UTC; a day; RFC 1123; and unix times in
-// seconds or milliseconds, as numbers or as text of at least nine digits. Anything else is the zero time.
+// Time reads RFC 3339, also with a space for the T, without a zone, which is UTC, or without a time of day; and Unix
+// times from 1973 on, in seconds or milliseconds, as numbers or as text. Anything else is the zero time.
 func (v Value) Time() time.Time {
 	const day = len(time.DateOnly)
 	var t time.Time
@@ -40,42 +40,35 @@ func (v Value) Time() time.Time {
 		return t
 	}
 	var room [64]byte
-	text := bytes.TrimSpace(append(room[:0], v.text(nil)...)) // a copy, to which a missing T and zone are added
-	whole, fraction, _ := bytes.Cut(text, []byte{'.'})
-	if v.IsNumber() || len(whole) >= 9 && only("0123456789", whole) && only("0123456789", fraction) {
-		return unixTime(string(text))
+	text := bytes.TrimSpace(append(room[:0], v.text(nil)...)) // a copy, to which what is missing is added
+	if len(text) < day || text[len("2006")] != '-' {
+		seconds, _ := strconv.ParseFloat(string(text), 64)
+		return unixTime(seconds)
 	}
-	if len(text) > day && text[day] == ' ' {
+	if len(text) == day {
+		text = append(text, "T00:00:00"...)
+	}
+	if text[day] == ' ' {
 		text[day] = 'T'
 	}
-	if len(text) > day && text[day] == 'T' && only("0123456789:.", text[day+1:]) {
+	if len(bytes.TrimRight(text[day+1:], "0123456789:.")) == 0 {
 		text = append(text, 'Z')
 	}
-	if t.UnmarshalText(text) == nil {
-		return t
-	}
-	for _, layout := range []string{"2006-01-02T15:04:05-0700", "2006-01-02T15:04:05 -0700", time.DateOnly, time.RFC1123, time.RFC1123Z} {
-		if t, err := time.Parse(layout, string(text)); err == nil {
-			return t
-		}
-	}
-	return time.Time{}
+	_ = t.UnmarshalText(text)
+	return t
 }
 
-// only reports whether the text has no other characters than the given ones.
-func only(chars string, text []byte) bool { return len(bytes.TrimRight(text, chars)) == 0 }
-
 // unixTime reads a number of seconds or milliseconds after 1970.
-func unixTime(text string) time.Time {
+func unixTime(seconds float64) time.Time {
 	const (
-		fewestMillis = 1e11 // March 1973 in milliseconds; the year 5138 in seconds
+		earliest     = 1e8  // March 1973; a smaller number may be a year, or a day without dashes
+		fewestMillis = 1e11 // the same in milliseconds; the year 5138 in seconds
 		year10000    = 253402300800
 	)
-	seconds, _ := strconv.ParseFloat(text, 64)
 	if seconds >= fewestMillis {
 		seconds /= 1e3
 	}
-	if !(seconds > 0 && seconds < year10000) {
+	if !(seconds >= earliest && seconds < year10000) {
 		return time.Time{}
 	}
 	return time.UnixMicro(int64(math.Round(seconds * 1e6))).UTC()

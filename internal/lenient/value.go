@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Value is the text of one valid JSON value without white space around it, as [Parse] returns it. Its methods
-// do not check it again and may panic on anything else. Nil is a value that is missing. What they return shares its memory.
+// Value is the text of one valid JSON value without white space around it, as [Parse] returns it. Its methods do not
+// check it again and may panic on anything else. Nil is a value that is missing. What they return shares its memory.
 type Value []byte
 
 // IsObject reports whether v is an object.
@@ -35,10 +35,11 @@ func (v Value) isScalar() bool { return v.IsString() || v.IsNumber() || v.isBool
 // Members yields the names of an object's members, as strings in quotes, and their values. Anything else has none.
 func (v Value) Members() iter.Seq2[Value, Value] {
 	return func(yield func(name, member Value) bool) {
-		for c := (cursor{text: v}); v.IsObject() && c.more(); {
-			if !yield(c.name(), c.value()) {
-				return
-			}
+		if !v.IsObject() {
+			return
+		}
+		c := cursor{text: v}
+		for c.more() && yield(c.name(), c.value()) {
 		}
 	}
 }
@@ -46,10 +47,11 @@ func (v Value) Members() iter.Seq2[Value, Value] {
 // Elements yields the elements of an array. Anything else has none.
 func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
-		for c := (cursor{text: v}); v.IsArray() && c.more(); {
-			if !yield(c.value()) {
-				return
-			}
+		if !v.IsArray() {
+			return
+		}
+		c := cursor{text: v}
+		for c.more() && yield(c.value()) {
 		}
 	}
 }

@@ -12,50 +12,118 @@ import (
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// locate sets a page's numbers and what follows it, by the first of these that says anything: links.next, next_page_url, next, the
-// Link header, the numbers. The link that led to the page had the number, if it is not 0.
-func (s *State) locate(r Response, number int) {
-	meta := r.Around.Member("meta")
+// locate sets a page's numbers and what follows it, by the first of these that says anything: a next link in the
+// body, one in the Link header, the numbers, and last the absence of a link where one would be.
+func (s *State) locate(r Response, before State) {
+	s.Info = info(r.Around)
+	s.ids = r.IDs
+	linked, _ := pageNumber(before.next)
+	asked, _ := pageNumber(r.Query)
+	// A service that ignores the number and sends another one must not keep a walk where it is.
+	s.number = cmp.Or(max(s.Current, linked), max(asked, 0))
+	size := s.size(r)
+	header := headerLinks(r.Link)
+	s.last = lastPage(s.Info, size, header)
+	link, found := bodyLink(r.Around)
+	if !found {
+		link, found = header["next"]
+	}
+	s.linked = link != ""
+	switch current := max(s.number, 1); {
+	case found:
+		s.follow(link)
+	case current < s.last:
+		s.next = url.Values{pageParam: {strconv.Itoa(current + 1)}}
+	case s.last == 0 && r.Count >= size && !endsLinks(header, r.Query, before):
+		const noWord = "the service sent a full page of %d records and does not say whether more follow"
+		s.noNext = fmt.Errorf(noWord, r.Count)
+	}
+}
+
+// info returns the numbers in the JSON around the records. Those in meta go first.
+func info(around lenient.Value) Info {
+	meta := around.Member("meta")
 	count := func(name string) int {
 		if n := meta.Member(name).Int(); n > 0 {
 			return n
 		}
-		return max(r.Around.Member(name).Int(), 0)
+		return max(around.Member(name).Int(), 0)
 	}
-	s.Info = Info{count("current_page"), count("last_page"), count("per_page"), count("total")}
-	s.ids = r.IDs
-	asked, _ := pageNumber(r.Query)
-	// A service that ignores the number and sends another one must not keep a walk where it is.
-	s.number = cmp.Or(max(s.Current, number), max(asked, 0))
-	wanted, _ := strconv.Atoi(r.Query.Get("per_page"))
-	size := cmp.Or(s.PerPage, max(wanted, 0), max(s.sizes[0], r.Count))
-	if s.last = s.Last; s.last == 0 && s.Total > 0 {
-		s.last = (s.Total-1)/size + 1
-	}
-	// A service may replace a page size that it does not know without saying so.
-	replaced := s.PerPage == 0 && !slices.Contains(s.sizes, size) && slices.Contains(s.sizes, r.Count)
-	link, found := nextLink(r)
-	switch current := max(s.number, 1); {
-	case found:
-		// Only the query counts: an application behind a proxy is often wrong about its scheme and host.
-		u, err := url.Parse(link)
-		if err == nil {
-			s.next, err = url.ParseQuery(u.RawQuery)
-		}
-		if link != "" && (err != nil || len(s.next) == 0) {
-			s.noNext = errors.New("the service sent a next link without a query")
-		}
-	case current < s.last:
-		s.next = url.Values{pageParam: {strconv.Itoa(current + 1)}}
-	case s.last == 0 && (r.Count >= size || replaced):
-		s.noNext = fmt.Errorf("the service sent a full page of %d records and does not say whether more follow", r.Count)
+	return Info{
+		Current: count("current_page"),
+		Last:    count("last_page"),
+		PerPage: count("per_page"),
+		Total:   count("total"),
 	}
 }
 
-// nextLink returns the next link of the body or else of the Link headers (RFC 8288). An empty one says that this is the last page. Titles
-// in a header are expected to hold no semicolon and no link.
-func nextLink(r Response) (link string, found bool) {
-	for _, next := range []lenient.Value{r.Around.Member("links").Member("next"), r.Around.Member("next_page_url"), r.Around.Member("next")} {
+// size returns how many records a full page has. A service may replace a page size that it does not know without
+// saying so.
+func (s *State) size(r Response) int {
+	asked, _ := strconv.Atoi(r.Query.Get("per_page"))
+	size := cmp.Or(s.PerPage, max(asked, 0), max(s.sizes[0], r.Count))
+	if s.PerPage == 0 && !slices.Contains(s.sizes, size) && slices.Contains(s.sizes, r.Count) {
+		return r.Count
+	}
+	return size
+}
+
+// lastPage returns the number of the last page, 0 if it is unknown.
+func lastPage(i Info, size int, header map[string]string) int {
+	switch {
+	case i.Last > 0:
+		return i.Last
+	case i.Total > 0:
+		return (i.Total-1)/size + 1
+	}
+	last, _ := query(header["last"])
+	number, _ := pageNumber(last)
+	return max(number, 0)
+}
+
+// follow sets what a next link says. An empty one says that this is the last page.
+func (s *State) follow(link string) {
+	next, err := query(link)
+	switch {
+	case link == "":
+	case err != nil || len(next) == 0:
+		s.noNext = errors.New("the service sent a next link without a query")
+	default:
+		s.next = next
+	}
+}
+
+// endsLinks reports whether the absence of a next link says that a page is the last one: it has a link to the page
+// before, or that page had a next link, and there is no link to another page as the last.
+func endsLinks(header map[string]string, asked url.Values, before State) bool {
+	if last, found := header["last"]; found {
+		target, err := query(last)
+		if err != nil || len(target) == 0 || !asksNothingNew(target, asked) {
+			return false
+		}
+	}
+	_, found := header["prev"]
+	return found || before.linked
+}
+
+// query returns the query of a link. Nothing else of it counts: an application behind a proxy is often wrong about its
+// scheme and host.
+func query(link string) (url.Values, error) {
+	u, err := url.Parse(link)
+	if err != nil {
+		return nil, err
+	}
+	return url.ParseQuery(u.RawQuery)
+}
+
+// bodyLink returns the next link in the JSON around the records. It is empty for null.
+func bodyLink(around lenient.Value) (link string, found bool) {
+	places := []lenient.Value{
+		around.Member("links").Member("next"),
+		around.Member("next_page_url"),
+		around.Member("next"),
+	}
+	for _, next := range places {
 		if next.IsObject() {
 			next = next.Member("href")
 		}
@@ -63,19 +131,28 @@ func nextLink(r Response) (link string, found bool) {
 			return next.Text(), true
 		}
 	}
-	_, links, _ := strings.Cut(strings.Join(r.Link, ","), "<")
-	for header := range strings.SplitSeq(links, "<") {
-		target, params, _ := strings.Cut(header, ">")
+	return "", false
+}
+
+// headerLinks returns the targets in Link headers (RFC 8288) by their relations in lower case. Of targets with the same
+// relation the first counts. Titles are expected to hold no semicolon and no link.
+func headerLinks(header []string) map[string]string {
+	targets := map[string]string{}
+	_, links, _ := strings.Cut(strings.Join(header, ","), "<")
+	for link := range strings.SplitSeq(links, "<") {
+		target, params, _ := strings.Cut(link, ">")
 		for param := range strings.SplitSeq(params, ";") {
 			name, value, _ := strings.Cut(param, "=")
 			if !strings.EqualFold(strings.TrimSpace(name), "rel") {
 				continue
 			}
-			if slices.Contains(strings.Fields(strings.ToLower(strings.Trim(value, "\", \t"))), "next") {
-				return target, true
+			for relation := range strings.FieldsSeq(strings.ToLower(strings.Trim(value, "\", \t"))) {
+				if _, known := targets[relation]; !known {
+					targets[relation] = target
+				}
 			}
 			break // the first rel counts
 		}
 	}
-	return "", false
+	return targets
 }

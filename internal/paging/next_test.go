@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
 const (
@@ -132,7 +134,7 @@ func TestNextLinkInHeader(t *testing.T) {
 		``:                                                   "-",
 		`<?page=1>; rel=first,, , <?page=2>; rel="next"; title*=UTF-8''n%c3%a4chste`: "?page=2",
 	} {
-		target, found := nextLink(Response{Link: []string{"", header}})
+		target, found := headerLinks([]string{"", header})["next"]
 		if !found {
 			target = "-"
 		}
@@ -159,4 +161,74 @@ func TestPagesOfOneRecord(t *testing.T) {
 	}
 	_, err := Start(page(t, `{"data":[{"id":1}]}`, url.Values{"per_page": {"1"}}), sizes).Next()
 	assert.ErrorContains(t, err, noWord)
+}
+
+// The last page of a list with links has none to a next page. That is how GitHub and WordPress say that it is the last.
+func TestPagesWithoutANextLink(t *testing.T) {
+	const full = 10
+	asked := func(pairs ...string) url.Values {
+		query := url.Values{"per_page": {"10"}}
+		for i := 0; i < len(pairs); i += 2 {
+			query.Set(pairs[i], pairs[i+1])
+		}
+		return query
+	}
+	byHeader := Start(Response{Count: full, Query: asked(), Link: []string{`<?page=2>; rel="next"`}}, sizes)
+	byCursor := Start(Response{Count: full, Query: asked(), Link: []string{`<?cursor=b>; rel="next"`}}, sizes)
+	byBody := Start(Response{Count: full, Query: asked(), Around: page(t, `{"data":[],"links":{"next":"?page=2"}}`, nil).Around}, sizes)
+	byNumber := Start(Response{Count: full, Query: asked(), Around: page(t, `{"data":[],"last_page":9}`, nil).Around}, sizes)
+	const prev = `<?page=1>; rel="prev"`
+	for name, tt := range map[string]struct {
+		before State // the zero State where the page is the first of the walk
+		query  url.Values
+		link   string
+		around string
+		want   string
+	}{
+		"GitHub":                     {byHeader, asked("page", "2"), `<?page=1>; rel="prev", <?page=1>; rel="first"`, `{}`, end},
+		"WordPress":                  {byHeader, asked("page", "2"), prev, `{}`, end},
+		"with itself as the last":    {byHeader, asked("page", "2"), prev + `, <?page=2&per_page=10>; rel="last"`, `{}`, end},
+		"a cursor as the last":       {byCursor, asked("cursor", "b"), `<?cursor=a>; rel="prev", <?cursor=b>; rel="last"`, `{}`, end},
+		"no header any more":         {byHeader, asked("page", "2"), ``, `{}`, end},
+		"no link in the body":        {byBody, asked("page", "2"), ``, `{"links":{"prev":"?page=1"}}`, end},
+		"from the last page on":      {State{}, asked("page", "3"), prev, `{}`, end},
+		"a word in the body":         {byHeader, asked("page", "2"), prev, `{"links":{"next":"?page=3"}}`, "page=3"},
+		"a number in the body":       {byHeader, asked("page", "2"), prev, `{"meta":{"last_page":3}}`, "page=3"},
+		"a total in the body":        {byHeader, asked("page", "2"), ``, `{"total":21}`, "page=3"},
+		"another page as the last":   {byHeader, asked("page", "2"), prev + `, <?page=3>; rel="last"`, `{}`, "page=3"},
+		"the last page alone":        {State{}, asked(), `<?page=3>; rel="last"`, `{}`, "page=2"},
+		"another cursor as the last": {byCursor, asked("cursor", "b"), `<?cursor=a>; rel="prev", <?cursor=c>; rel="last"`, `{}`, noWord},
+		"a cursor as the last alone": {State{}, asked(), `<?cursor=c>; rel="last"`, `{}`, noWord},
+		"a last link without query":  {byHeader, asked("page", "2"), prev + `, </images>; rel="last"`, `{}`, noWord},
+		"a last link that is no URL": {byHeader, asked("page", "2"), prev + `, <http://[::1>; rel="last"`, `{}`, noWord},
+		"the first page alone":       {State{}, asked(), `<?page=1>; rel="first"`, `{}`, noWord},
+		"nothing":                    {State{}, asked(), ``, `{}`, noWord},
+		"prev in the body":           {State{}, asked(), ``, `{"links":{"prev":"?page=1"}}`, noWord},
+		"nothing after numbers":      {byNumber, asked("page", "2"), ``, `{}`, noWord},
+	} {
+		r := Response{Count: full, Query: tt.query, Link: []string{tt.link}, Around: lenient.Value(tt.around)}
+		s := Start(r, sizes)
+		if tt.before.sizes != nil {
+			var err error
+			s, _, err = tt.before.Arrive(r)
+			require.NoError(t, err, name)
+		}
+		assert.Equal(t, tt.want != end, s.HasNext(), name)
+		next, err := s.Next()
+		if tt.want == noWord {
+			assert.ErrorContains(t, err, noWord, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		assert.Equal(t, tt.want, next.Encode(), name)
+	}
+}
+
+// A service that replaced a page size, and tells the total, has more pages than the size that was asked for says.
+func TestTotalOfReplacedPageSizes(t *testing.T) {
+	s := Start(Response{Count: 10, Query: url.Values{"per_page": {"500"}}, Around: lenient.Value(`{"total":25}`)}, sizes)
+	next, err := s.Next()
+	require.NoError(t, err)
+	assert.Equal(t, "page=2", next.Encode())
+	assert.Equal(t, 3, s.last)
 }

@@ -41,7 +41,8 @@ type Response struct {
 type State struct {
 	Info
 	next       url.Values // what to lay over the query for the page that follows; empty if it is not known
-	noNext     error      // why next is not known on a page that is not the last
+	noNext     error      // why next is not known on a page that may not be the last
+	linked     bool       // a link led to the page that follows
 	number     int        // of this page; 0 if unknown
 	last       int        // the last page's number, perhaps computed; 0 if unknown
 	emptyPages int        // in a row, up to this page
@@ -57,7 +58,7 @@ var hashSeed = maphash.MakeSeed()
 // Start returns the state after the first page. The sizes are the page sizes that the API documents, the default first.
 func Start(r Response, sizes []int) State {
 	s := State{first: r.Query, sizes: sizes}
-	s.locate(r, 0)
+	s.locate(r, State{})
 	return s
 }
 
@@ -80,20 +81,21 @@ func (s State) Next() (url.Values, error) {
 	return maps.Clone(s.next), nil
 }
 
-// Arrive returns the state after the page that Next led to, and the IDs that must be left out of it
-// because the page before had them, nil if there are none. The error says that the service repeats itself or sends no records.
+// Arrive returns the state after the page that Next led to, and the IDs that must be left out of it because the page
+// before had them, nil if there are none. The error says that the service repeats itself or sends no records.
 func (s State) Arrive(r Response) (State, map[string]bool, error) {
 	n := State{first: s.first, sizes: s.sizes, cursors: s.cursors}
-	number, byNumber := pageNumber(s.next)
+	_, byNumber := pageNumber(s.next)
 	if !byNumber {
 		n.cursors = append(slices.Clip(s.cursors), hash(s.next))
 	}
-	n.locate(r, number)
+	n.locate(r, s)
 	if r.Count == 0 {
 		n.emptyPages = s.emptyPages + 1
 	}
 	if n.emptyPages >= maxEmptyPages && n.HasNext() {
-		return State{}, nil, fmt.Errorf("the service sent %d pages without records, and says that more follow", maxEmptyPages)
+		err := fmt.Errorf("the service sent %d pages without records, and says that more follow", n.emptyPages)
+		return State{}, nil, err
 	}
 	before := make(map[string]bool, len(s.ids))
 	for _, id := range s.ids {
@@ -119,8 +121,8 @@ func (s State) Arrive(r Response) (State, map[string]bool, error) {
 	return n, before, nil
 }
 
-// Ahead returns what to lay over the query for up to n of the pages that follow, as far as it can be told without them: for page
-// numbers up to the last page, or n of them if that is not known, and for a cursor one.
+// Ahead returns what to lay over the query for up to n of the pages that follow, as far as it can be told without
+// them: for page numbers up to the last page, or n of them if that is not known, and for a cursor one.
 func (s State) Ahead(n int) []url.Values {
 	next, _ := s.Next()
 	if next == nil || n <= 0 {

@@ -54,8 +54,8 @@ func records(ids ...int) string {
 	return "[" + strings.Join(list, ",") + "]"
 }
 
-// walk follows the pages of a service as far as they go. It returns the IDs that it gives, the queries laid over the first
-// one, and the error that ends it.
+// walk follows the pages of a service as far as they go. It returns the IDs that it gives, the queries laid over the
+// first one, and the error that ends it.
 func walk(t testing.TB, answer func(query url.Values) string, query url.Values) (given string, asked []string, err error) {
 	t.Helper()
 	var ids []string
@@ -202,7 +202,8 @@ func TestPagesOfRecordsThatMoved(t *testing.T) {
 	assert.Equal(t, "0 1 2 3 4", ids)
 }
 
-// A few empty pages on the way, as cursors over filtered records have them, do not end a walk. The last page may be empty too.
+// A few empty pages on the way, as cursors over filtered records have them, do not end a walk. The last page may be
+// empty too.
 func TestEmptyPagesOnTheWay(t *testing.T) {
 	ids, _, err := walk(t, func(query url.Values) string {
 		number, _ := strconv.Atoi(query.Get("page"))
@@ -218,7 +219,8 @@ func TestEmptyPagesOnTheWay(t *testing.T) {
 	assert.Equal(t, "0 90", ids)
 }
 
-// New records move others onto the next page: no caller wants those twice. Only the page before is remembered, as it was sent.
+// New records move others onto the next page: no caller wants those twice. Only the page before is remembered, as it
+// was sent.
 func TestMovedRecordsAreGivenOnce(t *testing.T) {
 	bodies := map[string]string{
 		"":  `{"data":` + records(9, 8, 7) + `,"links":{"next":"?page=2"}}`,

@@ -2,11 +2,15 @@
 package redact
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"html"
 	"io"
+	"math"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -17,14 +21,13 @@ const (
 	// MaxLine is how many bytes of text [Key.Line] keeps. An ellipsis follows where there were more.
 	MaxLine = 1000
 
-	mask      = "[API key]"
-	minKey    = 8  // the length of the shortest key that is masked
-	maxEscape = 10 // the length of the longest escape of one byte: an HTML character reference with leading zeros
+	mask   = "[API key]"
+	minKey = 8 // the length of the shortest key that is masked
 )
 
-// Key is an API key. It prints as "[API key]" with every verb of fmt, in JSON and in logs. A struct with an unexported
-// field of type Key needs a Format method itself, because fmt calls no methods of such fields. A key of fewer than 8 bytes
-// is masked nowhere: it may be a part of ordinary words.
+// Key is an API key: printable ASCII without spaces. It prints as "[API key]" with every verb of fmt, in JSON and in
+// logs. A struct with an unexported field of type Key needs a Format method itself, because fmt calls no methods of
+// such fields. A key of fewer than 8 bytes is masked nowhere: it may be a part of ordinary words.
 type Key string
 
 // Format writes "[API key]" whatever the verb.
@@ -33,31 +36,86 @@ func (k Key) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, mask) }
 // MarshalText returns "[API key]".
 func (k Key) MarshalText() ([]byte, error) { return []byte(mask), nil }
 
-// Text returns s with each copy of the key replaced by "[API key]", in upper or lower case and with any of its characters
-// escaped for URLs, JSON or HTML. Without a copy in it, s itself is returned.
-func (k Key) Text(s string) string { return masked(s, k) }
+// Text returns s with each copy of the key replaced by "[API key]", as it is and in the encodings that programs use.
+// Without a copy in it, s itself is returned.
+func (k Key) Text(s string) string {
+	for _, spelling := range k.spellings(len(s)) {
+		s = strings.ReplaceAll(s, spelling, mask)
+	}
+	return s
+}
 
 // Bytes is [Key.Text] for bytes. It never changes b.
-func (k Key) Bytes(b []byte) []byte { return masked(b, k) }
-
-// CutEnd returns b, a text that was cut off at its end, without a tail in which a copy of the key may have begun.
-func (k Key) CutEnd(b []byte) []byte {
-	if len(k) < minKey {
-		return b
-	}
-	for i := max(len(b)-maxEscape*len(k), 0); i < len(b); i++ {
-		if end, open := match(b, i, k); end == 0 && open {
-			return b[:i]
+func (k Key) Bytes(b []byte) []byte {
+	for _, spelling := range k.spellings(len(b)) {
+		if bytes.Contains(b, []byte(spelling)) {
+			b = bytes.ReplaceAll(b, []byte(spelling), []byte(mask))
 		}
 	}
 	return b
 }
 
+// CutEnd returns b, a text that was cut off at its end, without a tail in which a copy of the key may have begun.
+func (k Key) CutEnd(b []byte) []byte {
+	end := len(b)
+	for _, spelling := range k.spellings(math.MaxInt) {
+		for n := min(len(spelling)-1, len(b)); n > len(b)-end; n-- {
+			if bytes.HasSuffix(b, []byte(spelling[:n])) {
+				end = len(b) - n
+			}
+		}
+	}
+	return b[:end]
+}
+
+var (
+	// Text in JSON, as encoding/json writes it, with and without what protects HTML, and as PHP's json_encode does.
+	jsonText     = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	jsonHTML     = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`)
+	jsonHTMLCaps = strings.NewReplacer("<", `\u003C`, ">", `\u003E`, "&", `\u0026`)
+	jsonSlashes  = strings.NewReplacer("/", `\/`)
+	// PHP's htmlspecialchars has other names for quotes than package html.
+	htmlQuotes = strings.NewReplacer("&#34;", "&quot;", "&#39;", "&#039;")
+)
+
+// spellings returns the ways in which programs write the key, as far as they fit in a text of the given length. The
+// longest is the first, as one may begin with another.
+func (k Key) spellings(length int) []string {
+	key := string(k)
+	if len(key) < minKey || len(key) > length {
+		return nil
+	}
+	// Hosts are compared in lower case.
+	list := []string{key, strings.ToLower(key)}
+	query, path := url.QueryEscape(key), url.PathEscape(key)
+	if query == key {
+		return list // no encoding has anything to escape
+	}
+	inJSON, inHTML := jsonText.Replace(key), html.EscapeString(key)
+	list = append(list,
+		inJSON, jsonHTML.Replace(inJSON), jsonHTMLCaps.Replace(inJSON), jsonSlashes.Replace(inJSON),
+		query, path, lowerHex(query), lowerHex(path),
+		inHTML, htmlQuotes.Replace(inHTML),
+	)
+	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
+	return list
+}
+
+// lowerHex returns what is escaped for a URL with small letters in the escapes.
+func lowerHex(escaped string) string {
+	parts := strings.Split(escaped, "%")
+	for i, part := range parts[1:] {
+		parts[i+1] = strings.ToLower(part[:2]) + part[2:]
+	}
+	return strings.Join(parts, "%")
+}
+
 // Header returns a copy of h with masked names and values.
 func (k Key) Header(h http.Header) http.Header {
+	asName := Key(http.CanonicalHeaderKey(string(k)))
 	clean := make(http.Header, len(h))
 	for name, values := range h {
-		name = k.Text(name)
+		name = asName.Text(k.Text(name))
 		for _, value := range values {
 			clean[name] = append(clean[name], k.Text(value))
 		}
@@ -69,17 +127,26 @@ func (k Key) Header(h http.Header) http.Header {
 // reading direction, and shortened to [MaxLine].
 func (k Key) Line(s string) string {
 	s = strings.ToValidUTF8(k.Text(s), string(utf8.RuneError))
-	words := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || unprintable(r) })
-	return Shorten(strings.Join(words, " "), MaxLine)
+	var line strings.Builder
+	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ' ' || unprintable(r) }) {
+		if line.Len() > MaxLine {
+			break
+		}
+		if line.Len() > 0 {
+			line.WriteByte(' ')
+		}
+		line.WriteString(word)
+	}
+	return Shorten(line.String(), MaxLine)
 }
 
 func unprintable(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Error returns err where its text is what [Key.Line] makes of it. Otherwise it returns an error with that text, for which
-// errors.Is, Timeout and Temporary report what they do for err. Where the text holds the key, the new error does not
-// unwrap to err, and reflection does not lead there.
+// Error returns err where its text is what [Key.Line] makes of it. Otherwise it returns an error with that text, for
+// which errors.Is, Timeout and Temporary report what they do for err. Where the text holds the key, the new error
+// does not unwrap to err, and reflection does not lead there.
 func (k Key) Error(err error) error {
 	if err == nil {
 		return nil
@@ -114,7 +181,8 @@ func (e *lineError) Is(target error) bool { return e.is(target) }
 func (e *lineError) Timeout() bool        { return e.timeout }
 func (e *lineError) Temporary() bool      { return e.temporary }
 
-// Shorten returns s where it has at most limit bytes, else about its first limit bytes, cut between runes, and an ellipsis.
+// Shorten returns s where it has at most limit bytes, else about its first limit bytes, cut between runes, and an
+// ellipsis.
 func Shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -128,92 +196,3 @@ func Shorten(s string, limit int) string {
 
 // Quote returns the first 80 bytes of s as a quoted Go string.
 func Quote(s string) string { return strconv.Quote(Shorten(s, 80)) }
-
-func masked[T string | []byte](text T, key Key) T {
-	if len(key) < minKey {
-		return text
-	}
-	var out []byte
-	kept := 0
-	for i := 0; i < len(text); i++ {
-		if !same(text[i], key[0]) && !beginsEscape(text[i]) {
-			continue
-		}
-		if end, _ := match(text, i, key); end > 0 {
-			out = append(append(out, text[kept:i]...), mask...)
-			kept, i = end, end-1
-		}
-	}
-	if kept == 0 {
-		return text
-	}
-	return T(append(out, text[kept:]...))
-}
-
-// match returns where the longest copy of the key that begins at i ends, or 0. open is true where the text ends before a
-// copy that begins there may. A key may look escaped itself, so a copy is read once as it stands and once with escapes;
-// each reading is a single pass over the key, which keeps masking linear.
-func match[T string | []byte](text T, i int, key Key) (end int, open bool) {
-	for _, escaped := range []bool{false, true} {
-		at, k := i, 0
-		for ; k < len(key) && at < len(text); k++ {
-			n := 0
-			if escaped && beginsEscape(text[at]) {
-				n = escape(string(text[at:min(at+maxEscape, len(text))]), key[k])
-				open = open || len(text)-at < maxEscape
-			}
-			if n == 0 && same(text[at], key[k]) {
-				n = 1
-			}
-			if n == 0 {
-				break
-			}
-			at += n
-		}
-		if k == len(key) {
-			end = max(end, at)
-		} else {
-			open = open || at == len(text)
-		}
-	}
-	return end, open
-}
-
-// escape returns the length of the escape for c that text begins with, or 0.
-func escape(text string, c byte) int {
-	switch text[0] {
-	case '%':
-		if isHex(text[1:], c) {
-			return 3
-		}
-	case '&':
-		n := strings.IndexByte(text, ';') + 1
-		if strings.EqualFold(html.UnescapeString(text[:n]), string(rune(c))) {
-			return n
-		}
-	case '\\':
-		// JSON within JSON has more than one backslash.
-		rest := strings.TrimLeft(text, `\`)
-		n := len(text) - len(rest)
-		switch {
-		case strings.HasPrefix(rest, "u00") && isHex(rest[3:], c):
-			return n + 5
-		case c == '\\' && n > 1:
-			return 2
-		case strings.IndexByte(`/"'`, c) >= 0 && strings.HasPrefix(rest, string(rune(c))):
-			return n + 1
-		}
-	}
-	return 0
-}
-
-// isHex reports whether text begins with the two digits of c's code, in upper or lower case.
-func isHex(text string, c byte) bool {
-	code, err := strconv.ParseUint(text[:min(2, len(text))], 16, 8)
-	return err == nil && len(text) > 1 && same(byte(code), c)
-}
-
-func beginsEscape(b byte) bool { return b == '%' || b == '&' || b == '\\' }
-
-// same reports whether a and b are equal, or the same ASCII letter in two cases.
-func same(a, b byte) bool { return a == b || a^b == ' ' && 'a' <= a|' ' && a|' ' <= 'z' }

@@ -27,49 +27,46 @@ const (
 
 // encodings are the ways in which services write a key that they were sent.
 var encodings = map[string]func(string) string{
-	"raw":   func(key string) string { return key },
-	"upper": strings.ToUpper,
+	"raw":        func(key string) string { return key },
+	"lower case": strings.ToLower, // as in a host
 	"json": func(key string) string {
 		text, _ := json.Marshal(key)
 		return string(text[1 : len(text)-1])
 	},
-	"json of php": jsonOfPHP,
-	"json within json": func(key string) string {
-		if strings.Contains(key, `\`) {
-			return jsonOfPHP(key) // four backslashes for one are not read
-		}
-		return jsonOfPHP(jsonOfPHP(key))
+	"json, capitals": func(key string) string {
+		text, _ := json.Marshal(key)
+		return strings.NewReplacer(`\u003c`, `\u003C`, `\u003e`, `\u003E`).Replace(string(text[1 : len(text)-1]))
 	},
-	"json, every character": func(key string) string { return eachByte(key, `\u%04X`) },
-	"query":                 url.QueryEscape,
-	"path":                  url.PathEscape,
-	"url, every character":  func(key string) string { return eachByte(key, "%%%02x") },
-	"html":                  html.EscapeString,
-	"html of php":           htmlOfPHP,
-	"html, decimal":         func(key string) string { return eachByte(key, "&#%03d;") },
-	"html, every character": func(key string) string { return eachByte(key, "&#x%02X;") },
-	"json of html":          func(key string) string { return jsonOfPHP(htmlOfPHP(key)) },
+	"json of javascript": func(key string) string { return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) },
+	"json of php":        func(key string) string { return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "/", `\/`).Replace(key) },
+	"query":              url.QueryEscape,
+	"path":               url.PathEscape,
+	"query, small":       func(key string) string { return smallHex(key, url.QueryEscape) },
+	"path, small":        func(key string) string { return smallHex(key, url.PathEscape) },
+	"html":               html.EscapeString,
+	"html of php": func(key string) string {
+		return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "'", "&#039;", "<", "&lt;", ">", "&gt;").Replace(key)
+	},
 }
 
-func jsonOfPHP(key string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "/", `\/`).Replace(key)
-}
-
-func htmlOfPHP(key string) string {
-	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "'", "&#039;", "<", "&lt;", ">", "&gt;").Replace(key)
-}
-
-func eachByte(key, format string) string {
+// smallHex escapes each character by itself, with small letters in its escape.
+func smallHex(key string, escape func(string) string) string {
 	var b strings.Builder
-	for _, c := range []byte(key) {
-		fmt.Fprintf(&b, format, c)
+	for _, c := range strings.Split(key, "") {
+		if escaped := escape(c); escaped != c {
+			c = strings.ToLower(escaped)
+		}
+		b.WriteString(c)
 	}
 	return b.String()
 }
 
 // A service may send the key back in any encoding; none of it may reach a log.
 func TestKeyIsMaskedInEveryEncoding(t *testing.T) {
-	keys := []Key{plainKey, oddKey, `%41%42%43%44`, `\\\\\\\\\\`, `&amp;&amp;`, `\u0041\u0042`, "%25%25%25%25", `a\/b\/c\/d`, "1|abcdEFGH0123456789"}
+	keys := []Key{
+		plainKey, oddKey, `%41%42%43%44`, `\\\\\\\\\\`, `&amp;&amp;`, `\u0041\u0042`, "%25%25%25%25", `a\/b\/c\/d`, "&#34;&#39;",
+		"1|abcdEFGH0123456789", "live-key_0.1~2",
+	}
 	for _, key := range keys {
 		for name, encode := range encodings {
 			x := encode(string(key))
@@ -82,27 +79,19 @@ func TestKeyIsMaskedInEveryEncoding(t *testing.T) {
 // What is no key must be left as the service sent it.
 func TestTextWithoutKeyStays(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                  "",
-		"nothing here":                      "nothing here",
-		"sk/live-012345678":                 "sk/live-012345678",
-		"ssk/live-0123456789!":              "s[API key]!",
-		`sk\/live-0123456789`:               "[API key]",
-		`sk\u002Flive\u002d01234567\u00389`: "[API key]",
-		`sk\u012flive-0123456789`:           `sk\u012flive-0123456789`,
-		`sk\u002`:                           `sk\u002`,
-		"%73k%2flive-0123456789%":           "[API key]%",
-		"sk%2live-0123456789":               "sk%2live-0123456789",
-		"sk%2glive-0123456789":              "sk%2glive-0123456789",
-		`sk\zlive-0123456789`:               `sk\zlive-0123456789`,
-		"sk&#47;live-0123456789;":           "[API key];",
-		"sk&#0000047;live-0123456789":       "[API key]",
-		"sk&#x2F;live-012345678&#58;":       "sk&#x2F;live-012345678&#58;",
-		"100%":                              "100%",
-		`\`:                                 `\`,
-		"&":                                 "&",
-		"&#;&#x;&;":                         "&#;&#x;&;",
-		"%%%sk/live-0123456789&\\":          "%%%[API key]&\\",
-		"[API key]":                         "[API key]",
+		"":                         "",
+		"nothing here":             "nothing here",
+		"sk/live-012345678":        "sk/live-012345678",
+		"ssk/live-0123456789!":     "s[API key]!",
+		`sk\/live-0123456789`:      "[API key]",
+		`sk\zlive-0123456789`:      `sk\zlive-0123456789`,
+		"sk%2Flive-0123456789%":    "[API key]%",
+		"sk%2live-0123456789":      "sk%2live-0123456789",
+		`\`:                        `\`,
+		"%%%sk/live-0123456789&\\": "%%%[API key]&\\",
+		"[API key]":                "[API key]",
+		`\u0073k/live-0123456789`:  `\u0073k/live-0123456789`, // no program escapes letters
+		"sk&#x2F;live-0123456789":  "sk&#x2F;live-0123456789",
 	} {
 		assert.Equal(t, want, plainKey.Text(text), text)
 		assert.Equal(t, want, string(plainKey.Bytes([]byte(text))), text)
@@ -112,12 +101,7 @@ func TestTextWithoutKeyStays(t *testing.T) {
 	}
 	assert.Equal(t, "[API key]t", Key("a key of").Text("a key oft"))
 	assert.Equal(t, "[API key]bcdefga", Key("abcdefga").Text("abcdefgabcdefga"), "copies that overlap")
-	assert.Equal(t, "abcdefg%2", Key("abcdefg\x02").Text("abcdefg%2"), "half an escape")
-	const letters Key = "azAZ@[`{"
-	assert.Equal(t, "[API key]", letters.Text("AZaz@[`{"))
-	for _, other := range []string{"azAZ`[`{", "azAZ@{`{", "azAZ@[@{", "azAZ@[`["} {
-		assert.Equal(t, other, letters.Text(other), "only letters have two cases")
-	}
+	assert.Equal(t, `{"token":"[API key]"}`, Key(`abcdefgh\`).Text(`{"token":"abcdefgh\\"}`), "the whole escape goes")
 
 	body := []byte("nothing of sk/live here")
 	assert.Same(t, &body[0], &plainKey.Bytes(body)[0], "a body without the key is not copied")
@@ -134,16 +118,13 @@ func TestNoPartOfKeyIsLeftAtCut(t *testing.T) {
 		"a sk/live":            "a ",
 		"a s":                  "a ",
 		"a sk%2":               "a ",
+		"a sk%":                "a ",
 		`a sk\`:                "a ",
-		`a sk\u00`:             "a ",
-		"a sk&#4":              "a ",
-		"a sk&#000004":         "a ",
 		"a sk/live-012345678":  "a ",
 		"a sk/live-0123456789": "a sk/live-0123456789",
 		"a sk/lime":            "a sk/lime",
 		"sk/live":              "",
-		"a &12345678":          "a ",
-		"a &123456789":         "a &123456789", // no escape is that long
+		"sksksk":               "sksk",
 	} {
 		assert.Equal(t, want, string(plainKey.CutEnd([]byte(text))), text)
 	}
@@ -159,8 +140,8 @@ func TestNoPartOfKeyIsLeftAtCut(t *testing.T) {
 	}
 }
 
-// The service chooses the text that is searched, and must not be able to keep a client busy with it: with time that grows
-// with the square of the text, this test would take minutes.
+// The service chooses the text that is searched, and must not be able to keep a client busy with it: with time that
+// grows with the square of the text, this test would take minutes.
 func TestMaskingIsLinear(t *testing.T) {
 	for _, key := range []Key{plainKey, oddKey, "%%%%%%%%%%x", `\\\\\x`, "&&&&&&&&&&x", `%\&%\&%\&x`} {
 		for _, unit := range []string{"%", "%2", "%25", `\`, `\\u0025`, `\u005c`, "&", "&amp;", "&#37;", `%\&`, "s"} {
@@ -325,8 +306,7 @@ func FuzzKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, k, before, after string, cut uint16) {
 		key := Key(k)
 		_ = key.Line(before)
-		// A header holds printable characters alone; what begins escapes is in the tables above.
-		if len(key) < minKey || strings.ContainsFunc(k, func(r rune) bool { return r <= ' ' || r >= 0x7f || beginsEscape(byte(r)) }) {
+		if len(key) < minKey || strings.ContainsFunc(k, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			return
 		}
 		for name, encode := range encodings {
@@ -335,7 +315,9 @@ func FuzzKey(f *testing.F) {
 			clean := key.Text(text)
 			require.NotContains(t, strings.ReplaceAll(clean, mask, "\x00"), x, name)
 			require.Equal(t, clean, string(key.Bytes([]byte(text))))
-			require.Equal(t, clean, key.Text(clean))
+			if !strings.ContainsAny(k, "[]") { // a key that fits the mask's ends may be completed by them
+				require.Equal(t, clean, key.Text(clean))
+			}
 			line := key.Line(text)
 			require.LessOrEqual(t, len(line), MaxLine+len("…"))
 			require.True(t, utf8.ValidString(line))

@@ -39,7 +39,7 @@ func Multipart(fields url.Values, f File, facts Facts) *Body {
 		}
 	}
 	fmt.Fprintf(&head, "--%s\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\nContent-Type: %s\r\n\r\n",
-		boundary, partNames.Replace(f.base()), f.mediaType(facts.Head))
+		boundary, partNames.Replace(f.base()), f.mediaType())
 	return &Body{
 		contentType: "multipart/form-data; boundary=" + boundary,
 		head:        []byte(head.String()),

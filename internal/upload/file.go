@@ -15,7 +15,7 @@ import (
 // File is a file to upload.
 type File struct {
 	Name        string // only what follows the last slash or backslash is sent
-	ContentType string // empty takes it from the first bytes, else from the name
+	ContentType string // empty takes it from the name
 	Size        int64  // declared for a reader that cannot tell; 0 is "find out"
 	Source      Source
 }
@@ -100,7 +100,8 @@ func (f File) badContent(facts Facts, err error) (p Problem) {
 	case facts.Size == 0:
 		p.Reason, p.Waivable = "must not be empty", true
 		if s, ok := f.Source.(*stream); ok && s.start > 0 {
-			p.Hint = fmt.Sprintf("the reader stands at its end, byte %d: seek to the start, Seek(0, io.SeekStart)", s.start)
+			const atEnd = "the reader stands at its end, byte %d: seek to the start, Seek(0, io.SeekStart)"
+			p.Hint = fmt.Sprintf(atEnd, s.start)
 		}
 	case kind != "":
 		p.Reason, p.Waivable = "must be an audio file, but it is "+kind, true

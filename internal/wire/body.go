@@ -1,34 +1,45 @@
 package wire
 
 import (
-	"bufio"
 	"bytes"
-	"compress/flate"
+	"cmp"
 	"compress/gzip"
-	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 )
 
 // ErrCutOff is matched by the error of a body that ends too early, or cannot be decompressed.
 var ErrCutOff = errors.New("the response was cut off")
 
-// ReadBody reads the body of a response, decompressed, up to limit bytes. With an error it also returns what came
-// before it. It does not close the body.
+// ReadBody reads the body of a response, up to limit bytes. With an error it also returns what came before it. It
+// does not close the body.
+//
+// A body that begins as gzip is decompressed, as net/http does unless a transport is told not to, and has no
+// Content-Encoding any more. What the header says does not count: proxies decompress and forget to say so.
 func ReadBody(resp *http.Response, limit int64) ([]byte, error) {
-	r, err := decompressed(resp)
-	if err != nil {
-		return nil, err
+	body, err := read(resp.Body, resp.ContentLength, limit)
+	if !bytes.HasPrefix(body, []byte("\x1f\x8b")) {
+		return body, err
 	}
+	resp.Header.Del("Content-Encoding")
+	z, broken := gzip.NewReader(bytes.NewReader(body))
+	if broken != nil {
+		return nil, cmp.Or(err, fmt.Errorf("%w: %w", ErrCutOff, broken))
+	}
+	body, broken = read(z, -1, limit)
+	return body, cmp.Or(err, broken)
+}
+
+// read reads up to limit bytes. A negative length is unknown.
+func read(r io.Reader, length, limit int64) ([]byte, error) {
 	// A length that the server only claims is not worth much memory.
 	const trusted = 1 << 20
 	size := int64(4096)
-	if resp.ContentLength > 0 {
-		size = min(resp.ContentLength, limit, trusted) + 1
+	if length > 0 {
+		size = min(length, limit, trusted) + 1
 	}
 	buf := make([]byte, 0, size)
 	for {
@@ -44,40 +55,4 @@ func ReadBody(resp *http.Response, limit int64) ([]byte, error) {
 			return buf, fmt.Errorf("%w: %w", ErrCutOff, err)
 		}
 	}
-}
-
-// decompressed undoes what net/http has not undone: for a transport without compression, and a server that compresses
-// unasked. What the body begins with counts for more than its header, as proxies decompress and forget to say so.
-func decompressed(resp *http.Response) (r io.Reader, err error) {
-	encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
-	if encoding == "" || encoding == "identity" {
-		return resp.Body, nil
-	}
-	// A body that is shorter, or whose reading fails, shows it when it is read.
-	body := bufio.NewReader(resp.Body)
-	head, _ := body.Peek(512)
-	switch {
-	case len(head) < 2 || isText(head):
-		return body, nil
-	case head[0] == 0x1f && head[1] == 0x8b:
-		r, err = gzip.NewReader(body)
-	case head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0:
-		r, err = zlib.NewReader(body)
-	case encoding == "deflate":
-		// By its standard it is zlib's format; some servers send it bare.
-		return flate.NewReader(body), nil
-	default:
-		return nil, fmt.Errorf("the response has the Content-Encoding %q, which was not requested", encoding)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCutOff, err)
-	}
-	return r, nil
-}
-
-// isText reports whether head begins JSON or HTML, and not a compressed body, which holds control characters.
-func isText(head []byte) bool {
-	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
-	control := func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' && r != '\n' }
-	return len(text) == 0 || strings.IndexByte(`{["<`, text[0]) >= 0 && !bytes.ContainsFunc(text, control)
 }
