@@ -109,8 +109,12 @@ func clone(t *http.Transport, clearProxy bool) *http.Transport {
 
 // oneRequest makes t open a connection for each request, and speak HTTP/1.1 alone: over HTTP/2 net/http repeats streams
 // that were reset with PROTOCOL_ERROR, which does not prove that the server did not act.
+//
+// The server is not told so: after a "Connection: close" it closes right behind an early response, and a TLS forwarder in
+// between then resets the client's connection before it has passed the response on.
 func oneRequest(t *http.Transport) {
-	t.DisableKeepAlives = true
+	t.DisableKeepAlives = false
+	t.MaxIdleConnsPerHost = -1
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
 	config := t.TLSClientConfig
@@ -139,16 +143,18 @@ func nameProxy(t *http.Transport) {
 // RoundTrip implements [http.RoundTripper]. A response of 101 Switching Protocols, which nothing asks for, has no body: its
 // connection is closed. A redirect to what is not a URL has no Location.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	a, watched := req.Context().Value(attemptKey{}).(*Attempt)
 	rt := t.shared
 	if req.Method == http.MethodPost {
 		rt = t.single
 		// With GetBody, net/http below another RoundTripper could repeat a body that it has read.
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
-		// To keep a connection, net/http sends the body even where the server refused it instead of saying 100 Continue.
-		req.Close = req.Close || t.exact
+		if watched && req.Header.Get("Expect") != "" && req.Body != nil && req.Body != http.NoBody {
+			req = hold(req)
+		}
 	}
-	if a, ok := req.Context().Value(attemptKey{}).(*Attempt); ok && t.exact {
+	if watched && t.exact {
 		a.connecting()
 	}
 	return tamed{rt}.RoundTrip(req)
