@@ -156,11 +156,10 @@ func (c *conn) Close() error {
 }
 
 // countInto makes the counting connection below nc add to sent, and reports whether there is one. HTTP/2 shares a
-// connection, whose count says nothing of one request. Without TLS, any connection that does not count may be of that kind.
-func countInto(sent *atomic.Int64, nc net.Conn) (counted, shared bool) {
-	secure, ok := nc.(tlsConn)
-	if ok && secure.ConnectionState().NegotiatedProtocol == "h2" {
-		return false, true
+// connection, whose count says nothing of one request.
+func countInto(sent *atomic.Int64, nc net.Conn) bool {
+	if secure, ok := nc.(tlsConn); ok && secure.ConnectionState().NegotiatedProtocol == "h2" {
+		return false
 	}
 	for {
 		t, ok := nc.(*tls.Conn)
@@ -170,9 +169,9 @@ func countInto(sent *atomic.Int64, nc net.Conn) (counted, shared bool) {
 		// An https:// proxy makes two layers.
 		nc = t.NetConn()
 	}
-	c, counted := nc.(*conn)
-	if counted {
+	c, counts := nc.(*conn)
+	if counts {
 		c.sent.Store(sent)
 	}
-	return counted, !counted && secure == nil
+	return counts
 }
