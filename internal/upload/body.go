@@ -133,7 +133,7 @@ func (b *Body) readError(offset int64, err error) error {
 	return &ReadError{Name: b.file.base(), Offset: offset, Err: err}
 }
 
-// ReadError is a file that failed while it was sent.
+// ReadError is a file that could not be read. It is a [wire.ErrSource].
 type ReadError struct {
 	Name   string // without directories
 	Offset int64  // how many bytes of the file had been read
@@ -145,3 +145,6 @@ func (e *ReadError) Error() string {
 }
 
 func (e *ReadError) Unwrap() error { return e.Err }
+
+// Is reports whether target is [wire.ErrSource].
+func (e *ReadError) Is(target error) bool { return target == wire.ErrSource }
