@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/redact"
@@ -76,7 +77,11 @@ func (c *Client) noResponse(ctx context.Context, r *request, w *wire.Attempt, se
 	case !w.Wrote(err), !sending.Complete():
 		res.outcome = OutcomeNotSent
 	}
-	err = explain(err, w.Wrote(err), sending.Complete(), r.client.Timeout)
+	limit := r.client.Timeout
+	if time.Since(w.Began) < limit {
+		limit = 0 // another one was faster: of the user's transport, its dialer, or the system
+	}
+	err = explain(err, w.Wrote(err), sending.Complete(), limit)
 	return res.transport(r, key.Error(cmp.Or(contextError(ctx), expired, err)))
 }
 

@@ -22,6 +22,8 @@ type Limits struct {
 // Waiting for a connection, dialing and the TLS handshake count for no limit, as far as the transport tells of
 // them through httptrace.
 type Attempt struct {
+	Began time.Time // when Watch was called
+
 	limits Limits
 	trace  httptrace.ClientTrace
 	ctx    context.Context
@@ -64,7 +66,7 @@ var errStopped = fmt.Errorf("the attempt is over: %w", context.Canceled)
 
 // Watch starts an attempt, and returns the context for its request. The caller must call [Attempt.Stop] in the end.
 func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
-	a := &Attempt{limits: limits, wait: limits.Wait}
+	a := &Attempt{Began: time.Now(), limits: limits, wait: limits.Wait}
 	ctx, a.cancel = context.WithCancelCause(context.WithValue(ctx, attemptKey{}, a))
 	a.trace = httptrace.ClientTrace{
 		GetConn:      func(string) { a.connecting() },
