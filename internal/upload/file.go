@@ -37,7 +37,8 @@ type Problem struct {
 // Hints on how a file is made.
 const (
 	constructors = "make it with FileFromPath, FileFromFS, FileFromBytes or FileFromReader"
-	named        = "FileFromPath and FileFromFS take it from their path, FileFromBytes and FileFromReader from their first argument"
+	named        = "FileFromPath and FileFromFS take it from their path, " +
+		"FileFromBytes and FileFromReader from their first argument"
 )
 
 // Inspect looks at the file before anything is sent. Whatever is wrong with the file is a problem. The error is the
@@ -106,7 +107,8 @@ func (f File) badContent(facts Facts, err error) (p Problem) {
 	case facts.Size == 0:
 		p.Reason, p.Waivable = "must not be empty", true
 		if s, ok := f.Source.(*stream); ok && s.start > 0 {
-			p.Hint = fmt.Sprintf("the reader stands at its end, byte %d: seek to the start, Seek(0, io.SeekStart)", s.start)
+			const hint = "the reader stands at its end, byte %d: seek to the start, Seek(0, io.SeekStart)"
+			p.Hint = fmt.Sprintf(hint, s.start)
 		}
 	case kind != "":
 		p.Reason, p.Waivable = "must be an audio file, but it is "+kind, true

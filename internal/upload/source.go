@@ -14,8 +14,8 @@ import (
 	"sync"
 )
 
-// Source is where the bytes of a file come from: what [Path], [FS], [Bytes] and [Reader] return. Sources can be compared
-// with ==, so each is a pointer, or plain data.
+// Source is where the bytes of a file come from: what [Path], [FS], [Bytes] and [Reader] return. Sources can be
+// compared with ==, so each is a pointer, or plain data.
 type Source interface {
 	// open sets what in reads, from the beginning, its size, and what ends it. A declared size of 0 is none.
 	open(in *input, declared int64) error
@@ -40,8 +40,8 @@ func (path onDisk) open(in *input, _ int64) error {
 	})
 }
 
-// FS is the regular file at path in fsys, opened for each attempt. It is nil where fsys is. An Open or Read that waits is
-// abandoned when the context ends.
+// FS is the regular file at path in fsys, opened for each attempt. It is nil where fsys is. An Open or Read that
+// waits is abandoned when the context ends.
 func FS(fsys fs.FS, path string) Source {
 	if fsys == nil {
 		return nil
@@ -78,7 +78,8 @@ func (m *memory) open(in *input, _ int64) error {
 // Reader is what r holds from where it stands. It is nil where r is. It is never closed.
 //
 // A reader that can seek is rewound for each attempt to where it first stood. Any other can be sent once, unless only
-// its first bytes were taken. A Read or Seek that waits is abandoned when the context ends: until it returns, r must not be touched.
+// its first bytes were taken. A Read or Seek that waits is abandoned when the context ends: until it returns, r must
+// not be touched.
 func Reader(r io.Reader) Source {
 	if r == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 type Limits struct {
 	Upload bool          // the request has a body
 	Stall  time.Duration // how long sending may go on without a byte of the body being taken
-	Wait   time.Duration // how long the response may take, from the last byte sent until it was read; for all redirects together
+	Wait   time.Duration // from the last byte sent until the response was read, for all redirects together
 }
 
 // Attempt watches one attempt: what was written, and whether it still moves. It is safe for concurrent use.
@@ -55,8 +55,8 @@ const forever time.Duration = math.MaxInt64
 
 type attemptKey struct{}
 
-// maxConns is how often an attempt may be given a connection, redirects included: over HTTP/2, net/http repeats a request whose
-// stream was reset with PROTOCOL_ERROR or REFUSED_STREAM without end.
+// maxConns is how often an attempt may be given a connection, redirects included: over HTTP/2, net/http repeats a
+// request whose stream was reset with PROTOCOL_ERROR or REFUSED_STREAM without end.
 const maxConns = 30
 
 var errRepeats = fmt.Errorf("the request was repeated %d times over HTTP/2, as the server reset it each time", maxConns)
@@ -202,12 +202,13 @@ func (a *Attempt) Stop() {
 	a.cancel(errStopped)
 }
 
-// Sent returns how many bytes of the request were written, TLS's share included. It is 0 where connections do not count:
-// over HTTP/2, and with a RoundTripper that is no [*http.Transport].
+// Sent returns how many bytes of the request were written, TLS's share included. It is 0 where connections do not
+// count: over HTTP/2, and with a RoundTripper that is no [*http.Transport].
 func (a *Attempt) Sent() int64 { return a.sent.Load() }
 
-// Wrote reports whether a byte of the request may have reached the network. With a connection that does not count, that is
-// once there was one. err is the error of the request: a transport that tells of no connection is judged by it.
+// Wrote reports whether a byte of the request may have reached the network. With a connection that does not count,
+// that is once there was one. err is the error of the request: a transport that tells of no connection is judged by
+// it.
 func (a *Attempt) Wrote(err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

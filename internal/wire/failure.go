@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Refused reports whether an HTTP/2 server said that it did not look at the request (RFC 9113, section 8.7). Only the typed
-// error of net/http counts: an error that mentions it in its text may be of an earlier repeat.
+// Refused reports whether an HTTP/2 server said that it did not look at the request (RFC 9113, section 8.7). Only the
+// typed error of net/http counts: an error that mentions it in its text may be of an earlier repeat.
 func Refused(err error) bool {
 	const refusedStream = 0x7
 	var stream streamError

@@ -18,8 +18,8 @@ import (
 )
 
 // upload sends zeros of this length, or of an unknown one where chunked, and returns what came of it.
-func upload(ctx context.Context, t *testing.T, rt http.RoundTripper, url string, size int64, chunked, expect bool) sent {
-	ctx, a := Watch(ctx, limits)
+func upload(t *testing.T, rt http.RoundTripper, url string, size int64, chunked, expect bool) sent {
+	ctx, a := Watch(t.Context(), limits)
 	defer a.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, zeros(size))
 	require.NoError(t, err)
@@ -39,9 +39,9 @@ func upload(ctx context.Context, t *testing.T, rt http.RoundTripper, url string,
 	return sent{status: resp.StatusCode, body: string(data), err: err}
 }
 
-// refusing responds in mid-upload, or before the body of a request that expects a 100 Continue. It closes the connection
-// right away where the client says so, as most servers do, else it reads on. Then closed tells whether it has closed the
-// connection, and taken how much of the body came after the response.
+// refusing responds in mid-upload, or before the body of a request that expects a 100 Continue. It closes the
+// connection right away where the client says so, as most servers do, else it reads on. Then closed tells whether it
+// has closed the connection, and taken how much of the body came after the response.
 func refusing(t *testing.T, status int, closed chan<- bool, taken chan<- int64) *server {
 	return serve(t, false, func(nc net.Conn) {
 		req, err := http.ReadRequest(bufio.NewReader(nc))
@@ -89,7 +89,8 @@ func forwarder(t *testing.T, secure bool, to *server, closed <-chan bool) *serve
 	})
 }
 
-// A wrong key or a file that is too large must be reported as such, and not as a broken connection that is worth a retry.
+// A wrong key or a file that is too large must be reported as such, and not as a broken connection that is worth a
+// retry.
 func TestEarlyResponsesBehindAForwarder(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		for _, chunked := range []bool{false, true} {
@@ -103,7 +104,7 @@ func TestEarlyResponsesBehindAForwarder(t *testing.T) {
 						base.DisableKeepAlives = single
 						transport := closing(t, New(base, false))
 						for range 3 {
-							got := upload(t.Context(), t, transport, f.url, 64<<20, chunked, expect)
+							got := upload(t, transport, f.url, 64<<20, chunked, expect)
 							require.NoError(t, got.err)
 							assert.Equal(t, status, got.status)
 							assert.Equal(t, "hello", got.body)
@@ -122,9 +123,12 @@ func TestEarlyResponsesBehindAForwarder(t *testing.T) {
 func TestExpectContinue(t *testing.T) {
 	const size = 100_000
 	for name, says := range map[string]func(nc net.Conn){
-		"continues at once":  func(nc net.Conn) { _, _ = io.WriteString(nc, "HTTP/1.1 100 Continue\r\n\r\n") },
-		"ignores it":         func(net.Conn) {},
-		"continues too late": func(nc net.Conn) { time.Sleep(limit / 2); _, _ = io.WriteString(nc, "HTTP/1.1 100 Continue\r\n\r\n") },
+		"continues at once": func(nc net.Conn) { _, _ = io.WriteString(nc, "HTTP/1.1 100 Continue\r\n\r\n") },
+		"ignores it":        func(net.Conn) {},
+		"continues too late": func(nc net.Conn) {
+			time.Sleep(limit / 2)
+			_, _ = io.WriteString(nc, "HTTP/1.1 100 Continue\r\n\r\n")
+		},
 		"hints first": func(nc net.Conn) {
 			_, _ = io.WriteString(nc, "HTTP/1.1 103 Early Hints\r\n\r\n")
 			time.Sleep(limit / 2)
@@ -147,7 +151,7 @@ func TestExpectContinue(t *testing.T) {
 							_, _ = io.WriteString(nc, "whole")
 						}
 					})
-					got := upload(t.Context(), t, transport, "http://127.0.0.1/", size, chunked, true)
+					got := upload(t, transport, "http://127.0.0.1/", size, chunked, true)
 					require.NoError(t, got.err)
 					assert.Equal(t, 201, got.status)
 					assert.Equal(t, "whole", got.body)
@@ -175,8 +179,8 @@ func TestExpectContinueWithoutABody(t *testing.T) {
 	assert.Equal(t, "0 []", string(body))
 }
 
-// Whatever the caller's transport says of connections, that of a POST is closed when the response was read, and the service
-// is not told to close it before.
+// Whatever the caller's transport says of connections, that of a POST is closed when the response was read, and the
+// service is not told to close it before.
 func TestPOSTConnectionsAreClosed(t *testing.T) {
 	for name, set := range map[string]func(*http.Transport){
 		"as it is":            func(*http.Transport) {},
@@ -185,7 +189,8 @@ func TestPOSTConnectionsAreClosed(t *testing.T) {
 		"IdleConnTimeout":     func(b *http.Transport) { b.IdleConnTimeout = time.Hour },
 		"MaxConnsPerHost":     func(b *http.Transport) { b.MaxConnsPerHost = 1 },
 	} {
-		for kind, text := range map[string]string{"body": response(201, ""), "no body": "HTTP/1.1 204 No Content\r\n\r\n"} {
+		texts := map[string]string{"body": response(201, ""), "no body": "HTTP/1.1 204 No Content\r\n\r\n"}
+		for kind, text := range texts {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				rest := make(chan string, 1)
 				s := serve(t, false, func(nc net.Conn) {
@@ -213,7 +218,8 @@ func TestPOSTConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// A connection that was dialed for a POST that was given up must not serve a later one: the service may be closing it by then.
+// A connection that was dialed for a POST that was given up must not serve a later one: the service may be closing it
+// by then.
 func TestConnectionsDialedInVainAreClosed(t *testing.T) {
 	var first atomic.Bool
 	got := make(chan int64, 2)
@@ -243,7 +249,8 @@ func TestConnectionsDialedInVainAreClosed(t *testing.T) {
 	transport := closing(t, New(base, false))
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-dialing; cancel() }()
-	require.ErrorIs(t, send(ctx, transport, Limits{}, http.MethodPost, s.url, strings.NewReader("a=b")).err, context.Canceled)
+	refused := send(ctx, transport, Limits{}, http.MethodPost, s.url, strings.NewReader("a=b"))
+	require.ErrorIs(t, refused.err, context.Canceled)
 
 	done := make(chan sent, 1)
 	go func() {
