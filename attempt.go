@@ -98,7 +98,11 @@ func (x *exchange) run(hc *http.Client, n int, take func(*http.Response) result)
 	defer func() { x.sending.Close() }() // a RoundTripper may panic
 	resp, err := x.send(ctx, hc, n)
 	if err != nil {
-		res = x.noResponse(err, hc.Timeout)
+		limit := hc.Timeout
+		if time.Since(start) < limit {
+			limit = 0 // another one was faster: of the user's transport, its dialer, or the system
+		}
+		res = x.noResponse(err, limit)
 	} else {
 		defer resp.Body.Close()
 		attempt.Answered()
@@ -147,7 +151,7 @@ func (x *exchange) send(ctx context.Context, hc *http.Client, n int) (*http.Resp
 	return hc.Do(req)
 }
 
-// noResponse judges an attempt that no response came to. The limit is the Timeout of the user's client.
+// noResponse judges an attempt that no response came to. The limit is the Timeout of the user's client, 0 if it has not passed.
 func (x *exchange) noResponse(err error, limit time.Duration) result {
 	// The text of a url.Error holds the query.
 	for outer := (*url.Error)(nil); errors.As(err, &outer); {

@@ -108,14 +108,20 @@ type explained struct {
 func (e explained) Error() string { return e.meaning + ": " + e.error.Error() }
 func (e explained) Unwrap() error { return e.error }
 
-// explain says what an error of the network means. Complete tells whether all was sent; limit is the Timeout of the user's client.
+// explain says what an error of the network means. Complete tells whether all was sent; limit is the Timeout of the user's client, 0
+// where it has not passed: the error of a ResponseHeaderTimeout has the same type.
 func explain(err error, wrote, complete bool, limit time.Duration) error {
 	var timeout net.Error
-	closed := []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE}
+	const wsaReset, wsaAborted = syscall.Errno(10054), syscall.Errno(10053) // Windows has numbers of its own
+	closed := []error{
+		io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
+		syscall.ECONNRESET, syscall.EPIPE, wsaReset, wsaAborted,
+	}
+	endedBy := func(target error) bool { return errors.Is(err, target) }
 	switch {
-	case limit > 0 && errors.As(err, &timeout) && timeout.Timeout() && !errors.As(err, new(*net.OpError)):
+	case limit > 0 && errors.As(err, &timeout) && timeout.Timeout():
 		return explained{fmt.Sprintf("the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt", limit), err}
-	case !wrote, errors.As(err, new(*upload.ReadError)), !slices.ContainsFunc(closed, func(target error) bool { return errors.Is(err, target) }):
+	case !wrote, errors.As(err, new(*upload.ReadError)), !slices.ContainsFunc(closed, endedBy):
 		return err
 	case !complete:
 		return explained{"the service closed the connection during the upload", err}

@@ -395,13 +395,69 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 // net/http has more than one text for a client's Timeout: attempts that ended by it came to the same.
 func TestAttemptsThatAClientsTimeoutEnded(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fails(os.ErrDeadlineExceeded), fails(fmt.Errorf("net/http: request canceled: %w", os.ErrDeadlineExceeded))}}
-	c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{Transport: s, Timeout: time.Second}))
-	require.NoError(t, err)
-	_, err = c.Images.Show(t.Context(), "7")
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	assert.ErrorContains(t, err, "images.show: the Timeout of 1s of the http.Client that was given (WithHTTPClient) ended the attempt: net/http: request canceled: ")
-	assert.ErrorContains(t, err, "(attempt 3 of 3; before: i/o timeout, net/http: request canceled: i/o timeout; ")
+	ended := func(err error) func(*http.Request) (*http.Response, error) {
+		return func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, err
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakes.Script{Answers: fakes.Answers{ended(os.ErrDeadlineExceeded), ended(fmt.Errorf("net/http: request canceled: %w", os.ErrDeadlineExceeded))}}
+		c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{Transport: s, Timeout: time.Second}))
+		require.NoError(t, err)
+		_, err = c.Images.Show(t.Context(), "7")
+		// Whether http.Client adds its own error is a race within net/http.
+		var lost net.Error
+		require.ErrorAs(t, err, &lost)
+		assert.True(t, lost.Timeout())
+		assert.ErrorContains(t, err, "images.show: the Timeout of 1s of the http.Client that was given (WithHTTPClient) ended the attempt: net/http: request canceled: ")
+		assert.ErrorContains(t, err, "(attempt 3 of 3; before: i/o timeout")
+	})
+}
+
+// Whoever is on call must not look for a limit that did not end the attempt: the transport has limits too.
+func TestErrorsOfTheTransportsLimits(t *testing.T) {
+	silent := func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		go func() {
+			defer far.Close()
+			_, _ = io.Copy(io.Discard, far)
+		}()
+		return near, nil
+	}
+	deaf := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	for name, row := range map[string]struct {
+		transport *http.Transport
+		timeout   time.Duration
+		base, err string
+		took      time.Duration
+	}{
+		"response header":       {&http.Transport{DialContext: silent, ResponseHeaderTimeout: time.Second}, time.Hour, "http://localhost", "timeout awaiting response headers", time.Second},
+		"TLS handshake":         {&http.Transport{DialContext: silent, TLSHandshakeTimeout: time.Second}, time.Hour, "https://localhost", "TLS handshake timeout", time.Second},
+		"dialer":                {&http.Transport{DialContext: deaf}, time.Hour, "https://localhost", "i/o timeout", 30 * time.Second},
+		"client":                {&http.Transport{DialContext: silent, ResponseHeaderTimeout: time.Hour}, time.Second, "http://localhost", "the Timeout of 1s of the http.Client", time.Second},
+		"client, while dialing": {&http.Transport{DialContext: deaf}, time.Second, "http://localhost", "the Timeout of 1s of the http.Client", time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hc := &http.Client{Transport: row.transport, Timeout: row.timeout}
+				c, err := NewClient(row.base, fakes.Key, WithHTTPClient(hc), WithRetryPolicy(oneAttempt))
+				require.NoError(t, err)
+				for _, call := range []string{"images.show", "images.store"} {
+					start := time.Now()
+					err := allTen(c)[call](t.Context())
+					assert.ErrorContains(t, err, row.err, call)
+					assert.Equal(t, name == "client" || name == "client, while dialing", strings.Contains(err.Error(), "the Timeout of"), "%s: %v", call, err)
+					assert.Equal(t, row.took, time.Since(start), call)
+				}
+				c.CloseIdleConnections()
+				time.Sleep(time.Minute)
+			})
+		})
+	}
 }
 
 // Search terms may be personal: no error text shows a query.

@@ -19,6 +19,8 @@ import (
 // then the call's error, and the bytes sent until then, up to some MiB, were in vain. To be told before any of the file is
 // sent, give WithHeader("Expect", "100-continue"). It is not the default as a service that ignores it delays each attempt by a
 // second.
+//
+// Files can be compared with ==: each constructor but [FileFromPath] returns a file that is equal to its own copies alone.
 type File struct {
 	// Name is the file name that the service gets. Only the part after the last slash or backslash is sent.
 	Name string

@@ -377,7 +377,9 @@ func TestReadersThatCannotBeSent(t *testing.T) {
 		file         File
 		reason, hint string
 	}{
-		"no reader":         {FileFromReader("a.wav", nil), "is required", ""},
+		"no reader":         {FileFromReader("a.wav", nil), "is required", "make it with FileFromPath"},
+		"no constructor":    {File{Name: "a.wav"}, "is required", "make it with FileFromPath"},
+		"no path":           {FileFromPath(""), "must have a file name", "FileFromPath and FileFromFS take it from their path"},
 		"a nil buffer":      {FileFromReader("a.wav", noBuffer), "cannot be read: the reader is a nil *bytes.Buffer", ""},
 		"a nil file":        {FileFromReader("a.wav", noFile), "cannot be read: the reader is a nil *os.File", ""},
 		"a file at its end": {FileFromReader("a.wav", atEnd), "must not be empty", "the reader stands at its end, byte 1000: seek to the start, Seek(0, io.SeekStart); WithoutValidation sends it anyway"},
@@ -699,4 +701,23 @@ func TestFileFromFS(t *testing.T) {
 	_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file})
 	require.NoError(t, err)
 	assert.Contains(t, (*requests)[0].body, string(recording(100)))
+}
+
+// Files end up in keys of maps and in comparisons, often within params, also those that a test makes of what a mock was called with.
+func TestFilesCanBeCompared(t *testing.T) {
+	for name, file := range map[string]func() File{
+		"path":   func() File { return FileFromPath("testdata/a.wav") },
+		"fs":     func() File { return FileFromFS(fstest.MapFS{}, "a.wav") },
+		"bytes":  func() File { return FileFromBytes("a.wav", []byte(wavHead)) },
+		"reader": func() File { return FileFromReader("a.wav", strings.NewReader(wavHead)) },
+		"zero":   func() File { return File{} },
+	} {
+		one, other := file(), file()
+		seen := map[TranscriptionStoreParams]bool{{Name: "n", File: one}: true}
+		assert.True(t, seen[TranscriptionStoreParams{Name: "n", File: one}], name)
+		assert.Equal(t, name == "path" || name == "zero", one == other, name)
+		assert.Equal(t, one, other, name)
+	}
+	assert.NotEqual(t, FileFromPath("a/1.wav"), FileFromPath("b/1.wav"))
+	assert.NotEqual(t, FileFromBytes("a.wav", []byte("1")), FileFromBytes("a.wav", []byte("2")))
 }

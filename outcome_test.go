@@ -284,7 +284,6 @@ var rows = map[string][]func(*testing.T) scene{
 				near, _ := net.Pipe()
 				trace.GetConn("content.example.com:443")
 				trace.GotConn(httptrace.GotConnInfo{Conn: near})
-				trace.WroteHeaders()
 				trace.WroteRequest(httptrace.WroteRequestInfo{})
 				<-r.Context().Done()
 				return nil, r.Context().Err()

@@ -145,14 +145,14 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 		err  error
 		text string
 	}{
-		"nothing":        {store(TranscriptionStoreParams{}), "transcriptions.store: name: is required; file: is required"},
+		"nothing":        {store(TranscriptionStoreParams{}), "transcriptions.store: name: is required; file: is required (make it with FileFromPath, FileFromFS, FileFromBytes or FileFromReader)"},
 		"a lower case":   {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "us"}), `transcriptions.store: language "us": must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language` + waived},
 		"a language":     {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "en"}), `transcriptions.store: language "en": must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language` + waived},
 		"no country":     {store(TranscriptionStoreParams{Name: "n", File: audio, Language: "XX"}), `transcriptions.store: language "XX": must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language` + waived},
 		"an empty file":  {store(TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", nil)}), `transcriptions.store: file "a.wav": must not be empty` + waived},
 		"a missing file": {store(TranscriptionStoreParams{Name: "n", File: FileFromPath("testdata/none.wav")}), `transcriptions.store: file "none.wav": cannot be read: open testdata/none.wav: no such file or directory`},
-		"a directory":    {store(TranscriptionStoreParams{Name: "n", File: FileFromPath(".")}), `transcriptions.store: file ".": must have a file name`},
-		"a blank name":   {store(TranscriptionStoreParams{Name: " ", File: FileFromBytes("", []byte(wavHead))}, WithoutValidation()), `transcriptions.store: name " ": is required; file: must have a file name`},
+		"a directory":    {store(TranscriptionStoreParams{Name: "n", File: FileFromPath(".")}), `transcriptions.store: file ".": must have a file name (FileFromPath and FileFromFS take it from their path, FileFromBytes and FileFromReader from their first argument)`},
+		"a blank name":   {store(TranscriptionStoreParams{Name: " ", File: FileFromBytes("", []byte(wavHead))}, WithoutValidation()), `transcriptions.store: name " ": is required; file: must have a file name (FileFromPath and FileFromFS take it from their path, FileFromBytes and FileFromReader from their first argument)`},
 		"a line break":   {store(TranscriptionStoreParams{Name: "n", File: FileFromBytes("a\r\nb.wav", []byte(wavHead))}), `transcriptions.store: file "a\r\nb.wav": must have a name without control characters or line breaks`},
 		"a picture":      {store(TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", []byte("\x89PNG\x0D\x0A\x1A\x0A"))}), `transcriptions.store: file "a.wav": must be an audio file, but it is a PNG image` + waived},
 		"a list": {

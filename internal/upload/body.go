@@ -35,7 +35,8 @@ func Multipart(fields url.Values, f File, facts Facts) *Body {
 	var head strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		for _, value := range fields[name] {
-			fmt.Fprintf(&head, "--%s\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n", boundary, partNames.Replace(name), value)
+			const part = "--%s\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n"
+			fmt.Fprintf(&head, part, boundary, partNames.Replace(name), value)
 		}
 	}
 	fmt.Fprintf(&head, "--%s\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\nContent-Type: %s\r\n\r\n",
@@ -59,12 +60,13 @@ func (b *Body) FileSize() int64 { return b.fileSize }
 // HasFile reports whether a file is part of the body.
 func (b *Body) HasFile() bool { return b.file != nil }
 
-// Replayable reports whether another attempt can send the same bytes. Between Attach and [Sending.Close] a body that reads
-// from a user's reader is not replayable.
+// Replayable reports whether another attempt can send the same bytes. Between Attach and [Sending.Close] a body that
+// reads from a user's reader is not replayable.
 func (b *Body) Replayable() bool { return b.file == nil || b.file.Source.replayable() }
 
-// Attach makes b the body of req, whose context ends the reading. Every attempt has a request and a Sending of its own,
-// and closes the Sending, which is nil for a form. A meter may be nil. The error is a [*ReadError], or the context's cause.
+// Attach makes b the body of req, whose context ends the reading. Every attempt has a request and a Sending of its
+// own, and closes the Sending, which is nil for a form. A meter may be nil. The error is a [*ReadError], or the
+// context's cause.
 //
 // A request with a file has no GetBody: net/http cannot send it again by itself.
 func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, error) {
@@ -78,7 +80,8 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 		req.ContentLength = int64(len(b.head)) + b.fileSize + int64(len(b.tail))
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	s := &Sending{body: b, attempt: a, meter: m, cancel: cancel, lock: make(chan struct{}, 1), tail: bytes.NewReader(b.tail)}
+	s := &Sending{body: b, attempt: a, meter: m, cancel: cancel, tail: bytes.NewReader(b.tail)}
+	s.lock = make(chan struct{}, 1)
 	s.parts = io.MultiReader(bytes.NewReader(b.head), readerFunc(s.readFile), s.tail)
 	// Opening may wait for the source as a Read may.
 	a.Reading()
@@ -133,7 +136,7 @@ func (b *Body) readError(offset int64, err error) error {
 	return &ReadError{Name: b.file.base(), Offset: offset, Err: err}
 }
 
-// ReadError is a file that failed while it was sent.
+// ReadError is a file that could not be read. It is a [wire.ErrSource].
 type ReadError struct {
 	Name   string // without directories
 	Offset int64  // how many bytes of the file had been read
@@ -145,3 +148,6 @@ func (e *ReadError) Error() string {
 }
 
 func (e *ReadError) Unwrap() error { return e.Err }
+
+// Is reports whether target is [wire.ErrSource].
+func (e *ReadError) Is(target error) bool { return target == wire.ErrSource }

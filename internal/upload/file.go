@@ -31,14 +31,21 @@ type Problem struct {
 	Reason   string // follows the name of the field: "must not be empty"
 	Hint     string // for the programmer; may be empty
 	Waivable bool   // the user may want to send the file all the same
-	Err      error  // the cause; may be nil
+	Err      error  // why the file cannot be read, a [*ReadError]; else nil
 }
+
+// Hints on how a file is made.
+const (
+	constructors = "make it with FileFromPath, FileFromFS, FileFromBytes or FileFromReader"
+	named        = "FileFromPath and FileFromFS take it from their path, " +
+		"FileFromBytes and FileFromReader from their first argument"
+)
 
 // Inspect looks at the file before anything is sent. Whatever is wrong with the file is a problem. The error is the
 // context's cause where that ended, or a [*wire.TimeoutError] where a Read waited for longer than stall; 0 is no limit.
 func (f File) Inspect(ctx context.Context, stall time.Duration) (Facts, []Problem, error) {
 	if f.Source == nil {
-		return Facts{}, []Problem{{Reason: "is required"}}, nil
+		return Facts{}, []Problem{{Reason: "is required", Hint: constructors}}, nil
 	}
 	ctx, attempt := wire.Watch(ctx, wire.Limits{Upload: true, Stall: stall})
 	defer attempt.Stop()
@@ -72,7 +79,7 @@ func (f File) read(ctx context.Context) (Facts, error) {
 func (f File) badFields() (p Problem) {
 	switch name := f.base(); {
 	case strings.TrimSpace(name) == "" || name == "." || name == "..":
-		p.Reason = "must have a file name"
+		p.Reason, p.Hint = "must have a file name", named
 	case !utf8.ValidString(name):
 		p.Reason = "must have a name in valid UTF-8"
 	case strings.ContainsFunc(name, unicode.IsControl):
@@ -89,7 +96,7 @@ func (f File) badFields() (p Problem) {
 func (f File) badContent(facts Facts, err error) (p Problem) {
 	switch kind := notAudio(facts.Head); {
 	case err != nil:
-		p.Reason, p.Err = "cannot be read: "+err.Error(), err
+		p.Reason, p.Err = "cannot be read: "+err.Error(), &ReadError{Name: f.base(), Err: err}
 		if err == errUsed {
 			p.Hint = "open a reader for each call, or use one that can seek"
 		}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // The problems of files are found before anything is sent, and told apart.
@@ -99,6 +101,10 @@ func TestFileProblems(t *testing.T) {
 			require.Len(t, problems, 1)
 			assert.Contains(t, problems[0].Reason, c.reason)
 			assert.Equal(t, c.waivable, problems[0].Waivable)
+			unread := strings.HasPrefix(problems[0].Reason, "cannot be read")
+			assert.Equal(t, unread, errors.Is(problems[0].Err, wire.ErrSource))
+			made := problems[0].Reason == "is required" || problems[0].Reason == "must have a file name"
+			assert.Equal(t, made, strings.Contains(problems[0].Hint, "FileFromPath"), "a hint on how a file is made")
 			if c.cause != nil {
 				require.ErrorIs(t, problems[0].Err, c.cause)
 			}

@@ -9,14 +9,15 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// Sending is a body on its way in one attempt. For its user it is nil where the body has no file, and where there is no body.
+// Sending is a body on its way in one attempt. For its user it is nil where the body has no file, and where there is
+// no body.
 type Sending struct {
 	body    *Body
 	attempt *wire.Attempt
 	meter   *Meter
 	cancel  context.CancelCauseFunc
 
-	lock   chan struct{} // held during a Read; time in a synctest bubble passes while a channel is waited for, unlike a mutex
+	lock   chan struct{} // held during a Read; not a mutex, for which time in a synctest bubble stands still
 	file   *input        // nil when its use has ended
 	offset int64         // in the file
 	parts  io.Reader     // head, file and tail
@@ -24,8 +25,9 @@ type Sending struct {
 	failed error         // of each Read to come
 }
 
-// Close makes sure that nothing is read from the source any more: a transport may go on reading when it has the response.
-// It ends a Read under way, and abandons one that does not return within a moment. A Sending may be closed twice.
+// Close makes sure that nothing is read from the source any more: a transport may go on reading when it has the
+// response. It ends a Read under way, and abandons one that does not return within a moment. A Sending may be closed
+// twice.
 func (s *Sending) Close() error {
 	if s == nil {
 		return nil
@@ -40,9 +42,9 @@ func (s *Sending) Close() error {
 	return nil
 }
 
-// Complete reports whether the service may have got the body whole: always for a form, and for a multipart body once a byte
-// of the closing delimiter was handed to the transport. Without the delimiter no parser takes the file for complete. It does
-// not change after Close.
+// Complete reports whether the service may have got the body whole: always for a form, and for a multipart body once
+// a byte of the closing delimiter was handed to the transport. Without the delimiter no parser takes the file for
+// complete. It does not change after Close.
 func (s *Sending) Complete() bool { return s == nil || s.tail.Len() < len(s.body.tail) }
 
 // Read returns bytes of the head, the file or the closing delimiter, never of two of them.

@@ -53,6 +53,7 @@ func TestFilesThatChangeWhileTheyAreSent(t *testing.T) {
 			var failed *ReadError
 			require.ErrorAs(t, err, &failed)
 			assert.Equal(t, c.offset, failed.Offset)
+			require.ErrorIs(t, err, wire.ErrSource)
 			assert.ErrorContains(t, err, c.says)
 			assert.ErrorContains(t, err, fmt.Sprintf(`file "a.wav": at byte %d`, c.offset))
 			assert.False(t, sending.Complete())
@@ -256,6 +257,7 @@ func TestStallsNameTheSideThatStoodStill(t *testing.T) {
 				require.ErrorAs(t, attempt.Expired(), &late)
 				assert.True(t, late.Stalled)
 				assert.Equal(t, byReader, late.ByReader)
+				assert.Equal(t, byReader, errors.Is(late, wire.ErrSource))
 			})
 		})
 	}

@@ -14,7 +14,8 @@ import (
 	"sync"
 )
 
-// Source is where the bytes of a file come from: what [Path], [FS], [Bytes] and [Reader] return.
+// Source is where the bytes of a file come from: what [Path], [FS], [Bytes] and [Reader] return. Sources can be
+// compared with ==, so each is a pointer, or plain data.
 type Source interface {
 	// open sets what in reads, from the beginning, its size, and what ends it. A declared size of 0 is none.
 	open(in *input, declared int64) error
@@ -23,46 +24,62 @@ type Source interface {
 }
 
 // Path is the regular file at path, opened for each attempt.
-func Path(path string) Source {
-	return opener(func() (io.Reader, int64, error) {
+func Path(path string) Source { return onDisk(path) }
+
+type onDisk string
+
+func (path onDisk) replayable() bool { return true }
+
+func (path onDisk) open(in *input, _ int64) error {
+	return openFile(in, func() (fs.File, error) {
 		// Opening a named pipe would wait for its writer.
-		if info, err := os.Stat(path); err == nil && checkRegular(info) != nil {
-			return nil, 0, checkRegular(info)
+		if info, err := os.Stat(string(path)); err == nil && checkRegular(info) != nil {
+			return nil, checkRegular(info)
 		}
-		return measured(os.Open(path))
+		return os.Open(string(path))
 	})
 }
 
-// FS is the regular file at path in fsys, opened for each attempt. It is nil where fsys is. An Open or Read that waits is
-// abandoned when the context ends.
+// FS is the regular file at path in fsys, opened for each attempt. It is nil where fsys is. An Open or Read that
+// waits is abandoned when the context ends.
 func FS(fsys fs.FS, path string) Source {
 	if fsys == nil {
 		return nil
 	}
-	return opener(func() (io.Reader, int64, error) {
-		if isNil(fsys) {
-			return nil, 0, fmt.Errorf("its file system is a nil %T", fsys)
-		}
-		return measured(fsys.Open(path))
-	})
+	return &inFS{fsys, path}
+}
+
+type inFS struct {
+	fsys fs.FS
+	path string
+}
+
+func (s *inFS) replayable() bool { return true }
+
+func (s *inFS) open(in *input, _ int64) error {
+	if isNil(s.fsys) {
+		return fmt.Errorf("its file system is a nil %T", s.fsys)
+	}
+	return openFile(in, func() (fs.File, error) { return s.fsys.Open(s.path) })
 }
 
 // Bytes is a file in memory. The data must not change while it is sent.
-func Bytes(data []byte) Source { return memory(data) }
+func Bytes(data []byte) Source { return &memory{data} }
 
-type memory []byte
+type memory struct{ data []byte }
 
-func (m memory) replayable() bool { return true }
+func (m *memory) replayable() bool { return true }
 
-func (m memory) open(in *input, _ int64) error {
-	in.r, in.size = bytes.NewReader(m), int64(len(m))
+func (m *memory) open(in *input, _ int64) error {
+	in.r, in.size = bytes.NewReader(m.data), int64(len(m.data))
 	return nil
 }
 
 // Reader is what r holds from where it stands. It is nil where r is. It is never closed.
 //
 // A reader that can seek is rewound for each attempt to where it first stood. Any other can be sent once, unless only
-// its first bytes were taken. A Read or Seek that waits is abandoned when the context ends: until it returns, r must not be touched.
+// its first bytes were taken. A Read or Seek that waits is abandoned when the context ends: until it returns, r must
+// not be touched.
 func Reader(r io.Reader) Source {
 	if r == nil {
 		return nil
@@ -76,32 +93,26 @@ func isNil(v any) bool {
 	return (value.Kind() == reflect.Pointer || value.Kind() == reflect.Func) && value.IsNil()
 }
 
-// opener opens a file afresh, and tells its size. What it returns beside an error is closed as well.
-type opener func() (io.Reader, int64, error)
-
-func (o opener) replayable() bool { return true }
-
-func (o opener) open(in *input, _ int64) error {
-	in.done = func() {
-		if c, ok := in.r.(io.Closer); ok {
-			c.Close()
+// openFile lets in read a file that is opened afresh, and closed also where it cannot be used.
+func openFile(in *input, open func() (fs.File, error)) error {
+	return in.do(func() error {
+		f, err := open()
+		if err != nil {
+			return err
 		}
-	}
-	return in.do(func() (err error) {
-		in.r, in.size, err = o()
+		in.r, in.done = f, func() { f.Close() }
+		in.size, err = measure(f)
 		return err
 	})
 }
 
-func measured(f fs.File, err error) (io.Reader, int64, error) {
-	if err != nil {
-		return nil, 0, err
-	}
+// measure returns the size of a regular file.
+func measure(f fs.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
-		return f, 0, err
+		return 0, err
 	}
-	return f, info.Size(), checkRegular(info)
+	return info.Size(), checkRegular(info)
 }
 
 func checkRegular(info fs.FileInfo) error {
@@ -181,7 +192,7 @@ func (s *stream) look() {
 	}
 	seeker, ok := s.r.(io.Seeker)
 	if f, isFile := s.r.(*os.File); isFile {
-		_, _, err := measured(f, nil)
+		_, err := measure(f)
 		ok = err == nil // A device may seem to seek.
 	}
 	if ok {

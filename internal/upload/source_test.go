@@ -109,6 +109,7 @@ func TestFilesThatGoAway(t *testing.T) {
 	assert.Equal(t, "a.wav", failed.Name)
 	assert.Zero(t, failed.Offset)
 	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.ErrorIs(t, err, wire.ErrSource)
 	assert.ErrorContains(t, err, `file "a.wav": at byte 0`)
 }
 
@@ -144,6 +145,7 @@ func TestFileSystemsThatHang(t *testing.T) {
 					_, err = Multipart(nil, file, facts).Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
 				}
 				assert.Equal(t, &wire.TimeoutError{Stalled: true, ByReader: true, Limit: stall}, err)
+				require.ErrorIs(t, err, wire.ErrSource)
 				assert.Equal(t, stall+grace, time.Since(start))
 				close(fsys.free)
 				synctest.Wait()
@@ -192,6 +194,7 @@ func TestSeeksThatHang(t *testing.T) {
 					s.Close()
 				}
 				assert.Equal(t, &wire.TimeoutError{Stalled: true, ByReader: true, Limit: stall}, err)
+				require.ErrorIs(t, err, wire.ErrSource)
 				assert.Equal(t, stall+grace, time.Since(start))
 				assert.False(t, body.Replayable(), "the Seek is still under way")
 				close(r.free)

@@ -420,3 +420,15 @@ func TestUploadsAtOnceDoNotMix(t *testing.T) {
 	}
 	assert.Equal(t, want, got)
 }
+
+// opener is a source whose readers are of any kind.
+type opener func() (io.Reader, int64, error)
+
+func (o opener) replayable() bool { return true }
+
+func (o opener) open(in *input, _ int64) error {
+	return in.do(func() (err error) {
+		in.r, in.size, err = o()
+		return err
+	})
+}

@@ -14,7 +14,7 @@ import (
 type Limits struct {
 	Upload bool          // the request has a body
 	Stall  time.Duration // how long sending may go on without a byte of the body being taken
-	Wait   time.Duration // how long the response may take, from the last byte sent until it was read; for all redirects together
+	Wait   time.Duration // from the last byte sent until the response was read, for all redirects together
 }
 
 // Attempt watches one attempt: what was written, and whether it still moves. It is safe for concurrent use.
@@ -28,17 +28,15 @@ type Attempt struct {
 	cancel context.CancelCauseFunc
 	sent   atomic.Int64 // in bytes, added to by the connections that count
 
-	mu       sync.Mutex
-	timer    *time.Timer // nil before the first phase with a limit
-	phase    phase
-	deadline time.Time     // when the phase has taken too long
-	wait     time.Duration // what is left of Limits.Wait for later phases
-	reading  bool          // the transport waits for the source of the body
-	traced   bool          // the transport tells of its connections
-	conns    int           // how many connections there were, the same one counted again
-	counted  bool          // the latest counts what is written
-	shared   bool          // the latest is an HTTP/2 connection
-	headers  bool          // a header line was written on one that does not count
+	mu        sync.Mutex
+	timer     *time.Timer // nil before the first phase with a limit
+	phase     phase
+	deadline  time.Time     // when the phase has taken too long
+	wait      time.Duration // what is left of Limits.Wait for later phases
+	reading   bool          // the transport waits for the source of the body
+	traced    bool          // the transport tells of its connections
+	conns     int           // how many connections there were, the same one counted again
+	uncounted bool          // one of them does not count what is written
 }
 
 type phase int
@@ -55,8 +53,8 @@ const forever time.Duration = math.MaxInt64
 
 type attemptKey struct{}
 
-// maxConns is how often an attempt may be given a connection, redirects included: over HTTP/2, net/http repeats a request whose
-// stream was reset with PROTOCOL_ERROR or REFUSED_STREAM without end.
+// maxConns is how often an attempt may be given a connection, redirects included: over HTTP/2, net/http repeats a
+// request whose stream was reset with PROTOCOL_ERROR or REFUSED_STREAM without end.
 const maxConns = 30
 
 var errRepeats = fmt.Errorf("the request was repeated %d times over HTTP/2, as the server reset it each time", maxConns)
@@ -69,11 +67,9 @@ func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
 	a := &Attempt{limits: limits, wait: limits.Wait}
 	ctx, a.cancel = context.WithCancelCause(context.WithValue(ctx, attemptKey{}, a))
 	a.trace = httptrace.ClientTrace{
-		GetConn:          func(string) { a.connecting() },
-		GotConn:          a.gotConn,
-		WroteHeaderField: func(string, []string) { a.wroteHeaders() },
-		WroteHeaders:     a.wroteHeaders,
-		WroteRequest:     a.wroteRequest,
+		GetConn:      func(string) { a.connecting() },
+		GotConn:      a.gotConn,
+		WroteRequest: a.wroteRequest,
 	}
 	a.ctx = httptrace.WithClientTrace(ctx, &a.trace)
 	// A transport that tells of its connections stops the clock until there is one.
@@ -136,21 +132,15 @@ func (a *Attempt) connecting() {
 }
 
 func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
-	counted, shared := countInto(&a.sent, info.Conn)
+	counted := countInto(&a.sent, info.Conn)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.conns++
-	a.counted, a.shared = counted, shared
+	a.uncounted = a.uncounted || !counted
 	a.begin(sending)
 	if a.conns > maxConns {
 		a.cancel(errRepeats)
 	}
-}
-
-func (a *Attempt) wroteHeaders() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.headers = a.headers || !a.counted
 }
 
 func (a *Attempt) wroteRequest(info httptrace.WroteRequestInfo) {
@@ -210,23 +200,20 @@ func (a *Attempt) Stop() {
 	a.cancel(errStopped)
 }
 
-// Sent returns how many bytes of the request were written, TLS's share included. It is 0 where connections do not count:
-// over HTTP/2, and with a RoundTripper that is no [*http.Transport].
+// Sent returns how many bytes of the request were written, TLS's share included. It is 0 where connections do not
+// count: over HTTP/2, and with a RoundTripper that is no [*http.Transport].
 func (a *Attempt) Sent() int64 { return a.sent.Load() }
 
-// Wrote reports whether a byte of the request may have reached the network. err is the error of the request: a transport
-// that tells of no connection is judged by it.
+// Wrote reports whether a byte of the request may have reached the network. With a connection that does not count,
+// that is once there was one. err is the error of the request: a transport that tells of no connection is judged by
+// it.
 func (a *Attempt) Wrote(err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch {
-	case a.conns == 0 && !a.traced:
+	if a.conns == 0 && !a.traced {
 		return !NeverConnected(err)
-	case a.shared && a.ctx.Err() != nil && context.Cause(a.ctx) != errStopped:
-		// When a context ends, HTTP/2 does not wait for its writer.
-		return true
 	}
-	return a.headers || a.sent.Load() > 0
+	return a.uncounted || a.sent.Load() > 0
 }
 
 // Expired returns the error with which the attempt ended itself, mostly a [*TimeoutError], or nil.

@@ -23,10 +23,10 @@ const (
 	maxAlert = 100
 )
 
-// ErrDialedHTTP2 is the error of a request for which the caller's TLS dialer made an HTTP/2 connection, although it is a
-// POST or HTTP/2 is turned off.
-var ErrDialedHTTP2 = errors.New("DialTLSContext or DialTLS negotiated HTTP/2, which a POST never uses, nor anything else without " +
-	"ForceAttemptHTTP2: offer http/1.1 alone in the NextProtos of the dialer")
+// ErrDialedHTTP2 is the error of a request for which the caller's TLS dialer made an HTTP/2 connection, although it
+// is a POST or HTTP/2 is turned off.
+var ErrDialedHTTP2 = errors.New("DialTLSContext or DialTLS negotiated HTTP/2, which a POST never uses, " +
+	"nor anything else without ForceAttemptHTTP2: offer http/1.1 alone in the NextProtos of the dialer")
 
 type (
 	dialFunc    = func(ctx context.Context, network, address string) (net.Conn, error)
@@ -59,7 +59,8 @@ func dialer(dial dialFunc, old oldDialFunc) dialFunc {
 	return dial
 }
 
-// within ends dial after limit, also where it does not listen to its context. A connection that comes too late is closed.
+// within ends dial after limit, also where it does not listen to its context. A connection that comes too late is
+// closed.
 func within(limit time.Duration, dial dialFunc, allowed *http.Protocols) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, limit, os.ErrDeadlineExceeded)
@@ -124,7 +125,8 @@ type conn struct {
 
 // Write delays the failure of a request until net/http closes the connection, or for earlyResponse. A server that
 // responds early and closes makes the write fail before its response was read, and net/http would return the failure.
-// Systems that drop what was received when the peer resets the connection, as Windows does, lose the response all the same.
+// Systems that drop what was received when the peer resets the connection, as Windows does, lose the response all the
+// same.
 func (c *conn) Write(p []byte) (int, error) {
 	sent := c.sent.Load()
 	if alert := c.deadline.Swap(false) && len(p) < maxAlert; alert || sent == nil {
@@ -143,8 +145,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// SetWriteDeadline is what crypto/tls calls before the alert that it sends when it closes a connection, which is no part
-// of a request.
+// SetWriteDeadline is what crypto/tls calls before the alert that it sends when it closes a connection, which is no
+// part of a request.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.deadline.Store(true)
 	return c.Conn.SetWriteDeadline(t)
@@ -156,11 +158,10 @@ func (c *conn) Close() error {
 }
 
 // countInto makes the counting connection below nc add to sent, and reports whether there is one. HTTP/2 shares a
-// connection, whose count says nothing of one request. Without TLS, any connection that does not count may be of that kind.
-func countInto(sent *atomic.Int64, nc net.Conn) (counted, shared bool) {
-	secure, ok := nc.(tlsConn)
-	if ok && secure.ConnectionState().NegotiatedProtocol == "h2" {
-		return false, true
+// connection, whose count says nothing of one request.
+func countInto(sent *atomic.Int64, nc net.Conn) bool {
+	if secure, ok := nc.(tlsConn); ok && secure.ConnectionState().NegotiatedProtocol == "h2" {
+		return false
 	}
 	for {
 		t, ok := nc.(*tls.Conn)
@@ -170,9 +171,9 @@ func countInto(sent *atomic.Int64, nc net.Conn) (counted, shared bool) {
 		// An https:// proxy makes two layers.
 		nc = t.NetConn()
 	}
-	c, counted := nc.(*conn)
-	if counted {
+	c, counts := nc.(*conn)
+	if counts {
 		c.sent.Store(sent)
 	}
-	return counted, !counted && secure == nil
+	return counts
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Refused reports whether an HTTP/2 server said that it did not look at the request (RFC 9113, section 8.7). Only the typed
-// error of net/http counts: an error that mentions it in its text may be of an earlier repeat.
+// Refused reports whether an HTTP/2 server said that it did not look at the request (RFC 9113, section 8.7). Only the
+// typed error of net/http counts: an error that mentions it in its text may be of an earlier repeat.
 func Refused(err error) bool {
 	const refusedStream = 0x7
 	var stream streamError
@@ -41,6 +41,10 @@ func NeverConnected(err error) bool {
 		Untrusted(err) || errors.Is(err, ErrClearProxy) || errors.Is(err, ErrDialedHTTP2)
 }
 
+// ErrSource is matched by the errors of an upload whose file could not be read: its reader failed or stood still, or
+// the file has changed.
+var ErrSource = errors.New("the file could not be read")
+
 // TimeoutError is the error of an attempt that took longer than its [Limits], which is no end of the call: it
 // is an [os.ErrDeadlineExceeded], never a [context.DeadlineExceeded]. It implements [net.Error].
 type TimeoutError struct {
@@ -68,5 +72,7 @@ func (e *TimeoutError) Timeout() bool { return true }
 // Temporary is always true.
 func (e *TimeoutError) Temporary() bool { return true }
 
-// Is reports whether target is [os.ErrDeadlineExceeded].
-func (e *TimeoutError) Is(target error) bool { return target == os.ErrDeadlineExceeded }
+// Is reports whether target is [os.ErrDeadlineExceeded], or [ErrSource] where the source of the body stood still.
+func (e *TimeoutError) Is(target error) bool {
+	return target == os.ErrDeadlineExceeded || e.ByReader && target == ErrSource
+}

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// idleConns is how many idle connections are kept for one host. The 2 of net/http make concurrent callers dial anew.
+	// idleConns is how many idle connections are kept for one host. The 2 of net/http make concurrent callers dial
+	// anew.
 	idleConns = 256
 	// maxHeaderBytes limits the header of a response, with the informational responses before it.
 	maxHeaderBytes = 1 << 20
@@ -27,7 +28,8 @@ const (
 )
 
 // ErrClearProxy is the error of a request whose Authorization header a proxy would see.
-var ErrClearProxy = errors.New("a proxy would see the API key of an http:// base URL; use https://, or name the host in NO_PROXY")
+var ErrClearProxy = errors.New("a proxy would see the API key of an http:// base URL; " +
+	"use https://, or name the host in NO_PROXY")
 
 // Transport is an [http.RoundTripper] that sends each POST on a connection of its own, over HTTP/1.1, and closes it
 // afterwards. So nothing is sent on a connection that the server may be closing, and net/http has no reason to repeat a
@@ -39,10 +41,10 @@ type Transport struct {
 	exact                    bool              // they are *http.Transports, so that an Attempt knows what was written
 }
 
-// New returns a Transport that works as base does, or as [http.DefaultTransport] where base is nil. An [*http.Transport] is
-// cloned: its TLS, proxy and dial settings hold, and its limits, such as MaxConnsPerHost, hold for POST and for the
-// other requests separately. A RoundTripper of another kind is used as it is, and an [Attempt] knows what it is told
-// through httptrace.
+// New returns a Transport that works as base does, or as [http.DefaultTransport] where base is nil. An
+// [*http.Transport] is cloned: its TLS, proxy and dial settings hold, and its limits, such as MaxConnsPerHost, hold
+// for POST and for the other requests separately. A RoundTripper of another kind is used as it is, and an [Attempt]
+// knows what it is told through httptrace.
 //
 // A proxy that would see the header of an http:// request fails it with [ErrClearProxy], unless clearProxy is set.
 func New(base http.RoundTripper, clearProxy bool) *Transport {
@@ -109,46 +111,56 @@ func clone(t *http.Transport, clearProxy bool) *http.Transport {
 
 // oneRequest makes t open a connection for each request, and speak HTTP/1.1 alone: over HTTP/2 net/http repeats streams
 // that were reset with PROTOCOL_ERROR, which does not prove that the server did not act.
+//
+// The server is not told so: after a "Connection: close" it closes right behind an early response, and a TLS
+// forwarder in between then resets the client's connection before it has passed the response on.
 func oneRequest(t *http.Transport) {
-	t.DisableKeepAlives = true
+	t.DisableKeepAlives = false
+	t.MaxIdleConnsPerHost = -1
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
 	config := t.TLSClientConfig
 	config.NextProtos = []string{"http/1.1"}
 	// A resumed session skips these two, so whoever set them wants full handshakes.
-	if config.ClientSessionCache == nil && config.VerifyPeerCertificate == nil && config.GetClientCertificate == nil && !config.SessionTicketsDisabled {
+	full := config.VerifyPeerCertificate != nil || config.GetClientCertificate != nil || config.SessionTicketsDisabled
+	if config.ClientSessionCache == nil && !full {
 		config.ClientSessionCache = tls.NewLRUClientSessionCache(0)
 	}
 }
 
-// nameProxy makes the error of a proxy that refuses a tunnel say which proxy and why; net/http has the reason alone. The
-// caller's hook comes first.
+// nameProxy makes the error of a proxy that refuses a tunnel say which proxy and why; net/http has the reason alone.
+// The caller's hook comes first.
 func nameProxy(t *http.Transport) {
 	hook := t.OnProxyConnectResponse
-	t.OnProxyConnectResponse = func(ctx context.Context, proxy *url.URL, req *http.Request, resp *http.Response) (err error) {
+	t.OnProxyConnectResponse = func(ctx context.Context, proxy *url.URL, req *http.Request, resp *http.Response) error {
 		if hook != nil {
-			err = hook(ctx, proxy, req, resp)
+			if err := hook(ctx, proxy, req, resp); err != nil {
+				return err
+			}
 		}
-		if err != nil || resp.StatusCode == http.StatusOK {
-			return err
+		if resp.StatusCode == http.StatusOK {
+			return nil
 		}
-		return &net.OpError{Op: "proxyconnect", Net: "tcp", Err: fmt.Errorf("the proxy %s refused to connect to %s: %s", proxy.Host, req.Host, resp.Status)}
+		err := fmt.Errorf("the proxy %s refused to connect to %s: %s", proxy.Host, req.Host, resp.Status)
+		return &net.OpError{Op: "proxyconnect", Net: "tcp", Err: err}
 	}
 }
 
-// RoundTrip implements [http.RoundTripper]. A response of 101 Switching Protocols, which nothing asks for, has no body: its
-// connection is closed. A redirect to what is not a URL has no Location.
+// RoundTrip implements [http.RoundTripper]. A response of 101 Switching Protocols, which nothing asks for, has no
+// body: its connection is closed. A redirect to what is not a URL has no Location.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	a, watched := req.Context().Value(attemptKey{}).(*Attempt)
 	rt := t.shared
 	if req.Method == http.MethodPost {
 		rt = t.single
 		// With GetBody, net/http below another RoundTripper could repeat a body that it has read.
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
-		// To keep a connection, net/http sends the body even where the server refused it instead of saying 100 Continue.
-		req.Close = req.Close || t.exact
+		if watched && req.Header.Get("Expect") != "" && req.Body != nil && req.Body != http.NoBody {
+			req = hold(req)
+		}
 	}
-	if a, ok := req.Context().Value(attemptKey{}).(*Attempt); ok && t.exact {
+	if watched && t.exact {
 		a.connecting()
 	}
 	return tamed{rt}.RoundTrip(req)
@@ -161,8 +173,8 @@ func (t *Transport) CloseIdleConnections() {
 }
 
 // Download returns a RoundTripper for requests to other hosts that must not learn who the caller is: it has no client
-// certificates, and no server name but the URL's. Proxy, dialer and CA settings hold; what a DialTLSContext function sends
-// is its affair. A RoundTripper that is no [*http.Transport] is used as it is.
+// certificates, and no server name but the URL's. Proxy, dialer and CA settings hold; what a DialTLSContext function
+// sends is its affair. A RoundTripper that is no [*http.Transport] is used as it is.
 func (t *Transport) Download() http.RoundTripper { return tamed{t.download} }
 
 // tamed is a RoundTripper without the two kinds of response that http.Client cannot pass on.
