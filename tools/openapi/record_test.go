@@ -32,7 +32,7 @@ func init() {
 // load returns the document, as it is for a deployment at the base URL.
 func load(t testing.TB, baseURL string) (*openapi3.T, routers.Router) {
 	t.Helper()
-	document, err := openapi3.NewLoader().LoadFromFile("../openapi.yaml")
+	document, err := openapi3.NewLoader().LoadFromFile("../../openapi.yaml")
 	require.NoError(t, err)
 	require.NoError(t, document.Validate(t.Context(), openapi3.IsOpenAPI31OrLater()))
 	document.Servers = openapi3.Servers{{URL: baseURL + "/api/v1"}}

@@ -21,7 +21,7 @@ import (
 // everything makes each call with each parameter, and with each option that changes a request.
 func everything(t *testing.T, newClient func(...aicontent.Option) *aicontent.Client) {
 	ctx := t.Context()
-	speech := aicontent.FileFromPath("../examples/quickstart/speech.wav")
+	speech := aicontent.FileFromPath("../../examples/quickstart/speech.wav")
 	for _, opts := range [][]aicontent.Option{
 		nil,
 		{aicontent.WithUpdateMethod(http.MethodPut), aicontent.WithUserAgent("gallery/2.1"), aicontent.WithHeader("X-Tenant", "7")},
@@ -185,7 +185,7 @@ func TestFixturesConform(t *testing.T) {
 		{"errtext/testdata/errors", 429, "too-many"},
 	} {
 		for _, name := range strings.Fields(fixture.names) {
-			body, err := os.ReadFile("../internal/" + fixture.folder + "/" + name + ".json")
+			body, err := os.ReadFile("../../internal/" + fixture.folder + "/" + name + ".json")
 			require.NoError(t, err)
 			srv := aicontenttest.NewServer(t)
 			_, router := load(t, srv.URL)
@@ -264,7 +264,7 @@ func untyped[T ~string](values []T) (list []any) {
 
 // constants are the constants of enums.go by their types, in their order.
 func constants(t *testing.T) map[string][]any {
-	source, err := os.ReadFile("../enums.go")
+	source, err := os.ReadFile("../../enums.go")
 	require.NoError(t, err)
 	file, err := parser.ParseFile(token.NewFileSet(), "enums.go", source, 0)
 	require.NoError(t, err)

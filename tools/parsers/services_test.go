@@ -149,10 +149,10 @@ func startTelling(records, path, script string) (*service, error) {
 func serviceOf(t *testing.T, p parser) *service {
 	s := services[p.service]
 	if s.unable != nil {
-		t.Skipf("%s is missing, see parsers/install: %v", p.service, s.unable)
+		t.Skipf("%s is missing, see tools/parsers/install: %v", p.service, s.unable)
 	}
 	if reason, found := s.missing[p.name]; found {
-		t.Skipf("%s is missing, see parsers/install: %s", p.name, reason)
+		t.Skipf("%s is missing, see tools/parsers/install: %s", p.name, reason)
 	}
 	return s
 }
