@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -160,9 +161,36 @@ func TestStartRefusesWhatCannotBe(t *testing.T) {
 			assert.Error(t, err)
 		})
 	}
-	test := new(recorder)
-	assert.Panics(t, func() { NewServer(test, Personality("surly")) })
-	assert.Equal(t, []string{`aicontenttest: no personality is called "surly"`}, test.errors)
+}
+
+// Whoever makes a mistake in a test is told which one, in a sentence.
+func TestNewServerSaysWhatIsWrong(t *testing.T) {
+	for says, opts := range map[string][]Option{
+		`no personality is called "surly"`:               {Personality("surly"), nil},
+		"option 2 of 2 is nil":                           {Lenient(), nil},
+		"Latency: must not be negative, but is -1s":      {Latency(-time.Second)},
+		"LatencyOn: must not be negative, but is -1s":    {LatencyOn(ImagesList, -time.Second)},
+		`LatencyOn: there is no operation "image.store"`: {LatencyOn("image.store", time.Second)},
+
+		"the personalities simple-paginator and cursor-paginator exclude each other":  {SimplePaginator, CursorPaginator},
+		"the personalities cursor-paginator and simple-paginator exclude each other":  {CursorPaginator, UUIDs, SimplePaginator},
+		"the personalities bare-records and data-envelope exclude each other":         {BareRecords, DataEnvelope},
+		"the personalities plain-paginator and bare-records exclude each other":       {PlainPaginator, BareRecords},
+		"the personalities missing-members and null-urls exclude each other":          {MissingMembers, NullURLs},
+		"the personalities message-only-422 and fields-as-message exclude each other": {MessageOnly422, FieldsAsMessage},
+		"the personalities data-envelope and unwrapped-records exclude each other":    {DataEnvelope, UnwrappedRecords},
+	} {
+		t.Run(says, func(t *testing.T) {
+			test := new(recorder)
+			assert.PanicsWithValue(t, "fatal", func() { NewServer(test, opts...) })
+			assert.Equal(t, []string{"aicontenttest: " + says}, test.errors)
+		})
+	}
+}
+
+func TestAPersonalityMayBeGivenTwice(t *testing.T) {
+	s := NewServer(t, PlainPaginator, UnwrappedRecords, PlainPaginator)
+	assert.Contains(t, send(t, s, get("/api/v1/images")).body, `"next_page_url"`)
 }
 
 func TestManyRequestsAtOnce(t *testing.T) {

@@ -55,10 +55,8 @@ type Answer struct {
 
 // Pages beside the API.
 const (
-	HomePath      = "/"
-	LoginPath     = "/login"
-	PicturePath   = "/pictures/"
-	PictureSuffix = ".png"
+	HomePath  = "/"
+	LoginPath = "/login"
 )
 
 // HTML is a page as proxies and login forms send it.
@@ -76,9 +74,11 @@ func HTML(status int, text string) Answer {
 // Write writes a result for the request that it came from.
 func (w Writer) Write(result service.Result, request service.Request) Answer {
 	a := w.write(result, request)
-	// Laravel's default limit. It is not enforced.
-	a.Header.Set("X-RateLimit-Limit", "60")
-	a.Header.Set("X-RateLimit-Remaining", "59")
+	if !request.Route.Picture {
+		// Laravel's default limit. It is not enforced.
+		a.Header.Set("X-RateLimit-Limit", "60")
+		a.Header.Set("X-RateLimit-Remaining", "59")
+	}
 	if result.Allow != nil {
 		a.Header.Set("Allow", strings.Join(result.Allow, ", "))
 	}
@@ -88,6 +88,10 @@ func (w Writer) Write(result service.Result, request service.Request) Answer {
 func (w Writer) write(result service.Result, request service.Request) Answer {
 	wantsJSON := wantsJSON(request.Header)
 	switch {
+	case request.Route.Picture && !result.Acted():
+		return HTML(result.Status, result.Message)
+	case request.Route.Picture && result.Record != nil:
+		return draw(result.Record)
 	case result.NoKey && (w.Style.LoginRedirect || !wantsJSON):
 		return w.redirect(LoginPath)
 	case len(result.Problems) > 0 && !wantsJSON:
@@ -192,8 +196,8 @@ func (w Writer) pictureURL(r *service.Record) any {
 	if w.Style.NullURLs {
 		return nil
 	}
-	return w.origin() + w.BasePath + PicturePath + url.PathEscape(pictureName(r))
+	return w.origin() + w.BasePath + service.PicturePath + url.PathEscape(pictureName(r))
 }
 
 // pictureName is the file name in the member result.
-func pictureName(r *service.Record) string { return r.ID + PictureSuffix }
+func pictureName(r *service.Record) string { return r.ID + service.PictureSuffix }
