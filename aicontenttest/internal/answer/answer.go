@@ -2,6 +2,7 @@
 package answer
 
 import (
+	"bytes"
 	"fmt"
 	"html"
 	"net/http"
@@ -100,6 +101,8 @@ func (w Writer) write(result service.Result, request service.Request) Answer {
 		return w.invalid(result.Problems)
 	case result.Status == http.StatusNotFound && !result.NoRoute:
 		return w.message(result.Status, result.Message)
+	case result.Status == http.StatusNotAcceptable || result.Status == http.StatusUnsupportedMediaType:
+		return w.header(result)
 	case !result.Acted() && !wantsJSON:
 		return HTML(result.Status, result.Message)
 	case result.NoRoute || result.NoKey || result.Status == http.StatusInternalServerError:
@@ -146,6 +149,14 @@ func (w Writer) json(status int, v any) Answer {
 
 func (w Writer) message(status int, message any) Answer {
 	return w.json(status, object{{"message", message}, {"status", status}})
+}
+
+// header says which header is missing, in JSON whether it is accepted or not. The header must be fit to be copied from
+// a terminal, so its slash is not escaped.
+func (w Writer) header(result service.Result) Answer {
+	a := w.message(result.Status, result.Message)
+	a.Body = bytes.ReplaceAll(a.Body, []byte(`\/`), []byte("/"))
+	return a
 }
 
 // invalid writes a validation error.

@@ -137,7 +137,8 @@ func (r *reader) read() *Result {
 		return refusal
 	case r.method == http.MethodGet && !r.config.Lenient && !acceptsJSON(r.Header):
 		r.violate(RuleAccept, "Accept", r.Header.Get("Accept"))
-		return refused(http.StatusNotAcceptable, "Not Acceptable.")
+		return refused(http.StatusNotAcceptable,
+			"The request does not accept JSON. Send the header Accept: application/json.")
 	}
 	problems, refusal := r.readInput()
 	if refusal == nil && !r.validText() {
