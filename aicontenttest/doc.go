@@ -37,7 +37,8 @@
 //
 // The server reads real requests and keeps real records. Lists search, filter, sort and page; uploads are
 // streamed and hashed. The URL of an image serves a PNG of the right size, drawn from the description, style,
-// medium and filter, to anyone, with or without a key. The result of a transcription describes the file: format, duration, size and hash.
+// medium and filter, to anyone, with or without a key. The result of a transcription describes the file: format,
+// duration, size and hash.
 //
 // By default the server responds as Laravel does, on which the service is built:
 //
@@ -69,7 +70,8 @@
 // # Personalities
 //
 // Deployments differ. Each of these options changes one thing. They can be combined, and [Personalities] lists
-// them. Those that contradict each other are refused. [OnResponse] makes others. An asterisk marks what was not seen on a deployment of the service.
+// them. Those that contradict each other are refused. [OnResponse] makes others. An asterisk marks what was not
+// seen on a deployment of the service.
 //
 //	DataEnvelope          records and lists under data; the default   Laravel API resources
 //	BareRecords*          records and lists without envelope          Laravel models, Express
@@ -145,9 +147,9 @@
 //
 // # What happened
 //
-// [Server.Requests] returns each request, downloads of pictures included: what was received, whether it was executed, and whether it was
-// answered. [Server.Records] returns each record and the request that created it, so that tests can count.
-// [Server.Violations] returns what was not allowed.
+// [Server.Requests] returns each request, downloads of pictures included: what was received, whether it was
+// executed, and whether it was answered. [Server.Records] returns each record and the request that
+// created it, so that tests can count. [Server.Violations] returns what was not allowed.
 //
 // # Other servers
 //

@@ -141,7 +141,8 @@ func CloseMidAnswer() Fault {
 // [Server.Close] alone. It panics if there is no such place.
 func Stall(at Place) Fault {
 	if !at.valid() {
-		panic(fmt.Sprintf("aicontenttest: Stall(%v): the place must be BeforeRead, MidUpload, BeforeAnswer or MidAnswer", at))
+		panic(fmt.Sprintf("aicontenttest: Stall(%v): "+
+			"the place must be BeforeRead, MidUpload, BeforeAnswer or MidAnswer", at))
 	}
 	return Fault{Name: "stall-" + at.String(), kind: network.Stalls, Place: at, Acts: at >= BeforeAnswer}
 }

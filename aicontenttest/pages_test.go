@@ -98,7 +98,8 @@ func TestMissingPictures(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	gone := s.AddImage(Image{Name: "n"})
 	send(t, s, request{method: "DELETE", path: "/api/v1/images/" + gone.ID})
-	for _, path := range []string{"/pictures/1.png", "/pictures/1", "/pictures/%zz.png", "/pictures/", "/pictures/.png"} {
+	for _, name := range []string{"1.png", "1", "%zz.png", "", ".png"} {
+		path := "/pictures/" + name
 		resp, err := http.Get(s.URL + path)
 		if err != nil {
 			continue // not a valid URL
@@ -180,7 +181,9 @@ func TestADownloadIsRepeatedAfterAFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewServer(t, InMemoryNetwork())
 		c := s.Client()
-		image, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"})
+		image, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{
+			Name: "n", Description: "d", Resolution: "256x256",
+		})
 		require.NoError(t, err)
 		s.FaultOn(ImagesDownload, 2, Status(503, "").WithRetryAfter("5"))
 		start := time.Now()
@@ -199,16 +202,17 @@ func TestLatencyOn(t *testing.T) {
 		opts           []Option
 		list, download time.Duration
 	}{
-		"alone":                 {[]Option{LatencyOn(ImagesDownload, time.Minute)}, 0, time.Minute},
-		"before Latency":        {[]Option{LatencyOn(ImagesDownload, time.Minute), Latency(time.Second)}, time.Second, time.Minute},
-		"after Latency":         {[]Option{Latency(time.Second), LatencyOn(ImagesDownload, 0)}, time.Second, 0},
+		"alone":                 {[]Option{LatencyOn(ImagesDownload, 9)}, 0, 9},
+		"before Latency":        {[]Option{LatencyOn(ImagesDownload, 9), Latency(1)}, 1, 9},
+		"after Latency":         {[]Option{Latency(1), LatencyOn(ImagesDownload, 0)}, 1, 0},
 		"of several operations": {[]Option{LatencyOn(ImagesDownload, 2), LatencyOn(ImagesList, 3)}, 3, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := NewServer(t, append(c.opts, InMemoryNetwork())...)
 				s.AddImage(Image{Name: "n", Resolution: "64x64"})
-				for path, want := range map[string]time.Duration{"/api/v1/images": c.list, "/pictures/1.png": c.download} {
+				paths := map[string]time.Duration{"/api/v1/images": c.list, "/pictures/1.png": c.download}
+				for path, want := range paths {
 					start := time.Now()
 					assert.Equal(t, 200, send(t, s, get(path)).status)
 					assert.Equal(t, want, time.Since(start), path)

@@ -10,8 +10,8 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// A call is one request of the API or of a picture on its way through the server: recorded, read, executed and answered, with a
-// fault on the way.
+// A call is one request of the API or of a picture on its way through the server: recorded, read, executed and
+// answered, with a fault on the way.
 type call struct {
 	server   *Server
 	request  service.Request

@@ -2,6 +2,7 @@ package aicontenttest
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -171,20 +172,24 @@ func TestNewServerSaysWhatIsWrong(t *testing.T) {
 		"Latency: must not be negative, but is -1s":      {Latency(-time.Second)},
 		"LatencyOn: must not be negative, but is -1s":    {LatencyOn(ImagesList, -time.Second)},
 		`LatencyOn: there is no operation "image.store"`: {LatencyOn("image.store", time.Second)},
-
-		"the personalities simple-paginator and cursor-paginator exclude each other":  {SimplePaginator, CursorPaginator},
-		"the personalities cursor-paginator and simple-paginator exclude each other":  {CursorPaginator, UUIDs, SimplePaginator},
-		"the personalities bare-records and data-envelope exclude each other":         {BareRecords, DataEnvelope},
-		"the personalities plain-paginator and bare-records exclude each other":       {PlainPaginator, BareRecords},
-		"the personalities missing-members and null-urls exclude each other":          {MissingMembers, NullURLs},
-		"the personalities message-only-422 and fields-as-message exclude each other": {MessageOnly422, FieldsAsMessage},
-		"the personalities data-envelope and unwrapped-records exclude each other":    {DataEnvelope, UnwrappedRecords},
 	} {
 		t.Run(says, func(t *testing.T) {
 			test := new(recorder)
 			assert.PanicsWithValue(t, "fatal", func() { NewServer(test, opts...) })
 			assert.Equal(t, []string{"aicontenttest: " + says}, test.errors)
 		})
+	}
+}
+
+func TestPersonalitiesThatContradictEachOtherAreRefused(t *testing.T) {
+	for _, pair := range [][2]Personality{
+		{SimplePaginator, CursorPaginator}, {CursorPaginator, SimplePaginator}, {BareRecords, DataEnvelope},
+		{DataEnvelope, UnwrappedRecords}, {PlainPaginator, BareRecords}, {MissingMembers, NullURLs},
+		{MessageOnly422, FieldsAsMessage},
+	} {
+		_, err := Start(pair[0], UUIDs, pair[1])
+		says := fmt.Sprintf("aicontenttest: the personalities %s and %s exclude each other", pair[0], pair[1])
+		assert.EqualError(t, err, says)
 	}
 }
 

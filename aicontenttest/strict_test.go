@@ -236,8 +236,11 @@ func TestMissingHeadersAreNamed(t *testing.T) {
 			"The request does not accept JSON. Send the header Accept: application/json.",
 		},
 		"JSON with Python": {
-			as(post("/api/v1/images", `{"name":"n"}`), map[string]string{"Accept": "*/*", "Content-Type": "application/json"}), 415,
-			`The body is of the type \"application/json\". Send the header Content-Type: application/x-www-form-urlencoded.`,
+			as(post("/api/v1/images", `{"name":"n"}`), map[string]string{
+				"Accept": "*/*", "Content-Type": "application/json",
+			}), 415,
+			`The body is of the type \"application/json\". ` +
+				`Send the header Content-Type: application/x-www-form-urlencoded.`,
 		},
 		"no content type": {
 			as(post("/api/v1/images", storeForm), map[string]string{"Accept": "", "Content-Type": ""}), 415,
