@@ -10,14 +10,27 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// modeVariable turns the test binary into the program.
+const modeVariable = "QUICKSTART_TEST_MODE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(modeVariable) == "program" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
 
 // unconfigured takes the deployment of whoever runs the tests out of the environment.
 func unconfigured(t *testing.T) {
@@ -66,6 +79,10 @@ func TestWithoutConfiguration(t *testing.T) {
 	rest := out.String()
 	for _, line := range []string{
 		"the service runs in memory, at http://127.0.0.1:",
+		"uploading  160.3 KiB of 160.3 KiB",
+		"stored     quickstart ", ", recording (id 1)",
+		"result     ", "5.13 seconds, 164124 bytes, sha256 " + hex.EncodeToString(sum[:]),
+		"corrected  " + spoken,
 		"stored     quickstart ", ", coast (id 231, 512×512)",
 		"stored     quickstart ", ", harbor (id 232, 256×256)",
 		"saved      " + path,
@@ -73,10 +90,6 @@ func TestWithoutConfiguration(t *testing.T) {
 		"walked     all pages: 232 images, 2 of them from this run",
 		"shown      quickstart ", ", coast: Illustration, Watercolor\n", "created 2",
 		"updated    quickstart ", ", coast, favorite: true",
-		"uploading  160.3 KiB of 160.3 KiB",
-		"stored     quickstart ", ", recording (id 1)",
-		"result     ", "5.13 seconds, 164124 bytes, sha256 " + hex.EncodeToString(sum[:]),
-		"corrected  " + spoken,
 		"deleted    image 231", "deleted    image 232", "deleted    transcription 1",
 		"Done in ",
 	} {
@@ -203,7 +216,9 @@ func TestOnlyOwnRecordsAreDeleted(t *testing.T) {
 	err := run(t.Context(), []string{"-out", t.TempDir()}, io.Discard)
 	assert.ErrorContains(t, err, "store the images: images.store: 502")
 	for _, request := range srv.Requests() {
-		assert.NotEqual(t, http.MethodDelete, request.Method)
+		if request.Method == http.MethodDelete {
+			assert.Equal(t, "/tenant/api/v1/transcriptions/2", request.Path, "the one that this run has made")
+		}
 	}
 	require.Len(t, srv.Images(), 2)
 	require.Len(t, srv.Transcriptions(), 1)
@@ -238,9 +253,36 @@ func TestThePicturesHostGetsNoKey(t *testing.T) {
 func TestAPictureThatCannotBeSaved(t *testing.T) {
 	srv := deployment(t)
 	untouched(t, srv)
-	err := run(t.Context(), []string{"-out", filepath.Join(t.TempDir(), "missing")}, io.Discard)
-	assert.ErrorIs(t, err, os.ErrNotExist)
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "quickstart-coast.png"), 0o700))
+	err := run(t.Context(), []string{"-out", dir}, io.Discard)
 	assert.ErrorContains(t, err, "save a picture: ")
+}
+
+// Whoever mistypes a path does not pay for it.
+func TestBadPathsAreNoticedBeforeAnythingIsBilled(t *testing.T) {
+	dir := t.TempDir()
+	scan, empty := filepath.Join(dir, "scan.mp3"), filepath.Join(dir, "empty.mp3")
+	require.NoError(t, os.WriteFile(scan, []byte("%PDF-1.7 and so on"), 0o600))
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	for name, c := range map[string]struct{ flag, path, says string }{
+		"no audio file":      {"-audio", filepath.Join(dir, "missing.mp3"), "no such file"},
+		"an empty file":      {"-audio", empty, "empty"},
+		"a folder":           {"-audio", dir, "upload the recording: "},
+		"a scan":             {"-audio", scan, "upload the recording: "},
+		"no folder":          {"-out", filepath.Join(dir, "missing"), "read the arguments: -out: "},
+		"a file as a folder": {"-out", scan, "read the arguments: -out: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := deployment(t)
+			err := run(t.Context(), []string{"-out", dir, c.flag, c.path}, io.Discard)
+			assert.ErrorContains(t, err, c.says)
+			assert.Empty(t, srv.Requests())
+		})
+	}
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, files, 2, "nothing is left in the directory")
 }
 
 // What could not be deleted is named, so that the user can do it, and the rest is deleted all the same.
@@ -266,6 +308,46 @@ func TestInterrupted(t *testing.T) {
 	untouched(t, srv)
 	err := run(ctx, []string{"-out", t.TempDir()}, io.Discard)
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// A Store call that is interrupted may still create its record, which the user can only find by its name. The process
+// that is interrupted ends as a shell expects.
+func TestAnInterruptedStoreIsNamed(t *testing.T) {
+	for operation, name := range map[aicontenttest.Operation]string{
+		aicontenttest.ImagesStore: "coast", aicontenttest.TranscriptionsStore: "recording",
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := deployment(t, aicontenttest.LatencyOn(operation, time.Hour))
+			untouched(t, srv)
+			reached := make(chan struct{})
+			srv.FaultWhen(func(r *aicontenttest.Request) bool {
+				if r.Operation == string(operation) {
+					close(reached)
+				}
+				return false
+			}, 1, aicontenttest.Fault{})
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-out", t.TempDir())
+			cmd.Env = append(os.Environ(), modeVariable+"=program")
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			require.NoError(t, cmd.Start())
+			<-reached
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+			_ = cmd.Wait()
+			assert.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
+			assert.Regexp(t, `unknown    whether "quickstart \w+, `+name+`" was made: looking for it`, stdout.String())
+			assert.Contains(t, stderr.String(), "quickstart was interrupted and failed to ")
+			assert.Regexp(t, `clean up: "quickstart \w+, `+name+`" may still appear, and be billed`, stderr.String())
+		})
+	}
+}
+
+func TestWrongArgumentsAreStatus2(t *testing.T) {
+	unconfigured(t)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-out", filepath.Join(t.TempDir(), "missing"))
+	cmd.Env = append(os.Environ(), modeVariable+"=program")
+	_ = cmd.Run()
+	assert.Equal(t, exitUsage, cmd.ProcessState.ExitCode())
 }
 
 // One variable without the other, or an argument by mistake, is said plainly, before anything is sent.
