@@ -37,7 +37,8 @@
 //
 // The server reads real requests and keeps real records. Lists search, filter, sort and page; uploads are
 // streamed and hashed. The URL of an image serves a PNG of the right size, drawn from the description, style,
-// medium and filter. The result of a transcription describes the file: format, duration, size and hash.
+// medium and filter, to anyone, with or without a key. The result of a transcription describes the file: format,
+// duration, size and hash.
 //
 // By default the server responds as Laravel does, on which the service is built:
 //
@@ -49,7 +50,7 @@
 //     that was sent comes back as a string.
 //   - A request that does not accept JSON is redirected: to the login page if its key is wrong, to / if its
 //     form is refused.
-//   - X-RateLimit-Limit and X-RateLimit-Remaining are on every response. The limit is not enforced.
+//   - X-RateLimit-Limit and X-RateLimit-Remaining are on every response of the API. The limit is not enforced.
 //
 // Not like Laravel, array fields such as ids[] are ordinary names, and a strict server responds to HEAD and
 // OPTIONS with 405.
@@ -69,14 +70,16 @@
 // # Personalities
 //
 // Deployments differ. Each of these options changes one thing. They can be combined, and [Personalities] lists
-// them. [OnResponse] makes others. An asterisk marks what was not seen on a deployment of the service.
+// them. Those that contradict each other are refused. [OnResponse] makes others. An asterisk marks what was not
+// seen on a deployment of the service.
 //
 //	DataEnvelope          records and lists under data; the default   Laravel API resources
 //	BareRecords*          records and lists without envelope          Laravel models, Express
 //	UnwrappedRecords      records without envelope, lists with        Laravel withoutWrapping
 //	FullRecords*          description and language in records         Laravel models
-//	MissingMembers        no members that are unset or undocumented   Laravel when()
-//	NullURLs              url is null                                 disks without public URLs
+//	MissingMembers        no members that are unset or undocumented;  Laravel when()
+//	                      no url
+//	NullURLs              no url: it is null                          disks without public URLs
 //	PlainPaginator        next_page_url, total, … beside data         Laravel paginate
 //	SimplePaginator       no total, no last page                      Laravel simplePaginate
 //	CursorPaginator       cursors instead of page numbers; by name,   Laravel cursorPaginate
@@ -137,13 +140,16 @@
 // Connections are closed (FIN), or reset with [Fault.WithReset]. [Fault.Early] responds before the body is read;
 // with Place set to MidUpload, a fault with a status responds in the middle of it. [Server.RefuseConnections]
 // counts connections instead of requests. [Server.CloseIdleConnections] closes what clients keep alive. A Status
-// with the header Connection: close sends a GOAWAY over HTTP/2. [SlowUpload] and [Latency] take time.
+// with the header Connection: close sends a GOAWAY over HTTP/2. [SlowUpload], [Latency] and [LatencyOn] take time.
+//
+// Faults strike downloads of pictures too: [ImagesDownload]. TruncatedJSON sends half of a picture, and
+// OversizedAnswer appends to it.
 //
 // # What happened
 //
-// [Server.Requests] returns each request: what was received, whether it was executed, and whether it was
-// answered. [Server.Records] returns each record and the request that created it, so that tests can count.
-// [Server.Violations] returns what was not allowed.
+// [Server.Requests] returns each request, downloads of pictures included: what was received, whether it was
+// executed, and whether it was answered. [Server.Records] returns each record and the request that
+// created it, so that tests can count. [Server.Violations] returns what was not allowed.
 //
 // # Other servers
 //

@@ -22,9 +22,16 @@ const (
 	MidAnswer                 // half of the response was sent
 )
 
+var placeNames = [...]string{"before-read", "mid-upload", "before-answer", "mid-answer"}
+
 func (p Place) String() string {
-	return [...]string{"before-read", "mid-upload", "before-answer", "mid-answer"}[p]
+	if !p.valid() {
+		return fmt.Sprintf("Place(%d)", int(p))
+	}
+	return placeNames[p]
 }
+
+func (p Place) valid() bool { return p >= 0 && int(p) < len(placeNames) }
 
 // A Fault is one thing that goes wrong with a request. Make one with the functions below. It is plain
 // data and can be used for any number of requests.
@@ -131,8 +138,12 @@ func CloseMidAnswer() Fault {
 // Stall stops reading and sending at the place, until the client disconnects or the server is closed.
 // At BeforeAnswer and MidAnswer the service has acted, before it has not. At MidUpload, [Fault.Bytes] of the
 // body are read. Over loopback, a client that disconnects while its body is unread is noticed by
-// [Server.Close] alone.
+// [Server.Close] alone. It panics if there is no such place.
 func Stall(at Place) Fault {
+	if !at.valid() {
+		panic(fmt.Sprintf("aicontenttest: Stall(%v): "+
+			"the place must be BeforeRead, MidUpload, BeforeAnswer or MidAnswer", at))
+	}
 	return Fault{Name: "stall-" + at.String(), kind: network.Stalls, Place: at, Acts: at >= BeforeAnswer}
 }
 

@@ -2,6 +2,7 @@ package aicontenttest
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -197,6 +198,15 @@ func TestChaosLogsItsSeedWhenTheTestFails(t *testing.T) {
 			assert.Empty(t, test.logs)
 		}
 	}
+}
+
+func TestAPlaceThatDoesNotExist(t *testing.T) {
+	for _, place := range []Place{-1, 4, 9} {
+		assert.PanicsWithValue(t, fmt.Sprintf("aicontenttest: Stall(Place(%d)): the place must be "+
+			"BeforeRead, MidUpload, BeforeAnswer or MidAnswer", int(place)), func() { Stall(place) })
+	}
+	assert.Equal(t, "Place(9)", Place(9).String())
+	assert.Equal(t, "mid-answer", MidAnswer.String())
 }
 
 func TestFaultsHaveDifferentNames(t *testing.T) {

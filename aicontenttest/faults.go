@@ -32,7 +32,7 @@ func newFaults(t TB) *faults { return &faults{t: t} }
 // Fault queues f for the next request. It is FaultN with n = 1.
 func (s *Server) Fault(f Fault) { s.FaultN(1, f) }
 
-// FaultN queues f for the next n API requests, after the faults that were queued before.
+// FaultN queues f for the next n requests of the API or of a picture, after the faults that were queued before.
 func (s *Server) FaultN(n int, f Fault) { s.FaultWhen(nil, n, f) }
 
 // FaultWhen queues f for the next n requests for which match returns true; a nil match takes all.

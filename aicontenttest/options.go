@@ -2,7 +2,9 @@ package aicontenttest
 
 import (
 	"errors"
+	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +20,7 @@ type optionFunc func(*config)
 
 func (f optionFunc) apply(c *config) { f(c) }
 
-// config is what the options say; err is set if one of them is invalid.
+// config is what the options say; err says what is wrong with the first one that is invalid.
 type config struct {
 	addr        string
 	apiKey      string
@@ -27,6 +29,8 @@ type config struct {
 	inMemory    bool
 	tls, http2  bool
 	latency     time.Duration
+	latencyOn   map[Operation]time.Duration // instead of latency
+	given       []Personality
 	uploadRate  int64 // bytes a second; 0 is no limit
 	service     service.Config
 	style       answer.Style
@@ -37,15 +41,28 @@ type config struct {
 }
 
 func newConfig(opts []Option) config {
-	c := config{addr: "127.0.0.1:0", apiKey: "aicontenttest-key"}
-	c.service.Allowed = make(map[string]bool)
-	for _, opt := range opts {
+	c := config{
+		addr: "127.0.0.1:0", apiKey: "aicontenttest-key", latencyOn: make(map[Operation]time.Duration),
+		service: service.Config{Allowed: make(map[string]bool)},
+	}
+	for i, opt := range opts {
+		if opt == nil {
+			c.fail(fmt.Errorf("option %d of %d is nil", i+1, len(opts)))
+			continue
+		}
 		opt.apply(&c)
 	}
 	if c.inMemory && c.addr != "127.0.0.1:0" {
-		c.err = errors.New("Addr and InMemoryNetwork exclude each other")
+		c.fail(errors.New("Addr and InMemoryNetwork exclude each other"))
 	}
+	c.checkPersonalities()
 	return c
+}
+
+func (c *config) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
 }
 
 // Addr sets the address to listen on. The default is a free port on loopback.
@@ -53,7 +70,7 @@ func Addr(addr string) Option {
 	return optionFunc(func(c *config) {
 		c.addr = addr
 		if _, _, err := net.SplitHostPort(addr); err != nil {
-			c.err = err
+			c.fail(fmt.Errorf("Addr: %w", err))
 		}
 	})
 }
@@ -104,9 +121,28 @@ func KeepUploads() Option {
 	return optionFunc(func(c *config) { c.service.KeepUploads = true })
 }
 
-// Latency sets how long the service takes for each request before it acts.
+// Latency sets how long the service takes for each request before it acts, downloads of pictures included.
 func Latency(d time.Duration) Option {
-	return optionFunc(func(c *config) { c.latency = d })
+	return optionFunc(func(c *config) {
+		c.latency = d
+		if d < 0 {
+			c.fail(fmt.Errorf("Latency: must not be negative, but is %v", d))
+		}
+	})
+}
+
+// LatencyOn delays responses to one operation: it sets how long the service takes for each of its requests
+// before it acts. For this operation it replaces [Latency].
+func LatencyOn(op Operation, d time.Duration) Option {
+	return optionFunc(func(c *config) {
+		c.latencyOn[op] = d
+		switch {
+		case d < 0:
+			c.fail(fmt.Errorf("LatencyOn: must not be negative, but is %v", d))
+		case !slices.Contains(operations, op):
+			c.fail(fmt.Errorf("LatencyOn: there is no operation %q", op))
+		}
+	})
 }
 
 // SlowUpload makes the server read request bodies at this rate. The network's buffers take more at once: some
@@ -115,7 +151,7 @@ func SlowUpload(bytesPerSecond int64) Option {
 	return optionFunc(func(c *config) {
 		c.uploadRate = bytesPerSecond
 		if bytesPerSecond < 1 {
-			c.err = errors.New("SlowUpload: must be at least 1 byte per second")
+			c.fail(errors.New("SlowUpload: must be at least 1 byte per second"))
 		}
 	})
 }
@@ -138,13 +174,13 @@ func InMemoryNetwork() Option {
 	return optionFunc(func(c *config) { c.inMemory = true })
 }
 
-// OnResponse calls f with every response of the API before it is sent. f may change it. It is called after
-// the service has acted, and concurrently for concurrent requests.
+// OnResponse calls f with every response of the API, and every picture, before it is sent. f may change it. It is
+// called after the service has acted, and concurrently for concurrent requests.
 func OnResponse(f func(*Answer)) Option {
 	return optionFunc(func(c *config) { c.hooks = append(c.hooks, f) })
 }
 
-// OnRequest calls f with each API request when it has ended. f is called concurrently for concurrent
+// OnRequest calls f with each of the [Server.Requests] when it has ended. f is called concurrently for concurrent
 // requests.
 func OnRequest(f func(Request)) Option {
 	return optionFunc(func(c *config) { c.onRequest = f })

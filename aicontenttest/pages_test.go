@@ -5,12 +5,17 @@ import (
 	"image"
 	"image/png"
 	"net/http"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
 )
 
 // fetch gets the picture of a record, without a key, as a browser would.
@@ -93,7 +98,8 @@ func TestMissingPictures(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	gone := s.AddImage(Image{Name: "n"})
 	send(t, s, request{method: "DELETE", path: "/api/v1/images/" + gone.ID})
-	for _, path := range []string{"/pictures/1.png", "/pictures/1", "/pictures/%zz.png", "/pictures/"} {
+	for _, name := range []string{"1.png", "1", "%zz.png", "", ".png"} {
+		path := "/pictures/" + name
 		resp, err := http.Get(s.URL + path)
 		if err != nil {
 			continue // not a valid URL
@@ -101,5 +107,117 @@ func TestMissingPictures(t *testing.T) {
 		resp.Body.Close()
 		assert.Equal(t, 404, resp.StatusCode, path)
 	}
-	assert.Len(t, s.Requests(), 1, "pictures are no part of the API")
+}
+
+// A test that fetches pictures sees these requests too, and whether they carried the key.
+func TestDownloadsOfPicturesAreRecorded(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"))
+	image := s.AddImage(Image{ID: "a/b", Name: "n", Resolution: "64x64"})
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		req, err := http.NewRequest(method, s.URL+"/pictures/a%2Fb.png", nil)
+		require.NoError(t, err)
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		resp.Body.Close()
+		assert.Equal(t, 200, resp.StatusCode)
+	}
+	require.Len(t, s.Requests(), 2)
+	for i, r := range s.Requests() {
+		assert.Equal(t, i+1, r.Number)
+		assert.Equal(t, string(ImagesDownload), r.Operation)
+		assert.Equal(t, "/tenant/pictures/a%2Fb.png", r.EscapedPath)
+		assert.Equal(t, image.ID, r.RecordID)
+		assert.True(t, r.Acted)
+		assert.Equal(t, 200, r.Status)
+		assert.Empty(t, r.Header.Get("Authorization"))
+	}
+	assert.Len(t, s.Records(), 1, "no record was created by it")
+}
+
+func TestAPictureIsNotPosted(t *testing.T) {
+	s := started(t)
+	s.AddImage(Image{Name: "n"})
+	e := send(t, s, post("/pictures/1.png", "name=n"))
+	assert.Equal(t, 405, e.status)
+	assert.Equal(t, "GET, HEAD", e.header.Get("Allow"))
+	require.Len(t, s.Violations(), 1)
+	assert.Equal(t, RuleMethod, s.Violations()[0].Rule)
+}
+
+func TestFaultsReachPictures(t *testing.T) {
+	for _, c := range []struct {
+		fault  Fault
+		status int // that the client sees; 0 for none
+		broken bool
+		more   bool // than the picture
+	}{
+		{HTMLPage(503), 503, false, false},
+		{CloseBeforeRead(), 0, true, false},
+		{CloseMidAnswer(), 200, true, false},
+		{TruncatedJSON(), 200, false, false},
+		{OversizedAnswer(1 << 20), 200, false, true},
+		{Trickle(0), 200, false, false},
+	} {
+		for name, opts := range everyNetwork {
+			t.Run(c.fault.Name+" over "+name, func(t *testing.T) {
+				s := NewServer(t, opts...)
+				s.AddImage(Image{Description: "d", Resolution: "64x64"})
+				picture := send(t, s, get("/pictures/1.png"))
+				s.FaultOn(ImagesDownload, 1, c.fault)
+				e, err := trySend(s, get("/pictures/1.png"))
+				assert.Equal(t, c.broken, err != nil, "%v", err)
+				assert.Equal(t, c.status, e.status)
+				assert.Equal(t, c.more, strings.HasPrefix(e.body, picture.body) && len(e.body) > len(picture.body))
+				assert.Equal(t, c.fault.kind == network.Trickles, picture.body == e.body)
+				assert.Equal(t, picture.body, send(t, s, get("/pictures/1.png")).body)
+				assert.Equal(t, c.fault.Name, s.Requests()[1].Fault)
+			})
+		}
+	}
+}
+
+// The SDK's own download meets the faults, and is repeated after them.
+func TestADownloadIsRepeatedAfterAFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork())
+		c := s.Client()
+		image, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{
+			Name: "n", Description: "d", Resolution: "256x256",
+		})
+		require.NoError(t, err)
+		s.FaultOn(ImagesDownload, 2, Status(503, "").WithRetryAfter("5"))
+		start := time.Now()
+		var picture bytes.Buffer
+		_, err = c.Images.Download(t.Context(), image, &picture)
+		require.NoError(t, err)
+		assert.Equal(t, 10*time.Second, time.Since(start))
+		_, err = png.Decode(&picture)
+		assert.NoError(t, err)
+		assert.Len(t, s.Requests(), 4)
+	})
+}
+
+func TestLatencyOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts           []Option
+		list, download time.Duration
+	}{
+		"alone":                 {[]Option{LatencyOn(ImagesDownload, 9)}, 0, 9},
+		"before Latency":        {[]Option{LatencyOn(ImagesDownload, 9), Latency(1)}, 1, 9},
+		"after Latency":         {[]Option{Latency(1), LatencyOn(ImagesDownload, 0)}, 1, 0},
+		"of several operations": {[]Option{LatencyOn(ImagesDownload, 2), LatencyOn(ImagesList, 3)}, 3, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := NewServer(t, append(c.opts, InMemoryNetwork())...)
+				s.AddImage(Image{Name: "n", Resolution: "64x64"})
+				paths := map[string]time.Duration{"/api/v1/images": c.list, "/pictures/1.png": c.download}
+				for path, want := range paths {
+					start := time.Now()
+					assert.Equal(t, 200, send(t, s, get(path)).status)
+					assert.Equal(t, want, time.Since(start), path)
+				}
+			})
+		})
+	}
 }

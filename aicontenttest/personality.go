@@ -2,12 +2,13 @@ package aicontenttest
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/answer"
 )
 
 // A Personality is one way in which deployments of the service differ. It is an [Option]. Several can be
-// combined if they concern different things.
+// combined if they concern different things; others are refused.
 type Personality string
 
 // The personalities. The package doc has a table of them.
@@ -40,74 +41,80 @@ const (
 	NoChunkedUploads    Personality = "no-chunked-uploads"
 )
 
+// personalities are all personalities, the default first, with what they change.
+var personalities = []struct {
+	name Personality
+	set  func(*config)
+}{
+	{DataEnvelope, func(*config) {}},
+	{BareRecords, func(c *config) { c.style.BareRecords, c.style.BareLists = true, true }},
+	{UnwrappedRecords, func(c *config) { c.style.BareRecords = true }},
+	{FullRecords, func(c *config) { c.style.Full = true }},
+	{MissingMembers, func(c *config) { c.style.Sparse = true }},
+	{NullURLs, func(c *config) { c.style.NullURLs = true }},
+	{PlainPaginator, func(c *config) { c.style.Flat = true }},
+	{SimplePaginator, func(c *config) { c.style.Paging = answer.Simple }},
+	{CursorPaginator, func(c *config) { c.style.Paging, c.service.Cursors = answer.ByCursor, true }},
+	{LinkHeader, func(c *config) { c.style.LinkHeader = true }},
+	{ForeignNextLinks, func(c *config) { c.style.Foreign = true }},
+	{PlainHTTPNextLinks, func(c *config) { c.style.PlainHTTP = true }},
+	{FilterlessNextLinks, func(c *config) { c.style.Filterless = true }},
+	{StringIDs, func(c *config) { c.style.StringIDs = true }},
+	{UUIDs, func(c *config) { c.service.UUIDs = true }},
+	{NumericBooleans, func(c *config) { c.style.NumericBooleans = true }},
+	{QuotedNumbers, func(c *config) { c.style.QuotedNumbers = true }},
+	{MessageOnly422, func(c *config) { c.style.MessageOnly = true }},
+	{FieldsAsMessage, func(c *config) { c.style.FieldsAsMessage = true }},
+	{LoginRedirect, func(c *config) { c.style.LoginRedirect = true }},
+	{StoreAnswers200, func(c *config) { c.style.Store200 = true }},
+	{DeleteAnswers204, func(c *config) { c.style.Delete204 = true }},
+	{AudioTypes, func(c *config) { c.service.AudioTypes = true }},
+	{LengthLimits, func(c *config) { c.service.LengthLimits = true }},
+	{NoChunkedUploads, func(c *config) { c.service.NoChunks = true }},
+	{NewerValues, func(c *config) { c.style.Newer, c.service.NewerValues = true, true }},
+}
+
+// exclusive are the personalities that concern the same thing.
+var exclusive = [][]Personality{
+	{DataEnvelope, BareRecords, UnwrappedRecords}, // the envelope of a record
+	{DataEnvelope, BareRecords, PlainPaginator},   // the envelope of a list
+	{SimplePaginator, CursorPaginator},
+	{MissingMembers, NullURLs},
+	{MessageOnly422, FieldsAsMessage},
+}
+
 // Personalities returns all personalities, the default first.
 func Personalities() []Personality {
-	return []Personality{
-		DataEnvelope, BareRecords, UnwrappedRecords, FullRecords, MissingMembers, NullURLs,
-		PlainPaginator, SimplePaginator, CursorPaginator, LinkHeader,
-		ForeignNextLinks, PlainHTTPNextLinks, FilterlessNextLinks,
-		StringIDs, UUIDs, NumericBooleans, QuotedNumbers,
-		MessageOnly422, FieldsAsMessage, LoginRedirect, StoreAnswers200, DeleteAnswers204,
-		AudioTypes, LengthLimits, NoChunkedUploads, NewerValues,
+	var names []Personality
+	for _, p := range personalities {
+		names = append(names, p.name)
 	}
+	return names
 }
 
 func (p Personality) apply(c *config) {
-	s := &c.style
-	switch p {
-	case DataEnvelope:
-		s.BareRecords, s.BareLists, s.Flat = false, false, false
-	case BareRecords:
-		s.BareRecords, s.BareLists = true, true
-	case UnwrappedRecords:
-		s.BareRecords = true
-	case FullRecords:
-		s.Full = true
-	case MissingMembers:
-		s.Sparse = true
-	case NullURLs:
-		s.NullURLs = true
-	case PlainPaginator:
-		s.Flat = true
-	case SimplePaginator:
-		s.Paging = answer.Simple
-	case CursorPaginator:
-		s.Paging, c.service.Cursors = answer.ByCursor, true
-	case LinkHeader:
-		s.LinkHeader = true
-	case ForeignNextLinks:
-		s.Foreign = true
-	case PlainHTTPNextLinks:
-		s.PlainHTTP = true
-	case FilterlessNextLinks:
-		s.Filterless = true
-	case StringIDs:
-		s.StringIDs = true
-	case UUIDs:
-		c.service.UUIDs = true
-	case NumericBooleans:
-		s.NumericBooleans = true
-	case QuotedNumbers:
-		s.QuotedNumbers = true
-	case MessageOnly422:
-		s.MessageOnly = true
-	case FieldsAsMessage:
-		s.FieldsAsMessage = true
-	case LoginRedirect:
-		s.LoginRedirect = true
-	case StoreAnswers200:
-		s.Store200 = true
-	case DeleteAnswers204:
-		s.Delete204 = true
-	case AudioTypes:
-		c.service.AudioTypes = true
-	case LengthLimits:
-		c.service.LengthLimits = true
-	case NoChunkedUploads:
-		c.service.NoChunks = true
-	case NewerValues:
-		s.Newer, c.service.NewerValues = true, true
-	default:
-		c.err = fmt.Errorf("no personality is called %q", string(p))
+	for _, known := range personalities {
+		if known.name == p {
+			known.set(c)
+			c.given = append(c.given, p)
+			return
+		}
+	}
+	c.fail(fmt.Errorf("no personality is called %q", string(p)))
+}
+
+// checkPersonalities refuses two that contradict each other.
+func (c *config) checkPersonalities() {
+	for _, group := range exclusive {
+		var first Personality
+		for _, p := range c.given {
+			switch {
+			case !slices.Contains(group, p) || p == first:
+			case first != "":
+				c.fail(fmt.Errorf("the personalities %s and %s exclude each other", first, p))
+			default:
+				first = p
+			}
+		}
 	}
 }

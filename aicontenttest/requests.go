@@ -10,16 +10,17 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// An Operation is one of the operations of the API, as in Request.Operation.
+// An Operation is one of the operations of the API, or the download of a picture, as in Request.Operation.
 type Operation string
 
 // The operations.
 const (
-	ImagesList   Operation = "images.list"
-	ImagesShow   Operation = "images.show"
-	ImagesStore  Operation = "images.store"
-	ImagesUpdate Operation = "images.update"
-	ImagesDelete Operation = "images.delete"
+	ImagesList     Operation = "images.list"
+	ImagesShow     Operation = "images.show"
+	ImagesStore    Operation = "images.store"
+	ImagesUpdate   Operation = "images.update"
+	ImagesDelete   Operation = "images.delete"
+	ImagesDownload Operation = "images.download" // of the picture at an image's URL
 
 	TranscriptionsList   Operation = "transcriptions.list"
 	TranscriptionsShow   Operation = "transcriptions.show"
@@ -27,6 +28,11 @@ const (
 	TranscriptionsUpdate Operation = "transcriptions.update"
 	TranscriptionsDelete Operation = "transcriptions.delete"
 )
+
+var operations = []Operation{
+	ImagesList, ImagesShow, ImagesStore, ImagesUpdate, ImagesDelete, ImagesDownload,
+	TranscriptionsList, TranscriptionsShow, TranscriptionsStore, TranscriptionsUpdate, TranscriptionsDelete,
+}
 
 // A Request is what the server knows of one request. Fields that were not reached, because the connection
 // ended before, are zero.
@@ -125,8 +131,8 @@ func (b *book) violation(v Violation) {
 	b.violations = append(b.violations, v)
 }
 
-// Requests returns every API request since the start or the last [Server.ResetBook], in the order of
-// arrival. Requests still in progress are included.
+// Requests returns every request of the API and of a picture since the start or the last [Server.ResetBook], in
+// the order of arrival. Requests still in progress are included.
 func (s *Server) Requests() []Request {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()

@@ -3,14 +3,15 @@ package aicontenttest
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/answer"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// A call is one API request on its way through the server: recorded, read, executed and answered, with a
-// fault on the way.
+// A call is one request of the API or of a picture on its way through the server: recorded, read, executed and
+// answered, with a fault on the way.
 type call struct {
 	server   *Server
 	request  service.Request
@@ -21,7 +22,7 @@ type call struct {
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	path, inside := strings.CutPrefix(r.URL.EscapedPath(), s.config.basePath)
-	if inside && !strings.HasPrefix(path, service.APIPath+"/") && s.servePage(w, r, path) {
+	if inside && servePage(w, r, path) {
 		return
 	}
 	c := &call{server: s, exchange: s.network.Exchange(w, r)}
@@ -114,7 +115,7 @@ func (c *call) run() error {
 	if responds && c.fault.Place == MidUpload {
 		return c.send(c.fault.answer())
 	}
-	if err := c.exchange.Pause(c.server.config.latency); err != nil {
+	if err := c.exchange.Pause(c.latency()); err != nil {
 		return err
 	}
 	a := c.act(reading)
@@ -128,6 +129,15 @@ func (c *call) run() error {
 		}
 	}
 	return c.send(c.replace(a))
+}
+
+// latency is how long the service takes for the request.
+func (c *call) latency() time.Duration {
+	config := c.server.config
+	if d, found := config.latencyOn[Operation(c.entry.Operation)]; found {
+		return d
+	}
+	return config.latency
 }
 
 // act executes the request, unless it is refused or the fault prevents that. It returns nil where the

@@ -2,12 +2,14 @@ package aicontenttest
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -160,9 +162,40 @@ func TestStartRefusesWhatCannotBe(t *testing.T) {
 			assert.Error(t, err)
 		})
 	}
-	test := new(recorder)
-	assert.Panics(t, func() { NewServer(test, Personality("surly")) })
-	assert.Equal(t, []string{`aicontenttest: no personality is called "surly"`}, test.errors)
+}
+
+// Whoever makes a mistake in a test is told which one, in a sentence.
+func TestNewServerSaysWhatIsWrong(t *testing.T) {
+	for says, opts := range map[string][]Option{
+		`no personality is called "surly"`:               {Personality("surly"), nil},
+		"option 2 of 2 is nil":                           {Lenient(), nil},
+		"Latency: must not be negative, but is -1s":      {Latency(-time.Second)},
+		"LatencyOn: must not be negative, but is -1s":    {LatencyOn(ImagesList, -time.Second)},
+		`LatencyOn: there is no operation "image.store"`: {LatencyOn("image.store", time.Second)},
+	} {
+		t.Run(says, func(t *testing.T) {
+			test := new(recorder)
+			assert.PanicsWithValue(t, "fatal", func() { NewServer(test, opts...) })
+			assert.Equal(t, []string{"aicontenttest: " + says}, test.errors)
+		})
+	}
+}
+
+func TestPersonalitiesThatContradictEachOtherAreRefused(t *testing.T) {
+	for _, pair := range [][2]Personality{
+		{SimplePaginator, CursorPaginator}, {CursorPaginator, SimplePaginator}, {BareRecords, DataEnvelope},
+		{DataEnvelope, UnwrappedRecords}, {PlainPaginator, BareRecords}, {MissingMembers, NullURLs},
+		{MessageOnly422, FieldsAsMessage},
+	} {
+		_, err := Start(pair[0], UUIDs, pair[1])
+		says := fmt.Sprintf("aicontenttest: the personalities %s and %s exclude each other", pair[0], pair[1])
+		assert.EqualError(t, err, says)
+	}
+}
+
+func TestAPersonalityMayBeGivenTwice(t *testing.T) {
+	s := NewServer(t, PlainPaginator, UnwrappedRecords, PlainPaginator)
+	assert.Contains(t, send(t, s, get("/api/v1/images")).body, `"next_page_url"`)
 }
 
 func TestManyRequestsAtOnce(t *testing.T) {

@@ -1,6 +1,7 @@
 package aicontenttest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -215,4 +216,47 @@ func TestViolationsAreShortAndHoldNoKey(t *testing.T) {
 	send(t, s, leaking)
 	assert.NotContains(t, s.Violations()[1].String(), s.APIKey)
 	assert.Equal(t, "Bearer ***", s.Requests()[1].Header.Get("Authorization"))
+}
+
+// curl and HTTP libraries accept anything and send whatever they like. What they left out is said in JSON, with the
+// header to send.
+func TestMissingHeadersAreNamed(t *testing.T) {
+	s := started(t)
+	as := func(r request, header map[string]string) request {
+		r.header = header
+		return r
+	}
+	for name, c := range map[string]struct {
+		request request
+		status  int
+		message string
+	}{
+		"a list with curl": {
+			as(get("/api/v1/images"), map[string]string{"Accept": "*/*"}), 406,
+			"The request does not accept JSON. Send the header Accept: application/json.",
+		},
+		"JSON with Python": {
+			as(post("/api/v1/images", `{"name":"n"}`), map[string]string{
+				"Accept": "*/*", "Content-Type": "application/json",
+			}), 415,
+			`The body is of the type \"application/json\". ` +
+				`Send the header Content-Type: application/x-www-form-urlencoded.`,
+		},
+		"no content type": {
+			as(post("/api/v1/images", storeForm), map[string]string{"Accept": "", "Content-Type": ""}), 415,
+			"The header Content-Type is missing. Send the header Content-Type: application/x-www-form-urlencoded.",
+		},
+		"an upload as a form": {
+			as(post("/api/v1/transcriptions", "name=n"), map[string]string{"Accept": "*/*"}), 415,
+			`The body is of the type \"application/x-www-form-urlencoded\". ` +
+				`Send the header Content-Type: multipart/form-data with a boundary, as curl -F does.`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := send(t, s, c.request)
+			assert.Equal(t, c.status, e.status)
+			assert.Equal(t, "application/json", e.header.Get("Content-Type"))
+			assert.Equal(t, fmt.Sprintf(`{"message":"%s","status":%d}`, c.message, c.status), e.body)
+		})
+	}
 }

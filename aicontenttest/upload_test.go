@@ -85,7 +85,8 @@ func TestFaultOn(t *testing.T) {
 	s.AddTranscription(Transcription{Name: "n"})
 	for operation, r := range map[Operation]request{
 		ImagesList: get("/api/v1/images"), ImagesShow: get("/api/v1/images/1"), ImagesStore: post("/api/v1/images", storeForm),
-		ImagesUpdate: patch("/api/v1/images/1", "name=m"), ImagesDelete: {method: "DELETE", path: "/api/v1/images/1"},
+		ImagesUpdate: patch("/api/v1/images/1", "name=m"), ImagesDownload: get("/pictures/1.png"),
+		ImagesDelete:       {method: "DELETE", path: "/api/v1/images/1"},
 		TranscriptionsList: get("/api/v1/transcriptions"), TranscriptionsShow: get("/api/v1/transcriptions/1"),
 		TranscriptionsStore:  upload(namePart, filePart),
 		TranscriptionsUpdate: patch("/api/v1/transcriptions/1", "name=m"), TranscriptionsDelete: {method: "DELETE", path: "/api/v1/transcriptions/1"},

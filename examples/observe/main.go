@@ -9,6 +9,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,10 +23,27 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	flag.Usage = usage
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "observe: unexpected argument %q\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	if err := run(ctx, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "observe:", err)
 		os.Exit(1)
 	}
+}
+
+func usage() {
+	fmt.Fprint(os.Stderr, `Usage: observe
+
+Makes a handful of calls, and prints their spans, log lines and metrics. It takes no arguments.
+
+AICONTENT_BASE_URL and AICONTENT_API_KEY name the deployment, which may bill a transcription of
+two seconds. Without a base URL it uses a service in memory. OTEL_EXPORTER_OTLP_ENDPOINT names a
+collector that gets the spans and metrics, too.
+`)
 }
 
 // run is main without the process around it.

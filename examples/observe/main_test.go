@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +19,61 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 )
+
+// modeVariable turns the test binary into the program.
+const modeVariable = "OBSERVE_TEST_MODE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(modeVariable) == "program" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// Whoever gives arguments expects something of them.
+func TestArgumentsAreRefusedAndHelpHelps(t *testing.T) {
+	t.Setenv("AICONTENT_BASE_URL", "")
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+	for _, c := range []struct {
+		arg    string
+		status int
+		says   string
+	}{
+		{"talk.wav", 2, `unexpected argument "talk.wav"`},
+		{"-endpoint", 2, "flag provided but not defined: -endpoint"},
+		{"-h", 0, "It takes no arguments."},
+	} {
+		t.Run(c.arg, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], c.arg)
+			cmd.Env = append(os.Environ(), modeVariable+"=program")
+			said, _ := cmd.CombinedOutput()
+			assert.Equal(t, c.status, cmd.ProcessState.ExitCode())
+			assert.Contains(t, string(said), c.says)
+			assert.NotContains(t, string(said), "transcriptions.store")
+		})
+	}
+}
+
+// Two runs can be compared line by line.
+func TestMetricsAreInAFixedOrder(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	meter := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter(scope)
+	counter, err := meter.Int64Counter("aicontent.attempts")
+	require.NoError(t, err)
+	for i := range 20 {
+		counter.Add(t.Context(), 1, metric.WithAttributes(attribute.String("op", fmt.Sprintf("%02d", (i*7)%20))))
+	}
+	var out bytes.Buffer
+	require.NoError(t, printMetrics(t.Context(), reader, &out))
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")[1:]
+	assert.Len(t, lines, 20)
+	assert.IsNonDecreasing(t, lines)
+}
 
 // collector is an OTLP endpoint that keeps what it is sent.
 type collector struct {

@@ -91,8 +91,9 @@ func printMetrics(ctx context.Context, reader *sdkmetric.ManualReader, out io.Wr
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "\nmetrics")
+	var rows []string
 	row := func(name string, attributes attribute.Set, value string) {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", name, list(attributes.ToSlice()), value)
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\n", name, list(attributes.ToSlice()), value))
 	}
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -112,5 +113,8 @@ func printMetrics(ctx context.Context, reader *sdkmetric.ManualReader, out io.Wr
 			}
 		}
 	}
+	// The points of a metric come in any order.
+	slices.Sort(rows)
+	fmt.Fprint(table, strings.Join(rows, ""))
 	return table.Flush()
 }

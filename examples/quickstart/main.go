@@ -1,4 +1,4 @@
-// Quickstart takes two images and a transcription through the whole life of a record: stored,
+// Quickstart takes a transcription and two images through the whole life of a record: stored,
 // looked at, listed, changed and deleted.
 //
 //	go run ./examples/quickstart [-audio FILE] [-out DIR]
@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -29,11 +30,28 @@ func main() {
 	// The first interrupt still cleans up, a second one ends the program.
 	context.AfterFunc(ctx, stop)
 	err := run(ctx, os.Args[1:], os.Stdout)
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+	case ctx.Err() != nil:
+		fmt.Fprintf(os.Stderr, "\nquickstart was interrupted and failed to %v\n", err)
+		os.Exit(exitInterrupted)
+	case errors.Is(err, errArguments):
+		fmt.Fprintf(os.Stderr, "quickstart failed to %v\n", err)
+		os.Exit(exitUsage)
+	default:
 		fmt.Fprintf(os.Stderr, "\nquickstart failed to %v\n", err)
-		os.Exit(1)
+		os.Exit(exitFailed)
 	}
 }
+
+// The exit statuses other than 0.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+var errArguments = errors.New("read the arguments")
 
 // run is main without the process around it.
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -43,10 +61,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&t.audio, "audio", "", "upload this audio `file` instead of the recording that comes with the example")
 	flags.StringVar(&t.dir, "out", ".", "save the picture in this `directory`")
 	if err := flags.Parse(args); err != nil {
-		return fmt.Errorf("read the arguments: %w", err)
+		return fmt.Errorf("%w: %w", errArguments, err)
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("read the arguments: unexpected %q", flags.Arg(0))
+		return fmt.Errorf("%w: unexpected %q", errArguments, flags.Arg(0))
+	}
+	if err := writable(t.dir); err != nil {
+		return fmt.Errorf("%w: -out: %w", errArguments, err)
 	}
 	client, end, err := connect(out)
 	if err != nil {
@@ -60,6 +81,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "\nDone in %v.\n", time.Since(start).Round(time.Millisecond))
 	return nil
+}
+
+// writable returns an error if no file can be made in the directory, before anything is paid for.
+func writable(dir string) error {
+	file, err := os.CreateTemp(filepath.Clean(dir), "quickstart-*.tmp")
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
 // connect returns a client of the deployment in the environment, or of a service in memory. end stops what it

@@ -2,14 +2,12 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"image/png"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +16,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// modeVariable turns the test binary into the program.
+const modeVariable = "QUICKSTART_TEST_MODE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(modeVariable) == "program" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
 
 // unconfigured takes the deployment of whoever runs the tests out of the environment.
 func unconfigured(t *testing.T) {
@@ -66,6 +75,10 @@ func TestWithoutConfiguration(t *testing.T) {
 	rest := out.String()
 	for _, line := range []string{
 		"the service runs in memory, at http://127.0.0.1:",
+		"uploading  160.3 KiB of 160.3 KiB",
+		"stored     quickstart ", ", recording (id 1)",
+		"result     ", "5.13 seconds, 164124 bytes, sha256 " + hex.EncodeToString(sum[:]),
+		"corrected  " + spoken,
 		"stored     quickstart ", ", coast (id 231, 512×512)",
 		"stored     quickstart ", ", harbor (id 232, 256×256)",
 		"saved      " + path,
@@ -73,10 +86,6 @@ func TestWithoutConfiguration(t *testing.T) {
 		"walked     all pages: 232 images, 2 of them from this run",
 		"shown      quickstart ", ", coast: Illustration, Watercolor\n", "created 2",
 		"updated    quickstart ", ", coast, favorite: true",
-		"uploading  160.3 KiB of 160.3 KiB",
-		"stored     quickstart ", ", recording (id 1)",
-		"result     ", "5.13 seconds, 164124 bytes, sha256 " + hex.EncodeToString(sum[:]),
-		"corrected  " + spoken,
 		"deleted    image 231", "deleted    image 232", "deleted    transcription 1",
 		"Done in ",
 	} {
@@ -138,134 +147,38 @@ func TestOwnAudio(t *testing.T) {
 	}
 }
 
-// Whichever request is refused, the step is named and nothing is left behind; the key is not shown.
-func TestAFailingStepLeavesNothingBehind(t *testing.T) {
-	for _, test := range []struct {
-		step      string
-		operation string
-		skip      int // requests of the operation that succeed before
-	}{
-		{"store the images", "images.store", 0},
-		{"store the images", "images.store", 1},
-		{"list with a filter", "images.list", 0},
-		{"walk all pages", "images.list", 1},
-		{"show an image", "images.show", 0},
-		{"make an image a favorite", "images.update", 0},
-		{"upload the recording", "transcriptions.store", 0},
-		{"correct the result", "transcriptions.update", 0},
-	} {
-		t.Run(test.step, func(t *testing.T) {
-			srv := deployment(t)
-			untouched(t, srv)
-			seen := 0
-			srv.FaultWhen(func(r *aicontenttest.Request) bool {
-				if r.Operation != test.operation {
-					return false
-				}
-				seen++
-				return seen == test.skip+1
-			}, 1, aicontenttest.Status(http.StatusForbidden, `{"message":"Not with this plan."}`))
-			err := run(t.Context(), []string{"-out", t.TempDir()}, io.Discard)
-			assert.ErrorContains(t, err, test.step+": "+test.operation+": 403: Not with this plan.")
-			assert.NotContains(t, err.Error(), srv.APIKey)
-		})
-	}
-}
-
-// A store that was carried out, and whose answer was lost, is found by its name and deleted.
-func TestALostStoreLeavesNothingBehind(t *testing.T) {
-	for step, operation := range map[string]string{
-		"store the images": "images.store", "upload the recording": "transcriptions.store",
-	} {
-		t.Run(step, func(t *testing.T) {
-			srv := deployment(t)
-			untouched(t, srv)
-			srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == operation }, 1, aicontenttest.LoseAnswer())
-			var out bytes.Buffer
-			err := run(t.Context(), []string{"-out", t.TempDir()}, &out)
-			assert.ErrorContains(t, err, step+": "+operation)
-			assert.NotContains(t, err.Error(), "clean up")
-			assert.Contains(t, out.String(), "deleted ")
-		})
-	}
-}
-
-// A search that finds too much must not cost somebody else's records.
-func TestOnlyOwnRecordsAreDeleted(t *testing.T) {
-	srv := deployment(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-		if strings.HasSuffix(a.Request.Operation, ".list") {
-			a.SetJSON(map[string]any{"data": []any{map[string]any{"id": 1, "name": "quickstart of somebody else"}}})
-		}
-	}))
-	srv.AddImage(aicontenttest.Image{Name: "quickstart of somebody else"})
-	srv.AddTranscription(aicontenttest.Transcription{Name: "quickstart of somebody else"})
-	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == "images.store" }, 1, aicontenttest.ActThenStatus(http.StatusBadGateway))
-	err := run(t.Context(), []string{"-out", t.TempDir()}, io.Discard)
-	assert.ErrorContains(t, err, "store the images: images.store: 502")
-	for _, request := range srv.Requests() {
-		assert.NotEqual(t, http.MethodDelete, request.Method)
-	}
-	require.Len(t, srv.Images(), 2)
-	require.Len(t, srv.Transcriptions(), 1)
-}
-
-// The host of the pictures is not the deployment, so it must not get the API key. What it says is not saved as a picture.
-func TestThePicturesHostGetsNoKey(t *testing.T) {
-	var asked []http.Header
-	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.Header)
-		http.NotFound(w, r)
-	}))
-	defer host.Close()
-	srv := deployment(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-		if a.Request.Operation == "images.store" {
-			a.SetJSON(map[string]any{"data": map[string]any{"id": a.Request.RecordID, "url": host.URL + "/coast.png"}})
-		}
-	}))
-	untouched(t, srv)
+// Whoever mistypes a path does not pay for it.
+func TestBadPathsAreNoticedBeforeAnythingIsBilled(t *testing.T) {
 	dir := t.TempDir()
-	var out strings.Builder
-	require.NoError(t, run(t.Context(), []string{"-out", dir}, &out))
-	assert.Contains(t, out.String(), "nothing: images.download: 404")
-	require.Len(t, asked, 1)
-	assert.NotContains(t, asked[0], "Authorization")
+	scan, empty := filepath.Join(dir, "scan.mp3"), filepath.Join(dir, "empty.mp3")
+	require.NoError(t, os.WriteFile(scan, []byte("%PDF-1.7 and so on"), 0o600))
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	for name, c := range map[string]struct{ flag, path, says string }{
+		"no audio file":      {"-audio", filepath.Join(dir, "missing.mp3"), "no such file"},
+		"an empty file":      {"-audio", empty, "empty"},
+		"a folder":           {"-audio", dir, "upload the recording: "},
+		"a scan":             {"-audio", scan, "upload the recording: "},
+		"no folder":          {"-out", filepath.Join(dir, "missing"), "read the arguments: -out: "},
+		"a file as a folder": {"-out", scan, "read the arguments: -out: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := deployment(t)
+			err := run(t.Context(), []string{"-out", dir, c.flag, c.path}, io.Discard)
+			assert.ErrorContains(t, err, c.says)
+			assert.Empty(t, srv.Requests())
+		})
+	}
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	assert.Empty(t, files)
+	assert.Len(t, files, 2, "nothing is left in the directory")
 }
 
-// A picture that cannot be written is a failing step like any other.
-func TestAPictureThatCannotBeSaved(t *testing.T) {
-	srv := deployment(t)
-	untouched(t, srv)
-	err := run(t.Context(), []string{"-out", filepath.Join(t.TempDir(), "missing")}, io.Discard)
-	assert.ErrorIs(t, err, os.ErrNotExist)
-	assert.ErrorContains(t, err, "save a picture: ")
-}
-
-// What could not be deleted is named, so that the user can do it, and the rest is deleted all the same.
-func TestACleanUpThatFails(t *testing.T) {
-	srv := deployment(t)
-	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Method == http.MethodDelete }, 1,
-		aicontenttest.Status(http.StatusForbidden, `{"message":"Records are kept."}`))
-	err := run(t.Context(), []string{"-out", t.TempDir()}, io.Discard)
-	assert.ErrorContains(t, err, "clean up: image 1 is still there: images.delete: 403: Records are kept.")
-	require.Len(t, srv.Images(), 1)
-	assert.Equal(t, "1", srv.Images()[0].ID)
-	assert.Empty(t, srv.Transcriptions())
-}
-
-// An interrupt in the middle still cleans up.
-func TestInterrupted(t *testing.T) {
-	ctx, interrupt := context.WithCancel(t.Context())
-	srv := deployment(t, aicontenttest.OnRequest(func(r aicontenttest.Request) {
-		if r.Operation == "images.show" {
-			interrupt()
-		}
-	}))
-	untouched(t, srv)
-	err := run(ctx, []string{"-out", t.TempDir()}, io.Discard)
-	assert.ErrorIs(t, err, context.Canceled)
+func TestWrongArgumentsAreStatus2(t *testing.T) {
+	unconfigured(t)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-out", filepath.Join(t.TempDir(), "missing"))
+	cmd.Env = append(os.Environ(), modeVariable+"=program")
+	_ = cmd.Run()
+	assert.Equal(t, exitUsage, cmd.ProcessState.ExitCode())
 }
 
 // One variable without the other, or an argument by mistake, is said plainly, before anything is sent.

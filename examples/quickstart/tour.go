@@ -33,7 +33,7 @@ type tour struct {
 	mark           string // begins the name of everything that this run makes
 	images         []*aicontent.Image
 	transcriptions []*aicontent.Transcription
-	lost           bool // a Store call failed that may have created its record
+	lost           []string // names of records that a failed Store call may have created
 }
 
 // take takes the steps up to the first that fails, and cleans up in any case.
@@ -47,14 +47,15 @@ func (t *tour) take(ctx context.Context) (err error) {
 		name string
 		do   func(context.Context) error
 	}{
+		// The SDK refuses a file that is no recording before it sends anything, so this comes before what is billed.
+		{"upload the recording", t.upload},
+		{"correct the result", t.correct},
 		{"store the images", t.storeImages},
 		{"save a picture", t.savePicture},
 		{"list with a filter", t.list},
 		{"walk all pages", t.walkPages},
 		{"show an image", t.show},
 		{"make an image a favorite", t.favorite},
-		{"upload the recording", t.upload},
-		{"correct the result", t.correct},
 	} {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
@@ -82,7 +83,7 @@ func (t *tour) storeImages(ctx context.Context) error {
 	} {
 		image, err := t.client.Images.Store(ctx, params)
 		if err != nil {
-			return t.notStored(err)
+			return t.notStored(params.Name, err)
 		}
 		t.images = append(t.images, image)
 		t.say("stored", "%s (id %s, %s)", image.Name, image.ID, params.Resolution.Label())
@@ -90,12 +91,13 @@ func (t *tour) storeImages(ctx context.Context) error {
 	return nil
 }
 
-// notStored notes whether a Store call that failed may have created its record, which must then be deleted too.
-func (t *tour) notStored(err error) error {
+// notStored notes a Store call that failed but may have created its record, which must then be deleted too.
+func (t *tour) notStored(name string, err error) error {
 	switch aicontent.OutcomeOf(err) {
 	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
 	default:
-		t.lost = true
+		t.lost = append(t.lost, name)
+		t.say("unknown", "whether %q was made: looking for it", name)
 	}
 	return err
 }
@@ -197,7 +199,7 @@ func (t *tour) upload(ctx context.Context) error {
 	}
 	transcription, err := t.client.Transcriptions.Store(ctx, params, aicontent.WithProgress(progress))
 	if err != nil {
-		return t.notStored(err)
+		return t.notStored(params.Name, err)
 	}
 	t.transcriptions = append(t.transcriptions, transcription)
 	t.say("stored", "%s (id %s)", transcription.Name, transcription.ID)
@@ -218,11 +220,11 @@ func (t *tour) correct(ctx context.Context) error {
 	return nil
 }
 
-// cleanUp deletes what this run has made, also after an interrupt. What a failed Store call may have made is found by
-// its name.
+// cleanUp deletes what this run has made, also after an interrupt.
 func (t *tour) cleanUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
+	failed := []error{t.findLost(ctx)}
 	var images, transcriptions []aicontent.ID
 	for _, image := range t.images {
 		images = append(images, image.ID)
@@ -230,29 +232,34 @@ func (t *tour) cleanUp(ctx context.Context) error {
 	for _, transcription := range t.transcriptions {
 		transcriptions = append(transcriptions, transcription.ID)
 	}
-	var failed []error
-	if t.lost {
-		madeImages, err := aicontent.Collect(t.client.Images.All(ctx, aicontent.ImageListParams{Search: t.mark}))
-		failed = append(failed, err)
-		for _, image := range madeImages {
-			if strings.HasPrefix(image.Name, t.mark) {
-				images = append(images, image.ID)
-			}
-		}
-		madeTranscriptions, err := aicontent.Collect(t.client.Transcriptions.All(ctx, aicontent.TranscriptionListParams{Search: t.mark}))
-		failed = append(failed, err)
-		for _, transcription := range madeTranscriptions {
-			if strings.HasPrefix(transcription.Name, t.mark) {
-				transcriptions = append(transcriptions, transcription.ID)
-			}
-		}
-	}
 	if len(images)+len(transcriptions) > 0 {
 		t.head("Clean-up")
 	}
 	failed = append(failed,
 		t.delete(ctx, "image", images, t.client.Images.Delete),
 		t.delete(ctx, "transcription", transcriptions, t.client.Transcriptions.Delete))
+	return errors.Join(failed...)
+}
+
+// findLost finds what failed Store calls have made, by its name. It returns an error that names what is not there: the
+// service may still be making it.
+func (t *tour) findLost(ctx context.Context) error {
+	var failed []error
+	for _, name := range t.lost {
+		images, err := aicontent.Collect(t.client.Images.All(ctx, aicontent.ImageListParams{Search: name}))
+		failed = append(failed, err)
+		transcriptions, err := aicontent.Collect(t.client.Transcriptions.All(ctx,
+			aicontent.TranscriptionListParams{Search: name}))
+		failed = append(failed, err)
+		images = slices.DeleteFunc(images, func(image *aicontent.Image) bool { return image.Name != name })
+		transcriptions = slices.DeleteFunc(transcriptions, func(transcription *aicontent.Transcription) bool {
+			return transcription.Name != name
+		})
+		if len(images)+len(transcriptions) == 0 {
+			failed = append(failed, fmt.Errorf("%q may still appear, and be billed: look for this name later", name))
+		}
+		t.images, t.transcriptions = append(t.images, images...), append(t.transcriptions, transcriptions...)
+	}
 	return errors.Join(failed...)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +38,7 @@ const (
 	notTried status = iota
 	unfinished
 	failed
+	notRead // so that nothing was sent
 	found
 	made
 )
@@ -68,28 +71,21 @@ func (j *job) run(outer context.Context, recordings []*recording) []result {
 	}
 	more, enough := context.WithCancelCause(ctx)
 	defer enough(nil)
-	next := make(chan int)
+	slots := make(chan struct{}, j.parallel)
 	var wg sync.WaitGroup
-	for range min(j.parallel, len(recordings)) {
-		wg.Go(func() {
-			for i := range next {
-				results[i] = j.one(ctx, recordings[i])
-				if why := j.verdict(results[i].err); why != nil {
-					enough(why)
-				}
-			}
-		})
-	}
 	for _, i := range order {
-		select {
-		case next <- i:
-		case <-more.Done():
-		}
+		slots <- struct{}{}
 		if more.Err() != nil {
 			break
 		}
+		wg.Go(func() {
+			results[i] = j.one(ctx, recordings[i])
+			if why := j.verdict(results[i].err); why != nil {
+				enough(why)
+			}
+			<-slots
+		})
 	}
-	close(next)
 	wg.Wait()
 	if more.Err() != nil && outer.Err() == nil {
 		j.view.line("Stopped: %v.", context.Cause(more))
@@ -109,7 +105,7 @@ func (j *job) verdict(err error) error {
 	j.inRow++
 	switch {
 	case errors.Is(err, aicontent.ErrUnauthorized):
-		return errors.New("the API key was refused")
+		return errors.New("the API key was refused; see AICONTENT_API_KEY")
 	case j.inRow >= maxInRow:
 		return fmt.Errorf("%d in a row failed", j.inRow)
 	}
@@ -120,13 +116,11 @@ func (j *job) verdict(err error) error {
 func serviceWide(err error) bool {
 	var file *fs.PathError
 	var transport *aicontent.TransportError
-	switch {
-	case errors.Is(err, errChanged), errors.As(err, &file):
+	if errors.Is(err, errChanged) || errors.As(err, &file) {
 		return false
-	case errors.As(err, &transport):
-		return true
 	}
-	return errors.Is(err, aicontent.ErrUnauthorized) || errors.Is(err, aicontent.ErrForbidden) ||
+	return errors.As(err, &transport) ||
+		errors.Is(err, aicontent.ErrUnauthorized) || errors.Is(err, aicontent.ErrForbidden) ||
 		errors.Is(err, aicontent.ErrRateLimited) || errors.Is(err, aicontent.ErrServer)
 }
 
@@ -136,9 +130,7 @@ func (j *job) one(ctx context.Context, r *recording) result {
 	res := j.transcribe(ctx, r, line)
 	if res.err == nil && j.out != "" {
 		for _, in := range append([]input{r.input}, r.copies...) {
-			if res.err = saveText(filepath.Join(j.out, in.output), res.text); res.err != nil {
-				break
-			}
+			res.err = errors.Join(res.err, saveText(filepath.Join(j.out, in.output), res.text))
 		}
 	}
 	switch {
@@ -176,7 +168,7 @@ func (j *job) transcribe(ctx context.Context, r *recording, line *line) result {
 	}, aicontent.WithOnceSince(known.Until), aicontent.WithProgress(line.progress), aicontent.WithResponse(&resp))
 	if err != nil {
 		unwritten := j.journal.finish(r.name, "", err)
-		return result{recording: r, err: errors.Join(hinted(err), unwritten)}
+		return result{recording: r, err: errors.Join(err, unwritten)}
 	}
 	res := result{recording: r, status: made, id: t.ID, text: t.Result, err: j.journal.finish(r.name, t.ID, nil)}
 	if resp.Found {
@@ -194,7 +186,8 @@ func saveText(path, text string) error {
 }
 
 // printTexts prints the texts, with the file names above each if there is more than one.
-func printTexts(w io.Writer, results []result) {
+func printTexts(stdout io.Writer, results []result) error {
+	w := bufio.NewWriter(stdout)
 	for i, r := range results {
 		if r.status < found {
 			continue
@@ -209,61 +202,81 @@ func printTexts(w io.Writer, results []result) {
 		}
 		fmt.Fprintln(w, strings.TrimRight(r.text, "\n"))
 	}
+	return w.Flush()
 }
 
 // summarize prints the totals and the failures, and returns the exit status.
-func summarize(w io.Writer, interrupted bool, results []result, unread []failure) int {
+func summarize(w io.Writer, interrupted bool, results []result) int {
 	var count [made + 1]int
-	files := len(unread)
+	files, again, refused := 0, 0, false
 	for _, r := range results {
 		count[r.status]++
 		files += 1 + len(r.copies)
+		if r.passing() {
+			again++
+		}
+		refused = refused || errors.Is(r.err, aicontent.ErrUnauthorized)
 	}
 	if files == 0 {
 		fmt.Fprintln(w, "There are no recordings.")
 		return exitDone
 	}
-	fmt.Fprintf(w, "\nFiles: %d. Different recordings: %d. Made: %d. Found: %d.", files, len(results), count[made], count[found])
+	fmt.Fprintf(w, "\nFiles: %d. Different recordings: %d. Made: %d. Found: %d.",
+		files, len(results)-count[notRead], count[made], count[found])
+	count[failed] += count[notRead]
 	missing := 0
-	for _, part := range []struct {
-		what  string
-		count int
-	}{
-		{"Failed", count[failed] + len(unread)}, {"Interrupted", count[unfinished]}, {"Not tried", count[notTried]},
-	} {
-		if part.count > 0 {
-			fmt.Fprintf(w, " %s: %d.", part.what, part.count)
+	for s := failed; s >= notTried; s-- {
+		if missing += count[s]; count[s] > 0 {
+			fmt.Fprintf(w, " %s: %d.", [...]string{"Not tried", "Interrupted", "Failed"}[s], count[s])
 		}
-		missing += part.count
 	}
 	fmt.Fprintln(w)
-	for _, f := range unread {
-		fmt.Fprintf(w, "  %s: %v\n", f.path, f.err)
-	}
 	for _, r := range results {
-		if r.status == failed {
-			fmt.Fprintf(w, "  %s: %v\n", r.path, r.err)
+		if r.status == failed || r.status == notRead {
+			fmt.Fprintf(w, "  %s: %s\n", r.path, plain(r.err))
 		}
 	}
-	if missing > 0 {
+	if interrupted || again > 0 {
+		again += count[notTried] // for the same reason
+	}
+	switch {
+	case refused || again == 0:
+	case again == missing:
 		fmt.Fprintln(w, "Run it again for the rest. Nothing is paid for twice.")
+	default:
+		fmt.Fprintf(w, "Run it again for %d of these. Nothing is paid for twice.\n", again)
 	}
 	switch {
 	case interrupted:
 		return exitInterrupted
+	case refused:
+		return exitUsage
 	case missing > 0:
 		return exitSomeFailed
 	}
 	return exitDone
 }
 
-// hinted adds what a failed Store call means for the recording.
-func hinted(err error) error {
-	switch aicontent.OutcomeOf(err) {
-	case aicontent.OutcomeUnknown:
-		return fmt.Errorf("%w (the text may still be made; the next run looks for it first)", err)
-	case aicontent.OutcomeDone:
-		return fmt.Errorf("%w (the text was made; run again to fetch it)", err)
+// passing reports whether another run may get the text though nobody changes anything.
+func (r result) passing() bool {
+	switch {
+	case r.status == unfinished, errors.Is(r.err, errChanged):
+		return true
+	case r.status != failed || r.id != "" || errors.Is(r.err, aicontent.ErrForbidden):
+		return false
 	}
-	return err
+	outcome := aicontent.OutcomeOf(r.err)
+	return serviceWide(r.err) || outcome == aicontent.OutcomeUnknown || outcome == aicontent.OutcomeDone
 }
+
+// goNames are the operations, functions and hints in errors of the SDK, which are for programmers.
+var goNames = regexp.MustCompile(`(aicontent|transcriptions)\.\w+: | \([^()]*With(out)?[A-Z].*?\)|With(out)?[A-Z]\S* ?`)
+
+var plainWords = strings.NewReplacer(
+	"looking for the name", "looking for an earlier upload",
+	"outcome unknown: it may have been created", "the text may still be made; the next run looks for it first",
+	"outcome done: it was created", "the text was made; run again to fetch it",
+)
+
+// plain is the text of an error for people who do not program.
+func plain(err error) string { return plainWords.Replace(goNames.ReplaceAllString(err.Error(), "")) }

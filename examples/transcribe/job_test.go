@@ -123,6 +123,91 @@ func TestOneBadRecordingDoesNotStopTheOthers(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(stderr, "  "+path+": "), "%s in\n%s", path, stderr)
 	}
 	assert.NotContains(t, stderr, srv.APIKey)
+	assert.NotContains(t, stderr, "Run it again", "none of the three would succeed")
+	assert.Contains(t, stderr, "Reading the files (5).\n")
+	assert.Contains(t, stderr, "\nFiles: 5. Different recordings: 4.", "as many as were announced")
+}
+
+// Running again is advised where it helps, and only for the recordings that it helps.
+func TestRunningAgainIsAdvisedWhereItHelps(t *testing.T) {
+	dir := t.TempDir()
+	good := recordingFile(t, filepath.Join(dir, "good.wav"), 1, 1000)
+	missing := filepath.Join(dir, "missing.wav")
+	down := aicontenttest.Status(503, "down").WithRetryAfter("3600") // longer than a run waits
+	for name, c := range map[string]struct {
+		fault aicontenttest.Fault
+		files []string
+		says  string // nothing if empty
+	}{
+		"a service that is down":    {down, []string{good}, "Run it again for the rest. Nothing is paid for twice."},
+		"and a missing file":        {down, []string{good, missing}, "Run it again for 1 of these."},
+		"a recording that is wrong": {aicontenttest.Status(422, `{"message":"No."}`), []string{good}, ""},
+		"a key without permission":  {aicontenttest.Status(403, `{"message":"No."}`), []string{good}, ""},
+		"an unreadable response":    {aicontenttest.InvalidJSON(), []string{good}, "Run it again for the rest."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, flags := deployment(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
+				if a.Request.Operation == "transcriptions.list" {
+					a.SetJSON(map[string]any{"data": []any{}, "links": map[string]any{"next": nil}})
+				}
+			}))
+			srv.FaultWhen(isStore, 100, c.fault)
+			status, _, stderr := transcribe(t, append(flags, append([]string{"-settle", "1s"}, c.files...)...)...)
+			assert.Equal(t, exitSomeFailed, status)
+			if c.says == "" {
+				assert.NotContains(t, stderr, "Run it again")
+			}
+			assert.Contains(t, stderr, c.says)
+		})
+	}
+}
+
+// Whoever transcribes does not know the SDK: what it says to programmers is left out or translated.
+func TestErrorsAreInPlainWords(t *testing.T) {
+	dir := t.TempDir()
+	good, scan := recordingFile(t, filepath.Join(dir, "good.wav"), 1, 1000), filepath.Join(dir, "scan.mp3")
+	require.NoError(t, os.WriteFile(scan, []byte("%PDF-1.7 and so on"), 0o600))
+	empty := filepath.Join(dir, "empty.mp3")
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	search := func(r *aicontenttest.Request) bool { return r.Operation == "transcriptions.list" }
+	for name, c := range map[string]struct {
+		file  string
+		match func(*aicontenttest.Request) bool
+		fault aicontenttest.Fault
+		says  string
+	}{
+		"a scan":               {scan, nil, aicontenttest.Fault{}, "PDF"},
+		"an empty file":        {empty, nil, aicontenttest.Fault{}, "empty"},
+		"a search that fails":  {good, search, aicontenttest.Status(401, `{"message":"No."}`), "401: No."},
+		"a search with a page": {good, search, aicontenttest.HTMLPage(200), "page"},
+		"an upload that fails": {good, isStore, aicontenttest.Status(422, `{"message":"No."}`), "422: No."},
+		"an upload that is lost": {
+			good, isStore, aicontenttest.LateAct(504, time.Hour), "looks for it first)\nRun it again for the rest.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, flags := deployment(t)
+			if c.match != nil {
+				srv.FaultWhen(c.match, 100, c.fault)
+			}
+			_, _, stderr := transcribe(t, append(flags, "-settle", "1s", c.file)...)
+			assert.Contains(t, stderr, c.says)
+			assert.NotRegexp(t, `With(out)?[A-Z]|transcriptions\.|aicontent\.[A-Z]|[Oo]utcome`, stderr)
+		})
+	}
+	t.Run("no key", func(t *testing.T) {
+		deployment(t)
+		t.Setenv("AICONTENT_API_KEY", "")
+		_, _, stderr := transcribe(t, good)
+		assert.Equal(t, "transcribe: AICONTENT_API_KEY: must be set in the environment\n", stderr)
+	})
+	t.Run("no encryption", func(t *testing.T) {
+		deployment(t)
+		t.Setenv("AICONTENT_BASE_URL", "http://content.example.com")
+		_, _, stderr := transcribe(t, good)
+		assert.Contains(t, stderr, "must begin with https://")
+		assert.NotContains(t, stderr, "With")
+	})
 }
 
 // A refused key fails every recording, so nothing is uploaded and a thousand files do not fail one by one.
@@ -134,8 +219,10 @@ func TestARefusedKeyStopsTheRunEarly(t *testing.T) {
 		recordingFile(t, filepath.Join(dir, fmt.Sprintf("%d.wav", i)), byte(i), 1000)
 	}
 	status, _, stderr := transcribe(t, append(flags, dir)...)
-	assert.Equal(t, exitSomeFailed, status)
-	assert.Contains(t, stderr, "Stopped: the API key was refused.")
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, stderr, "Stopped: the API key was refused; see AICONTENT_API_KEY.")
+	assert.Contains(t, stderr, "Not tried: ")
+	assert.NotContains(t, stderr, "Run it again", "it would be refused again")
 	assert.LessOrEqual(t, len(srv.Requests()), 5)
 	assert.Zero(t, stores(srv))
 	assert.NotContains(t, stderr, "an-old-key")

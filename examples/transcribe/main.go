@@ -68,28 +68,34 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	journal := newJournal(o.settle)
 	client, end, err := connect(o, journal, stderr)
 	if err != nil {
-		fmt.Fprintln(stderr, "transcribe:", err)
+		fmt.Fprintln(stderr, "transcribe:", plain(err))
 		return exitUsage
 	}
 	defer end()
 
-	inputs, failed := collect(o.paths)
+	inputs, unread := collect(o.paths)
 	if err := distinctOutputs(inputs); err != nil && o.out != "" {
 		fmt.Fprintln(stderr, "transcribe:", err)
 		return exitUsage
 	}
-	fmt.Fprintf(stderr, "Reading the files (%d).\n", len(inputs))
-	recordings, unread := identify(ctx, inputs, o)
+	fmt.Fprintf(stderr, "Reading the files (%d).\n", len(inputs)+len(unread))
+	recordings, unreadToo := identify(ctx, inputs, o)
 	if ctx.Err() != nil {
 		fmt.Fprintln(stderr, "Interrupted while the files were read: nothing was sent.")
 		return exitInterrupted
 	}
 	job := &job{options: o, client: client, journal: journal, view: newView(stderr)}
 	results := job.run(ctx, recordings)
-	if o.out == "" {
-		printTexts(stdout, results)
+	if o.out != "" {
+		stdout = io.Discard
 	}
-	return summarize(stderr, ctx.Err() != nil, results, append(failed, unread...))
+	unprinted := printTexts(stdout, results)
+	status := summarize(stderr, ctx.Err() != nil, append(append(unread, unreadToo...), results...))
+	if unprinted != nil {
+		fmt.Fprintf(stderr, "The texts could not be printed: %v. Run it again to fetch them.\n", unprinted)
+		status = max(status, exitSomeFailed)
+	}
+	return status
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -144,7 +150,8 @@ uses a service in memory, to try things out.
 	flags.SetOutput(w)
 	flags.PrintDefaults()
 	fmt.Fprint(w, `
-Exit status: 0 all texts are there, 1 some failed, 2 used wrongly, 130 interrupted.
+Exit status: 0 all texts are there, 1 some failed, 2 used wrongly or with a wrong API key,
+130 interrupted.
 `)
 }
 

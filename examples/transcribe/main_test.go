@@ -154,6 +154,46 @@ func TestTextsGoToTheTerminal(t *testing.T) {
 	assert.Regexp(t, `^# \S+b\.wav\n# \S+c\.wav\nNo transcript.* 1000 bytes.*\n\n# \S+a\.wav\nNo transcript.* 2000 bytes.*\n$`, stdout)
 }
 
+// Nobody is told that all went well when the texts are nowhere.
+func TestTextsThatCannotBePrintedAreAFailure(t *testing.T) {
+	srv, flags := deployment(t)
+	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	full := writerFunc(func([]byte) (int, error) { return 0, syscall.ENOSPC })
+	var messages bytes.Buffer
+	assert.Equal(t, exitSomeFailed, run(t.Context(), append(flags, file), full, &messages))
+	assert.Contains(t, messages.String(), "The texts could not be printed: no space left on device. Run it again")
+	assert.Len(t, srv.Records(), 1)
+
+	out := t.TempDir()
+	assert.Equal(t, exitDone, run(t.Context(), append(flags, "-o", out, file), full, &messages), "nothing is printed")
+	status, stdout, _ := transcribe(t, append(flags, file)...)
+	assert.Equal(t, exitDone, status)
+	assert.Contains(t, stdout, "No transcript")
+	assert.Len(t, srv.Records(), 1)
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// A FIFO, which would be waited for without end, is skipped with a word, in a folder as on the command line.
+func TestAFIFOIsSkippedWithAWord(t *testing.T) {
+	srv, flags := deployment(t)
+	dir := t.TempDir()
+	recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000)
+	inside := filepath.Join(dir, "pipe.wav")
+	require.NoError(t, syscall.Mkfifo(inside, 0o600))
+	for _, args := range [][]string{{dir}, {filepath.Join(dir, "a.wav"), inside}, {dir, inside}} {
+		status, _, stderr := transcribe(t, append(flags, args...)...)
+		assert.Equal(t, exitSomeFailed, status)
+		assert.Contains(t, stderr, "  "+inside+": skipped: it is neither a file nor a folder\n")
+		assert.Contains(t, stderr, "Reading the files (2).\n")
+		assert.Contains(t, stderr, "Files: 2. Different recordings: 1.")
+		assert.NotContains(t, stderr, "Run it again")
+	}
+	assert.Len(t, srv.Records(), 1)
+}
+
 // An interrupt ends the program within a second, even if the service hangs. The next run continues at once.
 func TestAnInterruptEndsTheProgramWithinASecond(t *testing.T) {
 	t.Run("while the recording is sent", func(t *testing.T) {

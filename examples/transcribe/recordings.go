@@ -28,12 +28,6 @@ type input struct {
 	output string // of its text, relative to the output directory
 }
 
-// A failure is a file or folder that cannot be read.
-type failure struct {
-	path string
-	err  error
-}
-
 // A recording is content to transcribe, found in one or more files. It is also the fs.FS that its upload is read from.
 type recording struct {
 	input          // the first file with the content
@@ -45,47 +39,49 @@ type recording struct {
 
 var errChanged = errors.New("the file changed after it was first read; run again")
 
-// collect finds the files, each once.
-func collect(paths []string) (inputs []input, failed []failure) {
+// collect finds the files, each once. The results are those of files and folders that cannot be read.
+func collect(paths []string) (inputs []input, unread []result) {
 	seen := make(map[string]bool)
-	add := func(path, output string, named bool) {
+	add := func(path, output string) {
 		info, err := os.Stat(path)
 		switch {
-		case err != nil:
-			failed = append(failed, failure{path, err})
 		case seen[filepath.Clean(path)]:
-		case info.Mode().IsRegular():
-			seen[filepath.Clean(path)] = true
+		case err != nil:
+			unread = append(unread, unreadable(path, err))
+		case !info.Mode().IsRegular():
+			unread = append(unread, unreadable(path, errors.New("skipped: it is neither a file nor a folder")))
+		default:
 			inputs = append(inputs, input{path, output + ".txt"})
-		case named:
-			failed = append(failed, failure{path, errors.New("it is neither a file nor a folder")})
 		}
+		seen[filepath.Clean(path)] = true
 	}
 	for _, root := range paths {
 		if info, err := os.Stat(root); err != nil || !info.IsDir() {
-			add(root, filepath.Base(root), true)
+			add(root, filepath.Base(root))
 			continue
 		}
-		folder := root
-		if absolute, err := filepath.Abs(root); err == nil {
-			folder = filepath.Base(absolute) // "." has a name too
-		}
+		absolute, _ := filepath.Abs(root)
+		folder := filepath.Base(absolute) // "." has a name too
 		_ = fs.WalkDir(os.DirFS(root), ".", func(inside string, entry fs.DirEntry, err error) error {
 			inside = filepath.FromSlash(inside)
 			switch {
 			case err != nil:
-				failed = append(failed, failure{filepath.Join(root, inside), err})
+				unread = append(unread, unreadable(filepath.Join(root, inside), err))
 			case inside != "." && strings.HasPrefix(entry.Name(), "."):
 				if entry.IsDir() {
 					return fs.SkipDir
 				}
 			case slices.Contains(audio, strings.ToLower(filepath.Ext(inside))) && !entry.IsDir():
-				add(filepath.Join(root, inside), filepath.Join(folder, inside), false)
+				add(filepath.Join(root, inside), filepath.Join(folder, inside))
 			}
 			return nil
 		})
 	}
-	return inputs, failed
+	return inputs, unread
+}
+
+func unreadable(path string, err error) result {
+	return result{recording: &recording{input: input{path: path}}, status: notRead, err: err}
 }
 
 // distinctOutputs returns an error if two texts would be written to the same file.
@@ -101,28 +97,24 @@ func distinctOutputs(inputs []input) error {
 }
 
 // identify reads all files and returns one recording for each distinct content, in the order of the files.
-func identify(ctx context.Context, inputs []input, o options) (recordings []*recording, failed []failure) {
+func identify(ctx context.Context, inputs []input, o options) (recordings []*recording, unread []result) {
 	found := make([]*recording, len(inputs))
 	errs := make([]error, len(inputs))
-	next := make(chan int)
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
+	for i, in := range inputs {
+		slots <- struct{}{}
 		wg.Go(func() {
-			for i := range next {
-				found[i], errs[i] = read(ctx, inputs[i], o)
-			}
+			found[i], errs[i] = read(ctx, in, o)
+			<-slots
 		})
 	}
-	for i := range inputs {
-		next <- i
-	}
-	close(next)
 	wg.Wait()
 	byName := make(map[string]*recording)
 	for i, r := range found {
 		switch {
 		case errs[i] != nil:
-			failed = append(failed, failure{inputs[i].path, errs[i]})
+			unread = append(unread, unreadable(inputs[i].path, errs[i]))
 		case byName[r.name] != nil:
 			first := byName[r.name]
 			first.copies = append(first.copies, r.input)
@@ -131,7 +123,7 @@ func identify(ctx context.Context, inputs []input, o options) (recordings []*rec
 			recordings = append(recordings, r)
 		}
 	}
-	return recordings, failed
+	return recordings, unread
 }
 
 // read hashes a file. The record's name is a hash of everything the text depends on: content and settings.
@@ -141,13 +133,10 @@ func read(ctx context.Context, in input, o options) (*recording, error) {
 		return nil, err
 	}
 	defer f.Close()
+	// Reading a closed file fails.
+	defer context.AfterFunc(ctx, func() { f.Close() })()
 	content := sha256.New()
-	size, err := io.Copy(content, readerFunc(func(p []byte) (int, error) {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		return f.Read(p)
-	}))
+	size, err := io.Copy(content, f)
 	if err != nil {
 		return nil, err
 	}
@@ -156,10 +145,6 @@ func read(ctx context.Context, in input, o options) (*recording, error) {
 	r.name = "transcribe-" + hex.EncodeToString(name[:20])
 	return r, nil
 }
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // Open opens the recording's file, whatever the name given. If the content is no longer what was hashed, reading it fails.
 func (r *recording) Open(string) (fs.File, error) {

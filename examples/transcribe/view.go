@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/mattn/go-runewidth"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/cwriter"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -63,8 +64,9 @@ func (v *view) begin(r *recording, until time.Time) *line {
 	if v.bars == nil {
 		return l
 	}
+	name := runewidth.Truncate(filepath.Base(r.path), 24, "…")
 	l.bar = v.bars.AddBar(0,
-		mpb.PrependDecorators(decor.Name(shortened(filepath.Base(r.path), 24), decor.WC{W: 25, C: decor.DindentRight})),
+		mpb.PrependDecorators(decor.Name(name, decor.WC{W: 25, C: decor.DindentRight})),
 		mpb.AppendDecorators(
 			decor.CountersKibiByte("% .1f / % .1f", decor.WCSyncSpace),
 			decor.Any(func(decor.Statistics) string { return " " + l.phase.Load().(string) }, decor.WCSyncSpaceR),
@@ -107,15 +109,8 @@ func (l *line) end(res result) {
 		}
 		l.view.line("%s: %s, id %s", res.path, what, res.id)
 	case failed:
-		l.view.line("%s: failed: %v", res.path, res.err)
+		l.view.line("%s: failed: %s", res.path, plain(res.err))
 	case unfinished:
 		l.view.line("%s: interrupted", res.path)
 	}
-}
-
-func shortened(name string, limit int) string {
-	if runes := []rune(name); len(runes) > limit {
-		return string(runes[:limit-1]) + "…"
-	}
-	return name
 }

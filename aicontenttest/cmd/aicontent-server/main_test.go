@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
 // TestMain runs the command in the processes that the signal tests start.
@@ -49,7 +51,8 @@ func served(t *testing.T, args ...string) (lines *bufio.Scanner, end func() int)
 }
 
 func TestServesAndLogsOneLineARequest(t *testing.T) {
-	lines, end := served(t, "-key", "s3cret", "-seed", "3", "-base-path", "/tenant", "-personality", "uuids, bare-records")
+	lines, end := served(t, "-key", "s3cret", "-seed", "3", "-base-path", "/tenant",
+		"-personality", "uuids, bare-records", "-personality", "store-answers-200")
 	require.True(t, lines.Scan())
 	base := lines.Text()
 	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/tenant$`, base)
@@ -77,7 +80,7 @@ func TestServesAndLogsOneLineARequest(t *testing.T) {
 	}()
 	require.True(t, lines.Scan())
 	require.NoError(t, <-done)
-	assert.Regexp(t, `^201 POST /tenant/api/v1/images images.store "[0-9a-f-]{36}"$`, lines.Text())
+	assert.Regexp(t, `^200 POST /tenant/api/v1/images images.store "[0-9a-f-]{36}"$`, lines.Text())
 
 	go func() {
 		resp, err := http.Get(base + "/api/v1/images?colour=red")
@@ -102,23 +105,59 @@ func TestTheDefaultKeyIsPrinted(t *testing.T) {
 	assert.Equal(t, 0, end())
 }
 
+// A wrong flag is one line, not lost above the help, and nothing is served.
 func TestBadFlags(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	const badKey = "-key must be printable ASCII without spaces"
 	for name, c := range map[string]struct {
 		args   []string
 		status int
 		says   string
 	}{
-		"an unknown flag":         {[]string{"-port", "1"}, 2, "flag provided but not defined: -port"},
-		"an argument":             {[]string{"8080"}, 2, `unexpected argument "8080"`},
-		"a personality":           {[]string{"-addr", "127.0.0.1:0", "-personality", "surly"}, 1, `no personality is called "surly"`},
-		"an address that is none": {[]string{"-addr", "nowhere"}, 1, "missing port"},
-		"help":                    {[]string{"-h"}, 0, "cursor-paginator"},
+		"an unknown flag":           {[]string{"-port", "1"}, exitUsage, "flag provided but not defined: -port"},
+		"an argument":               {[]string{"8080"}, exitUsage, `unexpected argument "8080"`},
+		"a personality":             {[]string{"-personality", "surly"}, exitUsage, `no personality is called "surly"`},
+		"no personality":            {[]string{"-personality", "uuids,"}, exitUsage, `no personality is called ""`},
+		"an address that is none":   {[]string{"-addr", "nowhere"}, exitUsage, "missing port"},
+		"a port that is none":       {[]string{"-addr", "127.0.0.1:99999"}, exitUsage, "invalid port"},
+		"an address that is taken":  {[]string{"-addr", taken.Addr().String()}, exitFailed, "address already in use"},
+		"a negative latency":        {[]string{"-latency", "-2s"}, exitUsage, "-latency must not be negative"},
+		"a negative seed":           {[]string{"-seed", "-1"}, exitUsage, "-seed must not be negative"},
+		"a seed that is no number":  {[]string{"-seed", "many"}, exitUsage, `invalid value "many" for flag -seed`},
+		"a key from an unset shell": {[]string{"-key", ""}, exitUsage, badKey},
+		"a key in two words":        {[]string{"-key", "a b"}, exitUsage, badKey},
+		"a key of other letters":    {[]string{"-key", "schlüssel"}, exitUsage, badKey},
+		"contradictions": {
+			[]string{"-personality", "simple-paginator,cursor-paginator"}, exitUsage,
+			"simple-paginator and cursor-paginator exclude each other",
+		},
+		"contradictions in two flags": {
+			[]string{"-personality", "message-only-422", "-personality", "fields-as-message"}, exitUsage,
+			"message-only-422 and fields-as-message exclude each other",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			assert.Equal(t, c.status, run(t.Context(), c.args, io.Discard, &out))
-			assert.Contains(t, out.String(), c.says)
+			var stdout, stderr bytes.Buffer
+			args := append([]string{"-addr", "127.0.0.1:0"}, c.args...)
+			assert.Equal(t, c.status, run(t.Context(), args, &stdout, &stderr))
+			assert.Contains(t, stderr.String(), c.says)
+			assert.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
+			assert.Empty(t, stdout.String())
 		})
+	}
+}
+
+func TestHelpExplainsEachPersonality(t *testing.T) {
+	var out bytes.Buffer
+	assert.Equal(t, exitDone, run(t.Context(), []string{"-h"}, io.Discard, &out))
+	for _, p := range aicontenttest.Personalities() {
+		assert.Regexp(t, `(?m)^  `+string(p)+` +\S+ \S+`, out.String())
+	}
+	assert.Len(t, lines, len(aicontenttest.Personalities()), "a line for a personality that there is not")
+	for line := range strings.Lines(out.String()) {
+		assert.LessOrEqual(t, len(line), 100, "a terminal breaks it: %s", line)
 	}
 }
 

@@ -2,6 +2,7 @@
 package answer
 
 import (
+	"bytes"
 	"fmt"
 	"html"
 	"net/http"
@@ -55,10 +56,8 @@ type Answer struct {
 
 // Pages beside the API.
 const (
-	HomePath      = "/"
-	LoginPath     = "/login"
-	PicturePath   = "/pictures/"
-	PictureSuffix = ".png"
+	HomePath  = "/"
+	LoginPath = "/login"
 )
 
 // HTML is a page as proxies and login forms send it.
@@ -76,9 +75,11 @@ func HTML(status int, text string) Answer {
 // Write writes a result for the request that it came from.
 func (w Writer) Write(result service.Result, request service.Request) Answer {
 	a := w.write(result, request)
-	// Laravel's default limit. It is not enforced.
-	a.Header.Set("X-RateLimit-Limit", "60")
-	a.Header.Set("X-RateLimit-Remaining", "59")
+	if !request.Route.Picture {
+		// Laravel's default limit. It is not enforced.
+		a.Header.Set("X-RateLimit-Limit", "60")
+		a.Header.Set("X-RateLimit-Remaining", "59")
+	}
 	if result.Allow != nil {
 		a.Header.Set("Allow", strings.Join(result.Allow, ", "))
 	}
@@ -88,6 +89,10 @@ func (w Writer) Write(result service.Result, request service.Request) Answer {
 func (w Writer) write(result service.Result, request service.Request) Answer {
 	wantsJSON := wantsJSON(request.Header)
 	switch {
+	case request.Route.Picture && !result.Acted():
+		return HTML(result.Status, result.Message)
+	case request.Route.Picture && result.Record != nil:
+		return draw(result.Record)
 	case result.NoKey && (w.Style.LoginRedirect || !wantsJSON):
 		return w.redirect(LoginPath)
 	case len(result.Problems) > 0 && !wantsJSON:
@@ -96,6 +101,8 @@ func (w Writer) write(result service.Result, request service.Request) Answer {
 		return w.invalid(result.Problems)
 	case result.Status == http.StatusNotFound && !result.NoRoute:
 		return w.message(result.Status, result.Message)
+	case result.Status == http.StatusNotAcceptable || result.Status == http.StatusUnsupportedMediaType:
+		return w.header(result)
 	case !result.Acted() && !wantsJSON:
 		return HTML(result.Status, result.Message)
 	case result.NoRoute || result.NoKey || result.Status == http.StatusInternalServerError:
@@ -142,6 +149,14 @@ func (w Writer) json(status int, v any) Answer {
 
 func (w Writer) message(status int, message any) Answer {
 	return w.json(status, object{{"message", message}, {"status", status}})
+}
+
+// header says which header is missing, in JSON whether it is accepted or not. The header must be fit to be copied from
+// a terminal, so its slash is not escaped.
+func (w Writer) header(result service.Result) Answer {
+	a := w.message(result.Status, result.Message)
+	a.Body = bytes.ReplaceAll(a.Body, []byte(`\/`), []byte("/"))
+	return a
 }
 
 // invalid writes a validation error.
@@ -192,8 +207,8 @@ func (w Writer) pictureURL(r *service.Record) any {
 	if w.Style.NullURLs {
 		return nil
 	}
-	return w.origin() + w.BasePath + PicturePath + url.PathEscape(pictureName(r))
+	return w.origin() + w.BasePath + service.PicturePath + url.PathEscape(pictureName(r))
 }
 
 // pictureName is the file name in the member result.
-func pictureName(r *service.Record) string { return r.ID + PictureSuffix }
+func pictureName(r *service.Record) string { return r.ID + service.PictureSuffix }

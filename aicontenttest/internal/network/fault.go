@@ -74,9 +74,9 @@ func (x *Exchange) Corrupt(body []byte) []byte {
 }
 
 // padding returns what surrounds the filler, so that the whole is still JSON: a first member of the
-// object, or a first element of the array.
+// object, or a first element of the array. To anything else, such as a picture, the filler is appended.
 func padding(body []byte) (before, after []byte) {
-	if len(body) < 2 {
+	if len(body) < 2 || body[0] != '{' && body[0] != '[' {
 		return body, nil
 	}
 	before, after = []byte(`{"padding":"`), append([]byte(`",`), body[1:]...)

@@ -3,6 +3,7 @@ package service
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -43,7 +44,7 @@ func (r *reader) readForm(mediaType string) ([]Problem, *Result) {
 	if err != nil || given != mediaType {
 		r.violate(RuleContentType, "Content-Type", contentType)
 		if !r.config.Lenient {
-			return nil, refused(http.StatusUnsupportedMediaType, "Unsupported Media Type.")
+			return nil, refused(http.StatusUnsupportedMediaType, unsupported(contentType, mediaType))
 		}
 	}
 	var problems []Problem
@@ -73,6 +74,18 @@ func (r *reader) readForm(mediaType string) ([]Problem, *Result) {
 		return nil, refused(http.StatusBadRequest, "Bad Request.")
 	}
 	return problems, nil
+}
+
+// unsupported says which content type was given and which one is expected.
+func unsupported(given, expected string) string {
+	text := fmt.Sprintf("The body is of the type %q. ", given)
+	if given == "" {
+		text = "The header Content-Type is missing. "
+	}
+	if expected == contract.Multipart {
+		expected += " with a boundary, as curl -F does"
+	}
+	return text + "Send the header Content-Type: " + expected + "."
 }
 
 func (r *reader) readURLEncoded() error {

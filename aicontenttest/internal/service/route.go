@@ -10,16 +10,26 @@ import (
 // APIPath is the prefix of all API paths.
 const APIPath = "/api/v1"
 
+// The path of a picture is made of these and the image's ID.
+const (
+	PicturePath   = "/pictures/"
+	PictureSuffix = ".png"
+)
+
 // A Route is where a path leads. Methods is empty where it leads nowhere.
 type Route struct {
 	Collection *Collection
 	ID         string
 	Methods    []string
+	Picture    bool // of the image with the ID, which is empty if the path is no picture's
 }
 
 // Route finds the route of a path below the base path. The path is escaped, so that an escaped slash stays
 // part of an id.
 func (s *Service) Route(escaped string) Route {
+	if name, ok := strings.CutPrefix(escaped, PicturePath); ok {
+		return s.pictureRoute(name)
+	}
 	rest, ok := strings.CutPrefix(escaped, APIPath+"/")
 	if !ok {
 		return Route{}
@@ -36,9 +46,18 @@ func (s *Service) Route(escaped string) Route {
 		if err != nil || id == "" || strings.Contains(escapedID, "/") {
 			return Route{}
 		}
-		return Route{c, id, []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete}}
+		methods := []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete}
+		return Route{Collection: c, ID: id, Methods: methods}
 	}
 	return Route{}
+}
+
+func (s *Service) pictureRoute(name string) Route {
+	rt := Route{Collection: s.Images, Methods: []string{http.MethodGet, http.MethodHead}, Picture: true}
+	if escapedID, ok := strings.CutSuffix(name, PictureSuffix); ok {
+		rt.ID, _ = url.PathUnescape(escapedID)
+	}
+	return rt
 }
 
 // Operation is the operation of a method at the route, such as images.store; empty where there is none.
@@ -50,11 +69,13 @@ func (rt Route) Operation(method string) string {
 		http.MethodPost: "store", http.MethodPut: "update",
 		http.MethodPatch: "update", http.MethodDelete: "delete",
 	}[method]
-	if method == http.MethodGet {
+	switch {
+	case rt.Picture:
+		verb = "download"
+	case method == http.MethodGet && rt.ID == "":
 		verb = "list"
-		if rt.ID != "" {
-			verb = "show"
-		}
+	case method == http.MethodGet:
+		verb = "show"
 	}
 	return rt.Collection.Name + "." + verb
 }

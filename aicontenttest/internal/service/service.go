@@ -127,13 +127,18 @@ func (r *reader) read() *Result {
 			"Supported methods: "+strings.Join(r.Route.Methods, ", ")+".")
 		refusal.Allow = r.Route.Methods
 		return refusal
+	case r.Route.Picture:
+		// Whoever has the URL may fetch the picture, without a key.
+		r.act = r.picture
+		return nil
 	case !r.authorized():
 		refusal := refused(http.StatusUnauthorized, "Unauthenticated.")
 		refusal.NoKey = true
 		return refusal
 	case r.method == http.MethodGet && !r.config.Lenient && !acceptsJSON(r.Header):
 		r.violate(RuleAccept, "Accept", r.Header.Get("Accept"))
-		return refused(http.StatusNotAcceptable, "Not Acceptable.")
+		return refused(http.StatusNotAcceptable,
+			"The request does not accept JSON. Send the header Accept: application/json.")
 	}
 	problems, refusal := r.readInput()
 	if refusal == nil && !r.validText() {
@@ -206,6 +211,8 @@ func (r *reader) show() Result {
 	defer coll.mu.RUnlock()
 	return r.one(coll.find(r.Route.ID, r.account))
 }
+
+func (r *reader) picture() Result { return r.one(r.Route.Collection.Find(r.Route.ID)) }
 
 func (r *reader) store() Result {
 	coll := r.Route.Collection

@@ -1,0 +1,20 @@
+package answer
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/picture"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
+)
+
+// draw answers with the picture of an image.
+func draw(image *service.Record) Answer {
+	var png bytes.Buffer
+	// A buffer takes everything.
+	_ = picture.Draw(&png, picture.Params{
+		Description: image.Description, Resolution: image.Resolution,
+		Style: image.Style, Medium: image.Medium, Filter: image.Filter,
+	})
+	return Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {"image/png"}}, Body: png.Bytes()}
+}
