@@ -197,7 +197,13 @@ func TestPages(t *testing.T) {
 			second := f.get("/pictures?style=retro&order=oldest&page=2")
 			assert.True(t, strings.Contains(second, `href="?order=oldest&amp;page=3&amp;style=retro"`))
 			assert.NotContains(t, shown(second), "other")
-			says(t, f.get("/pictures?page=99"), "This page is empty")
+			for _, beyond := range []string{"4", "99", "99999999999999999999"} {
+				last := f.get("/pictures?style=retro&order=oldest&page=" + beyond)
+				assert.Equal(t, 10, strings.Count(last, "<li id="), "the last page stands for page %s", beyond)
+				says(t, last, "Page 3")
+				assert.True(t, strings.Contains(last, `href="?order=oldest&amp;page=2&amp;style=retro"`))
+			}
+			says(t, f.get("/pictures?style=sketch&page=2"), "Nothing was found.")
 		})
 	}
 }

@@ -34,6 +34,9 @@ func main() {
 	}
 }
 
+// grace is how long requests may take to end when the program ends.
+const grace = 5 * time.Second
+
 // run serves until ctx ends.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("gallery", flag.ContinueOnError)
@@ -75,9 +78,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	return srv.Shutdown(grace)
+	srv.Shutdown(ending)
+	// What is still open has sent no whole request.
+	return srv.Close()
 }
 
 // connect returns a client of the deployment named by the environment. If there is none, it starts the service in
@@ -91,6 +96,7 @@ func connect(stdout io.Writer) (*aicontent.Client, *aicontenttest.Server, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	fmt.Fprintln(stdout, "AICONTENT_BASE_URL is not set: the service runs in memory, and what you create is lost when the gallery stops.")
+	fmt.Fprintln(stdout, "AICONTENT_BASE_URL is not set: the service runs in memory, "+
+		"and what you create is lost when the gallery stops.")
 	return service.Client(), service, nil
 }

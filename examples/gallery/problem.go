@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,9 +19,9 @@ type problem struct {
 	Title     string
 	Detail    string // in the words of the service
 	Advice    string
-	LookAt    string            // address of a list that may have the record; empty if there is none
-	Fields    map[string]string // what is wrong with each field of the form
-	Reference string            // the request ID, to quote to the service
+	LookAt    string                   // address of a list that may have the record; empty if there is none
+	Fields    []aicontent.FieldProblem // what is wrong with the fields, in their order in the form
+	Reference string                   // the request ID, to quote to the service
 }
 
 // explain turns the error of a call into a problem, and logs it.
@@ -44,14 +46,19 @@ func describe(err error) problem {
 	case errors.As(err, &tooLarge):
 		p.Status = http.StatusRequestEntityTooLarge
 		p.Title = fmt.Sprintf("Too large: the gallery accepts at most %d MB", tooLarge.Limit>>20)
+	case errors.Is(err, errStalled):
+		p.Status, p.Title = http.StatusRequestTimeout, "The form stopped arriving"
 	case errors.Is(err, errMalformedForm):
 		p.Status, p.Title = http.StatusBadRequest, "The form could not be read"
+	case refusedID(err):
+		p.Status, p.Title = http.StatusNotFound, "Not found"
 	case errors.As(err, &invalid):
 		p.Status, p.Title = http.StatusUnprocessableEntity, "Please check what you entered"
-		p.Fields = make(map[string]string)
-		for _, problem := range invalid.Problems {
-			p.Fields[problem.Field] = sentence(problem.Field + " " + problem.Reason)
+		for _, wrong := range invalid.Problems {
+			wrong.Reason = sentence(wrong.Field + " " + wrong.Reason)
+			p.Fields = append(p.Fields, wrong)
 		}
+		sortFields(p.Fields)
 	case errors.As(err, &refused):
 		p = describeResponse(refused)
 	case errors.Is(err, aicontent.ErrPagination):
@@ -74,10 +81,10 @@ func describeResponse(err *aicontent.APIError) problem {
 	switch {
 	case errors.Is(err, aicontent.ErrInvalid), errors.Is(err, aicontent.ErrBadRequest):
 		p.Status, p.Title = http.StatusUnprocessableEntity, "Please check what you entered"
-		p.Fields = make(map[string]string)
 		for field, messages := range err.Fields {
-			p.Fields[field] = strings.Join(messages, " ")
+			p.Fields = append(p.Fields, aicontent.FieldProblem{Field: field, Reason: strings.Join(messages, " ")})
 		}
+		sortFields(p.Fields)
 		if len(p.Fields) > 0 {
 			p.Detail = ""
 		}
@@ -98,6 +105,25 @@ func describeResponse(err *aicontent.APIError) problem {
 		p.Title += ": wait " + roughly(err.RetryAfter)
 	}
 	return p
+}
+
+// refusedID reports whether the ID in an address is none that a record can have.
+func refusedID(err error) bool {
+	var invalid *aicontent.ValidationError
+	return errors.As(err, &invalid) && invalid.Problems[0].Field == "id"
+}
+
+// formOrder is the order of the fields in the forms.
+var formOrder = []string{
+	"name", "description", "resolution", "style", "medium", "filter", "language", "file", "result",
+}
+
+// sortFields puts problems into the order of the form. Those of other fields come last.
+func sortFields(fields []aicontent.FieldProblem) {
+	place := func(p aicontent.FieldProblem) uint { return uint(slices.Index(formOrder, p.Field)) }
+	slices.SortFunc(fields, func(a, b aicontent.FieldProblem) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Field, b.Field))
+	})
 }
 
 // sentence returns text with its first letter in upper case.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/aicontent/aicontent-go"
@@ -32,20 +33,27 @@ func parseTemplates(funcs template.FuncMap) map[string]*template.Template {
 
 // view is the data of a page.
 type view struct {
-	Title    string
+	Title    string // empty for the name of the record
 	Section  string // the collection that the page belongs to: picture or recording
 	Notice   string // what was just done
 	Problem  *problem
 	InMemory bool
+	List     string // query of the list that the page of a record was reached from
+	Back     string // address of that list
+	MaxBytes int64  // of an upload
 	Data     any
 }
 
 // Wrong returns what is wrong with a field of the form, or nil.
 func (v view) Wrong(field string) *aicontent.FieldProblem {
-	if v.Problem == nil || v.Problem.Fields[field] == "" {
+	if v.Problem == nil {
 		return nil
 	}
-	return &aicontent.FieldProblem{Field: field, Reason: v.Problem.Fields[field]}
+	i := slices.IndexFunc(v.Problem.Fields, func(p aicontent.FieldProblem) bool { return p.Field == field })
+	if i < 0 {
+		return nil
+	}
+	return &v.Problem.Fields[i]
 }
 
 // notices are the messages that a redirect can ask for.
@@ -62,7 +70,7 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, page string, v v
 		}
 	}
 	v.Notice = notices[r.URL.Query().Get("done")]
-	v.InMemory = s.inMemory
+	v.InMemory, v.MaxBytes = s.inMemory, s.maxUpload
 	var out bytes.Buffer
 	if err := s.templates[page].ExecuteTemplate(&out, "layout", v); err != nil {
 		s.log.Error("render", "page", page, "error", err)
