@@ -46,7 +46,7 @@ func remedy(err error, a action) string {
 	switch {
 	case errors.Is(err, aicontent.ErrUnauthorized), errors.Is(err, aicontent.ErrForbidden):
 		return "Trying again will not help until whoever runs the gallery fixes its key."
-	case errors.Is(err, aicontent.ErrNotFound), refusedID(err):
+	case errors.Is(err, aicontent.ErrNotFound):
 		return "It may have been deleted, or the address is wrong."
 	case errors.Is(err, aicontent.ErrTooLarge), errors.As(err, &tooLarge):
 		return "Choose a smaller file and press the button again."

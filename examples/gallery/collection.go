@@ -28,12 +28,6 @@ type draft struct {
 	store  func(context.Context) (aicontent.ID, error)
 }
 
-// changed is what the form of a record holds.
-type changed struct {
-	ID           aicontent.ID
-	Name, Result string
-}
-
 func (c *collection[T]) addTo(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+c.path(), c.showList)
 	mux.HandleFunc("GET "+c.path()+"/{id}", c.showRecord)
@@ -118,7 +112,8 @@ func (c *collection[T]) changeRecord(w http.ResponseWriter, r *http.Request) {
 	switch form := r.PostForm; {
 	case err != nil && form.Has("name"):
 		p := c.explain(r, err, changing)
-		c.render(w, r, c.name, view{Problem: &p, List: list, Data: changed{id, form.Get("name"), form.Get("result")}})
+		typed := map[string]any{"ID": id, "Name": form.Get("name"), "Result": form.Get("result")}
+		c.render(w, r, c.name, view{Problem: &p, List: list, Data: typed})
 	case err != nil:
 		c.fail(w, r, c.explain(r, err, changing))
 	case form.Has("list"):

@@ -219,6 +219,47 @@ func TestFormSentTwice(t *testing.T) {
 	assert.Len(t, f.service.Records(), 1)
 }
 
+// A form that the visitor goes back to after sending it is the same one: its address holds the token.
+func TestFormKeepsItsToken(t *testing.T) {
+	f := newFixture(t)
+	for _, path := range []string{"/new-picture", "/new-recording"} {
+		resp, err := http.Get(f.url + path)
+		first := f.page(resp, err)
+		token := resp.Request.URL.Query().Get("form")
+		require.NotEmpty(t, token)
+		assert.Contains(t, first, `name="form" value="`+token+`"`)
+		assert.Equal(t, first, f.get(resp.Request.URL.RequestURI()))
+		assert.NotContains(t, f.get(path), token, "another visit is another form")
+	}
+	page := f.post("/new-picture", url.Values{"form": {"one"}, "name": {" "}})
+	assert.Contains(t, page, `name="form" value="one"`, "a refused form has created nothing, and stays the same")
+}
+
+// A picture leads back to the list that it was found in, also after it was renamed or deleted.
+func TestWayBackToTheList(t *testing.T) {
+	f := newFixture(t)
+	id := f.service.AddImage(aicontenttest.Image{Name: "Red fox", Description: "x", Resolution: "256x256"}).ID
+	f.service.AddImage(aicontenttest.Image{Name: "Fox cub", Description: "x", Resolution: "256x256"})
+	f.service.AddImage(aicontenttest.Image{Name: "Owl", Description: "x", Resolution: "256x256"})
+	list := f.get("/pictures?search=fox&order=name")
+	match := regexp.MustCompile(`href="(/pictures/` + id + `[^"]*)"`).FindStringSubmatch(list)
+	require.NotNil(t, match)
+	back := `href="/pictures?order=name&amp;page=1&amp;search=fox#item-` + id + `"`
+	page := f.get(html.UnescapeString(match[1]))
+	assert.Contains(t, page, back)
+	action := regexp.MustCompile(`action="([^"]*)" class="stack"`).FindStringSubmatch(page)
+	require.NotNil(t, action)
+	says(t, f.post(html.UnescapeString(action[1]), url.Values{"name": {" "}}), "Name must not be empty")
+	page = f.post(html.UnescapeString(action[1]), url.Values{"name": {"Old fox"}})
+	says(t, page, "Saved.")
+	assert.Contains(t, page, back)
+	remove := regexp.MustCompile(`action="([^"]*/delete[^"]*)"`).FindStringSubmatch(page)
+	require.NotNil(t, remove)
+	page = f.post(html.UnescapeString(remove[1]), nil)
+	says(t, page, "Deleted.")
+	says(t, page, "1 found.")
+}
+
 // Programs without forms of the gallery are not taken for a button pressed twice.
 func TestFormWithoutToken(t *testing.T) {
 	f := newFixture(t)

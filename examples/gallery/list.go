@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/aicontent/aicontent-go"
@@ -59,17 +60,10 @@ func (l list[T]) Address(page int) string {
 func (l list[T]) Previous() string { return l.Address(l.Page - 1) }
 func (l list[T]) Next() string     { return l.Address(l.Page + 1) }
 
-// Here returns the address of this page, for forms that lead back to it.
-func (l list[T]) Here() string { return l.Address(l.Page) }
-
 // Filtered reports whether the list may leave records out.
 func (l list[T]) Filtered() bool {
-	for _, name := range []string{"search", "favorite", "resolution", "style", "medium", "filter"} {
-		if l.Query.Get(name) != "" {
-			return true
-		}
-	}
-	return false
+	filters := []string{"search", "favorite", "resolution", "style", "medium", "filter"}
+	return slices.ContainsFunc(filters, func(name string) bool { return l.Query.Get(name) != "" })
 }
 
 // onlyFavorites returns the filter for favorites: true if the query asks for them, else nil.

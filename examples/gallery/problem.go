@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,13 +20,16 @@ type problem struct {
 	Title     string
 	Detail    string // in the words of the service
 	Advice    string
-	LookAt    string                   // address of a list that may have the record; empty if there is none
-	Fields    []aicontent.FieldProblem // what is wrong with the fields, in their order in the form
-	Reference string                   // the request ID, to quote to the service
+	LookAt    string            // address of a list that may have the record; empty if there is none
+	Fields    map[string]string // what is wrong with each field of the form
+	Reference string            // the request ID, to quote to the service
 }
 
 // explain turns the error of a call into a problem, and logs it.
 func (s *server) explain(r *http.Request, err error, a action) problem {
+	if invalid := (*aicontent.ValidationError)(nil); errors.As(err, &invalid) && invalid.Problems[0].Field == "id" {
+		err = errors.Join(aicontent.ErrNotFound, err) // no record can have it
+	}
 	p := describe(err)
 	p.Advice = advise(err, a)
 	s.log.Warn("failed", "page", r.Method+" "+r.URL.Path, "outcome", outcomeOf(err), "error", err)
@@ -50,15 +54,14 @@ func describe(err error) problem {
 		p.Status, p.Title = http.StatusRequestTimeout, "The form stopped arriving"
 	case errors.Is(err, errMalformedForm):
 		p.Status, p.Title = http.StatusBadRequest, "The form could not be read"
-	case refusedID(err):
+	case errors.Is(err, aicontent.ErrNotFound):
 		p.Status, p.Title = http.StatusNotFound, "Not found"
 	case errors.As(err, &invalid):
 		p.Status, p.Title = http.StatusUnprocessableEntity, "Please check what you entered"
+		p.Fields = make(map[string]string)
 		for _, wrong := range invalid.Problems {
-			wrong.Reason = sentence(wrong.Field + " " + wrong.Reason)
-			p.Fields = append(p.Fields, wrong)
+			p.Fields[wrong.Field] = sentence(wrong.Field + " " + wrong.Reason)
 		}
-		sortFields(p.Fields)
 	case errors.As(err, &refused):
 		p = describeResponse(refused)
 	case errors.Is(err, aicontent.ErrPagination):
@@ -81,17 +84,15 @@ func describeResponse(err *aicontent.APIError) problem {
 	switch {
 	case errors.Is(err, aicontent.ErrInvalid), errors.Is(err, aicontent.ErrBadRequest):
 		p.Status, p.Title = http.StatusUnprocessableEntity, "Please check what you entered"
+		p.Fields = make(map[string]string)
 		for field, messages := range err.Fields {
-			p.Fields = append(p.Fields, aicontent.FieldProblem{Field: field, Reason: strings.Join(messages, " ")})
+			p.Fields[field] = strings.Join(messages, " ")
 		}
-		sortFields(p.Fields)
 		if len(p.Fields) > 0 {
 			p.Detail = ""
 		}
 	case errors.Is(err, aicontent.ErrUnauthorized), errors.Is(err, aicontent.ErrForbidden):
 		p.Title = "The service does not accept the gallery’s key"
-	case errors.Is(err, aicontent.ErrNotFound):
-		p.Status, p.Title, p.Detail = http.StatusNotFound, "Not found", ""
 	case errors.Is(err, aicontent.ErrTooLarge):
 		p.Status, p.Title = http.StatusRequestEntityTooLarge, "The file is too large for the service"
 	case errors.Is(err, aicontent.ErrRateLimited):
@@ -107,22 +108,16 @@ func describeResponse(err *aicontent.APIError) problem {
 	return p
 }
 
-// refusedID reports whether the ID in an address is none that a record can have.
-func refusedID(err error) bool {
-	var invalid *aicontent.ValidationError
-	return errors.As(err, &invalid) && invalid.Problems[0].Field == "id"
-}
-
 // formOrder is the order of the fields in the forms.
 var formOrder = []string{
 	"name", "description", "resolution", "style", "medium", "filter", "language", "file", "result",
 }
 
-// sortFields puts problems into the order of the form. Those of other fields come last.
-func sortFields(fields []aicontent.FieldProblem) {
-	place := func(p aicontent.FieldProblem) uint { return uint(slices.Index(formOrder, p.Field)) }
-	slices.SortFunc(fields, func(a, b aicontent.FieldProblem) int {
-		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Field, b.Field))
+// InOrder returns the fields with problems as the form has them. Those of other fields come last.
+func (p problem) InOrder() []string {
+	place := func(field string) uint { return uint(slices.Index(formOrder, field)) }
+	return slices.SortedFunc(maps.Keys(p.Fields), func(a, b string) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
 	})
 }
 

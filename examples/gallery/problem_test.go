@@ -3,6 +3,8 @@ package main
 import (
 	"net/http"
 	"net/url"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -87,6 +89,22 @@ func TestInvalidFormIsExplained(t *testing.T) {
 	assert.Empty(t, f.service.Requests())
 }
 
+// Problems come in the order of the form's fields, those of other fields last, and each text once.
+func TestProblemsAreInTheOrderOfTheForm(t *testing.T) {
+	f := newFixture(t)
+	invalid := url.Values{"name": {" "}, "resolution": {"8x8"}, "style": {"x"}, "filter": {"x"}, "medium": {"x"}}
+	assert.Regexp(t, "Name .*Description .*Resolution .*Style .*Medium .*Filter ", shown(f.post("/new-picture", invalid)))
+	f.service.Fault(aicontenttest.Status(422, `{"errors":{"account":["1"],"zone":["2"],"language":["3"],"name":["4"]}}`))
+	page := f.upload(map[string]string{"name": "Song", "language": "gb"}, "song.wav", recording(100))
+	assert.Regexp(t, "#name.*#language.*#account.*#zone", strings.ReplaceAll(page, "\n", " "))
+	for _, path := range []string{"/elsewhere", "/pictures/4711", "/pictures?style=baroque"} {
+		page := f.get(path)
+		title := regexp.MustCompile("<h1>(.*)</h1>").FindStringSubmatch(page)
+		require.NotNil(t, title, path)
+		assert.Equal(t, 1, strings.Count(shown(page), title[1]), "%s: the title is there once", path)
+	}
+}
+
 // A text that was corrected for an hour is not lost to an error.
 func TestFailedChangeKeepsWhatWasTyped(t *testing.T) {
 	f := newFixture(t)
@@ -107,6 +125,15 @@ func TestFailedReadIsExplained(t *testing.T) {
 	says(t, f.post("/recordings/4711/delete", nil), "Not found Nothing was changed.")
 	says(t, f.get("/pictures?style=baroque"), "Choose other filters.")
 	says(t, f.get("/elsewhere"), "There is no such page")
+	// These are sent as browsers do not send them: no record can have such an ID.
+	for _, id := range []string{"..", ".", " ", "\x00"} {
+		path := "/pictures/" + strings.ReplaceAll(url.PathEscape(id), ".", "%2e")
+		resp, err := http.Get(f.url + path)
+		says(t, f.page(resp, err), "Not found It may have been deleted, or the address is wrong.")
+		assert.Equal(t, http.StatusNotFound, resp.StatusCode, path)
+		says(t, f.post(path, url.Values{"favorite": {"1"}}), "Not found Nothing was changed.")
+	}
+	assert.Empty(t, f.service.Violations())
 	f.service.Fault(aicontenttest.Status(503, "down"))
 	says(t, f.get("/recordings"), "The service had a problem The service says: “down” Reload the page in a moment.")
 }

@@ -104,7 +104,7 @@ func TestCrossSiteRequestsAreRefused(t *testing.T) {
 func TestOwnRequestsAreTaken(t *testing.T) {
 	f := newFixture(t)
 	f.gallery.host = "gallery.example"
-	for _, host := range []string{"localhost:8080", "127.0.0.1:8080", "[::1]:8080", "192.168.1.7", "[fd00::7]", "gallery.example", "Gallery.Example:8443"} {
+	for _, host := range []string{"localhost:8080", "LOCALHOST", "LocalHost:8080", "127.0.0.1:8080", "[::1]:8080", "192.168.1.7", "[fd00::7]", "gallery.example", "Gallery.Example:8443"} {
 		for _, name := range []string{"Sec-Fetch-Site", "Origin"} {
 			req := httptest.NewRequest(http.MethodPost, "/pictures/1/delete", nil)
 			req.Host = host
@@ -113,6 +113,22 @@ func TestOwnRequestsAreTaken(t *testing.T) {
 			f.gallery.handler().ServeHTTP(w, req)
 			assert.Equal(t, http.StatusNotFound, w.Code, "%s %s: the service was asked", host, name)
 		}
+	}
+}
+
+// The files of the pages can be had, and nothing else: no listing, and nothing beside them.
+func TestStaticFiles(t *testing.T) {
+	f := newFixture(t)
+	for path, status := range map[string]int{
+		"/static/style.css": http.StatusOK, "/static/": http.StatusNotFound, "/static": http.StatusNotFound,
+		"/static/nothing.css": http.StatusNotFound, "/static/.": http.StatusNotFound, "/static/%2e": http.StatusNotFound,
+		"/static/%2e%2e": http.StatusBadRequest, "/static/..%2flayout.html": http.StatusBadRequest,
+	} {
+		resp, err := http.Get(f.url + path)
+		page := f.page(resp, err)
+		assert.NotContains(t, page, "<pre>", path)
+		assert.NotContains(t, page, "{{define", path)
+		assert.Equal(t, status, resp.StatusCode, path)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -17,7 +18,7 @@ type server struct {
 	maxUpload int64  // limit of an upload, in bytes
 	inMemory  bool   // whether the service runs in memory
 
-	templates  map[string]*template.Template
+	templates  *template.Template
 	forms      sentForms
 	pictureKey []byte // signs the addresses of pictures
 }
@@ -25,14 +26,15 @@ type server struct {
 func newServer(client *aicontent.Client, log *slog.Logger) *server {
 	s := &server{client: client, log: log, maxUpload: 1 << 30, pictureKey: make([]byte, 32)}
 	rand.Read(s.pictureKey)
-	s.templates = parseTemplates(template.FuncMap{
+	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
+		"contains":      strings.Contains,
 		"recordPath":    recordPath,
 		"pictureSource": s.pictureSource,
 		"resolutions":   aicontent.Resolutions,
 		"styles":        aicontent.Styles,
 		"mediums":       aicontent.Mediums,
 		"filters":       aicontent.Filters,
-	})
+	}).ParseFS(web, "web/layout.html", "web/pages/*.html"))
 	return s
 }
 
