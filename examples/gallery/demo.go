@@ -40,7 +40,7 @@ func addDemo(service *aicontenttest.Server) {
 	}
 	for _, recording := range []aicontenttest.Transcription{{
 		Name: "Interview with the keeper", Description: "On the balcony, with wind", Language: "GB", Favorite: true,
-		Result: "I came here in the autumn of eighty-one, for one winter, they said. The light was still turned by hand " +
+		Result: "I came here in the autumn of eighty-one, for one winter, they said. The light was turned by hand " +
 			"then, and you had to wind it every three hours, all night. You get used to sleeping in pieces.",
 	}, {
 		Name: "Harbor master, morning notice", Language: "GB",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -59,7 +60,7 @@ func (b *movingBody) Read(p []byte) (int, error) {
 		// While the request is served, the server waits for the end of the connection.
 		b.conn.SetReadDeadline(time.Time{})
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = errStalled
+		err = cmp.Or(context.Cause(b.ctx), errStalled)
 	}
 	return n, err
 }
