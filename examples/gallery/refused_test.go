@@ -22,6 +22,7 @@ func TestRefusedFormKeepsTheFile(t *testing.T) {
 	assert.Equal(t, "opera.wav", get[string](p, `document.querySelector("#file").files[0].name`))
 	assert.True(t, p.is(`document.querySelector("#language").matches("[aria-invalid]")`))
 	assert.Empty(t, f.service.Requests())
+	assert.NotContains(t, f.logged(), "POST /new-recording", "the file was not uploaded")
 
 	f.service.Fault(aicontenttest.Status(http.StatusUnprocessableEntity, `{"errors":{"name":["The name is taken."]}}`))
 	p.do(chromedp.SetValue(css("#language"), "gb"), chromedp.Click(css("form.stack button")))
