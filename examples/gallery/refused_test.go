@@ -91,6 +91,7 @@ func TestLayout(t *testing.T) {
 		assert.Equal(t, long, get[string](p, `document.querySelector("li:nth-child(2) .name").title`))
 		assert.Equal(t, "Search", p.text(".filters button"))
 		p.do(chromedp.Navigate(f.url+"/new-picture"), chromedp.WaitVisible(css("#filter")))
-		assert.True(t, p.is(`document.querySelector("#filter").offsetTop === document.querySelector("#medium").offsetTop`))
+		assert.True(t, p.is(`document.querySelector("#filter").offsetTop ===
+			document.querySelector("#medium").offsetTop`))
 	}
 }

@@ -24,7 +24,8 @@ func TestFileSize(t *testing.T) {
 		for _, fields := range []map[string]string{
 			nil,
 			{"name": "Song"},
-			{"name": "Song", "description": "\r\n\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\n"},
+			{"name": "Song", "description": "\r\n\r\n" +
+				"Content-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\n"},
 			{"name": strings.Repeat("long ", 2000)},
 		} {
 			file := append([]byte("\r\n\r\n--\r\n"), recording(size)...)
@@ -69,7 +70,8 @@ func TestMalformedUploads(t *testing.T) {
 		many[string(c)] = "x"
 	}
 	manyFields, manyType := uploadBody(t, many, "song.wav", recording(100))
-	longField, longType := uploadBody(t, map[string]string{"name": strings.Repeat("x", maxField+1)}, "song.wav", recording(100))
+	longField, longType := uploadBody(t, map[string]string{"name": strings.Repeat("x", maxField+1)}, "song.wav",
+		recording(100))
 	for name, request := range map[string]struct {
 		contentType string
 		body        []byte
@@ -108,7 +110,8 @@ func TestUploadIsStreamed(t *testing.T) {
 	const size = 64 << 20
 	form, contentType := uploadBody(t, map[string]string{"name": "Opera"}, "opera.wav", recording(100))
 	head, tail, _ := bytes.Cut(form, recording(100))
-	body := io.MultiReader(bytes.NewReader(head), bytes.NewReader(recording(100)), io.LimitReader(zeros{}, size-100), bytes.NewReader(tail))
+	body := io.MultiReader(bytes.NewReader(head), bytes.NewReader(recording(100)), io.LimitReader(zeros{}, size-100),
+		bytes.NewReader(tail))
 	req, err := http.NewRequest(http.MethodPost, srv.URL+"/new-recording", body)
 	require.NoError(t, err)
 	req.ContentLength = int64(len(form)) + size - 100
