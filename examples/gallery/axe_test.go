@@ -36,13 +36,17 @@ func looks(file string) []look {
 		{"recording", at("/recordings/1")},
 		{"not-found", at("/pictures/4711")},
 		{"invalid", func(p *tab, f *fixture) {
-			f.service.Fault(aicontenttest.Status(http.StatusUnprocessableEntity, `{"message":{"name":["The name must not be longer than 128 characters."]}}`))
-			p.do(chromedp.Navigate(f.url+"/new-picture"), chromedp.SendKeys(css("#name"), "Whale"), chromedp.SendKeys(css("#description"), "A whale"),
+			f.service.Fault(aicontenttest.Status(http.StatusUnprocessableEntity,
+				`{"message":{"name":["The name must not be longer than 128 characters."]}}`))
+			p.do(chromedp.Navigate(f.url+"/new-picture"), chromedp.SendKeys(css("#name"), "Whale"),
+				chromedp.SendKeys(css("#description"), "A whale"),
 				chromedp.Click(css("form.stack button")), chromedp.WaitVisible(css(".problem")))
 		}},
 		{"unknown", func(p *tab, f *fixture) {
-			f.service.Fault(aicontenttest.Status(http.StatusGatewayTimeout, "<title>504 Gateway Time-out</title>").WithHeader("X-Request-Id", "7f3a9"))
-			p.do(chromedp.Navigate(f.url+"/new-picture"), chromedp.SendKeys(css("#name"), "Whale"), chromedp.SendKeys(css("#description"), "A whale"),
+			f.service.Fault(aicontenttest.Status(http.StatusGatewayTimeout,
+				"<title>504 Gateway Time-out</title>").WithHeader("X-Request-Id", "7f3a9"))
+			p.do(chromedp.Navigate(f.url+"/new-picture"), chromedp.SendKeys(css("#name"), "Whale"),
+				chromedp.SendKeys(css("#description"), "A whale"),
 				chromedp.Click(css("form.stack button")), chromedp.WaitVisible(css(".problem")))
 		}},
 		{"upload", func(p *tab, f *fixture) {
@@ -73,13 +77,16 @@ func TestAccessibility(t *testing.T) {
 				p.do(chromedp.Evaluate[chromedp.Void](string(axe)))
 				for _, theme := range []string{"light", "dark"} {
 					p.theme(theme)
-					violations, err := chromedp.Run(p.ctx, chromedp.Evaluate[[]string](`axe.run({ resultTypes: ["violations"] }).then((found) =>
-						found.violations.map((v) => v.id + ": " + v.help + ": " + v.nodes.map((n) => n.html).join(" ")))`, chromedp.EvalAwaitPromise))
+					violations, err := chromedp.Run(p.ctx, chromedp.Evaluate[[]string](`
+						axe.run({ resultTypes: ["violations"] }).then((found) =>
+						found.violations.map((v) => v.id + ": " + v.help + ": " +
+							v.nodes.map((n) => n.html).join(" ")))`, chromedp.EvalAwaitPromise))
 					require.NoError(t, err)
 					assert.Empty(t, violations, "%s, %s", look.name, theme)
 					p.photograph(strings.Join([]string{look.name, device, theme}, "-"))
 				}
-				assert.True(t, p.is("document.documentElement.scrollWidth <= innerWidth"), "%s does not scroll sideways", look.name)
+				assert.True(t, p.is("document.documentElement.scrollWidth <= innerWidth"),
+					"%s does not scroll sideways", look.name)
 			}
 		})
 	}
@@ -91,7 +98,8 @@ func (p *tab) photograph(name string) {
 	if *screenshots == "" {
 		return
 	}
-	p.waitFor(`[...document.images].every((image) => image.getBoundingClientRect().top > innerHeight || image.complete)`)
+	p.waitFor(`[...document.images].every((image) =>
+		image.getBoundingClientRect().top > innerHeight || image.complete)`)
 	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 	require.NoError(p.t, err)
 	require.NoError(p.t, os.WriteFile(filepath.Join(*screenshots, name+".png"), png, 0o644))

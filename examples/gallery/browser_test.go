@@ -22,7 +22,8 @@ var browser = sync.OnceValues(func() (context.Context, error) {
 		return nil, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+		chromedp.ExecPath(path), chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
 	if os.Getuid() == 0 {
 		// Chromium's sandbox does not work for root.
 		options = append(options, chromedp.NoSandbox)
@@ -71,7 +72,8 @@ func openTab(t *testing.T, size [2]int64) *tab {
 	t.Cleanup(cancel)
 	p := &tab{t, ctx}
 	if size == phone {
-		p.do(chromedp.EmulateViewport(size[0], size[1], chromedp.EmulateMobile, chromedp.EmulateTouch, chromedp.EmulatePortrait, chromedp.EmulateScale(2)))
+		p.do(chromedp.EmulateViewport(size[0], size[1], chromedp.EmulateMobile, chromedp.EmulateTouch,
+			chromedp.EmulatePortrait, chromedp.EmulateScale(2)))
 	} else {
 		p.do(chromedp.EmulateViewport(size[0], size[1]))
 	}
@@ -89,7 +91,8 @@ func (p *tab) waitFor(expression string) {
 	ctx, cancel := context.WithTimeout(p.ctx, 15*time.Second)
 	defer cancel()
 	for {
-		// Each look is a round trip to the browser, as a page without scripts cannot look itself. An error is a page that is just being left.
+		// Each look is a round trip to the browser, as a page without scripts cannot look itself. An error is a page
+		// that is just being left.
 		if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")")); ok && err == nil {
 			return
 		}
@@ -103,7 +106,8 @@ func (p *tab) waitFor(expression string) {
 // says waits until the page is loaded and shows the text.
 func (p *tab) says(text string) {
 	p.t.Helper()
-	p.waitFor(`document.readyState === "complete" && document.body.innerText.replace(/\s+/g, " ").includes(` + quote(text) + `)`)
+	p.waitFor(`document.readyState === "complete" &&
+		document.body.innerText.replace(/\s+/g, " ").includes(` + quote(text) + `)`)
 }
 
 func quote(text string) string {
@@ -131,7 +135,8 @@ type css = chromedp.CSS
 
 func (p *tab) withoutScripts() {
 	p.t.Helper()
-	_, err := chromedp.Call(p.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	_, err := chromedp.Call(p.ctx, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: true})
 	require.NoError(p.t, err)
 }
 

@@ -10,11 +10,10 @@ import (
 // startDemo starts the service in memory. It reads uploads slowly, so that their progress can be seen.
 func startDemo() (*aicontenttest.Server, error) {
 	service, err := aicontenttest.Start(aicontenttest.FullRecords, aicontenttest.SlowUpload(4<<20))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		addDemo(service)
 	}
-	addDemo(service)
-	return service, nil
+	return service, err
 }
 
 // addDemo adds enough records for more than one page.
@@ -39,14 +38,17 @@ func addDemo(service *aicontenttest.Server) {
 			Favorite: n%5 == 0, CreatedAt: made, UpdatedAt: made,
 		})
 	}
-	for _, recording := range []aicontenttest.Transcription{
-		{Name: "Interview with the keeper", Description: "On the balcony, with wind", Language: "GB", Favorite: true, Result: "I came here in the autumn of " +
-			"eighty-one, for one winter, they said. The light was still turned by hand then, and you had to wind it every three hours, " +
-			"all night. You get used to sleeping in pieces."},
-		{Name: "Harbor master, morning notice", Language: "GB", Result: "Wind south-west, five to six, rising in the afternoon. " +
-			"The ferry to the islands leaves at ten and not at nine. Berths four and five are closed."},
-		{Name: "Note to self", Result: "Ask about the second staircase. The drawing shows it, and nobody remembers it."},
-	} {
+	for _, recording := range []aicontenttest.Transcription{{
+		Name: "Interview with the keeper", Description: "On the balcony, with wind", Language: "GB", Favorite: true,
+		Result: "I came here in the autumn of eighty-one, for one winter, they said. The light was turned by hand " +
+			"then, and you had to wind it every three hours, all night. You get used to sleeping in pieces.",
+	}, {
+		Name: "Harbor master, morning notice", Language: "GB",
+		Result: "Wind south-west, five to six, rising in the afternoon. Berths four and five are closed.",
+	}, {
+		Name:   "Note to self",
+		Result: "Ask about the second staircase. The drawing shows it, and nobody remembers it.",
+	}} {
 		service.AddTranscription(recording)
 	}
 }

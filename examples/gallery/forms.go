@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -13,17 +12,13 @@ import (
 // encodes in up to nine bytes each.
 const maxForm = 16 << 20
 
-// readForm parses a form without a file into r.PostForm. If it cannot, it shows why and returns false.
-func (s *server) readForm(w http.ResponseWriter, r *http.Request) bool {
-	controller := http.NewResponseController(w)
-	controller.SetReadDeadline(time.Now().Add(time.Minute))
+// parseForm parses a form without a file into r.PostForm.
+func parseForm(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
-		s.fail(w, r, s.explain(r, errors.Join(errMalformedForm, err), changing))
-		return false
+		return errors.Join(errMalformedForm, err)
 	}
-	controller.SetReadDeadline(time.Time{})
-	return true
+	return nil
 }
 
 // posted returns a pointer to a field of the form, or nil if the form does not have it.

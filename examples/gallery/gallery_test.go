@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"mime/multipart"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
@@ -53,7 +52,8 @@ func (f *fixture) logged() string {
 // newFixture starts both. The client makes one attempt, so that a fault is seen at once.
 func newFixture(t *testing.T, opts ...aicontenttest.Option) *fixture {
 	opts = append([]aicontenttest.Option{
-		aicontenttest.FullRecords, aicontenttest.BasePath("/tenant"), aicontenttest.WithAPIKey(testKey), aicontenttest.KeepUploads(),
+		aicontenttest.FullRecords, aicontenttest.BasePath("/tenant"), aicontenttest.WithAPIKey(testKey),
+		aicontenttest.KeepUploads(),
 	}, opts...)
 	f := &fixture{t: t, service: aicontenttest.NewServer(t, opts...)}
 	client := f.service.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
@@ -106,7 +106,9 @@ func shown(page string) string {
 }
 
 // uploadBody is the form of a recording as browsers send it.
-func uploadBody(t *testing.T, fields map[string]string, fileName string, file []byte) (body []byte, contentType string) {
+func uploadBody(
+	t *testing.T, fields map[string]string, fileName string, file []byte,
+) (body []byte, contentType string) {
 	var out bytes.Buffer
 	form := multipart.NewWriter(&out)
 	for name, value := range fields {
@@ -158,7 +160,8 @@ func TestPictureFromFormToDeletion(t *testing.T) {
 func TestRecordingFromFormToDeletion(t *testing.T) {
 	f := newFixture(t)
 	wav := recording(2 << 20)
-	page := f.upload(map[string]string{"name": "Keeper", "description": "On the balcony", "language": "gb"}, "keeper.wav", wav)
+	page := f.upload(map[string]string{"name": "Keeper", "description": "On the balcony", "language": "gb"},
+		"keeper.wav", wav)
 	says(t, page, "Here it is.")
 	require.Len(t, f.service.Transcriptions(), 1)
 	got := f.service.Transcriptions()[0]
@@ -181,13 +184,16 @@ func TestRecordingFromFormToDeletion(t *testing.T) {
 // The pages of a list are reached by number, also where the service has only cursors.
 func TestPages(t *testing.T) {
 	for _, paginator := range []aicontenttest.Personality{
-		aicontenttest.DataEnvelope, aicontenttest.PlainPaginator, aicontenttest.SimplePaginator, aicontenttest.CursorPaginator,
+		aicontenttest.DataEnvelope, aicontenttest.PlainPaginator, aicontenttest.SimplePaginator,
+		aicontenttest.CursorPaginator,
 	} {
 		t.Run(string(paginator), func(t *testing.T) {
 			f := newFixture(t, paginator)
 			for n := range 60 {
-				f.service.AddImage(aicontenttest.Image{Name: "picture " + string(rune('A'+n)), Description: "x", Style: "retro", Resolution: "256x256"})
-				f.service.AddImage(aicontenttest.Image{Name: "other", Description: "x", Style: "anime", Resolution: "256x256"})
+				f.service.AddImage(aicontenttest.Image{Name: "picture " + string(rune('A'+n)), Description: "x",
+					Style: "retro", Resolution: "256x256"})
+				f.service.AddImage(aicontenttest.Image{Name: "other", Description: "x", Style: "anime",
+					Resolution: "256x256"})
 			}
 			third := f.get("/pictures?style=retro&order=oldest&page=3")
 			assert.Equal(t, 10, strings.Count(third, "<li id="))
@@ -197,7 +203,13 @@ func TestPages(t *testing.T) {
 			second := f.get("/pictures?style=retro&order=oldest&page=2")
 			assert.True(t, strings.Contains(second, `href="?order=oldest&amp;page=3&amp;style=retro"`))
 			assert.NotContains(t, shown(second), "other")
-			says(t, f.get("/pictures?page=99"), "This page is empty")
+			for _, beyond := range []string{"4", "99", "99999999999999999999"} {
+				last := f.get("/pictures?style=retro&order=oldest&page=" + beyond)
+				assert.Equal(t, 10, strings.Count(last, "<li id="), "the last page stands for page %s", beyond)
+				says(t, last, "Page 3")
+				assert.True(t, strings.Contains(last, `href="?order=oldest&amp;page=2&amp;style=retro"`))
+			}
+			says(t, f.get("/pictures?style=sketch&page=2"), "Nothing was found.")
 		})
 	}
 }
@@ -213,11 +225,53 @@ func TestFormSentTwice(t *testing.T) {
 	assert.Len(t, f.service.Records(), 1)
 }
 
+// A form that the visitor goes back to after sending it is the same one: its address holds the token.
+func TestFormKeepsItsToken(t *testing.T) {
+	f := newFixture(t)
+	for _, path := range []string{"/new-picture", "/new-recording"} {
+		resp, err := http.Get(f.url + path)
+		first := f.page(resp, err)
+		token := resp.Request.URL.Query().Get("form")
+		require.NotEmpty(t, token)
+		assert.Contains(t, first, `name="form" value="`+token+`"`)
+		assert.Equal(t, first, f.get(resp.Request.URL.RequestURI()))
+		assert.NotContains(t, f.get(path), token, "another visit is another form")
+	}
+	page := f.post("/new-picture", url.Values{"form": {"one"}, "name": {" "}})
+	assert.Contains(t, page, `name="form" value="one"`, "a refused form has created nothing, and stays the same")
+}
+
+// A picture leads back to the list that it was found in, also after it was renamed or deleted.
+func TestWayBackToTheList(t *testing.T) {
+	f := newFixture(t)
+	id := f.service.AddImage(aicontenttest.Image{Name: "Red fox", Description: "x", Resolution: "256x256"}).ID
+	f.service.AddImage(aicontenttest.Image{Name: "Fox cub", Description: "x", Resolution: "256x256"})
+	f.service.AddImage(aicontenttest.Image{Name: "Owl", Description: "x", Resolution: "256x256"})
+	list := f.get("/pictures?search=fox&order=name")
+	match := regexp.MustCompile(`href="(/pictures/` + id + `[^"]*)"`).FindStringSubmatch(list)
+	require.NotNil(t, match)
+	back := `href="/pictures?order=name&amp;page=1&amp;search=fox#item-` + id + `"`
+	page := f.get(html.UnescapeString(match[1]))
+	assert.Contains(t, page, back)
+	action := regexp.MustCompile(`action="([^"]*)" class="stack"`).FindStringSubmatch(page)
+	require.NotNil(t, action)
+	says(t, f.post(html.UnescapeString(action[1]), url.Values{"name": {" "}}), "Name must not be empty")
+	page = f.post(html.UnescapeString(action[1]), url.Values{"name": {"Old fox"}})
+	says(t, page, "Saved.")
+	assert.Contains(t, page, back)
+	remove := regexp.MustCompile(`action="([^"]*/delete[^"]*)"`).FindStringSubmatch(page)
+	require.NotNil(t, remove)
+	page = f.post(html.UnescapeString(remove[1]), nil)
+	says(t, page, "Deleted.")
+	says(t, page, "1 found.")
+}
+
 // Programs without forms of the gallery are not taken for a button pressed twice.
 func TestFormWithoutToken(t *testing.T) {
 	f := newFixture(t)
 	for range 2 {
-		says(t, f.post("/new-picture", url.Values{"name": {"Fox"}, "description": {"A fox"}, "resolution": {"256x256"}}), "Here it is.")
+		says(t, f.post("/new-picture",
+			url.Values{"name": {"Fox"}, "description": {"A fox"}, "resolution": {"256x256"}}), "Here it is.")
 	}
 }
 
@@ -229,17 +283,6 @@ func TestFormSentAgainAfterRefusal(t *testing.T) {
 	says(t, f.post("/new-picture", form), "You can press the button again.")
 	says(t, f.post("/new-picture", form), "Here it is.")
 	assert.Len(t, f.service.Records(), 1)
-}
-
-// No page depends on cookies, which a foreign page could make the browser send.
-func TestNoCookies(t *testing.T) {
-	f := newFixture(t)
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
-	client := http.Client{Jar: jar}
-	resp, err := client.Get(f.url + "/pictures")
-	f.page(resp, err)
-	assert.Empty(t, resp.Cookies())
 }
 
 // recording is a WAV file of the size.

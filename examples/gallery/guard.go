@@ -28,6 +28,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		defer keepMoving(w, r)()
 		if !s.knownHost(r.Host) {
 			http.Error(w, "The gallery does not go by this name: see its flag -host.", http.StatusMisdirectedRequest)
 			return
@@ -42,5 +43,5 @@ func (s *server) knownHost(hostport string) bool {
 		host = strings.Trim(hostport, "[]")
 	}
 	_, err = netip.ParseAddr(host)
-	return err == nil || host == "localhost" || s.host != "" && strings.EqualFold(host, s.host)
+	return err == nil || strings.EqualFold(host, "localhost") || s.host != "" && strings.EqualFold(host, s.host)
 }

@@ -20,13 +20,16 @@ func TestLifeOfAPicture(t *testing.T) {
 	for name, size := range map[string][2]int64{"wide": wide, "phone without scripts": phone} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
-			f.service.AddImage(aicontenttest.Image{Name: "Harbor", Description: "A harbor", Resolution: "256x256", Style: "anime"})
+			f.service.AddImage(aicontenttest.Image{Name: "Harbor", Description: "A harbor", Resolution: "256x256",
+				Style: "anime"})
 			p := openTab(t, size)
 			if size == phone {
 				p.withoutScripts()
 			}
-			p.do(chromedp.Navigate(f.url+"/"), chromedp.Click(css("a.button")), chromedp.WaitVisible(css("#description")),
-				chromedp.SendKeys(css("#name"), "Lighthouse"), chromedp.SendKeys(css("#description"), "A lighthouse at dusk"),
+			p.do(chromedp.Navigate(f.url+"/"), chromedp.Click(css("a.button")),
+				chromedp.WaitVisible(css("#description")),
+				chromedp.SendKeys(css("#name"), "Lighthouse"),
+				chromedp.SendKeys(css("#description"), "A lighthouse at dusk"),
 				chromedp.SetValue(css("#style"), "retro"), chromedp.Click(css("form.stack button")))
 			p.says("Here it is.")
 			p.says("Lighthouse")
@@ -36,7 +39,8 @@ func TestLifeOfAPicture(t *testing.T) {
 			p.says("A favorite")
 			p.do(chromedp.Click(css(".top nav a")))
 			p.says("2 in total")
-			p.do(chromedp.Click(css("summary")), chromedp.Click(css("input[name=favorite]")), chromedp.Click(css(".filters button")))
+			p.do(chromedp.Click(css("summary")), chromedp.Click(css("input[name=favorite]")),
+				chromedp.Click(css(".filters button")))
 			p.says("1 found")
 			assert.Equal(t, "Lighthouse", p.text(".grid .name"))
 			// The heart on a card leads back to the same list.
@@ -46,7 +50,8 @@ func TestLifeOfAPicture(t *testing.T) {
 				chromedp.SendKeys(css("[name=search]"), "light"+kb.Enter))
 			p.says("1 found")
 
-			p.do(chromedp.Click(css(".grid a")), chromedp.WaitVisible(css("#name")), chromedp.SetValue(css("#name"), "Beacon"), chromedp.Click(css("form.stack button")))
+			p.do(chromedp.Click(css(".grid a")), chromedp.WaitVisible(css("#name")),
+				chromedp.SetValue(css("#name"), "Beacon"), chromedp.Click(css("form.stack button")))
 			p.says("Saved.")
 			assert.Equal(t, "Beacon", p.text("h1"))
 			p.do(chromedp.Click(css(".danger summary")), chromedp.Click(css(".danger button")))
@@ -66,7 +71,8 @@ func TestLifeOfARecording(t *testing.T) {
 			if size == phone {
 				p.withoutScripts()
 			}
-			p.do(chromedp.Navigate(f.url+"/recordings"), chromedp.Click(css("a.button")), chromedp.WaitVisible(css("#file")),
+			p.do(chromedp.Navigate(f.url+"/recordings"), chromedp.Click(css("a.button")),
+				chromedp.WaitVisible(css("#file")),
 				chromedp.SendKeys(css("#name"), "Keeper"), chromedp.SendKeys(css("#language"), "gb"),
 				chromedp.SetUploadFiles(css("#file"), []string{file}), chromedp.Click(css("form.stack button")))
 			p.says("Here it is.")
@@ -76,14 +82,18 @@ func TestLifeOfARecording(t *testing.T) {
 			assert.EqualValues(t, 3<<20, upload.Size)
 			assert.Contains(t, p.value("#result"), "3145728 bytes")
 
-			p.do(chromedp.SetValue(css("#result"), "I came here in the autumn."), chromedp.Click(css("form.stack button")))
+			p.do(chromedp.SetValue(css("#result"), "I came here in the autumn."),
+				chromedp.Click(css("form.stack button")))
 			p.says("Saved.")
 			assert.Equal(t, "I came here in the autumn.", p.value("#result"))
 			assert.Equal(t, "I came here in the autumn.", f.service.Transcriptions()[0].Result)
-			p.do(chromedp.Click(css(".top nav a:last-child")), chromedp.WaitVisible(css(".texts")), chromedp.Click(css("summary")),
-				chromedp.SetValue(css("[name=search_by]"), "result"), chromedp.SendKeys(css("[name=search]"), "autumn"+kb.Enter))
+			p.do(chromedp.Click(css(".top nav a:last-child")), chromedp.WaitVisible(css(".texts")),
+				chromedp.Click(css("summary")),
+				chromedp.SetValue(css("[name=search_by]"), "result"),
+				chromedp.SendKeys(css("[name=search]"), "autumn"+kb.Enter))
 			p.says("1 found")
-			p.do(chromedp.Click(css(".texts a")), chromedp.WaitVisible(css(".danger")), chromedp.Click(css(".danger summary")), chromedp.Click(css(".danger button")))
+			p.do(chromedp.Click(css(".texts a")), chromedp.WaitVisible(css(".danger")),
+				chromedp.Click(css(".danger summary")), chromedp.Click(css(".danger button")))
 			p.says("Deleted.")
 			assert.Empty(t, f.service.Transcriptions())
 		})
@@ -96,7 +106,8 @@ func TestFailuresInTheBrowser(t *testing.T) {
 	for _, failure := range failures {
 		f := newFixture(t)
 		failure.strike(f)
-		p.do(chromedp.Navigate(f.url+"/new-picture"), chromedp.SendKeys(css("#name"), "Fox"), chromedp.SendKeys(css("#description"), "A fox"),
+		p.do(chromedp.Navigate(f.url+"/new-picture"), chromedp.SendKeys(css("#name"), "Fox"),
+			chromedp.SendKeys(css("#description"), "A fox"),
 			chromedp.Click(css("form.stack button")))
 		p.says(failure.title)
 		p.says(failure.advice)
@@ -209,11 +220,13 @@ func TestKeyboard(t *testing.T) {
 	f.service.AddImage(aicontenttest.Image{Name: "Harbor", Description: "A harbor", Resolution: "256x256"})
 	p := openTab(t, wide)
 	p.do(chromedp.Navigate(f.url+"/pictures"), chromedp.KeyEvent(kb.Tab))
-	assert.True(t, p.is(`document.activeElement.matches(".skip") && document.activeElement.getBoundingClientRect().left >= 0`))
+	assert.True(t, p.is(`document.activeElement.matches(".skip") &&
+		document.activeElement.getBoundingClientRect().left >= 0`))
 	p.do(chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Tab))
 	assert.True(t, p.is(`document.activeElement.matches("main a.button")`))
 	for range 20 {
-		assert.True(t, p.is(`getComputedStyle(document.activeElement).outlineStyle !== "none"`), "the focus can be seen")
+		assert.True(t, p.is(`getComputedStyle(document.activeElement).outlineStyle !== "none"`),
+			"the focus can be seen")
 		if p.is(`document.activeElement.matches(".heart")`) {
 			break
 		}
@@ -233,5 +246,6 @@ func tempRecording(t *testing.T, size int) string {
 
 func (p *tab) fillUpload(url, file string) {
 	p.t.Helper()
-	p.do(chromedp.Navigate(url+"/new-recording"), chromedp.SendKeys(css("#name"), "Opera"), chromedp.SetUploadFiles(css("#file"), []string{file}))
+	p.do(chromedp.Navigate(url+"/new-recording"), chromedp.SendKeys(css("#name"), "Opera"),
+		chromedp.SetUploadFiles(css("#file"), []string{file}))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/aicontent/aicontent-go"
@@ -11,38 +12,41 @@ import (
 
 // list is one page of a collection, as the templates show it.
 type list[T any] struct {
-	Items  []T
-	Page   int
-	Pages  int // 0 if unknown
-	Total  int // records on all pages; 0 if unknown
-	More   bool
-	Query  url.Values
-	Params any // parameters of the List call, for the form with the filters
+	Items []T
+	Page  int
+	Pages int // 0 if unknown
+	Total int // records on all pages; 0 if unknown
+	More  bool
+	Query url.Values
 }
 
 // perPage is the number of records on a page.
 const perPage = aicontent.PerPage25
 
-// fetchList fetches the page of a collection that the query asks for. It requests the page by number, which most
-// deployments support; if the response is another page, it walks there from the first.
-func fetchList[T any](ctx context.Context, query url.Values, params any,
-	get func(...aicontent.CallOption) (*aicontent.Page[T], error),
+// fetchList fetches the page of a collection that the query asks for, or the last one if there are fewer. It requests
+// the page by number, which most deployments support; if the response is another page, it walks there from the first.
+func fetchList[T any](
+	ctx context.Context, query url.Values,
+	get func(context.Context, url.Values, ...aicontent.CallOption) (*aicontent.Page[T], error),
 ) (list[T], error) {
 	number, _ := strconv.Atoi(query.Get("page"))
 	number = max(number, 1)
-	l := list[T]{Page: number, Query: query, Params: params}
-	page, err := get(aicontent.WithQuery("page", strconv.Itoa(number)))
-	if err == nil && number > 1 && page.Current != number {
-		page, err = get()
-		for n := 1; n < number && page != nil && err == nil; n++ {
+	page, err := get(ctx, query, aicontent.WithQuery("page", strconv.Itoa(number)))
+	if err == nil && page.Last > 0 && number > page.Last {
+		number = page.Last
+		page, err = get(ctx, query, aicontent.WithQuery("page", strconv.Itoa(number)))
+	}
+	if err == nil && number > 1 && (page.Current != number || len(page.Items) == 0) {
+		page, err = get(ctx, query)
+		wanted := number
+		for number = 1; number < wanted && err == nil && page.HasNext(); number++ {
 			page, err = page.Next(ctx)
 		}
 	}
-	if err != nil || page == nil {
-		return l, err
+	if err != nil {
+		return list[T]{}, err
 	}
-	l.Items, l.Pages, l.Total, l.More = page.Items, page.Last, page.Total, page.HasNext()
-	return l, nil
+	return list[T]{page.Items, number, page.Last, page.Total, page.HasNext(), query}, nil
 }
 
 // Address returns the address of a page of the list.
@@ -56,17 +60,10 @@ func (l list[T]) Address(page int) string {
 func (l list[T]) Previous() string { return l.Address(l.Page - 1) }
 func (l list[T]) Next() string     { return l.Address(l.Page + 1) }
 
-// Here returns the address of this page, for forms that lead back to it.
-func (l list[T]) Here() string { return l.Address(l.Page) }
-
 // Filtered reports whether the list may leave records out.
 func (l list[T]) Filtered() bool {
-	for _, name := range []string{"search", "favorite", "resolution", "style", "medium", "filter"} {
-		if l.Query.Get(name) != "" {
-			return true
-		}
-	}
-	return false
+	filters := []string{"search", "favorite", "resolution", "style", "medium", "filter"}
+	return slices.ContainsFunc(filters, func(name string) bool { return l.Query.Get(name) != "" })
 }
 
 // onlyFavorites returns the filter for favorites: true if the query asks for them, else nil.

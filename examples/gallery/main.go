@@ -60,24 +60,32 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	gallery := newServer(client, slog.New(slog.NewTextHandler(stderr, nil)))
 	gallery.host, gallery.maxUpload, gallery.inMemory = *host, *maxUpload<<20, demo != nil
+	fmt.Fprintf(stdout, "The gallery is at http://%s\n", listener.Addr())
+	return serve(ctx, listener, gallery.handler())
+}
+
+// grace is how long requests may take to end when the program ends.
+const grace = 5 * time.Second
+
+// serve serves until ctx ends. Uploads end with ctx, too.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	srv := &http.Server{
-		Handler:           gallery.handler(),
+		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		// Uploads and event streams end with ctx. Shutdown would wait for them.
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
-	fmt.Fprintf(stdout, "The gallery is at http://%s\n", listener.Addr())
-	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(listener) }()
-	select {
-	case err := <-ended:
+	closed := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		srv.Shutdown(ending)
+		closed <- srv.Close() // what is still open has sent no whole request
+	})
+	if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
-	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	return srv.Shutdown(grace)
+	return <-closed
 }
 
 // connect returns a client of the deployment named by the environment. If there is none, it starts the service in
@@ -91,6 +99,7 @@ func connect(stdout io.Writer) (*aicontent.Client, *aicontenttest.Server, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	fmt.Fprintln(stdout, "AICONTENT_BASE_URL is not set: the service runs in memory, and what you create is lost when the gallery stops.")
+	fmt.Fprintln(stdout, "AICONTENT_BASE_URL is not set: the service runs in memory, "+
+		"and what you create is lost when the gallery stops.")
 	return service.Client(), service, nil
 }

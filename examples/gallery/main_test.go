@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
@@ -20,8 +21,10 @@ func start(t *testing.T) (said []string, url string) {
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, []string{"-addr", "127.0.0.1:0"}, in, io.Discard) }()
 	t.Cleanup(func() {
+		began := time.Now()
 		stop()
 		assert.NoError(t, <-ended)
+		assert.Less(t, time.Since(began), grace, "it had to be ended by force")
 	})
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		said = append(said, lines.Text())
@@ -58,12 +61,20 @@ func TestItUsesTheDeploymentOfTheEnvironment(t *testing.T) {
 	assert.Contains(t, service.Requests()[0].Header.Get("User-Agent"), "aicontent-gallery")
 }
 
-// An open upload or stream of progress does not keep the program from ending.
+// An upload that goes on, or stands still, does not keep the program from ending in order: start checks how it ends.
 func TestItEndsInTheMiddleOfAnUpload(t *testing.T) {
 	t.Setenv("AICONTENT_BASE_URL", "")
 	t.Setenv("AICONTENT_API_KEY", "")
-	_, url := start(t)
-	(&fixture{t: t, url: url}).watch("form-1")
+	for name, sent := range map[string]int{"in the form": 3, "in the file": 1 << 20, "at the end": 4 << 20} {
+		t.Run(name, func(t *testing.T) {
+			_, url := start(t)
+			body, contentType := uploadBody(t, map[string]string{"name": "Opera"}, "opera.wav", recording(4<<20))
+			f := &fixture{t: t, url: url}
+			f.beginUpload(contentType, len(body), body[:sent])
+			// The gallery has accepted the connection before this one.
+			f.get("/pictures")
+		})
+	}
 }
 
 func TestWrongArguments(t *testing.T) {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"sync"
+
+	"github.com/aicontent/aicontent-go"
 )
 
 // sentForms remembers which forms were sent, so that pressing a button twice creates, and bills, one record. The zero
@@ -17,18 +20,18 @@ const maxForms = 10_000
 
 var errSentBefore = errors.New("the form was sent before")
 
-// once calls create, unless the form was sent before. A form may be sent again if its create request failed and cannot
-// have created a record.
-func once[T any](f *sentForms, form string, create func() (T, error)) (T, error) {
+// once creates the draft's record, unless its form was sent before. A form may be sent again if its create request
+// failed and cannot have created a record.
+func (f *sentForms) once(ctx context.Context, d draft) (aicontent.ID, error) {
+	form := d.fields.Get("form")
 	if !f.add(form) {
-		var zero T
-		return zero, errSentBefore
+		return "", errSentBefore
 	}
-	record, err := create()
+	id, err := d.store(ctx)
 	if err != nil && !mayExist(err) {
 		f.remove(form)
 	}
-	return record, err
+	return id, err
 }
 
 // add reports whether the form is new. A form without one of the gallery's tokens always is.

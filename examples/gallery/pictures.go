@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -8,11 +9,17 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-func picturePath(id aicontent.ID) string { return "/pictures/" + url.PathEscape(string(id)) }
+func (s *server) pictures() *collection[aicontent.Image] {
+	return &collection[aicontent.Image]{
+		server: s, name: "picture", list: s.listPictures, show: s.client.Images.Show,
+		update: s.updatePicture, delete: s.client.Images.Delete, read: s.readPicture,
+	}
+}
 
-// listPictures shows the grid. Its filters have the names of the service's parameters.
-func (s *server) listPictures(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
+// listPictures returns what the filters ask for. They have the names of the service's parameters.
+func (s *server) listPictures(
+	ctx context.Context, query url.Values, opts ...aicontent.CallOption,
+) (*aicontent.Page[aicontent.Image], error) {
 	params := aicontent.ImageListParams{
 		Search:     strings.TrimSpace(query.Get("search")),
 		Resolution: aicontent.Resolution(query.Get("resolution")),
@@ -23,88 +30,30 @@ func (s *server) listPictures(w http.ResponseWriter, r *http.Request) {
 		PerPage:    perPage,
 	}
 	params.SortBy, params.Sort = order(query)
-	get := func(opts ...aicontent.CallOption) (*aicontent.Page[aicontent.Image], error) {
-		return s.client.Images.List(r.Context(), params, opts...)
-	}
-	images, err := fetchList(r.Context(), query, params, get)
-	if err != nil {
-		s.fail(w, r, s.explain(r, err, reading))
-		return
-	}
-	s.render(w, r, "pictures", view{Title: "Pictures", Data: images})
+	return s.client.Images.List(ctx, params, opts...)
 }
 
-func (s *server) newPicture(w http.ResponseWriter, r *http.Request) {
-	params := aicontent.ImageStoreParams{Resolution: aicontent.Resolution512x512}
-	s.render(w, r, "new-picture", view{Title: "New picture", Data: params})
-}
-
-func (s *server) createPicture(w http.ResponseWriter, r *http.Request) {
-	if !s.readForm(w, r) {
-		return
-	}
-	params := aicontent.ImageStoreParams{
-		Name:        r.PostForm.Get("name"),
-		Description: r.PostForm.Get("description"),
-		Resolution:  aicontent.Resolution(r.PostForm.Get("resolution")),
-		Style:       aicontent.Style(r.PostForm.Get("style")),
-		Medium:      aicontent.Medium(r.PostForm.Get("medium")),
-		Filter:      aicontent.Filter(r.PostForm.Get("filter")),
-	}
-	image, err := once(&s.forms, r.PostForm.Get("form"), func() (*aicontent.Image, error) {
-		return s.client.Images.Store(r.Context(), params)
-	})
-	if err != nil {
-		p := s.explain(r, err, creating)
-		if mayExist(err) {
-			p.LookAt = "/pictures?" + url.Values{"search": {strings.TrimSpace(params.Name)}}.Encode()
+func (s *server) readPicture(w http.ResponseWriter, r *http.Request) (draft, error) {
+	err := parseForm(w, r)
+	form := r.PostForm
+	return draft{form, func(ctx context.Context) (aicontent.ID, error) {
+		image, err := s.client.Images.Store(ctx, aicontent.ImageStoreParams{
+			Name:        form.Get("name"),
+			Description: form.Get("description"),
+			Resolution:  aicontent.Resolution(form.Get("resolution")),
+			Style:       aicontent.Style(form.Get("style")),
+			Medium:      aicontent.Medium(form.Get("medium")),
+			Filter:      aicontent.Filter(form.Get("filter")),
+		})
+		if err != nil {
+			return "", err
 		}
-		s.render(w, r, "new-picture", view{Title: "New picture", Problem: &p, Data: params})
-		return
-	}
-	http.Redirect(w, r, picturePath(image.ID)+"?done=created", http.StatusSeeOther)
+		return image.ID, nil
+	}}, err
 }
 
-func (s *server) showPicture(w http.ResponseWriter, r *http.Request) {
-	image, err := s.client.Images.Show(r.Context(), aicontent.ID(r.PathValue("id")))
-	if err != nil {
-		s.fail(w, r, s.explain(r, err, reading))
-		return
-	}
-	s.render(w, r, "picture", view{Title: image.Name, Data: image})
-}
-
-// updatePicture updates the fields that the form has: the name, or whether the picture is a favorite.
-func (s *server) updatePicture(w http.ResponseWriter, r *http.Request) {
-	if !s.readForm(w, r) {
-		return
-	}
-	id := aicontent.ID(r.PathValue("id"))
-	params := aicontent.ImageUpdateParams{Name: posted(r.PostForm, "name"), Favorite: postedFavorite(r.PostForm)}
-	_, err := s.client.Images.Update(r.Context(), id, params)
-	switch {
-	case err != nil && params.Name != nil:
-		p := s.explain(r, err, changing)
-		s.render(w, r, "picture", view{Title: "Rename", Problem: &p, Data: &aicontent.Image{ID: id, Name: *params.Name}})
-	case err != nil:
-		s.fail(w, r, s.explain(r, err, changing))
-	default:
-		http.Redirect(w, r, cameFrom(r, "/pictures", picturePath(id)), http.StatusSeeOther)
-	}
-}
-
-func (s *server) deletePicture(w http.ResponseWriter, r *http.Request) {
-	if err := s.client.Images.Delete(r.Context(), aicontent.ID(r.PathValue("id"))); err != nil {
-		s.fail(w, r, s.explain(r, err, changing))
-		return
-	}
-	http.Redirect(w, r, "/pictures?done=deleted", http.StatusSeeOther)
-}
-
-// cameFrom returns the address of the page that a form was on: a list, at the record, or else the record's page.
-func cameFrom(r *http.Request, collection, record string) string {
-	if query := r.PostForm.Get("list"); query != "" {
-		return collection + "?" + strings.TrimPrefix(query, "?") + "#item-" + url.PathEscape(r.PathValue("id"))
-	}
-	return record + "?done=saved"
+func (s *server) updatePicture(ctx context.Context, id aicontent.ID, form url.Values) error {
+	params := aicontent.ImageUpdateParams{Name: posted(form, "name"), Favorite: postedFavorite(form)}
+	_, err := s.client.Images.Update(ctx, id, params)
+	return err
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +27,9 @@ type problem struct {
 
 // explain turns the error of a call into a problem, and logs it.
 func (s *server) explain(r *http.Request, err error, a action) problem {
+	if invalid := (*aicontent.ValidationError)(nil); errors.As(err, &invalid) && invalid.Problems[0].Field == "id" {
+		err = errors.Join(aicontent.ErrNotFound, err) // no record can have it
+	}
 	p := describe(err)
 	p.Advice = advise(err, a)
 	s.log.Warn("failed", "page", r.Method+" "+r.URL.Path, "outcome", outcomeOf(err), "error", err)
@@ -44,13 +50,17 @@ func describe(err error) problem {
 	case errors.As(err, &tooLarge):
 		p.Status = http.StatusRequestEntityTooLarge
 		p.Title = fmt.Sprintf("Too large: the gallery accepts at most %d MB", tooLarge.Limit>>20)
+	case errors.Is(err, errStalled):
+		p.Status, p.Title = http.StatusRequestTimeout, "The form stopped arriving"
 	case errors.Is(err, errMalformedForm):
 		p.Status, p.Title = http.StatusBadRequest, "The form could not be read"
+	case errors.Is(err, aicontent.ErrNotFound):
+		p.Status, p.Title = http.StatusNotFound, "Not found"
 	case errors.As(err, &invalid):
 		p.Status, p.Title = http.StatusUnprocessableEntity, "Please check what you entered"
 		p.Fields = make(map[string]string)
-		for _, problem := range invalid.Problems {
-			p.Fields[problem.Field] = sentence(problem.Field + " " + problem.Reason)
+		for _, wrong := range invalid.Problems {
+			p.Fields[wrong.Field] = sentence(wrong.Field + " " + wrong.Reason)
 		}
 	case errors.As(err, &refused):
 		p = describeResponse(refused)
@@ -83,8 +93,6 @@ func describeResponse(err *aicontent.APIError) problem {
 		}
 	case errors.Is(err, aicontent.ErrUnauthorized), errors.Is(err, aicontent.ErrForbidden):
 		p.Title = "The service does not accept the gallery’s key"
-	case errors.Is(err, aicontent.ErrNotFound):
-		p.Status, p.Title, p.Detail = http.StatusNotFound, "Not found", ""
 	case errors.Is(err, aicontent.ErrTooLarge):
 		p.Status, p.Title = http.StatusRequestEntityTooLarge, "The file is too large for the service"
 	case errors.Is(err, aicontent.ErrRateLimited):
@@ -98,6 +106,19 @@ func describeResponse(err *aicontent.APIError) problem {
 		p.Title += ": wait " + roughly(err.RetryAfter)
 	}
 	return p
+}
+
+// formOrder is the order of the fields in the forms.
+var formOrder = []string{
+	"name", "description", "resolution", "style", "medium", "filter", "language", "file", "result",
+}
+
+// InOrder returns the fields with problems as the form has them. Those of other fields come last.
+func (p problem) InOrder() []string {
+	place := func(field string) uint { return uint(slices.Index(formOrder, field)) }
+	return slices.SortedFunc(maps.Keys(p.Fields), func(a, b string) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
+	})
 }
 
 // sentence returns text with its first letter in upper case.

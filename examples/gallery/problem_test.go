@@ -3,6 +3,8 @@ package main
 import (
 	"net/http"
 	"net/url"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -35,20 +37,29 @@ func (failure failure) strike(f *fixture) {
 }
 
 var failures = []failure{
-	{"no key", aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502, "The service does not accept the gallery’s key", keyFirst, 0},
-	{"no right", aicontenttest.Status(403, `{"message":"This action is unauthorized."}`), 502, "The service does not accept the gallery’s key", keyFirst, 0},
-	{"refused form", aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["The name is too long."]}}`), 422, "The name is too long.",
+	{"no key", aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502,
+		"The service does not accept the gallery’s key", keyFirst, 0},
+	{"no right", aicontenttest.Status(403, `{"message":"This action is unauthorized."}`), 502,
+		"The service does not accept the gallery’s key", keyFirst, 0},
+	{"refused form", aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["The name is too long."]}}`),
+		422, "The name is too long.",
 		"Nothing was created and nothing was billed. Correct it and press the button again.", 0},
-	{"too large", aicontenttest.Status(413, "<html><title>413 Request Entity Too Large</title></html>"), 413, "The file is too large for the service", "Choose a smaller file", 0},
-	{"too often", aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503, "The service is busy: wait 10 minutes", tryAgain, 0},
-	{"maintenance", aicontenttest.Status(503, "down").WithRetryAfter("120"), 502, "The service had a problem: wait 2 minutes", tryAgain, 0},
-	{"server error", aicontenttest.Status(500, `{"message":"Server Error"}`), 502, "The service says: “Server Error”", lookFirst, 0},
+	{"too large", aicontenttest.Status(413, "<html><title>413 Request Entity Too Large</title></html>"), 413,
+		"The file is too large for the service", "Choose a smaller file", 0},
+	{"too often", aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503,
+		"The service is busy: wait 10 minutes", tryAgain, 0},
+	{"maintenance", aicontenttest.Status(503, "down").WithRetryAfter("120"), 502,
+		"The service had a problem: wait 2 minutes", tryAgain, 0},
+	{"server error", aicontenttest.Status(500, `{"message":"Server Error"}`), 502,
+		"The service says: “Server Error”", lookFirst, 0},
 	{"proxy gave up", aicontenttest.ActThenStatus(504), 502, "The service had a problem", lookFirst, 1},
 	{"no connection", aicontenttest.Fault{}, 502, "The service cannot be reached", tryAgain, 0},
 	{"lost response", aicontenttest.LoseAnswer(), 502, "The service cannot be reached", lookFirst, 1},
-	{"unreadable response", aicontenttest.InvalidJSON(), 502, "The service sent a response that the gallery cannot read",
+	{"unreadable response", aicontenttest.InvalidJSON(), 502,
+		"The service sent a response that the gallery cannot read",
 		"It was created and billed, so do not press the button again.", 1},
-	{"foreign page", aicontenttest.HTMLPage(200), 502, "The service sent a response that the gallery cannot read", lookFirst, 0},
+	{"foreign page", aicontenttest.HTMLPage(200), 502, "The service sent a response that the gallery cannot read",
+		lookFirst, 0},
 }
 
 // Each kind of failure says what happened, and whether to press the button again.
@@ -67,7 +78,8 @@ func TestFailedCreateIsExplained(t *testing.T) {
 			says(t, page, "A fox in the snow")
 			assert.Contains(t, page, `<option value="retro" selected>`)
 			assert.Len(t, f.service.Images(), test.made)
-			assert.Equal(t, test.advice == lookFirst || test.made > 0, regexpMatch(page, `href="/pictures\?search=Fox"`), "a link to look for it")
+			assert.Equal(t, test.advice == lookFirst || test.made > 0,
+				regexpMatch(page, `href="/pictures\?search=Fox"`), "a link to look for it")
 		})
 	}
 }
@@ -85,6 +97,24 @@ func TestInvalidFormIsExplained(t *testing.T) {
 	says(t, page, "Language must be")
 	says(t, page, "File must be an audio file")
 	assert.Empty(t, f.service.Requests())
+}
+
+// Problems come in the order of the form's fields, those of other fields last, and each text once.
+func TestProblemsAreInTheOrderOfTheForm(t *testing.T) {
+	f := newFixture(t)
+	invalid := url.Values{"name": {" "}, "resolution": {"8x8"}, "style": {"x"}, "filter": {"x"}, "medium": {"x"}}
+	assert.Regexp(t, "Name .*Description .*Resolution .*Style .*Medium .*Filter ",
+		shown(f.post("/new-picture", invalid)))
+	f.service.Fault(aicontenttest.Status(422,
+		`{"errors":{"account":["1"],"zone":["2"],"language":["3"],"name":["4"]}}`))
+	page := f.upload(map[string]string{"name": "Song", "language": "gb"}, "song.wav", recording(100))
+	assert.Regexp(t, "#name.*#language.*#account.*#zone", strings.ReplaceAll(page, "\n", " "))
+	for _, path := range []string{"/elsewhere", "/pictures/4711", "/pictures?style=baroque"} {
+		page := f.get(path)
+		title := regexp.MustCompile("<h1>(.*)</h1>").FindStringSubmatch(page)
+		require.NotNil(t, title, path)
+		assert.Equal(t, 1, strings.Count(shown(page), title[1]), "%s: the title is there once", path)
+	}
 }
 
 // A text that was corrected for an hour is not lost to an error.
@@ -107,6 +137,15 @@ func TestFailedReadIsExplained(t *testing.T) {
 	says(t, f.post("/recordings/4711/delete", nil), "Not found Nothing was changed.")
 	says(t, f.get("/pictures?style=baroque"), "Choose other filters.")
 	says(t, f.get("/elsewhere"), "There is no such page")
+	// These are sent as browsers do not send them: no record can have such an ID.
+	for _, id := range []string{"..", ".", " ", "\x00"} {
+		path := "/pictures/" + strings.ReplaceAll(url.PathEscape(id), ".", "%2e")
+		resp, err := http.Get(f.url + path)
+		says(t, f.page(resp, err), "Not found It may have been deleted, or the address is wrong.")
+		assert.Equal(t, http.StatusNotFound, resp.StatusCode, path)
+		says(t, f.post(path, url.Values{"favorite": {"1"}}), "Not found Nothing was changed.")
+	}
+	assert.Empty(t, f.service.Violations())
 	f.service.Fault(aicontenttest.Status(503, "down"))
 	says(t, f.get("/recordings"), "The service had a problem The service says: “down” Reload the page in a moment.")
 }

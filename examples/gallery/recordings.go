@@ -1,20 +1,26 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/aicontent/aicontent-go"
 )
 
-func recordingPath(id aicontent.ID) string { return "/recordings/" + url.PathEscape(string(id)) }
+func (s *server) recordings() *collection[aicontent.Transcription] {
+	return &collection[aicontent.Transcription]{
+		server: s, name: "recording", list: s.listRecordings, show: s.client.Transcriptions.Show,
+		update: s.updateRecording, delete: s.client.Transcriptions.Delete, read: s.readRecording,
+	}
+}
 
-func (s *server) listRecordings(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
+func (s *server) listRecordings(
+	ctx context.Context, query url.Values, opts ...aicontent.CallOption,
+) (*aicontent.Page[aicontent.Transcription], error) {
 	params := aicontent.TranscriptionListParams{
 		Search:   strings.TrimSpace(query.Get("search")),
 		SearchBy: aicontent.TranscriptionSearchBy(query.Get("search_by")),
@@ -22,107 +28,59 @@ func (s *server) listRecordings(w http.ResponseWriter, r *http.Request) {
 		PerPage:  perPage,
 	}
 	params.SortBy, params.Sort = order(query)
-	get := func(opts ...aicontent.CallOption) (*aicontent.Page[aicontent.Transcription], error) {
-		return s.client.Transcriptions.List(r.Context(), params, opts...)
-	}
-	transcriptions, err := fetchList(r.Context(), query, params, get)
-	if err != nil {
-		s.fail(w, r, s.explain(r, err, reading))
-		return
-	}
-	s.render(w, r, "recordings", view{Title: "Recordings", Data: transcriptions})
+	return s.client.Transcriptions.List(ctx, params, opts...)
 }
 
-// recordingForm is the content of the form for a new recording.
-type recordingForm struct {
-	aicontent.TranscriptionStoreParams
-	MaxUpload int64
-}
-
-func (s *server) newRecording(w http.ResponseWriter, r *http.Request) {
-	s.render(w, r, "new-recording", view{Title: "New recording", Data: recordingForm{MaxUpload: s.maxUpload}})
-}
-
-// createRecording passes the uploaded file on to the service while it arrives. If the upload ends early, for example
-// because the visitor leaves the page, so does the request to the service.
-func (s *server) createRecording(w http.ResponseWriter, r *http.Request) {
-	body := r.Body
-	r.Body = http.MaxBytesReader(w, body, s.maxUpload)
-	upload, err := readUpload(r)
+// readRecording reads the form up to the file, which is passed on to the service while it arrives. If the upload ends
+// early, for example because the visitor leaves the page, so does the request to the service.
+func (s *server) readRecording(w http.ResponseWriter, r *http.Request) (draft, error) {
+	u, err := readUpload(r, http.MaxBytesReader(w, r.Body, s.maxUpload))
 	if err == nil && r.ContentLength > s.maxUpload {
 		err = &http.MaxBytesError{Limit: s.maxUpload}
 	}
-	params := aicontent.TranscriptionStoreParams{
-		Name:        upload.fields.Get("name"),
-		Description: upload.fields.Get("description"),
-		Language:    aicontent.CountryCode(strings.ToUpper(strings.TrimSpace(upload.fields.Get("language")))),
-		File:        upload.file,
-	}
-	form := upload.fields.Get("form")
-	var transcription *aicontent.Transcription
-	if err == nil {
-		transcription, err = once(&s.forms, form, func() (*aicontent.Transcription, error) {
-			progress := func(p aicontent.Progress) { s.uploads.report(form, uploadEvent{Sent: p.Sent, Total: p.Total}) }
-			return s.client.Transcriptions.Store(r.Context(), params, aicontent.WithProgress(progress))
+	return s.draftRecording(u.fields, u.file), err
+}
+
+func (s *server) draftRecording(form url.Values, file aicontent.File) draft {
+	return draft{form, func(ctx context.Context) (aicontent.ID, error) {
+		transcription, err := s.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+			Name:        form.Get("name"),
+			Description: form.Get("description"),
+			Language:    aicontent.CountryCode(strings.ToUpper(strings.TrimSpace(form.Get("language")))),
+			File:        file,
 		})
-	}
-	if err != nil {
-		p := s.explain(r, err, creating)
-		if mayExist(err) {
-			p.LookAt = "/recordings?" + url.Values{"search": {strings.TrimSpace(params.Name)}}.Encode()
+		if err != nil {
+			return "", err
 		}
-		s.uploads.report(form, uploadEvent{End: p.Advice})
-		discard(w, body, s.maxUpload)
-		s.render(w, r, "new-recording", view{Title: "New recording", Problem: &p, Data: recordingForm{params, s.maxUpload}})
-		return
-	}
-	http.Redirect(w, r, recordingPath(transcription.ID)+"?done=created", http.StatusSeeOther)
+		return transcription.ID, nil
+	}}
 }
 
-// discard reads the rest of an upload, within limits: browsers read the response only when everything is sent.
-func discard(w http.ResponseWriter, body io.Reader, limit int64) {
-	controller := http.NewResponseController(w)
-	controller.SetReadDeadline(time.Now().Add(30 * time.Second))
-	if _, err := io.CopyN(io.Discard, body, limit); errors.Is(err, io.EOF) {
-		controller.SetReadDeadline(time.Time{})
+// checkRecording says what is wrong with a form before its file is uploaded: this one has only the file's first bytes.
+func (s *server) checkRecording(w http.ResponseWriter, r *http.Request) {
+	u, err := readUpload(r, http.MaxBytesReader(w, r.Body, maxForm))
+	if u.content != nil {
+		var head []byte
+		head, err = io.ReadAll(u.content)
+		u.file = aicontent.FileFromBytes(u.file.Name, head)
 	}
-}
-
-func (s *server) showRecording(w http.ResponseWriter, r *http.Request) {
-	transcription, err := s.client.Transcriptions.Show(r.Context(), aicontent.ID(r.PathValue("id")))
-	if err != nil {
-		s.fail(w, r, s.explain(r, err, reading))
+	if err == nil {
+		// With a context that has ended, Store checks what it is given and sends nothing.
+		ended, end := context.WithCancel(r.Context())
+		end()
+		_, err = s.forms.once(ended, s.draftRecording(u.fields, u.file))
+	}
+	if errors.Is(err, context.Canceled) {
+		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	s.render(w, r, "recording", view{Title: transcription.Name, Data: transcription})
+	s.recordings().refuse(w, r, u.fields, err)
 }
 
-// updateRecording updates the fields that the form has. If that fails, it shows the form again, as it was filled in.
-func (s *server) updateRecording(w http.ResponseWriter, r *http.Request) {
-	if !s.readForm(w, r) {
-		return
-	}
-	id := aicontent.ID(r.PathValue("id"))
+func (s *server) updateRecording(ctx context.Context, id aicontent.ID, form url.Values) error {
 	params := aicontent.TranscriptionUpdateParams{
-		Name: posted(r.PostForm, "name"), Result: posted(r.PostForm, "result"), Favorite: postedFavorite(r.PostForm),
+		Name: posted(form, "name"), Result: posted(form, "result"), Favorite: postedFavorite(form),
 	}
-	_, err := s.client.Transcriptions.Update(r.Context(), id, params)
-	switch {
-	case err != nil && params.Name != nil:
-		p := s.explain(r, err, changing)
-		typed := &aicontent.Transcription{ID: id, Name: *params.Name, Result: r.PostForm.Get("result")}
-		s.render(w, r, "recording", view{Title: "Correct", Problem: &p, Data: typed})
-	case err != nil:
-		s.fail(w, r, s.explain(r, err, changing))
-	default:
-		http.Redirect(w, r, cameFrom(r, "/recordings", recordingPath(id)), http.StatusSeeOther)
-	}
-}
-
-func (s *server) deleteRecording(w http.ResponseWriter, r *http.Request) {
-	if err := s.client.Transcriptions.Delete(r.Context(), aicontent.ID(r.PathValue("id"))); err != nil {
-		s.fail(w, r, s.explain(r, err, changing))
-		return
-	}
-	http.Redirect(w, r, "/recordings?done=deleted", http.StatusSeeOther)
+	_, err := s.client.Transcriptions.Update(ctx, id, params)
+	return err
 }

@@ -3,11 +3,7 @@ package main
 import (
 	"bytes"
 	"embed"
-	"html/template"
-	"io/fs"
 	"net/http"
-	"path"
-	"strings"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -15,28 +11,16 @@ import (
 //go:embed web
 var web embed.FS
 
-// parseTemplates parses each page together with the layout around it.
-func parseTemplates(funcs template.FuncMap) map[string]*template.Template {
-	layout := template.Must(template.New("").Funcs(funcs).ParseFS(web, "web/layout.html"))
-	templates := make(map[string]*template.Template)
-	pages, err := fs.Glob(web, "web/pages/*.html")
-	if err != nil {
-		panic(err)
-	}
-	for _, page := range pages {
-		name := strings.TrimSuffix(path.Base(page), ".html")
-		templates[name] = template.Must(template.Must(layout.Clone()).ParseFS(web, page))
-	}
-	return templates
-}
-
 // view is the data of a page.
 type view struct {
-	Title    string
-	Section  string // the collection that the page belongs to: picture or recording
+	Title    string // empty for the name of the record
+	Path     string // of the address
 	Notice   string // what was just done
 	Problem  *problem
 	InMemory bool
+	List     string // query of the list that the page of a record was reached from
+	Back     string // address of that list
+	MaxBytes int64  // of an upload
 	Data     any
 }
 
@@ -56,15 +40,10 @@ var notices = map[string]string{
 }
 
 func (s *server) render(w http.ResponseWriter, r *http.Request, page string, v view) {
-	for _, section := range []string{"picture", "recording"} {
-		if strings.Contains(r.URL.Path, section) {
-			v.Section = section
-		}
-	}
-	v.Notice = notices[r.URL.Query().Get("done")]
-	v.InMemory = s.inMemory
+	v.Path, v.Notice = r.URL.Path, notices[r.URL.Query().Get("done")]
+	v.InMemory, v.MaxBytes = s.inMemory, s.maxUpload
 	var out bytes.Buffer
-	if err := s.templates[page].ExecuteTemplate(&out, "layout", v); err != nil {
+	if err := s.templates.ExecuteTemplate(&out, page+".html", v); err != nil {
 		s.log.Error("render", "page", page, "error", err)
 		http.Error(w, "The page cannot be shown.", http.StatusInternalServerError)
 		return

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
@@ -19,13 +20,16 @@ func regexpMatch(page, expression string) bool {
 }
 
 // script would run wherever a text is put into a page as it is: in an element, an attribute, a script or an address.
-const script = `</textarea></title></script><script>window.attacked=1</script>"'><img src=x onerror=window.attacked=1>javascript:window.attacked=1`
+const script = `</textarea></title></script><script>window.attacked=1</script>` +
+	`"'><img src=x onerror=window.attacked=1>javascript:window.attacked=1`
 
 // attacked is a gallery with script in every field of its records.
 func attacked(t *testing.T) *fixture {
 	f := newFixture(t)
-	f.service.AddImage(aicontenttest.Image{ID: `"><script>7`, Name: script, Description: script, Resolution: script, Style: script, Medium: script, Filter: script})
-	f.service.AddTranscription(aicontenttest.Transcription{ID: `"><script>8`, Name: script, Description: script, Language: script, Result: script})
+	f.service.AddImage(aicontenttest.Image{ID: `"><script>7`, Name: script, Description: script, Resolution: script,
+		Style: script, Medium: script, Filter: script})
+	f.service.AddTranscription(aicontenttest.Transcription{ID: `"><script>8`, Name: script, Description: script,
+		Language: script, Result: script})
 	return f
 }
 
@@ -39,7 +43,8 @@ func attackedPaths() []string {
 	return []string{
 		"/pictures", "/pictures/" + image, "/recordings", "/recordings/" + transcription,
 		"/pictures?" + query.Encode(), "/recordings?" + query.Encode(),
-		"/pictures?style=" + url.QueryEscape(script), "/recordings?search_by=" + url.QueryEscape(script), "/pictures/" + url.PathEscape(script),
+		"/pictures?style=" + url.QueryEscape(script), "/recordings?search_by=" + url.QueryEscape(script),
+		"/pictures/" + url.PathEscape(script),
 	}
 }
 
@@ -55,11 +60,14 @@ func TestScriptIsShownAsText(t *testing.T) {
 		harmless(f.get(path))
 	}
 	says(t, f.get("/pictures"), strings.Join(strings.Fields(script), " "))
-	form := url.Values{"name": {script}, "description": {script}, "resolution": {script}, "style": {script}, "medium": {script}, "filter": {script}, "form": {script}}
+	form := url.Values{"name": {script}, "description": {script}, "resolution": {script}, "style": {script},
+		"medium": {script}, "filter": {script}, "form": {script}}
 	harmless(f.post("/new-picture", form))
-	harmless(f.upload(map[string]string{"form": script, "name": script, "description": script, "language": script}, script, recording(100)))
+	harmless(f.upload(map[string]string{"form": script, "name": script, "description": script, "language": script},
+		script, recording(100)))
 
-	f.service.FaultN(3, aicontenttest.Status(422, `{"message":"<script>alert(1)</script>","errors":{"\"><script>":["<script>alert(1)</script>"]}}`))
+	f.service.FaultN(3, aicontenttest.Status(422,
+		`{"message":"<script>alert(1)</script>","errors":{"\"><script>":["<script>alert(1)</script>"]}}`))
 	harmless(f.post("/new-picture", url.Values{"name": {"a"}, "description": {"b"}, "resolution": {"256x256"}}))
 	harmless(f.post("/recordings/8", url.Values{"name": {script}, "result": {script}}))
 	harmless(f.post("/pictures/7", url.Values{"name": {script}}))
@@ -85,8 +93,14 @@ func TestCrossSiteRequestsAreRefused(t *testing.T) {
 			"from another site of the host": func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },
 			"by origin":                     func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
 			"from a sandboxed frame":        func(r *http.Request) { r.Header.Set("Origin", "null") },
-			"by a name that leads here":     func(r *http.Request) { r.Host = "evil.example"; r.Header.Set("Origin", "http://evil.example") },
-			"by a name, as the same origin": func(r *http.Request) { r.Host = "evil.example:8080"; r.Header.Set("Sec-Fetch-Site", "same-origin") },
+			"by a name that leads here": func(r *http.Request) {
+				r.Host = "evil.example"
+				r.Header.Set("Origin", "http://evil.example")
+			},
+			"by a name, as the same origin": func(r *http.Request) {
+				r.Host = "evil.example:8080"
+				r.Header.Set("Sec-Fetch-Site", "same-origin")
+			},
 		} {
 			req, err := http.NewRequest(http.MethodPost, f.url+request.path, strings.NewReader(request.body))
 			require.NoError(t, err)
@@ -104,7 +118,8 @@ func TestCrossSiteRequestsAreRefused(t *testing.T) {
 func TestOwnRequestsAreTaken(t *testing.T) {
 	f := newFixture(t)
 	f.gallery.host = "gallery.example"
-	for _, host := range []string{"localhost:8080", "127.0.0.1:8080", "[::1]:8080", "192.168.1.7", "[fd00::7]", "gallery.example", "Gallery.Example:8443"} {
+	for _, host := range []string{"localhost:8080", "LOCALHOST", "LocalHost:8080", "127.0.0.1:8080", "[::1]:8080",
+		"192.168.1.7", "[fd00::7]", "gallery.example", "Gallery.Example:8443"} {
 		for _, name := range []string{"Sec-Fetch-Site", "Origin"} {
 			req := httptest.NewRequest(http.MethodPost, "/pictures/1/delete", nil)
 			req.Host = host
@@ -114,6 +129,34 @@ func TestOwnRequestsAreTaken(t *testing.T) {
 			assert.Equal(t, http.StatusNotFound, w.Code, "%s %s: the service was asked", host, name)
 		}
 	}
+}
+
+// The files of the pages can be had, and nothing else: no listing, and nothing beside them.
+func TestStaticFiles(t *testing.T) {
+	f := newFixture(t)
+	for path, status := range map[string]int{
+		"/static/style.css": http.StatusOK, "/static/": http.StatusNotFound, "/static": http.StatusNotFound,
+		"/static/nothing.css": http.StatusNotFound,
+		"/static/.":           http.StatusNotFound, "/static/%2e": http.StatusNotFound,
+		"/static/%2e%2e": http.StatusBadRequest, "/static/..%2flayout.html": http.StatusBadRequest,
+	} {
+		resp, err := http.Get(f.url + path)
+		page := f.page(resp, err)
+		assert.NotContains(t, page, "<pre>", path)
+		assert.NotContains(t, page, "{{define", path)
+		assert.Equal(t, status, resp.StatusCode, path)
+	}
+}
+
+// No page depends on cookies, which a foreign page could make the browser send.
+func TestNoCookies(t *testing.T) {
+	f := newFixture(t)
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	client := http.Client{Jar: jar}
+	resp, err := client.Get(f.url + "/pictures")
+	f.page(resp, err)
+	assert.Empty(t, resp.Cookies())
 }
 
 // Every response confines what it is used for.
@@ -144,12 +187,14 @@ func TestPictureOfForeignHost(t *testing.T) {
 	}))
 	t.Cleanup(foreign.Close)
 	f := newFixture(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-		a.Body = []byte(regexp.MustCompile(`"url":"[^"]*"`).ReplaceAllString(string(a.Body), `"url":"`+foreign.URL+`/p.png?a=1&b=2"`))
+		a.Body = []byte(regexp.MustCompile(`"url":"[^"]*"`).ReplaceAllString(string(a.Body),
+			`"url":"`+foreign.URL+`/p.png?a=1&b=2"`))
 	}))
 	f.service.AddImage(aicontenttest.Image{ID: "1", Name: "Fox", Description: "A fox", Resolution: "256x256"})
 	page := f.get("/pictures/1")
 	assert.False(t, regexpMatch(page, `(src|href)="http`), "the page holds no foreign address")
-	source := strings.ReplaceAll(regexp.MustCompile(`src="(/picture-file[^"]*)"`).FindStringSubmatch(page)[1], "&amp;", "&")
+	source := strings.ReplaceAll(regexp.MustCompile(`src="(/picture-file[^"]*)"`).FindStringSubmatch(page)[1],
+		"&amp;", "&")
 	fetch := func(path string) (*http.Response, string) {
 		req, err := http.NewRequest(http.MethodGet, f.url+path, nil)
 		require.NoError(t, err)
@@ -166,13 +211,15 @@ func TestPictureOfForeignHost(t *testing.T) {
 	for _, name := range []string{"Authorization", "Cookie", "Referer"} {
 		assert.Empty(t, headers[0].Get(name), name)
 	}
-	for _, content = range []string{"<svg xmlns='http://www.w3.org/2000/svg' onload='x'/>", "<html>of the inner network</html>", `{"secret":1}`, ""} {
+	for _, content = range []string{"<svg xmlns='http://www.w3.org/2000/svg' onload='x'/>",
+		"<html>of the inner network</html>", `{"secret":1}`, ""} {
 		resp, body := fetch(source)
 		assert.Equal(t, http.StatusBadGateway, resp.StatusCode)
 		assert.Equal(t, "The picture cannot be fetched.\n", body)
 	}
 	headers = nil
-	for _, path := range []string{"/picture-file", "/picture-file?url=" + url.QueryEscape(foreign.URL), strings.Replace(source, "p.png", "q.png", 1)} {
+	for _, path := range []string{"/picture-file", "/picture-file?url=" + url.QueryEscape(foreign.URL),
+		strings.Replace(source, "p.png", "q.png", 1)} {
 		resp, _ := fetch(path)
 		assert.Equal(t, http.StatusForbidden, resp.StatusCode, "not an address that the gallery made")
 	}

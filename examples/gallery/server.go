@@ -3,9 +3,9 @@ package main
 import (
 	"crypto/rand"
 	"html/template"
-	"io/fs"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -18,55 +18,41 @@ type server struct {
 	maxUpload int64  // limit of an upload, in bytes
 	inMemory  bool   // whether the service runs in memory
 
-	templates  map[string]*template.Template
+	templates  *template.Template
 	forms      sentForms
-	uploads    uploads
 	pictureKey []byte // signs the addresses of pictures
 }
 
 func newServer(client *aicontent.Client, log *slog.Logger) *server {
 	s := &server{client: client, log: log, maxUpload: 1 << 30, pictureKey: make([]byte, 32)}
 	rand.Read(s.pictureKey)
-	s.templates = parseTemplates(template.FuncMap{
-		"picturePath":   picturePath,
-		"recordingPath": recordingPath,
+	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
+		"contains":      strings.Contains,
+		"recordPath":    recordPath,
 		"pictureSource": s.pictureSource,
 		"resolutions":   aicontent.Resolutions,
 		"styles":        aicontent.Styles,
 		"mediums":       aicontent.Mediums,
 		"filters":       aicontent.Filters,
-		"newForm":       rand.Text,
-	})
+	}).ParseFS(web, "web/layout.html", "web/pages/*.html"))
 	return s
 }
 
 func (s *server) handler() http.Handler {
-	static, err := fs.Sub(web, "web/static")
-	if err != nil {
-		panic(err)
-	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", http.RedirectHandler("/pictures", http.StatusFound))
-	mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(static)))
-	mux.HandleFunc("GET /pictures", s.listPictures)
-	mux.HandleFunc("GET /new-picture", s.newPicture)
-	mux.HandleFunc("POST /new-picture", s.createPicture)
+	mux.HandleFunc("GET /static/{file}", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFileFS(w, r, web, "web/static/"+r.PathValue("file"))
+	})
+	s.pictures().addTo(mux)
 	mux.HandleFunc("GET /picture-file", s.pictureFile)
-	mux.HandleFunc("GET /pictures/{id}", s.showPicture)
-	mux.HandleFunc("POST /pictures/{id}", s.updatePicture)
-	mux.HandleFunc("POST /pictures/{id}/delete", s.deletePicture)
-	mux.HandleFunc("GET /recordings", s.listRecordings)
-	mux.HandleFunc("GET /new-recording", s.newRecording)
-	mux.HandleFunc("POST /new-recording", s.createRecording)
-	mux.HandleFunc("GET /upload-progress", s.uploadProgress)
-	mux.HandleFunc("GET /recordings/{id}", s.showRecording)
-	mux.HandleFunc("POST /recordings/{id}", s.updateRecording)
-	mux.HandleFunc("POST /recordings/{id}/delete", s.deleteRecording)
+	s.recordings().addTo(mux)
+	mux.HandleFunc("POST /check-recording", s.checkRecording)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, problem{
-			Status: http.StatusNotFound, Title: "There is no such page", Advice: "Check the address, or start from the pictures.",
+			Status: http.StatusNotFound, Title: "There is no such page",
+			Advice: "Check the address, or start from the pictures.",
 		})
 	})
-
 	return s.guard(mux)
 }

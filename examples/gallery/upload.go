@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -14,8 +13,9 @@ import (
 
 // upload is a form with a file that has not been read yet.
 type upload struct {
-	fields url.Values
-	file   aicontent.File
+	fields  url.Values
+	file    aicontent.File
+	content io.Reader // of the file; nil without one
 }
 
 // maxField and maxFields limit how much of a form is held in memory.
@@ -27,16 +27,16 @@ const (
 var errMalformedForm = errors.New("the form is malformed")
 
 // readUpload reads the fields of a multipart form up to the file, which must come last. Reading the file then reads
-// from the browser.
-func readUpload(r *http.Request) (upload, error) {
+// from the body.
+func readUpload(r *http.Request, body io.Reader) (upload, error) {
 	u := upload{fields: make(url.Values)}
 	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || mediaType != "multipart/form-data" {
 		return u, errMalformedForm
 	}
-	head := &recorder{r: r.Body}
+	head := &counter{Reader: body}
 	parts := multipart.NewReader(head, params["boundary"])
-	for n := range maxFields {
+	for range maxFields {
 		part, err := parts.NextPart()
 		if err == io.EOF {
 			return u, nil
@@ -46,8 +46,12 @@ func readUpload(r *http.Request) (upload, error) {
 		}
 		if part.FormName() == "file" {
 			if part.FileName() != "" {
+				u.content = part
 				u.file = aicontent.FileFromReader(part.FileName(), part)
-				u.file.Size = fileSize(r.ContentLength, head.stop(), params["boundary"], n)
+				if r.ContentLength > 0 {
+					u.file.Size = r.ContentLength - head.n - int64(len("\r\n--"+params["boundary"]+"--\r\n"))
+				}
+				head.ahead = true
 			}
 			return u, nil
 		}
@@ -60,38 +64,18 @@ func readUpload(r *http.Request) (upload, error) {
 	return u, errMalformedForm
 }
 
-// fileSize returns the size of the file at the end of a form: the length of the form without what comes before and
-// after the file. It is 0 if the length is negative, that is unknown. head is what has been read of the form, and n
-// the number of fields before the file. The size matters because some services refuse uploads of unknown length.
-func fileSize(length int64, head []byte, boundary string, n int) int64 {
-	file := append([]byte("\r\n"), head...)
-	for range n + 1 {
-		_, file, _ = bytes.Cut(file, []byte("\r\n--"+boundary))
-	}
-	_, file, found := bytes.Cut(file, []byte("\r\n\r\n"))
-	if length < 0 || !found {
-		return 0
-	}
-	return length - int64(len(head)-len(file)) - int64(len("\r\n--"+boundary+"--\r\n"))
+// counter counts what is read through it. Until the file begins it reads single bytes, so that nothing is read ahead.
+type counter struct {
+	io.Reader
+	n     int64
+	ahead bool
 }
 
-// recorder keeps what is read through it, until it is stopped.
-type recorder struct {
-	r       io.Reader
-	head    []byte
-	stopped bool
-}
-
-func (r *recorder) Read(p []byte) (int, error) {
-	n, err := r.r.Read(p)
-	if !r.stopped {
-		r.head = append(r.head, p[:n]...)
+func (c *counter) Read(p []byte) (int, error) {
+	if !c.ahead && len(p) > 1 {
+		p = p[:1]
 	}
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
 	return n, err
-}
-
-func (r *recorder) stop() []byte {
-	head := r.head
-	r.stopped, r.head = true, nil
-	return head
 }

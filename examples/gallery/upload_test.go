@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -25,19 +24,20 @@ func TestFileSize(t *testing.T) {
 		for _, fields := range []map[string]string{
 			nil,
 			{"name": "Song"},
-			{"name": "Song", "description": "\r\n\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\n"},
+			{"name": "Song", "description": "\r\n\r\n" +
+				"Content-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\n"},
 			{"name": strings.Repeat("long ", 2000)},
 		} {
 			file := append([]byte("\r\n\r\n--\r\n"), recording(size)...)
 			body, contentType := uploadBody(t, fields, "song.wav", file)
 			r := httptest.NewRequest(http.MethodPost, "/new-recording", bytes.NewReader(body))
 			r.Header.Set("Content-Type", contentType)
-			upload, err := readUpload(r)
+			upload, err := readUpload(r, r.Body)
 			require.NoError(t, err)
 			assert.EqualValues(t, len(file), upload.file.Size)
 			r = httptest.NewRequest(http.MethodPost, "/new-recording", io.MultiReader(bytes.NewReader(body)))
 			r.Header.Set("Content-Type", contentType)
-			upload, err = readUpload(r)
+			upload, err = readUpload(r, r.Body)
 			require.NoError(t, err)
 			assert.Zero(t, upload.file.Size, "the length of the form is unknown")
 		}
@@ -70,7 +70,8 @@ func TestMalformedUploads(t *testing.T) {
 		many[string(c)] = "x"
 	}
 	manyFields, manyType := uploadBody(t, many, "song.wav", recording(100))
-	longField, longType := uploadBody(t, map[string]string{"name": strings.Repeat("x", maxField+1)}, "song.wav", recording(100))
+	longField, longType := uploadBody(t, map[string]string{"name": strings.Repeat("x", maxField+1)}, "song.wav",
+		recording(100))
 	for name, request := range map[string]struct {
 		contentType string
 		body        []byte
@@ -109,7 +110,8 @@ func TestUploadIsStreamed(t *testing.T) {
 	const size = 64 << 20
 	form, contentType := uploadBody(t, map[string]string{"name": "Opera"}, "opera.wav", recording(100))
 	head, tail, _ := bytes.Cut(form, recording(100))
-	body := io.MultiReader(bytes.NewReader(head), bytes.NewReader(recording(100)), io.LimitReader(zeros{}, size-100), bytes.NewReader(tail))
+	body := io.MultiReader(bytes.NewReader(head), bytes.NewReader(recording(100)), io.LimitReader(zeros{}, size-100),
+		bytes.NewReader(tail))
 	req, err := http.NewRequest(http.MethodPost, srv.URL+"/new-recording", body)
 	require.NoError(t, err)
 	req.ContentLength = int64(len(form)) + size - 100
@@ -131,59 +133,55 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A page that is left during an upload takes the request to the service with it, and the watcher is told that
-// nothing was made.
+// A page that is left during an upload takes the request to the service with it, and its form may be sent again.
 func TestLeavingCancelsTheUpload(t *testing.T) {
 	f := newFixture(t)
-	events := f.watch("form-1")
-	body, contentType := uploadBody(t, map[string]string{"form": "form-1", "name": "Opera"}, "opera.wav", recording(4<<20))
-	browser, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
-	require.NoError(t, err)
-	fmt.Fprintf(browser, "POST /new-recording HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", contentType, len(body))
-	_, err = browser.Write(body[:len(body)/2])
-	require.NoError(t, err)
-	first := <-events
-	assert.EqualValues(t, 4<<20, first.Total)
+	fields := map[string]string{"form": "form-1", "name": "Opera"}
+	body, contentType := uploadBody(t, fields, "opera.wav", recording(4<<20))
+	browser := f.beginUpload(contentType, len(body), body[:len(body)/2])
+	require.Eventually(t, func() bool { return len(f.service.Requests()) == 1 }, 10*time.Second, time.Millisecond)
 	require.NoError(t, browser.Close())
-	var last uploadEvent
-	for e := range events {
-		assert.Less(t, e.Sent, e.Total+1)
-		last = e
-	}
-	assert.Equal(t, "Nothing was created and nothing was billed. You can press the button again.", last.End)
+	require.Eventually(t, func() bool { return strings.Contains(f.logged(), "outcome=\"not sent\"") }, 10*time.Second,
+		time.Millisecond)
 	assert.Empty(t, f.service.Transcriptions())
-	f.gallery.uploads.mu.Lock()
-	defer f.gallery.uploads.mu.Unlock()
-	assert.Empty(t, f.gallery.uploads.watched)
+	says(t, f.upload(fields, "opera.wav", recording(100)), "Here it is.")
 }
 
-// watch returns the events of a form's upload, which end with the upload.
-func (f *fixture) watch(form string) <-chan uploadEvent {
+// beginUpload sends the beginning of an upload, and leaves the connection open.
+func (f *fixture) beginUpload(contentType string, length int, body []byte) net.Conn {
 	f.t.Helper()
-	resp, err := http.Get(f.url + "/upload-progress?form=" + form)
+	browser, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
 	require.NoError(f.t, err)
-	require.Equal(f.t, http.StatusOK, resp.StatusCode)
-	f.t.Cleanup(func() { resp.Body.Close() })
-	events := make(chan uploadEvent, 1000)
-	go func() {
-		defer close(events)
-		lines := bufio.NewScanner(resp.Body)
-		for lines.Scan() {
-			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
-				var e uploadEvent
-				if json.Unmarshal([]byte(data), &e) == nil {
-					events <- e
-				}
-			}
-		}
-	}()
-	return events
+	f.t.Cleanup(func() { browser.Close() })
+	fmt.Fprintf(browser, "POST /new-recording HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n"+
+		"Content-Length: %d\r\n\r\n%s", contentType, length, body)
+	return browser
 }
 
-func TestProgressIsWatchedOnce(t *testing.T) {
+// What the gallery can tell of a form before its file is uploaded, it tells from the file's first bytes, and nothing
+// reaches the service. Checking a form does not count as sending it.
+func TestFormIsCheckedBeforeTheUpload(t *testing.T) {
 	f := newFixture(t)
-	f.watch("form-1")
-	resp, err := http.Get(f.url + "/upload-progress?form=form-1")
-	f.page(resp, err)
-	assert.Equal(t, http.StatusConflict, resp.StatusCode)
+	check := func(fields map[string]string, file []byte) (int, string) {
+		body, contentType := uploadBody(t, fields, "opera.wav", file)
+		resp, err := http.Post(f.url+"/check-recording", contentType, bytes.NewReader(body))
+		return resp.StatusCode, f.page(resp, err)
+	}
+	fields := map[string]string{"form": "form-1", "name": "Opera", "language": "gb"}
+	for range 2 {
+		status, _ := check(fields, recording(100))
+		assert.Equal(t, http.StatusNoContent, status)
+	}
+	status, page := check(map[string]string{"form": "form-1", "name": " ", "language": "xx"}, []byte("%PDF-1.7"))
+	assert.Equal(t, http.StatusUnprocessableEntity, status)
+	for _, wrong := range []string{"Name is required", "Language must be", "File must be an audio file"} {
+		says(t, page, wrong)
+	}
+	assert.Empty(t, f.service.Requests())
+
+	says(t, f.upload(fields, "opera.wav", recording(100)), "Here it is.")
+	status, page = check(fields, recording(100))
+	assert.Equal(t, http.StatusConflict, status)
+	says(t, page, "This form was already sent")
+	assert.Len(t, f.service.Records(), 1)
 }

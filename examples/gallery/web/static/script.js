@@ -1,5 +1,5 @@
-// The forms work without this script. It shows how far an upload is, lets it be cancelled, and tells that a picture is
-// being drawn.
+// The forms work without this script. It checks a form before its file is sent, keeps the chosen file if the form is
+// refused, shows how far an upload is, lets it be cancelled, and tells that a picture is being drawn.
 "use strict";
 
 document.addEventListener("submit", (event) => {
@@ -14,79 +14,120 @@ document.addEventListener("submit", (event) => {
   }
 });
 
-// A page that comes back from the history has a form that was sent.
+// A page that comes back from the history may show what was true when it was left.
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 
 async function upload(form) {
-  const panel = document.getElementById("progress");
-  const bar = panel.querySelector("progress");
-  const sent = panel.querySelector(".sent");
-  const state = panel.querySelector(".state");
-  const cancel = panel.querySelector("button");
   const button = form.querySelector("button");
+  const cancel = document.querySelector("#progress button");
   const file = form.elements.file.files[0];
-  panel.hidden = false;
   if (file && file.size > Number(form.dataset.max)) {
-    cancel.hidden = true;
-    state.textContent = `The file is ${megabytes(file.size)}; the gallery accepts at most ${megabytes(form.dataset.max)}. Nothing was sent.`;
+    say(`The file is ${megabytes(file.size)}; the gallery accepts at most ${megabytes(form.dataset.max)}. `
+      + "Nothing was sent.");
     return;
   }
-  const body = new FormData(form);
-  const abort = new AbortController();
-  const events = new EventSource("/upload-progress?form=" + encodeURIComponent(body.get("form")));
-  await new Promise((resolve) => { events.onopen = events.onerror = resolve; });
-  const ended = new Promise((resolve) => {
-    events.onmessage = (event) => {
-      const progress = JSON.parse(event.data);
-      if (progress.end) {
-        resolve(progress.end);
-        return;
-      }
-      if (progress.total > 0) {
-        bar.value = progress.sent / progress.total;
-        sent.textContent = `${megabytes(progress.sent)} of ${megabytes(progress.total)}`;
-      }
-      if (progress.sent === progress.total) {
-        bar.removeAttribute("value");
-        state.textContent = "Sent. Transcribing may take a few minutes.";
-      }
-    };
-    events.onerror = () => {
-      events.close();
-      resolve("");
-    };
-  });
-  bar.value = 0;
-  sent.textContent = "";
-  state.textContent = "Sending. Leaving this page cancels the upload.";
-  cancel.hidden = false;
-  cancel.onclick = () => {
-    state.textContent = "Cancelling.";
-    abort.abort();
-  };
   button.disabled = true;
-  cancel.focus();
   try {
-    const response = await fetch(form.action, { method: "POST", body, signal: abort.signal });
-    if (response.redirected) {
-      location.assign(response.url);
+    const refused = await check(form);
+    if (refused) {
+      show(refused, form);
       return;
     }
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    document.querySelector("main").replaceWith(page.querySelector("main"));
-    document.querySelector(".problem")?.focus();
-  } catch {
-    const advice = await ended;
-    state.textContent = (abort.signal.aborted ? "Cancelled. " : "The connection to the gallery was lost. ") +
-      (advice || "Check the recordings before you press the button again.");
-    bar.value = 0;
-    sent.textContent = "";
+    cancel.hidden = false;
+    cancel.focus();
+    const response = await send(form, cancel);
+    if (response.redirected) {
+      location.assign(response.url);
+    } else {
+      show(response.page, form);
+    }
+  } catch (problem) {
+    say(problem.message);
+    cancel.hidden = true;
     button.disabled = false;
     button.focus();
-    cancel.hidden = true;
-  } finally {
-    events.close();
   }
+}
+
+// check asks whether the form may be sent, with the first bytes of its file. It returns the page that says why not.
+async function check(form) {
+  const body = new FormData(form);
+  const file = body.get("file");
+  body.set("file", file.slice(0, 4096, file.type), file.name);
+  try {
+    const response = await fetch("/check-recording", { method: "POST", body });
+    return response.status === 204 ? "" : await response.text();
+  } catch {
+    throw new Error("The gallery cannot be reached, or the file cannot be read. Nothing was sent.");
+  }
+}
+
+// send sends the form, and returns where that leads. An XMLHttpRequest tells how much it has sent, as fetch does not.
+function send(form, cancel) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const fail = async (what) => reject(new Error(what + " " + await consequence(form)));
+    request.upload.onprogress = (event) => progress(event.loaded, event.total);
+    request.upload.onload = () => {
+      progress();
+      say("Sent. Transcribing may take a few minutes.");
+    };
+    request.onload = () => {
+      const redirected = request.responseURL !== form.action;
+      resolve({ redirected, url: request.responseURL, page: request.responseText });
+    };
+    request.onerror = () => fail("The connection to the gallery was lost.");
+    request.onabort = () => fail("Cancelled.");
+    cancel.onclick = () => request.abort();
+    request.open("POST", form.action);
+    request.send(new FormData(form));
+    progress(0, 1);
+    say("Sending. Leaving this page cancels the upload.");
+  });
+}
+
+// consequence tells what an upload that ended early has done. A form that the gallery takes again has created nothing.
+async function consequence(form) {
+  say("Finding out what became of it.");
+  for (let look = 0; look < 10; look++) {
+    try {
+      if (!await check(form)) {
+        return "Nothing was created and nothing was billed. You can press the button again.";
+      }
+    } catch {
+      return "Check the recordings before you press the button again.";
+    }
+    await new Promise((resolve) => { setTimeout(resolve, 200); });
+  }
+  return "It may have been created anyway, and billed. Check before you press the button again.";
+}
+
+// show replaces the page's content by that of another page. The chosen file stays chosen.
+function show(text, form) {
+  const page = new DOMParser().parseFromString(text, "text/html");
+  const main = page.querySelector("main:has(#file)");
+  if (!main) {
+    throw new Error("The upload was refused on its way. Check the recordings before you press the button again.");
+  }
+  document.querySelector("main").replaceWith(main);
+  document.getElementById("file").files = form.elements.file.files;
+  document.querySelector(".problem").focus();
+}
+
+function say(text) {
+  document.getElementById("progress").hidden = false;
+  document.querySelector("#progress .state").textContent = text;
+}
+
+// progress shows how much was sent; without arguments, that all was.
+function progress(sent, total) {
+  const bar = document.querySelector("#progress progress");
+  if (total === undefined) {
+    bar.removeAttribute("value");
+    return;
+  }
+  bar.value = sent / total;
+  document.querySelector("#progress .sent").textContent = `${megabytes(sent)} of ${megabytes(total)}`;
 }
 
 function megabytes(bytes) {

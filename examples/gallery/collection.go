@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+// collection serves the pages of the pictures or of the recordings. The functions are where the two differ.
+type collection[T any] struct {
+	*server
+	name   string // of a record, in addresses and for templates: picture or recording
+	list   func(context.Context, url.Values, ...aicontent.CallOption) (*aicontent.Page[T], error)
+	show   func(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error)
+	update func(context.Context, aicontent.ID, url.Values) error
+	delete func(context.Context, aicontent.ID, ...aicontent.CallOption) error
+	read   func(http.ResponseWriter, *http.Request) (draft, error)
+}
+
+// draft is a record to be created: the fields of its form, and the call that creates it.
+type draft struct {
+	fields url.Values
+	store  func(context.Context) (aicontent.ID, error)
+}
+
+func (c *collection[T]) addTo(mux *http.ServeMux) {
+	mux.HandleFunc("GET "+c.path(), c.showList)
+	mux.HandleFunc("GET "+c.path()+"/{id}", c.showRecord)
+	mux.HandleFunc("POST "+c.path()+"/{id}", c.changeRecord)
+	mux.HandleFunc("POST "+c.path()+"/{id}/delete", c.deleteRecord)
+	mux.HandleFunc("GET /new-"+c.name, c.showForm)
+	mux.HandleFunc("POST /new-"+c.name, c.create)
+}
+
+func (c *collection[T]) path() string { return "/" + c.name + "s" }
+
+// recordPath returns the address of a record of a collection.
+func recordPath(collection string, id aicontent.ID) string {
+	return collection + "/" + url.PathEscape(string(id))
+}
+
+func (c *collection[T]) showList(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	records, err := fetchList(r.Context(), query, c.list)
+	if err != nil {
+		c.fail(w, r, c.explain(r, err, reading))
+		return
+	}
+	c.render(w, r, c.name+"s", view{Title: sentence(c.name + "s"), Data: records})
+}
+
+// showForm shows an empty form. Its token is in the address, so that a visitor who goes back to a form that was sent
+// finds the same one.
+func (c *collection[T]) showForm(w http.ResponseWriter, r *http.Request) {
+	fields := url.Values{"form": r.URL.Query()["form"]}
+	if !isToken(fields.Get("form")) {
+		http.Redirect(w, r, r.URL.Path+"?form="+rand.Text(), http.StatusSeeOther)
+		return
+	}
+	c.render(w, r, "new-"+c.name, view{Title: "New " + c.name, Data: fields})
+}
+
+func (c *collection[T]) create(w http.ResponseWriter, r *http.Request) {
+	d, err := c.read(w, r)
+	var id aicontent.ID
+	if err == nil {
+		id, err = c.forms.once(r.Context(), d)
+	}
+	if err != nil {
+		c.refuse(w, r, d.fields, err)
+		return
+	}
+	http.Redirect(w, r, recordPath(c.path(), id)+"?done=created", http.StatusSeeOther)
+}
+
+// refuse shows the form again, as it was filled in. It has a new token only if sending it again may create a second
+// record, of which the visitor is told.
+func (c *collection[T]) refuse(w http.ResponseWriter, r *http.Request, fields url.Values, err error) {
+	p := c.explain(r, err, creating)
+	io.CopyN(io.Discard, r.Body, c.maxUpload) // browsers read the response only when everything is sent
+	if mayExist(err) {
+		p.LookAt = c.path() + "?" + url.Values{"search": {strings.TrimSpace(fields.Get("name"))}}.Encode()
+	}
+	if mayExist(err) || !isToken(fields.Get("form")) {
+		fields.Set("form", rand.Text())
+	}
+	c.render(w, r, "new-"+c.name, view{Title: "New " + c.name, Problem: &p, Data: fields})
+}
+
+func (c *collection[T]) showRecord(w http.ResponseWriter, r *http.Request) {
+	id, list := r.PathValue("id"), r.URL.Query().Get("list")
+	record, err := c.show(r.Context(), aicontent.ID(id))
+	if err != nil {
+		c.fail(w, r, c.explain(r, err, reading))
+		return
+	}
+	c.render(w, r, c.name, view{Data: record, List: list, Back: c.listPath(list, id)})
+}
+
+// changeRecord updates the fields that the form has. If that fails, it shows the form again, as it was filled in.
+func (c *collection[T]) changeRecord(w http.ResponseWriter, r *http.Request) {
+	id, list := aicontent.ID(r.PathValue("id")), r.URL.Query().Get("list")
+	err := parseForm(w, r)
+	if err == nil {
+		err = c.update(r.Context(), id, r.PostForm)
+	}
+	switch form := r.PostForm; {
+	case err != nil && form.Has("name"):
+		p := c.explain(r, err, changing)
+		typed := map[string]any{"ID": id, "Name": form.Get("name"), "Result": form.Get("result")}
+		c.render(w, r, c.name, view{Problem: &p, List: list, Data: typed})
+	case err != nil:
+		c.fail(w, r, c.explain(r, err, changing))
+	case form.Has("list"):
+		http.Redirect(w, r, c.listPath(form.Get("list"), string(id)), http.StatusSeeOther)
+	default:
+		query := url.Values{"done": {"saved"}, "list": {list}}
+		http.Redirect(w, r, recordPath(c.path(), id)+"?"+query.Encode(), http.StatusSeeOther)
+	}
+}
+
+func (c *collection[T]) deleteRecord(w http.ResponseWriter, r *http.Request) {
+	if err := c.delete(r.Context(), aicontent.ID(r.PathValue("id"))); err != nil {
+		c.fail(w, r, c.explain(r, err, changing))
+		return
+	}
+	http.Redirect(w, r, c.listPath(r.URL.Query().Get("list")+"&done=deleted", ""), http.StatusSeeOther)
+}
+
+// listPath returns the address of a list, from its query, at a record.
+func (c *collection[T]) listPath(query, id string) string {
+	list, _ := url.ParseQuery(strings.TrimPrefix(query, "?"))
+	address := url.URL{Path: c.path(), RawQuery: list.Encode()}
+	if id != "" {
+		address.Fragment = "item-" + id
+	}
+	return address.String()
+}
