@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// fetchFile copies a job's file from the queue, chunk by chunk. When a node dies meanwhile, ObjectStore.Get would wait for
-// its deadline, however far ahead.
+// fetchFile copies a job's file from the queue, chunk by chunk. When a node dies meanwhile, ObjectStore.Get would wait
+// for its deadline, however far ahead.
 func (q *queue) fetchFile(ctx context.Context, id string, to io.Writer) error {
 	info, err := q.files.GetInfo(ctx, id)
 	if err != nil {

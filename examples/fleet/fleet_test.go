@@ -79,7 +79,7 @@ func (f *fleet) enqueue(n int, size uint32) {
 		require.NoError(f.t, file.Close())
 		f.hashes[id] = fmt.Sprintf("%x", sha256.Sum256(data))
 	}
-	require.NoError(f.t, produce(f.t.Context(), f.q, "", []string{dir}, io.Discard))
+	require.NoError(f.t, produceAll(f.t.Context(), f.q, io.Discard, dir))
 }
 
 // follow calls changed with every change of a record and the number of jobs that have ended, until all have.
@@ -211,8 +211,7 @@ func TestKilledWorkersAndNodesLoseNothingAndPayForNothingTwice(t *testing.T) {
 		require.NoError(t, pause(ctx, 20*time.Millisecond))
 	}
 	records := f.follow(ctx, func(int, record) {})
-	_, err := watch(ctx, f.q, 0, io.Discard)
-	require.NoError(t, err, "messages of jobs that have ended are still there")
+	require.NoError(t, watch(ctx, f.q, 0, io.Discard), "messages of jobs that have ended are still there")
 	took := time.Since(begin)
 
 	n := f.check(records)

@@ -5,10 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // command runs a command in this process.
@@ -28,9 +26,9 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"unknown flag":     {[]string{"-x"}, "", "flag provided but not defined: -x"},
 		"no files":         {[]string{"produce"}, "nats://localhost", "fleet: which files?"},
 		"no rate":          {[]string{"rate"}, "nats://localhost", "fleet: which rate?"},
-		"bad rate":         {[]string{"rate", "fast"}, "nats://localhost", `fleet: "fast" is no rate`},
-		"negative rate":    {[]string{"rate", "-1"}, "nats://localhost", "flag provided but not defined: -1"},
-		"NaN":              {[]string{"rate", "NaN"}, "nats://localhost", `fleet: "NaN" is no rate`},
+		"bad rate":         {[]string{"rate", "fast"}, "nats://localhost", `invalid value "fast" for flag -rate`},
+		"negative rate":    {[]string{"rate", "-1"}, "nats://localhost", "fleet: the rate -1 is not 0 or from 0.001"},
+		"NaN":              {[]string{"rate", "NaN"}, "nats://localhost", "fleet: the rate NaN is not 0 or from 0.001"},
 		"surplus argument": {[]string{"watch", "x"}, "nats://localhost", `fleet: unexpected argument "x"`},
 		"no language":      {[]string{"produce", "-language", "english", "x"}, "nats://localhost", `fleet: language "english" is no country code such as GB`},
 		"no queue":         {[]string{"work"}, "", "fleet: NATS_URL is not set"},
@@ -46,22 +44,14 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 	}
 }
 
-// forWorkers lets workers that a command starts be this program and not its tests.
-func forWorkers(t *testing.T) {
-	t.Setenv(role, "fleet")
-	t.Setenv("NATS_URL", "")
-	t.Setenv("AICONTENT_BASE_URL", "")
-}
-
 func TestEverythingOnThisMachine(t *testing.T) {
-	forWorkers(t)
 	dir := t.TempDir()
-	write(t, dir, "a.wav", audio(1))
-	write(t, dir, "b.wav", audio(2))
+	write(t, dir, "a.wav", recording(1))
+	write(t, dir, "b.wav", recording(2))
 	status, out, errOut := command(t, "-rate", "100", "-workers", "2", "-price", "0.5", dir)
 	assert.Equal(t, 0, status, errOut)
-	assert.Contains(t, out, "AICONTENT_BASE_URL is not set: the service runs in memory")
-	assert.Contains(t, out, "NATS_URL is not set: the queue runs in this process")
+	assert.Contains(t, out, "The service runs in memory: nothing is billed")
+	assert.Contains(t, out, "The queue runs in this process")
 	assert.Contains(t, out, "Files queued: 2, known already: 0\n")
 	assert.Contains(t, out, "2 jobs: 0 queued, 0 running, 0 waiting, 2 done, 0 dead")
 	assert.Contains(t, out, "cost 1.00")
@@ -69,7 +59,6 @@ func TestEverythingOnThisMachine(t *testing.T) {
 }
 
 func TestDeadJobsAreTheStatus(t *testing.T) {
-	forWorkers(t)
 	path := write(t, t.TempDir(), "report.pdf", "%PDF-1.7 "+strings.Repeat("x", 100))
 	status, out, errOut := command(t, "-rate", "100", "-workers", "1", path)
 	assert.Equal(t, exitFailed, status)
@@ -80,7 +69,7 @@ func TestDeadJobsAreTheStatus(t *testing.T) {
 func TestCommandsShareAQueue(t *testing.T) {
 	q := testQueue(t, limits{rate: 0})
 	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
-	status, out, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", audio(1)))
+	status, out, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", recording(1)))
 	assert.Equal(t, 0, status, errOut)
 	assert.Equal(t, "Files queued: 1, known already: 0\n", out)
 
@@ -97,7 +86,7 @@ func TestCommandsShareAQueue(t *testing.T) {
 func TestInterruptedCommandSaysSo(t *testing.T) {
 	q := testQueue(t, limits{rate: 0})
 	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
-	command(t, "produce", write(t, t.TempDir(), "a.wav", audio(1)))
+	command(t, "produce", write(t, t.TempDir(), "a.wav", recording(1)))
 	stop, end := context.WithCancel(t.Context())
 	end()
 	assert.Equal(t, exitInterrupted, run(t.Context(), stop, []string{"watch"}, &strings.Builder{}, &strings.Builder{}))
@@ -107,22 +96,11 @@ func TestQueueThatIsNotThereIsAnError(t *testing.T) {
 	t.Setenv("NATS_URL", "nats://127.0.0.1:1")
 	status, _, errOut := command(t, "watch")
 	assert.Equal(t, exitFailed, status)
-	assert.Contains(t, errOut, "fleet: connect to NATS: ")
+	assert.Contains(t, errOut, "fleet: connect to NATS at nats://127.0.0.1:1: nats: no servers available")
 }
 
-func TestTableShowsTheFleet(t *testing.T) {
-	now := time.Now()
-	tb := &table{
-		price: 0.25, left: 3, rate: 10, workers: map[string]*row{},
-		states: map[string]state{"a": done, "b": done, "c": dead, "d": running, "e": waiting},
-	}
-	tb.hear([]byte(`{"Worker":"one","Requests":10}`), now.Add(-3*time.Second))
-	tb.hear([]byte(`{"Worker":"gone"}`), now.Add(-6*time.Second))
-	tb.hear([]byte(`{"Worker":"one","Running":1,"Done":2,"Failed":1,"Requests":25,"Memory":31457280,"Problem":"it failed"}`), now)
-	tb.hear([]byte(`not from a worker`), now)
-	require.Equal(t, `6 jobs: 1 queued, 1 running, 1 waiting, 2 done, 1 dead | 5.0 of 10 requests/s | cost 0.50
-
-worker                   running    done  failed requests/s    memory  latest problem
-one                            1       2       1        5.0  30.0 MiB  it failed
-`, tb.String())
+func TestErrorOfAnUnreachableQueueKeepsItsPassword(t *testing.T) {
+	t.Setenv("NATS_URL", "nats://user:secret@127.0.0.1:1,token@127.0.0.1:2")
+	_, _, errOut := command(t, "watch")
+	assert.Contains(t, errOut, "fleet: connect to NATS at nats://127.0.0.1:1,127.0.0.1:2: ")
 }

@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 	case "service":
 		serviceMain(os.Args[1:])
 	default:
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin) // ends with the tests
+			os.Exit(1)
+		}()
 		main()
 	}
 }
@@ -52,7 +56,7 @@ func start(t testing.TB, env []string, as string, args ...string) *process {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	p := &process{Cmd: exec.Command(self, args...), ended: make(chan struct{})}
-	p.Env = append(append(os.Environ(), role+"="+as, tethered+"=1"), env...)
+	p.Env = append(append(os.Environ(), role+"="+as), env...)
 	p.Stderr = os.Stderr
 	p.stdin, err = p.StdinPipe()
 	require.NoError(t, err)

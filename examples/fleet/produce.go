@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,73 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
+// audio lists the file name extensions that are taken from a folder. A file that is named may have any.
+var audio = strings.Fields(".aac .aif .aiff .amr .caf .flac .m4a .mov .mp3 .mp4 .mpeg .mpga .oga .ogg .opus .wav .webm .wma")
+
+// collect returns the files at paths, and the recordings in folders, but no hidden ones. The error names what it skips.
+func collect(paths []string) (files []string, skipped error) {
+	var skips []error
+	for _, root := range paths {
+		if info, err := os.Stat(root); err == nil && info.IsDir() {
+			root += string(filepath.Separator) // it may be a link
+		}
+		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			hidden := path != root && strings.HasPrefix(entry.Name(), ".")
+			switch {
+			case hidden && entry.IsDir():
+				return fs.SkipDir
+			case hidden || err == nil && entry.IsDir():
+				return nil
+			case err == nil:
+				err = check(path, path != root)
+			}
+			if err != nil {
+				skips = append(skips, fmt.Errorf("skipped: %w", err))
+			} else {
+				files = append(files, path)
+			}
+			return nil
+		})
+	}
+	return files, errors.Join(skips...)
+}
+
+// check returns why a file is skipped, if it is.
+func check(path string, inFolder bool) error {
+	info, err := os.Stat(path)
+	switch {
+	case inFolder && !slices.Contains(audio, strings.ToLower(filepath.Ext(path))):
+		return fmt.Errorf("%s: its name is not that of a recording", path)
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: it is not a regular file", path)
+	case info.Size() == 0:
+		return fmt.Errorf("%s: it is empty", path)
+	}
+	return nil
+}
+
+// produce queues files, and skips those it cannot read. It may be interrupted and run again.
+func produce(ctx context.Context, q *queue, language string, files []string, out io.Writer) error {
+	p := &producer{q: q, language: aicontent.CountryCode(language), out: out}
+	var errs []error
+	for _, path := range files {
+		err := p.add(ctx, path)
+		if err == nil {
+			continue
+		}
+		errs = append(errs, fmt.Errorf("queue %s: %w", path, err))
+		var unread *fs.PathError
+		if !errors.As(err, &unread) {
+			break
+		}
+		errs[len(errs)-1] = fmt.Errorf("skipped: %w", err)
+	}
+	_, err := fmt.Fprintf(out, "Files queued: %d, known already: %d\n", p.queued, p.known)
+	return errors.Join(append(errs, err)...)
+}
+
 // A producer puts files into the queue.
 type producer struct {
 	q        *queue
@@ -26,31 +94,6 @@ type producer struct {
 	out      io.Writer
 
 	queued, known int
-}
-
-// produce queues files, and all files of folders but hidden ones. It may be interrupted and run again.
-func (p *producer) produce(ctx context.Context, paths []string) error {
-	for _, root := range paths {
-		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			hidden := path != root && strings.HasPrefix(entry.Name(), ".")
-			switch {
-			case err != nil:
-				return err
-			case hidden && entry.IsDir():
-				return fs.SkipDir
-			case hidden || !entry.Type().IsRegular():
-				return nil
-			}
-			if err := p.add(ctx, path); err != nil {
-				return fmt.Errorf("queue %s: %w", path, err)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // add queues a file unless the same content is queued, running or done. A dead job is queued again.
@@ -68,7 +111,7 @@ func (p *producer) add(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if r.State != "" && r.State != dead {
+	if r.State != "" && r.State != queued && r.State != dead {
 		p.known++
 		return nil
 	}
@@ -76,14 +119,11 @@ func (p *producer) add(ctx context.Context, path string) error {
 		return err
 	}
 	if r.State == dead {
-		r.State, r.Runs, r.Lost = waiting, 0, 0
-		data, err := json.Marshal(r)
-		if err != nil {
+		c := &claim{q: p.q, id: id, record: r, revision: revision}
+		if err := c.write(ctx, func(r *record) { r.State, r.Runs, r.Lost = queued, 0, 0 }); err != nil {
 			return err
 		}
-		if _, err := p.q.jobs.Update(ctx, id, data, revision); err != nil {
-			return err
-		}
+		revision = c.revision
 	}
 	message, err := json.Marshal(job{ID: id, File: path, Language: p.language})
 	if err != nil {
@@ -91,7 +131,8 @@ func (p *producer) add(ctx context.Context, path string) error {
 	}
 	return p.whenThereIsRoom(ctx, func(ctx context.Context) error {
 		// The message ID lets the queue drop the message if an earlier run, or another producer, has sent it.
-		ack, err := p.q.js.Publish(ctx, jobSubject+id, message, jetstream.WithMsgID(fmt.Sprintf("%s-%d", id, revision)))
+		messageID := jetstream.WithMsgID(fmt.Sprintf("%s-%d", id, revision))
+		ack, err := p.q.js.Publish(ctx, jobSubject+id, message, messageID)
 		switch {
 		case err != nil:
 			return err
