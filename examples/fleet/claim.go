@@ -70,10 +70,7 @@ func (c *claim) keep(ctx context.Context, msg jetstream.Msg) (_ context.Context,
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for ctx.Err() == nil {
-			if pause(ctx, c.lasts/4) != nil {
-				return
-			}
+		for pause(ctx, c.lasts/4) == nil {
 			_ = msg.InProgress()
 			if !c.renew(ctx) {
 				cancel()
@@ -90,13 +87,12 @@ func (c *claim) keep(ctx context.Context, msg jetstream.Msg) (_ context.Context,
 func (c *claim) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithDeadline(ctx, c.record.Until)
 	defer cancel()
-	for ctx.Err() == nil {
-		if c.tryRenew(ctx) {
-			return true
+	for !c.tryRenew(ctx) {
+		if pause(ctx, 250*time.Millisecond) != nil {
+			return false
 		}
-		_ = pause(ctx, 250*time.Millisecond)
 	}
-	return false
+	return true
 }
 
 func (c *claim) tryRenew(ctx context.Context) bool {
@@ -115,9 +111,9 @@ func (c *claim) tryRenew(ctx context.Context) bool {
 }
 
 // succeed stores the result. It is valid even if another worker holds the job by now.
-func (c *claim) succeed(ctx context.Context, t *aicontent.Transcription, found bool) error {
+func (c *claim) succeed(ctx context.Context, t *aicontent.Transcription) error {
 	r := c.record
-	r.State, r.Reason, r.Found, r.ID, r.Text = done, "", found, t.ID, t.Result
+	r.State, r.Reason, r.ID, r.Text = done, "", t.ID, t.Result
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err

@@ -99,6 +99,20 @@ func runAll(ctx, stop context.Context, q *queue, s settings, connect connector, 
 	return errors.Join(skipped, err, printResults(stop, q, out))
 }
 
+// startNode runs a NATS server in this process.
+func startNode(o *server.Options) (*server.Server, error) {
+	o.JetStream, o.NoSigs, o.NoLog = true, true, true
+	node, err := server.NewServer(o)
+	if err != nil {
+		return nil, err
+	}
+	go node.Start()
+	if !node.ReadyForConnections(30 * time.Second) {
+		return nil, errors.New("the NATS server does not start")
+	}
+	return node, nil
+}
+
 // makeRecordings writes n different audio files.
 func makeRecordings(dir string, n int) error {
 	err := os.MkdirAll(dir, 0o700)

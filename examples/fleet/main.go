@@ -15,7 +15,9 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -61,11 +63,7 @@ func run(ctx, stop context.Context, args []string, out, errOut io.Writer) int {
 			fmt.Fprintln(errOut, "Finishing the running jobs. Interrupt again to put them back.")
 		})()
 	}
-	if command == "local" {
-		err = local(ctx, stop, s, paths, out)
-	} else {
-		err = shared(ctx, stop, command, s, paths, out)
-	}
+	err = perform(ctx, stop, command, s, paths, out)
 	switch {
 	case stop.Err() != nil && command != "work":
 		return exitInterrupted
@@ -76,10 +74,13 @@ func run(ctx, stop context.Context, args []string, out, errOut io.Writer) int {
 	return 0
 }
 
-// shared runs a command on the queue at NATS_URL.
-func shared(ctx, stop context.Context, command string, s settings, paths []string, out io.Writer) error {
+// perform runs a command: local, or another on the queue at NATS_URL.
+func perform(ctx, stop context.Context, command string, s settings, paths []string, out io.Writer) error {
 	open := openQueue
-	if command == "produce" {
+	switch command {
+	case "local":
+		return local(ctx, stop, s, paths, out)
+	case "produce":
 		open = func(ctx context.Context, url string) (*queue, error) { return makeQueue(ctx, url, s.limits) }
 	}
 	q, err := open(stop, os.Getenv("NATS_URL"))
@@ -104,4 +105,139 @@ func shared(ctx, stop context.Context, command string, s settings, paths []strin
 	default:
 		return printResults(stop, q, out)
 	}
+}
+
+const usage = `usage: fleet [flags] [FILE|FOLDER ...]   transcribe with everything on this machine
+       fleet produce [flags] FILE|FOLDER ... queue files
+       fleet work [flags]                    run jobs until interrupted
+       fleet watch [flags]                   show the fleet until no job is left
+       fleet set [flags]                     change settings of the queue, and show them
+       fleet rate REQUESTS-PER-SECOND        change the rate of the whole fleet; 0 stops it
+       fleet results                         print texts, and dead letters with the reason
+
+NATS_URL is the queue, AICONTENT_BASE_URL and AICONTENT_API_KEY the service. Without a command, they are
+used with -deployment only. fleet -h, fleet work -h and the like list the flags.
+`
+
+// settings are the flags of all commands.
+type settings struct {
+	limits
+	language    string
+	price       float64
+	concurrency int
+	settle      time.Duration
+	workers     int
+	faults      float64
+	data        string
+	deployment  bool
+}
+
+// parse reads the flags and arguments of a command; flags may follow arguments. It reports problems to errOut.
+func parse(command string, args []string, errOut io.Writer) (s settings, rest []string, err error) {
+	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	flags.Usage = func() {
+		fmt.Fprintf(errOut, "%s\nFlags:\n", usage)
+		flags.PrintDefaults()
+	}
+	s.define(flags, command)
+	if command == "rate" && len(args) == 1 && !strings.Contains(args[0], "-h") {
+		args = []string{"-rate=" + args[0]}
+	}
+	for len(args) > 0 {
+		if err := flags.Parse(args); err != nil {
+			return s, nil, err
+		}
+		if args = flags.Args(); len(args) > 0 {
+			rest, args = append(rest, args[0]), args[1:]
+		}
+	}
+	s.given = map[string]string{}
+	flags.Visit(func(f *flag.Flag) { s.given[f.Name] = f.Value.String() })
+	if wrong := s.wrong(command, rest); wrong != "" {
+		fmt.Fprintf(errOut, "fleet: %s\n", wrong)
+		return s, nil, errors.New(wrong)
+	}
+	return s, rest, nil
+}
+
+// define adds the flags of a command.
+func (s *settings) define(flags *flag.FlagSet, command string) {
+	is := func(commands ...string) bool { return slices.Contains(commands, command) }
+	if is("local", "produce", "set", "rate") {
+		s.limits = limits{replicas: 1, room: 1 << 30, ackWait: 45 * time.Second, rate: 10}
+		s.limits.define(flags)
+	}
+	if is("local", "produce") {
+		flags.StringVar(&s.language, "language", "", "country `code` of the language spoken, such as GB")
+	}
+	if is("local", "work") {
+		flags.IntVar(&s.concurrency, "concurrency", 4, "`number` of jobs that a worker runs at a time")
+		flags.DurationVar(&s.settle, "settle", 10*time.Minute, "`time` within which a transcription appears "+
+			"whose response was lost:\nat least the service's longest transcription")
+	}
+	if is("local", "watch") {
+		flags.Float64Var(&s.price, "price", 0.01, "`cost` of a transcription")
+	}
+	if is("local") {
+		flags.IntVar(&s.workers, "workers", 4, "`number` of worker processes")
+		flags.Float64Var(&s.faults, "faults", 0, "`share` of requests that go wrong, for the service in memory")
+		flags.StringVar(&s.data, "data", "", "`folder` of the queue; without -deployment it is emptied in the end")
+		flags.BoolVar(&s.deployment, "deployment", false, "use AICONTENT_BASE_URL, which may bill, and NATS_URL")
+	}
+}
+
+// define adds a flag for each limit. Its default is what the limit is.
+func (l *limits) define(flags *flag.FlagSet) {
+	flags.Float64Var(&l.rate, "rate", l.rate, "`requests` per second of the whole fleet")
+	flags.DurationVar(&l.ackWait, "ack-wait", l.ackWait, "`time` after which a silent worker's job goes to another")
+	flags.IntVar(&l.replicas, "replicas", l.replicas, "`number` of NATS servers that hold the queue: 3 survive a loss")
+	flags.Int64Var(&l.room, "room", l.room, "`bytes` that files in the queue may take; then a producer waits")
+}
+
+// take gives l the limits that were given as flags, and returns a text for each that differed.
+func (l *limits) take(given map[string]string) (differed []string) {
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	l.define(flags)
+	flags.VisitAll(func(f *flag.Flag) {
+		if value, ok := given[f.Name]; ok && value != f.Value.String() {
+			differed = append(differed, fmt.Sprintf("-%s is %s, not %s", f.Name, f.Value, value))
+			_ = f.Value.Set(value)
+		}
+	})
+	return differed
+}
+
+// wrong says what is wrong with the settings and arguments of a command, if anything.
+func (s *settings) wrong(command string, rest []string) string {
+	is := func(commands ...string) bool { return slices.Contains(commands, command) }
+	missing := func(path string) bool {
+		_, err := os.Stat(path)
+		return err != nil
+	}
+	switch {
+	case is("produce") && len(rest) == 0:
+		return "which files?"
+	case is("rate") && s.given["rate"] == "":
+		return "which rate?"
+	case !is("produce", "local") && len(rest) > 0:
+		return fmt.Sprintf("unexpected argument %q", rest[0])
+	case len(rest) > 0 && is("local") && missing(rest[0]):
+		return fmt.Sprintf("%q is neither a command nor a file; see fleet -h", rest[0])
+	case is("work", "local") && s.concurrency < 1, is("local") && s.workers < 1:
+		return "a fleet needs a worker, and a worker something to do"
+	case s.rate != 0 && !(s.rate >= 0.001 && s.rate <= 1e6):
+		return fmt.Sprintf("the rate %g is not 0 or from 0.001 to 1000000 requests per second", s.rate)
+	case is("local", "produce", "set") && (s.replicas < 1 || s.ackWait < time.Second || s.room < 1<<20):
+		return "-replicas must be at least 1, -ack-wait 1s, and -room 1048576"
+	case s.language != "" && !aicontent.CountryCode(s.language).Valid():
+		return fmt.Sprintf("language %q is no country code such as GB", s.language)
+	case s.deployment && os.Getenv("AICONTENT_BASE_URL") == "":
+		return "AICONTENT_BASE_URL is not set, and -deployment needs it"
+	case s.deployment && s.faults != 0:
+		return "-faults is for the service in memory, and not for -deployment"
+	case !is("local") && os.Getenv("NATS_URL") == "":
+		return "NATS_URL is not set"
+	}
+	return ""
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -21,11 +22,12 @@ import (
 )
 
 // audio lists the file name extensions that are taken from a folder. A file that is named may have any.
-var audio = strings.Fields(".aac .aif .aiff .amr .caf .flac .m4a .mov .mp3 .mp4 .mpeg .mpga .oga .ogg .opus .wav .webm .wma")
+var audio = strings.Fields(".aac .aif .aiff .amr .caf .flac .m4a .mov .mp3 .mp4 .mpeg .mpga .oga .ogg .opus .wav " +
+	".webm .wma")
 
 // collect returns the files at paths, and the recordings in folders, but no hidden ones. The error names what it skips.
 func collect(paths []string) (files []string, skipped error) {
-	var skips []error
+	var errs []error
 	for _, root := range paths {
 		if info, err := os.Stat(root); err == nil && info.IsDir() {
 			root += string(filepath.Separator) // it may be a link
@@ -40,15 +42,15 @@ func collect(paths []string) (files []string, skipped error) {
 			case err == nil:
 				err = check(path, path != root)
 			}
-			if err != nil {
-				skips = append(skips, fmt.Errorf("skipped: %w", err))
-			} else {
+			if err == nil {
 				files = append(files, path)
+			} else {
+				errs = append(errs, fmt.Errorf("skipped: %w", err))
 			}
 			return nil
 		})
 	}
-	return files, errors.Join(skips...)
+	return files, errors.Join(errs...)
 }
 
 // check returns why a file is skipped, if it is.
@@ -57,34 +59,26 @@ func check(path string, inFolder bool) error {
 	switch {
 	case inFolder && !slices.Contains(audio, strings.ToLower(filepath.Ext(path))):
 		return fmt.Errorf("%s: its name is not that of a recording", path)
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s: it is not a regular file", path)
-	case info.Size() == 0:
-		return fmt.Errorf("%s: it is empty", path)
+	case err == nil && (!info.Mode().IsRegular() || info.Size() == 0):
+		return fmt.Errorf("%s: it is empty or not a file", path)
 	}
-	return nil
+	return err
 }
 
 // produce queues files, and skips those it cannot read. It may be interrupted and run again.
 func produce(ctx context.Context, q *queue, language string, files []string, out io.Writer) error {
 	p := &producer{q: q, language: aicontent.CountryCode(language), out: out}
-	var errs []error
+	var skipped error
 	for _, path := range files {
 		err := p.add(ctx, path)
-		if err == nil {
-			continue
+		if cause := (*fs.PathError)(nil); errors.As(err, &cause) {
+			skipped = errors.Join(skipped, fmt.Errorf("skipped: %w", err))
+		} else if err != nil {
+			return errors.Join(skipped, fmt.Errorf("queue %s: %w", path, err))
 		}
-		errs = append(errs, fmt.Errorf("queue %s: %w", path, err))
-		var unread *fs.PathError
-		if !errors.As(err, &unread) {
-			break
-		}
-		errs[len(errs)-1] = fmt.Errorf("skipped: %w", err)
 	}
 	_, err := fmt.Fprintf(out, "Files queued: %d, known already: %d\n", p.queued, p.known)
-	return errors.Join(append(errs, err)...)
+	return errors.Join(skipped, err)
 }
 
 // A producer puts files into the queue.
@@ -185,3 +179,52 @@ func jobID(file io.Reader, language aicontent.CountryCode) (string, error) {
 	}
 	return "fleet-" + hex.EncodeToString(hash.Sum(nil)[:16]), nil
 }
+
+// fetchFile copies a job's file from the queue, chunk by chunk. When a node dies meanwhile, ObjectStore.Get would wait
+// for its deadline, however far ahead.
+func (q *queue) fetchFile(ctx context.Context, id string, to io.Writer) error {
+	info, err := q.files.GetInfo(ctx, id)
+	if err != nil {
+		return err
+	}
+	hash := sha256.New()
+	to = io.MultiWriter(to, hash)
+	next, subject := uint64(1), jetstream.WithGetMsgSubject(chunkSubject(info))
+	for range info.Chunks {
+		err := patiently(ctx, time.Minute, func(ctx context.Context) error {
+			chunk, err := q.chunks.GetMsg(ctx, next, subject)
+			if err != nil {
+				return err
+			}
+			next = chunk.Sequence + 1
+			_, err = to.Write(chunk.Data)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if digest := jetstream.GetObjectDigestValue(hash); digest != info.Digest {
+		return fmt.Errorf("the file is %s, not %s", digest, info.Digest)
+	}
+	return nil
+}
+
+// removeFile purges a job's file. ObjectStore.Delete writes a marker, for which a full bucket has no room.
+func (q *queue) removeFile(ctx context.Context, id string) error {
+	info, err := q.files.GetInfo(ctx, id)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := q.chunks.Purge(ctx, jetstream.WithPurgeSubject(chunkSubject(info))); err != nil {
+		return err
+	}
+	name := base64.URLEncoding.EncodeToString([]byte(id))
+	return q.chunks.Purge(ctx, jetstream.WithPurgeSubject("$O."+filesBucket+".M."+name))
+}
+
+// chunkSubject is the subject of a file's chunks, and of no other's.
+func chunkSubject(info *jetstream.ObjectInfo) string { return "$O." + filesBucket + ".C." + info.NUID }

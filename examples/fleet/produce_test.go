@@ -28,8 +28,8 @@ func TestFilesOfAFolderThatAreNoRecordingsAreSkippedAndSaidSo(t *testing.T) {
 	assert.Equal(t, exitFailed, status)
 	assert.Equal(t, "Files queued: 2, known already: 0\n", out)
 	assert.Equal(t, "fleet: skipped: "+strings.Join([]string{
-		filepath.Join(linked, "empty.mp3") + ": it is empty",
-		filepath.Join(linked, "endless.mp3") + ": it is not a regular file",
+		filepath.Join(linked, "empty.mp3") + ": it is empty or not a file",
+		filepath.Join(linked, "endless.mp3") + ": it is empty or not a file",
 		filepath.Join(linked, "gone.mp3") + ": no such file or directory",
 		filepath.Join(linked, "notes.txt") + ": its name is not that of a recording",
 		"missing.mp3: no such file or directory",

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -55,7 +54,6 @@ type record struct {
 	Runs   int          `json:"runs"`           // how many were started
 	Lost   int          `json:"lost,omitempty"` // how many of them ended without reporting
 	Reason string       `json:"reason,omitempty"`
-	Found  bool         `json:"found,omitempty"` // the transcription was there already, from an earlier run
 	ID     aicontent.ID `json:"id,omitempty"`
 	Text   string       `json:"text,omitempty"`
 }
@@ -123,7 +121,9 @@ func (q *queue) create(ctx context.Context, l limits) error {
 	}
 	// The rest of a queue that was made in part is like its beginning.
 	l.replicas = s.CachedInfo().Config.Replicas
-	workers := jetstream.ConsumerConfig{Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.ackWait, MaxDeliver: -1}
+	workers := jetstream.ConsumerConfig{
+		Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.ackWait, MaxDeliver: -1,
+	}
 	files := jetstream.ObjectStoreConfig{Bucket: filesBucket, Replicas: l.replicas, MaxBytes: l.room}
 	jobs := jetstream.KeyValueConfig{Bucket: jobsBucket, Replicas: l.replicas, MaxBytes: 256 << 20}
 	rate := jetstream.KeyValueConfig{Bucket: rateBucket, Replicas: l.replicas, MaxBytes: 1 << 20}
@@ -136,8 +136,8 @@ func (q *queue) create(ctx context.Context, l limits) error {
 		_, errs[4] = q.rate.Create(ctx, scheduleKey, schedule{PerSecond: l.rate}.json())
 	}
 	for i, err := range errs {
-		exists := func(as error) bool { return errors.Is(err, as) }
-		if slices.ContainsFunc([]error{jetstream.ErrConsumerExists, jetstream.ErrBucketExists, jetstream.ErrKeyExists}, exists) {
+		is := func(target error) bool { return errors.Is(err, target) }
+		if is(jetstream.ErrConsumerExists) || is(jetstream.ErrBucketExists) || is(jetstream.ErrKeyExists) {
 			errs[i] = nil
 		}
 	}
@@ -204,8 +204,8 @@ func openQueue(ctx context.Context, url string) (*queue, error) {
 func dial(url string) (*queue, error) {
 	nc, err := nats.Connect(url, nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500*time.Millisecond))
 	if err != nil {
-		// Before an @ stands what is secret.
-		return nil, fmt.Errorf("connect to NATS at %s: %w", regexp.MustCompile(`[^/,]*@`).ReplaceAllString(url, ""), err)
+		secret := regexp.MustCompile(`[^/,]*@`)
+		return nil, fmt.Errorf("connect to NATS at %s: %w", secret.ReplaceAllString(url, ""), err)
 	}
 	js, err := jetstream.New(nc)
 	return &queue{nc: nc, js: js}, err
@@ -233,13 +233,13 @@ func (q *queue) bind(ctx context.Context) (*queue, error) {
 }
 
 // read returns the record of a job and its revision, which is 0 if there is none. A replica that lags may return an old
-// record, but no compare-and-set succeeds with its revision.
+// one, with which no compare-and-set succeeds.
 func (q *queue) read(ctx context.Context, id string) (r record, revision uint64, err error) {
 	entry, err := q.jobs.Get(ctx, id)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
 		return record{}, 0, nil
-	}
-	if err != nil {
+	case err != nil:
 		return record{}, 0, err
 	}
 	err = json.Unmarshal(entry.Value(), &r)
@@ -283,18 +283,4 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-time.After(d):
 		return nil
 	}
-}
-
-// startNode runs a NATS server in this process.
-func startNode(o *server.Options) (*server.Server, error) {
-	o.JetStream, o.NoSigs, o.NoLog = true, true, true
-	node, err := server.NewServer(o)
-	if err != nil {
-		return nil, err
-	}
-	go node.Start()
-	if !node.ReadyForConnections(30 * time.Second) {
-		return nil, errors.New("the NATS server does not start")
-	}
-	return node, nil
 }

@@ -181,7 +181,6 @@ func TestRecordThatALostRunHasMadeIsTheResult(t *testing.T) {
 	srv.AddTranscription(aicontenttest.Transcription{Name: c.id, Result: "text"})
 	r := outcome(t, q)["a.wav"]
 	assert.Equal(t, "text", r.Text)
-	assert.True(t, r.Found)
 	assert.Equal(t, 2, r.Runs)
 	assert.Len(t, srv.Records(), 1)
 }
@@ -245,7 +244,7 @@ func TestClaimIsOneWorkersUntilItLapses(t *testing.T) {
 
 	// The first worker comes back and finds out.
 	require.ErrorIs(t, first.write(t.Context(), func(r *record) { r.State = dead }), jetstream.ErrKeyRevisionMismatch)
-	require.NoError(t, second.succeed(t.Context(), &aicontent.Transcription{ID: "7", Result: "text"}, true))
+	require.NoError(t, second.succeed(t.Context(), &aicontent.Transcription{ID: "7", Result: "text"}))
 	none, wait, err = q.claim(t.Context(), j, "third")
 	require.NoError(t, err)
 	assert.Nil(t, none)

@@ -37,11 +37,9 @@ func (s schedule) reserve(now time.Time) (at time.Time, after schedule, ok bool)
 	if at.After(now.Add(ahead)) {
 		return at.Add(-ahead), s, false
 	}
-	s.Next = at.Add(s.interval())
+	s.Next = at.Add(time.Duration(float64(time.Second) / s.PerSecond))
 	return at, s, true
 }
-
-func (s schedule) interval() time.Duration { return time.Duration(float64(time.Second) / s.PerSecond) }
 
 // A limiter makes a worker's requests follow the schedule.
 type limiter struct {

@@ -49,8 +49,7 @@ func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 
-	show := display(out)
-	every := time.NewTicker(time.Second)
+	show, every := display(out), time.NewTicker(time.Second)
 	defer every.Stop()
 	for known := false; ; {
 		select {
@@ -82,17 +81,16 @@ func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
 
 // display returns a function that shows the table: on a terminal in place, elsewhere as a line every few seconds.
 func display(out io.Writer) func(*table) error {
-	terminal, lines, ticks := isTerminal(out), 0, 0
+	file, _ := out.(*os.File)
+	info, err := file.Stat()
+	terminal, lines, ticks := err == nil && info.Mode()&os.ModeCharDevice != 0, 0, 0
 	return func(t *table) (err error) {
 		ticks++
 		switch {
 		case terminal:
-			text := t.String()
-			if lines > 0 {
-				fmt.Fprintf(out, "\x1b[%dA\x1b[J", lines)
-			}
 			// A narrow terminal cuts the lines and does not wrap them.
-			_, err = fmt.Fprintf(out, "\x1b[?7l%s\x1b[?7h", text)
+			text := t.String()
+			_, err = fmt.Fprintf(out, "%s\x1b[?7l%s\x1b[?7h", strings.Repeat("\x1b[A\x1b[2K", lines), text)
 			lines = strings.Count(text, "\n")
 		case t.left == 0 || ticks%5 == 0:
 			_, err = fmt.Fprintf(out, "%s | %s\n", t.jobs(), t.pace())
@@ -178,7 +176,8 @@ func (t *table) String() string {
 	fmt.Fprintf(&b, "%-20s %7s %6s %6s %6s  %s\n", "worker", "running", "done", "failed", "req/s", "latest problem")
 	for _, name := range slices.Sorted(maps.Keys(t.workers)) {
 		w := t.workers[name]
-		fmt.Fprintf(&b, "%-20.20s %7d %6d %6d %6.1f  %.29s\n", name, w.Running, w.Done, w.Failed, w.perSecond, w.Problem)
+		fmt.Fprintf(&b, "%-20.20s %7d %6d %6d %6.1f  %.29s\n",
+			name, w.Running, w.Done, w.Failed, w.perSecond, w.Problem)
 	}
 	return b.String()
 }
@@ -195,25 +194,13 @@ func printResults(ctx context.Context, q *queue, out io.Writer) error {
 			return nil
 		}
 		var r record
-		if err := json.Unmarshal(change.Value(), &r); err != nil {
-			return fmt.Errorf("read the result of %s: %w", change.Key(), err)
+		err := json.Unmarshal(change.Value(), &r)
+		if err == nil && r.ended() {
+			_, err = fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", r.File, r.State, r.ID, cmp.Or(r.Reason, r.Text))
 		}
-		if !r.ended() {
-			continue
-		}
-		_, err := fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", r.File, r.State, r.ID, cmp.Or(r.Reason, r.Text))
 		if err != nil {
-			return err
+			return fmt.Errorf("the result of %s: %w", change.Key(), err)
 		}
 	}
 	return ctx.Err()
-}
-
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

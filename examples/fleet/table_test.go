@@ -70,9 +70,9 @@ func TestResultsThatCannotBeWrittenAreAnError(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer full.Close()
-	for _, args := range [][]string{{"results"}, {"watch"}, {"set"}, {"produce", write(t, t.TempDir(), "b.wav", recording(1))}} {
+	for _, args := range [][]string{{"results"}, {"watch"}, {"set"}, {"produce", os.DevNull}} {
 		var errOut strings.Builder
 		assert.Equal(t, exitFailed, run(t.Context(), t.Context(), args, full, &errOut), args)
-		assert.Equal(t, "fleet: write /dev/full: no space left on device\n", errOut.String())
+		assert.Contains(t, errOut.String(), "write /dev/full: no space left on device\n")
 	}
 }

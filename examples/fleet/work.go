@@ -9,7 +9,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,7 +57,7 @@ func newWorker(q *queue, settle time.Duration, connect connector) (*worker, erro
 	return w, err
 }
 
-// work runs jobs until the service refuses the key, which is its error, or stop ends. It then finishes the running ones,
+// work runs jobs until stop ends, or the service refuses the key, which is its error. It then finishes the running jobs,
 // or puts them back when ctx ends.
 func (w *worker) work(ctx, stop context.Context, concurrency int) error {
 	taking, end := context.WithCancelCause(stop)
@@ -84,8 +86,8 @@ func (w *worker) work(ctx, stop context.Context, concurrency int) error {
 	}()
 	slots.Wait()
 	w.report()
-	if stop.Err() != nil {
-		return nil
+	if err := w.q.nc.Flush(); err != nil || stop.Err() != nil {
+		return err
 	}
 	return context.Cause(taking)
 }
@@ -131,13 +133,12 @@ func (w *worker) tidy(ctx context.Context, j job, msg jetstream.Msg) error {
 // run runs a claimed job and records how it ended. A delay above zero asks for another run after it.
 func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (delay time.Duration, err error) {
 	var transcription *aicontent.Transcription
-	var response *aicontent.Response
 	until := c.before
 	if c.record.Lost >= patience {
 		err = fmt.Errorf("%w: %d ended without reporting", errHopeless, c.record.Lost)
 	} else {
 		working, stop := c.keep(ctx, msg)
-		transcription, until, err = w.transcribe(working, c, j, aicontent.WithResponse(&response))
+		transcription, until, err = w.transcribe(working, c, j)
 		stop()
 	}
 	save := func(do func(context.Context) error) error {
@@ -145,7 +146,7 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 	}
 	if err == nil {
 		w.done.Add(1)
-		return 0, save(func(ctx context.Context) error { return c.succeed(ctx, transcription, response.Found) })
+		return 0, save(func(ctx context.Context) error { return c.succeed(ctx, transcription) })
 	}
 	w.failed.Add(1)
 	w.problem.Store(plain(err))
@@ -166,9 +167,7 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 }
 
 // transcribe fetches the file and transcribes it, unless an earlier run did. No request was sent after until.
-func (w *worker) transcribe(
-	ctx context.Context, c *claim, j job, opts ...aicontent.CallOption,
-) (t *aicontent.Transcription, until time.Time, err error) {
+func (w *worker) transcribe(ctx context.Context, c *claim, j job) (*aicontent.Transcription, time.Time, error) {
 	file, err := os.CreateTemp("", "fleet-")
 	if err != nil {
 		return nil, c.before, err
@@ -182,9 +181,9 @@ func (w *worker) transcribe(
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, c.before, err
 	}
-	t, err = w.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+	t, err := w.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 		Name: j.ID, File: aicontent.FileFromReader(filepath.Base(j.File), file), Language: j.Language,
-	}, append(opts, aicontent.WithOnceSince(c.before))...)
+	}, aicontent.WithOnceSince(c.before))
 	switch aicontent.OutcomeOf(err) {
 	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
 		return nil, c.before, err
@@ -213,4 +212,20 @@ func (w *worker) report() {
 		w.name, w.running.Load(), w.done.Load(), w.failed.Load(), w.limiter.requests.Load(), w.problem.Load().(string),
 	})
 	_ = w.q.nc.Publish(reports, data)
+}
+
+// What errors say to programmers alone.
+var (
+	jargon = regexp.MustCompile(`\b(images|transcriptions)\.[a-z]+: | \([^()]*\bWith\w*[A-Z][^()]*\)|` +
+		`\b(dial|read|write) tcp ?\S*: ((connect|read|write): )?`)
+	looking = regexp.MustCompile(`WithOnce: (looking for|reading the record with) the name: (.*)`)
+	words   = strings.NewReplacer("WithOnce: ", "", "context canceled", "interrupted",
+		"context deadline exceeded", "no response in time",
+		"skipped: lstat ", "skipped: ", "skipped: stat ", "skipped: ", "skipped: open ", "skipped: ")
+)
+
+// plain is the text of an error for people who do not program, with the cause first.
+func plain(err error) string {
+	text := jargon.ReplaceAllString(err.Error(), "")
+	return words.Replace(looking.ReplaceAllString(text, "$2, while looking for an earlier transcription"))
 }
