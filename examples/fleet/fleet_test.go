@@ -122,7 +122,8 @@ func (f *fleet) explain(seen map[string]record) {
 		}
 	}
 	if info, err := f.q.pending.Info(ctx); err == nil {
-		f.t.Logf("consumer: delivered %+v, ack floor %+v, %d pending acks, %d pending, %d redelivered", info.Delivered, info.AckFloor, info.NumAckPending, info.NumPending, info.NumRedelivered)
+		f.t.Logf("consumer: delivered %+v, ack floor %+v, %d pending acks, %d pending, %d redelivered",
+			info.Delivered, info.AckFloor, info.NumAckPending, info.NumPending, info.NumRedelivered)
 	}
 	if info, err := f.q.stream.Info(ctx); err == nil {
 		f.t.Logf("stream: %+v", info.State)
@@ -156,7 +157,8 @@ func (f *fleet) check(records map[string]record) (n tally) {
 	return n
 }
 
-// A fleet that loses workers and a node of its queue, with a service that fails, neither loses a job nor pays for one twice.
+// A fleet that loses workers and a node of its queue, with a service that fails, neither loses a job nor pays for one
+// twice.
 func TestKilledWorkersAndNodesLoseNothingAndPayForNothingTwice(t *testing.T) {
 	seed := *fleetSeed
 	if seed == 0 {
@@ -218,7 +220,8 @@ func TestKilledWorkersAndNodesLoseNothingAndPayForNothingTwice(t *testing.T) {
 	t.Log("| seed | jobs | results | records | doubles | lost | workers killed | nodes killed | redeliveries |" +
 		" requests | with faults | took |")
 	t.Logf("| %d | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d | %.0f s |", seed, *fleetJobs, n.results, n.records,
-		n.doubles, *fleetJobs-n.results, killed, nodesKilled, n.again, len(n.book.Arrivals), n.book.Faults, took.Seconds())
+		n.doubles, *fleetJobs-n.results, killed, nodesKilled, n.again, len(n.book.Arrivals), n.book.Faults,
+		took.Seconds())
 }
 
 func TestServiceThatIsDownDelaysJobsAndNoMore(t *testing.T) {
@@ -248,7 +251,8 @@ func TestServiceThatIsDownDelaysJobsAndNoMore(t *testing.T) {
 	n := f.check(records)
 	meanwhile := between(n.book.Arrivals, down, up)
 	assert.LessOrEqual(t, float64(meanwhile), rate*(up.Sub(down)+2*time.Second).Seconds())
-	t.Logf("down for %.0f s: %d requests meanwhile, %d redeliveries, %d results, %d records, the last %.0f s after it was back",
+	t.Logf("down for %.0f s: %d requests meanwhile, %d redeliveries, %d results, %d records, "+
+		"the last %.0f s after it was back",
 		up.Sub(down).Seconds(), meanwhile, n.again, n.results, n.records, took.Seconds())
 }
 
@@ -273,8 +277,8 @@ func TestHalvedRateHoldsWithinASecondForAllWorkers(t *testing.T) {
 	holds := changed.Add(ahead)
 	before, after := between(n.book.Arrivals, first, changed), between(n.book.Arrivals, holds, last)
 	assert.LessOrEqual(t, float64(after), rate/2*(last.Sub(holds)+time.Second).Seconds())
-	t.Logf("requests per second: %.1f before, %.1f from %v after the change", float64(before)/changed.Sub(first).Seconds(),
-		float64(after)/last.Sub(holds).Seconds(), ahead)
+	t.Logf("requests per second: %.1f before, %.1f from %v after the change",
+		float64(before)/changed.Sub(first).Seconds(), float64(after)/last.Sub(holds).Seconds(), ahead)
 }
 
 // between counts the moments from one up to another.

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,4 +63,29 @@ func TestDeadJobIsQueuedAgainAfterAnInterruptedProduce(t *testing.T) {
 	assert.Equal(t, "Files queued: 1, known already: 0\nFiles queued: 0, known already: 1\n", out.String())
 	testWorker(t, q)
 	assert.Equal(t, done, outcome(t, q)["a.wav"].State)
+}
+
+func TestProducerWaitsWhileTheQueueIsFull(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000, room: 600 << 10})
+	dir := t.TempDir()
+	for i := range uint64(8) {
+		write(t, dir, fmt.Sprint(i, ".wav"), string(noise(i, 200_000)))
+	}
+	out, told := io.Pipe()
+	produced := make(chan error, 1)
+	go func() {
+		err := produceAll(t.Context(), q, told, dir)
+		produced <- errors.Join(err, told.Close())
+	}()
+	lines := bufio.NewScanner(out)
+	require.True(t, lines.Scan())
+	assert.Equal(t, "The queue is full. Waiting until workers have made room.", lines.Text())
+	srv := testWorker(t, q)
+	for lines.Scan() {
+	}
+	require.NoError(t, <-produced)
+	for name, r := range outcome(t, q) {
+		assert.Equal(t, done, r.State, name)
+	}
+	assert.Len(t, srv.Records(), 8)
 }

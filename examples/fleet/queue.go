@@ -89,9 +89,18 @@ func makeQueue(ctx context.Context, url string, l limits) (*queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = patiently(ctx, time.Minute, func(ctx context.Context) error { return q.create(ctx, l) })
+	err = patiently(ctx, time.Minute, func(ctx context.Context) error {
+		// What exists is left alone: a full server refuses to create it, even as it is.
+		err := q.get(ctx)
+		is := func(target error) bool { return errors.Is(err, target) }
+		if is(jetstream.ErrStreamNotFound) || is(jetstream.ErrConsumerNotFound) || is(jetstream.ErrBucketNotFound) ||
+			is(jetstream.ErrKeyNotFound) {
+			return q.create(ctx, l)
+		}
+		return err
+	})
 	if full(err) {
-		err = errors.New("the NATS server does not have the room to reserve; see -room")
+		err = fmt.Errorf("the NATS server does not have the room to reserve: 321 MiB and -room %d bytes", l.room)
 	}
 	if err != nil {
 		q.nc.Close()
@@ -212,16 +221,7 @@ func dial(url string) (*queue, error) {
 }
 
 func (q *queue) bind(ctx context.Context) (*queue, error) {
-	err := patiently(ctx, time.Minute, func(ctx context.Context) error {
-		var errs [6]error
-		q.stream, errs[0] = q.js.Stream(ctx, stream)
-		q.pending, errs[1] = q.js.Consumer(ctx, stream, consumerName)
-		q.files, errs[2] = q.js.ObjectStore(ctx, filesBucket)
-		q.chunks, errs[3] = q.js.Stream(ctx, "OBJ_"+filesBucket)
-		q.jobs, errs[4] = q.js.KeyValue(ctx, jobsBucket)
-		q.rate, errs[5] = q.js.KeyValue(ctx, rateBucket)
-		return errors.Join(errs[:]...)
-	})
+	err := patiently(ctx, time.Minute, q.get)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		err = errors.New("there is none yet; fleet produce makes it")
 	}
@@ -230,6 +230,19 @@ func (q *queue) bind(ctx context.Context) (*queue, error) {
 		return nil, fmt.Errorf("open the queue: %w", err)
 	}
 	return q, nil
+}
+
+func (q *queue) get(ctx context.Context) error {
+	var errs [7]error
+	q.stream, errs[0] = q.js.Stream(ctx, stream)
+	q.pending, errs[1] = q.js.Consumer(ctx, stream, consumerName)
+	q.files, errs[2] = q.js.ObjectStore(ctx, filesBucket)
+	q.chunks, errs[3] = q.js.Stream(ctx, "OBJ_"+filesBucket)
+	q.jobs, errs[4] = q.js.KeyValue(ctx, jobsBucket)
+	if q.rate, errs[5] = q.js.KeyValue(ctx, rateBucket); errs[5] == nil {
+		_, errs[6] = q.rate.Get(ctx, scheduleKey)
+	}
+	return errors.Join(errs[:]...)
 }
 
 // read returns the record of a job and its revision, which is 0 if there is none. A replica that lags may return an old

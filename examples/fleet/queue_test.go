@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -25,7 +23,13 @@ import (
 // testQueue is a queue on one node in this process. Limits that are zero get a value for tests.
 func testQueue(t *testing.T, l limits) *queue {
 	t.Helper()
-	node, err := startNode(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: t.TempDir()})
+	return queueOn(t, &server.Options{}, l)
+}
+
+func queueOn(t *testing.T, o *server.Options, l limits) *queue {
+	t.Helper()
+	o.Host, o.Port, o.StoreDir = "127.0.0.1", server.RANDOM_PORT, t.TempDir()
+	node, err := startNode(o)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		node.Shutdown()
@@ -135,11 +139,13 @@ func TestJobThatCannotSucceedIsDeadAtOnceAndSaysWhy(t *testing.T) {
 	refused := write(t, dir, "refused.wav", recording(1))
 	report := write(t, t.TempDir(), "report.pdf", "%PDF-1.7 "+strings.Repeat("x", 100))
 	srv := testWorker(t, q)
-	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(422, `{"message":"The file must be an mp3."}`))
+	refuse := aicontenttest.Status(422, `{"message":"The file must be an mp3."}`)
+	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, refuse)
 	require.NoError(t, produceAll(t.Context(), q, io.Discard, dir, report))
 
 	records := outcome(t, q)
-	for name, reason := range map[string]string{"report.pdf": "must be an audio file", "refused.wav": "The file must be an mp3."} {
+	reasons := map[string]string{"report.pdf": "must be an audio file", "refused.wav": "The file must be an mp3."}
+	for name, reason := range reasons {
 		r := records[name]
 		assert.Equal(t, dead, r.State, name)
 		assert.Contains(t, r.Reason, reason)
@@ -238,7 +244,7 @@ func TestClaimIsOneWorkersUntilItLapses(t *testing.T) {
 	require.NoError(t, first.write(t.Context(), func(r *record) { r.Until = lapsed }))
 	second, _, err := q.claim(t.Context(), j, "second")
 	require.NoError(t, err)
-	assert.WithinDuration(t, lapsed, second.before, 0, "the second run does not know until when the first may have been sending")
+	assert.WithinDuration(t, lapsed, second.before, 0, "the second run does not know when the first may have sent")
 	assert.Equal(t, 2, second.record.Runs)
 	assert.Equal(t, 1, second.record.Lost)
 
@@ -259,31 +265,6 @@ func TestRenewalThatTimedOutAfterItWasMadeIsNoLoss(t *testing.T) {
 	require.NoError(t, c.write(t.Context(), func(r *record) { r.Until = r.Until.Add(time.Second) }))
 	assert.True(t, unaware.renew(t.Context()))
 	assert.Greater(t, unaware.revision, c.revision)
-}
-
-func TestProducerWaitsWhileTheQueueIsFull(t *testing.T) {
-	q := testQueue(t, limits{rate: 1000, room: 600 << 10})
-	dir := t.TempDir()
-	for i := range uint64(8) {
-		write(t, dir, fmt.Sprint(i, ".wav"), string(noise(i, 200_000)))
-	}
-	out, told := io.Pipe()
-	produced := make(chan error, 1)
-	go func() {
-		err := produceAll(t.Context(), q, told, dir)
-		produced <- errors.Join(err, told.Close())
-	}()
-	lines := bufio.NewScanner(out)
-	require.True(t, lines.Scan())
-	assert.Equal(t, "The queue is full. Waiting until workers have made room.", lines.Text())
-	srv := testWorker(t, q)
-	for lines.Scan() {
-	}
-	require.NoError(t, <-produced)
-	for name, r := range outcome(t, q) {
-		assert.Equal(t, done, r.State, name)
-	}
-	assert.Len(t, srv.Records(), 8)
 }
 
 func fileID(t *testing.T, path string) string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A table is what is known of the fleet.
@@ -36,7 +36,7 @@ type row struct {
 
 // watch shows the fleet until no job is left, or ctx ends. Dead jobs are an error.
 func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
-	t := &table{price: price, states: map[string]state{}, workers: map[string]*row{}}
+	t := &table{price: price, left: 1, states: map[string]state{}, workers: map[string]*row{}}
 	changes, err := q.jobs.WatchAll(ctx)
 	if err != nil {
 		return fmt.Errorf("watch the jobs: %w", err)
@@ -51,32 +51,37 @@ func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
 
 	show, every := display(out), time.NewTicker(time.Second)
 	defer every.Stop()
-	for known := false; ; {
+	for known := false; t.left > 0; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case change := <-changes.Updates():
-			known = known || change == nil // all records that existed at the start have arrived
-			t.learn(change)
+			var r record
+			if change == nil {
+				known = true // all records that existed at the start have arrived
+			} else if json.Unmarshal(change.Value(), &r) == nil {
+				_ = t.learn(change.Key(), r)
+			}
 			continue
 		case msg := <-heard:
 			t.hear(msg.Data, time.Now())
 			continue
 		case <-every.C:
 		}
-		if !known || t.refresh(ctx, q) != nil {
+		if !known || t.refresh(ctx, q) != nil || t.left == 0 {
 			continue
 		}
 		if err := show(t); err != nil {
 			return err
 		}
-		switch jobs := t.count(dead); {
-		case t.left == 0 && jobs > 0:
-			return fmt.Errorf("dead jobs: %d", jobs)
-		case t.left == 0:
-			return nil
-		}
 	}
+	// A node that ended took its news with it.
+	err = q.each(ctx, t.learn)
+	err = errors.Join(err, show(t))
+	if jobs := t.count(dead); jobs > 0 {
+		err = errors.Join(err, fmt.Errorf("dead jobs: %d", jobs))
+	}
+	return err
 }
 
 // display returns a function that shows the table: on a terminal in place, elsewhere as a line every few seconds.
@@ -114,15 +119,10 @@ func (t *table) refresh(ctx context.Context, q *queue) error {
 	return err
 }
 
-func (t *table) learn(change jetstream.KeyValueEntry) {
-	var r record
-	if change == nil || json.Unmarshal(change.Value(), &r) != nil {
-		return
-	}
-	t.states[change.Key()] = r.State
-	if r.Reason != "" {
-		t.problem = r.Reason
-	}
+func (t *table) learn(id string, r record) error {
+	t.states[id] = r.State
+	t.problem = cmp.Or(r.Reason, t.problem)
+	return nil
 }
 
 func (t *table) hear(data []byte, now time.Time) {
@@ -184,6 +184,16 @@ func (t *table) String() string {
 
 // printResults prints every job that has ended: its text, or the reason why it is dead.
 func printResults(ctx context.Context, q *queue, out io.Writer) error {
+	return q.each(ctx, func(_ string, r record) (err error) {
+		if r.ended() {
+			_, err = fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", r.File, r.State, r.ID, cmp.Or(r.Reason, r.Text))
+		}
+		return err
+	})
+}
+
+// each calls do with every record, until it fails.
+func (q *queue) each(ctx context.Context, do func(id string, r record) error) error {
 	changes, err := q.jobs.WatchAll(ctx)
 	if err != nil {
 		return fmt.Errorf("read the results: %w", err)
@@ -194,12 +204,11 @@ func printResults(ctx context.Context, q *queue, out io.Writer) error {
 			return nil
 		}
 		var r record
-		err := json.Unmarshal(change.Value(), &r)
-		if err == nil && r.ended() {
-			_, err = fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", r.File, r.State, r.ID, cmp.Or(r.Reason, r.Text))
-		}
-		if err != nil {
+		if err := json.Unmarshal(change.Value(), &r); err != nil {
 			return fmt.Errorf("the result of %s: %w", change.Key(), err)
+		}
+		if err := do(change.Key(), r); err != nil {
+			return err
 		}
 	}
 	return ctx.Err()

@@ -33,12 +33,11 @@ one                        1      2      1    5.0  it failed
 func TestTableFits80ColumnsAndBeginsWithTheCause(t *testing.T) {
 	problem := plain(unauthorized(t))
 	assert.True(t, strings.HasPrefix(problem, "401: Unauthenticated."), problem)
+	busy := report{Running: 99, Done: 99999, Requests: 99999, Problem: problem}
 	tb := &table{
 		left: 99999, fresh: 99999, rate: 1000, price: 1, problem: strings.Repeat(problem, 9),
-		workers: map[string]*row{
-			strings.Repeat("host", 9): {report: report{Running: 99, Done: 99999, Requests: 99999, Problem: problem}, perSecond: 999},
-		},
-		states: map[string]state{},
+		states:  map[string]state{},
+		workers: map[string]*row{strings.Repeat("host", 9): {report: busy, perSecond: 999}},
 	}
 	for line := range strings.Lines(tb.String()) {
 		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, line)

@@ -57,8 +57,8 @@ func newWorker(q *queue, settle time.Duration, connect connector) (*worker, erro
 	return w, err
 }
 
-// work runs jobs until stop ends, or the service refuses the key, which is its error. It then finishes the running jobs,
-// or puts them back when ctx ends.
+// work runs jobs until stop ends, or the service refuses the key, which is its error. It then finishes the running
+// jobs, or puts them back when ctx ends.
 func (w *worker) work(ctx, stop context.Context, concurrency int) error {
 	taking, end := context.WithCancelCause(stop)
 	defer end(nil)
