@@ -180,9 +180,9 @@ func (s *settings) define(flags *flag.FlagSet, command string) {
 		flags.Float64Var(&s.price, "price", 0.01, "`cost` of a transcription")
 	}
 	if is("local") {
-		flags.IntVar(&s.workers, "workers", 4, "`number` of worker processes")
+		flags.IntVar(&s.workers, "workers", 4, "`number` of workers")
 		flags.Float64Var(&s.faults, "faults", 0, "`share` of requests that go wrong, for the service in memory")
-		flags.StringVar(&s.data, "data", "", "`folder` of the queue; without -deployment it is emptied in the end")
+		flags.StringVar(&s.data, "data", "", "`folder` for the queue; without -deployment, what is put there is removed")
 		flags.BoolVar(&s.deployment, "deployment", false, "use AICONTENT_BASE_URL, which may bill, and NATS_URL")
 	}
 }
