@@ -182,7 +182,8 @@ func (s *settings) define(flags *flag.FlagSet, command string) {
 	if is("local") {
 		flags.IntVar(&s.workers, "workers", 4, "`number` of workers")
 		flags.Float64Var(&s.faults, "faults", 0, "`share` of requests that go wrong, for the service in memory")
-		flags.StringVar(&s.data, "data", "", "`folder` for the queue; without -deployment, what is put there is removed")
+		flags.StringVar(&s.data, "data", "", "`folder` to put the queue in; without -deployment, "+
+			"the queue is removed in the end")
 		flags.BoolVar(&s.deployment, "deployment", false, "use AICONTENT_BASE_URL, which may bill, and NATS_URL")
 	}
 }
