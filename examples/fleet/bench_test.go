@@ -29,8 +29,8 @@ type sample struct {
 	cpu           float64 // of all workers, in milliseconds a job
 }
 
-// BenchmarkFleet runs fleets of 1 to 8 workers, and one worker with files of several sizes. With -benchtime 1x -fleet.svg it
-// draws what it measures.
+// BenchmarkFleet runs fleets of 1 to 8 workers, and one worker with files of several sizes. With -benchtime 1x
+// -fleet.svg it draws what it measures.
 func BenchmarkFleet(b *testing.B) {
 	speeds := chart{title: "Jobs per second", limit: benchRate / 2, axis: "worker processes",
 		note: fmt.Sprintf("limit: %d requests/s for the whole fleet, two a job", benchRate)}
@@ -69,8 +69,8 @@ func measure(b *testing.B, workers, jobs int, size uint32) (s sample) {
 }
 
 func runFleet(b *testing.B, workers, jobs int, size uint32) (s sample) {
-	f := newFleet(b, startNodeProcess(b), limits{replicas: 1, room: 2 << 30, ackWait: 30 * time.Second, rate: benchRate},
-		startService(b, benchLatency, 0, 1), benchConcurrency)
+	l := limits{replicas: 1, room: 2 << 30, ackWait: 30 * time.Second, rate: benchRate}
+	f := newFleet(b, startNodeProcess(b), l, startService(b, benchLatency, 0, 1), benchConcurrency)
 	f.enqueue(jobs, size)
 	f.startWorkers(workers)
 	from, to := jobs/10, jobs*9/10
@@ -101,7 +101,8 @@ func BenchmarkSharedRate(b *testing.B) {
 			b.Run(fmt.Sprintf("replicas=%d/workers=%d", replicas, workers), func(b *testing.B) {
 				var limiters []*limiter
 				for range workers {
-					q, err := makeQueue(b.Context(), url, limits{replicas: replicas, room: 1 << 20, ackWait: 30 * time.Second})
+					l := limits{replicas: replicas, room: 1 << 20, ackWait: 30 * time.Second}
+					q, err := makeQueue(b.Context(), url, l)
 					require.NoError(b, err)
 					defer q.nc.Close()
 					require.NoError(b, setRate(b.Context(), q.rate, 1e6))
@@ -145,10 +146,12 @@ func peakMemory(b *testing.B, pid int) float64 {
 }
 
 const style = `<style>
-text { font: 13px system-ui, sans-serif; fill: #24292f } .title { font-weight: 600; font-size: 15px } .note { fill: #57606a }
-.axis { stroke: #8c959f } .bar { fill: #0969da } .limit { stroke: #cf222e; stroke-dasharray: 6 4 } .value { fill: #ffffff }
+text { font: 13px system-ui, sans-serif; fill: #24292f } .title { font-weight: 600; font-size: 15px }
+.note { fill: #57606a } .axis { stroke: #8c959f } .bar { fill: #0969da }
+.limit { stroke: #cf222e; stroke-dasharray: 6 4 } .value { fill: #ffffff }
 @media (prefers-color-scheme: dark) {
-text { fill: #e6edf3 } .note { fill: #9198a1 } .axis { stroke: #6e7681 } .bar { fill: #4493f8 } .limit { stroke: #ff7b72 } .value { fill: #0d1117 } }
+text { fill: #e6edf3 } .note { fill: #9198a1 } .axis { stroke: #6e7681 }
+.bar { fill: #4493f8 } .limit { stroke: #ff7b72 } .value { fill: #0d1117 } }
 </style>
 `
 
@@ -167,7 +170,8 @@ type bar struct {
 // picture draws charts side by side.
 func picture(charts ...chart) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d 300" role="img" aria-label="Throughput and memory">`+"\n%s", 400*len(charts), style)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d 300" `+
+		`role="img" aria-label="Throughput and memory">`+"\n%s", 400*len(charts), style)
 	for i, c := range charts {
 		c.draw(&b, 400*float64(i)+30)
 	}
@@ -194,7 +198,8 @@ func (c chart) draw(b *strings.Builder, left float64) {
 	step := width / float64(len(c.bars))
 	for i, bar := range c.bars {
 		x := left + step*float64(i)
-		fmt.Fprintf(b, `<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`+"\n", x+4, y(bar.value), step-8, bottom-y(bar.value))
+		fmt.Fprintf(b, `<rect class="bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`+"\n",
+			x+4, y(bar.value), step-8, bottom-y(bar.value))
 		text("value", x+step/2, bottom-8, fmt.Sprintf("%.1f", bar.value))
 		text("", x+step/2, bottom+18, bar.label)
 	}

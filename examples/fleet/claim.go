@@ -10,8 +10,8 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// A claim is one worker's right to run a job. It lapses unless it is renewed, and it tells the next worker until when this
-// one may have been sending.
+// A claim is one worker's right to run a job. It lapses unless it is renewed, and it tells the next worker until when
+// this one may have been sending.
 type claim struct {
 	q      *queue
 	id     string
@@ -32,7 +32,8 @@ func (q *queue) claim(ctx context.Context, j job, worker string) (c *claim, wait
 	if wait := time.Until(r.Until); r.State == running && wait > 0 {
 		return nil, wait, nil
 	}
-	c = &claim{q: q, id: j.ID, before: r.Until, lasts: q.pending.CachedInfo().Config.AckWait * 2 / 3, record: r, revision: revision}
+	lasts := q.pending.CachedInfo().Config.AckWait * 2 / 3
+	c = &claim{q: q, id: j.ID, before: r.Until, lasts: lasts, record: r, revision: revision}
 	err = c.write(ctx, func(r *record) {
 		if r.State == running {
 			r.Lost++
@@ -62,17 +63,14 @@ func (c *claim) write(ctx context.Context, change func(*record)) error {
 	return nil
 }
 
-// keep renews the claim, and tells the queue that the job is in progress, until stop is called. The context that it returns
-// is canceled when the claim lapses. The claim must not be changed before stop has returned.
+// keep renews the claim, and tells the queue that the job is in progress, until stop is called. The context that it
+// returns is canceled when the claim lapses. The claim must not be changed before stop has returned.
 func (c *claim) keep(ctx context.Context, msg jetstream.Msg) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for ctx.Err() == nil {
-			if pause(ctx, c.lasts/4) != nil {
-				return
-			}
+		for pause(ctx, c.lasts/4) == nil {
 			_ = msg.InProgress()
 			if !c.renew(ctx) {
 				cancel()
@@ -89,13 +87,12 @@ func (c *claim) keep(ctx context.Context, msg jetstream.Msg) (_ context.Context,
 func (c *claim) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithDeadline(ctx, c.record.Until)
 	defer cancel()
-	for ctx.Err() == nil {
-		if c.tryRenew(ctx) {
-			return true
+	for !c.tryRenew(ctx) {
+		if pause(ctx, 250*time.Millisecond) != nil {
+			return false
 		}
-		_ = pause(ctx, 250*time.Millisecond)
 	}
-	return false
+	return true
 }
 
 func (c *claim) tryRenew(ctx context.Context) bool {
@@ -106,16 +103,17 @@ func (c *claim) tryRenew(ctx context.Context) bool {
 	}
 	// A write that timed out may have been executed.
 	r, revision, err := c.q.read(ctx, c.id)
-	if err == nil && revision > c.revision && r.State == running && r.Worker == c.record.Worker && r.Runs == c.record.Runs {
+	own := r.State == running && r.Worker == c.record.Worker && r.Runs == c.record.Runs
+	if err == nil && revision > c.revision && own {
 		c.record, c.revision = r, revision
 	}
 	return false
 }
 
 // succeed stores the result. It is valid even if another worker holds the job by now.
-func (c *claim) succeed(ctx context.Context, t *aicontent.Transcription, found bool) error {
+func (c *claim) succeed(ctx context.Context, t *aicontent.Transcription) error {
 	r := c.record
-	r.State, r.Reason, r.Found, r.ID, r.Text = done, "", found, t.ID, t.Result
+	r.State, r.Reason, r.ID, r.Text = done, "", t.ID, t.Result
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err

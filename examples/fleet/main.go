@@ -3,7 +3,7 @@
 //
 //	go run . [FILE|FOLDER ...]
 //
-// Without settings the queue, four workers and the service in memory all run on this machine. See README.md.
+// Without a command the queue, four workers and the service in memory all run on this machine. See README.md.
 package main
 
 import (
@@ -15,41 +15,19 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
 )
 
-const usage = `usage: fleet [flags] [FILE|FOLDER ...]   transcribe with everything on this machine
-       fleet produce [flags] FILE|FOLDER ... queue files
-       fleet work [flags]                    run jobs until interrupted
-       fleet watch [flags]                   show the fleet until no job is left
-       fleet rate REQUESTS-PER-SECOND        change the rate of the whole fleet; 0 stops it
-       fleet results                         print texts, and dead letters with the reason
-
-NATS_URL is the queue, AICONTENT_BASE_URL and AICONTENT_API_KEY the service. fleet -h and the like list the flags.
-`
-
 // Exit statuses, beside 0 for success.
 const (
-	exitFailed      = 1 // something went wrong, or there are dead jobs
+	exitFailed      = 1 // something went wrong, files were skipped, or jobs are dead
 	exitUsage       = 2
 	exitInterrupted = 130
 )
-
-// settings are the flags of all commands.
-type settings struct {
-	limits
-	language    string
-	price       float64
-	concurrency int
-	settle      time.Duration
-	workers     int
-	faults      float64
-	data        string
-}
 
 func main() {
 	// The first interrupt lets workers finish the jobs that they are running, the second one does not.
@@ -63,51 +41,98 @@ func main() {
 		<-signals
 		abort()
 	}()
-	if os.Getenv(tethered) != "" {
-		go func() {
-			_, _ = io.Copy(io.Discard, os.Stdin)
-			abort()
-		}()
-	}
 	os.Exit(run(ctx, stop, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run runs a command and returns the exit status. stop asks it to end, ctx ends it.
 func run(ctx, stop context.Context, args []string, out, errOut io.Writer) int {
 	command := "local"
-	if len(args) > 0 {
-		switch args[0] {
-		case "produce", "work", "watch", "rate", "results":
-			command, args = args[0], args[1:]
-		}
+	commands := []string{"produce", "work", "watch", "set", "rate", "results"}
+	if len(args) > 0 && slices.Contains(commands, args[0]) {
+		command, args = args[0], args[1:]
 	}
-	s, args, err := parse(command, args, errOut)
+	s, paths, err := parse(command, args, errOut)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
 		return exitUsage
 	}
-	deadJobs := 0
-	if command == "local" {
-		deadJobs, err = local(ctx, stop, s, args, out)
-	} else {
-		deadJobs, err = shared(ctx, stop, command, s, args, out)
+	if command == "work" || command == "local" {
+		defer context.AfterFunc(stop, func() {
+			fmt.Fprintln(errOut, "Finishing the running jobs. Interrupt again to put them back.")
+		})()
 	}
+	err = perform(ctx, stop, command, s, paths, out)
 	switch {
 	case stop.Err() != nil && command != "work":
 		return exitInterrupted
 	case err != nil:
-		fmt.Fprintf(errOut, "fleet: %v\n", err)
-		return exitFailed
-	case deadJobs > 0:
-		fmt.Fprintf(errOut, "fleet: dead jobs: %d\n", deadJobs)
+		fmt.Fprintf(errOut, "fleet: %s\n", plain(err))
 		return exitFailed
 	}
 	return 0
 }
 
-// parse reads the flags and arguments of a command. It reports problems to errOut.
+// perform runs a command: local, or another on the queue at NATS_URL.
+func perform(ctx, stop context.Context, command string, s settings, paths []string, out io.Writer) error {
+	open := openQueue
+	switch command {
+	case "local":
+		return local(ctx, stop, s, paths, out)
+	case "produce":
+		open = func(ctx context.Context, url string) (*queue, error) { return makeQueue(ctx, url, s.limits) }
+	}
+	q, err := open(stop, os.Getenv("NATS_URL"))
+	if err != nil {
+		return err
+	}
+	defer q.nc.Close()
+	switch command {
+	case "produce":
+		files, skipped := collect(paths)
+		return errors.Join(skipped, produce(stop, q, s.language, files, out))
+	case "work":
+		w, err := newWorker(q, s.settle, aicontent.NewClientFromEnv)
+		if err != nil {
+			return err
+		}
+		return w.work(ctx, stop, s.concurrency)
+	case "watch":
+		return watch(stop, q, s.price, out)
+	case "set", "rate":
+		return set(stop, q, s.given, out)
+	default:
+		return printResults(stop, q, out)
+	}
+}
+
+const usage = `usage: fleet [flags] [FILE|FOLDER ...]   transcribe with everything on this machine
+       fleet produce [flags] FILE|FOLDER ... queue files
+       fleet work [flags]                    run jobs until interrupted
+       fleet watch [flags]                   show the fleet until no job is left
+       fleet set [flags]                     change settings of the queue, and show them
+       fleet rate REQUESTS-PER-SECOND        change the rate of the whole fleet; 0 stops it
+       fleet results                         print texts, and dead letters with the reason
+
+NATS_URL is the queue, AICONTENT_BASE_URL and AICONTENT_API_KEY the service. Without a command, they are
+used with -deployment only. fleet -h, fleet work -h and the like list the flags.
+`
+
+// settings are the flags of all commands.
+type settings struct {
+	limits
+	language    string
+	price       float64
+	concurrency int
+	settle      time.Duration
+	workers     int
+	faults      float64
+	data        string
+	deployment  bool
+}
+
+// parse reads the flags and arguments of a command; flags may follow arguments. It reports problems to errOut.
 func parse(command string, args []string, errOut io.Writer) (s settings, rest []string, err error) {
 	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
 	flags.SetOutput(errOut)
@@ -115,103 +140,105 @@ func parse(command string, args []string, errOut io.Writer) (s settings, rest []
 		fmt.Fprintf(errOut, "%s\nFlags:\n", usage)
 		flags.PrintDefaults()
 	}
-	is := func(commands ...string) bool { return slices.Contains(commands, command) }
-	if is("local", "produce") {
-		flags.StringVar(&s.language, "language", "", "country `code` of the language spoken, such as GB")
-		flags.Float64Var(&s.rate, "rate", 10, "`requests` per second of the whole fleet, when the queue is made")
-		flags.DurationVar(&s.ackWait, "ack-wait", 45*time.Second, "`time` after which the job of a silent worker goes to another")
-		flags.IntVar(&s.replicas, "replicas", 1, "`number` of NATS servers that hold the queue: 3 survive the loss of one")
-		flags.Int64Var(&s.room, "room", 1<<30, "`bytes` that files in the queue may take; a producer waits when they are used up")
+	s.define(flags, command)
+	if command == "rate" && len(args) == 1 && !strings.Contains(args[0], "-h") {
+		args = []string{"-rate=" + args[0]}
 	}
-	if is("local", "work") {
-		flags.IntVar(&s.concurrency, "concurrency", 4, "`number` of jobs that a worker runs at a time")
-		flags.DurationVar(&s.settle, "settle", 10*time.Minute, "`time` within which a transcription whose response was lost appears: at least the service's longest transcription")
-	}
-	if is("local", "watch") {
-		flags.Float64Var(&s.price, "price", 0.01, "`cost` of a transcription")
-	}
-	if is("local") {
-		flags.IntVar(&s.workers, "workers", 4, "`number` of worker processes")
-		flags.Float64Var(&s.faults, "faults", 0, "`share` of requests that go wrong, for the service in memory")
-		flags.StringVar(&s.data, "data", ".fleet", "`folder` of the queue when NATS_URL is not set")
-	}
-	if err := flags.Parse(args); err != nil {
-		return s, nil, err
-	}
-	rest = flags.Args()
-	wrong := ""
-	switch {
-	case is("produce") && len(rest) == 0:
-		wrong = "which files?"
-	case is("rate") && len(rest) != 1:
-		wrong = "which rate?"
-	case is("work", "watch", "results") && len(rest) > 0:
-		wrong = fmt.Sprintf("unexpected argument %q", rest[0])
-	case is("work", "local") && s.concurrency < 1, is("local") && s.workers < 1:
-		wrong = "a fleet needs a worker, and a worker something to do"
-	case s.language != "" && !aicontent.CountryCode(s.language).Valid():
-		wrong = fmt.Sprintf("language %q is no country code such as GB", s.language)
-	case !is("local") && os.Getenv("NATS_URL") == "":
-		wrong = "NATS_URL is not set"
-	}
-	if is("rate") && wrong == "" {
-		if s.rate, err = strconv.ParseFloat(rest[0], 64); err != nil || !(s.rate >= 0) {
-			wrong = fmt.Sprintf("%q is no rate", rest[0])
+	for len(args) > 0 {
+		if err := flags.Parse(args); err != nil {
+			return s, nil, err
+		}
+		if args = flags.Args(); len(args) > 0 {
+			rest, args = append(rest, args[0]), args[1:]
 		}
 	}
-	if wrong != "" {
+	s.given = map[string]string{}
+	flags.Visit(func(f *flag.Flag) { s.given[f.Name] = f.Value.String() })
+	if wrong := s.wrong(command, rest); wrong != "" {
 		fmt.Fprintf(errOut, "fleet: %s\n", wrong)
 		return s, nil, errors.New(wrong)
 	}
 	return s, rest, nil
 }
 
-// shared runs a command on the queue at NATS_URL.
-func shared(ctx, stop context.Context, command string, s settings, args []string, out io.Writer) (deadJobs int, err error) {
-	open := openQueue
-	if command == "produce" {
-		open = func(ctx context.Context, url string) (*queue, error) { return makeQueue(ctx, url, s.limits) }
+// define adds the flags of a command.
+func (s *settings) define(flags *flag.FlagSet, command string) {
+	is := func(commands ...string) bool { return slices.Contains(commands, command) }
+	if is("local", "produce", "set", "rate") {
+		s.limits = limits{replicas: 1, room: 1 << 30, ackWait: 45 * time.Second, rate: 10}
+		s.limits.define(flags)
 	}
-	q, err := open(stop, os.Getenv("NATS_URL"))
-	if err != nil {
-		return 0, err
+	if is("local", "produce") {
+		flags.StringVar(&s.language, "language", "", "country `code` of the language spoken, such as GB")
 	}
-	defer q.nc.Close()
-	switch command {
-	case "produce":
-		return 0, produce(stop, q, s.language, args, out)
-	case "work":
-		return 0, work(ctx, stop, q, s, out)
-	case "watch":
-		return watch(stop, q, s.price, out)
-	case "rate":
-		return 0, setRate(stop, q.rate, s.rate)
-	default:
-		return 0, printResults(stop, q, out)
+	if is("local", "work") {
+		flags.IntVar(&s.concurrency, "concurrency", 4, "`number` of jobs that a worker runs at a time")
+		flags.DurationVar(&s.settle, "settle", 10*time.Minute, "`time` within which a transcription appears "+
+			"whose response was lost:\nat least the service's longest transcription")
+	}
+	if is("local", "watch") {
+		flags.Float64Var(&s.price, "price", 0.01, "`cost` of a transcription")
+	}
+	if is("local") {
+		flags.IntVar(&s.workers, "workers", 4, "`number` of workers")
+		flags.Float64Var(&s.faults, "faults", 0, "`share` of requests that go wrong, for the service in memory")
+		flags.StringVar(&s.data, "data", "", "`folder` to put the queue in; without -deployment, "+
+			"the queue is removed in the end")
+		flags.BoolVar(&s.deployment, "deployment", false, "use AICONTENT_BASE_URL, which may bill, and NATS_URL")
 	}
 }
 
-func produce(ctx context.Context, q *queue, language string, paths []string, out io.Writer) error {
-	p := &producer{q: q, language: aicontent.CountryCode(language), out: out}
-	err := p.produce(ctx, paths)
-	fmt.Fprintf(out, "Files queued: %d, known already: %d\n", p.queued, p.known)
-	return err
+// define adds a flag for each limit. Its default is what the limit is.
+func (l *limits) define(flags *flag.FlagSet) {
+	flags.Float64Var(&l.rate, "rate", l.rate, "`requests` per second of the whole fleet")
+	flags.DurationVar(&l.ackWait, "ack-wait", l.ackWait, "`time` after which a silent worker's job goes to another")
+	flags.IntVar(&l.replicas, "replicas", l.replicas, "`number` of NATS servers that hold the queue: 3 survive a loss")
+	flags.Int64Var(&l.room, "room", l.room, "`bytes` that files in the queue may take; then a producer waits")
 }
 
-func work(ctx, stop context.Context, q *queue, s settings, out io.Writer) error {
-	w, err := newWorker(q, s.settle)
-	if err != nil {
-		return err
-	}
-	if os.Getenv(tethered) == "" {
-		defer sayWhenStopped(stop, out)()
-	}
-	w.work(ctx, stop, s.concurrency)
-	return q.nc.Flush()
-}
-
-func sayWhenStopped(stop context.Context, out io.Writer) (cancel func() bool) {
-	return context.AfterFunc(stop, func() {
-		fmt.Fprintln(out, "Finishing the running jobs. Interrupt again to put them back.")
+// take gives l the limits that were given as flags, and returns a text for each that differed.
+func (l *limits) take(given map[string]string) (differed []string) {
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	l.define(flags)
+	flags.VisitAll(func(f *flag.Flag) {
+		if value, ok := given[f.Name]; ok && value != f.Value.String() {
+			differed = append(differed, fmt.Sprintf("-%s is %s, not %s", f.Name, f.Value, value))
+			_ = f.Value.Set(value)
+		}
 	})
+	return differed
+}
+
+// wrong says what is wrong with the settings and arguments of a command, if anything.
+func (s *settings) wrong(command string, rest []string) string {
+	is := func(commands ...string) bool { return slices.Contains(commands, command) }
+	missing := func(path string) bool {
+		_, err := os.Stat(path)
+		return err != nil
+	}
+	switch {
+	case is("produce") && len(rest) == 0:
+		return "which files?"
+	case is("rate") && s.given["rate"] == "":
+		return "which rate?"
+	case !is("produce", "local") && len(rest) > 0:
+		return fmt.Sprintf("unexpected argument %q", rest[0])
+	case len(rest) > 0 && is("local") && missing(rest[0]):
+		return fmt.Sprintf("%q is neither a command nor a file; see fleet -h", rest[0])
+	case is("work", "local") && s.concurrency < 1, is("local") && s.workers < 1:
+		return "a fleet needs a worker, and a worker something to do"
+	case s.rate != 0 && !(s.rate >= 0.001 && s.rate <= 1e6):
+		return fmt.Sprintf("the rate %g is not 0 or from 0.001 to 1000000 requests per second", s.rate)
+	case is("local", "produce", "set") && (s.replicas < 1 || s.ackWait < time.Second || s.room < 1<<20):
+		return "-replicas must be at least 1, -ack-wait 1s, and -room 1048576"
+	case s.language != "" && !aicontent.CountryCode(s.language).Valid():
+		return fmt.Sprintf("language %q is no country code such as GB", s.language)
+	case s.deployment && os.Getenv("AICONTENT_BASE_URL") == "":
+		return "AICONTENT_BASE_URL is not set, and -deployment needs it"
+	case s.deployment && s.faults != 0:
+		return "-faults is for the service in memory, and not for -deployment"
+	case !is("local") && os.Getenv("NATS_URL") == "":
+		return "NATS_URL is not set"
+	}
+	return ""
 }

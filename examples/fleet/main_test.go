@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -28,13 +30,15 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"unknown flag":     {[]string{"-x"}, "", "flag provided but not defined: -x"},
 		"no files":         {[]string{"produce"}, "nats://localhost", "fleet: which files?"},
 		"no rate":          {[]string{"rate"}, "nats://localhost", "fleet: which rate?"},
-		"bad rate":         {[]string{"rate", "fast"}, "nats://localhost", `fleet: "fast" is no rate`},
-		"negative rate":    {[]string{"rate", "-1"}, "nats://localhost", "flag provided but not defined: -1"},
-		"NaN":              {[]string{"rate", "NaN"}, "nats://localhost", `fleet: "NaN" is no rate`},
+		"bad rate":         {[]string{"rate", "fast"}, "nats://localhost", `invalid value "fast" for flag -rate`},
+		"negative rate":    {[]string{"rate", "-1"}, "nats://localhost", "fleet: the rate -1 is not 0 or from 0.001"},
+		"NaN":              {[]string{"rate", "NaN"}, "nats://localhost", "fleet: the rate NaN is not 0 or from 0.001"},
 		"surplus argument": {[]string{"watch", "x"}, "nats://localhost", `fleet: unexpected argument "x"`},
-		"no language":      {[]string{"produce", "-language", "english", "x"}, "nats://localhost", `fleet: language "english" is no country code such as GB`},
-		"no queue":         {[]string{"work"}, "", "fleet: NATS_URL is not set"},
-		"idle worker":      {[]string{"work", "-concurrency", "0"}, "nats://localhost", "fleet: a fleet needs a worker, and a worker something to do"},
+		"no language": {[]string{"produce", "-language", "english", "x"}, "nats://localhost",
+			`fleet: language "english" is no country code such as GB`},
+		"no queue": {[]string{"work"}, "", "fleet: NATS_URL is not set"},
+		"idle worker": {[]string{"work", "-concurrency", "0"}, "nats://localhost",
+			"fleet: a fleet needs a worker, and a worker something to do"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -46,22 +50,14 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 	}
 }
 
-// forWorkers lets workers that a command starts be this program and not its tests.
-func forWorkers(t *testing.T) {
-	t.Setenv(role, "fleet")
-	t.Setenv("NATS_URL", "")
-	t.Setenv("AICONTENT_BASE_URL", "")
-}
-
 func TestEverythingOnThisMachine(t *testing.T) {
-	forWorkers(t)
 	dir := t.TempDir()
-	write(t, dir, "a.wav", audio(1))
-	write(t, dir, "b.wav", audio(2))
+	write(t, dir, "a.wav", recording(1))
+	write(t, dir, "b.wav", recording(2))
 	status, out, errOut := command(t, "-rate", "100", "-workers", "2", "-price", "0.5", dir)
 	assert.Equal(t, 0, status, errOut)
-	assert.Contains(t, out, "AICONTENT_BASE_URL is not set: the service runs in memory")
-	assert.Contains(t, out, "NATS_URL is not set: the queue runs in this process")
+	assert.Contains(t, out, "The service runs in memory: nothing is billed")
+	assert.Contains(t, out, "The queue runs in this process")
 	assert.Contains(t, out, "Files queued: 2, known already: 0\n")
 	assert.Contains(t, out, "2 jobs: 0 queued, 0 running, 0 waiting, 2 done, 0 dead")
 	assert.Contains(t, out, "cost 1.00")
@@ -69,7 +65,6 @@ func TestEverythingOnThisMachine(t *testing.T) {
 }
 
 func TestDeadJobsAreTheStatus(t *testing.T) {
-	forWorkers(t)
 	path := write(t, t.TempDir(), "report.pdf", "%PDF-1.7 "+strings.Repeat("x", 100))
 	status, out, errOut := command(t, "-rate", "100", "-workers", "1", path)
 	assert.Equal(t, exitFailed, status)
@@ -80,7 +75,7 @@ func TestDeadJobsAreTheStatus(t *testing.T) {
 func TestCommandsShareAQueue(t *testing.T) {
 	q := testQueue(t, limits{rate: 0})
 	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
-	status, out, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", audio(1)))
+	status, out, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", recording(1)))
 	assert.Equal(t, 0, status, errOut)
 	assert.Equal(t, "Files queued: 1, known already: 0\n", out)
 
@@ -97,7 +92,7 @@ func TestCommandsShareAQueue(t *testing.T) {
 func TestInterruptedCommandSaysSo(t *testing.T) {
 	q := testQueue(t, limits{rate: 0})
 	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
-	command(t, "produce", write(t, t.TempDir(), "a.wav", audio(1)))
+	command(t, "produce", write(t, t.TempDir(), "a.wav", recording(1)))
 	stop, end := context.WithCancel(t.Context())
 	end()
 	assert.Equal(t, exitInterrupted, run(t.Context(), stop, []string{"watch"}, &strings.Builder{}, &strings.Builder{}))
@@ -107,22 +102,80 @@ func TestQueueThatIsNotThereIsAnError(t *testing.T) {
 	t.Setenv("NATS_URL", "nats://127.0.0.1:1")
 	status, _, errOut := command(t, "watch")
 	assert.Equal(t, exitFailed, status)
-	assert.Contains(t, errOut, "fleet: connect to NATS: ")
+	assert.Contains(t, errOut, "fleet: connect to NATS at nats://127.0.0.1:1: nats: no servers available")
 }
 
-func TestTableShowsTheFleet(t *testing.T) {
-	now := time.Now()
-	tb := &table{
-		price: 0.25, left: 3, rate: 10, workers: map[string]*row{},
-		states: map[string]state{"a": done, "b": done, "c": dead, "d": running, "e": waiting},
-	}
-	tb.hear([]byte(`{"Worker":"one","Requests":10}`), now.Add(-3*time.Second))
-	tb.hear([]byte(`{"Worker":"gone"}`), now.Add(-6*time.Second))
-	tb.hear([]byte(`{"Worker":"one","Running":1,"Done":2,"Failed":1,"Requests":25,"Memory":31457280,"Problem":"it failed"}`), now)
-	tb.hear([]byte(`not from a worker`), now)
-	require.Equal(t, `6 jobs: 1 queued, 1 running, 1 waiting, 2 done, 1 dead | 5.0 of 10 requests/s | cost 0.50
+func TestErrorOfAnUnreachableQueueKeepsItsPassword(t *testing.T) {
+	t.Setenv("NATS_URL", "nats://user:secret@127.0.0.1:1,token@127.0.0.1:2")
+	_, _, errOut := command(t, "watch")
+	assert.Contains(t, errOut, "fleet: connect to NATS at nats://127.0.0.1:1,127.0.0.1:2: ")
+}
 
-worker                   running    done  failed requests/s    memory  latest problem
-one                            1       2       1        5.0  30.0 MiB  it failed
-`, tb.String())
+func TestProduceKeepsTheSettingsOfAQueue(t *testing.T) {
+	q := testQueue(t, limits{rate: 7, ackWait: 20 * time.Second})
+	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
+	file := write(t, t.TempDir(), "a.wav", recording(1))
+	kept := func() limits {
+		l, err := q.limits(t.Context())
+		require.NoError(t, err)
+		info, err := q.pending.Info(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, info.Config.AckWait, l.ackWait)
+		return l
+	}
+	before := kept()
+	status, _, errOut := command(t, "produce", file)
+	assert.Zero(t, status, errOut)
+	assert.Equal(t, before, kept())
+
+	status, out, errOut := command(t, "produce", "-ack-wait", "9s", "-rate", "7", "-room", "2000000", file)
+	assert.Equal(t, exitFailed, status)
+	assert.Empty(t, out, "files were queued")
+	assert.Equal(t, "fleet: the queue has other settings: -ack-wait is 20s, not 9s, -room is 67108864, not 2000000; "+
+		"fleet set changes them\n", errOut)
+	assert.Equal(t, before, kept())
+}
+
+// The default room is larger than this server's disk, but nothing is to be made.
+func TestProduceReservesNoRoomForAQueueThatExists(t *testing.T) {
+	q := queueOn(t, &server.Options{JetStreamMaxStore: 400 << 20}, limits{rate: 7})
+	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
+	status, _, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", recording(1)))
+	assert.Zero(t, status, errOut)
+}
+
+func TestSetChangesWhatIsGivenAndNothingElse(t *testing.T) {
+	q := testQueue(t, limits{rate: 7, ackWait: 20 * time.Second})
+	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
+	for args, want := range map[[2]string]string{
+		{"-ack-wait", "9s"}:  "-replicas 1 -ack-wait 9s -room 67108864 -rate 7\n",
+		{"-room", "2000000"}: "-replicas 1 -ack-wait 20s -room 2000000 -rate 7\n",
+		{"-rate", "0.5"}:     "-replicas 1 -ack-wait 20s -room 67108864 -rate 0.5\n",
+	} {
+		status, out, errOut := command(t, "set", args[0], args[1])
+		assert.Zero(t, status, errOut)
+		assert.Equal(t, want, out)
+		_, out, _ = command(t, "set")
+		assert.Equal(t, want, out, "set without flags shows something else")
+		command(t, "set", "-ack-wait", "20s", "-room", "67108864", "-rate", "7")
+	}
+	status, _, errOut := command(t, "set", "-replicas", "3")
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, errOut, "fleet: change the queue: ")
+}
+
+func TestMistypedCommandStartsNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, args := range [][]string{{"wrok"}, {"wrok", "-concurrency", "3"}, {"-workers", "2", "wrok"}} {
+		status, out, errOut := command(t, args...)
+		assert.Equal(t, exitUsage, status)
+		assert.Empty(t, out)
+		assert.Contains(t, errOut, `fleet: "wrok" is neither a command nor a file`)
+	}
+	for _, dir := range []string{".", os.TempDir()} {
+		left, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		assert.Empty(t, left)
+	}
 }

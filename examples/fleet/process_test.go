@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 	case "service":
 		serviceMain(os.Args[1:])
 	default:
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin) // ends with the tests
+			os.Exit(1)
+		}()
 		main()
 	}
 }
@@ -52,7 +56,7 @@ func start(t testing.TB, env []string, as string, args ...string) *process {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	p := &process{Cmd: exec.Command(self, args...), ended: make(chan struct{})}
-	p.Env = append(append(os.Environ(), role+"="+as, tethered+"=1"), env...)
+	p.Env = append(append(os.Environ(), role+"="+as), env...)
 	p.Stderr = os.Stderr
 	p.stdin, err = p.StdinPipe()
 	require.NoError(t, err)
@@ -100,9 +104,11 @@ func startCluster(t testing.TB) *cluster {
 	t.Helper()
 	ports := freePorts(t, 6)
 	routes := fmt.Sprintf("nats://127.0.0.1:%d,nats://127.0.0.1:%d,nats://127.0.0.1:%d", ports[0], ports[1], ports[2])
-	c := &cluster{t: t, url: fmt.Sprintf("nats://127.0.0.1:%d,nats://127.0.0.1:%d,nats://127.0.0.1:%d", ports[3], ports[4], ports[5])}
+	c := &cluster{t: t}
+	c.url = fmt.Sprintf("nats://127.0.0.1:%d,nats://127.0.0.1:%d,nats://127.0.0.1:%d", ports[3], ports[4], ports[5])
 	for i := range c.nodes {
-		c.args[i] = []string{fmt.Sprint("node", i), t.TempDir(), strconv.Itoa(ports[3+i]), strconv.Itoa(ports[i]), routes}
+		port, route := strconv.Itoa(ports[3+i]), strconv.Itoa(ports[i])
+		c.args[i] = []string{fmt.Sprint("node", i), t.TempDir(), port, route, routes}
 		c.start(i)
 	}
 	for _, node := range c.nodes {
@@ -211,7 +217,8 @@ func serviceMain(args []string) {
 		answer := book{Made: len(srv.Records())}
 		switch orders.Text() {
 		case "down":
-			srv.FaultWhen(func(*aicontenttest.Request) bool { return rand.N(2) == 0 }, math.MaxInt, aicontenttest.RefuseConnection())
+			half := func(*aicontenttest.Request) bool { return rand.N(2) == 0 }
+			srv.FaultWhen(half, math.MaxInt, aicontenttest.RefuseConnection())
 			srv.FaultWhen(nil, math.MaxInt, aicontenttest.HTMLPage(502))
 		case "up":
 			up()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +21,66 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
+// audio lists the file name extensions that are taken from a folder. A file that is named may have any.
+var audio = strings.Fields(".aac .aif .aiff .amr .caf .flac .m4a .mov .mp3 .mp4 .mpeg .mpga .oga .ogg .opus .wav " +
+	".webm .wma")
+
+// collect returns the files at paths, and the recordings in folders, but no hidden ones. The error names what it skips.
+func collect(paths []string) (files []string, skipped error) {
+	var errs []error
+	for _, root := range paths {
+		if info, err := os.Stat(root); err == nil && info.IsDir() {
+			root += string(filepath.Separator) // it may be a link
+		}
+		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			hidden := path != root && strings.HasPrefix(entry.Name(), ".")
+			switch {
+			case hidden && entry.IsDir():
+				return fs.SkipDir
+			case hidden || err == nil && entry.IsDir():
+				return nil
+			case err == nil:
+				err = check(path, path != root)
+			}
+			if err == nil {
+				files = append(files, path)
+			} else {
+				errs = append(errs, fmt.Errorf("skipped: %w", err))
+			}
+			return nil
+		})
+	}
+	return files, errors.Join(errs...)
+}
+
+// check returns why a file is skipped, if it is.
+func check(path string, inFolder bool) error {
+	info, err := os.Stat(path)
+	switch {
+	case inFolder && !slices.Contains(audio, strings.ToLower(filepath.Ext(path))):
+		return fmt.Errorf("%s: its name is not that of a recording", path)
+	case err == nil && (!info.Mode().IsRegular() || info.Size() == 0):
+		return fmt.Errorf("%s: it is empty or not a file", path)
+	}
+	return err
+}
+
+// produce queues files, and skips those it cannot read. It may be interrupted and run again.
+func produce(ctx context.Context, q *queue, language string, files []string, out io.Writer) error {
+	p := &producer{q: q, language: aicontent.CountryCode(language), out: out}
+	var skipped error
+	for _, path := range files {
+		err := p.add(ctx, path)
+		if cause := (*fs.PathError)(nil); errors.As(err, &cause) {
+			skipped = errors.Join(skipped, fmt.Errorf("skipped: %w", err))
+		} else if err != nil {
+			return errors.Join(skipped, fmt.Errorf("queue %s: %w", path, err))
+		}
+	}
+	_, err := fmt.Fprintf(out, "Files queued: %d, known already: %d\n", p.queued, p.known)
+	return errors.Join(skipped, err)
+}
+
 // A producer puts files into the queue.
 type producer struct {
 	q        *queue
@@ -26,31 +88,6 @@ type producer struct {
 	out      io.Writer
 
 	queued, known int
-}
-
-// produce queues files, and all files of folders but hidden ones. It may be interrupted and run again.
-func (p *producer) produce(ctx context.Context, paths []string) error {
-	for _, root := range paths {
-		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			hidden := path != root && strings.HasPrefix(entry.Name(), ".")
-			switch {
-			case err != nil:
-				return err
-			case hidden && entry.IsDir():
-				return fs.SkipDir
-			case hidden || !entry.Type().IsRegular():
-				return nil
-			}
-			if err := p.add(ctx, path); err != nil {
-				return fmt.Errorf("queue %s: %w", path, err)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // add queues a file unless the same content is queued, running or done. A dead job is queued again.
@@ -68,7 +105,7 @@ func (p *producer) add(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if r.State != "" && r.State != dead {
+	if r.State != "" && r.State != queued && r.State != dead {
 		p.known++
 		return nil
 	}
@@ -76,14 +113,11 @@ func (p *producer) add(ctx context.Context, path string) error {
 		return err
 	}
 	if r.State == dead {
-		r.State, r.Runs, r.Lost = waiting, 0, 0
-		data, err := json.Marshal(r)
-		if err != nil {
+		c := &claim{q: p.q, id: id, record: r, revision: revision}
+		if err := c.write(ctx, func(r *record) { r.State, r.Runs, r.Lost = queued, 0, 0 }); err != nil {
 			return err
 		}
-		if _, err := p.q.jobs.Update(ctx, id, data, revision); err != nil {
-			return err
-		}
+		revision = c.revision
 	}
 	message, err := json.Marshal(job{ID: id, File: path, Language: p.language})
 	if err != nil {
@@ -91,7 +125,8 @@ func (p *producer) add(ctx context.Context, path string) error {
 	}
 	return p.whenThereIsRoom(ctx, func(ctx context.Context) error {
 		// The message ID lets the queue drop the message if an earlier run, or another producer, has sent it.
-		ack, err := p.q.js.Publish(ctx, jobSubject+id, message, jetstream.WithMsgID(fmt.Sprintf("%s-%d", id, revision)))
+		messageID := jetstream.WithMsgID(fmt.Sprintf("%s-%d", id, revision))
+		ack, err := p.q.js.Publish(ctx, jobSubject+id, message, messageID)
 		switch {
 		case err != nil:
 			return err
@@ -144,3 +179,52 @@ func jobID(file io.Reader, language aicontent.CountryCode) (string, error) {
 	}
 	return "fleet-" + hex.EncodeToString(hash.Sum(nil)[:16]), nil
 }
+
+// fetchFile copies a job's file from the queue, chunk by chunk. When a node dies meanwhile, ObjectStore.Get would wait
+// for its deadline, however far ahead.
+func (q *queue) fetchFile(ctx context.Context, id string, to io.Writer) error {
+	info, err := q.files.GetInfo(ctx, id)
+	if err != nil {
+		return err
+	}
+	hash := sha256.New()
+	to = io.MultiWriter(to, hash)
+	next, subject := uint64(1), jetstream.WithGetMsgSubject(chunkSubject(info))
+	for range info.Chunks {
+		err := patiently(ctx, time.Minute, func(ctx context.Context) error {
+			chunk, err := q.chunks.GetMsg(ctx, next, subject)
+			if err != nil {
+				return err
+			}
+			next = chunk.Sequence + 1
+			_, err = to.Write(chunk.Data)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if digest := jetstream.GetObjectDigestValue(hash); digest != info.Digest {
+		return fmt.Errorf("the file is %s, not %s", digest, info.Digest)
+	}
+	return nil
+}
+
+// removeFile purges a job's file. ObjectStore.Delete writes a marker, for which a full bucket has no room.
+func (q *queue) removeFile(ctx context.Context, id string) error {
+	info, err := q.files.GetInfo(ctx, id)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := q.chunks.Purge(ctx, jetstream.WithPurgeSubject(chunkSubject(info))); err != nil {
+		return err
+	}
+	name := base64.URLEncoding.EncodeToString([]byte(id))
+	return q.chunks.Purge(ctx, jetstream.WithPurgeSubject("$O."+filesBucket+".M."+name))
+}
+
+// chunkSubject is the subject of a file's chunks, and of no other's.
+func chunkSubject(info *jetstream.ObjectInfo) string { return "$O." + filesBucket + ".C." + info.NUID }

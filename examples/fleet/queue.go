@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -36,6 +38,7 @@ type job struct {
 type state string
 
 const (
+	queued  state = "queued" // again, by a producer, after it was dead
 	running state = "running"
 	waiting state = "waiting" // for a retry
 	done    state = "done"
@@ -51,7 +54,6 @@ type record struct {
 	Runs   int          `json:"runs"`           // how many were started
 	Lost   int          `json:"lost,omitempty"` // how many of them ended without reporting
 	Reason string       `json:"reason,omitempty"`
-	Found  bool         `json:"found,omitempty"` // the transcription was there already, from an earlier run
 	ID     aicontent.ID `json:"id,omitempty"`
 	Text   string       `json:"text,omitempty"`
 }
@@ -70,60 +72,133 @@ type queue struct {
 	rate    jetstream.KeyValue
 }
 
-// limits are set when the queue is made.
+// limits are the settings of a queue.
 type limits struct {
 	replicas int
 	room     int64 // bytes for the files of unfinished jobs
 	ackWait  time.Duration
 	rate     float64 // requests per second
+
+	given map[string]string // by flags on the command line
 }
 
-// makeQueue creates what is missing and returns the queue. Each part reserves its room, so that a bucket full of files
-// leaves some for results. A cluster that has just started needs some seconds, so transient failures are retried.
+// makeQueue creates what is missing, with limits l, and returns the queue. What exists stays as it is: if it is not as
+// was given, makeQueue fails. A cluster that has just started needs some seconds, so transient failures are retried.
 func makeQueue(ctx context.Context, url string, l limits) (*queue, error) {
 	q, err := dial(url)
 	if err != nil {
 		return nil, err
 	}
 	err = patiently(ctx, time.Minute, func(ctx context.Context) error {
-		_, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-			Name: stream, Subjects: []string{jobSubject + "*"}, Retention: jetstream.WorkQueuePolicy,
-			Discard: jetstream.DiscardNew, Replicas: l.replicas, MaxBytes: 64 << 20, Duplicates: time.Hour,
-		})
-		if err != nil {
-			return err
+		// What exists is left alone: a full server refuses to create it, even as it is.
+		err := q.get(ctx)
+		is := func(target error) bool { return errors.Is(err, target) }
+		if is(jetstream.ErrStreamNotFound) || is(jetstream.ErrConsumerNotFound) || is(jetstream.ErrBucketNotFound) ||
+			is(jetstream.ErrKeyNotFound) {
+			return q.create(ctx, l)
 		}
-		_, err = q.js.CreateOrUpdateConsumer(ctx, stream, jetstream.ConsumerConfig{
-			Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.ackWait, MaxDeliver: -1,
-		})
-		if err != nil {
-			return err
-		}
-		_, err = q.js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: filesBucket, Replicas: l.replicas, MaxBytes: l.room})
-		if err != nil {
-			return err
-		}
-		_, err = q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: jobsBucket, Replicas: l.replicas, MaxBytes: 256 << 20})
-		if err != nil {
-			return err
-		}
-		q.rate, err = q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: rateBucket, Replicas: l.replicas, MaxBytes: 1 << 20})
-		if err != nil {
-			return err
-		}
-		if _, err := q.rate.Get(ctx, scheduleKey); !errors.Is(err, jetstream.ErrKeyNotFound) {
-			return err
-		}
-		return setRate(ctx, q.rate, l.rate)
+		return err
 	})
+	if full(err) {
+		err = fmt.Errorf("the NATS server does not have the room to reserve: 321 MiB and -room %d bytes", l.room)
+	}
 	if err != nil {
 		q.nc.Close()
-		if full(err) {
-			return nil, errors.New("make the queue: the NATS server does not have the room to reserve; see -room")
-		}
 		return nil, fmt.Errorf("make the queue: %w", err)
 	}
-	return q.bind(ctx)
+	if q, err = q.bind(ctx); err != nil {
+		return nil, err
+	}
+	has, err := q.limits(ctx)
+	if differed := has.take(l.given); err == nil && len(differed) > 0 {
+		err = fmt.Errorf("the queue has other settings: %s; fleet set changes them", strings.Join(differed, ", "))
+	}
+	return q, err
+}
+
+// create creates what is missing. Each part reserves its room, so that a bucket full of files leaves some for results.
+func (q *queue) create(ctx context.Context, l limits) error {
+	s, err := q.js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: stream, Subjects: []string{jobSubject + "*"}, Retention: jetstream.WorkQueuePolicy,
+		Discard: jetstream.DiscardNew, Replicas: l.replicas, MaxBytes: 64 << 20, Duplicates: time.Hour,
+	})
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		s, err = q.js.Stream(ctx, stream)
+	}
+	if err != nil {
+		return err
+	}
+	// The rest of a queue that was made in part is like its beginning.
+	l.replicas = s.CachedInfo().Config.Replicas
+	workers := jetstream.ConsumerConfig{
+		Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.ackWait, MaxDeliver: -1,
+	}
+	files := jetstream.ObjectStoreConfig{Bucket: filesBucket, Replicas: l.replicas, MaxBytes: l.room}
+	jobs := jetstream.KeyValueConfig{Bucket: jobsBucket, Replicas: l.replicas, MaxBytes: 256 << 20}
+	rate := jetstream.KeyValueConfig{Bucket: rateBucket, Replicas: l.replicas, MaxBytes: 1 << 20}
+	var errs [5]error
+	_, errs[0] = s.CreateConsumer(ctx, workers)
+	_, errs[1] = q.js.CreateObjectStore(ctx, files)
+	_, errs[2] = q.js.CreateKeyValue(ctx, jobs)
+	_, errs[3] = q.js.CreateKeyValue(ctx, rate)
+	if q.rate, errs[4] = q.js.KeyValue(ctx, rateBucket); errs[4] == nil {
+		_, errs[4] = q.rate.Create(ctx, scheduleKey, schedule{PerSecond: l.rate}.json())
+	}
+	for i, err := range errs {
+		is := func(target error) bool { return errors.Is(err, target) }
+		if is(jetstream.ErrConsumerExists) || is(jetstream.ErrBucketExists) || is(jetstream.ErrKeyExists) {
+			errs[i] = nil
+		}
+	}
+	return errors.Join(errs[:]...)
+}
+
+// limits returns the settings of the queue.
+func (q *queue) limits(ctx context.Context) (limits, error) {
+	var s schedule
+	err := patiently(ctx, time.Minute, func(ctx context.Context) (err error) {
+		s, _, err = readSchedule(ctx, q.rate)
+		return err
+	})
+	return limits{
+		replicas: q.stream.CachedInfo().Config.Replicas,
+		room:     q.chunks.CachedInfo().Config.MaxBytes,
+		ackWait:  q.pending.CachedInfo().Config.AckWait,
+		rate:     s.PerSecond,
+	}, err
+}
+
+// set changes the settings that were given as flags, and shows all.
+func set(ctx context.Context, q *queue, given map[string]string, out io.Writer) error {
+	l, err := q.limits(ctx)
+	if err != nil {
+		return err
+	}
+	l.take(given)
+	for _, name := range []string{stream, "OBJ_" + filesBucket, "KV_" + jobsBucket, "KV_" + rateBucket} {
+		s, err := q.js.Stream(ctx, name)
+		if err != nil {
+			return err
+		}
+		config := s.CachedInfo().Config
+		config.Replicas = l.replicas
+		if name == "OBJ_"+filesBucket {
+			config.MaxBytes = l.room
+		}
+		if _, err := q.js.UpdateStream(ctx, config); err != nil {
+			return fmt.Errorf("change the queue: %w", err)
+		}
+	}
+	config := q.pending.CachedInfo().Config
+	config.AckWait = l.ackWait
+	if _, err := q.js.UpdateConsumer(ctx, stream, config); err != nil {
+		return fmt.Errorf("change the queue: %w", err)
+	}
+	if err := setRate(ctx, q.rate, l.rate); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "-replicas %d -ack-wait %v -room %d -rate %g\n", l.replicas, l.ackWait, l.room, l.rate)
+	return err
 }
 
 // openQueue returns a queue that exists.
@@ -138,32 +213,15 @@ func openQueue(ctx context.Context, url string) (*queue, error) {
 func dial(url string) (*queue, error) {
 	nc, err := nats.Connect(url, nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500*time.Millisecond))
 	if err != nil {
-		return nil, fmt.Errorf("connect to NATS: %w", err)
+		secret := regexp.MustCompile(`[^/,]*@`)
+		return nil, fmt.Errorf("connect to NATS at %s: %w", secret.ReplaceAllString(url, ""), err)
 	}
 	js, err := jetstream.New(nc)
 	return &queue{nc: nc, js: js}, err
 }
 
 func (q *queue) bind(ctx context.Context) (*queue, error) {
-	err := patiently(ctx, time.Minute, func(ctx context.Context) (err error) {
-		if q.stream, err = q.js.Stream(ctx, stream); err != nil {
-			return err
-		}
-		if q.pending, err = q.js.Consumer(ctx, stream, consumerName); err != nil {
-			return err
-		}
-		if q.files, err = q.js.ObjectStore(ctx, filesBucket); err != nil {
-			return err
-		}
-		if q.chunks, err = q.js.Stream(ctx, "OBJ_"+filesBucket); err != nil {
-			return err
-		}
-		if q.jobs, err = q.js.KeyValue(ctx, jobsBucket); err != nil {
-			return err
-		}
-		q.rate, err = q.js.KeyValue(ctx, rateBucket)
-		return err
-	})
+	err := patiently(ctx, time.Minute, q.get)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		err = errors.New("there is none yet; fleet produce makes it")
 	}
@@ -174,22 +232,35 @@ func (q *queue) bind(ctx context.Context) (*queue, error) {
 	return q, nil
 }
 
+func (q *queue) get(ctx context.Context) error {
+	var errs [7]error
+	q.stream, errs[0] = q.js.Stream(ctx, stream)
+	q.pending, errs[1] = q.js.Consumer(ctx, stream, consumerName)
+	q.files, errs[2] = q.js.ObjectStore(ctx, filesBucket)
+	q.chunks, errs[3] = q.js.Stream(ctx, "OBJ_"+filesBucket)
+	q.jobs, errs[4] = q.js.KeyValue(ctx, jobsBucket)
+	if q.rate, errs[5] = q.js.KeyValue(ctx, rateBucket); errs[5] == nil {
+		_, errs[6] = q.rate.Get(ctx, scheduleKey)
+	}
+	return errors.Join(errs[:]...)
+}
+
 // read returns the record of a job and its revision, which is 0 if there is none. A replica that lags may return an old
-// record, but no compare-and-set succeeds with its revision.
+// one, with which no compare-and-set succeeds.
 func (q *queue) read(ctx context.Context, id string) (r record, revision uint64, err error) {
 	entry, err := q.jobs.Get(ctx, id)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
 		return record{}, 0, nil
-	}
-	if err != nil {
+	case err != nil:
 		return record{}, 0, err
 	}
 	err = json.Unmarshal(entry.Value(), &r)
 	return r, entry.Revision(), err
 }
 
-// patiently calls do until it succeeds or fails for good, for up to limit: NATS may be electing a leader, or unreachable.
-// A JetStream request times out after five seconds if the context has no deadline.
+// patiently calls do until it succeeds or fails for good, for up to limit: NATS may be electing a leader, or be
+// unreachable. A JetStream request times out after five seconds if the context has no deadline.
 func patiently(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	for end := time.Now().Add(limit); ; {
 		err := do(ctx)
@@ -205,14 +276,17 @@ func transient(err error) bool {
 	if errors.As(err, &api) && api.APIError() != nil {
 		return api.APIError().Code == 503 && !full(err)
 	}
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrNoResponders) ||
-		errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrReconnectBufExceeded)
+	is := func(target error) bool { return errors.Is(err, target) }
+	// A replica that lags may not have the rate yet.
+	return slices.ContainsFunc([]error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders,
+		nats.ErrReconnectBufExceeded, jetstream.ErrNoStreamResponse, jetstream.ErrKeyNotFound}, is)
 }
 
 // full reports whether NATS has no room: the codes mean a failed write, a server's limit and an account's limit.
 func full(err error) bool {
 	var api jetstream.JetStreamError
-	return errors.As(err, &api) && api.APIError() != nil && slices.Contains([]jetstream.ErrorCode{10077, 10023, 10047}, api.APIError().ErrorCode)
+	return errors.As(err, &api) && api.APIError() != nil &&
+		slices.Contains([]jetstream.ErrorCode{10077, 10023, 10047}, api.APIError().ErrorCode)
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -222,18 +296,4 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-time.After(d):
 		return nil
 	}
-}
-
-// startNode runs a NATS server in this process.
-func startNode(o *server.Options) (*server.Server, error) {
-	o.JetStream, o.NoSigs, o.NoLog = true, true, true
-	node, err := server.NewServer(o)
-	if err != nil {
-		return nil, err
-	}
-	go node.Start()
-	if !node.ReadyForConnections(30 * time.Second) {
-		return nil, errors.New("the NATS server does not start")
-	}
-	return node, nil
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -25,7 +23,13 @@ import (
 // testQueue is a queue on one node in this process. Limits that are zero get a value for tests.
 func testQueue(t *testing.T, l limits) *queue {
 	t.Helper()
-	node, err := startNode(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: t.TempDir()})
+	return queueOn(t, &server.Options{}, l)
+}
+
+func queueOn(t *testing.T, o *server.Options, l limits) *queue {
+	t.Helper()
+	o.Host, o.Port, o.StoreDir = "127.0.0.1", server.RANDOM_PORT, t.TempDir()
+	node, err := startNode(o)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		node.Shutdown()
@@ -56,14 +60,14 @@ func startTestWorker(t *testing.T, q *queue, srv *aicontenttest.Server) (abort f
 	t.Helper()
 	t.Setenv("AICONTENT_BASE_URL", srv.URL)
 	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
-	w, err := newWorker(q, time.Second)
+	w, err := newWorker(q, time.Second, aicontent.NewClientFromEnv)
 	require.NoError(t, err)
 	ctx, abort := context.WithCancel(context.Background())
 	stop, end := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		w.work(ctx, stop, 4)
+		assert.NoError(t, w.work(ctx, stop, 4))
 	}()
 	t.Cleanup(func() {
 		end()
@@ -81,14 +85,21 @@ func write(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-// audio is a small recording that differs from those of other seeds.
-func audio(seed uint64) string { return string(noise(seed, 500)) }
+// recording is a small one that differs from those of other seeds.
+func recording(seed uint64) string { return string(noise(seed, 500)) }
+
+// produceAll queues files and what is in folders.
+func produceAll(ctx context.Context, q *queue, out io.Writer, paths ...string) error {
+	files, skipped := collect(paths)
+	return errors.Join(skipped, produce(ctx, q, "", files, out))
+}
 
 // outcome waits until no job is left and returns the records by file.
 func outcome(t *testing.T, q *queue) map[string]record {
 	t.Helper()
-	_, err := watch(t.Context(), q, 0, io.Discard)
-	require.NoError(t, err)
+	if err := watch(t.Context(), q, 0, io.Discard); err != nil {
+		require.Contains(t, err.Error(), "dead jobs: ")
+	}
 	watcher, err := q.jobs.WatchAll(t.Context())
 	require.NoError(t, err)
 	records := map[string]record{}
@@ -106,18 +117,18 @@ func outcome(t *testing.T, q *queue) map[string]record {
 func TestEqualFilesAreOneJobHoweverOftenTheyAreProduced(t *testing.T) {
 	q := testQueue(t, limits{rate: 1000})
 	dir := t.TempDir()
-	write(t, dir, "a.wav", audio(1))
-	write(t, dir, "b.wav", audio(1))
-	write(t, dir, "c.wav", audio(2))
+	write(t, dir, "a.wav", recording(1))
+	write(t, dir, "b.wav", recording(1))
+	write(t, dir, "c.wav", recording(2))
 	var out strings.Builder
-	require.NoError(t, produce(t.Context(), q, "", []string{dir}, &out))
-	require.NoError(t, produce(t.Context(), q, "", []string{dir}, &out))
+	require.NoError(t, produceAll(t.Context(), q, &out, dir))
+	require.NoError(t, produceAll(t.Context(), q, &out, dir))
 	assert.Equal(t, "Files queued: 2, known already: 1\nFiles queued: 0, known already: 3\n", out.String())
 
 	srv := testWorker(t, q)
 	records := outcome(t, q)
 	assert.Len(t, records, 2)
-	require.NoError(t, produce(t.Context(), q, "", []string{dir}, &out))
+	require.NoError(t, produceAll(t.Context(), q, &out, dir))
 	assert.Zero(t, len(outcome(t, q))-2)
 	assert.Len(t, srv.Records(), 2)
 }
@@ -125,14 +136,16 @@ func TestEqualFilesAreOneJobHoweverOftenTheyAreProduced(t *testing.T) {
 func TestJobThatCannotSucceedIsDeadAtOnceAndSaysWhy(t *testing.T) {
 	q := testQueue(t, limits{rate: 1000})
 	dir := t.TempDir()
-	refused := write(t, dir, "refused.wav", audio(1))
-	write(t, dir, "report.pdf", "%PDF-1.7 "+strings.Repeat("x", 100))
+	refused := write(t, dir, "refused.wav", recording(1))
+	report := write(t, t.TempDir(), "report.pdf", "%PDF-1.7 "+strings.Repeat("x", 100))
 	srv := testWorker(t, q)
-	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(422, `{"message":"The file must be an mp3."}`))
-	require.NoError(t, produce(t.Context(), q, "", []string{dir}, io.Discard))
+	refuse := aicontenttest.Status(422, `{"message":"The file must be an mp3."}`)
+	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, refuse)
+	require.NoError(t, produceAll(t.Context(), q, io.Discard, dir, report))
 
 	records := outcome(t, q)
-	for name, reason := range map[string]string{"report.pdf": "must be an audio file", "refused.wav": "The file must be an mp3."} {
+	reasons := map[string]string{"report.pdf": "must be an audio file", "refused.wav": "The file must be an mp3."}
+	for name, reason := range reasons {
 		r := records[name]
 		assert.Equal(t, dead, r.State, name)
 		assert.Contains(t, r.Reason, reason)
@@ -144,15 +157,15 @@ func TestJobThatCannotSucceedIsDeadAtOnceAndSaysWhy(t *testing.T) {
 	assert.Empty(t, srv.Records())
 
 	// Produced again, it gets another chance.
-	require.NoError(t, produce(t.Context(), q, "", []string{refused}, io.Discard))
+	require.NoError(t, produceAll(t.Context(), q, io.Discard, refused))
 	assert.Equal(t, done, outcome(t, q)["refused.wav"].State)
 	assert.Len(t, srv.Records(), 1)
 }
 
 func TestJobThatKillsItsWorkersIsDeadAfterSomeRuns(t *testing.T) {
 	q := testQueue(t, limits{rate: 1000})
-	path := write(t, t.TempDir(), "bomb.wav", audio(1))
-	require.NoError(t, produce(t.Context(), q, "", []string{path}, io.Discard))
+	path := write(t, t.TempDir(), "bomb.wav", recording(1))
+	require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
 	id := fileID(t, path)
 	c := &claim{q: q, id: id}
 	require.NoError(t, c.write(t.Context(), func(r *record) { r.State, r.File, r.Lost = running, path, patience-1 }))
@@ -165,8 +178,8 @@ func TestJobThatKillsItsWorkersIsDeadAfterSomeRuns(t *testing.T) {
 
 func TestRecordThatALostRunHasMadeIsTheResult(t *testing.T) {
 	q := testQueue(t, limits{rate: 1000})
-	path := write(t, t.TempDir(), "a.wav", audio(1))
-	require.NoError(t, produce(t.Context(), q, "", []string{path}, io.Discard))
+	path := write(t, t.TempDir(), "a.wav", recording(1))
+	require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
 	c, _, err := q.claim(t.Context(), job{ID: fileID(t, path), File: path}, "killed")
 	require.NoError(t, err)
 	require.NoError(t, c.write(t.Context(), func(r *record) { r.Until = time.Now().Add(-time.Second) }))
@@ -174,14 +187,13 @@ func TestRecordThatALostRunHasMadeIsTheResult(t *testing.T) {
 	srv.AddTranscription(aicontenttest.Transcription{Name: c.id, Result: "text"})
 	r := outcome(t, q)["a.wav"]
 	assert.Equal(t, "text", r.Text)
-	assert.True(t, r.Found)
 	assert.Equal(t, 2, r.Runs)
 	assert.Len(t, srv.Records(), 1)
 }
 
 func TestInterruptedWorkerPutsItsJobBackForAnother(t *testing.T) {
 	q := testQueue(t, limits{rate: 1000})
-	require.NoError(t, produce(t.Context(), q, "", []string{write(t, t.TempDir(), "a.wav", audio(1))}, io.Discard))
+	require.NoError(t, produceAll(t.Context(), q, io.Discard, write(t, t.TempDir(), "a.wav", recording(1))))
 	srv := aicontenttest.NewServer(t)
 	storing := make(chan struct{})
 	srv.FaultWhen(func(r *aicontenttest.Request) bool {
@@ -206,7 +218,7 @@ func TestFileOfManyChunksComesBackWhole(t *testing.T) {
 	q := testQueue(t, limits{rate: 1000})
 	content := noise(1, 1<<20)
 	path := write(t, t.TempDir(), "a.wav", string(content))
-	require.NoError(t, produce(t.Context(), q, "", []string{path}, io.Discard))
+	require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
 	var fetched bytes.Buffer
 	require.NoError(t, q.fetchFile(t.Context(), fileID(t, path), &fetched))
 	assert.True(t, bytes.Equal(content, fetched.Bytes()))
@@ -232,13 +244,13 @@ func TestClaimIsOneWorkersUntilItLapses(t *testing.T) {
 	require.NoError(t, first.write(t.Context(), func(r *record) { r.Until = lapsed }))
 	second, _, err := q.claim(t.Context(), j, "second")
 	require.NoError(t, err)
-	assert.WithinDuration(t, lapsed, second.before, 0, "the second run does not know until when the first may have been sending")
+	assert.WithinDuration(t, lapsed, second.before, 0, "the second run does not know when the first may have sent")
 	assert.Equal(t, 2, second.record.Runs)
 	assert.Equal(t, 1, second.record.Lost)
 
 	// The first worker comes back and finds out.
 	require.ErrorIs(t, first.write(t.Context(), func(r *record) { r.State = dead }), jetstream.ErrKeyRevisionMismatch)
-	require.NoError(t, second.succeed(t.Context(), &aicontent.Transcription{ID: "7", Result: "text"}, true))
+	require.NoError(t, second.succeed(t.Context(), &aicontent.Transcription{ID: "7", Result: "text"}))
 	none, wait, err = q.claim(t.Context(), j, "third")
 	require.NoError(t, err)
 	assert.Nil(t, none)
@@ -253,31 +265,6 @@ func TestRenewalThatTimedOutAfterItWasMadeIsNoLoss(t *testing.T) {
 	require.NoError(t, c.write(t.Context(), func(r *record) { r.Until = r.Until.Add(time.Second) }))
 	assert.True(t, unaware.renew(t.Context()))
 	assert.Greater(t, unaware.revision, c.revision)
-}
-
-func TestProducerWaitsWhileTheQueueIsFull(t *testing.T) {
-	q := testQueue(t, limits{rate: 1000, room: 600 << 10})
-	dir := t.TempDir()
-	for i := range uint64(8) {
-		write(t, dir, fmt.Sprint(i, ".wav"), string(noise(i, 200_000)))
-	}
-	out, told := io.Pipe()
-	produced := make(chan error, 1)
-	go func() {
-		err := produce(t.Context(), q, "", []string{dir}, told)
-		produced <- errors.Join(err, told.Close())
-	}()
-	lines := bufio.NewScanner(out)
-	require.True(t, lines.Scan())
-	assert.Equal(t, "The queue is full. Waiting until workers have made room.", lines.Text())
-	srv := testWorker(t, q)
-	for lines.Scan() {
-	}
-	require.NoError(t, <-produced)
-	for name, r := range outcome(t, q) {
-		assert.Equal(t, done, r.State, name)
-	}
-	assert.Len(t, srv.Records(), 8)
 }
 
 func fileID(t *testing.T, path string) string {

@@ -24,8 +24,8 @@ type schedule struct {
 	Next      time.Time `json:"next"`       // the next request is not sent before
 }
 
-// reserve returns the time for one request, and the schedule after it. If that time is too far ahead, ok is false, and at
-// is the time to call reserve again.
+// reserve returns the time for one request, and the schedule after it. If that time is too far ahead, ok is false, and
+// at is the time to call reserve again.
 func (s schedule) reserve(now time.Time) (at time.Time, after schedule, ok bool) {
 	if s.PerSecond <= 0 {
 		return now.Add(ahead), s, false
@@ -37,11 +37,9 @@ func (s schedule) reserve(now time.Time) (at time.Time, after schedule, ok bool)
 	if at.After(now.Add(ahead)) {
 		return at.Add(-ahead), s, false
 	}
-	s.Next = at.Add(s.interval())
+	s.Next = at.Add(time.Duration(float64(time.Second) / s.PerSecond))
 	return at, s, true
 }
-
-func (s schedule) interval() time.Duration { return time.Duration(float64(time.Second) / s.PerSecond) }
 
 // A limiter makes a worker's requests follow the schedule.
 type limiter struct {
@@ -57,11 +55,13 @@ func newLimiter(bucket jetstream.KeyValue) *limiter {
 // Wait returns when the request may be sent. It waits while the queue is unreachable.
 func (l *limiter) Wait(ctx context.Context) error {
 	at, err := l.reserve(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		err = pause(ctx, time.Until(at))
 	}
-	l.requests.Add(1)
-	return pause(ctx, time.Until(at))
+	if err == nil {
+		l.requests.Add(1)
+	}
+	return err
 }
 
 func (l *limiter) reserve(ctx context.Context) (time.Time, error) {
@@ -71,36 +71,33 @@ func (l *limiter) reserve(ctx context.Context) (time.Time, error) {
 	case <-ctx.Done():
 		return time.Time{}, ctx.Err()
 	}
-	for {
+	for wait := time.Duration(0); pause(ctx, wait) == nil; {
 		s, revision, err := readSchedule(ctx, l.bucket)
+		at, after, ok := s.reserve(time.Now())
+		if err == nil && !ok {
+			wait = time.Until(at)
+			continue
+		}
 		if err == nil {
-			at, after, ok := s.reserve(time.Now())
-			if !ok {
-				if err := pause(ctx, time.Until(at)); err != nil {
-					return time.Time{}, err
-				}
-				continue
-			}
-			if _, err = l.bucket.Update(ctx, scheduleKey, after.json(), revision); err == nil {
-				return at, nil
-			}
+			_, err = l.bucket.Update(ctx, scheduleKey, after.json(), revision)
+		}
+		if err == nil {
+			return at, nil
 		}
 		// Another worker was first, or the queue is unreachable.
-		wait := 100 * time.Millisecond
+		wait = 100 * time.Millisecond
 		if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 			wait = rand.N(2 * time.Millisecond)
 		}
-		if err := pause(ctx, wait); err != nil {
-			return time.Time{}, err
-		}
 	}
+	return time.Time{}, ctx.Err()
 }
 
 // setRate changes the rate of the whole fleet.
 func setRate(ctx context.Context, bucket jetstream.KeyValue, perSecond float64) error {
 	for {
 		s, revision, err := readSchedule(ctx, bucket)
-		if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
+		if err != nil {
 			return err
 		}
 		s.PerSecond = perSecond
@@ -108,7 +105,8 @@ func setRate(ctx context.Context, bucket jetstream.KeyValue, perSecond float64) 
 		if soon := time.Now().Add(ahead); s.Next.After(soon) {
 			s.Next = soon
 		}
-		if _, err = bucket.Update(ctx, scheduleKey, s.json(), revision); !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		_, err = bucket.Update(ctx, scheduleKey, s.json(), revision)
+		if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 			return err
 		}
 	}

@@ -19,7 +19,7 @@ func TestScheduleSpacesRequests(t *testing.T) {
 		ok       bool
 	}{
 		"idle for long: no burst":    {schedule{2, now.Add(-time.Hour)}, 0, 500 * time.Millisecond, true},
-		"the next moment is taken":   {schedule{2, now.Add(300 * time.Millisecond)}, 300 * time.Millisecond, 800 * time.Millisecond, true},
+		"the next moment is taken":   {schedule{2, now.Add(time.Second)}, time.Second, 3 * time.Second / 2, true},
 		"too far ahead: asked again": {schedule{2, now.Add(3 * time.Second)}, 2 * time.Second, 3 * time.Second, false},
 		"stopped":                    {schedule{0, now.Add(-time.Hour)}, ahead, -time.Hour, false},
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -19,7 +21,9 @@ type table struct {
 	price   float64 // of one transcription
 	states  map[string]state
 	workers map[string]*row
-	left    int // jobs that have not ended
+	problem string // the latest of any job
+	fresh   int    // jobs that no worker has met
+	left    int    // jobs that have not ended
 	rate    float64
 }
 
@@ -27,41 +31,36 @@ type table struct {
 type row struct {
 	report
 	heard     time.Time
-	perSecond float64 // requests
+	perSecond float64 // requests, in the latest seconds
 }
 
-// watch shows the fleet until no job is left, or ctx ends, and returns how many jobs are dead. On a terminal the table
-// stays in place; elsewhere there is a line every few seconds.
-func watch(ctx context.Context, q *queue, price float64, out io.Writer) (deadJobs int, err error) {
-	t := &table{price: price, states: map[string]state{}, workers: map[string]*row{}}
+// watch shows the fleet until no job is left, or ctx ends. Dead jobs are an error.
+func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
+	t := &table{price: price, left: 1, states: map[string]state{}, workers: map[string]*row{}}
 	changes, err := q.jobs.WatchAll(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("watch the jobs: %w", err)
+		return fmt.Errorf("watch the jobs: %w", err)
 	}
 	defer func() { _ = changes.Stop() }()
 	heard := make(chan *nats.Msg, 1024)
 	sub, err := q.nc.ChanSubscribe(reports, heard)
 	if err != nil {
-		return 0, fmt.Errorf("listen to the workers: %w", err)
+		return fmt.Errorf("listen to the workers: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 
-	terminal := isTerminal(out)
-	every := time.NewTicker(time.Second)
+	show, every := display(out), time.NewTicker(time.Second)
 	defer every.Stop()
-	known := false // all records that existed at the start have arrived
-	for lines, ticks := 0, 0; ; {
+	for known := false; t.left > 0; {
 		select {
 		case <-ctx.Done():
-			return t.count(dead), ctx.Err()
+			return ctx.Err()
 		case change := <-changes.Updates():
-			if change == nil {
-				known = true
-				continue
-			}
 			var r record
-			if json.Unmarshal(change.Value(), &r) == nil {
-				t.states[change.Key()] = r.State
+			if change == nil {
+				known = true // all records that existed at the start have arrived
+			} else if json.Unmarshal(change.Value(), &r) == nil {
+				_ = t.learn(change.Key(), r)
 			}
 			continue
 		case msg := <-heard:
@@ -69,29 +68,61 @@ func watch(ctx context.Context, q *queue, price float64, out io.Writer) (deadJob
 			continue
 		case <-every.C:
 		}
-		if info, err := q.stream.Info(ctx); err == nil {
-			t.left = int(info.State.Msgs)
+		if !known || t.refresh(ctx, q) != nil || t.left == 0 {
+			continue
 		}
-		if s, _, err := readSchedule(ctx, q.rate); err == nil {
-			t.rate = s.PerSecond
+		if err := show(t); err != nil {
+			return err
 		}
-		end := known && t.left == 0
+	}
+	// A node that ended took its news with it.
+	err = q.each(ctx, t.learn)
+	err = errors.Join(err, show(t))
+	if jobs := t.count(dead); jobs > 0 {
+		err = errors.Join(err, fmt.Errorf("dead jobs: %d", jobs))
+	}
+	return err
+}
+
+// display returns a function that shows the table: on a terminal in place, elsewhere as a line every few seconds.
+func display(out io.Writer) func(*table) error {
+	file, _ := out.(*os.File)
+	info, err := file.Stat()
+	terminal, lines, ticks := err == nil && info.Mode()&os.ModeCharDevice != 0, 0, 0
+	return func(t *table) (err error) {
 		ticks++
 		switch {
 		case terminal:
+			// A narrow terminal cuts the lines and does not wrap them.
 			text := t.String()
-			if lines > 0 {
-				fmt.Fprintf(out, "\x1b[%dA\x1b[J", lines)
-			}
-			fmt.Fprint(out, text)
+			_, err = fmt.Fprintf(out, "%s\x1b[?7l%s\x1b[?7h", strings.Repeat("\x1b[A\x1b[2K", lines), text)
 			lines = strings.Count(text, "\n")
-		case end || ticks%5 == 0:
-			fmt.Fprintln(out, t.summary())
+		case t.left == 0 || ticks%5 == 0:
+			_, err = fmt.Fprintf(out, "%s | %s\n", t.jobs(), t.pace())
 		}
-		if end {
-			return t.count(dead), nil
-		}
+		return err
 	}
+}
+
+// refresh asks the queue for what it does not tell by itself.
+func (t *table) refresh(ctx context.Context, q *queue) error {
+	messages, err := q.stream.Info(ctx)
+	if err != nil {
+		return err
+	}
+	workers, err := q.pending.Info(ctx)
+	if err != nil {
+		return err
+	}
+	s, _, err := readSchedule(ctx, q.rate)
+	t.left, t.fresh, t.rate = int(messages.State.Msgs), int(workers.NumPending), s.PerSecond
+	return err
+}
+
+func (t *table) learn(id string, r record) error {
+	t.states[id] = r.State
+	t.problem = cmp.Or(r.Reason, t.problem)
+	return nil
 }
 
 func (t *table) hear(data []byte, now time.Time) {
@@ -99,10 +130,12 @@ func (t *table) hear(data []byte, now time.Time) {
 	if json.Unmarshal(data, &r) != nil {
 		return
 	}
-	last := t.workers[r.Worker]
 	next := &row{report: r, heard: now}
-	if last != nil {
+	if last := t.workers[r.Worker]; last != nil {
 		next.perSecond = float64(r.Requests-last.Requests) / now.Sub(last.heard).Seconds()
+		if last.perSecond > 0 {
+			next.perSecond = (next.perSecond + 2*last.perSecond) / 3
+		}
 	}
 	t.workers[r.Worker] = next
 	// A worker that has not reported for a while is gone.
@@ -118,31 +151,49 @@ func (t *table) count(s state) (n int) {
 	return n
 }
 
-func (t *table) summary() string {
-	ended := t.count(done) + t.count(dead)
+func (t *table) jobs() string {
+	running, waiting, done, dead := t.count(running), t.count(waiting), t.count(done), t.count(dead)
+	// A message may be left of a job that has ended, and a replica may not know yet that a job was met.
+	queued := max(min(t.fresh, t.left-running-waiting), 0)
+	return fmt.Sprintf("%d jobs: %d queued, %d running, %d waiting, %d done, %d dead",
+		queued+running+waiting+done+dead, queued, running, waiting, done, dead)
+}
+
+func (t *table) pace() string {
 	var perSecond float64
 	for _, w := range t.workers {
 		perSecond += w.perSecond
 	}
-	return fmt.Sprintf("%d jobs: %d queued, %d running, %d waiting, %d done, %d dead | %.1f of %g requests/s | cost %.2f",
-		ended+t.left, max(t.left-t.count(running)-t.count(waiting), 0), t.count(running), t.count(waiting), t.count(done), t.count(dead),
-		perSecond, t.rate, t.price*float64(t.count(done)))
+	// Reports come with delays, so what was counted may seem to exceed what is allowed.
+	return fmt.Sprintf("workers: %d, %.1f of %g requests/s, cost %.2f",
+		len(t.workers), min(perSecond, t.rate), t.rate, t.price*float64(t.count(done)))
 }
 
+// String is the table, 80 columns wide.
 func (t *table) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", t.summary())
-	fmt.Fprintf(&b, "%-24s %7s %7s %7s %10s %9s  %s\n", "worker", "running", "done", "failed", "requests/s", "memory", "latest problem")
+	fmt.Fprintf(&b, "%s\n%s\n%.80s\n", t.jobs(), t.pace(), t.problem)
+	fmt.Fprintf(&b, "%-20s %7s %6s %6s %6s  %s\n", "worker", "running", "done", "failed", "req/s", "latest problem")
 	for _, name := range slices.Sorted(maps.Keys(t.workers)) {
 		w := t.workers[name]
-		fmt.Fprintf(&b, "%-24.24s %7d %7d %7d %10.1f %5.1f MiB  %.60s\n",
-			w.Worker, w.Running, w.Done, w.Failed, w.perSecond, float64(w.Memory)/(1<<20), w.Problem)
+		fmt.Fprintf(&b, "%-20.20s %7d %6d %6d %6.1f  %.29s\n",
+			name, w.Running, w.Done, w.Failed, w.perSecond, w.Problem)
 	}
 	return b.String()
 }
 
 // printResults prints every job that has ended: its text, or the reason why it is dead.
 func printResults(ctx context.Context, q *queue, out io.Writer) error {
+	return q.each(ctx, func(_ string, r record) (err error) {
+		if r.ended() {
+			_, err = fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", r.File, r.State, r.ID, cmp.Or(r.Reason, r.Text))
+		}
+		return err
+	})
+}
+
+// each calls do with every record, until it fails.
+func (q *queue) each(ctx context.Context, do func(id string, r record) error) error {
 	changes, err := q.jobs.WatchAll(ctx)
 	if err != nil {
 		return fmt.Errorf("read the results: %w", err)
@@ -154,23 +205,11 @@ func printResults(ctx context.Context, q *queue, out io.Writer) error {
 		}
 		var r record
 		if err := json.Unmarshal(change.Value(), &r); err != nil {
-			return fmt.Errorf("read the result of %s: %w", change.Key(), err)
+			return fmt.Errorf("the result of %s: %w", change.Key(), err)
 		}
-		switch r.State {
-		case done:
-			fmt.Fprintf(out, "%s\tdone\t%s\t%s\n", r.File, r.ID, r.Text)
-		case dead:
-			fmt.Fprintf(out, "%s\tdead\t\t%s\n", r.File, r.Reason)
+		if err := do(change.Key(), r); err != nil {
+			return err
 		}
 	}
 	return ctx.Err()
-}
-
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,8 +22,8 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// patience is how many runs of a job may end without reporting, in case the job is what kills its workers, and how many may
-// miss its file, in case a replica of the queue lags.
+// patience is how many runs of a job may end without reporting, in case the job is what kills its workers, and how many
+// may miss its file, in case a replica of the queue lags.
 const patience = 10
 
 var errHopeless = errors.New("no further run")
@@ -33,19 +34,22 @@ type worker struct {
 	q       *queue
 	client  *aicontent.Client
 	limiter *limiter
+	end     context.CancelCauseFunc // takes no further jobs
 
 	running, done, failed atomic.Int64
 	problem               atomic.Value // string: the latest
 }
 
-// newWorker returns a worker for the deployment in the environment. settle is how long after a lost response the
-// transcription may still appear.
-func newWorker(q *queue, settle time.Duration) (*worker, error) {
+// A connector makes the client of a worker.
+type connector func(...aicontent.Option) (*aicontent.Client, error)
+
+// newWorker returns a worker. settle is how long after a lost response the transcription may still appear.
+func newWorker(q *queue, settle time.Duration, connect connector) (*worker, error) {
 	host, _ := os.Hostname()
 	w := &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q, limiter: newLimiter(q.rate)}
 	w.problem.Store("")
 	var err error
-	w.client, err = aicontent.NewClientFromEnv(
+	w.client, err = connect(
 		aicontent.WithUserAgent("aicontent-fleet"),
 		aicontent.WithRateLimiter(w.limiter),
 		aicontent.WithRetryPolicy(aicontent.RetryPolicy{SettleTime: settle}),
@@ -53,37 +57,39 @@ func newWorker(q *queue, settle time.Duration) (*worker, error) {
 	return w, err
 }
 
-// work runs jobs until stop ends. It then finishes the running ones, or puts them back when ctx ends.
-func (w *worker) work(ctx, stop context.Context, concurrency int) {
+// work runs jobs until stop ends, or the service refuses the key, which is its error. It then finishes the running
+// jobs, or puts them back when ctx ends.
+func (w *worker) work(ctx, stop context.Context, concurrency int) error {
+	taking, end := context.WithCancelCause(stop)
+	defer end(nil)
+	w.end = end
 	var slots sync.WaitGroup
 	for range concurrency {
 		slots.Go(func() {
-			for stop.Err() == nil {
-				if msg, err := w.next(stop); err == nil {
+			for taking.Err() == nil {
+				if msg, err := w.next(taking); err == nil {
 					w.running.Add(1)
 					w.handle(ctx, msg)
 					w.running.Add(-1)
 				} else if !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
-					_ = pause(stop, time.Second)
+					_ = pause(taking, time.Second)
 				}
 			}
 		})
 	}
-	ended := make(chan struct{})
+	reporting, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	go func() {
-		slots.Wait()
-		close(ended)
-	}()
-	every := time.NewTicker(time.Second)
-	defer every.Stop()
-	for {
-		w.report()
-		select {
-		case <-ended:
-			return
-		case <-every.C:
+		for w.report(); pause(reporting, time.Second) == nil; {
+			w.report()
 		}
+	}()
+	slots.Wait()
+	w.report()
+	if err := w.q.nc.Flush(); err != nil || stop.Err() != nil {
+		return err
 	}
+	return context.Cause(taking)
 }
 
 func (w *worker) next(ctx context.Context) (jetstream.Msg, error) {
@@ -107,7 +113,7 @@ func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
 		err = w.tidy(context.WithoutCancel(ctx), j, msg)
 	}
 	if err != nil {
-		w.problem.Store(err.Error())
+		w.problem.Store(plain(err))
 		delay = 5 * time.Second
 	}
 	if delay > 0 {
@@ -127,13 +133,12 @@ func (w *worker) tidy(ctx context.Context, j job, msg jetstream.Msg) error {
 // run runs a claimed job and records how it ended. A delay above zero asks for another run after it.
 func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (delay time.Duration, err error) {
 	var transcription *aicontent.Transcription
-	var response *aicontent.Response
 	until := c.before
 	if c.record.Lost >= patience {
 		err = fmt.Errorf("%w: %d ended without reporting", errHopeless, c.record.Lost)
 	} else {
 		working, stop := c.keep(ctx, msg)
-		transcription, until, err = w.transcribe(working, c, j, aicontent.WithResponse(&response))
+		transcription, until, err = w.transcribe(working, c, j)
 		stop()
 	}
 	save := func(do func(context.Context) error) error {
@@ -141,25 +146,28 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 	}
 	if err == nil {
 		w.done.Add(1)
-		return 0, save(func(ctx context.Context) error { return c.succeed(ctx, transcription, response.Found) })
+		return 0, save(func(ctx context.Context) error { return c.succeed(ctx, transcription) })
 	}
 	w.failed.Add(1)
-	w.problem.Store(err.Error())
-	change := func(r *record) { r.State, r.Until, r.Reason = waiting, until, err.Error() }
-	delay = min(time.Second<<min(c.record.Runs, 10), c.lasts)
+	w.problem.Store(plain(err))
+	if errors.Is(err, aicontent.ErrUnauthorized) || errors.Is(err, aicontent.ErrForbidden) {
+		w.end(fmt.Errorf("the service refuses the API key: %w", err))
+	}
 	var refused *aicontent.APIError
+	state, delay := waiting, min(time.Second<<min(c.record.Runs, 10), c.lasts)
 	if errors.As(err, &refused) {
 		delay = max(delay, refused.RetryAfter)
 	}
 	if hopeless(err) || errors.Is(err, jetstream.ErrObjectNotFound) && c.record.Runs > patience {
-		change = func(r *record) { r.State, r.Until, r.Reason = dead, until, err.Error() }
-		delay = 0
+		state, delay = dead, 0
 	}
-	return delay, save(func(ctx context.Context) error { return c.write(ctx, change) })
+	return delay, save(func(ctx context.Context) error {
+		return c.write(ctx, func(r *record) { r.State, r.Until, r.Reason = state, until, plain(err) })
+	})
 }
 
 // transcribe fetches the file and transcribes it, unless an earlier run did. No request was sent after until.
-func (w *worker) transcribe(ctx context.Context, c *claim, j job, opts ...aicontent.CallOption) (t *aicontent.Transcription, until time.Time, err error) {
+func (w *worker) transcribe(ctx context.Context, c *claim, j job) (*aicontent.Transcription, time.Time, error) {
 	file, err := os.CreateTemp("", "fleet-")
 	if err != nil {
 		return nil, c.before, err
@@ -173,10 +181,11 @@ func (w *worker) transcribe(ctx context.Context, c *claim, j job, opts ...aicont
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, c.before, err
 	}
-	t, err = w.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+	t, err := w.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 		Name: j.ID, File: aicontent.FileFromReader(filepath.Base(j.File), file), Language: j.Language,
-	}, append(opts, aicontent.WithOnceSince(c.before))...)
-	if outcome := aicontent.OutcomeOf(err); outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected {
+	}, aicontent.WithOnceSince(c.before))
+	switch aicontent.OutcomeOf(err) {
+	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
 		return nil, c.before, err
 	}
 	return t, time.Now(), err
@@ -186,11 +195,7 @@ func (w *worker) transcribe(ctx context.Context, c *claim, j job, opts ...aicont
 func hopeless(err error) bool {
 	var refused *aicontent.APIError
 	if errors.As(err, &refused) {
-		switch refused.StatusCode {
-		case http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
-			return true
-		}
-		return false
+		return slices.Contains([]int{400, 409, 413, 415, 422}, refused.StatusCode)
 	}
 	return errors.Is(err, errHopeless) || errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict)
 }
@@ -199,16 +204,28 @@ func hopeless(err error) bool {
 type report struct {
 	Worker                          string
 	Running, Done, Failed, Requests int64
-	Memory                          uint64 // bytes that the Go runtime holds
 	Problem                         string
 }
 
 func (w *worker) report() {
-	var memory runtime.MemStats
-	runtime.ReadMemStats(&memory)
 	data, _ := json.Marshal(report{
-		w.name, w.running.Load(), w.done.Load(), w.failed.Load(), w.limiter.requests.Load(),
-		memory.Sys - memory.HeapReleased, w.problem.Load().(string),
+		w.name, w.running.Load(), w.done.Load(), w.failed.Load(), w.limiter.requests.Load(), w.problem.Load().(string),
 	})
 	_ = w.q.nc.Publish(reports, data)
+}
+
+// What errors say to programmers alone.
+var (
+	jargon = regexp.MustCompile(`\b(images|transcriptions)\.[a-z]+: | \([^()]*\bWith\w*[A-Z][^()]*\)|` +
+		`\b(dial|read|write) tcp ?\S*: ((connect|read|write): )?`)
+	looking = regexp.MustCompile(`WithOnce: (looking for|reading the record with) the name: (.*)`)
+	words   = strings.NewReplacer("WithOnce: ", "", "context canceled", "interrupted",
+		"context deadline exceeded", "no response in time",
+		"skipped: lstat ", "skipped: ", "skipped: stat ", "skipped: ", "skipped: open ", "skipped: ")
+)
+
+// plain is the text of an error for people who do not program, with the cause first.
+func plain(err error) string {
+	text := jargon.ReplaceAllString(err.Error(), "")
+	return words.Replace(looking.ReplaceAllString(text, "$2, while looking for an earlier transcription"))
 }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"io"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+func TestWorkerWhoseKeyIsRefusedStopsWithTheReason(t *testing.T) {
+	for status, text := range map[int]string{401: "Unauthenticated.", 403: "This action is unauthorized."} {
+		srv, q := deployment(t)
+		srv.FaultOn(aicontenttest.TranscriptionsList, 100, aicontenttest.Status(status, `{"message":"`+text+`"}`))
+		path := write(t, t.TempDir(), "a.wav", recording(1))
+		c := &claim{q: q, id: fileID(t, path)}
+		// An earlier run makes the worker look for its transcription.
+		lost := time.Now().Add(-time.Minute)
+		require.NoError(t, c.write(t.Context(), func(r *record) { r.State, r.Until = running, lost }))
+		require.NoError(t, c.write(t.Context(), func(r *record) { r.State = queued }))
+		require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
+		code, _, errOut := command(t, "work")
+		assert.Equal(t, exitFailed, code)
+		assert.Equal(t, "fleet: the service refuses the API key: "+strconv.Itoa(status)+": "+text+
+			", while looking for an earlier transcription\n", errOut)
+
+		// The job waits for a worker with another key.
+		srv.ClearFaults()
+		startTestWorker(t, q, srv)
+		assert.Equal(t, done, outcome(t, q)["a.wav"].State)
+	}
+}
+
+// storeError is the error of an upload that may be repeated.
+func storeError(t *testing.T, file aicontent.File, on aicontenttest.Operation, fault aicontenttest.Fault) error {
+	t.Helper()
+	srv := aicontenttest.NewServer(t)
+	srv.FaultOn(on, 100, fault)
+	once := aicontent.RetryPolicy{MaxAttempts: 1, SettleTime: -1}
+	client := srv.Client(aicontent.WithRetryPolicy(once), aicontent.WithTimeout(time.Second))
+	_, err := client.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: "fleet-1", File: file},
+		aicontent.WithOnceSince(time.Now().Add(-time.Second)))
+	require.Error(t, err)
+	return err
+}
+
+func unauthorized(t *testing.T) error {
+	t.Helper()
+	file := aicontent.FileFromBytes("a.wav", noise(1, 500))
+	fault := aicontenttest.Status(401, `{"message":"Unauthenticated."}`)
+	return storeError(t, file, aicontenttest.TranscriptionsList, fault)
+}
+
+func TestErrorsReadAsPlainWordsWithTheCauseFirst(t *testing.T) {
+	wav := aicontent.FileFromBytes("a.wav", noise(1, 500))
+	list, store := aicontenttest.TranscriptionsList, aicontenttest.TranscriptionsStore
+	down, stall := aicontenttest.Status(503, "x"), aicontenttest.Stall(aicontenttest.BeforeAnswer)
+	tests := map[string]struct {
+		err  error
+		want string
+	}{
+		"no audio": {storeError(t, aicontent.FileFromBytes("a.pdf", []byte("%PDF-1.7 xxxxxxxxxx")), store, down),
+			`^file "a\.pdf": must be an audio file, but it is a PDF document$`},
+		"wrong key": {unauthorized(t), `^401: Unauthenticated\., while looking for an earlier transcription$`},
+		"refused": {storeError(t, wav, list, aicontenttest.RefuseConnection()),
+			`^the service closed the connection`},
+		"no answer": {storeError(t, wav, list, stall),
+			`^no complete response within 1s \(host [0-9.:]+\), while looking`},
+		"down":       {storeError(t, wav, store, down), `^503: x`},
+		"end of job": {io.ErrUnexpectedEOF, "^unexpected EOF$"},
+	}
+	goName := regexp.MustCompile(`With\w*[A-Z]|context |\w+\.(store|list)\b|tcp`)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			assert.Regexp(t, test.want, plain(test.err))
+			assert.NotRegexp(t, goName, plain(test.err))
+		})
+	}
+}
