@@ -25,8 +25,8 @@ type result struct {
 	retryAfter time.Duration // how long the service asked to wait; 0 if it did not
 	sent       int64         // bytes of the request
 	took       time.Duration
-	word       string // for the log and for the errors of later attempts
-	note       string // what helps whoever reads the error
+	note       string              // what helps whoever reads the error
+	done       func(AttemptResult) // tells the hooks; nil for none
 }
 
 // follow is what may follow an attempt.
@@ -51,10 +51,18 @@ type received struct {
 
 // reply is what the readers of records and pages see of a 2xx response.
 type reply struct {
+	received
 	request *request
-	header  http.Header
-	body    []byte
-	key     redact.Key // that the response may repeat
+	attempt int
+}
+
+// unclear is the error of a page that does not say what follows it.
+func (re reply) unclear(err error) error {
+	r := re.request
+	return (&DecodeError{
+		StatusCode: re.status, Method: r.method, Path: r.url.EscapedPath(), RequestID: re.requestID,
+		Header: re.key.Header(re.header), Err: fmt.Errorf("%w: %w", ErrPagination, err),
+	}).with(summary{op: r.op.name, host: r.url.Host, outcome: OutcomeDone, attempts: re.attempt})
 }
 
 // errSameKey ends a call whose key was refused before.
@@ -70,12 +78,12 @@ func (c *Client) attempt(ctx context.Context, r *request, h *history, read func(
 	if h.last.status == http.StatusUnauthorized && h.last.key == key {
 		return result{}, errSameKey
 	}
-	x := exchange{ctx: ctx, client: c, request: r, key: key}
-	res := x.run(c.http, h.count+1, func(resp *http.Response) result { return x.read(resp, read) })
+	x := exchange{ctx: ctx, client: c, request: r, number: h.count + 1, got: received{key: key}}
+	res, err := x.run(c.network().api, func(resp *http.Response) result { return x.read(resp, read) })
 	if res.status == http.StatusNotFound && r.method == http.MethodDelete && h.lost() {
-		res.err, res.outcome, res.word = nil, OutcomeDone, "ok" // an earlier attempt has deleted it
+		res.err, res.outcome = nil, OutcomeDone // an earlier attempt has deleted it
 	}
-	return res, nil
+	return res, err
 }
 
 // exchange is a request on its way, and the response to it.
@@ -83,20 +91,33 @@ type exchange struct {
 	ctx     context.Context // of the call
 	client  *Client
 	request *request
-	key     redact.Key      // empty for a download
+	number  int             // of the attempt, from 1
+	got     received        // its key is empty for a download
 	wire    *wire.Attempt   // with run
 	sending *upload.Sending // nil for a request without a file
 }
 
-// run sends the request as the n-th attempt. A 2xx response goes to take, any other is judged here.
-func (x *exchange) run(hc *http.Client, n int, take func(*http.Response) result) (res result) {
+// run sends the request. A 2xx response goes to take, any other is judged here. The error is that of a hook
+// which refused the attempt.
+func (x *exchange) run(hc *http.Client, take func(*http.Response) result) (res result, err error) {
 	r, start := x.request, time.Now()
+	done, err := x.client.begin(x.ctx, r, x.number)
+	if err != nil {
+		return result{}, err
+	}
+	if done != nil {
+		defer func() {
+			if res.done == nil { // a RoundTripper panics
+				done(AttemptResult{Err: errPanic, Duration: time.Since(start), Budget: x.client.budget.retries()})
+			}
+		}()
+	}
 	tracked := r.body != nil && r.body.Tracked()
 	ctx, attempt := wire.Watch(x.ctx, wire.Limits{Upload: tracked, Stall: r.stall, Wait: r.wait})
 	defer attempt.Stop()
 	x.wire = attempt
 	defer func() { x.sending.Close() }() // a RoundTripper may panic
-	resp, err := x.send(ctx, hc, n)
+	resp, err := x.send(ctx, hc)
 	if err != nil {
 		limit := hc.Timeout
 		if time.Since(start) < limit {
@@ -106,35 +127,36 @@ func (x *exchange) run(hc *http.Client, n int, take func(*http.Response) result)
 	} else {
 		defer resp.Body.Close()
 		attempt.Answered()
+		x.got.status, x.got.header, x.got.requestID = resp.StatusCode, resp.Header, requestID(resp.Header, x.got.key)
 		if resp.StatusCode/100 == 2 {
 			res = take(resp)
 		} else {
 			res = x.rejected(resp)
 		}
-		res.status, res.header, res.requestID = resp.StatusCode, resp.Header, requestID(resp.Header, x.key)
 	}
 	x.sending.Close()
-	res.key, res.sent, res.took = x.key, attempt.Sent(), time.Since(start)
+	res.received, res.sent, res.took = x.got, attempt.Sent(), time.Since(start)
 	switch {
 	case res.follow == again && r.op.creates() && res.outcome != OutcomeNotSent && res.outcome != OutcomeRejected:
 		res.follow = risky
 	case res.follow >= renew && r.body != nil && !r.body.Replayable():
 		res.follow = unreadable
 	}
-	return res
+	res.done = done
+	return res, nil
 }
 
 // send sends the request with a fresh body.
-func (x *exchange) send(ctx context.Context, hc *http.Client, n int) (*http.Response, error) {
+func (x *exchange) send(ctx context.Context, hc *http.Client) (*http.Response, error) {
 	r := x.request
 	u := r.url // a RoundTripper may change it
 	req := &http.Request{
 		Method: r.method, URL: &u, Host: u.Host, Header: make(http.Header, 4+len(r.header)),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	values := []string{x.client.userAgent, "application/json", "Bearer " + string(x.key)}
+	values := []string{x.client.userAgent, "application/json", "Bearer " + string(x.got.key)}
 	req.Header["User-Agent"] = values[0:1:1]
-	if x.key != "" {
+	if x.got.key != "" {
 		req.Header["Accept"], req.Header["Authorization"] = values[1:2:2], values[2:3:3]
 	}
 	for _, h := range r.header {
@@ -142,7 +164,7 @@ func (x *exchange) send(ctx context.Context, hc *http.Client, n int) (*http.Resp
 	}
 	req = req.WithContext(ctx)
 	if r.body != nil {
-		r.meter.Begin(n)
+		r.meter.Begin(x.number)
 		var err error
 		if x.sending, err = r.body.Attach(req, x.wire, r.meter); err != nil {
 			return nil, err
@@ -178,9 +200,8 @@ func (x *exchange) noResponse(err error, limit time.Duration) result {
 
 // failed gives the result an error of the transport.
 func (x *exchange) failed(res result, err error) result {
-	err = redact.Key("").Error(x.key.Error(err))
+	err = redact.Key("").Error(x.got.key.Error(err))
 	res.err = &TransportError{Method: x.request.method, Path: x.request.url.EscapedPath(), Err: err}
-	res.word = word(err)
 	return res
 }
 
@@ -190,7 +211,7 @@ func (x *exchange) read(resp *http.Response, read func(reply) error) result {
 	deletes := x.request.method == http.MethodDelete
 	switch ended := cmp.Or(contextError(x.ctx), x.wire.Expired()); {
 	case err == nil:
-		err = read(reply{x.request, resp.Header, body, x.key})
+		err = read(reply{x.got, x.request, x.number})
 		if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && errors.Is(err, lenient.ErrNotJSON) {
 			err = fmt.Errorf("%w: its Content-Encoding is %q", err, encoding)
 		}
@@ -200,7 +221,7 @@ func (x *exchange) read(resp *http.Response, read func(reply) error) result {
 		err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
 	}
 	if err == nil {
-		return result{received: received{body: body}, outcome: OutcomeDone, word: "ok"}
+		return result{outcome: OutcomeDone}
 	}
 	if resp.Request != nil && resp.Request.Response != nil && errors.Is(err, lenient.ErrHTML) {
 		err = fmt.Errorf("%w: the API key is not accepted: the service redirected to a login page", ErrUnauthorized)
@@ -210,22 +231,21 @@ func (x *exchange) read(resp *http.Response, read func(reply) error) result {
 
 // unusable judges a 2xx response that does not hold what was asked for.
 func (x *exchange) unusable(resp *http.Response, body []byte, err error) result {
-	res := result{received: received{body: body}, outcome: outcomeOfSuccess(resp.StatusCode, body)}
+	res := result{outcome: outcomeOfSuccess(resp.StatusCode, body)}
 	if errors.Is(err, lenient.ErrSaysError) {
 		res.outcome = OutcomeUnknown
 	}
 	if x.ctx.Err() == nil && (errors.Is(err, wire.ErrCutOff) || errors.Is(err, lenient.ErrCutOff)) {
 		res.follow = again
 	}
-	kept := x.key.Bytes(body)
+	kept := x.got.key.Bytes(body)
 	if len(kept) > maxErrorBody {
 		kept = bytes.Clone(kept[:maxErrorBody])
 	}
 	res.err = &DecodeError{
 		StatusCode: resp.StatusCode, Method: x.request.method, Path: x.request.url.EscapedPath(),
-		RequestID: requestID(resp.Header, x.key), Header: x.key.Header(resp.Header), Body: kept, Err: x.key.Error(err),
+		RequestID: x.got.requestID, Header: x.got.key.Header(resp.Header), Body: kept, Err: x.got.key.Error(err),
 	}
-	res.word = fmt.Sprintf("%d, unreadable", resp.StatusCode)
 	return res
 }
 
@@ -235,22 +255,22 @@ const maxErrorBody = 1 << 20 // bytes that are kept of a response that is an err
 func (x *exchange) readBody(resp *http.Response, limit int64) ([]byte, error) {
 	body, err := wire.ReadBody(resp, limit)
 	if err != nil {
-		body = x.key.CutEnd(x.key.Bytes(body))
+		body = x.got.key.CutEnd(x.got.key.Bytes(body))
 	}
+	x.got.body = body
 	return body, err
 }
 
 // rejected judges a response other than 2xx. After a redirect or server error in mid-upload the service did not get the whole
 // form.
 func (x *exchange) rejected(resp *http.Response) result {
-	body, _ := x.readBody(resp, min(x.client.maxResponse, maxErrorBody))
+	_, _ = x.readBody(resp, min(x.client.maxResponse, maxErrorBody))
 	x.wire.Stop()
 	x.sending.Close()
-	e := newAPIError(x.client.base, x.request, x.key, resp, body)
+	e := newAPIError(x.client.base, x.request, resp, x.got)
 	res := result{
-		received: received{body: body}, err: e, word: fmt.Sprint(e.StatusCode),
-		outcome: outcomeOfStatus(e.StatusCode, e.Method, resp.Header.Get("Retry-After") != ""),
-		note:    x.client.addressNote(x.request, e),
+		err: e, outcome: outcomeOfStatus(e.StatusCode, e.Method, resp.Header.Get("Retry-After") != ""),
+		note: x.client.addressNote(x.request, e),
 	}
 	if class := e.StatusCode / 100; !x.sending.Complete() && (class == 3 || class == 5) {
 		res.outcome = OutcomeNotSent
@@ -258,7 +278,7 @@ func (x *exchange) rejected(resp *http.Response) result {
 	switch {
 	case transient(e.StatusCode):
 		res.follow, res.retryAfter = again, e.RetryAfter
-	case e.StatusCode == http.StatusUnauthorized && x.client.rotates && x.key != "":
+	case e.StatusCode == http.StatusUnauthorized && x.client.rotates && x.got.key != "":
 		res.follow = renew
 	}
 	return res

@@ -3,7 +3,6 @@ package aicontent
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -40,6 +39,7 @@ type settings struct {
 	form      []pair
 	response  **Response
 	progress  func(Progress)
+	search    bool // a search of WithOnce
 	once      bool
 	lastTry   time.Time // of WithOnceSince
 	readAhead int
@@ -64,6 +64,7 @@ type request struct {
 	wait   time.Duration
 	policy RetryPolicy
 	budget *budget
+	search bool // of WithOnce, as hooks see it
 }
 
 // Response is a response as it came, for what records do not hold: see [WithResponse]. The API key is masked wherever it came
@@ -136,7 +137,7 @@ func (c *Client) prepare(ctx context.Context, call call, s *settings, problems [
 	r := &request{
 		op: call.op, method: cmp.Or(call.op.method, c.updateMethod), header: s.header,
 		query: c.complete(call.query, s.query), stall: s.stall, wait: *cmp.Or(s.timeout, &call.op.wait),
-		policy: s.policy.complete(), budget: s.budget,
+		policy: s.policy.complete(), budget: s.budget, search: s.search,
 	}
 	maps.Copy(r.query, call.page)
 	r.url = c.url(call, r.query)
@@ -212,21 +213,4 @@ func (c *Client) url(call call, query url.Values) url.URL {
 		u.RawPath = escaped
 	}
 	return u
-}
-
-// log writes one line for an attempt. What the service said stays out of it.
-func (c *Client) log(ctx context.Context, r *request, h *history, pause time.Duration, again bool) {
-	if c.logger == nil || !c.logger.Enabled(ctx, slog.LevelDebug) {
-		return
-	}
-	attrs := []slog.Attr{
-		slog.String("op", string(r.op.name)), slog.String("method", r.method), slog.String("path", r.url.EscapedPath()),
-		slog.Int("attempt", h.count), slog.Int("status", h.last.status), slog.String("request_id", h.last.requestID),
-		slog.String("result", h.last.word), slog.String("outcome", h.last.outcome.String()),
-		slog.Duration("took", h.last.took), slog.Int64("sent", h.last.sent), slog.Int("budget", c.budget.retries()),
-	}
-	if again {
-		attrs = append(attrs, slog.Duration("pause", pause))
-	}
-	c.logger.LogAttrs(ctx, slog.LevelDebug, "aicontent attempt", attrs...)
 }

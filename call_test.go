@@ -476,7 +476,7 @@ func TestUnknownEncodings(t *testing.T) {
 		_, _ = w.Write([]byte("\x0b\x02\x80{}\x03"))
 	})
 	_, err := c.Images.Show(t.Context(), "7")
-	assert.EqualError(t, err, `images.show: 200: cannot read the response: the response is not JSON: its Content-Encoding is "br"`)
+	assert.EqualError(t, err, `images.show: 200: the response is not JSON: its Content-Encoding is "br"`)
 }
 
 // The record is found from the outside in: another's id would lead to another's deletion.

@@ -36,16 +36,16 @@ type Client struct {
 	Images         *ImagesService
 	Transcriptions *TranscriptionsService
 
-	base         *url.URL // without a trailing slash
-	http         *http.Client
-	download     *http.Client
-	transport    *wire.Transport
+	base         *url.URL                              // without a trailing slash
+	given        *http.Client                          // of WithHTTPClient; nil when the client is made
+	network      func() network                        // a closure, as buffers of connections hold the key
 	key          func(context.Context) (string, error) // a closure, so that fmt and reflection do not find the key
 	rotates      bool                                  // the key comes from a source
 	middleware   []func(http.RoundTripper) http.RoundTripper
 	userAgent    string
 	logger       *slog.Logger
 	limiter      RateLimiter
+	hooks        []attemptHook
 	budget       *budget
 	names        *onceNames
 	insecure     bool
@@ -53,6 +53,12 @@ type Client struct {
 	updateMethod string
 	maxResponse  int64
 	defaults     *settings // a pointer: headers may hold secrets, and printing a service stops there
+}
+
+// network is what requests are sent with.
+type network struct {
+	api, download *http.Client
+	transport     *wire.Transport
 }
 
 // NewClient returns a client of the deployment at baseURL, such as https://content.example.com or https://example.com/ai: the part
@@ -87,7 +93,7 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 
 func configure(opts []Option) (*Client, []FieldProblem) {
 	c := &Client{
-		http:         &http.Client{},
+		given:        &http.Client{},
 		userAgent:    fmt.Sprintf("aicontent-go/%s (%s; %s/%s)", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		updateMethod: http.MethodPatch,
 		maxResponse:  32 << 20,
@@ -122,24 +128,29 @@ func (c *Client) finish(op Operation, problems []FieldProblem, baseURL, apiKey s
 		return nil, err
 	}
 	c.base = base
-	hc := c.http
+	if c.logger != nil {
+		c.hooks = append(c.hooks, logAttempts(c.logger))
+	}
+	hc := c.given
+	c.given = nil
 	if t, ok := hc.Transport.(*http.Transport); ok && t == nil {
 		hc.Transport = nil
 	}
-	c.transport = wire.New(hc.Transport, c.insecure)
-	c.download = &http.Client{
-		Transport:     c.transport.Download(),
+	transport := wire.New(hc.Transport, c.insecure)
+	download := &http.Client{
+		Transport:     transport.Download(),
 		CheckRedirect: downloadRedirect(hc.CheckRedirect),
 		Timeout:       hc.Timeout,
 	}
 	hc.CheckRedirect = sameOrigin(base, hc.CheckRedirect)
-	hc.Transport = c.transport
+	hc.Transport = transport
 	for _, wrap := range slices.Backward(c.middleware) {
 		hc.Transport = wrap(hc.Transport)
 		if hc.Transport == nil {
 			return nil, invalid(op, problem("middleware", nil, "must return a RoundTripper, not nil"))
 		}
 	}
+	c.network = func() network { return network{hc, download, transport} }
 	c.Images = &ImagesService{c}
 	c.Transcriptions = &TranscriptionsService{c}
 	return c, nil
@@ -148,9 +159,17 @@ func (c *Client) finish(op Operation, problems []FieldProblem, baseURL, apiKey s
 // CloseIdleConnections closes the connections that are not in use. The client stays usable.
 func (c *Client) CloseIdleConnections() {
 	if c != nil && c.base != nil {
-		c.http.CloseIdleConnections()
-		c.transport.CloseIdleConnections() // A middleware may not pass it on.
+		c.network().api.CloseIdleConnections()
+		c.network().transport.CloseIdleConnections() // A middleware may not pass it on.
 	}
+}
+
+// BaseURL returns the base URL, without a slash at its end. It is empty for a client that [NewClient] did not make.
+func (c *Client) BaseURL() string {
+	if c == nil || c.base == nil {
+		return ""
+	}
+	return c.base.String()
 }
 
 // String names the deployment, never the key.

@@ -51,11 +51,11 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 		if ctx.Err() != nil {
 			return result{}, contextError(ctx)
 		}
-		x := exchange{ctx: ctx, client: c, request: r}
-		return x.run(c.download, h.count+1, func(resp *http.Response) (res result) {
+		x := exchange{ctx: ctx, client: c, request: r, number: h.count + 1}
+		return x.run(c.network().download, func(resp *http.Response) (res result) {
 			written, res = x.copy(resp, w)
 			return res
-		}), nil
+		})
 	})
 	h.finish(r, set.response, err)
 	return written, err
@@ -114,7 +114,7 @@ func noPicture(resp *http.Response) string {
 func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, result) {
 	if kind := noPicture(resp); kind != "" {
 		body, _ := x.readBody(resp, maxErrorBody)
-		message, _ := errtext.Read(body, x.key)
+		message, _ := errtext.Read(body, x.got.key)
 		err := errors.New(strings.TrimSuffix("got "+kind+" instead of a picture: "+message, ": "))
 		return 0, x.unusable(resp, body, err)
 	}
@@ -128,7 +128,7 @@ func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, result) {
 	case err == nil && (written < resp.ContentLength || context.Cause(x.ctx) == io.EOF):
 		err = io.ErrUnexpectedEOF // net/http returns the cause of a context as it is
 	case err == nil:
-		return written, result{outcome: OutcomeDone, word: "ok"}
+		return written, result{outcome: OutcomeDone}
 	case body.stalled.Load():
 		err = &wire.TimeoutError{Receiving: true, Limit: x.request.stall}
 	}

@@ -199,10 +199,10 @@ func TestDownloadOfAnHTMLPage(t *testing.T) {
 	var out bytes.Buffer
 	n, err := c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), &out)
 	assert.Zero(t, n)
-	assert.Contains(t, log.String(), " result=\"200, unreadable\" outcome=unknown ")
+	assert.Contains(t, log.String(), " result=\"200 unreadable\" outcome=unknown ")
 	var unread *DecodeError
 	require.ErrorAs(t, err, &unread)
-	assert.EqualError(t, err, "images.download: 200: cannot read the response: got text/html instead of a picture: Please log in")
+	assert.EqualError(t, err, "images.download: 200: got text/html instead of a picture: Please log in")
 	assert.Zero(t, out.Len(), "a page must not end up in a file called .png")
 }
 
@@ -222,7 +222,7 @@ func TestDownloadOfAPageThatCannotBeRead(t *testing.T) {
 		c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithMaxResponseSize(10), WithRetryPolicy(quick))
 		require.NoError(t, err)
 		_, err = c.Images.Download(t.Context(), at(pictures.URL), io.Discard)
-		assert.ErrorContains(t, err, "images.download: 200: cannot read the response: got text/html instead of a picture", name)
+		assert.ErrorContains(t, err, "images.download: 200: got text/html instead of a picture", name)
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), name)
 		assert.EqualValues(t, 1, requests.Load(), name)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/errtext"
 	"github.com/aicontent/aicontent-go/internal/redact"
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // Sentinels for [errors.Is]. An [APIError] matches that of its status code.
@@ -27,9 +28,13 @@ var (
 	ErrServer       = errors.New("server error")      // 500 to 599
 )
 
-// ErrPagination ends an iteration over pages where the service does not say whether more follow, or repeats one. The
-// records yielded before it are valid, and there may be more.
+// ErrPagination ends an iteration over pages where the service does not say whether more follow, or repeats one. It comes in a
+// [*DecodeError] of that page, without its body. The records yielded before it are valid, and there may be more.
 var ErrPagination = errors.New("pagination")
+
+// ErrFile says that the file of an upload could not be read: its reader failed or stood still, or the file changed. It comes in a
+// [*ValidationError] before anything was sent, and in a [*TransportError] after that.
+var ErrFile error = wire.ErrSource
 
 // ValidationError says what is wrong with the arguments of a call; nothing was sent. It holds every problem at once, at most
 // one for a field. It matches [ErrInvalid], and its [Outcome] is NotSent.
@@ -132,7 +137,8 @@ func (e APIError) with(s summary) error {
 	return &e
 }
 
-// DecodeError is a 2xx response that cannot be read. The service may well have executed the request: see [OutcomeOf].
+// DecodeError is a 2xx response without what was asked for: no record or list, no picture, or a page that does not say what follows
+// it, which matches [ErrPagination]. The service may well have executed the request: see [OutcomeOf].
 type DecodeError struct {
 	StatusCode int
 	Method     string
@@ -148,7 +154,7 @@ type DecodeError struct {
 
 // Error is one line: the operation, the status, and what is wrong with the response.
 func (e *DecodeError) Error() string {
-	text := fmt.Sprintf("%d: cannot read the response: %v", e.StatusCode, e.Err)
+	text := fmt.Sprintf("%d: %v", e.StatusCode, e.Err)
 	if errors.Is(e.Err, ErrUnauthorized) {
 		text = fmt.Sprint(e.Err)
 	}
@@ -204,7 +210,8 @@ func (e TransportError) with(s summary) error {
 	return &e
 }
 
-// ConflictError reports that [WithOnce] found the name taken, by a record that differs or by several. It matches [ErrConflict].
+// ConflictError reports that [WithOnce] found the name taken by a record that differs, or that it or FindByName found several
+// records with the name. It matches [ErrConflict].
 type ConflictError struct {
 	Name   string
 	IDs    []ID   // of the records with the name, two at most
@@ -219,7 +226,7 @@ func (e *ConflictError) Error() string {
 	for i, id := range e.IDs {
 		ids[i] = string(id)
 	}
-	return e.line("", fmt.Sprintf("WithOnce: the name %s is taken (id %s): %s", redact.Quote(e.Name), strings.Join(ids, ", "), e.Reason))
+	return e.line("", fmt.Sprintf("the name %s is taken (id %s): %s", redact.Quote(e.Name), strings.Join(ids, ", "), e.Reason))
 }
 
 // Is reports whether target is [ErrConflict].

@@ -55,14 +55,14 @@ func TestErrorTexts(t *testing.T) {
 		},
 		"name: is required":                   &ValidationError{Problems: []FieldProblem{{Field: "name", Reason: "is required"}}},
 		"POST /api/v1/images: unexpected EOF": &TransportError{Method: "POST", Path: "/api/v1/images", Err: io.ErrUnexpectedEOF},
-		"GET /api/v1/images/7: 200: cannot read the response: the response is empty": &DecodeError{
+		"GET /api/v1/images/7: 200: the response is empty": &DecodeError{
 			StatusCode: 200, Method: "GET", Path: "/api/v1/images/7", Err: lenient.ErrEmpty,
 		},
-		`WithOnce: the name "a" is taken (id 7): the record differs`: &ConflictError{Name: "a", IDs: []ID{"7"}, Reason: "the record differs"},
-		"GET /api/v1/images/7: 404: not found":                       &APIError{StatusCode: 404, Method: "GET", Path: "/api/v1/images/7"},
-		"images.show: 404: No such image.":                           &APIError{StatusCode: 404, Message: "No such image.", summary: summary{op: "images.show"}},
-		"images.show: unexpected EOF":                                &TransportError{Err: io.ErrUnexpectedEOF, summary: summary{op: "images.show"}},
-		"images.show: 200: cannot read the response: the response is empty": &DecodeError{
+		`the name "a" is taken (id 7): the record differs`: &ConflictError{Name: "a", IDs: []ID{"7"}, Reason: "the record differs"},
+		"GET /api/v1/images/7: 404: not found":             &APIError{StatusCode: 404, Method: "GET", Path: "/api/v1/images/7"},
+		"images.show: 404: No such image.":                 &APIError{StatusCode: 404, Message: "No such image.", summary: summary{op: "images.show"}},
+		"images.show: unexpected EOF":                      &TransportError{Err: io.ErrUnexpectedEOF, summary: summary{op: "images.show"}},
+		"images.show: 200: the response is empty": &DecodeError{
 			StatusCode: 200, Err: lenient.ErrEmpty, summary: summary{op: "images.show"},
 		},
 		`images.list: per_page "7": must be one of 10, 25; id: is required`: &ValidationError{op: "images.list", Problems: []FieldProblem{

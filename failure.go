@@ -129,8 +129,11 @@ func explain(err error, wrote, complete bool, limit time.Duration) error {
 	return explained{"the service closed the connection before a response came", err}
 }
 
-// word is what the log and the errors of later attempts say of a failure: without its meaning, and without addresses.
-func word(err error) string {
+// failureWord is the short text of a failure: without its meaning, and without addresses.
+func failureWord(err error) string {
+	if e, ok := errors.AsType[*TransportError](err); ok {
+		err = e.Err
+	}
 	if e, ok := errors.AsType[explained](err); ok {
 		err = e.error
 	}
@@ -142,13 +145,14 @@ func word(err error) string {
 }
 
 // newAPIError reads a response other than 2xx, in whatever shape it comes.
-func newAPIError(base *url.URL, r *request, key redact.Key, resp *http.Response, body []byte) *APIError {
+func newAPIError(base *url.URL, r *request, resp *http.Response, got received) *APIError {
+	key := got.key
 	e := &APIError{
 		StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(),
 		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
-		RequestID:  requestID(resp.Header, key), Header: key.Header(resp.Header), Body: key.Bytes(body),
+		RequestID:  got.requestID, Header: key.Header(resp.Header), Body: key.Bytes(got.body),
 	}
-	e.Message, e.Fields = errtext.Read(body, key)
+	e.Message, e.Fields = errtext.Read(got.body, key)
 	switch resp.StatusCode {
 	case 301, 302, 303, 307, 308:
 		e.redirected(resp, base, key)

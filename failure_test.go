@@ -73,7 +73,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		},
 		"a 2xx that cannot be read": {
 			"images.store", fakes.Answers{fakes.Respond(201, ``)}, oneAttempt, "",
-			"images.store: 201: cannot read the response: the response is empty (outcome done: it was created)",
+			"images.store: 201: the response is empty (outcome done: it was created)",
 		},
 		"the same every time": {
 			"images.show", fakes.Answers{fakes.Respond(502, ``)}, quick, "",
@@ -159,7 +159,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		},
 		"cut off before": {
 			"images.show", fakes.Answers{fakes.OK(`{"id":7,"na`), fakes.Respond(404, ``)}, quick, "",
-			"images.show: 404: not found (attempt 2 of 3; before: 200, unreadable)",
+			"images.show: 404: not found (attempt 2 of 3; before: 200 unreadable)",
 		},
 		"a choice": {
 			"images.show", fakes.Answers{fakes.Respond(300, ``, "Location", "/elsewhere")}, oneAttempt, "",
@@ -295,11 +295,11 @@ func TestErrorsSayTheirCauseOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Script{Answers: fakes.Answers{stalling}}
 		_, err := over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
-		assert.EqualError(t, err, "images.show: 200: cannot read the response: the response was cut off: no complete response within 30s (WithTimeout)")
+		assert.EqualError(t, err, "images.show: 200: the response was cut off: no complete response within 30s (WithTimeout)")
 		ctx, cancel := contextAfter(t, time.Second)
 		defer cancel()
 		_, err = over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(ctx, "7")
-		assert.EqualError(t, err, "images.show: 200: cannot read the response: the response was cut off: context canceled: the user left")
+		assert.EqualError(t, err, "images.show: 200: the response was cut off: context canceled: the user left")
 	})
 }
 

@@ -136,6 +136,14 @@ func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*I
 	return do(ctx, s.core(), call{op: images.show, id: id}, opts, readRecord[Image])
 }
 
+// FindByName returns the image with exactly the given name, white space at its ends and forms of line breaks aside, as Show returns
+// it. It searches with List, and is retried as that is. If there is none, the error matches [ErrNotFound]; if there are several, it is
+// a [*ConflictError] with the IDs of two. It is what [WithOnce] searches with, and how to look for an image that a failed Store may
+// have created.
+func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Image, error) {
+	return findByName[Image](ctx, s.core(), images, name, opts)
+}
+
 // Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is
 // retried only where the service cannot have executed the request. A failed Store may still have created, and billed,
 // the image: ask [OutcomeOf] before storing it again, or use [WithOnce].

@@ -721,3 +721,27 @@ func TestFilesCanBeCompared(t *testing.T) {
 	assert.NotEqual(t, FileFromPath("a/1.wav"), FileFromPath("b/1.wav"))
 	assert.NotEqual(t, FileFromBytes("a.wav", []byte("1")), FileFromBytes("a.wav", []byte("2")))
 }
+
+// A program that passes an upload on must tell a browser that stalls from a service that does.
+func TestErrorsOfTheFile(t *testing.T) {
+	t.Parallel()
+	refuse := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		_, err := io.Copy(io.Discard, r.Body)
+		return nil, err
+	})
+	broken := io.MultiReader(bytes.NewReader(recording(100_000)), readerFunc(func([]byte) (int, error) { return 0, errors.New("gone") }))
+	for name, row := range map[string]struct {
+		file File
+		is   bool
+	}{
+		"missing":        {FileFromPath("testdata/none.wav"), true},
+		"breaks off":     {FileFromReader("a.wav", broken), true},
+		"shorter":        {File{Name: "a.wav", Size: 200_000, source: FileFromReader("a.wav", bytes.NewBuffer(recording(100_000))).source}, true},
+		"no audio":       {FileFromBytes("a.wav", []byte("%PDF-1.7")), false},
+		"a lost request": {FileFromBytes("a.wav", recording(100_000)), false},
+	} {
+		_, err := over(t, refuse, WithRetryPolicy(RetryPolicy{MaxAttempts: 1})).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: row.file})
+		require.Error(t, err)
+		assert.Equal(t, row.is, errors.Is(err, ErrFile), "%s: %v", name, err)
+	}
+}

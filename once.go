@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,10 +195,10 @@ func (o *once) log(ctx context.Context, until time.Time) {
 // search looks for the record with exactly the name. If there is one, it is taken, and the history's found is its response.
 func (o *once) search(ctx context.Context, policy RetryPolicy, budget *budget) error {
 	opts := []CallOption{callOption(func(s *settings) []FieldProblem {
-		s.policy, s.budget, s.header = policy, budget, o.settings.header
-		s.query = slices.DeleteFunc(slices.Clone(o.settings.query), func(p pair) bool { return slices.Contains(listParams, p.key) })
+		s.policy, s.budget, s.search = policy, budget, true
+		s.header, s.query = o.settings.header, o.settings.query
 		return nil
-	})}
+	}), unfiltered}
 	in := o.request.op.in
 	id, err := o.client.find(ctx, in, o.name, opts)
 	if err != nil || id == "" {
@@ -239,6 +240,12 @@ func searchError(err error) error {
 // listParams are the parameters that would keep a search from finding the name.
 var listParams = strings.Fields("search search_by resolution style medium filter favorite sort_by sort per_page page cursor")
 
+// unfiltered leaves them out of the queries that the caller adds.
+var unfiltered = callOption(func(s *settings) []FieldProblem {
+	s.query = slices.DeleteFunc(slices.Clone(s.query), func(p pair) bool { return slices.Contains(listParams, p.key) })
+	return nil
+})
+
 // find returns the ID of the record with exactly the name, and none if there is no such record. Several are a ConflictError. Of
 // either kind of record an Image holds the ID and the name.
 func (c *Client) find(ctx context.Context, in *collection, name string, opts []CallOption) (ID, error) {
@@ -266,7 +273,8 @@ func (c *Client) find(ctx context.Context, in *collection, name string, opts []C
 	for i, id := range ids {
 		ids[i] = ID(redact.Shorten(redact.Key(key).Line(string(id)), 80))
 	}
-	return "", &ConflictError{Name: name, IDs: ids, Reason: "more than one record has the name"}
+	s := summary{op: in.list.name, outcome: OutcomeDone}
+	return "", &ConflictError{Name: name, IDs: ids, Reason: "more than one record has the name", summary: s}
 }
 
 // compare reports what a record that was found says otherwise than the form, as a ConflictError.
@@ -318,4 +326,25 @@ func passing(err error) bool {
 // What it finds besides the name is told apart afterwards.
 func searchable(name string) string {
 	return slices.MaxFunc(strings.Split(strings.ReplaceAll(name, `\`, "\n"), "\n"), func(a, b string) int { return len(a) - len(b) })
+}
+
+// findByName returns the record with exactly the name, shown in full.
+func findByName[T any, R record[T]](ctx context.Context, c *Client, in *collection, name string, opts []CallOption) (R, error) {
+	s, problems := c.settings(ctx, opts)
+	if s != nil && strings.TrimSpace(name) == "" {
+		problems = append(problems, problem("name", name, "is required")...)
+	}
+	if err := invalid(in.list.name, problems); err != nil {
+		return nil, err
+	}
+	id, err := c.find(ctx, in, normalText(name), append(slices.Clip(opts), unfiltered))
+	if err != nil {
+		return nil, err
+	}
+	if id == "" {
+		message := fmt.Sprintf("no %s has the name %s", in.singular, redact.Quote(name))
+		e := APIError{StatusCode: http.StatusNotFound, Method: in.list.method, Path: c.base.EscapedPath() + apiPrefix + "/" + in.name, Message: message}
+		return nil, e.with(summary{op: in.list.name, host: c.base.Host, outcome: OutcomeRejected})
+	}
+	return do(ctx, c, call{op: in.show, id: id}, opts, readRecord[T, R])
 }

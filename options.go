@@ -58,7 +58,7 @@ func WithHTTPClient(hc *http.Client) Option {
 			return problem("http_client", nil, "must not be nil")
 		}
 		copied := *hc
-		c.http = &copied
+		c.given = &copied
 		return nil
 	})
 }

@@ -3,7 +3,6 @@ package aicontent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net/url"
 	"slices"
@@ -17,9 +16,11 @@ type Page[T any] struct {
 	Items []T // in the order of the service
 	PageInfo
 
-	op    Operation
 	state paging.State
 	found paging.Response
+	// unclear makes the error of a page that does not say what follows it. A closure: the response may hold secrets, and printing a
+	// page stops there.
+	unclear func(error) error
 	// fetch returns the page to which the query of a link leads. It has not arrived: its place in the walk is unknown.
 	fetch func(ctx context.Context, link url.Values, opts ...CallOption) (*Page[T], error)
 }
@@ -46,7 +47,7 @@ func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	}
 	link, err := p.state.Next()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", p.op, ErrPagination, err)
+		return nil, p.unclear(err)
 	}
 	return p.arrive(p.fetch(ctx, link))
 }
@@ -58,7 +59,7 @@ func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 	}
 	state, moved, err := p.state.Arrive(next.found)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", p.op, ErrPagination, err)
+		return nil, next.unclear(err)
 	}
 	next.fetch = p.fetch
 	next.place(state)
@@ -114,7 +115,7 @@ func readPage[T any, R record[T]](re reply) (*Page[T], error) {
 	if count > 0 && len(ids) == 0 {
 		return nil, lenient.ErrNoRecord
 	}
-	return &Page[T]{Items: items[:len(ids)], op: re.request.op.name, found: paging.Response{
+	return &Page[T]{Items: items[:len(ids)], unclear: re.unclear, found: paging.Response{
 		Around: found.Around, Link: re.header.Values("Link"), Query: re.request.query, Count: count, IDs: ids,
 	}}, nil
 }

@@ -296,7 +296,7 @@ func TestPaginationErrors(t *testing.T) {
 	t.Parallel()
 	b := pages(t, func(url.Values) string { return recordsOf(9, 8, 7, 6, 5, 4, 3, 2, 1, 0) })
 	_, err := walked(t, b, ImageListParams{})
-	assert.EqualError(t, err, "images.list: pagination: the service sent a full page of 10 records and does not say whether more follow")
+	assert.EqualError(t, err, "images.list: 200: pagination: the service sent a full page of 10 records and does not say whether more follow")
 	assert.Equal(t, OutcomeDone, OutcomeOf(err))
 	var refused *APIError
 	assert.False(t, errors.As(err, &refused))
@@ -307,7 +307,7 @@ func TestPaginationErrors(t *testing.T) {
 	for err == nil {
 		page, err = page.Next(t.Context())
 	}
-	assert.EqualError(t, err, "images.list: pagination: the service sent the records of the previous page again")
+	assert.EqualError(t, err, "images.list: 200: pagination: the service sent the records of the previous page again")
 }
 
 // The end of the context ends a walk at the next page, and is found in its error.
@@ -771,4 +771,21 @@ func TestPanicsBelowReadAhead(t *testing.T) {
 		assert.PanicsWithValue(t, "page 4", walk, name)
 		assert.Equal(t, 6, seen, "the records before it were given")
 	}
+}
+
+// Whoever is on call wants to know which response did not say what follows.
+func TestPaginationErrorsKeepTheirResponse(t *testing.T) {
+	t.Parallel()
+	full := fakes.Respond(200, recordsOf(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), "X-Request-Id", "req-7")
+	_, err := idsOf(t.Context(), over(t, fakes.RoundTripper(full)))
+	require.ErrorIs(t, err, ErrPagination)
+	var unread *DecodeError
+	require.ErrorAs(t, err, &unread)
+	assert.Equal(t, 200, unread.StatusCode)
+	assert.Equal(t, "req-7", unread.RequestID)
+	assert.Equal(t, "req-7", unread.Header.Get("X-Request-Id"))
+	assert.Equal(t, 1, unread.Attempts)
+	assert.Empty(t, unread.Body)
+	assert.Equal(t, OutcomeDone, OutcomeOf(err))
+	assert.Equal(t, OutcomeDone, OutcomeOf(&DecodeError{StatusCode: 200, Err: fmt.Errorf("%w: again", ErrPagination)}))
 }

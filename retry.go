@@ -87,7 +87,7 @@ func (c *Client) send(ctx context.Context, r *request, h *history, attempt func(
 		}
 		h.add(res)
 		pause, again := h.next(r)
-		c.log(ctx, r, h, pause, again)
+		h.end(c, r, pause, again)
 		switch {
 		case res.err == nil:
 			return nil
@@ -118,7 +118,7 @@ func newHistory() *history { return &history{worst: OutcomeNotSent} }
 // add takes the result of the next attempt.
 func (h *history) add(r result) {
 	if h.count > 0 {
-		h.words = append(h.words, h.last.word)
+		h.words = append(h.words, word(h.last.status, h.last.err))
 		h.words = h.words[max(len(h.words)-5, 0):]
 	}
 	if r.status != 0 {

@@ -121,6 +121,14 @@ func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOpt
 	return do(ctx, s.core(), call{op: transcriptions.show, id: id}, opts, readRecord[Transcription])
 }
 
+// FindByName returns the transcription with exactly the given name, white space at its ends and forms of line breaks aside, as Show returns
+// it. It searches with List, and is retried as that is. If there is none, the error matches [ErrNotFound]; if there are several, it is
+// a [*ConflictError] with the IDs of two. It is what [WithOnce] searches with, and how to look for a transcription that a failed Store may
+// have created.
+func (s *TranscriptionsService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Transcription, error) {
+	return findByName[Transcription](ctx, s.core(), transcriptions, name, opts)
+}
+
 // Store creates a transcription from an audio file and returns when the service has transcribed it, which may take minutes and is
 // billed. The file is streamed, never held in memory. Store is retried only where the service cannot have executed the request,
 // which includes an upload that broke off before its end, and where the file can be read again: see [File]. A failed Store may

@@ -1,0 +1,238 @@
+package aicontent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
+)
+
+// observer records what a hook sees, in the order in which it sees it.
+type observer struct {
+	mu       sync.Mutex
+	attempts []Attempt
+	results  []AttemptResult
+	events   []string
+	refuse   func(Attempt) error // nil refuses none
+}
+
+func (o *observer) hook(_ context.Context, a Attempt) (func(AttemptResult), error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.refuse != nil {
+		if err := o.refuse(a); err != nil {
+			o.events = append(o.events, fmt.Sprintf("refused %s %d", a.Operation, a.Number))
+			return nil, err
+		}
+	}
+	o.attempts = append(o.attempts, a)
+	o.events = append(o.events, fmt.Sprintf("%s %d", a.Operation, a.Number))
+	return func(r AttemptResult) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.results = append(o.results, r)
+		o.events = append(o.events, fmt.Sprintf("%s %d: %v", a.Operation, a.Number, r.Outcome))
+	}, nil
+}
+
+// A budget or a metric must see each attempt once, with what came of it and what follows.
+func TestAttemptHookSeesEachAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &observer{}
+		busy := fakes.Respond(503, `{"message":"busy"}`, "Retry-After", "7", "X-Request-Id", "req-1")
+		s := &fakes.Script{Answers: fakes.Answers{busy, fakes.OK(fakes.StoredImage)}}
+		start := time.Now()
+		var paused time.Duration
+		limiter := fakes.Limiter(func(context.Context) error {
+			if len(o.results) == 1 {
+				paused = time.Since(start)
+			}
+			return nil
+		})
+		_, err := over(t, s, WithAttemptHook(o.hook), WithRateLimiter(limiter)).Images.Store(t.Context(), aStore)
+		require.NoError(t, err)
+		assert.Equal(t, 7*time.Second, paused, "the first result is told before the pause")
+		assert.Equal(t, []Attempt{
+			{ImagesStore, "POST", "/tenant/api/v1/images", 1, false}, {ImagesStore, "POST", "/tenant/api/v1/images", 2, false},
+		}, o.attempts)
+		require.Len(t, o.results, 2)
+		first := o.results[0]
+		assert.ErrorIs(t, first.Err, ErrServer)
+		assert.ErrorContains(t, first.Err, "images.store: 503: busy")
+		first.Err = nil
+		assert.Equal(t, AttemptResult{
+			StatusCode: 503, RequestID: "req-1", Outcome: OutcomeRejected, WillRetry: true, Pause: 7 * time.Second, Budget: 100,
+		}, first)
+		assert.Equal(t, AttemptResult{StatusCode: 200, Outcome: OutcomeDone, Budget: 100}, o.results[1])
+	})
+}
+
+// What a hook refuses has cost nothing, and the error says so.
+func TestAttemptHookRefuses(t *testing.T) {
+	t.Parallel()
+	tooMany := errors.New("100 images today")
+	o := &observer{refuse: func(Attempt) error { return tooMany }}
+	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(fakes.StoredImage)}}
+	_, err := over(t, s, WithAttemptHook(o.hook), WithRetryPolicy(quick)).Images.Store(t.Context(), aStore)
+	var transport *TransportError
+	require.ErrorAs(t, err, &transport)
+	require.ErrorIs(t, err, tooMany)
+	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	assert.Zero(t, transport.Attempts)
+	assert.Empty(t, s.Asked)
+	assert.Len(t, o.events, 1, "it is not retried")
+
+	o = &observer{refuse: func(a Attempt) error {
+		if a.Number == 2 {
+			return tooMany
+		}
+		return nil
+	}}
+	s = &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, ``)}}
+	c := over(t, s, WithAttemptHook(o.hook), WithRetryPolicy(quick))
+	_, err = c.Images.Show(t.Context(), "7")
+	var refused *APIError
+	require.ErrorAs(t, err, &refused)
+	require.ErrorIs(t, err, tooMany)
+	assert.Equal(t, 1, refused.Attempts)
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+	assert.Len(t, s.Asked, 1)
+	assert.Equal(t, 100, c.budget.retries(), "the attempt that was not made is given back")
+}
+
+// Searches can be told apart, so that a circuit breaker does not end them; and a refusal in one ends the call.
+func TestAttemptHookAndOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := &observer{}
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
+			time.AfterFunc(2*time.Second, add)
+			return fakes.Respond(504, ``)(nil)
+		}}
+		_, err := over(t, l, WithAttemptHook(o.hook)).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		require.NoError(t, err)
+		var searches, creates int
+		for i, a := range o.attempts {
+			assert.Equal(t, a.Operation != ImagesStore, a.Search, "%v", a)
+			assert.False(t, o.results[i].WillRetry, "WithOnce searches first: %v", a)
+			if a.Search {
+				searches++
+			} else {
+				creates++
+			}
+		}
+		assert.Equal(t, 1, creates)
+		assert.Equal(t, len(l.Looks)+l.Shows, searches)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		open := errors.New("the circuit is open")
+		l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
+		o := &observer{refuse: func(a Attempt) error {
+			if a.Search && l.Stores > 0 {
+				return open
+			}
+			return nil
+		}}
+		_, err := over(t, l, WithAttemptHook(o.hook)).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		require.ErrorIs(t, err, open)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "what was sent may have been executed")
+		assert.Equal(t, 1, l.Stores)
+	})
+	l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
+	full := errors.New("no more creates today")
+	o := &observer{refuse: func(a Attempt) error {
+		if !a.Search {
+			return full
+		}
+		return nil
+	}}
+	_, err := over(t, l, WithAttemptHook(o.hook)).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	require.ErrorIs(t, err, full)
+	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	assert.Len(t, l.Looks, 1, "nothing was sent that could be searched for")
+}
+
+// It sees downloads, attempts with another key, and pages that are read ahead.
+func TestAttemptHookSeesEveryKindOfCall(t *testing.T) {
+	t.Parallel()
+	o := &observer{}
+	pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "picture") })
+	c, err := NewClient("https://content.example.com", fakes.Key, WithAttemptHook(o.hook))
+	require.NoError(t, err)
+	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png?secret=1"), io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, []Attempt{{ImagesDownload, "GET", "/a.png", 1, false}}, o.attempts)
+
+	o = &observer{}
+	asked := 0
+	source := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-number-", asked), nil })
+	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(401, ``), fakes.OK(fakes.StoredImage)}}
+	_, err = over(t, s, source, WithAttemptHook(o.hook)).Images.Store(t.Context(), aStore)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"images.store 1", "images.store 1: rejected", "images.store 2", "images.store 2: done"}, o.events)
+	assert.True(t, o.results[0].WillRetry)
+	assert.Equal(t, 100, o.results[0].Budget, "the retry with another key costs nothing")
+
+	o = &observer{}
+	ids, err := idsOf(t.Context(), over(t, &fakes.Pages{Answer: numbered(10)}, WithAttemptHook(o.hook)), WithReadAhead(4))
+	require.NoError(t, err)
+	assert.Equal(t, tenPages, ids)
+	assert.Len(t, o.attempts, 10)
+	assert.Len(t, o.results, 10)
+}
+
+// Hooks nest: the first one given sees the attempt first and its result last, whatever the others and the transport do.
+func TestAttemptHooksNest(t *testing.T) {
+	t.Parallel()
+	var events []string
+	hook := func(name string, err error) Option {
+		return WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
+			events = append(events, name)
+			if err != nil {
+				return nil, err
+			}
+			return func(r AttemptResult) { events = append(events, fmt.Sprintf("%s: %v %v", name, r.Outcome, r.Err)) }, nil
+		})
+	}
+	silent := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { return nil, nil })
+	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(fakes.StoredImage)}}
+	_, err := over(t, s, hook("a", nil), silent, hook("b", nil)).Images.Show(t.Context(), "7")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "b", "b: done <nil>", "a: done <nil>"}, events)
+
+	events = nil
+	_, err = over(t, s, hook("a", nil), hook("b", errors.New("no")), hook("c", nil)).Images.Show(t.Context(), "7")
+	require.Error(t, err)
+	assert.Equal(t, []string{"a", "b", "a: not sent no"}, events)
+
+	events = nil
+	c := over(t, fakes.RoundTripper(func(*http.Request) (*http.Response, error) { panic("boom") }), hook("a", nil))
+	assert.PanicsWithValue(t, "boom", func() { _, _ = c.Images.Show(t.Context(), "7") })
+	assert.Equal(t, []string{"a", "a: unknown the attempt ended in a panic"}, events)
+
+	_, err = NewClient("https://content.example.com", fakes.Key, WithAttemptHook(nil))
+	assert.ErrorContains(t, err, "attempt_hook: must not be nil")
+}
+
+// Nobody pays for a hook that is not there.
+func TestNoAttemptHookCostsNothing(t *testing.T) {
+	c := over(t, fakes.RoundTripper(fakes.OK(fakes.StoredImage)))
+	r := &request{op: images.show}
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		done, err := c.begin(t.Context(), r, 1)
+		if done != nil || err != nil {
+			t.Fail()
+		}
+	}))
+}
