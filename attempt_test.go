@@ -302,7 +302,7 @@ func TestUpdateWithALongText(t *testing.T) {
 						time.Sleep(time.Second)
 					}
 					_, _ = io.WriteString(nc, fakes.OnTheWire(200, "", `{"data":{"id":7}}`))
-				}, WithTimeout(2*time.Second), WithStallTimeout(9*time.Second))
+				}, WithResponseTimeout(2*time.Second), WithStallTimeout(9*time.Second))
 				start := time.Now()
 				_, err := c.Transcriptions.Update(t.Context(), "7", TranscriptionUpdateParams{Result: &text})
 				assert.Equal(t, row.took, time.Since(start))

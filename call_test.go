@@ -517,7 +517,7 @@ func TestConnectingIsNoWaitingForTheService(t *testing.T) {
 			go func() { defer far.Close(); serve(far) }()
 			return near, nil
 		}}
-		c, err := NewClient("http://127.0.0.1/tenant", fakes.Key, WithTimeout(300*time.Millisecond), WithRetryPolicy(oneAttempt), WithHTTPClient(&http.Client{Transport: transport}))
+		c, err := NewClient("http://127.0.0.1/tenant", fakes.Key, WithResponseTimeout(300*time.Millisecond), WithRetryPolicy(oneAttempt), WithHTTPClient(&http.Client{Transport: transport}))
 		require.NoError(t, err)
 		var group sync.WaitGroup
 		for range 5 {

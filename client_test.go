@@ -204,7 +204,7 @@ func TestAPIKeys(t *testing.T) {
 // A user who has made three mistakes should not have to run the program three times.
 func TestNewClientReportsAllProblems(t *testing.T) {
 	t.Parallel()
-	c, err := NewClient("http://content.example.com", "bad key\n", WithHTTPClient(nil), nil, WithTimeout(-1), WithUpdateMethod("POST"), WithMaxResponseSize(0))
+	c, err := NewClient("http://content.example.com", "bad key\n", WithHTTPClient(nil), nil, WithResponseTimeout(-1), WithUpdateMethod("POST"), WithMaxResponseSize(0))
 	require.Nil(t, c)
 	var invalid *ValidationError
 	require.ErrorAs(t, err, &invalid)
@@ -212,7 +212,7 @@ func TestNewClientReportsAllProblems(t *testing.T) {
 	for _, p := range invalid.Problems {
 		fields = append(fields, p.Field)
 	}
-	assert.ElementsMatch(t, []string{"http_client", "option", "timeout", "update_method", "max_response_size", "base_url", "api_key"}, fields)
+	assert.ElementsMatch(t, []string{"http_client", "option", "response_timeout", "update_method", "max_response_size", "base_url", "api_key"}, fields)
 	assert.True(t, strings.HasPrefix(err.Error(), "aicontent.NewClient: "), err)
 }
 
@@ -360,7 +360,7 @@ func TestClientsOfOthersAreNeverChanged(t *testing.T) {
 	before := []map[string]any{snapshot(standard), snapshot(http.DefaultClient), snapshot(mine), snapshot(hc)}
 
 	for _, opts := range [][]Option{nil, {WithHTTPClient(hc)}, {WithHTTPClient(http.DefaultClient)}, {WithHTTPClient(&http.Client{})}} {
-		c, err := NewClient(baseURL, fakes.Key, append(opts, WithTimeout(time.Minute), WithMaxResponseSize(1000))...)
+		c, err := NewClient(baseURL, fakes.Key, append(opts, WithResponseTimeout(time.Minute), WithMaxResponseSize(1000))...)
 		require.NoError(t, err)
 		for name, call := range allTen(c) {
 			require.NoError(t, call(t.Context()), name)

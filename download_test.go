@@ -138,7 +138,7 @@ func TestDownloadRefusesBadInput(t *testing.T) {
 		"data":          {t.Context(), at("data:image/png;base64,AA"), io.Discard, nil, `images.download: url "data:image/png;base64,AA": must be an http or https URL`},
 		"no host":       {t.Context(), at("https:///a.png"), io.Discard, nil, `images.download: url "https:///a.png": must be an http or https URL`},
 		"no URL at all": {t.Context(), at("http://[::1"), io.Discard, nil, `images.download: url "http://[::1": must be an http or https URL`},
-		"everything":    {nil, nil, nil, []CallOption{WithTimeout(-1)}, "images.download: timeout \"-1ns\": must not be negative; ctx: must not be nil; w: must not be nil; url: is required: the service sent none for the image"},
+		"everything":    {nil, nil, nil, []CallOption{WithResponseTimeout(-1)}, "images.download: response_timeout \"-1ns\": must not be negative; ctx: must not be nil; w: must not be nil; url: is required: the service sent none for the image"},
 	} {
 		n, err := c.Images.Download(row.ctx, row.image, row.w, row.opts...)
 		assert.EqualError(t, err, row.text, name)
@@ -399,7 +399,7 @@ type readOnly struct{ err error }
 
 func (w readOnly) Write([]byte) (int, error) { return 0, w.err }
 
-// WithTimeout is for the header and not for a long picture; WithStallTimeout is for a picture that no longer comes.
+// WithResponseTimeout is for the header and not for a long picture; WithStallTimeout is for a picture that no longer comes.
 func TestDownloadTimes(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -409,9 +409,9 @@ func TestDownloadTimes(t *testing.T) {
 		took        time.Duration
 	}{
 		"a slow picture":         {time.Second, 50 * time.Second, nil, "", 501 * time.Second},
-		"no header":              {time.Hour, 0, nil, "no complete response within 30s (WithTimeout)", 30 * time.Second},
-		"no header, by option":   {time.Hour, 0, []CallOption{WithTimeout(time.Second)}, "no complete response within 1s (WithTimeout)", time.Second},
-		"any wait":               {time.Hour, 0, []CallOption{WithTimeout(0)}, "", time.Hour},
+		"no header":              {time.Hour, 0, nil, "no complete response within 30s (WithResponseTimeout)", 30 * time.Second},
+		"no header, by option":   {time.Hour, 0, []CallOption{WithResponseTimeout(time.Second)}, "no complete response within 1s (WithResponseTimeout)", time.Second},
+		"any wait":               {time.Hour, 0, []CallOption{WithResponseTimeout(0)}, "", time.Hour},
 		"it stalls":              {0, 2 * time.Minute, nil, "cut off: 0 of 10 bytes came: the download stalled: no byte came for 1m0s (WithStallTimeout)", time.Minute},
 		"it stalls, any time":    {0, 2 * time.Minute, []CallOption{WithStallTimeout(0)}, "", 20 * time.Minute},
 		"it stalls, by option":   {0, time.Minute, []CallOption{WithStallTimeout(time.Second)}, "the download stalled: no byte came for 1s", time.Second},
@@ -617,7 +617,7 @@ func TestDownloadKeepsTheClientsLimits(t *testing.T) {
 		"Timeout":       {&http.Client{Timeout: 50 * time.Millisecond}, "/slow.png", context.DeadlineExceeded},
 	} {
 		policy := WithRetryPolicy(RetryPolicy{MaxAttempts: 1})
-		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(row.hc), policy, WithTimeout(5*time.Second), WithStallTimeout(5*time.Second))
+		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(row.hc), policy, WithResponseTimeout(5*time.Second), WithStallTimeout(5*time.Second))
 		require.NoError(t, err)
 		_, err = c.Images.Download(t.Context(), at(pictures.URL+row.path), io.Discard)
 		assert.ErrorIs(t, err, row.want, name)

@@ -279,7 +279,7 @@ func ExampleWithRetryPolicy() {
 	policy.MinBackoff = time.Millisecond
 	client, err := aicontent.NewClient(baseURL, apiKey,
 		aicontent.WithRetryPolicy(policy),
-		aicontent.WithTimeout(10*time.Second),
+		aicontent.WithResponseTimeout(10*time.Second),
 		aicontent.WithUserAgent("gallery/2.1"),
 	)
 	if err != nil {

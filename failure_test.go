@@ -268,8 +268,8 @@ func TestErrorOfTheUsersTimeout(t *testing.T) {
 		var lost net.Error
 		require.ErrorAs(t, err, &lost)
 		assert.True(t, lost.Timeout())
-		_, err = c.Images.Store(t.Context(), aStore, WithTimeout(time.Second))
-		assert.ErrorContains(t, err, "images.store: no complete response within 1s (WithTimeout) (host ")
+		_, err = c.Images.Store(t.Context(), aStore, WithResponseTimeout(time.Second))
+		assert.ErrorContains(t, err, "images.store: no complete response within 1s (WithResponseTimeout) (host ")
 		assert.NotContains(t, err.Error(), "WithHTTPClient")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -295,7 +295,7 @@ func TestErrorsSayTheirCauseOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Script{Answers: fakes.Answers{stalling}}
 		_, err := over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
-		assert.EqualError(t, err, "images.show: 200: cannot read the response: the response was cut off: no complete response within 30s (WithTimeout)")
+		assert.EqualError(t, err, "images.show: 200: cannot read the response: the response was cut off: no complete response within 30s (WithResponseTimeout)")
 		ctx, cancel := contextAfter(t, time.Second)
 		defer cancel()
 		_, err = over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(ctx, "7")

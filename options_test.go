@@ -86,12 +86,12 @@ func TestOptionsRefused(t *testing.T) {
 		"update by nothing":        {WithUpdateMethod(""), "update_method", "PATCH or PUT"},
 		"no response at all":       {WithMaxResponseSize(0), "max_response_size", "above 0"},
 		"less than nothing":        {WithMaxResponseSize(-1), "max_response_size", "above 0"},
-		"negative timeout":         {WithTimeout(-time.Second), "timeout", "negative"},
+		"negative timeout":         {WithResponseTimeout(-time.Second), "response_timeout", "negative"},
 		"negative stall timeout":   {WithStallTimeout(-1), "stall_timeout", "negative"},
 		"negative attempts":        {WithRetryPolicy(RetryPolicy{MaxAttempts: -1}), "max_attempts", "negative"},
 		"backoffs the wrong way":   {WithRetryPolicy(RetryPolicy{MinBackoff: 2, MaxBackoff: 1}), "min_backoff", "max_backoff"},
 		"negative budget":          {WithRetryBudget(-1), "retry_budget", "negative"},
-		"seconds without a unit":   {WithTimeout(30), "timeout", "write 30*time.Second"},
+		"seconds without a unit":   {WithResponseTimeout(30), "response_timeout", "write 30*time.Second"},
 		"a stall without a unit":   {WithStallTimeout(30), "stall_timeout", "write 30*time.Second"},
 		"no middleware":            {WithMiddleware(nil), "middleware", "nil"},
 		"middleware to nothing":    {WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "middleware", "nil"},
@@ -168,7 +168,7 @@ func TestNilCallOption(t *testing.T) {
 // What may be nil says so, and does nothing.
 func TestOptionsThatMayBeNil(t *testing.T) {
 	t.Parallel()
-	c, requests := capturing(t, WithLogger(nil), WithRateLimiter(nil), WithProgress(nil), WithUserAgent(""), WithUserAgent("  "), WithTimeout(0), WithStallTimeout(0))
+	c, requests := capturing(t, WithLogger(nil), WithRateLimiter(nil), WithProgress(nil), WithUserAgent(""), WithUserAgent("  "), WithResponseTimeout(0), WithStallTimeout(0))
 	for name, call := range allTen(c) {
 		assert.NoError(t, call(t.Context(), WithProgress(nil)), name)
 	}
@@ -267,7 +267,7 @@ func TestHeaderMayReplaceAcceptAndUserAgent(t *testing.T) {
 func TestOptionsCanBeShared(t *testing.T) {
 	t.Parallel()
 	opts := []Option{
-		WithUserAgent(" gallery/1 "), WithHeader("X-A", "1"), WithQuery("a", "1"), WithFormField("a", "1"), WithTimeout(time.Second),
+		WithUserAgent(" gallery/1 "), WithHeader("X-A", "1"), WithQuery("a", "1"), WithFormField("a", "1"), WithResponseTimeout(time.Second),
 		WithHTTPClient(&http.Client{}), WithLogger(slog.New(slog.DiscardHandler)),
 	}
 	var group sync.WaitGroup
@@ -513,18 +513,18 @@ func TestTextThatIsNoUTF8(t *testing.T) {
 func TestHintsAreApart(t *testing.T) {
 	t.Parallel()
 	c, _ := capturing(t)
-	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7}, WithTimeout(30))
+	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7}, WithResponseTimeout(30))
 	var invalid *ValidationError
 	require.ErrorAs(t, err, &invalid)
 	text, err := json.Marshal(invalid.Problems)
 	require.NoError(t, err)
 	assert.JSONEq(t, `[
-		{"field":"timeout","value":30,"reason":"must be 0, for no limit, or at least 1ms","hint":"write 30*time.Second for 30 seconds"},
+		{"field":"response_timeout","value":30,"reason":"must be 0, for no limit, or at least 1ms","hint":"write 30*time.Second for 30 seconds"},
 		{"field":"per_page","value":7,"reason":"must be one of 10, 25, 50, 100","hint":"WithoutValidation sends it anyway"}
 	]`, string(text))
-	assert.ErrorContains(t, invalid, `timeout "30ns": must be 0`)
+	assert.ErrorContains(t, invalid, `response_timeout "30ns": must be 0`)
 	for _, d := range []time.Duration{0, time.Millisecond, time.Hour} {
-		_, err := c.Images.Show(t.Context(), "7", WithTimeout(d), WithStallTimeout(d))
+		_, err := c.Images.Show(t.Context(), "7", WithResponseTimeout(d), WithStallTimeout(d))
 		assert.NoError(t, err, d)
 	}
 }

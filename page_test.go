@@ -581,7 +581,7 @@ func TestReadAheadEndsWithTheContext(t *testing.T) {
 		ctx, cancel := contextAfter(t, 90*time.Second)
 		defer cancel()
 		s := &fakes.Pages{Answer: numbered(100), Delay: func(url.Values) time.Duration { return time.Minute }}
-		ids, err := idsOf(ctx, over(t, s, WithTimeout(0)), WithReadAhead(3))
+		ids, err := idsOf(ctx, over(t, s, WithResponseTimeout(0)), WithReadAhead(3))
 		assert.Equal(t, "11 12", ids)
 		require.ErrorIs(t, err, errUserLeft)
 		assert.Zero(t, s.InFlight)

@@ -54,8 +54,8 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	assert.ElementsMatch(t, []string{"search_by", "resolution", "style", "medium", "filter", "sort_by", "sort", "per_page"}, fieldsOf(t, err))
 	_, err = c.Transcriptions.List(ctx, TranscriptionListParams{SearchBy: "description", SortBy: "NAME", Sort: "DESC", PerPage: -10})
 	assert.ElementsMatch(t, []string{"search_by", "sort_by", "sort", "per_page"}, fieldsOf(t, err))
-	_, err = c.Images.Update(ctx, "..", ImageUpdateParams{Name: Ptr(" ")}, WithTimeout(-1), WithHeader("Host", "x"))
-	assert.ElementsMatch(t, []string{"id", "name", "timeout", "header"}, fieldsOf(t, err))
+	_, err = c.Images.Update(ctx, "..", ImageUpdateParams{Name: Ptr(" ")}, WithResponseTimeout(-1), WithHeader("Host", "x"))
+	assert.ElementsMatch(t, []string{"id", "name", "response_timeout", "header"}, fieldsOf(t, err))
 	_, err = c.Transcriptions.Update(ctx, "", TranscriptionUpdateParams{Name: Ptr("")})
 	assert.ElementsMatch(t, []string{"id", "name"}, fieldsOf(t, err))
 	for _, err := range c.Images.All(ctx, ImageListParams{PerPage: 7}) {

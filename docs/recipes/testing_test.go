@@ -70,7 +70,7 @@ func TestOwnHTTPClient(t *testing.T) {
 	srv := aicontenttest.NewServer(t, aicontenttest.TLS())
 	client, err := aicontent.NewClient(srv.URL, srv.APIKey,
 		aicontent.WithHTTPClient(srv.HTTPClient()),
-		aicontent.WithTimeout(5*time.Second))
+		aicontent.WithResponseTimeout(5*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}

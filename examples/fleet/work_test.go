@@ -43,7 +43,7 @@ func storeError(t *testing.T, file aicontent.File, on aicontenttest.Operation, f
 	srv := aicontenttest.NewServer(t)
 	srv.FaultOn(on, 100, fault)
 	once := aicontent.RetryPolicy{MaxAttempts: 1, SettleTime: -1}
-	client := srv.Client(aicontent.WithRetryPolicy(once), aicontent.WithTimeout(time.Second))
+	client := srv.Client(aicontent.WithRetryPolicy(once), aicontent.WithResponseTimeout(time.Second))
 	_, err := client.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: "fleet-1", File: file},
 		aicontent.WithOnceSince(time.Now().Add(-time.Second)))
 	require.Error(t, err)

@@ -256,7 +256,7 @@ func TestCallsThatTimeOut(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := serve(t)
 	// Options of the client hold for the looks of WithOnce, too.
-	c := client(t, s, aicontent.WithTimeout(20*time.Millisecond), aicontent.WithStallTimeout(20*time.Millisecond))
+	c := client(t, s, aicontent.WithResponseTimeout(20*time.Millisecond), aicontent.WithStallTimeout(20*time.Millisecond))
 	once := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1, SettleTime: -1})
 	for _, kind := range []string{"silent", "slow", "unread"} {
 		for name, call := range calls(t, c, 16<<20) {
