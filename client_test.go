@@ -36,9 +36,9 @@ func over(t testing.TB, rt http.RoundTripper, opts ...Option) *Client {
 // allTen are the ten operations and both iterators.
 func allTen(c *Client) map[string]func(context.Context, ...CallOption) error {
 	wav := FileFromBytes("a.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))
-	calls := fakes.Calls("images", c.Images, aStore, ImageUpdateParams{Favorite: Ptr(true)})
+	calls := fakes.Calls("images", c.Images, aStore, ImageUpdateParams{Favorite: new(true)})
 	maps.Copy(calls, fakes.Calls("transcriptions", c.Transcriptions,
-		TranscriptionStoreParams{Name: "n", File: wav}, TranscriptionUpdateParams{Result: Ptr("r")}))
+		TranscriptionStoreParams{Name: "n", File: wav}, TranscriptionUpdateParams{Result: new("r")}))
 	return calls
 }
 

@@ -71,11 +71,11 @@ func ExampleImagesService() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	image, err = client.Images.Update(ctx, image.ID, aicontent.ImageUpdateParams{Favorite: aicontent.Ptr(true)})
+	image, err = client.Images.Update(ctx, image.ID, aicontent.ImageUpdateParams{Favorite: new(true)})
 	if err != nil {
 		log.Fatal(err)
 	}
-	favorites, err := client.Images.List(ctx, aicontent.ImageListParams{Favorite: aicontent.Ptr(true)})
+	favorites, err := client.Images.List(ctx, aicontent.ImageListParams{Favorite: new(true)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func ExampleTranscriptionsService_Store() {
 		log.Fatal(err)
 	}
 	transcription, err = client.Transcriptions.Update(ctx, transcription.ID, aicontent.TranscriptionUpdateParams{
-		Result: aicontent.Ptr("The lighthouse keeper counts the ships at dusk."),
+		Result: new("The lighthouse keeper counts the ships at dusk."),
 	})
 	if err != nil {
 		log.Fatal(err)

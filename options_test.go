@@ -246,7 +246,7 @@ func TestOwnParametersWinOverDocumentedOnes(t *testing.T) {
 	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: PerPage10, Search: "a"}, WithQuery("per_page", "500"), WithQuery("x[]", "a b&c"))
 	require.NoError(t, err)
 	assert.Equal(t, url.Values{"per_page": {"500"}, "search": {"a"}, "x[]": {"a b&c"}}, (*requests)[0].query)
-	_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{Name: Ptr("a")}, WithFormField("name", "b"), WithFormField("x", "1"))
+	_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{Name: new("a")}, WithFormField("name", "b"), WithFormField("x", "1"))
 	require.NoError(t, err)
 	assert.Equal(t, "name=b&x=1", (*requests)[1].body)
 	_, err = c.Images.Show(t.Context(), "7", WithFormField("x", "1"))
@@ -496,7 +496,7 @@ func TestTextThatIsNoUTF8(t *testing.T) {
 		"description":          {second(c.Images.Store(ctx, ImageStoreParams{Name: "n", Description: bad, Resolution: Resolution256x256}, WithoutValidation())), "description"},
 		"of a transcription":   {second(c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: bad, File: wav}, WithoutValidation())), "name"},
 		"search":               {second(c.Images.List(ctx, ImageListParams{Search: bad}, WithoutValidation())), "search"},
-		"result":               {second(c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: Ptr(bad)}, WithoutValidation())), "result"},
+		"result":               {second(c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: new(bad)}, WithoutValidation())), "result"},
 		"file name":            {second(c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: FileFromBytes(bad, []byte(wavHead))}, WithoutValidation())), "file"},
 		"query":                {second(c.Images.Show(ctx, "7", WithQuery("q", bad))), "q"},
 		"name of a query":      {second(c.Images.Show(ctx, "7", WithQuery(bad, "q"))), "a\uFFFD"},

@@ -82,7 +82,7 @@ func TestWalksKeepDeploymentAndFilters(t *testing.T) {
 			}
 			return `{"data":` + recordsOf(7) + `,"meta":{"current_page":2,"last_page":2}}`
 		})
-		ids, err := walked(t, b, ImageListParams{Search: "sea & storm", Style: StyleRetro, Favorite: Ptr(false), PerPage: PerPage10}, WithQuery("tenant", "7"))
+		ids, err := walked(t, b, ImageListParams{Search: "sea & storm", Style: StyleRetro, Favorite: new(false), PerPage: PerPage10}, WithQuery("tenant", "7"))
 		require.NoError(t, err, name)
 		assert.Equal(t, "9 8 7", ids, name)
 		const filters = "per_page=10&search=sea+%26+storm&style=retro&tenant=7"

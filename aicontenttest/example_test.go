@@ -194,7 +194,7 @@ func ExampleServer_AddTranscription() {
 		srv.AddTranscription(aicontenttest.Transcription{Name: fmt.Sprint("Recording ", n), Favorite: n%2 == 0})
 	}
 	found := 0
-	params := aicontent.TranscriptionListParams{Favorite: aicontent.Ptr(true)}
+	params := aicontent.TranscriptionListParams{Favorite: new(true)}
 	for _, err := range srv.Client().Transcriptions.All(context.Background(), params) {
 		if err != nil {
 			fmt.Println(err)

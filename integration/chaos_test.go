@@ -193,7 +193,7 @@ func (r *chaos) do(ctx context.Context, d *deed) {
 	case "delete":
 		d.err = r.c.Images.Delete(ctx, d.id, tag)
 	case "update":
-		_, d.err = r.c.Images.Update(ctx, d.id, aicontent.ImageUpdateParams{Name: aicontent.Ptr(d.name)}, tag)
+		_, d.err = r.c.Images.Update(ctx, d.id, aicontent.ImageUpdateParams{Name: new(d.name)}, tag)
 	case "list":
 		_, d.err = r.c.Images.List(ctx, aicontent.ImageListParams{PerPage: aicontent.PerPage100}, tag)
 	}

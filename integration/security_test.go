@@ -68,7 +68,7 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 		"no http at all":          "file:///etc/passwd",
 	} {
 		for _, status := range redirects {
-			target.Store(aicontent.Ptr(func(*http.Request) (int, string) { return status, location }))
+			target.Store(new(func(*http.Request) (int, string) { return status, location }))
 			for op, call := range allTen(c) {
 				before := requests.Load()
 				err := call(t.Context())
@@ -93,7 +93,7 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 		}
 	}
 	// Also from the second hop on.
-	target.Store(aicontent.Ptr(func(r *http.Request) (int, string) {
+	target.Store(new(func(r *http.Request) (int, string) {
 		if r.URL.Path == "/tenant/moved" {
 			return 302, otherPort.URL + "/"
 		}

@@ -197,7 +197,7 @@ func TestCachingSparesRequestsAndKeepsNothingStale(t *testing.T) {
 		show()
 		require.Equal(t, "Lighthouse", show().Name)
 		require.Len(t, srv.Requests(), 1)
-		_, err := client.Images.Update(t.Context(), "7", aicontent.ImageUpdateParams{Name: aicontent.Ptr("Beacon")})
+		_, err := client.Images.Update(t.Context(), "7", aicontent.ImageUpdateParams{Name: new("Beacon")})
 		require.NoError(t, err)
 		assert.Equal(t, "Beacon", show().Name)
 		show()

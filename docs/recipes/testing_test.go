@@ -111,7 +111,7 @@ func TestCompareRecords(t *testing.T) {
 
 func TestWhatWasSent(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
-	_, err := srv.Client().Images.Update(t.Context(), "404", aicontent.ImageUpdateParams{Favorite: aicontent.Ptr(true)})
+	_, err := srv.Client().Images.Update(t.Context(), "404", aicontent.ImageUpdateParams{Favorite: new(true)})
 	if aicontent.OutcomeOf(err) != aicontent.OutcomeRejected {
 		t.Error(err)
 	}

@@ -71,7 +71,7 @@ func onlyFavorites(query url.Values) *bool {
 	if query.Get("favorite") == "" {
 		return nil
 	}
-	return aicontent.Ptr(true)
+	return new(true)
 }
 
 // order returns the order that the query asks for. The default is newest first.

@@ -186,7 +186,7 @@ func calls(t *testing.T, c *aicontent.Client, size int) map[string]func(context.
 			return err
 		},
 		"update": func(ctx context.Context, o ...aicontent.CallOption) error {
-			_, err := c.Images.Update(ctx, "7", aicontent.ImageUpdateParams{Favorite: aicontent.Ptr(true)}, o...)
+			_, err := c.Images.Update(ctx, "7", aicontent.ImageUpdateParams{Favorite: new(true)}, o...)
 			return err
 		},
 		"delete": func(ctx context.Context, o ...aicontent.CallOption) error { return c.Images.Delete(ctx, "7", o...) },
