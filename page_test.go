@@ -391,7 +391,7 @@ func TestFirstPageFails(t *testing.T) {
 // A page that was made by hand has no next page.
 func TestPageOfNoCall(t *testing.T) {
 	t.Parallel()
-	page := &Page[Image]{Items: []Image{{ID: "7"}}}
+	page := &Page[Image]{Items: []*Image{{ID: "7"}}}
 	assert.False(t, page.HasNext())
 	next, err := page.Next(t.Context())
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 
 // list is one page of a collection, as the templates show it.
 type list[T any] struct {
-	Items []T
+	Items []*T
 	Page  int
 	Pages int // 0 if unknown
 	Total int // records on all pages; 0 if unknown
