@@ -94,7 +94,7 @@ func TestDownloadKeepsTheCertificateAtHome(t *testing.T) {
 	certificates := make(chan int, 2)
 	pictures := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		certificates <- len(r.TLS.PeerCertificates)
-		fakes.AnswerAll(w, r)
+		fakes.RespondToAll(w, r)
 	}))
 	pictures.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
 	pictures.StartTLS()
@@ -294,14 +294,14 @@ func TestDownloadWithoutAResponse(t *testing.T) {
 		"late":      {os.ErrDeadlineExceeded, 3, ""},
 		"untrusted": {x509.UnknownAuthorityError{}, 1, ""},
 	} {
-		s := &fakes.Script{Answers: fakes.Answers{fails(row.err)}}
+		s := &fakes.Script{Responses: fakes.Responses{fails(row.err)}}
 		n, err := over(t, s, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
 		require.ErrorIs(t, err, row.err)
 		assert.True(t, strings.HasPrefix(err.Error(), "images.download: "+row.text+row.err.Error()+" ("), err)
 		assert.Zero(t, n, name)
 		assert.Len(t, s.Asked, row.attempts, name)
 	}
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Lose, fakes.OK("a picture")}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Lose, fakes.OK("a picture")}}
 	var out nonEmptyWrites
 	var log bytes.Buffer
 	n, err := over(t, s, WithRetryPolicy(quick), debugging(&log)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), &out)
@@ -325,7 +325,7 @@ func (w *nonEmptyWrites) Write(p []byte) (int, error) {
 // Only a 2xx is a picture.
 func TestDownloadOfMultipleChoices(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(300, "choose")}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(300, "choose")}}
 	_, err := over(t, s).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
 	var api *APIError
 	require.ErrorAs(t, err, &api)
@@ -384,7 +384,7 @@ func TestDownloadToAWriterThatFails(t *testing.T) {
 // A writer that fails is asked once, whatever became of the connection in the same moment.
 func TestDownloadToAWriterThatFailsAsThePictureBreaksOff(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{func(*http.Request) (*http.Response, error) {
+	s := &fakes.Script{Responses: fakes.Responses{func(*http.Request) (*http.Response, error) {
 		body := iotest.DataErrReader(io.MultiReader(strings.NewReader("a pic"), iotest.ErrReader(io.ErrUnexpectedEOF)))
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: 9}, nil
 	}}}
@@ -467,7 +467,7 @@ func TestDownloadErrorsAreOneLine(t *testing.T) {
 	assert.Contains(t, err.Error(), "images.download: first second [31mxxx")
 	assert.Less(t, len(err.Error()), 1200)
 
-	s := &fakes.Script{Answers: fakes.Answers{fakes.OK("a picture")}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK("a picture")}}
 	_, err = over(t, s).Images.Download(t.Context(), at("https://pictures.example.com/a.png"), fullDisk{cause})
 	assert.ErrorIs(t, err, cause)
 	assert.Contains(t, err.Error(), "images.download: writing the picture after 3 bytes: first second [31mxxx")
@@ -538,7 +538,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // net/http counts what comes of a picture; a RoundTripper of the caller need not.
 func TestDownloadCutOffByARoundTripper(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{func(r *http.Request) (*http.Response, error) {
+	s := &fakes.Script{Responses: fakes.Responses{func(r *http.Request) (*http.Response, error) {
 		resp, err := fakes.OK("a pic")(r)
 		resp.ContentLength = 9
 		return resp, err
@@ -549,7 +549,7 @@ func TestDownloadCutOffByARoundTripper(t *testing.T) {
 	assert.EqualValues(t, 5, n)
 	assert.Len(t, s.Asked, 1)
 	for length := range int64(2) {
-		s = &fakes.Script{Answers: fakes.Answers{func(r *http.Request) (*http.Response, error) {
+		s = &fakes.Script{Responses: fakes.Responses{func(r *http.Request) (*http.Response, error) {
 			resp, err := fakes.OK("")(r)
 			resp.ContentLength, resp.Body = length, io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
 			return resp, err

@@ -253,7 +253,7 @@ func ExampleValidationError() {
 func ExampleWithOnce() {
 	srv := service()
 	defer srv.Close()
-	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Method == http.MethodPost }, 1, aicontenttest.LoseAnswer())
+	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Method == http.MethodPost }, 1, aicontenttest.LoseResponse())
 	ctx, client := context.Background(), srv.Client()
 
 	image, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
@@ -312,8 +312,8 @@ func ExampleWithoutValidation() {
 }
 
 func ExampleImage_Raw() {
-	srv, err := aicontenttest.Start(aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-		a.SetJSON(map[string]any{"data": map[string]any{"id": 7, "name": "Lighthouse", "license": "CC0"}})
+	srv, err := aicontenttest.Start(aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		r.SetJSON(map[string]any{"data": map[string]any{"id": 7, "name": "Lighthouse", "license": "CC0"}})
 	}))
 	if err != nil {
 		log.Fatal(err)

@@ -192,7 +192,7 @@ func TestImagesOnTheWire(t *testing.T) {
 // Every problem at once, and nothing is sent.
 func TestImagesRefuseBadInput(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(fakes.StoredImage)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(fakes.StoredImage)}}
 	c := over(t, s)
 	const waived = " (WithoutValidation sends it anyway)"
 	var none context.Context

@@ -357,7 +357,7 @@ func TestMiddleware(t *testing.T) {
 		case strings.HasSuffix(r.URL.Path, "/images/7"):
 			http.Redirect(w, r, "/moved/7", http.StatusFound)
 		default:
-			fakes.AnswerAll(w, r)
+			fakes.RespondToAll(w, r)
 		}
 	})
 	for name, opts := range map[string][]Option{"own": nil, "given": {WithHTTPClient(&http.Client{Transport: &http.Transport{}})}} {
@@ -401,7 +401,7 @@ func TestMiddlewareKeepsOutcomes(t *testing.T) {
 func TestCloseIdleConnectionsThroughMiddleware(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{}, 10)
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(fakes.AnswerAll))
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(fakes.RespondToAll))
 	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateClosed {
 			closed <- struct{}{}

@@ -134,7 +134,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 func TestTranscriptionsRefuseBadInput(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(interviewJSON)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(interviewJSON)}}
 	c := over(t, s)
 	audio := FileFromBytes("a.wav", []byte(wavHead))
 	const waived = " (WithoutValidation sends it anyway)"
@@ -174,7 +174,7 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 
 func TestTranscriptionsWithoutValidation(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(interviewJSON)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(interviewJSON)}}
 	_, err := over(t, s).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
 		Name: "n", File: FileFromBytes("notes.txt", []byte("plainly text")), Language: "en",
 	}, WithoutValidation())

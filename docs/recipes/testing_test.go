@@ -30,7 +30,7 @@ func Illustrate(ctx context.Context, client *aicontent.Client, article, headline
 func TestIllustrateSurvivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseAnswer())
+		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseResponse())
 
 		url, err := Illustrate(t.Context(), srv.Client(), "4711", "A whale in the harbor")
 		if err != nil {
@@ -81,9 +81,9 @@ func TestOwnHTTPClient(t *testing.T) {
 }
 
 func TestResponseOfOurDeployment(t *testing.T) {
-	srv := aicontenttest.NewServer(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-		a.Header.Set("X-Request-Id", "4711")
-		a.SetJSON(map[string]any{"image": map[string]any{"id": 7, "name": "Lighthouse"}})
+	srv := aicontenttest.NewServer(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		r.Header.Set("X-Request-Id", "4711")
+		r.SetJSON(map[string]any{"image": map[string]any{"id": 7, "name": "Lighthouse"}})
 	}))
 	srv.AddImage(aicontenttest.Image{ID: "7"})
 	image, err := srv.Client().Images.Show(t.Context(), "7")
