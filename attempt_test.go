@@ -302,7 +302,7 @@ func TestUpdateWithALongText(t *testing.T) {
 						time.Sleep(time.Second)
 					}
 					_, _ = io.WriteString(nc, fakes.OnTheWire(200, "", `{"data":{"id":7}}`))
-				}, WithTimeout(2*time.Second), WithStallTimeout(9*time.Second))
+				}, WithResponseTimeout(2*time.Second), WithStallTimeout(9*time.Second))
 				start := time.Now()
 				_, err := c.Transcriptions.Update(t.Context(), "7", TranscriptionUpdateParams{Result: &text})
 				assert.Equal(t, row.took, time.Since(start))
@@ -324,7 +324,7 @@ func TestLargestAnswerByDefault(t *testing.T) {
 	const limit = 32 << 20
 	body := `{"id":7}` + strings.Repeat(" ", limit+1-len(`{"id":7}`))
 	for size, text := range map[int]string{limit: "", limit + 1: "the response is larger than 33554432 bytes (WithMaxResponseSize)"} {
-		s := &fakes.Script{Answers: fakes.Answers{fakes.OK(body[:size])}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.OK(body[:size])}}
 		_, err := over(t, s).Images.Show(t.Context(), "7")
 		if text == "" {
 			require.NoError(t, err)
@@ -341,13 +341,13 @@ func TestErrorsKeepTheBeginningOfTheirResponse(t *testing.T) {
 	for _, size := range []int{kept, kept + 1, 4 * kept} {
 		var resp *Response
 		body := strings.Repeat("a", size)
-		c := over(t, &fakes.Script{Answers: fakes.Answers{fakes.Respond(500, body)}}, WithRetryPolicy(oneAttempt))
+		c := over(t, &fakes.Script{Responses: fakes.Responses{fakes.Respond(500, body)}}, WithRetryPolicy(oneAttempt))
 		var refused *APIError
 		_, err := c.Images.Show(t.Context(), "7", WithResponse(&resp))
 		require.ErrorAs(t, err, &refused)
 		assert.Len(t, refused.Body, kept)
 		assert.Len(t, resp.Body, kept)
-		c = over(t, &fakes.Script{Answers: fakes.Answers{fakes.OK(body)}}, WithRetryPolicy(oneAttempt))
+		c = over(t, &fakes.Script{Responses: fakes.Responses{fakes.OK(body)}}, WithRetryPolicy(oneAttempt))
 		var unread *DecodeError
 		_, err = c.Images.Show(t.Context(), "7", WithResponse(&resp))
 		require.ErrorAs(t, err, &unread)
@@ -359,7 +359,7 @@ func TestErrorsKeepTheBeginningOfTheirResponse(t *testing.T) {
 // The headers of a request are a middleware's to add to, one without touching another.
 func TestHeadersThatAMiddlewareAddsTo(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(`{"id":7}`)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(`{"id":7}`)}}
 	_, err := over(t, s, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 		return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			for _, name := range []string{"User-Agent", "Accept", "Authorization"} {
@@ -399,7 +399,7 @@ func stalling(r *http.Request) (*http.Response, error) {
 func TestAnswerThatStalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Script{Answers: fakes.Answers{stalling}}
+		s := &fakes.Script{Responses: fakes.Responses{stalling}}
 		start := time.Now()
 		_, err := over(t, s).Images.Store(t.Context(), aStore)
 		var decode *DecodeError
@@ -410,7 +410,7 @@ func TestAnswerThatStalls(t *testing.T) {
 		var timeout *wire.TimeoutError
 		require.ErrorAs(t, err, &timeout)
 
-		s = &fakes.Script{Answers: fakes.Answers{stalling, fakes.OK(fakes.StoredImage)}}
+		s = &fakes.Script{Responses: fakes.Responses{stalling, fakes.OK(fakes.StoredImage)}}
 		_, err = over(t, s).Images.Show(t.Context(), "7")
 		require.NoError(t, err)
 		assert.Len(t, s.Asked, 2)
@@ -423,7 +423,7 @@ func TestContextThatEndsWhileTheAnswerComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextAfter(t, 2*time.Second)
 		defer cancel()
-		s := &fakes.Script{Answers: fakes.Answers{stalling}}
+		s := &fakes.Script{Responses: fakes.Responses{stalling}}
 		_, err := over(t, s).Images.Show(ctx, "7")
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, errUserLeft)

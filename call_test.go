@@ -41,7 +41,7 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 	for name, header := range map[string]string{"seconds": "7", "date": "Sat, 01 Jan 2000 00:00:07 GMT"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
+				s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
 				image, err := over(t, s).Images.Store(t.Context(), aStore)
 				require.NoError(t, err)
 				assert.Equal(t, ID("7"), image.ID)
@@ -56,7 +56,7 @@ func TestTooLongARetryAfterReturnsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(503, ``, "Retry-After", "61")}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(503, ``, "Retry-After", "61")}}
 		_, err := over(t, s).Images.Show(t.Context(), "7")
 		var api *APIError
 		require.ErrorAs(t, err, &api)
@@ -70,7 +70,7 @@ func TestTooLongARetryAfterReturnsAtOnce(t *testing.T) {
 func TestBackoffStaysBelowItsBounds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, ``)}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``)}}
 		_, err := over(t, s).Images.Show(t.Context(), "7")
 		require.ErrorIs(t, err, ErrServer)
 		require.Len(t, s.Pauses(), 3)
@@ -91,7 +91,7 @@ func TestDeadlineNearerThanTheWait(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, `{"message":"slow down"}`, "Retry-After", "30")}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, `{"message":"slow down"}`, "Retry-After", "30")}}
 		_, err := over(t, s).Images.Store(ctx, aStore)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, ErrRateLimited)
@@ -110,7 +110,7 @@ func TestContextEndsAWait(t *testing.T) {
 		ctx, cancel := contextAfter(t, 3*time.Second)
 		defer cancel()
 		start := time.Now()
-		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(503, ``, "Retry-After", "30")}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(503, ``, "Retry-After", "30")}}
 		_, err := over(t, s).Images.Store(ctx, aStore)
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, errUserLeft)
@@ -127,14 +127,14 @@ func TestTimeoutEndsTheAttemptOnly(t *testing.T) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		}
-		s := &fakes.Script{Answers: fakes.Answers{hang, fakes.OK(fakes.StoredImage)}}
+		s := &fakes.Script{Responses: fakes.Responses{hang, fakes.OK(fakes.StoredImage)}}
 		_, err := over(t, s).Images.Show(t.Context(), "7")
 		require.NoError(t, err)
 		pause := s.Pauses()[0]
 		assert.GreaterOrEqual(t, pause, 30*time.Second)
 		assert.LessOrEqual(t, pause, 30*time.Second+500*time.Millisecond)
 
-		s = &fakes.Script{Answers: fakes.Answers{hang}}
+		s = &fakes.Script{Responses: fakes.Responses{hang}}
 		start := time.Now()
 		_, err = over(t, s).Images.Store(t.Context(), aStore)
 		require.Error(t, err)
@@ -153,7 +153,7 @@ func TestDeadlineEndsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		s := &fakes.Script{Answers: fakes.Answers{func(r *http.Request) (*http.Response, error) {
+		s := &fakes.Script{Responses: fakes.Responses{func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		}}}
@@ -167,7 +167,7 @@ func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.OK(fakes.StoredImage)}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.OK(fakes.StoredImage)}}
 		c := over(t, s,
 			WithRateLimiter(fakes.Limiter(func(context.Context) error { asked = append(asked, "limiter"); return nil })),
 			WithAPIKeySource(func(context.Context) (string, error) {
@@ -188,7 +188,7 @@ func TestLimiterThatFailsLaterKeepsTheLastAnswer(t *testing.T) {
 	t.Parallel()
 	closed := errors.New("limiter closed")
 	calls := 0
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, `{"message":"upstream is away"}`)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, `{"message":"upstream is away"}`)}}
 	c := over(t, s, WithRetryPolicy(quick), WithRateLimiter(fakes.Limiter(func(context.Context) error {
 		if calls++; calls > 1 {
 			return closed
@@ -203,20 +203,20 @@ func TestLimiterThatFailsLaterKeepsTheLastAnswer(t *testing.T) {
 
 func TestDeleteThatWasLostTakesNotFoundForDone(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Lose, fakes.Respond(404, ``)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Lose, fakes.Respond(404, ``)}}
 	require.NoError(t, over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"))
 
-	s = &fakes.Script{Answers: fakes.Answers{fakes.Respond(404, ``)}}
+	s = &fakes.Script{Responses: fakes.Responses{fakes.Respond(404, ``)}}
 	require.ErrorIs(t, over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "it was not deleted")
 
-	s = &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, ``), fakes.Respond(404, ``)}}
+	s = &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``), fakes.Respond(404, ``)}}
 	require.ErrorIs(t, over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "the first attempt cannot have deleted it")
 }
 
 // A reader that is used up must not turn a 429 into an upload of nothing.
 func TestBodyThatCannotBeMadeAgainMeansOneAttempt(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, `{"message":"later"}`)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, `{"message":"later"}`)}}
 	audio := "RIFF\x00\x00\x00\x00WAVE" + strings.Repeat("\x00", 1000)
 	_, err := over(t, s, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
 		Name: "n", File: FileFromReader("a.wav", io.MultiReader(strings.NewReader(audio))),
@@ -224,7 +224,7 @@ func TestBodyThatCannotBeMadeAgainMeansOneAttempt(t *testing.T) {
 	require.ErrorIs(t, err, ErrRateLimited)
 	assert.Len(t, s.Asked, 1)
 
-	s = &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, ``), fakes.OK(fakes.StoredImage)}}
+	s = &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``), fakes.OK(fakes.StoredImage)}}
 	_, err = over(t, s, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
 		Name: "n", File: FileFromReader("a.wav", strings.NewReader(audio)),
 	})
@@ -235,7 +235,7 @@ func TestBodyThatCannotBeMadeAgainMeansOneAttempt(t *testing.T) {
 
 func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{
+	s := &fakes.Script{Responses: fakes.Responses{
 		fakes.Respond(502, ``), fakes.Respond(422, `{"message":"no"}`, "X-Request-Id", "req-1", "X-Other", "kept"),
 	}}
 	resp := &Response{StatusCode: 1}
@@ -248,7 +248,7 @@ func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
 	assert.Equal(t, "kept", resp.Header.Get("X-Other"))
 	assert.Equal(t, 2, resp.Attempts)
 
-	s = &fakes.Script{Answers: fakes.Answers{fakes.Lose}}
+	s = &fakes.Script{Responses: fakes.Responses{fakes.Lose}}
 	_, err = over(t, s, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
 	require.Error(t, err)
 	assert.Nil(t, resp, "no answer came, and the last call's must not stay")
@@ -267,7 +267,7 @@ func TestLogLines(t *testing.T) {
 		}
 		return a
 	}}))
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, `secret words`), fakes.Lose, fakes.OK(`{"data":[]}`)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, `secret words`), fakes.Lose, fakes.OK(`{"data":[]}`)}}
 	_, err := over(t, s, WithRetryPolicy(quick), WithLogger(logger)).Images.List(t.Context(), ImageListParams{Search: "secret plans"})
 	require.NoError(t, err)
 	assert.Equal(t, `level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=1 status=502 request_id="" result=502 outcome=unknown sent=0 budget=99 pause=random
@@ -278,7 +278,7 @@ level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v
 
 func TestOneAttemptByPolicy(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, ``)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``)}}
 	_, err := over(t, s).Images.Show(t.Context(), "7", WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
 	require.ErrorIs(t, err, ErrServer)
 	assert.Len(t, s.Asked, 1)
@@ -319,10 +319,10 @@ func TestRetryBudgetIsGivenBack(t *testing.T) {
 	t.Parallel()
 	up := fakes.OK(fakes.StoredImage)
 	down := fakes.Respond(500, ``)
-	s := &fakes.Script{Answers: fakes.Answers{down}}
+	s := &fakes.Script{Responses: fakes.Responses{down}}
 	c := over(t, s, WithRetryBudget(3), WithRetryPolicy(RetryPolicy{MaxAttempts: 3, MinBackoff: -1}))
 	show := func(next ...func(*http.Request) (*http.Response, error)) error {
-		s.Asked, s.Answers = nil, next
+		s.Asked, s.Responses = nil, next
 		_, err := c.Images.Show(t.Context(), "7")
 		return err
 	}
@@ -346,7 +346,7 @@ func TestRetryBudgetIsGivenBack(t *testing.T) {
 // Without a limit each call has its attempts.
 func TestNoRetryBudget(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(500, ``)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(500, ``)}}
 	c := over(t, s, WithRetryBudget(0), WithRetryPolicy(quick))
 	for range 300 {
 		_, err := c.Images.Show(t.Context(), "7")
@@ -359,7 +359,7 @@ func TestNoRetryBudget(t *testing.T) {
 func TestWhatCostsNoBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(503, ``, "Retry-After", "1")}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(503, ``, "Retry-After", "1")}}
 		c := over(t, s)
 		_, err := c.Images.Show(t.Context(), "7")
 		require.ErrorIs(t, err, ErrServer)
@@ -367,7 +367,7 @@ func TestWhatCostsNoBudget(t *testing.T) {
 		assert.Equal(t, 100, c.budget.retries())
 	})
 	asked := 0
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(401, ``)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, ``)}}
 	c := over(t, s, WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-", asked), nil }))
 	_, err := c.Images.Show(t.Context(), "7")
 	require.ErrorIs(t, err, ErrUnauthorized)
@@ -379,7 +379,7 @@ func TestWhatCostsNoBudget(t *testing.T) {
 func TestPausesAreMade(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(500, ``), fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0"), fakes.Respond(429, ``)}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(500, ``), fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0"), fakes.Respond(429, ``)}}
 		_, err := over(t, s, WithRetryPolicy(RetryPolicy{MaxAttempts: 60, MaxBackoff: time.Second})).Images.Show(t.Context(), "7")
 		require.Error(t, err)
 		none := 0
@@ -433,7 +433,7 @@ func TestDeleteResponses(t *testing.T) {
 		`{"data":{"status":"fail"}}`:          false,
 		`<!doctype html>`:                     false,
 	} {
-		s := &fakes.Script{Answers: fakes.Answers{fakes.OK(body)}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.OK(body)}}
 		err := over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7")
 		if ok {
 			assert.NoError(t, err, body)
@@ -454,7 +454,7 @@ func TestDeleteResponses(t *testing.T) {
 func TestSuccessThatSaysItIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`{"status":"error","name":"ValidationException"}`, `{"status":"fail","name":"n"}`, `{"errors":["x"],"name":"n"}`, `{"exception":"E","name":"n"}`} {
-		s := &fakes.Script{Answers: fakes.Answers{fakes.OK(body)}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.OK(body)}}
 		for _, op := range []string{"images.store", "images.show", "images.update"} {
 			err := allTen(over(t, s))[op](t.Context())
 			var unread *DecodeError
@@ -463,7 +463,7 @@ func TestSuccessThatSaysItIsAnError(t *testing.T) {
 			assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%s %s", op, body)
 		}
 	}
-	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(`{"id":7,"status":"error","name":"n"}`)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(`{"id":7,"status":"error","name":"n"}`)}}
 	_, err := over(t, s).Images.Show(t.Context(), "7")
 	assert.NoError(t, err, "with an id it is a record")
 }
@@ -488,7 +488,7 @@ func TestNestedRecords(t *testing.T) {
 		`{"data":{"name":"a","owner":{"id":9001,"name":"b"}}}`:        {Name: "a"},
 		`{"data":{"image":{"id":7,"name":"a"}}}`:                      {ID: "7", Name: "a"},
 	} {
-		s := &fakes.Script{Answers: fakes.Answers{fakes.OK(body)}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.OK(body)}}
 		image, err := over(t, s).Images.Show(t.Context(), "7")
 		require.NoError(t, err, body)
 		assert.Equal(t, want, bare(*image), body)
@@ -517,7 +517,7 @@ func TestConnectingIsNoWaitingForTheService(t *testing.T) {
 			go func() { defer far.Close(); serve(far) }()
 			return near, nil
 		}}
-		c, err := NewClient("http://127.0.0.1/tenant", fakes.Key, WithTimeout(300*time.Millisecond), WithRetryPolicy(oneAttempt), WithHTTPClient(&http.Client{Transport: transport}))
+		c, err := NewClient("http://127.0.0.1/tenant", fakes.Key, WithResponseTimeout(300*time.Millisecond), WithRetryPolicy(oneAttempt), WithHTTPClient(&http.Client{Transport: transport}))
 		require.NoError(t, err)
 		var group sync.WaitGroup
 		for range 5 {
@@ -561,7 +561,7 @@ func TestResponsesAreClosed(t *testing.T) {
 func TestEverySuccessCounts(t *testing.T) {
 	t.Parallel()
 	for status, ok := range map[int]bool{200: true, 201: true, 206: true, 299: true, 199: false, 300: false} {
-		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(status, `{"id":7}`)}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(status, `{"id":7}`)}}
 		_, err := over(t, s).Images.Show(t.Context(), "7")
 		assert.Equal(t, ok, err == nil, "%d: %v", status, err)
 	}
@@ -572,7 +572,7 @@ func TestLogOfWhatWasSent(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	c := deployment(t, fakes.AnswerAll, WithLogger(logger))
+	c := deployment(t, fakes.RespondToAll, WithLogger(logger))
 	require.NoError(t, allTen(c)["images.store"](t.Context()))
 	var line struct {
 		Sent      int64

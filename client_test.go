@@ -36,9 +36,9 @@ func over(t testing.TB, rt http.RoundTripper, opts ...Option) *Client {
 // allTen are the ten operations and both iterators.
 func allTen(c *Client) map[string]func(context.Context, ...CallOption) error {
 	wav := FileFromBytes("a.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))
-	calls := fakes.Calls("images", c.Images, aStore, ImageUpdateParams{Favorite: Ptr(true)})
+	calls := fakes.Calls("images", c.Images, aStore, ImageUpdateParams{Favorite: new(true)})
 	maps.Copy(calls, fakes.Calls("transcriptions", c.Transcriptions,
-		TranscriptionStoreParams{Name: "n", File: wav}, TranscriptionUpdateParams{Result: Ptr("r")}))
+		TranscriptionStoreParams{Name: "n", File: wav}, TranscriptionUpdateParams{Result: new("r")}))
 	return calls
 }
 
@@ -204,7 +204,7 @@ func TestAPIKeys(t *testing.T) {
 // A user who has made three mistakes should not have to run the program three times.
 func TestNewClientReportsAllProblems(t *testing.T) {
 	t.Parallel()
-	c, err := NewClient("http://content.example.com", "bad key\n", WithHTTPClient(nil), nil, WithTimeout(-1), WithUpdateMethod("POST"), WithMaxResponseSize(0))
+	c, err := NewClient("http://content.example.com", "bad key\n", WithHTTPClient(nil), nil, WithResponseTimeout(-1), WithUpdateMethod("POST"), WithMaxResponseSize(0))
 	require.Nil(t, c)
 	var invalid *ValidationError
 	require.ErrorAs(t, err, &invalid)
@@ -212,7 +212,7 @@ func TestNewClientReportsAllProblems(t *testing.T) {
 	for _, p := range invalid.Problems {
 		fields = append(fields, p.Field)
 	}
-	assert.ElementsMatch(t, []string{"http_client", "option", "timeout", "update_method", "max_response_size", "base_url", "api_key"}, fields)
+	assert.ElementsMatch(t, []string{"http_client", "option", "response_timeout", "update_method", "max_response_size", "base_url", "api_key"}, fields)
 	assert.True(t, strings.HasPrefix(err.Error(), "aicontent.NewClient: "), err)
 }
 
@@ -265,7 +265,7 @@ func TestNewClientFromEnv(t *testing.T) {
 
 func TestNilContextIsAnError(t *testing.T) {
 	t.Parallel()
-	baseURL, requests := fakes.Counted(t, fakes.AnswerAll)
+	baseURL, requests := fakes.Counted(t, fakes.RespondToAll)
 	c, err := NewClient(baseURL, fakes.Key)
 	require.NoError(t, err)
 	for name, call := range allTen(c) {
@@ -284,7 +284,7 @@ func TestHeadersOfEveryRequest(t *testing.T) {
 	var seen sync.Map
 	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		seen.Store(r.Method+" "+r.URL.Path, r.Header.Clone())
-		fakes.AnswerAll(w, r)
+		fakes.RespondToAll(w, r)
 	})
 	c, err := NewClient(baseURL, fakes.Key, WithUserAgent("gallery/2.1"))
 	require.NoError(t, err)
@@ -305,7 +305,7 @@ func TestHeadersOfEveryRequest(t *testing.T) {
 
 func TestClosedServer(t *testing.T) {
 	t.Parallel()
-	srv := httptest.NewServer(http.HandlerFunc(fakes.AnswerAll))
+	srv := httptest.NewServer(http.HandlerFunc(fakes.RespondToAll))
 	srv.Close()
 	c, err := NewClient(srv.URL+"/tenant", fakes.Key, WithRetryPolicy(quick))
 	require.NoError(t, err)
@@ -348,7 +348,7 @@ func snapshot(v any) map[string]any {
 
 // A library that turns a knob of a shared client turns it for the whole program.
 func TestClientsOfOthersAreNeverChanged(t *testing.T) {
-	baseURL, _ := fakes.Counted(t, fakes.AnswerAll)
+	baseURL, _ := fakes.Counted(t, fakes.RespondToAll)
 	// net/http settles a transport's HTTP/2 side when it is first used or cloned, whoever does that.
 	standard := http.DefaultTransport.(*http.Transport)
 	standard.Clone()
@@ -360,7 +360,7 @@ func TestClientsOfOthersAreNeverChanged(t *testing.T) {
 	before := []map[string]any{snapshot(standard), snapshot(http.DefaultClient), snapshot(mine), snapshot(hc)}
 
 	for _, opts := range [][]Option{nil, {WithHTTPClient(hc)}, {WithHTTPClient(http.DefaultClient)}, {WithHTTPClient(&http.Client{})}} {
-		c, err := NewClient(baseURL, fakes.Key, append(opts, WithTimeout(time.Minute), WithMaxResponseSize(1000))...)
+		c, err := NewClient(baseURL, fakes.Key, append(opts, WithResponseTimeout(time.Minute), WithMaxResponseSize(1000))...)
 		require.NoError(t, err)
 		for name, call := range allTen(c) {
 			require.NoError(t, call(t.Context()), name)
@@ -376,7 +376,7 @@ func TestClientsOfOthersAreNeverChanged(t *testing.T) {
 // The copy is taken at once: what the caller does to the client afterwards is theirs.
 func TestHTTPClientIsCopied(t *testing.T) {
 	t.Parallel()
-	baseURL, requests := fakes.Counted(t, fakes.AnswerAll)
+	baseURL, requests := fakes.Counted(t, fakes.RespondToAll)
 	hc := &http.Client{}
 	c, err := NewClient(baseURL, fakes.Key, WithHTTPClient(hc))
 	require.NoError(t, err)
@@ -389,7 +389,7 @@ func TestHTTPClientIsCopied(t *testing.T) {
 func TestCloseIdleConnectionsLeavesAUsableClient(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{}, 10)
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(fakes.AnswerAll))
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(fakes.RespondToAll))
 	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateClosed {
 			closed <- struct{}{}
@@ -440,7 +440,7 @@ func TestConcurrentUse(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		fakes.AnswerAll(w, r)
+		fakes.RespondToAll(w, r)
 	})
 	var asked, waited, reported, lines atomic.Int64
 	handler := countingHandler{Handler: slog.NewJSONHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}), lines: &lines}
@@ -577,7 +577,7 @@ func TestRedirectsToWhatIsNoURL(t *testing.T) {
 // A variable that was never set must not end the program, whatever interface hides it.
 func TestNilsInside(t *testing.T) {
 	t.Parallel()
-	baseURL, _ := fakes.Counted(t, fakes.AnswerAll)
+	baseURL, _ := fakes.Counted(t, fakes.RespondToAll)
 	var transport *http.Transport
 	c, err := NewClient(baseURL, fakes.Key, WithHTTPClient(&http.Client{Transport: transport}))
 	require.NoError(t, err)

@@ -86,8 +86,8 @@
 //
 // # Timeouts
 //
-// Only the context limits a whole call. In each attempt, [WithTimeout] limits the wait for the response, from the last byte
-// sent, and [WithStallTimeout] ends an upload that no longer moves.
+// Only the context limits a whole call. In each attempt, [WithResponseTimeout] limits the wait for the response, from
+// the last byte sent, and [WithStallTimeout] ends an upload that no longer moves.
 //
 // # Responses
 //

@@ -94,7 +94,7 @@ func TestDownloadKeepsTheCertificateAtHome(t *testing.T) {
 	certificates := make(chan int, 2)
 	pictures := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		certificates <- len(r.TLS.PeerCertificates)
-		fakes.AnswerAll(w, r)
+		fakes.RespondToAll(w, r)
 	}))
 	pictures.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
 	pictures.StartTLS()
@@ -138,7 +138,7 @@ func TestDownloadRefusesBadInput(t *testing.T) {
 		"data":          {t.Context(), at("data:image/png;base64,AA"), io.Discard, nil, `images.download: url "data:image/png;base64,AA": must be an http or https URL`},
 		"no host":       {t.Context(), at("https:///a.png"), io.Discard, nil, `images.download: url "https:///a.png": must be an http or https URL`},
 		"no URL at all": {t.Context(), at("http://[::1"), io.Discard, nil, `images.download: url "http://[::1": must be an http or https URL`},
-		"everything":    {nil, nil, nil, []CallOption{WithTimeout(-1)}, "images.download: timeout \"-1ns\": must not be negative; ctx: must not be nil; w: must not be nil; url: is required: the service sent none for the image"},
+		"everything":    {nil, nil, nil, []CallOption{WithResponseTimeout(-1)}, "images.download: response_timeout \"-1ns\": must not be negative; ctx: must not be nil; w: must not be nil; url: is required: the service sent none for the image"},
 	} {
 		n, err := c.Images.Download(row.ctx, row.image, row.w, row.opts...)
 		assert.EqualError(t, err, row.text, name)
@@ -294,14 +294,14 @@ func TestDownloadWithoutAResponse(t *testing.T) {
 		"late":      {os.ErrDeadlineExceeded, 3, ""},
 		"untrusted": {x509.UnknownAuthorityError{}, 1, ""},
 	} {
-		s := &fakes.Script{Answers: fakes.Answers{fails(row.err)}}
+		s := &fakes.Script{Responses: fakes.Responses{fails(row.err)}}
 		n, err := over(t, s, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
 		require.ErrorIs(t, err, row.err)
 		assert.True(t, strings.HasPrefix(err.Error(), "images.download: "+row.text+row.err.Error()+" ("), err)
 		assert.Zero(t, n, name)
 		assert.Len(t, s.Asked, row.attempts, name)
 	}
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Lose, fakes.OK("a picture")}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Lose, fakes.OK("a picture")}}
 	var out nonEmptyWrites
 	var log bytes.Buffer
 	n, err := over(t, s, WithRetryPolicy(quick), debugging(&log)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), &out)
@@ -325,7 +325,7 @@ func (w *nonEmptyWrites) Write(p []byte) (int, error) {
 // Only a 2xx is a picture.
 func TestDownloadOfMultipleChoices(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(300, "choose")}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(300, "choose")}}
 	_, err := over(t, s).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
 	var api *APIError
 	require.ErrorAs(t, err, &api)
@@ -384,7 +384,7 @@ func TestDownloadToAWriterThatFails(t *testing.T) {
 // A writer that fails is asked once, whatever became of the connection in the same moment.
 func TestDownloadToAWriterThatFailsAsThePictureBreaksOff(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{func(*http.Request) (*http.Response, error) {
+	s := &fakes.Script{Responses: fakes.Responses{func(*http.Request) (*http.Response, error) {
 		body := iotest.DataErrReader(io.MultiReader(strings.NewReader("a pic"), iotest.ErrReader(io.ErrUnexpectedEOF)))
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: 9}, nil
 	}}}
@@ -399,7 +399,7 @@ type readOnly struct{ err error }
 
 func (w readOnly) Write([]byte) (int, error) { return 0, w.err }
 
-// WithTimeout is for the header and not for a long picture; WithStallTimeout is for a picture that no longer comes.
+// WithResponseTimeout is for the header and not for a long picture; WithStallTimeout is for a picture that no longer comes.
 func TestDownloadTimes(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -409,9 +409,9 @@ func TestDownloadTimes(t *testing.T) {
 		took        time.Duration
 	}{
 		"a slow picture":         {time.Second, 50 * time.Second, nil, "", 501 * time.Second},
-		"no header":              {time.Hour, 0, nil, "no complete response within 30s (WithTimeout)", 30 * time.Second},
-		"no header, by option":   {time.Hour, 0, []CallOption{WithTimeout(time.Second)}, "no complete response within 1s (WithTimeout)", time.Second},
-		"any wait":               {time.Hour, 0, []CallOption{WithTimeout(0)}, "", time.Hour},
+		"no header":              {time.Hour, 0, nil, "no complete response within 30s (WithResponseTimeout)", 30 * time.Second},
+		"no header, by option":   {time.Hour, 0, []CallOption{WithResponseTimeout(time.Second)}, "no complete response within 1s (WithResponseTimeout)", time.Second},
+		"any wait":               {time.Hour, 0, []CallOption{WithResponseTimeout(0)}, "", time.Hour},
 		"it stalls":              {0, 2 * time.Minute, nil, "cut off: 0 of 10 bytes came: the download stalled: no byte came for 1m0s (WithStallTimeout)", time.Minute},
 		"it stalls, any time":    {0, 2 * time.Minute, []CallOption{WithStallTimeout(0)}, "", 20 * time.Minute},
 		"it stalls, by option":   {0, time.Minute, []CallOption{WithStallTimeout(time.Second)}, "the download stalled: no byte came for 1s", time.Second},
@@ -467,7 +467,7 @@ func TestDownloadErrorsAreOneLine(t *testing.T) {
 	assert.Contains(t, err.Error(), "images.download: first second [31mxxx")
 	assert.Less(t, len(err.Error()), 1200)
 
-	s := &fakes.Script{Answers: fakes.Answers{fakes.OK("a picture")}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK("a picture")}}
 	_, err = over(t, s).Images.Download(t.Context(), at("https://pictures.example.com/a.png"), fullDisk{cause})
 	assert.ErrorIs(t, err, cause)
 	assert.Contains(t, err.Error(), "images.download: writing the picture after 3 bytes: first second [31mxxx")
@@ -538,7 +538,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // net/http counts what comes of a picture; a RoundTripper of the caller need not.
 func TestDownloadCutOffByARoundTripper(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{func(r *http.Request) (*http.Response, error) {
+	s := &fakes.Script{Responses: fakes.Responses{func(r *http.Request) (*http.Response, error) {
 		resp, err := fakes.OK("a pic")(r)
 		resp.ContentLength = 9
 		return resp, err
@@ -549,7 +549,7 @@ func TestDownloadCutOffByARoundTripper(t *testing.T) {
 	assert.EqualValues(t, 5, n)
 	assert.Len(t, s.Asked, 1)
 	for length := range int64(2) {
-		s = &fakes.Script{Answers: fakes.Answers{func(r *http.Request) (*http.Response, error) {
+		s = &fakes.Script{Responses: fakes.Responses{func(r *http.Request) (*http.Response, error) {
 			resp, err := fakes.OK("")(r)
 			resp.ContentLength, resp.Body = length, io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
 			return resp, err
@@ -617,7 +617,7 @@ func TestDownloadKeepsTheClientsLimits(t *testing.T) {
 		"Timeout":       {&http.Client{Timeout: 50 * time.Millisecond}, "/slow.png", context.DeadlineExceeded},
 	} {
 		policy := WithRetryPolicy(RetryPolicy{MaxAttempts: 1})
-		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(row.hc), policy, WithTimeout(5*time.Second), WithStallTimeout(5*time.Second))
+		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(row.hc), policy, WithResponseTimeout(5*time.Second), WithStallTimeout(5*time.Second))
 		require.NoError(t, err)
 		_, err = c.Images.Download(t.Context(), at(pictures.URL+row.path), io.Discard)
 		assert.ErrorIs(t, err, row.want, name)

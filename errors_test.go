@@ -108,7 +108,7 @@ func TestCausesAreFound(t *testing.T) {
 func TestErrorTextOfAnUnknownStatus(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{600, 999} {
-		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(status, ``)}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(status, ``)}}
 		_, err := over(t, s).Images.Show(t.Context(), "7")
 		assert.EqualError(t, err, fmt.Sprintf("images.show: %d: unknown status", status))
 	}

@@ -71,11 +71,11 @@ func ExampleImagesService() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	image, err = client.Images.Update(ctx, image.ID, aicontent.ImageUpdateParams{Favorite: aicontent.Ptr(true)})
+	image, err = client.Images.Update(ctx, image.ID, aicontent.ImageUpdateParams{Favorite: new(true)})
 	if err != nil {
 		log.Fatal(err)
 	}
-	favorites, err := client.Images.List(ctx, aicontent.ImageListParams{Favorite: aicontent.Ptr(true)})
+	favorites, err := client.Images.List(ctx, aicontent.ImageListParams{Favorite: new(true)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func ExampleTranscriptionsService_Store() {
 		log.Fatal(err)
 	}
 	transcription, err = client.Transcriptions.Update(ctx, transcription.ID, aicontent.TranscriptionUpdateParams{
-		Result: aicontent.Ptr("The lighthouse keeper counts the ships at dusk."),
+		Result: new("The lighthouse keeper counts the ships at dusk."),
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -253,7 +253,7 @@ func ExampleValidationError() {
 func ExampleWithOnce() {
 	srv := service()
 	defer srv.Close()
-	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Method == http.MethodPost }, 1, aicontenttest.LoseAnswer())
+	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Method == http.MethodPost }, 1, aicontenttest.LoseResponse())
 	ctx, client := context.Background(), srv.Client()
 
 	image, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
@@ -279,7 +279,7 @@ func ExampleWithRetryPolicy() {
 	policy.MinBackoff = time.Millisecond
 	client, err := aicontent.NewClient(baseURL, apiKey,
 		aicontent.WithRetryPolicy(policy),
-		aicontent.WithTimeout(10*time.Second),
+		aicontent.WithResponseTimeout(10*time.Second),
 		aicontent.WithUserAgent("gallery/2.1"),
 	)
 	if err != nil {
@@ -312,8 +312,8 @@ func ExampleWithoutValidation() {
 }
 
 func ExampleImage_Raw() {
-	srv, err := aicontenttest.Start(aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-		a.SetJSON(map[string]any{"data": map[string]any{"id": 7, "name": "Lighthouse", "license": "CC0"}})
+	srv, err := aicontenttest.Start(aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		r.SetJSON(map[string]any{"data": map[string]any{"id": 7, "name": "Lighthouse", "license": "CC0"}})
 	}))
 	if err != nil {
 		log.Fatal(err)

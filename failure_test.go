@@ -38,137 +38,137 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 	const page = "<html><title>Not Found</title></html>"
 	for name, row := range map[string]struct {
 		op      string
-		answers fakes.Answers
+		answers fakes.Responses
 		policy  RetryPolicy
 		base    string // instead of the usual one
 		text    string
 	}{
 		"a store lost its answer": {
-			"images.store", fakes.Answers{fails(io.EOF)}, oneAttempt, "",
+			"images.store", fakes.Responses{fails(io.EOF)}, oneAttempt, "",
 			"images.store: the service closed the connection before a response came: EOF (host content.example.com; outcome unknown: it may have been created)",
 		},
 		"a connection was reset": {
-			"images.update", fakes.Answers{fails(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET})}, oneAttempt, "",
+			"images.update", fakes.Responses{fails(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET})}, oneAttempt, "",
 			"images.update: the service closed the connection before a response came: read tcp: " + syscall.ECONNRESET.Error() + " (host content.example.com; outcome unknown: it may have been updated)",
 		},
 		"a delete lost its answer": {
-			"images.delete", fakes.Answers{fails(io.ErrUnexpectedEOF)}, oneAttempt, "",
+			"images.delete", fakes.Responses{fails(io.ErrUnexpectedEOF)}, oneAttempt, "",
 			"images.delete: the service closed the connection before a response came: unexpected EOF (host content.example.com; outcome unknown: it may have been deleted)",
 		},
 		"a show lost its answer": {
-			"images.show", fakes.Answers{fails(syscall.EPIPE)}, oneAttempt, "",
+			"images.show", fakes.Responses{fails(syscall.EPIPE)}, oneAttempt, "",
 			"images.show: the service closed the connection before a response came: " + syscall.EPIPE.Error() + " (host content.example.com)",
 		},
 		"it was never reached": {
-			"images.store", fakes.Answers{fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})}, oneAttempt, "",
+			"images.store", fakes.Responses{fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})}, oneAttempt, "",
 			"images.store: dial tcp: " + syscall.ECONNREFUSED.Error() + " (host content.example.com; nothing was created)",
 		},
 		"the request id": {
-			"images.show", fakes.Answers{fakes.Respond(500, `{"message":"Server Error"}`, "X-Request-Id", "req-7")}, oneAttempt, "",
+			"images.show", fakes.Responses{fakes.Respond(500, `{"message":"Server Error"}`, "X-Request-Id", "req-7")}, oneAttempt, "",
 			"images.show: 500: Server Error (request req-7)",
 		},
 		"all at once, and each once": {
-			"images.store", fakes.Answers{fakes.Respond(504, `504 Gateway Timeout`, "X-Request-Id", "req-7")}, oneAttempt, "",
+			"images.store", fakes.Responses{fakes.Respond(504, `504 Gateway Timeout`, "X-Request-Id", "req-7")}, oneAttempt, "",
 			"images.store: 504: Gateway Timeout (request req-7; outcome unknown: it may have been created)",
 		},
 		"a 2xx that cannot be read": {
-			"images.store", fakes.Answers{fakes.Respond(201, ``)}, oneAttempt, "",
+			"images.store", fakes.Responses{fakes.Respond(201, ``)}, oneAttempt, "",
 			"images.store: 201: the response is empty (outcome done: it was created)",
 		},
 		"the same every time": {
-			"images.show", fakes.Answers{fakes.Respond(502, ``)}, quick, "",
+			"images.show", fakes.Responses{fakes.Respond(502, ``)}, quick, "",
 			"images.show: 502: bad gateway (attempt 3 of 3; before: 502, 502)",
 		},
 		"the same twice": {
-			"images.show", fakes.Answers{fakes.Respond(502, ``)}, RetryPolicy{MaxAttempts: 2, MinBackoff: -1}, "",
+			"images.show", fakes.Responses{fakes.Respond(502, ``)}, RetryPolicy{MaxAttempts: 2, MinBackoff: -1}, "",
 			"images.show: 502: bad gateway (attempt 2 of 2; before: 502)",
 		},
 		"something else before": {
-			"images.show", fakes.Answers{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.Lose, fakes.Respond(404, ``)}, RetryPolicy{MaxAttempts: 9, MinBackoff: -1}, "",
+			"images.show", fakes.Responses{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.Lose, fakes.Respond(404, ``)}, RetryPolicy{MaxAttempts: 9, MinBackoff: -1}, "",
 			"images.show: 404: not found (attempt 4 of 9; before: 502, 502, connection reset by peer)",
 		},
 		"no API there": {
-			"images.list", fakes.Answers{fakes.Respond(404, page)}, oneAttempt, "",
+			"images.list", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "",
 			"images.list: 404: Not Found (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
 		},
 		"no API there, in JSON": {
-			"transcriptions.store", fakes.Answers{fakes.Respond(404, `{"message":""}`)}, oneAttempt, "",
+			"transcriptions.store", fakes.Responses{fakes.Respond(404, `{"message":""}`)}, oneAttempt, "",
 			"transcriptions.store: 404: not found (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
 		},
 		"the base URL ends in /api": {
-			"images.list", fakes.Answers{fakes.Respond(404, page)}, oneAttempt, "https://content.example.com/tenant/api",
+			"images.list", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "https://content.example.com/tenant/api",
 			"images.list: 404: Not Found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com/tenant?)",
 		},
 		"a host called api": {
-			"images.list", fakes.Answers{fakes.Respond(404, page)}, oneAttempt, "https://api",
+			"images.list", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "https://api",
 			"images.list: 404: Not Found (there is no API at https://api/api/v1: is the base URL right?)",
 		},
 		"the base URL ends in /api, for a record": {
-			"images.show", fakes.Answers{fakes.Respond(404, page)}, oneAttempt, "https://content.example.com/api",
+			"images.show", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "https://content.example.com/api",
 			"images.show: 404: Not Found (the SDK adds /api/v1 to the base URL itself: did you mean https://content.example.com?)",
 		},
 		"the base URL ends in /api, and the record is missing": {
-			"images.show", fakes.Answers{fakes.Respond(404, `{"message":"Resource not found."}`)}, oneAttempt, "https://content.example.com/api",
+			"images.show", fakes.Responses{fakes.Respond(404, `{"message":"Resource not found."}`)}, oneAttempt, "https://content.example.com/api",
 			"images.show: 404: Resource not found.",
 		},
 		"a record is missing": {
-			"images.show", fakes.Answers{fakes.Respond(404, page)}, oneAttempt, "",
+			"images.show", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "",
 			"images.show: 404: Not Found",
 		},
 		"too long a wait": {
-			"images.show", fakes.Answers{fakes.Respond(429, `{"message":"Too Many Attempts."}`, "Retry-After", "90")}, RetryPolicy{}, "",
+			"images.show", fakes.Responses{fakes.Respond(429, `{"message":"Too Many Attempts."}`, "Retry-After", "90")}, RetryPolicy{}, "",
 			"images.show: 429: Too Many Attempts. (the service asks to wait 1m30s, the retry policy allows 1m0s (MaxRetryAfter))",
 		},
 		"no wait at all": {
-			"images.store", fakes.Answers{fakes.Respond(429, ``, "Retry-After", "1")}, RetryPolicy{MaxRetryAfter: -1}, "",
+			"images.store", fakes.Responses{fakes.Respond(429, ``, "Retry-After", "1")}, RetryPolicy{MaxRetryAfter: -1}, "",
 			"images.store: 429: too many requests (the service asks to wait 1s, the retry policy allows 0s (MaxRetryAfter))",
 		},
 		"no double punctuation": {
-			"images.store", fakes.Answers{fakes.Respond(422, `{"message":"The given data was invalid.","errors":{"name":["The name is taken."]}}`)}, oneAttempt, "",
+			"images.store", fakes.Responses{fakes.Respond(422, `{"message":"The given data was invalid.","errors":{"name":["The name is taken."]}}`)}, oneAttempt, "",
 			"images.store: 422: The given data was invalid; name: The name is taken.",
 		},
 		"a message that is an object": {
-			"images.store", fakes.Answers{fakes.Respond(422, `{"message":{"name":["The name field is required."]},"status":422}`)}, oneAttempt, "",
+			"images.store", fakes.Responses{fakes.Respond(422, `{"message":{"name":["The name field is required."]},"status":422}`)}, oneAttempt, "",
 			"images.store: 422: name: The name field is required.",
 		},
 		"a login page elsewhere": {
-			"images.show", fakes.Answers{fakes.Respond(302, ``, "Location", "https://sso.example.com/login")}, oneAttempt, "",
+			"images.show", fakes.Responses{fakes.Respond(302, ``, "Location", "https://sso.example.com/login")}, oneAttempt, "",
 			"images.show: 302: the API key is not accepted: the service redirects to a login page; redirect from https://content.example.com:443 to https://sso.example.com:443 refused: the API key is for the first only",
 		},
 		"another origin": {
-			"images.show", fakes.Answers{fakes.Respond(302, ``, "Location", "https://cdn.example.com/images/7")}, oneAttempt, "",
+			"images.show", fakes.Responses{fakes.Respond(302, ``, "Location", "https://cdn.example.com/images/7")}, oneAttempt, "",
 			"images.show: 302: redirect from https://content.example.com:443 to https://cdn.example.com:443 refused: the API key is for the first only",
 		},
 		"a store that is redirected": {
-			"images.store", fakes.Answers{fakes.Respond(301, ``, "Location", "/tenant/api/v1/images/")}, oneAttempt, "",
+			"images.store", fakes.Responses{fakes.Respond(301, ``, "Location", "/tenant/api/v1/images/")}, oneAttempt, "",
 			"images.store: 301: redirect refused: a POST is not repeated at another address; is the base URL right? (outcome unknown: it may have been created)",
 		},
 		"no connection before": {
-			"images.show", fakes.Answers{fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED}), fakes.Respond(404, ``)}, quick, "",
+			"images.show", fakes.Responses{fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED}), fakes.Respond(404, ``)}, quick, "",
 			"images.show: 404: not found (attempt 2 of 3; before: dial: " + syscall.ECONNREFUSED.Error() + ")",
 		},
 		"two connections lost, in different ways": {
-			"images.show", fakes.Answers{
+			"images.show", fakes.Responses{
 				fails(io.EOF), fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{Port: 2}, Err: syscall.ECONNRESET}), fakes.Respond(404, ``),
 			}, quick, "",
 			"images.show: 404: not found (attempt 3 of 3; before: EOF, read: connection reset by peer)",
 		},
 		"a redirect to nowhere": {
-			"images.show", fakes.Answers{fakes.Respond(302, ``)}, oneAttempt, "",
+			"images.show", fakes.Responses{fakes.Respond(302, ``)}, oneAttempt, "",
 			"images.show: 302: found",
 		},
 		"cut off before": {
-			"images.show", fakes.Answers{fakes.OK(`{"id":7,"na`), fakes.Respond(404, ``)}, quick, "",
+			"images.show", fakes.Responses{fakes.OK(`{"id":7,"na`), fakes.Respond(404, ``)}, quick, "",
 			"images.show: 404: not found (attempt 2 of 3; before: 200 unreadable)",
 		},
 		"a choice": {
-			"images.show", fakes.Answers{fakes.Respond(300, ``, "Location", "/elsewhere")}, oneAttempt, "",
+			"images.show", fakes.Responses{fakes.Respond(300, ``, "Location", "/elsewhere")}, oneAttempt, "",
 			"images.show: 300: multiple choices",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &fakes.Script{Answers: row.answers}
+				s := &fakes.Script{Responses: row.answers}
 				c := over(t, s, WithRetryPolicy(row.policy))
 				if row.base != "" {
 					var err error
@@ -183,7 +183,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 
 func TestErrorOfAPUT(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Lose}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Lose}}
 	_, err := over(t, s, WithUpdateMethod(http.MethodPut), WithRetryPolicy(oneAttempt)).Images.Update(t.Context(), "7", ImageUpdateParams{})
 	assert.ErrorContains(t, err, "outcome unknown: it may have been updated")
 }
@@ -194,7 +194,7 @@ func TestBaseURLThatEndsInAPI(t *testing.T) {
 	var uri string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		uri = r.RequestURI
-		fakes.AnswerAll(w, r)
+		fakes.RespondToAll(w, r)
 	}))
 	defer srv.Close()
 	c, err := NewClient(srv.URL+"/api", fakes.Key)
@@ -202,7 +202,7 @@ func TestBaseURLThatEndsInAPI(t *testing.T) {
 	_, err = c.Images.Show(t.Context(), "7")
 	require.NoError(t, err)
 	assert.Equal(t, "/api/api/v1/images/7", uri)
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(404, "")}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(404, "")}}
 	c, err = NewClient("https://content.example.com/api", fakes.Key, WithHTTPClient(&http.Client{Transport: s}))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
@@ -213,7 +213,7 @@ func TestBaseURLThatEndsInAPI(t *testing.T) {
 func TestErrorTextOfAHundredAttempts(t *testing.T) {
 	t.Parallel()
 	n := 0
-	s := &fakes.Script{Answers: fakes.Answers{func(*http.Request) (*http.Response, error) {
+	s := &fakes.Script{Responses: fakes.Responses{func(*http.Request) (*http.Response, error) {
 		n++
 		return nil, fmt.Errorf("failure %d: %s", n, strings.Repeat("x", 500))
 	}}}
@@ -232,7 +232,7 @@ func TestErrorTextOfDifferentFailures(t *testing.T) {
 		7: "; before: failure 2, failure 3, failure 4, failure 5, failure 6 (",
 	} {
 		n := 0
-		s := &fakes.Script{Answers: fakes.Answers{func(*http.Request) (*http.Response, error) {
+		s := &fakes.Script{Responses: fakes.Responses{func(*http.Request) (*http.Response, error) {
 			n++
 			return nil, fmt.Errorf("failure %d", n)
 		}}}
@@ -268,8 +268,8 @@ func TestErrorOfTheUsersTimeout(t *testing.T) {
 		var lost net.Error
 		require.ErrorAs(t, err, &lost)
 		assert.True(t, lost.Timeout())
-		_, err = c.Images.Store(t.Context(), aStore, WithTimeout(time.Second))
-		assert.ErrorContains(t, err, "images.store: no complete response within 1s (WithTimeout) (host ")
+		_, err = c.Images.Store(t.Context(), aStore, WithResponseTimeout(time.Second))
+		assert.ErrorContains(t, err, "images.store: no complete response within 1s (WithResponseTimeout) (host ")
 		assert.NotContains(t, err.Error(), "WithHTTPClient")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -293,9 +293,9 @@ func TestErrorOfTheSystemsTimeout(t *testing.T) {
 func TestErrorsSayTheirCauseOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Script{Answers: fakes.Answers{stalling}}
+		s := &fakes.Script{Responses: fakes.Responses{stalling}}
 		_, err := over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
-		assert.EqualError(t, err, "images.show: 200: the response was cut off: no complete response within 30s (WithTimeout)")
+		assert.EqualError(t, err, "images.show: 200: the response was cut off: no complete response within 30s (WithResponseTimeout)")
 		ctx, cancel := contextAfter(t, time.Second)
 		defer cancel()
 		_, err = over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(ctx, "7")
@@ -333,7 +333,7 @@ func TestErrorsAsLogValues(t *testing.T) {
 		return text
 	}
 	of := func(answer func(*http.Request) (*http.Response, error), op string) error {
-		s := &fakes.Script{Answers: fakes.Answers{answer}}
+		s := &fakes.Script{Responses: fakes.Responses{answer}}
 		err := allTen(over(t, s, WithRetryPolicy(quick)))[op](t.Context(), WithQuery("search", "private"))
 		require.Error(t, err)
 		return err
@@ -374,7 +374,7 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 			"lost":                  {fakes.Lose, false, true},
 			"a refused certificate": {fails(x509.UnknownAuthorityError{}), false, false},
 		} {
-			s := &fakes.Script{Answers: fakes.Answers{row.answer}}
+			s := &fakes.Script{Responses: fakes.Responses{row.answer}}
 			_, err := over(t, s, WithRetryPolicy(oneAttempt)).Images.Store(t.Context(), aStore)
 			var lost net.Error
 			require.ErrorAs(t, err, &lost, name)
@@ -402,7 +402,7 @@ func TestAttemptsThatAClientsTimeoutEnded(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Script{Answers: fakes.Answers{ended(os.ErrDeadlineExceeded), ended(fmt.Errorf("net/http: request canceled: %w", os.ErrDeadlineExceeded))}}
+		s := &fakes.Script{Responses: fakes.Responses{ended(os.ErrDeadlineExceeded), ended(fmt.Errorf("net/http: request canceled: %w", os.ErrDeadlineExceeded))}}
 		c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{Transport: s, Timeout: time.Second}))
 		require.NoError(t, err)
 		_, err = c.Images.Show(t.Context(), "7")
@@ -467,7 +467,7 @@ func TestErrorsDoNotShowTheQuery(t *testing.T) {
 		"lost": fakes.Lose, "refused": fakes.Respond(500, `no`), "redirected": fakes.Respond(302, ``, "Location", "https://elsewhere.example.com/?search=private"),
 		"unreadable": fakes.OK(`<html>`),
 	} {
-		s := &fakes.Script{Answers: fakes.Answers{handler}}
+		s := &fakes.Script{Responses: fakes.Responses{handler}}
 		_, err := over(t, s, WithRetryPolicy(quick)).Images.List(t.Context(), ImageListParams{Search: "private"})
 		require.Error(t, err)
 		assert.NotContains(t, err.Error(), "private", name)

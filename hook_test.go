@@ -51,7 +51,7 @@ func TestAttemptHookSeesEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &observer{}
 		busy := fakes.Respond(503, `{"message":"busy"}`, "Retry-After", "7", "X-Request-Id", "req-1")
-		s := &fakes.Script{Answers: fakes.Answers{busy, fakes.OK(fakes.StoredImage)}}
+		s := &fakes.Script{Responses: fakes.Responses{busy, fakes.OK(fakes.StoredImage)}}
 		start := time.Now()
 		var paused time.Duration
 		limiter := fakes.Limiter(func(context.Context) error {
@@ -83,7 +83,7 @@ func TestAttemptHookRefuses(t *testing.T) {
 	t.Parallel()
 	tooMany := errors.New("100 images today")
 	o := &observer{refuse: func(Attempt) error { return tooMany }}
-	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(fakes.StoredImage)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(fakes.StoredImage)}}
 	_, err := over(t, s, WithAttemptHook(o.hook), WithRetryPolicy(quick)).Images.Store(t.Context(), aStore)
 	var transport *TransportError
 	require.ErrorAs(t, err, &transport)
@@ -99,7 +99,7 @@ func TestAttemptHookRefuses(t *testing.T) {
 		}
 		return nil
 	}}
-	s = &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, ``)}}
+	s = &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``)}}
 	c := over(t, s, WithAttemptHook(o.hook), WithRetryPolicy(quick))
 	_, err = c.Images.Show(t.Context(), "7")
 	var refused *APIError
@@ -177,7 +177,7 @@ func TestAttemptHookSeesEveryKindOfCall(t *testing.T) {
 	o = &observer{}
 	asked := 0
 	source := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-number-", asked), nil })
-	s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(401, ``), fakes.OK(fakes.StoredImage)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, ``), fakes.OK(fakes.StoredImage)}}
 	_, err = over(t, s, source, WithAttemptHook(o.hook)).Images.Store(t.Context(), aStore)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"images.store 1", "images.store 1: rejected", "images.store 2", "images.store 2: done"}, o.events)
@@ -185,7 +185,7 @@ func TestAttemptHookSeesEveryKindOfCall(t *testing.T) {
 	assert.Equal(t, 100, o.results[0].Budget, "the retry with another key costs nothing")
 
 	o = &observer{}
-	ids, err := idsOf(t.Context(), over(t, &fakes.Pages{Answer: numbered(10)}, WithAttemptHook(o.hook)), WithReadAhead(4))
+	ids, err := idsOf(t.Context(), over(t, &fakes.Pages{Respond: numbered(10)}, WithAttemptHook(o.hook)), WithReadAhead(4))
 	require.NoError(t, err)
 	assert.Equal(t, tenPages, ids)
 	assert.Len(t, o.attempts, 10)
@@ -206,7 +206,7 @@ func TestAttemptHooksNest(t *testing.T) {
 		})
 	}
 	silent := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { return nil, nil })
-	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(fakes.StoredImage)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(fakes.StoredImage)}}
 	_, err := over(t, s, hook("a", nil), silent, hook("b", nil)).Images.Show(t.Context(), "7")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "b", "b: done <nil>", "a: done <nil>"}, events)

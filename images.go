@@ -85,7 +85,7 @@ type ImageListParams struct {
 	Style      Style         `url:"style,omitempty"`
 	Medium     Medium        `url:"medium,omitempty"`
 	Filter     Filter        `url:"filter,omitempty"`
-	Favorite   *bool         `url:"favorite,int,omitempty"` // nil is both; see [Ptr]
+	Favorite   *bool         `url:"favorite,int,omitempty"` // nil is both, new(true) the favorites
 	SortBy     SortBy        `url:"sort_by,omitempty"`      // zero is the ID, which follows the date of creation
 	Sort       Sort          `url:"sort,omitempty"`         // zero is descending
 	PerPage    PerPage       `url:"per_page,omitempty"`     // zero leaves it to the service

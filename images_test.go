@@ -88,7 +88,7 @@ func TestImagesOnTheWire(t *testing.T) {
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Images.List(ctx, ImageListParams{
 					Search: "light & house", SearchBy: ImageSearchByName, Resolution: Resolution256x256, Style: Style3DRender, Medium: MediumSprayPaint,
-					Filter: FilterGrayscale, Favorite: Ptr(true), SortBy: SortByName, Sort: SortAsc, PerPage: PerPage25,
+					Filter: FilterGrayscale, Favorite: new(true), SortBy: SortByName, Sort: SortAsc, PerPage: PerPage25,
 				})
 			},
 			method: "GET",
@@ -99,14 +99,14 @@ func TestImagesOnTheWire(t *testing.T) {
 		{
 			name: "list of what is no favorite",
 			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Images.List(ctx, ImageListParams{Favorite: Ptr(false)})
+				return c.Images.List(ctx, ImageListParams{Favorite: new(false)})
 			},
 			method: "GET", uri: "images?favorite=0", answer: `[]`,
 		},
 		{
 			name: "list with a boolean in words",
 			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Images.List(ctx, ImageListParams{Favorite: Ptr(false), Search: "1"})
+				return c.Images.List(ctx, ImageListParams{Favorite: new(false), Search: "1"})
 			},
 			opts: []Option{WithBooleanWords()}, method: "GET", uri: "images?favorite=false&search=1", answer: `[]`,
 		},
@@ -149,21 +149,21 @@ func TestImagesOnTheWire(t *testing.T) {
 		{
 			name: "update of both fields",
 			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Images.Update(ctx, "7", ImageUpdateParams{Name: Ptr("Tower"), Favorite: Ptr(true)})
+				return c.Images.Update(ctx, "7", ImageUpdateParams{Name: new("Tower"), Favorite: new(true)})
 			},
 			method: "PATCH", uri: "images/7", body: "favorite=1&name=Tower", answer: lighthouseJSON, result: lighthouse(),
 		},
 		{
 			name: "update with PUT carries no more than what is set",
 			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Images.Update(ctx, "7", ImageUpdateParams{Favorite: Ptr(false)})
+				return c.Images.Update(ctx, "7", ImageUpdateParams{Favorite: new(false)})
 			},
 			opts: []Option{WithUpdateMethod(http.MethodPut)}, method: "PUT", uri: "images/7", body: "favorite=0", answer: lighthouseJSON,
 		},
 		{
 			name: "update with words",
 			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Images.Update(ctx, "7", ImageUpdateParams{Favorite: Ptr(true), Name: Ptr("1")})
+				return c.Images.Update(ctx, "7", ImageUpdateParams{Favorite: new(true), Name: new("1")})
 			},
 			opts: []Option{WithBooleanWords()}, method: "PATCH", uri: "images/7", body: "favorite=true&name=1", answer: lighthouseJSON,
 		},
@@ -192,7 +192,7 @@ func TestImagesOnTheWire(t *testing.T) {
 // Every problem at once, and nothing is sent.
 func TestImagesRefuseBadInput(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(fakes.StoredImage)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(fakes.StoredImage)}}
 	c := over(t, s)
 	const waived = " (WithoutValidation sends it anyway)"
 	var none context.Context
@@ -225,7 +225,7 @@ func TestImagesRefuseBadInput(t *testing.T) {
 				`; sort "up": must be one of desc, asc` + waived + `; per_page "7": must be one of 10, 25, 50, 100` + waived,
 		},
 		"update with an empty name": {
-			second(c.Images.Update(t.Context(), " ", ImageUpdateParams{Name: Ptr("")})),
+			second(c.Images.Update(t.Context(), " ", ImageUpdateParams{Name: new("")})),
 			`images.update: id " ": is required; name: must not be empty (leave it nil to keep the current one)`,
 		},
 		"show":        {second(c.Images.Show(t.Context(), "..")), `images.show: id "..": must not be a relative path segment`},

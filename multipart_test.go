@@ -579,7 +579,7 @@ func TestEarlyResponsesThatStall(t *testing.T) {
 			_, _ = io.WriteString(nc, "HTTP/1.1 413 Status\r\nContent-Length: 10\r\n\r\n")
 			time.Sleep(time.Hour)
 			_, _ = io.Copy(io.Discard, r)
-		}, WithTimeout(time.Second), WithStallTimeout(0))
+		}, WithResponseTimeout(time.Second), WithStallTimeout(0))
 		start := time.Now()
 		err := u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)))
 		assert.ErrorIs(t, err, ErrTooLarge)
@@ -592,7 +592,7 @@ func TestFilesThatAreGoneAtTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.wav")
 	require.NoError(t, os.WriteFile(path, recording(1000), 0o600))
-	s := &fakes.Script{Answers: fakes.Answers{func(r *http.Request) (*http.Response, error) {
+	s := &fakes.Script{Responses: fakes.Responses{func(r *http.Request) (*http.Response, error) {
 		assert.NoError(t, os.Remove(path))
 		return fakes.Respond(429, ``)(r)
 	}}}
@@ -664,7 +664,7 @@ func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &fakes.Script{Answers: fakes.Answers{row.answer}}
+				s := &fakes.Script{Responses: fakes.Responses{row.answer}}
 				sends := 0
 				opts := append([]Option{WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 					if r.Method == http.MethodGet {

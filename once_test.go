@@ -421,7 +421,7 @@ func TestOnceWaitsForTheOtherCallNoLongerThanItsContext(t *testing.T) {
 		c := over(t, l)
 		first := make(chan error)
 		go func() {
-			_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce(), WithTimeout(0))
+			_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce(), WithResponseTimeout(0))
 			first <- err
 		}()
 		synctest.Wait()
@@ -741,7 +741,7 @@ func TestOnceLooksAreNotSlow(t *testing.T) {
 		took time.Duration
 	}{
 		"default":    {nil, 30 * time.Second},
-		"the client": {[]Option{WithTimeout(7 * time.Second)}, 7 * time.Second},
+		"the client": {[]Option{WithResponseTimeout(7 * time.Second)}, 7 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -752,7 +752,7 @@ func TestOnceLooksAreNotSlow(t *testing.T) {
 					})}))...)
 				require.NoError(t, err)
 				start := time.Now()
-				_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce(), WithTimeout(time.Hour))
+				_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce(), WithResponseTimeout(time.Hour))
 				assert.ErrorContains(t, err, "no complete response within "+row.took.String())
 				assert.Equal(t, row.took, time.Since(start))
 				assert.Equal(t, OutcomeNotSent, OutcomeOf(err))

@@ -32,7 +32,7 @@ type operation struct {
 	in     *collection   // nil for a download
 	method string        // empty for an update: the client has the choice
 	record bool          // the path ends in a record's ID
-	wait   time.Duration // how long an attempt waits for the response without WithTimeout
+	wait   time.Duration // how long an attempt waits for the response without WithResponseTimeout
 	done   string        // what it does to a record, for texts of errors; empty if it changes nothing
 }
 

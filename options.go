@@ -174,11 +174,11 @@ func WithMaxResponseSize(bytes int64) Option {
 	})
 }
 
-// WithTimeout limits how long one attempt, not the whole call, waits for the response, from the last byte sent. The default is
-// 10 minutes for Store and 30 seconds for everything else; 0 is no limit. Less than a millisecond is refused.
-func WithTimeout(d time.Duration) CallOption {
+// WithResponseTimeout limits how long one attempt, not the whole call, waits for the response, from the last byte sent. The
+// default is 10 minutes for Store and 30 seconds for everything else; 0 is no limit. Less than a millisecond is refused.
+func WithResponseTimeout(d time.Duration) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
-		if bad := checkDuration("timeout", d); bad != nil {
+		if bad := checkDuration("response_timeout", d); bad != nil {
 			return bad
 		}
 		s.timeout = &d

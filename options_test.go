@@ -86,12 +86,12 @@ func TestOptionsRefused(t *testing.T) {
 		"update by nothing":        {WithUpdateMethod(""), "update_method", "PATCH or PUT"},
 		"no response at all":       {WithMaxResponseSize(0), "max_response_size", "above 0"},
 		"less than nothing":        {WithMaxResponseSize(-1), "max_response_size", "above 0"},
-		"negative timeout":         {WithTimeout(-time.Second), "timeout", "negative"},
+		"negative timeout":         {WithResponseTimeout(-time.Second), "response_timeout", "negative"},
 		"negative stall timeout":   {WithStallTimeout(-1), "stall_timeout", "negative"},
 		"negative attempts":        {WithRetryPolicy(RetryPolicy{MaxAttempts: -1}), "max_attempts", "negative"},
 		"backoffs the wrong way":   {WithRetryPolicy(RetryPolicy{MinBackoff: 2, MaxBackoff: 1}), "min_backoff", "max_backoff"},
 		"negative budget":          {WithRetryBudget(-1), "retry_budget", "negative"},
-		"seconds without a unit":   {WithTimeout(30), "timeout", "write 30*time.Second"},
+		"seconds without a unit":   {WithResponseTimeout(30), "response_timeout", "write 30*time.Second"},
 		"a stall without a unit":   {WithStallTimeout(30), "stall_timeout", "write 30*time.Second"},
 		"no middleware":            {WithMiddleware(nil), "middleware", "nil"},
 		"middleware to nothing":    {WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "middleware", "nil"},
@@ -168,7 +168,7 @@ func TestNilCallOption(t *testing.T) {
 // What may be nil says so, and does nothing.
 func TestOptionsThatMayBeNil(t *testing.T) {
 	t.Parallel()
-	c, requests := capturing(t, WithLogger(nil), WithRateLimiter(nil), WithProgress(nil), WithUserAgent(""), WithUserAgent("  "), WithTimeout(0), WithStallTimeout(0))
+	c, requests := capturing(t, WithLogger(nil), WithRateLimiter(nil), WithProgress(nil), WithUserAgent(""), WithUserAgent("  "), WithResponseTimeout(0), WithStallTimeout(0))
 	for name, call := range allTen(c) {
 		assert.NoError(t, call(t.Context(), WithProgress(nil)), name)
 	}
@@ -246,7 +246,7 @@ func TestOwnParametersWinOverDocumentedOnes(t *testing.T) {
 	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: PerPage10, Search: "a"}, WithQuery("per_page", "500"), WithQuery("x[]", "a b&c"))
 	require.NoError(t, err)
 	assert.Equal(t, url.Values{"per_page": {"500"}, "search": {"a"}, "x[]": {"a b&c"}}, (*requests)[0].query)
-	_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{Name: Ptr("a")}, WithFormField("name", "b"), WithFormField("x", "1"))
+	_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{Name: new("a")}, WithFormField("name", "b"), WithFormField("x", "1"))
 	require.NoError(t, err)
 	assert.Equal(t, "name=b&x=1", (*requests)[1].body)
 	_, err = c.Images.Show(t.Context(), "7", WithFormField("x", "1"))
@@ -267,7 +267,7 @@ func TestHeaderMayReplaceAcceptAndUserAgent(t *testing.T) {
 func TestOptionsCanBeShared(t *testing.T) {
 	t.Parallel()
 	opts := []Option{
-		WithUserAgent(" gallery/1 "), WithHeader("X-A", "1"), WithQuery("a", "1"), WithFormField("a", "1"), WithTimeout(time.Second),
+		WithUserAgent(" gallery/1 "), WithHeader("X-A", "1"), WithQuery("a", "1"), WithFormField("a", "1"), WithResponseTimeout(time.Second),
 		WithHTTPClient(&http.Client{}), WithLogger(slog.New(slog.DiscardHandler)),
 	}
 	var group sync.WaitGroup
@@ -357,7 +357,7 @@ func TestMiddleware(t *testing.T) {
 		case strings.HasSuffix(r.URL.Path, "/images/7"):
 			http.Redirect(w, r, "/moved/7", http.StatusFound)
 		default:
-			fakes.AnswerAll(w, r)
+			fakes.RespondToAll(w, r)
 		}
 	})
 	for name, opts := range map[string][]Option{"own": nil, "given": {WithHTTPClient(&http.Client{Transport: &http.Transport{}})}} {
@@ -401,7 +401,7 @@ func TestMiddlewareKeepsOutcomes(t *testing.T) {
 func TestCloseIdleConnectionsThroughMiddleware(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{}, 10)
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(fakes.AnswerAll))
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(fakes.RespondToAll))
 	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateClosed {
 			closed <- struct{}{}
@@ -496,7 +496,7 @@ func TestTextThatIsNoUTF8(t *testing.T) {
 		"description":          {second(c.Images.Store(ctx, ImageStoreParams{Name: "n", Description: bad, Resolution: Resolution256x256}, WithoutValidation())), "description"},
 		"of a transcription":   {second(c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: bad, File: wav}, WithoutValidation())), "name"},
 		"search":               {second(c.Images.List(ctx, ImageListParams{Search: bad}, WithoutValidation())), "search"},
-		"result":               {second(c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: Ptr(bad)}, WithoutValidation())), "result"},
+		"result":               {second(c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: new(bad)}, WithoutValidation())), "result"},
 		"file name":            {second(c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: FileFromBytes(bad, []byte(wavHead))}, WithoutValidation())), "file"},
 		"query":                {second(c.Images.Show(ctx, "7", WithQuery("q", bad))), "q"},
 		"name of a query":      {second(c.Images.Show(ctx, "7", WithQuery(bad, "q"))), "a\uFFFD"},
@@ -513,18 +513,18 @@ func TestTextThatIsNoUTF8(t *testing.T) {
 func TestHintsAreApart(t *testing.T) {
 	t.Parallel()
 	c, _ := capturing(t)
-	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7}, WithTimeout(30))
+	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7}, WithResponseTimeout(30))
 	var invalid *ValidationError
 	require.ErrorAs(t, err, &invalid)
 	text, err := json.Marshal(invalid.Problems)
 	require.NoError(t, err)
 	assert.JSONEq(t, `[
-		{"field":"timeout","value":30,"reason":"must be 0, for no limit, or at least 1ms","hint":"write 30*time.Second for 30 seconds"},
+		{"field":"response_timeout","value":30,"reason":"must be 0, for no limit, or at least 1ms","hint":"write 30*time.Second for 30 seconds"},
 		{"field":"per_page","value":7,"reason":"must be one of 10, 25, 50, 100","hint":"WithoutValidation sends it anyway"}
 	]`, string(text))
-	assert.ErrorContains(t, invalid, `timeout "30ns": must be 0`)
+	assert.ErrorContains(t, invalid, `response_timeout "30ns": must be 0`)
 	for _, d := range []time.Duration{0, time.Millisecond, time.Hour} {
-		_, err := c.Images.Show(t.Context(), "7", WithTimeout(d), WithStallTimeout(d))
+		_, err := c.Images.Show(t.Context(), "7", WithResponseTimeout(d), WithStallTimeout(d))
 		assert.NoError(t, err, d)
 	}
 }

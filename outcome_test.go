@@ -125,7 +125,7 @@ func through(rt fakes.RoundTripper) func(*testing.T) scene {
 var rows = map[string][]func(*testing.T) scene{
 	"invalid arguments": {func(t *testing.T) scene {
 		s := status(200, fakes.StoredImage)(t)
-		s.opts = []Option{WithTimeout(0)}
+		s.opts = []Option{WithResponseTimeout(0)}
 		s.ctx = noContext
 		return s
 	}},
@@ -288,7 +288,7 @@ var rows = map[string][]func(*testing.T) scene{
 				<-r.Context().Done()
 				return nil, r.Context().Err()
 			})(t)
-			s.opts = append(s.opts, WithTimeout(time.Millisecond))
+			s.opts = append(s.opts, WithResponseTimeout(time.Millisecond))
 			return s
 		},
 		through(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }),

@@ -13,7 +13,7 @@ import (
 
 // Page is one page of a list. It is not safe for concurrent use.
 type Page[T any] struct {
-	Items []T // in the order of the service
+	Items []*T // in the order of the service
 	PageInfo
 
 	state paging.State
@@ -102,20 +102,21 @@ func readPage[T any, R record[T]](re reply) (*Page[T], error) {
 		return nil, err
 	}
 	count := len(found.Items)
-	items, ids := make([]T, count), make([]string, 0, count)
+	records, items, ids := make([]T, count), make([]*T, 0, count), make([]string, 0, count)
 	var fields []lenient.Field
 	for _, element := range found.Items {
-		item := R(&items[len(ids)])
+		item := R(&records[len(items)])
 		fields = item.fields(fields[:0])
 		if raw, err := lenient.Record(element, in.singular, fields); err == nil {
 			item.keep(raw)
+			items = append(items, item)
 			ids = append(ids, *fields[0].At.(*string))
 		}
 	}
-	if count > 0 && len(ids) == 0 {
+	if count > 0 && len(items) == 0 {
 		return nil, lenient.ErrNoRecord
 	}
-	return &Page[T]{Items: items[:len(ids)], unclear: re.unclear, found: paging.Response{
+	return &Page[T]{Items: items, unclear: re.unclear, found: paging.Response{
 		Around: found.Around, Link: re.header.Values("Link"), Query: re.request.query, Count: count, IDs: ids,
 	}}, nil
 }
@@ -145,8 +146,8 @@ func all[T any, R record[T]](ctx context.Context, c *Client, first call, opts []
 		defer ahead.stop()
 		for page != nil {
 			ahead.start(ctx, page)
-			for i := range page.Items {
-				if !yield(&page.Items[i], nil) {
+			for _, record := range page.Items {
+				if !yield(record, nil) {
 					return
 				}
 			}

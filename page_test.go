@@ -30,7 +30,7 @@ type book struct {
 // pages is a book that answers each query with what a function says.
 func pages(t testing.TB, answer func(query url.Values) string, opts ...Option) *book {
 	t.Helper()
-	transport := &fakes.Pages{Header: http.Header{}, Answer: func(query url.Values) (int, string) {
+	transport := &fakes.Pages{Header: http.Header{}, Respond: func(query url.Values) (int, string) {
 		if body := answer(query); body != "" {
 			return http.StatusOK, body
 		}
@@ -82,7 +82,7 @@ func TestWalksKeepDeploymentAndFilters(t *testing.T) {
 			}
 			return `{"data":` + recordsOf(7) + `,"meta":{"current_page":2,"last_page":2}}`
 		})
-		ids, err := walked(t, b, ImageListParams{Search: "sea & storm", Style: StyleRetro, Favorite: Ptr(false), PerPage: PerPage10}, WithQuery("tenant", "7"))
+		ids, err := walked(t, b, ImageListParams{Search: "sea & storm", Style: StyleRetro, Favorite: new(false), PerPage: PerPage10}, WithQuery("tenant", "7"))
 		require.NoError(t, err, name)
 		assert.Equal(t, "9 8 7", ids, name)
 		const filters = "per_page=10&search=sea+%26+storm&style=retro&tenant=7"
@@ -391,7 +391,7 @@ func TestFirstPageFails(t *testing.T) {
 // A page that was made by hand has no next page.
 func TestPageOfNoCall(t *testing.T) {
 	t.Parallel()
-	page := &Page[Image]{Items: []Image{{ID: "7"}}}
+	page := &Page[Image]{Items: []*Image{{ID: "7"}}}
 	assert.False(t, page.HasNext())
 	next, err := page.Next(t.Context())
 	require.NoError(t, err)
@@ -508,7 +508,7 @@ func TestReadAheadKeepsTheOrder(t *testing.T) {
 			},
 		} {
 			synctest.Test(t, func(t *testing.T) {
-				s := &fakes.Pages{Answer: numbered(10), Delay: delay}
+				s := &fakes.Pages{Respond: numbered(10), Delay: delay}
 				start := time.Now()
 				ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(ahead))
 				require.NoError(t, err)
@@ -522,7 +522,7 @@ func TestReadAheadKeepsTheOrder(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Answer: numbered(10), Delay: aSecond}
+		s := &fakes.Pages{Respond: numbered(10), Delay: aSecond}
 		start := time.Now()
 		_, err := idsOf(t.Context(), over(t, s, WithReadAhead(9)))
 		require.NoError(t, err)
@@ -534,7 +534,7 @@ func TestReadAheadKeepsTheOrder(t *testing.T) {
 func TestReadAheadGivesErrorsAtTheirPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Answer: func(query url.Values) (int, string) {
+		s := &fakes.Pages{Respond: func(query url.Values) (int, string) {
 			if query.Get("page") == "4" {
 				return 422, `{"message":"page 4 is broken"}`
 			}
@@ -556,7 +556,7 @@ func TestReadAheadGivesErrorsAtTheirPlace(t *testing.T) {
 func TestLeavingEndsWhatIsReadAhead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Answer: numbered(100), Delay: func(query url.Values) time.Duration {
+		s := &fakes.Pages{Respond: numbered(100), Delay: func(query url.Values) time.Duration {
 			if query.Get("page") == "" {
 				return 0
 			}
@@ -580,8 +580,8 @@ func TestReadAheadEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextAfter(t, 90*time.Second)
 		defer cancel()
-		s := &fakes.Pages{Answer: numbered(100), Delay: func(url.Values) time.Duration { return time.Minute }}
-		ids, err := idsOf(ctx, over(t, s, WithTimeout(0)), WithReadAhead(3))
+		s := &fakes.Pages{Respond: numbered(100), Delay: func(url.Values) time.Duration { return time.Minute }}
+		ids, err := idsOf(ctx, over(t, s, WithResponseTimeout(0)), WithReadAhead(3))
 		assert.Equal(t, "11 12", ids)
 		require.ErrorIs(t, err, errUserLeft)
 		assert.Zero(t, s.InFlight)
@@ -592,7 +592,7 @@ func TestReadAheadEndsWithTheContext(t *testing.T) {
 func TestReadAheadWaitsForTheLimiter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Answer: numbered(10)}
+		s := &fakes.Pages{Respond: numbered(10)}
 		var mu sync.Mutex
 		next, waits := time.Now(), 0
 		limiter := fakes.Limiter(func(ctx context.Context) error {
@@ -616,7 +616,7 @@ func TestReadAheadWaitsForTheLimiter(t *testing.T) {
 func TestReadAheadByCursor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Delay: aSecond, Answer: func(query url.Values) (int, string) {
+		s := &fakes.Pages{Delay: aSecond, Respond: func(query url.Values) (int, string) {
 			page := max(1, atoi(query.Get("cursor")))
 			next := fmt.Sprintf(`"?cursor=%d"`, page+1)
 			if page == 5 {
@@ -642,7 +642,7 @@ func TestReadAheadByCursor(t *testing.T) {
 func TestReadAheadAndResponse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Answer: numbered(5), Delay: func(query url.Values) time.Duration {
+		s := &fakes.Pages{Respond: numbered(5), Delay: func(query url.Values) time.Duration {
 			return time.Second / time.Duration(max(1, atoi(query.Get("page"))))
 		}}
 		var resp *Response
@@ -657,7 +657,7 @@ func TestReadAheadAndResponse(t *testing.T) {
 	})
 	// The response of a page that failed is there too.
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Delay: aSecond, Answer: func(query url.Values) (int, string) {
+		s := &fakes.Pages{Delay: aSecond, Respond: func(query url.Values) (int, string) {
 			if query.Get("page") == "3" {
 				return 418, ``
 			}
@@ -674,7 +674,7 @@ func TestReadAheadAndResponse(t *testing.T) {
 func TestReadAheadBeyondTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Delay: aSecond, Answer: func(query url.Values) (int, string) {
+		s := &fakes.Pages{Delay: aSecond, Respond: func(query url.Values) (int, string) {
 			page := max(1, atoi(query.Get("page")))
 			switch {
 			case page > 3:
@@ -718,7 +718,7 @@ func TestReadAheadJudgesAsWithout(t *testing.T) {
 	} {
 		for _, ahead := range []int{0, 1, 3, 10} {
 			synctest.Test(t, func(t *testing.T) {
-				s := &fakes.Pages{Delay: aSecond, Answer: row.answer}
+				s := &fakes.Pages{Delay: aSecond, Respond: row.answer}
 				ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(ahead))
 				assert.Equal(t, row.ids, ids, "%s, %d ahead", name, ahead)
 				assert.True(t, errors.Is(err, row.err), "%s, %d ahead: %v", name, ahead, err)
@@ -731,7 +731,7 @@ func TestReadAheadJudgesAsWithout(t *testing.T) {
 func TestReadAheadWithALinkThatRepeatsAParameter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Delay: aSecond, Answer: func(query url.Values) (int, string) {
+		s := &fakes.Pages{Delay: aSecond, Respond: func(query url.Values) (int, string) {
 			page := max(1, atoi(query.Get("page")))
 			link := fmt.Sprintf(`"?tag=a&tag=b&tag=c&page=%d"`, page+1)
 			if page == 5 {
@@ -750,7 +750,7 @@ func TestReadAheadWithALinkThatRepeatsAParameter(t *testing.T) {
 // Without read-ahead a panic in a middleware, a limiter or a key source reaches whoever loops, and can be recovered.
 func TestPanicsBelowReadAhead(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Pages{Answer: numbered(10)}
+	s := &fakes.Pages{Respond: numbered(10)}
 	for name, opt := range map[string]Option{
 		"middleware": WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
 			return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {

@@ -32,9 +32,6 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Ptr returns a pointer to v, for the parameters where nil means "not set".
-func Ptr[T any](v T) *T { return &v }
-
 // record is implemented by pointers to the record types.
 type record[T any] interface {
 	*T

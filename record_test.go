@@ -39,7 +39,7 @@ func TestRawHasUnknownMembers(t *testing.T) {
 	assert.Nil(t, new(Image).Raw())
 
 	text := `{"id":"b3a1","name":"n","description":"d","language":"US","result":"Good day.","favorite":true,"words":2,"created_at":"2026-05-04T10:00:00Z","updated_at":"2026-05-04T10:00:01Z"}`
-	transcription, err := over(t, &fakes.Script{Answers: fakes.Answers{fakes.OK(text)}}).Transcriptions.Show(t.Context(), "b3a1")
+	transcription, err := over(t, &fakes.Script{Responses: fakes.Responses{fakes.OK(text)}}).Transcriptions.Show(t.Context(), "b3a1")
 	require.NoError(t, err)
 	assert.Equal(t, text, string(transcription.Raw()))
 	written, err := json.Marshal(transcription)

@@ -153,7 +153,7 @@ func TestBudgetOfAttemptsThatAreNotMade(t *testing.T) {
 		"the key source fails":   {[]Option{WithAPIKeySource(func(context.Context) (string, error) { return fakes.Key, source() })}, gone},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(502, ``)}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``)}}
 		c := over(t, s, append([]Option{WithRetryPolicy(quick)}, row.opts...)...)
 		require.True(t, c.budget.take())
 		require.True(t, c.budget.take())
@@ -174,7 +174,7 @@ func TestBudgetOfAStoreThatALookEnds(t *testing.T) {
 			"the look is refused": fakes.Respond(403, ``),
 			"another record":      fakes.OK(`{"data":[{"id":1,"name":"job-4711"},{"id":2,"name":"job-4711"}]}`),
 		} {
-			for _, store := range (fakes.Answers{fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0")}) {
+			for _, store := range (fakes.Responses{fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0")}) {
 				l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return store(nil) }}
 				l.List = func(n int) (*http.Response, error) {
 					if n == 1 {
@@ -204,7 +204,7 @@ func TestRetryAfterThatIsNoNumber(t *testing.T) {
 	t.Parallel()
 	for _, header := range []string{"inf", "Infinity", "1e9", "0x10", "nan", "-5", "1_000", "1.2.3"} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
+			s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
 			_, err := over(t, s).Images.Show(t.Context(), "7")
 			require.NoError(t, err, header)
 			assert.LessOrEqual(t, s.Pauses()[0], 500*time.Millisecond, header)
@@ -216,7 +216,7 @@ func TestRetryAfterThatIsNoNumber(t *testing.T) {
 func TestRetryAfterThatThePolicyAllows(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]bool{"60": false, "61": true} {
-		s := &fakes.Script{Answers: fakes.Answers{fakes.Respond(429, ``, "Retry-After", header)}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``, "Retry-After", header)}}
 		_, err := over(t, s, WithRetryPolicy(RetryPolicy{MaxAttempts: 1})).Images.Show(t.Context(), "7")
 		require.ErrorIs(t, err, ErrRateLimited)
 		assert.Equal(t, want, strings.Contains(err.Error(), "the retry policy allows 1m0s (MaxRetryAfter)"), "%v", err)

@@ -77,7 +77,7 @@ func (t *Transcription) keep(raw json.RawMessage) { t.raw = raw }
 type TranscriptionListParams struct {
 	Search   string                `url:"search,omitempty"`       // text to search for; empty is no search
 	SearchBy TranscriptionSearchBy `url:"search_by,omitempty"`    // where to search; zero is the name
-	Favorite *bool                 `url:"favorite,int,omitempty"` // nil is both; see [Ptr]
+	Favorite *bool                 `url:"favorite,int,omitempty"` // nil is both, new(true) the favorites
 	SortBy   SortBy                `url:"sort_by,omitempty"`      // zero is the ID, which follows the date of creation
 	Sort     Sort                  `url:"sort,omitempty"`         // zero is descending
 	PerPage  PerPage               `url:"per_page,omitempty"`     // zero leaves it to the service

@@ -46,7 +46,7 @@ func TestTranscriptionsOnTheWire(t *testing.T) {
 			name: "list with every parameter",
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Transcriptions.List(ctx, TranscriptionListParams{
-					Search: "héllo", SearchBy: TranscriptionSearchByResult, Favorite: Ptr(true), SortBy: SortByID, Sort: SortDesc, PerPage: PerPage100,
+					Search: "héllo", SearchBy: TranscriptionSearchByResult, Favorite: new(true), SortBy: SortByID, Sort: SortDesc, PerPage: PerPage100,
 				})
 			},
 			method: "GET", uri: "transcriptions?favorite=1&per_page=100&search=h%C3%A9llo&search_by=result&sort=desc&sort_by=id", answer: `[]`,
@@ -59,14 +59,14 @@ func TestTranscriptionsOnTheWire(t *testing.T) {
 		{
 			name: "update of every field",
 			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Transcriptions.Update(ctx, "b3a1", TranscriptionUpdateParams{Name: Ptr("n"), Result: Ptr("Good day."), Favorite: Ptr(true)})
+				return c.Transcriptions.Update(ctx, "b3a1", TranscriptionUpdateParams{Name: new("n"), Result: new("Good day."), Favorite: new(true)})
 			},
 			method: "PATCH", uri: "transcriptions/b3a1", body: "favorite=1&name=n&result=Good+day.", answer: interviewJSON, result: interview(),
 		},
 		{
 			name: "update to an empty result",
 			call: func(ctx context.Context, c *Client) (any, error) {
-				return c.Transcriptions.Update(ctx, "b3a1", TranscriptionUpdateParams{Result: Ptr("")})
+				return c.Transcriptions.Update(ctx, "b3a1", TranscriptionUpdateParams{Result: new("")})
 			},
 			opts: []Option{WithUpdateMethod(http.MethodPut)}, method: "PUT", uri: "transcriptions/b3a1", body: "result=", answer: interviewJSON,
 		},
@@ -134,7 +134,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 func TestTranscriptionsRefuseBadInput(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(interviewJSON)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(interviewJSON)}}
 	c := over(t, s)
 	audio := FileFromBytes("a.wav", []byte(wavHead))
 	const waived = " (WithoutValidation sends it anyway)"
@@ -160,7 +160,7 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 			`transcriptions.list: search_by "description": must be one of name, result` + waived + `; sort_by "words": must be one of id, name` + waived +
 				`; sort "x": must be one of desc, asc` + waived + `; per_page "11": must be one of 10, 25, 50, 100` + waived,
 		},
-		"an update": {second(c.Transcriptions.Update(t.Context(), ".", TranscriptionUpdateParams{Name: Ptr(" ")})), `transcriptions.update: id ".": must not be a relative path segment; name " ": must not be empty (leave it nil to keep the current one)`},
+		"an update": {second(c.Transcriptions.Update(t.Context(), ".", TranscriptionUpdateParams{Name: new(" ")})), `transcriptions.update: id ".": must not be a relative path segment; name " ": must not be empty (leave it nil to keep the current one)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.ErrorIs(t, row.err, ErrInvalid)
@@ -174,7 +174,7 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 
 func TestTranscriptionsWithoutValidation(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Answers: fakes.Answers{fakes.OK(interviewJSON)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(interviewJSON)}}
 	_, err := over(t, s).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
 		Name: "n", File: FileFromBytes("notes.txt", []byte("plainly text")), Language: "en",
 	}, WithoutValidation())

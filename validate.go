@@ -111,7 +111,7 @@ func (id ID) check() []FieldProblem {
 	return nil
 }
 
-// checkDuration reports a negative duration, and one that was meant in seconds: WithTimeout(30) is 30 nanoseconds.
+// checkDuration reports a negative duration, and one meant in seconds: WithResponseTimeout(30) is 30 nanoseconds.
 func checkDuration(field string, d time.Duration) []FieldProblem {
 	switch {
 	case d < 0:

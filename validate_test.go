@@ -54,9 +54,9 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	assert.ElementsMatch(t, []string{"search_by", "resolution", "style", "medium", "filter", "sort_by", "sort", "per_page"}, fieldsOf(t, err))
 	_, err = c.Transcriptions.List(ctx, TranscriptionListParams{SearchBy: "description", SortBy: "NAME", Sort: "DESC", PerPage: -10})
 	assert.ElementsMatch(t, []string{"search_by", "sort_by", "sort", "per_page"}, fieldsOf(t, err))
-	_, err = c.Images.Update(ctx, "..", ImageUpdateParams{Name: Ptr(" ")}, WithTimeout(-1), WithHeader("Host", "x"))
-	assert.ElementsMatch(t, []string{"id", "name", "timeout", "header"}, fieldsOf(t, err))
-	_, err = c.Transcriptions.Update(ctx, "", TranscriptionUpdateParams{Name: Ptr("")})
+	_, err = c.Images.Update(ctx, "..", ImageUpdateParams{Name: new(" ")}, WithResponseTimeout(-1), WithHeader("Host", "x"))
+	assert.ElementsMatch(t, []string{"id", "name", "response_timeout", "header"}, fieldsOf(t, err))
+	_, err = c.Transcriptions.Update(ctx, "", TranscriptionUpdateParams{Name: new("")})
 	assert.ElementsMatch(t, []string{"id", "name"}, fieldsOf(t, err))
 	for _, err := range c.Images.All(ctx, ImageListParams{PerPage: 7}) {
 		assert.Equal(t, []string{"per_page"}, fieldsOf(t, err))
@@ -201,6 +201,6 @@ func TestValidInputPasses(t *testing.T) {
 	assert.Len(t, *requests, 15*12*4*3)
 	_, err := c.Images.Update(ctx, "7", ImageUpdateParams{})
 	assert.NoError(t, err, "the API allows an update of nothing")
-	_, err = c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: Ptr("")})
+	_, err = c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: new("")})
 	assert.NoError(t, err, "a result may be taken away")
 }

@@ -72,7 +72,7 @@ func TestTheSDKCreatesNothingTwiceUnderChaos(t *testing.T) {
 	for _, opts := range bubbleNetworks {
 		synctest.Test(t, func(t *testing.T) {
 			s := NewServer(t, append(opts, Latency(time.Second))...)
-			s.Chaos(4711, 0.4, append(Faults(), Stall(BeforeRead), Stall(MidUpload), Stall(BeforeAnswer), Stall(MidAnswer))...)
+			s.Chaos(4711, 0.4, append(Faults(), Stall(BeforeRead), Stall(MidUpload), Stall(BeforeResponse), Stall(MidResponse))...)
 			c := s.Client()
 			type end struct {
 				name string

@@ -24,7 +24,7 @@ func TestClientReachesTheServerOverEveryNetwork(t *testing.T) {
 			s.AddImage(Image{Name: "One", Favorite: true})
 			s.AddImage(Image{Name: "Two"})
 			c := s.Client()
-			page, err := c.Images.List(t.Context(), aicontent.ImageListParams{Favorite: aicontent.Ptr(true)})
+			page, err := c.Images.List(t.Context(), aicontent.ImageListParams{Favorite: new(true)})
 			require.NoError(t, err)
 			require.Len(t, page.Items, 1)
 			assert.Equal(t, "One", page.Items[0].Name)

@@ -30,8 +30,8 @@ func TestConformance(t *testing.T) {
 		"plain by cursor":         {PlainPaginator, CursorPaginator, FilterlessNextLinks},
 		"foreign and filterless":  {ForeignNextLinks, FilterlessNextLinks, QuotedNumbers},
 		"as seen on a deployment": {Lenient(), FieldsAsMessage, AudioTypes, LengthLimits, NoChunkedUploads, OtherAccount("another-key")},
-		"as little as can be":     {BareRecords, MissingMembers, UUIDs, DeleteAnswers204, MessageOnly422},
-		"everything in disguise":  {QuotedNumbers, NumericBooleans, StoreAnswers200, LoginRedirect, SimplePaginator},
+		"as little as can be":     {BareRecords, MissingMembers, UUIDs, DeleteResponds204, MessageOnly422},
+		"everything in disguise":  {QuotedNumbers, NumericBooleans, StoreResponds200, LoginRedirect, SimplePaginator},
 	} {
 		t.Run(name, func(t *testing.T) { conforms(t, opts...) })
 	}
@@ -100,26 +100,26 @@ func (s *suite) Run(name string, f func(*suite)) bool {
 
 // TestTheSuiteFindsServicesThatDiffer breaks the service and looks for the scenario that fails.
 func TestTheSuiteFindsServicesThatDiffer(t *testing.T) {
-	hook := func(operation string, change func(*Answer)) Option {
-		return OnResponse(func(a *Answer) {
-			if a.Request.Operation == operation && a.Status < 300 {
-				change(a)
+	hook := func(operation string, change func(*Response)) Option {
+		return OnResponse(func(r *Response) {
+			if r.Request.Operation == operation && r.Status < 300 {
+				change(r)
 			}
 		})
 	}
-	replace := func(old, new string) func(*Answer) {
-		return func(a *Answer) { a.Body = []byte(strings.ReplaceAll(string(a.Body), old, new)) }
+	replace := func(old, new string) func(*Response) {
+		return func(r *Response) { r.Body = []byte(strings.ReplaceAll(string(r.Body), old, new)) }
 	}
 	for scenario, opt := range map[string]Option{
 		"images/store takes every documented value":    hook("images.store", replace("vaporwave", "retro")),
 		"images/show gives what was stored":            hook("images.show", replace("watercolor", "ink")),
 		"images/names come back as they were sent":     hook("images.show", replace(`\ud83d\ude00`, "?")),
 		"images/update by PUT":                         hook("images.update", replace("changed", "ignored")),
-		"images/list filters favorites":                hook("images.update", func(a *Answer) { a.Status = 500 }),
+		"images/list filters favorites":                hook("images.update", func(r *Response) { r.Status = 500 }),
 		"transcriptions/store takes each kind of file": hook("transcriptions.store", replace(`"favorite":false`, `"favorite":true`)),
-		"transcriptions/list searches results":         hook("transcriptions.list", func(a *Answer) { a.SetJSON([]any{}) }),
-		"errors/an unknown id":                         OnResponse(func(a *Answer) { a.Status = max(a.Status, 410) }),
-		"errors/a form that the service refuses":       OnResponse(func(a *Answer) { a.Status = min(a.Status, 421) }),
+		"transcriptions/list searches results":         hook("transcriptions.list", func(r *Response) { r.SetJSON([]any{}) }),
+		"errors/an unknown id":                         OnResponse(func(r *Response) { r.Status = max(r.Status, 410) }),
+		"errors/a form that the service refuses":       OnResponse(func(r *Response) { r.Status = min(r.Status, 421) }),
 	} {
 		t.Run(scenario, func(t *testing.T) {
 			s := started(t, opt)

@@ -95,7 +95,7 @@ func TestEnvelopesHaveAStatus(t *testing.T) {
 	assert.True(t, strings.HasSuffix(send(t, s, get("/api/v1/images")).body, `},"status":200}`))
 }
 
-func TestEveryAnswerHasARateLimit(t *testing.T) {
+func TestEveryResponseHasARateLimit(t *testing.T) {
 	s := started(t)
 	for _, r := range []request{get("/api/v1/images"), get("/api/v1/images/9"), post("/api/v1/images", ""), get("/api/v1/nothing")} {
 		e := send(t, s, r)

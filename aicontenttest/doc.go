@@ -97,8 +97,8 @@
 //	                      the most frequent variant
 //	LoginRedirect*        a wrong key is redirected to an HTML page   single sign-on proxies
 //	                      even if JSON is accepted
-//	StoreAnswers200       200 for a store, not 201                    Laravel models
-//	DeleteAnswers204      204 without a body for a delete             Laravel noContent()
+//	StoreResponds200      200 for a store, not 201                    Laravel models
+//	DeleteResponds204     204 without a body for a delete             Laravel noContent()
 //	AudioTypes            files other than mp3, mp4, mpeg, mpga,      Laravel validation
 //	                      m4a, wav and webm are refused
 //	LengthLimits          names of up to 128 and descriptions of      Laravel validation
@@ -128,13 +128,13 @@
 //	RefuseStream            REFUSED_STREAM over HTTP/2            no
 //	CloseBeforeRead         the end of the connection             no
 //	CloseMidUpload          the same, in the middle of the body   no
-//	LoseAnswer              the same, after the whole request     yes
-//	CloseMidAnswer          half of the response                  yes
-//	Stall                   nothing, from the given place on      from BeforeAnswer on
+//	LoseResponse            the same, after the whole request     yes
+//	CloseMidResponse        half of the response                  yes
+//	Stall                   nothing, from the given place on      from BeforeResponse on
 //	Trickle                 the response byte by byte             yes
 //	TruncatedJSON           half of the JSON                      yes
 //	InvalidJSON             malformed JSON                        yes
-//	OversizedAnswer         a response of any length              yes
+//	OversizedResponse       a response of any length              yes
 //	TakeOver                whatever the test writes              no
 //
 // Connections are closed (FIN), or reset with [Fault.WithReset]. [Fault.Early] responds before the body is read;
@@ -143,12 +143,12 @@
 // with the header Connection: close sends a GOAWAY over HTTP/2. [SlowUpload], [Latency] and [LatencyOn] take time.
 //
 // Faults strike downloads of pictures too: [ImagesDownload]. TruncatedJSON sends half of a picture, and
-// OversizedAnswer appends to it.
+// OversizedResponse appends to it.
 //
 // # What happened
 //
 // [Server.Requests] returns each request, downloads of pictures included: what was received, whether it was
-// executed, and whether it was answered. [Server.Records] returns each record and the request that
+// executed, and whether the whole response was sent. [Server.Records] returns each record and the request that
 // created it, so that tests can count. [Server.Violations] returns what was not allowed.
 //
 // # Other servers

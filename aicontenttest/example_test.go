@@ -90,7 +90,7 @@ func ExampleServer_FaultOn() {
 		return
 	}
 	defer srv.Close()
-	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseAnswer())
+	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseResponse())
 
 	_, err = Illustrate(context.Background(), srv.Client(), "A whale in the harbor")
 	fmt.Println("failed:", err != nil, "outcome unknown:", aicontent.OutcomeOf(err) == aicontent.OutcomeUnknown)
@@ -162,9 +162,9 @@ func ExampleServer_Certificate() {
 }
 
 func ExampleOnResponse() {
-	srv, err := aicontenttest.Start(aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-		if body, ok := a.JSON().(map[string]any); ok {
-			a.SetJSON(map[string]any{"image": body["data"]})
+	srv, err := aicontenttest.Start(aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		if body, ok := r.JSON().(map[string]any); ok {
+			r.SetJSON(map[string]any{"image": body["data"]})
 		}
 	}))
 	if err != nil {
@@ -194,7 +194,7 @@ func ExampleServer_AddTranscription() {
 		srv.AddTranscription(aicontenttest.Transcription{Name: fmt.Sprint("Recording ", n), Favorite: n%2 == 0})
 	}
 	found := 0
-	params := aicontent.TranscriptionListParams{Favorite: aicontent.Ptr(true)}
+	params := aicontent.TranscriptionListParams{Favorite: new(true)}
 	for _, err := range srv.Client().Transcriptions.All(context.Background(), params) {
 		if err != nil {
 			fmt.Println(err)

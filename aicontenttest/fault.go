@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/aicontent/aicontent-go/aicontenttest/internal/answer"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 )
 
 // A Place is the moment of a request at which a fault strikes.
@@ -16,13 +16,13 @@ type Place int
 
 // The places, in the order in which a request passes them.
 const (
-	BeforeRead   Place = iota // the header was read, nothing of the body
-	MidUpload                 // a part of the body was read
-	BeforeAnswer              // the service has acted, nothing was sent
-	MidAnswer                 // half of the response was sent
+	BeforeRead     Place = iota // the header was read, nothing of the body
+	MidUpload                   // a part of the body was read
+	BeforeResponse              // the service has acted, nothing was sent
+	MidResponse                 // half of the response was sent
 )
 
-var placeNames = [...]string{"before-read", "mid-upload", "before-answer", "mid-answer"}
+var placeNames = [...]string{"before-read", "mid-upload", "before-response", "mid-response"}
 
 func (p Place) String() string {
 	if !p.valid() {
@@ -40,11 +40,11 @@ type Fault struct {
 	Name string
 	// Place is where the fault strikes.
 	Place Place
-	// Acts reports whether the service still executes the request. Before BeforeAnswer it never does.
+	// Acts reports whether the service still executes the request. Before BeforeResponse it never does.
 	Acts bool
 	// Reset ends the connection with a reset (RST) instead of a close (FIN).
 	Reset bool
-	// Bytes is how much of the body is read before a fault at MidUpload, or how much OversizedAnswer
+	// Bytes is how much of the body is read before a fault at MidUpload, or how much OversizedResponse
 	// adds to the response.
 	Bytes int64
 	// Delay is the pause between two bytes of Trickle, or the time until LateAct acts.
@@ -66,14 +66,14 @@ func Status(code int, body string) Fault {
 		contentType = "application/json"
 	}
 	return Fault{
-		Name: fmt.Sprintf("status-%d", code), kind: network.Answers, Place: BeforeAnswer,
+		Name: fmt.Sprintf("status-%d", code), kind: network.Responds, Place: BeforeResponse,
 		Status: code, Header: http.Header{"Content-Type": {contentType}}, Body: body,
 	}
 }
 
 // HTMLPage responds with an HTML page instead of acting, as a proxy or a captive portal does.
 func HTMLPage(code int) Fault {
-	f := Status(code, string(answer.HTML(code, "Sent by something between you and the service.").Body))
+	f := Status(code, string(response.HTML(code, "Sent by something between you and the service.").Body))
 	f.Name = fmt.Sprintf("html-page-%d", code)
 	return f
 }
@@ -125,52 +125,52 @@ func CloseMidUpload(afterBytes int64) Fault {
 	return Fault{Name: "close-mid-upload", kind: network.Closes, Place: MidUpload, Bytes: afterBytes}
 }
 
-// LoseAnswer acts and closes the connection without a response.
-func LoseAnswer() Fault {
-	return Fault{Name: "lose-answer", kind: network.Closes, Place: BeforeAnswer, Acts: true}
+// LoseResponse acts and closes the connection without a response.
+func LoseResponse() Fault {
+	return Fault{Name: "lose-response", kind: network.Closes, Place: BeforeResponse, Acts: true}
 }
 
-// CloseMidAnswer acts and closes the connection in the middle of the response.
-func CloseMidAnswer() Fault {
-	return Fault{Name: "close-mid-answer", kind: network.Closes, Place: MidAnswer, Acts: true}
+// CloseMidResponse acts and closes the connection in the middle of the response.
+func CloseMidResponse() Fault {
+	return Fault{Name: "close-mid-response", kind: network.Closes, Place: MidResponse, Acts: true}
 }
 
 // Stall stops reading and sending at the place, until the client disconnects or the server is closed.
-// At BeforeAnswer and MidAnswer the service has acted, before it has not. At MidUpload, [Fault.Bytes] of the
+// At BeforeResponse and MidResponse the service has acted, before it has not. At MidUpload, [Fault.Bytes] of the
 // body are read. Over loopback, a client that disconnects while its body is unread is noticed by
 // [Server.Close] alone. It panics if there is no such place.
 func Stall(at Place) Fault {
 	if !at.valid() {
 		panic(fmt.Sprintf("aicontenttest: Stall(%v): "+
-			"the place must be BeforeRead, MidUpload, BeforeAnswer or MidAnswer", at))
+			"the place must be BeforeRead, MidUpload, BeforeResponse or MidResponse", at))
 	}
-	return Fault{Name: "stall-" + at.String(), kind: network.Stalls, Place: at, Acts: at >= BeforeAnswer}
+	return Fault{Name: "stall-" + at.String(), kind: network.Stalls, Place: at, Acts: at >= BeforeResponse}
 }
 
 // Trickle acts and sends the response byte by byte, with a pause before each.
 func Trickle(pause time.Duration) Fault {
-	return Fault{Name: "trickle", kind: network.Trickles, Place: MidAnswer, Acts: true, Delay: pause}
+	return Fault{Name: "trickle", kind: network.Trickles, Place: MidResponse, Acts: true, Delay: pause}
 }
 
 // TruncatedJSON acts and sends the first half of the JSON as a complete response.
 func TruncatedJSON() Fault {
-	return Fault{Name: "truncated-json", kind: network.Truncates, Place: BeforeAnswer, Acts: true}
+	return Fault{Name: "truncated-json", kind: network.Truncates, Place: BeforeResponse, Acts: true}
 }
 
 // InvalidJSON acts and sends a response that looks like JSON but is not.
 func InvalidJSON() Fault {
-	return Fault{Name: "invalid-json", kind: network.Garbles, Place: BeforeAnswer, Acts: true}
+	return Fault{Name: "invalid-json", kind: network.Garbles, Place: BeforeResponse, Acts: true}
 }
 
-// OversizedAnswer acts and sends a response of at least so many bytes, which is valid JSON.
-func OversizedAnswer(bytes int64) Fault {
-	return Fault{Name: "oversized-answer", kind: network.Swells, Place: BeforeAnswer, Acts: true, Bytes: bytes}
+// OversizedResponse acts and sends a response of at least so many bytes, which is valid JSON.
+func OversizedResponse(bytes int64) Fault {
+	return Fault{Name: "oversized-response", kind: network.Swells, Place: BeforeResponse, Acts: true, Bytes: bytes}
 }
 
 // TakeOver hands the connection to take once the request was read, without acting. The connection is closed
 // when take returns. Over HTTP/2 it resets the stream and take is not called.
 func TakeOver(take func(net.Conn)) Fault {
-	return Fault{Name: "take-over", kind: network.TakesOver, Place: BeforeAnswer, take: take}
+	return Fault{Name: "take-over", kind: network.TakesOver, Place: BeforeResponse, take: take}
 }
 
 // WithRetryAfter sets the header Retry-After of the fault's response: seconds or an HTTP date.
@@ -221,9 +221,9 @@ func Faults() []Fault {
 		RefuseConnection(), RefuseStream(),
 		CloseBeforeRead(), CloseBeforeRead().WithReset(),
 		CloseMidUpload(64), CloseMidUpload(64).WithReset(),
-		LoseAnswer(), LoseAnswer().WithReset(),
-		CloseMidAnswer(), CloseMidAnswer().WithReset(),
+		LoseResponse(), LoseResponse().WithReset(),
+		CloseMidResponse(), CloseMidResponse().WithReset(),
 		Trickle(0),
-		TruncatedJSON(), InvalidJSON(), OversizedAnswer(1 << 20),
+		TruncatedJSON(), InvalidJSON(), OversizedResponse(1 << 20),
 	}
 }

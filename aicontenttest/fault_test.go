@@ -27,12 +27,12 @@ var bubbleNetworks = [][]Option{everyNetwork["memory"], everyNetwork["HTTP/2 in 
 // TestFaults creates an image while each fault strikes, and compares what the client sees with what the service did.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
-		fault    Fault
-		acted    bool
-		answered bool
-		status   int // that the client sees; 0 for none
-		broken   bool
-		body     string // that the response contains
+		fault     Fault
+		acted     bool
+		responded bool
+		status    int // that the client sees; 0 for none
+		broken    bool
+		body      string // that the response contains
 	}{
 		{Status(503, `{"message":"Busy"}`).WithRetryAfter("5"), false, true, 503, false, `{"message":"Busy"}`},
 		{Status(503, "busy").Early(), false, true, 503, false, "busy"},
@@ -46,12 +46,12 @@ func TestFaults(t *testing.T) {
 		{CloseMidUpload(10), false, false, 0, true, ""},
 		{CloseMidUpload(10).WithReset(), false, false, 0, true, ""},
 		{CloseMidUpload(1 << 20), false, false, 0, true, ""},
-		{LoseAnswer(), true, false, 0, true, ""},
-		{LoseAnswer().WithReset(), true, false, 0, true, ""},
-		{CloseMidAnswer(), true, false, 201, true, `{"data":`},
+		{LoseResponse(), true, false, 0, true, ""},
+		{LoseResponse().WithReset(), true, false, 0, true, ""},
+		{CloseMidResponse(), true, false, 201, true, `{"data":`},
 		{TruncatedJSON(), true, true, 201, false, `{"data":`},
 		{InvalidJSON(), true, true, 201, false, `{"data" =>`},
-		{OversizedAnswer(1 << 20), true, true, 201, false, `{"padding":"xxx`},
+		{OversizedResponse(1 << 20), true, true, 201, false, `{"padding":"xxx`},
 		{Trickle(0), true, true, 201, false, `"status":200}`},
 	} {
 		for network, opts := range everyNetwork {
@@ -71,14 +71,14 @@ func TestFaults(t *testing.T) {
 					resp.Body.Close()
 					assert.Equal(t, c.status, resp.StatusCode)
 				} else {
-					assert.Zero(t, c.status, "no answer: %v", err)
+					assert.Zero(t, c.status, "no response: %v", err)
 				}
 				assert.Equal(t, c.broken, err != nil, "%v", err)
 				assert.Contains(t, string(body), c.body)
 				s.Close()
 				entry := s.Requests()[1]
 				assert.Equal(t, c.acted, entry.Acted)
-				assert.Equal(t, c.answered, entry.Answered)
+				assert.Equal(t, c.responded, entry.Responded)
 				assert.Equal(t, c.status, entry.Status)
 				assert.Equal(t, c.fault.Name, entry.Fault)
 				assert.Equal(t, c.acted, len(s.Images()) == 1)
@@ -97,7 +97,7 @@ func TestResetsAndClosesLookDifferent(t *testing.T) {
 			continue
 		}
 		t.Run(network, func(t *testing.T) {
-			for _, f := range []Fault{CloseBeforeRead(), CloseMidUpload(5), LoseAnswer()} {
+			for _, f := range []Fault{CloseBeforeRead(), CloseMidUpload(5), LoseResponse()} {
 				s := NewServer(t, opts...)
 				s.Fault(f.WithReset())
 				_, err := trySend(s, post("/api/v1/images", storeForm))
@@ -203,10 +203,10 @@ func TestChaosLogsItsSeedWhenTheTestFails(t *testing.T) {
 func TestAPlaceThatDoesNotExist(t *testing.T) {
 	for _, place := range []Place{-1, 4, 9} {
 		assert.PanicsWithValue(t, fmt.Sprintf("aicontenttest: Stall(Place(%d)): the place must be "+
-			"BeforeRead, MidUpload, BeforeAnswer or MidAnswer", int(place)), func() { Stall(place) })
+			"BeforeRead, MidUpload, BeforeResponse or MidResponse", int(place)), func() { Stall(place) })
 	}
 	assert.Equal(t, "Place(9)", Place(9).String())
-	assert.Equal(t, "mid-answer", MidAnswer.String())
+	assert.Equal(t, "mid-response", MidResponse.String())
 }
 
 func TestFaultsHaveDifferentNames(t *testing.T) {

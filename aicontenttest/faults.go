@@ -99,7 +99,7 @@ func (f *faults) draw(r Request) Fault {
 	if f.random != nil && f.random.Float64() < f.rate {
 		return f.drawn[f.random.IntN(len(f.drawn))]
 	}
-	return Fault{Acts: true, Place: BeforeAnswer}
+	return Fault{Acts: true, Place: BeforeResponse}
 }
 
 // take wants the lock held.

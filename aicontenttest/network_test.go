@@ -52,7 +52,7 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 			s.Fault(LateAct(504, time.Hour))
 			send(t, s, post("/api/v1/images", storeForm))
 
-			s.Fault(Stall(BeforeAnswer))
+			s.Fault(Stall(BeforeResponse))
 			s.Fault(Stall(BeforeRead))
 			failed := make(chan error, 2)
 			for range 2 {

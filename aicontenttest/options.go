@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aicontent/aicontent-go/aicontenttest/internal/answer"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
@@ -33,8 +33,8 @@ type config struct {
 	given       []Personality
 	uploadRate  int64 // bytes a second; 0 is no limit
 	service     service.Config
-	style       answer.Style
-	hooks       []func(*Answer)
+	style       response.Style
+	hooks       []func(*Response)
 	onRequest   func(Request)
 	onViolation func(Violation)
 	err         error
@@ -176,7 +176,7 @@ func InMemoryNetwork() Option {
 
 // OnResponse calls f with every response of the API, and every picture, before it is sent. f may change it. It is
 // called after the service has acted, and concurrently for concurrent requests.
-func OnResponse(f func(*Answer)) Option {
+func OnResponse(f func(*Response)) Option {
 	return optionFunc(func(c *config) { c.hooks = append(c.hooks, f) })
 }
 

@@ -3,19 +3,19 @@ package aicontenttest
 import (
 	"net/http"
 
-	"github.com/aicontent/aicontent-go/aicontenttest/internal/answer"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 )
 
 // servePage serves the pages beside the API, which need no key: the home page and the login page. It reports
 // whether the path is one of them.
 func servePage(w http.ResponseWriter, r *http.Request, path string) bool {
 	text := map[string]string{
-		answer.LoginPath: "Log in to use the service.", answer.HomePath: "An AI content service.",
+		response.LoginPath: "Log in to use the service.", response.HomePath: "An AI content service.",
 	}[path]
 	if text == "" || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
 	}
-	page := answer.HTML(http.StatusOK, text)
+	page := response.HTML(http.StatusOK, text)
 	for name, values := range page.Header {
 		w.Header()[name] = values
 	}

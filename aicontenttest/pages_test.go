@@ -153,9 +153,9 @@ func TestFaultsReachPictures(t *testing.T) {
 	}{
 		{HTMLPage(503), 503, false, false},
 		{CloseBeforeRead(), 0, true, false},
-		{CloseMidAnswer(), 200, true, false},
+		{CloseMidResponse(), 200, true, false},
 		{TruncatedJSON(), 200, false, false},
-		{OversizedAnswer(1 << 20), 200, false, true},
+		{OversizedResponse(1 << 20), 200, false, true},
 		{Trickle(0), 200, false, false},
 	} {
 		for name, opts := range everyNetwork {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aicontent/aicontent-go/aicontenttest/internal/answer"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 )
 
 // A Personality is one way in which deployments of the service differ. It is an [Option]. Several can be
@@ -30,8 +30,8 @@ const (
 	QuotedNumbers       Personality = "quoted-numbers"
 	MessageOnly422      Personality = "message-only-422"
 	LoginRedirect       Personality = "login-redirect"
-	StoreAnswers200     Personality = "store-answers-200"
-	DeleteAnswers204    Personality = "delete-answers-204"
+	StoreResponds200    Personality = "store-responds-200"
+	DeleteResponds204   Personality = "delete-responds-204"
 	NewerValues         Personality = "newer-values"
 	UnwrappedRecords    Personality = "unwrapped-records"
 	NullURLs            Personality = "null-urls"
@@ -53,8 +53,8 @@ var personalities = []struct {
 	{MissingMembers, func(c *config) { c.style.Sparse = true }},
 	{NullURLs, func(c *config) { c.style.NullURLs = true }},
 	{PlainPaginator, func(c *config) { c.style.Flat = true }},
-	{SimplePaginator, func(c *config) { c.style.Paging = answer.Simple }},
-	{CursorPaginator, func(c *config) { c.style.Paging, c.service.Cursors = answer.ByCursor, true }},
+	{SimplePaginator, func(c *config) { c.style.Paging = response.Simple }},
+	{CursorPaginator, func(c *config) { c.style.Paging, c.service.Cursors = response.ByCursor, true }},
 	{LinkHeader, func(c *config) { c.style.LinkHeader = true }},
 	{ForeignNextLinks, func(c *config) { c.style.Foreign = true }},
 	{PlainHTTPNextLinks, func(c *config) { c.style.PlainHTTP = true }},
@@ -66,8 +66,8 @@ var personalities = []struct {
 	{MessageOnly422, func(c *config) { c.style.MessageOnly = true }},
 	{FieldsAsMessage, func(c *config) { c.style.FieldsAsMessage = true }},
 	{LoginRedirect, func(c *config) { c.style.LoginRedirect = true }},
-	{StoreAnswers200, func(c *config) { c.style.Store200 = true }},
-	{DeleteAnswers204, func(c *config) { c.style.Delete204 = true }},
+	{StoreResponds200, func(c *config) { c.style.Store200 = true }},
+	{DeleteResponds204, func(c *config) { c.style.Delete204 = true }},
 	{AudioTypes, func(c *config) { c.service.AudioTypes = true }},
 	{LengthLimits, func(c *config) { c.service.LengthLimits = true }},
 	{NoChunkedUploads, func(c *config) { c.service.NoChunks = true }},

@@ -60,8 +60,8 @@ func TestPersonalities(t *testing.T) {
 		{NoChunkedUploads, upload(namePart, filePart), 201, `"name":"Meeting"`, ""},
 		{NoChunkedUploads, upload(namePart, filePart).chunked(), 422, `"errors":{"name":["The name field is required."],"file":`, ""},
 		{MessageOnly422, post("/api/v1/images", "name=n&description=d"), 422, `{"message":"The resolution field is required.","status":422}`, ""},
-		{StoreAnswers200, post("/api/v1/images", storeForm), 200, `},"status":200}`, ""},
-		{DeleteAnswers204, request{method: "DELETE", path: one}, 204, "", "{"},
+		{StoreResponds200, post("/api/v1/images", storeForm), 200, `},"status":200}`, ""},
+		{DeleteResponds204, request{method: "DELETE", path: one}, 204, "", "{"},
 		{NewerValues, post("/api/v1/images", "name=n&description=d&resolution=1024x1536&quality=high"), 201, `"resolution":"1024x1536","quality":"high"`, ""},
 		{NewerValues, post("/api/v1/images", storeForm+"&style=anime"), 201, `"resolution":"256x256"`, "style"},
 		{NewerValues, get("/api/v1/images?style=anime"), 200, `"total":12`, ""},
@@ -122,14 +122,14 @@ func TestEveryPersonalityIsKnownByItsName(t *testing.T) {
 
 func TestOnResponseMakesAPersonality(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"),
-		OnResponse(func(a *Answer) {
-			assert.Equal(t, "images.store", a.Request.Operation)
-			assert.True(t, a.Request.Acted)
-			a.Status = 202
-			a.Header.Set("X-Request-Id", "r-1")
-			a.SetJSON(map[string]any{"image": a.JSON().(map[string]any)["data"].(map[string]any)["name"]})
+		OnResponse(func(r *Response) {
+			assert.Equal(t, "images.store", r.Request.Operation)
+			assert.True(t, r.Request.Acted)
+			r.Status = 202
+			r.Header.Set("X-Request-Id", "r-1")
+			r.SetJSON(map[string]any{"image": r.JSON().(map[string]any)["data"].(map[string]any)["name"]})
 		}),
-		OnResponse(func(a *Answer) { a.Body = append(a.Body, '\n') }),
+		OnResponse(func(r *Response) { r.Body = append(r.Body, '\n') }),
 	)
 	e := send(t, s, post("/api/v1/images", storeForm))
 	assert.Equal(t, 202, e.status)
@@ -139,7 +139,7 @@ func TestOnResponseMakesAPersonality(t *testing.T) {
 
 func TestAHookThatPanicsFailsTheTest(t *testing.T) {
 	test := new(recorder)
-	s := NewServer(test, OnResponse(func(*Answer) { panic("in the hook") }))
+	s := NewServer(test, OnResponse(func(*Response) { panic("in the hook") }))
 	_, err := trySend(s, get("/api/v1/images"))
 	assert.Error(t, err)
 	test.end()

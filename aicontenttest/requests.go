@@ -55,9 +55,9 @@ type Request struct {
 	RecordID string
 	// Status is the status of the response; 0 if none was begun.
 	Status int
-	// Answered reports whether the whole response was handed to the network. The client may not have
+	// Responded reports whether the whole response was handed to the network. The client may not have
 	// received it all the same.
-	Answered bool
+	Responded bool
 }
 
 func (r *Request) clone() Request {

@@ -15,7 +15,7 @@ func TestRequestsAndRecordsAreComplete(t *testing.T) {
 	send(t, s, post("/api/v1/images", storeForm))
 	send(t, s, request{method: "DELETE", path: "/api/v1/images/" + seeded.ID})
 	send(t, s, get("/api/v1/images/a%2Fb?"))
-	s.Fault(LoseAnswer())
+	s.Fault(LoseResponse())
 	_, err := trySend(s, patch("/api/v1/images/2", "favorite=1"))
 	require.Error(t, err)
 
@@ -29,19 +29,19 @@ func TestRequestsAndRecordsAreComplete(t *testing.T) {
 	assert.Equal(t, Request{
 		Number: 1, Operation: "images.store", Method: "POST", Path: images, EscapedPath: images, Query: url.Values{},
 		Form:     url.Values{"name": {"n"}, "description": {"d"}, "resolution": {"256x256"}},
-		Received: int64(len(storeForm)), Acted: true, RecordID: "2", Status: 201, Answered: true,
+		Received: int64(len(storeForm)), Acted: true, RecordID: "2", Status: 201, Responded: true,
 	}, book[0])
 	assert.Equal(t, Request{
 		Number: 2, Operation: "images.delete", Method: "DELETE", Path: images + "/1", EscapedPath: images + "/1",
-		Query: url.Values{}, Acted: true, RecordID: "1", Status: 200, Answered: true,
+		Query: url.Values{}, Acted: true, RecordID: "1", Status: 200, Responded: true,
 	}, book[1])
 	assert.Equal(t, Request{
 		Number: 3, Operation: "images.show", Method: "GET", Path: images + "/a/b", EscapedPath: images + "/a%2Fb",
-		Query: url.Values{}, Status: 404, Answered: true,
+		Query: url.Values{}, Status: 404, Responded: true,
 	}, book[2])
 	assert.Equal(t, Request{
 		Number: 4, Operation: "images.update", Method: "PATCH", Path: images + "/2", EscapedPath: images + "/2",
-		Query: url.Values{}, Form: url.Values{"favorite": {"1"}}, Received: 10, Fault: "lose-answer",
+		Query: url.Values{}, Form: url.Values{"favorite": {"1"}}, Received: 10, Fault: "lose-response",
 		Acted: true, RecordID: "2",
 	}, book[3])
 	assert.Equal(t, []Record{

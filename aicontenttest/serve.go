@@ -5,13 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aicontent/aicontent-go/aicontenttest/internal/answer"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
 // A call is one request of the API or of a picture on its way through the server: recorded, read, executed and
-// answered, with a fault on the way.
+// responded to, with a fault on the way.
 type call struct {
 	server   *Server
 	request  service.Request
@@ -99,9 +99,9 @@ func (c *call) run() error {
 	if err := c.strike(BeforeRead); err != nil {
 		return err
 	}
-	responds := c.fault.kind == network.Answers
+	responds := c.fault.kind == network.Responds
 	if responds && c.fault.Place == BeforeRead {
-		return c.send(c.fault.answer())
+		return c.send(c.fault.response())
 	}
 	reading := c.server.service.Read(c.request)
 	c.server.book.write(func() { c.entry.Form, c.entry.File = reading.Form, (*Upload)(reading.Upload) })
@@ -113,22 +113,22 @@ func (c *call) run() error {
 		return err
 	}
 	if responds && c.fault.Place == MidUpload {
-		return c.send(c.fault.answer())
+		return c.send(c.fault.response())
 	}
 	if err := c.exchange.Pause(c.latency()); err != nil {
 		return err
 	}
-	a := c.act(reading)
-	if err := c.strike(BeforeAnswer); err != nil {
+	r := c.act(reading)
+	if err := c.strike(BeforeResponse); err != nil {
 		return err
 	}
 	for _, hook := range c.server.config.hooks {
-		if a != nil {
-			a.Request = c.snapshot()
-			hook(a)
+		if r != nil {
+			r.Request = c.snapshot()
+			hook(r)
 		}
 	}
-	return c.send(c.replace(a))
+	return c.send(c.replace(r))
 }
 
 // latency is how long the service takes for the request.
@@ -142,11 +142,11 @@ func (c *call) latency() time.Duration {
 
 // act executes the request, unless it is refused or the fault prevents that. It returns nil where the
 // service has nothing to say.
-func (c *call) act(reading *service.Reading) *Answer {
+func (c *call) act(reading *service.Reading) *Response {
 	if reading.Refusal != nil {
 		return c.write(*reading.Refusal)
 	}
-	execute := func() *Answer {
+	execute := func() *Response {
 		result := reading.Act()
 		if result.Acted() {
 			c.acted(result)
@@ -182,9 +182,9 @@ func (c *call) acted(result service.Result) {
 	c.server.book.write(func() { c.entry.Acted, c.entry.RecordID = true, id })
 }
 
-func (c *call) write(result service.Result) *Answer {
-	a := c.server.answers.Write(result, c.request)
-	return &Answer{Status: a.Status, Header: a.Header, Body: a.Body}
+func (c *call) write(result service.Result) *Response {
+	r := c.server.responses.Write(result, c.request)
+	return &Response{Status: r.Status, Header: r.Header, Body: r.Body}
 }
 
 // report records violations and fails the test.
@@ -204,33 +204,33 @@ func (c *call) report(violations []service.Violation) {
 	}
 }
 
-// answer is the fault's response.
-func (f *Fault) answer() *Answer {
-	a := &Answer{Status: f.Status, Header: f.Header.Clone(), Body: []byte(f.Body)}
-	if a.Header == nil {
-		a.Header = make(http.Header)
+// response returns the response of the fault.
+func (f *Fault) response() *Response {
+	r := &Response{Status: f.Status, Header: f.Header.Clone(), Body: []byte(f.Body)}
+	if r.Header == nil {
+		r.Header = make(http.Header)
 	}
-	return a
+	return r
 }
 
 // replace returns what is sent instead of the service's response, which is nil if it did not act.
-func (c *call) replace(a *Answer) *Answer {
+func (c *call) replace(r *Response) *Response {
 	switch c.fault.kind {
-	case network.Answers, network.ActsLate:
-		return c.fault.answer()
+	case network.Responds, network.ActsLate:
+		return c.fault.response()
 	}
-	if a == nil {
-		page := answer.HTML(http.StatusServiceUnavailable, "The service did not act.")
-		return &Answer{Status: page.Status, Header: page.Header, Body: page.Body}
+	if r == nil {
+		page := response.HTML(http.StatusServiceUnavailable, "The service did not act.")
+		return &Response{Status: page.Status, Header: page.Header, Body: page.Body}
 	}
-	a.Body = c.exchange.Corrupt(a.Body)
-	return a
+	r.Body = c.exchange.Corrupt(r.Body)
+	return r
 }
 
-func (c *call) send(a *Answer) error {
+func (c *call) send(r *Response) error {
 	c.count()
-	c.server.book.write(func() { c.entry.Status = a.Status })
-	return c.exchange.Send(a.Status, a.Header, a.Body, func(whole bool) {
-		c.server.book.write(func() { c.entry.Answered = whole })
+	c.server.book.write(func() { c.entry.Status = r.Status })
+	return c.exchange.Send(r.Status, r.Header, r.Body, func(whole bool) {
+		c.server.book.write(func() { c.entry.Responded = whole })
 	})
 }

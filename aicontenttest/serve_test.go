@@ -14,7 +14,7 @@ import (
 )
 
 func TestStallsEndWithTheClientAndWithTheServer(t *testing.T) {
-	for _, place := range []Place{BeforeRead, MidUpload, BeforeAnswer, MidAnswer} {
+	for _, place := range []Place{BeforeRead, MidUpload, BeforeResponse, MidResponse} {
 		for _, network := range bubbleNetworks {
 			synctest.Test(t, func(t *testing.T) {
 				var ended atomic.Int32
@@ -32,7 +32,7 @@ func TestStallsEndWithTheClientAndWithTheServer(t *testing.T) {
 				assert.Equal(t, time.Hour, time.Since(start))
 				synctest.Wait()
 				assert.Equal(t, int32(1), ended.Load(), "the server does not wait for a client that has left")
-				assert.Equal(t, place >= BeforeAnswer, len(s.Images()) == 1)
+				assert.Equal(t, place >= BeforeResponse, len(s.Images()) == 1)
 			})
 			synctest.Test(t, func(t *testing.T) {
 				s := NewServer(t, network...)
@@ -91,7 +91,7 @@ func TestLatencyAndTrickleTakeTheirTime(t *testing.T) {
 		e := send(t, s, request{method: "DELETE", path: "/api/v1/images/1"})
 		assert.Equal(t, `{"message":"Resource not found.","status":404}`, e.body)
 		assert.Equal(t, time.Duration(5+len(e.body))*time.Second, time.Since(start))
-		assert.True(t, s.Requests()[0].Answered)
+		assert.True(t, s.Requests()[0].Responded)
 
 		s.Fault(Trickle(time.Hour))
 		hc := s.HTTPClient()
@@ -102,11 +102,11 @@ func TestLatencyAndTrickleTakeTheirTime(t *testing.T) {
 		require.Error(t, err)
 		resp.Body.Close()
 		synctest.Wait()
-		assert.False(t, s.Requests()[1].Answered, "who gave up waiting was not answered")
+		assert.False(t, s.Requests()[1].Responded, "who gave up waiting has no whole response")
 	})
 }
 
-func TestInvalidJSONIsInvalidWhateverIsAnswered(t *testing.T) {
+func TestInvalidJSONIsInvalidWhateverTheResponse(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), BareRecords)
 	for range 2 {
 		s.Fault(InvalidJSON())
@@ -135,10 +135,10 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-func TestOversizedAnswersAreStillJSON(t *testing.T) {
+func TestOversizedResponsesAreStillJSON(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"), BareRecords)
 	for range 2 {
-		s.Fault(OversizedAnswer(100_000))
+		s.Fault(OversizedResponse(100_000))
 		e := send(t, s, get("/api/v1/images"))
 		assert.Greater(t, len(e.body), 100_000)
 		var list []any

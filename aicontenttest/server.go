@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	aicontent "github.com/aicontent/aicontent-go"
-	"github.com/aicontent/aicontent-go/aicontenttest/internal/answer"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/network"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
@@ -28,13 +28,13 @@ type Server struct {
 	// APIKey is the API key that the server accepts.
 	APIKey string
 
-	config  config
-	t       TB // nil under Start
-	service *service.Service
-	answers answer.Writer
-	network *network.Network
-	book    *book
-	faults  *faults
+	config    config
+	t         TB // nil under Start
+	service   *service.Service
+	responses response.Writer
+	network   *network.Network
+	book      *book
+	faults    *faults
 }
 
 // NewServer starts a server for a test and closes it when the test ends. A request that the API does not
@@ -72,8 +72,8 @@ func newServer(t TB, opts []Option) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.answers = answer.Writer{Style: c.style, Origin: s.network.Origin(), BasePath: c.basePath}
-	s.URL = s.answers.Origin + c.basePath
+	s.responses = response.Writer{Style: c.style, Origin: s.network.Origin(), BasePath: c.basePath}
+	s.URL = s.responses.Origin + c.basePath
 	s.network.Serve(s.serve)
 	return s, nil
 }

@@ -34,7 +34,7 @@ var (
 const (
 	chaosRate  = 0.4
 	chaosTag   = "X-Chaos"
-	chaosLimit = 64 << 10 // of an answer
+	chaosLimit = 64 << 10 // of a response
 )
 
 // chaosFaults are all that can go wrong with a request. wait is for what takes time.
@@ -52,11 +52,11 @@ func chaosFaults(wait time.Duration) []aicontenttest.Fault {
 		aicontenttest.RefuseConnection(), aicontenttest.RefuseStream(),
 		aicontenttest.CloseBeforeRead(), aicontenttest.CloseBeforeRead().WithReset(),
 		aicontenttest.CloseMidUpload(64), aicontenttest.CloseMidUpload(64).WithReset(), aicontenttest.CloseMidUpload(2000),
-		aicontenttest.LoseAnswer(), aicontenttest.LoseAnswer().WithReset(),
-		aicontenttest.CloseMidAnswer(), aicontenttest.CloseMidAnswer().WithReset(),
+		aicontenttest.LoseResponse(), aicontenttest.LoseResponse().WithReset(),
+		aicontenttest.CloseMidResponse(), aicontenttest.CloseMidResponse().WithReset(),
 		aicontenttest.Stall(aicontenttest.BeforeRead), aicontenttest.Stall(aicontenttest.MidUpload),
-		aicontenttest.Stall(aicontenttest.BeforeAnswer), aicontenttest.Stall(aicontenttest.MidAnswer),
-		aicontenttest.TruncatedJSON(), aicontenttest.InvalidJSON(), aicontenttest.OversizedAnswer(2 * chaosLimit),
+		aicontenttest.Stall(aicontenttest.BeforeResponse), aicontenttest.Stall(aicontenttest.MidResponse),
+		aicontenttest.TruncatedJSON(), aicontenttest.InvalidJSON(), aicontenttest.OversizedResponse(2 * chaosLimit),
 	}
 }
 
@@ -70,7 +70,7 @@ func passing(faults []aicontenttest.Fault) []aicontenttest.Fault {
 // looking are the passing faults that a search gets over too.
 func looking(faults []aicontenttest.Fault) []aicontenttest.Fault {
 	return slices.DeleteFunc(passing(faults), func(f aicontenttest.Fault) bool {
-		return slices.Contains([]int{200, 302, 501, 524}, f.Status) || slices.Contains([]string{"invalid-json", "oversized-answer"}, f.Name)
+		return slices.Contains([]int{200, 302, 501, 524}, f.Status) || slices.Contains([]string{"invalid-json", "oversized-response"}, f.Name)
 	})
 }
 
@@ -193,7 +193,7 @@ func (r *chaos) do(ctx context.Context, d *deed) {
 	case "delete":
 		d.err = r.c.Images.Delete(ctx, d.id, tag)
 	case "update":
-		_, d.err = r.c.Images.Update(ctx, d.id, aicontent.ImageUpdateParams{Name: aicontent.Ptr(d.name)}, tag)
+		_, d.err = r.c.Images.Update(ctx, d.id, aicontent.ImageUpdateParams{Name: new(d.name)}, tag)
 	case "list":
 		_, d.err = r.c.Images.List(ctx, aicontent.ImageListParams{PerPage: aicontent.PerPage100}, tag)
 	}
@@ -332,7 +332,7 @@ func TestChaos(t *testing.T) {
 			srv := aicontenttest.NewServer(t, append(network.opts, aicontenttest.BasePath("/tenant"), aicontenttest.Allow("page"))...)
 			wait := 20 * time.Millisecond
 			r := newChaos(t, false, srv,
-				aicontent.WithRetryPolicy(patience), aicontent.WithTimeout(50*wait), aicontent.WithStallTimeout(50*wait))
+				aicontent.WithRetryPolicy(patience), aicontent.WithResponseTimeout(50*wait), aicontent.WithStallTimeout(50*wait))
 			r.strike(chaosFaults(wait), chaosFaults(wait))
 			r.run(t.Context())
 			r.check(r.tally())

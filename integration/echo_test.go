@@ -53,7 +53,7 @@ var echoes = map[string]func(string) string{
 	},
 }
 
-// echoing are answers with the text x in them, as they go over the wire.
+// echoing are responses with the text x in them, as they go over the wire.
 var echoing = map[string]func(x string) string{
 	"400 message":      func(x string) string { return fakes.OnTheWire(400, "", `{"message":"bad key `+x+`"}`) },
 	"401 error":        func(x string) string { return fakes.OnTheWire(401, "", `{"error":{"message":"`+x+`","code":1}}`) },
@@ -138,7 +138,7 @@ func TestTheKeyAppearsNowhere(t *testing.T) {
 				baseURL := fakes.RawServer(t, func(*http.Request) string { return now })
 				var progress []aicontent.Progress
 				opts := []aicontent.Option{
-					aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2, MinBackoff: 1, MaxBackoff: 1}), aicontent.WithTimeout(20 * time.Second),
+					aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2, MinBackoff: 1, MaxBackoff: 1}), aicontent.WithResponseTimeout(20 * time.Second),
 					aicontent.WithProgress(func(p aicontent.Progress) { progress = append(progress, p) }),
 				}
 				fixed, err := aicontent.NewClient(baseURL, key, append(opts, aicontent.WithLogger(slog.New(slog.NewTextHandler(&lines, everything))))...)
@@ -146,13 +146,13 @@ func TestTheKeyAppearsNowhere(t *testing.T) {
 				sourced, err := aicontent.NewClient(baseURL, "", append(opts, aicontent.WithLogger(slog.New(slog.NewJSONHandler(&lines, everything))),
 					aicontent.WithAPIKeySource(func(context.Context) (string, error) { return key, nil }))...)
 				require.NoError(t, err)
-				for kind, answer := range echoing {
-					now = answer(escape(key))
+				for kind, respond := range echoing {
+					now = respond(escape(key))
 					for op, c := range map[string]*aicontent.Client{"images.list": fixed, "images.delete": sourced, "transcriptions.store": sourced} {
 						var resp *aicontent.Response
 						err := allTen(c)[op](t.Context(), aicontent.WithResponse(&resp))
 						if err == nil {
-							// A delete is done when the answer is no page.
+							// A delete is done when the response is no page.
 							require.Equal(t, "images.delete", op, kind)
 						}
 						fakes.AssertNoKey(t, []any{err, resp}, key)
@@ -171,7 +171,7 @@ func TestTheKeyAppearsNowhere(t *testing.T) {
 	}
 }
 
-// An answer is cut off where it gets too long, and never in the middle of a key.
+// A response is cut off where it gets too long, and never in the middle of a key.
 func TestTheKeyAppearsInNoPart(t *testing.T) {
 	t.Parallel()
 	const small = 4096 // a limit of the caller's, for errors; of a response that cannot be read the SDK's own holds
@@ -323,7 +323,7 @@ func TestTransportErrorsAreOneLine(t *testing.T) {
 // A panic of the caller's own code passes through, and its trace shows no key.
 func TestPanicsOfCallbacksShowNoKey(t *testing.T) {
 	t.Parallel()
-	baseURL, _ := fakes.Counted(t, fakes.AnswerAll)
+	baseURL, _ := fakes.Counted(t, fakes.RespondToAll)
 	blow := func() { panic("the callback is at fault") }
 	for name, opts := range map[string][]aicontent.Option{
 		"key source": {aicontent.WithAPIKeySource(func(context.Context) (string, error) { blow(); return fakes.Key, nil })},

@@ -19,8 +19,8 @@ var (
 // allTen are the ten operations and both iterators.
 func allTen(c *aicontent.Client) map[string]func(context.Context, ...aicontent.CallOption) error {
 	wav := aicontent.FileFromBytes("a.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))
-	calls := fakes.Calls("images", c.Images, aStore, aicontent.ImageUpdateParams{Favorite: aicontent.Ptr(true)})
+	calls := fakes.Calls("images", c.Images, aStore, aicontent.ImageUpdateParams{Favorite: new(true)})
 	maps.Copy(calls, fakes.Calls("transcriptions", c.Transcriptions,
-		aicontent.TranscriptionStoreParams{Name: "n", File: wav}, aicontent.TranscriptionUpdateParams{Result: aicontent.Ptr("r")}))
+		aicontent.TranscriptionStoreParams{Name: "n", File: wav}, aicontent.TranscriptionUpdateParams{Result: new("r")}))
 	return calls
 }

@@ -97,7 +97,7 @@ const errorLimit = 1 << 20
 
 // A service, or whoever sits between, must not be able to fill a program's memory. Every size is bounded by a constant or
 // by WithMaxResponseSize.
-func TestEndlessAnswers(t *testing.T) {
+func TestEndlessResponses(t *testing.T) {
 	const limit = 1 << 20
 	for name, tt := range map[string]struct {
 		write func(io.Writer) error
@@ -122,7 +122,7 @@ func TestEndlessAnswers(t *testing.T) {
 			require.NoError(t, err)
 			took := heapTaken(func() { _, err = c.Images.Show(t.Context(), "7") })
 			assert.ErrorContains(t, err, tt.wants)
-			assert.Less(t, len(err.Error()), 1200, "an error's text is no place for an endless answer")
+			assert.Less(t, len(err.Error()), 1200, "an error's text is no place for an endless response")
 			assert.Less(t, took, uint64(24<<20))
 			// Loopback sockets take some megabytes that are not read yet.
 			assert.Less(t, written.Load(), tt.most+(16<<20))
@@ -163,7 +163,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// bombLimit is what the client allows an answer to hold.
+// bombLimit is what the client allows a response to hold.
 const bombLimit = 4 << 20
 
 // slicedBomb is JSON of nearly the size that is read, packed.
@@ -189,8 +189,8 @@ func piped(t *testing.T, serve func(nc net.Conn)) *aicontent.Client {
 	return c
 }
 
-// A service that dribbles must not hold a call for longer than its time for an answer.
-func TestSlowAnswers(t *testing.T) {
+// A service that dribbles must not hold a call for longer than its time for a response.
+func TestSlowResponses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		start, drop string
@@ -223,7 +223,7 @@ func TestSlowAnswers(t *testing.T) {
 	}
 }
 
-// Redirects must not add up to many times the time for an answer.
+// Redirects must not add up to many times the time for a response.
 func TestSlowRedirects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestSlowRedirects(t *testing.T) {
 
 func TestWrongContentLength(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct{ answer, wants string }{
+	for name, tt := range map[string]struct{ response, wants string }{
 		"too long":       {"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":7}", "cut off"},
 		"too short":      {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\n{\"id\":7}", "ends too early"},
 		"zero":           {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n{\"id\":7}", "the response is empty"},
@@ -259,7 +259,7 @@ func TestWrongContentLength(t *testing.T) {
 		"too long a 404": {"HTTP/1.1 404 No\r\nContent-Length: 100\r\n\r\n{\"message\":\"gone\"}", "404: gone"},
 		"wrong gzip":     {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\n{\"id\":7}", "cut off"},
 	} {
-		baseURL, _ := hostile(t, func(w io.Writer) error { _, err := io.WriteString(w, tt.answer); return err })
+		baseURL, _ := hostile(t, func(w io.Writer) error { _, err := io.WriteString(w, tt.response); return err })
 		c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 		require.NoError(t, err)
 		_, err = c.Images.Show(t.Context(), "7")
@@ -321,7 +321,7 @@ func TestUntrustedServers(t *testing.T) {
 // HTTP where HTTPS is due, and the reverse, reach no service.
 func TestWrongScheme(t *testing.T) {
 	t.Parallel()
-	plain, _ := fakes.Counted(t, fakes.AnswerAll)
+	plain, _ := fakes.Counted(t, fakes.RespondToAll)
 	c, err := aicontent.NewClient(strings.Replace(plain, "http:", "https:", 1), fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")

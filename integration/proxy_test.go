@@ -96,7 +96,7 @@ func secure(t *testing.T, keys *sync.Map) (srv *httptest.Server, roots string) {
 	t.Helper()
 	srv = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		keys.Store(r.Method+" "+r.URL.Path, r.Header.Get("Authorization"))
-		fakes.AnswerAll(w, r)
+		fakes.RespondToAll(w, r)
 	}))
 	t.Cleanup(srv.Close)
 	roots = filepath.Join(t.TempDir(), "roots.pem")
@@ -150,7 +150,7 @@ func TestHTTPSProxyThatRefuses(t *testing.T) {
 // A transport's own proxy setting counts as the environment's does.
 func TestProxyOfTheCallersTransport(t *testing.T) {
 	t.Parallel()
-	baseURL, requests := fakes.Counted(t, fakes.AnswerAll)
+	baseURL, requests := fakes.Counted(t, fakes.RespondToAll)
 	p := fakes.StartTunnel(t, "")
 	proxied := &http.Transport{Proxy: func(r *http.Request) (*url.URL, error) { return &url.URL{Scheme: "http", Host: p.Addr().String()}, nil }}
 	defer proxied.CloseIdleConnections()
@@ -175,7 +175,7 @@ func TestProxyOfTheCallersTransport(t *testing.T) {
 // A callback that panics ends the program, as a panic on any goroutine does; the trace goes to a log.
 func TestPanicInProgressShowsNoKey(t *testing.T) {
 	t.Parallel()
-	baseURL, _ := fakes.Counted(t, fakes.AnswerAll)
+	baseURL, _ := fakes.Counted(t, fakes.RespondToAll)
 	stdout, stderr, err := child(t, "panic", "AICONTENT_BASE_URL="+baseURL, "GOTRACEBACK=all")
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)

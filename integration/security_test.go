@@ -33,7 +33,7 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 	var strayed atomic.Int64
 	stray := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		strayed.Add(1)
-		fakes.AnswerAll(w, r)
+		fakes.RespondToAll(w, r)
 	})
 	otherPort := httptest.NewServer(stray)
 	defer otherPort.Close()
@@ -68,7 +68,7 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 		"no http at all":          "file:///etc/passwd",
 	} {
 		for _, status := range redirects {
-			target.Store(aicontent.Ptr(func(*http.Request) (int, string) { return status, location }))
+			target.Store(new(func(*http.Request) (int, string) { return status, location }))
 			for op, call := range allTen(c) {
 				before := requests.Load()
 				err := call(t.Context())
@@ -93,7 +93,7 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 		}
 	}
 	// Also from the second hop on.
-	target.Store(aicontent.Ptr(func(r *http.Request) (int, string) {
+	target.Store(new(func(r *http.Request) (int, string) {
 		if r.URL.Path == "/tenant/moved" {
 			return 302, otherPort.URL + "/"
 		}
@@ -157,7 +157,7 @@ func TestRedirectsToTheDefaultPort(t *testing.T) {
 		"https://content.example.com":  "https://content.example.com:443/8",
 		"https://content.example.com:": "https://content.example.com/8",
 	} {
-		s := &fakes.Script{Answers: fakes.Answers{
+		s := &fakes.Script{Responses: fakes.Responses{
 			fakes.Respond(302, "", "Location", target), fakes.OK(`{"id":8}`),
 		}}
 		c, err := aicontent.NewClient(base, fakes.Key, aicontent.WithHTTPClient(&http.Client{Transport: s}))
@@ -182,7 +182,7 @@ func TestRedirectsAreBounded(t *testing.T) {
 	assert.EqualValues(t, 11, requests.Load())
 }
 
-// A page in place of an answer sends a user looking for a fault in their JSON; the key is what is wrong.
+// A page in place of a response sends a user looking for a fault in their JSON; the key is what is wrong.
 func TestLoginPages(t *testing.T) {
 	t.Parallel()
 	page := func(w http.ResponseWriter) {
@@ -243,12 +243,12 @@ func TestOwnRedirectPolicy(t *testing.T) {
 	var strayed atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		strayed.Add(1)
-		fakes.AnswerAll(w, r)
+		fakes.RespondToAll(w, r)
 	}))
 	defer other.Close()
 	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/moved") {
-			fakes.AnswerAll(w, r)
+			fakes.RespondToAll(w, r)
 			return
 		}
 		http.Redirect(w, r, "/moved/7", http.StatusFound)
@@ -320,7 +320,7 @@ func (r *rotation) client(t *testing.T, good string, opts ...aicontent.Option) *
 			return
 		}
 		req.Body = http.NoBody
-		fakes.AnswerAll(w, req)
+		fakes.RespondToAll(w, req)
 	})
 	c, err := aicontent.NewClient(baseURL, "", append([]aicontent.Option{aicontent.WithAPIKeySource(r.source), aicontent.WithRetryPolicy(quick)}, opts...)...)
 	require.NoError(t, err)
@@ -388,7 +388,7 @@ func TestKeySourceThatFails(t *testing.T) {
 func TestKeySourceHearsTheContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	baseURL, requests := fakes.Counted(t, fakes.AnswerAll)
+	baseURL, requests := fakes.Counted(t, fakes.RespondToAll)
 	c, err := aicontent.NewClient(baseURL, "", aicontent.WithAPIKeySource(func(ctx context.Context) (string, error) {
 		cancel()
 		<-ctx.Done()

@@ -197,7 +197,7 @@ func TestCachingSparesRequestsAndKeepsNothingStale(t *testing.T) {
 		show()
 		require.Equal(t, "Lighthouse", show().Name)
 		require.Len(t, srv.Requests(), 1)
-		_, err := client.Images.Update(t.Context(), "7", aicontent.ImageUpdateParams{Name: aicontent.Ptr("Beacon")})
+		_, err := client.Images.Update(t.Context(), "7", aicontent.ImageUpdateParams{Name: new("Beacon")})
 		require.NoError(t, err)
 		assert.Equal(t, "Beacon", show().Name)
 		show()
@@ -233,8 +233,8 @@ func TestClientsWithLimitsPatienceAndLogs(t *testing.T) {
 func TestRotating(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	require.NoError(t, os.WriteFile(path, []byte("the-old-key"), 0o600))
-	srv := aicontenttest.NewServer(t, aicontenttest.WithAPIKey("the-new-key"), aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-		if a.Status == http.StatusUnauthorized {
+	srv := aicontenttest.NewServer(t, aicontenttest.WithAPIKey("the-new-key"), aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		if r.Status == http.StatusUnauthorized {
 			assert.NoError(t, os.WriteFile(path, []byte("the-new-key\n"), 0o600))
 		}
 	}))

@@ -111,7 +111,7 @@ func save(ctx context.Context, client *aicontent.Client, image *aicontent.Image,
 	return os.Rename(file.Name(), path)
 }
 
-func thirdPage(ctx context.Context, client *aicontent.Client) ([]aicontent.Image, error) {
+func thirdPage(ctx context.Context, client *aicontent.Client) ([]*aicontent.Image, error) {
 	page, err := client.Images.List(ctx, aicontent.ImageListParams{PerPage: aicontent.PerPage25},
 		aicontent.WithQuery("page", "3"))
 	if err != nil {

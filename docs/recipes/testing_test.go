@@ -30,7 +30,7 @@ func Illustrate(ctx context.Context, client *aicontent.Client, article, headline
 func TestIllustrateSurvivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseAnswer())
+		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseResponse())
 
 		url, err := Illustrate(t.Context(), srv.Client(), "4711", "A whale in the harbor")
 		if err != nil {
@@ -70,7 +70,7 @@ func TestOwnHTTPClient(t *testing.T) {
 	srv := aicontenttest.NewServer(t, aicontenttest.TLS())
 	client, err := aicontent.NewClient(srv.URL, srv.APIKey,
 		aicontent.WithHTTPClient(srv.HTTPClient()),
-		aicontent.WithTimeout(5*time.Second))
+		aicontent.WithResponseTimeout(5*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,9 +81,9 @@ func TestOwnHTTPClient(t *testing.T) {
 }
 
 func TestResponseOfOurDeployment(t *testing.T) {
-	srv := aicontenttest.NewServer(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-		a.Header.Set("X-Request-Id", "4711")
-		a.SetJSON(map[string]any{"image": map[string]any{"id": 7, "name": "Lighthouse"}})
+	srv := aicontenttest.NewServer(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		r.Header.Set("X-Request-Id", "4711")
+		r.SetJSON(map[string]any{"image": map[string]any{"id": 7, "name": "Lighthouse"}})
 	}))
 	srv.AddImage(aicontenttest.Image{ID: "7"})
 	image, err := srv.Client().Images.Show(t.Context(), "7")
@@ -111,7 +111,7 @@ func TestCompareRecords(t *testing.T) {
 
 func TestWhatWasSent(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
-	_, err := srv.Client().Images.Update(t.Context(), "404", aicontent.ImageUpdateParams{Favorite: aicontent.Ptr(true)})
+	_, err := srv.Client().Images.Update(t.Context(), "404", aicontent.ImageUpdateParams{Favorite: new(true)})
 	if aicontent.OutcomeOf(err) != aicontent.OutcomeRejected {
 		t.Error(err)
 	}

@@ -202,7 +202,7 @@ func TestInterruptedWorkerPutsItsJobBackForAnother(t *testing.T) {
 		}
 		close(storing)
 		return true
-	}, 1, aicontenttest.Stall(aicontenttest.BeforeAnswer))
+	}, 1, aicontenttest.Stall(aicontenttest.BeforeResponse))
 	abort := startTestWorker(t, q, srv)
 	<-storing
 	abort()

@@ -43,7 +43,7 @@ func storeError(t *testing.T, file aicontent.File, on aicontenttest.Operation, f
 	srv := aicontenttest.NewServer(t)
 	srv.FaultOn(on, 100, fault)
 	once := aicontent.RetryPolicy{MaxAttempts: 1, SettleTime: -1}
-	client := srv.Client(aicontent.WithRetryPolicy(once), aicontent.WithTimeout(time.Second))
+	client := srv.Client(aicontent.WithRetryPolicy(once), aicontent.WithResponseTimeout(time.Second))
 	_, err := client.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: "fleet-1", File: file},
 		aicontent.WithOnceSince(time.Now().Add(-time.Second)))
 	require.Error(t, err)
@@ -60,7 +60,7 @@ func unauthorized(t *testing.T) error {
 func TestErrorsReadAsPlainWordsWithTheCauseFirst(t *testing.T) {
 	wav := aicontent.FileFromBytes("a.wav", noise(1, 500))
 	list, store := aicontenttest.TranscriptionsList, aicontenttest.TranscriptionsStore
-	down, stall := aicontenttest.Status(503, "x"), aicontenttest.Stall(aicontenttest.BeforeAnswer)
+	down, stall := aicontenttest.Status(503, "x"), aicontenttest.Stall(aicontenttest.BeforeResponse)
 	tests := map[string]struct {
 		err  error
 		want string
@@ -70,7 +70,7 @@ func TestErrorsReadAsPlainWordsWithTheCauseFirst(t *testing.T) {
 		"wrong key": {unauthorized(t), `^401: Unauthenticated\., while looking for an earlier transcription$`},
 		"refused": {storeError(t, wav, list, aicontenttest.RefuseConnection()),
 			`^the service closed the connection`},
-		"no answer": {storeError(t, wav, list, stall),
+		"no response": {storeError(t, wav, list, stall),
 			`^no complete response within 1s \(host [0-9.:]+\), while looking`},
 		"down":       {storeError(t, wav, store, down), `^503: x`},
 		"end of job": {io.ErrUnexpectedEOF, "^unexpected EOF$"},

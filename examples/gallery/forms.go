@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-
-	"github.com/aicontent/aicontent-go"
 )
 
 // maxForm limits a form without a file, in bytes. A day of speech is about 1.3 million characters, which a form
@@ -26,7 +24,7 @@ func posted(form url.Values, field string) *string {
 	if !form.Has(field) {
 		return nil
 	}
-	return aicontent.Ptr(form.Get(field))
+	return new(form.Get(field))
 }
 
 // postedFavorite is like posted, for the button that marks favorites.
@@ -34,5 +32,5 @@ func postedFavorite(form url.Values) *bool {
 	if !form.Has("favorite") {
 		return nil
 	}
-	return aicontent.Ptr(form.Get("favorite") == "1")
+	return new(form.Get("favorite") == "1")
 }

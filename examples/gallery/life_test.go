@@ -142,7 +142,7 @@ func TestUploadProgressAndCancel(t *testing.T) {
 // Cancelled after the whole file was sent, the page does not claim that nothing was made.
 func TestCancelWhileTheServiceListens(t *testing.T) {
 	f := newFixture(t)
-	f.service.Fault(aicontenttest.Stall(aicontenttest.BeforeAnswer))
+	f.service.Fault(aicontenttest.Stall(aicontenttest.BeforeResponse))
 	p := openTab(t, wide)
 	p.fillUpload(f.url, tempRecording(t, 1<<20))
 	p.do(chromedp.Click(css("form.stack button")))

@@ -12,7 +12,7 @@ import (
 
 // list is one page of a collection, as the templates show it.
 type list[T any] struct {
-	Items []T
+	Items []*T
 	Page  int
 	Pages int // 0 if unknown
 	Total int // records on all pages; 0 if unknown
@@ -71,7 +71,7 @@ func onlyFavorites(query url.Values) *bool {
 	if query.Get("favorite") == "" {
 		return nil
 	}
-	return aicontent.Ptr(true)
+	return new(true)
 }
 
 // order returns the order that the query asks for. The default is newest first.

@@ -161,7 +161,7 @@ func TestItEndsInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			took := served(t, func(f *fixture, gallery *pipes) {
-				f.service.Fault(aicontenttest.Stall(aicontenttest.BeforeAnswer))
+				f.service.Fault(aicontenttest.Stall(aicontenttest.BeforeResponse))
 				browser := gallery.dial(test.sent)
 				go io.Copy(io.Discard, browser)
 				f.t.Cleanup(func() { browser.Close() })

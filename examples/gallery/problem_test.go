@@ -54,7 +54,7 @@ var failures = []failure{
 		"The service says: “Server Error”", lookFirst, 0},
 	{"proxy gave up", aicontenttest.ActThenStatus(504), 502, "The service had a problem", lookFirst, 1},
 	{"no connection", aicontenttest.Fault{}, 502, "The service cannot be reached", tryAgain, 0},
-	{"lost response", aicontenttest.LoseAnswer(), 502, "The service cannot be reached", lookFirst, 1},
+	{"lost response", aicontenttest.LoseResponse(), 502, "The service cannot be reached", lookFirst, 1},
 	{"unreadable response", aicontenttest.InvalidJSON(), 502,
 		"The service sent a response that the gallery cannot read",
 		"It was created and billed, so do not press the button again.", 1},

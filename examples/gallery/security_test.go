@@ -186,8 +186,8 @@ func TestPictureOfForeignHost(t *testing.T) {
 		io.WriteString(w, content)
 	}))
 	t.Cleanup(foreign.Close)
-	f := newFixture(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-		a.Body = []byte(regexp.MustCompile(`"url":"[^"]*"`).ReplaceAllString(string(a.Body),
+	f := newFixture(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		r.Body = []byte(regexp.MustCompile(`"url":"[^"]*"`).ReplaceAllString(string(r.Body),
 			`"url":"`+foreign.URL+`/p.png?a=1&b=2"`))
 	}))
 	f.service.AddImage(aicontenttest.Image{ID: "1", Name: "Fox", Description: "A fox", Resolution: "256x256"})

@@ -8,8 +8,8 @@ import (
 )
 
 func Example() {
-	srv, err := aicontenttest.Start(aicontenttest.BasePath("/tenant"), aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-		a.SetJSON(map[string]any{"data": map[string]any{"id": a.Request.RecordID, "url": "https://pictures.example.com/" + a.Request.Form.Get("resolution") + ".png"}})
+	srv, err := aicontenttest.Start(aicontenttest.BasePath("/tenant"), aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		r.SetJSON(map[string]any{"data": map[string]any{"id": r.Request.RecordID, "url": "https://pictures.example.com/" + r.Request.Form.Get("resolution") + ".png"}})
 	}))
 	if err != nil {
 		log.Fatal(err)

@@ -200,7 +200,7 @@ func TestNoSecretIsExported(t *testing.T) {
 		"another shape": aicontenttest.Status(200, `"`+secret+`"`),
 		"redirected":    aicontenttest.RedirectTo(302, "/api/v1/images?search="+secret),
 		"sent away":     aicontenttest.RedirectTo(307, "https://example.com/?"+secret+"="+key),
-		"cut off":       aicontenttest.CloseMidAnswer(),
+		"cut off":       aicontenttest.CloseMidResponse(),
 		"no HTTP":       aicontenttest.TakeOver(func(c net.Conn) { fmt.Fprintf(c, "%s %s\r\n\r\n", secret, key) }),
 		"a bad header":  aicontenttest.TakeOver(func(c net.Conn) { fmt.Fprintf(c, "HTTP/1.1 200 OK\r\n%s %s\r\n\r\n", secret, key) }),
 	}

@@ -173,7 +173,7 @@ func (t *tour) show(ctx context.Context) error {
 }
 
 func (t *tour) favorite(ctx context.Context) error {
-	image, err := t.client.Images.Update(ctx, t.images[0].ID, aicontent.ImageUpdateParams{Favorite: aicontent.Ptr(true)})
+	image, err := t.client.Images.Update(ctx, t.images[0].ID, aicontent.ImageUpdateParams{Favorite: new(true)})
 	if err != nil {
 		return err
 	}

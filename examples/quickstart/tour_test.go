@@ -54,7 +54,7 @@ func TestAFailingStepLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// A store that was carried out, and whose answer was lost, is found by its name and deleted.
+// A store that was carried out, and whose response was lost, is found by its name and deleted.
 func TestALostStoreLeavesNothingBehind(t *testing.T) {
 	for step, operation := range map[string]string{
 		"store the images": "images.store", "upload the recording": "transcriptions.store",
@@ -62,7 +62,7 @@ func TestALostStoreLeavesNothingBehind(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			srv := deployment(t)
 			untouched(t, srv)
-			srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == operation }, 1, aicontenttest.LoseAnswer())
+			srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == operation }, 1, aicontenttest.LoseResponse())
 			var out bytes.Buffer
 			err := run(t.Context(), []string{"-out", t.TempDir()}, &out)
 			assert.ErrorContains(t, err, step+": "+operation)
@@ -74,9 +74,9 @@ func TestALostStoreLeavesNothingBehind(t *testing.T) {
 
 // A search that finds too much must not cost somebody else's records.
 func TestOnlyOwnRecordsAreDeleted(t *testing.T) {
-	srv := deployment(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-		if strings.HasSuffix(a.Request.Operation, ".list") {
-			a.SetJSON(map[string]any{"data": []any{map[string]any{"id": 1, "name": "quickstart of somebody else"}}})
+	srv := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		if strings.HasSuffix(r.Request.Operation, ".list") {
+			r.SetJSON(map[string]any{"data": []any{map[string]any{"id": 1, "name": "quickstart of somebody else"}}})
 		}
 	}))
 	srv.AddImage(aicontenttest.Image{Name: "quickstart of somebody else"})
@@ -101,9 +101,9 @@ func TestThePicturesHostGetsNoKey(t *testing.T) {
 		http.NotFound(w, r)
 	}))
 	defer host.Close()
-	srv := deployment(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-		if a.Request.Operation == "images.store" {
-			a.SetJSON(map[string]any{"data": map[string]any{"id": a.Request.RecordID, "url": host.URL + "/coast.png"}})
+	srv := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		if r.Request.Operation == "images.store" {
+			r.SetJSON(map[string]any{"data": map[string]any{"id": r.Request.RecordID, "url": host.URL + "/coast.png"}})
 		}
 	}))
 	untouched(t, srv)

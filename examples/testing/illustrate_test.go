@@ -14,7 +14,7 @@ func TestIllustrateMakesOnePictureWhateverGoesWrong(t *testing.T) {
 	for _, fault := range []aicontenttest.Fault{
 		aicontenttest.Status(503, "down for maintenance").WithRetryAfter("20"),
 		aicontenttest.CloseMidUpload(10),
-		aicontenttest.LoseAnswer(),
+		aicontenttest.LoseResponse(),
 		aicontenttest.LateAct(504, time.Minute),
 		aicontenttest.HTMLPage(502),
 	} {

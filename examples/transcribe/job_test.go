@@ -93,7 +93,7 @@ func TestChangesMadeInTheServiceCount(t *testing.T) {
 
 // If a proxy gives up, the record may still appear: it is waited for and not paid for again.
 func TestALostResponseIsNotPaidForAgain(t *testing.T) {
-	for _, fault := range []aicontenttest.Fault{aicontenttest.ActThenStatus(504), aicontenttest.LoseAnswer(), aicontenttest.LateAct(502, 200*time.Millisecond)} {
+	for _, fault := range []aicontenttest.Fault{aicontenttest.ActThenStatus(504), aicontenttest.LoseResponse(), aicontenttest.LateAct(502, 200*time.Millisecond)} {
 		t.Run(fault.Name, func(t *testing.T) {
 			srv, flags := deployment(t)
 			srv.FaultWhen(isStore, 1, fault)
@@ -146,9 +146,9 @@ func TestRunningAgainIsAdvisedWhereItHelps(t *testing.T) {
 		"an unreadable response":    {aicontenttest.InvalidJSON(), []string{good}, "Run it again for the rest."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv, flags := deployment(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-				if a.Request.Operation == "transcriptions.list" {
-					a.SetJSON(map[string]any{"data": []any{}, "links": map[string]any{"next": nil}})
+			srv, flags := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+				if r.Request.Operation == "transcriptions.list" {
+					r.SetJSON(map[string]any{"data": []any{}, "links": map[string]any{"next": nil}})
 				}
 			}))
 			srv.FaultWhen(isStore, 100, c.fault)

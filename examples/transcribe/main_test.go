@@ -214,8 +214,8 @@ func TestAnInterruptEndsTheProgramWithinASecond(t *testing.T) {
 	})
 	t.Run("while the text is awaited", func(t *testing.T) {
 		reached, release := make(chan struct{}), make(chan struct{})
-		srv, flags := deployment(t, aicontenttest.OnResponse(func(a *aicontenttest.Answer) {
-			if a.Request.Operation == "transcriptions.store" {
+		srv, flags := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+			if r.Request.Operation == "transcriptions.store" {
 				close(reached)
 				<-release
 			}

@@ -32,7 +32,7 @@ type Ledger struct {
 	mu sync.Mutex
 }
 
-// RoundTrip answers a request.
+// RoundTrip responds to a request.
 func (l *Ledger) RoundTrip(r *http.Request) (*http.Response, error) {
 	var resp *http.Response
 	var err error

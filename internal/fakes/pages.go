@@ -10,9 +10,9 @@ import (
 
 // Pages is a transport for lists of images. It keeps what it is asked for, and how much of it at once.
 type Pages struct {
-	Answer func(query url.Values) (status int, body string)
-	Delay  func(query url.Values) time.Duration // nil is none
-	Header http.Header                          // of every response
+	Respond func(query url.Values) (status int, body string)
+	Delay   func(query url.Values) time.Duration // nil is none
+	Header  http.Header                          // of every response
 
 	mu             sync.Mutex
 	Asked          []string // queries, sorted by name
@@ -20,7 +20,7 @@ type Pages struct {
 	Ended          int // by their context
 }
 
-// RoundTrip waits and answers.
+// RoundTrip waits and responds.
 func (p *Pages) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Host != "content.example.com" || r.URL.Path != "/tenant/api/v1/images" {
 		return nil, fmt.Errorf("a stranger was asked: %s", r.URL)
@@ -36,7 +36,7 @@ func (p *Pages) RoundTrip(r *http.Request) (*http.Response, error) {
 		p.count(func() { p.Ended++ })
 		return nil, err
 	}
-	status, body := p.Answer(query)
+	status, body := p.Respond(query)
 	resp, err := Respond(status, body)(r)
 	for name, values := range p.Header {
 		resp.Header[name] = values

@@ -18,8 +18,8 @@ import (
 // StoredImage is the body of a response to a create request.
 const StoredImage = `{"data":{"id":7,"name":"Lighthouse"},"status":201}`
 
-// AnswerAll is a handler whose responses every operation accepts. What does not end in /7 and not in .png is a list.
-func AnswerAll(w http.ResponseWriter, r *http.Request) {
+// RespondToAll is a handler whose responses every operation accepts. What does not end in /7 and not in .png is a list.
+func RespondToAll(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "application/json")
 	body := `{"data":{"id":7,"name":"Lighthouse"}}`
@@ -52,8 +52,8 @@ func OnTheWire(status int, header, body string) string {
 		fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", header, len(body), body)
 }
 
-// RawServer starts a server that responds with what answer returns, byte for byte, and closes the connection.
-func RawServer(t *testing.T, answer func(*http.Request) string) (baseURL string) {
+// RawServer starts a server that responds with what respond returns, byte for byte, and closes the connection.
+func RawServer(t *testing.T, respond func(*http.Request) string) (baseURL string) {
 	t.Helper()
 	l := Listen(t, func(nc net.Conn) {
 		req, err := http.ReadRequest(bufio.NewReader(nc))
@@ -61,7 +61,7 @@ func RawServer(t *testing.T, answer func(*http.Request) string) (baseURL string)
 			return
 		}
 		_, _ = io.Copy(io.Discard, req.Body)
-		_, _ = io.WriteString(nc, answer(req))
+		_, _ = io.WriteString(nc, respond(req))
 	})
 	return "http://" + l.Addr().String() + "/tenant"
 }

@@ -74,20 +74,20 @@ func PipeDialer(t *testing.T, serve func(net.Conn)) func(context.Context, string
 	}
 }
 
-// Answers are what a [Script] gives.
-type Answers = []func(*http.Request) (*http.Response, error)
+// Responses are what a [Script] gives.
+type Responses = []func(*http.Request) (*http.Response, error)
 
-// Script is a transport that gives one answer after the other, the last one for ever, and keeps what it was sent and
+// Script is a transport that gives one response after the other, the last one for ever, and keeps what it was sent and
 // when.
 type Script struct {
-	Answers Answers
+	Responses Responses
 
 	Asked  []time.Time
 	Sent   []*http.Request
 	Bodies []string
 }
 
-// RoundTrip reads the request and gives the next answer.
+// RoundTrip reads the request and gives the next response.
 func (s *Script) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.Asked = append(s.Asked, time.Now())
 	s.Sent = append(s.Sent, r)
@@ -101,7 +101,7 @@ func (s *Script) RoundTrip(r *http.Request) (*http.Response, error) {
 		body = string(text)
 	}
 	s.Bodies = append(s.Bodies, body)
-	next := s.Answers[min(len(s.Asked), len(s.Answers))-1]
+	next := s.Responses[min(len(s.Asked), len(s.Responses))-1]
 	resp, err := next(r)
 	if resp != nil {
 		resp.Request = r

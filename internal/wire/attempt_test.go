@@ -119,7 +119,7 @@ func TestTimeoutError(t *testing.T) {
 	assert.NotErrorIs(t, err, context.DeadlineExceeded)
 	temporary, ok := err.(interface{ Temporary() bool })
 	assert.True(t, ok && temporary.Temporary())
-	assert.Equal(t, "no complete response within 1s (WithTimeout)", err.Error())
+	assert.Equal(t, "no complete response within 1s (WithResponseTimeout)", err.Error())
 	assert.Equal(t, "the upload stalled: the network took no bytes for 1s (WithStallTimeout)", (&TimeoutError{Stalled: true, Limit: time.Second}).Error())
 	assert.Equal(t, "the upload stalled: the file gave no bytes for 1s (WithStallTimeout)", (&TimeoutError{Stalled: true, ByReader: true, Limit: time.Second}).Error())
 	assert.Equal(t, "the download stalled: no byte came for 1s (WithStallTimeout)", (&TimeoutError{Receiving: true, Limit: time.Second}).Error())

@@ -63,7 +63,7 @@ func (e *TimeoutError) Error() string {
 	case e.Stalled:
 		return fmt.Sprintf("the upload stalled: the network took no bytes for %v (WithStallTimeout)", e.Limit)
 	}
-	return fmt.Sprintf("no complete response within %v (WithTimeout)", e.Limit)
+	return fmt.Sprintf("no complete response within %v (WithResponseTimeout)", e.Limit)
 }
 
 // Timeout is always true.

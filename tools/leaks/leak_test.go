@@ -186,7 +186,7 @@ func calls(t *testing.T, c *aicontent.Client, size int) map[string]func(context.
 			return err
 		},
 		"update": func(ctx context.Context, o ...aicontent.CallOption) error {
-			_, err := c.Images.Update(ctx, "7", aicontent.ImageUpdateParams{Favorite: aicontent.Ptr(true)}, o...)
+			_, err := c.Images.Update(ctx, "7", aicontent.ImageUpdateParams{Favorite: new(true)}, o...)
 			return err
 		},
 		"delete": func(ctx context.Context, o ...aicontent.CallOption) error { return c.Images.Delete(ctx, "7", o...) },
@@ -256,7 +256,7 @@ func TestCallsThatTimeOut(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := serve(t)
 	// Options of the client hold for the looks of WithOnce, too.
-	c := client(t, s, aicontent.WithTimeout(20*time.Millisecond), aicontent.WithStallTimeout(20*time.Millisecond))
+	c := client(t, s, aicontent.WithResponseTimeout(20*time.Millisecond), aicontent.WithStallTimeout(20*time.Millisecond))
 	once := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1, SettleTime: -1})
 	for _, kind := range []string{"silent", "slow", "unread"} {
 		for name, call := range calls(t, c, 16<<20) {

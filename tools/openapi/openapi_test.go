@@ -44,12 +44,12 @@ func everything(t *testing.T, newClient func(...aicontent.Option) *aicontent.Cli
 			require.NoError(t, err)
 		}
 		_, err = c.Images.List(ctx, aicontent.ImageListParams{
-			Resolution: aicontent.Resolution256x256, Style: aicontent.StyleRetro, Medium: aicontent.MediumInk, Filter: aicontent.FilterSepia, Favorite: aicontent.Ptr(false),
+			Resolution: aicontent.Resolution256x256, Style: aicontent.StyleRetro, Medium: aicontent.MediumInk, Filter: aicontent.FilterSepia, Favorite: new(false),
 		}, aicontent.WithQuery("page", "1"))
 		require.NoError(t, err)
 		_, err = c.Images.Show(ctx, image.ID)
 		require.NoError(t, err)
-		_, err = c.Images.Update(ctx, image.ID, aicontent.ImageUpdateParams{Name: aicontent.Ptr("Beacon"), Favorite: aicontent.Ptr(true)})
+		_, err = c.Images.Update(ctx, image.ID, aicontent.ImageUpdateParams{Name: new("Beacon"), Favorite: new(true)})
 		require.NoError(t, err)
 		_, err = c.Images.Update(ctx, image.ID, aicontent.ImageUpdateParams{})
 		require.NoError(t, err)
@@ -65,13 +65,13 @@ func everything(t *testing.T, newClient func(...aicontent.Option) *aicontent.Cli
 			require.NoError(t, err)
 		}
 		_, err = aicontent.Collect(c.Transcriptions.All(ctx, aicontent.TranscriptionListParams{
-			Search: "dusk", SearchBy: aicontent.TranscriptionSearchByResult, Favorite: aicontent.Ptr(false), SortBy: aicontent.SortByID, Sort: aicontent.SortDesc, PerPage: aicontent.PerPage10,
+			Search: "dusk", SearchBy: aicontent.TranscriptionSearchByResult, Favorite: new(false), SortBy: aicontent.SortByID, Sort: aicontent.SortDesc, PerPage: aicontent.PerPage10,
 		}))
 		require.NoError(t, err)
 		_, err = c.Transcriptions.Show(ctx, transcription.ID)
 		require.NoError(t, err)
 		_, err = c.Transcriptions.Update(ctx, transcription.ID, aicontent.TranscriptionUpdateParams{
-			Name: aicontent.Ptr("Minutes"), Result: aicontent.Ptr("The text."), Favorite: aicontent.Ptr(true),
+			Name: new("Minutes"), Result: new("The text."), Favorite: new(true),
 		})
 		require.NoError(t, err)
 		require.NoError(t, c.Transcriptions.Delete(ctx, transcription.ID))

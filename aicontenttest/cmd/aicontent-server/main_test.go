@@ -52,7 +52,7 @@ func served(t *testing.T, args ...string) (lines *bufio.Scanner, end func() int)
 
 func TestServesAndLogsOneLineARequest(t *testing.T) {
 	lines, end := served(t, "-key", "s3cret", "-seed", "3", "-base-path", "/tenant",
-		"-personality", "uuids, bare-records", "-personality", "store-answers-200")
+		"-personality", "uuids, bare-records", "-personality", "store-responds-200")
 	require.True(t, lines.Scan())
 	base := lines.Text()
 	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/tenant$`, base)

@@ -22,12 +22,12 @@ func (s *Suite) unknownID(t TB) {
 	const id = "999999999999"
 	_, err := s.client.Images.Show(ctx, id)
 	fails(t, "show an image", err, aicontent.ErrNotFound)
-	_, err = s.client.Images.Update(ctx, id, aicontent.ImageUpdateParams{Name: aicontent.Ptr("n")})
+	_, err = s.client.Images.Update(ctx, id, aicontent.ImageUpdateParams{Name: new("n")})
 	fails(t, "update an image", err, aicontent.ErrNotFound)
 	fails(t, "delete an image", s.client.Images.Delete(ctx, id), aicontent.ErrNotFound)
 	_, err = s.client.Transcriptions.Show(ctx, id)
 	fails(t, "show a transcription", err, aicontent.ErrNotFound)
-	_, err = s.client.Transcriptions.Update(ctx, id, aicontent.TranscriptionUpdateParams{Name: aicontent.Ptr("n")})
+	_, err = s.client.Transcriptions.Update(ctx, id, aicontent.TranscriptionUpdateParams{Name: new("n")})
 	fails(t, "update a transcription", err, aicontent.ErrNotFound)
 	fails(t, "delete a transcription", s.client.Transcriptions.Delete(ctx, id), aicontent.ErrNotFound)
 }

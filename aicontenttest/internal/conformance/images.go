@@ -220,9 +220,9 @@ func (s *Suite) imagesUpdate(t TB, method string) {
 		name     string
 		favorite bool
 	}{
-		{"name", aicontent.ImageUpdateParams{Name: aicontent.Ptr(name + " changed")}, name + " changed", false},
-		{"favorite on", aicontent.ImageUpdateParams{Favorite: aicontent.Ptr(true)}, name + " changed", true},
-		{"both", aicontent.ImageUpdateParams{Name: &name, Favorite: aicontent.Ptr(false)}, name, false},
+		{"name", aicontent.ImageUpdateParams{Name: new(name + " changed")}, name + " changed", false},
+		{"favorite on", aicontent.ImageUpdateParams{Favorite: new(true)}, name + " changed", true},
+		{"both", aicontent.ImageUpdateParams{Name: &name, Favorite: new(false)}, name, false},
 	} {
 		changed, err := client.Images.Update(context.Background(), id, step.params)
 		if err != nil {
@@ -243,13 +243,13 @@ func (s *Suite) imagesUpdate(t TB, method string) {
 
 func (s *Suite) imagesFavorite(t TB) {
 	for _, id := range s.images[:2] {
-		_, err := s.client.Images.Update(context.Background(), id, aicontent.ImageUpdateParams{Favorite: aicontent.Ptr(true)})
+		_, err := s.client.Images.Update(context.Background(), id, aicontent.ImageUpdateParams{Favorite: new(true)})
 		if err != nil {
 			t.Fatalf("favorite %s: %v", id, err)
 		}
 	}
-	same(t, "favorites", reversed(s.images[:2]), s.listedImages(t, aicontent.ImageListParams{Favorite: aicontent.Ptr(true)}))
-	same(t, "others", reversed(s.images[2:]), s.listedImages(t, aicontent.ImageListParams{Favorite: aicontent.Ptr(false)}))
+	same(t, "favorites", reversed(s.images[:2]), s.listedImages(t, aicontent.ImageListParams{Favorite: new(true)}))
+	same(t, "others", reversed(s.images[2:]), s.listedImages(t, aicontent.ImageListParams{Favorite: new(false)}))
 }
 
 // maxName is how long a name is that every deployment takes, in bytes.

@@ -68,14 +68,14 @@ func (s *Suite) transcriptionsList(t TB) {
 	same(t, "a name", s.transcriptions[1:2], got)
 
 	_, err := s.client.Transcriptions.Update(context.Background(), s.transcriptions[0],
-		aicontent.TranscriptionUpdateParams{Favorite: aicontent.Ptr(true)})
+		aicontent.TranscriptionUpdateParams{Favorite: new(true)})
 	if err != nil {
 		t.Fatalf("favorite: %v", err)
 	}
 	same(t, "favorites", s.transcriptions[:1],
-		s.listedTranscriptions(t, aicontent.TranscriptionListParams{Favorite: aicontent.Ptr(true)}))
+		s.listedTranscriptions(t, aicontent.TranscriptionListParams{Favorite: new(true)}))
 	same(t, "others", reversed(s.transcriptions[1:]),
-		s.listedTranscriptions(t, aicontent.TranscriptionListParams{Favorite: aicontent.Ptr(false)}))
+		s.listedTranscriptions(t, aicontent.TranscriptionListParams{Favorite: new(false)}))
 }
 
 func (s *Suite) transcriptionsUpdate(t TB, method string) {
@@ -89,9 +89,9 @@ func (s *Suite) transcriptionsUpdate(t TB, method string) {
 		favorite     bool
 	}{
 		{"result", aicontent.TranscriptionUpdateParams{Result: &result}, name, result, false},
-		{"name", aicontent.TranscriptionUpdateParams{Name: aicontent.Ptr(name + " changed")}, name + " changed", result, false},
-		{"favorite", aicontent.TranscriptionUpdateParams{Favorite: aicontent.Ptr(true)}, name + " changed", result, true},
-		{"all", aicontent.TranscriptionUpdateParams{Name: &name, Result: &result, Favorite: aicontent.Ptr(false)}, name, result, false},
+		{"name", aicontent.TranscriptionUpdateParams{Name: new(name + " changed")}, name + " changed", result, false},
+		{"favorite", aicontent.TranscriptionUpdateParams{Favorite: new(true)}, name + " changed", result, true},
+		{"all", aicontent.TranscriptionUpdateParams{Name: &name, Result: &result, Favorite: new(false)}, name, result, false},
 	} {
 		changed, err := client.Transcriptions.Update(context.Background(), id, step.params)
 		if err != nil {

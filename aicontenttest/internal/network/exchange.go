@@ -115,9 +115,9 @@ func (x *Exchange) Pause(d time.Duration) error {
 	return ErrEnded
 }
 
-// Send sends the response as the fault wants it sent. It calls answered with whether the whole response was
+// Send sends the response as the fault wants it sent. It calls responded with whether the whole response was
 // handed to the network: before the last byte is, so that it is recorded by the time the client has it.
-func (x *Exchange) Send(status int, header http.Header, body []byte, answered func(whole bool)) error {
+func (x *Exchange) Send(status int, header http.Header, body []byte, responded func(whole bool)) error {
 	for name, values := range header {
 		x.w.Header()[name] = values
 	}
@@ -130,25 +130,25 @@ func (x *Exchange) Send(status int, header http.Header, body []byte, answered fu
 		}
 		x.w.Header().Set("Content-Length", strconv.FormatInt(length, 10))
 	}
-	answered(x.fault.Place != MidAnswer || bodiless && x.fault.Kind == Trickles)
+	responded(x.fault.Place != MidResponse || bodiless && x.fault.Kind == Trickles)
 	x.w.WriteHeader(status)
 	if bodiless {
 		body = nil
 	}
-	if err := x.sendBody(body, answered); err != nil {
-		answered(false)
+	if err := x.sendBody(body, responded); err != nil {
+		responded(false)
 		return ErrEnded
 	}
 	return nil
 }
 
-func (x *Exchange) sendBody(body []byte, answered func(bool)) error {
-	if x.fault.Place == MidAnswer && x.fault.Kind != Trickles && x.fault.Kind != Swells {
+func (x *Exchange) sendBody(body []byte, responded func(bool)) error {
+	if x.fault.Place == MidResponse && x.fault.Kind != Trickles && x.fault.Kind != Swells {
 		half := len(body) / 2
 		_, _ = x.w.Write(body[:half])
 		body = body[half:]
 		_ = http.NewResponseController(x.w).Flush()
-		if err := x.Strike(MidAnswer); err != nil {
+		if err := x.Strike(MidResponse); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (x *Exchange) sendBody(body []byte, answered func(bool)) error {
 	}
 	switch x.fault.Kind {
 	case Trickles:
-		return x.sendSlowly(body, answered)
+		return x.sendSlowly(body, responded)
 	case Swells:
 		return x.sendPadded(body)
 	}
@@ -165,12 +165,12 @@ func (x *Exchange) sendBody(body []byte, answered func(bool)) error {
 	return err
 }
 
-func (x *Exchange) sendSlowly(body []byte, answered func(bool)) error {
+func (x *Exchange) sendSlowly(body []byte, responded func(bool)) error {
 	for i := range body {
 		if err := x.Pause(x.fault.Delay); err != nil {
 			return err
 		}
-		answered(i == len(body)-1)
+		responded(i == len(body)-1)
 		if _, err := x.w.Write(body[i : i+1]); err != nil {
 			return err
 		}

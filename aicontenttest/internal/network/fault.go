@@ -13,8 +13,8 @@ type Place int
 const (
 	BeforeRead Place = iota
 	MidUpload
-	BeforeAnswer
-	MidAnswer
+	BeforeResponse
+	MidResponse
 )
 
 // Kind is what goes wrong.
@@ -23,7 +23,7 @@ type Kind int
 // The kinds of faults.
 const (
 	None          Kind = iota
-	Answers            // another response is sent than the service's
+	Responds           // another response is sent than the service's
 	Closes             // the connection ends
 	Stalls             // nothing more is read or sent
 	Trickles           // the response is sent byte by byte
@@ -52,7 +52,7 @@ func (f Fault) interruptsBody() bool {
 		return false
 	}
 	switch f.Kind {
-	case Answers, Closes, Stalls, Refuses, RefusesStream, TakesOver:
+	case Responds, Closes, Stalls, Refuses, RefusesStream, TakesOver:
 		return true
 	}
 	return false

@@ -1,5 +1,5 @@
 // Package service is the service itself: its records, how requests are read and judged, and what they do.
-// It knows requests and facts; package answer writes the responses.
+// It knows requests and facts; package response writes the responses.
 package service
 
 import (

@@ -1,4 +1,4 @@
-package answer
+package response
 
 import (
 	"bytes"
@@ -8,13 +8,13 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// draw answers with the picture of an image.
-func draw(image *service.Record) Answer {
+// draw responds with the picture of an image.
+func draw(image *service.Record) Response {
 	var png bytes.Buffer
 	// A buffer takes everything.
 	_ = picture.Draw(&png, picture.Params{
 		Description: image.Description, Resolution: image.Resolution,
 		Style: image.Style, Medium: image.Medium, Filter: image.Filter,
 	})
-	return Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {"image/png"}}, Body: png.Bytes()}
+	return Response{Status: http.StatusOK, Header: http.Header{"Content-Type": {"image/png"}}, Body: png.Bytes()}
 }

@@ -6,9 +6,9 @@ import (
 	"net/http"
 )
 
-// An Answer is a response that the service is about to send. [OnResponse] may change everything but
+// A Response is one that the service is about to send. [OnResponse] may change everything but
 // the request.
-type Answer struct {
+type Response struct {
 	Request Request // as recorded so far
 	Status  int
 	Header  http.Header
@@ -17,8 +17,8 @@ type Answer struct {
 
 // JSON returns the decoded body, with numbers as [json.Number]. It returns nil if the body is not
 // JSON.
-func (a *Answer) JSON() any {
-	decoder := json.NewDecoder(bytes.NewReader(a.Body))
+func (r *Response) JSON() any {
+	decoder := json.NewDecoder(bytes.NewReader(r.Body))
 	decoder.UseNumber()
 	var v any
 	if decoder.Decode(&v) != nil {
@@ -28,11 +28,11 @@ func (a *Answer) JSON() any {
 }
 
 // SetJSON makes v the body. It panics if v cannot be encoded.
-func (a *Answer) SetJSON(v any) {
+func (r *Response) SetJSON(v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic("aicontenttest: SetJSON: " + err.Error())
 	}
-	a.Body = b
-	a.Header.Set("Content-Type", "application/json")
+	r.Body = b
+	r.Header.Set("Content-Type", "application/json")
 }

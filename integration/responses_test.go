@@ -11,7 +11,7 @@ import (
 )
 
 // A shape that the document promises must have a test, and one that is tested must be promised.
-func TestDocumentNamesEveryAnswer(t *testing.T) {
+func TestDocumentNamesEveryResponse(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/responses.md")
 	require.NoError(t, err)

@@ -1,5 +1,5 @@
-// Package answer writes the responses of the service, in the style of one deployment or another.
-package answer
+// Package response writes the responses of the service, in the style of one deployment or another.
+package response
 
 import (
 	"bytes"
@@ -47,8 +47,8 @@ type Writer struct {
 	BasePath string
 }
 
-// An Answer is a response.
-type Answer struct {
+// A Response is what is sent.
+type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
@@ -61,9 +61,9 @@ const (
 )
 
 // HTML is a page as proxies and login forms send it.
-func HTML(status int, text string) Answer {
+func HTML(status int, text string) Response {
 	title := strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
-	return Answer{
+	return Response{
 		Status: status,
 		Header: http.Header{"Content-Type": {"text/html; charset=UTF-8"}},
 		Body: []byte("<!DOCTYPE html>\n<html><head><title>" + html.EscapeString(title) +
@@ -73,20 +73,20 @@ func HTML(status int, text string) Answer {
 }
 
 // Write writes a result for the request that it came from.
-func (w Writer) Write(result service.Result, request service.Request) Answer {
-	a := w.write(result, request)
+func (w Writer) Write(result service.Result, request service.Request) Response {
+	r := w.write(result, request)
 	if !request.Route.Picture {
 		// Laravel's default limit. It is not enforced.
-		a.Header.Set("X-RateLimit-Limit", "60")
-		a.Header.Set("X-RateLimit-Remaining", "59")
+		r.Header.Set("X-RateLimit-Limit", "60")
+		r.Header.Set("X-RateLimit-Remaining", "59")
 	}
 	if result.Allow != nil {
-		a.Header.Set("Allow", strings.Join(result.Allow, ", "))
+		r.Header.Set("Allow", strings.Join(result.Allow, ", "))
 	}
-	return a
+	return r
 }
 
-func (w Writer) write(result service.Result, request service.Request) Answer {
+func (w Writer) write(result service.Result, request service.Request) Response {
 	wantsJSON := wantsJSON(request.Header)
 	switch {
 	case request.Route.Picture && !result.Acted():
@@ -112,9 +112,9 @@ func (w Writer) write(result service.Result, request service.Request) Answer {
 	case result.Page != nil:
 		return w.list(result.Collection, result.Page, request.Query)
 	case result.Record == nil:
-		return Answer{Status: result.Status, Header: make(http.Header)}
+		return Response{Status: result.Status, Header: make(http.Header)}
 	case result.Deleted && w.Style.Delete204:
-		return Answer{Status: http.StatusNoContent, Header: make(http.Header)}
+		return Response{Status: http.StatusNoContent, Header: make(http.Header)}
 	case result.Deleted:
 		return w.json(http.StatusOK, object{
 			{"id", w.id(result.Record)}, {"object", result.Collection.Singular}, {"deleted", true}, {"status", http.StatusOK},
@@ -133,34 +133,34 @@ func (w Writer) write(result service.Result, request service.Request) Answer {
 }
 
 // redirect leads to a page beside the API.
-func (w Writer) redirect(path string) Answer {
-	a := HTML(http.StatusFound, "Redirecting")
-	a.Header.Set("Location", w.Origin+w.BasePath+path)
-	return a
+func (w Writer) redirect(path string) Response {
+	r := HTML(http.StatusFound, "Redirecting")
+	r.Header.Set("Location", w.Origin+w.BasePath+path)
+	return r
 }
 
-func (w Writer) json(status int, v any) Answer {
-	return Answer{
+func (w Writer) json(status int, v any) Response {
+	return Response{
 		Status: status,
 		Header: http.Header{"Content-Type": {"application/json"}},
 		Body:   appendJSON(nil, v),
 	}
 }
 
-func (w Writer) message(status int, message any) Answer {
+func (w Writer) message(status int, message any) Response {
 	return w.json(status, object{{"message", message}, {"status", status}})
 }
 
 // header says which header is missing, in JSON whether it is accepted or not. The header must be fit to be copied from
 // a terminal, so its slash is not escaped.
-func (w Writer) header(result service.Result) Answer {
-	a := w.message(result.Status, result.Message)
-	a.Body = bytes.ReplaceAll(a.Body, []byte(`\/`), []byte("/"))
-	return a
+func (w Writer) header(result service.Result) Response {
+	r := w.message(result.Status, result.Message)
+	r.Body = bytes.ReplaceAll(r.Body, []byte(`\/`), []byte("/"))
+	return r
 }
 
 // invalid writes a validation error.
-func (w Writer) invalid(problems []service.Problem) Answer {
+func (w Writer) invalid(problems []service.Problem) Response {
 	const status = http.StatusUnprocessableEntity
 	text := problems[0].Message
 	if n := len(problems) - 1; n == 1 {

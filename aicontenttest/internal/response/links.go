@@ -1,4 +1,4 @@
-package answer
+package response
 
 import (
 	"maps"
@@ -62,14 +62,14 @@ func (w Writer) neighbors(p *service.Page, l linker) neighbors {
 }
 
 // list writes a page; query is that of its request.
-func (w Writer) list(c *service.Collection, p *service.Page, query url.Values) Answer {
+func (w Writer) list(c *service.Collection, p *service.Page, query url.Values) Response {
 	link := w.linker(c, query)
 	n := w.neighbors(p, link)
-	a := w.json(http.StatusOK, w.envelope(c, p, n, link))
+	r := w.json(http.StatusOK, w.envelope(c, p, n, link))
 	if next, ok := n.next.(string); ok && w.Style.LinkHeader {
-		a.Header.Set("Link", "<"+next+`>; rel="next"`)
+		r.Header.Set("Link", "<"+next+`>; rel="next"`)
 	}
-	return a
+	return r
 }
 
 func (w Writer) envelope(c *service.Collection, p *service.Page, n neighbors, link linker) any {
