@@ -100,7 +100,7 @@ func (s *suite) Run(name string, f func(*suite)) bool {
 
 // TestTheSuiteFindsServicesThatDiffer breaks the service and looks for the scenario that fails.
 func TestTheSuiteFindsServicesThatDiffer(t *testing.T) {
-	hook := func(operation string, change func(*Response)) Option {
+	hook := func(operation Operation, change func(*Response)) Option {
 		return OnResponse(func(r *Response) {
 			if r.Request.Operation == operation && r.Status < 300 {
 				change(r)
@@ -136,7 +136,7 @@ func TestTheSuiteFindsServicesThatDiffer(t *testing.T) {
 
 func TestTheSuiteDeletesItsRecordsEvenIfItFails(t *testing.T) {
 	s := started(t)
-	s.FaultWhen(func(r *Request) bool { return r.Operation == "images.store" && r.Number > 5 }, 1000, Status(500, ""))
+	s.FaultWhen(func(r *Request) bool { return r.Operation == ImagesStore && r.Number > 5 }, 1000, Status(500, ""))
 	test := &suite{recorder: new(recorder), failures: make(map[string][]string)}
 	TestService(test, s.Client)
 	assert.NotEmpty(t, test.failures)

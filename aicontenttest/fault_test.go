@@ -59,7 +59,7 @@ func TestFaults(t *testing.T) {
 				s := NewServer(t, opts...)
 				// With a kept-alive connection, the fault strikes the request.
 				hc := unredirected(s)
-				s.FaultWhen(func(r *Request) bool { return r.Operation == "images.store" }, 1, c.fault)
+				s.FaultWhen(func(r *Request) bool { return r.Operation == ImagesStore }, 1, c.fault)
 				resp, err := hc.Do(signed(t, s, get("/api/v1/images")))
 				require.NoError(t, err)
 				resp.Body.Close()

@@ -49,7 +49,7 @@ func (s *Server) FaultWhen(match func(*Request) bool, n int, f Fault) {
 
 // FaultOn queues f for the next n requests of the operation.
 func (s *Server) FaultOn(op Operation, n int, f Fault) {
-	s.FaultWhen(func(r *Request) bool { return r.Operation == string(op) }, n, f)
+	s.FaultWhen(func(r *Request) bool { return r.Operation == op }, n, f)
 }
 
 // RefuseConnections refuses the next n connections. Over loopback they are reset before a byte is read from

@@ -124,7 +124,7 @@ func TestDownloadsOfPicturesAreRecorded(t *testing.T) {
 	require.Len(t, s.Requests(), 2)
 	for i, r := range s.Requests() {
 		assert.Equal(t, i+1, r.Number)
-		assert.Equal(t, string(ImagesDownload), r.Operation)
+		assert.Equal(t, ImagesDownload, r.Operation)
 		assert.Equal(t, "/tenant/pictures/a%2Fb.png", r.EscapedPath)
 		assert.Equal(t, image.ID, r.RecordID)
 		assert.True(t, r.Acted)

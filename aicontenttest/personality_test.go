@@ -123,7 +123,7 @@ func TestEveryPersonalityIsKnownByItsName(t *testing.T) {
 func TestOnResponseMakesAPersonality(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"),
 		OnResponse(func(r *Response) {
-			assert.Equal(t, "images.store", r.Request.Operation)
+			assert.Equal(t, ImagesStore, r.Request.Operation)
 			assert.True(t, r.Request.Acted)
 			r.Status = 202
 			r.Header.Set("X-Request-Id", "r-1")

@@ -7,26 +7,27 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// An Operation is one of the operations of the API, or the download of a picture, as in Request.Operation.
-type Operation string
+// Operation is the root package's: an operation of the API, or the download of a picture.
+type Operation = aicontent.Operation
 
 // The operations.
 const (
-	ImagesList     Operation = "images.list"
-	ImagesShow     Operation = "images.show"
-	ImagesStore    Operation = "images.store"
-	ImagesUpdate   Operation = "images.update"
-	ImagesDelete   Operation = "images.delete"
-	ImagesDownload Operation = "images.download" // of the picture at an image's URL
+	ImagesList     = aicontent.ImagesList
+	ImagesShow     = aicontent.ImagesShow
+	ImagesStore    = aicontent.ImagesStore
+	ImagesUpdate   = aicontent.ImagesUpdate
+	ImagesDelete   = aicontent.ImagesDelete
+	ImagesDownload = aicontent.ImagesDownload // of the picture at an image's URL
 
-	TranscriptionsList   Operation = "transcriptions.list"
-	TranscriptionsShow   Operation = "transcriptions.show"
-	TranscriptionsStore  Operation = "transcriptions.store"
-	TranscriptionsUpdate Operation = "transcriptions.update"
-	TranscriptionsDelete Operation = "transcriptions.delete"
+	TranscriptionsList   = aicontent.TranscriptionsList
+	TranscriptionsShow   = aicontent.TranscriptionsShow
+	TranscriptionsStore  = aicontent.TranscriptionsStore
+	TranscriptionsUpdate = aicontent.TranscriptionsUpdate
+	TranscriptionsDelete = aicontent.TranscriptionsDelete
 )
 
 var operations = []Operation{
@@ -37,9 +38,9 @@ var operations = []Operation{
 // A Request is what the server knows of one request. Fields that were not reached, because the connection
 // ended before, are zero.
 type Request struct {
-	Number      int    // from 1, in the order of arrival
-	Connection  int    // from 1, in the order of dialing
-	Operation   string // an [Operation], such as images.store; empty where the API has none
+	Number      int       // from 1, in the order of arrival
+	Connection  int       // from 1, in the order of dialing
+	Operation   Operation // empty where the API has none
 	Method      string
 	Path        string
 	EscapedPath string

@@ -50,7 +50,7 @@ func (c *call) open() {
 		header.Set("Authorization", "Bearer ***")
 	}
 	c.entry = &Request{
-		Connection: network.ConnOf(r.Request).Number, Operation: r.Route.Operation(r.Method), Method: r.Method,
+		Connection: network.ConnOf(r.Request).Number, Operation: Operation(r.Route.Operation(r.Method)), Method: r.Method,
 		Path: r.URL.Path, EscapedPath: r.URL.EscapedPath(), Query: r.Query, Header: header,
 	}
 	book.open(c.entry)
@@ -134,7 +134,7 @@ func (c *call) run() error {
 // latency is how long the service takes for the request.
 func (c *call) latency() time.Duration {
 	config := c.server.config
-	if d, found := config.latencyOn[Operation(c.entry.Operation)]; found {
+	if d, found := config.latencyOn[c.entry.Operation]; found {
 		return d
 	}
 	return config.latency

@@ -99,7 +99,7 @@ func TestFaultOn(t *testing.T) {
 		assert.Equal(t, 200, send(t, s, get(other)).status, "another operation does not meet it")
 		assert.Equal(t, 418, send(t, s, r).status, operation)
 		requests := s.Requests()
-		assert.Equal(t, string(operation), requests[len(requests)-1].Operation)
+		assert.Equal(t, operation, requests[len(requests)-1].Operation)
 		assert.Equal(t, 200, send(t, s, get(other)).status)
 	}
 }
@@ -132,11 +132,11 @@ func TestStoresOfTheKitsClientsHaveTheirOwnConnections(t *testing.T) {
 				_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"})
 				require.NoError(t, err)
 			}
-			connections := make(map[string][]int)
+			connections := make(map[aicontent.Operation][]int)
 			for _, r := range s.Requests() {
 				connections[r.Operation] = append(connections[r.Operation], r.Connection)
 			}
-			lists, stores := connections["images.list"], connections["images.store"]
+			lists, stores := connections[aicontent.ImagesList], connections[aicontent.ImagesStore]
 			assert.Equal(t, lists[0], lists[1], "lists share a connection")
 			assert.NotContains(t, stores, lists[0])
 			assert.NotEqual(t, stores[0], stores[1])

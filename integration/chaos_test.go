@@ -94,7 +94,7 @@ func (r *chaos) strike(others, stores []aicontenttest.Fault) {
 		random := rand.New(rand.NewPCG(r.seed, hash.Sum64()+nth[tag]))
 		i := -1
 		if random.Float64() < chaosRate {
-			if i = random.IntN(len(others)); strings.HasSuffix(request.Operation, ".store") {
+			if i = random.IntN(len(others)); strings.HasSuffix(string(request.Operation), ".store") {
 				i = len(others) + random.IntN(len(stores))
 			}
 		}
@@ -228,7 +228,7 @@ func (r *chaos) tally() tally {
 	faults := map[string]string{}
 	for _, request := range r.srv.Requests() {
 		count.sends++
-		if request.Operation != "images.list" {
+		if request.Operation != aicontenttest.ImagesList {
 			faults[request.Header.Get(chaosTag)] = request.Fault
 		}
 	}

@@ -197,7 +197,7 @@ func TestInterruptedWorkerPutsItsJobBackForAnother(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	storing := make(chan struct{})
 	srv.FaultWhen(func(r *aicontenttest.Request) bool {
-		if r.Operation != string(aicontenttest.TranscriptionsStore) {
+		if r.Operation != aicontenttest.TranscriptionsStore {
 			return false
 		}
 		close(storing)

@@ -166,7 +166,7 @@ func TestLeavingThePageCancelsTheUpload(t *testing.T) {
 	p.do(chromedp.Navigate(f.url + "/recordings"))
 	require.Eventually(t, func() bool {
 		for _, r := range f.service.Requests() {
-			if r.Operation == "transcriptions.store" {
+			if r.Operation == aicontenttest.TranscriptionsStore {
 				return r.Received > 0 && !r.Acted && strings.Contains(f.logged(), "outcome=\"not sent\"")
 			}
 		}

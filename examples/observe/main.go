@@ -123,7 +123,7 @@ func connect(out io.Writer, opts ...aicontent.Option) (*aicontent.Client, func()
 	if err != nil {
 		return nil, nil, err
 	}
-	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == "transcriptions.store" }, 1,
+	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == aicontenttest.TranscriptionsStore }, 1,
 		aicontenttest.Status(503, `{"message":"Down for maintenance."}`).WithRetryAfter("1"))
 	fmt.Fprintln(out, "AICONTENT_BASE_URL is not set: using a service in memory, which refuses the first upload with 503.")
 	return srv.Client(opts...), srv.Close, nil

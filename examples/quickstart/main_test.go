@@ -104,14 +104,16 @@ func TestOnADeployment(t *testing.T) {
 	assert.Contains(t, out.String(), "Using the deployment at "+srv.URL)
 	assert.Contains(t, out.String(), "walked     all pages: 3 images, 2 of them from this run")
 
-	used := map[string]bool{}
+	used := map[aicontenttest.Operation]bool{}
 	for _, request := range srv.Requests() {
 		used[request.Operation] = true
 		assert.Contains(t, request.Header.Get("User-Agent"), "aicontent-quickstart ")
 	}
-	for _, operation := range []string{
-		"images.store", "images.list", "images.show", "images.update", "images.delete",
-		"transcriptions.store", "transcriptions.update", "transcriptions.delete",
+	for _, operation := range []aicontenttest.Operation{
+		aicontenttest.ImagesStore, aicontenttest.ImagesList, aicontenttest.ImagesShow,
+		aicontenttest.ImagesUpdate, aicontenttest.ImagesDelete,
+		aicontenttest.TranscriptionsStore, aicontenttest.TranscriptionsUpdate,
+		aicontenttest.TranscriptionsDelete,
 	} {
 		assert.True(t, used[operation], operation)
 	}
@@ -139,7 +141,7 @@ func TestOwnAudio(t *testing.T) {
 	require.NoError(t, run(t.Context(), []string{"-out", t.TempDir(), "-audio", audio}, &out))
 	assert.Contains(t, out.String(), " (checked)\n")
 	for _, request := range srv.Requests() {
-		if request.Operation == "transcriptions.store" {
+		if request.Operation == aicontenttest.TranscriptionsStore {
 			assert.Equal(t, "interview.flac", request.File.Name)
 			assert.Equal(t, content, request.File.Data)
 			assert.NotContains(t, request.Form, "language")

@@ -24,17 +24,17 @@ import (
 func TestAFailingStepLeavesNothingBehind(t *testing.T) {
 	for _, test := range []struct {
 		step      string
-		operation string
+		operation aicontenttest.Operation
 		skip      int // requests of the operation that succeed before
 	}{
-		{"store the images", "images.store", 0},
-		{"store the images", "images.store", 1},
-		{"list with a filter", "images.list", 0},
-		{"walk all pages", "images.list", 1},
-		{"show an image", "images.show", 0},
-		{"make an image a favorite", "images.update", 0},
-		{"upload the recording", "transcriptions.store", 0},
-		{"correct the result", "transcriptions.update", 0},
+		{"store the images", aicontenttest.ImagesStore, 0},
+		{"store the images", aicontenttest.ImagesStore, 1},
+		{"list with a filter", aicontenttest.ImagesList, 0},
+		{"walk all pages", aicontenttest.ImagesList, 1},
+		{"show an image", aicontenttest.ImagesShow, 0},
+		{"make an image a favorite", aicontenttest.ImagesUpdate, 0},
+		{"upload the recording", aicontenttest.TranscriptionsStore, 0},
+		{"correct the result", aicontenttest.TranscriptionsUpdate, 0},
 	} {
 		t.Run(test.step, func(t *testing.T) {
 			srv := deployment(t)
@@ -48,7 +48,7 @@ func TestAFailingStepLeavesNothingBehind(t *testing.T) {
 				return seen == test.skip+1
 			}, 1, aicontenttest.Status(http.StatusForbidden, `{"message":"Not with this plan."}`))
 			err := run(t.Context(), []string{"-out", t.TempDir()}, io.Discard)
-			assert.ErrorContains(t, err, test.step+": "+test.operation+": 403: Not with this plan.")
+			assert.ErrorContains(t, err, test.step+": "+string(test.operation)+": 403: Not with this plan.")
 			assert.NotContains(t, err.Error(), srv.APIKey)
 		})
 	}
@@ -56,8 +56,8 @@ func TestAFailingStepLeavesNothingBehind(t *testing.T) {
 
 // A store that was carried out, and whose response was lost, is found by its name and deleted.
 func TestALostStoreLeavesNothingBehind(t *testing.T) {
-	for step, operation := range map[string]string{
-		"store the images": "images.store", "upload the recording": "transcriptions.store",
+	for step, operation := range map[string]aicontenttest.Operation{
+		"store the images": aicontenttest.ImagesStore, "upload the recording": aicontenttest.TranscriptionsStore,
 	} {
 		t.Run(step, func(t *testing.T) {
 			srv := deployment(t)
@@ -65,7 +65,7 @@ func TestALostStoreLeavesNothingBehind(t *testing.T) {
 			srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == operation }, 1, aicontenttest.LoseResponse())
 			var out bytes.Buffer
 			err := run(t.Context(), []string{"-out", t.TempDir()}, &out)
-			assert.ErrorContains(t, err, step+": "+operation)
+			assert.ErrorContains(t, err, step+": "+string(operation))
 			assert.NotContains(t, err.Error(), "clean up")
 			assert.Contains(t, out.String(), "deleted ")
 		})
@@ -75,13 +75,13 @@ func TestALostStoreLeavesNothingBehind(t *testing.T) {
 // A search that finds too much must not cost somebody else's records.
 func TestOnlyOwnRecordsAreDeleted(t *testing.T) {
 	srv := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-		if strings.HasSuffix(r.Request.Operation, ".list") {
+		if strings.HasSuffix(string(r.Request.Operation), ".list") {
 			r.SetJSON(map[string]any{"data": []any{map[string]any{"id": 1, "name": "quickstart of somebody else"}}})
 		}
 	}))
 	srv.AddImage(aicontenttest.Image{Name: "quickstart of somebody else"})
 	srv.AddTranscription(aicontenttest.Transcription{Name: "quickstart of somebody else"})
-	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == "images.store" }, 1, aicontenttest.ActThenStatus(http.StatusBadGateway))
+	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == aicontenttest.ImagesStore }, 1, aicontenttest.ActThenStatus(http.StatusBadGateway))
 	err := run(t.Context(), []string{"-out", t.TempDir()}, io.Discard)
 	assert.ErrorContains(t, err, "store the images: images.store: 502")
 	for _, request := range srv.Requests() {
@@ -102,7 +102,7 @@ func TestThePicturesHostGetsNoKey(t *testing.T) {
 	}))
 	defer host.Close()
 	srv := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-		if r.Request.Operation == "images.store" {
+		if r.Request.Operation == aicontenttest.ImagesStore {
 			r.SetJSON(map[string]any{"data": map[string]any{"id": r.Request.RecordID, "url": host.URL + "/coast.png"}})
 		}
 	}))
@@ -144,7 +144,7 @@ func TestACleanUpThatFails(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	srv := deployment(t, aicontenttest.OnRequest(func(r aicontenttest.Request) {
-		if r.Operation == "images.show" {
+		if r.Operation == aicontenttest.ImagesShow {
 			interrupt()
 		}
 	}))
@@ -162,7 +162,7 @@ func TestAnInterruptedStoreIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv := deployment(t, aicontenttest.LatencyOn(operation, time.Hour))
 			untouched(t, srv)
-			received := func(r aicontenttest.Request) bool { return r.Operation == string(operation) && r.Form != nil }
+			received := func(r aicontenttest.Request) bool { return r.Operation == operation && r.Form != nil }
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-out", t.TempDir())
 			cmd.Env = append(os.Environ(), modeVariable+"=program")
 			var stdout, stderr bytes.Buffer

@@ -19,14 +19,14 @@ import (
 // stores counts the create requests that the service received.
 func stores(srv *aicontenttest.Server) (n int) {
 	for _, r := range srv.Requests() {
-		if r.Operation == "transcriptions.store" {
+		if r.Operation == aicontenttest.TranscriptionsStore {
 			n++
 		}
 	}
 	return n
 }
 
-func isStore(r *aicontenttest.Request) bool { return r.Operation == "transcriptions.store" }
+func isStore(r *aicontenttest.Request) bool { return r.Operation == aicontenttest.TranscriptionsStore }
 
 // Files with equal content are one record, within a run and across runs.
 func TestEqualContentIsPaidForOnce(t *testing.T) {
@@ -147,7 +147,7 @@ func TestRunningAgainIsAdvisedWhereItHelps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv, flags := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-				if r.Request.Operation == "transcriptions.list" {
+				if r.Request.Operation == aicontenttest.TranscriptionsList {
 					r.SetJSON(map[string]any{"data": []any{}, "links": map[string]any{"next": nil}})
 				}
 			}))
@@ -169,7 +169,7 @@ func TestErrorsAreInPlainWords(t *testing.T) {
 	require.NoError(t, os.WriteFile(scan, []byte("%PDF-1.7 and so on"), 0o600))
 	empty := filepath.Join(dir, "empty.mp3")
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
-	search := func(r *aicontenttest.Request) bool { return r.Operation == "transcriptions.list" }
+	search := func(r *aicontenttest.Request) bool { return r.Operation == aicontenttest.TranscriptionsList }
 	for name, c := range map[string]struct {
 		file  string
 		match func(*aicontenttest.Request) bool

@@ -215,7 +215,7 @@ func TestAnInterruptEndsTheProgramWithinASecond(t *testing.T) {
 	t.Run("while the text is awaited", func(t *testing.T) {
 		reached, release := make(chan struct{}), make(chan struct{})
 		srv, flags := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-			if r.Request.Operation == "transcriptions.store" {
+			if r.Request.Operation == aicontenttest.TranscriptionsStore {
 				close(reached)
 				<-release
 			}

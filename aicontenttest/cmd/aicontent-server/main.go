@@ -184,7 +184,7 @@ func (l *log) request(r aicontenttest.Request) {
 	if r.Status == 0 {
 		status = "no response"
 	}
-	what := r.Operation
+	what := string(r.Operation)
 	if r.RecordID != "" {
 		what += fmt.Sprintf(" %q", r.RecordID)
 	}
