@@ -68,8 +68,8 @@ func (re reply) unclear(err error) error {
 // errSameKey ends a call whose key was refused before.
 var errSameKey = errors.New("the key was refused before")
 
-// attempt makes an attempt of r, and has read take the record or page from a 2xx response. The error says why it ended before
-// anything was sent.
+// attempt makes an attempt of r, and has read take the record or page from a 2xx response. The error says why it
+// ended before anything was sent.
 func (c *Client) attempt(ctx context.Context, r *request, h *history, read func(reply) error) (result, error) {
 	key, err := c.token(ctx)
 	if err != nil {
@@ -173,7 +173,8 @@ func (x *exchange) send(ctx context.Context, hc *http.Client) (*http.Response, e
 	return hc.Do(req)
 }
 
-// noResponse judges an attempt that no response came to. The limit is the Timeout of the user's client, 0 if it has not passed.
+// noResponse judges an attempt that no response came to. The limit is the Timeout of the user's client, 0 if it has
+// not passed.
 func (x *exchange) noResponse(err error, limit time.Duration) result {
 	// The text of a url.Error holds the query.
 	for outer := (*url.Error)(nil); errors.As(err, &outer); {
@@ -261,8 +262,8 @@ func (x *exchange) readBody(resp *http.Response, limit int64) ([]byte, error) {
 	return body, err
 }
 
-// rejected judges a response other than 2xx. After a redirect or server error in mid-upload the service did not get the whole
-// form.
+// rejected judges a response other than 2xx. After a redirect or server error in mid-upload the service did not get
+// the whole form.
 func (x *exchange) rejected(resp *http.Response) result {
 	_, _ = x.readBody(resp, min(x.client.maxResponse, maxErrorBody))
 	x.wire.Stop()

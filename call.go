@@ -67,15 +67,18 @@ type request struct {
 	search bool // of WithOnce, as hooks see it
 }
 
-// Response is a response as it came, for what records do not hold: see [WithResponse]. The API key is masked wherever it came
-// back.
+// Response is a response as it came, for what records do not hold: see [WithResponse]. The API key is masked wherever
+// it came back.
 type Response struct {
 	StatusCode int
 	Header     http.Header
 	Body       []byte // decompressed; of a response other than 2xx, up to 1 MiB
 	RequestID  string // from the usual headers; empty where none was sent
-	Attempts   int    // number of attempts that this call made; with 0 a Store call billed nothing
-	Found      bool   // this is the response to a search of [WithOnce], which found the record; an attempt may have created it
+	Attempts   int    // how many attempts the call made, searches aside; a Store call that made none billed nothing
+
+	// Found says that WithOnce found the record, and that this is the response to its search. The record may be older
+	// than the call, or an attempt of the call may have created it: see Attempts.
+	Found bool
 }
 
 // do makes a call and returns what read takes from its response. With invalid arguments nothing is sent.
@@ -87,7 +90,8 @@ func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, rea
 		return value, err
 	}
 	if s.progress != nil && call.file != nil {
-		r.meter = upload.NewMeter(r.body.FileSize(), func(sent, total int64, n int) { s.progress(Progress{sent, total, n}) })
+		report := func(sent, total int64, attempt int) { s.progress(Progress{sent, total, attempt}) }
+		r.meter = upload.NewMeter(r.body.FileSize(), report)
 		defer r.meter.Stop(ctx)
 	}
 	take := func(re reply) (err error) {
@@ -169,14 +173,15 @@ func (c *Client) prepare(ctx context.Context, call call, s *settings, problems [
 	return r, invalid(call.op.name, problems, causes...)
 }
 
-// valuesOf encodes a struct: what is not set is left out, a boolean is 1 or 0. Only what is no struct would be an error.
+// valuesOf encodes a struct: what is not set is left out, a boolean is 1 or 0. Only what is no struct would be an
+// error.
 func valuesOf(params any) url.Values {
 	values, _ := query.Values(params)
 	return values
 }
 
-// complete writes booleans as the deployment reads them, and lays the caller's fields over them. Only a name that ends in []
-// may repeat.
+// complete writes booleans as the deployment reads them, and lays the caller's fields over them. Only a name that
+// ends in [] may repeat.
 func (c *Client) complete(fields url.Values, extra []pair) url.Values {
 	if fields == nil && extra == nil {
 		return nil

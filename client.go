@@ -61,9 +61,9 @@ type network struct {
 	transport     *wire.Transport
 }
 
-// NewClient returns a client of the deployment at baseURL, such as https://content.example.com or https://example.com/ai: the part
-// before /api/v1. A base URL with http:// is accepted for loopback hosts only, unless [WithInsecureHTTP] is given. The key is
-// sent to that scheme, host and port only.
+// NewClient returns a client of the deployment at baseURL, such as https://content.example.com or
+// https://example.com/ai: the part before /api/v1. A base URL with http:// is accepted for loopback hosts only,
+// unless [WithInsecureHTTP] is given. The key is sent to that scheme, host and port only.
 //
 // The proxy is that of the environment (HTTPS_PROXY, NO_PROXY), or of [http.DefaultTransport] where that was changed.
 // Bad arguments and options are a [*ValidationError] that names all of them. No error holds the key.
@@ -92,9 +92,10 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 }
 
 func configure(opts []Option) (*Client, []FieldProblem) {
+	system := runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH
 	c := &Client{
 		given:        &http.Client{},
-		userAgent:    fmt.Sprintf("aicontent-go/%s (%s; %s/%s)", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		userAgent:    "aicontent-go/" + Version + " (" + system + ")",
 		updateMethod: http.MethodPatch,
 		maxResponse:  32 << 20,
 		budget:       newBudget(defaultBudget),
@@ -187,7 +188,8 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		// The value may be the key or hold a password, so it is not shown.
-		return nil, problem(field, nil, "must be an absolute URL that begins with https:// (or http:// for a loopback host), "+example)
+		const reason = "must be an absolute URL that begins with https:// (or http:// for a loopback host), "
+		return nil, problem(field, nil, reason+example)
 	}
 	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 	port, err := strconv.Atoi(cmp.Or(u.Port(), "443"))
@@ -210,9 +212,11 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	case strings.Contains(raw, "#"):
 		reason = "must not have a fragment"
 	case u.Scheme == "http" && !insecure && !loopback:
-		reason, hint = "must begin with https://: http:// would show the API key to the network", "WithInsecureHTTP allows it"
+		reason = "must begin with https://: http:// would show the API key to the network"
+		hint = "WithInsecureHTTP allows it"
 	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), apiPrefix): // of the path alone: a host may be called api
-		reason = "must end before " + apiPrefix + ", which the SDK adds: write " + strings.TrimSuffix(strings.TrimRight(shown, "/"), apiPrefix)
+		short := strings.TrimSuffix(strings.TrimRight(shown, "/"), apiPrefix)
+		reason = "must end before " + apiPrefix + ", which the SDK adds: write " + short
 	default:
 		u.RawPath = strings.TrimRight(u.EscapedPath(), "/")
 		u.Path, _ = url.PathUnescape(u.RawPath) // It was parsed before, so it can be unescaped.
@@ -223,7 +227,7 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 
 // sameOrigin follows a redirect for GET only, within the base URL's origin and a limited number of times, and then
 // only where the user's client would. A redirect that is not followed is the response.
-func sameOrigin(base *url.URL, users func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+func sameOrigin(base *url.URL, users checkRedirect) checkRedirect {
 	return func(req *http.Request, via []*http.Request) error {
 		if via[0].Method != http.MethodGet || origin(req.URL) != origin(base) || len(via) > maxRedirects {
 			return http.ErrUseLastResponse
@@ -240,6 +244,9 @@ func sameOrigin(base *url.URL, users func(*http.Request, []*http.Request) error)
 		return nil
 	}
 }
+
+// checkRedirect is the type of [http.Client.CheckRedirect].
+type checkRedirect = func(req *http.Request, via []*http.Request) error
 
 // origin is scheme, host and port, the default port included.
 func origin(u *url.URL) string {
@@ -267,7 +274,8 @@ func (c *Client) token(ctx context.Context) (redact.Key, error) {
 	return redact.Key(key), nil
 }
 
-// contextError is why a context ended: its error, and its cause where that says more. It is nil for one that has not ended.
+// contextError is why a context ended: its error, and its cause where that says more. It is nil for one that has not
+// ended.
 func contextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if err == nil || cause == nil || errors.Is(err, cause) {

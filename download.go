@@ -19,16 +19,16 @@ import (
 
 // Download writes the picture at image.URL to w and returns how many bytes it wrote.
 //
-// The service chooses the URL, and so the hosts that are contacted: a program that must not reach some hosts has to check the URL
-// first, or give a client with a CheckRedirect and a dialer that do. Nothing that the client knows goes to them: no API key, header,
-// query or cookie, no client certificate; middleware and rate limiter are left out. The proxy, dialer and CA settings hold, and of
-// the client of [WithHTTPClient] its Timeout and its CheckRedirect. A relative URL is resolved against the base URL. Only http and
-// https are fetched, with up to ten redirects.
+// The service chooses the URL, and so the hosts that are contacted: a program that must not reach some hosts has to
+// check the URL first, or give a client with a CheckRedirect and a dialer that do. Nothing that the client knows goes
+// to them: no API key, header, query or cookie, no client certificate; middleware and rate limiter are left out. The
+// proxy, dialer and CA settings hold, and of the client of [WithHTTPClient] its Timeout and its CheckRedirect. A
+// relative URL is resolved against the base URL. Only http and https are fetched, with up to ten redirects.
 //
-// It is retried after transient failures until the first byte is written to w. [WithResponseTimeout] limits the wait for the
-// header, [WithStallTimeout] the time without a byte of the body; [WithMaxResponseSize] does not apply. A picture that is cut
-// off is a [*DecodeError] that says how many bytes came, and so is a response that is no picture: one without content, JSON,
-// XML or text.
+// It is retried after transient failures until the first byte is written to w. [WithResponseTimeout] limits the wait
+// for the header, [WithStallTimeout] the time without a byte of the body; [WithMaxResponseSize] does not apply. A
+// picture that is cut off is a [*DecodeError] that says how many bytes came, and so is a response that is no picture:
+// one without content, JSON, XML or text.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
 	c := s.core()
 	set, problems := c.settings(ctx, opts)
@@ -43,8 +43,8 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 		return 0, err
 	}
 	r := &request{
-		op: imagesDownload, method: http.MethodGet, url: *address,
-		stall: set.stall, wait: *cmp.Or(set.timeout, &imagesDownload.wait), policy: set.policy.complete(), budget: set.budget,
+		op: imagesDownload, method: http.MethodGet, url: *address, stall: set.stall,
+		wait: *cmp.Or(set.timeout, &imagesDownload.wait), policy: set.policy.complete(), budget: set.budget,
 	}
 	h := newHistory()
 	var written int64
@@ -77,9 +77,9 @@ func (c *Client) picture(image *Image) (*url.URL, []FieldProblem) {
 // errRedirect is the error of a redirect that is not followed. Another attempt would meet it again.
 var errRedirect = errors.New("redirect refused")
 
-// downloadRedirect follows redirects of a download where the user's client would. The Referer would hand a signed URL to the
-// next host.
-func downloadRedirect(users func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+// downloadRedirect follows redirects of a download where the user's client would. The Referer would hand a signed URL
+// to the next host.
+func downloadRedirect(users checkRedirect) checkRedirect {
 	return func(req *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {
 			return fmt.Errorf("%w: gave up after %d of them", errRedirect, maxRedirects)
@@ -105,7 +105,8 @@ func noPicture(resp *http.Response) string {
 		return "nothing"
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if kind == "application/json" || kind == "application/xml" || strings.HasSuffix(kind, "+json") || strings.HasPrefix(kind, "text/") {
+	document := kind == "application/json" || kind == "application/xml" || strings.HasSuffix(kind, "+json")
+	if document || strings.HasPrefix(kind, "text/") {
 		return kind
 	}
 	return ""
@@ -125,7 +126,8 @@ func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, result) {
 	written, err := io.Copy(struct{ io.Writer }{w}, body)
 	switch {
 	case err != nil && !errors.Is(err, body.failed):
-		return written, x.failed(result{outcome: OutcomeDone}, fmt.Errorf("writing the picture after %d bytes: %w", written, err))
+		err = fmt.Errorf("writing the picture after %d bytes: %w", written, err)
+		return written, x.failed(result{outcome: OutcomeDone}, err)
 	case err == nil && (written < resp.ContentLength || context.Cause(x.ctx) == io.EOF):
 		err = io.ErrUnexpectedEOF // net/http returns the cause of a context as it is
 	case err == nil:
@@ -137,7 +139,8 @@ func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, result) {
 	if resp.ContentLength >= 0 {
 		came = fmt.Sprintf("%d of %d bytes", written, resp.ContentLength)
 	}
-	res := x.unusable(resp, nil, fmt.Errorf("the picture was cut off: %s came: %w", came, cmp.Or(contextError(x.ctx), err)))
+	err = fmt.Errorf("the picture was cut off: %s came: %w", came, cmp.Or(contextError(x.ctx), err))
+	res := x.unusable(resp, nil, err)
 	if written == 0 && x.ctx.Err() == nil {
 		res.follow = again
 	}

@@ -71,7 +71,8 @@ type ImageSearchBy string
 // ImageSearchByName is the only field that images are searched by.
 const ImageSearchByName ImageSearchBy = "name"
 
-// TranscriptionSearchBy is the field of a transcription that a search looks at. The zero value is that of the service: the name.
+// TranscriptionSearchBy is the field of a transcription that a search looks at. The zero value is that of the
+// service: the name.
 type TranscriptionSearchBy string
 
 // The fields that transcriptions are searched by.
@@ -109,8 +110,8 @@ const (
 	PerPage100 PerPage = 100
 )
 
-// CountryCode is an ISO 3166-1 alpha-2 code in upper case, such as "US". The API uses it for the language of an audio file. The
-// zero value is "not set".
+// CountryCode is an ISO 3166-1 alpha-2 code in upper case, such as "US". The API uses it for the language of an audio
+// file. The zero value is "not set".
 type CountryCode string
 
 // The documented values of each type, in the order of the API's documentation.
@@ -134,18 +135,20 @@ var (
 
 // labels are the documented meanings that are more than the value's own words.
 var labels = map[string]string{
-	"256x256": "256×256", "512x512": "512×512", "1024x1024": "1024×1024", "3d_render": "3D render", "grayscale": "Black and white",
+	"256x256": "256×256", "512x512": "512×512", "1024x1024": "1024×1024",
+	"3d_render": "3D render", "grayscale": "Black and white",
 	"id": "Date created", "desc": "Descending", "asc": "Ascending",
 }
 
 // ISO 3166-1, officially assigned alpha-2 codes.
-const countryCodes = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ " +
-	"BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ " +
-	"DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY " +
-	"HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY " +
-	"MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM " +
-	"PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ " +
-	"TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW"
+const countryCodes = "" +
+	"AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY " +
+	"BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK " +
+	"FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR " +
+	"IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK " +
+	"ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM " +
+	"PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF " +
+	"TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW"
 
 // Resolutions returns the resolutions in the order of the API's documentation.
 func Resolutions() []Resolution { return slices.Clone(resolutions) }

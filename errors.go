@@ -28,16 +28,17 @@ var (
 	ErrServer       = errors.New("server error")      // 500 to 599
 )
 
-// ErrPagination ends an iteration over pages where the service does not say whether more follow, or repeats one. It comes in a
-// [*DecodeError] of that page, without its body. The records yielded before it are valid, and there may be more.
+// ErrPagination ends an iteration over pages where the service does not say whether more follow, or repeats one. It
+// comes in a [*DecodeError] of that page, without its body. The records yielded before it are valid, and there may be
+// more.
 var ErrPagination = errors.New("pagination")
 
-// ErrFile says that the file of an upload could not be read: its reader failed or stood still, or the file changed. It comes in a
-// [*ValidationError] before anything was sent, and in a [*TransportError] after that.
+// ErrFile says that the file of an upload could not be read: its reader failed or stood still, or the file changed.
+// It comes in a [*ValidationError] before anything was sent, and in a [*TransportError] after that.
 var ErrFile error = wire.ErrSource
 
-// ValidationError says what is wrong with the arguments of a call; nothing was sent. It holds every problem at once, at most
-// one for a field. It matches [ErrInvalid], and its [Outcome] is NotSent.
+// ValidationError says what is wrong with the arguments of a call; nothing was sent. It holds every problem at once,
+// at most one for a field. It matches [ErrInvalid], and its [Outcome] is NotSent.
 type ValidationError struct {
 	Problems []FieldProblem
 
@@ -94,7 +95,7 @@ type APIError struct {
 	StatusCode int
 	Method     string
 	Path       string              // as sent, without the query
-	Message    string              // what the service said, on one line; of the fields where it said nothing else; may be empty
+	Message    string              // what the service said, on one line, else what it said of the fields; may be empty
 	Fields     map[string][]string // what it said of each field; nil for none
 	RequestID  string              // from the usual headers; empty where none was sent
 	RetryAfter time.Duration       // 0 where the service did not say
@@ -120,7 +121,13 @@ func (e *APIError) Is(target error) bool {
 		400: ErrBadRequest, 401: ErrUnauthorized, 403: ErrForbidden, 404: ErrNotFound,
 		409: ErrConflict, 413: ErrTooLarge, 422: ErrInvalid, 429: ErrRateLimited,
 	}[e.StatusCode]
-	return sentinel != nil && target == sentinel || target == ErrUnauthorized && e.login || target == ErrServer && e.StatusCode/100 == 5
+	switch target {
+	case ErrServer:
+		return e.StatusCode/100 == 5
+	case ErrUnauthorized:
+		return e.login || target == sentinel
+	}
+	return sentinel != nil && target == sentinel
 }
 
 // Unwrap returns what ended the call while it waited to retry, such as the context's error; nil for nothing.
@@ -129,7 +136,8 @@ func (e *APIError) Unwrap() error { return e.stopped }
 // LogValue returns the error as a group of attributes, without headers and body.
 func (e *APIError) LogValue() slog.Value {
 	message := errtext.Text(e.Message, e.Fields)
-	return e.logValue(e, slog.Int("status", e.StatusCode), slog.String("message", message), slog.String("request_id", e.RequestID))
+	return e.logValue(e, slog.Int("status", e.StatusCode),
+		slog.String("message", message), slog.String("request_id", e.RequestID))
 }
 
 func (e APIError) with(s summary) error {
@@ -137,8 +145,9 @@ func (e APIError) with(s summary) error {
 	return &e
 }
 
-// DecodeError is a 2xx response without what was asked for: no record or list, no picture, or a page that does not say what follows
-// it, which matches [ErrPagination]. The service may well have executed the request: see [OutcomeOf].
+// DecodeError is a 2xx response without what was asked for: no record or list, no picture, or a page that does not
+// say what follows it, which matches [ErrPagination]. The service may well have executed the request: see
+// [OutcomeOf].
 type DecodeError struct {
 	StatusCode int
 	Method     string
@@ -166,7 +175,8 @@ func (e *DecodeError) Unwrap() []error { return e.causes(e.Err) }
 
 // LogValue returns the error as a group of attributes, without headers and body.
 func (e *DecodeError) LogValue() slog.Value {
-	return e.logValue(e, slog.Int("status", e.StatusCode), slog.String("error", fmt.Sprint(e.Err)), slog.String("request_id", e.RequestID))
+	return e.logValue(e, slog.Int("status", e.StatusCode),
+		slog.String("error", fmt.Sprint(e.Err)), slog.String("request_id", e.RequestID))
 }
 
 func (e DecodeError) with(s summary) error {
@@ -174,8 +184,9 @@ func (e DecodeError) with(s summary) error {
 	return &e
 }
 
-// TransportError says that no response came: the network, a timeout, the context, a rate limiter or a key source ended the call,
-// or a look of [WithOnce] before anything was sent. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
+// TransportError says that no response came: the network, a timeout, the context, a rate limiter or a key source
+// ended the call, or a look of [WithOnce] before anything was sent. It is a [net.Error]. [errors.Is] and [errors.As]
+// find the cause.
 type TransportError struct {
 	Method   string
 	Path     string // as sent, without the query
@@ -210,8 +221,8 @@ func (e TransportError) with(s summary) error {
 	return &e
 }
 
-// ConflictError reports that [WithOnce] found the name taken by a record that differs, or that it or FindByName found several
-// records with the name. It matches [ErrConflict].
+// ConflictError reports that [WithOnce] found the name taken by a record that differs, or that it or FindByName found
+// several records with the name. It matches [ErrConflict].
 type ConflictError struct {
 	Name   string
 	IDs    []ID   // of the records with the name, two at most
@@ -226,7 +237,8 @@ func (e *ConflictError) Error() string {
 	for i, id := range e.IDs {
 		ids[i] = string(id)
 	}
-	return e.line("", fmt.Sprintf("the name %s is taken (id %s): %s", redact.Quote(e.Name), strings.Join(ids, ", "), e.Reason))
+	name := redact.Quote(e.Name)
+	return e.line("", fmt.Sprintf("the name %s is taken (id %s): %s", name, strings.Join(ids, ", "), e.Reason))
 }
 
 // Is reports whether target is [ErrConflict].

@@ -57,12 +57,15 @@ func (s summary) line(request, text string) string {
 // logValue groups what all errors of calls have in common.
 func (s summary) logValue(err error, attrs ...slog.Attr) slog.Value {
 	if s.op != "" {
-		attrs = append([]slog.Attr{slog.String("op", string(s.op)), slog.String("host", s.host), slog.Int("attempts", s.attempts)}, attrs...)
+		op, host := slog.String("op", string(s.op)), slog.String("host", s.host)
+		call := []slog.Attr{op, host, slog.Int("attempts", s.attempts)}
+		attrs = append(call, attrs...)
 	}
 	return slog.GroupValue(append(attrs, slog.String("outcome", OutcomeOf(err).String()))...)
 }
 
-// fail makes the error of the whole call. Stopped is what ended the wait for another attempt, or all of it; nil for nothing.
+// fail makes the error of the whole call. Stopped is what ended the wait for another attempt, or all of it; nil for
+// nothing.
 func (h *history) fail(r *request, stopped error) error {
 	s := h.summary(r)
 	if h.count == 0 {
@@ -88,7 +91,8 @@ func (h *history) summary(r *request) summary {
 		}
 	}
 	add(h.last.note != "", h.last.note)
-	add(h.count > 1, fmt.Sprintf("attempt %d of %d; before: %s", h.count, r.policy.MaxAttempts, strings.Join(h.words, ", ")))
+	before := strings.Join(h.words, ", ")
+	add(h.count > 1, fmt.Sprintf("attempt %d of %d; before: %s", h.count, r.policy.MaxAttempts, before))
 	add(h.last.requestID != "", "request "+h.last.requestID)
 	add(h.last.status == 0, "host "+s.host)
 	if done := r.op.done; done != "" {
@@ -108,8 +112,8 @@ type explained struct {
 func (e explained) Error() string { return e.meaning + ": " + e.error.Error() }
 func (e explained) Unwrap() error { return e.error }
 
-// explain says what an error of the network means. Complete tells whether all was sent; limit is the Timeout of the user's client, 0
-// where it has not passed: the error of a ResponseHeaderTimeout has the same type.
+// explain says what an error of the network means. Complete tells whether all was sent; limit is the Timeout of the
+// user's client, 0 where it has not passed: the error of a ResponseHeaderTimeout has the same type.
 func explain(err error, wrote, complete bool, limit time.Duration) error {
 	var timeout net.Error
 	const wsaReset, wsaAborted = syscall.Errno(10054), syscall.Errno(10053) // Windows has numbers of its own
@@ -120,7 +124,8 @@ func explain(err error, wrote, complete bool, limit time.Duration) error {
 	endedBy := func(target error) bool { return errors.Is(err, target) }
 	switch {
 	case limit > 0 && errors.As(err, &timeout) && timeout.Timeout():
-		return explained{fmt.Sprintf("the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt", limit), err}
+		const text = "the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt"
+		return explained{fmt.Sprintf(text, limit), err}
 	case !wrote, errors.As(err, new(*upload.ReadError)), !slices.ContainsFunc(closed, endedBy):
 		return err
 	case !complete:
@@ -175,7 +180,7 @@ func (e *APIError) redirected(resp *http.Response, base *url.URL, key redact.Key
 	case e.login:
 		e.Message = ""
 	case e.Method != http.MethodGet:
-		e.Message = fmt.Sprintf("redirect refused: a %s is not repeated at another address; is the base URL right?", e.Method)
+		e.Message = "redirect refused: a " + e.Method + " is not repeated at another address; is the base URL right?"
 	case hops(resp) >= maxRedirects:
 		e.Message = fmt.Sprintf("gave up after %d redirects", maxRedirects)
 	default:

@@ -31,17 +31,17 @@ type AttemptResult struct {
 	Budget     int // retries left of [WithRetryBudget]; -1 for no limit
 }
 
-// WithAttemptHook calls hook before each attempt, those of searches and downloads included: for metrics, an audit log, a limit on
-// what is spent, or a circuit breaker. It is called after the rate limiter and the key source, in the goroutine of the call, or of
-// several with [WithReadAhead]. Nil is an error. A hook that blocks holds up its call.
+// WithAttemptHook calls hook before each attempt, those of searches and downloads included: for metrics, an audit
+// log, a limit on what is spent, or a circuit breaker. It is called after the rate limiter and the key source, in the
+// goroutine of the call, or of several with [WithReadAhead]. Nil is an error. A hook that blocks holds up its call.
 //
-// An error refuses the attempt, which is then not made, not counted and not retried. Before the first attempt it is the cause of a
-// [*TransportError] with the outcome NotSent; later the call ends with the error of its last attempt, which also unwraps to it. A
-// circuit breaker should let searches pass: what they would find may have been billed.
+// An error refuses the attempt, which is then not made, not counted and not retried. Before the first attempt it is
+// the cause of a [*TransportError] with the outcome NotSent; later the call ends with the error of its last attempt,
+// which also unwraps to it. A circuit breaker should let searches pass: what they would find may have been billed.
 //
-// Done, if it is not nil, is called once with the result, before the pause that precedes the next attempt; also if the attempt
-// panics, or if another hook refuses it. Several hooks are called in the order in which they were given, and what they return
-// in reverse.
+// Done, if it is not nil, is called once with the result, before the pause that precedes the next attempt; also if
+// the attempt panics, or if another hook refuses it. Several hooks are called in the order in which they were given,
+// and what they return in reverse.
 func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(AttemptResult), err error)) Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		if hook == nil {
@@ -107,9 +107,10 @@ func logAttempts(l *slog.Logger) attemptHook {
 		return func(res AttemptResult) {
 			attrs := []slog.Attr{
 				slog.String("op", string(a.Operation)), slog.String("method", a.Method), slog.String("path", a.Path),
-				slog.Int("attempt", a.Number), slog.Int("status", res.StatusCode), slog.String("request_id", res.RequestID),
-				slog.String("result", word(res.StatusCode, res.Err)), slog.String("outcome", res.Outcome.String()),
-				slog.Duration("took", res.Duration), slog.Int64("sent", res.BytesSent), slog.Int("budget", res.Budget),
+				slog.Int("attempt", a.Number), slog.Int("status", res.StatusCode),
+				slog.String("request_id", res.RequestID), slog.String("result", word(res.StatusCode, res.Err)),
+				slog.String("outcome", res.Outcome.String()), slog.Duration("took", res.Duration),
+				slog.Int64("sent", res.BytesSent), slog.Int("budget", res.Budget),
 			}
 			if res.WillRetry {
 				attrs = append(attrs, slog.Duration("pause", res.Pause))
@@ -119,7 +120,8 @@ func logAttempts(l *slog.Logger) attemptHook {
 	}
 }
 
-// word is what the log and the errors of later attempts say of an attempt: its status, or what failed, without addresses.
+// word is what the log and the errors of later attempts say of an attempt: its status, or what failed, without
+// addresses.
 func word(status int, err error) string {
 	switch {
 	case err == nil:

@@ -16,7 +16,8 @@ type ImagesService struct {
 	client *Client
 }
 
-// Image is an image as the service sent it. The API specifies no responses: fields the server omits, or sends as null, keep their zero value.
+// Image is an image as the service sent it. The API specifies no responses: fields the server omits, or sends as
+// null, keep their zero value.
 type Image struct {
 	ID          ID         `json:"id"`
 	Name        string     `json:"name"`
@@ -29,15 +30,15 @@ type Image struct {
 
 	// Not in the API's documentation; set when the deployment sends them.
 	Result    string    `json:"result"`              // file name of the picture
-	URL       string    `json:"url"`                 // where the picture is, often on another host: see [ImagesService.Download]
+	URL       string    `json:"url"`                 // of the picture: see [ImagesService.Download]
 	CreatedAt time.Time `json:"created_at,omitzero"` // UTC where the service names no zone
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 
 	raw json.RawMessage
 }
 
-// Raw returns the record as sent, unknown members included; nil for an image that no response held. It shares memory with the
-// other records of its page, and must not be changed.
+// Raw returns the record as sent, unknown members included; nil for an image that no response held. It shares memory
+// with the other records of its page, and must not be changed.
 func (i *Image) Raw() json.RawMessage { return i.raw }
 
 // Equal reports whether the fields of i and other are equal, times as instants. Raw is not compared.
@@ -93,8 +94,13 @@ type ImageListParams struct {
 
 func (p *ImageListParams) check() []FieldProblem {
 	return slices.Concat(
-		oneOf("search_by", p.SearchBy, imageSearches), oneOf("resolution", p.Resolution, resolutions), oneOf("style", p.Style, styles),
-		oneOf("medium", p.Medium, mediums), oneOf("filter", p.Filter, filters), checkOrder(p.SortBy, p.Sort, p.PerPage))
+		oneOf("search_by", p.SearchBy, imageSearches), oneOf("resolution", p.Resolution, resolutions),
+		oneOf("style", p.Style, styles), oneOf("medium", p.Medium, mediums), oneOf("filter", p.Filter, filters),
+		checkOrder(p.SortBy, p.Sort, p.PerPage))
+}
+
+func (p *ImageListParams) call() call {
+	return call{op: images.list, query: valuesOf(*p), unlisted: p.check()}
 }
 
 // ImageStoreParams describe the image to create. Name, Description and Resolution are required.
@@ -112,34 +118,38 @@ func (p *ImageStoreParams) check() []FieldProblem {
 		oneOf("medium", p.Medium, mediums), oneOf("filter", p.Filter, filters))
 }
 
-// ImageUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent all the same.
+// ImageUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent all the
+// same.
 type ImageUpdateParams struct {
 	Name     *string `url:"name,omitempty"` // must not be empty
 	Favorite *bool   `url:"favorite,int,omitempty"`
 }
 
-// List returns one page of images. It is retried after transient failures. WithQuery("page", "3") selects a page by its number.
+// List returns one page of images. It is retried after transient failures. WithQuery("page", "3") selects a page by
+// its number.
 func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts ...CallOption) (*Page[Image], error) {
-	return list[Image](ctx, s.core(), call{op: images.list, query: valuesOf(params), unlisted: params.check()}, opts)
+	return list[Image](ctx, s.core(), params.call(), opts)
 }
 
 // All returns an iterator over the images of all pages. It fetches a page when the loop reaches it, or earlier with
-// [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once, with a nil image, and ends the loop; it matches
-// [ErrPagination] where the service does not say whether more pages follow. An image that moves onto the next page while the loop
-// runs is yielded once. The images of a page share its memory: a program that keeps a few of many should copy what it needs.
+// [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once, with a nil image, and ends the loop;
+// it matches [ErrPagination] where the service does not say whether more pages follow. An image that moves onto the
+// next page while the loop runs is yielded once. The images of a page share its memory: a program that keeps a few of
+// many should copy what it needs.
 func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ...CallOption) iter.Seq2[*Image, error] {
-	return all[Image](ctx, s.core(), call{op: images.list, query: valuesOf(params), unlisted: params.check()}, opts)
+	return all[Image](ctx, s.core(), params.call(), opts)
 }
 
-// Show returns the image with the given ID. It is retried after transient failures. The error matches [ErrNotFound] if there is none.
+// Show returns the image with the given ID. It is retried after transient failures. The error matches [ErrNotFound]
+// if there is none.
 func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*Image, error) {
 	return do(ctx, s.core(), call{op: images.show, id: id}, opts, readRecord[Image])
 }
 
-// FindByName returns the image with exactly the given name, white space at its ends and forms of line breaks aside, as Show returns
-// it. It searches with List, and is retried as that is. If there is none, the error matches [ErrNotFound]; if there are several, it is
-// a [*ConflictError] with the IDs of two. It is what [WithOnce] searches with, and how to look for an image that a failed Store may
-// have created.
+// FindByName returns the image with exactly the given name, white space at its ends and forms of line breaks aside,
+// as Show returns it. It searches with List, and is retried as that is. If there is none, the error matches
+// [ErrNotFound]; if there are several, it is a [*ConflictError] with the IDs of two. It is what [WithOnce] searches
+// with, and how to look for an image that a failed Store may have created.
 func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Image, error) {
 	return findByName[Image](ctx, s.core(), images, name, opts)
 }
@@ -149,15 +159,20 @@ func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...Cal
 // the image: ask [OutcomeOf] before storing it again, or use [WithOnce].
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
 	required := []string{"name", "description", "resolution"}
-	return do(ctx, s.core(), call{op: images.store, form: valuesOf(params), required: required, unlisted: params.check()}, opts, readRecord[Image])
+	store := call{op: images.store, form: valuesOf(params), required: required, unlisted: params.check()}
+	return do(ctx, s.core(), store, opts, readRecord[Image])
 }
 
-// Update changes the fields that are set, and no others, and returns the image as it then is. It is retried after transient failures.
-func (s *ImagesService) Update(ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption) (*Image, error) {
+// Update changes the fields that are set, and no others, and returns the image as it then is. It is retried after
+// transient failures.
+func (s *ImagesService) Update(
+	ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption,
+) (*Image, error) {
 	return do(ctx, s.core(), call{op: images.update, id: id, form: valuesOf(params)}, opts, readRecord[Image])
 }
 
-// Delete removes an image. It is retried after transient failures; after an attempt that may have been executed, a 404 is success.
+// Delete removes an image. It is retried after transient failures; after an attempt that may have been executed, a
+// 404 is success.
 func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
 	_, err := do(ctx, s.core(), call{op: images.remove, id: id}, opts, readDeleted)
 	return err

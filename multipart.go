@@ -10,17 +10,19 @@ import (
 	"github.com/aicontent/aicontent-go/internal/upload"
 )
 
-// File is an audio file to upload. Create one with [FileFromPath], [FileFromFS], [FileFromBytes] or [FileFromReader]. It is
-// streamed: no more than a copy buffer of it is held in memory. The API names no audio formats; deployments are known to take
-// mp3, mp4, mpeg, mpga, m4a, wav and webm. A PDF, a ZIP or gzip archive, an HTML page and a PNG, JPEG, GIF or WebP
-// image are refused before they are sent. Nothing else is: TIFF, HEIC and AVIF images, for instance, are not noticed.
+// File is an audio file to upload. Create one with [FileFromPath], [FileFromFS], [FileFromBytes] or [FileFromReader].
+// It is streamed: no more than a copy buffer of it is held in memory. The API names no audio formats; deployments are
+// known to take mp3, mp4, mpeg, mpga, m4a, wav and webm. A PDF, a ZIP or gzip archive, an HTML page and a PNG, JPEG,
+// GIF or WebP image are refused before they are sent. Nothing else is: TIFF, HEIC and AVIF images, for instance, are
+// not noticed.
 //
-// A service or proxy may reject the request, for its key or the file's size, while the file is being sent. Its response is
-// then the call's error, and the bytes sent until then, up to some MiB, were in vain. To be told before any of the file is
-// sent, give WithHeader("Expect", "100-continue"). It is not the default as a service that ignores it delays each attempt by a
-// second.
+// A service or proxy may reject the request, for its key or the file's size, while the file is being sent. Its
+// response is then the call's error, and the bytes sent until then, up to some MiB, were in vain. To be told before
+// any of the file is sent, give WithHeader("Expect", "100-continue"). It is not the default as a service that ignores
+// it delays each attempt by a second.
 //
-// Files can be compared with ==: each constructor but [FileFromPath] returns a file that is equal to its own copies alone.
+// Files can be compared with ==: each constructor but [FileFromPath] returns a file that is equal to its own copies
+// alone.
 type File struct {
 	// Name is the file name that the service gets. Only the part after the last slash or backslash is sent.
 	Name string
@@ -29,20 +31,21 @@ type File struct {
 	// application/octet-stream.
 	ContentType string
 
-	// Size is the number of bytes, for a reader that cannot tell it; 0 finds it out. A reader that returns more or fewer bytes
-	// ends the attempt with an error, and the service gets no whole file.
+	// Size is the number of bytes, for a reader that cannot tell it; 0 finds it out. A reader that returns more or
+	// fewer bytes ends the attempt with an error, and the service gets no whole file.
 	Size int64
 
 	source upload.Source
 }
 
-// FileFromPath returns the regular file at path, which each attempt opens afresh. The name is the last element of path. Problems
-// with the file are found when it is used.
+// FileFromPath returns the regular file at path, which each attempt opens afresh. The name is the last element of
+// path. Problems with the file are found when it is used.
 func FileFromPath(path string) File {
 	return File{Name: filepath.Base(path), source: upload.Path(path)}
 }
 
-// FileFromFS returns the regular file at path in fsys, which each attempt opens afresh. The name is the last element of path.
+// FileFromFS returns the regular file at path in fsys, which each attempt opens afresh. The name is the last element
+// of path.
 func FileFromFS(fsys fs.FS, path string) File {
 	return File{Name: path[strings.LastIndexByte(path, '/')+1:], source: upload.FS(fsys, path)}
 }
@@ -52,16 +55,18 @@ func FileFromBytes(name string, data []byte) File {
 	return File{Name: name, source: upload.Bytes(data)}
 }
 
-// FileFromReader returns a file with the content of r from its current position. R is never closed. It must not be used before the
-// call returns; where it then stands is undefined. If the context ends while a Read waits, the call returns within a moment
-// without it: that one Read or Seek may still go on, and r must not be used before it has returned.
+// FileFromReader returns a file with the content of r from its current position. R is never closed. It must not be
+// used before the call returns; where it then stands is undefined. If the context ends while a Read waits, the call
+// returns within a moment without it: that one Read or Seek may still go on, and r must not be used before it has
+// returned.
 //
-// A reader that can seek, such as a [bytes.Reader] or an open file, is rewound to where it stood when the call is retried.
-// Any other, such as the body of an incoming request, can be read once: the call is then not retried after any of it was
-// read.
+// A reader that can seek, such as a [bytes.Reader] or an open file, is rewound to where it stood when the call is
+// retried. Any other, such as the body of an incoming request, can be read once: the call is then not retried after
+// any of it was read.
 //
-// A reader that can seek, or has a method Len() int, tells its size; for any other set [File].Size where it is known. Without a
-// size the upload is chunked. Some services refuse that with 411, and Django, and PHP after Apache's proxy, see an empty form.
+// A reader that can seek, or has a method Len() int, tells its size; for any other set [File].Size where it is known.
+// Without a size the upload is chunked. Some services refuse that with 411, and Django, and PHP after Apache's proxy,
+// see an empty form.
 func FileFromReader(name string, r io.Reader) File {
 	return File{Name: name, source: upload.Reader(r)}
 }
@@ -73,8 +78,11 @@ type Progress struct {
 	Attempt int   // counts from 1
 }
 
-// attach looks at the file and makes the body of an upload. The error is what ended the wait for the file's first bytes.
-func (r *request) attach(ctx context.Context, file *File, unchecked bool) (problems []FieldProblem, causes []error, err error) {
+// attach looks at the file and makes the body of an upload. The error is what ended the wait for the file's first
+// bytes.
+func (r *request) attach(
+	ctx context.Context, file *File, unchecked bool,
+) (problems []FieldProblem, causes []error, err error) {
 	f := upload.File{Name: file.Name, ContentType: file.ContentType, Size: file.Size, Source: file.source}
 	facts, found, err := f.Inspect(ctx, r.stall)
 	if err != nil {

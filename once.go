@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,29 +19,31 @@ const (
 	firstPause    = time.Second // between two searches for a record that may be in the making
 	lastPause     = 30 * time.Second
 	longestSearch = 5 * time.Second // the last search begins no longer than this before the context's deadline
-	maxPages      = 10              // of 100 records, in one search
 )
 
-// WithOnce makes a Store call safe to repeat, in this call and in later ones. The caller promises a name that no other record
-// has, such as a job's ID or a hash of the file: never a title that a person typed.
+// WithOnce makes a Store call safe to repeat, in this call and in later ones. The caller promises a name that no
+// other record has, such as a job's ID or a hash of the file: never a title that a person typed.
 //
-// Before each create request the SDK looks for a record with exactly that name. If there is one, Store returns it, and
-// [Response].Found is set; if it differs in a parameter that was sent and that the service sends back, the error is a
-// [*ConflictError]. Text is compared without white space at its ends, and with any line break as \n. A file cannot be compared, so
-// the name must stand for its content. After an unknown outcome the SDK looks for [RetryPolicy].SettleTime, five minutes by
-// default, before it sends the request again, and once more right before the context's deadline. It says so in the log. Within a
-// client one such call at a time runs for a collection and name.
+// Before each create request the SDK looks for a record with exactly that name. If there is one, Store returns it,
+// and [Response].Found is set; if it differs in a parameter that was sent and that the service sends back, the error
+// is a [*ConflictError]. Text is compared without white space at its ends, and with any line break as \n. A file
+// cannot be compared, so the name must stand for its content. After an unknown outcome the SDK looks for
+// [RetryPolicy].SettleTime, five minutes by default, before it sends the request again, and once more right before
+// the context's deadline. It says so in the log. Within a client one such call at a time runs for a collection and
+// name.
 //
-// A second record is still possible where the service takes longer than SettleTime, where another process stores the same name
-// at the same moment, and where the deployment's search does not find what it just stored: the API has no request that creates a
-// record only if there is none. For a call that an earlier process may have started see [WithOnceSince].
+// A second record is still possible where the service takes longer than SettleTime, where another process stores the
+// same name at the same moment, and where the deployment's search does not find what it just stored: the API has no
+// request that creates a record only if there is none. For a call that an earlier process may have started see
+// [WithOnceSince].
 //
 // For other methods it does nothing; given to [NewClient] it is an error.
 func WithOnce() CallOption { return onceOption("WithOnce", time.Time{}) }
 
-// WithOnceSince is [WithOnce] for a job that an earlier run may have sent. LastTry is the last moment at which that run may
-// have been sending or waiting: its last sign of life, never its start. Before the first create request the SDK looks
-// until lastTry plus [RetryPolicy].SettleTime, for SettleTime at most. A zero lastTry is one look, as with WithOnce.
+// WithOnceSince is [WithOnce] for a job that an earlier run may have sent. LastTry is the last moment at which that
+// run may have been sending or waiting: its last sign of life, never its start. Before the first create request the
+// SDK looks until lastTry plus [RetryPolicy].SettleTime, for SettleTime at most. A zero lastTry is one look, as with
+// WithOnce.
 func WithOnceSince(lastTry time.Time) CallOption { return onceOption("WithOnceSince", lastTry) }
 
 func onceOption(name string, lastTry time.Time) CallOption {
@@ -55,8 +56,8 @@ func onceOption(name string, lastTry time.Time) CallOption {
 	}}
 }
 
-// storeOnce creates a record unless there is one with its name. It searches before each create request, and for SettleTime after
-// one that may have been executed. Take reads the record that is found.
+// storeOnce creates a record unless there is one with its name. It searches before each create request, and for
+// SettleTime after one that may have been executed. Take reads the record that is found.
 func (c *Client) storeOnce(
 	ctx context.Context, r *request, h *history, s *settings, take func(reply) error, attempt func() (result, error),
 ) (err error) {
@@ -113,7 +114,8 @@ type once struct {
 	take     func(reply) error
 }
 
-// another reports whether the create request may be sent again after the search found nothing, and takes it from the budget.
+// another reports whether the create request may be sent again after the search found nothing, and takes it from the
+// budget.
 func (o *once) another() bool {
 	h, r := o.history, o.request
 	switch {
@@ -126,8 +128,8 @@ func (o *once) another() bool {
 	return h.charge(r)
 }
 
-// fail makes the error of a call that a search has ended; err is nil for one that found the record. What failed before anything
-// was sent keeps its type.
+// fail makes the error of a call that a search has ended; err is nil for one that found the record. What failed
+// before anything was sent keeps its type.
 func (o *once) fail(err error) error {
 	if err == nil {
 		return nil
@@ -145,9 +147,9 @@ func (o *once) fail(err error) error {
 	return o.history.fail(o.request, err)
 }
 
-// settle searches with growing pauses until the record is there or SettleTime has passed since the last request that may still
-// be executed, and once more right before the context's deadline. A zero time is one search. A search that fails says nothing:
-// the record may be there, and billed. The last one is retried like any list.
+// settle searches with growing pauses until the record is there or SettleTime has passed since the last request that
+// may still be executed, and once more right before the context's deadline. A zero time is one search. A search that
+// fails says nothing: the record may be there, and billed. The last one is retried like any list.
 func (o *once) settle(ctx context.Context, since time.Time) error {
 	settle := o.request.policy.SettleTime
 	until := time.Now().Add(min(settle, time.Until(since.Add(settle))))
@@ -179,7 +181,8 @@ func (o *once) settle(ctx context.Context, since time.Time) error {
 	}
 }
 
-// noBudget is that of searches which are repeated anyway: they wait where the service asks for it, and are not retried otherwise.
+// noBudget is that of searches which are repeated anyway: they wait where the service asks for it, and are not
+// retried otherwise.
 var noBudget = &budget{cap: 1}
 
 func (o *once) log(ctx context.Context, until time.Time) {
@@ -192,7 +195,8 @@ func (o *once) log(ctx context.Context, until time.Time) {
 		slog.Time("until", until), slog.Bool("earlier_run", o.history.count == 0))
 }
 
-// search looks for the record with exactly the name. If there is one, it is taken, and the history's found is its response.
+// search looks for the record with exactly the name. If there is one, it is taken, and the history's found is its
+// response.
 func (o *once) search(ctx context.Context, policy RetryPolicy, budget *budget) error {
 	opts := []CallOption{callOption(func(s *settings) []FieldProblem {
 		s.policy, s.budget, s.search = policy, budget, true
@@ -237,46 +241,6 @@ func searchError(err error) error {
 	return fmt.Errorf("WithOnce: the search for the name failed: %w", err)
 }
 
-// listParams are the parameters that would keep a search from finding the name.
-var listParams = strings.Fields("search search_by resolution style medium filter favorite sort_by sort per_page page cursor")
-
-// unfiltered leaves them out of the queries that the caller adds.
-var unfiltered = callOption(func(s *settings) []FieldProblem {
-	s.query = slices.DeleteFunc(slices.Clone(s.query), func(p pair) bool { return slices.Contains(listParams, p.key) })
-	return nil
-})
-
-// find returns the ID of the record with exactly the name, and none if there is no such record. Several are a ConflictError. Of
-// either kind of record an Image holds the ID and the name.
-func (c *Client) find(ctx context.Context, in *collection, name string, opts []CallOption) (ID, error) {
-	params := TranscriptionListParams{Search: searchable(name), SearchBy: TranscriptionSearchByName, PerPage: PerPage100}
-	var ids []ID
-	page, err := list[Image](ctx, c, call{op: in.list, query: valuesOf(params)}, opts)
-	for n := 1; page != nil && err == nil; n++ {
-		for _, record := range page.Items {
-			if normalText(record.Name) == name && len(ids) < 2 {
-				ids = append(ids, record.ID)
-			}
-		}
-		if n == maxPages && page.HasNext() {
-			return "", fmt.Errorf("it finds more than %d pages of records; use a name that few others contain", maxPages)
-		}
-		page, err = page.Next(ctx)
-	}
-	switch {
-	case err != nil || len(ids) == 0:
-		return "", err
-	case len(ids) == 1:
-		return ids[0], nil
-	}
-	key, _ := c.key(ctx)
-	for i, id := range ids {
-		ids[i] = ID(redact.Shorten(redact.Key(key).Line(string(id)), 80))
-	}
-	s := summary{op: in.list.name, outcome: OutcomeDone}
-	return "", &ConflictError{Name: name, IDs: ids, Reason: "more than one record has the name", summary: s}
-}
-
 // compare reports what a record that was found says otherwise than the form, as a ConflictError.
 func (o *once) compare(record lenient.Value, id ID, key redact.Key) error {
 	for member, value := range record.Members() {
@@ -311,40 +275,8 @@ func number(text string) (float64, bool) {
 	return n, err == nil
 }
 
-// normalText is a text as two of them are compared: services trim it, and browsers and databases change line breaks.
-func normalText(text string) string {
-	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
-}
-
 // passing reports whether a search that failed may succeed later.
 func passing(err error) bool {
 	e, ok := errors.AsType[callError](err)
 	return ok && e.facts().passing
-}
-
-// searchable returns the longest part of a name without a backslash, which databases take for an escape in a search, or a line break.
-// What it finds besides the name is told apart afterwards.
-func searchable(name string) string {
-	return slices.MaxFunc(strings.Split(strings.ReplaceAll(name, `\`, "\n"), "\n"), func(a, b string) int { return len(a) - len(b) })
-}
-
-// findByName returns the record with exactly the name, shown in full.
-func findByName[T any, R record[T]](ctx context.Context, c *Client, in *collection, name string, opts []CallOption) (R, error) {
-	s, problems := c.settings(ctx, opts)
-	if s != nil && strings.TrimSpace(name) == "" {
-		problems = append(problems, problem("name", name, "is required")...)
-	}
-	if err := invalid(in.list.name, problems); err != nil {
-		return nil, err
-	}
-	id, err := c.find(ctx, in, normalText(name), append(slices.Clip(opts), unfiltered))
-	if err != nil {
-		return nil, err
-	}
-	if id == "" {
-		message := fmt.Sprintf("no %s has the name %s", in.singular, redact.Quote(name))
-		e := APIError{StatusCode: http.StatusNotFound, Method: in.list.method, Path: c.base.EscapedPath() + apiPrefix + "/" + in.name, Message: message}
-		return nil, e.with(summary{op: in.list.name, host: c.base.Host, outcome: OutcomeRejected})
-	}
-	return do(ctx, c, call{op: in.show, id: id}, opts, readRecord[T, R])
 }

@@ -855,15 +855,6 @@ func TestOnceLooksWithTheCallsOwnOptions(t *testing.T) {
 	assert.Equal(t, 201, resp.StatusCode, "the response is the store's, not the search's")
 }
 
-func TestOnceSearchesForTheLongestPart(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]string{
-		"job-4711": "job-4711", `a\the longest\b`: "the longest", "a\nthe longest": "the longest", `the longest\b`: "the longest", `\`: "",
-	} {
-		assert.Equal(t, want, searchable(name), name)
-	}
-}
-
 func TestOnceOnTranscriptionsAndOtherOperations(t *testing.T) {
 	t.Parallel()
 	l := &fakes.Ledger{Names: []string{"job-4711"}}
@@ -1093,55 +1084,4 @@ func TestOnceComparesNumbers(t *testing.T) {
 		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce(), WithFormField("guidance", row.sent))
 		assert.Equal(t, row.conflict, errors.Is(err, ErrConflict), "%s is stored, %s is sent: %v", row.stored, row.sent, err)
 	}
-}
-
-// Looking for the record is what the documentation advises after an unknown outcome.
-func TestFindByName(t *testing.T) {
-	t.Parallel()
-	l := &fakes.Ledger{Names: []string{"job-47110", "job-4711", "twice", "twice"}, More: `,"url":"/a.png"`}
-	c := over(t, l, WithQuery("style", "retro"), WithQuery("tenant", "5"))
-	image, err := c.Images.FindByName(t.Context(), " job-4711\r\n")
-	require.NoError(t, err)
-	assert.Equal(t, ID("2"), image.ID)
-	assert.Equal(t, "/a.png", image.URL, "it is shown in full")
-	assert.Equal(t, "5", l.Queries[0].Get("tenant"))
-	assert.Empty(t, l.Queries[0].Get("style"), "a filter would hide the record")
-
-	_, err = c.Images.FindByName(t.Context(), "job-4712")
-	require.ErrorIs(t, err, ErrNotFound)
-	assert.EqualError(t, err, `images.list: 404: no image has the name "job-4712"`)
-	_, err = c.Images.FindByName(t.Context(), "twice")
-	var conflict *ConflictError
-	require.ErrorAs(t, err, &conflict)
-	assert.Equal(t, []ID{"3", "4"}, conflict.IDs)
-	assert.EqualError(t, err, `images.list: the name "twice" is taken (id 3, 4): more than one record has the name`)
-	_, err = c.Images.FindByName(t.Context(), "\n")
-	assert.ErrorIs(t, err, ErrInvalid)
-	_, err = (&Client{}).Images.FindByName(t.Context(), "n")
-	assert.ErrorIs(t, err, ErrInvalid)
-	transcription, err := c.Transcriptions.FindByName(t.Context(), "job-4711")
-	require.NoError(t, err)
-	assert.Equal(t, "job-4711", transcription.Name)
-}
-
-// What a client remembers of lost names does not grow without end.
-func TestLostNamesAreBounded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var names onceNames
-		lost := &TransportError{Err: errors.New("lost")}
-		for n := range maxLost + 1 {
-			names.remember(fmt.Sprint(n), lost, time.Hour)
-		}
-		assert.Len(t, names.lost, maxLost)
-		assert.Zero(t, names.lastTry("0"), "the oldest goes first")
-		assert.Equal(t, time.Now(), names.lastTry("1"))
-		time.Sleep(2 * time.Hour)
-		names.remember("new", lost, time.Hour)
-		assert.Len(t, names.lost, 1, "what is over is forgotten")
-		names.remember("new", &APIError{StatusCode: 404}, time.Hour)
-		assert.Len(t, names.lost, 1, "a call that sent nothing says nothing of the one before")
-		names.remember("new", nil, time.Hour)
-		assert.Empty(t, names.lost)
-	})
 }

@@ -44,14 +44,15 @@ func (o singleOption) applyClient(*Client) []FieldProblem {
 	return problem("option", o.name, "must be given to a call, not to NewClient")
 }
 
-// WithHTTPClient sends requests through a copy of hc; hc is never changed. Nil is an error. Its Timeout, Jar and CheckRedirect
-// hold, though no redirect is followed that the SDK refuses.
+// WithHTTPClient sends requests through a copy of hc; hc is never changed. Nil is an error. Its Timeout, Jar and
+// CheckRedirect hold, though no redirect is followed that the SDK refuses.
 //
 // A transport that is nil or an [*http.Transport] is cloned, twice, so that its TLS, proxy and dial settings hold and
 // outcomes stay exact: one clone sends create requests, each on a connection of its own over HTTP/1.1, the other
-// everything else. A limit such as MaxConnsPerHost holds for each of the two. Any other RoundTripper is used as it is. The
-// client then cannot see what was written to the connection, so that more failures have the outcome Unknown, and it cannot
-// see whether the RoundTripper repeats a create request whose body it keeps: use [WithMiddleware] to wrap a transport instead.
+// everything else. A limit such as MaxConnsPerHost holds for each of the two. Any other RoundTripper is used as it
+// is. The client then cannot see what was written to the connection, so that more failures have the outcome Unknown,
+// and it cannot see whether the RoundTripper repeats a create request whose body it keeps: use [WithMiddleware] to
+// wrap a transport instead.
 func WithHTTPClient(hc *http.Client) Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		if hc == nil {
@@ -65,8 +66,8 @@ func WithHTTPClient(hc *http.Client) Option {
 
 // WithMiddleware wraps the client's transport, for tracing, logging, signing or caching. The function is called once
 // per client; nil is an error. The first middleware given is the outermost. It sees each attempt, redirects included,
-// with its Authorization header, and must not send a request twice: a create request would be executed, and billed, twice.
-// An error that it returns without calling next has an unknown outcome: the client cannot see what it sent.
+// with its Authorization header, and must not send a request twice: a create request would be executed, and billed,
+// twice. An error that it returns without calling next has an unknown outcome: the client cannot see what it sent.
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		if wrap == nil {
@@ -77,9 +78,9 @@ func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option 
 	})
 }
 
-// WithAPIKeySource asks source for the key before each attempt, in place of the key given to [NewClient], which may then
-// be empty. Source is called from many goroutines at once and should cache the key. After a 401 it is asked once more, and
-// the call is retried, a Store too, if it returns another key. An error ends the call.
+// WithAPIKeySource asks source for the key before each attempt, in place of the key given to [NewClient], which may
+// then be empty. Source is called from many goroutines at once and should cache the key. After a 401 it is asked once
+// more, and the call is retried, a Store too, if it returns another key. An error ends the call.
 func WithAPIKeySource(source func(context.Context) (string, error)) Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		if source == nil {
@@ -103,8 +104,8 @@ func WithUserAgent(product string) Option {
 }
 
 // WithLogger logs each attempt at debug level, with the attributes op, method, path, attempt, status, request_id,
-// result, outcome, took, pause (before the next attempt), sent (bytes) and budget (retries left), and what [WithOnce] waits for
-// at info level. Keys, bodies and query values are never logged. Nil logs nothing.
+// result, outcome, took, pause (before the next attempt), sent (bytes) and budget (retries left), and what [WithOnce]
+// waits for at info level. Keys, bodies and query values are never logged. Nil logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		c.logger = l
@@ -120,10 +121,11 @@ func WithRateLimiter(l RateLimiter) Option {
 	})
 }
 
-// WithRetryBudget limits the retries of all the client's calls together, so that an outage is not multiplied by them. Each
-// retry takes one; a call that succeeds at once returns a tenth, one that succeeds after retries returns what it took. When none is
-// left, calls return the error of their first attempt at once, until others succeed. A wait that the service asked for with
-// Retry-After takes none, nor does the retry after a 401. The default is 100; 0 is no limit.
+// WithRetryBudget limits the retries of all the client's calls together, so that an outage is not multiplied by them.
+// Each retry takes one; a call that succeeds at once returns a tenth, one that succeeds after retries returns what it
+// took. When none is left, calls return the error of their first attempt at once, until others succeed. A wait that
+// the service asked for with Retry-After takes none, nor does the retry after a 401. The default is 100; 0 is no
+// limit.
 func WithRetryBudget(retries int) Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		if retries < 0 {
@@ -134,8 +136,8 @@ func WithRetryBudget(retries int) Option {
 	})
 }
 
-// WithInsecureHTTP allows a base URL with http:// for hosts other than loopback, and sending it through a proxy. The key and all
-// content then cross the network, and the proxy, unencrypted.
+// WithInsecureHTTP allows a base URL with http:// for hosts other than loopback, and sending it through a proxy. The
+// key and all content then cross the network, and the proxy, unencrypted.
 func WithInsecureHTTP() Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		c.insecure = true
@@ -151,7 +153,8 @@ func WithBooleanWords() Option {
 	})
 }
 
-// WithUpdateMethod sends updates with [http.MethodPatch], the default, or [http.MethodPut]. Both carry only the fields that are set.
+// WithUpdateMethod sends updates with [http.MethodPatch], the default, or [http.MethodPut]. Both carry only the
+// fields that are set.
 func WithUpdateMethod(method string) Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		if method != http.MethodPatch && method != http.MethodPut {
@@ -162,8 +165,8 @@ func WithUpdateMethod(method string) Option {
 	})
 }
 
-// WithMaxResponseSize limits how much of a response is read, in bytes after decompression. The default is 32 MiB. A larger
-// response is a [DecodeError].
+// WithMaxResponseSize limits how much of a response is read, in bytes after decompression. The default is 32 MiB. A
+// larger response is a [DecodeError].
 func WithMaxResponseSize(bytes int64) Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		if bytes <= 0 {
@@ -174,8 +177,9 @@ func WithMaxResponseSize(bytes int64) Option {
 	})
 }
 
-// WithResponseTimeout limits how long one attempt, not the whole call, waits for the response, from the last byte sent. The
-// default is 10 minutes for Store and 30 seconds for everything else; 0 is no limit. Less than a millisecond is refused.
+// WithResponseTimeout limits how long one attempt, not the whole call, waits for the response, from the last byte
+// sent. The default is 10 minutes for Store and 30 seconds for everything else; 0 is no limit. Less than a
+// millisecond is refused.
 func WithResponseTimeout(d time.Duration) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		if bad := checkDuration("response_timeout", d); bad != nil {
@@ -186,8 +190,8 @@ func WithResponseTimeout(d time.Duration) CallOption {
 	})
 }
 
-// WithStallTimeout ends an attempt when no byte of its body was taken for d. The default is 60 seconds; 0 is no limit. Less than
-// a millisecond is refused. An upload that moves may take as long as it needs.
+// WithStallTimeout ends an attempt when no byte of its body was taken for d. The default is 60 seconds; 0 is no
+// limit. Less than a millisecond is refused. An upload that moves may take as long as it needs.
 func WithStallTimeout(d time.Duration) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		if bad := checkDuration("stall_timeout", d); bad != nil {
@@ -198,7 +202,8 @@ func WithStallTimeout(d time.Duration) CallOption {
 	})
 }
 
-// WithRetryPolicy sets how often and how patiently calls are retried. Zero fields have their defaults: see [RetryPolicy].
+// WithRetryPolicy sets how often and how patiently calls are retried. Zero fields have their defaults: see
+// [RetryPolicy].
 func WithRetryPolicy(policy RetryPolicy) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		if bad := policy.check(); bad != nil {
@@ -209,8 +214,8 @@ func WithRetryPolicy(policy RetryPolicy) CallOption {
 	})
 }
 
-// WithoutValidation leaves values to the deployment: newer resolutions, a language instead of a country, a file that does not
-// look like audio or is empty. Required fields stay required, and text must still be UTF-8.
+// WithoutValidation leaves values to the deployment: newer resolutions, a language instead of a country, a file that
+// does not look like audio or is empty. Required fields stay required, and text must still be UTF-8.
 func WithoutValidation() CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		s.unchecked = true
@@ -218,8 +223,9 @@ func WithoutValidation() CallOption {
 	})
 }
 
-// WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and connection headers such as Upgrade are
-// refused, and so is a value with control characters or with a space at either end. For Expect: 100-continue see [File].
+// WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and connection headers such as
+// Upgrade are refused, and so is a value with control characters or with a space at either end. For Expect:
+// 100-continue see [File].
 func WithHeader(key, value string) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		if bad := checkHeader(key, value); bad != nil {
@@ -230,8 +236,8 @@ func WithHeader(key, value string) CallOption {
 	})
 }
 
-// WithQuery sets a query parameter, such as one the API does not document. It overrides a documented one of the same name.
-// Given twice, the last one counts; only a name that ends in [] may repeat.
+// WithQuery sets a query parameter, such as one the API does not document. It overrides a documented one of the same
+// name. Given twice, the last one counts; only a name that ends in [] may repeat.
 func WithQuery(key, value string) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		if key == "" {
@@ -242,9 +248,9 @@ func WithQuery(key, value string) CallOption {
 	})
 }
 
-// WithFormField sets a form field of a Store or Update call, such as one the API does not document. It overrides a documented
-// one of the same name, and counts as given where that is required. Given twice, the last one counts; only a name that ends
-// in [] may repeat. For the file of a transcription it is an error. Other operations ignore it.
+// WithFormField sets a form field of a Store or Update call, such as one the API does not document. It overrides a
+// documented one of the same name, and counts as given where that is required. Given twice, the last one counts; only
+// a name that ends in [] may repeat. For the file of a transcription it is an error. Other operations ignore it.
 func WithFormField(key, value string) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		switch {
@@ -270,9 +276,9 @@ func WithResponse(dst **Response) CallOption {
 	}}
 }
 
-// WithProgress calls f while a call sends a file, at most 20 times a second and once at the end, from another goroutine and one
-// at a time. The upload does not wait for f, but the call returns only after f has, unless the context ends first. Given to
-// [NewClient], f is called by concurrent uploads at once. Nil reports nothing.
+// WithProgress calls f while a call sends a file, at most 20 times a second and once at the end, from another
+// goroutine and one at a time. The upload does not wait for f, but the call returns only after f has, unless the
+// context ends first. Given to [NewClient], f is called by concurrent uploads at once. Nil reports nothing.
 func WithProgress(f func(Progress)) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		s.progress = f
@@ -280,9 +286,9 @@ func WithProgress(f func(Progress)) CallOption {
 	})
 }
 
-// WithReadAhead lets All fetch up to the given number of pages ahead of the loop, concurrently. The default is 0. Records come
-// in the order of the pages, and errors at their place. More than 32 is an error. Pages that are found by a cursor allow one page ahead. Other methods
-// ignore it.
+// WithReadAhead lets All fetch up to the given number of pages ahead of the loop, concurrently. The default is 0.
+// Records come in the order of the pages, and errors at their place. More than 32 is an error. Pages that are found
+// by a cursor allow one page ahead. Other methods ignore it.
 func WithReadAhead(pages int) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		if pages < 0 || pages > maxReadAhead {

@@ -121,7 +121,7 @@ func through(rt fakes.RoundTripper) func(*testing.T) scene {
 	}
 }
 
-// rows has, for each row of the table in the package doc, the situations that it speaks of.
+// rows has, for each row of the table of OutcomeOf, the situations that it speaks of.
 var rows = map[string][]func(*testing.T) scene{
 	"invalid arguments": {func(t *testing.T) scene {
 		s := status(200, fakes.StoredImage)(t)
@@ -129,7 +129,7 @@ var rows = map[string][]func(*testing.T) scene{
 		s.ctx = noContext
 		return s
 	}},
-	"the context, a rate limiter or a key source, before a byte was written": {
+	"the context, a limiter, a key source or a hook, before a byte was sent": {
 		func(t *testing.T) scene {
 			s := status(200, fakes.StoredImage)(t)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -145,6 +145,14 @@ var rows = map[string][]func(*testing.T) scene{
 		func(t *testing.T) scene {
 			s := status(200, fakes.StoredImage)(t)
 			s.opts = []Option{WithAPIKeySource(func(context.Context) (string, error) { return "", errors.New("vault is sealed") })}
+			return s
+		},
+		func(t *testing.T) scene {
+			s := status(200, fakes.StoredImage)(t)
+			refuse := func(context.Context, Attempt) (func(AttemptResult), error) {
+				return nil, errors.New("the day's budget is spent")
+			}
+			s.opts = []Option{WithAttemptHook(refuse)}
 			return s
 		},
 	},
@@ -306,11 +314,11 @@ var noContext = context.WithValue(context.Background(), noContextKey{}, true)
 
 type noContextKey struct{}
 
-// tableRow is a row of the table in the package doc.
+// tableRow is a row of the table of OutcomeOf.
 type tableRow struct{ text, outcome, others, store string }
 
 func docTable(t *testing.T) []tableRow {
-	source, err := os.ReadFile("doc.go")
+	source, err := os.ReadFile("outcome.go")
 	require.NoError(t, err)
 	line := regexp.MustCompile(`^//\t(\S.*?) {2,}(NotSent|Rejected|Done|Unknown) +(yes|no|once|-) +(yes|no|once|-)$`)
 	var table []tableRow
@@ -341,7 +349,7 @@ func TestOutcomeTable(t *testing.T) {
 		}
 	}
 	for text := range rows {
-		assert.True(t, documented[text], "the row %q is not in the package doc", text)
+		assert.True(t, documented[text], "the row %q is not in the table", text)
 	}
 }
 

@@ -18,8 +18,8 @@ type Page[T any] struct {
 
 	state paging.State
 	found paging.Response
-	// unclear makes the error of a page that does not say what follows it. A closure: the response may hold secrets, and printing a
-	// page stops there.
+	// unclear makes the error of a page that does not say what follows it. A closure: the response may hold secrets,
+	// and printing a page stops there.
 	unclear func(error) error
 	// fetch returns the page to which the query of a link leads. It has not arrived: its place in the walk is unknown.
 	fetch func(ctx context.Context, link url.Values, opts ...CallOption) (*Page[T], error)
@@ -33,14 +33,16 @@ type PageInfo struct {
 	Total   int // records on all pages
 }
 
-var pageSizes = []int{int(PerPage10), int(PerPage25), int(PerPage50), int(PerPage100)} // the documented ones, the default first
+// pageSizes are the documented ones, the default first.
+var pageSizes = []int{int(PerPage10), int(PerPage25), int(PerPage50), int(PerPage100)}
 
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
 func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 
-// Next returns the page that follows, and nil without an error after the last. Filters and options are those of the first call.
-// Records that moved onto it from this page in the meantime are left out. The error matches [ErrPagination] where the service
-// does not say what follows a full page, leads back to an earlier page, or sends this page's records again.
+// Next returns the page that follows, and nil without an error after the last. Filters and options are those of the
+// first call. Records that moved onto it from this page in the meantime are left out. The error matches
+// [ErrPagination] where the service does not say what follows a full page, leads back to an earlier page, or sends
+// this page's records again.
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	if !p.HasNext() {
 		return nil, nil
@@ -121,7 +123,8 @@ func readPage[T any, R record[T]](re reply) (*Page[T], error) {
 	}}, nil
 }
 
-// Collect returns the records of an iterator, such as that of All, as a slice. With an error it returns what came before it.
+// Collect returns the records of an iterator, such as that of All, as a slice. With an error it returns what came
+// before it.
 func Collect[T any](records iter.Seq2[*T, error]) ([]*T, error) {
 	var list []*T
 	for record, err := range records {
@@ -179,7 +182,8 @@ type ahead[T any] struct {
 	panicked any
 }
 
-// start fetches the pages after page that are not on their way. A link that is not the one foreseen ends those that are.
+// start fetches the pages after page that are not on their way. A link that is not the one foreseen ends those that
+// are.
 func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
 	links := page.state.Ahead(a.pages)
 	if len(a.row) > 0 && len(links) > 0 && a.row[0].link != links[0].Encode() {

@@ -35,7 +35,8 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 // record is implemented by pointers to the record types.
 type record[T any] interface {
 	*T
-	// fields appends the record's members, its ID first: the one list from which records are read, compared and printed.
+	// fields appends the record's members, its ID first: the one list from which records are read, compared and
+	// printed.
 	fields([]lenient.Field) []lenient.Field
 	// keep stores the record as sent.
 	keep(json.RawMessage)

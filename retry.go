@@ -14,18 +14,19 @@ import (
 	"time"
 )
 
-// RetryPolicy sets how often a call is retried and how long it waits in between. A zero field has its default, so that RetryPolicy{}
-// is [DefaultRetryPolicy]; a negative duration is none. Which failures are retried at all is said in the package documentation.
+// RetryPolicy sets how often a call is retried and how long it waits in between. A zero field has its default, so
+// that RetryPolicy{} is [DefaultRetryPolicy]; a negative duration is none. Which failures are retried at all is said
+// in the package documentation.
 type RetryPolicy struct {
 	MaxAttempts   int           // attempts in all; 1 is no retry; a negative number is refused
 	MinBackoff    time.Duration // limit of the first pause, doubled for each further one; negative is no pause
 	MaxBackoff    time.Duration // limit of every pause; negative is no pause
 	MaxRetryAfter time.Duration // a service that asks for a longer wait ends the call; negative never waits
-	SettleTime    time.Duration // with [WithOnce]: how long to look for a record that an earlier request may still be creating; negative is one look
+	SettleTime    time.Duration // how long [WithOnce] searches after an unknown outcome; negative is one search
 }
 
-// DefaultRetryPolicy is the policy of a client without [WithRetryPolicy]: four attempts, random pauses of up to 500 ms, 1 s
-// and 2 s, never above 30 s, a Retry-After of up to a minute, and five minutes to settle.
+// DefaultRetryPolicy is the policy of a client without [WithRetryPolicy]: four attempts, random pauses of up to 500
+// ms, 1 s and 2 s, never above 30 s, a Retry-After of up to a minute, and five minutes to settle.
 func DefaultRetryPolicy() RetryPolicy {
 	return RetryPolicy{
 		MaxAttempts:   4,
@@ -71,8 +72,8 @@ func (p RetryPolicy) next(n int, r result, random float64) (time.Duration, bool)
 	return cmp.Or(r.retryAfter, p.backoff(n, random)), true
 }
 
-// backoff is the pause after attempt n: random, up to a limit that doubles ("full jitter"), so that clients that failed together
-// do not return together.
+// backoff is the pause after attempt n: random, up to a limit that doubles ("full jitter"), so that clients that
+// failed together do not return together.
 func (p RetryPolicy) backoff(n int, random float64) time.Duration {
 	limit := math.Ldexp(float64(p.MinBackoff), n-1)
 	return time.Duration(random * min(limit, float64(p.MaxBackoff)))
@@ -169,7 +170,8 @@ func (h *history) charge(r *request) bool {
 	return true
 }
 
-// finish ends a call. The budget gets back what a successful call took, else what was taken for an attempt that was not made.
+// finish ends a call. The budget gets back what a successful call took, else what was taken for an attempt that was
+// not made.
 func (h *history) finish(r *request, response **Response, err error) {
 	switch {
 	case err == nil:

@@ -11,12 +11,14 @@ import (
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// TranscriptionsService has the methods for transcriptions. Get it from [Client].Transcriptions; it is safe for concurrent use.
+// TranscriptionsService has the methods for transcriptions. Get it from [Client].Transcriptions; it is safe for
+// concurrent use.
 type TranscriptionsService struct {
 	client *Client
 }
 
-// Transcription is a transcription as the service sent it. Fields the server omits, or sends as null, keep their zero value.
+// Transcription is a transcription as the service sent it. Fields the server omits, or sends as null, keep their zero
+// value.
 type Transcription struct {
 	ID          ID          `json:"id"`
 	Name        string      `json:"name"`
@@ -33,8 +35,8 @@ type Transcription struct {
 	raw json.RawMessage
 }
 
-// Raw returns the record as sent, unknown members included; nil for a transcription that no response held. It shares memory with the
-// other records of its page, and must not be changed.
+// Raw returns the record as sent, unknown members included; nil for a transcription that no response held. It shares
+// memory with the other records of its page, and must not be changed.
 func (t *Transcription) Raw() json.RawMessage { return t.raw }
 
 // Equal reports whether the fields of t and other are equal, times as instants. Raw is not compared.
@@ -73,7 +75,8 @@ func (t *Transcription) fields(list []lenient.Field) []lenient.Field {
 
 func (t *Transcription) keep(raw json.RawMessage) { t.raw = raw }
 
-// TranscriptionListParams filter and order a list of transcriptions. The zero value selects all of them, the newest first.
+// TranscriptionListParams filter and order a list of transcriptions. The zero value selects all of them, the newest
+// first.
 type TranscriptionListParams struct {
 	Search   string                `url:"search,omitempty"`       // text to search for; empty is no search
 	SearchBy TranscriptionSearchBy `url:"search_by,omitempty"`    // where to search; zero is the name
@@ -87,63 +90,87 @@ func (p *TranscriptionListParams) check() []FieldProblem {
 	return slices.Concat(oneOf("search_by", p.SearchBy, transcriptSearches), checkOrder(p.SortBy, p.Sort, p.PerPage))
 }
 
+func (p *TranscriptionListParams) call() call {
+	return call{op: transcriptions.list, query: valuesOf(*p), unlisted: p.check()}
+}
+
 // TranscriptionStoreParams describe the transcription to create. Name and File are required.
 type TranscriptionStoreParams struct {
 	Name        string      `url:"name"`
-	File        File        `url:"-"`                     // the audio file; see [File] for the formats that services accept
+	File        File        `url:"-"`                     // see [File] for the formats that services accept
 	Description string      `url:"description,omitempty"` // of the audio file
-	Language    CountryCode `url:"language,omitempty"`    // of the audio file: the API asks for a country, as ISO 3166-1 alpha-2
+	Language    CountryCode `url:"language,omitempty"`    // the API asks for a country, as ISO 3166-1 alpha-2
 }
 
 func (p *TranscriptionStoreParams) check() []FieldProblem {
 	return checkCountry("language", p.Language)
 }
 
-// TranscriptionUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent all the same.
+// TranscriptionUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent
+// all the same.
 type TranscriptionUpdateParams struct {
 	Name     *string `url:"name,omitempty"`   // must not be empty
 	Result   *string `url:"result,omitempty"` // the corrected text; some deployments refuse an empty one with 422
 	Favorite *bool   `url:"favorite,int,omitempty"`
 }
 
-// List returns one page of transcriptions. It is retried after transient failures. WithQuery("page", "3") selects a page by its number.
-func (s *TranscriptionsService) List(ctx context.Context, params TranscriptionListParams, opts ...CallOption) (*Page[Transcription], error) {
-	return list[Transcription](ctx, s.core(), call{op: transcriptions.list, query: valuesOf(params), unlisted: params.check()}, opts)
+// List returns one page of transcriptions. It is retried after transient failures. WithQuery("page", "3") selects a
+// page by its number.
+func (s *TranscriptionsService) List(
+	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
+) (*Page[Transcription], error) {
+	return list[Transcription](ctx, s.core(), params.call(), opts)
 }
 
 // All returns an iterator over the transcriptions of all pages: see [ImagesService.All].
-func (s *TranscriptionsService) All(ctx context.Context, params TranscriptionListParams, opts ...CallOption) iter.Seq2[*Transcription, error] {
-	return all[Transcription](ctx, s.core(), call{op: transcriptions.list, query: valuesOf(params), unlisted: params.check()}, opts)
+func (s *TranscriptionsService) All(
+	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
+) iter.Seq2[*Transcription, error] {
+	return all[Transcription](ctx, s.core(), params.call(), opts)
 }
 
-// Show returns the transcription with the given ID. It is retried after transient failures. The error matches [ErrNotFound] if there is none.
+// Show returns the transcription with the given ID. It is retried after transient failures. The error matches
+// [ErrNotFound] if there is none.
 func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOption) (*Transcription, error) {
 	return do(ctx, s.core(), call{op: transcriptions.show, id: id}, opts, readRecord[Transcription])
 }
 
-// FindByName returns the transcription with exactly the given name, white space at its ends and forms of line breaks aside, as Show returns
-// it. It searches with List, and is retried as that is. If there is none, the error matches [ErrNotFound]; if there are several, it is
-// a [*ConflictError] with the IDs of two. It is what [WithOnce] searches with, and how to look for a transcription that a failed Store may
-// have created.
-func (s *TranscriptionsService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Transcription, error) {
+// FindByName returns the transcription with exactly the given name, white space at its ends and forms of line breaks
+// aside, as Show returns it. It searches with List, and is retried as that is. If there is none, the error matches
+// [ErrNotFound]; if there are several, it is a [*ConflictError] with the IDs of two. It is what [WithOnce] searches
+// with, and how to look for a transcription that a failed Store may have created.
+func (s *TranscriptionsService) FindByName(
+	ctx context.Context, name string, opts ...CallOption,
+) (*Transcription, error) {
 	return findByName[Transcription](ctx, s.core(), transcriptions, name, opts)
 }
 
-// Store creates a transcription from an audio file and returns when the service has transcribed it, which may take minutes and is
-// billed. The file is streamed, never held in memory. Store is retried only where the service cannot have executed the request,
-// which includes an upload that broke off before its end, and where the file can be read again: see [File]. A failed Store may
-// still have created, and billed, the transcription: ask [OutcomeOf] before storing it again, or use [WithOnce].
-func (s *TranscriptionsService) Store(ctx context.Context, params TranscriptionStoreParams, opts ...CallOption) (*Transcription, error) {
-	store := call{op: transcriptions.store, form: valuesOf(params), file: &params.File, required: []string{"name"}, unlisted: params.check()}
+// Store creates a transcription from an audio file and returns when the service has transcribed it, which may take
+// minutes and is billed. The file is streamed, never held in memory. Store is retried only where the service cannot
+// have executed the request, which includes an upload that broke off before its end, and where the file can be read
+// again: see [File]. A failed Store may still have created, and billed, the transcription: ask [OutcomeOf] before
+// storing it again, or use [WithOnce].
+func (s *TranscriptionsService) Store(
+	ctx context.Context, params TranscriptionStoreParams, opts ...CallOption,
+) (*Transcription, error) {
+	store := call{
+		op: transcriptions.store, form: valuesOf(params), file: &params.File,
+		required: []string{"name"}, unlisted: params.check(),
+	}
 	return do(ctx, s.core(), store, opts, readRecord[Transcription])
 }
 
-// Update changes the fields that are set, and no others, and returns the transcription as it then is. It is retried after transient failures.
-func (s *TranscriptionsService) Update(ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.core(), call{op: transcriptions.update, id: id, form: valuesOf(params)}, opts, readRecord[Transcription])
+// Update changes the fields that are set, and no others, and returns the transcription as it then is. It is retried
+// after transient failures.
+func (s *TranscriptionsService) Update(
+	ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption,
+) (*Transcription, error) {
+	update := call{op: transcriptions.update, id: id, form: valuesOf(params)}
+	return do(ctx, s.core(), update, opts, readRecord[Transcription])
 }
 
-// Delete removes a transcription. It is retried after transient failures; after an attempt that may have been executed, a 404 is success.
+// Delete removes a transcription. It is retried after transient failures; after an attempt that may have been
+// executed, a 404 is success.
 func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
 	_, err := do(ctx, s.core(), call{op: transcriptions.remove, id: id}, opts, readDeleted)
 	return err

@@ -47,7 +47,8 @@ func checkForm(call call, form url.Values, s *settings) (problems []FieldProblem
 	}
 	switch {
 	case call.op.record && form.Has("name") && empty(form, "name"): // an update
-		problems = append(problems, problem("name", form.Get("name"), "must not be empty", "leave it nil to keep the current one")...)
+		const hint = "leave it nil to keep the current one"
+		problems = append(problems, problem("name", form.Get("name"), "must not be empty", hint)...)
 	case call.op.creates() && s.once && empty(form, "name"):
 		problems = append(problems, problem("name", form.Get("name"), "is required")...)
 	}
@@ -88,14 +89,16 @@ func oneOf[T comparable](field string, value T, allowed []T) []FieldProblem {
 }
 
 func checkOrder(by SortBy, direction Sort, size PerPage) []FieldProblem {
-	return slices.Concat(oneOf("sort_by", by, sortKeys), oneOf("sort", direction, sorts), oneOf("per_page", size, perPages))
+	return slices.Concat(oneOf("sort_by", by, sortKeys), oneOf("sort", direction, sorts),
+		oneOf("per_page", size, perPages))
 }
 
 func checkCountry(field string, code CountryCode) []FieldProblem {
 	if code == "" || code.Valid() {
 		return nil
 	}
-	return problem(field, code, "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language", waivable)
+	const reason = "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language"
+	return problem(field, code, reason, waivable)
 }
 
 // check reports what cannot be one segment of a path. Everything else is escaped and sent.
@@ -128,7 +131,8 @@ var reservedHeaders = []string{
 	"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Upgrade",
 }
 
-// checkHeader reports a name that is no HTTP token or not the caller's to set, and a bad value without showing it: it may be secret.
+// checkHeader reports a name that is no HTTP token or not the caller's to set, and a bad value without showing it: it
+// may be secret.
 func checkHeader(name, value string) []FieldProblem {
 	const token = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	switch {
@@ -140,8 +144,8 @@ func checkHeader(name, value string) []FieldProblem {
 	return checkHeaderValue(http.CanonicalHeaderKey(name), value, nil)
 }
 
-// checkHeaderValue reports what would end a header line, or be cut off at its ends. The problem shows what is given as shown:
-// the value, or nil for a secret one.
+// checkHeaderValue reports what would end a header line, or be cut off at its ends. The problem shows what is given
+// as shown: the value, or nil for a secret one.
 func checkHeaderValue(field, value string, shown any) []FieldProblem {
 	switch {
 	case strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }):

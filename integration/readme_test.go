@@ -161,7 +161,7 @@ func TestErrorsDocumentHasTheOutcomeTable(t *testing.T) {
 		return list
 	}
 	assert.Equal(t,
-		rows("doc.go", `(?m)^//\t(\S.*?) {2,}(NotSent|Rejected|Done|Unknown) +(\S+) +(\S+)$`),
+		rows("outcome.go", `(?m)^//\t(\S.*?) {2,}(NotSent|Rejected|Done|Unknown) +(\S+) +(\S+)$`),
 		rows("docs/errors.md", `(?m)^\| (.+?) \| (NotSent|Rejected|Done|Unknown) \| (\S+) \| (\S+) \| .+ \|$`))
 }
 

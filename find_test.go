@@ -1,0 +1,48 @@
+package aicontent
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
+)
+
+// Looking for the record is what the documentation advises after an unknown outcome.
+func TestFindByName(t *testing.T) {
+	t.Parallel()
+	l := &fakes.Ledger{Names: []string{"job-47110", "job-4711", "twice", "twice"}, More: `,"url":"/a.png"`}
+	c := over(t, l, WithQuery("style", "retro"), WithQuery("tenant", "5"))
+	image, err := c.Images.FindByName(t.Context(), " job-4711\r\n")
+	require.NoError(t, err)
+	assert.Equal(t, ID("2"), image.ID)
+	assert.Equal(t, "/a.png", image.URL, "it is shown in full")
+	assert.Equal(t, "5", l.Queries[0].Get("tenant"))
+	assert.Empty(t, l.Queries[0].Get("style"), "a filter would hide the record")
+
+	_, err = c.Images.FindByName(t.Context(), "job-4712")
+	require.ErrorIs(t, err, ErrNotFound)
+	assert.EqualError(t, err, `images.list: 404: no image has the name "job-4712"`)
+	_, err = c.Images.FindByName(t.Context(), "twice")
+	var conflict *ConflictError
+	require.ErrorAs(t, err, &conflict)
+	assert.Equal(t, []ID{"3", "4"}, conflict.IDs)
+	assert.EqualError(t, err, `images.list: the name "twice" is taken (id 3, 4): more than one record has the name`)
+	_, err = c.Images.FindByName(t.Context(), "\n")
+	assert.ErrorIs(t, err, ErrInvalid)
+	_, err = (&Client{}).Images.FindByName(t.Context(), "n")
+	assert.ErrorIs(t, err, ErrInvalid)
+	transcription, err := c.Transcriptions.FindByName(t.Context(), "job-4711")
+	require.NoError(t, err)
+	assert.Equal(t, "job-4711", transcription.Name)
+}
+
+func TestOnceSearchesForTheLongestPart(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"job-4711": "job-4711", `a\the longest\b`: "the longest", "a\nthe longest": "the longest", `the longest\b`: "the longest", `\`: "",
+	} {
+		assert.Equal(t, want, searchable(name), name)
+	}
+}
