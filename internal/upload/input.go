@@ -39,24 +39,16 @@ func (f File) open(ctx context.Context) (*input, error) {
 	return in, nil
 }
 
-// interrupted returns the cause of the context's end, or nil. A cause that looks like the end of a file is left out.
-func (in *input) interrupted() error {
-	if cause := context.Cause(in.ctx); cause != io.EOF {
-		return cause
-	}
-	return in.ctx.Err()
-}
-
-// do runs f on a goroutine of its own. When the context ends, f is abandoned, and the error is that of interrupted.
+// do runs f on a goroutine of its own. When the context ends, f is abandoned, and the error is the context's.
 func (in *input) do(f func() error) error {
-	if err := in.interrupted(); err != nil {
+	if err := in.ctx.Err(); err != nil {
 		return err
 	}
 	go func() { in.results <- f() }()
 	err, ok := await(in.ctx, in.results)
 	if !ok {
 		in.abandoned = true
-		return in.interrupted()
+		return in.ctx.Err()
 	}
 	return err
 }

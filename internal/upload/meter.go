@@ -33,13 +33,7 @@ func NewMeter(total int64, report func(sent, total int64, attempt int)) *Meter {
 }
 
 func (m *Meter) run() {
-	defer func() {
-		// A report that panics ends the program: until then the call must not go on as if nothing had happened.
-		if r := recover(); r != nil {
-			panic(r)
-		}
-		close(m.finished)
-	}()
+	defer close(m.finished)
 	ticker := time.NewTicker(reportInterval)
 	defer ticker.Stop()
 	for stopped := false; !stopped; {
