@@ -122,7 +122,13 @@ func (s *TranscriptionsService) List(
 	return list[Transcription](ctx, s.core(), params.call(), opts)
 }
 
-// All returns an iterator over the transcriptions of all pages: see [ImagesService.All].
+// All returns an iterator over the transcriptions of all pages. It fetches a page when the loop reaches it, or
+// earlier with [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once, with a nil
+// transcription, and ends the loop; it matches [ErrPagination] if the service does not say whether more pages follow.
+// The transcriptions of a page share its memory: a program that keeps a few of many should copy them.
+//
+// A transcription that moves to the next page meanwhile is yielded once. If others are deleted meanwhile, some may
+// not be yielded at all: confirm with Show that a transcription is gone before you delete a copy of it.
 func (s *TranscriptionsService) All(
 	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
 ) iter.Seq2[*Transcription, error] {
