@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -22,39 +21,37 @@ import (
 // local runs the whole fleet on this machine until no job is left: on a queue and a service that end with it or, with
 // -deployment, on those in the environment.
 func local(ctx, stop context.Context, s settings, paths []string, out io.Writer) error {
-	connect, url := connector(aicontent.NewClientFromEnv), os.Getenv("NATS_URL")
+	connect, url, data := connector(aicontent.NewClientFromEnv), os.Getenv("NATS_URL"), ".fleet"
 	if !s.deployment {
 		service, err := aicontenttest.Start(aicontenttest.Latency(time.Second))
 		if err != nil {
 			return err
 		}
 		defer service.Close()
-		service.Chaos(rand.Uint64(), s.faults)
 		connect = func(opts ...aicontent.Option) (*aicontent.Client, error) { return service.Client(opts...), nil }
 		// The records end with the service, and so must the results.
-		if s.data, err = os.MkdirTemp(s.data, "fleet-"); err != nil {
+		if data, err = os.MkdirTemp("", "fleet-"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(s.data)
+		defer os.RemoveAll(data)
 		url = ""
 		if s.given["settle"] == "" {
 			s.settle = 5 * time.Second
 		}
 		fmt.Fprintln(out, "The service runs in memory: nothing is billed, and texts only say what it received.")
 	}
-	s.data = cmp.Or(s.data, ".fleet")
 	if url == "" {
-		node, err := startNode(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: s.data})
+		node, err := startNode(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: data})
 		if err != nil {
 			return err
 		}
 		defer node.Shutdown()
 		url = node.ClientURL()
-		fmt.Fprintln(out, "The queue runs in this process, with its store in", s.data)
+		fmt.Fprintln(out, "The queue runs in this process, with its store in", data)
 		fmt.Fprintf(out, "In another terminal, change the rate: NATS_URL=%s go run . rate 5\n", url)
 	}
 	if len(paths) == 0 {
-		paths = []string{filepath.Join(s.data, "recordings")}
+		paths = []string{filepath.Join(data, "recordings")}
 		if err := makeRecordings(paths[0], 40); err != nil {
 			return err
 		}
@@ -78,7 +75,7 @@ func runAll(ctx, stop context.Context, q *queue, s settings, connect connector, 
 	busy, end := context.WithCancelCause(stop)
 	defer end(nil)
 	var workers sync.WaitGroup
-	for i := range s.workers {
+	for i := range 4 {
 		w, err := newWorker(q, s.settle, connect)
 		if err != nil {
 			return err

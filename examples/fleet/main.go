@@ -126,13 +126,10 @@ type settings struct {
 	price       float64
 	concurrency int
 	settle      time.Duration
-	workers     int
-	faults      float64
-	data        string
 	deployment  bool
 }
 
-// parse reads the flags and arguments of a command; flags may follow arguments. It reports problems to errOut.
+// parse reads the flags and arguments of a command, and reports problems to errOut.
 func parse(command string, args []string, errOut io.Writer) (s settings, rest []string, err error) {
 	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
 	flags.SetOutput(errOut)
@@ -144,14 +141,10 @@ func parse(command string, args []string, errOut io.Writer) (s settings, rest []
 	if command == "rate" && len(args) == 1 && !strings.Contains(args[0], "-h") {
 		args = []string{"-rate=" + args[0]}
 	}
-	for len(args) > 0 {
-		if err := flags.Parse(args); err != nil {
-			return s, nil, err
-		}
-		if args = flags.Args(); len(args) > 0 {
-			rest, args = append(rest, args[0]), args[1:]
-		}
+	if err := flags.Parse(args); err != nil {
+		return s, nil, err
 	}
+	rest = flags.Args()
 	s.given = map[string]string{}
 	flags.Visit(func(f *flag.Flag) { s.given[f.Name] = f.Value.String() })
 	if wrong := s.wrong(command, rest); wrong != "" {
@@ -180,10 +173,6 @@ func (s *settings) define(flags *flag.FlagSet, command string) {
 		flags.Float64Var(&s.price, "price", 0.01, "`cost` of a transcription")
 	}
 	if is("local") {
-		flags.IntVar(&s.workers, "workers", 4, "`number` of workers")
-		flags.Float64Var(&s.faults, "faults", 0, "`share` of requests that go wrong, for the service in memory")
-		flags.StringVar(&s.data, "data", "", "`folder` to put the queue in; without -deployment, "+
-			"the queue is removed in the end")
 		flags.BoolVar(&s.deployment, "deployment", false, "use AICONTENT_BASE_URL, which may bill, and NATS_URL")
 	}
 }
@@ -225,8 +214,8 @@ func (s *settings) wrong(command string, rest []string) string {
 		return fmt.Sprintf("unexpected argument %q", rest[0])
 	case len(rest) > 0 && is("local") && missing(rest[0]):
 		return fmt.Sprintf("%q is neither a command nor a file; see fleet -h", rest[0])
-	case is("work", "local") && s.concurrency < 1, is("local") && s.workers < 1:
-		return "a fleet needs a worker, and a worker something to do"
+	case is("work", "local") && s.concurrency < 1:
+		return "a worker needs something to do: -concurrency must be at least 1"
 	case s.rate != 0 && !(s.rate >= 0.001 && s.rate <= 1e6):
 		return fmt.Sprintf("the rate %g is not 0 or from 0.001 to 1000000 requests per second", s.rate)
 	case is("local", "produce", "set") && (s.replicas < 1 || s.ackWait < time.Second || s.room < 1<<20):
@@ -235,8 +224,6 @@ func (s *settings) wrong(command string, rest []string) string {
 		return fmt.Sprintf("language %q is no country code such as GB", s.language)
 	case s.deployment && os.Getenv("AICONTENT_BASE_URL") == "":
 		return "AICONTENT_BASE_URL is not set, and -deployment needs it"
-	case s.deployment && s.faults != 0:
-		return "-faults is for the service in memory, and not for -deployment"
 	case !is("local") && os.Getenv("NATS_URL") == "":
 		return "NATS_URL is not set"
 	}

@@ -38,7 +38,7 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 			`fleet: language "english" is no country code such as GB`},
 		"no queue": {[]string{"work"}, "", "fleet: NATS_URL is not set"},
 		"idle worker": {[]string{"work", "-concurrency", "0"}, "nats://localhost",
-			"fleet: a fleet needs a worker, and a worker something to do"},
+			"fleet: a worker needs something to do: -concurrency must be at least 1"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestEverythingOnThisMachine(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.wav", recording(1))
 	write(t, dir, "b.wav", recording(2))
-	status, out, errOut := command(t, "-rate", "100", "-workers", "2", "-price", "0.5", dir)
+	status, out, errOut := command(t, "-rate", "100", "-price", "0.5", dir)
 	assert.Equal(t, 0, status, errOut)
 	assert.Contains(t, out, "The service runs in memory: nothing is billed")
 	assert.Contains(t, out, "The queue runs in this process")
@@ -66,7 +66,7 @@ func TestEverythingOnThisMachine(t *testing.T) {
 
 func TestDeadJobsAreTheStatus(t *testing.T) {
 	path := write(t, t.TempDir(), "report.pdf", "%PDF-1.7 "+strings.Repeat("x", 100))
-	status, out, errOut := command(t, "-rate", "100", "-workers", "1", path)
+	status, out, errOut := command(t, "-rate", "100", path)
 	assert.Equal(t, exitFailed, status)
 	assert.Regexp(t, `report\.pdf\tdead\t\t.*must be an audio file`, out)
 	assert.Equal(t, "fleet: dead jobs: 1\n", errOut)
@@ -167,7 +167,7 @@ func TestSetChangesWhatIsGivenAndNothingElse(t *testing.T) {
 func TestMistypedCommandStartsNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("TMPDIR", t.TempDir())
-	for _, args := range [][]string{{"wrok"}, {"wrok", "-concurrency", "3"}, {"-workers", "2", "wrok"}} {
+	for _, args := range [][]string{{"wrok"}, {"wrok", "-concurrency", "3"}, {"-rate", "2", "wrok"}} {
 		status, out, errOut := command(t, args...)
 		assert.Equal(t, exitUsage, status)
 		assert.Empty(t, out)
