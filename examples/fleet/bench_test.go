@@ -102,7 +102,7 @@ func BenchmarkSharedRate(b *testing.B) {
 				var limiters []*limiter
 				for range workers {
 					l := limits{replicas: replicas, room: 1 << 20, ackWait: 30 * time.Second}
-					q, err := makeQueue(b.Context(), url, l)
+					q, err := openQueue(b.Context(), url, &l)
 					require.NoError(b, err)
 					defer q.nc.Close()
 					require.NoError(b, setRate(b.Context(), q.rate, 1e6))

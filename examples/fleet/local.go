@@ -57,7 +57,7 @@ func local(ctx, stop context.Context, s settings, paths []string, out io.Writer)
 		}
 		fmt.Fprintln(out, "No files given: 40 recordings of noise.")
 	}
-	q, err := makeQueue(stop, url, s.limits)
+	q, err := openQueue(stop, url, &s.limits)
 	if err != nil {
 		return err
 	}

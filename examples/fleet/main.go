@@ -76,14 +76,14 @@ func run(ctx, stop context.Context, args []string, out, errOut io.Writer) int {
 
 // perform runs a command: local, or another on the queue at NATS_URL.
 func perform(ctx, stop context.Context, command string, s settings, paths []string, out io.Writer) error {
-	open := openQueue
+	var missing *limits
 	switch command {
 	case "local":
 		return local(ctx, stop, s, paths, out)
 	case "produce":
-		open = func(ctx context.Context, url string) (*queue, error) { return makeQueue(ctx, url, s.limits) }
+		missing = &s.limits
 	}
-	q, err := open(stop, os.Getenv("NATS_URL"))
+	q, err := openQueue(stop, os.Getenv("NATS_URL"), missing)
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func TestProduceKeepsTheSettingsOfAQueue(t *testing.T) {
 	status, out, errOut := command(t, "produce", "-ack-wait", "9s", "-rate", "7", "-room", "2000000", file)
 	assert.Equal(t, exitFailed, status)
 	assert.Empty(t, out, "files were queued")
-	assert.Equal(t, "fleet: the queue has other settings: -ack-wait is 20s, not 9s, -room is 67108864, not 2000000; "+
+	assert.Equal(t, "fleet: open the queue: it has other settings: -ack-wait is 20s, not 9s, -room is 67108864, not 2000000; "+
 		"fleet set changes them\n", errOut)
 	assert.Equal(t, before, kept())
 }
@@ -142,6 +142,25 @@ func TestProduceReservesNoRoomForAQueueThatExists(t *testing.T) {
 	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
 	status, _, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", recording(1)))
 	assert.Zero(t, status, errOut)
+}
+
+func TestQueueThatFoundNoRoomIsMadeWithLess(t *testing.T) {
+	o := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: t.TempDir()}
+	o.JetStreamMaxStore = 400 << 20
+	node, err := startNode(o)
+	require.NoError(t, err)
+	defer node.Shutdown()
+	t.Setenv("NATS_URL", node.ClientURL())
+	file := write(t, t.TempDir(), "a.wav", recording(1))
+	status, _, errOut := command(t, "work")
+	assert.Equal(t, exitFailed, status)
+	assert.Equal(t, "fleet: open the queue: there is none yet; fleet produce makes it\n", errOut)
+	status, _, errOut = command(t, "produce", file)
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, errOut, "does not have the room to reserve: 321 MiB and -room 1073741824 bytes")
+	status, out, errOut := command(t, "produce", "-room", "2000000", file)
+	assert.Zero(t, status, errOut)
+	assert.Equal(t, "Files queued: 1, known already: 0\n", out)
 }
 
 func TestSetChangesWhatIsGivenAndNothingElse(t *testing.T) {

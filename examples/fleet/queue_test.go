@@ -42,7 +42,7 @@ func queueOn(t *testing.T, o *server.Options, l limits) *queue {
 	if l.ackWait == 0 {
 		l.ackWait = 30 * time.Second
 	}
-	q, err := makeQueue(t.Context(), node.ClientURL(), l)
+	q, err := openQueue(t.Context(), node.ClientURL(), &l)
 	require.NoError(t, err)
 	t.Cleanup(q.nc.Close)
 	return q
