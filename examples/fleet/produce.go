@@ -72,7 +72,7 @@ func produce(ctx context.Context, q *queue, language string, files []string, out
 	for _, path := range files {
 		err := p.add(ctx, path)
 		if cause := (*fs.PathError)(nil); errors.As(err, &cause) {
-			skipped = errors.Join(skipped, fmt.Errorf("skipped: %w", err))
+			skipped = errors.Join(skipped, fmt.Errorf("skipped: %s: %w", path, cause.Err))
 		} else if err != nil {
 			return errors.Join(skipped, fmt.Errorf("queue %s: %w", path, err))
 		}

@@ -214,18 +214,11 @@ func (w *worker) report() {
 	_ = w.q.nc.Publish(reports, data)
 }
 
-// What errors say to programmers alone.
-var (
-	jargon = regexp.MustCompile(`\b(images|transcriptions)\.[a-z]+: | \([^()]*\bWith\w*[A-Z][^()]*\)|` +
-		`\b(dial|read|write) tcp ?\S*: ((connect|read|write): )?`)
-	looking = regexp.MustCompile(`WithOnce: (looking for|reading the record with) the name: (.*)`)
-	words   = strings.NewReplacer("WithOnce: ", "", "context canceled", "interrupted",
-		"context deadline exceeded", "no response in time",
-		"skipped: lstat ", "skipped: ", "skipped: stat ", "skipped: ", "skipped: open ", "skipped: ")
-)
+// jargon is what errors say to programmers alone.
+var jargon = regexp.MustCompile(`\btranscriptions\.[a-z]+: | \([^()]*\bWith\w*[A-Z][^()]*\)|` +
+	`\b(dial|read|write) tcp ?\S*: ((connect|read|write): )?|\bl?stat `)
+
+var words = strings.NewReplacer("context canceled", "interrupted", "context deadline exceeded", "no response in time")
 
 // plain is the text of an error for people who do not program, with the cause first.
-func plain(err error) string {
-	text := jargon.ReplaceAllString(err.Error(), "")
-	return words.Replace(looking.ReplaceAllString(text, "$2, while looking for an earlier transcription"))
-}
+func plain(err error) string { return words.Replace(jargon.ReplaceAllString(err.Error(), "")) }
