@@ -20,7 +20,7 @@ import (
 
 // local runs the whole fleet on this machine until no job is left: on a queue and a service that end with it or, with
 // -deployment, on those in the environment.
-func local(ctx, stop context.Context, s settings, paths []string, out io.Writer) error {
+func local(ctx context.Context, s settings, paths []string, out io.Writer) error {
 	connect, url, data := connector(aicontent.NewClientFromEnv), os.Getenv("NATS_URL"), ".fleet"
 	if !s.deployment {
 		service, err := aicontenttest.Start(aicontenttest.Latency(time.Second))
@@ -57,22 +57,22 @@ func local(ctx, stop context.Context, s settings, paths []string, out io.Writer)
 		}
 		fmt.Fprintln(out, "No files given: 40 recordings of noise.")
 	}
-	q, err := openQueue(stop, url, &s.limits)
+	q, err := openQueue(ctx, url, &s.limits)
 	if err != nil {
 		return err
 	}
 	defer q.nc.Close()
-	return runAll(ctx, stop, q, s, connect, paths, out)
+	return runAll(ctx, q, s, connect, paths, out)
 }
 
 // runAll runs workers until the jobs of files, and those that the queue has already, have ended.
-func runAll(ctx, stop context.Context, q *queue, s settings, connect connector, paths []string, out io.Writer) error {
+func runAll(ctx context.Context, q *queue, s settings, connect connector, paths []string, out io.Writer) error {
 	files, skipped := collect(paths)
 	if jobs, earlier := len(files), int(q.stream.CachedInfo().State.Msgs); s.deployment {
 		fmt.Fprintf(out, "The service may bill %d transcriptions and %d queued earlier: %.2f at -price %g.\n",
 			jobs, earlier, float64(jobs+earlier)*s.price, s.price)
 	}
-	busy, end := context.WithCancelCause(stop)
+	busy, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var workers sync.WaitGroup
 	for i := range 4 {
@@ -82,7 +82,7 @@ func runAll(ctx, stop context.Context, q *queue, s settings, connect connector, 
 		}
 		w.name = fmt.Sprintf("%s-%d", w.name, i+1)
 		workers.Go(func() {
-			if err := w.work(ctx, busy, s.concurrency); err != nil {
+			if err := w.work(busy, s.concurrency); err != nil {
 				end(err) // no other worker has another key
 			}
 		})
@@ -93,7 +93,7 @@ func runAll(ctx, stop context.Context, q *queue, s settings, connect connector, 
 	}
 	end(nil)
 	workers.Wait()
-	return errors.Join(skipped, err, printResults(stop, q, out))
+	return errors.Join(skipped, err, printResults(ctx, q, out))
 }
 
 // startNode runs a NATS server in this process.

@@ -50,7 +50,7 @@ func TestDeploymentSaysWhatItMayBillFirst(t *testing.T) {
 	write(t, dir, "notes.txt", "no recording")
 	write(t, dir, "b.wav", recording(2))
 	var errOut strings.Builder
-	status := run(t.Context(), t.Context(), []string{"-deployment", "-price", "0.5", dir}, say, &errOut)
+	status := run(t.Context(), []string{"-deployment", "-price", "0.5", dir}, say, &errOut)
 	assert.Equal(t, exitFailed, status, "a file was skipped")
 	assert.Contains(t, errOut.String(), "notes.txt: its name is not that of a recording")
 	assert.Contains(t, out.String(), "The service may bill 2 transcriptions and 1 queued earlier: 1.50 at -price 0.5.")

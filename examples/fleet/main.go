@@ -30,22 +30,14 @@ const (
 )
 
 func main() {
-	// The first interrupt lets workers finish the jobs that they are running, the second one does not.
-	ctx, abort := context.WithCancel(context.Background())
-	stop, end := context.WithCancel(ctx)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		end()
-		<-signals
-		abort()
-	}()
-	os.Exit(run(ctx, stop, os.Args[1:], os.Stdout, os.Stderr))
+	// The first interrupt lets workers finish the jobs that they are running. The second one kills, which loses no job.
+	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, restore)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run runs a command and returns the exit status. stop asks it to end, ctx ends it.
-func run(ctx, stop context.Context, args []string, out, errOut io.Writer) int {
+// run runs a command until ctx ends, and returns the exit status.
+func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	command := "local"
 	commands := []string{"produce", "work", "watch", "set", "rate", "results"}
 	if len(args) > 0 && slices.Contains(commands, args[0]) {
@@ -59,13 +51,13 @@ func run(ctx, stop context.Context, args []string, out, errOut io.Writer) int {
 		return exitUsage
 	}
 	if command == "work" || command == "local" {
-		defer context.AfterFunc(stop, func() {
-			fmt.Fprintln(errOut, "Finishing the running jobs. Interrupt again to put them back.")
+		defer context.AfterFunc(ctx, func() {
+			fmt.Fprintln(errOut, "Finishing the running jobs. Interrupt again to leave them to other workers.")
 		})()
 	}
-	err = perform(ctx, stop, command, s, paths, out)
+	err = perform(ctx, command, s, paths, out)
 	switch {
-	case stop.Err() != nil && command != "work":
+	case ctx.Err() != nil && command != "work":
 		return exitInterrupted
 	case err != nil:
 		fmt.Fprintf(errOut, "fleet: %s\n", plain(err))
@@ -75,15 +67,15 @@ func run(ctx, stop context.Context, args []string, out, errOut io.Writer) int {
 }
 
 // perform runs a command: local, or another on the queue at NATS_URL.
-func perform(ctx, stop context.Context, command string, s settings, paths []string, out io.Writer) error {
+func perform(ctx context.Context, command string, s settings, paths []string, out io.Writer) error {
 	var missing *limits
 	switch command {
 	case "local":
-		return local(ctx, stop, s, paths, out)
+		return local(ctx, s, paths, out)
 	case "produce":
 		missing = &s.limits
 	}
-	q, err := openQueue(stop, os.Getenv("NATS_URL"), missing)
+	q, err := openQueue(ctx, os.Getenv("NATS_URL"), missing)
 	if err != nil {
 		return err
 	}
@@ -91,19 +83,19 @@ func perform(ctx, stop context.Context, command string, s settings, paths []stri
 	switch command {
 	case "produce":
 		files, skipped := collect(paths)
-		return errors.Join(skipped, produce(stop, q, s.language, files, out))
+		return errors.Join(skipped, produce(ctx, q, s.language, files, out))
 	case "work":
 		w, err := newWorker(q, s.settle, aicontent.NewClientFromEnv)
 		if err != nil {
 			return err
 		}
-		return w.work(ctx, stop, s.concurrency)
+		return w.work(ctx, s.concurrency)
 	case "watch":
-		return watch(stop, q, s.price, out)
+		return watch(ctx, q, s.price, out)
 	case "set", "rate":
-		return set(stop, q, s.given, out)
+		return set(ctx, q, s.given, out)
 	default:
-		return printResults(stop, q, out)
+		return printResults(ctx, q, out)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func command(t *testing.T, args ...string) (status int, out, errOut string) {
 	t.Helper()
 	var o, e strings.Builder
-	status = run(t.Context(), t.Context(), args, &o, &e)
+	status = run(t.Context(), args, &o, &e)
 	return status, o.String(), e.String()
 }
 
@@ -95,7 +95,7 @@ func TestInterruptedCommandSaysSo(t *testing.T) {
 	command(t, "produce", write(t, t.TempDir(), "a.wav", recording(1)))
 	stop, end := context.WithCancel(t.Context())
 	end()
-	assert.Equal(t, exitInterrupted, run(t.Context(), stop, []string{"watch"}, &strings.Builder{}, &strings.Builder{}))
+	assert.Equal(t, exitInterrupted, run(stop, []string{"watch"}, &strings.Builder{}, &strings.Builder{}))
 }
 
 func TestQueueThatIsNotThereIsAnError(t *testing.T) {

@@ -71,7 +71,7 @@ func TestResultsThatCannotBeWrittenAreAnError(t *testing.T) {
 	defer full.Close()
 	for _, args := range [][]string{{"results"}, {"watch"}, {"set"}, {"produce", os.DevNull}} {
 		var errOut strings.Builder
-		assert.Equal(t, exitFailed, run(t.Context(), t.Context(), args, full, &errOut), args)
+		assert.Equal(t, exitFailed, run(t.Context(), args, full, &errOut), args)
 		assert.Contains(t, errOut.String(), "write /dev/full: no space left on device\n")
 	}
 }

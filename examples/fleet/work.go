@@ -57,10 +57,9 @@ func newWorker(q *queue, settle time.Duration, connect connector) (*worker, erro
 	return w, err
 }
 
-// work runs jobs until stop ends, or the service refuses the key, which is its error. It then finishes the running
-// jobs, or puts them back when ctx ends.
-func (w *worker) work(ctx, stop context.Context, concurrency int) error {
-	taking, end := context.WithCancelCause(stop)
+// work runs jobs until ctx ends, or the service refuses the key, which is its error. It then finishes the running jobs.
+func (w *worker) work(ctx context.Context, concurrency int) error {
+	taking, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	w.end = end
 	var slots sync.WaitGroup
@@ -69,7 +68,7 @@ func (w *worker) work(ctx, stop context.Context, concurrency int) error {
 			for taking.Err() == nil {
 				if msg, err := w.next(taking); err == nil {
 					w.running.Add(1)
-					w.handle(ctx, msg)
+					w.handle(context.WithoutCancel(ctx), msg)
 					w.running.Add(-1)
 				} else if !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
 					_ = pause(taking, time.Second)
@@ -86,7 +85,7 @@ func (w *worker) work(ctx, stop context.Context, concurrency int) error {
 	}()
 	slots.Wait()
 	w.report()
-	if err := w.q.nc.Flush(); err != nil || stop.Err() != nil {
+	if err := w.q.nc.Flush(); err != nil || ctx.Err() != nil {
 		return err
 	}
 	return context.Cause(taking)
@@ -110,7 +109,7 @@ func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
 		delay, err = w.run(ctx, c, j, msg)
 	}
 	if err == nil && delay == 0 {
-		err = w.tidy(context.WithoutCancel(ctx), j, msg)
+		err = w.tidy(ctx, j, msg)
 	}
 	if err != nil {
 		w.problem.Store(plain(err))
@@ -142,7 +141,7 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 		stop()
 	}
 	save := func(do func(context.Context) error) error {
-		return patiently(context.WithoutCancel(ctx), time.Minute, do)
+		return patiently(ctx, time.Minute, do)
 	}
 	if err == nil {
 		w.done.Add(1)
