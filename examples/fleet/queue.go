@@ -19,13 +19,12 @@ import (
 
 // Names in NATS.
 const (
-	stream       = "fleet"         // a message per job, removed when the job has ended
-	consumerName = "workers"       // all workers pull from it
-	jobSubject   = "fleet.jobs."   // followed by the job's ID
-	reports      = "fleet.workers" // a report from each worker every second
-	filesBucket  = "fleet-files"   // a file per job, removed when the job has ended
-	jobsBucket   = "fleet-jobs"    // a record per job: claim, result or dead letter; never removed
-	rateBucket   = "fleet-rate"    // the schedule that all workers share
+	stream       = "fleet"       // a message per job, removed when the job has ended
+	consumerName = "workers"     // all workers pull from it
+	jobSubject   = "fleet.jobs." // followed by the job's ID
+	filesBucket  = "fleet-files" // a file per job, removed when the job has ended
+	jobsBucket   = "fleet-jobs"  // a record per job: claim, result or dead letter; never removed
+	rateBucket   = "fleet-rate"  // the schedule that all workers share
 )
 
 // A job is a message of the stream.

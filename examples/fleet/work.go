@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -30,14 +29,10 @@ var errHopeless = errors.New("no further run")
 
 // A worker runs jobs, several at a time.
 type worker struct {
-	name    string
-	q       *queue
-	client  *aicontent.Client
-	limiter *limiter
-	end     context.CancelCauseFunc // takes no further jobs
-
-	running, done, failed atomic.Int64
-	problem               atomic.Value // string: the latest
+	name   string
+	q      *queue
+	client *aicontent.Client
+	end    context.CancelCauseFunc // takes no further jobs
 }
 
 // A connector makes the client of a worker.
@@ -46,12 +41,11 @@ type connector func(...aicontent.Option) (*aicontent.Client, error)
 // newWorker returns a worker. settle is how long after a lost response the transcription may still appear.
 func newWorker(q *queue, settle time.Duration, connect connector) (*worker, error) {
 	host, _ := os.Hostname()
-	w := &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q, limiter: newLimiter(q.rate)}
-	w.problem.Store("")
+	w := &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q}
 	var err error
 	w.client, err = connect(
 		aicontent.WithUserAgent("aicontent-fleet"),
-		aicontent.WithRateLimiter(w.limiter),
+		aicontent.WithRateLimiter(&limiter{bucket: q.rate}),
 		aicontent.WithRetryPolicy(aicontent.RetryPolicy{SettleTime: settle}),
 	)
 	return w, err
@@ -67,24 +61,14 @@ func (w *worker) work(ctx context.Context, concurrency int) error {
 		slots.Go(func() {
 			for taking.Err() == nil {
 				if msg, err := w.next(taking); err == nil {
-					w.running.Add(1)
 					w.handle(context.WithoutCancel(ctx), msg)
-					w.running.Add(-1)
 				} else if !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
 					_ = pause(taking, time.Second)
 				}
 			}
 		})
 	}
-	reporting, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() {
-		for w.report(); pause(reporting, time.Second) == nil; {
-			w.report()
-		}
-	}()
 	slots.Wait()
-	w.report()
 	if err := w.q.nc.Flush(); err != nil || ctx.Err() != nil {
 		return err
 	}
@@ -112,7 +96,7 @@ func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
 		err = w.tidy(ctx, j, msg)
 	}
 	if err != nil {
-		w.problem.Store(plain(err))
+		fmt.Fprintln(os.Stderr, "fleet:", plain(err))
 		delay = 5 * time.Second
 	}
 	if delay > 0 {
@@ -140,15 +124,9 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 		transcription, until, err = w.transcribe(working, c, j)
 		stop()
 	}
-	save := func(do func(context.Context) error) error {
-		return patiently(ctx, time.Minute, do)
-	}
 	if err == nil {
-		w.done.Add(1)
-		return 0, save(func(ctx context.Context) error { return c.succeed(ctx, transcription) })
+		return 0, patiently(ctx, time.Minute, func(ctx context.Context) error { return c.succeed(ctx, transcription) })
 	}
-	w.failed.Add(1)
-	w.problem.Store(plain(err))
 	if errors.Is(err, aicontent.ErrUnauthorized) || errors.Is(err, aicontent.ErrForbidden) {
 		w.end(fmt.Errorf("the service refuses the API key: %w", err))
 	}
@@ -160,7 +138,7 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 	if hopeless(err) || errors.Is(err, jetstream.ErrObjectNotFound) && c.record.Runs > patience {
 		state, delay = dead, 0
 	}
-	return delay, save(func(ctx context.Context) error {
+	return delay, patiently(ctx, time.Minute, func(ctx context.Context) error {
 		return c.write(ctx, func(r *record) { r.State, r.Until, r.Reason = state, until, plain(err) })
 	})
 }
@@ -197,20 +175,6 @@ func hopeless(err error) bool {
 		return slices.Contains([]int{400, 409, 413, 415, 422}, refused.StatusCode)
 	}
 	return errors.Is(err, errHopeless) || errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict)
-}
-
-// A report is what a worker publishes every second.
-type report struct {
-	Worker                          string
-	Running, Done, Failed, Requests int64
-	Problem                         string
-}
-
-func (w *worker) report() {
-	data, _ := json.Marshal(report{
-		w.name, w.running.Load(), w.done.Load(), w.failed.Load(), w.limiter.requests.Load(), w.problem.Load().(string),
-	})
-	_ = w.q.nc.Publish(reports, data)
 }
 
 // jargon is what errors say to programmers alone.
