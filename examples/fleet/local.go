@@ -35,9 +35,6 @@ func local(ctx context.Context, s settings, paths []string, out io.Writer) error
 		}
 		defer os.RemoveAll(data)
 		url = ""
-		if s.given["settle"] == "" {
-			s.settle = 5 * time.Second
-		}
 		fmt.Fprintln(out, "The service runs in memory: nothing is billed, and texts only say what it received.")
 	}
 	if url == "" {

@@ -59,6 +59,11 @@ type record struct {
 
 func (r record) ended() bool { return r.State == done || r.State == dead }
 
+func (r record) json() []byte {
+	data, _ := json.Marshal(r)
+	return data
+}
+
 // A queue holds what the processes of a fleet share.
 type queue struct {
 	nc      *nats.Conn

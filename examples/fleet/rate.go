@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -107,10 +106,8 @@ func readSchedule(ctx context.Context, bucket jetstream.KeyValue) (s schedule, r
 	if err != nil {
 		return schedule{}, 0, err
 	}
-	if err := json.Unmarshal(entry.Value(), &s); err != nil {
-		return schedule{}, 0, fmt.Errorf("the shared rate: %w", err)
-	}
-	return s, entry.Revision(), nil
+	err = json.Unmarshal(entry.Value(), &s)
+	return s, entry.Revision(), err
 }
 
 func (s schedule) json() []byte {

@@ -18,6 +18,7 @@ import (
 type table struct {
 	price    float64 // of one transcription
 	records  map[string]record
+	counts   map[state]int     // of the records
 	problem  string            // the latest of any job
 	problems map[string]string // the latest of each worker
 	fresh    int               // jobs that no worker has met
@@ -28,9 +29,16 @@ type table struct {
 	perSecond float64   // requests until then
 }
 
+func newTable(price float64) *table {
+	return &table{
+		price: price, left: 1,
+		records: map[string]record{}, counts: map[state]int{}, problems: map[string]string{},
+	}
+}
+
 // watch shows the fleet until no job is left, or ctx ends. Dead jobs are an error.
 func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
-	t := &table{price: price, left: 1, records: map[string]record{}, problems: map[string]string{}}
+	t := newTable(price)
 	changes, err := q.jobs.WatchAll(ctx)
 	if err != nil {
 		return fmt.Errorf("watch the jobs: %w", err)
@@ -38,21 +46,19 @@ func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
 	defer func() { _ = changes.Stop() }()
 	show, every := display(out), time.NewTicker(time.Second)
 	defer every.Stop()
-	for known := false; t.left > 0; {
+	for t.left > 0 {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case change := <-changes.Updates():
 			var r record
-			if change == nil {
-				known = true // all records that existed at the start have arrived
-			} else if json.Unmarshal(change.Value(), &r) == nil {
+			if change != nil && json.Unmarshal(change.Value(), &r) == nil {
 				_ = t.learn(change.Key(), r)
 			}
 			continue
 		case <-every.C:
 		}
-		if !known || t.refresh(ctx, q) != nil || t.left == 0 {
+		if t.refresh(ctx, q) != nil || t.left == 0 {
 			continue
 		}
 		if err := show(t); err != nil {
@@ -62,7 +68,7 @@ func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
 	// A node that ended took its news with it.
 	err = q.each(ctx, t.learn)
 	err = errors.Join(err, show(t))
-	if jobs := t.count(dead); jobs > 0 {
+	if jobs := t.counts[dead]; jobs > 0 {
 		err = errors.Join(err, fmt.Errorf("dead jobs: %d", jobs))
 	}
 	return err
@@ -99,12 +105,11 @@ func (t *table) refresh(ctx context.Context, q *queue) error {
 		return err
 	}
 	s, _, err := readSchedule(ctx, q.rate)
-	if err != nil {
-		return err
+	if err == nil {
+		t.left, t.fresh = int(messages.State.Msgs), int(workers.NumPending)
+		t.follow(s, time.Now())
 	}
-	t.left, t.fresh = int(messages.State.Msgs), int(workers.NumPending)
-	t.follow(s, time.Now())
-	return nil
+	return err
 }
 
 // follow measures the pace. Requests reserve their time ahead, so it might seem to exceed what is allowed.
@@ -120,6 +125,8 @@ func (t *table) learn(id string, r record) error {
 	if r.Reason != "" {
 		t.problem, t.problems[r.Worker] = r.Reason, r.Reason
 	}
+	t.counts[t.records[id].State]--
+	t.counts[r.State]++
 	r.Text = ""
 	t.records[id] = r
 	return nil
@@ -138,17 +145,8 @@ func (t *table) workers() map[string]map[state]int {
 	return workers
 }
 
-func (t *table) count(s state) (n int) {
-	for _, r := range t.records {
-		if r.State == s {
-			n++
-		}
-	}
-	return n
-}
-
 func (t *table) jobs() string {
-	running, waiting, done, dead := t.count(running), t.count(waiting), t.count(done), t.count(dead)
+	running, waiting, done, dead := t.counts[running], t.counts[waiting], t.counts[done], t.counts[dead]
 	// A message may be left of a job that has ended, and a replica may not know yet that a job was met.
 	queued := max(min(t.fresh, t.left-running-waiting), 0)
 	return fmt.Sprintf("%d jobs: %d queued, %d running, %d waiting, %d done, %d dead",
@@ -157,7 +155,7 @@ func (t *table) jobs() string {
 
 func (t *table) pace() string {
 	return fmt.Sprintf("workers: %d, %.1f of %g requests/s, cost %.2f",
-		len(t.workers()), t.perSecond, t.schedule.PerSecond, t.price*float64(t.count(done)))
+		len(t.workers()), t.perSecond, t.schedule.PerSecond, t.price*float64(t.counts[done]))
 }
 
 // String is the table, 80 columns wide.

@@ -14,7 +14,8 @@ import (
 )
 
 func TestTableShowsTheFleet(t *testing.T) {
-	tb := &table{price: 0.25, left: 3, fresh: 1, records: map[string]record{}, problems: map[string]string{}}
+	tb := newTable(0.25)
+	tb.left, tb.fresh = 3, 1
 	for i, s := range []state{done, done, dead, running, waiting} {
 		require.NoError(t, tb.learn(fmt.Sprint(i), record{State: s, Worker: "one"}))
 	}
@@ -34,8 +35,8 @@ one                        1       1      2      1  503: x
 func TestTableFits80ColumnsAndBeginsWithTheCause(t *testing.T) {
 	problem := plain(unauthorized(t))
 	assert.True(t, strings.HasPrefix(problem, "401: Unauthenticated."), problem)
-	tb := &table{left: 99999, fresh: 99999, price: 1, perSecond: 999, schedule: schedule{PerSecond: 1000}}
-	tb.records, tb.problems = map[string]record{}, map[string]string{}
+	tb := newTable(1)
+	tb.left, tb.fresh, tb.perSecond, tb.schedule.PerSecond = 99999, 99999, 999, 1000
 	busy := record{State: running, Worker: strings.Repeat("host", 9), Reason: problem}
 	require.NoError(t, tb.learn("1", busy))
 	busy.State, busy.Worker = dead, "another"
@@ -57,7 +58,10 @@ func TestTableNeverShowsMoreRequestsThanTheRateAllows(t *testing.T) {
 
 // A job that has just ended is still in the queue.
 func TestTableCountsAJobOnce(t *testing.T) {
-	tb := &table{left: 61, fresh: 60, records: map[string]record{"a": {State: done}, "b": {State: queued}}}
+	tb := newTable(0)
+	tb.left, tb.fresh = 61, 60
+	require.NoError(t, tb.learn("a", record{State: done}))
+	require.NoError(t, tb.learn("b", record{State: queued}))
 	assert.Equal(t, "61 jobs: 60 queued, 0 running, 0 waiting, 1 done, 0 dead", tb.jobs())
 }
 

@@ -130,9 +130,8 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 	if errors.Is(err, aicontent.ErrUnauthorized) || errors.Is(err, aicontent.ErrForbidden) {
 		w.end(fmt.Errorf("the service refuses the API key: %w", err))
 	}
-	var refused *aicontent.APIError
 	state, delay := waiting, min(time.Second<<min(c.record.Runs, 10), c.lasts)
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
 		delay = max(delay, refused.RetryAfter)
 	}
 	if hopeless(err) || errors.Is(err, jetstream.ErrObjectNotFound) && c.record.Runs > patience {
@@ -161,8 +160,7 @@ func (w *worker) transcribe(ctx context.Context, c *claim, j job) (*aicontent.Tr
 	t, err := w.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 		Name: j.ID, File: aicontent.FileFromReader(filepath.Base(j.File), file), Language: j.Language,
 	}, aicontent.WithOnceSince(c.before))
-	switch aicontent.OutcomeOf(err) {
-	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
+	if outcome := aicontent.OutcomeOf(err); outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected {
 		return nil, c.before, err
 	}
 	return t, time.Now(), err
@@ -170,8 +168,7 @@ func (w *worker) transcribe(ctx context.Context, c *claim, j job) (*aicontent.Tr
 
 // hopeless reports whether the job itself is the cause of err, so that no further run can succeed.
 func hopeless(err error) bool {
-	var refused *aicontent.APIError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
 		return slices.Contains([]int{400, 409, 413, 415, 422}, refused.StatusCode)
 	}
 	return errors.Is(err, errHopeless) || errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict)
