@@ -50,7 +50,7 @@ func (q *queue) claim(ctx context.Context, j job, worker string) (c *claim, wait
 func (c *claim) write(ctx context.Context, change func(*record)) error {
 	next := c.record
 	change(&next)
-	revision, err := c.q.jobs.Update(ctx, c.id, next.json(), c.revision)
+	revision, err := c.q.jobs.Update(ctx, c.id, encode(next), c.revision)
 	if err != nil {
 		return err
 	}
@@ -109,6 +109,6 @@ func (c *claim) tryRenew(ctx context.Context) bool {
 func (c *claim) succeed(ctx context.Context, t *aicontent.Transcription) error {
 	r := c.record
 	r.State, r.Reason, r.ID, r.Text = done, "", t.ID, t.Result
-	_, err := c.q.jobs.Put(ctx, c.id, r.json())
+	_, err := c.q.jobs.Put(ctx, c.id, encode(r))
 	return err
 }

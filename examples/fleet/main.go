@@ -68,11 +68,11 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 
 // perform runs a command: local, or another on the queue at NATS_URL.
 func perform(ctx context.Context, command string, s settings, paths []string, out io.Writer) error {
-	var missing *limits
-	switch command {
-	case "local":
+	if command == "local" {
 		return local(ctx, s, paths, out)
-	case "produce":
+	}
+	var missing *limits
+	if command == "produce" {
 		missing = &s.limits
 	}
 	q, err := openQueue(ctx, os.Getenv("NATS_URL"), missing)
@@ -136,14 +136,13 @@ func parse(command string, args []string, errOut io.Writer) (s settings, rest []
 	if err := flags.Parse(args); err != nil {
 		return s, nil, err
 	}
-	rest = flags.Args()
 	s.given = map[string]string{}
 	flags.Visit(func(f *flag.Flag) { s.given[f.Name] = f.Value.String() })
-	if wrong := s.wrong(command, rest); wrong != "" {
+	if wrong := s.wrong(command, flags.Args()); wrong != "" {
 		fmt.Fprintf(errOut, "fleet: %s\n", wrong)
 		return s, nil, errors.New(wrong)
 	}
-	return s, rest, nil
+	return s, flags.Args(), nil
 }
 
 // define adds the flags of a command.

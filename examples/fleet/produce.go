@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -119,10 +118,7 @@ func (p *producer) add(ctx context.Context, path string) error {
 		}
 		revision = c.revision
 	}
-	message, err := json.Marshal(job{ID: id, File: path, Language: p.language})
-	if err != nil {
-		return err
-	}
+	message := encode(job{ID: id, File: path, Language: p.language})
 	return p.whenThereIsRoom(ctx, func(ctx context.Context) error {
 		// The message ID lets the queue drop the message if an earlier run, or another producer, has sent it.
 		messageID := jetstream.WithMsgID(fmt.Sprintf("%s-%d", id, revision))

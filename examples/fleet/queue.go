@@ -59,8 +59,9 @@ type record struct {
 
 func (r record) ended() bool { return r.State == done || r.State == dead }
 
-func (r record) json() []byte {
-	data, _ := json.Marshal(r)
+// encode returns the JSON of a job, record or schedule, which always has one.
+func encode(v any) []byte {
+	data, _ := json.Marshal(v)
 	return data
 }
 
@@ -161,7 +162,7 @@ func (q *queue) create(ctx context.Context, l limits) (err error) {
 		q.rate, err = q.js.CreateKeyValue(ctx, rate)
 	}
 	if err == nil {
-		_, err = q.rate.Create(ctx, scheduleKey, schedule{PerSecond: l.rate}.json())
+		_, err = q.rate.Create(ctx, scheduleKey, encode(schedule{PerSecond: l.rate}))
 	}
 	if err == nil || errors.Is(err, jetstream.ErrKeyExists) {
 		files := jetstream.ObjectStoreConfig{Bucket: filesBucket, Replicas: l.replicas, MaxBytes: l.room}

@@ -68,7 +68,7 @@ func (l *limiter) reserve(ctx context.Context) (time.Time, error) {
 			continue
 		}
 		if err == nil {
-			_, err = l.bucket.Update(ctx, scheduleKey, after.json(), revision)
+			_, err = l.bucket.Update(ctx, scheduleKey, encode(after), revision)
 		}
 		if err == nil {
 			return at, nil
@@ -94,7 +94,7 @@ func setRate(ctx context.Context, bucket jetstream.KeyValue, perSecond float64) 
 		if soon := time.Now().Add(ahead); s.Next.After(soon) {
 			s.Next = soon
 		}
-		_, err = bucket.Update(ctx, scheduleKey, s.json(), revision)
+		_, err = bucket.Update(ctx, scheduleKey, encode(s), revision)
 		if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 			return err
 		}
@@ -108,9 +108,4 @@ func readSchedule(ctx context.Context, bucket jetstream.KeyValue) (s schedule, r
 	}
 	err = json.Unmarshal(entry.Value(), &s)
 	return s, entry.Revision(), err
-}
-
-func (s schedule) json() []byte {
-	data, _ := json.Marshal(s)
-	return data
 }

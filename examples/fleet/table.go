@@ -66,8 +66,7 @@ func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
 		}
 	}
 	// A node that ended took its news with it.
-	err = q.each(ctx, t.learn)
-	err = errors.Join(err, show(t))
+	err = errors.Join(q.each(ctx, t.learn), show(t))
 	if jobs := t.counts[dead]; jobs > 0 {
 		err = errors.Join(err, fmt.Errorf("dead jobs: %d", jobs))
 	}

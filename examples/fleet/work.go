@@ -25,8 +25,6 @@ import (
 // may miss its file, in case a replica of the queue lags.
 const patience = 10
 
-var errHopeless = errors.New("no further run")
-
 // A worker runs jobs, several at a time.
 type worker struct {
 	name   string
@@ -118,7 +116,7 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 	var transcription *aicontent.Transcription
 	until := c.before
 	if c.record.Lost >= patience {
-		err = fmt.Errorf("%w: %d ended without reporting", errHopeless, c.record.Lost)
+		err = fmt.Errorf("no further run: %d ended without reporting", c.record.Lost)
 	} else {
 		working, stop := c.keep(ctx, msg)
 		transcription, until, err = w.transcribe(working, c, j)
@@ -134,7 +132,8 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
 		delay = max(delay, refused.RetryAfter)
 	}
-	if hopeless(err) || errors.Is(err, jetstream.ErrObjectNotFound) && c.record.Runs > patience {
+	missing := errors.Is(err, jetstream.ErrObjectNotFound) && c.record.Runs > patience
+	if hopeless(err) || missing || c.record.Lost >= patience {
 		state, delay = dead, 0
 	}
 	return delay, patiently(ctx, time.Minute, func(ctx context.Context) error {
@@ -171,7 +170,7 @@ func hopeless(err error) bool {
 	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
 		return slices.Contains([]int{400, 409, 413, 415, 422}, refused.StatusCode)
 	}
-	return errors.Is(err, errHopeless) || errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict)
+	return errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict)
 }
 
 // jargon is what errors say to programmers alone.
