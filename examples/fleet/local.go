@@ -45,7 +45,7 @@ func local(ctx context.Context, s settings, paths []string, out io.Writer) error
 		defer node.Shutdown()
 		url = node.ClientURL()
 		fmt.Fprintln(out, "The queue runs in this process, with its store in", data)
-		fmt.Fprintf(out, "In another terminal, change the rate: NATS_URL=%s go run . rate 5\n", url)
+		fmt.Fprintf(out, "In another terminal, change the rate: NATS_URL=%s go run . set -rate 5\n", url)
 	}
 	if len(paths) == 0 {
 		paths = []string{filepath.Join(data, "recordings")}

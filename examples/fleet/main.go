@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -39,7 +38,7 @@ func main() {
 // run runs a command until ctx ends, and returns the exit status.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	command := "local"
-	commands := []string{"produce", "work", "watch", "set", "rate", "results"}
+	commands := []string{"produce", "work", "watch", "set", "results"}
 	if len(args) > 0 && slices.Contains(commands, args[0]) {
 		command, args = args[0], args[1:]
 	}
@@ -92,7 +91,7 @@ func perform(ctx context.Context, command string, s settings, paths []string, ou
 		return w.work(ctx, s.concurrency)
 	case "watch":
 		return watch(ctx, q, s.price, out)
-	case "set", "rate":
+	case "set":
 		return set(ctx, q, s.given, out)
 	default:
 		return printResults(ctx, q, out)
@@ -104,7 +103,6 @@ const usage = `usage: fleet [flags] [FILE|FOLDER ...]   transcribe with everythi
        fleet work [flags]                    run jobs until interrupted
        fleet watch [flags]                   show the fleet until no job is left
        fleet set [flags]                     change settings of the queue, and show them
-       fleet rate REQUESTS-PER-SECOND        change the rate of the whole fleet; 0 stops it
        fleet results                         print texts, and dead letters with the reason
 
 NATS_URL is the queue, AICONTENT_BASE_URL and AICONTENT_API_KEY the service. Without a command, they are
@@ -130,9 +128,6 @@ func parse(command string, args []string, errOut io.Writer) (s settings, rest []
 		flags.PrintDefaults()
 	}
 	s.define(flags, command)
-	if command == "rate" && len(args) == 1 && !strings.Contains(args[0], "-h") {
-		args = []string{"-rate=" + args[0]}
-	}
 	if err := flags.Parse(args); err != nil {
 		return s, nil, err
 	}
@@ -148,7 +143,7 @@ func parse(command string, args []string, errOut io.Writer) (s settings, rest []
 // define adds the flags of a command.
 func (s *settings) define(flags *flag.FlagSet, command string) {
 	is := func(commands ...string) bool { return slices.Contains(commands, command) }
-	if is("local", "produce", "set", "rate") {
+	if is("local", "produce", "set") {
 		s.limits = limits{replicas: 1, room: 1 << 30, ackWait: 45 * time.Second, rate: 10}
 		s.limits.define(flags)
 	}
@@ -170,7 +165,7 @@ func (s *settings) define(flags *flag.FlagSet, command string) {
 
 // define adds a flag for each limit. Its default is what the limit is.
 func (l *limits) define(flags *flag.FlagSet) {
-	flags.Float64Var(&l.rate, "rate", l.rate, "`requests` per second of the whole fleet")
+	flags.Float64Var(&l.rate, "rate", l.rate, "`requests` per second of the whole fleet; 0 stops it")
 	flags.DurationVar(&l.ackWait, "ack-wait", l.ackWait, "`time` after which a silent worker's job goes to another")
 	flags.IntVar(&l.replicas, "replicas", l.replicas, "`number` of NATS servers that hold the queue: 3 survive a loss")
 	flags.Int64Var(&l.room, "room", l.room, "`bytes` that files in the queue may take; then a producer waits")
@@ -199,8 +194,6 @@ func (s *settings) wrong(command string, rest []string) string {
 	switch {
 	case is("produce") && len(rest) == 0:
 		return "which files?"
-	case is("rate") && s.given["rate"] == "":
-		return "which rate?"
 	case !is("produce", "local") && len(rest) > 0:
 		return fmt.Sprintf("unexpected argument %q", rest[0])
 	case len(rest) > 0 && is("local") && missing(rest[0]):

@@ -22,22 +22,22 @@ func command(t *testing.T, args ...string) (status int, out, errOut string) {
 }
 
 func TestWrongArgumentsAreExplained(t *testing.T) {
+	const queue = "nats://localhost"
 	tests := map[string]struct {
 		args []string
 		nats string
 		want string
 	}{
 		"unknown flag":     {[]string{"-x"}, "", "flag provided but not defined: -x"},
-		"no files":         {[]string{"produce"}, "nats://localhost", "fleet: which files?"},
-		"no rate":          {[]string{"rate"}, "nats://localhost", "fleet: which rate?"},
-		"bad rate":         {[]string{"rate", "fast"}, "nats://localhost", `invalid value "fast" for flag -rate`},
-		"negative rate":    {[]string{"rate", "-1"}, "nats://localhost", "fleet: the rate -1 is not 0 or from 0.001"},
-		"NaN":              {[]string{"rate", "NaN"}, "nats://localhost", "fleet: the rate NaN is not 0 or from 0.001"},
-		"surplus argument": {[]string{"watch", "x"}, "nats://localhost", `fleet: unexpected argument "x"`},
-		"no language": {[]string{"produce", "-language", "english", "x"}, "nats://localhost",
+		"no files":         {[]string{"produce"}, queue, "fleet: which files?"},
+		"bad rate":         {[]string{"set", "-rate", "fast"}, queue, `invalid value "fast" for flag -rate`},
+		"negative rate":    {[]string{"set", "-rate", "-1"}, queue, "fleet: the rate -1 is not 0 or from 0.001"},
+		"NaN":              {[]string{"set", "-rate", "NaN"}, queue, "fleet: the rate NaN is not 0 or from 0.001"},
+		"surplus argument": {[]string{"watch", "x"}, queue, `fleet: unexpected argument "x"`},
+		"no language": {[]string{"produce", "-language", "english", "x"}, queue,
 			`fleet: language "english" is no country code such as GB`},
 		"no queue": {[]string{"work"}, "", "fleet: NATS_URL is not set"},
-		"idle worker": {[]string{"work", "-concurrency", "0"}, "nats://localhost",
+		"idle worker": {[]string{"work", "-concurrency", "0"}, queue,
 			"fleet: a worker needs something to do: -concurrency must be at least 1"},
 	}
 	for name, test := range tests {
@@ -79,7 +79,7 @@ func TestCommandsShareAQueue(t *testing.T) {
 	assert.Equal(t, 0, status, errOut)
 	assert.Equal(t, "Files queued: 1, known already: 0\n", out)
 
-	status, _, errOut = command(t, "rate", "100")
+	status, _, errOut = command(t, "set", "-rate", "100")
 	assert.Equal(t, 0, status, errOut)
 	testWorker(t, q)
 	status, _, errOut = command(t, "watch")
@@ -131,7 +131,8 @@ func TestProduceKeepsTheSettingsOfAQueue(t *testing.T) {
 	status, out, errOut := command(t, "produce", "-ack-wait", "9s", "-rate", "7", "-room", "2000000", file)
 	assert.Equal(t, exitFailed, status)
 	assert.Empty(t, out, "files were queued")
-	assert.Equal(t, "fleet: open the queue: it has other settings: -ack-wait is 20s, not 9s, -room is 67108864, not 2000000; "+
+	assert.Equal(t, "fleet: open the queue: it has other settings: "+
+		"-ack-wait is 20s, not 9s, -room is 67108864, not 2000000; "+
 		"fleet set changes them\n", errOut)
 	assert.Equal(t, before, kept())
 }

@@ -13,15 +13,18 @@ import (
 
 func TestScheduleSpacesRequests(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	at := func(perSecond float64, next time.Duration) schedule {
+		return schedule{PerSecond: perSecond, Next: now.Add(next)}
+	}
 	tests := map[string]struct {
 		schedule schedule
 		at, next time.Duration // after now
 		ok       bool
 	}{
-		"idle for long: no burst":    {schedule{PerSecond: 2, Next: now.Add(-time.Hour)}, 0, 500 * time.Millisecond, true},
-		"the next moment is taken":   {schedule{PerSecond: 2, Next: now.Add(time.Second)}, time.Second, 3 * time.Second / 2, true},
-		"too far ahead: asked again": {schedule{PerSecond: 2, Next: now.Add(3 * time.Second)}, 2 * time.Second, 3 * time.Second, false},
-		"stopped":                    {schedule{PerSecond: 0, Next: now.Add(-time.Hour)}, ahead, -time.Hour, false},
+		"idle for long: no burst":    {at(2, -time.Hour), 0, 500 * time.Millisecond, true},
+		"the next moment is taken":   {at(2, time.Second), time.Second, 3 * time.Second / 2, true},
+		"too far ahead: asked again": {at(2, 3*time.Second), 2 * time.Second, 3 * time.Second, false},
+		"stopped":                    {at(0, -time.Hour), ahead, -time.Hour, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -159,7 +159,8 @@ func (w *worker) transcribe(ctx context.Context, c *claim, j job) (*aicontent.Tr
 	t, err := w.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 		Name: j.ID, File: aicontent.FileFromReader(filepath.Base(j.File), file), Language: j.Language,
 	}, aicontent.WithOnceSince(c.before))
-	if outcome := aicontent.OutcomeOf(err); outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected {
+	outcome := aicontent.OutcomeOf(err)
+	if outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected {
 		return nil, c.before, err
 	}
 	return t, time.Now(), err
