@@ -24,6 +24,8 @@ type input struct {
 	size int64  // -1 where it is unknown
 	done func() // called once, when nothing uses r any more
 
+	unread func(head []byte) // gives back what was read; nil where the next input begins with it anyway
+
 	piece     []byte // memory that an abandoned Read may still write to
 	results   chan error
 	abandoned bool
@@ -105,11 +107,14 @@ func readSome(r io.Reader, p []byte) (int, error) {
 // headSize is how many bytes of a file tell what it is.
 const headSize = 512
 
-// readHead reads up to headSize bytes; fewer are no error.
-func (in *input) readHead() ([]byte, error) {
+// head reads up to headSize bytes, which are not lost; fewer are no error.
+func (in *input) head() ([]byte, error) {
 	head, err := io.ReadAll(io.LimitReader(in, headSize))
 	if err != nil {
 		return nil, fmt.Errorf("at byte %d: %w", len(head), err)
+	}
+	if in.unread != nil {
+		in.unread(head)
 	}
 	return head, nil
 }
