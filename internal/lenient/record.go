@@ -81,12 +81,17 @@ func (c *candidate) read(singular string, fields []Field) {
 		return
 	}
 	hasID, hasName := false, false
+	next := 0 // Most services send members in much the same order.
 	for name, member := range c.text.Members() {
 		key := []byte(name[1 : len(name)-1])
 		if bytes.IndexByte(key, '\\') >= 0 {
 			key = name.text(nil)
 		}
-		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(key) })
+		i := next
+		if i == len(fields) || fields[i].Name != string(key) {
+			i = slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(key) })
+		}
+		next = i + 1
 		switch {
 		case i >= 0:
 			hasName = hasName || string(key) == "name"

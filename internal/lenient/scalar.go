@@ -32,9 +32,14 @@ func (v Value) Time() time.Time {
 	if !v.IsString() {
 		return time.Time{}
 	}
-	layouts := []string{time.RFC3339, time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", time.DateOnly}
+	text := v.text(nil)
+	var t time.Time
+	if t.UnmarshalText(text) == nil {
+		return t
+	}
+	layouts := []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", time.DateOnly}
 	for _, layout := range layouts {
-		if t, err := time.Parse(layout, string(v.text(nil))); err == nil {
+		if t, err := time.Parse(layout, string(text)); err == nil {
 			return t
 		}
 	}
