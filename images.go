@@ -28,7 +28,7 @@ type Image struct {
 	Filter      Filter     `json:"filter"`
 	Favorite    bool       `json:"favorite"`
 
-	// Not in the API's documentation; set when the deployment sends them.
+	// Not in the API's documentation; set when the service sends them.
 	Result    string    `json:"result"`              // file name of the picture
 	URL       string    `json:"url"`                 // of the picture: see [ImagesService.Download]
 	CreatedAt time.Time `json:"created_at,omitzero"` // UTC where the service names no zone

@@ -147,7 +147,7 @@ func WithInsecureHTTP() Option {
 	})
 }
 
-// WithBooleanWords sends booleans as true and false. By default they are sent as 1 and 0, which more deployments read.
+// WithBooleanWords sends booleans as true and false. By default they are sent as 1 and 0, which more services read.
 func WithBooleanWords() Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		c.words = true
@@ -216,7 +216,7 @@ func WithRetryPolicy(policy RetryPolicy) CallOption {
 	})
 }
 
-// WithoutValidation leaves values to the deployment: newer resolutions, a language instead of a country, a file that
+// WithoutValidation leaves values to the service: newer resolutions, a language instead of a country, a file that
 // does not look like audio or is empty. Required fields stay required, and text must still be UTF-8.
 func WithoutValidation() CallOption {
 	return callOption(func(s *settings) []FieldProblem {

@@ -27,7 +27,7 @@ type Transcription struct {
 	Result      string      `json:"result"` // the transcribed text
 	Favorite    bool        `json:"favorite"`
 
-	// Not in the API's documentation; set when the deployment sends them.
+	// Not in the API's documentation; set when the service sends them.
 	Words     int       `json:"words"`               // number of words in Result
 	CreatedAt time.Time `json:"created_at,omitzero"` // UTC where the service names no zone
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
@@ -110,7 +110,7 @@ func (p *TranscriptionStoreParams) check() []FieldProblem {
 // all the same.
 type TranscriptionUpdateParams struct {
 	Name     *string `url:"name,omitempty"`   // must not be empty
-	Result   *string `url:"result,omitempty"` // the corrected text; some deployments refuse an empty one with 422
+	Result   *string `url:"result,omitempty"` // the corrected text; some services refuse an empty one with 422
 	Favorite *bool   `url:"favorite,int,omitempty"`
 }
 
