@@ -30,7 +30,7 @@ const (
 	maxRedirects = 10
 )
 
-// Client calls one deployment of the service. Create one with [NewClient] and keep it: it holds the connections. It is
+// Client calls the service at one base URL. Create one with [NewClient] and keep it: it holds the connections. It is
 // safe for concurrent use. The zero value is not usable: its methods return an error.
 type Client struct {
 	Images         *ImagesService
@@ -61,7 +61,7 @@ type network struct {
 	transport     *wire.Transport
 }
 
-// NewClient returns a client of the deployment at baseURL, such as https://content.example.com or
+// NewClient returns a client of the service at baseURL, such as https://content.example.com or
 // https://example.com/ai: the part before /api/v1. A base URL with http:// is accepted for loopback hosts only,
 // unless [WithInsecureHTTP] is given. The key is sent to that scheme, host and port only.
 //
@@ -173,7 +173,7 @@ func (c *Client) BaseURL() string {
 	return c.base.String()
 }
 
-// String names the deployment, never the key.
+// String names the base URL, never the key.
 func (c Client) String() string { return fmt.Sprintf("aicontent.Client(%s)", c.base) }
 
 // GoString is String: %#v would print what the client is made of.

@@ -99,7 +99,7 @@ const (
 	SortAsc  Sort = "asc"
 )
 
-// PerPage is the number of records on a page. The zero value leaves it to the service: 10, or more on some deployments.
+// PerPage is the number of records on a page. The zero value leaves it to the service: 10, or more with some services.
 type PerPage int
 
 // The documented page sizes.

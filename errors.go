@@ -95,7 +95,7 @@ type APIError struct {
 	StatusCode int
 	Method     string
 	Path       string              // as sent, without the query
-	Message    string              // what the service said, on one line, else what it said of the fields; may be empty
+	Message    string              // of the service, on one line; of its fields if it says nothing else
 	Fields     map[string][]string // what it said of each field; nil for none
 	RequestID  string              // from the usual headers; empty where none was sent
 	RetryAfter time.Duration       // 0 where the service did not say
@@ -184,9 +184,8 @@ func (e DecodeError) with(s summary) error {
 	return &e
 }
 
-// TransportError says that no response came: the network, a timeout, the context, a rate limiter or a key source
-// ended the call, or a look of [WithOnce] before anything was sent. It is a [net.Error]. [errors.Is] and [errors.As]
-// find the cause.
+// TransportError is a call that no response ended: the network, a timeout, the context, a rate limiter, a key source
+// or a hook did. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
 type TransportError struct {
 	Method   string
 	Path     string // as sent, without the query

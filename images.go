@@ -28,7 +28,7 @@ type Image struct {
 	Filter      Filter     `json:"filter"`
 	Favorite    bool       `json:"favorite"`
 
-	// Not in the API's documentation; set when the deployment sends them.
+	// Not in the API's documentation; set when the service sends them.
 	Result    string    `json:"result"`              // file name of the picture
 	URL       string    `json:"url"`                 // of the picture: see [ImagesService.Download]
 	CreatedAt time.Time `json:"created_at,omitzero"` // UTC where the service names no zone
@@ -133,9 +133,11 @@ func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts .
 
 // All returns an iterator over the images of all pages. It fetches a page when the loop reaches it, or earlier with
 // [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once, with a nil image, and ends the loop;
-// it matches [ErrPagination] where the service does not say whether more pages follow. An image that moves onto the
-// next page while the loop runs is yielded once. The images of a page share its memory: a program that keeps a few of
-// many should copy what it needs.
+// it matches [ErrPagination] if the service does not say whether more pages follow. The images of a page share its
+// memory: a program that keeps a few of many should copy them.
+//
+// An image that moves to the next page meanwhile is yielded once. If others are deleted meanwhile, some may not be
+// yielded at all: confirm with Show that an image is gone before you delete a copy of it.
 func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ...CallOption) iter.Seq2[*Image, error] {
 	return all[Image](ctx, s.core(), params.call(), opts)
 }

@@ -11,18 +11,14 @@ import (
 )
 
 // File is an audio file to upload. Create one with [FileFromPath], [FileFromFS], [FileFromBytes] or [FileFromReader].
-// It is streamed: no more than a copy buffer of it is held in memory. The API names no audio formats; deployments are
-// known to take mp3, mp4, mpeg, mpga, m4a, wav and webm. A PDF, a ZIP or gzip archive, an HTML page and a PNG, JPEG,
-// GIF or WebP image are refused before they are sent. Nothing else is: TIFF, HEIC and AVIF images, for instance, are
-// not noticed.
+// It is streamed: no more than a copy buffer of it is held in memory. The API names no audio formats; services are
+// known to take mp3, mp4, mpeg, mpga, m4a, wav and webm. A file that begins like a PDF, an archive, an HTML page or a
+// common image is refused before it is sent; TIFF, HEIC and AVIF are not noticed.
 //
-// A service or proxy may reject the request, for its key or the file's size, while the file is being sent. Its
-// response is then the call's error, and the bytes sent until then, up to some MiB, were in vain. To be told before
-// any of the file is sent, give WithHeader("Expect", "100-continue"). It is not the default as a service that ignores
-// it delays each attempt by a second.
-//
-// Files can be compared with ==: each constructor but [FileFromPath] returns a file that is equal to its own copies
-// alone.
+// A service or proxy may reject the request while the file is being sent, for its key or the file's size. The
+// response is then the call's error, and up to some MiB were sent in vain. With WithHeader("Expect", "100-continue")
+// the file is sent only after the service has asked for it, which is also how a rejection behind a TLS forwarder is
+// heard for certain. It is not the default, as a service that ignores it delays each attempt by a second.
 type File struct {
 	// Name is the file name that the service gets. Only the part after the last slash or backslash is sent.
 	Name string
@@ -73,7 +69,7 @@ func FileFromReader(name string, r io.Reader) File {
 
 // Progress is how far an upload is, in bytes of the file without the form around it.
 type Progress struct {
-	Sent    int64 // taken by the network in this attempt; it never falls within one
+	Sent    int64 // bytes that the network has taken in this attempt
 	Total   int64 // the file's size; -1 where it is unknown
 	Attempt int   // counts from 1
 }

@@ -300,8 +300,8 @@ func TestFilesThatFailWhileTheyAreSent(t *testing.T) {
 	}{
 		"a read error":    {FileFromReader("a.wav", &brokenFile{bytes.NewReader(recording(fileSize)), 1 << 20, broken}), `file "a.wav": at byte 1048576: bad sector`},
 		"a broken source": {FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(1<<20)), iotest.ErrReader(io.ErrUnexpectedEOF))), `file "a.wav": at byte 1048576: unexpected EOF`},
-		"more than Size":  {sized(FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize)))), 1<<20), `file "a.wav": at byte 1048576: it has more than the 1048576 bytes that its Size says`},
-		"fewer than Size": {sized(FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize)))), fileSize+1), `file "a.wav": at byte 4194304: it has fewer than the 4194305 bytes that its Size says`},
+		"more than Size":  {sized(FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize)))), 1<<20), `file "a.wav": at byte 1048576: it has more than the 1048576 bytes that were announced`},
+		"fewer than Size": {sized(FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize)))), fileSize+1), `file "a.wav": at byte 4194304: it has fewer than the 4194305 bytes that were announced`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -20,29 +20,29 @@ const (
 	longestSearch = 5 * time.Second // the last search begins no longer than this before the context's deadline
 )
 
-// WithOnce makes a Store call safe to repeat, in this call and in later ones. The caller promises a name that no
-// other record has, such as a job's ID or a hash of the file: never a title that a person typed.
+// WithOnce makes a Store call safe to repeat, within a client by any number of calls. It needs a name that no other
+// record has, such as a job's ID or a hash of the file: never a title that a person typed. Other methods ignore it;
+// given to [NewClient] it is an error.
 //
-// Before each create request the SDK looks for a record with exactly that name. If there is one, Store returns it,
-// and [Response].Found is set; if it differs in a parameter that was sent and that the service sends back, the error
-// is a [*ConflictError]. Text is compared without white space at its ends, and with any line break as \n. A file
-// cannot be compared, so the name must stand for its content. After an unknown outcome the SDK looks for
-// [RetryPolicy].SettleTime, five minutes by default, before it sends the request again, and once more right before
-// the context's deadline. It says so in the log. Within a client one such call at a time runs for a collection and
-// name.
+// Before each create request the SDK searches for a record with exactly that name. If there is one, Store returns it,
+// and [Response].Found is set. If it differs in a parameter that was sent and that the service sends back, the error
+// is a [*ConflictError]. White space at the ends of a text, forms of line breaks, and forms of numbers and booleans
+// make no difference. A file cannot be compared, so the name must stand for its content.
 //
-// A second record is still possible where the service takes longer than SettleTime, where another process stores the
-// same name at the same moment, and where the deployment's search does not find what it just stored: the API has no
-// request that creates a record only if there is none. For a call that an earlier process may have started see
-// [WithOnceSince].
+// After a create request with an unknown outcome the SDK searches for [RetryPolicy].SettleTime, five minutes by
+// default, before it sends another, and once more right before the context's deadline. Without a deadline a call may
+// take MaxAttempts times SettleTime. If a call ends with an unknown outcome all the same, the client remembers the
+// name for SettleTime, and the next call for it searches first. Calls for the same name wait for each other.
 //
-// For other methods it does nothing; given to [NewClient] it is an error.
+// A second record is still possible if the service takes longer than SettleTime, if another client or process stores
+// the same name at the same time, or if a search does not find what was just stored. For a call that another client
+// or process may have made see [WithOnceSince].
 func WithOnce() CallOption { return onceOption("WithOnce", time.Time{}) }
 
-// WithOnceSince is [WithOnce] for a job that an earlier run may have sent. LastTry is the last moment at which that
-// run may have been sending or waiting: its last sign of life, never its start. Before the first create request the
-// SDK looks until lastTry plus [RetryPolicy].SettleTime, for SettleTime at most. A zero lastTry is one look, as with
-// WithOnce.
+// WithOnceSince is [WithOnce] for a job that another client or process may have sent, such as an earlier run of the
+// program. LastTry is the last moment at which that run may have been sending or waiting: its last sign of life,
+// never its start. Before the first create request the SDK searches until lastTry plus [RetryPolicy].SettleTime. A
+// zero lastTry is one search, as with WithOnce; one in the future is an error.
 func WithOnceSince(lastTry time.Time) CallOption { return onceOption("WithOnceSince", lastTry) }
 
 func onceOption(name string, lastTry time.Time) CallOption {

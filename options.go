@@ -44,15 +44,16 @@ func (o singleOption) applyClient(*Client) []FieldProblem {
 	return problem("option", o.name, "must be given to a call, not to NewClient")
 }
 
-// WithHTTPClient sends requests through a copy of hc; hc is never changed. Nil is an error. Its Timeout, Jar and
-// CheckRedirect hold, though no redirect is followed that the SDK refuses.
+// WithHTTPClient sends requests through a copy of hc. Nil is an error. Its Timeout, Jar and CheckRedirect hold,
+// though no redirect is followed that the SDK refuses.
 //
-// A transport that is nil or an [*http.Transport] is cloned, twice, so that its TLS, proxy and dial settings hold and
-// outcomes stay exact: one clone sends create requests, each on a connection of its own over HTTP/1.1, the other
-// everything else. A limit such as MaxConnsPerHost holds for each of the two. Any other RoundTripper is used as it
-// is. The client then cannot see what was written to the connection, so that more failures have the outcome Unknown,
-// and it cannot see whether the RoundTripper repeats a create request whose body it keeps: use [WithMiddleware] to
-// wrap a transport instead.
+// A transport that is nil or an [*http.Transport] is cloned twice, so that its TLS, proxy and dial settings hold: one
+// clone sends create requests, each on a connection of its own over HTTP/1.1, the other everything else. A limit such
+// as MaxConnsPerHost holds for each clone.
+//
+// Any other RoundTripper is used as it is, and outcomes are less precise: the client does not see what was written to
+// the connection, so more failures are Unknown, and it does not see whether the RoundTripper sends a create request
+// twice. To wrap a transport, use [WithMiddleware].
 func WithHTTPClient(hc *http.Client) Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		if hc == nil {
@@ -64,10 +65,11 @@ func WithHTTPClient(hc *http.Client) Option {
 	})
 }
 
-// WithMiddleware wraps the client's transport, for tracing, logging, signing or caching. The function is called once
-// per client; nil is an error. The first middleware given is the outermost. It sees each attempt, redirects included,
-// with its Authorization header, and must not send a request twice: a create request would be executed, and billed,
-// twice. An error that it returns without calling next has an unknown outcome: the client cannot see what it sent.
+// WithMiddleware wraps the client's transport, for tracing, signing or caching. Nil is an error. Wrap is called once
+// for each client; the first middleware given is the outermost. A middleware sees each attempt and its redirects,
+// with the Authorization header. It must not send a request twice: a create request would be executed, and billed,
+// twice. If it returns an error without calling next, the outcome is Unknown; to refuse attempts use
+// [WithAttemptHook].
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		if wrap == nil {
@@ -121,11 +123,11 @@ func WithRateLimiter(l RateLimiter) Option {
 	})
 }
 
-// WithRetryBudget limits the retries of all the client's calls together, so that an outage is not multiplied by them.
-// Each retry takes one; a call that succeeds at once returns a tenth, one that succeeds after retries returns what it
-// took. When none is left, calls return the error of their first attempt at once, until others succeed. A wait that
-// the service asked for with Retry-After takes none, nor does the retry after a 401. The default is 100; 0 is no
-// limit.
+// WithRetryBudget limits the retries of all calls of the client together, so that they do not multiply an outage.
+// Each retry costs one token. A call that succeeds at the first attempt earns a tenth of a token; one that succeeds
+// after retries gets its tokens back. Without tokens, calls are not retried. A retry after a wait that the service
+// asked for with Retry-After is free, and so is the one after a 401. The default is 100 tokens, which is also the
+// most that there can be; 0 is no limit.
 func WithRetryBudget(retries int) Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		if retries < 0 {
@@ -145,7 +147,7 @@ func WithInsecureHTTP() Option {
 	})
 }
 
-// WithBooleanWords sends booleans as true and false. By default they are sent as 1 and 0, which more deployments read.
+// WithBooleanWords sends booleans as true and false. By default they are sent as 1 and 0, which more services read.
 func WithBooleanWords() Option {
 	return clientOption(func(c *Client) []FieldProblem {
 		c.words = true
@@ -214,7 +216,7 @@ func WithRetryPolicy(policy RetryPolicy) CallOption {
 	})
 }
 
-// WithoutValidation leaves values to the deployment: newer resolutions, a language instead of a country, a file that
+// WithoutValidation leaves values to the service: newer resolutions, a language instead of a country, a file that
 // does not look like audio or is empty. Required fields stay required, and text must still be UTF-8.
 func WithoutValidation() CallOption {
 	return callOption(func(s *settings) []FieldProblem {
@@ -248,9 +250,9 @@ func WithQuery(key, value string) CallOption {
 	})
 }
 
-// WithFormField sets a form field of a Store or Update call, such as one the API does not document. It overrides a
-// documented one of the same name, and counts as given where that is required. Given twice, the last one counts; only
-// a name that ends in [] may repeat. For the file of a transcription it is an error. Other operations ignore it.
+// WithFormField sets a form field of a Store or Update call, such as one that the API does not document; other
+// methods ignore it. It overrides a documented field of the same name, and counts as given if that is required. Given
+// twice, the last one counts; only a name that ends in [] may repeat. For the file of a transcription it is an error.
 func WithFormField(key, value string) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		switch {
@@ -276,9 +278,10 @@ func WithResponse(dst **Response) CallOption {
 	}}
 }
 
-// WithProgress calls f while a call sends a file, at most 20 times a second and once at the end, from another
-// goroutine and one at a time. The upload does not wait for f, but the call returns only after f has, unless the
-// context ends first. Given to [NewClient], f is called by concurrent uploads at once. Nil reports nothing.
+// WithProgress calls f while a file is uploaded; calls without a file ignore it. F is called from another goroutine,
+// one call at a time, at most 20 times a second and once at the end. The upload does not wait for f, but Store
+// returns only after f has, unless the context ends first. Given to [NewClient], f is called for all uploads,
+// concurrently. Nil reports nothing.
 func WithProgress(f func(Progress)) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		s.progress = f
@@ -286,9 +289,10 @@ func WithProgress(f func(Progress)) CallOption {
 	})
 }
 
-// WithReadAhead lets All fetch up to the given number of pages ahead of the loop, concurrently. The default is 0.
-// Records come in the order of the pages, and errors at their place. More than 32 is an error. Pages that are found
-// by a cursor allow one page ahead. Other methods ignore it.
+// WithReadAhead makes All fetch up to the given number of pages before the loop reaches them; other methods ignore
+// it. 0, the default, is none; more than 32 is an error. Records and errors come in the same order as without it, and
+// so do panics of a middleware, a hook, a limiter or a key source. A list whose pages are found by a cursor allows
+// one page ahead.
 func WithReadAhead(pages int) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		if pages < 0 || pages > maxReadAhead {

@@ -39,10 +39,13 @@ var pageSizes = []int{int(PerPage10), int(PerPage25), int(PerPage50), int(PerPag
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
 func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 
-// Next returns the page that follows, and nil without an error after the last. Filters and options are those of the
-// first call. Records that moved onto it from this page in the meantime are left out. The error matches
-// [ErrPagination] where the service does not say what follows a full page, leads back to an earlier page, or sends
-// this page's records again.
+// Next returns the next page, or nil without an error after the last. Filters and options are those of the first
+// call. A record that moved from this page to the next one meanwhile is left out there. The error matches
+// [ErrPagination] if the service does not say what follows a full page, leads back to an earlier page, or sends the
+// records of this page again.
+//
+// If records are deleted while their pages are fetched, others move to pages that were fetched before, and are not
+// seen: a program that takes what is not listed for deleted must confirm it with Show.
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	if !p.HasNext() {
 		return nil, nil

@@ -26,7 +26,7 @@ type RetryPolicy struct {
 }
 
 // DefaultRetryPolicy is the policy of a client without [WithRetryPolicy]: four attempts, random pauses of up to 500
-// ms, 1 s and 2 s, never above 30 s, a Retry-After of up to a minute, and five minutes to settle.
+// ms, 1 s and 2 s, never above 30 s, a Retry-After of up to a minute, and a SettleTime of five minutes.
 func DefaultRetryPolicy() RetryPolicy {
 	return RetryPolicy{
 		MaxAttempts:   4,

@@ -27,7 +27,7 @@ type Transcription struct {
 	Result      string      `json:"result"` // the transcribed text
 	Favorite    bool        `json:"favorite"`
 
-	// Not in the API's documentation; set when the deployment sends them.
+	// Not in the API's documentation; set when the service sends them.
 	Words     int       `json:"words"`               // number of words in Result
 	CreatedAt time.Time `json:"created_at,omitzero"` // UTC where the service names no zone
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
@@ -110,7 +110,7 @@ func (p *TranscriptionStoreParams) check() []FieldProblem {
 // all the same.
 type TranscriptionUpdateParams struct {
 	Name     *string `url:"name,omitempty"`   // must not be empty
-	Result   *string `url:"result,omitempty"` // the corrected text; some deployments refuse an empty one with 422
+	Result   *string `url:"result,omitempty"` // the corrected text; some services refuse an empty one with 422
 	Favorite *bool   `url:"favorite,int,omitempty"`
 }
 
@@ -122,7 +122,13 @@ func (s *TranscriptionsService) List(
 	return list[Transcription](ctx, s.core(), params.call(), opts)
 }
 
-// All returns an iterator over the transcriptions of all pages: see [ImagesService.All].
+// All returns an iterator over the transcriptions of all pages. It fetches a page when the loop reaches it, or
+// earlier with [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once, with a nil
+// transcription, and ends the loop; it matches [ErrPagination] if the service does not say whether more pages follow.
+// The transcriptions of a page share its memory: a program that keeps a few of many should copy them.
+//
+// A transcription that moves to the next page meanwhile is yielded once. If others are deleted meanwhile, some may
+// not be yielded at all: confirm with Show that a transcription is gone before you delete a copy of it.
 func (s *TranscriptionsService) All(
 	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
 ) iter.Seq2[*Transcription, error] {

@@ -44,8 +44,8 @@ type Upload struct {
 	ContentType string // of the part
 	Size        int64
 	SHA256      string        // in hex
-	Format      string        // such as WAV; empty if the server does not recognize it
-	Duration    time.Duration // 0 if the head of the file does not tell
+	Format      string        // MP3, MP4, MPEG, WAV or WebM; empty for any other
+	Duration    time.Duration // of a WAV file; 0 for any other
 	Data        []byte        // with [KeepUploads] alone
 }
 

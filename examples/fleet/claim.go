@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -51,11 +50,7 @@ func (q *queue) claim(ctx context.Context, j job, worker string) (c *claim, wait
 func (c *claim) write(ctx context.Context, change func(*record)) error {
 	next := c.record
 	change(&next)
-	data, err := json.Marshal(next)
-	if err != nil {
-		return err
-	}
-	revision, err := c.q.jobs.Update(ctx, c.id, data, c.revision)
+	revision, err := c.q.jobs.Update(ctx, c.id, encode(next), c.revision)
 	if err != nil {
 		return err
 	}
@@ -114,10 +109,6 @@ func (c *claim) tryRenew(ctx context.Context) bool {
 func (c *claim) succeed(ctx context.Context, t *aicontent.Transcription) error {
 	r := c.record
 	r.State, r.Reason, r.ID, r.Text = done, "", t.ID, t.Result
-	data, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	_, err = c.q.jobs.Put(ctx, c.id, data)
+	_, err := c.q.jobs.Put(ctx, c.id, encode(r))
 	return err
 }

@@ -42,7 +42,7 @@ type fleet struct {
 // newFleet returns a fleet without workers and jobs.
 func newFleet(t testing.TB, url string, l limits, service *service, concurrency int) *fleet {
 	t.Helper()
-	q, err := makeQueue(t.Context(), url, l)
+	q, err := openQueue(t.Context(), url, &l)
 	require.NoError(t, err)
 	t.Cleanup(q.nc.Close)
 	return &fleet{

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -21,71 +20,66 @@ import (
 
 // local runs the whole fleet on this machine until no job is left: on a queue and a service that end with it or, with
 // -deployment, on those in the environment.
-func local(ctx, stop context.Context, s settings, paths []string, out io.Writer) error {
-	connect, url := connector(aicontent.NewClientFromEnv), os.Getenv("NATS_URL")
+func local(ctx context.Context, s settings, paths []string, out io.Writer) error {
+	connect, url, data := connector(aicontent.NewClientFromEnv), os.Getenv("NATS_URL"), ".fleet"
 	if !s.deployment {
 		service, err := aicontenttest.Start(aicontenttest.Latency(time.Second))
 		if err != nil {
 			return err
 		}
 		defer service.Close()
-		service.Chaos(rand.Uint64(), s.faults)
 		connect = func(opts ...aicontent.Option) (*aicontent.Client, error) { return service.Client(opts...), nil }
 		// The records end with the service, and so must the results.
-		if s.data, err = os.MkdirTemp(s.data, "fleet-"); err != nil {
+		if data, err = os.MkdirTemp("", "fleet-"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(s.data)
+		defer os.RemoveAll(data)
 		url = ""
-		if s.given["settle"] == "" {
-			s.settle = 5 * time.Second
-		}
 		fmt.Fprintln(out, "The service runs in memory: nothing is billed, and texts only say what it received.")
 	}
-	s.data = cmp.Or(s.data, ".fleet")
 	if url == "" {
-		node, err := startNode(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: s.data})
+		node, err := startNode(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: data})
 		if err != nil {
 			return err
 		}
 		defer node.Shutdown()
 		url = node.ClientURL()
-		fmt.Fprintln(out, "The queue runs in this process, with its store in", s.data)
-		fmt.Fprintf(out, "In another terminal, change the rate: NATS_URL=%s go run . rate 5\n", url)
+		fmt.Fprintln(out, "The queue runs in this process, with its store in", data)
+		fmt.Fprintf(out, "In another terminal, change the rate: NATS_URL=%s go run . set -rate 5\n", url)
 	}
 	if len(paths) == 0 {
-		paths = []string{filepath.Join(s.data, "recordings")}
+		paths = []string{filepath.Join(data, "recordings")}
 		if err := makeRecordings(paths[0], 40); err != nil {
 			return err
 		}
 		fmt.Fprintln(out, "No files given: 40 recordings of noise.")
 	}
-	q, err := makeQueue(stop, url, s.limits)
+	q, err := openQueue(ctx, url, &s.limits)
 	if err != nil {
 		return err
 	}
 	defer q.nc.Close()
-	return runAll(ctx, stop, q, s, connect, paths, out)
+	return runAll(ctx, q, s, connect, paths, out)
 }
 
 // runAll runs workers until the jobs of files, and those that the queue has already, have ended.
-func runAll(ctx, stop context.Context, q *queue, s settings, connect connector, paths []string, out io.Writer) error {
+func runAll(ctx context.Context, q *queue, s settings, connect connector, paths []string, out io.Writer) error {
 	files, skipped := collect(paths)
 	if jobs, earlier := len(files), int(q.stream.CachedInfo().State.Msgs); s.deployment {
 		fmt.Fprintf(out, "The service may bill %d transcriptions and %d queued earlier: %.2f at -price %g.\n",
 			jobs, earlier, float64(jobs+earlier)*s.price, s.price)
 	}
-	busy, end := context.WithCancelCause(stop)
+	busy, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var workers sync.WaitGroup
-	for i := range s.workers {
+	for i := range 4 {
 		w, err := newWorker(q, s.settle, connect)
 		if err != nil {
 			return err
 		}
 		w.name = fmt.Sprintf("%s-%d", w.name, i+1)
 		workers.Go(func() {
-			if err := w.work(ctx, busy, s.concurrency); err != nil {
+			if err := w.work(busy, s.concurrency); err != nil {
 				end(err) // no other worker has another key
 			}
 		})
@@ -96,7 +90,7 @@ func runAll(ctx, stop context.Context, q *queue, s settings, connect connector, 
 	}
 	end(nil)
 	workers.Wait()
-	return errors.Join(skipped, err, printResults(stop, q, out))
+	return errors.Join(skipped, err, printResults(ctx, q, out))
 }
 
 // startNode runs a NATS server in this process.

@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -30,24 +29,16 @@ const (
 )
 
 func main() {
-	// The first interrupt lets workers finish the jobs that they are running, the second one does not.
-	ctx, abort := context.WithCancel(context.Background())
-	stop, end := context.WithCancel(ctx)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		end()
-		<-signals
-		abort()
-	}()
-	os.Exit(run(ctx, stop, os.Args[1:], os.Stdout, os.Stderr))
+	// The first interrupt lets workers finish the jobs that they are running. The second one kills, which loses no job.
+	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, restore)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run runs a command and returns the exit status. stop asks it to end, ctx ends it.
-func run(ctx, stop context.Context, args []string, out, errOut io.Writer) int {
+// run runs a command until ctx ends, and returns the exit status.
+func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	command := "local"
-	commands := []string{"produce", "work", "watch", "set", "rate", "results"}
+	commands := []string{"produce", "work", "watch", "set", "results"}
 	if len(args) > 0 && slices.Contains(commands, args[0]) {
 		command, args = args[0], args[1:]
 	}
@@ -59,13 +50,13 @@ func run(ctx, stop context.Context, args []string, out, errOut io.Writer) int {
 		return exitUsage
 	}
 	if command == "work" || command == "local" {
-		defer context.AfterFunc(stop, func() {
-			fmt.Fprintln(errOut, "Finishing the running jobs. Interrupt again to put them back.")
+		defer context.AfterFunc(ctx, func() {
+			fmt.Fprintln(errOut, "Finishing the running jobs. Interrupt again to leave them to other workers.")
 		})()
 	}
-	err = perform(ctx, stop, command, s, paths, out)
+	err = perform(ctx, command, s, paths, out)
 	switch {
-	case stop.Err() != nil && command != "work":
+	case ctx.Err() != nil && command != "work":
 		return exitInterrupted
 	case err != nil:
 		fmt.Fprintf(errOut, "fleet: %s\n", plain(err))
@@ -75,15 +66,15 @@ func run(ctx, stop context.Context, args []string, out, errOut io.Writer) int {
 }
 
 // perform runs a command: local, or another on the queue at NATS_URL.
-func perform(ctx, stop context.Context, command string, s settings, paths []string, out io.Writer) error {
-	open := openQueue
-	switch command {
-	case "local":
-		return local(ctx, stop, s, paths, out)
-	case "produce":
-		open = func(ctx context.Context, url string) (*queue, error) { return makeQueue(ctx, url, s.limits) }
+func perform(ctx context.Context, command string, s settings, paths []string, out io.Writer) error {
+	if command == "local" {
+		return local(ctx, s, paths, out)
 	}
-	q, err := open(stop, os.Getenv("NATS_URL"))
+	var missing *limits
+	if command == "produce" {
+		missing = &s.limits
+	}
+	q, err := openQueue(ctx, os.Getenv("NATS_URL"), missing)
 	if err != nil {
 		return err
 	}
@@ -91,19 +82,19 @@ func perform(ctx, stop context.Context, command string, s settings, paths []stri
 	switch command {
 	case "produce":
 		files, skipped := collect(paths)
-		return errors.Join(skipped, produce(stop, q, s.language, files, out))
+		return errors.Join(skipped, produce(ctx, q, s.language, files, out))
 	case "work":
 		w, err := newWorker(q, s.settle, aicontent.NewClientFromEnv)
 		if err != nil {
 			return err
 		}
-		return w.work(ctx, stop, s.concurrency)
+		return w.work(ctx, s.concurrency)
 	case "watch":
-		return watch(stop, q, s.price, out)
-	case "set", "rate":
-		return set(stop, q, s.given, out)
+		return watch(ctx, q, s.price, out)
+	case "set":
+		return set(ctx, q, s.given, out)
 	default:
-		return printResults(stop, q, out)
+		return printResults(ctx, q, out)
 	}
 }
 
@@ -112,7 +103,6 @@ const usage = `usage: fleet [flags] [FILE|FOLDER ...]   transcribe with everythi
        fleet work [flags]                    run jobs until interrupted
        fleet watch [flags]                   show the fleet until no job is left
        fleet set [flags]                     change settings of the queue, and show them
-       fleet rate REQUESTS-PER-SECOND        change the rate of the whole fleet; 0 stops it
        fleet results                         print texts, and dead letters with the reason
 
 NATS_URL is the queue, AICONTENT_BASE_URL and AICONTENT_API_KEY the service. Without a command, they are
@@ -126,13 +116,10 @@ type settings struct {
 	price       float64
 	concurrency int
 	settle      time.Duration
-	workers     int
-	faults      float64
-	data        string
 	deployment  bool
 }
 
-// parse reads the flags and arguments of a command; flags may follow arguments. It reports problems to errOut.
+// parse reads the flags and arguments of a command, and reports problems to errOut.
 func parse(command string, args []string, errOut io.Writer) (s settings, rest []string, err error) {
 	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
 	flags.SetOutput(errOut)
@@ -141,30 +128,22 @@ func parse(command string, args []string, errOut io.Writer) (s settings, rest []
 		flags.PrintDefaults()
 	}
 	s.define(flags, command)
-	if command == "rate" && len(args) == 1 && !strings.Contains(args[0], "-h") {
-		args = []string{"-rate=" + args[0]}
-	}
-	for len(args) > 0 {
-		if err := flags.Parse(args); err != nil {
-			return s, nil, err
-		}
-		if args = flags.Args(); len(args) > 0 {
-			rest, args = append(rest, args[0]), args[1:]
-		}
+	if err := flags.Parse(args); err != nil {
+		return s, nil, err
 	}
 	s.given = map[string]string{}
 	flags.Visit(func(f *flag.Flag) { s.given[f.Name] = f.Value.String() })
-	if wrong := s.wrong(command, rest); wrong != "" {
+	if wrong := s.wrong(command, flags.Args()); wrong != "" {
 		fmt.Fprintf(errOut, "fleet: %s\n", wrong)
 		return s, nil, errors.New(wrong)
 	}
-	return s, rest, nil
+	return s, flags.Args(), nil
 }
 
 // define adds the flags of a command.
 func (s *settings) define(flags *flag.FlagSet, command string) {
 	is := func(commands ...string) bool { return slices.Contains(commands, command) }
-	if is("local", "produce", "set", "rate") {
+	if is("local", "produce", "set") {
 		s.limits = limits{replicas: 1, room: 1 << 30, ackWait: 45 * time.Second, rate: 10}
 		s.limits.define(flags)
 	}
@@ -180,17 +159,13 @@ func (s *settings) define(flags *flag.FlagSet, command string) {
 		flags.Float64Var(&s.price, "price", 0.01, "`cost` of a transcription")
 	}
 	if is("local") {
-		flags.IntVar(&s.workers, "workers", 4, "`number` of workers")
-		flags.Float64Var(&s.faults, "faults", 0, "`share` of requests that go wrong, for the service in memory")
-		flags.StringVar(&s.data, "data", "", "`folder` to put the queue in; without -deployment, "+
-			"the queue is removed in the end")
 		flags.BoolVar(&s.deployment, "deployment", false, "use AICONTENT_BASE_URL, which may bill, and NATS_URL")
 	}
 }
 
 // define adds a flag for each limit. Its default is what the limit is.
 func (l *limits) define(flags *flag.FlagSet) {
-	flags.Float64Var(&l.rate, "rate", l.rate, "`requests` per second of the whole fleet")
+	flags.Float64Var(&l.rate, "rate", l.rate, "`requests` per second of the whole fleet; 0 stops it")
 	flags.DurationVar(&l.ackWait, "ack-wait", l.ackWait, "`time` after which a silent worker's job goes to another")
 	flags.IntVar(&l.replicas, "replicas", l.replicas, "`number` of NATS servers that hold the queue: 3 survive a loss")
 	flags.Int64Var(&l.room, "room", l.room, "`bytes` that files in the queue may take; then a producer waits")
@@ -219,14 +194,12 @@ func (s *settings) wrong(command string, rest []string) string {
 	switch {
 	case is("produce") && len(rest) == 0:
 		return "which files?"
-	case is("rate") && s.given["rate"] == "":
-		return "which rate?"
 	case !is("produce", "local") && len(rest) > 0:
 		return fmt.Sprintf("unexpected argument %q", rest[0])
 	case len(rest) > 0 && is("local") && missing(rest[0]):
 		return fmt.Sprintf("%q is neither a command nor a file; see fleet -h", rest[0])
-	case is("work", "local") && s.concurrency < 1, is("local") && s.workers < 1:
-		return "a fleet needs a worker, and a worker something to do"
+	case is("work", "local") && s.concurrency < 1:
+		return "a worker needs something to do: -concurrency must be at least 1"
 	case s.rate != 0 && !(s.rate >= 0.001 && s.rate <= 1e6):
 		return fmt.Sprintf("the rate %g is not 0 or from 0.001 to 1000000 requests per second", s.rate)
 	case is("local", "produce", "set") && (s.replicas < 1 || s.ackWait < time.Second || s.room < 1<<20):
@@ -235,8 +208,6 @@ func (s *settings) wrong(command string, rest []string) string {
 		return fmt.Sprintf("language %q is no country code such as GB", s.language)
 	case s.deployment && os.Getenv("AICONTENT_BASE_URL") == "":
 		return "AICONTENT_BASE_URL is not set, and -deployment needs it"
-	case s.deployment && s.faults != 0:
-		return "-faults is for the service in memory, and not for -deployment"
 	case !is("local") && os.Getenv("NATS_URL") == "":
 		return "NATS_URL is not set"
 	}

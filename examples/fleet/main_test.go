@@ -17,28 +17,28 @@ import (
 func command(t *testing.T, args ...string) (status int, out, errOut string) {
 	t.Helper()
 	var o, e strings.Builder
-	status = run(t.Context(), t.Context(), args, &o, &e)
+	status = run(t.Context(), args, &o, &e)
 	return status, o.String(), e.String()
 }
 
 func TestWrongArgumentsAreExplained(t *testing.T) {
+	const queue = "nats://localhost"
 	tests := map[string]struct {
 		args []string
 		nats string
 		want string
 	}{
 		"unknown flag":     {[]string{"-x"}, "", "flag provided but not defined: -x"},
-		"no files":         {[]string{"produce"}, "nats://localhost", "fleet: which files?"},
-		"no rate":          {[]string{"rate"}, "nats://localhost", "fleet: which rate?"},
-		"bad rate":         {[]string{"rate", "fast"}, "nats://localhost", `invalid value "fast" for flag -rate`},
-		"negative rate":    {[]string{"rate", "-1"}, "nats://localhost", "fleet: the rate -1 is not 0 or from 0.001"},
-		"NaN":              {[]string{"rate", "NaN"}, "nats://localhost", "fleet: the rate NaN is not 0 or from 0.001"},
-		"surplus argument": {[]string{"watch", "x"}, "nats://localhost", `fleet: unexpected argument "x"`},
-		"no language": {[]string{"produce", "-language", "english", "x"}, "nats://localhost",
+		"no files":         {[]string{"produce"}, queue, "fleet: which files?"},
+		"bad rate":         {[]string{"set", "-rate", "fast"}, queue, `invalid value "fast" for flag -rate`},
+		"negative rate":    {[]string{"set", "-rate", "-1"}, queue, "fleet: the rate -1 is not 0 or from 0.001"},
+		"NaN":              {[]string{"set", "-rate", "NaN"}, queue, "fleet: the rate NaN is not 0 or from 0.001"},
+		"surplus argument": {[]string{"watch", "x"}, queue, `fleet: unexpected argument "x"`},
+		"no language": {[]string{"produce", "-language", "english", "x"}, queue,
 			`fleet: language "english" is no country code such as GB`},
 		"no queue": {[]string{"work"}, "", "fleet: NATS_URL is not set"},
-		"idle worker": {[]string{"work", "-concurrency", "0"}, "nats://localhost",
-			"fleet: a fleet needs a worker, and a worker something to do"},
+		"idle worker": {[]string{"work", "-concurrency", "0"}, queue,
+			"fleet: a worker needs something to do: -concurrency must be at least 1"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestEverythingOnThisMachine(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.wav", recording(1))
 	write(t, dir, "b.wav", recording(2))
-	status, out, errOut := command(t, "-rate", "100", "-workers", "2", "-price", "0.5", dir)
+	status, out, errOut := command(t, "-rate", "100", "-price", "0.5", dir)
 	assert.Equal(t, 0, status, errOut)
 	assert.Contains(t, out, "The service runs in memory: nothing is billed")
 	assert.Contains(t, out, "The queue runs in this process")
@@ -66,7 +66,7 @@ func TestEverythingOnThisMachine(t *testing.T) {
 
 func TestDeadJobsAreTheStatus(t *testing.T) {
 	path := write(t, t.TempDir(), "report.pdf", "%PDF-1.7 "+strings.Repeat("x", 100))
-	status, out, errOut := command(t, "-rate", "100", "-workers", "1", path)
+	status, out, errOut := command(t, "-rate", "100", path)
 	assert.Equal(t, exitFailed, status)
 	assert.Regexp(t, `report\.pdf\tdead\t\t.*must be an audio file`, out)
 	assert.Equal(t, "fleet: dead jobs: 1\n", errOut)
@@ -79,7 +79,7 @@ func TestCommandsShareAQueue(t *testing.T) {
 	assert.Equal(t, 0, status, errOut)
 	assert.Equal(t, "Files queued: 1, known already: 0\n", out)
 
-	status, _, errOut = command(t, "rate", "100")
+	status, _, errOut = command(t, "set", "-rate", "100")
 	assert.Equal(t, 0, status, errOut)
 	testWorker(t, q)
 	status, _, errOut = command(t, "watch")
@@ -95,7 +95,7 @@ func TestInterruptedCommandSaysSo(t *testing.T) {
 	command(t, "produce", write(t, t.TempDir(), "a.wav", recording(1)))
 	stop, end := context.WithCancel(t.Context())
 	end()
-	assert.Equal(t, exitInterrupted, run(t.Context(), stop, []string{"watch"}, &strings.Builder{}, &strings.Builder{}))
+	assert.Equal(t, exitInterrupted, run(stop, []string{"watch"}, &strings.Builder{}, &strings.Builder{}))
 }
 
 func TestQueueThatIsNotThereIsAnError(t *testing.T) {
@@ -131,7 +131,8 @@ func TestProduceKeepsTheSettingsOfAQueue(t *testing.T) {
 	status, out, errOut := command(t, "produce", "-ack-wait", "9s", "-rate", "7", "-room", "2000000", file)
 	assert.Equal(t, exitFailed, status)
 	assert.Empty(t, out, "files were queued")
-	assert.Equal(t, "fleet: the queue has other settings: -ack-wait is 20s, not 9s, -room is 67108864, not 2000000; "+
+	assert.Equal(t, "fleet: open the queue: it has other settings: "+
+		"-ack-wait is 20s, not 9s, -room is 67108864, not 2000000; "+
 		"fleet set changes them\n", errOut)
 	assert.Equal(t, before, kept())
 }
@@ -142,6 +143,25 @@ func TestProduceReservesNoRoomForAQueueThatExists(t *testing.T) {
 	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
 	status, _, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", recording(1)))
 	assert.Zero(t, status, errOut)
+}
+
+func TestQueueThatFoundNoRoomIsMadeWithLess(t *testing.T) {
+	o := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: t.TempDir()}
+	o.JetStreamMaxStore = 400 << 20
+	node, err := startNode(o)
+	require.NoError(t, err)
+	defer node.Shutdown()
+	t.Setenv("NATS_URL", node.ClientURL())
+	file := write(t, t.TempDir(), "a.wav", recording(1))
+	status, _, errOut := command(t, "work")
+	assert.Equal(t, exitFailed, status)
+	assert.Equal(t, "fleet: open the queue: there is none yet; fleet produce makes it\n", errOut)
+	status, _, errOut = command(t, "produce", file)
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, errOut, "does not have the room to reserve: 321 MiB and -room 1073741824 bytes")
+	status, out, errOut := command(t, "produce", "-room", "2000000", file)
+	assert.Zero(t, status, errOut)
+	assert.Equal(t, "Files queued: 1, known already: 0\n", out)
 }
 
 func TestSetChangesWhatIsGivenAndNothingElse(t *testing.T) {
@@ -167,7 +187,7 @@ func TestSetChangesWhatIsGivenAndNothingElse(t *testing.T) {
 func TestMistypedCommandStartsNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("TMPDIR", t.TempDir())
-	for _, args := range [][]string{{"wrok"}, {"wrok", "-concurrency", "3"}, {"-workers", "2", "wrok"}} {
+	for _, args := range [][]string{{"wrok"}, {"wrok", "-concurrency", "3"}, {"-rate", "2", "wrok"}} {
 		status, out, errOut := command(t, args...)
 		assert.Equal(t, exitUsage, status)
 		assert.Empty(t, out)

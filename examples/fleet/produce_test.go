@@ -47,7 +47,7 @@ func TestFileThatCannotBeReadIsSkipped(t *testing.T) {
 	files := []string{filepath.Join(dir, "gone.wav"), write(t, dir, "a.wav", recording(1))}
 	var out strings.Builder
 	err := produce(t.Context(), q, "", files, &out)
-	require.EqualError(t, err, "skipped: open "+files[0]+": no such file or directory")
+	require.EqualError(t, err, "skipped: "+files[0]+": no such file or directory")
 	assert.Equal(t, "Files queued: 1, known already: 0\n", out.String())
 }
 

@@ -19,13 +19,12 @@ import (
 
 // Names in NATS.
 const (
-	stream       = "fleet"         // a message per job, removed when the job has ended
-	consumerName = "workers"       // all workers pull from it
-	jobSubject   = "fleet.jobs."   // followed by the job's ID
-	reports      = "fleet.workers" // a report from each worker every second
-	filesBucket  = "fleet-files"   // a file per job, removed when the job has ended
-	jobsBucket   = "fleet-jobs"    // a record per job: claim, result or dead letter; never removed
-	rateBucket   = "fleet-rate"    // the schedule that all workers share
+	stream       = "fleet"       // a message per job, removed when the job has ended
+	consumerName = "workers"     // all workers pull from it
+	jobSubject   = "fleet.jobs." // followed by the job's ID
+	filesBucket  = "fleet-files" // a file per job, removed when the job has ended
+	jobsBucket   = "fleet-jobs"  // a record per job: claim, result or dead letter; never removed
+	rateBucket   = "fleet-rate"  // the schedule that all workers share
 )
 
 // A job is a message of the stream.
@@ -60,6 +59,12 @@ type record struct {
 
 func (r record) ended() bool { return r.State == done || r.State == dead }
 
+// encode returns the JSON of a job, record or schedule, which always has one.
+func encode(v any) []byte {
+	data, _ := json.Marshal(v)
+	return data
+}
+
 // A queue holds what the processes of a fleet share.
 type queue struct {
 	nc      *nats.Conn
@@ -82,75 +87,88 @@ type limits struct {
 	given map[string]string // by flags on the command line
 }
 
-// makeQueue creates what is missing, with limits l, and returns the queue. What exists stays as it is: if it is not as
-// was given, makeQueue fails. A cluster that has just started needs some seconds, so transient failures are retried.
-func makeQueue(ctx context.Context, url string, l limits) (*queue, error) {
-	q, err := dial(url)
+// openQueue returns the queue. If l is not nil, what is missing is made with these limits; what exists stays as it is,
+// and is an error if it is not as was given. A cluster that has just started needs some seconds, so transient failures
+// are retried.
+func openQueue(ctx context.Context, url string, l *limits) (*queue, error) {
+	nc, err := nats.Connect(url, nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500*time.Millisecond))
 	if err != nil {
-		return nil, err
+		secret := regexp.MustCompile(`[^/,]*@`)
+		return nil, fmt.Errorf("connect to NATS at %s: %w", secret.ReplaceAllString(url, ""), err)
 	}
-	err = patiently(ctx, time.Minute, func(ctx context.Context) error {
-		// What exists is left alone: a full server refuses to create it, even as it is.
-		err := q.get(ctx)
-		is := func(target error) bool { return errors.Is(err, target) }
-		if is(jetstream.ErrStreamNotFound) || is(jetstream.ErrConsumerNotFound) || is(jetstream.ErrBucketNotFound) ||
-			is(jetstream.ErrKeyNotFound) {
-			return q.create(ctx, l)
-		}
-		return err
-	})
-	if full(err) {
+	js, err := jetstream.New(nc)
+	q := &queue{nc: nc, js: js}
+	if err == nil {
+		err = patiently(ctx, time.Minute, func(ctx context.Context) error {
+			err := q.get(ctx)
+			if l == nil || !errors.Is(err, jetstream.ErrBucketNotFound) {
+				return err
+			}
+			if err := q.create(ctx, *l); err != nil {
+				return err
+			}
+			return q.get(ctx)
+		})
+	}
+	switch {
+	case l == nil && errors.Is(err, jetstream.ErrBucketNotFound):
+		err = errors.New("there is none yet; fleet produce makes it")
+	case l != nil && full(err):
 		err = fmt.Errorf("the NATS server does not have the room to reserve: 321 MiB and -room %d bytes", l.room)
+	case l != nil && err == nil:
+		err = q.compare(ctx, l.given)
 	}
 	if err != nil {
-		q.nc.Close()
-		return nil, fmt.Errorf("make the queue: %w", err)
+		nc.Close()
+		return nil, fmt.Errorf("open the queue: %w", err)
 	}
-	if q, err = q.bind(ctx); err != nil {
-		return nil, err
-	}
-	has, err := q.limits(ctx)
-	if differed := has.take(l.given); err == nil && len(differed) > 0 {
-		err = fmt.Errorf("the queue has other settings: %s; fleet set changes them", strings.Join(differed, ", "))
-	}
-	return q, err
+	return q, nil
 }
 
-// create creates what is missing. Each part reserves its room, so that a bucket full of files leaves some for results.
-func (q *queue) create(ctx context.Context, l limits) error {
-	s, err := q.js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: stream, Subjects: []string{jobSubject + "*"}, Retention: jetstream.WorkQueuePolicy,
-		Discard: jetstream.DiscardNew, Replicas: l.replicas, MaxBytes: 64 << 20, Duplicates: time.Hour,
-	})
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		s, err = q.js.Stream(ctx, stream)
+// compare returns an error if the queue is not as was given.
+func (q *queue) compare(ctx context.Context, given map[string]string) error {
+	l, err := q.limits(ctx)
+	if differed := l.take(given); err == nil && len(differed) > 0 {
+		err = fmt.Errorf("it has other settings: %s; fleet set changes them", strings.Join(differed, ", "))
+	}
+	return err
+}
+
+// create creates what get has not found: a full server refuses to create even what exists. Each part reserves its room,
+// so that a bucket full of files leaves some for results. That bucket is last: a queue that has it is complete.
+func (q *queue) create(ctx context.Context, l limits) (err error) {
+	if q.stream == nil {
+		q.stream, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
+			Name: stream, Subjects: []string{jobSubject + "*"}, Retention: jetstream.WorkQueuePolicy,
+			Discard: jetstream.DiscardNew, Replicas: l.replicas, MaxBytes: 64 << 20, Duplicates: time.Hour,
+		})
 	}
 	if err != nil {
 		return err
 	}
 	// The rest of a queue that was made in part is like its beginning.
-	l.replicas = s.CachedInfo().Config.Replicas
-	workers := jetstream.ConsumerConfig{
-		Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.ackWait, MaxDeliver: -1,
+	l.replicas = q.stream.CachedInfo().Config.Replicas
+	if q.pending == nil {
+		_, err = q.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+			Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.ackWait, MaxDeliver: -1,
+		})
 	}
-	files := jetstream.ObjectStoreConfig{Bucket: filesBucket, Replicas: l.replicas, MaxBytes: l.room}
-	jobs := jetstream.KeyValueConfig{Bucket: jobsBucket, Replicas: l.replicas, MaxBytes: 256 << 20}
-	rate := jetstream.KeyValueConfig{Bucket: rateBucket, Replicas: l.replicas, MaxBytes: 1 << 20}
-	var errs [5]error
-	_, errs[0] = s.CreateConsumer(ctx, workers)
-	_, errs[1] = q.js.CreateObjectStore(ctx, files)
-	_, errs[2] = q.js.CreateKeyValue(ctx, jobs)
-	_, errs[3] = q.js.CreateKeyValue(ctx, rate)
-	if q.rate, errs[4] = q.js.KeyValue(ctx, rateBucket); errs[4] == nil {
-		_, errs[4] = q.rate.Create(ctx, scheduleKey, schedule{PerSecond: l.rate}.json())
+	if err == nil && q.jobs == nil {
+		jobs := jetstream.KeyValueConfig{Bucket: jobsBucket, Replicas: l.replicas, MaxBytes: 256 << 20}
+		_, err = q.js.CreateKeyValue(ctx, jobs)
 	}
-	for i, err := range errs {
-		is := func(target error) bool { return errors.Is(err, target) }
-		if is(jetstream.ErrConsumerExists) || is(jetstream.ErrBucketExists) || is(jetstream.ErrKeyExists) {
-			errs[i] = nil
-		}
+	if err == nil && q.rate == nil {
+		rate := jetstream.KeyValueConfig{Bucket: rateBucket, Replicas: l.replicas, MaxBytes: 1 << 20}
+		q.rate, err = q.js.CreateKeyValue(ctx, rate)
 	}
-	return errors.Join(errs[:]...)
+	if err == nil {
+		_, err = q.rate.Create(ctx, scheduleKey, encode(schedule{PerSecond: l.rate}))
+	}
+	if err == nil || errors.Is(err, jetstream.ErrKeyExists) {
+		files := jetstream.ObjectStoreConfig{Bucket: filesBucket, Replicas: l.replicas, MaxBytes: l.room}
+		_, err = q.js.CreateObjectStore(ctx, files)
+	}
+	return err
 }
 
 // limits returns the settings of the queue.
@@ -199,37 +217,6 @@ func set(ctx context.Context, q *queue, given map[string]string, out io.Writer) 
 	}
 	_, err = fmt.Fprintf(out, "-replicas %d -ack-wait %v -room %d -rate %g\n", l.replicas, l.ackWait, l.room, l.rate)
 	return err
-}
-
-// openQueue returns a queue that exists.
-func openQueue(ctx context.Context, url string) (*queue, error) {
-	q, err := dial(url)
-	if err != nil {
-		return nil, err
-	}
-	return q.bind(ctx)
-}
-
-func dial(url string) (*queue, error) {
-	nc, err := nats.Connect(url, nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500*time.Millisecond))
-	if err != nil {
-		secret := regexp.MustCompile(`[^/,]*@`)
-		return nil, fmt.Errorf("connect to NATS at %s: %w", secret.ReplaceAllString(url, ""), err)
-	}
-	js, err := jetstream.New(nc)
-	return &queue{nc: nc, js: js}, err
-}
-
-func (q *queue) bind(ctx context.Context) (*queue, error) {
-	err := patiently(ctx, time.Minute, q.get)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		err = errors.New("there is none yet; fleet produce makes it")
-	}
-	if err != nil {
-		q.nc.Close()
-		return nil, fmt.Errorf("open the queue: %w", err)
-	}
-	return q, nil
 }
 
 func (q *queue) get(ctx context.Context) error {

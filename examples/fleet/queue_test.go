@@ -42,7 +42,7 @@ func queueOn(t *testing.T, o *server.Options, l limits) *queue {
 	if l.ackWait == 0 {
 		l.ackWait = 30 * time.Second
 	}
-	q, err := makeQueue(t.Context(), node.ClientURL(), l)
+	q, err := openQueue(t.Context(), node.ClientURL(), &l)
 	require.NoError(t, err)
 	t.Cleanup(q.nc.Close)
 	return q
@@ -56,25 +56,23 @@ func testWorker(t *testing.T, q *queue) *aicontenttest.Server {
 	return srv
 }
 
-func startTestWorker(t *testing.T, q *queue, srv *aicontenttest.Server) (abort func()) {
+func startTestWorker(t *testing.T, q *queue, srv *aicontenttest.Server) (stop func()) {
 	t.Helper()
 	t.Setenv("AICONTENT_BASE_URL", srv.URL)
 	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
 	w, err := newWorker(q, time.Second, aicontent.NewClientFromEnv)
 	require.NoError(t, err)
-	ctx, abort := context.WithCancel(context.Background())
-	stop, end := context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		assert.NoError(t, w.work(ctx, stop, 4))
+		assert.NoError(t, w.work(ctx, 4))
 	}()
 	t.Cleanup(func() {
-		end()
+		stop()
 		<-ended
-		abort()
 	})
-	return abort
+	return stop
 }
 
 // write puts a file into the folder.
@@ -191,26 +189,20 @@ func TestRecordThatALostRunHasMadeIsTheResult(t *testing.T) {
 	assert.Len(t, srv.Records(), 1)
 }
 
-func TestInterruptedWorkerPutsItsJobBackForAnother(t *testing.T) {
+func TestInterruptedWorkerFinishesItsJob(t *testing.T) {
 	q := testQueue(t, limits{rate: 1000})
-	require.NoError(t, produceAll(t.Context(), q, io.Discard, write(t, t.TempDir(), "a.wav", recording(1))))
 	srv := aicontenttest.NewServer(t)
-	storing := make(chan struct{})
+	stop := startTestWorker(t, q, srv)
 	srv.FaultWhen(func(r *aicontenttest.Request) bool {
-		if r.Operation != aicontenttest.TranscriptionsStore {
-			return false
+		if r.Operation == aicontenttest.TranscriptionsStore {
+			stop()
 		}
-		close(storing)
-		return true
-	}, 1, aicontenttest.Stall(aicontenttest.BeforeResponse))
-	abort := startTestWorker(t, q, srv)
-	<-storing
-	abort()
-	startTestWorker(t, q, srv)
+		return false
+	}, 1, aicontenttest.Fault{})
+	require.NoError(t, produceAll(t.Context(), q, io.Discard, write(t, t.TempDir(), "a.wav", recording(1))))
 	r := outcome(t, q)["a.wav"]
 	assert.Equal(t, done, r.State)
-	assert.Equal(t, 2, r.Runs)
-	assert.Zero(t, r.Lost, "the first worker ended without reporting")
+	assert.Equal(t, 1, r.Runs)
 	assert.Len(t, srv.Records(), 1)
 }
 

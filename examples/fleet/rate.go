@@ -4,9 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -22,6 +21,7 @@ const (
 type schedule struct {
 	PerSecond float64   `json:"per_second"` // 0 stops the fleet
 	Next      time.Time `json:"next"`       // the next request is not sent before
+	Requests  int64     `json:"requests"`   // so far
 }
 
 // reserve returns the time for one request, and the schedule after it. If that time is too far ahead, ok is false, and
@@ -38,39 +38,28 @@ func (s schedule) reserve(now time.Time) (at time.Time, after schedule, ok bool)
 		return at.Add(-ahead), s, false
 	}
 	s.Next = at.Add(time.Duration(float64(time.Second) / s.PerSecond))
+	s.Requests++
 	return at, s, true
 }
 
 // A limiter makes a worker's requests follow the schedule.
 type limiter struct {
-	bucket   jetstream.KeyValue
-	turn     chan struct{} // lets one of this worker's requests reserve at a time
-	requests atomic.Int64
-}
-
-func newLimiter(bucket jetstream.KeyValue) *limiter {
-	return &limiter{bucket: bucket, turn: make(chan struct{}, 1)}
+	bucket jetstream.KeyValue
+	turn   sync.Mutex // lets one of this worker's requests reserve at a time
 }
 
 // Wait returns when the request may be sent. It waits while the queue is unreachable.
 func (l *limiter) Wait(ctx context.Context) error {
 	at, err := l.reserve(ctx)
-	if err == nil {
-		err = pause(ctx, time.Until(at))
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		l.requests.Add(1)
-	}
-	return err
+	return pause(ctx, time.Until(at))
 }
 
 func (l *limiter) reserve(ctx context.Context) (time.Time, error) {
-	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
-	case <-ctx.Done():
-		return time.Time{}, ctx.Err()
-	}
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	for wait := time.Duration(0); pause(ctx, wait) == nil; {
 		s, revision, err := readSchedule(ctx, l.bucket)
 		at, after, ok := s.reserve(time.Now())
@@ -79,7 +68,7 @@ func (l *limiter) reserve(ctx context.Context) (time.Time, error) {
 			continue
 		}
 		if err == nil {
-			_, err = l.bucket.Update(ctx, scheduleKey, after.json(), revision)
+			_, err = l.bucket.Update(ctx, scheduleKey, encode(after), revision)
 		}
 		if err == nil {
 			return at, nil
@@ -105,7 +94,7 @@ func setRate(ctx context.Context, bucket jetstream.KeyValue, perSecond float64) 
 		if soon := time.Now().Add(ahead); s.Next.After(soon) {
 			s.Next = soon
 		}
-		_, err = bucket.Update(ctx, scheduleKey, s.json(), revision)
+		_, err = bucket.Update(ctx, scheduleKey, encode(s), revision)
 		if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 			return err
 		}
@@ -117,13 +106,6 @@ func readSchedule(ctx context.Context, bucket jetstream.KeyValue) (s schedule, r
 	if err != nil {
 		return schedule{}, 0, err
 	}
-	if err := json.Unmarshal(entry.Value(), &s); err != nil {
-		return schedule{}, 0, fmt.Errorf("the shared rate: %w", err)
-	}
-	return s, entry.Revision(), nil
-}
-
-func (s schedule) json() []byte {
-	data, _ := json.Marshal(s)
-	return data
+	err = json.Unmarshal(entry.Value(), &s)
+	return s, entry.Revision(), err
 }

@@ -13,15 +13,18 @@ import (
 
 func TestScheduleSpacesRequests(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	at := func(perSecond float64, next time.Duration) schedule {
+		return schedule{PerSecond: perSecond, Next: now.Add(next)}
+	}
 	tests := map[string]struct {
 		schedule schedule
 		at, next time.Duration // after now
 		ok       bool
 	}{
-		"idle for long: no burst":    {schedule{2, now.Add(-time.Hour)}, 0, 500 * time.Millisecond, true},
-		"the next moment is taken":   {schedule{2, now.Add(time.Second)}, time.Second, 3 * time.Second / 2, true},
-		"too far ahead: asked again": {schedule{2, now.Add(3 * time.Second)}, 2 * time.Second, 3 * time.Second, false},
-		"stopped":                    {schedule{0, now.Add(-time.Hour)}, ahead, -time.Hour, false},
+		"idle for long: no burst":    {at(2, -time.Hour), 0, 500 * time.Millisecond, true},
+		"the next moment is taken":   {at(2, time.Second), time.Second, 3 * time.Second / 2, true},
+		"too far ahead: asked again": {at(2, 3*time.Second), 2 * time.Second, 3 * time.Second, false},
+		"stopped":                    {at(0, -time.Hour), ahead, -time.Hour, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +42,7 @@ func TestWorkersShareOneRate(t *testing.T) {
 	var moments []time.Time
 	var group sync.WaitGroup
 	for range 4 {
-		l := newLimiter(q.rate)
+		l := &limiter{bucket: q.rate}
 		for range 5 {
 			group.Go(func() {
 				at, err := l.reserve(t.Context())
@@ -59,12 +62,14 @@ func TestWorkersShareOneRate(t *testing.T) {
 
 func TestChangedRateHoldsForRequestsThatWait(t *testing.T) {
 	q := testQueue(t, limits{rate: 0})
-	l := newLimiter(q.rate)
+	l := &limiter{bucket: q.rate}
 	waited := make(chan error)
 	go func() { waited <- l.Wait(t.Context()) }()
 	require.NoError(t, setRate(t.Context(), q.rate, 100))
 	require.NoError(t, <-waited)
-	assert.EqualValues(t, 1, l.requests.Load())
+	s, _, err := readSchedule(t.Context(), q.rate)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, s.Requests)
 
 	require.NoError(t, setRate(t.Context(), q.rate, 0))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -75,7 +80,7 @@ func TestChangedRateHoldsForRequestsThatWait(t *testing.T) {
 
 func TestRaisedRatePullsTheNextRequestNear(t *testing.T) {
 	q := testQueue(t, limits{rate: 0.001})
-	_, err := newLimiter(q.rate).reserve(t.Context())
+	_, err := (&limiter{bucket: q.rate}).reserve(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, setRate(t.Context(), q.rate, 5))
 	s, _, err := readSchedule(t.Context(), q.rate)

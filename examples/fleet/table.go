@@ -12,63 +12,53 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/nats-io/nats.go"
 )
 
 // A table is what is known of the fleet.
 type table struct {
-	price   float64 // of one transcription
-	states  map[string]state
-	workers map[string]*row
-	problem string // the latest of any job
-	fresh   int    // jobs that no worker has met
-	left    int    // jobs that have not ended
-	rate    float64
+	price    float64 // of one transcription
+	records  map[string]record
+	counts   map[state]int     // of the records
+	problem  string            // the latest of any job
+	problems map[string]string // the latest of each worker
+	fresh    int               // jobs that no worker has met
+	left     int               // jobs that have not ended
+
+	schedule  schedule
+	read      time.Time // when the schedule was
+	perSecond float64   // requests until then
 }
 
-// A row is the latest report of a worker.
-type row struct {
-	report
-	heard     time.Time
-	perSecond float64 // requests, in the latest seconds
+func newTable(price float64) *table {
+	return &table{
+		price: price, left: 1,
+		records: map[string]record{}, counts: map[state]int{}, problems: map[string]string{},
+	}
 }
 
 // watch shows the fleet until no job is left, or ctx ends. Dead jobs are an error.
 func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
-	t := &table{price: price, left: 1, states: map[string]state{}, workers: map[string]*row{}}
+	t := newTable(price)
 	changes, err := q.jobs.WatchAll(ctx)
 	if err != nil {
 		return fmt.Errorf("watch the jobs: %w", err)
 	}
 	defer func() { _ = changes.Stop() }()
-	heard := make(chan *nats.Msg, 1024)
-	sub, err := q.nc.ChanSubscribe(reports, heard)
-	if err != nil {
-		return fmt.Errorf("listen to the workers: %w", err)
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-
 	show, every := display(out), time.NewTicker(time.Second)
 	defer every.Stop()
-	for known := false; t.left > 0; {
+	for t.left > 0 {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case change := <-changes.Updates():
 			var r record
-			if change == nil {
-				known = true // all records that existed at the start have arrived
-			} else if json.Unmarshal(change.Value(), &r) == nil {
+			if change != nil && json.Unmarshal(change.Value(), &r) == nil {
 				_ = t.learn(change.Key(), r)
 			}
 			continue
-		case msg := <-heard:
-			t.hear(msg.Data, time.Now())
-			continue
 		case <-every.C:
 		}
-		if !known || t.refresh(ctx, q) != nil || t.left == 0 {
+		if t.refresh(ctx, q) != nil || t.left == 0 {
 			continue
 		}
 		if err := show(t); err != nil {
@@ -76,9 +66,8 @@ func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
 		}
 	}
 	// A node that ended took its news with it.
-	err = q.each(ctx, t.learn)
-	err = errors.Join(err, show(t))
-	if jobs := t.count(dead); jobs > 0 {
+	err = errors.Join(q.each(ctx, t.learn), show(t))
+	if jobs := t.counts[dead]; jobs > 0 {
 		err = errors.Join(err, fmt.Errorf("dead jobs: %d", jobs))
 	}
 	return err
@@ -115,44 +104,48 @@ func (t *table) refresh(ctx context.Context, q *queue) error {
 		return err
 	}
 	s, _, err := readSchedule(ctx, q.rate)
-	t.left, t.fresh, t.rate = int(messages.State.Msgs), int(workers.NumPending), s.PerSecond
+	if err == nil {
+		t.left, t.fresh = int(messages.State.Msgs), int(workers.NumPending)
+		t.follow(s, time.Now())
+	}
 	return err
 }
 
+// follow measures the pace. Requests reserve their time ahead, so it might seem to exceed what is allowed.
+func (t *table) follow(s schedule, now time.Time) {
+	if !t.read.IsZero() {
+		requests := float64(s.Requests - t.schedule.Requests)
+		t.perSecond = min(max(requests/now.Sub(t.read).Seconds(), 0), s.PerSecond)
+	}
+	t.schedule, t.read = s, now
+}
+
 func (t *table) learn(id string, r record) error {
-	t.states[id] = r.State
-	t.problem = cmp.Or(r.Reason, t.problem)
+	if r.Reason != "" {
+		t.problem, t.problems[r.Worker] = r.Reason, r.Reason
+	}
+	t.counts[t.records[id].State]--
+	t.counts[r.State]++
+	r.Text = ""
+	t.records[id] = r
 	return nil
 }
 
-func (t *table) hear(data []byte, now time.Time) {
-	var r report
-	if json.Unmarshal(data, &r) != nil {
-		return
-	}
-	next := &row{report: r, heard: now}
-	if last := t.workers[r.Worker]; last != nil {
-		next.perSecond = float64(r.Requests-last.Requests) / now.Sub(last.heard).Seconds()
-		if last.perSecond > 0 {
-			next.perSecond = (next.perSecond + 2*last.perSecond) / 3
+// workers counts, by state, the jobs of each worker that is running any.
+func (t *table) workers() map[string]map[state]int {
+	workers := map[string]map[state]int{}
+	for _, r := range t.records {
+		if workers[r.Worker] == nil {
+			workers[r.Worker] = map[state]int{}
 		}
+		workers[r.Worker][r.State]++
 	}
-	t.workers[r.Worker] = next
-	// A worker that has not reported for a while is gone.
-	maps.DeleteFunc(t.workers, func(_ string, w *row) bool { return now.Sub(w.heard) > 5*time.Second })
-}
-
-func (t *table) count(s state) (n int) {
-	for _, is := range t.states {
-		if is == s {
-			n++
-		}
-	}
-	return n
+	maps.DeleteFunc(workers, func(_ string, jobs map[state]int) bool { return jobs[running] == 0 })
+	return workers
 }
 
 func (t *table) jobs() string {
-	running, waiting, done, dead := t.count(running), t.count(waiting), t.count(done), t.count(dead)
+	running, waiting, done, dead := t.counts[running], t.counts[waiting], t.counts[done], t.counts[dead]
 	// A message may be left of a job that has ended, and a replica may not know yet that a job was met.
 	queued := max(min(t.fresh, t.left-running-waiting), 0)
 	return fmt.Sprintf("%d jobs: %d queued, %d running, %d waiting, %d done, %d dead",
@@ -160,24 +153,20 @@ func (t *table) jobs() string {
 }
 
 func (t *table) pace() string {
-	var perSecond float64
-	for _, w := range t.workers {
-		perSecond += w.perSecond
-	}
-	// Reports come with delays, so what was counted may seem to exceed what is allowed.
 	return fmt.Sprintf("workers: %d, %.1f of %g requests/s, cost %.2f",
-		len(t.workers), min(perSecond, t.rate), t.rate, t.price*float64(t.count(done)))
+		len(t.workers()), t.perSecond, t.schedule.PerSecond, t.price*float64(t.counts[done]))
 }
 
 // String is the table, 80 columns wide.
 func (t *table) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n%.80s\n", t.jobs(), t.pace(), t.problem)
-	fmt.Fprintf(&b, "%-20s %7s %6s %6s %6s  %s\n", "worker", "running", "done", "failed", "req/s", "latest problem")
-	for _, name := range slices.Sorted(maps.Keys(t.workers)) {
-		w := t.workers[name]
-		fmt.Fprintf(&b, "%-20.20s %7d %6d %6d %6.1f  %.29s\n",
-			name, w.Running, w.Done, w.Failed, w.perSecond, w.Problem)
+	fmt.Fprintf(&b, "%-20s %7s %7s %6s %6s  %s\n", "worker", "running", "waiting", "done", "dead", "latest problem")
+	workers := t.workers()
+	for _, name := range slices.Sorted(maps.Keys(workers)) {
+		jobs := workers[name]
+		fmt.Fprintf(&b, "%-20.20s %7d %7d %6d %6d  %.28s\n",
+			name, jobs[running], jobs[waiting], jobs[done], jobs[dead], t.problems[name])
 	}
 	return b.String()
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -26,18 +25,12 @@ import (
 // may miss its file, in case a replica of the queue lags.
 const patience = 10
 
-var errHopeless = errors.New("no further run")
-
 // A worker runs jobs, several at a time.
 type worker struct {
-	name    string
-	q       *queue
-	client  *aicontent.Client
-	limiter *limiter
-	end     context.CancelCauseFunc // takes no further jobs
-
-	running, done, failed atomic.Int64
-	problem               atomic.Value // string: the latest
+	name   string
+	q      *queue
+	client *aicontent.Client
+	end    context.CancelCauseFunc // takes no further jobs
 }
 
 // A connector makes the client of a worker.
@@ -46,21 +39,19 @@ type connector func(...aicontent.Option) (*aicontent.Client, error)
 // newWorker returns a worker. settle is how long after a lost response the transcription may still appear.
 func newWorker(q *queue, settle time.Duration, connect connector) (*worker, error) {
 	host, _ := os.Hostname()
-	w := &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q, limiter: newLimiter(q.rate)}
-	w.problem.Store("")
+	w := &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q}
 	var err error
 	w.client, err = connect(
 		aicontent.WithUserAgent("aicontent-fleet"),
-		aicontent.WithRateLimiter(w.limiter),
+		aicontent.WithRateLimiter(&limiter{bucket: q.rate}),
 		aicontent.WithRetryPolicy(aicontent.RetryPolicy{SettleTime: settle}),
 	)
 	return w, err
 }
 
-// work runs jobs until stop ends, or the service refuses the key, which is its error. It then finishes the running
-// jobs, or puts them back when ctx ends.
-func (w *worker) work(ctx, stop context.Context, concurrency int) error {
-	taking, end := context.WithCancelCause(stop)
+// work runs jobs until ctx ends, or the service refuses the key, which is its error. It then finishes the running jobs.
+func (w *worker) work(ctx context.Context, concurrency int) error {
+	taking, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	w.end = end
 	var slots sync.WaitGroup
@@ -68,25 +59,15 @@ func (w *worker) work(ctx, stop context.Context, concurrency int) error {
 		slots.Go(func() {
 			for taking.Err() == nil {
 				if msg, err := w.next(taking); err == nil {
-					w.running.Add(1)
-					w.handle(ctx, msg)
-					w.running.Add(-1)
+					w.handle(context.WithoutCancel(ctx), msg)
 				} else if !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
 					_ = pause(taking, time.Second)
 				}
 			}
 		})
 	}
-	reporting, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() {
-		for w.report(); pause(reporting, time.Second) == nil; {
-			w.report()
-		}
-	}()
 	slots.Wait()
-	w.report()
-	if err := w.q.nc.Flush(); err != nil || stop.Err() != nil {
+	if err := w.q.nc.Flush(); err != nil || ctx.Err() != nil {
 		return err
 	}
 	return context.Cause(taking)
@@ -110,10 +91,10 @@ func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
 		delay, err = w.run(ctx, c, j, msg)
 	}
 	if err == nil && delay == 0 {
-		err = w.tidy(context.WithoutCancel(ctx), j, msg)
+		err = w.tidy(ctx, j, msg)
 	}
 	if err != nil {
-		w.problem.Store(plain(err))
+		fmt.Fprintln(os.Stderr, "fleet:", plain(err))
 		delay = 5 * time.Second
 	}
 	if delay > 0 {
@@ -135,33 +116,27 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 	var transcription *aicontent.Transcription
 	until := c.before
 	if c.record.Lost >= patience {
-		err = fmt.Errorf("%w: %d ended without reporting", errHopeless, c.record.Lost)
+		err = fmt.Errorf("no further run: %d ended without reporting", c.record.Lost)
 	} else {
 		working, stop := c.keep(ctx, msg)
 		transcription, until, err = w.transcribe(working, c, j)
 		stop()
 	}
-	save := func(do func(context.Context) error) error {
-		return patiently(context.WithoutCancel(ctx), time.Minute, do)
-	}
 	if err == nil {
-		w.done.Add(1)
-		return 0, save(func(ctx context.Context) error { return c.succeed(ctx, transcription) })
+		return 0, patiently(ctx, time.Minute, func(ctx context.Context) error { return c.succeed(ctx, transcription) })
 	}
-	w.failed.Add(1)
-	w.problem.Store(plain(err))
 	if errors.Is(err, aicontent.ErrUnauthorized) || errors.Is(err, aicontent.ErrForbidden) {
 		w.end(fmt.Errorf("the service refuses the API key: %w", err))
 	}
-	var refused *aicontent.APIError
 	state, delay := waiting, min(time.Second<<min(c.record.Runs, 10), c.lasts)
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
 		delay = max(delay, refused.RetryAfter)
 	}
-	if hopeless(err) || errors.Is(err, jetstream.ErrObjectNotFound) && c.record.Runs > patience {
+	missing := errors.Is(err, jetstream.ErrObjectNotFound) && c.record.Runs > patience
+	if hopeless(err) || missing || c.record.Lost >= patience {
 		state, delay = dead, 0
 	}
-	return delay, save(func(ctx context.Context) error {
+	return delay, patiently(ctx, time.Minute, func(ctx context.Context) error {
 		return c.write(ctx, func(r *record) { r.State, r.Until, r.Reason = state, until, plain(err) })
 	})
 }
@@ -184,8 +159,8 @@ func (w *worker) transcribe(ctx context.Context, c *claim, j job) (*aicontent.Tr
 	t, err := w.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 		Name: j.ID, File: aicontent.FileFromReader(filepath.Base(j.File), file), Language: j.Language,
 	}, aicontent.WithOnceSince(c.before))
-	switch aicontent.OutcomeOf(err) {
-	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
+	outcome := aicontent.OutcomeOf(err)
+	if outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected {
 		return nil, c.before, err
 	}
 	return t, time.Now(), err
@@ -193,39 +168,17 @@ func (w *worker) transcribe(ctx context.Context, c *claim, j job) (*aicontent.Tr
 
 // hopeless reports whether the job itself is the cause of err, so that no further run can succeed.
 func hopeless(err error) bool {
-	var refused *aicontent.APIError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
 		return slices.Contains([]int{400, 409, 413, 415, 422}, refused.StatusCode)
 	}
-	return errors.Is(err, errHopeless) || errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict)
+	return errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict)
 }
 
-// A report is what a worker publishes every second.
-type report struct {
-	Worker                          string
-	Running, Done, Failed, Requests int64
-	Problem                         string
-}
+// jargon is what errors say to programmers alone.
+var jargon = regexp.MustCompile(`\btranscriptions\.[a-z]+: | \([^()]*\bWith\w*[A-Z][^()]*\)|` +
+	`\b(dial|read|write) tcp ?\S*: ((connect|read|write): )?|\bl?stat `)
 
-func (w *worker) report() {
-	data, _ := json.Marshal(report{
-		w.name, w.running.Load(), w.done.Load(), w.failed.Load(), w.limiter.requests.Load(), w.problem.Load().(string),
-	})
-	_ = w.q.nc.Publish(reports, data)
-}
-
-// What errors say to programmers alone.
-var (
-	jargon = regexp.MustCompile(`\b(images|transcriptions)\.[a-z]+: | \([^()]*\bWith\w*[A-Z][^()]*\)|` +
-		`\b(dial|read|write) tcp ?\S*: ((connect|read|write): )?`)
-	looking = regexp.MustCompile(`WithOnce: (looking for|reading the record with) the name: (.*)`)
-	words   = strings.NewReplacer("WithOnce: ", "", "context canceled", "interrupted",
-		"context deadline exceeded", "no response in time",
-		"skipped: lstat ", "skipped: ", "skipped: stat ", "skipped: ", "skipped: open ", "skipped: ")
-)
+var words = strings.NewReplacer("context canceled", "interrupted", "context deadline exceeded", "no response in time")
 
 // plain is the text of an error for people who do not program, with the cause first.
-func plain(err error) string {
-	text := jargon.ReplaceAllString(err.Error(), "")
-	return words.Replace(looking.ReplaceAllString(text, "$2, while looking for an earlier transcription"))
-}
+func plain(err error) string { return words.Replace(jargon.ReplaceAllString(err.Error(), "")) }

@@ -1,18 +1,13 @@
-// Observe traces and measures the SDK with OpenTelemetry: a span for each call and each attempt, metrics, and log lines with
-// trace ids.
-//
-//	go run .
-//
-// See README.md.
+// Observe traces and measures the SDK with OpenTelemetry: see README.md.
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 
@@ -38,7 +33,7 @@ func main() {
 func usage() {
 	fmt.Fprint(os.Stderr, `Usage: observe
 
-Makes a handful of calls, and prints their spans, log lines and metrics. It takes no arguments.
+Makes three calls, and prints their spans, log lines and metrics. It takes no arguments.
 
 AICONTENT_BASE_URL and AICONTENT_API_KEY name the deployment, which may bill a transcription of
 two seconds. Without a base URL it uses a service in memory. OTEL_EXPORTER_OTLP_ENDPOINT names a
@@ -54,13 +49,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, telemetry.close(context.WithoutCancel(ctx))) }()
 
-	// The SDK logs attempts at debug level. The metrics do not depend on the level printed.
-	lines := slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})
-	logs, err := telemetry.handler(lines)
-	if err != nil {
-		return err
-	}
-	client, end, err := connect(out, aicontent.WithLogger(slog.New(logs)), aicontent.WithMiddleware(telemetry.transport))
+	client, end, err := connect(out, telemetry.options()...)
 	if err != nil {
 		return err
 	}
@@ -68,30 +57,23 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	return tour(ctx, client)
 }
 
-// tour makes a handful of calls. The last one fails.
+// tour makes three calls. The last one fails.
 func tour(ctx context.Context, client *aicontent.Client) error {
-	_, err := call(ctx, "images.list", func(ctx context.Context) (*aicontent.Page[aicontent.Image], error) {
-		return client.Images.List(ctx, aicontent.ImageListParams{Search: "harbor"})
-	})
-	if err != nil {
-		return err
-	}
-	transcription, err := call(ctx, "transcriptions.store", func(ctx context.Context) (*aicontent.Transcription, error) {
-		return client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
-			Name: "observe", File: aicontent.FileFromBytes("silence.wav", silence()),
-		})
+	upload := aicontent.TranscriptionStoreParams{Name: "observe", File: aicontent.FileFromBytes("a.wav", silence())}
+	made, err := call(ctx, "transcriptions.store", func(ctx context.Context) (*aicontent.Transcription, error) {
+		return client.Transcriptions.Store(ctx, upload)
 	})
 	if err != nil {
 		return err
 	}
 	_, err = call(ctx, "transcriptions.delete", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, client.Transcriptions.Delete(ctx, transcription.ID)
+		return struct{}{}, client.Transcriptions.Delete(ctx, made.ID)
 	})
 	if err != nil {
 		return err
 	}
 	_, err = call(ctx, "transcriptions.show", func(ctx context.Context) (*aicontent.Transcription, error) {
-		return client.Transcriptions.Show(ctx, transcription.ID)
+		return client.Transcriptions.Show(ctx, made.ID)
 	})
 	if !errors.Is(err, aicontent.ErrNotFound) {
 		return fmt.Errorf("a deleted transcription is still there: %w", err)
@@ -101,16 +83,12 @@ func tour(ctx context.Context, client *aicontent.Client) error {
 
 // silence is two seconds of it, as a WAV file of 8 kHz and 8 bits.
 func silence() []byte {
-	const header = "RIFF\xa4\x3e\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data\x80\x3e\x00\x00"
-	data := make([]byte, len(header)+16000)
-	for i := range data {
-		data[i] = 0x80
-	}
-	copy(data, header)
-	return data
+	const header = "RIFF\xa4\x3e\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00" +
+		"\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data\x80\x3e\x00\x00"
+	return append([]byte(header), bytes.Repeat([]byte{0x80}, 16000)...)
 }
 
-// connect returns a client for the deployment in the environment, or for a service in memory that refuses the first upload.
+// connect returns a client for the deployment in the environment, or for a service in memory that refuses an upload.
 func connect(out io.Writer, opts ...aicontent.Option) (*aicontent.Client, func(), error) {
 	if os.Getenv("AICONTENT_BASE_URL") != "" {
 		client, err := aicontent.NewClientFromEnv(opts...)
@@ -123,8 +101,7 @@ func connect(out io.Writer, opts ...aicontent.Option) (*aicontent.Client, func()
 	if err != nil {
 		return nil, nil, err
 	}
-	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == aicontenttest.TranscriptionsStore }, 1,
-		aicontenttest.Status(503, `{"message":"Down for maintenance."}`).WithRetryAfter("1"))
-	fmt.Fprintln(out, "AICONTENT_BASE_URL is not set: using a service in memory, which refuses the first upload with 503.")
+	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(503, "").WithRetryAfter("1"))
+	fmt.Fprintln(out, "AICONTENT_BASE_URL is not set: using a service in memory, which refuses the first upload.")
 	return srv.Client(opts...), srv.Close, nil
 }

@@ -114,11 +114,9 @@ func TestAnUploadWithTwoAttempts(t *testing.T) {
 	_, after, found := strings.Cut(out.String(), "\ntranscriptions.store ")
 	require.True(t, found, out.String())
 	trace, _, _ := strings.Cut(after, "\n\n")
-	assert.Regexp(t, `(?s)aicontent\.outcome=\w+\n`+
-		`.*attempt: attempt=1 status=503 .*pause=1s\n`+
-		`.*attempt: attempt=2 status=201 .*\n`+
-		`  POST .* http\.response\.status_code=503 .*\n`+
-		`  POST .* http\.response\.status_code=201 `, trace)
+	assert.Regexp(t, `(?s)^ .* outcome=done\n`+
+		`  POST .* attempt=1 .*status=503 outcome=rejected sent=\d{5,} pause=1s error\.type=503\n`+
+		`  POST .* attempt=2 .*status=201 outcome=done sent=\d{5,}$`, trace)
 	assert.Equal(t, 2, strings.Count(trace, "  POST "))
 	for _, row := range []string{
 		`aicontent\.attempts +op=transcriptions\.store outcome=\w+ status=503 +1 `,
@@ -144,7 +142,7 @@ func TestSpansAndMetricsAreSentByOTLP(t *testing.T) {
 	c := newCollector(t)
 	require.NoError(t, run(t.Context(), io.Discard))
 	for path, words := range map[string][]string{
-		"/v1/traces":  {"transcriptions.store", "POST", "aicontent.outcome", "http.response.status_code"},
+		"/v1/traces":  {"transcriptions.store", "POST", "outcome", "status", "url.path"},
 		"/v1/metrics": {"aicontent.attempts", "aicontent.attempt.duration", "aicontent.sent", "aicontent.retry_budget"},
 	} {
 		for _, word := range words {
@@ -169,21 +167,33 @@ func TestTheServiceIsToldTheTrace(t *testing.T) {
 	assert.Empty(t, srv.Transcriptions(), "what was made is deleted")
 }
 
-// The metrics do not depend on which lines are printed.
-func TestTheMetricsNeedNoDebugLines(t *testing.T) {
+// The metrics do not depend on log lines.
+func TestTheMetricsNeedNoLogger(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
 	var out bytes.Buffer
 	telemetry, err := newTelemetry(t.Context(), io.Discard)
 	require.NoError(t, err)
 	telemetry.out = &out
-	logs, err := telemetry.handler(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	require.NoError(t, err)
-	client := aicontenttest.NewServer(t).Client(aicontent.WithLogger(slog.New(logs).With("tenant", "a").WithGroup("sdk")))
+	client := aicontenttest.NewServer(t).Client(aicontent.WithAttemptHook(telemetry.attempts.hook))
 	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err)
-	assert.Empty(t, out.String())
 	require.NoError(t, telemetry.close(t.Context()))
-	assert.Regexp(t, `aicontent\.attempts +op=images\.list outcome=\w+ status=200 +1 `, out.String())
+	assert.Regexp(t, `aicontent\.attempts +op=images\.list outcome=done status=200 +1 `, out.String())
+}
+
+// A logger that was given attributes or a group still tells the trace.
+func TestLogLinesOfADerivedLoggerTellTheTrace(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+	_, err := newTelemetry(t.Context(), io.Discard)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	logger := slog.New(traced{slog.NewTextHandler(&out, nil)}).With("tenant", "a").WithGroup("sdk")
+	_, err = call(t.Context(), "op", func(ctx context.Context) (struct{}, error) {
+		logger.InfoContext(ctx, "line")
+		return struct{}{}, nil
+	})
+	require.NoError(t, err)
+	assert.Regexp(t, `tenant=a sdk\.trace_id=[0-9a-f]{32}\n`, out.String())
 }
 
 // Neither the key nor anything from a body or a query appears in spans, metrics or log lines, whatever goes wrong.
@@ -202,7 +212,9 @@ func TestNoSecretIsExported(t *testing.T) {
 		"sent away":     aicontenttest.RedirectTo(307, "https://example.com/?"+secret+"="+key),
 		"cut off":       aicontenttest.CloseMidResponse(),
 		"no HTTP":       aicontenttest.TakeOver(func(c net.Conn) { fmt.Fprintf(c, "%s %s\r\n\r\n", secret, key) }),
-		"a bad header":  aicontenttest.TakeOver(func(c net.Conn) { fmt.Fprintf(c, "HTTP/1.1 200 OK\r\n%s %s\r\n\r\n", secret, key) }),
+		"a bad header": aicontenttest.TakeOver(func(c net.Conn) {
+			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\n%s %s\r\n\r\n", secret, key)
+		}),
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
@@ -216,14 +228,15 @@ func TestNoSecretIsExported(t *testing.T) {
 			var out bytes.Buffer
 			telemetry, err := newTelemetry(t.Context(), &out)
 			require.NoError(t, err)
-			logs, err := telemetry.handler(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
-			require.NoError(t, err)
-			client := srv.Client(aicontent.WithLogger(slog.New(logs)), aicontent.WithMiddleware(telemetry.transport),
-				aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2, MaxBackoff: 1}))
+			policy := aicontent.RetryPolicy{MaxAttempts: 2, MaxBackoff: 1}
+			client := srv.Client(append(telemetry.options(), aicontent.WithRetryPolicy(policy))...)
 			calls(t.Context(), client, secret)
 			require.NoError(t, telemetry.close(t.Context()))
 
-			told := map[string]string{"the terminal": out.String(), "the spans": c.received("/v1/traces"), "the metrics": c.received("/v1/metrics")}
+			told := map[string]string{
+				"the terminal": out.String(),
+				"the spans":    c.received("/v1/traces"), "the metrics": c.received("/v1/metrics"),
+			}
 			for where, text := range told {
 				require.Contains(t, text, "images.list", where)
 				for _, line := range strings.Split(text, "\n") {
@@ -238,17 +251,21 @@ func TestNoSecretIsExported(t *testing.T) {
 // calls makes calls with the secret wherever a caller can put it.
 func calls(ctx context.Context, client *aicontent.Client, secret string) {
 	_, _ = call(ctx, "images.list", func(ctx context.Context) (*aicontent.Page[aicontent.Image], error) {
-		return client.Images.List(ctx, aicontent.ImageListParams{Search: secret}, aicontent.WithQuery("tenant", secret), aicontent.WithHeader("X-Tenant", secret))
+		return client.Images.List(ctx, aicontent.ImageListParams{Search: secret},
+			aicontent.WithQuery("tenant", secret), aicontent.WithHeader("X-Tenant", secret))
 	})
 	_, _ = call(ctx, "images.store", func(ctx context.Context) (*aicontent.Image, error) {
-		return client.Images.Store(ctx, aicontent.ImageStoreParams{Name: secret, Description: secret, Resolution: "256x256"})
+		return client.Images.Store(ctx, aicontent.ImageStoreParams{
+			Name: secret, Description: secret, Resolution: "256x256",
+		})
 	})
 	_, _ = call(ctx, "images.update", func(ctx context.Context) (*aicontent.Image, error) {
 		return client.Images.Update(ctx, "1", aicontent.ImageUpdateParams{Name: &secret})
 	})
 	_, _ = call(ctx, "transcriptions.store", func(ctx context.Context) (*aicontent.Transcription, error) {
 		return client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
-			Name: secret, Description: secret, File: aicontent.FileFromBytes(secret+".wav", append(silence(), secret...)),
+			Name: secret, Description: secret,
+			File: aicontent.FileFromBytes(secret+".wav", append(silence(), secret...)),
 		}, aicontent.WithOnce())
 	})
 	_, _ = call(ctx, "transcriptions.delete", func(ctx context.Context) (struct{}, error) {

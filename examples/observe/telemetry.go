@@ -4,34 +4,34 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 
-	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"github.com/aicontent/aicontent-go"
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // telemetry exports spans and metrics: to the terminal, and by OTLP if OTEL_EXPORTER_OTLP_ENDPOINT is set.
 type telemetry struct {
-	spans   *sdktrace.TracerProvider
-	metrics *sdkmetric.MeterProvider
-	local   *sdkmetric.ManualReader
-	out     io.Writer
+	spans    *sdktrace.TracerProvider
+	metrics  *sdkmetric.MeterProvider
+	local    *sdkmetric.ManualReader
+	attempts *attempts
+	out      io.Writer
 }
 
-// newTelemetry sets the global providers. The exporters read further OTEL_ variables.
+// newTelemetry sets the global tracer provider. The exporters read further OTEL_ variables.
 func newTelemetry(ctx context.Context, out io.Writer) (*telemetry, error) {
-	local := sdkmetric.NewManualReader()
-	readers := []sdkmetric.Option{sdkmetric.WithReader(local)}
-	exporters := []sdktrace.TracerProviderOption{sdktrace.WithSyncer(discreet{newSpanView(out)})}
+	t := &telemetry{local: sdkmetric.NewManualReader(), out: out}
+	readers := []sdkmetric.Option{sdkmetric.WithReader(t.local)}
+	exporters := []sdktrace.TracerProviderOption{sdktrace.WithSyncer(newSpanView(out))}
 	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" {
 		spans, err := otlptracehttp.New(ctx)
 		if err != nil {
@@ -41,26 +41,24 @@ func newTelemetry(ctx context.Context, out io.Writer) (*telemetry, error) {
 		if err != nil {
 			return nil, err
 		}
-		exporters = append(exporters, sdktrace.WithBatcher(discreet{spans}))
+		exporters = append(exporters, sdktrace.WithBatcher(spans))
 		readers = append(readers, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics)))
 	}
-	t := &telemetry{
-		spans: sdktrace.NewTracerProvider(exporters...), metrics: sdkmetric.NewMeterProvider(readers...), local: local, out: out,
-	}
+	t.spans, t.metrics = sdktrace.NewTracerProvider(exporters...), sdkmetric.NewMeterProvider(readers...)
 	otel.SetTracerProvider(t.spans)
-	otel.SetMeterProvider(t.metrics)
-	return t, nil
+	var err error
+	t.attempts, err = newAttempts(t.metrics.Meter(scope))
+	return t, err
 }
 
-// transport is a middleware for the SDK that traces each attempt and sends the header traceparent. The metrics of otelhttp are
-// off, as those from the log lines say more.
-func (t *telemetry) transport(next http.RoundTripper) http.RoundTripper {
-	return otelhttp.NewTransport(next,
-		otelhttp.WithTracerProvider(t.spans),
-		otelhttp.WithMeterProvider(noop.NewMeterProvider()),
-		otelhttp.WithPropagators(propagation.TraceContext{}),
-		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method }),
-	)
+// options are those of a client that is observed. The log lines are only for reading.
+func (t *telemetry) options() []aicontent.Option {
+	lines := slog.NewTextHandler(t.out, &slog.HandlerOptions{Level: slog.LevelDebug})
+	return []aicontent.Option{
+		aicontent.WithAttemptHook(t.attempts.hook),
+		aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return propagate{next} }),
+		aicontent.WithLogger(slog.New(traced{lines})),
+	}
 }
 
 // close prints the metrics and flushes the exporters.
@@ -68,38 +66,26 @@ func (t *telemetry) close(ctx context.Context) error {
 	return errors.Join(printMetrics(ctx, t.local, t.out), t.spans.Shutdown(ctx), t.metrics.Shutdown(ctx))
 }
 
-// discreet removes what must not be exported: the query, which otelhttp includes in url.full, and the texts of errors, which may
-// quote a response.
-type discreet struct{ sdktrace.SpanExporter }
+// propagate sends the call's span in the header traceparent, so that the service can join the trace.
+type propagate struct{ next http.RoundTripper }
 
-func (d discreet) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	for i, span := range spans {
-		spans[i] = discreetSpan{span}
+func (p propagate) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	propagation.TraceContext{}.Inject(r.Context(), propagation.HeaderCarrier(r.Header))
+	return p.next.RoundTrip(r)
+}
+
+// traced adds the id of the trace to each log line.
+type traced struct{ slog.Handler }
+
+func (h traced) Handle(ctx context.Context, r slog.Record) error {
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		r = r.Clone()
+		r.AddAttrs(slog.String("trace_id", span.TraceID().String()))
 	}
-	return d.SpanExporter.ExportSpans(ctx, spans)
+	return h.Handler.Handle(ctx, r)
 }
 
-type discreetSpan struct{ sdktrace.ReadOnlySpan }
+func (h traced) WithAttrs(attrs []slog.Attr) slog.Handler { return traced{h.Handler.WithAttrs(attrs)} }
 
-func (s discreetSpan) Attributes() []attribute.KeyValue {
-	attributes := append([]attribute.KeyValue(nil), s.ReadOnlySpan.Attributes()...)
-	for i, a := range attributes {
-		if a.Key == "url.full" {
-			attributes[i].Value = attribute.StringValue(withoutQuery(a.Value.AsString()))
-		}
-	}
-	return attributes
-}
-
-func (s discreetSpan) Status() sdktrace.Status {
-	return sdktrace.Status{Code: s.ReadOnlySpan.Status().Code}
-}
-
-func withoutQuery(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	u.RawQuery, u.Fragment = "", ""
-	return u.String()
-}
+func (h traced) WithGroup(name string) slog.Handler { return traced{h.Handler.WithGroup(name)} }

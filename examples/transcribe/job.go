@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -159,13 +160,17 @@ func (j *job) transcribe(ctx context.Context, r *recording, line *line) result {
 		}
 		// It has been deleted: create it again.
 	}
+	lastTry := known.Until
+	if now := time.Now(); lastTry.After(now) {
+		lastTry = now // the run that was to use this time has ended
+	}
 	var resp *aicontent.Response
 	t, err := j.client.Transcriptions.Store(journalled(ctx, r.name), aicontent.TranscriptionStoreParams{
 		Name:        r.name,
 		File:        aicontent.FileFromFS(r, filepath.Base(r.path)),
 		Description: j.description,
 		Language:    aicontent.CountryCode(j.language),
-	}, aicontent.WithOnceSince(known.Until), aicontent.WithProgress(line.progress), aicontent.WithResponse(&resp))
+	}, aicontent.WithOnceSince(lastTry), aicontent.WithProgress(line.progress), aicontent.WithResponse(&resp))
 	if err != nil {
 		unwritten := j.journal.finish(r.name, "", err)
 		return result{recording: r, err: errors.Join(err, unwritten)}
@@ -273,7 +278,7 @@ func (r result) passing() bool {
 var goNames = regexp.MustCompile(`(aicontent|transcriptions)\.\w+: | \([^()]*With(out)?[A-Z].*?\)|With(out)?[A-Z]\S* ?`)
 
 var plainWords = strings.NewReplacer(
-	"looking for the name", "looking for an earlier upload",
+	"the search for the name failed", "the search for an earlier upload failed",
 	"outcome unknown: it may have been created", "the text may still be made; the next run looks for it first",
 	"outcome done: it was created", "the text was made; run again to fetch it",
 )

@@ -26,25 +26,10 @@ func (c *cursor) more() bool {
 // name takes the name of a member, in quotes, and goes to its value.
 func (c *cursor) name() Value {
 	name := c.value()
-	c.colon()
-	return name
-}
-
-// named takes the name of a member if that is the given one, without escapes, and reports whether it was.
-func (c *cursor) named(name string) bool {
-	end := c.at + 1 + len(name)
-	if end >= len(c.text) || c.text[end] != '"' || string(c.text[c.at+1:end]) != name {
-		return false
-	}
-	c.at = end + 1
-	c.colon()
-	return true
-}
-
-func (c *cursor) colon() {
 	c.space()
 	c.at++
 	c.space()
+	return name
 }
 
 // value takes a value.

@@ -1,6 +1,7 @@
 package lenient
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -79,36 +80,35 @@ func (c *candidate) read(singular string, fields []Field) {
 	if !c.text.IsObject() {
 		return
 	}
-	cur := cursor{text: c.text}
 	hasID, hasName := false, false
 	next := 0 // Most services send members in much the same order.
-	for cur.more() {
-		i := next
-		if i == len(fields) || !cur.named(fields[i].Name) {
-			name := cur.name().text(make([]byte, 0, 32))
-			i = slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(name) })
-			if i < 0 {
-				switch member := cur.value(); string(name) {
-				case "data":
-					c.inside[0] = member
-				case singular:
-					c.inside[1] = member
-				}
-				continue
-			}
+	for name, member := range c.text.Members() {
+		key := []byte(name[1 : len(name)-1])
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = name.text(nil)
 		}
-		member, f := cur.value(), fields[i]
+		i := next
+		if i == len(fields) || fields[i].Name != string(key) {
+			i = slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(key) })
+		}
 		next = i + 1
-		hasName = hasName || f.Name == "name"
 		switch {
-		case !member.isScalar():
+		case i >= 0:
+			hasName = hasName || string(key) == "name"
+		case string(key) == "data":
+			c.inside[0] = member
+		case string(key) == singular:
+			c.inside[1] = member
+		}
+		switch {
+		case i < 0 || !member.isScalar():
 			continue
-		case f.Name == "id":
+		case string(key) == "id":
 			if member.isBool() || string(member) == `""` {
 				continue
 			}
 			hasID = true
-		case hasType(member, f.At):
+		case hasType(member, fields[i].At):
 			c.rank = typed
 		}
 		c.members[i] = member

@@ -4,7 +4,6 @@ package paging
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"net/url"
 	"slices"
@@ -49,11 +48,9 @@ type State struct {
 	repeats    int        // pages in a row, up to this page, that had only records of the page before
 	ids        []string
 	first      url.Values // query of the first page
-	cursors    []uint64   // hashes of the cursors that led here
+	cursors    []string   // that led here
 	sizes      []int
 }
-
-var hashSeed = maphash.MakeSeed()
 
 // Start returns the state after the first page. The sizes are the page sizes that the API documents, the default first.
 func Start(r Response, sizes []int) State {
@@ -75,7 +72,7 @@ func (s State) Next() (url.Values, error) {
 		if number <= s.number {
 			return nil, fmt.Errorf("the next link of page %d leads back to page %d", s.number, number)
 		}
-	} else if slices.Contains(s.cursors, hash(s.next)) || asksNothingNew(s.next, s.first) {
+	} else if slices.Contains(s.cursors, s.next.Encode()) || asksNothingNew(s.next, s.first) {
 		return nil, errors.New("the next link leads back to an earlier page")
 	}
 	return maps.Clone(s.next), nil
@@ -87,7 +84,7 @@ func (s State) Arrive(r Response) (State, map[string]bool, error) {
 	n := State{first: s.first, sizes: s.sizes, cursors: s.cursors}
 	_, byNumber := pageNumber(s.next)
 	if !byNumber {
-		n.cursors = append(slices.Clip(s.cursors), hash(s.next))
+		n.cursors = append(slices.Clip(s.cursors), s.next.Encode())
 	}
 	n.locate(r, s)
 	if r.Count == 0 {
@@ -143,8 +140,6 @@ func pageNumber(query url.Values) (int, bool) {
 	number, err := strconv.Atoi(query.Get(pageParam))
 	return number, err == nil
 }
-
-func hash(query url.Values) uint64 { return maphash.String(hashSeed, query.Encode()) }
 
 // asksNothingNew reports whether a link holds only what the query holds too.
 func asksNothingNew(link, query url.Values) bool {

@@ -144,9 +144,8 @@ func unprintable(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Error returns err where its text is what [Key.Line] makes of it. Otherwise it returns an error with that text, for
-// which errors.Is, Timeout and Temporary report what they do for err. Where the text holds the key, the new error
-// does not unwrap to err, and reflection does not lead there.
+// Error returns err where its text is what [Key.Line] makes of it, else an error with that text. Where the text holds
+// the key, only errors.Is leads to err: the new error does not unwrap to it, nor does reflection.
 func (k Key) Error(err error) error {
 	if err == nil {
 		return nil
@@ -157,10 +156,6 @@ func (k Key) Error(err error) error {
 		return err
 	}
 	e := &lineError{text: line, is: func(target error) bool { return errors.Is(err, target) }}
-	var timeout interface{ Timeout() bool }
-	var temporary interface{ Temporary() bool }
-	e.timeout = errors.As(err, &timeout) && timeout.Timeout()
-	e.temporary = errors.As(err, &temporary) && temporary.Temporary()
 	if k.Text(text) == text {
 		e.err = err
 	}
@@ -169,17 +164,14 @@ func (k Key) Error(err error) error {
 
 // lineError stands in for an error whose text must not be shown as it is.
 type lineError struct {
-	text               string
-	err                error            // nil where it holds the key
-	is                 func(error) bool // holds the error where reflection does not find it
-	timeout, temporary bool
+	text string
+	err  error            // nil where it holds the key
+	is   func(error) bool // holds the error where reflection does not find it
 }
 
 func (e *lineError) Error() string        { return e.text }
 func (e *lineError) Unwrap() error        { return e.err }
 func (e *lineError) Is(target error) bool { return e.is(target) }
-func (e *lineError) Timeout() bool        { return e.timeout }
-func (e *lineError) Temporary() bool      { return e.temporary }
 
 // Shorten returns s where it has at most limit bytes, else about its first limit bytes, cut between runes, and an
 // ellipsis.

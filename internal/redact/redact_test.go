@@ -187,11 +187,6 @@ func (netError) Error() string     { return "late" }
 func (e netError) Timeout() bool   { return e.timeout }
 func (e netError) Temporary() bool { return e.temporary }
 
-type onlyLate struct{}
-
-func (onlyLate) Error() string { return "late" }
-func (onlyLate) Timeout() bool { return true }
-
 // An error that quotes the request is still one to compare with, and shows no key.
 func TestErrorsAreMasked(t *testing.T) {
 	require.NoError(t, plainKey.Error(nil))
@@ -218,26 +213,6 @@ func TestErrorsAreMasked(t *testing.T) {
 		var late netError
 		assert.ErrorAs(t, clean, &late, "no key, nothing to hide")
 	}
-}
-
-// Whether an error is a timeout decides what callers do next.
-func TestErrorsKeepTimeoutAndTemporary(t *testing.T) {
-	type netErr interface {
-		Timeout() bool
-		Temporary() bool
-	}
-	for _, want := range []netError{{}, {timeout: true}, {temporary: true}} {
-		for _, text := range []string{string(plainKey), "two\nlines"} {
-			var got netErr
-			require.ErrorAs(t, plainKey.Error(fmt.Errorf("%s: %w", text, want)), &got)
-			assert.Equal(t, want, netError{got.Timeout(), got.Temporary()})
-		}
-	}
-	var got netErr
-	require.ErrorAs(t, plainKey.Error(errors.New("two\nlines")), &got)
-	assert.False(t, got.Timeout() || got.Temporary())
-	require.ErrorAs(t, plainKey.Error(fmt.Errorf("two\nlines: %w", onlyLate{})), &got)
-	assert.True(t, got.Timeout())
 }
 
 // stringsIn collects all strings that reflection finds in a value.

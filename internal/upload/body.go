@@ -2,6 +2,7 @@ package upload
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -39,8 +40,9 @@ func Multipart(fields url.Values, f File, facts Facts) *Body {
 			fmt.Fprintf(&head, part, boundary, partNames.Replace(name), value)
 		}
 	}
-	fmt.Fprintf(&head, "--%s\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\nContent-Type: %s\r\n\r\n",
-		boundary, partNames.Replace(f.base()), f.mediaType())
+	const filePart = "--%s\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\n" +
+		"Content-Type: %s\r\n\r\n"
+	fmt.Fprintf(&head, filePart, boundary, partNames.Replace(f.base()), f.mediaType())
 	return &Body{
 		contentType: "multipart/form-data; boundary=" + boundary,
 		head:        []byte(head.String()),
@@ -89,10 +91,7 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 	s.file, err = b.file.open(ctx)
 	a.Taken(false)
 	if err != nil {
-		if ctx.Err() == nil {
-			err = b.readError(0, err)
-		}
-		return s, err
+		return s, cmp.Or(context.Cause(ctx), b.readError(0, err))
 	}
 	req.Body = s
 	return s, nil
@@ -122,14 +121,6 @@ func (b *Body) attachForm(req *http.Request, a *wire.Attempt) {
 	if req.Method != http.MethodPost {
 		req.GetBody = open
 	}
-}
-
-// promised is the size that the file has to have.
-func (b *Body) promised() string {
-	if b.file.Size > 0 {
-		return fmt.Sprintf("the %d bytes that its Size says", b.fileSize)
-	}
-	return fmt.Sprintf("the %d bytes that it had before", b.fileSize)
 }
 
 func (b *Body) readError(offset int64, err error) error {

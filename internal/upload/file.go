@@ -64,13 +64,13 @@ func (f File) read(ctx context.Context) (Facts, error) {
 		return Facts{}, err
 	}
 	defer in.end()
-	head, err := in.readHead()
+	head, err := in.head()
 	switch n := int64(len(head)); {
 	case err != nil || n == headSize:
-	case in.size < 0:
-		in.size = n // that is all there is
-	case n < in.size:
+	case f.Size == 0 && n < in.size:
 		err = fmt.Errorf("it ended at byte %d, but its size is %d", n, in.size)
+	default:
+		in.size = n // that is all there is
 	}
 	return Facts{in.size, head}, err
 }

@@ -24,6 +24,8 @@ type input struct {
 	size int64  // -1 where it is unknown
 	done func() // called once, when nothing uses r any more
 
+	unread func(head []byte) // gives back what was read; nil where the next input begins with it anyway
+
 	piece     []byte // memory that an abandoned Read may still write to
 	results   chan error
 	abandoned bool
@@ -39,24 +41,16 @@ func (f File) open(ctx context.Context) (*input, error) {
 	return in, nil
 }
 
-// interrupted returns the cause of the context's end, or nil. A cause that looks like the end of a file is left out.
-func (in *input) interrupted() error {
-	if cause := context.Cause(in.ctx); cause != io.EOF {
-		return cause
-	}
-	return in.ctx.Err()
-}
-
-// do runs f on a goroutine of its own. When the context ends, f is abandoned, and the error is that of interrupted.
+// do runs f on a goroutine of its own. When the context ends, f is abandoned, and the error is the context's.
 func (in *input) do(f func() error) error {
-	if err := in.interrupted(); err != nil {
+	if err := in.ctx.Err(); err != nil {
 		return err
 	}
 	go func() { in.results <- f() }()
 	err, ok := await(in.ctx, in.results)
 	if !ok {
 		in.abandoned = true
-		return in.interrupted()
+		return in.ctx.Err()
 	}
 	return err
 }
@@ -113,11 +107,14 @@ func readSome(r io.Reader, p []byte) (int, error) {
 // headSize is how many bytes of a file tell what it is.
 const headSize = 512
 
-// readHead reads up to headSize bytes; fewer are no error.
-func (in *input) readHead() ([]byte, error) {
+// head reads up to headSize bytes, which are not lost; fewer are no error.
+func (in *input) head() ([]byte, error) {
 	head, err := io.ReadAll(io.LimitReader(in, headSize))
 	if err != nil {
 		return nil, fmt.Errorf("at byte %d: %w", len(head), err)
+	}
+	if in.unread != nil {
+		in.unread(head)
 	}
 	return head, nil
 }

@@ -33,13 +33,6 @@ func NewMeter(total int64, report func(sent, total int64, attempt int)) *Meter {
 }
 
 func (m *Meter) run() {
-	defer func() {
-		// A report that panics ends the program: until then the call must not go on as if nothing had happened.
-		if r := recover(); r != nil {
-			panic(r)
-		}
-		close(m.finished)
-	}()
 	ticker := time.NewTicker(reportInterval)
 	defer ticker.Stop()
 	for stopped := false; !stopped; {
@@ -52,6 +45,7 @@ func (m *Meter) run() {
 			m.report(now.sent, m.total, now.attempt)
 		}
 	}
+	close(m.finished) // not after a panic, which ends the program: until then the call must not go on
 }
 
 // Begin starts the count of an attempt, the first of which is 1.

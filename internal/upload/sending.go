@@ -3,7 +3,7 @@ package upload
 import (
 	"bytes"
 	"context"
-	"errors"
+	"fmt"
 	"io"
 
 	"github.com/aicontent/aicontent-go/internal/wire"
@@ -67,12 +67,12 @@ func (s *Sending) readFile(p []byte) (int, error) {
 	n, err := s.file.Read(p)
 	size, offset := s.body.fileSize, s.offset+int64(n)
 	switch {
-	case err != nil && s.file.interrupted() != nil:
-		return 0, s.file.interrupted()
+	case err != nil && s.file.ctx.Err() != nil:
+		return 0, s.file.ctx.Err()
 	case size >= 0 && offset > size:
-		return 0, s.body.readError(size, errors.New("it has more than "+s.body.promised()))
+		return 0, s.body.readError(size, fmt.Errorf("it has more than the %d bytes that were announced", size))
 	case err == io.EOF && offset < size:
-		return 0, s.body.readError(offset, errors.New("it has fewer than "+s.body.promised()))
+		return 0, s.body.readError(offset, fmt.Errorf("it has fewer than the %d bytes that were announced", size))
 	case err != nil && err != io.EOF:
 		return 0, s.body.readError(offset, err)
 	}

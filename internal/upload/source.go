@@ -77,9 +77,8 @@ func (m *memory) open(in *input, _ int64) error {
 
 // Reader is what r holds from where it stands. It is nil where r is. It is never closed.
 //
-// A reader that can seek is rewound for each attempt to where it first stood. Any other can be sent once, unless only
-// its first bytes were taken. A Read or Seek that waits is abandoned when the context ends: until it returns, r must
-// not be touched.
+// A reader that can seek is rewound for each attempt to where it first stood. Any other can be sent once. A Read or
+// Seek that waits is abandoned when the context ends: until it returns, r must not be touched.
 func Reader(r io.Reader) Source {
 	if r == nil {
 		return nil
@@ -135,11 +134,11 @@ type stream struct {
 	r    io.Reader
 	held sync.Mutex // until the last Read or Seek of r has returned; guards the rest
 
+	once  sync.Once // for look
 	seek  io.Seeker // nil where r cannot seek
 	start int64     // where r first stood, if it can seek
-	head  []byte    // the first bytes of one that cannot seek; nil before they were read
 	size  int64     // what r said that it holds, before any of it was read; -1 where it said nothing
-	used  bool      // r cannot seek, and more than the head was taken
+	used  bool      // r cannot seek, and some of it was taken
 }
 
 func (s *stream) replayable() bool {
@@ -161,21 +160,23 @@ func (s *stream) open(in *input, declared int64) error {
 	case s.used:
 		return errUsed
 	}
-	err := in.do(func() error { return s.rewind(in, declared) })
-	if err != nil || s.seek != nil {
-		return err
-	}
-	return s.replay(in)
+	return in.do(func() error { return s.rewind(in, declared) })
 }
 
 // rewind goes back to where the reader first stood, if it can seek, and finds out what it holds.
 func (s *stream) rewind(in *input, declared int64) error {
-	if s.seek == nil && s.head == nil {
-		s.look()
-	}
+	s.once.Do(s.look)
 	// Len may tell what happens to be buffered: the user's word counts more.
 	in.size = cmp.Or(declared, s.size)
 	if s.seek == nil {
+		r := s.r
+		in.r = readerFunc(func(p []byte) (int, error) {
+			s.used = true
+			return r.Read(p)
+		})
+		in.unread = func(head []byte) {
+			s.r, s.used = io.MultiReader(bytes.NewReader(head), r), false
+		}
 		return nil
 	}
 	if end, err := s.seek.Seek(0, io.SeekEnd); err == nil {
@@ -200,28 +201,6 @@ func (s *stream) look() {
 			s.seek, s.start = seeker, start
 		}
 	}
-}
-
-// replay lets in begin with the first bytes of a reader that cannot seek.
-func (s *stream) replay(in *input) (err error) {
-	rest := readerFunc(func(p []byte) (int, error) {
-		s.used = true
-		return s.r.Read(p)
-	})
-	if s.head == nil {
-		in.r = rest
-		if s.head, err = in.readHead(); err != nil {
-			return err
-		}
-		s.used = false // nothing is lost
-	}
-	head := bytes.NewReader(s.head)
-	in.r = io.MultiReader(head, rest)
-	if len(s.head) < headSize {
-		// That is all there is.
-		in.r, in.size = head, head.Size()
-	}
-	return nil
 }
 
 type readerFunc func([]byte) (int, error)

@@ -69,7 +69,7 @@ func (u *Upload) report() string {
 		format, duration, u.Size, u.SHA256)
 }
 
-// audioFormat returns the format, told by magic bytes, and the duration where the head has it.
+// audioFormat returns the format, if it is one of audioTypes, and the duration of a WAV file.
 func audioFormat(head []byte) (string, time.Duration) {
 	at := func(offset int, magic string) bool {
 		return len(head) >= offset+len(magic) && string(head[offset:offset+len(magic)]) == magic
@@ -77,24 +77,14 @@ func audioFormat(head []byte) (string, time.Duration) {
 	switch {
 	case at(0, "RIFF") && at(8, "WAVE"):
 		return "WAV", wavDuration(head)
-	case at(0, "fLaC"):
-		return "FLAC", flacDuration(head)
-	case at(0, "OggS"):
-		return "Ogg", 0
-	case at(0, "FORM") && (at(8, "AIFF") || at(8, "AIFC")):
-		return "AIFF", 0
 	case at(4, "ftyp"):
 		return "MP4", 0
 	case at(0, "\x1a\x45\xdf\xa3"):
 		return "WebM", 0
 	case at(0, "\x00\x00\x01\xba") || at(0, "\x00\x00\x01\xb3"):
 		return "MPEG", 0
-	case at(0, "#!AMR"):
-		return "AMR", 0
 	case at(0, "ID3"):
 		return "MP3", 0
-	case len(head) > 1 && head[0] == 0xff && head[1]&0xf6 == 0xf0:
-		return "AAC", 0
 	case len(head) > 1 && head[0] == 0xff && head[1]&0xe0 == 0xe0 && head[1]&0x06 != 0:
 		return "MP3", 0
 	}
@@ -125,17 +115,4 @@ func wavDuration(head []byte) time.Duration {
 		return 0
 	}
 	return time.Duration(float64(size) / float64(rate) * float64(time.Second))
-}
-
-// flacDuration is the number of samples divided by the sample rate, both from the STREAMINFO block.
-func flacDuration(head []byte) time.Duration {
-	if len(head) < 26 {
-		return 0
-	}
-	packed := binary.BigEndian.Uint64(head[18:26])
-	rate, samples := packed>>44, packed&(1<<36-1)
-	if rate == 0 {
-		return 0
-	}
-	return time.Duration(float64(samples) / float64(rate) * float64(time.Second))
 }
