@@ -208,6 +208,49 @@ func ExampleOutcomeOf() {
 	// 1 1
 }
 
+func ExampleImagesService_FindByName() {
+	srv := service()
+	defer srv.Close()
+	srv.Fault(aicontenttest.ActThenStatus(http.StatusGatewayTimeout))
+	ctx, client := context.Background(), srv.Client()
+	params := aicontent.ImageStoreParams{Name: "job-4711", Description: "A lighthouse", Resolution: aicontent.Resolution512x512}
+
+	_, err := client.Images.Store(ctx, params)
+	if aicontent.OutcomeOf(err) != aicontent.OutcomeUnknown {
+		log.Fatal(err)
+	}
+	image, err := client.Images.FindByName(ctx, params.Name)
+	switch {
+	case err == nil:
+		fmt.Println("created:", image.ID)
+	case errors.Is(err, aicontent.ErrNotFound):
+		fmt.Println("not there, or not there yet: look again later")
+	case errors.Is(err, aicontent.ErrConflict):
+		fmt.Println("several records have the name")
+	}
+	// Output: created: 1
+}
+
+func ExampleWithAttemptHook() {
+	srv := service()
+	defer srv.Close()
+	srv.Fault(aicontenttest.Status(http.StatusTooManyRequests, ""))
+	count := func(_ context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
+		return func(r aicontent.AttemptResult) {
+			fmt.Println(a.Operation, a.Number, r.StatusCode, r.Outcome, r.WillRetry)
+		}, nil
+	}
+	client := srv.Client(aicontent.WithAttemptHook(count), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MinBackoff: -1}))
+
+	_, err := client.Images.List(context.Background(), aicontent.ImageListParams{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// images.list 1 429 rejected true
+	// images.list 2 200 done false
+}
+
 func ExampleAPIError() {
 	srv := service()
 	defer srv.Close()

@@ -206,7 +206,7 @@ func TestCachingSparesRequestsAndKeepsNothingStale(t *testing.T) {
 		show()
 		assert.Len(t, srv.Requests(), 4)
 
-		// The looks of WithOnce must see what is there.
+		// The searches of WithOnce must see what is there.
 		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, 30*time.Second))
 		_, err = client.Images.Store(t.Context(), image, aicontent.WithOnce())
 		require.NoError(t, err)
@@ -289,17 +289,6 @@ func TestTranscribeStopsWhenItCannotSayThatItIsAlive(t *testing.T) {
 	})
 }
 
-func TestPassOn(t *testing.T) {
-	srv := aicontenttest.NewServer(t, aicontenttest.NoChunkedUploads)
-	front := httptest.NewServer(passOn(srv.Client()))
-	defer front.Close()
-	resp, err := http.Post(front.URL, "audio/mp4", strings.NewReader("a voice message"))
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	require.Equal(t, 200, resp.StatusCode)
-	assert.Equal(t, int64(15), srv.Transcriptions()[0].Upload.Size)
-}
-
 func TestRowsKeepTheWholeRecord(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	sent, err := srv.Client().Images.Store(t.Context(), image)
@@ -308,23 +297,6 @@ func TestRowsKeepTheWholeRecord(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, got.Equal(*sent))
 	assert.JSONEq(t, string(sent.Raw()), string(got.Raw()))
-}
-
-func TestSave(t *testing.T) {
-	t.Chdir(t.TempDir())
-	srv := aicontenttest.NewServer(t)
-	sent, err := srv.Client().Images.Store(t.Context(), image)
-	require.NoError(t, err)
-	require.NoError(t, save(t.Context(), srv.Client(), sent, "lighthouse.png"))
-	picture, err := os.ReadFile("lighthouse.png")
-	require.NoError(t, err)
-	assert.Equal(t, "image/png", http.DetectContentType(picture))
-
-	sent.URL = srv.URL + "/pictures/none.png"
-	require.Error(t, save(t.Context(), srv.Client(), sent, "none.png"))
-	left, err := filepath.Glob("*")
-	require.NoError(t, err)
-	assert.Equal(t, []string{"lighthouse.png"}, left)
 }
 
 func TestPages(t *testing.T) {

@@ -3,9 +3,6 @@ package recipes
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"net/http"
-	"os"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
@@ -54,25 +51,6 @@ func transcribe(ctx context.Context, client *aicontent.Client, j job, save func(
 	}, aicontent.WithOnceSince(lastTry))
 }
 
-// passOn is an HTTP handler that sends the body of a request to the service while it arrives.
-func passOn(client *aicontent.Client) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		file := aicontent.FileFromReader("message.m4a", r.Body)
-		if r.ContentLength > 0 {
-			file.Size = r.ContentLength // without a size the upload is chunked, which some deployments refuse
-		}
-		transcription, err := client.Transcriptions.Store(r.Context(), aicontent.TranscriptionStoreParams{
-			Name: "Voice message",
-			File: file,
-		})
-		if err != nil {
-			http.Error(w, "the transcription failed", http.StatusBadGateway)
-			return
-		}
-		fmt.Fprintln(w, transcription.ID)
-	}
-}
-
 // row is an image in a database: what queries need in columns of their own, and the whole record as it was sent.
 type row struct {
 	ID     string
@@ -88,27 +66,6 @@ func fromRow(r row) (*aicontent.Image, error) {
 	image := new(aicontent.Image)
 	err := json.Unmarshal(r.Record, image)
 	return image, err
-}
-
-// save downloads a picture to a file, and leaves no part of one.
-func save(ctx context.Context, client *aicontent.Client, image *aicontent.Image, path string) (err error) {
-	file, err := os.CreateTemp(".", "picture-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(file.Name())
-		}
-	}()
-	_, err = client.Images.Download(ctx, image, file)
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
 }
 
 func thirdPage(ctx context.Context, client *aicontent.Client) ([]*aicontent.Image, error) {

@@ -2,6 +2,8 @@ package recipes
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -38,6 +40,65 @@ func TestIllustrateSurvivesAnOutage(t *testing.T) {
 		}
 		if n := len(srv.Records()); n != 1 {
 			t.Errorf("%d images were created, and billed; the last is at %s", n, url)
+		}
+	})
+}
+
+// Illustrator is what the newsroom needs of an image service. It is declared here, where it is used.
+type Illustrator interface {
+	Store(context.Context, aicontent.ImageStoreParams, ...option) (*aicontent.Image, error)
+	Delete(context.Context, aicontent.ID, ...option) error
+}
+
+type option = aicontent.CallOption
+
+var _ Illustrator = (*aicontent.ImagesService)(nil)
+
+// Newsroom is the code under test.
+type Newsroom struct{ Images Illustrator }
+
+// Replace illustrates an article afresh and deletes its old image.
+func (n Newsroom) Replace(ctx context.Context, old aicontent.ID, params aicontent.ImageStoreParams) error {
+	if _, err := n.Images.Store(ctx, params); err != nil {
+		return err
+	}
+	return n.Images.Delete(ctx, old)
+}
+
+// refusing is an Illustrator that fails, and remembers what was deleted.
+type refusing struct{ deleted []aicontent.ID }
+
+func (r *refusing) Store(context.Context, aicontent.ImageStoreParams, ...option) (*aicontent.Image, error) {
+	return nil, &aicontent.APIError{StatusCode: http.StatusForbidden, Message: "no credit"}
+}
+
+func (r *refusing) Delete(_ context.Context, id aicontent.ID, _ ...option) error {
+	r.deleted = append(r.deleted, id)
+	return nil
+}
+
+func TestReplaceKeepsTheOldImageWithoutANewOne(t *testing.T) {
+	images := &refusing{}
+	err := Newsroom{images}.Replace(t.Context(), "7", aicontent.ImageStoreParams{Name: "Whale"})
+	if !errors.Is(err, aicontent.ErrForbidden) || len(images.deleted) > 0 {
+		t.Error(err, images.deleted)
+	}
+}
+
+func TestPictureIsSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(),
+			aicontenttest.LatencyOn(aicontenttest.ImagesDownload, 20*time.Second))
+		srv.FaultOn(aicontenttest.ImagesDownload, 1, aicontenttest.CloseMidResponse())
+		srv.AddImage(aicontenttest.Image{ID: "7"})
+		image, err := srv.Client().Images.Show(t.Context(), "7") // is not delayed
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = srv.Client().Images.Download(t.Context(), image, io.Discard)
+		var cutOff *aicontent.DecodeError
+		if !errors.As(err, &cutOff) {
+			t.Error("half a picture is an error, not", err)
 		}
 	})
 }

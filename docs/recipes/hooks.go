@@ -1,0 +1,94 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+// done is told what came of an attempt.
+type done = func(aicontent.AttemptResult)
+
+var errSpent = errors.New("the limit of create requests for today is reached")
+
+// dailyLimit lets a client send at most n create requests on a day, in UTC, that may be billed.
+func dailyLimit(n int) aicontent.Option {
+	var mu sync.Mutex
+	var day string
+	var sent int
+	return aicontent.WithAttemptHook(func(_ context.Context, a aicontent.Attempt) (done, error) {
+		if a.Operation != aicontent.ImagesStore && a.Operation != aicontent.TranscriptionsStore {
+			return nil, nil // costs nothing, and neither do the searches of WithOnce
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		today := time.Now().UTC().Format(time.DateOnly)
+		if today != day {
+			day, sent = today, 0
+		}
+		if sent >= n {
+			return nil, errSpent
+		}
+		sent++
+		return func(r aicontent.AttemptResult) {
+			mu.Lock()
+			defer mu.Unlock()
+			billed := r.Outcome == aicontent.OutcomeDone || r.Outcome == aicontent.OutcomeUnknown
+			if !billed && day == today {
+				sent--
+			}
+		}, nil
+	})
+}
+
+// breaker leaves a service alone for half a minute after five attempts in a row that failed because of it.
+func breaker() aicontent.Option {
+	circuit := gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
+		Timeout:     30 * time.Second,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= 5 },
+		// Neither a caller who gives up nor a file that cannot be read says anything of the service.
+		IsExcluded: func(err error) bool {
+			return errors.Is(err, context.Canceled) || errors.Is(err, aicontent.ErrFile)
+		},
+		// A service that refuses a request works.
+		IsSuccessful: func(err error) bool {
+			var refused *aicontent.APIError
+			return err == nil || errors.As(err, &refused) && refused.StatusCode < 500
+		},
+	})
+	return aicontent.WithAttemptHook(func(_ context.Context, a aicontent.Attempt) (done, error) {
+		if a.Search || a.Operation == aicontent.ImagesDownload {
+			return nil, nil // a search finds what may have been billed, and pictures come from other hosts
+		}
+		report, err := circuit.Allow()
+		if err != nil {
+			return nil, err
+		}
+		return func(r aicontent.AttemptResult) { report(r.Err) }, nil
+	})
+}
+
+// metrics measures each attempt. Paths and request IDs stay out: each value of an attribute is a time series.
+func metrics(meter metric.Meter) (aicontent.Option, error) {
+	seconds, err := meter.Float64Histogram("aicontent.attempt.duration", metric.WithUnit("s"))
+	if err != nil {
+		return nil, err
+	}
+	return aicontent.WithAttemptHook(func(ctx context.Context, a aicontent.Attempt) (done, error) {
+		return func(r aicontent.AttemptResult) {
+			seconds.Record(ctx, r.Duration.Seconds(), metric.WithAttributes(
+				attribute.String("operation", string(a.Operation)),
+				attribute.Int("status", r.StatusCode), // 0 for no response
+				attribute.String("outcome", r.Outcome.String()),
+				attribute.Bool("retried", r.WillRetry),
+			))
+		}, nil
+	}), nil
+}

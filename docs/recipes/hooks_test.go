@@ -1,0 +1,132 @@
+package recipes
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+func TestDailyLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		client := srv.Client(dailyLimit(2))
+		store := func(opts ...aicontent.CallOption) error {
+			_, err := client.Images.Store(t.Context(), image, opts...)
+			return err
+		}
+		srv.Fault(aicontenttest.Status(http.StatusUnprocessableEntity, `{"message": "no"}`))
+		require.ErrorIs(t, store(), aicontent.ErrInvalid, "was refused, and cost nothing")
+		srv.Fault(aicontenttest.ActThenStatus(http.StatusGatewayTimeout))
+		require.ErrorIs(t, store(), aicontent.ErrServer, "may have been billed")
+		require.NoError(t, store())
+
+		sent := len(srv.Requests())
+		err := store()
+		require.ErrorIs(t, err, errSpent)
+		assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
+		assert.Len(t, srv.Requests(), sent)
+
+		other := image
+		other.Name = "Beacon"
+		_, err = client.Images.Store(t.Context(), other, aicontent.WithOnce())
+		require.ErrorIs(t, err, errSpent)
+		assert.Len(t, srv.Requests(), sent+1, "the search is free")
+		srv.AddImage(aicontenttest.Image{Name: "Beacon"})
+		_, err = client.Images.Store(t.Context(), other, aicontent.WithOnce())
+		require.NoError(t, err, "what is found costs nothing")
+
+		time.Sleep(24 * time.Hour)
+		require.NoError(t, store())
+		require.NoError(t, store())
+		require.ErrorIs(t, store(), errSpent)
+	})
+}
+
+func TestBreakerLeavesAServiceAloneThatDoesNotWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		srv.AddImage(aicontenttest.Image{ID: "7"})
+		client := srv.Client(breaker(), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+		show := func(ctx context.Context, id aicontent.ID) error {
+			_, err := client.Images.Show(ctx, id)
+			return err
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		srv.FaultN(4, aicontenttest.Status(http.StatusInternalServerError, "down"))
+		for range 4 {
+			require.ErrorIs(t, show(t.Context(), "7"), aicontent.ErrServer)
+		}
+		srv.Fault(aicontenttest.Stall(aicontenttest.BeforeResponse))
+		time.AfterFunc(time.Second, cancel)
+		require.ErrorIs(t, show(gone, "7"), context.Canceled, "says nothing of the service")
+		for range 9 {
+			require.ErrorIs(t, show(t.Context(), "8"), aicontent.ErrNotFound, "a service that refuses works")
+		}
+		srv.FaultN(5, aicontenttest.Status(http.StatusInternalServerError, "down"))
+		for range 5 {
+			require.ErrorIs(t, show(t.Context(), "7"), aicontent.ErrServer)
+		}
+		sent := len(srv.Requests())
+		err := show(t.Context(), "7")
+		require.ErrorIs(t, err, gobreaker.ErrOpenState)
+		assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
+		assert.Len(t, srv.Requests(), sent)
+
+		time.Sleep(31 * time.Second)
+		require.NoError(t, show(t.Context(), "7"))
+		require.NoError(t, show(t.Context(), "7"))
+	})
+}
+
+// The record of the request that opens the circuit is still found: it was billed.
+func TestBreakerLetsSearchesPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		client := srv.Client(breaker(), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+		srv.FaultN(4, aicontenttest.Status(http.StatusInternalServerError, "down"))
+		for range 4 {
+			_, err := client.Images.Show(t.Context(), "7")
+			require.ErrorIs(t, err, aicontent.ErrServer)
+		}
+		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, 10*time.Second))
+		_, err := client.Images.Store(t.Context(), image, aicontent.WithOnce())
+		require.NoError(t, err)
+		_, err = client.Images.Show(t.Context(), "7")
+		require.ErrorIs(t, err, gobreaker.ErrOpenState)
+	})
+}
+
+func TestMetrics(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	option, err := metrics(provider.Meter("recipes"))
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		srv.Fault(aicontenttest.Status(503, "down").WithRetryAfter("1"))
+		_, err := srv.Client(option).Images.Store(t.Context(), image)
+		require.NoError(t, err)
+	})
+	var collected metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(t.Context(), &collected))
+	points := collected.ScopeMetrics[0].Metrics[0].Data.(metricdata.Histogram[float64]).DataPoints
+	got := map[int64]string{}
+	for _, point := range points {
+		status, _ := point.Attributes.Value("status")
+		outcome, _ := point.Attributes.Value("outcome")
+		retried, _ := point.Attributes.Value("retried")
+		got[status.AsInt64()] = outcome.AsString() + " " + retried.Emit()
+	}
+	assert.Equal(t, map[int64]string{503: "rejected true", 201: "done false"}, got)
+}

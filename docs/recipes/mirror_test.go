@@ -1,0 +1,89 @@
+package recipes
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+func names(t *testing.T, folder string) (list []string) {
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		list = append(list, entry.Name())
+	}
+	return list
+}
+
+// A part file in another folder may be in another file system, where it cannot be renamed from.
+func TestSaveWritesBesideTheFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	folder := t.TempDir()
+	during := 0
+	srv := aicontenttest.NewServer(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		if r.Request.Operation == aicontenttest.ImagesDownload {
+			here, err := os.ReadDir(".")
+			assert.NoError(t, err)
+			assert.Empty(t, here)
+			parts, err := filepath.Glob(filepath.Join(folder, "*.part"))
+			assert.NoError(t, err)
+			during += len(parts)
+		}
+	}))
+	sent, err := srv.Client().Images.Store(t.Context(), image)
+	require.NoError(t, err)
+	path := filepath.Join(folder, "lighthouse.png")
+	require.NoError(t, save(t.Context(), srv.Client(), sent, path))
+	assert.Equal(t, 1, during)
+	picture, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "image/png", http.DetectContentType(picture))
+
+	sent.URL = srv.URL + "/pictures/none.png"
+	require.ErrorIs(t, save(t.Context(), srv.Client(), sent, filepath.Join(folder, "none.png")), aicontent.ErrNotFound)
+	assert.Equal(t, []string{"lighthouse.png"}, names(t, folder))
+}
+
+func TestMirror(t *testing.T) {
+	folder := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		hidden := false
+		hide := aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+			if hidden && r.Request.Operation == aicontenttest.ImagesList {
+				body := r.JSON().(map[string]any)
+				body["data"] = body["data"].([]any)[1:]
+				r.SetJSON(body)
+			}
+		})
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), hide)
+		for _, id := range []string{"1", "2", "3"} {
+			srv.AddImage(aicontenttest.Image{ID: id})
+		}
+		client := srv.Client()
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "123.part"), []byte("of a run that was killed"), 0o600))
+		srv.FaultOn(aicontenttest.ImagesDownload, 1, aicontenttest.Status(http.StatusNotFound, "not yet"))
+		require.ErrorIs(t, mirror(t.Context(), client, folder), aicontent.ErrNotFound, "one picture failed")
+		require.Len(t, names(t, folder), 2)
+		require.NoError(t, mirror(t.Context(), client, folder))
+		require.Equal(t, []string{"1.png", "2.png", "3.png"}, names(t, folder))
+		before := len(srv.Requests())
+		require.NoError(t, mirror(t.Context(), client, folder))
+		assert.Len(t, srv.Requests(), before+1, "what is there is not fetched again")
+
+		require.NoError(t, client.Images.Delete(t.Context(), "2"))
+		srv.FaultOn(aicontenttest.ImagesList, 4, aicontenttest.Status(http.StatusInternalServerError, "down"))
+		require.ErrorIs(t, mirror(t.Context(), client, folder), aicontent.ErrServer)
+		assert.Len(t, names(t, folder), 3, "without a whole list nothing is removed")
+		hidden = true
+		require.NoError(t, mirror(t.Context(), client, folder))
+		assert.Equal(t, []string{"1.png", "3.png"}, names(t, folder), "the list missed one that is there")
+	})
+}

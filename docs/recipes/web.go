@@ -1,0 +1,104 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+const largestUpload = 512 << 20
+
+// passOn is the handler of PUT /recordings/{id}: it sends the body to the service while it arrives. The server makes
+// the ID, with rand.Text, when it shows the form, so that a form that is sent twice is one transcription.
+func passOn(client *aicontent.Client) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 15*time.Minute)
+		defer cancel()
+		file := aicontent.FileFromReader("message.m4a", http.MaxBytesReader(w, r.Body, largestUpload))
+		if r.ContentLength > 0 {
+			file.Size = r.ContentLength // without a size the upload is chunked, which some deployments refuse
+		}
+		transcription, err := client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+			Name: r.PathValue("id"),
+			File: file,
+		},
+			aicontent.WithOnce(),
+			// Somebody is waiting. Nothing is sent twice, so a short SettleTime risks no second record.
+			aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1, SettleTime: 20 * time.Second}),
+			aicontent.WithStallTimeout(30*time.Second),
+		)
+		if err != nil {
+			http.Error(w, http.StatusText(statusOf(err)), statusOf(err))
+			return
+		}
+		fmt.Fprintln(w, transcription.Result)
+	}
+}
+
+// result is the handler of GET /recordings/{id}, which the page asks after a 504.
+func result(client *aicontent.Client) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		transcription, err := client.Transcriptions.FindByName(r.Context(), r.PathValue("id"))
+		if err != nil {
+			http.Error(w, http.StatusText(statusOf(err)), statusOf(err))
+			return
+		}
+		fmt.Fprintln(w, transcription.Result)
+	}
+}
+
+// statusOf is the status of the response in which a web service tells its visitor of an error of the SDK.
+func statusOf(err error) int {
+	var refused *aicontent.APIError
+	known := errors.As(err, &refused)
+	switch outcome := aicontent.OutcomeOf(err); {
+	case err == nil:
+		return http.StatusOK
+	case outcome == aicontent.OutcomeUnknown:
+		return http.StatusGatewayTimeout // it may be there: the visitor has to look before sending it again
+	case outcome == aicontent.OutcomeDone:
+		return http.StatusBadGateway // it is there, but could not be read
+	case errors.As(err, new(*http.MaxBytesError)), errors.Is(err, aicontent.ErrTooLarge):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, aicontent.ErrFile) && errors.Is(err, os.ErrDeadlineExceeded):
+		return http.StatusRequestTimeout // the visitor's upload stalled
+	case errors.Is(err, aicontent.ErrFile):
+		return http.StatusBadRequest // the visitor's upload broke off
+	case errors.Is(err, aicontent.ErrInvalid):
+		return http.StatusUnprocessableEntity
+	case errors.Is(err, aicontent.ErrConflict):
+		return http.StatusConflict
+	case errors.Is(err, aicontent.ErrNotFound) && known && refused.Method != http.MethodPost:
+		return http.StatusNotFound // for a POST it says that there is no API at the base URL
+	case outcome == aicontent.OutcomeNotSent, known && (refused.StatusCode == 429 || refused.StatusCode == 503):
+		return http.StatusServiceUnavailable // nothing was created: the visitor may try again
+	}
+	return http.StatusBadGateway // the key, the account or the base URL: a matter for the operator
+}
+
+// keep writes an upload to a file, so that it can be sent more than once. Remove deletes the file.
+func keep(name string, body io.Reader) (upload aicontent.File, remove func(), err error) {
+	kept, err := os.CreateTemp("", "upload-*")
+	if err != nil {
+		return aicontent.File{}, nil, err
+	}
+	remove = func() {
+		kept.Close()
+		os.Remove(kept.Name())
+	}
+	if _, err := io.Copy(kept, body); err != nil {
+		remove()
+		return aicontent.File{}, nil, err
+	}
+	if _, err := kept.Seek(0, io.SeekStart); err != nil {
+		remove()
+		return aicontent.File{}, nil, err
+	}
+	return aicontent.FileFromReader(name, kept), remove, nil
+}

@@ -1,0 +1,205 @@
+package recipes
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+func uploads(client *aicontent.Client) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("PUT /recordings/{id}", passOn(client))
+	mux.HandleFunc("GET /recordings/{id}", result(client))
+	return mux
+}
+
+func serve(h http.Handler, method string, body io.Reader) int {
+	recorder := httptest.NewRecorder()
+	h.ServeHTTP(recorder, httptest.NewRequest(method, "/recordings/4711", body))
+	return recorder.Code
+}
+
+func TestPassOn(t *testing.T) {
+	srv := aicontenttest.NewServer(t, aicontenttest.NoChunkedUploads)
+	h := uploads(srv.Client())
+	require.Equal(t, http.StatusOK, serve(h, http.MethodPut, strings.NewReader("a voice message")))
+	assert.Equal(t, int64(15), srv.Transcriptions()[0].Upload.Size)
+	require.Equal(t, http.StatusOK, serve(h, http.MethodPut, strings.NewReader("a voice message")))
+	assert.Len(t, srv.Records(), 1, "the same form sent twice")
+	assert.Equal(t, http.StatusOK, serve(h, http.MethodGet, nil))
+}
+
+func TestPassOnWhenTheServiceTakesLongerThanTheVisitorWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		h := uploads(srv.Client())
+		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.LateAct(504, 2*time.Minute))
+		start := time.Now()
+		require.Equal(t, http.StatusGatewayTimeout, serve(h, http.MethodPut, strings.NewReader("a voice message")))
+		assert.Less(t, time.Since(start), 30*time.Second)
+		assert.Equal(t, http.StatusNotFound, serve(h, http.MethodGet, nil))
+		time.Sleep(2 * time.Minute)
+		assert.Equal(t, http.StatusOK, serve(h, http.MethodGet, nil))
+		assert.Len(t, srv.Records(), 1)
+	})
+}
+
+func TestPassOnTellsWhoStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		h := uploads(srv.Client())
+		stalled, visitor := io.Pipe()
+		defer visitor.Close()
+		assert.Equal(t, http.StatusRequestTimeout, serve(h, http.MethodPut, stalled))
+		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Stall(aicontenttest.MidUpload))
+		long := strings.NewReader(strings.Repeat("a voice message ", 1<<16))
+		assert.Equal(t, http.StatusServiceUnavailable, serve(h, http.MethodPut, long))
+		assert.Empty(t, srv.Records())
+	})
+}
+
+func TestStatusOf(t *testing.T) {
+	broken := io.MultiReader(strings.NewReader("a voice"), iotest.ErrReader(io.ErrUnexpectedEOF))
+	for name, test := range map[string]struct {
+		fault aicontenttest.Fault
+		call  func(context.Context, *aicontent.Client) error
+		want  int
+	}{
+		"success":                {call: storeImage, want: 200},
+		"invalid arguments":      {call: storeNothing, want: 422},
+		"limit of today":         {call: storeWithoutCredit, want: 503},
+		"no connection":          {fault: aicontenttest.RefuseConnection(), call: storeImage, want: 503},
+		"503 in mid-upload":      {fault: aicontenttest.Status(503, "down").Early(), call: upload(long()), want: 503},
+		"500 in mid-upload":      {fault: aicontenttest.Status(500, "down").Early(), call: upload(long()), want: 503},
+		"503 with Retry-After":   {fault: later(503), call: storeImage, want: 503},
+		"429":                    {fault: later(429), call: storeImage, want: 503},
+		"401":                    {fault: aicontenttest.Status(401, ""), call: storeImage, want: 502},
+		"403":                    {fault: aicontenttest.Status(403, ""), call: storeImage, want: 502},
+		"404 of a Store call":    {fault: aicontenttest.Status(404, ""), call: storeImage, want: 502},
+		"no such record":         {call: show, want: 404},
+		"409":                    {fault: aicontenttest.Status(409, ""), call: storeImage, want: 409},
+		"name of another record": {call: storeTwice, want: 409},
+		"413":                    {fault: aicontenttest.Status(413, "").Early(), call: upload(long()), want: 413},
+		"larger than our limit":  {call: upload(http.MaxBytesReader(nil, io.NopCloser(long()), 100)), want: 413},
+		"422":                    {fault: aicontenttest.Status(422, ""), call: storeImage, want: 422},
+		"broken upload":          {call: upload(broken), want: 400},
+		"stalled upload":         {call: stalledUpload, want: 408},
+		"response without record": {
+			fault: aicontenttest.Status(201, "{}"), call: storeImage, want: 502,
+		},
+		"500":           {fault: aicontenttest.Status(500, ""), call: storeImage, want: 504},
+		"503":           {fault: aicontenttest.Status(503, ""), call: storeImage, want: 504},
+		"lost response": {fault: aicontenttest.LoseResponse(), call: storeImage, want: 504},
+		"no response":   {fault: aicontenttest.Stall(aicontenttest.BeforeResponse), call: storeImage, want: 504},
+		"redirect":      {fault: aicontenttest.RedirectTo(302, "/elsewhere"), call: storeImage, want: 504},
+		"an HTML page":  {fault: aicontenttest.HTMLPage(200), call: storeImage, want: 504},
+		"error of another package": {
+			call: func(context.Context, *aicontent.Client) error { return io.EOF }, want: 504,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+				if test.fault.Name != "" {
+					srv.Fault(test.fault)
+				}
+				client := srv.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+				err := test.call(t.Context(), client)
+				assert.Equal(t, test.want, statusOf(err), "%v", err)
+			})
+		})
+	}
+}
+
+// later is a refusal that asks for more patience than the SDK has.
+func later(status int) aicontenttest.Fault {
+	return aicontenttest.Status(status, "").WithRetryAfter("3600")
+}
+
+func storeImage(ctx context.Context, client *aicontent.Client) error {
+	_, err := client.Images.Store(ctx, image)
+	return err
+}
+
+func storeNothing(ctx context.Context, client *aicontent.Client) error {
+	_, err := client.Images.Store(ctx, aicontent.ImageStoreParams{})
+	return err
+}
+
+func storeWithoutCredit(ctx context.Context, client *aicontent.Client) error {
+	spent, err := aicontent.NewClient(client.BaseURL(), "key", dailyLimit(0))
+	if err != nil {
+		return err
+	}
+	return storeImage(ctx, spent)
+}
+
+func storeTwice(ctx context.Context, client *aicontent.Client) error {
+	if err := storeImage(ctx, client); err != nil {
+		return err
+	}
+	other := image
+	other.Resolution = aicontent.Resolution256x256
+	_, err := client.Images.Store(ctx, other, aicontent.WithOnce())
+	return err
+}
+
+func show(ctx context.Context, client *aicontent.Client) error {
+	_, err := client.Images.Show(ctx, "404")
+	return err
+}
+
+func upload(body io.Reader) func(context.Context, *aicontent.Client) error {
+	return func(ctx context.Context, client *aicontent.Client) error {
+		_, err := client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+			Name: "Voice message",
+			File: aicontent.FileFromReader("message.m4a", body),
+		})
+		return err
+	}
+}
+
+// long returns more than the buffers of the network hold, to be read once.
+func long() io.Reader {
+	return io.MultiReader(strings.NewReader(strings.Repeat("a voice message ", 1<<16)))
+}
+
+// stalledUpload is that of a visitor who sends nothing.
+func stalledUpload(ctx context.Context, client *aicontent.Client) error {
+	body, visitor := io.Pipe()
+	defer visitor.Close()
+	return upload(body)(ctx, client)
+}
+
+func TestKeptUploadSurvivesA503InMidUpload(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		client := srv.Client()
+		srv.Fault(aicontenttest.Status(503, "down").WithRetryAfter("1").Early())
+		err := upload(long())(t.Context(), client)
+		require.ErrorIs(t, err, aicontent.ErrServer)
+		require.ErrorContains(t, err, "not retried: the file's reader can be read only once")
+		require.Equal(t, http.StatusServiceUnavailable, statusOf(err))
+
+		file, remove, err := keep("message.m4a", long())
+		require.NoError(t, err)
+		defer remove()
+		srv.Fault(aicontenttest.Status(503, "down").WithRetryAfter("1").Early())
+		params := aicontent.TranscriptionStoreParams{Name: "Voice message", File: file}
+		_, err = client.Transcriptions.Store(t.Context(), params)
+		require.NoError(t, err)
+	})
+}
