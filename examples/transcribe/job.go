@@ -160,10 +160,7 @@ func (j *job) transcribe(ctx context.Context, r *recording, line *line) result {
 		}
 		// It has been deleted: create it again.
 	}
-	lastTry := known.Until
-	if now := time.Now(); lastTry.After(now) {
-		lastTry = now // the run that was to use this time has ended
-	}
+	lastTry := slices.MinFunc([]time.Time{known.Until, time.Now()}, time.Time.Compare) // the run that had until then is over
 	var resp *aicontent.Response
 	t, err := j.client.Transcriptions.Store(journalled(ctx, r.name), aicontent.TranscriptionStoreParams{
 		Name:        r.name,
@@ -278,7 +275,6 @@ func (r result) passing() bool {
 var goNames = regexp.MustCompile(`(aicontent|transcriptions)\.\w+: | \([^()]*With(out)?[A-Z].*?\)|With(out)?[A-Z]\S* ?`)
 
 var plainWords = strings.NewReplacer(
-	"the search for the name failed", "the search for an earlier upload failed",
 	"outcome unknown: it may have been created", "the text may still be made; the next run looks for it first",
 	"outcome done: it was created", "the text was made; run again to fetch it",
 )

@@ -85,7 +85,7 @@ func (c *candidate) read(singular string, fields []Field) {
 	for name, member := range c.text.Members() {
 		key := []byte(name[1 : len(name)-1])
 		if bytes.IndexByte(key, '\\') >= 0 {
-			key = name.text(nil)
+			key = name.text(make([]byte, 0, 32))
 		}
 		i := next
 		if i == len(fields) || fields[i].Name != string(key) {

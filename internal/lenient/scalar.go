@@ -32,14 +32,15 @@ func (v Value) Time() time.Time {
 	if !v.IsString() {
 		return time.Time{}
 	}
-	text := v.text(nil)
+	raw := v.text(make([]byte, 0, 64))
 	var t time.Time
-	if t.UnmarshalText(text) == nil {
+	if t.UnmarshalText(raw) == nil {
 		return t
 	}
+	text := string(raw)
 	layouts := []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", time.DateOnly}
 	for _, layout := range layouts {
-		if t, err := time.Parse(layout, string(text)); err == nil {
+		if t, err := time.Parse(layout, text); err == nil {
 			return t
 		}
 	}
