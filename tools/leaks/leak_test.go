@@ -60,7 +60,7 @@ func serve(t *testing.T) *service {
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kind := r.URL.Query().Get("kind")
-	if !strings.Contains(r.URL.Path, "/api/") {
+	if picture := kind == "" || kind == "large"; picture && !strings.Contains(r.URL.Path, "/api/") {
 		w.Header().Set("Content-Type", "image/png")
 	}
 	if kind == "unread" {
