@@ -625,3 +625,12 @@ func TestBaseURLWithAnInternationalHost(t *testing.T) {
 	_, err = NewClient("https://xn--bcher-kva.example.com/bücher", fakes.Key)
 	assert.NoError(t, err, "a path may be in any script")
 }
+
+func TestBaseURL(t *testing.T) {
+	t.Parallel()
+	c, err := NewClient("https://content.example.com/ai/", fakes.Key)
+	require.NoError(t, err)
+	assert.Equal(t, "https://content.example.com/ai", c.BaseURL())
+	assert.Empty(t, (*Client)(nil).BaseURL())
+	assert.Empty(t, (&Client{}).BaseURL())
+}

@@ -680,3 +680,15 @@ func TestDownloadBelowTheBasePath(t *testing.T) {
 		assert.Equal(t, want, uri, base)
 	}
 }
+
+func TestDownloadWithAContextThatHasEnded(t *testing.T) {
+	t.Parallel()
+	pictures := gallery(t, func(http.ResponseWriter, *http.Request) { t.Error("it was asked for") })
+	c, err := NewClient("https://content.example.com", fakes.Key)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = c.Images.Download(ctx, at(pictures.URL), io.Discard)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+}

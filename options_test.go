@@ -545,3 +545,12 @@ func TestReplacedValuesAreNotChecked(t *testing.T) {
 	_, err = c.Images.List(t.Context(), ImageListParams{PerPage: 7})
 	assert.NoError(t, err, "also where the client's options replace it")
 }
+
+func TestNowhereForAResponse(t *testing.T) {
+	t.Parallel()
+	c, requests := capturing(t)
+	_, err := c.Images.Show(t.Context(), "7", WithResponse(nil))
+	require.ErrorIs(t, err, ErrInvalid)
+	assert.ErrorContains(t, err, "response: must not be nil")
+	assert.Empty(t, *requests)
+}
