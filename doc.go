@@ -60,9 +60,9 @@
 // # Responses
 //
 // The API specifies requests but not responses, and services differ. Responses are read leniently: records bare or in
-// an envelope, numbers as text, times with or without a zone. A field of an unexpected type keeps its zero value, and so
-// does one that the server omits. Raw returns a record as it was sent. A response without a record is an error, never
-// an empty record.
+// an envelope, numbers as text, times with or without a zone. A field of an unexpected type keeps its zero value, and
+// so does one that the server omits. Raw returns a record as it was sent. A response without a record is an error,
+// never an empty record.
 //
 // # Testing
 //

@@ -2,7 +2,6 @@ package aicontent
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -285,20 +284,6 @@ func WithResponse(dst **Response) CallOption {
 func WithProgress(f func(Progress)) CallOption {
 	return callOption(func(s *settings) []FieldProblem {
 		s.progress = f
-		return nil
-	})
-}
-
-// WithReadAhead makes All fetch up to the given number of pages before the loop reaches them; other methods ignore
-// it. 0, the default, is none; more than 32 is an error. Records and errors come in the same order as without it, and
-// so do panics of a middleware, a hook, a limiter or a key source. A list whose pages are found by a cursor allows
-// one page ahead.
-func WithReadAhead(pages int) CallOption {
-	return callOption(func(s *settings) []FieldProblem {
-		if pages < 0 || pages > maxReadAhead {
-			return problem("read_ahead", pages, fmt.Sprintf("must be between 0 and %d", maxReadAhead))
-		}
-		s.readAhead = pages
 		return nil
 	})
 }

@@ -3,6 +3,7 @@ package aicontent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/url"
 	"slices"
@@ -166,6 +167,20 @@ func all[T any, R record[T]](ctx context.Context, c *Client, first call, opts []
 }
 
 const maxReadAhead = 32 // pages
+
+// WithReadAhead makes All fetch up to the given number of pages before the loop reaches them; other methods ignore
+// it. 0, the default, is none; more than 32 is an error. Records and errors come in the same order as without it, and
+// so do panics of a middleware, a hook, a limiter or a key source. A list whose pages are found by a cursor allows
+// one page ahead.
+func WithReadAhead(pages int) CallOption {
+	return callOption(func(s *settings) []FieldProblem {
+		if pages < 0 || pages > maxReadAhead {
+			return problem("read_ahead", pages, fmt.Sprintf("must be between 0 and %d", maxReadAhead))
+		}
+		s.readAhead = pages
+		return nil
+	})
+}
 
 // readAhead fetches pages before the loop reaches them.
 type readAhead[T any] struct {

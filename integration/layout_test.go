@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -102,5 +103,21 @@ func TestLayoutNamesEveryFile(t *testing.T) {
 			column = "nothing"
 		}
 		assert.Regexp(t, "(?m)^\\| `internal/"+pkg+"` \\|.*\\| "+column+" \\|$", layout)
+	}
+}
+
+// A file that is too long is two, and a line that is too long is read by nobody.
+func TestLayoutOfSizes(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, strings.Count(string(text), "\n"), 300, file)
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			n++
+			columns := utf8.RuneCountInString(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "))
+			assert.LessOrEqual(t, columns, 120, "%s:%d", file, n)
+		}
 	}
 }
