@@ -26,7 +26,7 @@ type result struct {
 	sent       int64         // bytes of the request
 	took       time.Duration
 	note       string              // what helps whoever reads the error
-	done       func(AttemptResult) // tells the hooks; nil for none
+	done       func(AttemptResult) // tells the hooks
 }
 
 // follow is what may follow an attempt.
@@ -49,28 +49,12 @@ type received struct {
 	key       redact.Key // that the request was sent with
 }
 
-// reply is what the readers of records and pages see of a 2xx response.
-type reply struct {
-	received
-	request *request
-	attempt int
-}
-
-// unclear is the error of a page that does not say what follows it.
-func (re reply) unclear(err error) error {
-	r := re.request
-	return (&DecodeError{
-		StatusCode: re.status, Method: r.method, Path: r.url.EscapedPath(), RequestID: re.requestID,
-		Header: re.key.Header(re.header), Err: fmt.Errorf("%w: %w", ErrPagination, err),
-	}).with(summary{op: r.op.name, host: r.url.Host, outcome: OutcomeDone, attempts: re.attempt})
-}
-
 // errSameKey ends a call whose key was refused before.
 var errSameKey = errors.New("the key was refused before")
 
 // attempt makes an attempt of r, and has read take the record or page from a 2xx response. The error says why it
 // ended before anything was sent.
-func (c *Client) attempt(ctx context.Context, r *request, h *history, read func(reply) error) (result, error) {
+func (c *Client) attempt(ctx context.Context, r *request, h *history, read func(*exchange) error) (result, error) {
 	key, err := c.token(ctx)
 	if err != nil {
 		return result{}, err
@@ -78,7 +62,7 @@ func (c *Client) attempt(ctx context.Context, r *request, h *history, read func(
 	if h.last.status == http.StatusUnauthorized && h.last.key == key {
 		return result{}, errSameKey
 	}
-	x := exchange{ctx: ctx, client: c, request: r, number: h.count + 1, got: received{key: key}}
+	x := exchange{ctx: ctx, client: c, request: r, number: h.count + 1, received: received{key: key}}
 	res, err := x.run(c.network().api, func(resp *http.Response) result { return x.read(resp, read) })
 	if res.status == http.StatusNotFound && r.method == http.MethodDelete && h.lost() {
 		res.err, res.outcome = nil, OutcomeDone // an earlier attempt has deleted it
@@ -86,13 +70,14 @@ func (c *Client) attempt(ctx context.Context, r *request, h *history, read func(
 	return res, err
 }
 
-// exchange is a request on its way, and the response to it.
+// exchange is a request on its way, and the response to it. Readers of records and pages get it with a 2xx response.
 type exchange struct {
+	received // the key is empty for a download
+
 	ctx     context.Context // of the call
 	client  *Client
 	request *request
 	number  int             // of the attempt, from 1
-	got     received        // its key is empty for a download
 	wire    *wire.Attempt   // with run
 	sending *upload.Sending // nil for a request without a file
 }
@@ -105,13 +90,11 @@ func (x *exchange) run(hc *http.Client, take func(*http.Response) result) (res r
 	if err != nil {
 		return result{}, err
 	}
-	if done != nil {
-		defer func() {
-			if res.done == nil { // a RoundTripper panics
-				done(AttemptResult{Err: errPanic, Duration: time.Since(start), Budget: x.client.budget.retries()})
-			}
-		}()
-	}
+	defer func() {
+		if res.done == nil { // a RoundTripper panics
+			done(AttemptResult{Err: errPanic, Duration: time.Since(start), Budget: x.client.budget.retries()})
+		}
+	}()
 	tracked := r.body != nil && r.body.Tracked()
 	ctx, attempt := wire.Watch(x.ctx, wire.Limits{Upload: tracked, Stall: r.stall, Wait: r.wait})
 	defer attempt.Stop()
@@ -127,7 +110,7 @@ func (x *exchange) run(hc *http.Client, take func(*http.Response) result) (res r
 	} else {
 		defer resp.Body.Close()
 		attempt.Answered()
-		x.got.status, x.got.header, x.got.requestID = resp.StatusCode, resp.Header, requestID(resp.Header, x.got.key)
+		x.status, x.header, x.requestID = resp.StatusCode, resp.Header, requestID(resp.Header, x.key)
 		if resp.StatusCode/100 == 2 {
 			res = take(resp)
 		} else {
@@ -135,7 +118,7 @@ func (x *exchange) run(hc *http.Client, take func(*http.Response) result) (res r
 		}
 	}
 	x.sending.Close()
-	res.received, res.sent, res.took = x.got, attempt.Sent(), time.Since(start)
+	res.received, res.sent, res.took = x.received, attempt.Sent(), time.Since(start)
 	switch {
 	case res.follow == again && r.op.creates() && res.outcome != OutcomeNotSent && res.outcome != OutcomeRejected:
 		res.follow = risky
@@ -154,9 +137,9 @@ func (x *exchange) send(ctx context.Context, hc *http.Client) (*http.Response, e
 		Method: r.method, URL: &u, Host: u.Host, Header: make(http.Header, 4+len(r.header)),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	values := []string{x.client.userAgent, "application/json", "Bearer " + string(x.got.key)}
+	values := []string{x.client.userAgent, "application/json", "Bearer " + string(x.key)}
 	req.Header["User-Agent"] = values[0:1:1]
-	if x.got.key != "" {
+	if x.key != "" {
 		req.Header["Accept"], req.Header["Authorization"] = values[1:2:2], values[2:3:3]
 	}
 	for _, h := range r.header {
@@ -201,22 +184,22 @@ func (x *exchange) noResponse(err error, limit time.Duration) result {
 
 // failed gives the result an error of the transport.
 func (x *exchange) failed(res result, err error) result {
-	err = redact.Key("").Error(x.got.key.Error(err))
+	err = redact.Key("").Error(x.key.Error(err))
 	res.err = &TransportError{Method: x.request.method, Path: x.request.url.EscapedPath(), Err: err}
 	return res
 }
 
 // read reads a 2xx response.
-func (x *exchange) read(resp *http.Response, read func(reply) error) result {
+func (x *exchange) read(resp *http.Response, read func(*exchange) error) result {
 	body, err := x.readBody(resp, x.client.maxResponse)
 	deletes := x.request.method == http.MethodDelete
 	switch ended := cmp.Or(contextError(x.ctx), x.wire.Expired()); {
 	case err == nil:
-		err = read(reply{x.got, x.request, x.number})
+		err = read(x)
 		if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && errors.Is(err, lenient.ErrNotJSON) {
 			err = fmt.Errorf("%w: its Content-Encoding is %q", err, encoding)
 		}
-	case errors.Is(err, wire.ErrCutOff) && deletes && outcomeOfSuccess(resp.StatusCode, body) == OutcomeDone:
+	case errors.Is(err, wire.ErrCutOff) && deletes && outcomeOfSuccess(x.status, body) == OutcomeDone:
 		err = nil // nothing else of the response is needed
 	case ended != nil:
 		err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
@@ -227,27 +210,37 @@ func (x *exchange) read(resp *http.Response, read func(reply) error) result {
 	if resp.Request != nil && resp.Request.Response != nil && errors.Is(err, lenient.ErrHTML) {
 		err = fmt.Errorf("%w: the API key is not accepted: the service redirected to a login page", ErrUnauthorized)
 	}
-	return x.unusable(resp, body, err)
+	return x.unusable(body, err)
 }
 
 // unusable judges a 2xx response that does not hold what was asked for.
-func (x *exchange) unusable(resp *http.Response, body []byte, err error) result {
-	res := result{outcome: outcomeOfSuccess(resp.StatusCode, body)}
+func (x *exchange) unusable(body []byte, err error) result {
+	res := result{outcome: outcomeOfSuccess(x.status, body)}
 	if errors.Is(err, lenient.ErrSaysError) {
 		res.outcome = OutcomeUnknown
 	}
 	if x.ctx.Err() == nil && (errors.Is(err, wire.ErrCutOff) || errors.Is(err, lenient.ErrCutOff)) {
 		res.follow = again
 	}
-	kept := x.got.key.Bytes(body)
+	kept := x.key.Bytes(body)
 	if len(kept) > maxErrorBody {
 		kept = bytes.Clone(kept[:maxErrorBody])
 	}
-	res.err = &DecodeError{
-		StatusCode: resp.StatusCode, Method: x.request.method, Path: x.request.url.EscapedPath(),
-		RequestID: x.got.requestID, Header: x.got.key.Header(resp.Header), Body: kept, Err: x.got.key.Error(err),
-	}
+	res.err = x.decodeError(kept, x.key.Error(err))
 	return res
+}
+
+func (x *exchange) decodeError(body []byte, err error) *DecodeError {
+	return &DecodeError{
+		StatusCode: x.status, Method: x.request.method, Path: x.request.url.EscapedPath(),
+		RequestID: x.requestID, Header: x.key.Header(x.header), Body: body, Err: err,
+	}
+}
+
+// unclear is the error of a page that does not say what follows it.
+func (x *exchange) unclear(err error) error {
+	s := summary{op: x.request.op.name, host: x.request.url.Host, outcome: OutcomeDone, attempts: x.number}
+	return x.decodeError(nil, fmt.Errorf("%w: %w", ErrPagination, err)).with(s)
 }
 
 const maxErrorBody = 1 << 20 // bytes that are kept of a response that is an error
@@ -256,9 +249,9 @@ const maxErrorBody = 1 << 20 // bytes that are kept of a response that is an err
 func (x *exchange) readBody(resp *http.Response, limit int64) ([]byte, error) {
 	body, err := wire.ReadBody(resp, limit)
 	if err != nil {
-		body = x.got.key.CutEnd(x.got.key.Bytes(body))
+		body = x.key.CutEnd(x.key.Bytes(body))
 	}
-	x.got.body = body
+	x.body = body
 	return body, err
 }
 
@@ -268,18 +261,18 @@ func (x *exchange) rejected(resp *http.Response) result {
 	_, _ = x.readBody(resp, min(x.client.maxResponse, maxErrorBody))
 	x.wire.Stop()
 	x.sending.Close()
-	e := newAPIError(x.client.base, x.request, resp, x.got)
-	res := result{
-		err: e, outcome: outcomeOfStatus(e.StatusCode, e.Method, resp.Header.Get("Retry-After") != ""),
-		note: x.client.addressNote(x.request, e),
-	}
-	if class := e.StatusCode / 100; !x.sending.Complete() && (class == 3 || class == 5) {
+	e := x.apiError(resp)
+	res := result{err: e, outcome: outcomeOfStatus(x.status, e.Method, x.header.Get("Retry-After") != "")}
+	if class := x.status / 100; !x.sending.Complete() && (class == 3 || class == 5) {
 		res.outcome = OutcomeNotSent
 	}
+	op := x.request.op
 	switch {
-	case transient(e.StatusCode):
+	case x.status == http.StatusNotFound && !op.record && op != imagesDownload:
+		res.note = fmt.Sprintf("there is no API at %s%s: is the base URL right?", x.client.base, apiPrefix)
+	case transient(x.status):
 		res.follow, res.retryAfter = again, e.RetryAfter
-	case e.StatusCode == http.StatusUnauthorized && x.client.rotates && x.got.key != "":
+	case x.status == http.StatusUnauthorized && x.client.rotates && x.key != "":
 		res.follow = renew
 	}
 	return res

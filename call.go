@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,7 +83,9 @@ type Response struct {
 }
 
 // do makes a call and returns what read takes from its response. With invalid arguments nothing is sent.
-func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, read func(reply) (T, error)) (T, error) {
+func do[T any](
+	ctx context.Context, c *Client, call call, opts []CallOption, read func(*exchange) (T, error),
+) (T, error) {
 	var value T
 	s, problems := c.settings(ctx, opts)
 	r, err := c.prepare(ctx, call, s, problems)
@@ -94,8 +97,8 @@ func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, rea
 		r.meter = upload.NewMeter(r.body.FileSize(), report)
 		defer r.meter.Stop(ctx)
 	}
-	take := func(re reply) (err error) {
-		value, err = read(re)
+	take := func(x *exchange) (err error) {
+		value, err = read(x)
 		return err
 	}
 	h := newHistory()
@@ -109,14 +112,11 @@ func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, rea
 	return value, err
 }
 
-// settings are those of a call with the given options. They are nil for a client that NewClient did not make.
+// settings are those of a call with the given options.
 func (c *Client) settings(ctx context.Context, opts []CallOption) (*settings, []FieldProblem) {
-	if c == nil || c.base == nil {
-		return nil, problem("client", nil, "was not created with NewClient")
-	}
 	s := *c.defaults
 	s.budget = c.budget
-	var problems []FieldProblem
+	problems := check(c != noClient, "client", nil, "was not created with NewClient")
 	for _, opt := range opts {
 		if opt == nil {
 			problems = append(problems, problem("option", nil, "must not be nil")...)
@@ -127,17 +127,11 @@ func (c *Client) settings(ctx context.Context, opts []CallOption) (*settings, []
 	if s.response != nil {
 		*s.response = nil // that of an earlier call must not be taken for this one's
 	}
-	if ctx == nil {
-		problems = append(problems, problem("ctx", nil, "must not be nil")...)
-	}
-	return &s, problems
+	return &s, append(problems, check(ctx != nil, "ctx", nil, "must not be nil")...)
 }
 
 // prepare checks and encodes a call. The file of an upload is looked at here, and not held open.
 func (c *Client) prepare(ctx context.Context, call call, s *settings, problems []FieldProblem) (*request, error) {
-	if s == nil {
-		return nil, invalid(call.op.name, problems)
-	}
 	r := &request{
 		op: call.op, method: cmp.Or(call.op.method, c.updateMethod), header: s.header,
 		query: c.complete(call.query, s.query), stall: s.stall, wait: *cmp.Or(s.timeout, &call.op.wait),
@@ -189,11 +183,7 @@ func (c *Client) complete(fields url.Values, extra []pair) url.Values {
 	values := url.Values{}
 	maps.Copy(values, fields)
 	if c.words && values.Has("favorite") {
-		word := "false"
-		if values.Get("favorite") == "1" {
-			word = "true"
-		}
-		values.Set("favorite", word)
+		values.Set("favorite", strconv.FormatBool(values.Get("favorite") == "1"))
 	}
 	for i, p := range extra {
 		repeats := slices.ContainsFunc(extra[:i], func(before pair) bool { return before.key == p.key })

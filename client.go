@@ -55,6 +55,9 @@ type Client struct {
 	defaults     *settings // a pointer: headers may hold secrets, and printing a service stops there
 }
 
+// noClient stands in for a client that NewClient did not make: a call of it has a problem.
+var noClient = &Client{base: &url.URL{}, defaults: &settings{}}
+
 // network is what requests are sent with.
 type network struct {
 	api, download *http.Client
@@ -79,12 +82,8 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	c, problems := configure(opts)
 	baseURL, apiKey := os.Getenv("AICONTENT_BASE_URL"), os.Getenv("AICONTENT_API_KEY")
 	const unset = "must be set in the environment"
-	if baseURL == "" {
-		problems = append(problems, problem("AICONTENT_BASE_URL", nil, unset)...)
-	}
-	if apiKey == "" && c.key == nil {
-		problems = append(problems, problem("AICONTENT_API_KEY", nil, unset)...)
-	}
+	problems = append(problems, check(baseURL != "", "AICONTENT_BASE_URL", nil, unset)...)
+	problems = append(problems, check(apiKey != "" || c.key != nil, "AICONTENT_API_KEY", nil, unset)...)
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}

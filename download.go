@@ -32,12 +32,7 @@ import (
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
 	c := s.core()
 	set, problems := c.settings(ctx, opts)
-	if set == nil {
-		return 0, invalid(ImagesDownload, problems)
-	}
-	if w == nil {
-		problems = append(problems, problem("w", nil, "must not be nil")...)
-	}
+	problems = append(problems, check(w != nil, "w", nil, "must not be nil")...)
 	address, bad := c.picture(image)
 	if err := invalid(ImagesDownload, append(problems, bad...)); err != nil {
 		return 0, err
@@ -116,9 +111,9 @@ func noPicture(resp *http.Response) string {
 func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, result) {
 	if kind := noPicture(resp); kind != "" {
 		body, _ := x.readBody(resp, maxErrorBody)
-		message, _ := errtext.Read(body, x.got.key)
+		message, _ := errtext.Read(body, x.key)
 		err := errors.New(strings.TrimSuffix("got "+kind+" instead of a picture: "+message, ": "))
-		return 0, x.unusable(resp, body, err)
+		return 0, x.unusable(body, err)
 	}
 	x.wire.Pause()
 	body := &watched{body: resp.Body, stall: x.request.stall, attempt: x.wire}
@@ -140,7 +135,7 @@ func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, result) {
 		came = fmt.Sprintf("%d of %d bytes", written, resp.ContentLength)
 	}
 	err = fmt.Errorf("the picture was cut off: %s came: %w", came, cmp.Or(contextError(x.ctx), err))
-	res := x.unusable(resp, nil, err)
+	res := x.unusable(nil, err)
 	if written == 0 && x.ctx.Err() == nil {
 		res.follow = again
 	}

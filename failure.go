@@ -1,7 +1,6 @@
 package aicontent
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -149,18 +148,17 @@ func failureWord(err error) string {
 	return redact.Shorten(text, 100)
 }
 
-// newAPIError reads a response other than 2xx, in whatever shape it comes.
-func newAPIError(base *url.URL, r *request, resp *http.Response, got received) *APIError {
-	key := got.key
+// apiError reads a response other than 2xx, in whatever shape it comes.
+func (x *exchange) apiError(resp *http.Response) *APIError {
 	e := &APIError{
-		StatusCode: resp.StatusCode, Method: r.method, Path: r.url.EscapedPath(),
-		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
-		RequestID:  got.requestID, Header: key.Header(resp.Header), Body: key.Bytes(got.body),
+		StatusCode: x.status, Method: x.request.method, Path: x.request.url.EscapedPath(),
+		RetryAfter: retryAfter(x.header.Get("Retry-After"), time.Now()),
+		RequestID:  x.requestID, Header: x.key.Header(x.header), Body: x.key.Bytes(x.body),
 	}
-	e.Message, e.Fields = errtext.Read(got.body, key)
-	switch resp.StatusCode {
+	e.Message, e.Fields = errtext.Read(x.body, x.key)
+	switch x.status {
 	case 301, 302, 303, 307, 308:
-		e.redirected(resp, base, key)
+		e.redirected(resp, x.client.base, x.key)
 	}
 	return e
 }
@@ -198,22 +196,4 @@ func hops(resp *http.Response) (n int) {
 		n++
 	}
 	return n
-}
-
-// addressNote says that a 404 is not about a record: there is no API at the base URL.
-func (c *Client) addressNote(r *request, e *APIError) string {
-	if e.StatusCode != http.StatusNotFound || r.op == imagesDownload {
-		return ""
-	}
-	html := bytes.HasPrefix(bytes.TrimSpace(e.Body), []byte("<"))
-	switch {
-	case r.op.record && !html && e.Message != "":
-		return ""
-	case strings.HasSuffix(c.base.Path, "/api"):
-		base := strings.TrimSuffix(c.base.String(), "/api")
-		return fmt.Sprintf("the SDK adds %s to the base URL itself: did you mean %s?", apiPrefix, base)
-	case !r.op.record:
-		return fmt.Sprintf("there is no API at %s%s: is the base URL right?", c.base, apiPrefix)
-	}
-	return ""
 }

@@ -16,10 +16,8 @@ const maxPages = 10 // of 100 records, in one search
 func findByName[T any, R record[T]](
 	ctx context.Context, c *Client, in *collection, name string, opts []CallOption,
 ) (R, error) {
-	s, problems := c.settings(ctx, opts)
-	if s != nil && strings.TrimSpace(name) == "" {
-		problems = append(problems, problem("name", name, "is required")...)
-	}
+	_, problems := c.settings(ctx, opts)
+	problems = append(problems, check(strings.TrimSpace(name) != "", "name", name, "is required")...)
 	if err := invalid(in.list.name, problems); err != nil {
 		return nil, err
 	}
@@ -43,10 +41,9 @@ var listParams = strings.Fields(
 	"search search_by resolution style medium filter favorite sort_by sort per_page page cursor")
 
 // unfiltered leaves them out of the queries that the caller adds.
-var unfiltered = callOption(func(s *settings) []FieldProblem {
+var unfiltered = callOption{set: func(s *settings) {
 	s.query = slices.DeleteFunc(slices.Clone(s.query), func(p pair) bool { return slices.Contains(listParams, p.key) })
-	return nil
-})
+}}
 
 // find returns the ID of the record with exactly the name, and none if there is no such record. Several are a
 // ConflictError. Of either kind of record an Image holds the ID and the name.

@@ -43,21 +43,18 @@ type AttemptResult struct {
 // the attempt panics, or if another hook refuses it. Several hooks are called in the order in which they were given,
 // and what they return in reverse.
 func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(AttemptResult), err error)) Option {
-	return clientOption(func(c *Client) []FieldProblem {
-		if hook == nil {
-			return problem("attempt_hook", nil, "must not be nil")
-		}
-		c.hooks = append(c.hooks, hook)
-		return nil
-	})
+	return clientOption{
+		check(hook != nil, "attempt_hook", nil, "must not be nil"),
+		func(c *Client) { c.hooks = append(c.hooks, hook) },
+	}
 }
 
 type attemptHook = func(context.Context, Attempt) (func(AttemptResult), error)
 
-// begin asks the hooks for the n-th attempt of r. Done, nil for none, tells them what came of it.
+// begin asks the hooks for the n-th attempt of r. Done tells them what came of it.
 func (c *Client) begin(ctx context.Context, r *request, n int) (done func(AttemptResult), err error) {
 	if len(c.hooks) == 0 {
-		return nil, nil
+		return func(AttemptResult) {}, nil
 	}
 	a := Attempt{Operation: r.op.name, Method: r.method, Path: r.url.EscapedPath(), Number: n, Search: r.search}
 	dones := make([]func(AttemptResult), 0, len(c.hooks))
@@ -85,9 +82,6 @@ var errPanic = errors.New("the attempt ended in a panic")
 // end tells the hooks what came of the last attempt, and what follows.
 func (h *history) end(c *Client, r *request, pause time.Duration, again bool) {
 	l := h.last
-	if l.done == nil {
-		return
-	}
 	res := AttemptResult{
 		StatusCode: l.status, RequestID: l.requestID, Outcome: l.outcome, BytesSent: l.sent, Duration: l.took,
 		WillRetry: again, Pause: pause, Budget: c.budget.retries(),

@@ -61,18 +61,18 @@ func (i *Image) UnmarshalJSON(data []byte) error { return unmarshalRecord(i, dat
 
 func (i *Image) fields(list []lenient.Field) []lenient.Field {
 	return append(list,
-		lenient.Field{Name: "id", At: (*string)(&i.ID)},
-		lenient.Field{Name: "name", At: &i.Name},
-		lenient.Field{Name: "description", At: &i.Description},
-		lenient.Field{Name: "resolution", At: (*string)(&i.Resolution)},
-		lenient.Field{Name: "style", At: (*string)(&i.Style)},
-		lenient.Field{Name: "medium", At: (*string)(&i.Medium)},
-		lenient.Field{Name: "filter", At: (*string)(&i.Filter)},
-		lenient.Field{Name: "favorite", At: &i.Favorite},
-		lenient.Field{Name: "result", At: &i.Result},
-		lenient.Field{Name: "url", At: &i.URL},
-		lenient.Field{Name: "created_at", At: &i.CreatedAt},
-		lenient.Field{Name: "updated_at", At: &i.UpdatedAt},
+		lenient.Into("id", (*string)(&i.ID)),
+		lenient.Into("name", &i.Name),
+		lenient.Into("description", &i.Description),
+		lenient.Into("resolution", (*string)(&i.Resolution)),
+		lenient.Into("style", (*string)(&i.Style)),
+		lenient.Into("medium", (*string)(&i.Medium)),
+		lenient.Into("filter", (*string)(&i.Filter)),
+		lenient.Into("favorite", &i.Favorite),
+		lenient.Into("result", &i.Result),
+		lenient.Into("url", &i.URL),
+		lenient.Into("created_at", &i.CreatedAt),
+		lenient.Into("updated_at", &i.UpdatedAt),
 	)
 }
 
@@ -94,8 +94,7 @@ type ImageListParams struct {
 
 func (p *ImageListParams) check() []FieldProblem {
 	return slices.Concat(
-		oneOf("search_by", p.SearchBy, imageSearches), oneOf("resolution", p.Resolution, resolutions),
-		oneOf("style", p.Style, styles), oneOf("medium", p.Medium, mediums), oneOf("filter", p.Filter, filters),
+		oneOf("search_by", p.SearchBy, imageSearches), checkLook(p.Resolution, p.Style, p.Medium, p.Filter),
 		checkOrder(p.SortBy, p.Sort, p.PerPage))
 }
 
@@ -114,8 +113,7 @@ type ImageStoreParams struct {
 }
 
 func (p *ImageStoreParams) check() []FieldProblem {
-	return slices.Concat(oneOf("resolution", p.Resolution, resolutions), oneOf("style", p.Style, styles),
-		oneOf("medium", p.Medium, mediums), oneOf("filter", p.Filter, filters))
+	return checkLook(p.Resolution, p.Style, p.Medium, p.Filter)
 }
 
 // ImageUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent all the
@@ -180,10 +178,10 @@ func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) e
 	return err
 }
 
-// core is the service's client, nil for a service that NewClient did not make.
+// core is the service's client, and noClient for a service that NewClient did not make.
 func (s *ImagesService) core() *Client {
-	if s == nil {
-		return nil
+	if s == nil || s.client == nil {
+		return noClient
 	}
 	return s.client
 }

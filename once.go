@@ -46,19 +46,16 @@ func WithOnce() CallOption { return onceOption("WithOnce", time.Time{}) }
 func WithOnceSince(lastTry time.Time) CallOption { return onceOption("WithOnceSince", lastTry) }
 
 func onceOption(name string, lastTry time.Time) CallOption {
-	return singleOption{name: name, callOption: func(s *settings) []FieldProblem {
-		if lastTry.After(time.Now()) {
-			return problem("last_try", lastTry, "must not be in the future")
-		}
-		s.once, s.lastTry = true, lastTry
-		return nil
+	return singleOption{name, callOption{
+		check(!lastTry.After(time.Now()), "last_try", lastTry, "must not be in the future"),
+		func(s *settings) { s.once, s.lastTry = true, lastTry },
 	}}
 }
 
 // storeOnce creates a record unless there is one with its name. It searches before each create request, and for
 // SettleTime after one that may have been executed. Take reads the record that is found.
 func (c *Client) storeOnce(
-	ctx context.Context, r *request, h *history, s *settings, take func(reply) error, attempt func() (result, error),
+	ctx context.Context, r *request, h *history, s *settings, take func(*exchange) error, attempt func() (result, error),
 ) (err error) {
 	o := once{c, r, h, s, normalText(r.form.Get("name")), take}
 	key := r.op.in.name + "/" + o.name
@@ -110,7 +107,7 @@ type once struct {
 	history  *history
 	settings *settings
 	name     string
-	take     func(reply) error
+	take     func(*exchange) error
 }
 
 // another reports whether the create request may be sent again after the search found nothing, and takes it from the
@@ -197,11 +194,10 @@ func (o *once) log(ctx context.Context, until time.Time) {
 // search looks for the record with exactly the name. If there is one, it is taken, and the history's found is its
 // response.
 func (o *once) search(ctx context.Context, policy RetryPolicy, budget *budget) error {
-	opts := []CallOption{callOption(func(s *settings) []FieldProblem {
+	opts := []CallOption{callOption{set: func(s *settings) {
 		s.policy, s.budget, s.search = policy, budget, true
 		s.header, s.query = o.settings.header, o.settings.query
-		return nil
-	}), unfiltered}
+	}}, unfiltered}
 	in := o.request.op.in
 	id, err := o.client.find(ctx, in, o.name, opts)
 	if err != nil || id == "" {
@@ -209,13 +205,13 @@ func (o *once) search(ctx context.Context, policy RetryPolicy, budget *budget) e
 	}
 	// A list may leave members out, so the record itself is asked for.
 	var found *Response
-	read := func(re reply) (*Image, error) {
-		record, err := readRecord[Image](re)
+	read := func(x *exchange) (*Image, error) {
+		record, err := readRecord[Image](x)
 		if err == nil {
-			err = o.compare(lenient.Value(record.raw), id, re.key)
+			err = o.compare(lenient.Value(record.raw), id, x.key)
 		}
 		if err == nil {
-			err = o.take(re)
+			err = o.take(x)
 		}
 		return record, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -22,21 +23,38 @@ type CallOption interface {
 // many goroutines at once. An error ends the call before anything of the attempt is sent.
 type RateLimiter interface{ Wait(context.Context) error }
 
-// clientOption is an option of clients alone. It sets nothing if it returns problems.
-type clientOption func(*Client) []FieldProblem
+// clientOption is an option of clients alone.
+type clientOption struct {
+	problems []FieldProblem // with its argument; it then sets nothing
+	set      func(*Client)
+}
 
-func (o clientOption) applyClient(c *Client) []FieldProblem { return o(c) }
+func (o clientOption) applyClient(c *Client) []FieldProblem {
+	if o.problems == nil {
+		o.set(c)
+	}
+	return o.problems
+}
 
-// callOption is an option of calls, and for a client the default of its calls. It sets nothing if it returns problems.
-type callOption func(*settings) []FieldProblem
+// callOption is an option of calls, and for a client the default of its calls.
+type callOption struct {
+	problems []FieldProblem // with its argument; it then sets nothing
+	set      func(*settings)
+}
 
-func (o callOption) applyClient(c *Client) []FieldProblem { return o(c.defaults) }
-func (o callOption) applyCall(s *settings) []FieldProblem { return o(s) }
+func (o callOption) applyClient(c *Client) []FieldProblem { return o.applyCall(c.defaults) }
+
+func (o callOption) applyCall(s *settings) []FieldProblem {
+	if o.problems == nil {
+		o.set(s)
+	}
+	return o.problems
+}
 
 // singleOption is an option of one call: the calls of a client must not share it.
 type singleOption struct {
-	callOption
 	name string
+	callOption
 }
 
 func (o singleOption) applyClient(*Client) []FieldProblem {
@@ -54,14 +72,10 @@ func (o singleOption) applyClient(*Client) []FieldProblem {
 // the connection, so more failures are Unknown, and it does not see whether the RoundTripper sends a create request
 // twice. To wrap a transport, use [WithMiddleware].
 func WithHTTPClient(hc *http.Client) Option {
-	return clientOption(func(c *Client) []FieldProblem {
-		if hc == nil {
-			return problem("http_client", nil, "must not be nil")
-		}
-		copied := *hc
-		c.given = &copied
-		return nil
-	})
+	return clientOption{
+		check(hc != nil, "http_client", nil, "must not be nil"),
+		func(c *Client) { c.given = new(*hc) },
+	}
 }
 
 // WithMiddleware wraps the client's transport, for tracing, signing or caching. Nil is an error. Wrap is called once
@@ -70,56 +84,41 @@ func WithHTTPClient(hc *http.Client) Option {
 // twice. If it returns an error without calling next, the outcome is Unknown; to refuse attempts use
 // [WithAttemptHook].
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
-	return clientOption(func(c *Client) []FieldProblem {
-		if wrap == nil {
-			return problem("middleware", nil, "must not be nil")
-		}
-		c.middleware = append(c.middleware, wrap)
-		return nil
-	})
+	return clientOption{
+		check(wrap != nil, "middleware", nil, "must not be nil"),
+		func(c *Client) { c.middleware = append(c.middleware, wrap) },
+	}
 }
 
 // WithAPIKeySource asks source for the key before each attempt, in place of the key given to [NewClient], which may
 // then be empty. Source is called from many goroutines at once and should cache the key. After a 401 it is asked once
 // more, and the call is retried, a Store too, if it returns another key. An error ends the call.
 func WithAPIKeySource(source func(context.Context) (string, error)) Option {
-	return clientOption(func(c *Client) []FieldProblem {
-		if source == nil {
-			return problem("api_key_source", nil, "must not be nil")
-		}
-		c.key, c.rotates = source, true
-		return nil
-	})
+	return clientOption{
+		check(source != nil, "api_key_source", nil, "must not be nil"),
+		func(c *Client) { c.key, c.rotates = source, true },
+	}
 }
 
 // WithUserAgent puts a product, such as "gallery/2.1", before the SDK's in the User-Agent header.
 func WithUserAgent(product string) Option {
 	product = strings.TrimSpace(product)
-	return clientOption(func(c *Client) []FieldProblem {
-		if bad := checkHeaderValue("user_agent", product, product); bad != nil {
-			return bad
-		}
-		c.userAgent = strings.TrimSpace(product + " " + c.userAgent)
-		return nil
-	})
+	return clientOption{
+		checkHeaderValue("user_agent", product, product),
+		func(c *Client) { c.userAgent = strings.TrimSpace(product + " " + c.userAgent) },
+	}
 }
 
 // WithLogger logs each attempt at debug level, with the attributes op, method, path, attempt, status, request_id,
 // result, outcome, took, pause (before the next attempt), sent (bytes) and budget (retries left), and what [WithOnce]
 // waits for at info level. Keys, bodies and query values are never logged. Nil logs nothing.
 func WithLogger(l *slog.Logger) Option {
-	return clientOption(func(c *Client) []FieldProblem {
-		c.logger = l
-		return nil
-	})
+	return clientOption{nil, func(c *Client) { c.logger = l }}
 }
 
 // WithRateLimiter calls l.Wait before each attempt. Nil is no limit.
 func WithRateLimiter(l RateLimiter) Option {
-	return clientOption(func(c *Client) []FieldProblem {
-		c.limiter = l
-		return nil
-	})
+	return clientOption{nil, func(c *Client) { c.limiter = l }}
 }
 
 // WithRetryBudget limits the retries of all calls of the client together, so that they do not multiply an outage.
@@ -128,152 +127,114 @@ func WithRateLimiter(l RateLimiter) Option {
 // asked for with Retry-After is free, and so is the one after a 401. The default is 100 tokens, which is also the
 // most that there can be; 0 is no limit.
 func WithRetryBudget(retries int) Option {
-	return clientOption(func(c *Client) []FieldProblem {
-		if retries < 0 {
-			return problem("retry_budget", retries, "must not be negative")
-		}
-		c.budget = newBudget(retries)
-		return nil
-	})
+	return clientOption{
+		check(retries >= 0, "retry_budget", retries, "must not be negative"),
+		func(c *Client) { c.budget = newBudget(retries) },
+	}
 }
 
 // WithInsecureHTTP allows a base URL with http:// for hosts other than loopback, and sending it through a proxy. The
 // key and all content then cross the network, and the proxy, unencrypted.
 func WithInsecureHTTP() Option {
-	return clientOption(func(c *Client) []FieldProblem {
-		c.insecure = true
-		return nil
-	})
+	return clientOption{nil, func(c *Client) { c.insecure = true }}
 }
 
 // WithBooleanWords sends booleans as true and false. By default they are sent as 1 and 0, which more services read.
 func WithBooleanWords() Option {
-	return clientOption(func(c *Client) []FieldProblem {
-		c.words = true
-		return nil
-	})
+	return clientOption{nil, func(c *Client) { c.words = true }}
 }
 
 // WithUpdateMethod sends updates with [http.MethodPatch], the default, or [http.MethodPut]. Both carry only the
 // fields that are set.
 func WithUpdateMethod(method string) Option {
-	return clientOption(func(c *Client) []FieldProblem {
-		if method != http.MethodPatch && method != http.MethodPut {
-			return problem("update_method", method, "must be PATCH or PUT")
-		}
-		c.updateMethod = method
-		return nil
-	})
+	return clientOption{
+		check(method == http.MethodPatch || method == http.MethodPut, "update_method", method, "must be PATCH or PUT"),
+		func(c *Client) { c.updateMethod = method },
+	}
 }
 
 // WithMaxResponseSize limits how much of a response is read, in bytes after decompression. The default is 32 MiB. A
 // larger response is a [DecodeError].
 func WithMaxResponseSize(bytes int64) Option {
-	return clientOption(func(c *Client) []FieldProblem {
-		if bytes <= 0 {
-			return problem("max_response_size", bytes, "must be above 0")
-		}
-		c.maxResponse = bytes
-		return nil
-	})
+	return clientOption{
+		check(bytes > 0, "max_response_size", bytes, "must be above 0"),
+		func(c *Client) { c.maxResponse = bytes },
+	}
 }
 
 // WithResponseTimeout limits how long one attempt, not the whole call, waits for the response, from the last byte
 // sent. The default is 10 minutes for Store and 30 seconds for everything else; 0 is no limit. Less than a
 // millisecond is refused.
 func WithResponseTimeout(d time.Duration) CallOption {
-	return callOption(func(s *settings) []FieldProblem {
-		if bad := checkDuration("response_timeout", d); bad != nil {
-			return bad
-		}
-		s.timeout = &d
-		return nil
-	})
+	return callOption{
+		checkDuration("response_timeout", d),
+		func(s *settings) { s.timeout = &d },
+	}
 }
 
 // WithStallTimeout ends an attempt when no byte of its body was taken for d. The default is 60 seconds; 0 is no
 // limit. Less than a millisecond is refused. An upload that moves may take as long as it needs.
 func WithStallTimeout(d time.Duration) CallOption {
-	return callOption(func(s *settings) []FieldProblem {
-		if bad := checkDuration("stall_timeout", d); bad != nil {
-			return bad
-		}
-		s.stall = d
-		return nil
-	})
+	return callOption{
+		checkDuration("stall_timeout", d),
+		func(s *settings) { s.stall = d },
+	}
 }
 
 // WithRetryPolicy sets how often and how patiently calls are retried. Zero fields have their defaults: see
 // [RetryPolicy].
 func WithRetryPolicy(policy RetryPolicy) CallOption {
-	return callOption(func(s *settings) []FieldProblem {
-		if bad := policy.check(); bad != nil {
-			return bad
-		}
-		s.policy = policy
-		return nil
-	})
+	return callOption{
+		policy.check(),
+		func(s *settings) { s.policy = policy },
+	}
 }
 
 // WithoutValidation leaves values to the service: newer resolutions, a language instead of a country, a file that
 // does not look like audio or is empty. Required fields stay required, and text must still be UTF-8.
 func WithoutValidation() CallOption {
-	return callOption(func(s *settings) []FieldProblem {
-		s.unchecked = true
-		return nil
-	})
+	return callOption{nil, func(s *settings) { s.unchecked = true }}
 }
 
 // WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and connection headers such as
 // Upgrade are refused, and so is a value with control characters or with a space at either end. For Expect:
 // 100-continue see [File].
 func WithHeader(key, value string) CallOption {
-	return callOption(func(s *settings) []FieldProblem {
-		if bad := checkHeader(key, value); bad != nil {
-			return bad
-		}
-		s.header = with(s.header, http.CanonicalHeaderKey(key), value)
-		return nil
-	})
+	return callOption{
+		checkHeader(key, value),
+		func(s *settings) { s.header = with(s.header, http.CanonicalHeaderKey(key), value) },
+	}
 }
 
 // WithQuery sets a query parameter, such as one the API does not document. It overrides a documented one of the same
 // name. Given twice, the last one counts; only a name that ends in [] may repeat.
 func WithQuery(key, value string) CallOption {
-	return callOption(func(s *settings) []FieldProblem {
-		if key == "" {
-			return problem("query", key, "must have a name")
-		}
-		s.query = with(s.query, key, value)
-		return nil
-	})
+	return callOption{
+		check(key != "", "query", key, "must have a name"),
+		func(s *settings) { s.query = with(s.query, key, value) },
+	}
 }
 
 // WithFormField sets a form field of a Store or Update call, such as one that the API does not document; other
 // methods ignore it. It overrides a documented field of the same name, and counts as given if that is required. Given
 // twice, the last one counts; only a name that ends in [] may repeat. For the file of a transcription it is an error.
 func WithFormField(key, value string) CallOption {
-	return callOption(func(s *settings) []FieldProblem {
-		switch {
-		case key == "":
-			return problem("form_field", key, "must have a name")
-		case strings.ContainsFunc(key, unicode.IsControl):
-			return problem("form_field", key, "must not contain control characters or line breaks")
-		}
-		s.form = with(s.form, key, value)
-		return nil
-	})
+	clean := !strings.ContainsFunc(key, unicode.IsControl)
+	return callOption{
+		slices.Concat(
+			check(key != "", "form_field", key, "must have a name"),
+			check(clean, "form_field", key, "must not contain control characters or line breaks"),
+		),
+		func(s *settings) { s.form = with(s.form, key, value) },
+	}
 }
 
 // WithResponse stores the last response of the call in *dst, also when the call fails; nil when none came. Given to
 // [NewClient] it is an error: concurrent calls would share it.
 func WithResponse(dst **Response) CallOption {
-	return singleOption{name: "WithResponse", callOption: func(s *settings) []FieldProblem {
-		if dst == nil {
-			return problem("response", nil, "must not be nil")
-		}
-		s.response = dst
-		return nil
+	return singleOption{"WithResponse", callOption{
+		check(dst != nil, "response", nil, "must not be nil"),
+		func(s *settings) { s.response = dst },
 	}}
 }
 
@@ -282,8 +243,5 @@ func WithResponse(dst **Response) CallOption {
 // returns only after f has, unless the context ends first. Given to [NewClient], f is called for all uploads,
 // concurrently. Nil reports nothing.
 func WithProgress(f func(Progress)) CallOption {
-	return callOption(func(s *settings) []FieldProblem {
-		s.progress = f
-		return nil
-	})
+	return callOption{nil, func(s *settings) { s.progress = f }}
 }

@@ -97,12 +97,12 @@ func list[T any, R record[T]](ctx context.Context, c *Client, first call, opts [
 }
 
 // readPage finds the records of a list, and what is said about its place.
-func readPage[T any, R record[T]](re reply) (*Page[T], error) {
-	v, err := lenient.Parse(re.body)
+func readPage[T any, R record[T]](x *exchange) (*Page[T], error) {
+	v, err := lenient.Parse(x.body)
 	if err != nil {
 		return nil, err
 	}
-	in := re.request.op.in
+	in := x.request.op.in
 	found, err := lenient.FindList(v, in.name)
 	if err != nil {
 		return nil, err
@@ -122,8 +122,8 @@ func readPage[T any, R record[T]](re reply) (*Page[T], error) {
 	if count > 0 && len(items) == 0 {
 		return nil, lenient.ErrNoRecord
 	}
-	return &Page[T]{Items: items, unclear: re.unclear, found: paging.Response{
-		Around: found.Around, Link: re.header.Values("Link"), Query: re.request.query, Count: count, IDs: ids,
+	return &Page[T]{Items: items, unclear: x.unclear, found: paging.Response{
+		Around: found.Around, Link: x.header.Values("Link"), Query: x.request.query, Count: count, IDs: ids,
 	}}, nil
 }
 
@@ -173,13 +173,11 @@ const maxReadAhead = 32 // pages
 // so do panics of a middleware, a hook, a limiter or a key source. A list whose pages are found by a cursor allows
 // one page ahead.
 func WithReadAhead(pages int) CallOption {
-	return callOption(func(s *settings) []FieldProblem {
-		if pages < 0 || pages > maxReadAhead {
-			return problem("read_ahead", pages, fmt.Sprintf("must be between 0 and %d", maxReadAhead))
-		}
-		s.readAhead = pages
-		return nil
-	})
+	allowed := fmt.Sprintf("must be between 0 and %d", maxReadAhead)
+	return callOption{
+		check(pages >= 0 && pages <= maxReadAhead, "read_ahead", pages, allowed),
+		func(s *settings) { s.readAhead = pages },
+	}
 }
 
 // readAhead fetches pages before the loop reaches them.

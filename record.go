@@ -43,13 +43,13 @@ type record[T any] interface {
 }
 
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
-func readRecord[T any, R record[T]](re reply) (R, error) {
-	v, err := lenient.Parse(re.body)
+func readRecord[T any, R record[T]](x *exchange) (R, error) {
+	v, err := lenient.Parse(x.body)
 	if err != nil {
 		return nil, err
 	}
 	r := R(new(T))
-	raw, err := lenient.Record(v, re.request.op.in.singular, r.fields(nil))
+	raw, err := lenient.Record(v, x.request.op.in.singular, r.fields(nil))
 	if err != nil {
 		return nil, err
 	}
@@ -58,15 +58,15 @@ func readRecord[T any, R record[T]](re reply) (R, error) {
 }
 
 // readDeleted accepts any response to a delete but an HTML page and an error: the API does not specify one.
-func readDeleted(re reply) (struct{}, error) {
-	v, err := lenient.Parse(re.body)
+func readDeleted(x *exchange) (struct{}, error) {
+	v, err := lenient.Parse(x.body)
 	if err == nil {
 		_, err = lenient.Record(v, "", new(Image).fields(nil))
 	}
 	switch {
 	case errors.Is(err, lenient.ErrHTML), errors.Is(err, lenient.ErrSaysError):
 		return struct{}{}, err
-	case errors.Is(err, lenient.ErrNotJSON) && saysHTML(re.header):
+	case errors.Is(err, lenient.ErrNotJSON) && saysHTML(x.header):
 		return struct{}{}, lenient.ErrHTML
 	}
 	return struct{}{}, nil

@@ -61,15 +61,15 @@ func (t *Transcription) UnmarshalJSON(data []byte) error { return unmarshalRecor
 
 func (t *Transcription) fields(list []lenient.Field) []lenient.Field {
 	return append(list,
-		lenient.Field{Name: "id", At: (*string)(&t.ID)},
-		lenient.Field{Name: "name", At: &t.Name},
-		lenient.Field{Name: "description", At: &t.Description},
-		lenient.Field{Name: "language", At: (*string)(&t.Language)},
-		lenient.Field{Name: "result", At: &t.Result},
-		lenient.Field{Name: "favorite", At: &t.Favorite},
-		lenient.Field{Name: "words", At: &t.Words},
-		lenient.Field{Name: "created_at", At: &t.CreatedAt},
-		lenient.Field{Name: "updated_at", At: &t.UpdatedAt},
+		lenient.Into("id", (*string)(&t.ID)),
+		lenient.Into("name", &t.Name),
+		lenient.Into("description", &t.Description),
+		lenient.Into("language", (*string)(&t.Language)),
+		lenient.Into("result", &t.Result),
+		lenient.Into("favorite", &t.Favorite),
+		lenient.Into("words", &t.Words),
+		lenient.Into("created_at", &t.CreatedAt),
+		lenient.Into("updated_at", &t.UpdatedAt),
 	)
 }
 
@@ -182,10 +182,10 @@ func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallO
 	return err
 }
 
-// core is the service's client, nil for a service that NewClient did not make.
+// core is the service's client, and noClient for a service that NewClient did not make.
 func (s *TranscriptionsService) core() *Client {
-	if s == nil {
-		return nil
+	if s == nil || s.client == nil {
+		return noClient
 	}
 	return s.client
 }

@@ -23,6 +23,14 @@ func problem(field string, value any, reason string, hints ...string) []FieldPro
 	return []FieldProblem{{Field: field, Value: value, Reason: reason, Hint: hint}}
 }
 
+// check returns the problem of a value, and nothing if the value is ok.
+func check(ok bool, field string, value any, reason string, hints ...string) []FieldProblem {
+	if ok {
+		return nil
+	}
+	return problem(field, value, reason, hints...)
+}
+
 // invalid makes the error of an operation: nil for no problems, at most one for each field, the first.
 func invalid(op Operation, problems []FieldProblem, causes ...error) error {
 	var list []FieldProblem
@@ -86,6 +94,11 @@ func oneOf[T comparable](field string, value T, allowed []T) []FieldProblem {
 		list[i] = fmt.Sprint(a)
 	}
 	return problem(field, value, "must be one of "+strings.Join(list, ", "), waivable)
+}
+
+func checkLook(resolution Resolution, style Style, medium Medium, filter Filter) []FieldProblem {
+	return slices.Concat(oneOf("resolution", resolution, resolutions), oneOf("style", style, styles),
+		oneOf("medium", medium, mediums), oneOf("filter", filter, filters))
 }
 
 func checkOrder(by SortBy, direction Sort, size PerPage) []FieldProblem {
