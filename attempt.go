@@ -133,19 +133,18 @@ func (x *exchange) run(hc *http.Client, take func(*http.Response) result) (res r
 func (x *exchange) send(ctx context.Context, hc *http.Client) (*http.Response, error) {
 	r := x.request
 	u := r.url // a RoundTripper may change it
-	req := &http.Request{
-		Method: r.method, URL: &u, Host: u.Host, Header: make(http.Header, 4+len(r.header)),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
 	values := []string{x.client.userAgent, "application/json", "Bearer " + string(x.key)}
-	req.Header["User-Agent"] = values[0:1:1]
+	header := http.Header{"User-Agent": values[0:1:1]}
 	if x.key != "" {
-		req.Header["Accept"], req.Header["Authorization"] = values[1:2:2], values[2:3:3]
+		header["Accept"], header["Authorization"] = values[1:2:2], values[2:3:3]
 	}
 	for _, h := range r.header {
-		req.Header[h.key] = []string{h.value}
+		header[h.key] = []string{h.value}
 	}
-	req = req.WithContext(ctx)
+	bare := http.Request{
+		Method: r.method, URL: &u, Host: u.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	req := bare.WithContext(ctx)
 	if r.body != nil {
 		r.meter.Begin(x.number)
 		var err error

@@ -104,7 +104,8 @@ func do[T any](
 	h := newHistory()
 	attempt := func() (result, error) { return c.attempt(ctx, r, h, take) }
 	if s.once && r.op.creates() {
-		err = c.storeOnce(ctx, r, h, s, take, attempt)
+		o := once{c, r, h, s, normalText(r.form.Get("name")), take}
+		err = o.store(ctx, attempt)
 	} else {
 		err = c.send(ctx, r, h, attempt)
 	}
@@ -198,14 +199,11 @@ func (c *Client) complete(fields url.Values, extra []pair) url.Values {
 
 // url is the address of a collection, or of a record in it: the one place where a segment is escaped.
 func (c *Client) url(call call, query url.Values) url.URL {
-	escaped := c.base.EscapedPath() + apiPrefix + "/" + call.op.in.name
+	segment := ""
 	if call.op.record {
-		escaped += "/" + url.PathEscape(string(call.id))
+		segment = "/" + url.PathEscape(string(call.id))
 	}
-	u := url.URL{Scheme: c.base.Scheme, Host: c.base.Host, RawQuery: query.Encode()}
-	u.Path, _ = url.PathUnescape(escaped) // it was escaped, so it can be unescaped
-	if u.Path != escaped {
-		u.RawPath = escaped
-	}
-	return u
+	escaped := c.base.EscapedPath() + apiPrefix + "/" + call.op.in.name + segment
+	path, _ := url.PathUnescape(escaped) // it was escaped, so it can be unescaped
+	return url.URL{Scheme: c.base.Scheme, Host: c.base.Host, Path: path, RawPath: escaped, RawQuery: query.Encode()}
 }

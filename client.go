@@ -231,21 +231,31 @@ func sameOrigin(base *url.URL, users checkRedirect) checkRedirect {
 		if via[0].Method != http.MethodGet || origin(req.URL) != origin(base) || len(via) > maxRedirects {
 			return http.ErrUseLastResponse
 		}
-		if users == nil {
-			return nil
-		}
-		switch err := users(req, via); {
-		case err == http.ErrUseLastResponse, err == nil && origin(req.URL) != origin(base):
+		err := users.decide(req, via)
+		if err == nil && origin(req.URL) != origin(base) {
 			return http.ErrUseLastResponse
-		case err != nil:
-			return fmt.Errorf("%w: %w", errRedirect, err)
 		}
-		return nil
+		return err
 	}
 }
 
 // checkRedirect is the type of [http.Client.CheckRedirect].
-type checkRedirect = func(req *http.Request, via []*http.Request) error
+type checkRedirect func(req *http.Request, via []*http.Request) error
+
+// errRedirect is the error of a redirect that is not followed. Another attempt would meet it again.
+var errRedirect = errors.New("redirect refused")
+
+// decide returns what the user's function says of a redirect, and nothing if there is no function.
+func (users checkRedirect) decide(req *http.Request, via []*http.Request) error {
+	if users == nil {
+		return nil
+	}
+	err := users(req, via)
+	if err == nil || err == http.ErrUseLastResponse {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errRedirect, err)
+}
 
 // origin is scheme, host and port, the default port included.
 func origin(u *url.URL) string {

@@ -69,9 +69,6 @@ func (c *Client) picture(image *Image) (*url.URL, []FieldProblem) {
 	return u, nil
 }
 
-// errRedirect is the error of a redirect that is not followed. Another attempt would meet it again.
-var errRedirect = errors.New("redirect refused")
-
 // downloadRedirect follows redirects of a download where the user's client would. The Referer would hand a signed URL
 // to the next host.
 func downloadRedirect(users checkRedirect) checkRedirect {
@@ -83,14 +80,7 @@ func downloadRedirect(users checkRedirect) checkRedirect {
 			return fmt.Errorf("%w: it leads to something other than http and https", errRedirect)
 		}
 		req.Header.Del("Referer")
-		if users == nil {
-			return nil
-		}
-		err := users(req, via)
-		if err != nil && err != http.ErrUseLastResponse {
-			err = fmt.Errorf("%w: %w", errRedirect, err)
-		}
-		return err
+		return users.decide(req, via)
 	}
 }
 

@@ -43,16 +43,16 @@ func (n *onceNames) lock(ctx context.Context, name string) (unlock func(), err e
 	}
 }
 
-// lastTry returns when a call for the name ended with an unknown outcome, or the zero time.
-func (n *onceNames) lastTry(name string) time.Time {
+// lastTry returns when a call for the name ended with an unknown outcome, or known if that was later.
+func (n *onceNames) lastTry(name string, known time.Time) time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, l := range n.lost {
-		if l.name == name {
+		if l.name == name && l.ended.After(known) {
 			return l.ended
 		}
 	}
-	return time.Time{}
+	return known
 }
 
 // remember notes how a call for the name has ended. What was lost before stays so until the record is known.

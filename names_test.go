@@ -20,8 +20,8 @@ func TestLostNamesAreBounded(t *testing.T) {
 			names.remember(fmt.Sprint(n), lost, time.Hour)
 		}
 		assert.Len(t, names.lost, maxLost)
-		assert.Zero(t, names.lastTry("0"), "the oldest goes first")
-		assert.Equal(t, time.Now(), names.lastTry("1"))
+		assert.Zero(t, names.lastTry("0", time.Time{}), "the oldest goes first")
+		assert.Equal(t, time.Now(), names.lastTry("1", time.Time{}))
 		time.Sleep(2 * time.Hour)
 		names.remember("new", lost, time.Hour)
 		assert.Len(t, names.lost, 1, "what is over is forgotten")

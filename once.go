@@ -52,23 +52,28 @@ func onceOption(name string, lastTry time.Time) CallOption {
 	}}
 }
 
-// storeOnce creates a record unless there is one with its name. It searches before each create request, and for
-// SettleTime after one that may have been executed. Take reads the record that is found.
-func (c *Client) storeOnce(
-	ctx context.Context, r *request, h *history, s *settings, take func(*exchange) error, attempt func() (result, error),
-) (err error) {
-	o := once{c, r, h, s, normalText(r.form.Get("name")), take}
+// once is a Store call with WithOnce.
+type once struct {
+	client   *Client
+	request  *request
+	history  *history
+	settings *settings
+	name     string
+	take     func(*exchange) error // reads the record that is found
+}
+
+// store creates a record unless there is one with the name. It searches before each create request, and for
+// SettleTime after one that may have been executed.
+func (o *once) store(ctx context.Context, attempt func() (result, error)) (err error) {
+	r, h, names := o.request, o.history, o.client.names
 	key := r.op.in.name + "/" + o.name
-	unlock, err := c.names.lock(ctx, key)
+	unlock, err := names.lock(ctx, key)
 	if err != nil {
 		return h.fail(r, err)
 	}
 	defer unlock()
-	defer func() { c.names.remember(key, err, r.policy.SettleTime) }()
-	since := s.lastTry
-	if earlier := c.names.lastTry(key); earlier.After(since) {
-		since = earlier
-	}
+	defer func() { names.remember(key, err, r.policy.SettleTime) }()
+	since := names.lastTry(key, o.settings.lastTry)
 	for {
 		if err := o.settle(ctx, since); err != nil || h.found != nil {
 			return o.fail(err)
@@ -76,18 +81,20 @@ func (c *Client) storeOnce(
 		if h.count > 0 && !o.another() {
 			return h.fail(r, nil)
 		}
-		sent, missed := h.count, error(nil)
-		err := c.send(ctx, r, h, func() (result, error) {
+		sent := h.count
+		err := o.client.send(ctx, r, h, func() (result, error) {
 			if h.count > sent {
-				missed = o.search(ctx, s.policy, s.budget)
-			}
-			if missed != nil || h.found != nil {
-				return result{}, errSearched
+				if err := o.search(ctx, o.settings.policy, o.settings.budget); err != nil || h.found != nil {
+					return result{}, cmp.Or(err, errFound)
+				}
 			}
 			return attempt()
 		})
-		if missed != nil || h.found != nil {
-			return o.fail(missed)
+		if h.found != nil {
+			return nil
+		}
+		if conflict, ok := errors.AsType[*ConflictError](err); ok {
+			return o.fail(conflict)
 		}
 		executed := h.count > sent && (h.last.outcome == OutcomeUnknown || h.last.outcome == OutcomeDone)
 		if err == nil || !executed || ctx.Err() != nil {
@@ -97,18 +104,8 @@ func (c *Client) storeOnce(
 	}
 }
 
-// errSearched ends the attempts where the search before one makes it needless or unsafe.
-var errSearched = errors.New("the search has the result")
-
-// once is a Store call with WithOnce.
-type once struct {
-	client   *Client
-	request  *request
-	history  *history
-	settings *settings
-	name     string
-	take     func(*exchange) error
-}
+// errFound ends the attempts where a search has found the record.
+var errFound = errors.New("the record was found")
 
 // another reports whether the create request may be sent again after the search found nothing, and takes it from the
 // budget.
