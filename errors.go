@@ -230,14 +230,14 @@ type ConflictError struct {
 	summary
 }
 
-// Error is one line: the operation, the name, the IDs and the reason.
+// Error is one line: the operation, the name, the reason and the IDs.
 func (e *ConflictError) Error() string {
 	ids := make([]string, len(e.IDs))
 	for i, id := range e.IDs {
 		ids[i] = string(id)
 	}
 	name := redact.Quote(e.Name)
-	return e.line("", fmt.Sprintf("the name %s is taken (id %s): %s", name, strings.Join(ids, ", "), e.Reason))
+	return e.line("", fmt.Sprintf("name %s: %s (id %s)", name, e.Reason, strings.Join(ids, ", ")))
 }
 
 // Is reports whether target is [ErrConflict].

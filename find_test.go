@@ -28,7 +28,7 @@ func TestFindByName(t *testing.T) {
 	var conflict *ConflictError
 	require.ErrorAs(t, err, &conflict)
 	assert.Equal(t, []ID{"3", "4"}, conflict.IDs)
-	assert.EqualError(t, err, `images.list: the name "twice" is taken (id 3, 4): more than one record has the name`)
+	assert.EqualError(t, err, `images.list: name "twice": more than one record has the name (id 3, 4)`)
 	_, err = c.Images.FindByName(t.Context(), "\n")
 	assert.ErrorIs(t, err, ErrInvalid)
 	_, err = (&Client{}).Images.FindByName(t.Context(), "n")

@@ -160,7 +160,7 @@ func TestOnceTwoRecordsWithTheName(t *testing.T) {
 	l := &fakes.Ledger{Names: []string{"job-4711", "job-4711 b", "job-4711"}}
 	_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.ErrorIs(t, err, ErrConflict)
-	assert.Equal(t, `images.store: the name "job-4711" is taken (id 1, 3): more than one record has the name`, err.Error())
+	assert.Equal(t, `images.store: name "job-4711": more than one record has the name (id 1, 3)`, err.Error())
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 	assert.Zero(t, l.Stores)
 
@@ -264,7 +264,7 @@ func TestOnceRefusesAnotherRecord(t *testing.T) {
 			var conflict *ConflictError
 			require.ErrorAs(t, err, &conflict)
 			assert.Equal(t, "the record with the name has "+row.conflict, conflict.Reason)
-			assert.Equal(t, `images.store: the name "job-4711" is taken (id 1): `+conflict.Reason, err.Error())
+			assert.Equal(t, `images.store: name "job-4711": `+conflict.Reason+" (id 1)", err.Error())
 			assert.Equal(t, []ID{"1"}, conflict.IDs)
 			assert.Equal(t, "job-4711", conflict.Name)
 			assert.ErrorIs(t, err, ErrConflict)
