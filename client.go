@@ -69,7 +69,7 @@ type network struct {
 // unless [WithInsecureHTTP] is given. The key is sent to that scheme, host and port only.
 //
 // The proxy is that of the environment (HTTPS_PROXY, NO_PROXY), or of [http.DefaultTransport] where that was changed.
-// Bad arguments and options are a [*ValidationError] that names all of them. No error holds the key.
+// Bad arguments and options are a [*ValidationError] with a problem for each field. No error holds the key.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	c, problems := configure(opts)
 	return c.finish("aicontent.NewClient", problems, baseURL, apiKey)

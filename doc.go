@@ -23,7 +23,7 @@
 //   - [*APIError]: a response with a status other than 2xx
 //   - [*DecodeError]: a 2xx response without what was asked for
 //   - [*TransportError]: no response, because of the network, a timeout, the context, a limiter, a key source or a hook
-//   - [*ConflictError]: with [WithOnce] or FindByName, the name is not that of one record
+//   - [*ConflictError]: [WithOnce] found another record with the name, or it or FindByName found several
 //
 // [errors.Is] finds the sentinels, such as [ErrNotFound], and the errors of the context. The text of an error is one
 // line that begins with the operation. It never holds the API key.
@@ -40,11 +40,13 @@
 //
 // # Retries
 //
-// [DefaultRetryPolicy] makes up to four attempts, with random pauses whose limit doubles. [WithRetryPolicy] sets
-// another. A Store call is retried only if the service cannot have executed the request. A Retry-After, in seconds or
-// as a date, is obeyed; if it asks for more than the policy allows, the error is returned at once. The context ends
-// every wait, and if its deadline comes first, the call does not wait at all. A file that can be read only once, such
-// as the body of an incoming request, allows one attempt. [WithRetryBudget] limits the retries of all calls together.
+// List, Show, Update, Delete and Download are retried after transient failures, a Store call only if the service
+// cannot have executed the request: the table of [OutcomeOf] has the failures. [DefaultRetryPolicy] makes up to four
+// attempts, with random pauses whose limit doubles. [WithRetryPolicy] sets another. A Retry-After, in seconds or as a
+// date, is obeyed; if it asks for more than the policy allows, the error is returned at once. The context ends every
+// wait, and if its deadline comes first, the call does not wait at all. A file that can be read only once, such as
+// the body of an incoming request, is sent once: the call is not retried once an attempt has read any of it.
+// [WithRetryBudget] limits the retries of all calls together.
 //
 // The SDK sends each create request on a connection of its own, over HTTP/1.1, so that it knows what was written.
 // With a RoundTripper other than a [net/http.Transport], more failures are Unknown: see [WithHTTPClient].

@@ -28,7 +28,7 @@ import (
 // It is retried after transient failures until the first byte is written to w. [WithResponseTimeout] limits the wait
 // for the header, [WithStallTimeout] the time without a byte of the body; [WithMaxResponseSize] does not apply. A
 // picture that is cut off is a [*DecodeError] that says how many bytes came, and so is a response that is no picture:
-// one without content, JSON, XML or text.
+// a 204 or 205, JSON, XML or text.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
 	c := s.core()
 	set, problems := c.settings(ctx, opts)

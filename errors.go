@@ -34,7 +34,8 @@ var (
 var ErrPagination = errors.New("pagination")
 
 // ErrFile says that the file of an upload could not be read: its reader failed or stood still, or the file changed.
-// It comes in a [*ValidationError] before anything was sent, and in a [*TransportError] after that.
+// It comes in a [*ValidationError] if reading fails before the first attempt, and in a [*TransportError] if the reader
+// stands still or fails later.
 var ErrFile error = wire.ErrSource
 
 // ValidationError says what is wrong with the arguments of a call; nothing was sent. It holds every problem at once,
@@ -95,7 +96,7 @@ type APIError struct {
 	StatusCode int
 	Method     string
 	Path       string              // as sent, without the query
-	Message    string              // of the service, on one line; of its fields if it says nothing else
+	Message    string              // of the service, or why a redirect was refused; on one line, may be empty
 	Fields     map[string][]string // what it said of each field; nil for none
 	RequestID  string              // from the usual headers; empty where none was sent
 	RetryAfter time.Duration       // 0 where the service did not say
@@ -243,5 +244,6 @@ func (e *ConflictError) Error() string {
 // Is reports whether target is [ErrConflict].
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
-// LogValue returns the IDs and the reason's outcome; the name is the caller's data and stays out.
+// LogValue returns the error as a group of attributes, with the IDs. The name and the reason are the caller's data and
+// stay out.
 func (e *ConflictError) LogValue() slog.Value { return e.logValue(e, slog.Any("ids", e.IDs)) }

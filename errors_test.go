@@ -58,10 +58,10 @@ func TestErrorTexts(t *testing.T) {
 		"GET /api/v1/images/7: 200: the response is empty": &DecodeError{
 			StatusCode: 200, Method: "GET", Path: "/api/v1/images/7", Err: lenient.ErrEmpty,
 		},
-		`name "a": the record differs (id 7)`: &ConflictError{Name: "a", IDs: []ID{"7"}, Reason: "the record differs"},
-		"GET /api/v1/images/7: 404: not found":             &APIError{StatusCode: 404, Method: "GET", Path: "/api/v1/images/7"},
-		"images.show: 404: No such image.":                 &APIError{StatusCode: 404, Message: "No such image.", summary: summary{op: "images.show"}},
-		"images.show: unexpected EOF":                      &TransportError{Err: io.ErrUnexpectedEOF, summary: summary{op: "images.show"}},
+		`name "a": the record differs (id 7)`:  &ConflictError{Name: "a", IDs: []ID{"7"}, Reason: "the record differs"},
+		"GET /api/v1/images/7: 404: not found": &APIError{StatusCode: 404, Method: "GET", Path: "/api/v1/images/7"},
+		"images.show: 404: No such image.":     &APIError{StatusCode: 404, Message: "No such image.", summary: summary{op: "images.show"}},
+		"images.show: unexpected EOF":          &TransportError{Err: io.ErrUnexpectedEOF, summary: summary{op: "images.show"}},
 		"images.show: 200: the response is empty": &DecodeError{
 			StatusCode: 200, Err: lenient.ErrEmpty, summary: summary{op: "images.show"},
 		},

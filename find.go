@@ -73,7 +73,7 @@ func (c *Client) find(ctx context.Context, in *collection, name string, opts []C
 	for i, id := range ids {
 		ids[i] = ID(redact.Shorten(redact.Key(key).Line(string(id)), 80))
 	}
-	s := summary{op: in.list.name, outcome: OutcomeDone}
+	s := summary{op: in.list.name, host: c.base.Host, outcome: OutcomeDone}
 	return "", &ConflictError{Name: name, IDs: ids, Reason: "more than one record has the name", summary: s}
 }
 

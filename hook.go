@@ -14,7 +14,7 @@ type Attempt struct {
 	Operation Operation
 	Method    string
 	Path      string // as sent, without the query
-	Number    int    // of the attempt in its request, from 1
+	Number    int    // of the attempt, from 1; each search of WithOnce counts on its own
 	Search    bool   // [WithOnce] looks for the record
 }
 
@@ -25,7 +25,7 @@ type AttemptResult struct {
 	Outcome    Outcome       // of this attempt
 	Err        error         // nil for success
 	BytesSent  int64         // of the request; 0 where the connection does not tell
-	Duration   time.Duration // until the response was read
+	Duration   time.Duration // until the response was read, without waits for the limiter and the key
 	WillRetry  bool          // another attempt follows after Pause; false if WithOnce searches first
 	Pause      time.Duration
 	Budget     int // retries left of [WithRetryBudget]; -1 for no limit

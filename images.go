@@ -129,10 +129,10 @@ func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts .
 	return list[Image](ctx, s.core(), params.call(), opts)
 }
 
-// All returns an iterator over the images of all pages. It fetches a page when the loop reaches it, or earlier with
-// [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once, with a nil image, and ends the loop;
-// it matches [ErrPagination] if the service does not say whether more pages follow. The images of a page share its
-// memory: a program that keeps a few of many should copy them.
+// All returns an iterator over the images of all pages; each loop over it begins with the first. It fetches a page
+// when the loop reaches it, or earlier with [WithReadAhead]. Leaving the loop ends all requests. An error is yielded
+// once, with a nil image, and ends the loop; it matches [ErrPagination] if the service does not say whether more
+// pages follow. The images of a page share its memory: a program that keeps a few of many should copy them.
 //
 // An image that moves to the next page meanwhile is yielded once. If others are deleted meanwhile, some may not be
 // yielded at all: confirm with Show that an image is gone before you delete a copy of it.
@@ -148,8 +148,8 @@ func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*I
 
 // FindByName returns the image with exactly the given name, white space at its ends and forms of line breaks aside,
 // as Show returns it. It searches with List, and is retried as that is. If there is none, the error matches
-// [ErrNotFound]; if there are several, it is a [*ConflictError] with the IDs of two. It is what [WithOnce] searches
-// with, and how to look for an image that a failed Store may have created.
+// [ErrNotFound], as a 404 of the search itself does; if there are several, it is a [*ConflictError] with the IDs of
+// two. It is what [WithOnce] searches with, and how to look for an image that a failed Store may have created.
 func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Image, error) {
 	return findByName[Image](ctx, s.core(), images, name, opts)
 }

@@ -57,8 +57,8 @@ func FileFromBytes(name string, data []byte) File {
 // returned.
 //
 // A reader that can seek, such as a [bytes.Reader] or an open file, is rewound to where it stood when the call is
-// retried. Any other, such as the body of an incoming request, can be read once: the call is then not retried after
-// any of it was read.
+// retried. Any other, such as the body of an incoming request, can be read once: the call is then not retried once an
+// attempt has read any of it.
 //
 // A reader that can seek, or has a method Len() int, tells its size; for any other set [File].Size where it is known.
 // Without a size the upload is chunked. Some services refuse that with 411, and Django, and PHP after Apache's proxy,

@@ -11,6 +11,7 @@ import (
 )
 
 // Option configures a [Client]. Every [CallOption] is one too: given to [NewClient] it is the default of every call.
+// [WithOnce], [WithOnceSince] and [WithResponse] are errors there.
 type Option interface{ applyClient(*Client) []FieldProblem }
 
 // CallOption configures one call. It overrides the same option given to [NewClient].
@@ -144,8 +145,8 @@ func WithBooleanWords() Option {
 	return clientOption{nil, func(c *Client) { c.words = true }}
 }
 
-// WithUpdateMethod sends updates with [http.MethodPatch], the default, or [http.MethodPut]. Both carry only the
-// fields that are set.
+// WithUpdateMethod sends updates with [http.MethodPatch], the default, or [http.MethodPut]; any other is refused. Both
+// carry only the fields that are set.
 func WithUpdateMethod(method string) Option {
 	return clientOption{
 		check(method == http.MethodPatch || method == http.MethodPut, "update_method", method, "must be PATCH or PUT"),
@@ -153,8 +154,8 @@ func WithUpdateMethod(method string) Option {
 	}
 }
 
-// WithMaxResponseSize limits how much of a response is read, in bytes after decompression. The default is 32 MiB. A
-// larger response is a [DecodeError].
+// WithMaxResponseSize limits how much of a response is read, in bytes after decompression. The default is 32 MiB; 0
+// and less are refused. A larger response is a [DecodeError]. Download has no limit.
 func WithMaxResponseSize(bytes int64) Option {
 	return clientOption{
 		check(bytes > 0, "max_response_size", bytes, "must be above 0"),
@@ -162,9 +163,9 @@ func WithMaxResponseSize(bytes int64) Option {
 	}
 }
 
-// WithResponseTimeout limits how long one attempt, not the whole call, waits for the response, from the last byte
-// sent. The default is 10 minutes for Store and 30 seconds for everything else; 0 is no limit. Less than a
-// millisecond is refused.
+// WithResponseTimeout limits how long one attempt, not the whole call, waits from the last byte sent until the
+// response was read, for Download until its header. The default is 10 minutes for Store and 30 seconds for everything
+// else; 0 is no limit. Less than a millisecond is refused.
 func WithResponseTimeout(d time.Duration) CallOption {
 	return callOption{
 		checkDuration("response_timeout", d),
@@ -172,8 +173,8 @@ func WithResponseTimeout(d time.Duration) CallOption {
 	}
 }
 
-// WithStallTimeout ends an attempt when no byte of its body was taken for d. The default is 60 seconds; 0 is no
-// limit. Less than a millisecond is refused. An upload that moves may take as long as it needs.
+// WithStallTimeout ends an attempt when for d no byte of its body was taken, or no byte of a picture came. The default
+// is 60 seconds; 0 is no limit. Less than a millisecond is refused. An upload that moves may take as long as it needs.
 func WithStallTimeout(d time.Duration) CallOption {
 	return callOption{
 		checkDuration("stall_timeout", d),

@@ -19,7 +19,7 @@ const (
 	OutcomeUnknown  Outcome = iota // the service may have executed the request, or not
 	OutcomeNotSent                 // the service did not get the whole request
 	OutcomeRejected                // the service responded that it did not execute the request
-	OutcomeDone                    // the service executed the request
+	OutcomeDone                    // the service executed the request, but the response is of no use
 )
 
 // String returns the outcome's name, such as "not sent".

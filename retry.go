@@ -15,8 +15,8 @@ import (
 )
 
 // RetryPolicy sets how often a call is retried and how long it waits in between. A zero field has its default, so
-// that RetryPolicy{} is [DefaultRetryPolicy]; a negative duration is none. Which failures are retried at all is said
-// in the package documentation.
+// that RetryPolicy{} is [DefaultRetryPolicy]; a negative duration is none. The table of [OutcomeOf] has the failures
+// that are retried.
 type RetryPolicy struct {
 	MaxAttempts   int           // attempts in all; 1 is no retry; a negative number is refused
 	MinBackoff    time.Duration // limit of the first pause, doubled for each further one; negative is no pause

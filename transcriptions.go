@@ -122,10 +122,11 @@ func (s *TranscriptionsService) List(
 	return list[Transcription](ctx, s.core(), params.call(), opts)
 }
 
-// All returns an iterator over the transcriptions of all pages. It fetches a page when the loop reaches it, or
-// earlier with [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once, with a nil
-// transcription, and ends the loop; it matches [ErrPagination] if the service does not say whether more pages follow.
-// The transcriptions of a page share its memory: a program that keeps a few of many should copy them.
+// All returns an iterator over the transcriptions of all pages; each loop over it begins with the first. It fetches a
+// page when the loop reaches it, or earlier with [WithReadAhead]. Leaving the loop ends all requests. An error is
+// yielded once, with a nil transcription, and ends the loop; it matches [ErrPagination] if the service does not say
+// whether more pages follow. The transcriptions of a page share its memory: a program that keeps a few of many should
+// copy them.
 //
 // A transcription that moves to the next page meanwhile is yielded once. If others are deleted meanwhile, some may
 // not be yielded at all: confirm with Show that a transcription is gone before you delete a copy of it.
@@ -143,8 +144,8 @@ func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOpt
 
 // FindByName returns the transcription with exactly the given name, white space at its ends and forms of line breaks
 // aside, as Show returns it. It searches with List, and is retried as that is. If there is none, the error matches
-// [ErrNotFound]; if there are several, it is a [*ConflictError] with the IDs of two. It is what [WithOnce] searches
-// with, and how to look for a transcription that a failed Store may have created.
+// [ErrNotFound], as a 404 of the search itself does; if there are several, it is a [*ConflictError] with the IDs of
+// two. It is what [WithOnce] searches with, and how to look for a transcription that a failed Store may have created.
 func (s *TranscriptionsService) FindByName(
 	ctx context.Context, name string, opts ...CallOption,
 ) (*Transcription, error) {
