@@ -3,7 +3,6 @@ package aicontent
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"io"
 	"maps"
@@ -12,7 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -157,69 +155,6 @@ func TestOutcomesOfResponsesWithoutARecord(t *testing.T) {
 		assert.Equal(t, want, OutcomeOf(err), file)
 		assert.Equal(t, string(body), string(unread.Body))
 	}
-}
-
-// An answer that is too large must say so, and must not take the memory that it asks for: least of all when a few
-// kilobytes on the wire stand for gigabytes.
-func TestTooLargeAnswers(t *testing.T) {
-	const limit = 1 << 20
-	var bomb bytes.Buffer
-	z := gzip.NewWriter(&bomb)
-	for range 64 {
-		_, err := z.Write(bytes.Repeat([]byte(" "), limit))
-		require.NoError(t, err)
-	}
-	require.NoError(t, z.Close())
-	plain := append([]byte(`{"id":7}`), bytes.Repeat([]byte(" "), limit)...)
-	for name, handler := range map[string]http.HandlerFunc{
-		"compressed": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Encoding", "gzip")
-			_, _ = w.Write(bomb.Bytes())
-		},
-		"plain": answeringBody(200, plain),
-		"without an end": func(w http.ResponseWriter, r *http.Request) {
-			for r.Context().Err() == nil {
-				if _, err := w.Write(plain); err != nil {
-					return
-				}
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := deployment(t, handler, WithMaxResponseSize(limit))
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			_, err := c.Images.Show(t.Context(), "7")
-			runtime.ReadMemStats(&after)
-			var unread *DecodeError
-			require.ErrorAs(t, err, &unread)
-			assert.Contains(t, err.Error(), "the response is larger than 1048576 bytes (WithMaxResponseSize)")
-			assert.Len(t, unread.Body, limit)
-			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16*limit), "memory taken to find out")
-		})
-	}
-}
-
-// An answer that is just as large as allowed is read.
-func TestLargestAnswer(t *testing.T) {
-	t.Parallel()
-	body := []byte(`{"id":7}` + strings.Repeat(" ", 1000))
-	c := deployment(t, answeringBody(200, body), WithMaxResponseSize(int64(len(body))))
-	image, err := c.Images.Show(t.Context(), "7")
-	require.NoError(t, err)
-	assert.Equal(t, ID("7"), image.ID)
-}
-
-// A length that is only claimed must not be allocated.
-func TestClaimedLength(t *testing.T) {
-	raw := []byte("HTTP/1.1 200 OK\r\nContent-Length: 30000000\r\n\r\n{")
-	c := deployment(t, answeringBytes(raw))
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_, err := c.Images.Show(t.Context(), "7")
-	runtime.ReadMemStats(&after)
-	require.ErrorIs(t, err, wire.ErrCutOff)
-	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
 }
 
 // Support asks for the request's id: it has to be found wherever the deployment's proxies put it.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -428,23 +427,15 @@ func TestWalkHoldsOnePage(t *testing.T) {
 			b.Asked = nil
 			switch count.Add(1) {
 			case 1_000:
-				early = liveHeap()
+				early = fakes.LiveHeap()
 			case int64(records) - 50:
-				late = liveHeap()
+				late = fakes.LiveHeap()
 			}
 		}
 		require.EqualValues(t, records, count.Load())
 		trail := 2 * 8 * records / 100
 		assert.Less(t, late, early+uint64(trail)+64<<10, "live bytes at the end of a walk by %s, %d at its beginning", key, early)
 	}
-}
-
-func liveHeap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // names is what a page holds, for a comparison that reads well.

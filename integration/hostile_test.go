@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -83,15 +82,6 @@ func packed(status int, body []byte) func(io.Writer) error {
 	}
 }
 
-// heapTaken is what f takes from the heap, in bytes.
-func heapTaken(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
 // errorLimit is how many bytes are kept of the body of an error.
 const errorLimit = 1 << 20
 
@@ -120,7 +110,7 @@ func TestEndlessResponses(t *testing.T) {
 			baseURL, written := hostile(t, tt.write)
 			c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithMaxResponseSize(limit), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 			require.NoError(t, err)
-			took := heapTaken(func() { _, err = c.Images.Show(t.Context(), "7") })
+			took := fakes.Allocated(func() { _, err = c.Images.Show(t.Context(), "7") })
 			assert.ErrorContains(t, err, tt.wants)
 			assert.Less(t, len(err.Error()), 1200, "an error's text is no place for an endless response")
 			assert.Less(t, took, uint64(24<<20))
@@ -155,7 +145,7 @@ func TestBombs(t *testing.T) {
 			baseURL, _ := hostile(t, packed(tt.status, tt.body))
 			c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}), aicontent.WithMaxResponseSize(bombLimit))
 			require.NoError(t, err)
-			took := heapTaken(func() { _, err = c.Images.List(t.Context(), aicontent.ImageListParams{}) })
+			took := fakes.Allocated(func() { _, err = c.Images.List(t.Context(), aicontent.ImageListParams{}) })
 			assert.ErrorContains(t, err, tt.wants)
 			assert.Less(t, len(err.Error()), 1200)
 			assert.Less(t, took, uint64(10*bombLimit+128<<20), "ten times the limit and a page full of records, garbage included")
