@@ -321,15 +321,15 @@ func TestOnceShowsWhatItFinds(t *testing.T) {
 // A record that is found and cannot be read is no success, and no reason to make another.
 func TestOnceRecordThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	for answer, match := range map[string]func(*http.Request) (*http.Response, error){
+	for text, response := range map[string]func(*http.Request) (*http.Response, error){
 		"403: forbidden":               fakes.Respond(403, ``),
 		"the response holds no record": fakes.OK(`{"status":"ok"}`),
 		"the response is not JSON":     fakes.OK(`nonsense`),
 	} {
-		l := &fakes.Ledger{Names: []string{"job-4711"}, Show: func(int) (*http.Response, error) { return match(nil) }}
+		l := &fakes.Ledger{Names: []string{"job-4711"}, Show: func(int) (*http.Response, error) { return response(nil) }}
 		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		assert.ErrorContains(t, err, "WithOnce: the search for the name failed")
-		assert.ErrorContains(t, err, answer)
+		assert.ErrorContains(t, err, text)
 		assert.Zero(t, l.Stores)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -745,11 +745,8 @@ func TestOnceLooksAreNotSlow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, err := NewClient("https://content.example.com", fakes.Key, append(row.opts, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}),
-					WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-						<-r.Context().Done()
-						return nil, r.Context().Err()
-					})}))...)
+				c, err := NewClient("https://content.example.com", fakes.Key, append(row.opts, WithRetryPolicy(oneAttempt),
+					WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Hang)}))...)
 				require.NoError(t, err)
 				start := time.Now()
 				_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce(), WithResponseTimeout(time.Hour))

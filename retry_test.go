@@ -217,7 +217,7 @@ func TestRetryAfterThatThePolicyAllows(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]bool{"60": false, "61": true} {
 		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``, "Retry-After", header)}}
-		_, err := over(t, s, WithRetryPolicy(RetryPolicy{MaxAttempts: 1})).Images.Show(t.Context(), "7")
+		_, err := over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
 		require.ErrorIs(t, err, ErrRateLimited)
 		assert.Equal(t, want, strings.Contains(err.Error(), "the retry policy allows 1m0s (MaxRetryAfter)"), "%v", err)
 	}

@@ -40,7 +40,7 @@ func TestTranscriptionsOnTheWire(t *testing.T) {
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Transcriptions.List(ctx, TranscriptionListParams{})
 			},
-			method: "GET", uri: "transcriptions", answer: `{"data":[]}`,
+			method: "GET", uri: "transcriptions", response: `{"data":[]}`,
 		},
 		{
 			name: "list with every parameter",
@@ -49,26 +49,26 @@ func TestTranscriptionsOnTheWire(t *testing.T) {
 					Search: "héllo", SearchBy: TranscriptionSearchByResult, Favorite: new(true), SortBy: SortByID, Sort: SortDesc, PerPage: PerPage100,
 				})
 			},
-			method: "GET", uri: "transcriptions?favorite=1&per_page=100&search=h%C3%A9llo&search_by=result&sort=desc&sort_by=id", answer: `[]`,
+			method: "GET", uri: "transcriptions?favorite=1&per_page=100&search=h%C3%A9llo&search_by=result&sort=desc&sort_by=id", response: `[]`,
 		},
 		{
 			name:   "show",
 			call:   func(ctx context.Context, c *Client) (any, error) { return c.Transcriptions.Show(ctx, "b3a1") },
-			method: "GET", uri: "transcriptions/b3a1", answer: `{"data":` + interviewJSON + `}`, result: interview(),
+			method: "GET", uri: "transcriptions/b3a1", response: `{"data":` + interviewJSON + `}`, result: interview(),
 		},
 		{
 			name: "update of every field",
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Transcriptions.Update(ctx, "b3a1", TranscriptionUpdateParams{Name: new("n"), Result: new("Good day."), Favorite: new(true)})
 			},
-			method: "PATCH", uri: "transcriptions/b3a1", body: "favorite=1&name=n&result=Good+day.", answer: interviewJSON, result: interview(),
+			method: "PATCH", uri: "transcriptions/b3a1", body: "favorite=1&name=n&result=Good+day.", response: interviewJSON, result: interview(),
 		},
 		{
 			name: "update to an empty result",
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Transcriptions.Update(ctx, "b3a1", TranscriptionUpdateParams{Result: new("")})
 			},
-			opts: []Option{WithUpdateMethod(http.MethodPut)}, method: "PUT", uri: "transcriptions/b3a1", body: "result=", answer: interviewJSON,
+			opts: []Option{WithUpdateMethod(http.MethodPut)}, method: "PUT", uri: "transcriptions/b3a1", body: "result=", response: interviewJSON,
 		},
 		{
 			name:   "delete",

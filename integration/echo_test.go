@@ -310,7 +310,7 @@ func TestErrorsOfTransportsAreMasked(t *testing.T) {
 func TestTransportErrorsAreOneLine(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("first\r\nsecond\x1b[31m" + strings.Repeat("x", 10_000))
-	c, err := aicontent.NewClient("https://content.example.com", fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}), aicontent.WithHTTPClient(&http.Client{
+	c, err := aicontent.NewClient("https://content.example.com", fakes.Key, aicontent.WithRetryPolicy(oneAttempt), aicontent.WithHTTPClient(&http.Client{
 		Transport: fakes.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, cause }),
 	}))
 	require.NoError(t, err)

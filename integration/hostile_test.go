@@ -108,7 +108,7 @@ func TestEndlessResponses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			baseURL, written := hostile(t, tt.write)
-			c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithMaxResponseSize(limit), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+			c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithMaxResponseSize(limit), aicontent.WithRetryPolicy(oneAttempt))
 			require.NoError(t, err)
 			took := fakes.Allocated(func() { _, err = c.Images.Show(t.Context(), "7") })
 			assert.ErrorContains(t, err, tt.wants)
@@ -143,7 +143,7 @@ func TestBombs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Less(t, len(tt.body), 100<<10)
 			baseURL, _ := hostile(t, packed(tt.status, tt.body))
-			c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}), aicontent.WithMaxResponseSize(bombLimit))
+			c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(oneAttempt), aicontent.WithMaxResponseSize(bombLimit))
 			require.NoError(t, err)
 			took := fakes.Allocated(func() { _, err = c.Images.List(t.Context(), aicontent.ImageListParams{}) })
 			assert.ErrorContains(t, err, tt.wants)
@@ -250,7 +250,7 @@ func TestWrongContentLength(t *testing.T) {
 		"wrong gzip":     {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\n{\"id\":7}", "cut off"},
 	} {
 		baseURL, _ := hostile(t, func(w io.Writer) error { _, err := io.WriteString(w, tt.response); return err })
-		c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+		c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(oneAttempt))
 		require.NoError(t, err)
 		_, err = c.Images.Show(t.Context(), "7")
 		assert.ErrorContains(t, err, tt.wants, name)
@@ -312,7 +312,7 @@ func TestUntrustedServers(t *testing.T) {
 func TestWrongScheme(t *testing.T) {
 	t.Parallel()
 	plain, _ := fakes.Counted(t, fakes.RespondToAll)
-	c, err := aicontent.NewClient(strings.Replace(plain, "http:", "https:", 1), fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	c, err := aicontent.NewClient(strings.Replace(plain, "http:", "https:", 1), fakes.Key, aicontent.WithRetryPolicy(oneAttempt))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
@@ -322,7 +322,7 @@ func TestWrongScheme(t *testing.T) {
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	srv.StartTLS()
 	defer srv.Close()
-	c, err = aicontent.NewClient(strings.Replace(srv.URL, "https:", "http:", 1), fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	c, err = aicontent.NewClient(strings.Replace(srv.URL, "https:", "http:", 1), fakes.Key, aicontent.WithRetryPolicy(oneAttempt))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	assert.ErrorIs(t, err, aicontent.ErrBadRequest)

@@ -41,7 +41,7 @@ func init() {
 	case "":
 		return
 	case "default", "client":
-		opts := []aicontent.Option{aicontent.WithInsecureHTTP(), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})}
+		opts := []aicontent.Option{aicontent.WithInsecureHTTP(), aicontent.WithRetryPolicy(oneAttempt)}
 		if child == "client" {
 			opts = append(opts, aicontent.WithHTTPClient(&http.Client{}))
 		}
