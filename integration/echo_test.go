@@ -258,7 +258,7 @@ func TestTheKeyAppearsInNoResponseThatBreaksOff(t *testing.T) {
 	}
 }
 
-// What is left must still be of use.
+// What is left of the error must still be of use.
 func TestMaskedErrorsStillSayWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	baseURL := fakes.RawServer(t, func(r *http.Request) string {
@@ -368,7 +368,7 @@ func TestLogLinesHoldNoContent(t *testing.T) {
 	assert.Contains(t, lines.String(), "op=transcriptions.store method=POST path=/tenant/api/v1/transcriptions attempt=1")
 }
 
-// A second record with the name of a store is told by its id, which the service chooses.
+// The error of a second record with the name has its ID, which the service chooses.
 func TestDuplicateErrorsAreMasked(t *testing.T) {
 	t.Parallel()
 	baseURL := fakes.RawServer(t, func(*http.Request) string {

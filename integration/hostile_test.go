@@ -85,7 +85,7 @@ func packed(status int, body []byte) func(io.Writer) error {
 // errorLimit is how many bytes are kept of the body of an error.
 const errorLimit = 1 << 20
 
-// A service, or whoever sits between, must not be able to fill a program's memory. Every size is bounded by a constant or
+// A service, or a proxy before it, must not be able to fill a program's memory. Every size is bounded by a constant or
 // by WithMaxResponseSize.
 func TestEndlessResponses(t *testing.T) {
 	const limit = 1 << 20
@@ -257,7 +257,7 @@ func TestWrongContentLength(t *testing.T) {
 	}
 }
 
-// Whoever answers in the service's place gets no byte of a request, and is not asked again.
+// An impostor in the service's place gets no byte of a request, and no second attempt.
 func TestUntrustedServers(t *testing.T) {
 	good, trusted := fakes.Certificate(t, time.Now().Add(100*time.Hour))
 	expired, expiredRoots := fakes.Certificate(t, time.Now().Add(-time.Hour))
@@ -308,7 +308,7 @@ func TestUntrustedServers(t *testing.T) {
 	}
 }
 
-// HTTP where HTTPS is due, and the reverse, reach no service.
+// HTTP to a server that speaks HTTPS, and the reverse, reach no service.
 func TestWrongScheme(t *testing.T) {
 	t.Parallel()
 	plain, _ := fakes.Counted(t, fakes.RespondToAll)

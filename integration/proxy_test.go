@@ -133,7 +133,7 @@ func TestHTTPSProxy(t *testing.T) {
 	}
 }
 
-// A proxy that refuses has let nothing through: a store may be sent again.
+// A proxy that refuses has let nothing through: a create request may be sent again.
 func TestHTTPSProxyThatRefuses(t *testing.T) {
 	t.Parallel()
 	p := fakes.StartTunnel(t, "")

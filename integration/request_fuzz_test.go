@@ -45,7 +45,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, id, name, fileName, headerKey, headerValue, key, value string, data []byte) {
 		if strings.EqualFold(headerKey, "Expect") || strings.EqualFold(headerKey, "Accept-Encoding") {
-			// The server itself answers the one, and net/http may add to the other.
+			// The server itself responds to the first, and net/http may add to the second.
 			return
 		}
 		opts := []aicontent.CallOption{aicontent.WithHeader(headerKey, headerValue), aicontent.WithQuery(key, value), aicontent.WithFormField(key, value)}

@@ -182,7 +182,7 @@ func TestRedirectsAreBounded(t *testing.T) {
 	assert.EqualValues(t, 11, requests.Load())
 }
 
-// A page in place of a response sends a user looking for a fault in their JSON; the key is what is wrong.
+// An HTML page instead of JSON points to a broken response. Where it is a login page, the key is wrong.
 func TestLoginPages(t *testing.T) {
 	t.Parallel()
 	page := func(w http.ResponseWriter) {
@@ -316,7 +316,7 @@ func (r *rotation) client(t *testing.T, good string, opts ...aicontent.Option) *
 
 const oldKey, newKey = "sk-old-0123456789", "sk-new-0123456789"
 
-// A key that is replaced while a program runs must cost no call, a store neither: a 401 says that nothing was made.
+// A key that is replaced while a program runs must fail no call, not even a Store call: after a 401 nothing was created.
 func TestKeyRotationOnTheWire(t *testing.T) {
 	t.Parallel()
 	for op := range allTen(&aicontent.Client{}) {
@@ -371,7 +371,7 @@ func TestKeySourceThatFails(t *testing.T) {
 	}
 }
 
-// The source is asked on the call's own time.
+// The source gets the context of the call.
 func TestKeySourceHearsTheContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,8 +15,8 @@ const (
 	CodeProtocolError, CodeInternalError, CodeRefusedStream         = 1, 2, 7
 )
 
-// Frames is the server's side of an HTTP/2 connection, made of bare frames, as no library's server refuses a stream on
-// demand.
+// Frames is the server's side of an HTTP/2 connection, written frame by frame, as no library's server refuses a
+// stream on demand.
 type Frames struct {
 	nc      net.Conn
 	out     chan []byte

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// Ledger is a service as a transport. It has names alone, and its create requests may act late or lose their response.
+// Ledger is a service as a transport. Its records are names, and its create requests may act late or lose their
+// response.
 type Ledger struct {
 	Names   []string
 	More    string // members that each record has besides, when it is shown

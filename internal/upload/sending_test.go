@@ -108,7 +108,7 @@ func TestReadersThatFailWhileTheyAreSent(t *testing.T) {
 	}
 }
 
-// shrinking has a byte more than it gives.
+// shrinking has a byte less than it says.
 type shrinking struct{ *bytes.Reader }
 
 func (s *shrinking) Seek(offset int64, whence int) (int64, error) {
@@ -219,8 +219,8 @@ func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Sou
 	return attempt, err
 }
 
-// answerSlowly reads a request in pieces with a pause before each, and answers it.
-func answerSlowly(pause time.Duration) func(net.Conn) {
+// respondSlowly reads a request in pieces, with a pause before each, and responds to it.
+func respondSlowly(pause time.Duration) func(net.Conn) {
 	return func(nc net.Conn) {
 		slow := readerFunc(func(p []byte) (int, error) {
 			time.Sleep(pause)
@@ -235,7 +235,7 @@ func answerSlowly(pause time.Duration) func(net.Conn) {
 	}
 }
 
-// Whoever is on call must learn which side of a stalled upload stood still.
+// The error of a stalled upload says which side stalled.
 func TestStallsNameTheSideThatStoodStill(t *testing.T) {
 	limits := wire.Limits{Upload: true, Stall: 10 * time.Second}
 	for name, byReader := range map[string]bool{"reader": true, "network": false} {
@@ -244,7 +244,7 @@ func TestStallsNameTheSideThatStoodStill(t *testing.T) {
 				r := newStuckReader(recording(100_000))
 				defer synctest.Wait()
 				defer close(r.free)
-				source, service := Reader(r), answerSlowly(0)
+				source, service := Reader(r), respondSlowly(0)
 				if !byReader {
 					source, service = Bytes(recording(1<<20)), func(nc net.Conn) {
 						_, _ = io.ReadFull(nc, make([]byte, 100_000))
@@ -292,7 +292,7 @@ func TestSlowUploadsDoNotStall(t *testing.T) {
 			time.Sleep(9 * time.Second)
 			return content.Read(p[:min(len(p), 1000)])
 		})
-		_, err := pipeTo(t, answerSlowly(9*time.Second), wire.Limits{Upload: true, Stall: 10 * time.Second}, Reader(slow), nil)
+		_, err := pipeTo(t, respondSlowly(9*time.Second), wire.Limits{Upload: true, Stall: 10 * time.Second}, Reader(slow), nil)
 		require.NoError(t, err)
 	})
 }
@@ -459,7 +459,7 @@ func TestReadersThatEndWithTheContext(t *testing.T) {
 	assert.Equal(t, context.Canceled, err)
 }
 
-// A caller that gives io.EOF as the cause, as who lost a peer of its own does, must not make half a file look whole.
+// A context that was cancelled with io.EOF as its cause must not make half a file look whole.
 func TestContextsThatEndWithEOF(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, again := range map[string]func(*stuckReader) (int, error){
@@ -530,7 +530,7 @@ func TestReadsWithoutRoom(t *testing.T) {
 	assert.True(t, s.Complete())
 }
 
-// A source that gives single bytes has progress too, and one that has grown is not reported beyond its size.
+// A source that returns single bytes has progress too, and one that has grown is not reported beyond its size.
 func TestProgressOfSingleBytes(t *testing.T) {
 	for given, want := range map[int]int64{9: 9, 10: 10, 11: 10} {
 		synctest.Test(t, func(t *testing.T) {

@@ -67,7 +67,7 @@ func TestRefused(t *testing.T) {
 	assert.False(t, Refused(nil))
 }
 
-// Whoever answers in the server's place gets no byte of a request.
+// An impostor in the server's place gets no byte of a request.
 func TestUntrusted(t *testing.T) {
 	good, trusted := fakes.Certificate(t, time.Now().Add(100*time.Hour))
 	expired, expiredRoots := fakes.Certificate(t, time.Now().Add(-time.Hour))

@@ -93,7 +93,7 @@ http {
 }
 
 // An nginx that gives up on a slow service drops its client. Over HTTP/2 net/http sends the request again, without end, and
-// each of them may make a record. Whatever transport the caller gives, a POST arrives once.
+// each of them may make a record. With any transport of the caller's, a POST arrives once.
 func TestNginxThatDropsItsClient(t *testing.T) {
 	var posts atomic.Int64
 	over := make(chan struct{})
