@@ -112,7 +112,7 @@ func TestTheSuiteFindsServicesThatDiffer(t *testing.T) {
 	}
 	for scenario, opt := range map[string]Option{
 		"images/store takes every documented value":    hook("images.store", replace("vaporwave", "retro")),
-		"images/show gives what was stored":            hook("images.show", replace("watercolor", "ink")),
+		"images/show returns what was stored":          hook("images.show", replace("watercolor", "ink")),
 		"images/names come back as they were sent":     hook("images.show", replace(`\ud83d\ude00`, "?")),
 		"images/update by PUT":                         hook("images.update", replace("changed", "ignored")),
 		"images/list filters favorites":                hook("images.update", func(r *Response) { r.Status = 500 }),

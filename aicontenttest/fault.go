@@ -147,7 +147,7 @@ func Stall(at Place) Fault {
 	return Fault{Name: "stall-" + at.String(), kind: network.Stalls, Place: at, Acts: at >= BeforeResponse}
 }
 
-// Trickle acts and sends the response byte by byte, with a pause before each.
+// Trickle acts and sends the response byte by byte, with a pause before each; 0 is none.
 func Trickle(pause time.Duration) Fault {
 	return Fault{Name: "trickle", kind: network.Trickles, Place: MidResponse, Acts: true, Delay: pause}
 }
@@ -194,7 +194,8 @@ func (f Fault) WithReset() Fault {
 	return f
 }
 
-// Early sends the fault's response before the body is read, and so without acting.
+// Early sends the response of Status, HTMLPage, RedirectTo or ActThenStatus before the body is read, and so without
+// acting.
 func (f Fault) Early() Fault {
 	f.Place = BeforeRead
 	f.Name += "-early"

@@ -38,7 +38,7 @@ type Server struct {
 }
 
 // NewServer starts a server for a test and closes it when the test ends. A request that the API does not
-// allow is an error of the test, unless [Lenient] is given.
+// allow is an error of the test, unless [Lenient] is given. An option that is wrong ends the test.
 func NewServer(t TB, opts ...Option) *Server {
 	t.Helper()
 	s, err := newServer(t, opts)

@@ -14,7 +14,7 @@ import (
 func (s *Suite) imageScenarios() []Scenario {
 	return []Scenario{
 		{"images/store takes every documented value", s.imagesStore},
-		{"images/show gives what was stored", s.imagesShow},
+		{"images/show returns what was stored", s.imagesShow},
 		{"images/list filters by each setting", s.imagesFilter},
 		{"images/list searches names", s.imagesSearch},
 		{"images/list sorts", s.imagesSort},
