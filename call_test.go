@@ -410,7 +410,8 @@ func TestAttemptsDoNotShareTheirAddress(t *testing.T) {
 	assert.Equal(t, []string{same, same, same}, seen)
 }
 
-// A delete that was executed succeeds, whatever is missing of its response; one whose response says that it failed does not.
+// A delete that was executed succeeds, whatever is missing of its response; one whose response says that it failed
+// does not.
 func TestDeleteResponses(t *testing.T) {
 	t.Parallel()
 	for body, ok := range map[string]bool{

@@ -397,7 +397,8 @@ func TestDownloadToAWriterThatFailsAsThePictureBreaksOff(t *testing.T) {
 	assert.Len(t, s.Asked, 1)
 }
 
-// WithResponseTimeout is for the header and not for a long picture; WithStallTimeout is for a picture that no longer comes.
+// WithResponseTimeout is for the header and not for a long picture; WithStallTimeout is for a picture that no longer
+// comes.
 func TestDownloadTimes(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

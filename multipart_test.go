@@ -478,8 +478,8 @@ func TestProgress(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// net/http sends a request again by itself on a connection that the service closed, if the request can be read again or says
-// that it may come twice. For a create request that is a second record.
+// net/http sends a request again by itself on a connection that the service closed, if the request can be read again
+// or says that it may come twice. For a create request that is a second record.
 func TestNetHTTPNeverRepeatsAStore(t *testing.T) {
 	t.Parallel()
 	for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key", "X-Other"} {
@@ -533,8 +533,8 @@ func TestStoresCannotBeReadAgain(t *testing.T) {
 	assert.Equal(t, []bool{true, true}, got)
 }
 
-// With Expect: 100-continue a service that refuses a file is heard before any of it is sent. It is the caller's choice, as
-// a service that ignores it delays each attempt.
+// With Expect: 100-continue a service that refuses a file is heard before any of it is sent. It is the caller's
+// choice, as a service that ignores it delays each attempt.
 func TestExpectContinue(t *testing.T) {
 	t.Parallel()
 	expect := WithHeader("Expect", "100-continue")
@@ -704,7 +704,8 @@ func TestFileFromFS(t *testing.T) {
 	assert.Contains(t, (*requests)[0].body, string(recording(100)))
 }
 
-// Files end up in keys of maps and in comparisons, often within params, also those that a test makes of what a mock was called with.
+// Files end up in keys of maps and in comparisons, often within params, also those that a test makes of what a mock
+// was called with.
 func TestFilesCanBeCompared(t *testing.T) {
 	for name, file := range map[string]func() File{
 		"path":   func() File { return FileFromPath("testdata/a.wav") },

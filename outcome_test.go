@@ -519,7 +519,8 @@ func (e refusedStream) As(target any) bool {
 	return true
 }
 
-// What only begins as JSON does, or cannot be read at all, need not come from the service: a store may still be running.
+// What only begins as JSON does, or cannot be read at all, need not come from the service: a store may still be
+// running.
 func TestOutcomeOfWhatTheServiceDidNotWrite(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

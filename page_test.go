@@ -661,7 +661,8 @@ func TestReadAheadAndResponse(t *testing.T) {
 	})
 }
 
-// Where the last page is not told, pages after it are requested in vain, and their responses are no error of the caller's.
+// Where the last page is not told, pages after it are requested in vain, and their responses are no error of the
+// caller's.
 func TestReadAheadBeyondTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -124,7 +124,8 @@ func (b *lineBuffer) String() string {
 	return b.text.String()
 }
 
-// The key of a production deployment must not stand in a log, a ticket or a test's output, whatever a service does with it.
+// The key of a production deployment must not stand in a log, a ticket or a test's output, whatever a service does
+// with it.
 func TestTheKeyAppearsNowhere(t *testing.T) {
 	var standard lineBuffer
 	log.SetOutput(&standard)
@@ -279,7 +280,8 @@ func TestMaskedErrorsStillSayWhatIsWrong(t *testing.T) {
 	assert.Equal(t, refused.Header, resp.Header)
 }
 
-// An error of a transport that quotes the request is still one to compare with, and a short key breaks no error's chain.
+// An error of a transport that quotes the request is still one to compare with, and a short key breaks no error's
+// chain.
 func TestErrorsOfTransportsAreMasked(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("the sidecar is down")

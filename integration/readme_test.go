@@ -38,7 +38,8 @@ func documents(t *testing.T) []string {
 	return append(list, "../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md")
 }
 
-// Code that a reader copies from a document compiles: each block stands in an example or in docs/recipes, which are compiled and tested.
+// Code that a reader copies from a document compiles: each block stands in an example or in docs/recipes, which are
+// compiled and tested.
 func TestCodeInDocumentsIsCompiled(t *testing.T) {
 	t.Parallel()
 	var compiled strings.Builder

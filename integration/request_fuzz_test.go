@@ -18,8 +18,8 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// FuzzRequest sends what a user may pass, and a server that knows nothing of the SDK must parse back exactly that; or the
-// call is refused, and the server sees nothing.
+// FuzzRequest sends what a user may pass, and a server that knows nothing of the SDK must parse back exactly that; or
+// the call is refused, and the server sees nothing.
 func FuzzRequest(f *testing.F) {
 	for _, s := range []string{
 		"", " ", ".", "..", "7", "a/b", "a?b", "a%b", "ü", "a#b", "%2e%2e", "a\r\nX-Evil: 1", "a\x00b", "\xff\xfe", `"quoted"`, `back\slash`, "tab\t", " space ",

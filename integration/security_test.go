@@ -316,7 +316,8 @@ func (r *rotation) client(t *testing.T, good string, opts ...aicontent.Option) *
 
 const oldKey, newKey = "sk-old-0123456789", "sk-new-0123456789"
 
-// A key that is replaced while a program runs must fail no call, not even a Store call: after a 401 nothing was created.
+// A key that is replaced while a program runs must fail no call, not even a Store call: after a 401 nothing was
+// created.
 func TestKeyRotationOnTheWire(t *testing.T) {
 	t.Parallel()
 	for op := range allTen(&aicontent.Client{}) {

@@ -54,8 +54,8 @@ func records(ids ...int) string {
 	return "[" + strings.Join(list, ",") + "]"
 }
 
-// walk follows the pages of a service to the last one. It returns the IDs of the records, the queries laid over the first
-// one, and the error that ended it.
+// walk follows the pages of a service to the last one. It returns the IDs of the records, the queries laid over the
+// first one, and the error that ended it.
 func walk(
 	t testing.TB, respond func(query url.Values) string, query url.Values,
 ) (found string, asked []string, err error) {

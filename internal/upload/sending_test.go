@@ -297,8 +297,8 @@ func TestSlowUploadsDoNotStall(t *testing.T) {
 	})
 }
 
-// An upload must take no more memory for half a gigabyte than for a megabyte. The service is in the same process, so that
-// what it allocates counts as well.
+// An upload must take no more memory for half a gigabyte than for a megabyte. The service is in the same process, so
+// that what it allocates counts as well.
 func TestLargeFilesArriveInConstantMemory(t *testing.T) {
 	s := newService(t)
 	_, _, err := post(t.Context(), s.url, bodyOf(t, File{Name: "warm.wav", Source: Bytes(recording(1 << 20))}))
@@ -364,7 +364,8 @@ func BenchmarkRead(b *testing.B) {
 	})
 }
 
-// A transport that closes a body, or goes on reading after the call has ended, must get nothing more of the user's data.
+// A transport that closes a body, or goes on reading after the call has ended, must get nothing more of the user's
+// data.
 func TestNothingIsHandedOverAfterTheEnd(t *testing.T) {
 	for name, end := range map[string]func(*http.Request, *Sending){
 		"closed": func(req *http.Request, _ *Sending) { require.NoError(t, req.Body.Close()) },

@@ -136,7 +136,8 @@ func TestHeadersThatBreakOff(t *testing.T) {
 	assert.True(t, a.Wrote(err))
 }
 
-// A connection that fails before the request is written has sent nothing, and TLS's closing alert is no part of the request.
+// A connection that fails before the request is written has sent nothing, and TLS's closing alert is no part of the
+// request.
 func TestResetBeforeTheFirstWrite(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		for name, end := range map[string]func(net.Conn){

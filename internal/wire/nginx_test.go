@@ -92,8 +92,8 @@ http {
 	return scheme + "://" + listener.Addr().String(), &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
 }
 
-// An nginx that gives up on a slow service drops its client. Over HTTP/2 net/http sends the request again, without end, and
-// each of them may make a record. With any transport of the caller's, a POST arrives once.
+// An nginx that gives up on a slow service drops its client. Over HTTP/2 net/http sends the request again, without
+// end, and each of them may make a record. With any transport of the caller's, a POST arrives once.
 func TestNginxThatDropsItsClient(t *testing.T) {
 	var posts atomic.Int64
 	over := make(chan struct{})
