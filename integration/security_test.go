@@ -115,7 +115,7 @@ func TestRedirectsWithinTheOrigin(t *testing.T) {
 			mu.Lock()
 			moved = append(moved, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Authorization")+" "+r.Header.Get("Accept"))
 			mu.Unlock()
-			_, _ = io.WriteString(w, map[bool]string{true: `{"id":7}`, false: `{"data":[]}`}[strings.HasSuffix(r.URL.Path, "/7")])
+			fakes.RespondToAll(w, r)
 			return
 		}
 		w.Header().Set("Location", "/moved"+r.URL.Path+"?kept=1")
