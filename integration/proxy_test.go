@@ -3,6 +3,8 @@ package integration
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
@@ -24,8 +26,11 @@ import (
 )
 
 // net/http reads the proxy variables once in a process: so each case is a process of its own, this test binary started
-// with childVariable set.
-const childVariable = "AICONTENT_TEST_CHILD"
+// with childVariable set. It trusts the certificate in the file that rootsVariable names.
+const (
+	childVariable = "AICONTENT_TEST_CHILD"
+	rootsVariable = "AICONTENT_TEST_ROOTS"
+)
 
 // childResult is what a child has to tell.
 type childResult struct {
@@ -38,6 +43,7 @@ func init() {
 	case "":
 		return
 	case "default", "client":
+		trustRoots()
 		opts := []aicontent.Option{aicontent.WithInsecureHTTP(), aicontent.WithRetryPolicy(oneAttempt)}
 		if child == "client" {
 			opts = append(opts, aicontent.WithHTTPClient(&http.Client{}))
@@ -64,6 +70,17 @@ func init() {
 		fmt.Println("still here:", err)
 	}
 	os.Exit(0)
+}
+
+// trustRoots has the transport that clients begin with trust a certificate. SSL_CERT_FILE would not do on every system.
+func trustRoots() {
+	text, err := os.ReadFile(os.Getenv(rootsVariable))
+	if err != nil {
+		return
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(text)
+	http.DefaultTransport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
 }
 
 // child runs this binary as a program with these variables and no others.
@@ -109,7 +126,7 @@ func TestHTTPSProxy(t *testing.T) {
 	for _, kind := range []string{"default", "client"} {
 		keys.Clear()
 		p := fakes.StartTunnel(t, srv.Listener.Addr().String())
-		result := childCalls(t, kind, "AICONTENT_BASE_URL=https://example.com/tenant", "SSL_CERT_FILE="+roots, "SSL_CERT_DIR="+t.TempDir(),
+		result := childCalls(t, kind, "AICONTENT_BASE_URL=https://example.com/tenant", rootsVariable+"="+roots,
 			"HTTPS_PROXY=http://agent:pass@"+p.Addr().String())
 		assert.Empty(t, result.Errors)
 		count := 0
