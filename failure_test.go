@@ -409,6 +409,7 @@ func TestAttemptsThatAClientsTimeoutEnded(t *testing.T) {
 
 // Whoever is on call must not look for a limit that did not end the attempt: the transport has limits too.
 func TestErrorsOfTheTransportsLimits(t *testing.T) {
+	t.Parallel()
 	silent := func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
 		go func() {

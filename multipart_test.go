@@ -707,6 +707,7 @@ func TestFileFromFS(t *testing.T) {
 // Files end up in keys of maps and in comparisons, often within params, also those that a test makes of what a mock
 // was called with.
 func TestFilesCanBeCompared(t *testing.T) {
+	t.Parallel()
 	for name, file := range map[string]func() File{
 		"path":   func() File { return FileFromPath("testdata/a.wav") },
 		"fs":     func() File { return FileFromFS(fstest.MapFS{}, "a.wav") },

@@ -203,6 +203,7 @@ func TestNextPageByHeader(t *testing.T) {
 // Lists as GitHub and WordPress send them say only in Link headers what follows, and say of the last page nothing, or
 // that one came before it. Every record must come, and no error after the last.
 func TestWalksByLinkHeadersEnd(t *testing.T) {
+	t.Parallel()
 	const path = "<https://app.internal/api/v1/images?page="
 	for name, tt := range map[string]struct {
 		links []string // of the pages

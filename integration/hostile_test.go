@@ -259,6 +259,7 @@ func TestWrongContentLength(t *testing.T) {
 
 // An impostor in the service's place gets no byte of a request, and no second attempt.
 func TestUntrustedServers(t *testing.T) {
+	t.Parallel()
 	good, trusted := fakes.Certificate(t, time.Now().Add(100*time.Hour))
 	expired, expiredRoots := fakes.Certificate(t, time.Now().Add(-time.Hour))
 	other, otherRoots := fakes.Certificate(t, time.Now().Add(100*time.Hour), "other.example")
