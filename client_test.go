@@ -492,7 +492,7 @@ func (h countingHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// What a program prints of its client in passing names the deployment, and none of what it holds.
+// Printing a client shows its deployment and nothing of what it holds.
 func TestClientPrintsAsItsDeployment(t *testing.T) {
 	t.Parallel()
 	c, err := NewClient("https://content.example.com/ai", fakes.Key, WithHeader("X-Tenant-Token", "another-secret"))

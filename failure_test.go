@@ -384,7 +384,7 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 	assert.True(t, errors.Is(err, context.Canceled))
 }
 
-// net/http has more than one text for a client's Timeout: attempts that ended by it came to the same.
+// net/http has more than one error for a client's Timeout. The SDK's is the same for all of them.
 func TestAttemptsThatAClientsTimeoutEnded(t *testing.T) {
 	t.Parallel()
 	ended := func(err error) func(*http.Request) (*http.Response, error) {

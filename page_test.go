@@ -448,7 +448,7 @@ func names(page *Page[Image]) string {
 	return strings.Join(list, ", ")
 }
 
-// What Next returns after the last page may be asked on.
+// Next returns a nil page after the last one, and its methods can be called.
 func TestNoPage(t *testing.T) {
 	t.Parallel()
 	var page *Page[Image]

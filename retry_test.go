@@ -129,7 +129,7 @@ func TestBudget(t *testing.T) {
 	assert.Equal(t, -1, free.retries())
 }
 
-// In an outage what calls take for attempts that they do not make would be missing where it is needed.
+// What a call takes from the budget for an attempt that is not made must come back.
 func TestBudgetOfAttemptsThatAreNotMade(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")
