@@ -119,8 +119,8 @@ func CloseBeforeRead() Fault {
 	return Fault{Name: "close-before-read", kind: network.Closes, Place: BeforeRead}
 }
 
-// CloseMidUpload closes the connection without acting, once so many bytes of the body were read, or all of a
-// shorter one.
+// CloseMidUpload closes the connection without acting, after that many bytes of the body or after all of a shorter
+// one.
 func CloseMidUpload(afterBytes int64) Fault {
 	return Fault{Name: "close-mid-upload", kind: network.Closes, Place: MidUpload, Bytes: afterBytes}
 }
@@ -162,7 +162,7 @@ func InvalidJSON() Fault {
 	return Fault{Name: "invalid-json", kind: network.Garbles, Place: BeforeResponse, Acts: true}
 }
 
-// OversizedResponse acts and sends a response of at least so many bytes, which is valid JSON.
+// OversizedResponse acts and sends a response of at least that many bytes, which is valid JSON.
 func OversizedResponse(bytes int64) Fault {
 	return Fault{Name: "oversized-response", kind: network.Swells, Place: BeforeResponse, Acts: true, Bytes: bytes}
 }

@@ -75,19 +75,19 @@ func Addr(addr string) Option {
 	})
 }
 
-// WithAPIKey sets the API key that the server accepts.
+// WithAPIKey sets the API key that the server accepts: [Server.APIKey]. There is a default.
 func WithAPIKey(key string) Option {
 	return optionFunc(func(c *config) { c.apiKey = key })
 }
 
 // OtherAccount adds a second account with its own API key. To each account, the other's records do not exist.
-// Records that a test adds belong to the first.
+// Records that a test adds belong to the first. With an empty key there is no second account.
 func OtherAccount(key string) Option {
 	return optionFunc(func(c *config) { c.otherKey = key })
 }
 
 // BasePath puts the whole service under a path, such as /tenant. It reveals clients that drop the path of
-// their base URL.
+// their base URL. The default is none.
 func BasePath(path string) Option {
 	return optionFunc(func(c *config) {
 		c.basePath = strings.TrimRight("/"+strings.Trim(path, "/"), "/")
