@@ -133,7 +133,7 @@ func Latency(d time.Duration) Option {
 }
 
 // LatencyOn sets how long the service takes for each request of the operation before it acts. For this operation
-// it replaces [Latency]. A negative d is an error.
+// it replaces [Latency]. A negative d is an error, and so is an unknown operation.
 func LatencyOn(op Operation, d time.Duration) Option {
 	return optionFunc(func(c *config) {
 		c.latencyOn[op] = d
