@@ -84,7 +84,7 @@ func TestBackoffStaysBelowItsBounds(t *testing.T) {
 	})
 }
 
-// A caller that has a second left must not find out after it that it was in vain.
+// A caller that has a second left must not wait for it in vain.
 func TestDeadlineNearerThanTheWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,18 +123,14 @@ func TestContextEndsAWait(t *testing.T) {
 func TestTimeoutEndsTheAttemptOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hang := func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}
-		s := &fakes.Script{Responses: fakes.Responses{hang, fakes.OK(fakes.StoredImage)}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Hang, fakes.OK(fakes.StoredImage)}}
 		_, err := over(t, s).Images.Show(t.Context(), "7")
 		require.NoError(t, err)
 		pause := s.Pauses()[0]
 		assert.GreaterOrEqual(t, pause, 30*time.Second)
 		assert.LessOrEqual(t, pause, 30*time.Second+500*time.Millisecond)
 
-		s = &fakes.Script{Responses: fakes.Responses{hang}}
+		s = &fakes.Script{Responses: fakes.Responses{fakes.Hang}}
 		start := time.Now()
 		_, err = over(t, s).Images.Store(t.Context(), aStore)
 		require.Error(t, err)
@@ -153,10 +149,7 @@ func TestDeadlineEndsTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		s := &fakes.Script{Responses: fakes.Responses{func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Hang}}
 		_, err := over(t, s).Images.Show(ctx, "7")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Len(t, s.Asked, 1)
@@ -184,7 +177,7 @@ func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
 }
 
 // What ends the call between two attempts must not hide what the service said before.
-func TestLimiterThatFailsLaterKeepsTheLastAnswer(t *testing.T) {
+func TestLimiterThatFailsLaterKeepsTheLastResponse(t *testing.T) {
 	t.Parallel()
 	closed := errors.New("limiter closed")
 	calls := 0
@@ -251,7 +244,7 @@ func TestResponseIsCapturedAlsoWhenTheCallFails(t *testing.T) {
 	s = &fakes.Script{Responses: fakes.Responses{fakes.Lose}}
 	_, err = over(t, s, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
 	require.Error(t, err)
-	assert.Nil(t, resp, "no answer came, and the last call's must not stay")
+	assert.Nil(t, resp, "no response came, and that of the last call must not stay")
 }
 
 func TestLogLines(t *testing.T) {
@@ -279,7 +272,7 @@ level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v
 func TestOneAttemptByPolicy(t *testing.T) {
 	t.Parallel()
 	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``)}}
-	_, err := over(t, s).Images.Show(t.Context(), "7", WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
+	_, err := over(t, s).Images.Show(t.Context(), "7", WithRetryPolicy(oneAttempt))
 	require.ErrorIs(t, err, ErrServer)
 	assert.Len(t, s.Asked, 1)
 	assert.Equal(t, "images.show: 502: bad gateway", err.Error(), "no word of attempts where there was one")
@@ -417,7 +410,8 @@ func TestAttemptsDoNotShareTheirAddress(t *testing.T) {
 	assert.Equal(t, []string{same, same, same}, seen)
 }
 
-// A delete that was executed is done, whatever is missing of its answer; what says that it failed is not.
+// A delete that was executed succeeds, whatever is missing of its response; one whose response says that it failed
+// does not.
 func TestDeleteResponses(t *testing.T) {
 	t.Parallel()
 	for body, ok := range map[string]bool{
@@ -444,7 +438,7 @@ func TestDeleteResponses(t *testing.T) {
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), body)
 		assert.Len(t, s.Asked, 1)
 	}
-	baseURL, _ := fakes.Counted(t, answeringBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":7,")))
+	baseURL, _ := fakes.Counted(t, respondingBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":7,")))
 	c, err := NewClient(baseURL, fakes.Key)
 	require.NoError(t, err)
 	assert.NoError(t, c.Images.Delete(t.Context(), "7"), "cut off on the wire")
@@ -468,7 +462,7 @@ func TestSuccessThatSaysItIsAnError(t *testing.T) {
 	assert.NoError(t, err, "with an id it is a record")
 }
 
-// An answer in an encoding that was not asked for is named, and not taken for broken JSON.
+// The error names an encoding that was not asked for, instead of calling the response broken JSON.
 func TestUnknownEncodings(t *testing.T) {
 	t.Parallel()
 	c := deployment(t, func(w http.ResponseWriter, _ *http.Request) {

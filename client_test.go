@@ -278,7 +278,7 @@ func TestNilContextIsAnError(t *testing.T) {
 	assert.Zero(t, requests.Load())
 }
 
-// Every request says what it takes and who asks, or a deployment answers with its login page.
+// Every request says what it accepts and who sends it, or a deployment responds with its login page.
 func TestHeadersOfEveryRequest(t *testing.T) {
 	t.Parallel()
 	var seen sync.Map
@@ -316,7 +316,7 @@ func TestClosedServer(t *testing.T) {
 			assert.Equal(t, 3, lost.Attempts, name)
 			assert.Equal(t, OutcomeNotSent, OutcomeOf(err), name)
 			var op *net.OpError
-			assert.ErrorAs(t, err, &op, "the reason must be there to look at")
+			assert.ErrorAs(t, err, &op, "the cause must be there for errors.As")
 		}
 	}
 }
@@ -349,7 +349,7 @@ func snapshot(v any) map[string]any {
 // A library that turns a knob of a shared client turns it for the whole program.
 func TestClientsOfOthersAreNeverChanged(t *testing.T) {
 	baseURL, _ := fakes.Counted(t, fakes.RespondToAll)
-	// net/http settles a transport's HTTP/2 side when it is first used or cloned, whoever does that.
+	// net/http sets up a transport's HTTP/2 side when it is first used or cloned.
 	standard := http.DefaultTransport.(*http.Transport)
 	standard.Clone()
 	mine := &http.Transport{MaxIdleConnsPerHost: 3}
@@ -373,7 +373,7 @@ func TestClientsOfOthersAreNeverChanged(t *testing.T) {
 	assert.Nil(t, http.DefaultClient.Transport)
 }
 
-// The copy is taken at once: what the caller does to the client afterwards is theirs.
+// The copy is made at once: what the caller does to the client afterwards does not matter.
 func TestHTTPClientIsCopied(t *testing.T) {
 	t.Parallel()
 	baseURL, requests := fakes.Counted(t, fakes.RespondToAll)
@@ -492,7 +492,7 @@ func (h countingHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// What a program prints of its client in passing names the deployment, and none of what it holds.
+// Printing a client shows its deployment and nothing of what it holds.
 func TestClientPrintsAsItsDeployment(t *testing.T) {
 	t.Parallel()
 	c, err := NewClient("https://content.example.com/ai", fakes.Key, WithHeader("X-Tenant-Token", "another-secret"))

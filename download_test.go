@@ -217,7 +217,7 @@ func TestDownloadOfAPageThatCannotBeRead(t *testing.T) {
 		var requests atomic.Int64
 		pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
 			requests.Add(1)
-			answeringBytes([]byte(raw))(w, r)
+			respondingBytes([]byte(raw))(w, r)
 		})
 		c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithMaxResponseSize(10), WithRetryPolicy(quick))
 		require.NoError(t, err)
@@ -239,7 +239,7 @@ func TestDownloadCutOff(t *testing.T) {
 		var requests atomic.Int64
 		pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
 			requests.Add(1)
-			answeringBytes([]byte(row.raw))(w, r)
+			respondingBytes([]byte(row.raw))(w, r)
 		})
 		c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick))
 		require.NoError(t, err)
@@ -267,7 +267,7 @@ func TestDownloadIsRetried(t *testing.T) {
 		case 2:
 			panic(http.ErrAbortHandler)
 		case 3:
-			answeringBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"))(w, r)
+			respondingBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"))(w, r)
 		default:
 			_, _ = io.WriteString(w, "a picture")
 		}
@@ -353,14 +353,14 @@ func TestDownloadThroughAnyTransport(t *testing.T) {
 	assert.Equal(t, 2, closed)
 }
 
-// shortWriter breaks the contract of io.Writer, as some do.
-type shortWriter struct{}
+type writerFunc func(p []byte) (int, error)
 
-func (shortWriter) Write(p []byte) (int, error) { return len(p) - 1, nil }
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-type fullDisk struct{ err error }
-
-func (d fullDisk) Write(p []byte) (int, error) { return 3, d.err }
+// full is a disk with room for that many bytes.
+func full(room int, err error) io.Writer {
+	return writerFunc(func([]byte) (int, error) { return room, err })
+}
 
 func TestDownloadToAWriterThatFails(t *testing.T) {
 	t.Parallel()
@@ -371,12 +371,14 @@ func TestDownloadToAWriterThatFails(t *testing.T) {
 	})
 	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick))
 	require.NoError(t, err)
-	full := errors.New("no space left")
-	n, err := c.Images.Download(t.Context(), at(pictures.URL), fullDisk{full})
-	assert.ErrorIs(t, err, full)
+	noSpace := errors.New("no space left")
+	n, err := c.Images.Download(t.Context(), at(pictures.URL), full(3, noSpace))
+	assert.ErrorIs(t, err, noSpace)
 	assert.ErrorContains(t, err, "writing the picture after 3 bytes")
 	assert.EqualValues(t, 3, n)
-	_, err = c.Images.Download(t.Context(), at(pictures.URL), shortWriter{})
+	// Some writers break the contract of io.Writer.
+	short := writerFunc(func(p []byte) (int, error) { return len(p) - 1, nil })
+	_, err = c.Images.Download(t.Context(), at(pictures.URL), short)
 	assert.ErrorIs(t, err, io.ErrShortWrite)
 	assert.EqualValues(t, 2, requests.Load())
 }
@@ -388,18 +390,15 @@ func TestDownloadToAWriterThatFailsAsThePictureBreaksOff(t *testing.T) {
 		body := iotest.DataErrReader(io.MultiReader(strings.NewReader("a pic"), iotest.ErrReader(io.ErrUnexpectedEOF)))
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: 9}, nil
 	}}}
-	full := errors.New("no space left")
-	_, err := over(t, s, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), readOnly{full})
-	assert.ErrorIs(t, err, full)
+	noSpace := errors.New("no space left")
+	_, err := over(t, s, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), full(0, noSpace))
+	assert.ErrorIs(t, err, noSpace)
 	assert.ErrorContains(t, err, "writing the picture after 0 bytes")
 	assert.Len(t, s.Asked, 1)
 }
 
-type readOnly struct{ err error }
-
-func (w readOnly) Write([]byte) (int, error) { return 0, w.err }
-
-// WithResponseTimeout is for the header and not for a long picture; WithStallTimeout is for a picture that no longer comes.
+// WithResponseTimeout is for the header and not for a long picture; WithStallTimeout is for a picture that no longer
+// comes.
 func TestDownloadTimes(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -468,18 +467,18 @@ func TestDownloadErrorsAreOneLine(t *testing.T) {
 	assert.Less(t, len(err.Error()), 1200)
 
 	s := &fakes.Script{Responses: fakes.Responses{fakes.OK("a picture")}}
-	_, err = over(t, s).Images.Download(t.Context(), at("https://pictures.example.com/a.png"), fullDisk{cause})
+	_, err = over(t, s).Images.Download(t.Context(), at("https://pictures.example.com/a.png"), full(3, cause))
 	assert.ErrorIs(t, err, cause)
 	assert.Contains(t, err.Error(), "images.download: writing the picture after 3 bytes: first second [31mxxx")
 	assert.Less(t, len(err.Error()), 1200)
 }
 
-// A download that nothing answers says where it went, without what is secret in the URL.
+// The error of a download without a response names the host, without what is secret in the URL.
 func TestDownloadErrorsNameTheHost(t *testing.T) {
 	t.Parallel()
 	pictures := gallery(t, nil)
 	pictures.Close()
-	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}))
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(oneAttempt))
 	require.NoError(t, err)
 	host := strings.TrimPrefix(pictures.URL, "http://")
 	_, err = c.Images.Download(t.Context(), at("http://user:private@"+host+"/a.png?signature=private"), io.Discard)
@@ -530,10 +529,6 @@ func TestDownloadEndedByEOF(t *testing.T) {
 	assert.ErrorContains(t, err, "the picture was cut off: 5 bytes came")
 	assert.EqualValues(t, 5, n)
 }
-
-type writerFunc func(p []byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // net/http counts what comes of a picture; a RoundTripper of the caller need not.
 func TestDownloadCutOffByARoundTripper(t *testing.T) {
@@ -616,7 +611,7 @@ func TestDownloadKeepsTheClientsLimits(t *testing.T) {
 		"CheckRedirect": {&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return guard }}, "/a.png", guard},
 		"Timeout":       {&http.Client{Timeout: 50 * time.Millisecond}, "/slow.png", context.DeadlineExceeded},
 	} {
-		policy := WithRetryPolicy(RetryPolicy{MaxAttempts: 1})
+		policy := WithRetryPolicy(oneAttempt)
 		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(row.hc), policy, WithResponseTimeout(5*time.Second), WithStallTimeout(5*time.Second))
 		require.NoError(t, err)
 		_, err = c.Images.Download(t.Context(), at(pictures.URL+row.path), io.Discard)

@@ -37,13 +37,13 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 	t.Parallel()
 	const page = "<html><title>Not Found</title></html>"
 	for name, row := range map[string]struct {
-		op      string
-		answers fakes.Responses
-		policy  RetryPolicy
-		base    string // instead of the usual one
-		text    string
+		op        string
+		responses fakes.Responses
+		policy    RetryPolicy
+		base      string // instead of the usual one
+		text      string
 	}{
-		"a store lost its answer": {
+		"a store lost its response": {
 			"images.store", fakes.Responses{fails(io.EOF)}, oneAttempt, "",
 			"images.store: the service closed the connection before a response came: EOF (host content.example.com; outcome unknown: it may have been created)",
 		},
@@ -51,11 +51,11 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			"images.update", fakes.Responses{fails(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET})}, oneAttempt, "",
 			"images.update: the service closed the connection before a response came: read tcp: " + syscall.ECONNRESET.Error() + " (host content.example.com; outcome unknown: it may have been updated)",
 		},
-		"a delete lost its answer": {
+		"a delete lost its response": {
 			"images.delete", fakes.Responses{fails(io.ErrUnexpectedEOF)}, oneAttempt, "",
 			"images.delete: the service closed the connection before a response came: unexpected EOF (host content.example.com; outcome unknown: it may have been deleted)",
 		},
-		"a show lost its answer": {
+		"a show lost its response": {
 			"images.show", fakes.Responses{fails(syscall.EPIPE)}, oneAttempt, "",
 			"images.show: the service closed the connection before a response came: " + syscall.EPIPE.Error() + " (host content.example.com)",
 		},
@@ -164,7 +164,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &fakes.Script{Responses: row.answers}
+				s := &fakes.Script{Responses: row.responses}
 				c := over(t, s, WithRetryPolicy(row.policy))
 				if row.base != "" {
 					var err error
@@ -247,11 +247,7 @@ func TestRedirectWithoutItsRequest(t *testing.T) {
 func TestErrorOfTheUsersTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hang := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		})
-		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: hang, Timeout: 3 * time.Second}), WithRetryPolicy(oneAttempt))
+		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Hang), Timeout: 3 * time.Second}), WithRetryPolicy(oneAttempt))
 		require.NoError(t, err)
 		_, err = c.Images.Store(t.Context(), aStore)
 		assert.ErrorContains(t, err, "images.store: the Timeout of 3s of the http.Client that was given (WithHTTPClient) ended the attempt: ")
@@ -323,8 +319,8 @@ func TestErrorsAsLogValues(t *testing.T) {
 		_, text, _ := strings.Cut(strings.TrimSpace(out.String()), "msg=failed ")
 		return text
 	}
-	of := func(answer func(*http.Request) (*http.Response, error), op string) error {
-		s := &fakes.Script{Responses: fakes.Responses{answer}}
+	of := func(respond func(*http.Request) (*http.Response, error), op string) error {
+		s := &fakes.Script{Responses: fakes.Responses{respond}}
 		err := allTen(over(t, s, WithRetryPolicy(quick)))[op](t.Context(), WithQuery("search", "private"))
 		require.Error(t, err)
 		return err
@@ -353,19 +349,15 @@ func TestErrorsAsLogValues(t *testing.T) {
 func TestTransportErrorsAreNetErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hang := func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		}
 		for name, row := range map[string]struct {
-			answer             func(*http.Request) (*http.Response, error)
+			respond            func(*http.Request) (*http.Response, error)
 			timeout, temporary bool
 		}{
-			"a timeout":             {hang, true, true},
+			"a timeout":             {fakes.Hang, true, true},
 			"lost":                  {fakes.Lose, false, true},
 			"a refused certificate": {fails(x509.UnknownAuthorityError{}), false, false},
 		} {
-			s := &fakes.Script{Responses: fakes.Responses{row.answer}}
+			s := &fakes.Script{Responses: fakes.Responses{row.respond}}
 			_, err := over(t, s, WithRetryPolicy(oneAttempt)).Images.Store(t.Context(), aStore)
 			var lost net.Error
 			require.ErrorAs(t, err, &lost, name)
@@ -383,7 +375,7 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 	assert.True(t, errors.Is(err, context.Canceled))
 }
 
-// net/http has more than one text for a client's Timeout: attempts that ended by it came to the same.
+// net/http has more than one error for a client's Timeout. The SDK's is the same for all of them.
 func TestAttemptsThatAClientsTimeoutEnded(t *testing.T) {
 	t.Parallel()
 	ended := func(err error) func(*http.Request) (*http.Response, error) {
@@ -408,6 +400,7 @@ func TestAttemptsThatAClientsTimeoutEnded(t *testing.T) {
 
 // Whoever is on call must not look for a limit that did not end the attempt: the transport has limits too.
 func TestErrorsOfTheTransportsLimits(t *testing.T) {
+	t.Parallel()
 	silent := func(context.Context, string, string) (net.Conn, error) {
 		near, far := net.Pipe()
 		go func() {

@@ -9,7 +9,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// Looking for the record is what the documentation advises after an unknown outcome.
+// The documentation advises to search for the record after an unknown outcome.
 func TestFindByName(t *testing.T) {
 	t.Parallel()
 	l := &fakes.Ledger{Names: []string{"job-47110", "job-4711", "twice", "twice"}, More: `,"url":"/a.png"`}

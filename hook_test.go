@@ -133,7 +133,7 @@ func TestAttemptHookAndOnce(t *testing.T) {
 			}
 		}
 		assert.Equal(t, 1, creates)
-		assert.Equal(t, len(l.Looks)+l.Shows, searches)
+		assert.Equal(t, len(l.Searches)+l.Shows, searches)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		open := errors.New("the circuit is open")
@@ -160,7 +160,7 @@ func TestAttemptHookAndOnce(t *testing.T) {
 	_, err := over(t, l, WithAttemptHook(o.hook)).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.ErrorIs(t, err, full)
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
-	assert.Len(t, l.Looks, 1, "nothing was sent that could be searched for")
+	assert.Len(t, l.Searches, 1, "nothing was sent that could be searched for")
 }
 
 // It sees downloads, attempts with another key, and pages that are read ahead.

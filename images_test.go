@@ -16,15 +16,15 @@ import (
 
 // wireCase is a call and exactly what of it must arrive at the service.
 type wireCase struct {
-	name   string
-	call   func(context.Context, *Client) (any, error)
-	opts   []Option
-	method string
-	uri    string // path and query, as sent
-	body   string
-	answer string
-	status int
-	result any
+	name     string
+	call     func(context.Context, *Client) (any, error)
+	opts     []Option
+	method   string
+	uri      string // path and query, as sent
+	body     string
+	response string
+	status   int
+	result   any
 }
 
 // run makes the call against a service below a base path, so that a lost prefix fails.
@@ -38,7 +38,7 @@ func (w wireCase) run(t *testing.T) {
 		if w.status != 0 {
 			rw.WriteHeader(w.status)
 		}
-		_, _ = io.WriteString(rw, w.answer)
+		_, _ = io.WriteString(rw, w.response)
 	}))
 	defer srv.Close()
 	c, err := NewClient(srv.URL+"/tenant/", fakes.Key, w.opts...)
@@ -81,7 +81,7 @@ func TestImagesOnTheWire(t *testing.T) {
 		{
 			name:   "list without parameters",
 			call:   func(ctx context.Context, c *Client) (any, error) { return c.Images.List(ctx, ImageListParams{}) },
-			method: "GET", uri: "images", answer: `{"data":[]}`,
+			method: "GET", uri: "images", response: `{"data":[]}`,
 		},
 		{
 			name: "list with every parameter",
@@ -94,31 +94,31 @@ func TestImagesOnTheWire(t *testing.T) {
 			method: "GET",
 			uri: "images?favorite=1&filter=grayscale&medium=spray_paint&per_page=25&resolution=256x256&search=light+%26+house&search_by=name" +
 				"&sort=asc&sort_by=name&style=3d_render",
-			answer: `{"data":[]}`,
+			response: `{"data":[]}`,
 		},
 		{
 			name: "list of what is no favorite",
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Images.List(ctx, ImageListParams{Favorite: new(false)})
 			},
-			method: "GET", uri: "images?favorite=0", answer: `[]`,
+			method: "GET", uri: "images?favorite=0", response: `[]`,
 		},
 		{
 			name: "list with a boolean in words",
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Images.List(ctx, ImageListParams{Favorite: new(false), Search: "1"})
 			},
-			opts: []Option{WithBooleanWords()}, method: "GET", uri: "images?favorite=false&search=1", answer: `[]`,
+			opts: []Option{WithBooleanWords()}, method: "GET", uri: "images?favorite=false&search=1", response: `[]`,
 		},
 		{
 			name:   "show",
 			call:   func(ctx context.Context, c *Client) (any, error) { return c.Images.Show(ctx, "7") },
-			method: "GET", uri: "images/7", answer: `{"data":` + lighthouseJSON + `,"status":200}`, result: lighthouse(),
+			method: "GET", uri: "images/7", response: `{"data":` + lighthouseJSON + `,"status":200}`, result: lighthouse(),
 		},
 		{
 			name:   "show with an id that needs escaping",
 			call:   func(ctx context.Context, c *Client) (any, error) { return c.Images.Show(ctx, "a/b?c%dü;e#f") },
-			method: "GET", uri: "images/a%2Fb%3Fc%25d%C3%BC%3Be%23f", answer: lighthouseJSON, result: lighthouse(),
+			method: "GET", uri: "images/a%2Fb%3Fc%25d%C3%BC%3Be%23f", response: lighthouseJSON, result: lighthouse(),
 		},
 		{
 			name: "store with every field",
@@ -129,14 +129,14 @@ func TestImagesOnTheWire(t *testing.T) {
 			},
 			method: "POST", uri: "images",
 			body:   "description=a+tower%2C+100%25+%3D+tall&filter=invert&medium=ink&name=Lighthouse&resolution=1024x1024&style=art_deco",
-			status: 201, answer: `{"data":` + lighthouseJSON + `,"status":201}`, result: lighthouse(),
+			status: 201, response: `{"data":` + lighthouseJSON + `,"status":201}`, result: lighthouse(),
 		},
 		{
 			name: "store with what is required",
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Images.Store(ctx, ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256})
 			},
-			method: "POST", uri: "images", body: "description=d&name=n&resolution=256x256", answer: `{"data":{"id":1}}`,
+			method: "POST", uri: "images", body: "description=d&name=n&resolution=256x256", response: `{"data":{"id":1}}`,
 		},
 		{
 			name: "store with fields and parameters of a newer deployment",
@@ -144,43 +144,43 @@ func TestImagesOnTheWire(t *testing.T) {
 				return c.Images.Store(ctx, ImageStoreParams{Name: "n", Description: "d", Resolution: "1536x1024"},
 					WithoutValidation(), WithFormField("quality", "high"), WithFormField("name", "mine"), WithQuery("tenant", "a b"))
 			},
-			method: "POST", uri: "images?tenant=a+b", body: "description=d&name=mine&quality=high&resolution=1536x1024", answer: `{"id":1}`,
+			method: "POST", uri: "images?tenant=a+b", body: "description=d&name=mine&quality=high&resolution=1536x1024", response: `{"id":1}`,
 		},
 		{
 			name: "update of both fields",
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Images.Update(ctx, "7", ImageUpdateParams{Name: new("Tower"), Favorite: new(true)})
 			},
-			method: "PATCH", uri: "images/7", body: "favorite=1&name=Tower", answer: lighthouseJSON, result: lighthouse(),
+			method: "PATCH", uri: "images/7", body: "favorite=1&name=Tower", response: lighthouseJSON, result: lighthouse(),
 		},
 		{
 			name: "update with PUT carries no more than what is set",
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Images.Update(ctx, "7", ImageUpdateParams{Favorite: new(false)})
 			},
-			opts: []Option{WithUpdateMethod(http.MethodPut)}, method: "PUT", uri: "images/7", body: "favorite=0", answer: lighthouseJSON,
+			opts: []Option{WithUpdateMethod(http.MethodPut)}, method: "PUT", uri: "images/7", body: "favorite=0", response: lighthouseJSON,
 		},
 		{
 			name: "update with words",
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Images.Update(ctx, "7", ImageUpdateParams{Favorite: new(true), Name: new("1")})
 			},
-			opts: []Option{WithBooleanWords()}, method: "PATCH", uri: "images/7", body: "favorite=true&name=1", answer: lighthouseJSON,
+			opts: []Option{WithBooleanWords()}, method: "PATCH", uri: "images/7", body: "favorite=true&name=1", response: lighthouseJSON,
 		},
 		{
 			name: "update of nothing",
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Images.Update(ctx, "7", ImageUpdateParams{})
 			},
-			method: "PATCH", uri: "images/7", answer: lighthouseJSON,
+			method: "PATCH", uri: "images/7", response: lighthouseJSON,
 		},
 		{
 			name:   "delete",
 			call:   func(ctx context.Context, c *Client) (any, error) { return nil, c.Images.Delete(ctx, "7") },
-			method: "DELETE", uri: "images/7", answer: `{"id":7,"object":"image","deleted":true,"status":200}`,
+			method: "DELETE", uri: "images/7", response: `{"id":7,"object":"image","deleted":true,"status":200}`,
 		},
 		{
-			name:   "delete without an answer's body",
+			name:   "delete without a body in the response",
 			call:   func(ctx context.Context, c *Client) (any, error) { return nil, c.Images.Delete(ctx, "7") },
 			method: "DELETE", uri: "images/7", status: 204,
 		},

@@ -63,7 +63,7 @@ func receiving(t *testing.T, do func(n int, r *bufio.Reader, req *http.Request, 
 	return u
 }
 
-// take reads the whole form and answers with a record.
+// take reads the whole form and responds with a record.
 func (u *uploads) take(t *testing.T, req *http.Request, nc net.Conn) {
 	_, params, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	require.NoError(t, err)
@@ -146,10 +146,11 @@ func TestUploadsThatBreakOffInTheDelimiterAreNot(t *testing.T) {
 	})
 }
 
-// An answer that comes before the upload's end is judged by what it says, but a redirect or a server's error by what it got.
-func TestEarlyAnswers(t *testing.T) {
+// A response that comes before the upload's end is judged by what it says. After a redirect or a server's error the
+// service has no whole file, so nothing was created.
+func TestEarlyResponses(t *testing.T) {
 	t.Parallel()
-	for answer, row := range map[string]struct {
+	for text, row := range map[string]struct {
 		outcome Outcome
 		sends   int
 	}{
@@ -168,11 +169,11 @@ func TestEarlyAnswers(t *testing.T) {
 		fakes.OnTheWire(201, "", `<html>`):               {OutcomeDone, 1},
 		fakes.OnTheWire(200, "", `<html>`):               {OutcomeUnknown, 1},
 	} {
-		t.Run(answer[9:12]+answer[len(answer)-4:], func(t *testing.T) {
+		t.Run(text[9:12]+text[len(text)-4:], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, nc net.Conn) {
 					_, _ = io.CopyN(io.Discard, r, 1000)
-					_, _ = io.WriteString(nc, answer)
+					_, _ = io.WriteString(nc, text)
 				})
 				err := u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)))
 				require.Error(t, err)
@@ -444,10 +445,10 @@ func TestProgress(t *testing.T) {
 		reports = append(reports, p)
 		at.Add(-1)
 	}
-	answers := 0
+	requests := 0
 	c := deployment(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		if answers++; answers == 1 {
+		if requests++; requests == 1 {
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}
@@ -477,8 +478,8 @@ func TestProgress(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// net/http sends a request again by itself on a connection that the service closed, if the request can be read again or says
-// that it may come twice. For a create request that is a second record.
+// net/http sends a request again by itself on a connection that the service closed, if the request can be read again
+// or says that it may come twice. For a create request that is a second record.
 func TestNetHTTPNeverRepeatsAStore(t *testing.T) {
 	t.Parallel()
 	for _, header := range []string{"Idempotency-Key", "X-Idempotency-Key", "X-Other"} {
@@ -532,8 +533,8 @@ func TestStoresCannotBeReadAgain(t *testing.T) {
 	assert.Equal(t, []bool{true, true}, got)
 }
 
-// With Expect: 100-continue a service that refuses a file is heard before any of it is sent. It is the caller's choice, as
-// a service that ignores it delays each attempt.
+// With Expect: 100-continue a service that refuses a file is heard before any of it is sent. It is the caller's
+// choice, as a service that ignores it delays each attempt.
 func TestExpectContinue(t *testing.T) {
 	t.Parallel()
 	expect := WithHeader("Expect", "100-continue")
@@ -605,7 +606,7 @@ func TestFilesThatAreGoneAtTheNextAttempt(t *testing.T) {
 	assert.Len(t, s.Asked, 1)
 }
 
-// A reader that can seek can be sent again after any answer, and after a transport that panicked.
+// A reader that can seek can be sent again after any response, and after a transport that panicked.
 func TestReadersAreReleased(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -646,25 +647,25 @@ func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 		return func(context.Context) (string, error) { n++; return fmt.Sprint("key-", n), nil }
 	}())
 	for name, row := range map[string]struct {
-		answer func(*http.Request) (*http.Response, error)
-		opts   []Option
-		once   bool
-		blamed bool
+		respond func(*http.Request) (*http.Response, error)
+		opts    []Option
+		once    bool
+		blamed  bool
 	}{
-		"overloaded":                      {answer: fakes.Respond(429, ``), blamed: true},
-		"overloaded for a while":          {answer: fakes.Respond(503, ``, "Retry-After", "1"), blamed: true},
-		"overloaded for hours":            {answer: fakes.Respond(503, ``, "Retry-After", "7200")},
-		"the only attempt":                {answer: fakes.Respond(429, ``), opts: []Option{WithRetryPolicy(oneAttempt)}},
-		"refused":                         {answer: fakes.Respond(422, ``)},
-		"broken":                          {answer: fakes.Respond(500, ``)},
-		"the key is refused":              {answer: fakes.Respond(401, ``)},
-		"the key is refused, another one": {answer: fakes.Respond(401, ``), opts: []Option{rotating}, blamed: true},
-		"lost":                            {answer: fakes.Lose},
-		"lost, once":                      {answer: fakes.Lose, once: true, blamed: true},
+		"overloaded":                      {respond: fakes.Respond(429, ``), blamed: true},
+		"overloaded for a while":          {respond: fakes.Respond(503, ``, "Retry-After", "1"), blamed: true},
+		"overloaded for hours":            {respond: fakes.Respond(503, ``, "Retry-After", "7200")},
+		"the only attempt":                {respond: fakes.Respond(429, ``), opts: []Option{WithRetryPolicy(oneAttempt)}},
+		"refused":                         {respond: fakes.Respond(422, ``)},
+		"broken":                          {respond: fakes.Respond(500, ``)},
+		"the key is refused":              {respond: fakes.Respond(401, ``)},
+		"the key is refused, another one": {respond: fakes.Respond(401, ``), opts: []Option{rotating}, blamed: true},
+		"lost":                            {respond: fakes.Lose},
+		"lost, once":                      {respond: fakes.Lose, once: true, blamed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &fakes.Script{Responses: fakes.Responses{row.answer}}
+				s := &fakes.Script{Responses: fakes.Responses{row.respond}}
 				sends := 0
 				opts := append([]Option{WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 					if r.Method == http.MethodGet {
@@ -703,8 +704,10 @@ func TestFileFromFS(t *testing.T) {
 	assert.Contains(t, (*requests)[0].body, string(recording(100)))
 }
 
-// Files end up in keys of maps and in comparisons, often within params, also those that a test makes of what a mock was called with.
+// Files end up in keys of maps and in comparisons, often within params, also those that a test makes of what a mock
+// was called with.
 func TestFilesCanBeCompared(t *testing.T) {
+	t.Parallel()
 	for name, file := range map[string]func() File{
 		"path":   func() File { return FileFromPath("testdata/a.wav") },
 		"fs":     func() File { return FileFromFS(fstest.MapFS{}, "a.wav") },
@@ -729,7 +732,7 @@ func TestErrorsOfTheFile(t *testing.T) {
 		_, err := io.Copy(io.Discard, r.Body)
 		return nil, err
 	})
-	broken := io.MultiReader(bytes.NewReader(recording(100_000)), readerFunc(func([]byte) (int, error) { return 0, errors.New("gone") }))
+	broken := io.MultiReader(bytes.NewReader(recording(100_000)), iotest.ErrReader(errors.New("gone")))
 	for name, row := range map[string]struct {
 		file File
 		is   bool
@@ -740,7 +743,7 @@ func TestErrorsOfTheFile(t *testing.T) {
 		"no audio":       {FileFromBytes("a.wav", []byte("%PDF-1.7")), false},
 		"a lost request": {FileFromBytes("a.wav", recording(100_000)), false},
 	} {
-		_, err := over(t, refuse, WithRetryPolicy(RetryPolicy{MaxAttempts: 1})).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: row.file})
+		_, err := over(t, refuse, WithRetryPolicy(oneAttempt)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: row.file})
 		require.Error(t, err)
 		assert.Equal(t, row.is, errors.Is(err, ErrFile), "%s: %v", name, err)
 	}

@@ -68,7 +68,7 @@ func TestOnceReturnsWhatIsThere(t *testing.T) {
 	}
 }
 
-// The answer is lost and the record comes two minutes later: it must be found, and not be made again.
+// The response is lost and the record appears two minutes later: it must be found, and not created again.
 func TestOnceWaitsForALateRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,13 +82,13 @@ func TestOnceWaitsForALateRecord(t *testing.T) {
 		assert.Equal(t, ID("1"), image.ID)
 		assert.Equal(t, 1, l.Stores)
 		assert.InDelta(t, (2 * time.Minute).Seconds(), time.Since(start).Seconds(), lastPause.Seconds())
-		require.Greater(t, len(l.Looks), 4)
-		assert.Equal(t, time.Second, l.Looks[2].Sub(l.Looks[1]))
-		assert.Equal(t, 2*time.Second, l.Looks[3].Sub(l.Looks[2]), "the pauses grow")
+		require.Greater(t, len(l.Searches), 4)
+		assert.Equal(t, time.Second, l.Searches[2].Sub(l.Searches[1]))
+		assert.Equal(t, 2*time.Second, l.Searches[3].Sub(l.Searches[2]), "the pauses grow")
 	})
 }
 
-func TestOnceSendsAgainWhenNothingHasSettled(t *testing.T) {
+func TestOnceSendsAgainWhenNothingIsFound(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(*http.Request) (*http.Response, error){
 		"502": fakes.Respond(502, ``), "200": fakes.OK(``), "524": fakes.Respond(524, ``), "lost": fakes.Lose, "page": fakes.OK(`<html>`), "429": fakes.Respond(429, ``),
@@ -108,7 +108,7 @@ func TestOnceSendsAgainWhenNothingHasSettled(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, 2, l.Stores)
 				if name == "429" {
-					assert.Less(t, took, time.Second, "a service that did not act need not settle")
+					assert.Less(t, took, time.Second, "nothing to search for where the service did not act")
 				} else {
 					assert.Equal(t, 5*time.Minute, took, "no other pause comes on top")
 				}
@@ -117,7 +117,7 @@ func TestOnceSendsAgainWhenNothingHasSettled(t *testing.T) {
 	}
 }
 
-// What was answered with 2xx is made, so it is looked for and never sent again.
+// After a 201 there is a record, so it is searched for and the create request is never sent again.
 func TestOnceNeverRepeatsADoneStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -141,15 +141,15 @@ func TestOnceNeverRepeatsADoneStore(t *testing.T) {
 
 func TestOnceSettleTime(t *testing.T) {
 	t.Parallel()
-	for settle, looks := range map[time.Duration]int{-1: 1, 3 * time.Second: 3, 10 * time.Second: 5} {
+	for settle, searches := range map[time.Duration]int{-1: 1, 3 * time.Second: 3, 10 * time.Second: 5} {
 		t.Run(settle.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
 				_, err := over(t, l, WithRetryPolicy(RetryPolicy{MaxAttempts: 1, SettleTime: settle})).Images.Store(t.Context(), job("job-4711"), WithOnce())
 				require.Error(t, err)
 				assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
-				assert.Len(t, l.Looks, 1+looks, "one before the send, the rest after it")
-				assert.Equal(t, max(settle, 0), l.Looks[len(l.Looks)-1].Sub(l.Looks[1]), "the last look is at the very end")
+				assert.Len(t, l.Searches, 1+searches, "one before the send, the rest after it")
+				assert.Equal(t, max(settle, 0), l.Searches[len(l.Searches)-1].Sub(l.Searches[1]), "the last search is at the very end")
 			})
 		})
 	}
@@ -182,7 +182,7 @@ func TestOnceTwoRecordsWithTheName(t *testing.T) {
 	})
 }
 
-// Without a look there is no store: what cannot be proven new is not sent.
+// Without a search there is no create request: what cannot be proven new is not sent.
 func TestOnceDoesNotStoreBlindly(t *testing.T) {
 	t.Parallel()
 	full := `[` + strings.Repeat(`{"id":"x","name":"y"},`, 99) + `{"id":"x","name":"y"}]`
@@ -208,8 +208,8 @@ func TestOnceDoesNotStoreBlindly(t *testing.T) {
 	}
 }
 
-// A look that fails after the store was lost must not make it look as if nothing had been sent.
-func TestOnceLookThatFailsAfterALostStore(t *testing.T) {
+// A search that fails after a lost create request must not hide that one was sent.
+func TestOnceSearchThatFailsAfterALostStore(t *testing.T) {
 	t.Parallel()
 	l := &fakes.Ledger{
 		Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) },
@@ -280,7 +280,7 @@ func TestOnceRefusesAnotherRecord(t *testing.T) {
 	assert.NoError(t, err, "a file cannot be compared")
 }
 
-// What a lost store may have made is not known from another record with its name.
+// Another record with the name does not show what a lost create request came to.
 func TestOnceConflictAfterALostStore(t *testing.T) {
 	t.Parallel()
 	l := &fakes.Ledger{More: `,"description":"a cat"`, Store: func(_ int, add func()) (*http.Response, error) { add(); return fakes.Lose(nil) }}
@@ -318,18 +318,18 @@ func TestOnceShowsWhatItFinds(t *testing.T) {
 	assert.Equal(t, 1, resp.Attempts)
 }
 
-// A record that is found and cannot be read is no success, and no reason to make another.
+// A record that is found and cannot be read is no success, and no reason to create another.
 func TestOnceRecordThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	for answer, match := range map[string]func(*http.Request) (*http.Response, error){
+	for text, response := range map[string]func(*http.Request) (*http.Response, error){
 		"403: forbidden":               fakes.Respond(403, ``),
 		"the response holds no record": fakes.OK(`{"status":"ok"}`),
 		"the response is not JSON":     fakes.OK(`nonsense`),
 	} {
-		l := &fakes.Ledger{Names: []string{"job-4711"}, Show: func(int) (*http.Response, error) { return match(nil) }}
+		l := &fakes.Ledger{Names: []string{"job-4711"}, Show: func(int) (*http.Response, error) { return response(nil) }}
 		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		assert.ErrorContains(t, err, "WithOnce: the search for the name failed")
-		assert.ErrorContains(t, err, answer)
+		assert.ErrorContains(t, err, text)
 		assert.Zero(t, l.Stores)
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -372,7 +372,7 @@ func TestOnceRecordDeletedMeanwhile(t *testing.T) {
 	assert.Equal(t, []int{1, 1}, []int{l.Shows, l.Stores})
 }
 
-// Two goroutines, one name, one moment: one record. Other names, other collections and plain stores do not wait.
+// Calls for one name at once create one record. Those for other names or collections, or without WithOnce, do not wait.
 func TestOnceOneAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -432,7 +432,7 @@ func TestOnceWaitsForTheOtherCallNoLongerThanItsContext(t *testing.T) {
 		require.ErrorIs(t, err, errUserLeft)
 		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 		assert.Equal(t, time.Minute, time.Since(start))
-		assert.Len(t, l.Looks, 1, "it did not look either")
+		assert.Len(t, l.Searches, 1, "it did not search either")
 		require.NoError(t, <-first)
 		_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err, "the name is free again")
@@ -440,7 +440,7 @@ func TestOnceWaitsForTheOtherCallNoLongerThanItsContext(t *testing.T) {
 	})
 }
 
-// A job is started again while the store of the run that was killed still goes on.
+// A job is started again while the service still executes the create request of the run that was killed.
 func TestOnceSince(t *testing.T) {
 	t.Parallel()
 	const minute = time.Minute
@@ -471,9 +471,9 @@ func TestOnceSince(t *testing.T) {
 				assert.Equal(t, row.stores, l.Stores)
 				assert.LessOrEqual(t, time.Since(start), row.took)
 				assert.GreaterOrEqual(t, time.Since(start), row.at)
-				assert.Equal(t, time.Since(start), l.Looks[len(l.Looks)-1].Sub(start), "the last look is right before the store")
+				assert.Equal(t, time.Since(start), l.Searches[len(l.Searches)-1].Sub(start), "the last search is right before the create request")
 				if row.took == 0 {
-					assert.Len(t, l.Looks, 1)
+					assert.Len(t, l.Searches, 1)
 				}
 			})
 		})
@@ -483,12 +483,12 @@ func TestOnceSince(t *testing.T) {
 		start := time.Now()
 		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnceSince(time.Time{}))
 		require.NoError(t, err)
-		assert.Zero(t, time.Since(start), "no time is one look")
-		assert.Len(t, l.Looks, 1)
+		assert.Zero(t, time.Since(start), "no time is one search")
+		assert.Len(t, l.Searches, 1)
 	})
 }
 
-// After a 429 there is nothing of an earlier run to wait for once more.
+// After a 429 the wait for an earlier run is not repeated.
 func TestOnceSinceWaitsOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -506,8 +506,8 @@ func TestOnceSinceWaitsOnce(t *testing.T) {
 	})
 }
 
-// With a minute to go, a record that appears after 40 seconds must be found; and one that appears at the very end.
-func TestOnceLooksUntilTheDeadline(t *testing.T) {
+// A record that appears shortly before the deadline must be found.
+func TestOnceSearchesUntilTheDeadline(t *testing.T) {
 	t.Parallel()
 	for _, appears := range []time.Duration{40 * time.Second, 59 * time.Second, 59*time.Second + 800*time.Millisecond} {
 		t.Run(appears.String(), func(t *testing.T) {
@@ -534,13 +534,13 @@ func TestOnceLooksUntilTheDeadline(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, ErrServer, "what became of the store is told too")
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
-		assert.InDelta(t, 60, time.Since(start).Seconds(), 0.2, "it looks until the end")
+		assert.InDelta(t, 60, time.Since(start).Seconds(), 0.2, "it searches until the end")
 		assert.Equal(t, 1, l.Stores)
 	})
 }
 
-// A look that hangs takes its own time and not that of the looks after it.
-func TestOnceLooksOnAfterALookThatHung(t *testing.T) {
+// A search that hangs takes no time from the searches after it.
+func TestOnceSearchesOnAfterASearchThatHung(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -561,8 +561,8 @@ func TestOnceLooksOnAfterALookThatHung(t *testing.T) {
 	})
 }
 
-// A last look that would not end in time is begun earlier.
-func TestOnceSlowLooksBeforeTheDeadline(t *testing.T) {
+// The last search begins early enough to end before the deadline.
+func TestOnceSlowSearchesBeforeTheDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -581,8 +581,8 @@ func TestOnceSlowLooksBeforeTheDeadline(t *testing.T) {
 	})
 }
 
-// One field of a policy must not turn off what keeps a store from being made twice.
-func TestOnceSettlesWithAnyNumberOfAttempts(t *testing.T) {
+// One field of a policy must not turn off what keeps a record from being created twice.
+func TestOnceSearchesWithAnyNumberOfAttempts(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []RetryPolicy{{MaxAttempts: 5}, {MaxAttempts: 1}, {MaxBackoff: time.Millisecond}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -597,7 +597,7 @@ func TestOnceSettlesWithAnyNumberOfAttempts(t *testing.T) {
 	}
 }
 
-// Five minutes of silence look like a program that hangs.
+// Five minutes without a log line look like a program that hangs.
 func TestOnceSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -621,21 +621,21 @@ func TestOnceSaysWhatItWaitsFor(t *testing.T) {
 				said = append(said, line)
 			}
 		}
-		looks := func(until time.Duration, earlier bool) string {
+		searching := func(until time.Duration, earlier bool) string {
 			return fmt.Sprintf("level=INFO msg=\"aicontent looks for the record of a create request that may still be executed\" op=images.store collection=images until=%s earlier_run=%v\n",
 				start.Add(until).Format("2006-01-02T15:04:05.000Z07:00"), earlier)
 		}
 		assert.Equal(t, []string{
-			looks(time.Second, true),
+			searching(time.Second, true),
 			"level=DEBUG msg=\"aicontent attempt\" op=images.store method=POST path=/tenant/api/v1/images attempt=1 status=504 request_id=\"\" result=504 outcome=unknown sent=0 budget=100\n",
-			looks(time.Second+5*time.Minute, false),
+			searching(time.Second+5*time.Minute, false),
 		}, said, "and no pause that is not made")
 		assert.NotContains(t, out.String(), "job-4711", "a name may be personal")
 	})
 }
 
-// A name that a search cannot tell from all others must not walk a collection of millions.
-func TestOnceBoundsTheLook(t *testing.T) {
+// A name that a search cannot tell from all others must not make it read a collection of millions.
+func TestOnceBoundsTheSearch(t *testing.T) {
 	t.Parallel()
 	l := &fakes.Ledger{PerPage: 1}
 	for n := range 20 {
@@ -645,22 +645,22 @@ func TestOnceBoundsTheLook(t *testing.T) {
 	require.Error(t, err)
 	assert.Equal(t, "images.store: WithOnce: the search for the name failed: it finds more than 10 pages of records; use a name that few others contain", err.Error())
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
-	assert.Len(t, l.Looks, 10)
+	assert.Len(t, l.Searches, 10)
 	assert.Zero(t, l.Stores)
 
 	l = &fakes.Ledger{PerPage: 1, Names: l.Names[:10], Store: func(int, func()) (*http.Response, error) { return stored("n")(nil) }}
 	_, err = over(t, l).Images.Store(t.Context(), job(`\\\`), WithOnce())
-	require.NoError(t, err, "ten pages are looked through")
+	require.NoError(t, err, "ten pages are searched")
 }
 
-// How a look ends decides whether looking goes on: the record may be there, and billed.
-func TestOnceLooksThatFailAfterALostStore(t *testing.T) {
+// A search that failed is made again unless that is in vain: the record may be there, and billed.
+func TestOnceSearchesThatFailAfterALostStore(t *testing.T) {
 	t.Parallel()
 	untrusted := func() (*http.Response, error) { return nil, x509.UnknownAuthorityError{} }
 	for name, row := range map[string]struct {
-		look  func() (*http.Response, error)
-		found bool
-		match error
+		search func() (*http.Response, error)
+		found  bool
+		match  error
 	}{
 		"401":                   {func() (*http.Response, error) { return fakes.Respond(401, ``)(nil) }, false, ErrUnauthorized},
 		"403":                   {func() (*http.Response, error) { return fakes.Respond(403, ``)(nil) }, false, ErrForbidden},
@@ -678,7 +678,7 @@ func TestOnceLooksThatFailAfterALostStore(t *testing.T) {
 					if n == 1 || n > 5 {
 						return nil, nil
 					}
-					return row.look()
+					return row.search()
 				}
 				start := time.Now()
 				_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
@@ -691,13 +691,13 @@ func TestOnceLooksThatFailAfterALostStore(t *testing.T) {
 				assert.ErrorContains(t, err, "the search for the name failed")
 				assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "the store may have been executed")
 				assert.Zero(t, time.Since(start), "what does not pass is not waited for")
-				assert.Len(t, l.Looks, 2)
+				assert.Len(t, l.Searches, 2)
 			})
 		})
 	}
 }
 
-// At the end of the time to settle only a look that succeeded allows a second send.
+// At the end of SettleTime only a search that succeeded allows a second create request.
 func TestOnceDoesNotSendAgainUnseen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -715,8 +715,8 @@ func TestOnceDoesNotSendAgainUnseen(t *testing.T) {
 	})
 }
 
-// A key that was replaced is no reason not to look.
-func TestOnceLooksWithARotatedKey(t *testing.T) {
+// A key that was replaced must not end the search.
+func TestOnceSearchesWithARotatedKey(t *testing.T) {
 	t.Parallel()
 	l := &fakes.Ledger{Names: []string{"job-4711"}}
 	asked := 0
@@ -730,11 +730,11 @@ func TestOnceLooksWithARotatedKey(t *testing.T) {
 	image, err := over(t, l, source).Images.Store(t.Context(), job("job-4711"), WithOnce())
 	require.NoError(t, err)
 	assert.Equal(t, ID("1"), image.ID)
-	assert.Len(t, l.Looks, 2)
+	assert.Len(t, l.Searches, 2)
 }
 
-// A look has the client's time limit, and not that of a store.
-func TestOnceLooksAreNotSlow(t *testing.T) {
+// A search has the time limit of a list, and not that of a create request.
+func TestOnceSearchesAreNotSlow(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		opts []Option
@@ -745,11 +745,8 @@ func TestOnceLooksAreNotSlow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, err := NewClient("https://content.example.com", fakes.Key, append(row.opts, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}),
-					WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-						<-r.Context().Done()
-						return nil, r.Context().Err()
-					})}))...)
+				c, err := NewClient("https://content.example.com", fakes.Key, append(row.opts, WithRetryPolicy(oneAttempt),
+					WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Hang)}))...)
 				require.NoError(t, err)
 				start := time.Now()
 				_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce(), WithResponseTimeout(time.Hour))
@@ -762,7 +759,7 @@ func TestOnceLooksAreNotSlow(t *testing.T) {
 }
 
 // A search before anything is sent risks nothing, and is retried like any other request.
-func TestOnceFirstLookIsRetried(t *testing.T) {
+func TestOnceFirstSearchIsRetried(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return stored("job-4711")(nil) }}
@@ -775,20 +772,20 @@ func TestOnceFirstLookIsRetried(t *testing.T) {
 		c := over(t, l)
 		_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
-		assert.Len(t, l.Looks, 4)
+		assert.Len(t, l.Searches, 4)
 		assert.Equal(t, 100, c.budget.retries(), "a search that succeeded gives back what it took")
 
-		l.Looks = nil
+		l.Searches = nil
 		l.List = func(int) (*http.Response, error) { return fakes.Respond(502, ``)(nil) }
 		_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.ErrorIs(t, err, ErrServer)
-		assert.Len(t, l.Looks, 4)
+		assert.Len(t, l.Searches, 4)
 		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 	})
 }
 
 // An empty budget ends retries, and not the search for a record that may be billed.
-func TestOnceSettlesWithoutABudget(t *testing.T) {
+func TestOnceSearchesWithoutABudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
@@ -802,16 +799,16 @@ func TestOnceSettlesWithoutABudget(t *testing.T) {
 		assert.Equal(t, 1, l.Stores)
 
 		l.Store = func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }
-		looks, start := len(l.Looks), time.Now()
+		searches, start := len(l.Searches), time.Now()
 		_, err = c.Images.Store(t.Context(), job("job-4712"), WithOnce())
 		assert.ErrorContains(t, err, "not retried: the client's retry budget is used up (WithRetryBudget)")
 		assert.Equal(t, 2, l.Stores, "only a second send needs the budget")
-		assert.Greater(t, len(l.Looks), looks+10)
+		assert.Greater(t, len(l.Searches), searches+10)
 		assert.Equal(t, 5*time.Minute, time.Since(start))
 	})
 }
 
-// What was taken for a second send that was not needed comes back.
+// What was taken for a second create request that was not needed comes back.
 func TestOnceReturnsWhatItTook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -821,7 +818,7 @@ func TestOnceReturnsWhatItTook(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 100, c.budget.retries())
 	})
-	// So does what was taken for a look that the context kept from being made again.
+	// So does what was taken for a search that the context kept from being retried.
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{List: func(int) (*http.Response, error) { return fakes.Lose(nil) }}
 		c := over(t, l, WithRetryPolicy(RetryPolicy{MinBackoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour}))
@@ -835,7 +832,7 @@ func TestOnceReturnsWhatItTook(t *testing.T) {
 	})
 }
 
-func TestOnceLooksWithTheCallsOwnOptions(t *testing.T) {
+func TestOnceSearchesWithTheCallsOwnOptions(t *testing.T) {
 	t.Parallel()
 	l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return stored("n")(nil) }}
 	var resp *Response
@@ -863,10 +860,10 @@ func TestOnceOnTranscriptionsAndOtherOperations(t *testing.T) {
 	transcription, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "job-4711", File: audio}, WithOnce())
 	require.NoError(t, err)
 	assert.Equal(t, ID("1"), transcription.ID)
-	looks := len(l.Looks)
+	searches := len(l.Searches)
 	_, err = c.Transcriptions.List(t.Context(), TranscriptionListParams{})
 	require.NoError(t, err)
-	assert.Len(t, l.Looks, looks+1, "a list needs no look")
+	assert.Len(t, l.Searches, searches+1, "a list needs no search")
 }
 
 func TestOnceEndsWithTheContext(t *testing.T) {
@@ -900,8 +897,8 @@ func TestOnceFindsANameWithLineBreaks(t *testing.T) {
 	}
 }
 
-// A filter that the program lays over all its lists would hide the record, and a second one would be billed.
-func TestOnceLooksThroughNoFilter(t *testing.T) {
+// A filter that the program gives to all its lists would hide the record, and a second one would be billed.
+func TestOnceSearchesWithoutFilters(t *testing.T) {
 	t.Parallel()
 	var opts []Option
 	for _, name := range []string{
@@ -954,7 +951,7 @@ func TestOnceRepaysItsSearches(t *testing.T) {
 	})
 }
 
-// A program that gives a call up and makes it again, with the same name, must not pay twice: it is the sentence that one trusts most.
+// A program that gives up on a call and makes it again with the same name must not pay twice.
 func TestOnceRemembersWhatWasLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1013,7 +1010,7 @@ func TestOnceRemembersWhatWasLost(t *testing.T) {
 	})
 }
 
-// A search must not hammer a service that asked for patience, and what it fails with keeps its type: a wrong key is not a network.
+// A search obeys Retry-After, and its error keeps its type: a wrong key is no lost connection.
 func TestOnceSearchesAsListDoes(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -1041,7 +1038,7 @@ func TestOnceSearchesAsListDoes(t *testing.T) {
 				assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 				assert.ErrorContains(t, err, "images.store: ")
 				assert.ErrorContains(t, err, "the search for the name failed")
-				assert.Len(t, l.Looks, row.requests)
+				assert.Len(t, l.Searches, row.requests)
 				assert.Zero(t, l.Stores)
 			})
 		})
@@ -1056,7 +1053,7 @@ func TestOnceSearchesAsListDoes(t *testing.T) {
 		}
 		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
-		assert.Equal(t, 40*time.Second, l.Looks[2].Sub(l.Looks[1]), "what the service asked for, while it settles too")
+		assert.Equal(t, 40*time.Second, l.Searches[2].Sub(l.Searches[1]), "what the service asked for, after a lost create request too")
 	})
 }
 
@@ -1067,7 +1064,7 @@ func TestOnceSinceTheFuture(t *testing.T) {
 	_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnceSince(time.Now().Add(time.Hour)))
 	require.ErrorIs(t, err, ErrInvalid)
 	assert.ErrorContains(t, err, "must not be in the future")
-	assert.Empty(t, l.Looks)
+	assert.Empty(t, l.Searches)
 }
 
 // Services write numbers as they like: a job that is resumed must find its record.

@@ -21,14 +21,14 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// sent is what a request came to the wire as.
+// sent is a request as it was sent.
 type sent struct {
 	method, path, body string
 	query              url.Values
 	header             http.Header
 }
 
-// capturing is a client whose requests are kept and answered with a record or a list.
+// capturing is a client whose requests are kept; the responses are a record or a list.
 func capturing(t *testing.T, opts ...Option) (*Client, *[]sent) {
 	t.Helper()
 	var mu sync.Mutex
@@ -288,7 +288,7 @@ func TestAPIKeySourceWinsOverTheKey(t *testing.T) {
 	c, requests := capturing(t, WithAPIKeySource(func(context.Context) (string, error) { return "from-the-source", nil }))
 	require.NoError(t, allTen(c)["images.show"](t.Context()))
 	assert.Equal(t, "Bearer from-the-source", (*requests)[0].header.Get("Authorization"))
-	// What it gives is checked as the key is, each time.
+	// What it returns is checked as the key is, each time.
 	for _, key := range []string{"", " ", "a\nb", "ü"} {
 		c, requests := capturing(t, WithAPIKeySource(func(context.Context) (string, error) { return key, nil }))
 		for name, call := range allTen(c) {
@@ -312,7 +312,7 @@ func TestResponseOption(t *testing.T) {
 	assert.Equal(t, `{"id":7}`, string(resp.Body))
 	_, err := c.Images.Show(t.Context(), "", WithResponse(&resp))
 	assert.Error(t, err)
-	assert.Nil(t, resp, "the answer of the call before must not be taken for this one's")
+	assert.Nil(t, resp, "the response to the call before must not be taken for this one's")
 }
 
 func TestMaxResponseSize(t *testing.T) {

@@ -38,8 +38,8 @@ type scene struct {
 	file    File // of an upload
 }
 
-// answering is a scene with an ordinary handler.
-func answering(handler http.HandlerFunc) func(*testing.T) scene {
+// responding is a scene with an ordinary handler.
+func responding(handler http.HandlerFunc) func(*testing.T) scene {
 	return func(t *testing.T) scene {
 		var seen atomic.Int64
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +53,7 @@ func answering(handler http.HandlerFunc) func(*testing.T) scene {
 }
 
 func status(code int, body string, header ...string) func(*testing.T) scene {
-	return answering(func(w http.ResponseWriter, _ *http.Request) {
+	return responding(func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i < len(header); i += 2 {
 			w.Header().Set(header[i], header[i+1])
 		}
@@ -271,7 +271,7 @@ var rows = map[string][]func(*testing.T) scene{
 	"any other 2xx that is empty or blank": {status(200, ``), status(200, "\n \n"), status(202, ``)},
 	"any other 2xx that is cut off before a byte of JSON": {
 		status(200, ``, "Content-Length", "200"), status(200, "\n\n\n", "Content-Length", "200"),
-		answering(func(w http.ResponseWriter, _ *http.Request) {
+		responding(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "\n\n")
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
@@ -285,7 +285,7 @@ var rows = map[string][]func(*testing.T) scene{
 		status(200, `<!doctype html><title>Sign in</title>`), status(200, "\ufeff <html>"),
 	},
 	"a broken connection or a timeout, after a byte was written": {
-		answering(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
+		responding(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
 		func(t *testing.T) scene {
 			s := through(func(r *http.Request) (*http.Response, error) {
 				trace := httptrace.ContextClientTrace(r.Context())
@@ -303,7 +303,7 @@ var rows = map[string][]func(*testing.T) scene{
 	},
 	"the context, after a byte was written": {func(t *testing.T) scene {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := answering(func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })(t)
+		s := responding(func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })(t)
 		s.ctx = ctx
 		return s
 	}},
@@ -462,13 +462,13 @@ func TestOutcomeOfTakesTheWorst(t *testing.T) {
 // An update that was lost and is then refused may have changed the record: the refusal must not hide it.
 func TestOutcomeRemembersEarlierAttempts(t *testing.T) {
 	t.Parallel()
-	answers := []http.HandlerFunc{
+	handlers := []http.HandlerFunc{
 		func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(422) },
 	}
-	s := answering(func(w http.ResponseWriter, r *http.Request) {
-		next := answers[0]
-		answers = answers[1:]
+	s := responding(func(w http.ResponseWriter, r *http.Request) {
+		next := handlers[0]
+		handlers = handlers[1:]
 		next(w, r)
 	})(t)
 	c, err := NewClient(s.baseURL, "test-key", WithRetryPolicy(quick))
@@ -519,7 +519,8 @@ func (e refusedStream) As(target any) bool {
 	return true
 }
 
-// What only begins as JSON does, or cannot be read at all, need not come from the service: a store may still be running.
+// What only begins as JSON does, or cannot be read at all, need not come from the service: a store may still be
+// running.
 func TestOutcomeOfWhatTheServiceDidNotWrite(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

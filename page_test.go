@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,11 +26,11 @@ type book struct {
 	*fakes.Pages
 }
 
-// pages is a book that answers each query with what a function says.
-func pages(t testing.TB, answer func(query url.Values) string, opts ...Option) *book {
+// pages is a book whose responses a function writes. An empty one is an error.
+func pages(t testing.TB, respond func(query url.Values) string, opts ...Option) *book {
 	t.Helper()
 	transport := &fakes.Pages{Header: http.Header{}, Respond: func(query url.Values) (int, string) {
-		if body := answer(query); body != "" {
+		if body := respond(query); body != "" {
 			return http.StatusOK, body
 		}
 		return http.StatusTeapot, ""
@@ -48,13 +47,13 @@ func recordsOf(ids ...int) string {
 	return "[" + strings.Join(list, ",") + "]"
 }
 
-// walked takes all that a walk gives, as text, and the error that ends it.
+// walked returns the IDs of all records of a walk, as text, and the error that ends it.
 func walked(t testing.TB, b *book, params ImageListParams, opts ...CallOption) (string, error) {
 	t.Helper()
 	var ids []string
 	var failed error
 	for image, err := range b.Images.All(t.Context(), params, opts...) {
-		require.NoError(t, failed, "an error is the last that a walk gives")
+		require.NoError(t, failed, "nothing comes after an error")
 		if failed = err; err != nil {
 			require.Nil(t, image)
 			continue
@@ -165,7 +164,7 @@ func TestWalkWhileRecordsAreMade(t *testing.T) {
 	}
 }
 
-// A record that moves onto the next page is given once.
+// A record that moves onto the next page is yielded once.
 func TestMovedRecordsAreGivenOnce(t *testing.T) {
 	t.Parallel()
 	b := pages(t, func(query url.Values) string {
@@ -204,6 +203,7 @@ func TestNextPageByHeader(t *testing.T) {
 // Lists as GitHub and WordPress send them say only in Link headers what follows, and say of the last page nothing, or
 // that one came before it. Every record must come, and no error after the last.
 func TestWalksByLinkHeadersEnd(t *testing.T) {
+	t.Parallel()
 	const path = "<https://app.internal/api/v1/images?page="
 	for name, tt := range map[string]struct {
 		links []string // of the pages
@@ -244,7 +244,7 @@ func TestWalksByLinkHeadersEnd(t *testing.T) {
 	}
 }
 
-// What was read before an error is paid for in time, and must not be lost.
+// What was read before an error must not be lost.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	b := pages(t, func(query url.Values) string {
@@ -428,23 +428,15 @@ func TestWalkHoldsOnePage(t *testing.T) {
 			b.Asked = nil
 			switch count.Add(1) {
 			case 1_000:
-				early = liveHeap()
+				early = fakes.LiveHeap()
 			case int64(records) - 50:
-				late = liveHeap()
+				late = fakes.LiveHeap()
 			}
 		}
 		require.EqualValues(t, records, count.Load())
 		trail := 2 * 8 * records / 100
 		assert.Less(t, late, early+uint64(trail)+64<<10, "live bytes at the end of a walk by %s, %d at its beginning", key, early)
 	}
-}
-
-func liveHeap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // names is what a page holds, for a comparison that reads well.
@@ -456,7 +448,7 @@ func names(page *Page[Image]) string {
 	return strings.Join(list, ", ")
 }
 
-// What Next returns after the last page may be asked on.
+// Next returns a nil page after the last one, and its methods can be called.
 func TestNoPage(t *testing.T) {
 	t.Parallel()
 	var page *Page[Image]
@@ -482,7 +474,7 @@ func atoi(text string) int {
 	return n
 }
 
-// idsOf takes all that a walk gives, as text.
+// idsOf returns the IDs of all records of a walk, as text.
 func idsOf(ctx context.Context, c *Client, opts ...CallOption) (string, error) {
 	images, err := Collect(c.Images.All(ctx, ImageListParams{}, opts...))
 	var ids []string
@@ -670,7 +662,8 @@ func TestReadAheadAndResponse(t *testing.T) {
 	})
 }
 
-// Where the last page is not told, pages after it are requested in vain, and their responses are no error of the caller's.
+// Where the last page is not told, pages after it are requested in vain, and their responses are no error of the
+// caller's.
 func TestReadAheadBeyondTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -696,9 +689,9 @@ func TestReadAheadBeyondTheEnd(t *testing.T) {
 func TestReadAheadJudgesAsWithout(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
-		answer func(url.Values) (int, string)
-		ids    string
-		err    error
+		respond func(url.Values) (int, string)
+		ids     string
+		err     error
 	}{
 		"a record moved on": {func(query url.Values) (int, string) {
 			page := max(1, atoi(query.Get("page")))
@@ -718,7 +711,7 @@ func TestReadAheadJudgesAsWithout(t *testing.T) {
 	} {
 		for _, ahead := range []int{0, 1, 3, 10} {
 			synctest.Test(t, func(t *testing.T) {
-				s := &fakes.Pages{Delay: aSecond, Respond: row.answer}
+				s := &fakes.Pages{Delay: aSecond, Respond: row.respond}
 				ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(ahead))
 				assert.Equal(t, row.ids, ids, "%s, %d ahead", name, ahead)
 				assert.True(t, errors.Is(err, row.err), "%s, %d ahead: %v", name, ahead, err)
@@ -747,29 +740,42 @@ func TestReadAheadWithALinkThatRepeatsAParameter(t *testing.T) {
 	})
 }
 
-// Without read-ahead a panic in a middleware, a limiter or a key source reaches whoever loops, and can be recovered.
+// A panic of the caller's own code reaches whoever loops, as without read-ahead, and can be recovered there.
 func TestPanicsBelowReadAhead(t *testing.T) {
 	t.Parallel()
 	s := &fakes.Pages{Respond: numbered(10)}
-	for name, opt := range map[string]Option{
-		"middleware": WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-			return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-				if r.URL.Query().Get("page") == "4" {
-					panic("page 4")
-				}
-				return next.RoundTrip(r)
+	for name, blows := range map[string]func(blow func()) Option{
+		"middleware": func(blow func()) Option {
+			return WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+				return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) { blow(); return next.RoundTrip(r) })
 			})
-		}),
+		},
+		"limiter": func(blow func()) Option {
+			return WithRateLimiter(fakes.Limiter(func(context.Context) error { blow(); return nil }))
+		},
+		"key source": func(blow func()) Option {
+			return WithAPIKeySource(func(context.Context) (string, error) { blow(); return fakes.Key, nil })
+		},
+		"hook": func(blow func()) Option {
+			return WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { blow(); return nil, nil })
+		},
 	} {
-		var seen int
+		var calls atomic.Int64
+		blow := func() {
+			if calls.Add(1) > 1 {
+				panic("after the first page")
+			}
+		}
+		seen := 0
 		walk := func() {
-			for _, err := range over(t, s, opt).Images.All(t.Context(), ImageListParams{}, WithReadAhead(3)) {
+			all := over(t, s, blows(blow)).Images.All(t.Context(), ImageListParams{}, WithReadAhead(3))
+			for _, err := range all {
 				require.NoError(t, err)
 				seen++
 			}
 		}
-		assert.PanicsWithValue(t, "page 4", walk, name)
-		assert.Equal(t, 6, seen, "the records before it were given")
+		assert.PanicsWithValue(t, "after the first page", walk, name)
+		assert.Equal(t, 2, seen, "the records before it were yielded")
 	}
 }
 

@@ -16,17 +16,17 @@ import (
 
 var noon = time.Date(2024, 5, 4, 10, 11, 12, 0, time.UTC)
 
-// Members that the SDK does not know are the reason for Raw: they are one json.Unmarshal away.
 // bare is an image without its raw text.
 func bare(i Image) Image {
 	i.raw = nil
 	return i
 }
 
+// Members that the SDK does not know are the reason for Raw: they are one json.Unmarshal away.
 func TestRawHasUnknownMembers(t *testing.T) {
 	t.Parallel()
 	body := `{"status":200,"data": {"id":7,"name":"Lighthouse","quality":"high", "tags":["sea"]} }`
-	image, err := deployment(t, answeringBody(200, []byte(body))).Images.Show(t.Context(), "7")
+	image, err := deployment(t, respondingBody(200, []byte(body))).Images.Show(t.Context(), "7")
 	require.NoError(t, err)
 	assert.Equal(t, `{"id":7,"name":"Lighthouse","quality":"high", "tags":["sea"]}`, string(image.Raw()))
 	var more struct {

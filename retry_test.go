@@ -54,7 +54,7 @@ func TestBackoff(t *testing.T) {
 	assert.Positive(t, long.backoff(40, 0.99))
 }
 
-// A policy that sets one field must not turn the others off: settling and retries are what keeps stores from being doubled.
+// A policy that sets one field must not turn the others off: a shorter SettleTime could mean a second record.
 func TestRetryPolicyZeroValuesHaveTheDefaults(t *testing.T) {
 	t.Parallel()
 	d := DefaultRetryPolicy()
@@ -129,7 +129,7 @@ func TestBudget(t *testing.T) {
 	assert.Equal(t, -1, free.retries())
 }
 
-// In an outage what calls take for attempts that they do not make would be missing where it is needed.
+// What a call takes from the budget for an attempt that is not made must come back.
 func TestBudgetOfAttemptsThatAreNotMade(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")
@@ -166,13 +166,13 @@ func TestBudgetOfAttemptsThatAreNotMade(t *testing.T) {
 	}
 }
 
-// The same holds where WithOnce looks first, and the look ends the call.
-func TestBudgetOfAStoreThatALookEnds(t *testing.T) {
+// The same holds where WithOnce searches first, and the search ends the call.
+func TestBudgetOfAStoreThatASearchEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for name, list := range map[string]func(*http.Request) (*http.Response, error){
-			"the look is refused": fakes.Respond(403, ``),
-			"another record":      fakes.OK(`{"data":[{"id":1,"name":"job-4711"},{"id":2,"name":"job-4711"}]}`),
+			"the search is refused": fakes.Respond(403, ``),
+			"another record":        fakes.OK(`{"data":[{"id":1,"name":"job-4711"},{"id":2,"name":"job-4711"}]}`),
 		} {
 			for _, store := range (fakes.Responses{fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0")}) {
 				l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return store(nil) }}
@@ -195,7 +195,7 @@ func TestBudgetOfAStoreThatALookEnds(t *testing.T) {
 		defer cancel()
 		_, err := c.Images.Store(ctx, job("job-4711"), WithOnce())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, 100, c.budget.retries(), "a look that is not made")
+		assert.Equal(t, 100, c.budget.retries(), "a search that is not made")
 	})
 }
 
@@ -217,7 +217,7 @@ func TestRetryAfterThatThePolicyAllows(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]bool{"60": false, "61": true} {
 		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``, "Retry-After", header)}}
-		_, err := over(t, s, WithRetryPolicy(RetryPolicy{MaxAttempts: 1})).Images.Show(t.Context(), "7")
+		_, err := over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
 		require.ErrorIs(t, err, ErrRateLimited)
 		assert.Equal(t, want, strings.Contains(err.Error(), "the retry policy allows 1m0s (MaxRetryAfter)"), "%v", err)
 	}

@@ -64,7 +64,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	assert.Empty(t, *requests)
 }
 
-// The error must let the caller mend it without the document at hand.
+// The error says enough to correct the call without the documentation.
 func TestValueErrorsSayWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	c, _ := capturing(t)
@@ -89,8 +89,8 @@ func TestCountryProblems(t *testing.T) {
 	assert.Empty(t, *requests)
 }
 
-// Problems come in the order of their fields, the same in every run.
-func TestTextsThatAreNotUTF8(t *testing.T) {
+// Problems of parameters come in the order of their names, the same in every run.
+func TestProblemsOfParametersAreSorted(t *testing.T) {
 	t.Parallel()
 	c, requests := capturing(t)
 	var opts []CallOption
@@ -202,5 +202,5 @@ func TestValidInputPasses(t *testing.T) {
 	_, err := c.Images.Update(ctx, "7", ImageUpdateParams{})
 	assert.NoError(t, err, "the API allows an update of nothing")
 	_, err = c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: new("")})
-	assert.NoError(t, err, "a result may be taken away")
+	assert.NoError(t, err, "a result may be emptied")
 }

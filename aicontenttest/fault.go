@@ -119,8 +119,8 @@ func CloseBeforeRead() Fault {
 	return Fault{Name: "close-before-read", kind: network.Closes, Place: BeforeRead}
 }
 
-// CloseMidUpload closes the connection without acting, once so many bytes of the body were read, or all of a
-// shorter one.
+// CloseMidUpload closes the connection without acting, after that many bytes of the body or after all of a shorter
+// one.
 func CloseMidUpload(afterBytes int64) Fault {
 	return Fault{Name: "close-mid-upload", kind: network.Closes, Place: MidUpload, Bytes: afterBytes}
 }
@@ -147,7 +147,7 @@ func Stall(at Place) Fault {
 	return Fault{Name: "stall-" + at.String(), kind: network.Stalls, Place: at, Acts: at >= BeforeResponse}
 }
 
-// Trickle acts and sends the response byte by byte, with a pause before each.
+// Trickle acts and sends the response byte by byte, with a pause before each; 0 is none.
 func Trickle(pause time.Duration) Fault {
 	return Fault{Name: "trickle", kind: network.Trickles, Place: MidResponse, Acts: true, Delay: pause}
 }
@@ -162,7 +162,7 @@ func InvalidJSON() Fault {
 	return Fault{Name: "invalid-json", kind: network.Garbles, Place: BeforeResponse, Acts: true}
 }
 
-// OversizedResponse acts and sends a response of at least so many bytes, which is valid JSON.
+// OversizedResponse acts and sends a response of at least that many bytes, which is valid JSON.
 func OversizedResponse(bytes int64) Fault {
 	return Fault{Name: "oversized-response", kind: network.Swells, Place: BeforeResponse, Acts: true, Bytes: bytes}
 }
@@ -194,7 +194,8 @@ func (f Fault) WithReset() Fault {
 	return f
 }
 
-// Early sends the fault's response before the body is read, and so without acting.
+// Early sends the response of Status, HTMLPage, RedirectTo or ActThenStatus before the body is read, and so without
+// acting.
 func (f Fault) Early() Fault {
 	f.Place = BeforeRead
 	f.Name += "-early"

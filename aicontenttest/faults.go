@@ -35,9 +35,9 @@ func (s *Server) Fault(f Fault) { s.FaultN(1, f) }
 // FaultN queues f for the next n requests of the API or of a picture, after the faults that were queued before.
 func (s *Server) FaultN(n int, f Fault) { s.FaultWhen(nil, n, f) }
 
-// FaultWhen queues f for the next n requests for which match returns true; a nil match takes all.
-// It is called when the header was read: fields of the request from Form on are not set yet. It must not
-// queue faults itself.
+// FaultWhen queues f for the next n requests for which match returns true; a nil match takes all, and with n below 1
+// nothing is queued. match is called when the header was read: fields of the request from Form on are not set yet.
+// It must not queue faults itself.
 func (s *Server) FaultWhen(match func(*Request) bool, n int, f Fault) {
 	if n < 1 {
 		return
@@ -60,9 +60,9 @@ func (s *Server) RefuseConnections(n int) {
 	s.faults.refusals += n
 }
 
-// Chaos gives each request that meets no queued fault one of the faults at random, with the probability
-// rate; without faults, one of [Faults]. The same seed and order of requests give the same faults. If the
-// test fails, the seed is logged.
+// Chaos draws a fault for each request that meets no queued one, with the probability rate, which is between 0 and
+// 1: one of faults, or of [Faults] if there are none. The same seed and order of requests draw the same faults. If
+// the test fails, the seed is logged.
 func (s *Server) Chaos(seed uint64, rate float64, faults ...Fault) {
 	if len(faults) == 0 {
 		faults = Faults()
@@ -80,7 +80,7 @@ func (s *Server) Chaos(seed uint64, rate float64, faults ...Fault) {
 	}
 }
 
-// ClearFaults removes the queued faults and ends Chaos.
+// ClearFaults removes the queued faults, ends Chaos, and lets connections in again.
 func (s *Server) ClearFaults() {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()

@@ -75,19 +75,19 @@ func Addr(addr string) Option {
 	})
 }
 
-// WithAPIKey sets the API key that the server accepts.
+// WithAPIKey sets the API key that the server accepts: [Server.APIKey]. There is a default.
 func WithAPIKey(key string) Option {
 	return optionFunc(func(c *config) { c.apiKey = key })
 }
 
 // OtherAccount adds a second account with its own API key. To each account, the other's records do not exist.
-// Records that a test adds belong to the first.
+// Records that a test adds belong to the first. With an empty key there is no second account.
 func OtherAccount(key string) Option {
 	return optionFunc(func(c *config) { c.otherKey = key })
 }
 
 // BasePath puts the whole service under a path, such as /tenant. It reveals clients that drop the path of
-// their base URL.
+// their base URL. The default is none.
 func BasePath(path string) Option {
 	return optionFunc(func(c *config) {
 		c.basePath = strings.TrimRight("/"+strings.Trim(path, "/"), "/")
@@ -121,7 +121,8 @@ func KeepUploads() Option {
 	return optionFunc(func(c *config) { c.service.KeepUploads = true })
 }
 
-// Latency sets how long the service takes for each request before it acts, downloads of pictures included.
+// Latency sets how long the service takes for each request before it acts, downloads of pictures included. The
+// default is 0. A negative d is an error.
 func Latency(d time.Duration) Option {
 	return optionFunc(func(c *config) {
 		c.latency = d
@@ -131,8 +132,8 @@ func Latency(d time.Duration) Option {
 	})
 }
 
-// LatencyOn delays responses to one operation: it sets how long the service takes for each of its requests
-// before it acts. For this operation it replaces [Latency].
+// LatencyOn sets how long the service takes for each request of the operation before it acts. For this operation
+// it replaces [Latency]. A negative d is an error, and so is an unknown operation.
 func LatencyOn(op Operation, d time.Duration) Option {
 	return optionFunc(func(c *config) {
 		c.latencyOn[op] = d
@@ -145,8 +146,8 @@ func LatencyOn(op Operation, d time.Duration) Option {
 	})
 }
 
-// SlowUpload makes the server read request bodies at this rate. The network's buffers take more at once: some
-// MiB over loopback, 64 KiB in memory.
+// SlowUpload makes the server read each request body at this rate, which must be at least 1. By default it reads as
+// fast as it can. The network's buffers take more at once: some MiB over loopback, 64 KiB in memory.
 func SlowUpload(bytesPerSecond int64) Option {
 	return optionFunc(func(c *config) {
 		c.uploadRate = bytesPerSecond
@@ -169,7 +170,7 @@ func HTTP2() Option {
 
 // InMemoryNetwork connects clients through memory instead of loopback, so that a test can run in a
 // testing/synctest bubble, where waiting takes no time. Clients must come from [Server.Client] or use
-// [Server.HTTPClient]. In a bubble, [HTTP2] needs Go 1.26.
+// [Server.HTTPClient].
 func InMemoryNetwork() Option {
 	return optionFunc(func(c *config) { c.inMemory = true })
 }

@@ -146,8 +146,11 @@ func (r *recorder) Errorf(format string, args ...any) {
 
 func (r *recorder) Fatalf(format string, args ...any) {
 	r.Errorf(format, args...)
-	panic("fatal")
+	panic(fatal)
 }
+
+// fatal is the panic by which Fatalf ends a test.
+const fatal = "fatal"
 
 // end runs the cleanup functions, the last first.
 func (r *recorder) end() {

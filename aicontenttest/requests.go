@@ -42,8 +42,8 @@ type Request struct {
 	Connection  int       // from 1, in the order of dialing
 	Operation   Operation // empty where the API has none
 	Method      string
-	Path        string
-	EscapedPath string
+	Path        string // with the base path
+	EscapedPath string // as it was sent
 	Query       url.Values
 	Header      http.Header // the token of Authorization is masked
 	Form        url.Values  // without the file

@@ -38,7 +38,7 @@ type Server struct {
 }
 
 // NewServer starts a server for a test and closes it when the test ends. A request that the API does not
-// allow is an error of the test, unless [Lenient] is given.
+// allow is an error of the test, unless [Lenient] is given. A wrong option ends the test.
 func NewServer(t TB, opts ...Option) *Server {
 	t.Helper()
 	s, err := newServer(t, opts)
@@ -50,7 +50,7 @@ func NewServer(t TB, opts ...Option) *Server {
 }
 
 // Start starts a server for a program, which must close it. Violations are recorded, and reported to
-// [OnViolation].
+// [OnViolation]. It returns an error if an option is wrong or the address cannot be used.
 func Start(opts ...Option) (*Server, error) {
 	s, err := newServer(nil, opts)
 	if err != nil {

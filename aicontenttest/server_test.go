@@ -175,7 +175,7 @@ func TestNewServerSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			test := new(recorder)
-			assert.PanicsWithValue(t, "fatal", func() { NewServer(test, opts...) })
+			assert.PanicsWithValue(t, fatal, func() { NewServer(test, opts...) })
 			assert.Equal(t, []string{"aicontenttest: " + says}, test.errors)
 		})
 	}

@@ -67,8 +67,8 @@ func passing(faults []aicontenttest.Fault) []aicontenttest.Fault {
 	})
 }
 
-// looking are the passing faults that a search gets over too.
-func looking(faults []aicontenttest.Fault) []aicontenttest.Fault {
+// searching are the passing faults that a search gets over too.
+func searching(faults []aicontenttest.Fault) []aicontenttest.Fault {
 	return slices.DeleteFunc(passing(faults), func(f aicontenttest.Fault) bool {
 		return slices.Contains([]int{200, 302, 501, 524}, f.Status) || slices.Contains([]string{"invalid-json", "oversized-response"}, f.Name)
 	})
@@ -357,7 +357,7 @@ func TestChaosInVirtualTime(t *testing.T) {
 	})
 }
 
-// With WithOnce every store ends with exactly one record, as long as the service acts within the settle time.
+// With WithOnce every store ends with exactly one record, as long as the service acts within SettleTime.
 func TestChaosOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -366,7 +366,7 @@ func TestChaosOnce(t *testing.T) {
 		policy.MaxAttempts = patience.MaxAttempts
 		faults := chaosFaults(time.Minute)
 		r := newChaos(t, true, srv, aicontent.WithRetryPolicy(policy))
-		r.strike(looking(faults), append(passing(faults), aicontenttest.LateAct(504, 4*time.Minute)))
+		r.strike(searching(faults), append(passing(faults), aicontenttest.LateAct(504, 4*time.Minute)))
 		start := time.Now()
 		r.run(t.Context())
 		count := r.tally()

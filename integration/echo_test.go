@@ -124,7 +124,8 @@ func (b *lineBuffer) String() string {
 	return b.text.String()
 }
 
-// The key of a production deployment must not stand in a log, a ticket or a test's output, whatever a service does with it.
+// The key of a production deployment must not stand in a log, a ticket or a test's output, whatever a service does
+// with it.
 func TestTheKeyAppearsNowhere(t *testing.T) {
 	var standard lineBuffer
 	log.SetOutput(&standard)
@@ -258,7 +259,7 @@ func TestTheKeyAppearsInNoResponseThatBreaksOff(t *testing.T) {
 	}
 }
 
-// What is left must still be of use.
+// What is left of the error must still be of use.
 func TestMaskedErrorsStillSayWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	baseURL := fakes.RawServer(t, func(r *http.Request) string {
@@ -279,7 +280,8 @@ func TestMaskedErrorsStillSayWhatIsWrong(t *testing.T) {
 	assert.Equal(t, refused.Header, resp.Header)
 }
 
-// An error of a transport that quotes the request is still one to compare with, and a short key breaks no error's chain.
+// An error of a transport that quotes the request is still one to compare with, and a short key breaks no error's
+// chain.
 func TestErrorsOfTransportsAreMasked(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("the sidecar is down")
@@ -310,7 +312,7 @@ func TestErrorsOfTransportsAreMasked(t *testing.T) {
 func TestTransportErrorsAreOneLine(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("first\r\nsecond\x1b[31m" + strings.Repeat("x", 10_000))
-	c, err := aicontent.NewClient("https://content.example.com", fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}), aicontent.WithHTTPClient(&http.Client{
+	c, err := aicontent.NewClient("https://content.example.com", fakes.Key, aicontent.WithRetryPolicy(oneAttempt), aicontent.WithHTTPClient(&http.Client{
 		Transport: fakes.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, cause }),
 	}))
 	require.NoError(t, err)
@@ -368,7 +370,7 @@ func TestLogLinesHoldNoContent(t *testing.T) {
 	assert.Contains(t, lines.String(), "op=transcriptions.store method=POST path=/tenant/api/v1/transcriptions attempt=1")
 }
 
-// A second record with the name of a store is told by its id, which the service chooses.
+// The error of a second record with the name has its ID, which the service chooses.
 func TestDuplicateErrorsAreMasked(t *testing.T) {
 	t.Parallel()
 	baseURL := fakes.RawServer(t, func(*http.Request) string {

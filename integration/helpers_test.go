@@ -1,4 +1,4 @@
-// Package integration has tests that go across the files of the SDK. They know only what a user of it can.
+// Package integration has tests that go across the files of the SDK. They use it as a program does.
 package integration
 
 import (

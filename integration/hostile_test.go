@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -83,19 +82,10 @@ func packed(status int, body []byte) func(io.Writer) error {
 	}
 }
 
-// heapTaken is what f takes from the heap, in bytes.
-func heapTaken(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
 // errorLimit is how many bytes are kept of the body of an error.
 const errorLimit = 1 << 20
 
-// A service, or whoever sits between, must not be able to fill a program's memory. Every size is bounded by a constant or
+// A service, or a proxy before it, must not be able to fill a program's memory. Every size is bounded by a constant or
 // by WithMaxResponseSize.
 func TestEndlessResponses(t *testing.T) {
 	const limit = 1 << 20
@@ -118,9 +108,9 @@ func TestEndlessResponses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			baseURL, written := hostile(t, tt.write)
-			c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithMaxResponseSize(limit), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+			c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithMaxResponseSize(limit), aicontent.WithRetryPolicy(oneAttempt))
 			require.NoError(t, err)
-			took := heapTaken(func() { _, err = c.Images.Show(t.Context(), "7") })
+			took := fakes.Allocated(func() { _, err = c.Images.Show(t.Context(), "7") })
 			assert.ErrorContains(t, err, tt.wants)
 			assert.Less(t, len(err.Error()), 1200, "an error's text is no place for an endless response")
 			assert.Less(t, took, uint64(24<<20))
@@ -153,9 +143,9 @@ func TestBombs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.Less(t, len(tt.body), 100<<10)
 			baseURL, _ := hostile(t, packed(tt.status, tt.body))
-			c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}), aicontent.WithMaxResponseSize(bombLimit))
+			c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(oneAttempt), aicontent.WithMaxResponseSize(bombLimit))
 			require.NoError(t, err)
-			took := heapTaken(func() { _, err = c.Images.List(t.Context(), aicontent.ImageListParams{}) })
+			took := fakes.Allocated(func() { _, err = c.Images.List(t.Context(), aicontent.ImageListParams{}) })
 			assert.ErrorContains(t, err, tt.wants)
 			assert.Less(t, len(err.Error()), 1200)
 			assert.Less(t, took, uint64(10*bombLimit+128<<20), "ten times the limit and a page full of records, garbage included")
@@ -260,15 +250,16 @@ func TestWrongContentLength(t *testing.T) {
 		"wrong gzip":     {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\n{\"id\":7}", "cut off"},
 	} {
 		baseURL, _ := hostile(t, func(w io.Writer) error { _, err := io.WriteString(w, tt.response); return err })
-		c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+		c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(oneAttempt))
 		require.NoError(t, err)
 		_, err = c.Images.Show(t.Context(), "7")
 		assert.ErrorContains(t, err, tt.wants, name)
 	}
 }
 
-// Whoever answers in the service's place gets no byte of a request, and is not asked again.
+// An impostor in the service's place gets no byte of a request, and no second attempt.
 func TestUntrustedServers(t *testing.T) {
+	t.Parallel()
 	good, trusted := fakes.Certificate(t, time.Now().Add(100*time.Hour))
 	expired, expiredRoots := fakes.Certificate(t, time.Now().Add(-time.Hour))
 	other, otherRoots := fakes.Certificate(t, time.Now().Add(100*time.Hour), "other.example")
@@ -318,11 +309,11 @@ func TestUntrustedServers(t *testing.T) {
 	}
 }
 
-// HTTP where HTTPS is due, and the reverse, reach no service.
+// HTTP to a server that speaks HTTPS, and the reverse, reach no service.
 func TestWrongScheme(t *testing.T) {
 	t.Parallel()
 	plain, _ := fakes.Counted(t, fakes.RespondToAll)
-	c, err := aicontent.NewClient(strings.Replace(plain, "http:", "https:", 1), fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	c, err := aicontent.NewClient(strings.Replace(plain, "http:", "https:", 1), fakes.Key, aicontent.WithRetryPolicy(oneAttempt))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
@@ -332,7 +323,7 @@ func TestWrongScheme(t *testing.T) {
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	srv.StartTLS()
 	defer srv.Close()
-	c, err = aicontent.NewClient(strings.Replace(srv.URL, "https:", "http:", 1), fakes.Key, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	c, err = aicontent.NewClient(strings.Replace(srv.URL, "https:", "http:", 1), fakes.Key, aicontent.WithRetryPolicy(oneAttempt))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	assert.ErrorIs(t, err, aicontent.ErrBadRequest)

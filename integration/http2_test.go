@@ -16,7 +16,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// h2 is a service of bare frames. It does something else with the first complete request than with the others.
+// h2 is a service that is written frame by frame. It treats the first complete request in a way of its own.
 type h2 struct {
 	first func(c *fakes.Frames, stream uint32)
 
@@ -65,8 +65,8 @@ func (s *h2) overHTTP2() aicontent.Option {
 	return aicontent.WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(s.client.Transport.RoundTrip)})
 }
 
-// A service that is being restarted refuses what it has not looked at. A create request whose body was read cannot be
-// sent again by net/http, which says so in a text alone: that proves nothing.
+// A service that is being restarted refuses requests that it has not read. net/http cannot send a create request again
+// whose body was read, and says so in a text alone, which proves nothing.
 func TestHTTP2RefusalsAreSentAgain(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(*fakes.Frames, uint32){
@@ -94,7 +94,7 @@ func TestHTTP2RefusalsAreSentAgain(t *testing.T) {
 	}
 }
 
-// What the service may have acted on is not sent again by a store, and is by the others.
+// A create request that the service may have executed is not sent again, a Show call is.
 func TestHTTP2LostStreams(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(*fakes.Frames, uint32){
@@ -116,8 +116,8 @@ func TestHTTP2LostStreams(t *testing.T) {
 	}
 }
 
-// net/http repeats a stream that was reset with PROTOCOL_ERROR whatever the method. So the SDK's own stores use HTTP/1.1, with
-// whichever protocols the default transport has been used before.
+// net/http repeats a stream that was reset with PROTOCOL_ERROR whatever the method. So create requests use HTTP/1.1,
+// whichever protocols the transport has used before.
 func TestStoresOfTheOwnTransportSpeakHTTP1(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

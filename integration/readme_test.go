@@ -35,10 +35,14 @@ func flat(code string) string {
 func documents(t *testing.T) []string {
 	list, err := filepath.Glob("../docs/*.md")
 	require.NoError(t, err)
-	return append(list, "../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md")
+	for _, name := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"} {
+		list = append(list, filepath.Join("..", name))
+	}
+	return list
 }
 
-// Code that a reader copies from a document compiles: each block stands in an example or in docs/recipes, which are compiled and tested.
+// Code that a reader copies from a document compiles: each block stands in an example or in docs/recipes, which are
+// compiled and tested.
 func TestCodeInDocumentsIsCompiled(t *testing.T) {
 	t.Parallel()
 	var compiled strings.Builder

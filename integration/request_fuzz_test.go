@@ -18,8 +18,8 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// FuzzRequest sends what a user may pass, and a server that knows nothing of the SDK must parse back exactly that; or the
-// call is refused, and the server sees nothing.
+// FuzzRequest sends what a user may pass, and a server that knows nothing of the SDK must parse back exactly that; or
+// the call is refused, and the server sees nothing.
 func FuzzRequest(f *testing.F) {
 	for _, s := range []string{
 		"", " ", ".", "..", "7", "a/b", "a?b", "a%b", "ü", "a#b", "%2e%2e", "a\r\nX-Evil: 1", "a\x00b", "\xff\xfe", `"quoted"`, `back\slash`, "tab\t", " space ",
@@ -39,13 +39,13 @@ func FuzzRequest(f *testing.F) {
 		_, _ = io.WriteString(w, `{"id":7}`)
 	}))
 	f.Cleanup(srv.Close)
-	c, err := aicontent.NewClient(srv.URL+"/tenant", fakes.Key, aicontent.WithoutValidation(), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	c, err := aicontent.NewClient(srv.URL+"/tenant", fakes.Key, aicontent.WithoutValidation(), aicontent.WithRetryPolicy(oneAttempt))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, id, name, fileName, headerKey, headerValue, key, value string, data []byte) {
 		if strings.EqualFold(headerKey, "Expect") || strings.EqualFold(headerKey, "Accept-Encoding") {
-			// The server itself answers the one, and net/http may add to the other.
+			// The server itself responds to the first, and net/http may add to the second.
 			return
 		}
 		opts := []aicontent.CallOption{aicontent.WithHeader(headerKey, headerValue), aicontent.WithQuery(key, value), aicontent.WithFormField(key, value)}

@@ -122,7 +122,7 @@ func TestMessagesAreJoined(t *testing.T) {
 	}
 }
 
-// What is no text of an error must not look like one.
+// What is no text of an error must not be read as one.
 func TestOtherMembersAreNoErrors(t *testing.T) {
 	for _, body := range []string{
 		`{"data":[{"id":7}],"tags":["x",1],"list":[[]]}`, `{"error":true}`, `{"errors":[1,true,null,[["x"]],{}]}`, `{"message":7}`, `7`, `[]`, `[{}]`,

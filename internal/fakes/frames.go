@@ -8,15 +8,21 @@ import (
 	"sync"
 )
 
-// Frame types, flags and error codes of RFC 9113.
+// Error codes of RFC 9113.
 const (
-	FrameData, FrameHeaders, FrameReset, FrameSettings, FrameGoAway = 0, 1, 3, 4, 7
-	FlagEndStream, FlagAck, FlagEndHeaders                          = 1, 1, 4
-	CodeProtocolError, CodeInternalError, CodeRefusedStream         = 1, 2, 7
+	CodeProtocolError = 1
+	CodeInternalError = 2
+	CodeRefusedStream = 7
 )
 
-// Frames is the server's side of an HTTP/2 connection, made of bare frames, as no library's server refuses a stream on
-// demand.
+// Frame types and flags of RFC 9113.
+const (
+	frameData, frameHeaders, frameReset, frameSettings, frameGoAway = 0, 1, 3, 4, 7
+	flagEndStream, flagAck, flagEndHeaders                          = 1, 1, 4
+)
+
+// Frames is the server's side of an HTTP/2 connection, written frame by frame, as no library's server refuses a
+// stream on demand.
 type Frames struct {
 	nc      net.Conn
 	out     chan []byte
@@ -38,7 +44,7 @@ func ServeFrames(nc net.Conn, do func(c *Frames, stream uint32)) {
 	if _, err := io.CopyN(io.Discard, r, int64(len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))); err != nil {
 		return
 	}
-	c.Send(FrameSettings, 0, 0, nil)
+	c.send(frameSettings, 0, 0, nil)
 	for {
 		var head [9]byte
 		if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -50,9 +56,9 @@ func ServeFrames(nc net.Conn, do func(c *Frames, stream uint32)) {
 		}
 		kind, flags := head[3], head[4]
 		switch {
-		case kind == FrameSettings && flags&FlagAck == 0:
-			c.Send(FrameSettings, FlagAck, 0, nil)
-		case (kind == FrameHeaders || kind == FrameData) && flags&FlagEndStream != 0:
+		case kind == frameSettings && flags&flagAck == 0:
+			c.send(frameSettings, flagAck, 0, nil)
+		case (kind == frameHeaders || kind == frameData) && flags&flagEndStream != 0:
 			do(c, binary.BigEndian.Uint32(head[5:]))
 		}
 	}
@@ -65,8 +71,8 @@ func (c *Frames) Close() {
 	c.nc.Close()
 }
 
-// Send sends a frame.
-func (c *Frames) Send(kind, flags byte, stream uint32, payload []byte) {
+// send queues a frame.
+func (c *Frames) send(kind, flags byte, stream uint32, payload []byte) {
 	length := len(payload)
 	head := []byte{byte(length >> 16), byte(length >> 8), byte(length), kind, flags}
 	c.out <- append(binary.BigEndian.AppendUint32(head, stream), payload...)
@@ -74,21 +80,21 @@ func (c *Frames) Send(kind, flags byte, stream uint32, payload []byte) {
 
 // Header sends the status 200, which is the eighth entry of HPACK's static table.
 func (c *Frames) Header(stream uint32) {
-	c.Send(FrameHeaders, FlagEndHeaders, stream, []byte{0x88})
+	c.send(frameHeaders, flagEndHeaders, stream, []byte{0x88})
 }
 
 // Respond sends 200 and a body.
 func (c *Frames) Respond(stream uint32, body string) {
 	c.Header(stream)
-	c.Send(FrameData, FlagEndStream, stream, []byte(body))
+	c.send(frameData, flagEndStream, stream, []byte(body))
 }
 
 // Reset ends a stream with an error.
 func (c *Frames) Reset(stream, code uint32) {
-	c.Send(FrameReset, 0, stream, binary.BigEndian.AppendUint32(nil, code))
+	c.send(frameReset, 0, stream, binary.BigEndian.AppendUint32(nil, code))
 }
 
 // GoAway says that streams above last were not looked at.
 func (c *Frames) GoAway(last uint32) {
-	c.Send(FrameGoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), 0))
+	c.send(frameGoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), 0))
 }

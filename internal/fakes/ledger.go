@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// Ledger is a service as a transport. It has names alone, and its create requests may act late or lose their response.
+// Ledger is a service as a transport. Its records are names, and its create requests may act late or lose their
+// response.
 type Ledger struct {
 	Names   []string
 	More    string // members that each record has besides, when it is shown
@@ -25,7 +26,7 @@ type Ledger struct {
 	// List replaces the response to a list where it returns one.
 	List func(n int) (*http.Response, error)
 
-	Looks         []time.Time // of lists
+	Searches      []time.Time // when each list was requested
 	Queries       []url.Values
 	Stores, Shows int
 
@@ -86,10 +87,10 @@ func (l *Ledger) show(r *http.Request) (*http.Response, error) {
 func (l *Ledger) list(r *http.Request) (*http.Response, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.Looks = append(l.Looks, time.Now())
+	l.Searches = append(l.Searches, time.Now())
 	l.Queries = append(l.Queries, r.URL.Query())
 	if l.List != nil {
-		if resp, err := l.List(len(l.Looks)); resp != nil || err != nil {
+		if resp, err := l.List(len(l.Searches)); resp != nil || err != nil {
 			return resp, err
 		}
 	}

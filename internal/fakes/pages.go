@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Pages is a transport for lists of images. It keeps what it is asked for, and how much of it at once.
+// Pages is a transport for lists of images. It keeps the queries, and how many requests there were at once.
 type Pages struct {
 	Respond func(query url.Values) (status int, body string)
 	Delay   func(query url.Values) time.Duration // nil is none

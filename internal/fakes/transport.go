@@ -27,7 +27,7 @@ func (f Limiter) Wait(ctx context.Context) error { return f(ctx) }
 // OK returns a transport that responds with 200 and a body.
 func OK(body string) func(*http.Request) (*http.Response, error) { return Respond(http.StatusOK, body) }
 
-// Respond returns a transport that gives every request the same response. The header is in pairs of name and value.
+// Respond returns a transport that responds to every request in the same way. The header is in pairs of name and value.
 func Respond(status int, body string, header ...string) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) {
 		resp := &http.Response{
@@ -46,6 +46,12 @@ func Respond(status int, body string, header ...string) func(*http.Request) (*ht
 // Lose is a transport that gets no response.
 func Lose(*http.Request) (*http.Response, error) {
 	return nil, errors.New("connection reset by peer")
+}
+
+// Hang is a transport that gets no response until the request's context ends.
+func Hang(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
 }
 
 // HeaderLimit is how many bytes the header of a response to [Piped] may have.
@@ -74,11 +80,10 @@ func PipeDialer(t *testing.T, serve func(net.Conn)) func(context.Context, string
 	}
 }
 
-// Responses are what a [Script] gives.
+// Responses are those of a [Script].
 type Responses = []func(*http.Request) (*http.Response, error)
 
-// Script is a transport that gives one response after the other, the last one for ever, and keeps what it was sent and
-// when.
+// Script is a transport with one response after the other, the last one for ever. It keeps what it was sent, and when.
 type Script struct {
 	Responses Responses
 
@@ -87,7 +92,7 @@ type Script struct {
 	Bodies []string
 }
 
-// RoundTrip reads the request and gives the next response.
+// RoundTrip reads the request and returns the next response.
 func (s *Script) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.Asked = append(s.Asked, time.Now())
 	s.Sent = append(s.Sent, r)

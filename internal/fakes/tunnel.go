@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Tunnel is a proxy that supports CONNECT, takes every name for one address, and keeps all that it sees. It responds to
-// any other request itself.
+// Tunnel is a proxy that supports CONNECT, connects to one address whatever it is asked for, and keeps all that it
+// sees. It responds to any other request itself.
 type Tunnel struct {
 	*Listener
 	to string

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // minutes is a record with a number, which a picture does not have.
@@ -254,7 +255,7 @@ func TestKeptTextsKeepLittle(t *testing.T) {
 	const n = 200
 	long := strings.Repeat("Good morning, everyone. ", 4000)
 	names := make([]string, 0, n)
-	before := liveHeap()
+	before := fakes.LiveHeap()
 	for i := range n {
 		var m minutes
 		_, err := Record(parsed(t, fmt.Sprintf(`{"data":{"id":%d,"name":"Minutes %d","result":"%s","description":"%s"}}`, i, i, long, long)), "transcription", m.fields())
@@ -262,16 +263,8 @@ func TestKeptTextsKeepLittle(t *testing.T) {
 		require.Equal(t, long, m.Result)
 		names = append(names, m.Name)
 	}
-	assert.Less(t, liveHeap(), before+n*(2*longText)+64<<10)
+	assert.Less(t, fakes.LiveHeap(), before+n*(2*longText)+64<<10)
 	require.Len(t, names, n)
-}
-
-func liveHeap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // A record that was marshalled has no envelope: what is nested in it is its own.

@@ -103,7 +103,7 @@ func FuzzWalker(f *testing.F) {
 	})
 }
 
-// A missing value is what every look for an optional member returns.
+// A missing value is what an optional member is that was not sent.
 func TestMissingValues(t *testing.T) {
 	for _, v := range []Value{nil, Value("null"), Value("{}"), Value("[]"), Value("7").Member("x")} {
 		assert.Nil(t, v.Member("x"))

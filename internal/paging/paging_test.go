@@ -54,9 +54,11 @@ func records(ids ...int) string {
 	return "[" + strings.Join(list, ",") + "]"
 }
 
-// walk follows the pages of a service as far as they go. It returns the IDs that it gives, the queries laid over the
-// first one, and the error that ends it.
-func walk(t testing.TB, answer func(query url.Values) string, query url.Values) (given string, asked []string, err error) {
+// walk follows the pages of a service to the last one. It returns the IDs of the records, the queries laid over the
+// first one, and the error that ended it.
+func walk(
+	t testing.TB, respond func(query url.Values) string, query url.Values,
+) (found string, asked []string, err error) {
 	t.Helper()
 	var ids []string
 	take := func(r Response, leaveOut map[string]bool) {
@@ -66,7 +68,7 @@ func walk(t testing.TB, answer func(query url.Values) string, query url.Values) 
 			}
 		}
 	}
-	r := page(t, answer(query), query)
+	r := page(t, respond(query), query)
 	take(r, nil)
 	s := Start(r, sizes)
 	for s.HasNext() {
@@ -82,7 +84,7 @@ func walk(t testing.TB, answer func(query url.Values) string, query url.Values) 
 				sent[name] = values[name]
 			}
 		}
-		r := page(t, answer(sent), sent)
+		r := page(t, respond(sent), sent)
 		var leaveOut map[string]bool
 		if s, leaveOut, err = s.Arrive(r); err != nil {
 			return strings.Join(ids, " "), asked, err
@@ -124,10 +126,10 @@ func TestWalkFromAPageInTheMiddle(t *testing.T) {
 func TestWalksThatWouldNotEnd(t *testing.T) {
 	counter := 0
 	for name, tt := range map[string]struct {
-		answer func(url.Values) string
-		ids    string
-		text   string
-		asked  int
+		respond func(url.Values) string
+		ids     string
+		text    string
+		asked   int
 	}{
 		"to itself": {func(url.Values) string {
 			return `{"data":` + records(9) + `,"meta":{"current_page":1},"links":{"next":"?page=1"}}`
@@ -170,7 +172,7 @@ func TestWalksThatWouldNotEnd(t *testing.T) {
 			"9 8 7 6 5 4 3 2 1 0", "a full page of 10 records and does not say whether more follow", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ids, asked, err := walk(t, tt.answer, url.Values{"per_page": {"10"}})
+			ids, asked, err := walk(t, tt.respond, url.Values{"per_page": {"10"}})
 			assert.Equal(t, tt.ids, ids)
 			assert.ErrorContains(t, err, tt.text)
 			assert.Len(t, asked, tt.asked)

@@ -112,8 +112,8 @@ func TestFileNamesReadByGo(t *testing.T) {
 	}
 }
 
-// An upload that broke off before its closing delimiter is sent again: Go's parser, as any other, must not have taken it
-// for whole. It takes one for whole that lacks the last line break alone.
+// An upload that broke off before its closing delimiter is sent again: Go's parser, as any other, must not have taken
+// it for whole. It takes one for whole that lacks the last line break alone.
 func TestCutFormsReadByGo(t *testing.T) {
 	const size = 100_000
 	body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(size))})
@@ -237,8 +237,8 @@ func TestFormsAreOneWrite(t *testing.T) {
 	}
 }
 
-// A service that moved says so with 307 or 308, for which net/http wants the body once more: the response must arrive all
-// the same.
+// A service that moved says so with 307 or 308, for which net/http wants the body once more: the response must arrive
+// all the same.
 func TestRedirectsOfUploadsAreResponses(t *testing.T) {
 	for _, code := range []int{307, 308} {
 		address := serve(t, func(w http.ResponseWriter, r *http.Request) {

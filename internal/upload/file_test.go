@@ -149,7 +149,8 @@ func TestDeclaredSizes(t *testing.T) {
 	}
 }
 
-// A reader that only tells what it still holds must be declared in full again by a second call, after one that sent nothing.
+// A reader that only tells what it still holds must be declared in full again by a second call, after one that sent
+// nothing.
 func TestSizesOfReadersThatWereLookedAt(t *testing.T) {
 	file := File{Name: "a.wav", Source: Reader(bytes.NewBuffer(recording(20_000)))}
 	for range 2 {

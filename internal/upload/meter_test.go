@@ -71,7 +71,7 @@ func TestProgressOfAnUpload(t *testing.T) {
 				m := NewMeter(c.total, r.take)
 				for attempt := range c.attempts {
 					m.Begin(attempt + 1)
-					_, err := pipeTo(t, answerSlowly(7*time.Millisecond), wire.Limits{Upload: true}, c.source, m)
+					_, err := pipeTo(t, respondSlowly(7*time.Millisecond), wire.Limits{Upload: true}, c.source, m)
 					require.NoError(t, err)
 				}
 				m.Stop(t.Context())
@@ -103,7 +103,7 @@ func TestSlowReportsDoNotHoldTheUploadUp(t *testing.T) {
 			m := NewMeter(1<<20, f)
 			m.Begin(1)
 			start := time.Now()
-			_, err := pipeTo(t, answerSlowly(7*time.Millisecond), wire.Limits{Upload: true}, Bytes(recording(1<<20)), m)
+			_, err := pipeTo(t, respondSlowly(7*time.Millisecond), wire.Limits{Upload: true}, Bytes(recording(1<<20)), m)
 			require.NoError(t, err)
 			took = time.Since(start)
 			m.Stop(t.Context())

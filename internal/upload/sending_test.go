@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -22,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
@@ -108,7 +108,7 @@ func TestReadersThatFailWhileTheyAreSent(t *testing.T) {
 	}
 }
 
-// shrinking has a byte more than it gives.
+// shrinking has a byte less than it says.
 type shrinking struct{ *bytes.Reader }
 
 func (s *shrinking) Seek(offset int64, whence int) (int64, error) {
@@ -219,8 +219,8 @@ func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Sou
 	return attempt, err
 }
 
-// answerSlowly reads a request in pieces with a pause before each, and answers it.
-func answerSlowly(pause time.Duration) func(net.Conn) {
+// respondSlowly reads a request in pieces, with a pause before each, and responds to it.
+func respondSlowly(pause time.Duration) func(net.Conn) {
 	return func(nc net.Conn) {
 		slow := readerFunc(func(p []byte) (int, error) {
 			time.Sleep(pause)
@@ -235,7 +235,7 @@ func answerSlowly(pause time.Duration) func(net.Conn) {
 	}
 }
 
-// Whoever is on call must learn which side of a stalled upload stood still.
+// The error of a stalled upload says which side stalled.
 func TestStallsNameTheSideThatStoodStill(t *testing.T) {
 	limits := wire.Limits{Upload: true, Stall: 10 * time.Second}
 	for name, byReader := range map[string]bool{"reader": true, "network": false} {
@@ -244,7 +244,7 @@ func TestStallsNameTheSideThatStoodStill(t *testing.T) {
 				r := newStuckReader(recording(100_000))
 				defer synctest.Wait()
 				defer close(r.free)
-				source, service := Reader(r), answerSlowly(0)
+				source, service := Reader(r), respondSlowly(0)
 				if !byReader {
 					source, service = Bytes(recording(1<<20)), func(nc net.Conn) {
 						_, _ = io.ReadFull(nc, make([]byte, 100_000))
@@ -292,22 +292,13 @@ func TestSlowUploadsDoNotStall(t *testing.T) {
 			time.Sleep(9 * time.Second)
 			return content.Read(p[:min(len(p), 1000)])
 		})
-		_, err := pipeTo(t, answerSlowly(9*time.Second), wire.Limits{Upload: true, Stall: 10 * time.Second}, Reader(slow), nil)
+		_, err := pipeTo(t, respondSlowly(9*time.Second), wire.Limits{Upload: true, Stall: 10 * time.Second}, Reader(slow), nil)
 		require.NoError(t, err)
 	})
 }
 
-// allocated is how many bytes f allocates, on all goroutines; what was freed again counts too.
-func allocated(f func()) int64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return int64(after.TotalAlloc - before.TotalAlloc)
-}
-
-// An upload must take no more memory for half a gigabyte than for a megabyte. The service is in the same process, so that
-// what it allocates counts as well.
+// An upload must take no more memory for half a gigabyte than for a megabyte. The service is in the same process, so
+// that what it allocates counts as well.
 func TestLargeFilesArriveInConstantMemory(t *testing.T) {
 	s := newService(t)
 	_, _, err := post(t.Context(), s.url, bodyOf(t, File{Name: "warm.wav", Source: Bytes(recording(1 << 20))}))
@@ -331,11 +322,11 @@ func TestLargeFilesArriveInConstantMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			source := c.source(sparse(t, c.size))
-			used := allocated(func() { _, _, err = post(t.Context(), s.url, bodyOf(t, File{Name: "a.wav", Source: source})) })
+			used := fakes.Allocated(func() { _, _, err = post(t.Context(), s.url, bodyOf(t, File{Name: "a.wav", Source: source})) })
 			require.NoError(t, err)
 			t.Logf("%d bytes allocated for a file of %d", used, c.size)
 			assert.Equal(t, c.size, s.last(t).size)
-			assert.Less(t, used, c.bound)
+			assert.Less(t, used, uint64(c.bound))
 		})
 	}
 }
@@ -373,7 +364,8 @@ func BenchmarkRead(b *testing.B) {
 	})
 }
 
-// A transport that closes a body, or goes on reading after the call has ended, must get nothing more of the user's data.
+// A transport that closes a body, or goes on reading after the call has ended, must get nothing more of the user's
+// data.
 func TestNothingIsHandedOverAfterTheEnd(t *testing.T) {
 	for name, end := range map[string]func(*http.Request, *Sending){
 		"closed": func(req *http.Request, _ *Sending) { require.NoError(t, req.Body.Close()) },
@@ -468,7 +460,7 @@ func TestReadersThatEndWithTheContext(t *testing.T) {
 	assert.Equal(t, context.Canceled, err)
 }
 
-// A caller that gives io.EOF as the cause, as who lost a peer of its own does, must not make half a file look whole.
+// A context that was cancelled with io.EOF as its cause must not make half a file look whole.
 func TestContextsThatEndWithEOF(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, again := range map[string]func(*stuckReader) (int, error){
@@ -539,7 +531,7 @@ func TestReadsWithoutRoom(t *testing.T) {
 	assert.True(t, s.Complete())
 }
 
-// A source that gives single bytes has progress too, and one that has grown is not reported beyond its size.
+// A source that returns single bytes has progress too, and one that has grown is not reported beyond its size.
 func TestProgressOfSingleBytes(t *testing.T) {
 	for given, want := range map[int]int64{9: 9, 10: 10, 11: 10} {
 		synctest.Test(t, func(t *testing.T) {

@@ -22,7 +22,8 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// A process that uploads for weeks must not run out of file descriptors: whatever an attempt comes to, no file stays open.
+// A process that uploads for weeks must not run out of file descriptors: whatever an attempt comes to, no file stays
+// open.
 func TestFilesAreClosedOnEveryPath(t *testing.T) {
 	data := recording(1 << 20)
 	whole := func() *guarded { return &guarded{FS: fstest.MapFS{"a.wav": {Data: data}}} }
@@ -173,8 +174,8 @@ func (s *hangingSeeker) Seek(offset int64, whence int) (int64, error) {
 	return s.Reader.Seek(offset, whence)
 }
 
-// A reader over a network may hang when it is rewound: the call ends all the same, and the reader is not touched by another
-// before it has returned.
+// A reader over a network may hang when it is rewound: the call ends all the same, and the reader is not touched by
+// another before it has returned.
 func TestSeeksThatHang(t *testing.T) {
 	const stall = 10 * time.Second
 	for name, nth := range map[string]int{"inspected": 1, "sent": 2} {
@@ -221,7 +222,8 @@ func TestReadersOfTheUserAreNeverClosed(t *testing.T) {
 	}
 }
 
-// A reader that can seek can be used for one call after another: it is sent from where it first stood, as it has become by then.
+// A reader that can seek can be used for one call after another: it is sent from where it first stood, as it has
+// become by then.
 func TestReadersThatSeekAreUsedAgain(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "a.wav"))
 	require.NoError(t, err)
@@ -269,7 +271,8 @@ func TestReadersThatCannotSeekAreUsedOnce(t *testing.T) {
 	}
 }
 
-// An attempt that ended before more than the first bytes were read, such as a failed dial, leaves a reader for the next one.
+// An attempt that ended before more than the first bytes were read, such as a failed dial, leaves a reader for the
+// next one.
 func TestReadersThatWereNotReadCanBeSent(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()

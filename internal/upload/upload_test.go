@@ -82,7 +82,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// service takes in uploads and remembers them. It answers 400 where it cannot read one.
+// service takes in uploads and remembers them. It responds with 400 where it cannot read one.
 type service struct {
 	url     string
 	mu      sync.Mutex

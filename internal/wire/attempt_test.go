@@ -35,7 +35,7 @@ func piped(t *testing.T, base *http.Transport, do func(nc net.Conn)) *Transport 
 	return closing(t, New(base, false))
 }
 
-// What is told of an upload decides when it has stalled, and who is to blame.
+// What the attempt is told decides when an upload has stalled, and on which side.
 func TestClocks(t *testing.T) {
 	wait := func(time.Duration) *TimeoutError { return &TimeoutError{Limit: 2 * limit} }
 	network := &TimeoutError{Stalled: true, Limit: limit}
@@ -281,8 +281,8 @@ func TestConnectingCountsForNoLimit(t *testing.T) {
 	}
 }
 
-// What a service does not answer before there is a request must end too: by the limits of dialing and of the handshake,
-// also in a dialer that does not listen. Nothing was sent then.
+// Connecting must end too: by the limits of dialing and of the handshake, also with a dialer that ignores its context.
+// Nothing was sent then.
 func TestConnectingEnds(t *testing.T) {
 	silent := func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
@@ -408,7 +408,7 @@ func TestBrokenHTTP2Connections(t *testing.T) {
 	})
 }
 
-// withFirstHTTP2Connection gives do a function that sends a request over HTTP/2, and the connection of the first.
+// withFirstHTTP2Connection calls do with a function that sends a request over HTTP/2, and the connection of the first.
 func withFirstHTTP2Connection(t *testing.T, do func(t *testing.T, get func() sent, first *silencing)) {
 	pair, roots := fakes.LoopbackCertificate()
 	synctest.Test(t, func(t *testing.T) {

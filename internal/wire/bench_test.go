@@ -50,13 +50,13 @@ func BenchmarkPOST(b *testing.B) {
 // What an attempt costs beside net/http alone, over kept-alive HTTP/1.1 on loopback. The server allocates nothing.
 func BenchmarkGET(b *testing.B) {
 	s := serve(b, false, func(nc net.Conn) {
-		answer, buf := []byte(response(200, "")), make([]byte, 4096)
+		text, buf := []byte(response(200, "")), make([]byte, 4096)
 		for {
 			// A request arrives as a whole.
 			if _, err := nc.Read(buf); err != nil {
 				return
 			}
-			_, _ = nc.Write(answer)
+			_, _ = nc.Write(text)
 		}
 	})
 	base := s.base()

@@ -10,13 +10,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 const lighthouse = `{"data":{"id":7,"name":"Lighthouse"}}`
@@ -34,7 +35,7 @@ func TestReadBody(t *testing.T) {
 		"page.http": {body: "<"}, "cut-off.http": {err: ErrCutOff}, "cut-off-gzip.http": {err: ErrCutOff}, "cut-off-chunked.http": {err: ErrCutOff},
 		"broken-gzip.http": {err: ErrCutOff},
 	}
-	files, err := filepath.Glob("testdata/responses/*")
+	files, err := filepath.Glob("../../testdata/responses/*")
 	require.NoError(t, err)
 	var names []string
 	for _, file := range files {
@@ -150,15 +151,6 @@ type errReader struct{}
 
 func (errReader) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// heap is what f takes from the heap, in bytes.
-func heap(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
 // A response that is too large must say so, and must not take the memory that it asks for: least of all when a few
 // kilobytes on the wire stand for gigabytes, or when a length is only claimed.
 func TestTooLargeResponses(t *testing.T) {
@@ -176,7 +168,7 @@ func TestTooLargeResponses(t *testing.T) {
 	} {
 		var body []byte
 		var err error
-		took := heap(func() { body, err = ReadBody(resp, limit) })
+		took := fakes.Allocated(func() { body, err = ReadBody(resp, limit) })
 		require.EqualError(t, err, "the response is larger than 1048576 bytes (WithMaxResponseSize)", name)
 		assert.Len(t, body, limit, name)
 		assert.Less(t, took, uint64(16*limit), name)
@@ -184,7 +176,7 @@ func TestTooLargeResponses(t *testing.T) {
 	body, err := ReadBody(encoded("", strings.Repeat(" ", limit)), limit)
 	require.NoError(t, err)
 	assert.Len(t, body, limit)
-	took := heap(func() {
+	took := fakes.Allocated(func() {
 		_, err = ReadBody(&http.Response{ContentLength: 1 << 40, Body: io.NopCloser(strings.NewReader("{"))}, 1<<40)
 	})
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -136,7 +137,8 @@ func TestHeadersThatBreakOff(t *testing.T) {
 	assert.True(t, a.Wrote(err))
 }
 
-// A connection that fails before the request is written has sent nothing, and TLS's closing alert is no part of the request.
+// A connection that fails before the request is written has sent nothing, and TLS's closing alert is no part of the
+// request.
 func TestResetBeforeTheFirstWrite(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		for name, end := range map[string]func(net.Conn){
@@ -191,15 +193,15 @@ func TestDeadlinesOfTheCaller(t *testing.T) {
 	}
 }
 
-// watched is a connection whose closing is heard of.
+// watched is a connection that tells when it is closed.
 type watched struct {
 	net.Conn
 	closed chan struct{}
+	once   sync.Once
 }
 
 func (w *watched) Close() error {
-	defer func() { recover() }()
-	close(w.closed)
+	w.once.Do(func() { close(w.closed) })
 	return w.Conn.Close()
 }
 
@@ -333,7 +335,7 @@ func TestTLSDialersThatOfferTooMuch(t *testing.T) {
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		nc, err := new(net.Dialer).DialContext(ctx, network, address)
 		config.ServerName = "example.com"
-		return tls.Client(&watched{nc, closed}, config), err
+		return tls.Client(&watched{Conn: nc, closed: closed}, config), err
 	}
 	got := send(t.Context(), New(&http.Transport{DialTLSContext: dial}, false), Limits{}, http.MethodGet, srv, nil)
 	assert.ErrorIs(t, got.err, ErrDialedHTTP2)

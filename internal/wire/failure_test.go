@@ -29,12 +29,12 @@ func TestRefused(t *testing.T) {
 		want    bool
 		repeats bool
 	}{
-		"refused":                {code: 7, header: true, want: true},
-		"refused, body was read": {code: 7, body: io.LimitReader(zero{}, 10)},
-		"refused without end":    {code: 7, repeats: true},
-		"internal error":         {code: 2},
+		"refused":                {code: fakes.CodeRefusedStream, header: true, want: true},
+		"refused, body was read": {code: fakes.CodeRefusedStream, body: io.LimitReader(zero{}, 10)},
+		"refused without end":    {code: fakes.CodeRefusedStream, repeats: true},
+		"internal error":         {code: fakes.CodeInternalError},
 		// How often net/http repeats this one depends on its version.
-		"protocol error": {code: 1},
+		"protocol error": {code: fakes.CodeProtocolError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestRefused(t *testing.T) {
 	assert.False(t, Refused(nil))
 }
 
-// Whoever answers in the server's place gets no byte of a request.
+// An impostor in the server's place gets no byte of a request.
 func TestUntrusted(t *testing.T) {
 	good, trusted := fakes.Certificate(t, time.Now().Add(100*time.Hour))
 	expired, expiredRoots := fakes.Certificate(t, time.Now().Add(-time.Hour))

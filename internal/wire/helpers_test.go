@@ -24,7 +24,7 @@ type server struct {
 	dials    atomic.Int64
 }
 
-// serve gives each connection to do, which need not close it. Of protocols the server speaks HTTP/1.1, or those given.
+// serve passes each connection to do, which need not close it. The server speaks HTTP/1.1, or the protocols.
 func serve(t testing.TB, secure bool, do func(net.Conn), protocols ...string) *server {
 	s := &server{}
 	scheme, config := "http", &tls.Config{}
@@ -44,7 +44,7 @@ func serve(t testing.TB, secure bool, do func(net.Conn), protocols ...string) *s
 	return s
 }
 
-// base is what a caller would give to New for the server: its certificate is trusted, and HTTP/2 spoken.
+// base is what a caller would pass to New for the server: it trusts the certificate and speaks HTTP/2.
 func (s *server) base() *http.Transport {
 	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.roots}, ForceAttemptHTTP2: true, DisableCompression: true}
 }

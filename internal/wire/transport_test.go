@@ -62,8 +62,8 @@ func TestEachPOSTHasAConnectionOfItsOwn(t *testing.T) {
 	}
 }
 
-// A server that closes a kept-alive connection after it has read a request has acted on it: net/http takes the close for
-// an idle connection's, and repeats what has one of these headers.
+// A server that closes a kept-alive connection after it has read a request has acted on it: net/http takes the close
+// for an idle connection's, and repeats what has one of these headers.
 func TestNothingRepeatsAPOST(t *testing.T) {
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key", "Accept"} {
 		for kind, base := range map[string]func(*server) http.RoundTripper{

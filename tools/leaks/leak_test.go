@@ -224,7 +224,7 @@ func TestCallsThatSucceedAndFail(t *testing.T) {
 			group.Go(func() {
 				err := call(t.Context(), aicontent.WithQuery("kind", kind))
 				if (err == nil) != (kind == "") && name != "delete" {
-					t.Errorf("%s of a service that answers %q: %v", name, kind, err)
+					t.Errorf("%s of a service that responds with %q: %v", name, kind, err)
 				}
 			})
 		}
@@ -258,7 +258,7 @@ func TestCallsThatAreCancelled(t *testing.T) {
 func TestCallsThatTimeOut(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := serve(t)
-	// Options of the client hold for the looks of WithOnce, too.
+	// Options of the client hold for the searches of WithOnce, too.
 	c := client(t, s, aicontent.WithResponseTimeout(20*time.Millisecond), aicontent.WithStallTimeout(20*time.Millisecond))
 	once := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1, SettleTime: -1})
 	for _, kind := range []string{"silent", "slow", "unread"} {

@@ -83,8 +83,8 @@ type readOnly struct{ r *strings.Reader }
 
 func (r readOnly) Read(p []byte) (int, error) { return r.r.Read(p) }
 
-// A document that does not describe what is sent is of no use to a gateway, a mock or a client in another language. One that
-// describes more than what is sent was not checked.
+// A document that does not describe what is sent is of no use to a gateway, a mock or a client in another language.
+// One that describes more than what is sent was not checked.
 func TestRequestsConform(t *testing.T) {
 	sent := map[string]bool{}
 	for _, words := range []bool{false, true} {
@@ -171,7 +171,8 @@ func TestResponsesConform(t *testing.T) {
 	}
 }
 
-// The forms of responses that deployments were seen to send, and that no personality has, are in the fixtures of the readers.
+// The forms of responses that deployments were seen to send, and that no personality has, are in the fixtures of the
+// readers.
 func TestFixturesConform(t *testing.T) {
 	for _, fixture := range []struct {
 		folder string

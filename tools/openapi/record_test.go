@@ -119,8 +119,8 @@ func (e exchange) input(router routers.Router) (*openapi3filter.RequestValidatio
 	return &openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route, Options: options}, nil
 }
 
-// checkRequest returns what is not allowed about the request, and the names of its parameters and fields with those of the
-// operation: images.list?search.
+// checkRequest returns what is not allowed about the request, and the names of its parameters and fields with those
+// of the operation: images.list?search.
 func (e exchange) checkRequest(router routers.Router) ([]string, error) {
 	in, err := e.input(router)
 	if err != nil {

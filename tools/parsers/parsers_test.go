@@ -26,7 +26,8 @@ type parser struct {
 	// whole says which forms the parser takes for whole though they are cut inside the closing delimiter: how many
 	// bytes of the end are missing, where Content-Length agrees with what was sent.
 	whole []int
-	// reads returns the file name that the parser reads, empty where it refuses the form. Nil reads every name as it was sent.
+	// reads returns the file name that the parser reads, empty where it refuses the form. Nil reads every name as it
+	// was sent.
 	reads func(name string) string
 }
 
@@ -109,7 +110,8 @@ const (
 	chunked   framing = "broken off in chunks" // the connection ended before the last chunk
 )
 
-// send sends the first n bytes of a form. It returns the status, 0 for none, when the service has closed the connection.
+// send sends the first n bytes of a form. It returns the status, 0 for none, when the service has closed the
+// connection.
 func send(t *testing.T, s *service, p parser, f form, n int, as framing) int {
 	nc, err := net.Dial("tcp", s.address)
 	require.NoError(t, err)

@@ -74,8 +74,8 @@ func (*cuttingProxy) forward(t *testing.T, nc net.Conn, upstream *net.TCPConn, c
 	_, _ = io.Copy(nc, upstream)
 }
 
-// A Store call whose upload breaks off is sent again where its closing delimiter was not handed to the network, and makes
-// one record, whatever parses the form. Otherwise the outcome is unknown, and nothing is sent again.
+// A Store call whose upload breaks off is sent again where its closing delimiter was not handed to the network, and
+// makes one record, whatever parses the form. Otherwise the outcome is unknown, and nothing is sent again.
 func TestUploadsThatBreakOff(t *testing.T) {
 	small := recording(1 << 20)
 	// When half of it is through, the buffers of the connection do not hold the rest.

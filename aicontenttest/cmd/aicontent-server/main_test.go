@@ -122,7 +122,7 @@ func TestBadFlags(t *testing.T) {
 		"no personality":            {[]string{"-personality", "uuids,"}, exitUsage, `no personality is called ""`},
 		"an address that is none":   {[]string{"-addr", "nowhere"}, exitUsage, "missing port"},
 		"a port that is none":       {[]string{"-addr", "127.0.0.1:99999"}, exitUsage, "invalid port"},
-		"an address that is taken":  {[]string{"-addr", taken.Addr().String()}, exitFailed, "address already in use"},
+		"an address that is taken":  {[]string{"-addr", taken.Addr().String()}, exitFailed, "listen tcp " + taken.Addr().String()},
 		"a negative latency":        {[]string{"-latency", "-2s"}, exitUsage, "-latency must not be negative"},
 		"a negative seed":           {[]string{"-seed", "-1"}, exitUsage, "-seed must not be negative"},
 		"a seed that is no number":  {[]string{"-seed", "many"}, exitUsage, `invalid value "many" for flag -seed`},

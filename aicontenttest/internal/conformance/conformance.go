@@ -49,6 +49,19 @@ func (s *Suite) Scenarios() []Scenario {
 	return slices.Concat(s.imageScenarios(), s.transcriptionScenarios(), s.errorScenarios())
 }
 
+// after makes all scenarios but the first fail if the first has not created the records that they use.
+func after(scenarios []Scenario, created func() bool) []Scenario {
+	for i, scenario := range scenarios[1:] {
+		scenarios[i+1].Run = func(t TB) {
+			if !created() {
+				t.Fatalf("not run: %q has not created all of its records", scenarios[0].Name)
+			}
+			scenario.Run(t)
+		}
+	}
+	return scenarios
+}
+
 // created has the record removed at the end.
 func (s *Suite) created(remove func(context.Context) error) {
 	s.mu.Lock()

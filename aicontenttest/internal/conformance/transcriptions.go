@@ -9,14 +9,14 @@ import (
 )
 
 func (s *Suite) transcriptionScenarios() []Scenario {
-	return []Scenario{
+	return after([]Scenario{
 		{"transcriptions/store takes each kind of file", s.transcriptionsStore},
 		{"transcriptions/list sorts and filters", s.transcriptionsList},
 		{"transcriptions/update by PATCH", func(t TB) { s.transcriptionsUpdate(t, http.MethodPatch) }},
 		{"transcriptions/update by PUT", func(t TB) { s.transcriptionsUpdate(t, http.MethodPut) }},
 		{"transcriptions/list searches results", s.transcriptionsSearch},
 		{"transcriptions/delete", s.transcriptionsDelete},
-	}
+	}, func() bool { return len(s.transcriptions) == 3 })
 }
 
 // silence is half a second of silence as WAV: 8000 samples per second of one byte.

@@ -84,7 +84,7 @@ func (x *Exchange) Strike(at Place) error {
 	return ErrEnded
 }
 
-// handOver gives the connection to the test.
+// handOver passes the connection to the test.
 func (x *Exchange) handOver() {
 	hijacker, ok := x.w.(http.Hijacker)
 	if !ok {

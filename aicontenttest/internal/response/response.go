@@ -102,7 +102,7 @@ func (w Writer) write(result service.Result, request service.Request) Response {
 	case result.Status == http.StatusNotFound && !result.NoRoute:
 		return w.message(result.Status, result.Message)
 	case result.Status == http.StatusNotAcceptable || result.Status == http.StatusUnsupportedMediaType:
-		return w.header(result)
+		return w.missingHeader(result)
 	case !result.Acted() && !wantsJSON:
 		return HTML(result.Status, result.Message)
 	case result.NoRoute || result.NoKey || result.Status == http.StatusInternalServerError:
@@ -151,9 +151,9 @@ func (w Writer) message(status int, message any) Response {
 	return w.json(status, object{{"message", message}, {"status", status}})
 }
 
-// header says which header is missing, in JSON whether it is accepted or not. The header must be fit to be copied from
-// a terminal, so its slash is not escaped.
-func (w Writer) header(result service.Result) Response {
+// missingHeader says which header to send, in JSON whether that is accepted or not. Its slash is not escaped, so that
+// the header can be copied from a terminal.
+func (w Writer) missingHeader(result service.Result) Response {
 	r := w.message(result.Status, result.Message)
 	r.Body = bytes.ReplaceAll(r.Body, []byte(`\/`), []byte("/"))
 	return r

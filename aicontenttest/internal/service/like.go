@@ -1,19 +1,15 @@
 package service
 
+import "strings"
+
 // fold lowers ASCII letters, the only ones whose case a search ignores.
 func fold(s string) string {
-	for i := range len(s) {
-		if 'A' <= s[i] && s[i] <= 'Z' {
-			b := []byte(s)
-			for ; i < len(b); i++ {
-				if 'A' <= b[i] && b[i] <= 'Z' {
-					b[i] += 'a' - 'A'
-				}
-			}
-			return string(b)
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
 		}
-	}
-	return s
+		return r
+	}, s)
 }
 
 // A pattern is the operand of SQL's LIKE: % is any text, _ any character, and a backslash escapes. Its

@@ -150,7 +150,7 @@ func (r *reader) read() *Result {
 	return refusal
 }
 
-// readInput reads query and body and settles what the request does.
+// readInput reads query and body and decides what the request does.
 func (r *reader) readInput() ([]Problem, *Result) {
 	coll := r.Route.Collection
 	switch r.method {

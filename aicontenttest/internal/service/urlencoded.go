@@ -2,6 +2,7 @@ package service
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -19,16 +20,14 @@ func ParseURLEncoded(s string) url.Values {
 }
 
 func unescape(s string) string {
-	if !strings.ContainsAny(s, "%+") {
-		return s
-	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		switch {
 		case s[i] == '+':
 			b = append(b, ' ')
 		case isEscape(s[i:]):
-			b = append(b, hexDigit(s[i+1])<<4|hexDigit(s[i+2]))
+			c, _ := strconv.ParseUint(s[i+1:i+3], 16, 8)
+			b = append(b, byte(c))
 			i += 2
 		default:
 			b = append(b, s[i])
@@ -49,16 +48,9 @@ func wellFormed(s string) bool {
 
 // isEscape reports whether s begins with an escape.
 func isEscape(s string) bool {
-	return len(s) > 2 && s[0] == '%' && isHex(s[1]) && isHex(s[2])
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
-}
-
-func hexDigit(c byte) byte {
-	if c <= '9' {
-		return c - '0'
+	if len(s) < 3 || s[0] != '%' {
+		return false
 	}
-	return c&^0x20 - 'A' + 10
+	_, err := strconv.ParseUint(s[1:3], 16, 8)
+	return err == nil
 }

@@ -1,4 +1,4 @@
-package integration
+package fakes_test
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// A walk that finds nothing must be one that would have found something.
-func TestTheWalkerFindsKeys(t *testing.T) {
+// A search that finds no key proves nothing unless it finds one that is there.
+func TestAssertNoKeyFindsKeys(t *testing.T) {
 	t.Parallel()
 	type inner struct{ secret any }
 	for name, v := range map[string]any{
@@ -26,7 +26,7 @@ func TestTheWalkerFindsKeys(t *testing.T) {
 		"wrapped error":    fmt.Errorf("a: %w", errors.New(fakes.Key)),
 		"error in a field": &aicontent.TransportError{Err: &url.Error{Op: "Get", URL: "https://h/?k=" + fakes.Key, Err: errors.New("x")}},
 		"array":            [1]*inner{{[]any{fakes.Key}}},
-		"lower case":       strings.ToUpper(fakes.Key),
+		"upper case":       strings.ToUpper(fakes.Key),
 	} {
 		probe := &testing.T{}
 		fakes.AssertNoKey(probe, v, fakes.Key)
