@@ -24,6 +24,7 @@ const (
 
 var placeNames = [...]string{"before-read", "mid-upload", "before-response", "mid-response"}
 
+// String returns the place's name, such as before-response.
 func (p Place) String() string {
 	if !p.valid() {
 		return fmt.Sprintf("Place(%d)", int(p))

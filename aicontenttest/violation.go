@@ -30,6 +30,7 @@ type Violation struct {
 	Value   string // as sent, shortened; empty for Authorization
 }
 
+// String is one line: the rule, the request, and the field with its value.
 func (v Violation) String() string {
 	s := fmt.Sprintf("%s: request %d: %s", v.Rule, v.Request, v.Line)
 	if v.Field != "" {

@@ -156,7 +156,7 @@ func TestBadPathsAreNoticedBeforeAnythingIsBilled(t *testing.T) {
 	require.NoError(t, os.WriteFile(scan, []byte("%PDF-1.7 and so on"), 0o600))
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
 	for name, c := range map[string]struct{ flag, path, says string }{
-		"no audio file":      {"-audio", filepath.Join(dir, "missing.mp3"), "no such file"},
+		"no audio file":      {"-audio", filepath.Join(dir, "missing.mp3"), "missing.mp3"},
 		"an empty file":      {"-audio", empty, "empty"},
 		"a folder":           {"-audio", dir, "upload the recording: "},
 		"a scan":             {"-audio", scan, "upload the recording: "},
