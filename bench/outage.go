@@ -80,36 +80,14 @@ func outageJob(ctx context.Context, j job) (any, error) {
 	return outageResult{sent.Load(), time.Since(start).Seconds()}, nil
 }
 
-// outage runs all SDKs at once where they mostly wait, one outage after the other.
+// outage runs a few SDKs at once, as they mostly wait, one outage after the other.
 func (r *runner) outage(ctx context.Context) error {
 	for _, outage := range r.plan.Outages {
-		type cell struct {
-			sdk     string
-			retries bool
-			result  outageResult
-			err     error
+		cells, err := eachWithRetries[outageResult](ctx, r.sdks, 4, job{Kind: "outage", Outage: outage, Times: outageCalls})
+		if err != nil {
+			return err
 		}
-		var cells []*cell
-		for _, sdk := range r.sdks {
-			cells = append(cells, &cell{sdk: sdk.Name})
-			if sdk.Retries != "" {
-				cells = append(cells, &cell{sdk: sdk.Name, retries: true})
-			}
-		}
-		var jobs sync.WaitGroup
-		turn := make(chan struct{}, 4)
 		for _, c := range cells {
-			jobs.Go(func() {
-				turn <- struct{}{}
-				defer func() { <-turn }()
-				c.result, c.err = do[outageResult](ctx, job{Kind: "outage", SDK: c.sdk, Outage: outage, Retries: c.retries, Times: outageCalls})
-			})
-		}
-		jobs.Wait()
-		for _, c := range cells {
-			if c.err != nil {
-				return c.err
-			}
 			count, took := requests, seconds
 			if c.retries {
 				count, took = requestsDocumented, secondsDocumented

@@ -47,9 +47,6 @@ func markdown(r *Results) string {
 	for _, work := range works(r) {
 		table(&b, r, work)
 	}
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "\n%s\n", note)
-	}
 	return b.String()
 }
 
@@ -114,7 +111,7 @@ func cell(f *Figure) string {
 	}
 	scale := 1.0
 	switch f.Measure {
-	case peak, peakAll:
+	case peak:
 		scale = mib
 	case allocated:
 		scale = 1 << 10
@@ -147,5 +144,3 @@ func number(v float64) string {
 func ratioText(s *Spread) string {
 	return fmt.Sprintf("%.2f (%.2f–%.2f)", s.Median, s.Least, s.Greatest)
 }
-
-func mebibytes(v float64) string { return fmt.Sprintf("%.2f MiB", v/mib) }

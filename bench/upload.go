@@ -15,10 +15,9 @@ import (
 
 // uploadResult is what one process's uploads came to.
 type uploadResult struct {
-	Cold    cost   // of the first
-	Warm    []cost // of each later one
-	Peak    int64  // bytes over the start, of the first
-	PeakAll int64  // bytes over the start, of all of them
+	Cold cost   // of the first
+	Warm []cost // of each later one
+	Peak int64  // bytes over the start, of the first
 }
 
 // uploadJob uploads a file once in a fresh process, and some times more.
@@ -35,13 +34,12 @@ func uploadJob(ctx context.Context, j job) (any, error) {
 		if err := c.Upload(ctx, j.Path); err != nil {
 			return nil, err
 		}
-		took, now := before.since(), readMemory()
-		result.PeakAll = now.peak - start.now
+		took := before.since()
 		if i > 0 {
 			result.Warm = append(result.Warm, took)
 			continue
 		}
-		result.Cold, result.Peak = took, result.PeakAll
+		result.Cold, result.Peak = took, readMemory().peak-start.now
 	}
 	return result, nil
 }
@@ -60,9 +58,8 @@ func parallelJob(ctx context.Context, j job) (any, error) {
 		wg.Go(func() { errs[i] = c.Upload(ctx, j.Path) })
 	}
 	wg.Wait()
-	took, end := before.since(), readMemory()
-	over := end.peak - start.now
-	return uploadResult{Cold: took, Peak: over, PeakAll: over}, errors.Join(errs...)
+	took := before.since()
+	return uploadResult{Cold: took, Peak: readMemory().peak - start.now}, errors.Join(errs...)
 }
 
 // file makes a file that begins as a WAV file does. A sparse one holds nothing else, and takes no room. It is read once, so that
@@ -161,7 +158,7 @@ func (r *runner) uploadSizes(ctx context.Context, sizes []uploadSize, secure boo
 			r.addUpload(work+", cold", sdk.Name, round, size.MiB, result.Cold)
 			r.addUpload(work+", warm", sdk.Name, round, size.MiB, typical(result.Warm))
 			if !secure {
-				r.addPeak(work, sdk.Name, round, result)
+				r.samples.add(work, sdk.Name, round, peak, float64(result.Peak))
 			}
 			return nil
 		})
@@ -192,14 +189,14 @@ func (r *runner) large(ctx context.Context) error {
 			return err
 		}
 		r.addUpload(work, sdk.Name, round, r.plan.LargeMiB, result.Cold)
-		r.addPeak(work, sdk.Name, round, result)
+		r.samples.add(work, sdk.Name, round, peak, float64(result.Peak))
 		work = fmt.Sprintf("%d uploads of %d MiB at once", r.plan.Parallel, r.plan.ParallelMiB)
 		result, err = r.upload(ctx, job{Kind: "parallel", SDK: sdk.Name, Path: small, Times: r.plan.Parallel}, false, r.plan.Parallel, r.plan.ParallelMiB*mib)
 		if err != nil {
 			return err
 		}
 		r.addUpload(work, sdk.Name, round, r.plan.ParallelMiB*int64(r.plan.Parallel), result.Cold)
-		r.addPeak(work, sdk.Name, round, result)
+		r.samples.add(work, sdk.Name, round, peak, float64(result.Peak))
 		return nil
 	})
 }
@@ -209,13 +206,6 @@ func (r *runner) addUpload(work, sdk string, round int, size int64, c cost) {
 	r.samples.add(work, sdk, round, cpu, c.CPU)
 	r.samples.add(work, sdk, round, allocated, c.Bytes)
 	r.samples.add(work, sdk, round, allocations, c.Objects)
-}
-
-func (r *runner) addPeak(work, sdk string, round int, result uploadResult) {
-	r.samples.add(work, sdk, round, peak, float64(result.Peak))
-	if len(result.Warm) > 0 {
-		r.samples.add(work, sdk, round, peakAll, float64(result.PeakAll))
-	}
 }
 
 // typical is the median of each figure.
