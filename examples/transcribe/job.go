@@ -190,14 +190,14 @@ func saveText(path, text string) error {
 // printTexts prints the texts, with the file names above each if there is more than one.
 func printTexts(stdout io.Writer, results []result) error {
 	w := bufio.NewWriter(stdout)
-	for i, r := range results {
+	between := ""
+	for _, r := range results {
 		if r.status < found {
 			continue
 		}
 		if len(results) > 1 {
-			if i > 0 {
-				fmt.Fprintln(w)
-			}
+			fmt.Fprint(w, between)
+			between = "\n"
 			for _, in := range append([]input{r.input}, r.copies...) {
 				fmt.Fprintf(w, "# %s\n", in.path)
 			}
@@ -272,7 +272,7 @@ func (r result) passing() bool {
 }
 
 // goNames are the operations, functions and hints in errors of the SDK, which are for programmers.
-var goNames = regexp.MustCompile(`(aicontent|transcriptions)\.\w+: | \([^()]*With(out)?[A-Z].*?\)|With(out)?[A-Z]\S* ?`)
+var goNames = regexp.MustCompile(`(aicontent|transcriptions)\.\w+: | \([^()]*With(out)?[A-Z].*?\)|WithOnce: `)
 
 var plainWords = strings.NewReplacer(
 	"outcome unknown: it may have been created", "the text may still be made; the next run looks for it first",

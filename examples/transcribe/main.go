@@ -127,9 +127,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	case len(o.paths) == 0:
 		return o, errors.New("no recording given; see transcribe -h")
 	case o.parallel < 1:
-		return o, errors.New("-j must be 1 or more")
+		return o, fmt.Errorf("-j must be 1 or more, not %d", o.parallel)
 	case o.settle < time.Second:
-		return o, errors.New("-settle must be 1s or more")
+		return o, fmt.Errorf("-settle must be 1s or more, not %v", o.settle)
 	case o.language != "" && !aicontent.CountryCode(o.language).Valid():
 		return o, fmt.Errorf("-language: %q is no country code in upper case, such as GB or DE", o.language)
 	}

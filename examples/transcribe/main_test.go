@@ -76,9 +76,9 @@ func TestWrongUseIsStatus2AndSendsNothing(t *testing.T) {
 	}{
 		"nothing":              {nil, "no recording given"},
 		"an unknown flag":      {[]string{"-port", "1"}, "flag provided but not defined: -port"},
-		"no workers":           {[]string{a, "-j", "0"}, "-j must be 1 or more"},
+		"no workers":           {[]string{a, "-j", "0"}, "-j must be 1 or more, not 0"},
 		"a language":           {[]string{a, "-language", "en"}, `"en" is no country code`},
-		"no time to settle":    {[]string{a, "-settle", "0"}, "-settle must be 1s or more"},
+		"no time to settle":    {[]string{a, "-settle", "0"}, "-settle must be 1s or more, not 0s"},
 		"two texts, one place": {[]string{filepath.Dir(a), filepath.Dir(b), "-o", dir, "-journal", t.TempDir()}, "would both be x/a.wav.txt"},
 	} {
 		t.Run(name, func(t *testing.T) {
