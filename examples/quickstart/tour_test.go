@@ -168,12 +168,22 @@ func TestAnInterruptedStoreIsNamed(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			require.NoError(t, cmd.Start())
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = cmd.Wait()
+			}()
 			// An upload that is cut off creates nothing, so the whole request must have arrived.
 			for !slices.ContainsFunc(srv.Requests(), received) {
-				runtime.Gosched()
+				select {
+				case <-ended:
+					require.FailNow(t, "it ended before it sent the request", stderr.String())
+				default:
+					runtime.Gosched()
+				}
 			}
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
-			_ = cmd.Wait()
+			<-ended
 			assert.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
 			assert.Regexp(t, `unknown    whether "quickstart \w+, `+name+`" was made: looking for it`, stdout.String())
 			assert.Contains(t, stderr.String(), "quickstart was interrupted and failed to ")
