@@ -20,7 +20,8 @@ type callResult struct {
 	Cost      cost // of one call
 }
 
-// callsJob measures show and list with the stub and over loopback, and create over loopback, all SDKs in one process, in rotating order.
+// callsJob measures show and list with the stub and over loopback, and create over loopback, all SDKs in one process,
+// in rotating order.
 func callsJob(ctx context.Context, j job) (any, error) {
 	var results []callResult
 	for _, via := range []struct {

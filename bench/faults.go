@@ -25,7 +25,8 @@ type faultsResult struct {
 	Requests   int
 }
 
-// faultsJob lets each operation meet its faults, all at once: each has a separate service and client, so that they do not disturb each other.
+// faultsJob lets each operation meet its faults, all at once: each has a separate service and client, so that they do
+// not disturb each other.
 func faultsJob(ctx context.Context, j job) (any, error) {
 	sdk, err := clients.Named(j.SDK)
 	if err != nil {

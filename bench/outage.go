@@ -15,7 +15,8 @@ import (
 	"github.com/aicontent/aicontent-go/bench/service"
 )
 
-// outageCalls is how many calls there are at once in an outage. The retry budget of this SDK allows a hundred requests more.
+// outageCalls is how many calls there are at once in an outage. The retry budget of this SDK allows a hundred requests
+// more.
 const (
 	outageCalls = 3200
 	outageMost  = 3300

@@ -26,8 +26,8 @@ type serving struct {
 	TLS     bool          // over HTTP/1.1, as without TLS
 }
 
-// serve is the server process: it prints its URL and its certificate, and ends when its standard input does, so that it never
-// outlives the run.
+// serve is the server process: it prints its URL and its certificate, and ends when its standard input does, so that it
+// never outlives the run.
 func serve(what string) error {
 	var s serving
 	if err := json.Unmarshal([]byte(what), &s); err != nil {

@@ -20,8 +20,8 @@ func (r *runner) rotate(rounds int, do func(round int, sdk clients.SDK) error) e
 	return rotate(r.sdks, rounds, do)
 }
 
-// rotate begins each round with another SDK and goes the other way round every second time, so that none always follows the
-// same one.
+// rotate begins each round with another SDK and goes the other way round every second time, so that none always follows
+// the same one.
 func rotate(sdks []clients.SDK, rounds int, do func(round int, sdk clients.SDK) error) error {
 	for round := range rounds {
 		for i := range sdks {

@@ -62,8 +62,8 @@ func parallelJob(ctx context.Context, j job) (any, error) {
 	return uploadResult{Cold: took, Peak: readMemory().peak - start.now}, errors.Join(errs...)
 }
 
-// file makes a file that begins as a WAV file does. A sparse one holds nothing else, and takes no room. It is read once, so that
-// no upload has to fill the system's cache.
+// file makes a file that begins as a WAV file does. A sparse one holds nothing else, and takes no room. It is read
+// once, so that no upload has to fill the system's cache.
 func (r *runner) file(size int64, sparse bool) (string, error) {
 	path := filepath.Join(r.scratch, fmt.Sprintf("audio-%d-%t.wav", size, sparse))
 	if _, err := os.Stat(path); err == nil {
@@ -128,8 +128,8 @@ func (r *runner) upload(ctx context.Context, j job, secure bool, times int, size
 	return result, err
 }
 
-// uploads measures each size, cold and warm, in a fresh process for each SDK and round. With TLS only those are asked that stream:
-// it adds the same to all.
+// uploads measures each size, cold and warm, in a fresh process for each SDK and round. With TLS only those are asked
+// that stream: it adds the same to all.
 func (r *runner) uploads(ctx context.Context) error {
 	if err := r.uploadSizes(ctx, r.plan.Sizes, false); err != nil {
 		return err

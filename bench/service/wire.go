@@ -68,7 +68,8 @@ func Record(w Wire, id int) []byte {
 	return record(nil, w, id)
 }
 
-// Page is the page that begins with record first, out of total records, and the Link header for the format that has one.
+// Page is the page that begins with record first, out of total records, and the Link header for the format that has
+// one.
 func Page(w Wire, first, total int) (body []byte, link string) {
 	last := min(first+PageSize-1, total)
 	page, pages := (first-1)/PageSize+1, (total+PageSize-1)/PageSize

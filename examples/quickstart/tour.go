@@ -102,8 +102,8 @@ func (t *tour) notStored(name string, err error) error {
 	return err
 }
 
-// savePicture downloads the first picture. Its address is the service's choice, often another host, so that a picture that
-// cannot be fetched from here is no failure of the tour.
+// savePicture downloads the first picture. Its address is the service's choice, often another host, so that a picture
+// that cannot be fetched from here is no failure of the tour.
 func (t *tour) savePicture(ctx context.Context) error {
 	image := t.images[0]
 	if image.URL == "" {

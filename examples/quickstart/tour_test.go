@@ -93,7 +93,8 @@ func TestOnlyOwnRecordsAreDeleted(t *testing.T) {
 	require.Len(t, srv.Transcriptions(), 1)
 }
 
-// The host of the pictures is not the deployment, so it must not get the API key. What it says is not saved as a picture.
+// The host of the pictures is not the deployment, so it must not get the API key. What it says is not saved as a
+// picture.
 func TestThePicturesHostGetsNoKey(t *testing.T) {
 	var asked []http.Header
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

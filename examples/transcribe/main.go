@@ -1,5 +1,5 @@
-// Transcribe uploads recordings and prints or saves their texts. It can be interrupted or killed at any time: run again, it
-// continues where it stopped and pays for no recording twice.
+// Transcribe uploads recordings and prints or saves their texts. It can be interrupted or killed at any time: run
+// again, it continues where it stopped and pays for no recording twice.
 //
 //	go run . talk.mp3 folder/
 //
@@ -155,7 +155,7 @@ Exit status: 0 all texts are there, 1 some failed, 2 used wrongly or with a wron
 `)
 }
 
-// connect returns a client for the deployment in the environment and opens its journal, or a client for a service in memory.
+// connect returns a client for the deployment in the environment, whose journal it opens, or for a service in memory.
 func connect(o options, journal *journal, stderr io.Writer) (*aicontent.Client, func(), error) {
 	opts := []aicontent.Option{
 		aicontent.WithUserAgent("aicontent-transcribe"),

@@ -48,7 +48,8 @@ func recordingFile(t *testing.T, path string, seed byte, size int) string {
 	return path
 }
 
-// deployment starts a service that a run finds in the environment, and returns flags that keep its journal in a temporary directory.
+// deployment starts a service that a run finds in the environment, and returns flags that keep its journal in a
+// temporary directory.
 func deployment(t *testing.T, opts ...aicontenttest.Option) (srv *aicontenttest.Server, flags []string) {
 	t.Helper()
 	srv = aicontenttest.NewServer(t, append([]aicontenttest.Option{aicontenttest.BasePath("/tenant")}, opts...)...)
@@ -104,7 +105,8 @@ func TestHelpExplainsTheFlags(t *testing.T) {
 	}
 }
 
-// Without configuration a newcomer gets texts and is told where they come from. The records are gone afterwards, so there is no journal.
+// Without configuration a newcomer gets texts and is told where they come from. The records are gone afterwards, so
+// there is no journal.
 func TestWithoutADeploymentTheServiceIsInMemory(t *testing.T) {
 	t.Setenv("AICONTENT_BASE_URL", "")
 	t.Setenv("AICONTENT_API_KEY", "")
