@@ -96,7 +96,8 @@ const (
 
 // faults runs all SDKs at once: they mostly wait.
 func (r *runner) faults(ctx context.Context) error {
-	cells, err := eachWithRetries[faultsResult](ctx, r.sdks, 2*len(r.sdks), job{Kind: "faults", Times: r.plan.Operations})
+	j := job{Kind: "faults", Times: r.plan.Operations}
+	cells, err := eachWithRetries[faultsResult](ctx, r.sdks, 2*len(r.sdks), j)
 	for _, c := range cells {
 		work := defaultRetries
 		if c.retries {
@@ -106,8 +107,9 @@ func (r *runner) faults(ctx context.Context) error {
 			of measure
 			n  int
 		}{
-			{operations, c.result.Operations}, {doneOnce, c.result.Done}, {madeTwice, c.result.Twice}, {hollow, c.result.Hollow},
-			{givenUp, c.result.GivenUp}, {madeUntold, c.result.MadeUntold}, {requests, c.result.Requests},
+			{operations, c.result.Operations}, {doneOnce, c.result.Done}, {madeTwice, c.result.Twice},
+			{hollow, c.result.Hollow}, {givenUp, c.result.GivenUp}, {madeUntold, c.result.MadeUntold},
+			{requests, c.result.Requests},
 		} {
 			r.samples.add(work, c.sdk, 0, count.of, float64(count.n))
 		}

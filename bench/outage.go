@@ -51,12 +51,14 @@ func outageJob(ctx context.Context, j job) (any, error) {
 	settings := clients.Settings{Retries: j.Retries}
 	if j.Outage == refused {
 		// Nothing listens on port 1. A request that is refused is a dial, which only the client sees.
-		settings.URL, settings.Transport = "http://127.0.0.1:1", &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 			sent.Add(1)
 			return (&net.Dialer{}).DialContext(ctx, network, addr)
-		}}
+		}
+		settings.URL, settings.Transport = "http://127.0.0.1:1", &http.Transport{DialContext: dial}
 	} else {
-		server := httptest.NewServer(service.Down(sdk.Wire, map[string]int{badGateway: 502, unavailable: 503}[j.Outage], &sent))
+		status := map[string]int{badGateway: 502, unavailable: 503}[j.Outage]
+		server := httptest.NewServer(service.Down(sdk.Wire, status, &sent))
 		defer server.Close()
 		settings.URL = server.URL
 	}
@@ -84,7 +86,8 @@ func outageJob(ctx context.Context, j job) (any, error) {
 // outage runs a few SDKs at once, as they mostly wait, one outage after the other.
 func (r *runner) outage(ctx context.Context) error {
 	for _, outage := range r.plan.Outages {
-		cells, err := eachWithRetries[outageResult](ctx, r.sdks, 4, job{Kind: "outage", Outage: outage, Times: outageCalls})
+		j := job{Kind: "outage", Outage: outage, Times: outageCalls}
+		cells, err := eachWithRetries[outageResult](ctx, r.sdks, 4, j)
 		if err != nil {
 			return err
 		}

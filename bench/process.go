@@ -37,7 +37,8 @@ func serve(what string) error {
 	if err != nil {
 		return err
 	}
-	server := httptest.Server{Listener: listener, Config: &http.Server{Handler: service.Late(s.Latency, service.Handler(s.Records))}}
+	handler := service.Late(s.Latency, service.Handler(s.Records))
+	server := httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}}
 	if s.TLS {
 		server.StartTLS()
 		fmt.Println(server.URL, hex.EncodeToString(server.Certificate().Raw))

@@ -30,7 +30,8 @@ func markdown(r *Results) string {
 	if r.Quick {
 		b.WriteString(", quick: too few rounds for figures worth quoting")
 	}
-	b.WriteString(". Medians, with the least and the greatest in brackets where rounds differ; × is the ratio to net/http by hand in the same round.\n\n")
+	b.WriteString(". Medians, with the least and the greatest in brackets where rounds differ; " +
+		"× is the ratio to net/http by hand in the same round.\n\n")
 	row(&b, []string{"SDK", "version"})
 	row(&b, []string{"---", "---"})
 	for _, sdk := range clients.All() {

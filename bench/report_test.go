@@ -103,7 +103,8 @@ func TestLimitsAreThoseOfTheVersionOfGo(t *testing.T) {
 func TestWarmUploadsAreComparedWithThoseOfForms(t *testing.T) {
 	const work = "upload 1 MiB, warm"
 	speeds := map[string]float64{
-		clients.Reference: 9, "go-github": 8, "hcloud-go": 7, clients.Ours: 5, "resty": 4, "openai-go": 3, "go-openai": 2,
+		clients.Reference: 9, "go-github": 8, "hcloud-go": 7, clients.Ours: 5,
+		"resty": 4, "openai-go": 3, "go-openai": 2,
 	}
 	of := func(speeds map[string]float64) []Target {
 		s := &samples{}
@@ -116,7 +117,8 @@ func TestWarmUploadsAreComparedWithThoseOfForms(t *testing.T) {
 	assert.Equal(t, []Target{{what, "> 1.00 of the best, resty", "1.25", true}}, of(speeds))
 	speeds["openai-go"] = 6
 	assert.Equal(t, []Target{{what, "> 1.00 of the best, openai-go", "0.83", false}}, of(speeds))
-	assert.Empty(t, of(map[string]float64{clients.Reference: 9, "go-github": 8, clients.Ours: 5}), "none that sends a form")
+	bare := map[string]float64{clients.Reference: 9, "go-github": 8, clients.Ours: 5}
+	assert.Empty(t, of(bare), "none of them sends a form")
 }
 
 func TestMarkdown(t *testing.T) {

@@ -19,7 +19,9 @@ type Target struct {
 
 // targets judges the medians of a run. Work that was left out has none.
 func targets(r *Results) []Target {
-	return slices.Concat(callTargets(r), uploadTargets(r), outageTargets(r), walkTargets(r), sizeTargets(r), faultTargets(r))
+	return slices.Concat(
+		callTargets(r), uploadTargets(r), outageTargets(r), walkTargets(r), sizeTargets(r), faultTargets(r),
+	)
 }
 
 // limits are the aims that depend on the version of Go.
@@ -105,7 +107,8 @@ func walkTargets(r *Results) []Target {
 		return nil
 	}
 	ratio := ahead.Value.Median / page.Value.Median
-	return []Target{{aheadWork + ": time over a page at a time", "≤ 0.167", fmt.Sprintf("%.3f", ratio), ratio <= 1.0/6}}
+	what := aheadWork + ": time over a page at a time"
+	return []Target{{what, "≤ 0.167", fmt.Sprintf("%.3f", ratio), ratio <= 1.0/6}}
 }
 
 func sizeTargets(r *Results) (list []Target) {
@@ -119,8 +122,11 @@ func sizeTargets(r *Results) (list []Target) {
 			continue
 		}
 		more := (ours.Value.Median - hand.Value.Median) / 1e6
-		what := fmt.Sprintf("%s: %s over net/http by hand", oneCall, strings.TrimSuffix(string(size.measure), ", bytes"))
-		list = append(list, Target{what, fmt.Sprintf("≤ +%.2f MB", size.limit), fmt.Sprintf("%+.2f MB", more), more <= size.limit})
+		file := strings.TrimSuffix(string(size.measure), ", bytes")
+		list = append(list, Target{
+			fmt.Sprintf("%s: %s over net/http by hand", oneCall, file), fmt.Sprintf("≤ +%.2f MB", size.limit),
+			fmt.Sprintf("%+.2f MB", more), more <= size.limit,
+		})
 	}
 	return list
 }
@@ -136,7 +142,8 @@ func faultTargets(r *Results) (list []Target) {
 
 func atMostMiB(f *Figure, limit float64) Target {
 	got := f.Value.Median / mib
-	return Target{f.Work + ": peak memory over start", fmt.Sprintf("≤ %v MiB", limit), fmt.Sprintf("%.2f MiB", got), got <= limit}
+	what := f.Work + ": peak memory over start"
+	return Target{what, fmt.Sprintf("≤ %v MiB", limit), fmt.Sprintf("%.2f MiB", got), got <= limit}
 }
 
 func atMostReference(f *Figure, what string, limit float64) Target {
@@ -161,8 +168,10 @@ func ahead(r *Results, f *Figure, what, whom string, such func(clients.SDK) bool
 	if more(f.Measure) {
 		sign, met = ">", f.Value.Median > best
 	}
-	want := fmt.Sprintf("%s 1.00 of the best, %s", sign, name)
-	return []Target{{fmt.Sprintf("%s: %s ahead of every %s", f.Work, what, whom), want, fmt.Sprintf("%.2f", ratio), met}}
+	return []Target{{
+		fmt.Sprintf("%s: %s ahead of every %s", f.Work, what, whom),
+		fmt.Sprintf("%s 1.00 of the best, %s", sign, name), fmt.Sprintf("%.2f", ratio), met,
+	}}
 }
 
 // more reports whether a greater value of the measure is better.

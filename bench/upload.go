@@ -123,7 +123,8 @@ func (r *runner) upload(ctx context.Context, j job, secure bool, times int, size
 	}
 	uploads, bytes, err := s.received()
 	if err == nil && (uploads != int64(times) || bytes < int64(times)*size) {
-		err = fmt.Errorf("%s: %d uploads and %d bytes came, of %d uploads of %d bytes", j.SDK, uploads, bytes, times, size)
+		err = fmt.Errorf("%s: %d uploads and %d bytes came, of %d uploads of %d bytes",
+			j.SDK, uploads, bytes, times, size)
 	}
 	return result, err
 }
@@ -147,7 +148,8 @@ func (r *runner) uploadSizes(ctx context.Context, sizes []uploadSize, secure boo
 			if secure && !sdk.Streams {
 				return nil
 			}
-			result, err := r.upload(ctx, job{Kind: "upload", SDK: sdk.Name, Path: path, Times: size.Warm}, secure, 1+size.Warm, size.MiB*mib)
+			j := job{Kind: "upload", SDK: sdk.Name, Path: path, Times: size.Warm}
+			result, err := r.upload(ctx, j, secure, 1+size.Warm, size.MiB*mib)
 			if err != nil {
 				return err
 			}
@@ -191,7 +193,8 @@ func (r *runner) large(ctx context.Context) error {
 		r.addUpload(work, sdk.Name, round, r.plan.LargeMiB, result.Cold)
 		r.samples.add(work, sdk.Name, round, peak, float64(result.Peak))
 		work = fmt.Sprintf("%d uploads of %d MiB at once", r.plan.Parallel, r.plan.ParallelMiB)
-		result, err = r.upload(ctx, job{Kind: "parallel", SDK: sdk.Name, Path: small, Times: r.plan.Parallel}, false, r.plan.Parallel, r.plan.ParallelMiB*mib)
+		j := job{Kind: "parallel", SDK: sdk.Name, Path: small, Times: r.plan.Parallel}
+		result, err = r.upload(ctx, j, false, r.plan.Parallel, r.plan.ParallelMiB*mib)
 		if err != nil {
 			return err
 		}

@@ -62,13 +62,31 @@ const (
 // All lists the SDKs, the reference first.
 func All() []SDK {
 	return []SDK{
-		{Reference, "", service.Native, true, true, "", newByHand},
-		{"openai-go", "github.com/openai/openai-go/v3", service.OpenAI, false, true, "option.WithMaxRetries(5)", newOpenAI},
-		{"go-openai", "github.com/sashabaranov/go-openai", service.OpenAI, false, true, "", newGoOpenAI},
-		{"go-github", "github.com/google/go-github/v92", service.GitHub, true, false, "AbuseRateLimitError.RetryAfter", newGitHub},
-		{"resty", "github.com/go-resty/resty/v2", service.Native, false, true, "SetRetryCount(3), AddRetryCondition", newResty},
-		{"hcloud-go", "github.com/hetznercloud/hcloud-go/v2", service.Hetzner, true, false, "WithRetryOpts", newHetzner},
-		{Ours, "github.com/aicontent/aicontent-go", service.Native, true, true, "WithRetryPolicy, WithOnce", newOurs},
+		{Name: Reference, Wire: service.Native, Streams: true, Form: true, New: newByHand},
+		{
+			Name: "openai-go", Module: "github.com/openai/openai-go/v3", Wire: service.OpenAI, Form: true,
+			Retries: "option.WithMaxRetries(5)", New: newOpenAI,
+		},
+		{
+			Name: "go-openai", Module: "github.com/sashabaranov/go-openai", Wire: service.OpenAI, Form: true,
+			New: newGoOpenAI,
+		},
+		{
+			Name: "go-github", Module: "github.com/google/go-github/v92", Wire: service.GitHub, Streams: true,
+			Retries: "AbuseRateLimitError.RetryAfter", New: newGitHub,
+		},
+		{
+			Name: "resty", Module: "github.com/go-resty/resty/v2", Wire: service.Native, Form: true,
+			Retries: "SetRetryCount(3), AddRetryCondition", New: newResty,
+		},
+		{
+			Name: "hcloud-go", Module: "github.com/hetznercloud/hcloud-go/v2", Wire: service.Hetzner, Streams: true,
+			Retries: "WithRetryOpts", New: newHetzner,
+		},
+		{
+			Name: Ours, Module: "github.com/aicontent/aicontent-go", Wire: service.Native, Streams: true, Form: true,
+			Retries: "WithRetryPolicy, WithOnce", New: newOurs,
+		},
 	}
 }
 

@@ -62,7 +62,7 @@ func TestALostStoreLeavesNothingBehind(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			srv := deployment(t)
 			untouched(t, srv)
-			srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == operation }, 1, aicontenttest.LoseResponse())
+			srv.FaultOn(operation, 1, aicontenttest.LoseResponse())
 			var out bytes.Buffer
 			err := run(t.Context(), []string{"-out", t.TempDir()}, &out)
 			assert.ErrorContains(t, err, step+": "+string(operation))
@@ -81,7 +81,7 @@ func TestOnlyOwnRecordsAreDeleted(t *testing.T) {
 	}))
 	srv.AddImage(aicontenttest.Image{Name: "quickstart of somebody else"})
 	srv.AddTranscription(aicontenttest.Transcription{Name: "quickstart of somebody else"})
-	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == aicontenttest.ImagesStore }, 1, aicontenttest.ActThenStatus(http.StatusBadGateway))
+	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.ActThenStatus(http.StatusBadGateway))
 	err := run(t.Context(), []string{"-out", t.TempDir()}, io.Discard)
 	assert.ErrorContains(t, err, "store the images: images.store: 502")
 	for _, request := range srv.Requests() {
