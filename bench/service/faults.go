@@ -34,8 +34,8 @@ const (
 )
 
 var faultNames = [FaultCount]string{
-	"reset at once", "reset in header", "reset before acting", "502, not made", "503 with Retry-After", "429 with Retry-After", "page with 200",
-	"502, made", "response lost", "reset after acting", "reset in response",
+	"reset at once", "reset in header", "reset before acting", "502, not made", "503 with Retry-After",
+	"429 with Retry-After", "page with 200", "502, made", "response lost", "reset after acting", "reset in response",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -205,8 +205,9 @@ func (f *Faulty) fail(w http.ResponseWriter, fault Fault) {
 			_ = nc.Close()
 			return
 		case ResetInResponse:
-			answer := Created(f.wire, 8, false)
-			fmt.Fprintf(buffered, "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer[:len(answer)/2])
+			body := Created(f.wire, 8, false)
+			fmt.Fprintf(buffered, "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n"+
+				"Content-Length: %d\r\n\r\n%s", len(body), body[:len(body)/2])
 			_ = buffered.Flush()
 		}
 		reset(nc)
