@@ -30,10 +30,9 @@ func populate() {
 	if err != nil {
 		return
 	}
-	program := self()
 	for line := range strings.Lines(string(maps)) {
 		var from, to uintptr
-		if !strings.HasSuffix(strings.TrimSpace(line), program) {
+		if !strings.HasSuffix(strings.TrimSpace(line), self) {
 			continue
 		}
 		if _, err := fmt.Sscanf(line, "%x-%x", &from, &to); err == nil {

@@ -65,7 +65,7 @@ func startServer(ctx context.Context, what serving) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self(), "-serve", string(text))
+	cmd := exec.CommandContext(ctx, self, "-serve", string(text))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -125,7 +125,7 @@ func do[T any](ctx context.Context, j job) (T, error) {
 	if err != nil {
 		return result, err
 	}
-	cmd := exec.CommandContext(ctx, self(), "-job", string(task))
+	cmd := exec.CommandContext(ctx, self, "-job", string(task))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -135,10 +135,4 @@ func do[T any](ctx context.Context, j job) (T, error) {
 }
 
 // self is this program's file.
-func self() string {
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
-}
+var self, _ = os.Executable()

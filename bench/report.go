@@ -141,7 +141,3 @@ func number(v float64) string {
 	}
 	return fmt.Sprintf("%.3g", v)
 }
-
-func ratioText(s *Spread) string {
-	return fmt.Sprintf("%.2f (%.2f–%.2f)", s.Median, s.Least, s.Greatest)
-}
