@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -33,12 +32,7 @@ func serve(what string) error {
 	if err := json.Unmarshal([]byte(what), &s); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	handler := service.Late(s.Latency, service.Handler(s.Records))
-	server := httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}}
+	server := httptest.NewUnstartedServer(service.Late(s.Latency, service.Handler(s.Records)))
 	if s.TLS {
 		server.StartTLS()
 		fmt.Println(server.URL, hex.EncodeToString(server.Certificate().Raw))

@@ -44,9 +44,6 @@ type route struct {
 
 // Late is h with a wait before each response.
 func Late(latency time.Duration, h http.Handler) http.Handler {
-	if latency == 0 {
-		return h
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		time.Sleep(latency)
 		h.ServeHTTP(w, req)
