@@ -20,13 +20,17 @@ type callResult struct {
 	Cost      cost // of one call
 }
 
-// callsJob measures show and list with the stub and over loopback, and create over loopback, all SDKs in one process, in rotating order.
+// callsJob measures show and list with the stub and over loopback, and create over loopback, all SDKs in one process,
+// in rotating order.
 func callsJob(ctx context.Context, j job) (any, error) {
 	var results []callResult
 	for _, via := range []struct {
 		name string
 		ops  []string
-	}{{"stub", []string{"show", "list"}}, {"loopback", []string{"show", "list", "create"}}, {"loopback with TLS", []string{"create"}}} {
+	}{
+		{"stub", []string{"show", "list"}}, {"loopback", []string{"show", "list", "create"}},
+		{"loopback with TLS", []string{"create"}},
+	} {
 		made := map[string]clients.Client{}
 		for _, sdk := range clients.All() {
 			settings := clients.Settings{URL: j.URL}
@@ -102,7 +106,9 @@ func (r *runner) calls(ctx context.Context) error {
 		return err
 	}
 	defer secure.stop()
-	results, err := do[[]callResult](ctx, job{Kind: "calls", URL: s.URL, Secure: secure.URL, CA: secure.CA, Rounds: r.plan.CallRounds, Time: r.plan.CallTime})
+	results, err := do[[]callResult](ctx, job{
+		Kind: "calls", URL: s.URL, Secure: secure.URL, CA: secure.CA, Rounds: r.plan.CallRounds, Time: r.plan.CallTime,
+	})
 	for _, one := range results {
 		r.samples.add(one.Work, one.SDK, one.Round, nanoseconds, one.Cost.Seconds*1e9)
 		r.samples.add(one.Work, one.SDK, one.Round, cpuNanoseconds, one.Cost.CPU*1e9)
@@ -148,7 +154,8 @@ func (r *runner) goroutines(ctx context.Context) error {
 			return err
 		}
 		defer s.stop()
-		result, err := do[manyResult](ctx, job{Kind: "many", SDK: sdk.Name, URL: s.URL, Times: goroutines, Time: r.plan.ManyTime})
+		j := job{Kind: "many", SDK: sdk.Name, URL: s.URL, Times: goroutines, Time: r.plan.ManyTime}
+		result, err := do[manyResult](ctx, j)
 		if err != nil {
 			return err
 		}
@@ -212,13 +219,15 @@ var (
 )
 
 func (r *runner) latency(ctx context.Context) error {
-	s, err := startServer(ctx, serving{Records: latencyPages * service.PageSize, Latency: latency})
+	const all = latencyPages * service.PageSize
+	s, err := startServer(ctx, serving{Records: all, Latency: latency})
 	if err != nil {
 		return err
 	}
 	defer s.stop()
 	walk := func(work string, round int, sdk clients.SDK, ahead int) error {
-		result, err := do[walkResult](ctx, job{Kind: "walk", SDK: sdk.Name, URL: s.URL, Records: latencyPages * service.PageSize, Ahead: ahead})
+		j := job{Kind: "walk", SDK: sdk.Name, URL: s.URL, Records: all, Ahead: ahead}
+		result, err := do[walkResult](ctx, j)
 		if err != nil {
 			return err
 		}

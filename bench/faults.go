@@ -8,6 +8,7 @@ import (
 
 	"github.com/aicontent/aicontent-go/bench/clients"
 	"github.com/aicontent/aicontent-go/bench/service"
+	"golang.org/x/sync/errgroup"
 )
 
 // patience bounds one operation, its waits included.
@@ -24,7 +25,8 @@ type faultsResult struct {
 	Requests   int
 }
 
-// faultsJob lets each operation meet its faults, all at once: each has a separate service and client, so that they do not disturb each other.
+// faultsJob lets each operation meet its faults, all at once: each has a separate service and client, so that they do
+// not disturb each other.
 func faultsJob(ctx context.Context, j job) (any, error) {
 	sdk, err := clients.Named(j.SDK)
 	if err != nil {
@@ -94,39 +96,52 @@ const (
 
 // faults runs all SDKs at once: they mostly wait.
 func (r *runner) faults(ctx context.Context) error {
-	type cell struct {
-		work, sdk string
-		retries   bool
-		result    faultsResult
-		err       error
-	}
-	var cells []*cell
-	for _, sdk := range r.sdks {
-		cells = append(cells, &cell{work: defaultRetries, sdk: sdk.Name})
-		if sdk.Retries != "" {
-			cells = append(cells, &cell{work: documentedRetries, sdk: sdk.Name, retries: true})
-		}
-	}
-	var wg sync.WaitGroup
+	j := job{Kind: "faults", Times: r.plan.Operations}
+	cells, err := eachWithRetries[faultsResult](ctx, r.sdks, 2*len(r.sdks), j)
 	for _, c := range cells {
-		wg.Go(func() {
-			c.result, c.err = do[faultsResult](ctx, job{Kind: "faults", SDK: c.sdk, Times: r.plan.Operations, Retries: c.retries})
-		})
-	}
-	wg.Wait()
-	for _, c := range cells {
-		if c.err != nil {
-			return c.err
+		work := defaultRetries
+		if c.retries {
+			work = documentedRetries
 		}
 		for _, count := range []struct {
 			of measure
 			n  int
 		}{
-			{operations, c.result.Operations}, {doneOnce, c.result.Done}, {madeTwice, c.result.Twice}, {hollow, c.result.Hollow},
-			{givenUp, c.result.GivenUp}, {madeUntold, c.result.MadeUntold}, {requests, c.result.Requests},
+			{operations, c.result.Operations}, {doneOnce, c.result.Done}, {madeTwice, c.result.Twice},
+			{hollow, c.result.Hollow}, {givenUp, c.result.GivenUp}, {madeUntold, c.result.MadeUntold},
+			{requests, c.result.Requests},
 		} {
-			r.samples.add(c.work, c.sdk, 0, count.of, float64(count.n))
+			r.samples.add(work, c.sdk, 0, count.of, float64(count.n))
 		}
 	}
-	return nil
+	return err
+}
+
+// outcome is the result of an SDK with its default retries, or with those that its documentation shows.
+type outcome[T any] struct {
+	sdk     string
+	retries bool
+	result  T
+}
+
+// eachWithRetries does the job for each SDK, and again with documented retries where it has them, some at once.
+func eachWithRetries[T any](ctx context.Context, sdks []clients.SDK, atOnce int, j job) ([]outcome[T], error) {
+	var cells []outcome[T]
+	for _, sdk := range sdks {
+		cells = append(cells, outcome[T]{sdk: sdk.Name})
+		if sdk.Retries != "" {
+			cells = append(cells, outcome[T]{sdk: sdk.Name, retries: true})
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range cells {
+		group.Go(func() (err error) {
+			one := j
+			one.SDK, one.Retries = cells[i].sdk, cells[i].retries
+			cells[i].result, err = do[T](ctx, one)
+			return err
+		})
+	}
+	return cells, group.Wait()
 }

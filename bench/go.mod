@@ -12,6 +12,7 @@ require (
 	github.com/openai/openai-go/v3 v3.95.0
 	github.com/sashabaranov/go-openai v1.43.0
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/sync v0.24.0
 	gonum.org/v1/plot v0.17.0
 )
 

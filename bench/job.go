@@ -32,7 +32,8 @@ type job struct {
 }
 
 var jobs = map[string]func(context.Context, job) (any, error){
-	"upload": uploadJob, "parallel": parallelJob, "calls": callsJob, "many": manyJob, "walk": walkJob, "faults": faultsJob, "outage": outageJob,
+	"upload": uploadJob, "parallel": parallelJob, "calls": callsJob, "many": manyJob, "walk": walkJob,
+	"faults": faultsJob, "outage": outageJob,
 }
 
 func runJob(ctx context.Context, task string) error {

@@ -10,23 +10,45 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aicontent/aicontent-go/bench/clients"
 )
 
+// kinds are the kinds of work, in their order.
+var kinds = []struct {
+	name string
+	do   func(*runner, context.Context) error
+}{
+	{"calls", (*runner).calls}, {"goroutines", (*runner).goroutines}, {"walk", (*runner).walk},
+	{"latency", (*runner).latency}, {"faults", (*runner).faults}, {"outage", (*runner).outage},
+	{"uploads", (*runner).uploads}, {"large", (*runner).large}, {"builds", (*runner).builds},
+}
+
 func main() {
 	log.SetFlags(0)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	quick := flag.Bool("quick", false, "small sizes and few rounds: whether all of it works, in under a minute")
-	out := flag.String("out", "results", "directory for results.json, results.md and the charts")
-	only := flag.String("only", "", "one kind of work: calls, goroutines, walk, latency, faults, outage, uploads, large or builds")
+	var names []string
+	for _, kind := range kinds {
+		names = append(names, kind.name)
+	}
+	all := strings.Join(names, ", ")
+	quick := flag.Bool("quick", false, "small sizes and few rounds: whether all of it works, in about a minute")
+	out := flag.String("out", "", "directory for results.json, results.md and the charts (default results; "+
+		"a new temporary one with -quick or -only)")
+	only := flag.String("only", "", "one kind of work: "+all)
 	what := flag.String("serve", "", "internal: serve what is given as JSON until the standard input ends")
-	task := flag.String("job", "", "internal: do one job, given as JSON, and print what it came to")
+	task := flag.String("job", "", "internal: do one job, given as JSON, and print its result")
 	flag.Parse()
 	var err error
 	switch {
+	case flag.NArg() > 0:
+		err = fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	case *only != "" && !slices.Contains(names, *only):
+		err = fmt.Errorf("-only: no work is named %q: must be one of %s", *only, all)
 	case *what != "":
 		err = serve(*what)
 	case *task != "":
@@ -47,27 +69,34 @@ func run(ctx context.Context, quick bool, only, out string) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
+	if out == "" {
+		// The results of the last full run are quoted elsewhere.
+		if out = "results"; quick || only != "" {
+			if out, err = os.MkdirTemp("", "bench-results-"); err != nil {
+				return err
+			}
+		}
+	}
 	p := fullPlan()
 	if quick {
 		p = quickPlan()
 	}
 	r := &runner{plan: p, scratch: scratch, sdks: clients.All(), samples: &samples{}}
-	for _, work := range []struct {
-		name string
-		do   func(context.Context) error
-	}{
-		{"calls", r.calls}, {"goroutines", r.goroutines}, {"walk", r.walk}, {"latency", r.latency},
-		{"faults", r.faults}, {"outage", r.outage}, {"uploads", r.uploads}, {"large", r.large}, {"builds", r.builds},
-	} {
-		if only != "" && only != work.name {
+	for _, kind := range kinds {
+		if only != "" && only != kind.name {
 			continue
 		}
 		began := time.Now()
-		if err := work.do(ctx); err != nil {
-			return fmt.Errorf("%s: %w", work.name, err)
+		if err := kind.do(r, ctx); err != nil {
+			return fmt.Errorf("%s: %w", kind.name, err)
 		}
-		log.Printf("%-10s %6.1f s", work.name, time.Since(began).Seconds())
+		log.Printf("%-10s %6.1f s", kind.name, time.Since(began).Seconds())
 	}
+	return r.write(start, out)
+}
+
+// write writes the reports.
+func (r *runner) write(start time.Time, out string) error {
 	results := r.results(start)
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err

@@ -16,22 +16,23 @@ type memory struct{ peak, now int64 }
 // holds all SDKs, and which of its pages a first call touches is no cost of that call.
 func startMemory() memory {
 	populate()
-	// 5 resets the peak; where that is not allowed, the peak of the start stays in, and the figure is too small by less than that.
+	// 5 resets the peak; where that is not allowed, the peak of the start stays in, and the figure is too small by less
+	// than that.
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 	return readMemory()
 }
 
-// populate maps every page of the program's file. A kernel before 5.14 does not know how: the pages then count as the SDK's.
+// populate maps every page of the program's file. A kernel before 5.14 does not know how: the pages then count as the
+// SDK's.
 func populate() {
 	const populateRead = 22 // MADV_POPULATE_READ
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return
 	}
-	program := self()
 	for line := range strings.Lines(string(maps)) {
 		var from, to uintptr
-		if !strings.HasSuffix(strings.TrimSpace(line), program) {
+		if !strings.HasSuffix(strings.TrimSpace(line), self) {
 			continue
 		}
 		if _, err := fmt.Sscanf(line, "%x-%x", &from, &to); err == nil {

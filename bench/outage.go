@@ -15,7 +15,8 @@ import (
 	"github.com/aicontent/aicontent-go/bench/service"
 )
 
-// outageCalls is how many calls there are at once in an outage. The retry budget of this SDK allows a hundred requests more.
+// outageCalls is how many calls there are at once in an outage. The retry budget of this SDK allows a hundred requests
+// more.
 const (
 	outageCalls = 3200
 	outageMost  = 3300
@@ -50,12 +51,14 @@ func outageJob(ctx context.Context, j job) (any, error) {
 	settings := clients.Settings{Retries: j.Retries}
 	if j.Outage == refused {
 		// Nothing listens on port 1. A request that is refused is a dial, which only the client sees.
-		settings.URL, settings.Transport = "http://127.0.0.1:1", &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 			sent.Add(1)
 			return (&net.Dialer{}).DialContext(ctx, network, addr)
-		}}
+		}
+		settings.URL, settings.Transport = "http://127.0.0.1:1", &http.Transport{DialContext: dial}
 	} else {
-		server := httptest.NewServer(service.Down(sdk.Wire, map[string]int{badGateway: 502, unavailable: 503}[j.Outage], &sent))
+		status := map[string]int{badGateway: 502, unavailable: 503}[j.Outage]
+		server := httptest.NewServer(service.Down(sdk.Wire, status, &sent))
 		defer server.Close()
 		settings.URL = server.URL
 	}
@@ -80,36 +83,15 @@ func outageJob(ctx context.Context, j job) (any, error) {
 	return outageResult{sent.Load(), time.Since(start).Seconds()}, nil
 }
 
-// outage runs all SDKs at once where they mostly wait, one outage after the other.
+// outage runs a few SDKs at once, as they mostly wait, one outage after the other.
 func (r *runner) outage(ctx context.Context) error {
 	for _, outage := range r.plan.Outages {
-		type cell struct {
-			sdk     string
-			retries bool
-			result  outageResult
-			err     error
+		j := job{Kind: "outage", Outage: outage, Times: outageCalls}
+		cells, err := eachWithRetries[outageResult](ctx, r.sdks, 4, j)
+		if err != nil {
+			return err
 		}
-		var cells []*cell
-		for _, sdk := range r.sdks {
-			cells = append(cells, &cell{sdk: sdk.Name})
-			if sdk.Retries != "" {
-				cells = append(cells, &cell{sdk: sdk.Name, retries: true})
-			}
-		}
-		var jobs sync.WaitGroup
-		turn := make(chan struct{}, 4)
 		for _, c := range cells {
-			jobs.Go(func() {
-				turn <- struct{}{}
-				defer func() { <-turn }()
-				c.result, c.err = do[outageResult](ctx, job{Kind: "outage", SDK: c.sdk, Outage: outage, Retries: c.retries, Times: outageCalls})
-			})
-		}
-		jobs.Wait()
-		for _, c := range cells {
-			if c.err != nil {
-				return c.err
-			}
 			count, took := requests, seconds
 			if c.retries {
 				count, took = requestsDocumented, secondsDocumented

@@ -9,7 +9,8 @@ import (
 	"github.com/aicontent/aicontent-go/bench/clients"
 )
 
-// The reference makes one request of a call, whatever the outage: a server that answered, or a count that is wrong, shows here.
+// The reference makes one request of a call, whatever the outage: a server that answered, or a count that is wrong,
+// shows here.
 func TestOutagesCountEachRequestOnce(t *testing.T) {
 	for _, outage := range outages {
 		t.Run(outage, func(t *testing.T) {

@@ -27,7 +27,6 @@ type plan struct {
 	LatencyRounds int
 	Operations    int      // that meet faults
 	Outages       []string // most of their time is spent in the pauses before retries
-	ColdBuilds    bool     // with compile times
 }
 
 // uploadSize is a size, how often a process repeats the upload after the first, cold one, and in how many rounds.
@@ -50,7 +49,7 @@ func fullPlan() plan {
 		LargeRounds: 3, LargeMiB: 4096, Parallel: 64, ParallelMiB: 64,
 		CallRounds: 21, CallTime: 35 * time.Millisecond,
 		ManyRounds: 3, ManyTime: 1500 * time.Millisecond,
-		WalkRounds: 2, WalkRecords: records, LatencyRounds: 3, Operations: 66, Outages: outages, ColdBuilds: true,
+		WalkRounds: 2, WalkRecords: records, LatencyRounds: 3, Operations: 66, Outages: outages,
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -26,18 +25,14 @@ type serving struct {
 	TLS     bool          // over HTTP/1.1, as without TLS
 }
 
-// serve is the server process: it prints its URL and its certificate, and ends when its standard input does, so that it never
-// outlives the run.
+// serve is the server process: it prints its URL and its certificate, and ends when its standard input does, so that it
+// never outlives the run.
 func serve(what string) error {
 	var s serving
 	if err := json.Unmarshal([]byte(what), &s); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	server := httptest.Server{Listener: listener, Config: &http.Server{Handler: service.Late(s.Latency, service.Handler(s.Records))}}
+	server := httptest.NewUnstartedServer(service.Late(s.Latency, service.Handler(s.Records)))
 	if s.TLS {
 		server.StartTLS()
 		fmt.Println(server.URL, hex.EncodeToString(server.Certificate().Raw))
@@ -64,7 +59,7 @@ func startServer(ctx context.Context, what serving) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self(), "-serve", string(text))
+	cmd := exec.CommandContext(ctx, self, "-serve", string(text))
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -124,7 +119,7 @@ func do[T any](ctx context.Context, j job) (T, error) {
 	if err != nil {
 		return result, err
 	}
-	cmd := exec.CommandContext(ctx, self(), "-job", string(task))
+	cmd := exec.CommandContext(ctx, self, "-job", string(task))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -134,10 +129,4 @@ func do[T any](ctx context.Context, j job) (T, error) {
 }
 
 // self is this program's file.
-func self() string {
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
-}
+var self, _ = os.Executable()

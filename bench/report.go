@@ -30,7 +30,8 @@ func markdown(r *Results) string {
 	if r.Quick {
 		b.WriteString(", quick: too few rounds for figures worth quoting")
 	}
-	b.WriteString(". Medians, with the least and the greatest in brackets where rounds differ; × is the ratio to net/http by hand in the same round.\n\n")
+	b.WriteString(". Medians, with the least and the greatest in brackets where rounds differ; " +
+		"× is the ratio to net/http by hand in the same round.\n\n")
 	row(&b, []string{"SDK", "version"})
 	row(&b, []string{"---", "---"})
 	for _, sdk := range clients.All() {
@@ -46,9 +47,6 @@ func markdown(r *Results) string {
 	}
 	for _, work := range works(r) {
 		table(&b, r, work)
-	}
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "\n%s\n", note)
 	}
 	return b.String()
 }
@@ -114,7 +112,7 @@ func cell(f *Figure) string {
 	}
 	scale := 1.0
 	switch f.Measure {
-	case peak, peakAll:
+	case peak:
 		scale = mib
 	case allocated:
 		scale = 1 << 10
@@ -143,9 +141,3 @@ func number(v float64) string {
 	}
 	return fmt.Sprintf("%.3g", v)
 }
-
-func ratioText(s *Spread) string {
-	return fmt.Sprintf("%.2f (%.2f–%.2f)", s.Median, s.Least, s.Greatest)
-}
-
-func mebibytes(v float64) string { return fmt.Sprintf("%.2f MiB", v/mib) }

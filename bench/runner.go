@@ -14,15 +14,14 @@ type runner struct {
 	scratch string // a directory that goes when the run ends
 	sdks    []clients.SDK
 	samples *samples
-	notes   []string // what was left out, and why
 }
 
 func (r *runner) rotate(rounds int, do func(round int, sdk clients.SDK) error) error {
 	return rotate(r.sdks, rounds, do)
 }
 
-// rotate begins each round with another SDK and goes the other way round every second time, so that none always follows the
-// same one.
+// rotate begins each round with another SDK and goes the other way round every second time, so that none always follows
+// the same one.
 func rotate(sdks []clients.SDK, rounds int, do func(round int, sdk clients.SDK) error) error {
 	for round := range rounds {
 		for i := range sdks {
@@ -46,7 +45,6 @@ type Results struct {
 	Quick    bool              `json:"quick"`
 	Seconds  float64           `json:"seconds"`
 	Versions map[string]string `json:"versions"` // by SDK
-	Notes    []string          `json:"notes,omitempty"`
 	Figures  []Figure          `json:"figures"`
 	Targets  []Target          `json:"targets"`
 }
@@ -55,7 +53,7 @@ func (r *runner) results(start time.Time) *Results {
 	results := &Results{
 		Date: start.UTC().Format(time.DateOnly), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		CPUs: runtime.NumCPU(), Quick: r.plan.Quick, Seconds: time.Since(start).Round(time.Second).Seconds(),
-		Versions: versions(r.sdks), Notes: r.notes, Figures: r.samples.figures(),
+		Versions: versions(r.sdks), Figures: r.samples.figures(),
 	}
 	results.Targets = targets(results)
 	return results

@@ -16,7 +16,6 @@ const (
 	allocated      measure = "bytes allocated"
 	allocations    measure = "allocations"
 	peak           measure = "peak memory over start, bytes"
-	peakAll        measure = "peak of all uploads of the process over start, bytes"
 	nanoseconds    measure = "ns"
 	cpuNanoseconds measure = "CPU ns"
 	rate           measure = "calls/s"
@@ -31,8 +30,6 @@ const (
 	// The same with retries as documented, where one table has both.
 	requestsDocumented measure = "requests, retries as documented"
 	secondsDocumented  measure = "s, retries as documented"
-	buildTime          measure = "cold build, s"
-	buildCPU           measure = "cold build, CPU s"
 	binarySize         measure = "binary, bytes"
 	strippedSize       measure = "binary without symbols, bytes"
 	packages           measure = "packages"

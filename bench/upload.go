@@ -15,10 +15,9 @@ import (
 
 // uploadResult is what one process's uploads came to.
 type uploadResult struct {
-	Cold    cost   // of the first
-	Warm    []cost // of each later one
-	Peak    int64  // bytes over the start, of the first
-	PeakAll int64  // bytes over the start, of all of them
+	Cold cost   // of the first
+	Warm []cost // of each later one
+	Peak int64  // bytes over the start, of the first
 }
 
 // uploadJob uploads a file once in a fresh process, and some times more.
@@ -35,13 +34,12 @@ func uploadJob(ctx context.Context, j job) (any, error) {
 		if err := c.Upload(ctx, j.Path); err != nil {
 			return nil, err
 		}
-		took, now := before.since(), readMemory()
-		result.PeakAll = now.peak - start.now
+		took := before.since()
 		if i > 0 {
 			result.Warm = append(result.Warm, took)
 			continue
 		}
-		result.Cold, result.Peak = took, result.PeakAll
+		result.Cold, result.Peak = took, readMemory().peak-start.now
 	}
 	return result, nil
 }
@@ -60,13 +58,12 @@ func parallelJob(ctx context.Context, j job) (any, error) {
 		wg.Go(func() { errs[i] = c.Upload(ctx, j.Path) })
 	}
 	wg.Wait()
-	took, end := before.since(), readMemory()
-	over := end.peak - start.now
-	return uploadResult{Cold: took, Peak: over, PeakAll: over}, errors.Join(errs...)
+	took := before.since()
+	return uploadResult{Cold: took, Peak: readMemory().peak - start.now}, errors.Join(errs...)
 }
 
-// file makes a file that begins as a WAV file does. A sparse one holds nothing else, and takes no room. It is read once, so that
-// no upload has to fill the system's cache.
+// file makes a file that begins as a WAV file does. A sparse one holds nothing else, and takes no room. It is read
+// once, so that no upload has to fill the system's cache.
 func (r *runner) file(size int64, sparse bool) (string, error) {
 	path := filepath.Join(r.scratch, fmt.Sprintf("audio-%d-%t.wav", size, sparse))
 	if _, err := os.Stat(path); err == nil {
@@ -126,13 +123,14 @@ func (r *runner) upload(ctx context.Context, j job, secure bool, times int, size
 	}
 	uploads, bytes, err := s.received()
 	if err == nil && (uploads != int64(times) || bytes < int64(times)*size) {
-		err = fmt.Errorf("%s: %d uploads and %d bytes came, of %d uploads of %d bytes", j.SDK, uploads, bytes, times, size)
+		err = fmt.Errorf("%s: %d uploads and %d bytes came, of %d uploads of %d bytes",
+			j.SDK, uploads, bytes, times, size)
 	}
 	return result, err
 }
 
-// uploads measures each size, cold and warm, in a fresh process for each SDK and round. With TLS only those are asked that stream:
-// it adds the same to all.
+// uploads measures each size, cold and warm, in a fresh process for each SDK and round. With TLS only those are asked
+// that stream: it adds the same to all.
 func (r *runner) uploads(ctx context.Context) error {
 	if err := r.uploadSizes(ctx, r.plan.Sizes, false); err != nil {
 		return err
@@ -150,7 +148,8 @@ func (r *runner) uploadSizes(ctx context.Context, sizes []uploadSize, secure boo
 			if secure && !sdk.Streams {
 				return nil
 			}
-			result, err := r.upload(ctx, job{Kind: "upload", SDK: sdk.Name, Path: path, Times: size.Warm}, secure, 1+size.Warm, size.MiB*mib)
+			j := job{Kind: "upload", SDK: sdk.Name, Path: path, Times: size.Warm}
+			result, err := r.upload(ctx, j, secure, 1+size.Warm, size.MiB*mib)
 			if err != nil {
 				return err
 			}
@@ -161,7 +160,7 @@ func (r *runner) uploadSizes(ctx context.Context, sizes []uploadSize, secure boo
 			r.addUpload(work+", cold", sdk.Name, round, size.MiB, result.Cold)
 			r.addUpload(work+", warm", sdk.Name, round, size.MiB, typical(result.Warm))
 			if !secure {
-				r.addPeak(work, sdk.Name, round, result)
+				r.samples.add(work, sdk.Name, round, peak, float64(result.Peak))
 			}
 			return nil
 		})
@@ -192,14 +191,15 @@ func (r *runner) large(ctx context.Context) error {
 			return err
 		}
 		r.addUpload(work, sdk.Name, round, r.plan.LargeMiB, result.Cold)
-		r.addPeak(work, sdk.Name, round, result)
+		r.samples.add(work, sdk.Name, round, peak, float64(result.Peak))
 		work = fmt.Sprintf("%d uploads of %d MiB at once", r.plan.Parallel, r.plan.ParallelMiB)
-		result, err = r.upload(ctx, job{Kind: "parallel", SDK: sdk.Name, Path: small, Times: r.plan.Parallel}, false, r.plan.Parallel, r.plan.ParallelMiB*mib)
+		j := job{Kind: "parallel", SDK: sdk.Name, Path: small, Times: r.plan.Parallel}
+		result, err = r.upload(ctx, j, false, r.plan.Parallel, r.plan.ParallelMiB*mib)
 		if err != nil {
 			return err
 		}
 		r.addUpload(work, sdk.Name, round, r.plan.ParallelMiB*int64(r.plan.Parallel), result.Cold)
-		r.addPeak(work, sdk.Name, round, result)
+		r.samples.add(work, sdk.Name, round, peak, float64(result.Peak))
 		return nil
 	})
 }
@@ -209,13 +209,6 @@ func (r *runner) addUpload(work, sdk string, round int, size int64, c cost) {
 	r.samples.add(work, sdk, round, cpu, c.CPU)
 	r.samples.add(work, sdk, round, allocated, c.Bytes)
 	r.samples.add(work, sdk, round, allocations, c.Objects)
-}
-
-func (r *runner) addPeak(work, sdk string, round int, result uploadResult) {
-	r.samples.add(work, sdk, round, peak, float64(result.Peak))
-	if len(result.Warm) > 0 {
-		r.samples.add(work, sdk, round, peakAll, float64(result.PeakAll))
-	}
 }
 
 // typical is the median of each figure.

@@ -47,8 +47,9 @@ type SDK struct {
 	Name    string // in tables and flags
 	Module  string // the module whose version is shown; empty for the standard library
 	Wire    service.Wire
-	Streams bool // uploads in memory that does not grow with the file
-	Retries string
+	Streams bool   // uploads in memory that does not grow with the file
+	Form    bool   // uploads in a multipart form, not the bare file
+	Retries string // what its documentation says to set; empty where it has none
 	New     func(Settings) (Client, error)
 }
 
@@ -61,13 +62,31 @@ const (
 // All lists the SDKs, the reference first.
 func All() []SDK {
 	return []SDK{
-		{Reference, "", service.Native, true, "", newByHand},
-		{"openai-go", "github.com/openai/openai-go/v3", service.OpenAI, false, "option.WithMaxRetries(5)", newOpenAI},
-		{"go-openai", "github.com/sashabaranov/go-openai", service.OpenAI, false, "", newGoOpenAI},
-		{"go-github", "github.com/google/go-github/v92", service.GitHub, true, "AbuseRateLimitError.RetryAfter", newGitHub},
-		{"resty", "github.com/go-resty/resty/v2", service.Native, false, "SetRetryCount(3), AddRetryCondition", newResty},
-		{"hcloud-go", "github.com/hetznercloud/hcloud-go/v2", service.Hetzner, true, "WithRetryOpts", newHetzner},
-		{Ours, "github.com/aicontent/aicontent-go", service.Native, true, "WithRetryPolicy, WithOnce", newOurs},
+		{Name: Reference, Wire: service.Native, Streams: true, Form: true, New: newByHand},
+		{
+			Name: "openai-go", Module: "github.com/openai/openai-go/v3", Wire: service.OpenAI, Form: true,
+			Retries: "option.WithMaxRetries(5)", New: newOpenAI,
+		},
+		{
+			Name: "go-openai", Module: "github.com/sashabaranov/go-openai", Wire: service.OpenAI, Form: true,
+			New: newGoOpenAI,
+		},
+		{
+			Name: "go-github", Module: "github.com/google/go-github/v92", Wire: service.GitHub, Streams: true,
+			Retries: "AbuseRateLimitError.RetryAfter", New: newGitHub,
+		},
+		{
+			Name: "resty", Module: "github.com/go-resty/resty/v2", Wire: service.Native, Form: true,
+			Retries: "SetRetryCount(3), AddRetryCondition", New: newResty,
+		},
+		{
+			Name: "hcloud-go", Module: "github.com/hetznercloud/hcloud-go/v2", Wire: service.Hetzner, Streams: true,
+			Retries: "WithRetryOpts", New: newHetzner,
+		},
+		{
+			Name: Ours, Module: "github.com/aicontent/aicontent-go", Wire: service.Native, Streams: true, Form: true,
+			Retries: "WithRetryPolicy, WithOnce", New: newOurs,
+		},
 	}
 }
 

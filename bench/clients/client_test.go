@@ -23,7 +23,9 @@ func TestEachClientDoesTheSameWork(t *testing.T) {
 	content := append([]byte("RIFF\xff\xff\xff\xffWAVEfmt "), make([]byte, 100_000)...)
 	require.NoError(t, os.WriteFile(audio, content, 0o600))
 	for _, sdk := range clients.All() {
-		for name, transport := range map[string]http.RoundTripper{"default transport": nil, "given transport": &http.Transport{}} {
+		for name, transport := range map[string]http.RoundTripper{
+			"default transport": nil, "given transport": &http.Transport{},
+		} {
 			t.Run(sdk.Name+", "+name, func(t *testing.T) {
 				var uploaded atomic.Int64
 				handler := service.Handler(records)

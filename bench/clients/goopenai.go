@@ -49,7 +49,9 @@ func (c *goOpenAI) Walk(ctx context.Context) (int, error) {
 }
 
 func (c *goOpenAI) Create(ctx context.Context, name string) error {
-	_, err := c.client.CreateBatch(ctx, openai.CreateBatchRequest{InputFileID: name, Endpoint: openai.BatchEndpointChatCompletions})
+	_, err := c.client.CreateBatch(ctx, openai.CreateBatchRequest{
+		InputFileID: name, Endpoint: openai.BatchEndpointChatCompletions,
+	})
 	return err
 }
 

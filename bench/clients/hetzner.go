@@ -20,8 +20,10 @@ func newHetzner(s Settings) (Client, error) {
 	}
 	if s.Retries {
 		opts = append(opts, hcloud.WithRetryOpts(hcloud.RetryOpts{
-			BackoffFunc: hcloud.ExponentialBackoffWithOpts(hcloud.ExponentialBackoffOpts{Base: time.Second, Multiplier: 2, Cap: 4 * time.Second, Jitter: true}),
-			MaxRetries:  5,
+			BackoffFunc: hcloud.ExponentialBackoffWithOpts(hcloud.ExponentialBackoffOpts{
+				Base: time.Second, Multiplier: 2, Cap: 4 * time.Second, Jitter: true,
+			}),
+			MaxRetries: 5,
 		}))
 	}
 	return &hetzner{hcloud.NewClient(opts...)}, nil

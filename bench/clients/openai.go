@@ -51,7 +51,8 @@ func (c *openAI) Walk(ctx context.Context) (int, error) {
 
 func (c *openAI) Create(ctx context.Context, name string) error {
 	_, err := c.client.Batches.New(ctx, openai.BatchNewParams{
-		InputFileID: name, Endpoint: openai.BatchNewParamsEndpointV1ChatCompletions, CompletionWindow: openai.BatchNewParamsCompletionWindow24h,
+		InputFileID: name, Endpoint: openai.BatchNewParamsEndpointV1ChatCompletions,
+		CompletionWindow: openai.BatchNewParamsCompletionWindow24h,
 	})
 	return err
 }
@@ -62,6 +63,7 @@ func (c *openAI) Upload(ctx context.Context, path string) error {
 		return err
 	}
 	defer f.Close()
-	_, err = c.client.Audio.Transcriptions.New(ctx, openai.AudioTranscriptionNewParams{File: f, Model: openai.AudioModelGPTTranscribe})
+	params := openai.AudioTranscriptionNewParams{File: f, Model: openai.AudioModelGPTTranscribe}
+	_, err = c.client.Audio.Transcriptions.New(ctx, params)
 	return err
 }

@@ -65,6 +65,8 @@ func (c *ours) Create(ctx context.Context, name string) error {
 }
 
 func (c *ours) Upload(ctx context.Context, path string) error {
-	_, err := c.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "audio", File: aicontent.FileFromPath(path)})
+	_, err := c.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+		Name: "audio", File: aicontent.FileFromPath(path),
+	})
 	return err
 }

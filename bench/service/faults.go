@@ -16,7 +16,8 @@ import (
 // Fault is something that goes wrong with one request.
 type Fault int
 
-// The faults, in the order in which a request meets them. Those up to ResetBeforeActing and the refusals leave nothing made.
+// The faults, in the order in which a request meets them. Those up to ResetBeforeActing and the refusals leave nothing
+// made.
 const (
 	ResetAtOnce       Fault = iota // the connection is reset before anything is read
 	ResetInHeader                  // while the request's header is on its way
@@ -33,8 +34,8 @@ const (
 )
 
 var faultNames = [FaultCount]string{
-	"reset at once", "reset in header", "reset before acting", "502, not made", "503 with Retry-After", "429 with Retry-After", "page with 200",
-	"502, made", "response lost", "reset after acting", "reset in response",
+	"reset at once", "reset in header", "reset before acting", "502, not made", "503 with Retry-After",
+	"429 with Retry-After", "page with 200", "502, made", "response lost", "reset after acting", "reset in response",
 }
 
 func (f Fault) String() string { return faultNames[f] }
@@ -45,8 +46,8 @@ func (f Fault) makes() bool { return f >= BadGatewayAfter && f < FaultCount }
 // Plan is what goes wrong with one operation: a fault for each of its first attempts. What comes after them succeeds.
 type Plan []Fault
 
-// Plans draws n plans. The same seed gives the same plans to every client. Every fault comes equally often as the first; a third of
-// the operations meet a second one.
+// Plans draws n plans. The same seed gives the same plans to every client. Every fault comes equally often as the
+// first; a third of the operations meet a second one.
 func Plans(seed uint64, n int) []Plan {
 	random := rand.New(rand.NewPCG(seed, 1))
 	plans := make([]Plan, n)
@@ -59,8 +60,8 @@ func Plans(seed uint64, n int) []Plan {
 	return plans
 }
 
-// Faulty is a service for one operation, on a separate port, that follows a plan. Each response closes its connection, so that every
-// attempt dials.
+// Faulty is a service for one operation, on a separate port, that follows a plan. Each response closes its connection,
+// so that every attempt dials.
 type Faulty struct {
 	URL  string
 	wire Wire
@@ -204,8 +205,9 @@ func (f *Faulty) fail(w http.ResponseWriter, fault Fault) {
 			_ = nc.Close()
 			return
 		case ResetInResponse:
-			answer := Created(f.wire, 8, false)
-			fmt.Fprintf(buffered, "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer[:len(answer)/2])
+			body := Created(f.wire, 8, false)
+			fmt.Fprintf(buffered, "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n"+
+				"Content-Length: %d\r\n\r\n%s", len(body), body[:len(body)/2])
 			_ = buffered.Flush()
 		}
 		reset(nc)
@@ -237,7 +239,8 @@ func (f *Faulty) found(name string) []byte {
 	return list.Bytes()
 }
 
-// shown is the record with an id, which a client that looks asks for once it has found it. A service has records of one name.
+// shown is the record with an id, which a client that looks asks for once it has found it. A service has records of one
+// name.
 func (f *Faulty) shown(id int) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -49,7 +49,8 @@ func TestEachFaultDoesWhatItSays(t *testing.T) {
 // post makes one record, and returns 0 where the response does not come in full.
 func post(url string) (status int, body string) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Post(url+"/tenant/api/v1/images", "application/x-www-form-urlencoded", strings.NewReader("name=one+tower"))
+	const form = "application/x-www-form-urlencoded"
+	resp, err := client.Post(url+"/tenant/api/v1/images", form, strings.NewReader("name=one+tower"))
 	if err != nil {
 		return 0, ""
 	}

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Down responds to each request with a status, 502 as a gateway does and anything else in the format of the client, and counts it in
-// requests. It asks for no wait.
+// Down responds to each request with a status, 502 as a gateway does and anything else in the format of the client, and
+// counts it in requests. It asks for no wait.
 func Down(w Wire, status int, requests *atomic.Int64) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		requests.Add(1)

@@ -21,8 +21,8 @@ type server struct {
 	uploads, bytes atomic.Int64
 }
 
-// Handler serves the five calls of every wire format, over that many records. An upload is read to its end and counted, and nothing
-// is made of its form: what a server does with a form would hide what a client does with a file.
+// Handler serves the five calls of every wire format, over that many records. An upload is read to its end and counted,
+// and nothing is made of its form: what a server does with a form would hide what a client does with a file.
 func Handler(records int) http.Handler {
 	s := &server{records: records}
 	mux := http.NewServeMux()
@@ -44,9 +44,6 @@ type route struct {
 
 // Late is h with a wait before each response.
 func Late(latency time.Duration, h http.Handler) http.Handler {
-	if latency == 0 {
-		return h
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		time.Sleep(latency)
 		h.ServeHTTP(w, req)

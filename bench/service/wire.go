@@ -5,7 +5,6 @@ package service
 import (
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // Wire is the format in which a client expects responses.
@@ -68,7 +67,8 @@ func Record(w Wire, id int) []byte {
 	return record(nil, w, id)
 }
 
-// Page is the page that begins with record first, out of total records, and the Link header for the format that has one.
+// Page is the page that begins with record first, out of total records, and the Link header for the format that has
+// one.
 func Page(w Wire, first, total int) (body []byte, link string) {
 	last := min(first+PageSize-1, total)
 	page, pages := (first-1)/PageSize+1, (total+PageSize-1)/PageSize
@@ -116,7 +116,7 @@ func Page(w Wire, first, total int) (body []byte, link string) {
 	return b, link
 }
 
-// Created is the answer to a create or an upload, which made record id.
+// Created is the response to a create or an upload, which made record id.
 func Created(w Wire, id int, upload bool) []byte {
 	n := strconv.Itoa(id)
 	switch {
@@ -144,5 +144,5 @@ func Refusal(w Wire, status int) string {
 	case w == GitHub && status == 429:
 		return `{"message":"You have exceeded a secondary rate limit.","documentation_url":"https://docs.example.com/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`
 	}
-	return `{"message":"` + strings.ToLower(map[int]string{429: "Too Many Attempts.", 503: "Service Unavailable"}[status]) + `"}`
+	return `{"message":"` + map[int]string{429: "too many attempts.", 503: "service unavailable"}[status] + `"}`
 }

@@ -193,19 +193,20 @@ func (s *settings) wrong(command string, rest []string) string {
 	}
 	switch {
 	case is("produce") && len(rest) == 0:
-		return "which files?"
+		return "produce needs a file or folder"
 	case !is("produce", "local") && len(rest) > 0:
 		return fmt.Sprintf("unexpected argument %q", rest[0])
 	case len(rest) > 0 && is("local") && missing(rest[0]):
 		return fmt.Sprintf("%q is neither a command nor a file; see fleet -h", rest[0])
 	case is("work", "local") && s.concurrency < 1:
-		return "a worker needs something to do: -concurrency must be at least 1"
+		return fmt.Sprintf("-concurrency is %d, and must be at least 1", s.concurrency)
 	case s.rate != 0 && !(s.rate >= 0.001 && s.rate <= 1e6):
-		return fmt.Sprintf("the rate %g is not 0 or from 0.001 to 1000000 requests per second", s.rate)
+		return fmt.Sprintf("-rate is %g, and must be 0 or from 0.001 to 1000000", s.rate)
 	case is("local", "produce", "set") && (s.replicas < 1 || s.ackWait < time.Second || s.room < 1<<20):
-		return "-replicas must be at least 1, -ack-wait 1s, and -room 1048576"
+		return fmt.Sprintf("-replicas is %d, -ack-wait %v, and -room %d: they must be at least 1, 1s, and 1048576",
+			s.replicas, s.ackWait, s.room)
 	case s.language != "" && !aicontent.CountryCode(s.language).Valid():
-		return fmt.Sprintf("language %q is no country code such as GB", s.language)
+		return fmt.Sprintf("-language is %q, and must be a country code such as GB", s.language)
 	case s.deployment && os.Getenv("AICONTENT_BASE_URL") == "":
 		return "AICONTENT_BASE_URL is not set, and -deployment needs it"
 	case !is("local") && os.Getenv("NATS_URL") == "":

@@ -29,16 +29,18 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		want string
 	}{
 		"unknown flag":     {[]string{"-x"}, "", "flag provided but not defined: -x"},
-		"no files":         {[]string{"produce"}, queue, "fleet: which files?"},
+		"no files":         {[]string{"produce"}, queue, "fleet: produce needs a file or folder"},
 		"bad rate":         {[]string{"set", "-rate", "fast"}, queue, `invalid value "fast" for flag -rate`},
-		"negative rate":    {[]string{"set", "-rate", "-1"}, queue, "fleet: the rate -1 is not 0 or from 0.001"},
-		"NaN":              {[]string{"set", "-rate", "NaN"}, queue, "fleet: the rate NaN is not 0 or from 0.001"},
+		"negative rate":    {[]string{"set", "-rate", "-1"}, queue, "fleet: -rate is -1, and must be 0 or from 0.001"},
+		"NaN":              {[]string{"set", "-rate", "NaN"}, queue, "fleet: -rate is NaN, and must be 0 or from 0.001"},
 		"surplus argument": {[]string{"watch", "x"}, queue, `fleet: unexpected argument "x"`},
 		"no language": {[]string{"produce", "-language", "english", "x"}, queue,
-			`fleet: language "english" is no country code such as GB`},
+			`fleet: -language is "english", and must be a country code such as GB`},
 		"no queue": {[]string{"work"}, "", "fleet: NATS_URL is not set"},
 		"idle worker": {[]string{"work", "-concurrency", "0"}, queue,
-			"fleet: a worker needs something to do: -concurrency must be at least 1"},
+			"fleet: -concurrency is 0, and must be at least 1"},
+		"no room": {[]string{"set", "-room", "9"}, queue,
+			"fleet: -replicas is 1, -ack-wait 45s, and -room 9: they must be at least 1, 1s, and 1048576"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ const (
 // advise says what a failed call may have changed, and whether to press the button again.
 func advise(err error, a action) string {
 	if errors.Is(err, errSentBefore) {
-		return "The first press may already have created it, and been billed. Check first. " +
+		return "The first press may already have created it, which is billed. Check first. " +
 			"To create another, press the button again."
 	}
 	outcome := outcomeOf(err)

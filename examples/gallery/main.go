@@ -44,8 +44,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if flags.NArg() > 0 || *maxUpload <= 0 {
-		return errors.New("usage: gallery [-addr ADDRESS] [-host NAME] [-max-upload MIB]")
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if *maxUpload < 1 || *maxUpload > 1<<20 {
+		return fmt.Errorf("-max-upload is %d, and must be from 1 to 1048576", *maxUpload)
 	}
 	client, demo, err := connect(stdout)
 	if err != nil {

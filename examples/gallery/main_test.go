@@ -78,10 +78,16 @@ func TestItEndsInTheMiddleOfAnUpload(t *testing.T) {
 }
 
 func TestWrongArguments(t *testing.T) {
-	for _, args := range [][]string{{"extra"}, {"-max-upload", "0"}, {"-addr"}, {"-addr", "nowhere:port"}} {
-		t.Setenv("AICONTENT_BASE_URL", "")
-		t.Setenv("AICONTENT_API_KEY", "")
-		assert.Error(t, run(t.Context(), args, io.Discard, io.Discard), "%v", args)
+	t.Setenv("AICONTENT_BASE_URL", "")
+	t.Setenv("AICONTENT_API_KEY", "")
+	for args, want := range map[string]string{
+		"extra":                      `unexpected argument "extra"`,
+		"-max-upload 0":              "-max-upload is 0, and must be from 1 to 1048576",
+		"-max-upload 17592186044416": "-max-upload is 17592186044416, and must be",
+		"-addr":                      "flag needs an argument: -addr",
+		"-addr nowhere:port":         "listen tcp",
+	} {
+		assert.ErrorContains(t, run(t.Context(), strings.Fields(args), io.Discard, io.Discard), want)
 	}
 	t.Setenv("AICONTENT_BASE_URL", "https://content.example.com")
 	assert.ErrorContains(t, run(t.Context(), nil, io.Discard, io.Discard), "AICONTENT_API_KEY")

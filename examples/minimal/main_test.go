@@ -8,9 +8,11 @@ import (
 )
 
 func Example() {
-	srv, err := aicontenttest.Start(aicontenttest.BasePath("/tenant"), aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-		r.SetJSON(map[string]any{"data": map[string]any{"id": r.Request.RecordID, "url": "https://pictures.example.com/" + r.Request.Form.Get("resolution") + ".png"}})
-	}))
+	withURL := aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		url := "https://pictures.example.com/" + r.Request.Form.Get("resolution") + ".png"
+		r.SetJSON(map[string]any{"data": map[string]any{"id": r.Request.RecordID, "url": url}})
+	})
+	srv, err := aicontenttest.Start(aicontenttest.BasePath("/tenant"), withURL)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func tour(ctx context.Context, client *aicontent.Client) error {
 		return client.Transcriptions.Show(ctx, made.ID)
 	})
 	if !errors.Is(err, aicontent.ErrNotFound) {
-		return fmt.Errorf("a deleted transcription is still there: %w", err)
+		return fmt.Errorf("the deleted transcription %s should not be found, got error: %v", made.ID, err)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	t := tour{out: out, mark: "quickstart " + strings.ToLower(rand.Text()[:8])}
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	flags.SetOutput(out)
-	flags.StringVar(&t.audio, "audio", "", "upload this audio `file` instead of the recording that comes with the example")
+	flags.StringVar(&t.audio, "audio", "", "upload this audio `file` instead of the example's recording")
 	flags.StringVar(&t.dir, "out", ".", "save the picture in this `directory`")
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("%w: %w", errArguments, err)
@@ -110,7 +110,8 @@ func connect(out io.Writer) (client *aicontent.Client, end func(), err error) {
 	}
 	// As on any deployment, there is something already: enough for more than one page.
 	for n := range 230 {
-		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1), Description: "A study", Resolution: "256x256"})
+		name := fmt.Sprintf("Study no. %d", n+1)
+		srv.AddImage(aicontenttest.Image{Name: name, Description: "A study", Resolution: "256x256"})
 	}
 	fmt.Fprintln(out, "AICONTENT_BASE_URL and AICONTENT_API_KEY are not set: the service runs in memory, at", srv.URL)
 	fmt.Fprintln(out, "It draws its pictures by a formula, and of a recording it can only say what it received.")

@@ -44,8 +44,11 @@ func deployment(t *testing.T, opts ...aicontenttest.Option) *aicontenttest.Serve
 
 // untouched adds records of somebody else, and checks that they are all that is left in the end.
 func untouched(t *testing.T, srv *aicontenttest.Server) {
-	image := srv.AddImage(aicontenttest.Image{Name: "quickstart of somebody else", Description: "a fox", Resolution: "512x512", Filter: "sepia"})
-	transcription := srv.AddTranscription(aicontenttest.Transcription{Name: "quickstart of somebody else", Result: "hello"})
+	const name = "quickstart of somebody else"
+	image := srv.AddImage(aicontenttest.Image{
+		Name: name, Description: "a fox", Resolution: "512x512", Filter: "sepia",
+	})
+	transcription := srv.AddTranscription(aicontenttest.Transcription{Name: name, Result: "hello"})
 	t.Cleanup(func() {
 		assert.Equal(t, []aicontenttest.Image{image}, srv.Images(), "images left")
 		assert.Equal(t, []aicontenttest.Transcription{transcription}, srv.Transcriptions(), "transcriptions left")
@@ -190,10 +193,19 @@ func TestConfigurationErrors(t *testing.T) {
 		args            []string
 		want            string
 	}{
-		"no key":       {"AICONTENT_BASE_URL", "https://content.example.com", nil, "connect: aicontent.NewClientFromEnv: AICONTENT_API_KEY: must be set in the environment"},
-		"no base URL":  {"AICONTENT_API_KEY", "a-key-that-is-secret", nil, "connect: aicontent.NewClientFromEnv: AICONTENT_BASE_URL: must be set in the environment"},
-		"argument":     {"AICONTENT_BASE_URL", "", []string{"audio.wav"}, `read the arguments: unexpected "audio.wav"`},
-		"unknown flag": {"AICONTENT_BASE_URL", "", []string{"-sound", "audio.wav"}, "read the arguments: flag provided but not defined: -sound"},
+		"no key": {
+			"AICONTENT_BASE_URL", "https://content.example.com", nil,
+			"connect: aicontent.NewClientFromEnv: AICONTENT_API_KEY: must be set in the environment",
+		},
+		"no base URL": {
+			"AICONTENT_API_KEY", "a-key-that-is-secret", nil,
+			"connect: aicontent.NewClientFromEnv: AICONTENT_BASE_URL: must be set in the environment",
+		},
+		"argument": {"AICONTENT_BASE_URL", "", []string{"audio.wav"}, `read the arguments: unexpected "audio.wav"`},
+		"unknown flag": {
+			"AICONTENT_BASE_URL", "", []string{"-sound", "audio.wav"},
+			"read the arguments: flag provided but not defined: -sound",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			unconfigured(t)

@@ -102,8 +102,8 @@ func (t *tour) notStored(name string, err error) error {
 	return err
 }
 
-// savePicture downloads the first picture. Its address is the service's choice, often another host, so that a picture that
-// cannot be fetched from here is no failure of the tour.
+// savePicture downloads the first picture. Its address is the service's choice, often another host, so that a picture
+// that cannot be fetched from here is no failure of the tour.
 func (t *tour) savePicture(ctx context.Context) error {
 	image := t.images[0]
 	if image.URL == "" {
@@ -118,7 +118,8 @@ func (t *tour) savePicture(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := t.client.Images.Download(ctx, image, file, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2}))
+	twice := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2})
+	n, err := t.client.Images.Download(ctx, image, file, twice)
 	if closed := file.Close(); closed != nil {
 		return closed
 	}
@@ -144,7 +145,9 @@ func (t *tour) list(ctx context.Context) error {
 
 func (t *tour) walkPages(ctx context.Context) error {
 	all, own := 0, 0
-	params := aicontent.ImageListParams{SortBy: aicontent.SortByName, Sort: aicontent.SortAsc, PerPage: aicontent.PerPage100}
+	params := aicontent.ImageListParams{
+		SortBy: aicontent.SortByName, Sort: aicontent.SortAsc, PerPage: aicontent.PerPage100,
+	}
 	// Each page is on its way before the loop reaches it.
 	for image, err := range t.client.Images.All(ctx, params, aicontent.WithReadAhead(4)) {
 		if err != nil {
@@ -164,7 +167,8 @@ func (t *tour) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say("shown", "%s: %s, %s", image.Name, cmp.Or(image.Style.Label(), "no style"), cmp.Or(image.Medium.Label(), "no medium"))
+	style, medium := cmp.Or(image.Style.Label(), "no style"), cmp.Or(image.Medium.Label(), "no medium")
+	t.say("shown", "%s: %s, %s", image.Name, style, medium)
 	// The API promises no time of creation.
 	if !image.CreatedAt.IsZero() {
 		t.say("", "created %s", image.CreatedAt.Format(time.DateTime))
@@ -212,7 +216,8 @@ func (t *tour) correct(ctx context.Context) error {
 	if t.audio != "" {
 		text = strings.TrimSpace(transcription.Result + " (checked)")
 	}
-	transcription, err := t.client.Transcriptions.Update(ctx, transcription.ID, aicontent.TranscriptionUpdateParams{Result: &text})
+	params := aicontent.TranscriptionUpdateParams{Result: &text}
+	transcription, err := t.client.Transcriptions.Update(ctx, transcription.ID, params)
 	if err != nil {
 		return err
 	}

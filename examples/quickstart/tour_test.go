@@ -62,7 +62,7 @@ func TestALostStoreLeavesNothingBehind(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			srv := deployment(t)
 			untouched(t, srv)
-			srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == operation }, 1, aicontenttest.LoseResponse())
+			srv.FaultOn(operation, 1, aicontenttest.LoseResponse())
 			var out bytes.Buffer
 			err := run(t.Context(), []string{"-out", t.TempDir()}, &out)
 			assert.ErrorContains(t, err, step+": "+string(operation))
@@ -81,7 +81,7 @@ func TestOnlyOwnRecordsAreDeleted(t *testing.T) {
 	}))
 	srv.AddImage(aicontenttest.Image{Name: "quickstart of somebody else"})
 	srv.AddTranscription(aicontenttest.Transcription{Name: "quickstart of somebody else"})
-	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Operation == aicontenttest.ImagesStore }, 1, aicontenttest.ActThenStatus(http.StatusBadGateway))
+	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.ActThenStatus(http.StatusBadGateway))
 	err := run(t.Context(), []string{"-out", t.TempDir()}, io.Discard)
 	assert.ErrorContains(t, err, "store the images: images.store: 502")
 	for _, request := range srv.Requests() {
@@ -93,7 +93,8 @@ func TestOnlyOwnRecordsAreDeleted(t *testing.T) {
 	require.Len(t, srv.Transcriptions(), 1)
 }
 
-// The host of the pictures is not the deployment, so it must not get the API key. What it says is not saved as a picture.
+// The host of the pictures is not the deployment, so it must not get the API key. What it says is not saved as a
+// picture.
 func TestThePicturesHostGetsNoKey(t *testing.T) {
 	var asked []http.Header
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -168,12 +169,22 @@ func TestAnInterruptedStoreIsNamed(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			require.NoError(t, cmd.Start())
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = cmd.Wait()
+			}()
 			// An upload that is cut off creates nothing, so the whole request must have arrived.
 			for !slices.ContainsFunc(srv.Requests(), received) {
-				runtime.Gosched()
+				select {
+				case <-ended:
+					require.FailNow(t, "it ended before it sent the request", stderr.String())
+				default:
+					runtime.Gosched()
+				}
 			}
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
-			_ = cmd.Wait()
+			<-ended
 			assert.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
 			assert.Regexp(t, `unknown    whether "quickstart \w+, `+name+`" was made: looking for it`, stdout.String())
 			assert.Contains(t, stderr.String(), "quickstart was interrupted and failed to ")

@@ -52,8 +52,8 @@ type result struct {
 	err    error // where it failed
 }
 
-// run transcribes the recordings and returns a result for each. It stops early when the context ends or the service seems
-// to refuse everything.
+// run transcribes the recordings and returns a result for each. It stops early when the context ends or the service
+// seems to refuse everything.
 func (j *job) run(outer context.Context, recordings []*recording) []result {
 	results := make([]result, len(recordings))
 	order := make([]int, len(recordings))
@@ -115,14 +115,11 @@ func (j *job) verdict(err error) error {
 
 // serviceWide reports whether other recordings are likely to fail in the same way.
 func serviceWide(err error) bool {
-	var file *fs.PathError
-	var transport *aicontent.TransportError
-	if errors.Is(err, errChanged) || errors.As(err, &file) {
-		return false
-	}
-	return errors.As(err, &transport) ||
+	_, file := errors.AsType[*fs.PathError](err)
+	_, transport := errors.AsType[*aicontent.TransportError](err)
+	return !file && !errors.Is(err, errChanged) && (transport ||
 		errors.Is(err, aicontent.ErrUnauthorized) || errors.Is(err, aicontent.ErrForbidden) ||
-		errors.Is(err, aicontent.ErrRateLimited) || errors.Is(err, aicontent.ErrServer)
+		errors.Is(err, aicontent.ErrRateLimited) || errors.Is(err, aicontent.ErrServer))
 }
 
 // one transcribes a recording and saves its text.
@@ -160,7 +157,8 @@ func (j *job) transcribe(ctx context.Context, r *recording, line *line) result {
 		}
 		// It has been deleted: create it again.
 	}
-	lastTry := slices.MinFunc([]time.Time{known.Until, time.Now()}, time.Time.Compare) // the run that had until then is over
+	// The run that had until then is over.
+	lastTry := slices.MinFunc([]time.Time{known.Until, time.Now()}, time.Time.Compare)
 	var resp *aicontent.Response
 	t, err := j.client.Transcriptions.Store(journalled(ctx, r.name), aicontent.TranscriptionStoreParams{
 		Name:        r.name,
@@ -190,14 +188,14 @@ func saveText(path, text string) error {
 // printTexts prints the texts, with the file names above each if there is more than one.
 func printTexts(stdout io.Writer, results []result) error {
 	w := bufio.NewWriter(stdout)
-	for i, r := range results {
+	between := ""
+	for _, r := range results {
 		if r.status < found {
 			continue
 		}
 		if len(results) > 1 {
-			if i > 0 {
-				fmt.Fprintln(w)
-			}
+			fmt.Fprint(w, between)
+			between = "\n"
 			for _, in := range append([]input{r.input}, r.copies...) {
 				fmt.Fprintf(w, "# %s\n", in.path)
 			}
@@ -272,7 +270,7 @@ func (r result) passing() bool {
 }
 
 // goNames are the operations, functions and hints in errors of the SDK, which are for programmers.
-var goNames = regexp.MustCompile(`(aicontent|transcriptions)\.\w+: | \([^()]*With(out)?[A-Z].*?\)|With(out)?[A-Z]\S* ?`)
+var goNames = regexp.MustCompile(`(aicontent|transcriptions)\.\w+: | \([^()]*With(out)?[A-Z].*?\)|WithOnce: `)
 
 var plainWords = strings.NewReplacer(
 	"outcome unknown: it may have been created", "the text may still be made; the next run looks for it first",

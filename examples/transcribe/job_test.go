@@ -117,7 +117,7 @@ func TestOneBadRecordingDoesNotStopTheOthers(t *testing.T) {
 
 	status, stdout, stderr := transcribe(t, append(flags, picture, empty, missing, other, good)...)
 	assert.Equal(t, exitSomeFailed, status)
-	assert.Contains(t, stdout, "No transcript")
+	assert.Regexp(t, `\A# .*other\.wav\nNo transcript.*\n\n# .*good\.wav\nNo transcript.*\n\z`, stdout)
 	assert.Contains(t, stderr, "Made: 2. Found: 0. Failed: 3.")
 	for _, path := range []string{picture, empty, missing} {
 		assert.Equal(t, 1, strings.Count(stderr, "  "+path+": "), "%s in\n%s", path, stderr)
@@ -195,6 +195,12 @@ func TestErrorsAreInPlainWords(t *testing.T) {
 			assert.NotRegexp(t, `With(out)?[A-Z]|transcriptions\.|aicontent\.[A-Z]|[Oo]utcome`, stderr)
 		})
 	}
+	t.Run("a name like an option's", func(t *testing.T) {
+		_, flags := deployment(t)
+		song := filepath.Join(dir, "WithoutYou.mp3")
+		_, _, stderr := transcribe(t, append(flags, song)...)
+		assert.Contains(t, stderr, "stat "+song+": no such file")
+	})
 	t.Run("no key", func(t *testing.T) {
 		deployment(t)
 		t.Setenv("AICONTENT_API_KEY", "")

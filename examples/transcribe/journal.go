@@ -21,12 +21,13 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// A journal records across runs which records were made and which uploads may still lead to one. It is a file of JSON lines.
-// Each line replaces earlier ones with the same name, and is synced to disk before the program continues.
+// A journal records across runs which records were made and which uploads may still lead to one. It is a file of JSON
+// lines. Each line replaces earlier ones with the same name, and is synced to disk before the program continues.
 //
-// Before a recording is sent, and every few seconds until its response has come, a line with a lease is written: the time
-// until which it may be sent or awaited. A run that cannot renew its leases in time stops sending. Whenever a run dies, the
-// journal therefore holds a time after which it sent nothing. A torn last line is ignored: the run never got past it.
+// Before a recording is sent, and every few seconds until its response has come, a line with a lease is written: the
+// time until which it may be sent or awaited. A run that cannot renew its leases in time stops sending. Whenever a run
+// dies, the journal therefore holds a time after which it sent nothing. A torn last line is ignored: the run never got
+// past it.
 type journal struct {
 	lease time.Duration
 

@@ -29,8 +29,9 @@ const (
 	thinking = time.Second
 )
 
-// serve runs a service until standard input ends. Like PHP behind a web server, it makes the record once the whole upload has
-// arrived, even if the client is gone. Every fifth create request gets a proxy's 504 while the service goes on.
+// serve runs a service until standard input ends. Like PHP behind a web server, it makes the record once the whole
+// upload has arrived, even if the client is gone. Every fifth create request gets a proxy's 504 while the service goes
+// on.
 func serve() {
 	srv, err := aicontenttest.Start(aicontenttest.WithAPIKey(serviceKey))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Transcribe uploads recordings and prints or saves their texts. It can be interrupted or killed at any time: run again, it
-// continues where it stopped and pays for no recording twice.
+// Transcribe uploads recordings and prints or saves their texts. It can be interrupted or killed at any time: run
+// again, it continues where it stopped and pays for no recording twice.
 //
 //	go run . talk.mp3 folder/
 //
@@ -127,9 +127,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	case len(o.paths) == 0:
 		return o, errors.New("no recording given; see transcribe -h")
 	case o.parallel < 1:
-		return o, errors.New("-j must be 1 or more")
+		return o, fmt.Errorf("-j must be 1 or more, not %d", o.parallel)
 	case o.settle < time.Second:
-		return o, errors.New("-settle must be 1s or more")
+		return o, fmt.Errorf("-settle must be 1s or more, not %v", o.settle)
 	case o.language != "" && !aicontent.CountryCode(o.language).Valid():
 		return o, fmt.Errorf("-language: %q is no country code in upper case, such as GB or DE", o.language)
 	}
@@ -155,7 +155,7 @@ Exit status: 0 all texts are there, 1 some failed, 2 used wrongly or with a wron
 `)
 }
 
-// connect returns a client for the deployment in the environment and opens its journal, or a client for a service in memory.
+// connect returns a client for the deployment in the environment, whose journal it opens, or for a service in memory.
 func connect(o options, journal *journal, stderr io.Writer) (*aicontent.Client, func(), error) {
 	opts := []aicontent.Option{
 		aicontent.WithUserAgent("aicontent-transcribe"),

@@ -48,7 +48,8 @@ func recordingFile(t *testing.T, path string, seed byte, size int) string {
 	return path
 }
 
-// deployment starts a service that a run finds in the environment, and returns flags that keep its journal in a temporary directory.
+// deployment starts a service that a run finds in the environment, and returns flags that keep its journal in a
+// temporary directory.
 func deployment(t *testing.T, opts ...aicontenttest.Option) (srv *aicontenttest.Server, flags []string) {
 	t.Helper()
 	srv = aicontenttest.NewServer(t, append([]aicontenttest.Option{aicontenttest.BasePath("/tenant")}, opts...)...)
@@ -76,9 +77,9 @@ func TestWrongUseIsStatus2AndSendsNothing(t *testing.T) {
 	}{
 		"nothing":              {nil, "no recording given"},
 		"an unknown flag":      {[]string{"-port", "1"}, "flag provided but not defined: -port"},
-		"no workers":           {[]string{a, "-j", "0"}, "-j must be 1 or more"},
+		"no workers":           {[]string{a, "-j", "0"}, "-j must be 1 or more, not 0"},
 		"a language":           {[]string{a, "-language", "en"}, `"en" is no country code`},
-		"no time to settle":    {[]string{a, "-settle", "0"}, "-settle must be 1s or more"},
+		"no time to settle":    {[]string{a, "-settle", "0"}, "-settle must be 1s or more, not 0s"},
 		"two texts, one place": {[]string{filepath.Dir(a), filepath.Dir(b), "-o", dir, "-journal", t.TempDir()}, "would both be x/a.wav.txt"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +105,8 @@ func TestHelpExplainsTheFlags(t *testing.T) {
 	}
 }
 
-// Without configuration a newcomer gets texts and is told where they come from. The records are gone afterwards, so there is no journal.
+// Without configuration a newcomer gets texts and is told where they come from. The records are gone afterwards, so
+// there is no journal.
 func TestWithoutADeploymentTheServiceIsInMemory(t *testing.T) {
 	t.Setenv("AICONTENT_BASE_URL", "")
 	t.Setenv("AICONTENT_API_KEY", "")

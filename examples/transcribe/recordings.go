@@ -18,9 +18,8 @@ import (
 )
 
 // audio lists the file name extensions that are taken from a folder. A file named on the command line may have any.
-var audio = []string{
-	".aac", ".aif", ".aiff", ".amr", ".caf", ".flac", ".m4a", ".mov", ".mp3", ".mp4", ".mpeg", ".mpga", ".oga", ".ogg", ".opus", ".wav", ".webm", ".wma",
-}
+var audio = strings.Fields(".aac .aif .aiff .amr .caf .flac .m4a .mov .mp3 .mp4 .mpeg .mpga .oga .ogg .opus .wav " +
+	".webm .wma")
 
 // An input is a file to transcribe.
 type input struct {
@@ -146,7 +145,7 @@ func read(ctx context.Context, in input, o options) (*recording, error) {
 	return r, nil
 }
 
-// Open opens the recording's file, whatever the name given. If the content is no longer what was hashed, reading it fails.
+// Open opens the recording's file, whatever the name given. Reading it fails if the content is not what was hashed.
 func (r *recording) Open(string) (fs.File, error) {
 	f, err := os.Open(r.path)
 	if err != nil {
@@ -163,8 +162,8 @@ func (r *recording) Open(string) (fs.File, error) {
 	return &checkedFile{File: f, left: r.size, hash: sha256.New(), want: r.sum}, nil
 }
 
-// checkedFile returns an error instead of the file's last bytes if the content does not match the hash. The upload is then
-// incomplete, so the service makes no record of it under the name of other content.
+// checkedFile returns an error instead of the file's last bytes if the content does not match the hash. The upload is
+// then incomplete, so the service makes no record of it under the name of other content.
 type checkedFile struct {
 	fs.File
 	left int64

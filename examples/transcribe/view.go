@@ -54,7 +54,7 @@ type line struct {
 	last  time.Time // when a plain line was printed
 }
 
-// begin shows a recording. If until is in the future, it says that the record of an earlier run is looked for until then.
+// begin shows a recording. It says until when the record of an earlier run is looked for, if that is in the future.
 func (v *view) begin(r *recording, until time.Time) *line {
 	l := &line{view: v, r: r, last: time.Now()}
 	l.phase.Store("looking for it")
