@@ -12,14 +12,14 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// maxTexts bounds the messages, the fields, and the texts of one field.
+// maxTexts bounds what is kept of a body.
 const maxTexts = 100
 
 // Read returns what the body of an error response says in general and about each field. Body must be as it was
 // received; the texts are without the key, each on one line. Where the body speaks of fields alone, message repeats
 // them. Both are empty if it says nothing.
 func Read(body []byte, key redact.Key) (message string, fields map[string][]string) {
-	r := reader{key, map[string][]string{}}
+	r := reader{key: key, texts: map[string][]string{}}
 	if v, err := lenient.Parse(body); err == nil {
 		r.read(v)
 	} else {
@@ -29,7 +29,7 @@ func Read(body []byte, key redact.Key) (message string, fields map[string][]stri
 	message = join(r.texts[""], "; ")
 	delete(r.texts, "")
 	if len(r.texts) == 0 {
-		return redact.Shorten(message, redact.MaxLine), nil
+		r.texts = nil
 	}
 	return redact.Shorten(cmp.Or(message, Text("", r.texts)), redact.MaxLine), r.texts
 }
@@ -40,11 +40,9 @@ func plain(text string) string {
 		return text
 	}
 	const title = "title"
-	for text != "" {
-		_, text, _ = strings.Cut(text, "<")
-		if len(text) > len(title) && strings.EqualFold(text[:len(title)], title) {
-			_, text, _ = strings.Cut(text, ">")
-			text, _, _ = strings.Cut(text, "<")
+	for tag := range strings.SplitSeq(text, "<") {
+		if len(tag) > len(title) && strings.EqualFold(tag[:len(title)], title) {
+			_, text, _ = strings.Cut(tag, ">")
 			return html.UnescapeString(text)
 		}
 	}
@@ -72,50 +70,45 @@ func Text(message string, fields map[string][]string) string {
 
 // join is strings.Join for texts that may end in punctuation, which only the last one keeps.
 func join(texts []string, separator string) string {
-	var b strings.Builder
+	var line string
 	for i, text := range texts {
-		if i < len(texts)-1 {
-			text = strings.TrimRight(text, ".,:;") + separator
+		if i > 0 {
+			line = strings.TrimRight(line, ".,:;") + separator
 		}
-		b.WriteString(text)
+		line += text
 	}
-	return b.String()
+	return line
 }
 
 // reader collects what a body says.
 type reader struct {
 	key   redact.Key
 	texts map[string][]string // of each field; those of no field have the name ""
+	count int
 }
 
 // add adds what is said about a field, unless it is there already.
 func (r *reader) add(field, text string) {
 	field, text = r.key.Line(field), r.key.Line(text)
-	known := r.texts[field]
-	full := len(known) == maxTexts || known == nil && len(r.texts) == maxTexts
-	if text == "" || full || slices.Contains(known, text) {
+	if text == "" || r.count == maxTexts || slices.Contains(r.texts[field], text) {
 		return
 	}
-	r.texts[field] = append(known, text)
+	r.texts[field] = append(r.texts[field], text)
+	r.count++
 }
 
 // read takes a text, or the members of an object in which services say what is wrong.
 func (r *reader) read(v lenient.Value) {
 	r.field("", v)
-	r.list(v.Member("message"))
 	failure := v.Member("error")
 	if failure.IsObject() {
 		failure = failure.Member("message")
 	}
+	r.list(v.Member("message"))
 	r.list(failure)
 	r.list(v.Member("error_description"))
-	var problem []string
-	for _, name := range []string{"title", "detail"} {
-		if text := v.Member(name); text.IsString() {
-			problem = append(problem, text.Text())
-		}
-	}
-	r.add("", join(problem, ": "))
+	r.field("", v.Member("title"))
+	r.field("", v.Member("detail"))
 	r.list(v.Member("errors"))
 }
 

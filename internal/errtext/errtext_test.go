@@ -55,7 +55,7 @@ var errorBodies = map[string]said{
 	"page.html":               {"502 Bad Gateway", nil},
 	"plain.txt":               {"upstream connect error or disconnect/reset before headers. reset reason: connection failure", nil},
 	"problem-title.json":      {"One or more validation errors occurred.", fieldTexts{"Name": {"The Name field is required."}}},
-	"problem.json":            {"You do not have enough credit: An image costs 30, you have 12.", nil},
+	"problem.json":            {"You do not have enough credit; An image costs 30, you have 12.", nil},
 	"text.json":               {"The name is taken.", nil},
 	"too-many.json":           {"Too Many Attempts.", nil},
 	"validator.json": {"The name field is required. (and 1 more error)", fieldTexts{
@@ -114,7 +114,7 @@ func TestMessagesAreJoined(t *testing.T) {
 		`{"errors":{"":["x"]}}`:                          "x",
 		`{"errors":[{"message":"x"},{"message":""}]}`:    "x",
 		`{"detail":"x"}`:                                 "x",
-		`{"title":"x.","detail":"y."}`:                   "x: y.",
+		`{"title":"x.","detail":"y."}`:                   "x; y.",
 		`{"title":7,"detail":"x"}`:                       "x",
 	} {
 		message, fields := Read([]byte(body), key)
