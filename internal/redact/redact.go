@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"io"
 	"math"
 	"net/http"
 	"net/url"
@@ -31,7 +30,7 @@ const (
 type Key string
 
 // Format writes "[API key]" whatever the verb.
-func (k Key) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, mask) }
+func (k Key) Format(s fmt.State, _ rune) { _, _ = fmt.Fprint(s, mask) }
 
 // MarshalText returns "[API key]".
 func (k Key) MarshalText() ([]byte, error) { return []byte(mask), nil }
@@ -124,24 +123,16 @@ func (k Key) Header(h http.Header) http.Header {
 }
 
 // Line returns s masked, as one line of valid UTF-8 without control characters or characters that change the
-// reading direction, and shortened to [MaxLine].
+// reading direction, with one space for each run of white space, and shortened to [MaxLine].
 func (k Key) Line(s string) string {
-	s = strings.ToValidUTF8(k.Text(s), string(utf8.RuneError))
-	var line strings.Builder
-	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ' ' || unprintable(r) }) {
-		if line.Len() > MaxLine {
-			break
+	// Map also replaces what is no UTF-8.
+	printable := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
 		}
-		if line.Len() > 0 {
-			line.WriteByte(' ')
-		}
-		line.WriteString(word)
-	}
-	return Shorten(line.String(), MaxLine)
-}
-
-func unprintable(r rune) bool {
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
+		return r
+	}, k.Text(s))
+	return Shorten(strings.Join(strings.Fields(printable), " "), MaxLine)
 }
 
 // Error returns err where its text is what [Key.Line] makes of it, else an error with that text. Where the text holds
@@ -180,7 +171,7 @@ func Shorten(s string, limit int) string {
 		return s
 	}
 	end := limit
-	for end > max(limit-utf8.UTFMax, 0) && !utf8.RuneStart(s[end]) {
+	for end > 0 && !utf8.RuneStart(s[end]) {
 		end--
 	}
 	return s[:end] + "…"
