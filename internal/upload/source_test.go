@@ -106,8 +106,6 @@ func TestFilesThatGoAway(t *testing.T) {
 	_, err := body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
 	var failed *ReadError
 	require.ErrorAs(t, err, &failed)
-	assert.Equal(t, "a.wav", failed.Name)
-	assert.Zero(t, failed.Offset)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.ErrorIs(t, err, wire.ErrSource)
 	assert.ErrorContains(t, err, `file "a.wav": at byte 0`)
@@ -137,12 +135,12 @@ func TestFileSystemsThatHang(t *testing.T) {
 				fsys := &hangingFS{&guarded{FS: fstest.MapFS{"a.wav": {Data: recording(1000)}}}, nth, make(chan struct{})}
 				file := File{Name: "a.wav", Source: FS(fsys, "a.wav")}
 				start := time.Now()
-				facts, _, err := file.Inspect(t.Context(), stall)
+				size, _, err := file.Inspect(t.Context(), stall)
 				if nth == 2 {
 					require.NoError(t, err)
 					ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: stall})
 					defer attempt.Stop()
-					_, err = Multipart(nil, file, facts).Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
+					_, err = Multipart(nil, file, size).Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
 				}
 				assert.Equal(t, &wire.TimeoutError{Stalled: true, ByReader: true, Limit: stall}, err)
 				require.ErrorIs(t, err, wire.ErrSource)
@@ -183,8 +181,8 @@ func TestSeeksThatHang(t *testing.T) {
 				r := &hangingSeeker{bytes.NewReader(recording(1000)), nth, make(chan struct{})}
 				file := File{Name: "a.wav", Source: Reader(r)}
 				start := time.Now()
-				facts, _, err := file.Inspect(t.Context(), stall)
-				body := Multipart(nil, file, facts)
+				size, _, err := file.Inspect(t.Context(), stall)
+				body := Multipart(nil, file, size)
 				if nth == 2 {
 					require.NoError(t, err)
 					ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: stall})
