@@ -90,7 +90,7 @@ func do[T any](ctx context.Context, c *Client, call call, opts []CallOption, rea
 		return value, err
 	}
 	if s.progress != nil && call.file != nil {
-		total := r.body.FileSize()
+		total := r.body.FileSize
 		r.meter = upload.NewMeter(func(sent int64, attempt int) { s.progress(Progress{sent, total, attempt}) })
 		defer r.meter.Stop(ctx)
 	}

@@ -19,13 +19,13 @@ const maxTexts = 100
 // received; the texts are without the key, each on one line. Where the body speaks of fields alone, message repeats
 // them. Both are empty if it says nothing.
 func Read(body []byte, key redact.Key) (message string, fields map[string][]string) {
-	r := reader{key: key, texts: map[string][]string{}}
-	if v, err := lenient.Parse(body); err == nil {
-		r.read(v)
-	} else {
+	v, err := lenient.Parse(body)
+	if err != nil {
 		// A page's title ends at a tag, which must not be one within the key.
-		r.add("", plain(string(lenient.Trim(key.Bytes(body)))))
+		return key.Line(plain(string(lenient.Trim(key.Bytes(body))))), nil
 	}
+	r := reader{key: key, texts: map[string][]string{}}
+	r.read(v)
 	message = join(r.texts[""], "; ")
 	delete(r.texts, "")
 	if len(r.texts) == 0 {
@@ -87,10 +87,10 @@ type reader struct {
 	count int
 }
 
-// add adds what is said about a field, unless it is there already.
-func (r *reader) add(field, text string) {
-	field, text = r.key.Line(field), r.key.Line(text)
-	if text == "" || r.count == maxTexts || slices.Contains(r.texts[field], text) {
+// add adds what is said about a field, if it is a text, unless it is there already.
+func (r *reader) add(field string, v lenient.Value) {
+	field, text := r.key.Line(field), r.key.Line(v.Text())
+	if text == "" || !v.IsString() || r.count == maxTexts || slices.Contains(r.texts[field], text) {
 		return
 	}
 	r.texts[field] = append(r.texts[field], text)
@@ -126,12 +126,8 @@ func (r *reader) list(v lenient.Value) {
 
 // field takes what is said about a field, or in general where that has no name: a text or a list of texts.
 func (r *reader) field(name string, v lenient.Value) {
-	if v.IsString() {
-		r.add(name, v.Text())
-	}
+	r.add(name, v)
 	for element := range v.Elements() {
-		if element.IsString() {
-			r.add(name, element.Text())
-		}
+		r.add(name, element)
 	}
 }

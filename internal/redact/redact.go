@@ -68,11 +68,10 @@ func (k Key) CutEnd(b []byte) []byte {
 }
 
 var (
-	// Text in JSON, as encoding/json writes it, with and without what protects HTML, and as PHP's json_encode does.
+	// Text in JSON, as encoding/json writes it, with and without what protects HTML.
 	jsonText     = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	jsonHTML     = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`)
 	jsonHTMLCaps = strings.NewReplacer("<", `\u003C`, ">", `\u003E`, "&", `\u0026`)
-	jsonSlashes  = strings.NewReplacer("/", `\/`)
 	// PHP's htmlspecialchars has other names for quotes than package html.
 	htmlQuotes = strings.NewReplacer("&#34;", "&quot;", "&#39;", "&#039;")
 )
@@ -92,7 +91,7 @@ func (k Key) spellings(length int) []string {
 	}
 	inJSON, inHTML := jsonText.Replace(key), html.EscapeString(key)
 	list = append(list,
-		inJSON, jsonHTML.Replace(inJSON), jsonHTMLCaps.Replace(inJSON), jsonSlashes.Replace(inJSON),
+		inJSON, jsonHTML.Replace(inJSON), jsonHTMLCaps.Replace(inJSON), strings.ReplaceAll(inJSON, "/", `\/`),
 		query, path, lowerHex(query), lowerHex(path),
 		inHTML, htmlQuotes.Replace(inHTML),
 	)

@@ -19,10 +19,11 @@ import (
 // Body is the body of a call: a form, or bytes before a file, the file and the closing delimiter. It is made once, and
 // every attempt sends the same bytes.
 type Body struct {
+	FileSize int64 // in bytes; -1 where it is unknown, 0 for a form
+
 	contentType string
 	head, tail  []byte
 	file        *File // nil for a form
-	fileSize    int64 // -1 where it is unknown
 }
 
 // Form is an application/x-www-form-urlencoded body.
@@ -43,20 +44,17 @@ func Multipart(fields url.Values, f File, size int64) *Body {
 	head.WriteString(part + "file\"; filename=\"" + partNames.Replace(f.base()) + "\"\r\n")
 	head.WriteString("Content-Type: " + f.mediaType() + "\r\n\r\n")
 	return &Body{
+		FileSize:    size,
 		contentType: "multipart/form-data; boundary=" + boundary,
 		head:        head.Bytes(),
 		tail:        []byte("\r\n--" + boundary + "--\r\n"),
 		file:        &f,
-		fileSize:    size,
 	}
 }
 
 // partNames quotes a name as PHP, Go, Python and busboy read it: a backslash goes before a quote. Browsers write
 // %22 for a quote, which these take for three characters. A line break would end the header line.
 var partNames = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "%0D", "\n", "%0A")
-
-// FileSize is the size of the file in bytes, -1 where it is unknown, 0 for a form.
-func (b *Body) FileSize() int64 { return b.fileSize }
 
 // Replayable reports whether another attempt can send the same bytes. Between Attach and [Sending.Close] a body that
 // reads from a user's reader is not replayable.
@@ -80,8 +78,8 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 		return nil, nil
 	}
 	req.ContentLength = -1
-	if b.fileSize >= 0 {
-		req.ContentLength = int64(len(b.head)) + b.fileSize + int64(len(b.tail))
+	if b.FileSize >= 0 {
+		req.ContentLength = int64(len(b.head)) + b.FileSize + int64(len(b.tail))
 	}
 	ctx, cancel := context.WithCancel(req.Context())
 	s := &Sending{body: b, attempt: a, meter: m, cancel: cancel, tail: bytes.NewReader(b.tail)}

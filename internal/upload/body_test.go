@@ -43,7 +43,7 @@ func TestAttemptsSendTheSameBytes(t *testing.T) {
 		body := bodyOf(t, file.File)
 		first := read(t, body)
 		assert.Equal(t, 1, bytes.Count(first, data), kind)
-		assert.Equal(t, file.sized, body.FileSize() >= 0, kind)
+		assert.Equal(t, file.sized, body.FileSize >= 0, kind)
 		require.Equal(t, file.again, body.Replayable(), kind)
 		if file.again {
 			assert.True(t, bytes.Equal(first, read(t, body)), "%s: the bodies differ", kind)
@@ -150,7 +150,7 @@ func TestQuotesInFileNames(t *testing.T) {
 func TestForms(t *testing.T) {
 	body := Form(url.Values{"name": {"a b"}, "favorite": {"1"}})
 	assert.True(t, body.Replayable())
-	assert.Zero(t, body.FileSize())
+	assert.Zero(t, body.FileSize)
 	m := NewMeter(func(int64, int) { t.Error("progress without a file") })
 	defer m.Stop(t.Context())
 	req := httptest.NewRequest(http.MethodPost, "/", nil)

@@ -66,7 +66,7 @@ func (s *Sending) readFile(p []byte) (int, error) {
 	s.attempt.Reading()
 	n, err := s.file.Read(p)
 	s.offset += int64(n)
-	switch size := s.body.fileSize; {
+	switch size := s.body.FileSize; {
 	case err != nil && s.file.ctx.Err() != nil:
 		return 0, s.file.ctx.Err()
 	case size >= 0 && s.offset > size:

@@ -387,10 +387,10 @@ func TestFilesOfEveryKindArrive(t *testing.T) {
 			// What ends within the first bytes is in memory by then.
 			if file.sized || size < headSize {
 				assert.Equal(t, got.body, got.length, "%s of %d bytes", kind, size)
-				assert.EqualValues(t, size, body.FileSize(), kind)
+				assert.EqualValues(t, size, body.FileSize, kind)
 			} else {
 				assert.EqualValues(t, -1, got.length, "%s of %d bytes", kind, size)
-				assert.EqualValues(t, -1, body.FileSize(), kind)
+				assert.EqualValues(t, -1, body.FileSize, kind)
 			}
 			assert.Equal(t, file.again, body.Replayable(), kind)
 		}
