@@ -25,7 +25,17 @@ func Read(body []byte, key redact.Key) (message string, fields map[string][]stri
 		return key.Line(plain(string(lenient.Trim(key.Bytes(body))))), nil
 	}
 	r := reader{key: key, texts: map[string][]string{}}
-	r.read(v)
+	r.field("", v)
+	r.list(v.Member("message"))
+	failure := v.Member("error")
+	if failure.IsObject() {
+		failure = failure.Member("message")
+	}
+	r.list(failure)
+	r.list(v.Member("error_description"))
+	r.field("", v.Member("title"))
+	r.field("", v.Member("detail"))
+	r.list(v.Member("errors"))
 	message = join(r.texts[""], "; ")
 	delete(r.texts, "")
 	if len(r.texts) == 0 {
@@ -39,11 +49,10 @@ func plain(text string) string {
 	if !strings.HasPrefix(text, "<") {
 		return text
 	}
-	const title = "title"
 	for tag := range strings.SplitSeq(text, "<") {
-		if len(tag) > len(title) && strings.EqualFold(tag[:len(title)], title) {
-			_, text, _ = strings.Cut(tag, ">")
-			return html.UnescapeString(text)
+		if name := tag[:min(len(tag), len("title"))]; strings.EqualFold(name, "title") {
+			_, title, _ := strings.Cut(tag, ">")
+			return html.UnescapeString(title)
 		}
 	}
 	return ""
@@ -95,21 +104,6 @@ func (r *reader) add(field string, v lenient.Value) {
 	}
 	r.texts[field] = append(r.texts[field], text)
 	r.count++
-}
-
-// read takes a text, or the members of an object in which services say what is wrong.
-func (r *reader) read(v lenient.Value) {
-	r.field("", v)
-	failure := v.Member("error")
-	if failure.IsObject() {
-		failure = failure.Member("message")
-	}
-	r.list(v.Member("message"))
-	r.list(failure)
-	r.list(v.Member("error_description"))
-	r.field("", v.Member("title"))
-	r.field("", v.Member("detail"))
-	r.list(v.Member("errors"))
 }
 
 // list takes a text, an object with a member for each field, or a list of texts and of objects with a message and

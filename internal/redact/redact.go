@@ -137,9 +137,6 @@ func (k Key) Line(s string) string {
 // Error returns err where its text is what [Key.Line] makes of it, else an error with that text. Where the text holds
 // the key, only errors.Is leads to err: the new error does not unwrap to it, nor does reflection.
 func (k Key) Error(err error) error {
-	if err == nil {
-		return nil
-	}
 	text := err.Error()
 	line := k.Line(text)
 	if line == text {

@@ -1,6 +1,7 @@
 package upload
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -71,7 +72,7 @@ func (f File) look(ctx context.Context) (size int64, head []byte, err error) {
 		return 0, nil, fmt.Errorf("at byte %d: %w", n, err)
 	}
 	if s, ok := in.r.(*stream); ok {
-		s.unread(head)
+		s.r, s.used = io.MultiReader(bytes.NewReader(head), s.r), false
 	}
 	switch {
 	case n == headSize:

@@ -92,6 +92,19 @@ func TestProgressOfAnUpload(t *testing.T) {
 	}
 }
 
+// A progress bar shows at once that an attempt has begun.
+func TestTheFirstReportComesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reports{t: t}
+		m := NewMeter(r.take)
+		m.Begin(1)
+		synctest.Wait()
+		assert.Equal(t, []report{{0, 1}}, r.list)
+		m.Stop(t.Context())
+		assert.Equal(t, []report{{0, 1}}, r.list)
+	})
+}
+
 // A callback that draws slowly must not slow the upload down.
 func TestSlowReportsDoNotHoldTheUploadUp(t *testing.T) {
 	took := func(f func(int64, int)) (took time.Duration) {

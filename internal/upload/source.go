@@ -166,11 +166,6 @@ func (s *stream) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-// unread gives back the first bytes, all that was read.
-func (s *stream) unread(head []byte) {
-	s.r, s.used = io.MultiReader(bytes.NewReader(head), s.r), false
-}
-
 // look finds out whether the reader can seek, and what it says that it holds.
 func (s *stream) look() {
 	if sized, ok := s.r.(interface{ Len() int }); ok {

@@ -111,6 +111,15 @@ func TestFilesThatGoAway(t *testing.T) {
 	assert.ErrorContains(t, err, `file "a.wav": at byte 0`)
 }
 
+// Programs compare what they are about to send in their tests: that must not panic, whatever the file system is.
+func TestSourcesCanBeCompared(t *testing.T) {
+	fsys := fstest.MapFS{}
+	assert.True(t, Path("a.wav") == Path("a.wav"))
+	assert.False(t, Path("a.wav") == Path("b.wav"))
+	assert.False(t, FS(fsys, "a.wav") == FS(fsys, "a.wav"))
+	assert.Equal(t, FS(fsys, "a.wav"), FS(fsys, "a.wav"))
+}
+
 // hangingFS hangs when the nth file is opened, until it is freed.
 type hangingFS struct {
 	*guarded
