@@ -183,7 +183,7 @@ func (x *exchange) noResponse(err error, limit time.Duration) result {
 
 // failed gives the result an error of the transport.
 func (x *exchange) failed(res result, err error) result {
-	err = redact.Key("").Error(x.key.Error(err))
+	err = x.key.Error(err)
 	res.err = &TransportError{Method: x.request.method, Path: x.request.url.EscapedPath(), Err: err}
 	return res
 }

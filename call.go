@@ -93,8 +93,8 @@ func do[T any](
 		return value, err
 	}
 	if s.progress != nil && call.file != nil {
-		report := func(sent, total int64, attempt int) { s.progress(Progress{sent, total, attempt}) }
-		r.meter = upload.NewMeter(r.body.FileSize(), report)
+		total := r.body.FileSize
+		r.meter = upload.NewMeter(func(sent int64, attempt int) { s.progress(Progress{sent, total, attempt}) })
 		defer r.meter.Stop(ctx)
 	}
 	take := func(x *exchange) (err error) {

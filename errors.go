@@ -2,10 +2,12 @@ package aicontent
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -205,7 +207,11 @@ func (e *TransportError) Unwrap() []error { return e.causes(e.Err) }
 // Timeout reports whether the cause is a timeout, as [net.Error] has it.
 func (e *TransportError) Timeout() bool {
 	var t interface{ Timeout() bool }
-	return errors.As(e.Err, &t) && t.Timeout()
+	if errors.As(e.Err, &t) && t.Timeout() {
+		return true
+	}
+	// Only errors.Is leads to an error whose text held the key.
+	return errors.Is(e.Err, os.ErrDeadlineExceeded) || errors.Is(e.Err, context.DeadlineExceeded)
 }
 
 // Temporary reports whether the same call may succeed later. It makes the error a [net.Error].

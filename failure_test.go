@@ -486,3 +486,16 @@ func TestErrorsOfAMiddlewareDoNotShowTheQuery(t *testing.T) {
 		}
 	}
 }
+
+// A timeout whose text quoted the key is a timeout all the same.
+func TestMaskedTimeoutsAreTimeouts(t *testing.T) {
+	t.Parallel()
+	rt := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		return nil, fmt.Errorf("sending %v: %w", r.Header, os.ErrDeadlineExceeded)
+	})
+	_, err := over(t, rt, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
+	var lost net.Error
+	require.ErrorAs(t, err, &lost)
+	assert.True(t, lost.Timeout(), "%v", err)
+	assert.NotContains(t, err.Error(), fakes.Key)
+}

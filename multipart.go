@@ -80,7 +80,7 @@ func (r *request) attach(
 	ctx context.Context, file *File, unchecked bool,
 ) (problems []FieldProblem, causes []error, err error) {
 	f := upload.File{Name: file.Name, ContentType: file.ContentType, Size: file.Size, Source: file.source}
-	facts, found, err := f.Inspect(ctx, r.stall)
+	size, found, err := f.Inspect(ctx, r.stall)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,6 +95,6 @@ func (r *request) attach(
 			causes = append(causes, p.Err)
 		}
 	}
-	r.body = upload.Multipart(r.form, f, facts)
+	r.body = upload.Multipart(r.form, f, size)
 	return problems, causes, nil
 }

@@ -12,24 +12,39 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// maxTexts bounds the messages, the fields, and the texts of one field.
+// maxTexts bounds what is kept of a body.
 const maxTexts = 100
 
 // Read returns what the body of an error response says in general and about each field. Body must be as it was
 // received; the texts are without the key, each on one line. Where the body speaks of fields alone, message repeats
 // them. Both are empty if it says nothing.
 func Read(body []byte, key redact.Key) (message string, fields map[string][]string) {
-	r := reader{key, map[string][]string{}}
-	if v, err := lenient.Parse(body); err == nil {
-		r.read(v)
-	} else {
+	v, err := lenient.Parse(body)
+	if err != nil {
 		// A page's title ends at a tag, which must not be one within the key.
-		r.add("", plain(string(lenient.Trim(key.Bytes(body)))))
+		return key.Line(plain(string(lenient.Trim(key.Bytes(body))))), nil
 	}
+	r := reader{key: key, texts: map[string][]string{}}
+	r.field("", v)
+	r.list(v.Member("message"))
+	failure := v.Member("error")
+	if failure.IsObject() {
+		failure = failure.Member("message")
+	}
+	r.list(failure)
+	r.list(v.Member("error_description"))
+	var problem []string
+	for _, name := range []string{"title", "detail"} {
+		if part := text(v.Member(name)); part != "" {
+			problem = append(problem, part)
+		}
+	}
+	r.add("", join(problem, ": "))
+	r.list(v.Member("errors"))
 	message = join(r.texts[""], "; ")
 	delete(r.texts, "")
 	if len(r.texts) == 0 {
-		return redact.Shorten(message, redact.MaxLine), nil
+		r.texts = nil
 	}
 	return redact.Shorten(cmp.Or(message, Text("", r.texts)), redact.MaxLine), r.texts
 }
@@ -39,13 +54,10 @@ func plain(text string) string {
 	if !strings.HasPrefix(text, "<") {
 		return text
 	}
-	const title = "title"
-	for text != "" {
-		_, text, _ = strings.Cut(text, "<")
-		if len(text) > len(title) && strings.EqualFold(text[:len(title)], title) {
-			_, text, _ = strings.Cut(text, ">")
-			text, _, _ = strings.Cut(text, "<")
-			return html.UnescapeString(text)
+	for tag := range strings.SplitSeq(text, "<") {
+		if name := tag[:min(len(tag), len("title"))]; strings.EqualFold(name, "title") {
+			_, title, _ := strings.Cut(tag, ">")
+			return html.UnescapeString(title)
 		}
 	}
 	return ""
@@ -72,51 +84,31 @@ func Text(message string, fields map[string][]string) string {
 
 // join is strings.Join for texts that may end in punctuation, which only the last one keeps.
 func join(texts []string, separator string) string {
-	var b strings.Builder
+	var line string
 	for i, text := range texts {
-		if i < len(texts)-1 {
-			text = strings.TrimRight(text, ".,:;") + separator
+		if i > 0 {
+			line = strings.TrimRight(line, ".,:;") + separator
 		}
-		b.WriteString(text)
+		line += text
 	}
-	return b.String()
+	return line
 }
 
 // reader collects what a body says.
 type reader struct {
 	key   redact.Key
 	texts map[string][]string // of each field; those of no field have the name ""
+	count int
 }
 
 // add adds what is said about a field, unless it is there already.
 func (r *reader) add(field, text string) {
 	field, text = r.key.Line(field), r.key.Line(text)
-	known := r.texts[field]
-	full := len(known) == maxTexts || known == nil && len(r.texts) == maxTexts
-	if text == "" || full || slices.Contains(known, text) {
+	if text == "" || r.count == maxTexts || slices.Contains(r.texts[field], text) {
 		return
 	}
-	r.texts[field] = append(known, text)
-}
-
-// read takes a text, or the members of an object in which services say what is wrong.
-func (r *reader) read(v lenient.Value) {
-	r.field("", v)
-	r.list(v.Member("message"))
-	failure := v.Member("error")
-	if failure.IsObject() {
-		failure = failure.Member("message")
-	}
-	r.list(failure)
-	r.list(v.Member("error_description"))
-	var problem []string
-	for _, name := range []string{"title", "detail"} {
-		if text := v.Member(name); text.IsString() {
-			problem = append(problem, text.Text())
-		}
-	}
-	r.add("", join(problem, ": "))
-	r.list(v.Member("errors"))
+	r.texts[field] = append(r.texts[field], text)
+	r.count++
 }
 
 // list takes a text, an object with a member for each field, or a list of texts and of objects with a message and
@@ -133,12 +125,16 @@ func (r *reader) list(v lenient.Value) {
 
 // field takes what is said about a field, or in general where that has no name: a text or a list of texts.
 func (r *reader) field(name string, v lenient.Value) {
-	if v.IsString() {
-		r.add(name, v.Text())
-	}
+	r.add(name, text(v))
 	for element := range v.Elements() {
-		if element.IsString() {
-			r.add(name, element.Text())
-		}
+		r.add(name, text(element))
 	}
+}
+
+// text returns a text, and nothing of any other value.
+func text(v lenient.Value) string {
+	if !v.IsString() {
+		return ""
+	}
+	return v.Text()
 }

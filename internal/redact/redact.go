@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"io"
 	"math"
 	"net/http"
 	"net/url"
@@ -31,7 +30,7 @@ const (
 type Key string
 
 // Format writes "[API key]" whatever the verb.
-func (k Key) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, mask) }
+func (k Key) Format(s fmt.State, _ rune) { _, _ = fmt.Fprint(s, mask) }
 
 // MarshalText returns "[API key]".
 func (k Key) MarshalText() ([]byte, error) { return []byte(mask), nil }
@@ -69,11 +68,10 @@ func (k Key) CutEnd(b []byte) []byte {
 }
 
 var (
-	// Text in JSON, as encoding/json writes it, with and without what protects HTML, and as PHP's json_encode does.
+	// Text in JSON, as encoding/json writes it, with and without what protects HTML.
 	jsonText     = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	jsonHTML     = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`)
 	jsonHTMLCaps = strings.NewReplacer("<", `\u003C`, ">", `\u003E`, "&", `\u0026`)
-	jsonSlashes  = strings.NewReplacer("/", `\/`)
 	// PHP's htmlspecialchars has other names for quotes than package html.
 	htmlQuotes = strings.NewReplacer("&#34;", "&quot;", "&#39;", "&#039;")
 )
@@ -93,7 +91,7 @@ func (k Key) spellings(length int) []string {
 	}
 	inJSON, inHTML := jsonText.Replace(key), html.EscapeString(key)
 	list = append(list,
-		inJSON, jsonHTML.Replace(inJSON), jsonHTMLCaps.Replace(inJSON), jsonSlashes.Replace(inJSON),
+		inJSON, jsonHTML.Replace(inJSON), jsonHTMLCaps.Replace(inJSON), strings.ReplaceAll(inJSON, "/", `\/`),
 		query, path, lowerHex(query), lowerHex(path),
 		inHTML, htmlQuotes.Replace(inHTML),
 	)
@@ -124,32 +122,21 @@ func (k Key) Header(h http.Header) http.Header {
 }
 
 // Line returns s masked, as one line of valid UTF-8 without control characters or characters that change the
-// reading direction, and shortened to [MaxLine].
+// reading direction, with one space for each run of white space, and shortened to [MaxLine].
 func (k Key) Line(s string) string {
-	s = strings.ToValidUTF8(k.Text(s), string(utf8.RuneError))
-	var line strings.Builder
-	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ' ' || unprintable(r) }) {
-		if line.Len() > MaxLine {
-			break
+	// Map also replaces what is no UTF-8.
+	printable := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
 		}
-		if line.Len() > 0 {
-			line.WriteByte(' ')
-		}
-		line.WriteString(word)
-	}
-	return Shorten(line.String(), MaxLine)
-}
-
-func unprintable(r rune) bool {
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
+		return r
+	}, k.Text(s))
+	return Shorten(strings.Join(strings.Fields(printable), " "), MaxLine)
 }
 
 // Error returns err where its text is what [Key.Line] makes of it, else an error with that text. Where the text holds
 // the key, only errors.Is leads to err: the new error does not unwrap to it, nor does reflection.
 func (k Key) Error(err error) error {
-	if err == nil {
-		return nil
-	}
 	text := err.Error()
 	line := k.Line(text)
 	if line == text {
@@ -180,7 +167,7 @@ func Shorten(s string, limit int) string {
 		return s
 	}
 	end := limit
-	for end > max(limit-utf8.UTFMax, 0) && !utf8.RuneStart(s[end]) {
+	for end > 0 && !utf8.RuneStart(s[end]) {
 		end--
 	}
 	return s[:end] + "…"

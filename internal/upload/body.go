@@ -19,10 +19,11 @@ import (
 // Body is the body of a call: a form, or bytes before a file, the file and the closing delimiter. It is made once, and
 // every attempt sends the same bytes.
 type Body struct {
+	FileSize int64 // in bytes; -1 where it is unknown, 0 for a form
+
 	contentType string
 	head, tail  []byte
 	file        *File // nil for a form
-	fileSize    int64 // -1 where it is unknown
 }
 
 // Form is an application/x-www-form-urlencoded body.
@@ -30,25 +31,24 @@ func Form(fields url.Values) *Body {
 	return &Body{contentType: "application/x-www-form-urlencoded", head: []byte(fields.Encode())}
 }
 
-// Multipart is a multipart/form-data body whose last part is the file, with what [File.Inspect] found out about it.
-func Multipart(fields url.Values, f File, facts Facts) *Body {
+// Multipart is a multipart/form-data body whose last part is the file, of the size that [File.Inspect] found out.
+func Multipart(fields url.Values, f File, size int64) *Body {
 	boundary := rand.Text()
-	var head strings.Builder
+	part := "--" + boundary + "\r\nContent-Disposition: form-data; name=\""
+	var head bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		for _, value := range fields[name] {
-			const part = "--%s\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n"
-			fmt.Fprintf(&head, part, boundary, partNames.Replace(name), value)
+			head.WriteString(part + partNames.Replace(name) + "\"\r\n\r\n" + value + "\r\n")
 		}
 	}
-	const filePart = "--%s\r\nContent-Disposition: form-data; name=\"file\"; filename=\"%s\"\r\n" +
-		"Content-Type: %s\r\n\r\n"
-	fmt.Fprintf(&head, filePart, boundary, partNames.Replace(f.base()), f.mediaType())
+	head.WriteString(part + "file\"; filename=\"" + partNames.Replace(f.base()) + "\"\r\n")
+	head.WriteString("Content-Type: " + f.mediaType() + "\r\n\r\n")
 	return &Body{
+		FileSize:    size,
 		contentType: "multipart/form-data; boundary=" + boundary,
-		head:        []byte(head.String()),
+		head:        head.Bytes(),
 		tail:        []byte("\r\n--" + boundary + "--\r\n"),
 		file:        &f,
-		fileSize:    facts.Size,
 	}
 }
 
@@ -56,15 +56,15 @@ func Multipart(fields url.Values, f File, facts Facts) *Body {
 // %22 for a quote, which these take for three characters. A line break would end the header line.
 var partNames = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "%0D", "\n", "%0A")
 
-// FileSize is the size of the file in bytes, -1 where it is unknown, 0 for a form.
-func (b *Body) FileSize() int64 { return b.fileSize }
-
-// HasFile reports whether a file is part of the body.
-func (b *Body) HasFile() bool { return b.file != nil }
-
 // Replayable reports whether another attempt can send the same bytes. Between Attach and [Sending.Close] a body that
 // reads from a user's reader is not replayable.
-func (b *Body) Replayable() bool { return b.file == nil || b.file.Source.replayable() }
+func (b *Body) Replayable() bool {
+	if b.file == nil {
+		return true
+	}
+	s, ok := b.file.Source.(*stream)
+	return !ok || s.replayable()
+}
 
 // Attach makes b the body of req, whose context ends the reading. Every attempt has a request and a Sending of its
 // own, and closes the Sending, which is nil for a form. A meter may be nil. The error is a [*ReadError], or the
@@ -78,10 +78,10 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 		return nil, nil
 	}
 	req.ContentLength = -1
-	if b.fileSize >= 0 {
-		req.ContentLength = int64(len(b.head)) + b.fileSize + int64(len(b.tail))
+	if b.FileSize >= 0 {
+		req.ContentLength = int64(len(b.head)) + b.FileSize + int64(len(b.tail))
 	}
-	ctx, cancel := context.WithCancelCause(req.Context())
+	ctx, cancel := context.WithCancel(req.Context())
 	s := &Sending{body: b, attempt: a, meter: m, cancel: cancel, tail: bytes.NewReader(b.tail)}
 	s.lock = make(chan struct{}, 1)
 	s.parts = io.MultiReader(bytes.NewReader(b.head), readerFunc(s.readFile), s.tail)
@@ -91,7 +91,7 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 	s.file, err = b.file.open(ctx)
 	a.Taken(false)
 	if err != nil {
-		return s, cmp.Or(context.Cause(ctx), b.readError(0, err))
+		return s, cmp.Or(context.Cause(ctx), b.file.readError(0, err))
 	}
 	req.Body = s
 	return s, nil
@@ -123,22 +123,12 @@ func (b *Body) attachForm(req *http.Request, a *wire.Attempt) {
 	}
 }
 
-func (b *Body) readError(offset int64, err error) error {
-	return &ReadError{Name: b.file.base(), Offset: offset, Err: err}
+func (f File) readError(offset int64, err error) error {
+	return &ReadError{fmt.Errorf("file %.80q: at byte %d: %w", f.base(), offset, err)}
 }
 
 // ReadError is a file that could not be read. It is a [wire.ErrSource].
-type ReadError struct {
-	Name   string // without directories
-	Offset int64  // how many bytes of the file had been read
-	Err    error
-}
+type ReadError struct{ error }
 
-func (e *ReadError) Error() string {
-	return fmt.Sprintf("file %.80q: at byte %d: %v", e.Name, e.Offset, e.Err)
-}
-
-func (e *ReadError) Unwrap() error { return e.Err }
-
-// Is reports whether target is [wire.ErrSource].
-func (e *ReadError) Is(target error) bool { return target == wire.ErrSource }
+// Unwrap returns what went wrong, and [wire.ErrSource].
+func (e *ReadError) Unwrap() []error { return []error{e.error, wire.ErrSource} }

@@ -43,7 +43,7 @@ func TestAttemptsSendTheSameBytes(t *testing.T) {
 		body := bodyOf(t, file.File)
 		first := read(t, body)
 		assert.Equal(t, 1, bytes.Count(first, data), kind)
-		assert.Equal(t, file.sized, body.FileSize() >= 0, kind)
+		assert.Equal(t, file.sized, body.FileSize >= 0, kind)
 		require.Equal(t, file.again, body.Replayable(), kind)
 		if file.again {
 			assert.True(t, bytes.Equal(first, read(t, body)), "%s: the bodies differ", kind)
@@ -55,10 +55,10 @@ func TestAttemptsSendTheSameBytes(t *testing.T) {
 // The form on the wire, to the byte: the fields in a fixed order, the file last.
 func TestTheFormOnTheWire(t *testing.T) {
 	file := File{Name: "interview.wav", Source: Bytes([]byte("RIFF\x04\x00\x00\x00WAVE"))}
-	facts, problems, err := file.Inspect(t.Context(), 0)
+	size, problems, err := file.Inspect(t.Context(), 0)
 	require.NoError(t, err)
 	require.Empty(t, problems)
-	body := Multipart(url.Values{"name": {"A \"name\"\r\nof two lines"}, "description": {"Zoë"}, "tags[]": {"b", "a"}, "odd \"name\"\r\n\\": {"1"}}, file, facts)
+	body := Multipart(url.Values{"name": {"A \"name\"\r\nof two lines"}, "description": {"Zoë"}, "tags[]": {"b", "a"}, "odd \"name\"\r\n\\": {"1"}}, file, size)
 	req, _ := attach(t, body)
 	boundary, found := strings.CutPrefix(req.Header.Get("Content-Type"), "multipart/form-data; boundary=")
 	require.True(t, found)
@@ -76,7 +76,7 @@ func TestTheFormOnTheWire(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, string(got))
 	assert.EqualValues(t, len(want), req.ContentLength)
-	assert.NotEqual(t, body.contentType, Multipart(nil, file, facts).contentType, "two calls share a boundary")
+	assert.NotEqual(t, body.contentType, Multipart(nil, file, size).contentType, "two calls share a boundary")
 }
 
 // File names as they are given and as a service must read them.
@@ -149,10 +149,9 @@ func TestQuotesInFileNames(t *testing.T) {
 // Forms carry no file, report no progress, and are always whole.
 func TestForms(t *testing.T) {
 	body := Form(url.Values{"name": {"a b"}, "favorite": {"1"}})
-	assert.False(t, body.HasFile())
 	assert.True(t, body.Replayable())
-	assert.Zero(t, body.FileSize())
-	m := NewMeter(0, func(int64, int64, int) { t.Error("progress without a file") })
+	assert.Zero(t, body.FileSize)
+	m := NewMeter(func(int64, int) { t.Error("progress without a file") })
 	defer m.Stop(t.Context())
 	req := httptest.NewRequest(http.MethodPost, "/", nil)
 	s, err := body.Attach(req, nil, m)

@@ -1,8 +1,11 @@
 package upload
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -20,12 +23,6 @@ type File struct {
 	Source      Source
 }
 
-// Facts are what [File.Inspect] found out.
-type Facts struct {
-	Size int64  // in bytes; -1 where it is unknown
-	Head []byte // the first bytes
-}
-
 // Problem is a reason not to send a file.
 type Problem struct {
 	Reason   string // follows the name of the field: "must not be empty"
@@ -41,38 +38,49 @@ const (
 		"FileFromBytes and FileFromReader from their first argument"
 )
 
-// Inspect looks at the file before anything is sent. Whatever is wrong with the file is a problem. The error is the
-// context's cause where that ended, or a [*wire.TimeoutError] where a Read waited for longer than stall; 0 is no limit.
-func (f File) Inspect(ctx context.Context, stall time.Duration) (Facts, []Problem, error) {
+// Inspect looks at the file before anything is sent, and returns its size in bytes, -1 where that is unknown. Whatever
+// is wrong with the file is a problem. The error is the context's cause where that ended, or a [*wire.TimeoutError]
+// where a Read waited for longer than stall; 0 is no limit.
+func (f File) Inspect(ctx context.Context, stall time.Duration) (int64, []Problem, error) {
 	if f.Source == nil {
-		return Facts{}, []Problem{{Reason: "is required", Hint: constructors}}, nil
+		return 0, []Problem{{Reason: "is required", Hint: constructors}}, nil
 	}
 	ctx, attempt := wire.Watch(ctx, wire.Limits{Upload: true, Stall: stall})
 	defer attempt.Stop()
 	attempt.Reading()
-	facts, err := f.read(ctx)
+	size, head, err := f.look(ctx)
 	if err != nil && ctx.Err() != nil {
-		return Facts{}, nil, context.Cause(ctx)
+		return 0, nil, context.Cause(ctx)
 	}
-	problems := []Problem{f.badFields(), f.badContent(facts, err)}
-	return facts, slices.DeleteFunc(problems, func(p Problem) bool { return p.Reason == "" }), nil
+	problems := []Problem{f.badFields(), f.badContent(size, head, err)}
+	return size, slices.DeleteFunc(problems, func(p Problem) bool { return p.Reason == "" }), nil
 }
 
-func (f File) read(ctx context.Context) (Facts, error) {
+// headSize is how many bytes of a file tell what it is.
+const headSize = 512
+
+// look returns the size of the file and its first bytes, which a reader that cannot seek keeps for the upload.
+func (f File) look(ctx context.Context) (size int64, head []byte, err error) {
 	in, err := f.open(ctx)
 	if err != nil {
-		return Facts{}, err
+		return 0, nil, err
 	}
 	defer in.end()
-	head, err := in.head()
-	switch n := int64(len(head)); {
-	case err != nil || n == headSize:
-	case f.Size == 0 && n < in.size:
-		err = fmt.Errorf("it ended at byte %d, but its size is %d", n, in.size)
-	default:
-		in.size = n // that is all there is
+	head, err = io.ReadAll(io.LimitReader(in, headSize))
+	n := int64(len(head))
+	if err != nil {
+		return 0, nil, fmt.Errorf("at byte %d: %w", n, err)
 	}
-	return Facts{in.size, head}, err
+	if s, ok := in.r.(*stream); ok {
+		s.r, s.used = io.MultiReader(bytes.NewReader(head), s.r), false
+	}
+	switch {
+	case n == headSize:
+		return in.size, head, nil
+	case f.Size == 0 && n < in.size:
+		return 0, nil, fmt.Errorf("it ended at byte %d, but its size is %d", n, in.size)
+	}
+	return n, head, nil // that is all there is
 }
 
 // badFields finds a problem with what the user set.
@@ -93,18 +101,18 @@ func (f File) badFields() (p Problem) {
 }
 
 // badContent finds a problem with what was read, or with the error of reading it.
-func (f File) badContent(facts Facts, err error) (p Problem) {
-	switch kind := notAudio(facts.Head); {
+func (f File) badContent(size int64, head []byte, err error) (p Problem) {
+	switch kind := noAudio[http.DetectContentType(head)]; {
 	case err != nil:
-		p.Reason, p.Err = "cannot be read: "+err.Error(), &ReadError{Name: f.base(), Err: err}
+		p.Reason, p.Err = "cannot be read: "+err.Error(), f.readError(0, err)
 		if err == errUsed {
 			p.Hint = "open a reader for each call, or use one that can seek"
 		}
-	case f.Size > 0 && facts.Size != f.Size:
-		p.Reason = fmt.Sprintf("has %d bytes, but its Size says %d", facts.Size, f.Size)
-	case f.Size > 0 && f.Size < int64(len(facts.Head)):
+	case f.Size > 0 && size != f.Size:
+		p.Reason = fmt.Sprintf("has %d bytes, but its Size says %d", size, f.Size)
+	case f.Size > 0 && f.Size < int64(len(head)):
 		p.Reason = fmt.Sprintf("has more than the %d bytes that its Size says", f.Size)
-	case facts.Size == 0:
+	case size == 0:
 		p.Reason, p.Waivable = "must not be empty", true
 		if s, ok := f.Source.(*stream); ok && s.start > 0 {
 			const atEnd = "the reader stands at its end, byte %d: seek to the start, Seek(0, io.SeekStart)"

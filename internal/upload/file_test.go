@@ -154,9 +154,9 @@ func TestDeclaredSizes(t *testing.T) {
 func TestSizesOfReadersThatWereLookedAt(t *testing.T) {
 	file := File{Name: "a.wav", Source: Reader(bytes.NewBuffer(recording(20_000)))}
 	for range 2 {
-		facts, problems, err := file.Inspect(t.Context(), 0)
+		size, problems, err := file.Inspect(t.Context(), 0)
 		require.NoError(t, err)
 		assert.Empty(t, problems)
-		assert.EqualValues(t, 20_000, facts.Size)
+		assert.EqualValues(t, 20_000, size)
 	}
 }

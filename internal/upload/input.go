@@ -2,9 +2,9 @@ package upload
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -24,8 +24,6 @@ type input struct {
 	size int64  // -1 where it is unknown
 	done func() // called once, when nothing uses r any more
 
-	unread func(head []byte) // gives back what was read; nil where the next input begins with it anyway
-
 	piece     []byte // memory that an abandoned Read may still write to
 	results   chan error
 	abandoned bool
@@ -33,8 +31,8 @@ type input struct {
 
 // open starts to read the file. Only an input without an error must be ended.
 func (f File) open(ctx context.Context) (*input, error) {
-	in := &input{ctx: ctx, done: func() {}, results: make(chan error, 1)}
-	if err := f.Source.open(in, f.Size); err != nil {
+	in := &input{ctx: ctx, size: cmp.Or(f.Size, -1), done: func() {}, results: make(chan error, 1)}
+	if err := in.do(func() error { return f.Source.open(in) }); err != nil {
 		in.end()
 		return nil, err
 	}
@@ -102,21 +100,6 @@ func readSome(r io.Reader, p []byte) (int, error) {
 		}
 	}
 	return 0, io.ErrNoProgress
-}
-
-// headSize is how many bytes of a file tell what it is.
-const headSize = 512
-
-// head reads up to headSize bytes, which are not lost; fewer are no error.
-func (in *input) head() ([]byte, error) {
-	head, err := io.ReadAll(io.LimitReader(in, headSize))
-	if err != nil {
-		return nil, fmt.Errorf("at byte %d: %w", len(head), err)
-	}
-	if in.unread != nil {
-		in.unread(head)
-	}
-	return head, nil
 }
 
 // end must not be called during a Read of the input.

@@ -2,7 +2,6 @@ package upload
 
 import (
 	"cmp"
-	"net/http"
 	"path"
 	"strings"
 )
@@ -46,6 +45,3 @@ var noAudio = map[string]string{
 	"image/webp":               "a WebP image",
 	"text/html; charset=utf-8": "an HTML page",
 }
-
-// notAudio names what a file is where its first bytes prove that it is no audio, and is empty otherwise.
-func notAudio(head []byte) string { return noAudio[http.DetectContentType(head)] }

@@ -3,6 +3,7 @@ package upload
 import (
 	"bytes"
 	"encoding/hex"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -58,7 +59,7 @@ func TestWhatIsProvedToBeNoAudio(t *testing.T) {
 		"ZIP":              {fromHex(t, "504b0304 14000000"), "a ZIP archive"},
 		"gzip":             {fromHex(t, "1f8b0808 00000000"), "a gzip archive"},
 	} {
-		assert.Equal(t, c.kind, notAudio(c.head), name)
+		assert.Equal(t, c.kind, noAudio[http.DetectContentType(c.head)], name)
 	}
 	for name, head := range map[string][]byte{
 		"silence":              make([]byte, 512),
@@ -85,6 +86,6 @@ func TestWhatIsProvedToBeNoAudio(t *testing.T) {
 		"samples like a font":  fromHex(t, "00010000 00000000"),
 		"samples like TIFF":    fromHex(t, "49492a00 08000000"),
 	} {
-		assert.Empty(t, notAudio(head), name)
+		assert.Empty(t, noAudio[http.DetectContentType(head)], name)
 	}
 }

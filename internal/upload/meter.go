@@ -2,7 +2,6 @@ package upload
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 )
 
@@ -12,10 +11,9 @@ const reportInterval = 50 * time.Millisecond
 // Meter reports how much of a file is sent, from a goroutine of its own: a report that blocks does not hold the upload
 // up. A nil Meter counts nothing.
 type Meter struct {
-	total    int64
-	report   func(sent, total int64, attempt int)
+	report   func(sent int64, attempt int)
 	attempt  int
-	news     atomic.Pointer[progress] // nil where it was reported
+	news     chan progress // what was not reported yet
 	done     chan struct{}
 	finished chan struct{}
 }
@@ -25,9 +23,11 @@ type progress struct {
 	attempt int
 }
 
-// NewMeter starts a meter for a file of total bytes, -1 where that is unknown. It must be stopped.
-func NewMeter(total int64, report func(sent, total int64, attempt int)) *Meter {
-	m := &Meter{total: total, report: report, done: make(chan struct{}), finished: make(chan struct{})}
+// NewMeter starts a meter. It must be stopped.
+func NewMeter(report func(sent int64, attempt int)) *Meter {
+	m := &Meter{
+		report: report, news: make(chan progress, 1), done: make(chan struct{}), finished: make(chan struct{}),
+	}
 	go m.run()
 	return m
 }
@@ -40,16 +40,11 @@ func (m *Meter) run() {
 		}
 		close(m.finished)
 	}()
-	ticker := time.NewTicker(reportInterval)
-	defer ticker.Stop()
-	for stopped := false; !stopped; {
+	for now := range m.news {
+		m.report(now.sent, now.attempt)
 		select {
-		case <-ticker.C:
+		case <-time.After(reportInterval):
 		case <-m.done:
-			stopped = true
-		}
-		if now := m.news.Swap(nil); now != nil {
-			m.report(now.sent, m.total, now.attempt)
 		}
 	}
 }
@@ -65,15 +60,26 @@ func (m *Meter) Begin(attempt int) {
 // At notes how many bytes of the file the transport has taken in this attempt.
 func (m *Meter) At(sent int64) {
 	if m != nil {
-		m.news.Store(&progress{sent, m.attempt})
+		m.forget()
+		m.news <- progress{sent, m.attempt}
+	}
+}
+
+// forget drops what was not reported yet.
+func (m *Meter) forget() {
+	select {
+	case <-m.news:
+	default:
 	}
 }
 
 // Stop makes the last report, which is exact, and waits for it until the context ends, or a moment where it has ended
-// already. No report begins after Stop has returned; one that blocks may then still be under way. It is called once.
+// already. No report begins after Stop has returned; one that blocks may then still be under way. It is called once,
+// when nothing is sent any more.
 func (m *Meter) Stop(ctx context.Context) {
 	close(m.done)
+	close(m.news)
 	if _, finished := await(ctx, m.finished); !finished {
-		m.news.Store(nil)
+		m.forget()
 	}
 }

@@ -17,8 +17,8 @@ import (
 )
 
 type report struct {
-	sent, total int64
-	attempt     int
+	sent    int64
+	attempt int
 }
 
 // reports keeps what was reported, and when.
@@ -30,12 +30,12 @@ type reports struct {
 	at   []time.Time
 }
 
-func (r *reports) take(sent, total int64, attempt int) {
+func (r *reports) take(sent int64, attempt int) {
 	assert.True(r.t, r.busy.CompareAndSwap(false, true), "called twice at once")
 	defer r.busy.Store(false)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.list, r.at = append(r.list, report{sent, total, attempt}), append(r.at, time.Now())
+	r.list, r.at = append(r.list, report{sent, attempt}), append(r.at, time.Now())
 }
 
 func (r *reports) last() report { return r.list[len(r.list)-1] }
@@ -59,16 +59,15 @@ func TestProgressOfAnUpload(t *testing.T) {
 	const size = 4 << 20
 	for name, c := range map[string]struct {
 		source   Source
-		total    int64
 		attempts int
 	}{
-		"known":   {Bytes(recording(size)), size, 3},
-		"unknown": {Reader(onlyReader{bytes.NewReader(recording(size))}), -1, 1},
+		"known":   {Bytes(recording(size)), 3},
+		"unknown": {Reader(onlyReader{bytes.NewReader(recording(size))}), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &reports{t: t}
-				m := NewMeter(c.total, r.take)
+				m := NewMeter(r.take)
 				for attempt := range c.attempts {
 					m.Begin(attempt + 1)
 					_, err := pipeTo(t, respondSlowly(7*time.Millisecond), wire.Limits{Upload: true}, c.source, m)
@@ -79,7 +78,7 @@ func TestProgressOfAnUpload(t *testing.T) {
 				time.Sleep(time.Minute)
 				assert.Len(t, r.list, returned, "reported after the meter was stopped")
 				r.check()
-				assert.Equal(t, report{size, c.total, c.attempts}, r.last())
+				assert.Equal(t, report{size, c.attempts}, r.last())
 				perSecond := map[int64]int{}
 				for _, at := range r.at {
 					perSecond[at.Unix()]++
@@ -88,19 +87,29 @@ func TestProgressOfAnUpload(t *testing.T) {
 				for _, n := range perSecond {
 					assert.LessOrEqual(t, n, 21)
 				}
-				for _, p := range r.list {
-					assert.Equal(t, c.total, p.total)
-				}
 			})
 		})
 	}
 }
 
+// A progress bar shows at once that an attempt has begun.
+func TestTheFirstReportComesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reports{t: t}
+		m := NewMeter(r.take)
+		m.Begin(1)
+		synctest.Wait()
+		assert.Equal(t, []report{{0, 1}}, r.list)
+		m.Stop(t.Context())
+		assert.Equal(t, []report{{0, 1}}, r.list)
+	})
+}
+
 // A callback that draws slowly must not slow the upload down.
 func TestSlowReportsDoNotHoldTheUploadUp(t *testing.T) {
-	took := func(f func(int64, int64, int)) (took time.Duration) {
+	took := func(f func(int64, int)) (took time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
-			m := NewMeter(1<<20, f)
+			m := NewMeter(f)
 			m.Begin(1)
 			start := time.Now()
 			_, err := pipeTo(t, respondSlowly(7*time.Millisecond), wire.Limits{Upload: true}, Bytes(recording(1<<20)), m)
@@ -110,7 +119,7 @@ func TestSlowReportsDoNotHoldTheUploadUp(t *testing.T) {
 		})
 		return took
 	}
-	assert.Equal(t, took(func(int64, int64, int) {}), took(func(int64, int64, int) { time.Sleep(700 * time.Millisecond) }))
+	assert.Equal(t, took(func(int64, int) {}), took(func(int64, int) { time.Sleep(700 * time.Millisecond) }))
 }
 
 // What failed is reported up to where it failed, also when the context has ended.
@@ -119,23 +128,23 @@ func TestProgressOfAFailedUpload(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		r := &reports{t: t}
-		m := NewMeter(-1, r.take)
+		m := NewMeter(r.take)
 		m.Begin(1)
 		m.At(100_000)
 		m.Stop(ctx)
-		assert.Equal(t, []report{{100_000, -1, 1}}, r.list)
+		assert.Equal(t, []report{{100_000, 1}}, r.list)
 	})
 }
 
 // An attempt that sends nothing sets a progress bar back to its start.
 func TestProgressOfAnAttemptThatSendsNothing(t *testing.T) {
 	r := &reports{t: t}
-	m := NewMeter(10, r.take)
+	m := NewMeter(r.take)
 	m.Begin(1)
 	m.At(5)
 	m.Begin(2)
 	m.Stop(t.Context())
-	assert.Equal(t, report{0, 10, 2}, r.last())
+	assert.Equal(t, report{0, 2}, r.last())
 }
 
 // A callback that blocks must not keep a call from returning when its context ends, and is not called again later.
@@ -146,7 +155,7 @@ func TestReportsThatBlockDoNotKeepTheCall(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
 				free, calls := make(chan struct{}), 0
-				m := NewMeter(10, func(int64, int64, int) {
+				m := NewMeter(func(int64, int) {
 					calls++
 					<-free
 				})
@@ -167,7 +176,7 @@ func TestReportsThatBlockDoNotKeepTheCall(t *testing.T) {
 
 // What is not sent has no progress, and a nil Meter reports none.
 func TestNoProgress(t *testing.T) {
-	m := NewMeter(10, func(int64, int64, int) { t.Error("a report before the first attempt") })
+	m := NewMeter(func(int64, int) { t.Error("a report before the first attempt") })
 	m.Stop(t.Context())
 	m = nil
 	m.Begin(1)
@@ -176,7 +185,7 @@ func TestNoProgress(t *testing.T) {
 
 // A callback that ends its goroutine, as a test's FailNow does, must not hang the call.
 func TestReportsThatExit(t *testing.T) {
-	m := NewMeter(10, func(int64, int64, int) { runtime.Goexit() })
+	m := NewMeter(func(int64, int) { runtime.Goexit() })
 	m.Begin(1)
 	m.Stop(t.Context())
 }

@@ -15,7 +15,7 @@ type Sending struct {
 	body    *Body
 	attempt *wire.Attempt
 	meter   *Meter
-	cancel  context.CancelCauseFunc
+	cancel  context.CancelFunc
 
 	lock   chan struct{} // held during a Read; not a mutex, for which time in a synctest bubble stands still
 	file   *input        // nil when its use has ended
@@ -32,7 +32,7 @@ func (s *Sending) Close() error {
 	if s == nil {
 		return nil
 	}
-	s.cancel(io.ErrClosedPipe)
+	s.cancel()
 	s.lock <- struct{}{}
 	defer func() { <-s.lock }()
 	if s.file != nil {
@@ -65,20 +65,19 @@ func (s *Sending) Read(p []byte) (int, error) {
 func (s *Sending) readFile(p []byte) (int, error) {
 	s.attempt.Reading()
 	n, err := s.file.Read(p)
-	size, offset := s.body.fileSize, s.offset+int64(n)
-	switch {
+	s.offset += int64(n)
+	switch size := s.body.FileSize; {
 	case err != nil && s.file.ctx.Err() != nil:
 		return 0, s.file.ctx.Err()
-	case size >= 0 && offset > size:
-		return 0, s.body.readError(size, fmt.Errorf("it has more than the %d bytes that were announced", size))
-	case err == io.EOF && offset < size:
-		return 0, s.body.readError(offset, fmt.Errorf("it has fewer than the %d bytes that were announced", size))
-	case err != nil && err != io.EOF:
-		return 0, s.body.readError(offset, err)
+	case size >= 0 && s.offset > size:
+		s.offset, err = size, fmt.Errorf("it has more than the %d bytes that were announced", size)
+	case err == io.EOF && s.offset < size:
+		err = fmt.Errorf("it has fewer than the %d bytes that were announced", size)
+	case err == nil || err == io.EOF:
+		if n > 0 {
+			s.meter.At(s.offset)
+		}
+		return n, err
 	}
-	s.offset = offset
-	if n > 0 {
-		s.meter.At(offset)
-	}
-	return n, err
+	return 0, s.body.file.readError(s.offset, err)
 }

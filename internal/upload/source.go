@@ -4,7 +4,6 @@ package upload
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,27 +16,23 @@ import (
 // Source is where the bytes of a file come from: what [Path], [FS], [Bytes] and [Reader] return. Sources can be
 // compared with ==, so each is a pointer, or plain data.
 type Source interface {
-	// open sets what in reads, from the beginning, its size, and what ends it. A declared size of 0 is none.
-	open(in *input, declared int64) error
-	// replayable reports whether open would find the same bytes once more.
-	replayable() bool
+	// open sets what in reads, from the beginning, what ends it, and its size, if that is known better than declared.
+	// It may wait.
+	open(in *input) error
 }
 
 // Path is the regular file at path, opened for each attempt.
-func Path(path string) Source { return onDisk(path) }
+func Path(path string) Source { return inFS{disk{}, path} }
 
-type onDisk string
+// disk is the files of the operating system.
+type disk struct{}
 
-func (path onDisk) replayable() bool { return true }
-
-func (path onDisk) open(in *input, _ int64) error {
-	return openFile(in, func() (fs.File, error) {
-		// Opening a named pipe would wait for its writer.
-		if info, err := os.Stat(string(path)); err == nil && checkRegular(info) != nil {
-			return nil, checkRegular(info)
-		}
-		return os.Open(string(path))
-	})
+func (disk) Open(path string) (fs.File, error) {
+	// Opening a named pipe would wait for its writer.
+	if info, err := os.Stat(path); err == nil && checkRegular(info) != nil {
+		return nil, checkRegular(info)
+	}
+	return os.Open(path)
 }
 
 // FS is the regular file at path in fsys, opened for each attempt. It is nil where fsys is. An Open or Read that
@@ -54,13 +49,17 @@ type inFS struct {
 	path string
 }
 
-func (s *inFS) replayable() bool { return true }
-
-func (s *inFS) open(in *input, _ int64) error {
+func (s inFS) open(in *input) error {
 	if isNil(s.fsys) {
 		return fmt.Errorf("its file system is a nil %T", s.fsys)
 	}
-	return openFile(in, func() (fs.File, error) { return s.fsys.Open(s.path) })
+	f, err := s.fsys.Open(s.path)
+	if err != nil {
+		return err
+	}
+	in.r, in.done = f, func() { f.Close() }
+	in.size, err = measure(f)
+	return err
 }
 
 // Bytes is a file in memory. The data must not change while it is sent.
@@ -68,9 +67,7 @@ func Bytes(data []byte) Source { return &memory{data} }
 
 type memory struct{ data []byte }
 
-func (m *memory) replayable() bool { return true }
-
-func (m *memory) open(in *input, _ int64) error {
+func (m *memory) open(in *input) error {
 	in.r, in.size = bytes.NewReader(m.data), int64(len(m.data))
 	return nil
 }
@@ -90,19 +87,6 @@ func Reader(r io.Reader) Source {
 func isNil(v any) bool {
 	value := reflect.ValueOf(v)
 	return (value.Kind() == reflect.Pointer || value.Kind() == reflect.Func) && value.IsNil()
-}
-
-// openFile lets in read a file that is opened afresh, and closed also where it cannot be used.
-func openFile(in *input, open func() (fs.File, error)) error {
-	return in.do(func() error {
-		f, err := open()
-		if err != nil {
-			return err
-		}
-		in.r, in.done = f, func() { f.Close() }
-		in.size, err = measure(f)
-		return err
-	})
 }
 
 // measure returns the size of a regular file.
@@ -149,41 +133,37 @@ func (s *stream) replayable() bool {
 	return !s.used
 }
 
-func (s *stream) open(in *input, declared int64) error {
+func (s *stream) open(in *input) error {
 	if !s.held.TryLock() {
 		return errInUse
 	}
-	in.r, in.done = s.r, s.held.Unlock
+	in.done = s.held.Unlock
 	switch {
 	case isNil(s.r):
 		return fmt.Errorf("the reader is a nil %T", s.r)
 	case s.used:
 		return errUsed
 	}
-	return in.do(func() error { return s.rewind(in, declared) })
-}
-
-// rewind goes back to where the reader first stood, if it can seek, and finds out what it holds.
-func (s *stream) rewind(in *input, declared int64) error {
 	s.once.Do(s.look)
-	// Len may tell what happens to be buffered: the user's word counts more.
-	in.size = cmp.Or(declared, s.size)
+	if in.size < 0 {
+		in.size = s.size // Len may tell what happens to be buffered: the user's word counts more.
+	}
 	if s.seek == nil {
-		r := s.r
-		in.r = readerFunc(func(p []byte) (int, error) {
-			s.used = true
-			return r.Read(p)
-		})
-		in.unread = func(head []byte) {
-			s.r, s.used = io.MultiReader(bytes.NewReader(head), r), false
-		}
+		in.r = s
 		return nil
 	}
+	in.r = s.r
 	if end, err := s.seek.Seek(0, io.SeekEnd); err == nil {
 		in.size = max(end-s.start, 0)
 	}
 	_, err := s.seek.Seek(s.start, io.SeekStart)
 	return err
+}
+
+// Read reads from a reader that cannot seek.
+func (s *stream) Read(p []byte) (int, error) {
+	s.used = true
+	return s.r.Read(p)
 }
 
 // look finds out whether the reader can seek, and what it says that it holds.

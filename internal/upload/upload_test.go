@@ -123,12 +123,12 @@ func serve(t testing.TB, handler http.HandlerFunc) string {
 
 // bodyOf makes the body of a file without problems.
 func bodyOf(t testing.TB, f File) *Body {
-	facts, problems, err := f.Inspect(t.Context(), 0)
+	size, problems, err := f.Inspect(t.Context(), 0)
 	require.NoError(t, err)
 	for _, p := range problems {
 		require.True(t, p.Waivable, "%s", p.Reason)
 	}
-	return Multipart(url.Values{"name": {"Interview"}}, f, facts)
+	return Multipart(url.Values{"name": {"Interview"}}, f, size)
 }
 
 // post makes one attempt, and returns what it came to when it is over.
@@ -387,10 +387,10 @@ func TestFilesOfEveryKindArrive(t *testing.T) {
 			// What ends within the first bytes is in memory by then.
 			if file.sized || size < headSize {
 				assert.Equal(t, got.body, got.length, "%s of %d bytes", kind, size)
-				assert.EqualValues(t, size, body.FileSize(), kind)
+				assert.EqualValues(t, size, body.FileSize, kind)
 			} else {
 				assert.EqualValues(t, -1, got.length, "%s of %d bytes", kind, size)
-				assert.EqualValues(t, -1, body.FileSize(), kind)
+				assert.EqualValues(t, -1, body.FileSize, kind)
 			}
 			assert.Equal(t, file.again, body.Replayable(), kind)
 		}
@@ -424,11 +424,7 @@ func TestUploadsAtOnceDoNotMix(t *testing.T) {
 // opener is a source whose readers are of any kind.
 type opener func() (io.Reader, int64, error)
 
-func (o opener) replayable() bool { return true }
-
-func (o opener) open(in *input, _ int64) error {
-	return in.do(func() (err error) {
-		in.r, in.size, err = o()
-		return err
-	})
+func (o opener) open(in *input) (err error) {
+	in.r, in.size, err = o()
+	return err
 }
