@@ -69,10 +69,12 @@ func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
 	a := &Attempt{limits: limits, wait: limits.Wait}
 	a.Context, a.cancel = context.WithCancelCause(ctx)
 	a.timer = time.AfterFunc(forever, a.expire)
-	a.trace = httptrace.ClientTrace{GetConn: func(string) { a.connecting() }, GotConn: a.gotConn}
+	// Only an upload has to know, but there may be RoundTrippers that call a hook without asking whether it is nil.
+	wrote := func(httptrace.WroteRequestInfo) {}
 	if limits.Upload {
-		a.trace.WroteRequest = a.wroteRequest
+		wrote = a.wroteRequest
 	}
+	a.trace = httptrace.ClientTrace{GetConn: func(string) { a.connecting() }, GotConn: a.gotConn, WroteRequest: wrote}
 	// A transport that tells of its connections stops the clock until there is one.
 	a.begin(sending)
 	return httptrace.WithClientTrace(a, &a.trace), a
