@@ -29,13 +29,13 @@ type Attempt struct {
 	limits Limits // no limit is forever
 	trace  httptrace.ClientTrace
 	sent   atomic.Int64 // in bytes, added to by the connections that count
+	traced atomic.Bool  // the transport tells of its connections
 
 	mu        sync.Mutex
 	timer     *time.Timer
 	phase     phase
 	deadline  time.Time     // when the phase has taken too long
 	wait      time.Duration // what is left of Limits.Wait for later phases
-	traced    bool          // the transport tells of its connections
 	conns     int           // how many connections there were, the same one counted again
 	uncounted bool          // one of them does not count what is written
 }
@@ -45,8 +45,8 @@ type phase int
 const (
 	pausing phase = iota // nothing is timed
 	waiting              // for the response
-	sending              // the network has to take bytes of the body
-	reading              // the source of the body has to give some
+	reading              // the source of the body has to give bytes
+	sending              // the network has to take them
 )
 
 // forever is the time that a phase without a limit may take.
@@ -76,7 +76,7 @@ func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
 	}
 	a.trace = httptrace.ClientTrace{GetConn: func(string) { a.connecting() }, GotConn: a.gotConn, WroteRequest: wrote}
 	// A transport that tells of its connections stops the clock until there is one.
-	a.begin(sending)
+	a.begin(pausing, sending)
 	return httptrace.WithClientTrace(a, &a.trace), a
 }
 
@@ -88,9 +88,12 @@ func (a *Attempt) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// begin ends the phase, and begins another with its clock. A request without a body has nothing to send.
-func (a *Attempt) begin(p phase) {
-	if a.Err() != nil {
+// begin ends the phase, if it is from or one that comes after from in the list, and begins another with its clock. A
+// request without a body has nothing to send.
+func (a *Attempt) begin(from, p phase) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.phase < from || a.Err() != nil {
 		return
 	}
 	if a.phase == waiting {
@@ -103,7 +106,7 @@ func (a *Attempt) begin(p phase) {
 	switch p {
 	case waiting:
 		left = a.wait
-	case sending, reading:
+	case reading, sending:
 		left = a.limits.Stall
 	}
 	a.phase, a.deadline = p, time.Now().Add(left)
@@ -118,7 +121,7 @@ func (a *Attempt) expire() {
 		return
 	}
 	late := &TimeoutError{Limit: a.limits.Wait}
-	if a.phase >= sending {
+	if a.phase >= reading {
 		late = &TimeoutError{Stalled: true, ByReader: a.phase == reading, Limit: a.limits.Stall}
 	}
 	a.cancel(late)
@@ -126,71 +129,50 @@ func (a *Attempt) expire() {
 
 // connecting notes that the transport tells of its connections, and waits for one.
 func (a *Attempt) connecting() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.begin(pausing)
-	if !a.traced {
+	a.begin(pausing, pausing)
+	if !a.traced.Swap(true) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		// What went by before was no time of waiting for a response.
-		a.traced, a.wait = true, a.limits.Wait
+		a.wait = a.limits.Wait
 	}
 }
 
 func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
 	counted := countInto(&a.sent, info.Conn)
+	a.begin(pausing, sending)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.conns++
 	a.uncounted = a.uncounted || !counted
-	a.begin(sending)
 	if a.conns > maxConns {
 		a.cancel(errRepeats)
 	}
 }
 
 func (a *Attempt) wroteRequest(info httptrace.WroteRequestInfo) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if info.Err == nil && a.phase >= sending {
-		a.begin(waiting)
+	if info.Err == nil {
+		a.begin(reading, waiting)
 	}
 }
 
-// Reading notes that the transport waits for the source of the body from now on.
-func (a *Attempt) Reading() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.phase == sending {
-		// The transport asks for more when it has got rid of what it had.
-		a.begin(reading)
-	}
-}
+// Reading notes that the transport waits for the source of the body from now on: it got rid of what it had.
+func (a *Attempt) Reading() { a.begin(sending, reading) }
 
 // Taken notes that the transport was handed bytes of the body; done says that they were the last.
 func (a *Attempt) Taken(done bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case a.phase < sending:
-	case done && !a.traced:
-		a.begin(waiting)
-	default:
-		a.begin(sending)
+	next := sending
+	if done && !a.traced.Load() {
+		next = waiting
 	}
+	a.begin(reading, next)
 }
 
 // Answered notes that the header of the response is here, which may be before the request was written.
-func (a *Attempt) Answered() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.begin(waiting)
-}
+func (a *Attempt) Answered() { a.begin(pausing, waiting) }
 
 // Pause stops the clock that runs.
-func (a *Attempt) Pause() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.begin(pausing)
-}
+func (a *Attempt) Pause() { a.begin(pausing, pausing) }
 
 // Stop ends the attempt's clocks and its context. No clock runs afterwards, whatever a transport tells.
 func (a *Attempt) Stop() {
@@ -210,7 +192,7 @@ func (a *Attempt) Sent() int64 { return a.sent.Load() }
 func (a *Attempt) Wrote(err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.conns == 0 && !a.traced {
+	if a.conns == 0 && !a.traced.Load() {
 		return !NeverConnected(err)
 	}
 	return a.uncounted || a.sent.Load() > 0
