@@ -60,9 +60,6 @@ const maxConns = 30
 
 var errRepeats = fmt.Errorf("the request was repeated %d times over HTTP/2, as the server reset it each time", maxConns)
 
-// errStopped is the cause of a context that Stop ended.
-var errStopped = fmt.Errorf("the attempt is over: %w", context.Canceled)
-
 // Watch starts an attempt, and returns the context for its request. The caller must call [Attempt.Stop] in the end.
 func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
 	limits.Stall, limits.Wait = cmp.Or(limits.Stall, forever), cmp.Or(limits.Wait, forever)
@@ -176,7 +173,7 @@ func (a *Attempt) Pause() { a.begin(pausing, pausing) }
 
 // Stop ends the attempt's clocks and its context. No clock runs afterwards, whatever a transport tells.
 func (a *Attempt) Stop() {
-	a.cancel(errStopped)
+	a.cancel(nil)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.timer.Stop()
