@@ -13,8 +13,9 @@ import (
 )
 
 // locate sets a page's numbers and what follows it, by the first of these that says anything: a next link in the
-// body, one in the Link header, the numbers, and last the absence of a link where one would be.
-func (s *State) locate(r Response, before State) {
+// body, one in the Link header, the numbers, and last the absence of a link where one would be. ledHere says that a
+// link led to the page.
+func (s *State) locate(r Response, ledHere bool) {
 	s.Info = info(r.Around)
 	s.ids = r.IDs
 	asked, _ := pageNumber(r.Query)
@@ -37,7 +38,7 @@ func (s *State) locate(r Response, before State) {
 	case found: // an empty link says that this is the last page
 	case current < s.last:
 		s.next = url.Values{pageParam: {strconv.Itoa(current + 1)}}
-	case s.last == 0 && r.Count >= size && !endsLinks(header, r.Query, before):
+	case s.last == 0 && r.Count >= size && !endsLinks(header, r.Query, ledHere):
 		const noWord = "the service sent a full page of %d records and does not say whether more follow"
 		s.noNext = fmt.Errorf(noWord, r.Count)
 	}
@@ -81,8 +82,8 @@ func lastPage(i Info, size int, header map[string]string) int {
 }
 
 // endsLinks reports whether the absence of a next link says that a page is the last one: it has a link to the page
-// before, or that page had a next link, and there is no link to another page as the last.
-func endsLinks(header map[string]string, asked url.Values, before State) bool {
+// before, or a link led to it, and there is no link to another page as the last.
+func endsLinks(header map[string]string, asked url.Values, ledHere bool) bool {
 	if last, found := header["last"]; found {
 		target := query(last)
 		if len(target) == 0 || !asksNothingNew(target, asked) {
@@ -90,7 +91,7 @@ func endsLinks(header map[string]string, asked url.Values, before State) bool {
 		}
 	}
 	_, found := header["prev"]
-	return found || before.linked
+	return found || ledHere
 }
 
 // query returns the query of a link, empty if it cannot be read. Nothing else of the link counts: an application behind

@@ -55,7 +55,7 @@ type State struct {
 // Start returns the state after the first page. The sizes are the page sizes that the API documents, the default first.
 func Start(r Response, sizes []int) State {
 	s := State{first: r.Query, sizes: sizes}
-	s.locate(r, State{})
+	s.locate(r, false)
 	return s
 }
 
@@ -86,7 +86,7 @@ func (s State) Arrive(r Response) (State, map[string]bool, error) {
 	if !byNumber {
 		n.cursors = append(slices.Clip(s.cursors), s.next.Encode())
 	}
-	n.locate(r, s)
+	n.locate(r, s.linked)
 	if r.Count == 0 {
 		n.emptyPages = s.emptyPages + 1
 	}
