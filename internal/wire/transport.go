@@ -116,6 +116,7 @@ func clone(t *http.Transport, clearProxy bool) *http.Transport {
 func oneRequest(t *http.Transport) {
 	t.DisableKeepAlives = false
 	t.MaxIdleConnsPerHost = -1
+	// In place, as the dialers look at it.
 	*t.Protocols = http.Protocols{}
 	t.Protocols.SetHTTP1(true)
 	config := t.TLSClientConfig
