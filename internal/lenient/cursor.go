@@ -1,7 +1,5 @@
 package lenient
 
-import "bytes"
-
 // cursor reads a valid value once, from its beginning to its end. It stands before a value, a name or a bracket.
 type cursor struct {
 	text Value
@@ -73,10 +71,10 @@ func (c *cursor) skip() {
 
 // closing returns the index of the quote that ends the string at i.
 func closing(text Value, i int) int {
-	for {
-		i += 1 + bytes.IndexByte(text[i+1:], '"')
-		if before := text[:i]; (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 0 {
-			return i
+	for i++; text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
 		}
 	}
+	return i
 }

@@ -13,14 +13,14 @@ import (
 )
 
 // locate sets a page's numbers and what follows it, by the first of these that says anything: a next link in the
-// body, one in the Link header, the numbers, and last the absence of a link where one would be.
-func (s *State) locate(r Response, before State) {
+// body, one in the Link header, the numbers, and last the absence of a link where one would be. ledHere says that a
+// link led to the page.
+func (s *State) locate(r Response, ledHere bool) {
 	s.Info = info(r.Around)
 	s.ids = r.IDs
-	linked, _ := pageNumber(before.next)
 	asked, _ := pageNumber(r.Query)
 	// A service that ignores the number and sends another one must not keep a walk where it is.
-	s.number = cmp.Or(max(s.Current, linked), max(asked, 0))
+	s.number = max(s.Current, asked)
 	size := s.size(r)
 	header := headerLinks(r.Link)
 	s.last = lastPage(s.Info, size, header)
@@ -30,11 +30,15 @@ func (s *State) locate(r Response, before State) {
 	}
 	s.linked = link != ""
 	switch current := max(s.number, 1); {
-	case found:
-		s.follow(link)
+	case s.linked:
+		s.next = query(link)
+		if len(s.next) == 0 {
+			s.noNext = errors.New("the service sent a next link without a query")
+		}
+	case found: // an empty link says that this is the last page
 	case current < s.last:
 		s.next = url.Values{pageParam: {strconv.Itoa(current + 1)}}
-	case s.last == 0 && r.Count >= size && !endsLinks(header, r.Query, before):
+	case s.last == 0 && r.Count >= size && !endsLinks(header, r.Query, ledHere):
 		const noWord = "the service sent a full page of %d records and does not say whether more follow"
 		s.noNext = fmt.Errorf(noWord, r.Count)
 	}
@@ -44,10 +48,7 @@ func (s *State) locate(r Response, before State) {
 func info(around lenient.Value) Info {
 	meta := around.Member("meta")
 	count := func(name string) int {
-		if n := meta.Member(name).Int(); n > 0 {
-			return n
-		}
-		return max(around.Member(name).Int(), 0)
+		return cmp.Or(max(meta.Member(name).Int(), 0), max(around.Member(name).Int(), 0))
 	}
 	return Info{
 		Current: count("current_page"),
@@ -76,44 +77,35 @@ func lastPage(i Info, size int, header map[string]string) int {
 	case i.Total > 0:
 		return (i.Total-1)/size + 1
 	}
-	last, _ := query(header["last"])
-	number, _ := pageNumber(last)
+	number, _ := pageNumber(query(header["last"]))
 	return max(number, 0)
 }
 
-// follow sets what a next link says. An empty one says that this is the last page.
-func (s *State) follow(link string) {
-	next, err := query(link)
-	switch {
-	case link == "":
-	case err != nil || len(next) == 0:
-		s.noNext = errors.New("the service sent a next link without a query")
-	default:
-		s.next = next
-	}
-}
-
 // endsLinks reports whether the absence of a next link says that a page is the last one: it has a link to the page
-// before, or that page had a next link, and there is no link to another page as the last.
-func endsLinks(header map[string]string, asked url.Values, before State) bool {
+// before, or a link led to it, and there is no link to another page as the last.
+func endsLinks(header map[string]string, asked url.Values, ledHere bool) bool {
 	if last, found := header["last"]; found {
-		target, err := query(last)
-		if err != nil || len(target) == 0 || !asksNothingNew(target, asked) {
+		target := query(last)
+		if len(target) == 0 || !asksNothingNew(target, asked) {
 			return false
 		}
 	}
 	_, found := header["prev"]
-	return found || before.linked
+	return found || ledHere
 }
 
-// query returns the query of a link. Nothing else of it counts: an application behind a proxy is often wrong about its
-// scheme and host.
-func query(link string) (url.Values, error) {
+// query returns the query of a link, empty if it cannot be read. Nothing else of the link counts: an application behind
+// a proxy is often wrong about its scheme and host.
+func query(link string) url.Values {
 	u, err := url.Parse(link)
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	return url.ParseQuery(u.RawQuery)
+	values, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil
+	}
+	return values
 }
 
 // bodyLink returns the next link in the JSON around the records. It is empty for null.

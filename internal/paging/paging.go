@@ -55,7 +55,7 @@ type State struct {
 // Start returns the state after the first page. The sizes are the page sizes that the API documents, the default first.
 func Start(r Response, sizes []int) State {
 	s := State{first: r.Query, sizes: sizes}
-	s.locate(r, State{})
+	s.locate(r, false)
 	return s
 }
 
@@ -78,15 +78,15 @@ func (s State) Next() (url.Values, error) {
 	return maps.Clone(s.next), nil
 }
 
-// Arrive returns the state after the page that Next led to, and the IDs that must be left out of it because the page
-// before had them, nil if there are none. The error says that the service repeats itself or sends no records.
+// Arrive returns the state after the page that Next led to, and the IDs of the page before, which must be left out of
+// it. The error says that the service repeats itself or sends no records.
 func (s State) Arrive(r Response) (State, map[string]bool, error) {
 	n := State{first: s.first, sizes: s.sizes, cursors: s.cursors}
 	_, byNumber := pageNumber(s.next)
 	if !byNumber {
 		n.cursors = append(slices.Clip(s.cursors), s.next.Encode())
 	}
-	n.locate(r, s)
+	n.locate(r, s.linked)
 	if r.Count == 0 {
 		n.emptyPages = s.emptyPages + 1
 	}
@@ -105,10 +105,7 @@ func (s State) Arrive(r Response) (State, map[string]bool, error) {
 			moved++
 		}
 	}
-	if moved == 0 {
-		return n, nil, nil
-	}
-	if moved == len(r.IDs) {
+	if moved > 0 && moved == len(r.IDs) {
 		n.repeats = s.repeats + 1
 		grows := byNumber && (n.Current == 0 || n.Current > s.number)
 		if !grows || n.repeats >= maxRepeats {
@@ -121,17 +118,16 @@ func (s State) Arrive(r Response) (State, map[string]bool, error) {
 // Ahead returns what to lay over the query for up to n of the pages that follow, as far as it can be told without
 // them: for page numbers up to the last page, or n of them if that is not known, and for a cursor one.
 func (s State) Ahead(n int) []url.Values {
+	var ahead []url.Values
 	next, _ := s.Next()
-	if next == nil || n <= 0 {
-		return nil
-	}
-	ahead := []url.Values{next}
-	number, ok := pageNumber(next)
-	for ok && len(ahead) < n && (s.last == 0 || number < s.last) {
-		number++
-		query := maps.Clone(next)
-		query.Set(pageParam, strconv.Itoa(number))
-		ahead = append(ahead, query)
+	for next != nil && len(ahead) < n {
+		ahead = append(ahead, next)
+		number, ok := pageNumber(next)
+		if !ok || s.last > 0 && number >= s.last {
+			break
+		}
+		next = maps.Clone(next)
+		next.Set(pageParam, strconv.Itoa(number+1))
 	}
 	return ahead
 }

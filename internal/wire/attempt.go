@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -17,24 +18,24 @@ type Limits struct {
 	Wait   time.Duration // from the last byte sent until the response was read, for all redirects together
 }
 
-// Attempt watches one attempt: what was written, and whether it still moves. It is safe for concurrent use.
+// Attempt watches one attempt: what was written, and whether it still moves. It is safe for concurrent use. The context
+// of the request derives from it, so that a [Transport] finds it.
 //
 // Waiting for a connection, dialing and the TLS handshake count for no limit, as far as the transport tells of
 // them through httptrace.
 type Attempt struct {
-	limits Limits
-	trace  httptrace.ClientTrace
-	ctx    context.Context
+	context.Context
 	cancel context.CancelCauseFunc
+	limits Limits // no limit is forever
+	trace  httptrace.ClientTrace
 	sent   atomic.Int64 // in bytes, added to by the connections that count
+	traced atomic.Bool  // the transport tells of its connections
 
 	mu        sync.Mutex
-	timer     *time.Timer // nil before the first phase with a limit
+	timer     *time.Timer
 	phase     phase
 	deadline  time.Time     // when the phase has taken too long
 	wait      time.Duration // what is left of Limits.Wait for later phases
-	reading   bool          // the transport waits for the source of the body
-	traced    bool          // the transport tells of its connections
 	conns     int           // how many connections there were, the same one counted again
 	uncounted bool          // one of them does not count what is written
 }
@@ -43,9 +44,9 @@ type phase int
 
 const (
 	pausing phase = iota // nothing is timed
-	sending
-	waiting
-	stopped
+	waiting              // for the response
+	reading              // the source of the body has to give bytes
+	sending              // the network has to take them
 )
 
 // forever is the time that a phase without a limit may take.
@@ -59,51 +60,54 @@ const maxConns = 30
 
 var errRepeats = fmt.Errorf("the request was repeated %d times over HTTP/2, as the server reset it each time", maxConns)
 
-// errStopped is the cause of a context that Stop ended.
-var errStopped = fmt.Errorf("the attempt is over: %w", context.Canceled)
-
 // Watch starts an attempt, and returns the context for its request. The caller must call [Attempt.Stop] in the end.
 func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
+	limits.Stall, limits.Wait = cmp.Or(limits.Stall, forever), cmp.Or(limits.Wait, forever)
 	a := &Attempt{limits: limits, wait: limits.Wait}
-	ctx, a.cancel = context.WithCancelCause(context.WithValue(ctx, attemptKey{}, a))
-	a.trace = httptrace.ClientTrace{
-		GetConn:      func(string) { a.connecting() },
-		GotConn:      a.gotConn,
-		WroteRequest: a.wroteRequest,
+	a.Context, a.cancel = context.WithCancelCause(ctx)
+	a.timer = time.AfterFunc(forever, a.expire)
+	// Only an upload has to know, but there may be RoundTrippers that call a hook without asking whether it is nil.
+	wrote := func(httptrace.WroteRequestInfo) {}
+	if limits.Upload {
+		wrote = a.wroteRequest
 	}
-	a.ctx = httptrace.WithClientTrace(ctx, &a.trace)
+	a.trace = httptrace.ClientTrace{GetConn: func(string) { a.connecting() }, GotConn: a.gotConn, WroteRequest: wrote}
 	// A transport that tells of its connections stops the clock until there is one.
-	a.begin(sending)
-	return a.ctx, a
+	a.begin(pausing, sending)
+	return httptrace.WithClientTrace(a, &a.trace), a
 }
 
-// begin ends the phase, and begins another with its clock. A request without a body has nothing to send.
-func (a *Attempt) begin(p phase) {
-	switch a.phase {
-	case stopped:
+// Value returns the attempt itself for its key.
+func (a *Attempt) Value(key any) any {
+	if key == (attemptKey{}) {
+		return a
+	}
+	return a.Context.Value(key)
+}
+
+// begin ends the phase, if it is from or one that comes after from in the list, and begins another with its clock. A
+// request without a body has nothing to send.
+func (a *Attempt) begin(from, p phase) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.phase < from || a.Err() != nil {
 		return
-	case waiting:
+	}
+	if a.phase == waiting {
 		a.wait = time.Until(a.deadline)
 	}
 	if p == sending && !a.limits.Upload {
 		p = waiting
 	}
 	left := forever
-	switch {
-	case p == sending && a.limits.Stall != 0:
-		left = a.limits.Stall
-	case p == waiting && a.limits.Wait != 0:
+	switch p {
+	case waiting:
 		left = a.wait
+	case reading, sending:
+		left = a.limits.Stall
 	}
 	a.phase, a.deadline = p, time.Now().Add(left)
-	switch {
-	case a.timer == nil && left != forever:
-		a.timer = time.AfterFunc(left, a.expire)
-	case a.timer != nil && left != forever:
-		a.timer.Reset(left)
-	case a.timer != nil:
-		a.timer.Stop()
-	}
+	a.timer.Reset(left)
 }
 
 func (a *Attempt) expire() {
@@ -114,90 +118,65 @@ func (a *Attempt) expire() {
 		return
 	}
 	late := &TimeoutError{Limit: a.limits.Wait}
-	if a.phase == sending {
-		late = &TimeoutError{Stalled: true, ByReader: a.reading, Limit: a.limits.Stall}
+	if a.phase >= reading {
+		late = &TimeoutError{Stalled: true, ByReader: a.phase == reading, Limit: a.limits.Stall}
 	}
 	a.cancel(late)
 }
 
 // connecting notes that the transport tells of its connections, and waits for one.
 func (a *Attempt) connecting() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.begin(pausing)
-	if !a.traced {
+	a.begin(pausing, pausing)
+	if !a.traced.Swap(true) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		// What went by before was no time of waiting for a response.
-		a.traced, a.wait = true, a.limits.Wait
+		a.wait = a.limits.Wait
 	}
 }
 
 func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
 	counted := countInto(&a.sent, info.Conn)
+	a.begin(pausing, sending)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.conns++
 	a.uncounted = a.uncounted || !counted
-	a.begin(sending)
 	if a.conns > maxConns {
 		a.cancel(errRepeats)
 	}
 }
 
 func (a *Attempt) wroteRequest(info httptrace.WroteRequestInfo) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if info.Err == nil && a.phase == sending {
-		a.begin(waiting)
+	if info.Err == nil {
+		a.begin(reading, waiting)
 	}
 }
 
-// Reading notes that the transport waits for the source of the body from now on.
-func (a *Attempt) Reading() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.reading && a.phase == sending {
-		// The transport asks for more when it has got rid of what it had.
-		a.begin(sending)
-	}
-	a.reading = true
-}
+// Reading notes that the transport waits for the source of the body from now on: it got rid of what it had.
+func (a *Attempt) Reading() { a.begin(sending, reading) }
 
 // Taken notes that the transport was handed bytes of the body; done says that they were the last.
 func (a *Attempt) Taken(done bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.reading = false
-	switch {
-	case a.phase != sending:
-	case done && !a.traced:
-		a.begin(waiting)
-	default:
-		a.begin(sending)
+	next := sending
+	if done && !a.traced.Load() {
+		next = waiting
 	}
+	a.begin(reading, next)
 }
 
 // Answered notes that the header of the response is here, which may be before the request was written.
-func (a *Attempt) Answered() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.phase != waiting {
-		a.begin(waiting)
-	}
-}
+func (a *Attempt) Answered() { a.begin(pausing, waiting) }
 
 // Pause stops the clock that runs.
-func (a *Attempt) Pause() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.begin(pausing)
-}
+func (a *Attempt) Pause() { a.begin(pausing, pausing) }
 
 // Stop ends the attempt's clocks and its context. No clock runs afterwards, whatever a transport tells.
 func (a *Attempt) Stop() {
+	a.cancel(nil)
 	a.mu.Lock()
-	a.begin(stopped)
-	a.mu.Unlock()
-	a.cancel(errStopped)
+	defer a.mu.Unlock()
+	a.timer.Stop()
 }
 
 // Sent returns how many bytes of the request were written, TLS's share included. It is 0 where connections do not
@@ -210,7 +189,7 @@ func (a *Attempt) Sent() int64 { return a.sent.Load() }
 func (a *Attempt) Wrote(err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.conns == 0 && !a.traced {
+	if a.conns == 0 && !a.traced.Load() {
 		return !NeverConnected(err)
 	}
 	return a.uncounted || a.sent.Load() > 0
@@ -218,7 +197,7 @@ func (a *Attempt) Wrote(err error) bool {
 
 // Expired returns the error with which the attempt ended itself, mostly a [*TimeoutError], or nil.
 func (a *Attempt) Expired() error {
-	cause := context.Cause(a.ctx)
+	cause := context.Cause(a)
 	if _, late := cause.(*TimeoutError); late || cause == errRepeats {
 		return cause
 	}

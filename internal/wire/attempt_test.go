@@ -507,3 +507,12 @@ func (s *silencing) Close() error {
 	close(s.closed)
 	return s.Conn.Close()
 }
+
+// A program that makes many calls pays for each allocation of an attempt.
+func TestAllocationsOfAnAttempt(t *testing.T) {
+	count := testing.AllocsPerRun(1000, func() {
+		_, a := Watch(t.Context(), Limits{Stall: limit, Wait: limit})
+		a.Stop()
+	})
+	assert.LessOrEqual(t, count, 8.0)
+}

@@ -28,10 +28,7 @@ const (
 var ErrDialedHTTP2 = errors.New("DialTLSContext or DialTLS negotiated HTTP/2, which a POST never uses, " +
 	"nor anything else without ForceAttemptHTTP2: offer http/1.1 alone in the NextProtos of the dialer")
 
-type (
-	dialFunc    = func(ctx context.Context, network, address string) (net.Conn, error)
-	oldDialFunc = func(network, address string) (net.Conn, error)
-)
+type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // tlsConn is what net/http takes for a TLS connection: a [*tls.Conn], and since Go 1.27 others like it. None of
 // them is ever wrapped, which would hide it.
@@ -52,7 +49,7 @@ func setDialers(t *http.Transport) {
 }
 
 // dialer returns dial, or the deprecated old in its place, or nil.
-func dialer(dial dialFunc, old oldDialFunc) dialFunc {
+func dialer(dial dialFunc, old func(network, address string) (net.Conn, error)) dialFunc {
 	if dial == nil && old != nil {
 		return func(_ context.Context, network, address string) (net.Conn, error) { return old(network, address) }
 	}
@@ -69,23 +66,23 @@ func within(limit time.Duration, dial dialFunc, allowed *http.Protocols) dialFun
 		var err error
 		done := make(chan struct{})
 		go func() {
-			defer close(done)
 			if nc, err = dial(ctx, network, address); err == nil && nc != nil {
 				nc, err = ready(ctx, nc, allowed)
+			}
+			select {
+			case done <- struct{}{}:
+			case <-ctx.Done():
+				if nc != nil {
+					nc.Close()
+				}
 			}
 		}()
 		select {
 		case <-done:
 			return nc, err
 		case <-ctx.Done():
+			return nil, &net.OpError{Op: "dial", Net: network, Err: context.Cause(ctx)}
 		}
-		go func() {
-			<-done
-			if nc != nil {
-				nc.Close()
-			}
-		}()
-		return nil, &net.OpError{Op: "dial", Net: network, Err: context.Cause(ctx)}
 	}
 }
 
@@ -163,13 +160,9 @@ func countInto(sent *atomic.Int64, nc net.Conn) bool {
 	if secure, ok := nc.(tlsConn); ok && secure.ConnectionState().NegotiatedProtocol == "h2" {
 		return false
 	}
-	for {
-		t, ok := nc.(*tls.Conn)
-		if !ok {
-			break
-		}
+	if secure, ok := nc.(*tls.Conn); ok {
 		// An https:// proxy makes two layers.
-		nc = t.NetConn()
+		return countInto(sent, secure.NetConn())
 	}
 	c, counts := nc.(*conn)
 	if counts {

@@ -14,8 +14,8 @@ import (
 // typed error of net/http counts: an error that mentions it in its text may be of an earlier repeat.
 func Refused(err error) bool {
 	const refusedStream = 0x7
-	var stream streamError
-	return errors.As(err, &stream) && stream.Code == refusedStream
+	stream, ok := errors.AsType[streamError](err)
+	return ok && stream.Code == refusedStream
 }
 
 // streamError has the fields of net/http's HTTP/2 stream error, which fills it in for [errors.As].
@@ -25,7 +25,7 @@ type streamError struct {
 	Cause    error
 }
 
-func (e streamError) Error() string { return fmt.Sprintf("stream error %d", e.Code) }
+func (streamError) Error() string { return "stream error" }
 
 // Untrusted reports whether the server's certificate was not accepted, which another attempt does not change.
 func Untrusted(err error) bool {
@@ -55,15 +55,16 @@ type TimeoutError struct {
 }
 
 func (e *TimeoutError) Error() string {
+	text := "no complete response within %v (WithResponseTimeout)"
 	switch {
 	case e.ByReader:
-		return fmt.Sprintf("the upload stalled: the file gave no bytes for %v (WithStallTimeout)", e.Limit)
+		text = "the upload stalled: the file gave no bytes for %v (WithStallTimeout)"
 	case e.Receiving:
-		return fmt.Sprintf("the download stalled: no byte came for %v (WithStallTimeout)", e.Limit)
+		text = "the download stalled: no byte came for %v (WithStallTimeout)"
 	case e.Stalled:
-		return fmt.Sprintf("the upload stalled: the network took no bytes for %v (WithStallTimeout)", e.Limit)
+		text = "the upload stalled: the network took no bytes for %v (WithStallTimeout)"
 	}
-	return fmt.Sprintf("no complete response within %v (WithResponseTimeout)", e.Limit)
+	return fmt.Sprintf(text, e.Limit)
 }
 
 // Timeout is always true.

@@ -14,22 +14,18 @@ import (
 type held struct {
 	io.ReadCloser
 	ctx       context.Context
+	continued context.Context // ends with a 100 Continue, and with ctx
 	begun     bool
 	responded atomic.Bool
-	continued chan struct{} // receives the first 100 Continue
 }
 
 // hold returns a copy of req with a body that is held.
 func hold(req *http.Request) *http.Request {
-	h := &held{ReadCloser: req.Body, ctx: req.Context(), continued: make(chan struct{}, 1)}
+	continued, end := context.WithCancel(req.Context())
+	h := &held{ReadCloser: req.Body, ctx: req.Context(), continued: continued}
 	req = req.WithContext(httptrace.WithClientTrace(h.ctx, &httptrace.ClientTrace{
 		GotFirstResponseByte: func() { h.responded.Store(true) },
-		Got100Continue: func() {
-			select {
-			case h.continued <- struct{}{}:
-			default:
-			}
-		},
+		Got100Continue:       end,
 	}))
 	req.Body = h
 	return req
@@ -38,10 +34,9 @@ func hold(req *http.Request) *http.Request {
 // Read holds nothing but the beginning: a service may respond while it reads what it did not refuse.
 func (h *held) Read(p []byte) (int, error) {
 	if !h.begun && h.responded.Load() {
-		select {
-		case <-h.continued:
-		case <-h.ctx.Done():
-			return 0, context.Cause(h.ctx)
+		<-h.continued.Done()
+		if err := context.Cause(h.ctx); err != nil {
+			return 0, err
 		}
 	}
 	h.begun = true

@@ -61,7 +61,6 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 	if std && shared.MaxIdleConns > 0 {
 		shared.MaxIdleConns = max(shared.MaxIdleConns, idleConns)
 	}
-	setDialers(shared)
 
 	// What tells a server who the caller is, a resumed session too, is for the API alone, as is its server name.
 	download := shared.Clone()
@@ -73,7 +72,6 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 
 	single := clone(t, clearProxy)
 	oneRequest(single)
-	setDialers(single)
 	return &Transport{shared, single, download, true}
 }
 
@@ -96,6 +94,7 @@ func clone(t *http.Transport, clearProxy bool) *http.Transport {
 	c.HTTP2 = cmp.Or(c.HTTP2, &http.HTTP2Config{})
 	c.HTTP2.SendPingTimeout = cmp.Or(c.HTTP2.SendPingTimeout, pingAfter)
 	c.HTTP2.PingTimeout = cmp.Or(c.HTTP2.PingTimeout, pingTimeout)
+	setDialers(c)
 	nameProxy(c)
 	if proxy := t.Proxy; proxy != nil && !clearProxy {
 		c.Proxy = func(req *http.Request) (*url.URL, error) {
@@ -117,7 +116,8 @@ func clone(t *http.Transport, clearProxy bool) *http.Transport {
 func oneRequest(t *http.Transport) {
 	t.DisableKeepAlives = false
 	t.MaxIdleConnsPerHost = -1
-	t.Protocols = new(http.Protocols)
+	// In place, as the dialers look at it.
+	*t.Protocols = http.Protocols{}
 	t.Protocols.SetHTTP1(true)
 	config := t.TLSClientConfig
 	config.NextProtos = []string{"http/1.1"}
@@ -163,7 +163,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if watched && t.exact {
 		a.connecting()
 	}
-	return tamed{rt}.RoundTrip(req)
+	resp, err := rt.RoundTrip(req)
+	if resp != nil {
+		tame(resp, req.URL)
+	}
+	return resp, err
 }
 
 // CloseIdleConnections closes the connections that are not in use. The Transport remains usable.
@@ -175,26 +179,21 @@ func (t *Transport) CloseIdleConnections() {
 // Download returns a RoundTripper for requests to other hosts that must not learn who the caller is: it has no client
 // certificates, and no server name but the URL's. Proxy, dialer and CA settings hold; what a DialTLSContext function
 // sends is its affair. A RoundTripper that is no [*http.Transport] is used as it is.
-func (t *Transport) Download() http.RoundTripper { return tamed{t.download} }
+func (t *Transport) Download() http.RoundTripper {
+	return &Transport{t.download, t.download, t.download, false}
+}
 
-// tamed is a RoundTripper without the two kinds of response that http.Client cannot pass on.
-type tamed struct{ rt http.RoundTripper }
-
-func (t tamed) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.rt.RoundTrip(req)
-	if err != nil || resp == nil {
-		return resp, err
-	}
+// tame changes the two kinds of response that http.Client cannot pass on.
+func tame(resp *http.Response, from *url.URL) {
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols && resp.Body != nil:
 		resp.Body.Close()
 		resp.Body = http.NoBody
 	case resp.StatusCode/100 == 3:
-		if _, err := req.URL.Parse(resp.Header.Get("Location")); err != nil {
+		if _, err := from.Parse(resp.Header.Get("Location")); err != nil {
 			// http.Client would return an error in place of the response.
 			resp.Header = resp.Header.Clone()
 			resp.Header.Del("Location")
 		}
 	}
-	return resp, nil
 }

@@ -217,7 +217,7 @@ func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 	http.DefaultTransport = otherKind{mine}
 	transport := New(nil, false)
 	assert.False(t, transport.exact)
-	assert.Equal(t, tamed{http.DefaultTransport}, transport.Download())
+	assert.Equal(t, http.DefaultTransport, transport.Download().(*Transport).shared)
 	require.NoError(t, send(t.Context(), transport, Limits{}, http.MethodGet, "https://example.com/tenant", nil).err)
 	transport.CloseIdleConnections()
 	mine.CloseIdleConnections()
