@@ -82,14 +82,14 @@ func (e *ValidationError) Unwrap() []error { return e.causes }
 
 // LogValue returns the fields and reasons, without the values.
 func (e *ValidationError) LogValue() slog.Value {
-	var attrs []slog.Attr
+	var attrs []any
 	if e.op != "" {
-		attrs = append(attrs, slog.String("op", string(e.op)))
+		attrs = append(attrs, "op", string(e.op))
 	}
 	for _, p := range e.Problems {
-		attrs = append(attrs, slog.String(p.Field, p.Reason))
+		attrs = append(attrs, p.Field, p.Reason)
 	}
-	return slog.GroupValue(attrs...)
+	return slog.Group("", attrs...).Value
 }
 
 // APIError is a response with a status other than 2xx, a redirect that was refused included. It matches the sentinel of
@@ -139,8 +139,7 @@ func (e *APIError) Unwrap() error { return e.stopped }
 // LogValue returns the error as a group of attributes, without headers and body.
 func (e *APIError) LogValue() slog.Value {
 	message := errtext.Text(e.Message, e.Fields)
-	return e.logValue(e, slog.Int("status", e.StatusCode),
-		slog.String("message", message), slog.String("request_id", e.RequestID))
+	return e.logValue(e, "status", e.StatusCode, "message", message, "request_id", e.RequestID)
 }
 
 func (e APIError) with(s summary) error {
@@ -178,8 +177,7 @@ func (e *DecodeError) Unwrap() []error { return e.causes(e.Err) }
 
 // LogValue returns the error as a group of attributes, without headers and body.
 func (e *DecodeError) LogValue() slog.Value {
-	return e.logValue(e, slog.Int("status", e.StatusCode),
-		slog.String("error", fmt.Sprint(e.Err)), slog.String("request_id", e.RequestID))
+	return e.logValue(e, "status", e.StatusCode, "error", fmt.Sprint(e.Err), "request_id", e.RequestID)
 }
 
 func (e DecodeError) with(s summary) error {
@@ -219,7 +217,7 @@ func (e *TransportError) Temporary() bool { return e.Timeout() || e.passing }
 
 // LogValue returns the error as a group of attributes.
 func (e *TransportError) LogValue() slog.Value {
-	return e.logValue(e, slog.String("error", fmt.Sprint(e.Err)))
+	return e.logValue(e, "error", fmt.Sprint(e.Err))
 }
 
 func (e TransportError) with(s summary) error {
@@ -252,4 +250,4 @@ func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
 // LogValue returns the error as a group of attributes, with the IDs. The name and the reason are the caller's data and
 // stay out.
-func (e *ConflictError) LogValue() slog.Value { return e.logValue(e, slog.Any("ids", e.IDs)) }
+func (e *ConflictError) LogValue() slog.Value { return e.logValue(e, "ids", e.IDs) }

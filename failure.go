@@ -53,14 +53,12 @@ func (s summary) line(request, text string) string {
 	return strings.TrimPrefix(cmp.Or(string(s.op), request)+": "+text, ": ")
 }
 
-// logValue groups what all errors of calls have in common.
-func (s summary) logValue(err error, attrs ...slog.Attr) slog.Value {
+// logValue groups attributes with what all errors of calls have in common.
+func (s summary) logValue(err error, attrs ...any) slog.Value {
 	if s.op != "" {
-		op, host := slog.String("op", string(s.op)), slog.String("host", s.host)
-		call := []slog.Attr{op, host, slog.Int("attempts", s.attempts)}
-		attrs = append(call, attrs...)
+		attrs = append([]any{"op", string(s.op), "host", s.host, "attempts", s.attempts}, attrs...)
 	}
-	return slog.GroupValue(append(attrs, slog.String("outcome", OutcomeOf(err).String()))...)
+	return slog.Group("", append(attrs, "outcome", OutcomeOf(err).String())...).Value
 }
 
 // fail makes the error of the whole call. Stopped is what ended the wait for another attempt, or all of it; nil for

@@ -99,17 +99,15 @@ func logAttempts(l *slog.Logger) attemptHook {
 			return nil, nil
 		}
 		return func(res AttemptResult) {
-			attrs := []slog.Attr{
-				slog.String("op", string(a.Operation)), slog.String("method", a.Method), slog.String("path", a.Path),
-				slog.Int("attempt", a.Number), slog.Int("status", res.StatusCode),
-				slog.String("request_id", res.RequestID), slog.String("result", word(res.StatusCode, res.Err)),
-				slog.String("outcome", res.Outcome.String()), slog.Duration("took", res.Duration),
-				slog.Int64("sent", res.BytesSent), slog.Int("budget", res.Budget),
+			attrs := []any{
+				"op", string(a.Operation), "method", a.Method, "path", a.Path, "attempt", a.Number,
+				"status", res.StatusCode, "request_id", res.RequestID, "result", word(res.StatusCode, res.Err),
+				"outcome", res.Outcome.String(), "took", res.Duration, "sent", res.BytesSent, "budget", res.Budget,
 			}
 			if res.WillRetry {
-				attrs = append(attrs, slog.Duration("pause", res.Pause))
+				attrs = append(attrs, "pause", res.Pause)
 			}
-			l.LogAttrs(ctx, slog.LevelDebug, "aicontent attempt", attrs...)
+			l.DebugContext(ctx, "aicontent attempt", attrs...)
 		}, nil
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -179,13 +178,10 @@ func (o *once) settle(ctx context.Context, since time.Time) error {
 var noBudget = &budget{cap: 1}
 
 func (o *once) log(ctx context.Context, until time.Time) {
-	if o.client.logger == nil || time.Until(until) <= 0 {
-		return
+	if l := o.client.logger; l != nil && time.Until(until) > 0 {
+		l.InfoContext(ctx, "aicontent looks for the record of a create request that may still be executed",
+			"op", string(o.request.op.name), "until", until, "earlier_call", o.history.count == 0)
 	}
-	const message = "aicontent looks for the record of a create request that may still be executed"
-	o.client.logger.LogAttrs(ctx, slog.LevelInfo, message,
-		slog.String("op", string(o.request.op.name)), slog.String("collection", o.request.op.in.name),
-		slog.Time("until", until), slog.Bool("earlier_run", o.history.count == 0))
 }
 
 // search looks for the record with exactly the name. If there is one, it is taken, and the history's found is its

@@ -622,7 +622,7 @@ func TestOnceSaysWhatItWaitsFor(t *testing.T) {
 			}
 		}
 		searching := func(until time.Duration, earlier bool) string {
-			return fmt.Sprintf("level=INFO msg=\"aicontent looks for the record of a create request that may still be executed\" op=images.store collection=images until=%s earlier_run=%v\n",
+			return fmt.Sprintf("level=INFO msg=\"aicontent looks for the record of a create request that may still be executed\" op=images.store until=%s earlier_call=%v\n",
 				start.Add(until).Format("2006-01-02T15:04:05.000Z07:00"), earlier)
 		}
 		assert.Equal(t, []string{
