@@ -109,7 +109,7 @@ func (x *exchange) run(hc *http.Client, take func(*http.Response) result) (res r
 		res = x.noResponse(err, limit)
 	} else {
 		defer resp.Body.Close()
-		attempt.Answered()
+		attempt.Responded()
 		x.status, x.header, x.requestID = resp.StatusCode, resp.Header, requestID(resp.Header, x.key)
 		if resp.StatusCode/100 == 2 {
 			res = take(resp)
@@ -132,17 +132,21 @@ func (x *exchange) run(hc *http.Client, take func(*http.Response) result) (res r
 // send sends the request with a fresh body.
 func (x *exchange) send(ctx context.Context, hc *http.Client) (*http.Response, error) {
 	r := x.request
-	u := r.url // a RoundTripper may change it
-	values := []string{x.client.userAgent, "application/json", "Bearer " + string(x.key)}
-	header := http.Header{"User-Agent": values[0:1:1]}
+	// In one piece of memory; and a RoundTripper may change the URL.
+	own := &struct {
+		url    url.URL
+		values [3]string
+	}{r.url, [...]string{x.client.userAgent, "application/json", "Bearer " + string(x.key)}}
+	header := http.Header{"User-Agent": own.values[0:1:1]}
 	if x.key != "" {
-		header["Accept"], header["Authorization"] = values[1:2:2], values[2:3:3]
+		header["Accept"], header["Authorization"] = own.values[1:2:2], own.values[2:3:3]
 	}
 	for _, h := range r.header {
 		header[h.key] = []string{h.value}
 	}
 	bare := http.Request{
-		Method: r.method, URL: &u, Host: u.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Method: r.method, URL: &own.url, Host: r.url.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	req := bare.WithContext(ctx)
 	if r.body != nil {

@@ -247,7 +247,7 @@ func TestUpdateWithALongText(t *testing.T) {
 				}
 				var late *wire.TimeoutError
 				require.ErrorAs(t, err, &late)
-				assert.Equal(t, wire.TimeoutError{Stalled: true, Limit: 9 * time.Second}, *late)
+				assert.Equal(t, wire.TimeoutError{Phase: wire.Sending, Limit: 9 * time.Second}, *late)
 			})
 		})
 	}

@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/aicontent/aicontent-go/internal/errtext"
 	"github.com/aicontent/aicontent-go/internal/wire"
@@ -105,8 +103,7 @@ func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, result) {
 		err := errors.New(strings.TrimSuffix("got "+kind+" instead of a picture: "+message, ": "))
 		return 0, x.unusable(body, err)
 	}
-	x.wire.Pause()
-	body := &watched{body: resp.Body, stall: x.request.stall, attempt: x.wire}
+	body := &watched{body: resp.Body, attempt: x.wire}
 	// The writer's other methods stay out of it, so that it gets each byte as it comes.
 	written, err := io.Copy(struct{ io.Writer }{w}, body)
 	switch {
@@ -117,14 +114,12 @@ func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, result) {
 		err = io.ErrUnexpectedEOF // net/http returns the cause of a context as it is
 	case err == nil:
 		return written, result{outcome: OutcomeDone}
-	case body.stalled.Load():
-		err = &wire.TimeoutError{Receiving: true, Limit: x.request.stall}
 	}
 	came := fmt.Sprintf("%d bytes", written)
 	if resp.ContentLength >= 0 {
 		came = fmt.Sprintf("%d of %d bytes", written, resp.ContentLength)
 	}
-	err = fmt.Errorf("the picture was cut off: %s came: %w", came, cmp.Or(contextError(x.ctx), err))
+	err = fmt.Errorf("the picture was cut off: %s came: %w", came, cmp.Or(contextError(x.ctx), x.wire.Expired(), err))
 	res := x.unusable(nil, err)
 	if written == 0 && x.ctx.Err() == nil {
 		res.follow = again
@@ -132,24 +127,17 @@ func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, result) {
 	return written, res
 }
 
-// watched is a body that must not stall. A clock runs while a byte is waited for.
+// watched is a body that must not stall: a clock runs while a byte is waited for.
 type watched struct {
 	body    io.Reader
-	stall   time.Duration // 0 is no limit
 	attempt *wire.Attempt
-	stalled atomic.Bool
 	failed  error // of the latest Read, but for the end
 }
 
 func (b *watched) Read(p []byte) (int, error) {
-	if b.stall > 0 {
-		clock := time.AfterFunc(b.stall, func() {
-			b.stalled.Store(true)
-			b.attempt.Stop()
-		})
-		defer clock.Stop()
-	}
+	b.attempt.Receiving()
 	n, err := b.body.Read(p)
+	b.attempt.Pause()
 	if err != io.EOF {
 		b.failed = err
 	}

@@ -263,10 +263,10 @@ func TestLargeFormsCanStall(t *testing.T) {
 		err     *wire.TimeoutError
 		after   time.Duration
 	}{
-		"small":         {largeForm, -1, false, &wire.TimeoutError{Stalled: true, Limit: time.Minute}, time.Minute},
-		"read in full":  {largeForm + 1, -1, true, &wire.TimeoutError{Limit: time.Hour}, time.Hour + time.Minute/2},
-		"read in part":  {largeForm + 1, 1000, true, &wire.TimeoutError{Stalled: true, Limit: time.Minute}, 3 * time.Minute / 2},
-		"never touched": {largeForm + 1, 0, true, &wire.TimeoutError{Stalled: true, Limit: time.Minute}, time.Minute},
+		"small":         {largeForm, -1, false, &wire.TimeoutError{Phase: wire.Sending, Limit: time.Minute}, time.Minute},
+		"read in full":  {largeForm + 1, -1, true, &wire.TimeoutError{Phase: wire.Waiting, Limit: time.Hour}, time.Hour + time.Minute/2},
+		"read in part":  {largeForm + 1, 1000, true, &wire.TimeoutError{Phase: wire.Sending, Limit: time.Minute}, 3 * time.Minute / 2},
+		"never touched": {largeForm + 1, 0, true, &wire.TimeoutError{Phase: wire.Sending, Limit: time.Minute}, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

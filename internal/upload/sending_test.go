@@ -237,14 +237,14 @@ func respondSlowly(pause time.Duration) func(net.Conn) {
 // The error of a stalled upload says which side stalled.
 func TestStallsNameTheSideThatStoodStill(t *testing.T) {
 	limits := wire.Limits{Upload: true, Stall: 10 * time.Second}
-	for name, byReader := range map[string]bool{"reader": true, "network": false} {
+	for name, phase := range map[string]wire.Phase{"reader": wire.Reading, "network": wire.Sending} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newStuckReader(recording(100_000))
 				defer synctest.Wait()
 				defer close(r.free)
 				source, service := Reader(r), respondSlowly(0)
-				if !byReader {
+				if phase == wire.Sending {
 					source, service = Bytes(recording(1<<20)), func(nc net.Conn) {
 						_, _ = io.ReadFull(nc, make([]byte, 100_000))
 						time.Sleep(time.Minute)
@@ -254,9 +254,8 @@ func TestStallsNameTheSideThatStoodStill(t *testing.T) {
 				require.Error(t, err)
 				var late *wire.TimeoutError
 				require.ErrorAs(t, attempt.Expired(), &late)
-				assert.True(t, late.Stalled)
-				assert.Equal(t, byReader, late.ByReader)
-				assert.Equal(t, byReader, errors.Is(late, wire.ErrSource))
+				assert.Equal(t, phase, late.Phase)
+				assert.Equal(t, phase == wire.Reading, errors.Is(late, wire.ErrSource))
 			})
 		})
 	}
@@ -279,7 +278,7 @@ func TestTheWaitBeginsWithTheLastByte(t *testing.T) {
 		}
 		require.NoError(t, err)
 		time.Sleep(2 * time.Second)
-		assert.Equal(t, &wire.TimeoutError{Limit: time.Second}, attempt.Expired())
+		assert.Equal(t, &wire.TimeoutError{Phase: wire.Waiting, Limit: time.Second}, attempt.Expired())
 	})
 }
 
@@ -390,7 +389,7 @@ func TestUploadsThatAreNeverReadStallByTheNetwork(t *testing.T) {
 		require.NoError(t, err)
 		defer s.Close()
 		<-ctx.Done()
-		assert.Equal(t, &wire.TimeoutError{Stalled: true, Limit: time.Minute}, attempt.Expired())
+		assert.Equal(t, &wire.TimeoutError{Phase: wire.Sending, Limit: time.Minute}, attempt.Expired())
 	})
 }
 

@@ -152,7 +152,7 @@ func TestFileSystemsThatHang(t *testing.T) {
 					defer attempt.Stop()
 					_, err = Multipart(nil, file, size).Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
 				}
-				assert.Equal(t, &wire.TimeoutError{Stalled: true, ByReader: true, Limit: stall}, err)
+				assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: stall}, err)
 				require.ErrorIs(t, err, wire.ErrSource)
 				assert.Equal(t, stall+grace, time.Since(start))
 				close(fsys.free)
@@ -201,7 +201,7 @@ func TestSeeksThatHang(t *testing.T) {
 					s, err = body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
 					s.Close()
 				}
-				assert.Equal(t, &wire.TimeoutError{Stalled: true, ByReader: true, Limit: stall}, err)
+				assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: stall}, err)
 				require.ErrorIs(t, err, wire.ErrSource)
 				assert.Equal(t, stall+grace, time.Since(start))
 				assert.False(t, body.Replayable(), "the Seek is still under way")
@@ -368,7 +368,7 @@ func TestInspectEndsWhereAReaderWaits(t *testing.T) {
 		check func(error)
 	}{
 		"stall": {time.Second, time.Second + grace, func(err error) {
-			assert.Equal(t, &wire.TimeoutError{Stalled: true, ByReader: true, Limit: time.Second}, err)
+			assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: time.Second}, err)
 		}},
 		"context": {0, time.Minute + grace, func(err error) { require.ErrorIs(t, err, context.DeadlineExceeded) }},
 	} {

@@ -33,20 +33,22 @@ type Attempt struct {
 
 	mu        sync.Mutex
 	timer     *time.Timer
-	phase     phase
+	phase     Phase
 	deadline  time.Time     // when the phase has taken too long
 	wait      time.Duration // what is left of Limits.Wait for later phases
 	conns     int           // how many connections there were, the same one counted again
 	uncounted bool          // one of them does not count what is written
 }
 
-type phase int
+// Phase is what an attempt is doing.
+type Phase int
 
 const (
-	pausing phase = iota // nothing is timed
-	waiting              // for the response
-	reading              // the source of the body has to give bytes
-	sending              // the network has to take them
+	Pausing   Phase = iota // nothing is timed
+	Waiting                // for the response
+	Receiving              // a part of the response that is due
+	Reading                // the source of the body has to give bytes
+	Sending                // the network has to take them
 )
 
 // forever is the time that a phase without a limit may take.
@@ -73,7 +75,7 @@ func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
 	}
 	a.trace = httptrace.ClientTrace{GetConn: func(string) { a.connecting() }, GotConn: a.gotConn, WroteRequest: wrote}
 	// A transport that tells of its connections stops the clock until there is one.
-	a.begin(pausing, sending)
+	a.begin(Pausing, Sending)
 	return httptrace.WithClientTrace(a, &a.trace), a
 }
 
@@ -87,23 +89,23 @@ func (a *Attempt) Value(key any) any {
 
 // begin ends the phase, if it is from or one that comes after from in the list, and begins another with its clock. A
 // request without a body has nothing to send.
-func (a *Attempt) begin(from, p phase) {
+func (a *Attempt) begin(from, p Phase) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.phase < from || a.Err() != nil {
 		return
 	}
-	if a.phase == waiting {
+	if a.phase == Waiting {
 		a.wait = time.Until(a.deadline)
 	}
-	if p == sending && !a.limits.Upload {
-		p = waiting
+	if p == Sending && !a.limits.Upload {
+		p = Waiting
 	}
 	left := forever
 	switch p {
-	case waiting:
+	case Waiting:
 		left = a.wait
-	case reading, sending:
+	case Receiving, Reading, Sending:
 		left = a.limits.Stall
 	}
 	a.phase, a.deadline = p, time.Now().Add(left)
@@ -117,16 +119,16 @@ func (a *Attempt) expire() {
 		// The timer had fired before it was set anew.
 		return
 	}
-	late := &TimeoutError{Limit: a.limits.Wait}
-	if a.phase >= reading {
-		late = &TimeoutError{Stalled: true, ByReader: a.phase == reading, Limit: a.limits.Stall}
+	late := &TimeoutError{a.phase, a.limits.Stall}
+	if a.phase == Waiting {
+		late.Limit = a.limits.Wait
 	}
 	a.cancel(late)
 }
 
 // connecting notes that the transport tells of its connections, and waits for one.
 func (a *Attempt) connecting() {
-	a.begin(pausing, pausing)
+	a.begin(Pausing, Pausing)
 	if !a.traced.Swap(true) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -137,7 +139,7 @@ func (a *Attempt) connecting() {
 
 func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
 	counted := countInto(&a.sent, info.Conn)
-	a.begin(pausing, sending)
+	a.begin(Pausing, Sending)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.conns++
@@ -149,27 +151,30 @@ func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
 
 func (a *Attempt) wroteRequest(info httptrace.WroteRequestInfo) {
 	if info.Err == nil {
-		a.begin(reading, waiting)
+		a.begin(Reading, Waiting)
 	}
 }
 
 // Reading notes that the transport waits for the source of the body from now on: it got rid of what it had.
-func (a *Attempt) Reading() { a.begin(sending, reading) }
+func (a *Attempt) Reading() { a.begin(Sending, Reading) }
 
 // Taken notes that the transport was handed bytes of the body; done says that they were the last.
 func (a *Attempt) Taken(done bool) {
-	next := sending
+	next := Sending
 	if done && !a.traced.Load() {
-		next = waiting
+		next = Waiting
 	}
-	a.begin(reading, next)
+	a.begin(Reading, next)
 }
 
-// Answered notes that the header of the response is here, which may be before the request was written.
-func (a *Attempt) Answered() { a.begin(pausing, waiting) }
+// Responded notes that the header of the response is here, which may be before the request was written.
+func (a *Attempt) Responded() { a.begin(Pausing, Waiting) }
+
+// Receiving notes that a byte of the response is waited for, until Pause.
+func (a *Attempt) Receiving() { a.begin(Pausing, Receiving) }
 
 // Pause stops the clock that runs.
-func (a *Attempt) Pause() { a.begin(pausing, pausing) }
+func (a *Attempt) Pause() { a.begin(Pausing, Pausing) }
 
 // Stop ends the attempt's clocks and its context. No clock runs afterwards, whatever a transport tells.
 func (a *Attempt) Stop() {

@@ -37,9 +37,9 @@ func piped(t *testing.T, base *http.Transport, do func(nc net.Conn)) *Transport 
 
 // What the attempt is told decides when an upload has stalled, and on which side.
 func TestClocks(t *testing.T) {
-	wait := func(time.Duration) *TimeoutError { return &TimeoutError{Limit: 2 * limit} }
-	network := &TimeoutError{Stalled: true, Limit: limit}
-	reader := &TimeoutError{Stalled: true, ByReader: true, Limit: limit}
+	wait := func(time.Duration) *TimeoutError { return &TimeoutError{Phase: Waiting, Limit: 2 * limit} }
+	network := &TimeoutError{Phase: Sending, Limit: limit}
+	reader := &TimeoutError{Phase: Reading, Limit: limit}
 	almost := func() { time.Sleep(limit - 1) }
 	for name, tt := range map[string]struct {
 		limits Limits
@@ -59,9 +59,9 @@ func TestClocks(t *testing.T) {
 			}
 		}, network, limit},
 		"the response takes its time":       {limits, func(a *Attempt) { a.Taken(false); almost(); a.Taken(true) }, wait(0), 2 * limit},
-		"the body of an early response":     {limits, func(a *Attempt) { a.Taken(false); almost(); a.Answered() }, wait(0), 2 * limit},
-		"the body of a response":            {limits, func(a *Attempt) { a.Taken(true); almost(); a.Answered() }, wait(0), limit + 1},
-		"bytes are taken after a response":  {limits, func(a *Attempt) { a.Answered(); almost(); a.Reading(); a.Taken(false); a.Taken(true) }, wait(0), limit + 1},
+		"the body of an early response":     {limits, func(a *Attempt) { a.Taken(false); almost(); a.Responded() }, wait(0), 2 * limit},
+		"the body of a response":            {limits, func(a *Attempt) { a.Taken(true); almost(); a.Responded() }, wait(0), limit + 1},
+		"bytes are taken after a response":  {limits, func(a *Attempt) { a.Responded(); almost(); a.Reading(); a.Taken(false); a.Taken(true) }, wait(0), limit + 1},
 		"the request is written":            {limits, func(a *Attempt) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{}) }, wait(0), 2 * limit},
 		"the request failed":                {limits, func(a *Attempt) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{Err: io.EOF}) }, network, 1},
 		"no body":                           {Limits{Stall: limit, Wait: 2 * limit}, func(*Attempt) {}, wait(0), 2 * limit},
@@ -86,7 +86,7 @@ func TestClocks(t *testing.T) {
 			a.connecting()
 			a.gotConn(httptrace.GotConnInfo{Conn: new(net.TCPConn)})
 			a.wroteRequest(httptrace.WroteRequestInfo{})
-			a.Answered()
+			a.Responded()
 		}, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestClocks(t *testing.T) {
 
 // Callers ask for timeouts in three ways, and must not take this one for the end of their context.
 func TestTimeoutError(t *testing.T) {
-	var err error = &TimeoutError{Limit: time.Second}
+	var err error = &TimeoutError{Phase: Waiting, Limit: time.Second}
 	var netErr net.Error
 	require.ErrorAs(t, err, &netErr)
 	assert.True(t, netErr.Timeout())
@@ -120,9 +120,9 @@ func TestTimeoutError(t *testing.T) {
 	temporary, ok := err.(interface{ Temporary() bool })
 	assert.True(t, ok && temporary.Temporary())
 	assert.Equal(t, "no complete response within 1s (WithResponseTimeout)", err.Error())
-	assert.Equal(t, "the upload stalled: the network took no bytes for 1s (WithStallTimeout)", (&TimeoutError{Stalled: true, Limit: time.Second}).Error())
-	assert.Equal(t, "the upload stalled: the file gave no bytes for 1s (WithStallTimeout)", (&TimeoutError{Stalled: true, ByReader: true, Limit: time.Second}).Error())
-	assert.Equal(t, "the download stalled: no byte came for 1s (WithStallTimeout)", (&TimeoutError{Receiving: true, Limit: time.Second}).Error())
+	assert.Equal(t, "the upload stalled: the network took no bytes for 1s (WithStallTimeout)", (&TimeoutError{Phase: Sending, Limit: time.Second}).Error())
+	assert.Equal(t, "the upload stalled: the file gave no bytes for 1s (WithStallTimeout)", (&TimeoutError{Phase: Reading, Limit: time.Second}).Error())
+	assert.Equal(t, "the download stalled: no byte came for 1s (WithStallTimeout)", (&TimeoutError{Phase: Receiving, Limit: time.Second}).Error())
 }
 
 // A timer may have fired before it was set anew.
@@ -175,7 +175,7 @@ func TestSlowResponses(t *testing.T) {
 					start := time.Now()
 					got := send(ctx, transport, Limits{Upload: method == http.MethodPost, Stall: limit, Wait: limit}, method, "http://127.0.0.1/", strings.NewReader("a=b"))
 					require.Error(t, got.err)
-					assert.Equal(t, &TimeoutError{Limit: limit}, got.late)
+					assert.Equal(t, &TimeoutError{Phase: Waiting, Limit: limit}, got.late)
 					assert.Equal(t, limit, time.Since(start))
 					synctest.Wait()
 				})

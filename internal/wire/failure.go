@@ -48,20 +48,18 @@ var ErrSource = errors.New("the file could not be read")
 // TimeoutError is the error of an attempt that took longer than its [Limits], which is no end of the call: it
 // is an [os.ErrDeadlineExceeded], never a [context.DeadlineExceeded]. It implements [net.Error].
 type TimeoutError struct {
-	Stalled   bool // while the request was sent
-	ByReader  bool // the source of the body stood still, not the network
-	Receiving bool // while a body of any length was received
-	Limit     time.Duration
+	Phase Phase // that took too long
+	Limit time.Duration
 }
 
 func (e *TimeoutError) Error() string {
 	text := "no complete response within %v (WithResponseTimeout)"
-	switch {
-	case e.ByReader:
+	switch e.Phase {
+	case Reading:
 		text = "the upload stalled: the file gave no bytes for %v (WithStallTimeout)"
-	case e.Receiving:
+	case Receiving:
 		text = "the download stalled: no byte came for %v (WithStallTimeout)"
-	case e.Stalled:
+	case Sending:
 		text = "the upload stalled: the network took no bytes for %v (WithStallTimeout)"
 	}
 	return fmt.Sprintf(text, e.Limit)
@@ -75,5 +73,5 @@ func (e *TimeoutError) Temporary() bool { return true }
 
 // Is reports whether target is [os.ErrDeadlineExceeded], or [ErrSource] where the source of the body stood still.
 func (e *TimeoutError) Is(target error) bool {
-	return target == os.ErrDeadlineExceeded || e.ByReader && target == ErrSource
+	return target == os.ErrDeadlineExceeded || e.Phase == Reading && target == ErrSource
 }

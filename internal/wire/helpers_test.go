@@ -101,7 +101,7 @@ func send(ctx context.Context, rt http.RoundTripper, limits Limits, method, url 
 	if err != nil {
 		return sent{err: err, wrote: a.Wrote(err), late: a.Expired(), bytes: a.Sent()}
 	}
-	a.Answered()
+	a.Responded()
 	defer resp.Body.Close()
 	data, err := ReadBody(resp, 1<<20)
 	return sent{resp.StatusCode, string(data), err, a.Wrote(err), a.Expired(), resp.Proto, a.Sent()}
