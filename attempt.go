@@ -286,8 +286,8 @@ func requestID(header http.Header, key redact.Key) string {
 	for _, name := range []string{
 		"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-Trace-Id", "Cf-Ray",
 	} {
-		if id := header.Get(name); id != "" {
-			return redact.Shorten(key.Text(id), 200)
+		if ids := header[name]; len(ids) > 0 && ids[0] != "" {
+			return redact.Shorten(key.Text(ids[0]), 200)
 		}
 	}
 	return ""

@@ -115,20 +115,22 @@ func do[T any](
 
 // settings are those of a call with the given options.
 func (c *Client) settings(ctx context.Context, opts []CallOption) (*settings, []FieldProblem) {
-	s := *c.defaults
-	s.budget = c.budget
+	s := c.defaults
+	if len(opts) > 0 {
+		s = new(*s) // the defaults are those of all calls
+	}
 	problems := check(c != noClient, "client", nil, "was not created with NewClient")
 	for _, opt := range opts {
 		if opt == nil {
 			problems = append(problems, problem("option", nil, "must not be nil")...)
 		} else {
-			problems = append(problems, opt.applyCall(&s)...)
+			problems = append(problems, opt.applyCall(s)...)
 		}
 	}
 	if s.response != nil {
 		*s.response = nil // that of an earlier call must not be taken for this one's
 	}
-	return &s, append(problems, check(ctx != nil, "ctx", nil, "must not be nil")...)
+	return s, append(problems, check(ctx != nil, "ctx", nil, "must not be nil")...)
 }
 
 // prepare checks and encodes a call. The file of an upload is looked at here, and not held open.

@@ -127,7 +127,7 @@ func (c *Client) finish(op Operation, problems []FieldProblem, baseURL, apiKey s
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
-	c.base = base
+	c.base, c.defaults.budget = base, c.budget
 	if c.logger != nil {
 		c.hooks = append(c.hooks, logAttempts(c.logger))
 	}
@@ -277,8 +277,10 @@ func (c *Client) token(ctx context.Context) (redact.Key, error) {
 	if err != nil {
 		return "", fmt.Errorf("API key source: %w", redact.Key(key).Error(err))
 	}
-	if bad := checkKey(key); bad != nil {
-		return "", errors.New("API key source: the key " + bad[0].Reason)
+	if c.rotates {
+		if bad := checkKey(key); bad != nil {
+			return "", errors.New("API key source: the key " + bad[0].Reason)
+		}
 	}
 	return redact.Key(key), nil
 }
