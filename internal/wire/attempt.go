@@ -67,6 +67,7 @@ func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
 	limits.Stall, limits.Wait = cmp.Or(limits.Stall, forever), cmp.Or(limits.Wait, forever)
 	a := &Attempt{limits: limits, wait: limits.Wait}
 	a.Context, a.cancel = context.WithCancelCause(ctx)
+	a.timer = time.AfterFunc(forever, a.expire)
 	// Only an upload has to know, but there may be RoundTrippers that call a hook without asking whether it is nil.
 	wrote := func(httptrace.WroteRequestInfo) {}
 	if limits.Upload {
@@ -108,11 +109,7 @@ func (a *Attempt) begin(from, p Phase) {
 		left = a.limits.Stall
 	}
 	a.phase, a.deadline = p, time.Now().Add(left)
-	if a.timer == nil {
-		a.timer = time.AfterFunc(left, a.expire)
-	} else {
-		a.timer.Reset(left)
-	}
+	a.timer.Reset(left)
 }
 
 func (a *Attempt) expire() {
