@@ -100,7 +100,11 @@ func (x *exchange) run(hc *http.Client, take func(*http.Response) result) (res r
 	defer attempt.Stop()
 	x.wire = attempt
 	defer func() { x.sending.Close() }() // a RoundTripper may panic
-	resp, err := x.send(ctx, hc)
+	var resp *http.Response
+	req, err := x.newRequest(ctx)
+	if err == nil {
+		resp, err = hc.Do(req)
+	}
 	if err != nil {
 		limit := hc.Timeout
 		if time.Since(start) < limit {
@@ -129,8 +133,8 @@ func (x *exchange) run(hc *http.Client, take func(*http.Response) result) (res r
 	return res, nil
 }
 
-// send sends the request with a fresh body.
-func (x *exchange) send(ctx context.Context, hc *http.Client) (*http.Response, error) {
+// newRequest returns the request with a fresh body.
+func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
 	r := x.request
 	// In one piece of memory; and a RoundTripper may change the URL.
 	own := &struct {
@@ -149,14 +153,13 @@ func (x *exchange) send(ctx context.Context, hc *http.Client) (*http.Response, e
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	req := bare.WithContext(ctx)
-	if r.body != nil {
-		r.meter.Begin(x.number)
-		var err error
-		if x.sending, err = r.body.Attach(req, x.wire, r.meter); err != nil {
-			return nil, err
-		}
+	if r.body == nil {
+		return req, nil
 	}
-	return hc.Do(req)
+	r.meter.Begin(x.number)
+	var err error
+	x.sending, err = r.body.Attach(req, x.wire, r.meter)
+	return req, err
 }
 
 // noResponse judges an attempt that no response came to. The limit is the Timeout of the user's client, 0 if it has
