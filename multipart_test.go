@@ -748,3 +748,30 @@ func TestErrorsOfTheFile(t *testing.T) {
 		assert.Equal(t, row.is, errors.Is(err, ErrFile), "%s: %v", name, err)
 	}
 }
+
+// A form can be checked before its file is uploaded: with a context that has ended, nothing is sent, but what is wrong
+// is said first. A user's reader is not touched.
+func TestFilesAreCheckedBeforeTheContext(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "scan.mp3")
+	require.NoError(t, os.WriteFile(path, []byte("%PDF-1.7"), 0o600))
+	c := over(t, fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
+		t.Error("a request was sent")
+		return nil, io.EOF
+	}))
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for name, file := range map[string]File{
+		"memory": FileFromBytes("scan.mp3", []byte("%PDF-1.7")),
+		"path":   FileFromPath(path),
+	} {
+		_, err := c.Transcriptions.Store(ended, TranscriptionStoreParams{File: file, Language: "en"})
+		var invalid *ValidationError
+		require.ErrorAs(t, err, &invalid, name)
+		assert.Len(t, invalid.Problems, 3, "%s: %v", name, err)
+	}
+	sound := strings.NewReader("sound")
+	_, err := c.Transcriptions.Store(ended, TranscriptionStoreParams{Name: "n", File: FileFromReader("a.mp3", struct{ io.Reader }{sound})})
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, 5, sound.Len())
+}

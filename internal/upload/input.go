@@ -41,9 +41,6 @@ func (f File) open(ctx context.Context) (*input, error) {
 
 // do runs f on a goroutine of its own. When the context ends, f is abandoned, and the error is the context's.
 func (in *input) do(f func() error) error {
-	if err := in.ctx.Err(); err != nil {
-		return err
-	}
 	go func() { in.results <- f() }()
 	err, ok := await(in.ctx, in.results)
 	if !ok {
@@ -72,6 +69,9 @@ func (in *input) Read(p []byte) (int, error) {
 	switch in.r.(type) {
 	case *bytes.Reader, *os.File:
 		return in.r.Read(p)
+	}
+	if err := in.ctx.Err(); err != nil {
+		return 0, err
 	}
 	if in.piece == nil {
 		in.piece = make([]byte, pieceSize)
