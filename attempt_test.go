@@ -175,6 +175,7 @@ func TestRequestID(t *testing.T) {
 	header := http.Header{"Cf-Ray": {"a proxy's"}, "X-Request-Id": {strings.Repeat("x", 5000)}}
 	assert.Equal(t, strings.Repeat("x", 200)+"…", requestID(header, ""))
 	assert.Empty(t, requestID(http.Header{}, ""))
+	assert.Equal(t, "a proxy's", requestID(http.Header{"Cf-Ray": {"a proxy's"}, "X-Request-Id": {""}}, ""))
 }
 
 // The raw response belongs to the caller: changing it must not change the record.

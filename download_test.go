@@ -455,6 +455,42 @@ func TestDownloadTimes(t *testing.T) {
 	}
 }
 
+// A writer may take its time: WithStallTimeout is for the service.
+func TestDownloadToASlowWriter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := piped(t, func(nc net.Conn) {
+			_, _ = nc.Read(make([]byte, 4096))
+			_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234")
+			_, _ = io.WriteString(nc, "56789")
+		})
+		slow := writerFunc(func(p []byte) (int, error) {
+			time.Sleep(time.Hour)
+			return len(p), nil
+		})
+		n, err := c.Images.Download(t.Context(), at("http://127.0.0.1/a.png"), slow)
+		require.NoError(t, err)
+		assert.EqualValues(t, 10, n)
+	})
+}
+
+// A RoundTripper whose bodies say no more than that they were canceled does not hide a stall.
+func TestDownloadThatStallsBelowARoundTripper(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			body := readerFunc(func([]byte) (int, error) {
+				<-r.Context().Done()
+				return 0, r.Context().Err()
+			})
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: 10}, nil
+		}), WithRetryPolicy(oneAttempt))
+		_, err := c.Images.Download(t.Context(), at("https://pictures.example.com/a.png"), io.Discard)
+		assert.ErrorContains(t, err, "the download stalled")
+		assert.NotErrorIs(t, err, context.Canceled)
+	})
+}
+
 // An error's text is one line of a bounded length, whatever a transport says.
 func TestDownloadErrorsAreOneLine(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,8 @@ func TestLostNamesAreBounded(t *testing.T) {
 		assert.Len(t, names.lost, maxLost)
 		assert.Zero(t, names.lastTry("0", time.Time{}), "the oldest goes first")
 		assert.Equal(t, time.Now(), names.lastTry("1", time.Time{}))
+		later := time.Now().Add(time.Minute)
+		assert.Equal(t, later, names.lastTry("1", later), "what the caller knows counts where it is later")
 		time.Sleep(2 * time.Hour)
 		names.remember("new", lost, time.Hour)
 		assert.Len(t, names.lost, 1, "what is over is forgotten")

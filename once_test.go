@@ -290,6 +290,19 @@ func TestOnceConflictAfterALostStore(t *testing.T) {
 	assert.Equal(t, 1, l.Stores)
 }
 
+// A record that another process stores between two attempts is as much of a conflict as one that was there before.
+func TestOnceConflictBeforeARetry(t *testing.T) {
+	t.Parallel()
+	l := &fakes.Ledger{More: `,"description":"a cat"`, Store: func(_ int, add func()) (*http.Response, error) {
+		add()
+		return fakes.Respond(429, "")(nil)
+	}}
+	_, err := over(t, l, WithRetryPolicy(quick)).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	assert.IsType(t, &ConflictError{}, err)
+	assert.Equal(t, OutcomeRejected, OutcomeOf(err))
+	assert.Equal(t, 1, l.Stores)
+}
+
 // A list may leave members out, and a caller who asks for the response must get one.
 func TestOnceShowsWhatItFinds(t *testing.T) {
 	t.Parallel()

@@ -508,6 +508,14 @@ func (s *silencing) Close() error {
 	return s.Conn.Close()
 }
 
+// A transport may tell of what happens after the attempt: no clock may then run for minutes, and keep it in memory.
+func TestNoClockRunsAfterStop(t *testing.T) {
+	_, a := Watch(t.Context(), limits)
+	a.Stop()
+	a.Responded()
+	assert.False(t, a.timer.Stop())
+}
+
 // A program that makes many calls pays for each allocation of an attempt.
 func TestAllocationsOfAnAttempt(t *testing.T) {
 	count := testing.AllocsPerRun(1000, func() {
