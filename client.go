@@ -48,6 +48,7 @@ type Client struct {
 	hooks        []attemptHook
 	budget       *budget
 	names        *onceNames
+	settleTime   time.Duration
 	insecure     bool
 	words        bool // booleans as true and false
 	updateMethod string
@@ -99,6 +100,7 @@ func configure(opts []Option) (*Client, []FieldProblem) {
 		maxResponse:  32 << 20,
 		budget:       newBudget(defaultBudget),
 		names:        &onceNames{},
+		settleTime:   5 * time.Minute,
 		defaults:     &settings{stall: 60 * time.Second},
 	}
 	var problems []FieldProblem

@@ -28,19 +28,20 @@ const (
 // is a [*ConflictError]. White space at the ends of a text, forms of line breaks, and forms of numbers and booleans
 // make no difference. A file cannot be compared, so the name must stand for its content.
 //
-// After a create request with an unknown outcome the SDK searches for [RetryPolicy].SettleTime, five minutes by
-// default, before it sends another, and once more right before the context's deadline. Without a deadline a call may
-// take MaxAttempts times SettleTime. If a call ends with an unknown outcome all the same, the client remembers the
-// name for SettleTime, and the next call for it searches first. Calls for the same name wait for each other.
+// After a create request with an unknown outcome the SDK searches for the settle time, five minutes unless
+// [WithSettleTime] changes it, before it sends another, and once more right before the context's deadline. Without a
+// deadline a call may take MaxAttempts times the settle time. If a call ends with an unknown outcome all the same,
+// the client remembers the name for the settle time, and the next call for it searches first. Calls for the same name
+// wait for each other.
 //
-// A second record is still possible if the service takes longer than SettleTime, if another client or process stores
-// the same name at the same time, or if a search does not find what was just stored. For a call that another client
-// or process may have made see [WithOnceSince].
+// A second record is still possible if the service takes longer than the settle time, if another client or process
+// stores the same name at the same time, or if a search does not find what was just stored. For a call that another
+// client or process may have made see [WithOnceSince].
 func WithOnce() CallOption { return onceOption("WithOnce", time.Time{}) }
 
 // WithOnceSince is [WithOnce] for a job that another client or process may have sent, such as an earlier run of the
 // program. LastTry is the last moment at which that run may have been sending or waiting: its last sign of life,
-// never its start. Before the first create request the SDK searches until lastTry plus [RetryPolicy].SettleTime. A
+// never its start. Before the first create request the SDK searches until lastTry plus the settle time. A
 // zero lastTry is one search, as with WithOnce; one in the future is an error.
 func WithOnceSince(lastTry time.Time) CallOption { return onceOption("WithOnceSince", lastTry) }
 
@@ -62,7 +63,7 @@ type once struct {
 }
 
 // store creates a record unless there is one with the name. It searches before each create request, and for
-// SettleTime after one that may have been executed.
+// the settle time after one that may have been executed.
 func (o *once) store(ctx context.Context, attempt func() (result, error)) (err error) {
 	r, h, names := o.request, o.history, o.client.names
 	key := r.op.in.name + "/" + o.name
@@ -71,7 +72,7 @@ func (o *once) store(ctx context.Context, attempt func() (result, error)) (err e
 		return h.fail(r, err)
 	}
 	defer unlock()
-	defer func() { names.remember(key, err, r.policy.SettleTime) }()
+	defer func() { names.remember(key, err, o.client.settleTime) }()
 	since := names.lastTry(key, o.settings.lastTry)
 	for {
 		if err := o.settle(ctx, since); err != nil || h.found != nil {
@@ -139,11 +140,11 @@ func (o *once) fail(err error) error {
 	return o.history.fail(o.request, err)
 }
 
-// settle searches with growing pauses until the record is there or SettleTime has passed since the last request that
-// may still be executed, and once more right before the context's deadline. A zero time is one search. A search that
-// fails says nothing: the record may be there, and billed. The last one is retried like any list.
+// settle searches with growing pauses until the record is there or the settle time has passed since the last request
+// that may still be executed, and once more right before the context's deadline. A zero time is one search. A search
+// that fails says nothing: the record may be there, and billed. The last one is retried like any list.
 func (o *once) settle(ctx context.Context, since time.Time) error {
-	settle := o.request.policy.SettleTime
+	settle := o.client.settleTime
 	until := time.Now().Add(min(settle, time.Until(since.Add(settle))))
 	o.log(ctx, until)
 	patient := o.settings.policy

@@ -141,15 +141,15 @@ func TestOnceNeverRepeatsADoneStore(t *testing.T) {
 
 func TestOnceSettleTime(t *testing.T) {
 	t.Parallel()
-	for settle, searches := range map[time.Duration]int{-1: 1, 3 * time.Second: 3, 10 * time.Second: 5} {
+	for settle, searches := range map[time.Duration]int{0: 1, 3 * time.Second: 3, 10 * time.Second: 5} {
 		t.Run(settle.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
-				_, err := over(t, l, WithRetryPolicy(RetryPolicy{MaxAttempts: 1, SettleTime: settle})).Images.Store(t.Context(), job("job-4711"), WithOnce())
+				_, err := over(t, l, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}), WithSettleTime(settle)).Images.Store(t.Context(), job("job-4711"), WithOnce())
 				require.Error(t, err)
 				assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 				assert.Len(t, l.Searches, 1+searches, "one before the send, the rest after it")
-				assert.Equal(t, max(settle, 0), l.Searches[len(l.Searches)-1].Sub(l.Searches[1]), "the last search is at the very end")
+				assert.Equal(t, settle, l.Searches[len(l.Searches)-1].Sub(l.Searches[1]), "the last search is at the very end")
 			})
 		})
 	}
@@ -459,16 +459,16 @@ func TestOnceSince(t *testing.T) {
 	const minute = time.Minute
 	for name, row := range map[string]struct {
 		since, appears time.Duration // after now; appears 0 is never
-		policy         RetryPolicy
+		settle         time.Duration
 		took, at       time.Duration // when the call returned, if the record was found at all
 		stores         int
 	}{
-		"found late":               {-minute, 3 * minute, RetryPolicy{}, 3*minute + 30*time.Second, 3 * minute, 0},
-		"never made":               {-minute, 0, RetryPolicy{}, 4 * minute, 4 * minute, 1},
-		"long ago":                 {-time.Hour, 0, RetryPolicy{}, 0, 0, 1},
-		"just too long ago":        {-5 * minute, 0, RetryPolicy{}, 0, 0, 1},
-		"another time to settle":   {-minute, 0, RetryPolicy{SettleTime: 10 * minute}, 9 * minute, 9 * minute, 1},
-		"no time to settle at all": {-1, 0, RetryPolicy{SettleTime: -1}, 0, 0, 1},
+		"found late":               {-minute, 3 * minute, 5 * minute, 3*minute + 30*time.Second, 3 * minute, 0},
+		"never made":               {-minute, 0, 5 * minute, 4 * minute, 4 * minute, 1},
+		"long ago":                 {-time.Hour, 0, 5 * minute, 0, 0, 1},
+		"just too long ago":        {-5 * minute, 0, 5 * minute, 0, 0, 1},
+		"another time to settle":   {-minute, 0, 10 * minute, 9 * minute, 9 * minute, 1},
+		"no time to settle at all": {-1, 0, 0, 0, 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -479,7 +479,7 @@ func TestOnceSince(t *testing.T) {
 					})
 				}
 				start := time.Now()
-				_, err := over(t, l, WithRetryPolicy(row.policy)).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start.Add(row.since)))
+				_, err := over(t, l, WithSettleTime(row.settle)).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start.Add(row.since)))
 				require.NoError(t, err)
 				assert.Equal(t, row.stores, l.Stores)
 				assert.LessOrEqual(t, time.Since(start), row.took)
@@ -710,7 +710,7 @@ func TestOnceSearchesThatFailAfterALostStore(t *testing.T) {
 	}
 }
 
-// At the end of SettleTime only a search that succeeded allows a second create request.
+// At the end of the settle time only a search that succeeded allows a second create request.
 func TestOnceDoesNotSendAgainUnseen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -1010,7 +1010,7 @@ func TestOnceRemembersWhatWasLost(t *testing.T) {
 			add()
 			return stored("n")(nil)
 		}}
-		c := over(t, l, WithRetryPolicy(RetryPolicy{MaxAttempts: 1, SettleTime: time.Minute}))
+		c := over(t, l, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}), WithSettleTime(time.Minute))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		_, err := c.Images.Store(ctx, job("job-4711"), WithOnce())
@@ -1018,7 +1018,7 @@ func TestOnceRemembersWhatWasLost(t *testing.T) {
 		start := time.Now()
 		_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
-		assert.Equal(t, 2, l.Stores, "nothing came of it until SettleTime had passed")
+		assert.Equal(t, 2, l.Stores, "nothing came of it until the settle time had passed")
 		assert.Equal(t, time.Minute, time.Since(start), "from the end of the call that was lost")
 	})
 }

@@ -134,6 +134,17 @@ func WithRetryBudget(retries int) Option {
 	}
 }
 
+// WithSettleTime says how long after its last byte a create request may still become a record that lists show: more
+// than the longest Store call of the deployment takes. It is a fact about the deployment; the patience of a call is its
+// context. [WithOnce] searches for so long before it sends a request again. The default is five minutes; 0 is one
+// search, and less than a millisecond is refused.
+func WithSettleTime(d time.Duration) Option {
+	return clientOption{
+		checkDuration("settle_time", d),
+		func(c *Client) { c.settleTime = d },
+	}
+}
+
 // WithInsecureHTTP allows a base URL with http:// for hosts other than loopback, and sending it through a proxy. The
 // key and all content then cross the network, and the proxy, unencrypted.
 func WithInsecureHTTP() Option {

@@ -516,7 +516,7 @@ func TestHintsAreApart(t *testing.T) {
 	text, err := json.Marshal(invalid.Problems)
 	require.NoError(t, err)
 	assert.JSONEq(t, `[
-		{"field":"response_timeout","value":30,"reason":"must be 0, for no limit, or at least 1ms","hint":"write 30*time.Second for 30 seconds"},
+		{"field":"response_timeout","value":30,"reason":"must be 0 or at least 1ms","hint":"write 30*time.Second for 30 seconds"},
 		{"field":"per_page","value":7,"reason":"must be one of 10, 25, 50, 100","hint":"WithoutValidation sends it anyway"}
 	]`, string(text))
 	assert.ErrorContains(t, invalid, `response_timeout "30ns": must be 0`)

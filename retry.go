@@ -22,18 +22,16 @@ type RetryPolicy struct {
 	MinBackoff    time.Duration // limit of the first pause, doubled for each further one; negative is no pause
 	MaxBackoff    time.Duration // limit of every pause; negative is no pause
 	MaxRetryAfter time.Duration // a service that asks for a longer wait ends the call; negative never waits
-	SettleTime    time.Duration // how long [WithOnce] searches after an unknown outcome; negative is one search
 }
 
 // DefaultRetryPolicy is the policy of a client without [WithRetryPolicy]: four attempts, random pauses of up to 500
-// ms, 1 s and 2 s, never above 30 s, a Retry-After of up to a minute, and a SettleTime of five minutes.
+// ms, 1 s and 2 s, never above 30 s, and a Retry-After of up to a minute.
 func DefaultRetryPolicy() RetryPolicy {
 	return RetryPolicy{
 		MaxAttempts:   4,
 		MinBackoff:    500 * time.Millisecond,
 		MaxBackoff:    30 * time.Second,
 		MaxRetryAfter: time.Minute,
-		SettleTime:    5 * time.Minute,
 	}
 }
 
@@ -47,7 +45,6 @@ func (p RetryPolicy) complete() RetryPolicy {
 	p.MinBackoff = max(cmp.Or(p.MinBackoff, d.MinBackoff), 0)
 	p.MaxBackoff = max(cmp.Or(p.MaxBackoff, max(d.MaxBackoff, p.MinBackoff)), 0)
 	p.MaxRetryAfter = max(cmp.Or(p.MaxRetryAfter, d.MaxRetryAfter), 0)
-	p.SettleTime = max(cmp.Or(p.SettleTime, d.SettleTime), 0)
 	return p
 }
 

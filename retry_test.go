@@ -54,19 +54,19 @@ func TestBackoff(t *testing.T) {
 	assert.Positive(t, long.backoff(40, 0.99))
 }
 
-// A policy that sets one field must not turn the others off: a shorter SettleTime could mean a second record.
+// A policy that sets one field must not turn the others off.
 func TestRetryPolicyZeroValuesHaveTheDefaults(t *testing.T) {
 	t.Parallel()
 	d := DefaultRetryPolicy()
-	assert.Equal(t, RetryPolicy{4, 500 * time.Millisecond, 30 * time.Second, time.Minute, 5 * time.Minute}, d, "as documented")
+	assert.Equal(t, RetryPolicy{4, 500 * time.Millisecond, 30 * time.Second, time.Minute}, d, "as documented")
 	assert.Equal(t, d, RetryPolicy{}.complete())
 	assert.Equal(t, d, d.complete())
-	assert.Equal(t, 5*time.Minute, RetryPolicy{MaxAttempts: 5}.complete().SettleTime)
+	assert.Equal(t, time.Minute, RetryPolicy{MaxAttempts: 5}.complete().MaxRetryAfter)
 	assert.Equal(t, time.Hour, RetryPolicy{MinBackoff: time.Hour}.complete().MaxBackoff, "a longer first pause raises the limit")
 	short := RetryPolicy{MaxBackoff: time.Millisecond}.complete()
-	assert.Equal(t, RetryPolicy{4, time.Millisecond, time.Millisecond, time.Minute, 5 * time.Minute}, short, "the first pause follows a lower limit")
+	assert.Equal(t, RetryPolicy{4, time.Millisecond, time.Millisecond, time.Minute}, short, "the first pause follows a lower limit")
 	assert.EqualValues(t, 1, RetryPolicy{MaxBackoff: 1}.complete().MinBackoff)
-	none := RetryPolicy{MinBackoff: -1, MaxBackoff: -1, MaxRetryAfter: -1, SettleTime: -1}.complete()
+	none := RetryPolicy{MinBackoff: -1, MaxBackoff: -1, MaxRetryAfter: -1}.complete()
 	assert.Equal(t, RetryPolicy{MaxAttempts: 4}, none, "negative is none")
 }
 

@@ -133,7 +133,7 @@ func checkDuration(field string, d time.Duration) []FieldProblem {
 	case d < 0:
 		return problem(field, d, "must not be negative")
 	case d > 0 && d < time.Millisecond:
-		return problem(field, d, "must be 0, for no limit, or at least 1ms", "write 30*time.Second for 30 seconds")
+		return problem(field, d, "must be 0 or at least 1ms", "write 30*time.Second for 30 seconds")
 	}
 	return nil
 }

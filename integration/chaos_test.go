@@ -357,7 +357,7 @@ func TestChaosInVirtualTime(t *testing.T) {
 	})
 }
 
-// With WithOnce every store ends with exactly one record, as long as the service acts within SettleTime.
+// With WithOnce every store ends with exactly one record, as long as the service acts within the settle time.
 func TestChaosOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,8 @@ func newOurs(s Settings) (Client, error) {
 		opts = append(opts, aicontent.WithHTTPClient(given))
 	}
 	if s.Retries {
-		opts = append(opts, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 6, SettleTime: time.Second}))
+		opts = append(opts, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 6}),
+			aicontent.WithSettleTime(time.Second))
 		create = append(create, aicontent.WithOnce())
 	}
 	if s.ReadAhead > 0 {

@@ -23,10 +23,9 @@ func limitedClient(baseURL, apiKey string) (*aicontent.Client, error) {
 func patientClient(baseURL, apiKey string) (*aicontent.Client, error) {
 	return aicontent.NewClient(baseURL, apiKey,
 		aicontent.WithResponseTimeout(20*time.Minute),
-		aicontent.WithRetryPolicy(aicontent.RetryPolicy{
-			MaxAttempts: 6,
-			SettleTime:  25 * time.Minute, // for WithOnce: longer than any Store call takes
-		}))
+		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 6}),
+		aicontent.WithSettleTime(25*time.Minute), // for WithOnce: longer than any Store call takes
+	)
 }
 
 // rotating reads the key from a file that another program replaces, such as a mounted secret.

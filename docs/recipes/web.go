@@ -12,25 +12,34 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-const largestUpload = 512 << 20
+const (
+	largestUpload = 512 << 20
+	patience      = 20 * time.Second // of a visitor, once the upload has arrived
+)
 
 // passOn is the handler of PUT /recordings/{id}: it sends the body to the service while it arrives. The server makes
 // the ID, with rand.Text, when it shows the form, so that a form that is sent twice is one transcription.
 func passOn(client *aicontent.Client) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength < 0 { // such an upload would be chunked, which some deployments refuse
+			http.Error(w, "the request has no Content-Length", http.StatusLengthRequired)
+			return
+		}
 		ctx, cancel := context.WithTimeout(r.Context(), 15*time.Minute)
 		defer cancel()
 		file := aicontent.FileFromReader("message.m4a", http.MaxBytesReader(w, r.Body, largestUpload))
-		if r.ContentLength > 0 {
-			file.Size = r.ContentLength // without a size the upload is chunked, which some deployments refuse
+		file.Size = r.ContentLength
+		sent := func(p aicontent.Progress) {
+			if p.Sent == p.Total {
+				time.AfterFunc(patience, cancel)
+			}
 		}
 		transcription, err := client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 			Name: r.PathValue("id"),
 			File: file,
 		},
 			aicontent.WithOnce(),
-			// Somebody is waiting. Nothing is sent twice, so a short SettleTime risks no second record.
-			aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1, SettleTime: 20 * time.Second}),
+			aicontent.WithProgress(sent),
 			aicontent.WithStallTimeout(30*time.Second),
 		)
 		if err != nil {

@@ -26,8 +26,12 @@ func uploads(client *aicontent.Client) http.Handler {
 }
 
 func serve(h http.Handler, method string, body io.Reader) int {
+	req := httptest.NewRequest(method, "/recordings/4711", body)
+	if req.ContentLength < 0 {
+		req.ContentLength = 1 << 20 // of a pipe
+	}
 	recorder := httptest.NewRecorder()
-	h.ServeHTTP(recorder, httptest.NewRequest(method, "/recordings/4711", body))
+	h.ServeHTTP(recorder, req)
 	return recorder.Code
 }
 
@@ -52,6 +56,19 @@ func TestPassOnWhenTheServiceTakesLongerThanTheVisitorWaits(t *testing.T) {
 		assert.Equal(t, http.StatusNotFound, serve(h, http.MethodGet, nil))
 		time.Sleep(2 * time.Minute)
 		assert.Equal(t, http.StatusOK, serve(h, http.MethodGet, nil))
+		assert.Len(t, srv.Records(), 1)
+	})
+}
+
+// A form that is sent again, long after the visitor was told to wait, is the same transcription.
+func TestPassOnOfAFormThatIsSentAgainLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		h := uploads(srv.Client())
+		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.LateAct(504, 2*time.Minute))
+		require.Equal(t, http.StatusGatewayTimeout, serve(h, http.MethodPut, strings.NewReader("a voice message")))
+		time.Sleep(25 * time.Second)
+		require.Equal(t, http.StatusOK, serve(h, http.MethodPut, strings.NewReader("a voice message")))
 		assert.Len(t, srv.Records(), 1)
 	})
 }

@@ -44,7 +44,7 @@ func newWorker(q *queue, settle time.Duration, connect connector) (*worker, erro
 	w.client, err = connect(
 		aicontent.WithUserAgent("aicontent-fleet"),
 		aicontent.WithRateLimiter(&limiter{bucket: q.rate}),
-		aicontent.WithRetryPolicy(aicontent.RetryPolicy{SettleTime: settle}),
+		aicontent.WithSettleTime(settle),
 	)
 	return w, err
 }

@@ -160,7 +160,7 @@ func connect(o options, journal *journal, stderr io.Writer) (*aicontent.Client, 
 	opts := []aicontent.Option{
 		aicontent.WithUserAgent("aicontent-transcribe"),
 		aicontent.WithMiddleware(journal.mark),
-		aicontent.WithRetryPolicy(aicontent.RetryPolicy{SettleTime: o.settle}),
+		aicontent.WithSettleTime(o.settle),
 	}
 	base := os.Getenv("AICONTENT_BASE_URL")
 	if base == "" {

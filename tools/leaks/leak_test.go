@@ -206,7 +206,7 @@ func calls(t *testing.T, c *aicontent.Client, size int) map[string]func(context.
 func client(t *testing.T, s *service, opts ...aicontent.Option) *aicontent.Client {
 	t.Helper()
 	c, err := aicontent.NewClient(s.URL+"/tenant", "sk-0123456789", append(opts, aicontent.WithMaxResponseSize(1<<20),
-		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 3, MinBackoff: 1, MaxBackoff: 1, SettleTime: -1}), aicontent.WithRetryBudget(0),
+		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 3, MinBackoff: 1, MaxBackoff: 1}), aicontent.WithSettleTime(0), aicontent.WithRetryBudget(0),
 		aicontent.WithProgress(func(aicontent.Progress) {}))...)
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +260,7 @@ func TestCallsThatTimeOut(t *testing.T) {
 	s := serve(t)
 	// Options of the client hold for the searches of WithOnce, too.
 	c := client(t, s, aicontent.WithResponseTimeout(20*time.Millisecond), aicontent.WithStallTimeout(20*time.Millisecond))
-	once := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1, SettleTime: -1})
+	once := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
 	for _, kind := range []string{"silent", "slow", "unread"} {
 		for name, call := range calls(t, c, 16<<20) {
 			err := call(t.Context(), aicontent.WithQuery("kind", kind), once)
