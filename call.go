@@ -85,8 +85,7 @@ type Response struct {
 // do makes a call and returns what read takes from its response. With invalid arguments nothing is sent.
 func do[T any](
 	ctx context.Context, c *Client, call call, opts []CallOption, read func(*exchange) (T, error),
-) (T, error) {
-	var value T
+) (value T, err error) {
 	s, problems := c.settings(ctx, opts)
 	r, err := c.prepare(ctx, call, s, problems)
 	if err != nil {
@@ -102,14 +101,15 @@ func do[T any](
 		return err
 	}
 	h := newHistory()
-	attempt := func() (result, error) { return c.attempt(ctx, r, h, take) }
+	attempt := func() (*exchange, error) { return c.attempt(ctx, r, h, take) }
+	err = errPanic // until it has ended
+	defer func() { h.finish(r, s.response, err) }()
 	if s.once && r.op.creates() {
-		o := once{c, r, h, s, normalText(r.form.Get("name")), take}
+		o := once{client: c, request: r, history: h, settings: s, name: normalText(r.form.Get("name")), take: take}
 		err = o.store(ctx, attempt)
 	} else {
 		err = c.send(ctx, r, h, attempt)
 	}
-	h.finish(r, s.response, err)
 	return value, err
 }
 

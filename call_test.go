@@ -110,11 +110,11 @@ func TestContextEndsAWait(t *testing.T) {
 		ctx, cancel := contextAfter(t, 3*time.Second)
 		defer cancel()
 		start := time.Now()
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(503, ``, "Retry-After", "30")}}
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``, "Retry-After", "30")}}
 		_, err := over(t, s).Images.Store(ctx, aStore)
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, errUserLeft)
-		require.ErrorIs(t, err, ErrServer)
+		require.ErrorIs(t, err, ErrRateLimited)
 		assert.Equal(t, 3*time.Second, time.Since(start))
 	})
 }

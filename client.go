@@ -17,7 +17,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
@@ -48,7 +47,6 @@ type Client struct {
 	hooks        []attemptHook
 	budget       *budget
 	names        *onceNames
-	settleTime   time.Duration
 	insecure     bool
 	words        bool // booleans as true and false
 	updateMethod string
@@ -99,8 +97,7 @@ func configure(opts []Option) (*Client, []FieldProblem) {
 		updateMethod: http.MethodPatch,
 		maxResponse:  32 << 20,
 		budget:       newBudget(defaultBudget),
-		names:        &onceNames{},
-		settleTime:   5 * time.Minute,
+		names:        newNames(5 * time.Minute),
 		defaults:     &settings{stall: 60 * time.Second},
 	}
 	var problems []FieldProblem
@@ -263,28 +260,6 @@ func (users checkRedirect) decide(req *http.Request, via []*http.Request) error 
 func origin(u *url.URL) string {
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
-}
-
-// token waits for the rate limiter and asks for the key: what comes before each attempt.
-func (c *Client) token(ctx context.Context) (redact.Key, error) {
-	if ctx.Err() != nil {
-		return "", contextError(ctx)
-	}
-	if c.limiter != nil {
-		if err := c.limiter.Wait(ctx); err != nil {
-			return "", fmt.Errorf("rate limiter: %w", err)
-		}
-	}
-	key, err := c.key(ctx)
-	if err != nil {
-		return "", fmt.Errorf("API key source: %w", redact.Key(key).Error(err))
-	}
-	if c.rotates {
-		if bad := checkKey(key); bad != nil {
-			return "", errors.New("API key source: the key " + bad[0].Reason)
-		}
-	}
-	return redact.Key(key), nil
 }
 
 // contextError is why a context ended: its error, and its cause where that says more. It is nil for one that has not

@@ -27,7 +27,9 @@ import (
 // for the header, [WithStallTimeout] the time without a byte of the body; [WithMaxResponseSize] does not apply. A
 // picture that is cut off is a [*DecodeError] that says how many bytes came, and so is a response that is no picture:
 // a 204 or 205, JSON, XML or text.
-func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
+func (s *ImagesService) Download(
+	ctx context.Context, image *Image, w io.Writer, opts ...CallOption,
+) (written int64, err error) {
 	c := s.core()
 	set, problems := c.settings(ctx, opts)
 	problems = append(problems, check(w != nil, "w", nil, "must not be nil")...)
@@ -40,19 +42,16 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 		wait: *cmp.Or(set.timeout, &imagesDownload.wait), policy: set.policy.complete(), budget: set.budget,
 	}
 	h := newHistory()
-	var written int64
-	err := c.send(ctx, r, h, func() (res result, err error) {
+	defer func() { h.finish(r, set.response, err) }()
+	to := &target{Writer: w}
+	err = c.send(ctx, r, h, func() (*exchange, error) {
 		if ctx.Err() != nil {
-			return result{}, contextError(ctx)
+			return nil, contextError(ctx)
 		}
-		x := exchange{ctx: ctx, client: c, request: r, number: h.count + 1}
-		return x.run(c.network().download, func(resp *http.Response) (res result) {
-			written, res = x.copy(resp, w)
-			return res
-		})
+		x := &exchange{ctx: ctx, client: c, request: r, number: h.count + 1}
+		return x, x.run(c.network().download, h, func(resp *http.Response) error { return x.copy(resp, to) })
 	})
-	h.finish(r, set.response, err)
-	return written, err
+	return to.written, err
 }
 
 // picture is the address of an image's picture.
@@ -95,37 +94,91 @@ func noPicture(resp *http.Response) string {
 	return ""
 }
 
-// copy writes the body of a download to w.
-func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, result) {
+// target is what a picture is written to.
+type target struct {
+	io.Writer
+	written int64 // of the picture
+	start   int64 // where the picture begins in a writer that can be set back
+}
+
+// rewinder is a writer that can be set back, such as an [os.File].
+type rewinder interface {
+	io.Seeker
+	Truncate(size int64) error
+}
+
+// rewinds reports whether the picture can start over. A pipe and a terminal have the methods, and fail; a file opened
+// to append stands elsewhere.
+func (t *target) rewinds() bool {
+	if t.written == 0 {
+		return true
+	}
+	w, ok := t.Writer.(rewinder)
+	if !ok {
+		return false
+	}
+	at, err := w.Seek(0, io.SeekCurrent)
+	if err != nil || at != t.start+t.written {
+		return false
+	}
+	end, err := w.Seek(0, io.SeekEnd)
+	if err != nil || w.Truncate(end) != nil { // which changes nothing
+		return false
+	}
+	_, err = w.Seek(at, io.SeekStart)
+	return err == nil
+}
+
+// rewind sets the writer back to where the picture begins.
+func (t *target) rewind() error {
+	w, ok := t.Writer.(rewinder)
+	switch {
+	case t.written > 0:
+		t.written = 0
+		if _, err := w.Seek(t.start, io.SeekStart); err != nil {
+			return err
+		}
+		return w.Truncate(t.start)
+	case ok:
+		t.start, _ = w.Seek(0, io.SeekCurrent)
+	}
+	return nil
+}
+
+// copy writes the body of a download.
+func (x *exchange) copy(resp *http.Response, to *target) error {
+	x.seen.rewinds = true
 	if kind := noPicture(resp); kind != "" {
-		body, _ := x.readBody(resp, maxErrorBody)
-		message, _ := errtext.Read(body, x.key)
-		err := errors.New(strings.TrimSuffix("got "+kind+" instead of a picture: "+message, ": "))
-		return 0, x.unusable(body, err)
+		_ = x.readBody(resp, maxErrorBody)
+		message, _ := errtext.Read(x.body, x.key)
+		return errors.New(strings.TrimSuffix("got "+kind+" instead of a picture: "+message, ": "))
 	}
 	body := &watched{body: resp.Body, attempt: x.wire}
-	// The writer's other methods stay out of it, so that it gets each byte as it comes.
-	written, err := io.Copy(struct{ io.Writer }{w}, body)
+	err := to.rewind()
+	if err == nil {
+		// Without the writer's other methods, so that it gets each byte as it comes.
+		to.written, err = io.Copy(struct{ io.Writer }{to.Writer}, body)
+	}
 	switch {
 	case err != nil && !errors.Is(err, body.failed):
-		err = fmt.Errorf("writing the picture after %d bytes: %w", written, err)
-		return written, x.failed(result{outcome: OutcomeDone}, err)
-	case err == nil && (written < resp.ContentLength || context.Cause(x.ctx) == io.EOF):
+		x.seen.end = endWriter
+		x.failed(fmt.Errorf("writing the picture after %d bytes: %w", to.written, err))
+		return err
+	case err == nil && (to.written < resp.ContentLength || context.Cause(x.ctx) == io.EOF):
 		err = io.ErrUnexpectedEOF // net/http returns the cause of a context as it is
 	case err == nil:
-		return written, result{outcome: OutcomeDone}
+		return nil
 	}
-	came := fmt.Sprintf("%d bytes", written)
+	came := fmt.Sprintf("%d bytes", to.written)
 	if resp.ContentLength >= 0 {
-		came = fmt.Sprintf("%d of %d bytes", written, resp.ContentLength)
+		came = fmt.Sprintf("%d of %d bytes", to.written, resp.ContentLength)
 	}
-	err = fmt.Errorf("the picture was cut off: %s came: %w", came, cmp.Or(contextError(x.ctx), x.wire.Expired(), err))
-	res := x.unusable(nil, err)
-	if written == 0 && x.ctx.Err() == nil {
-		res.follow = again
-	}
-	return written, res
+	x.seen.rewinds = to.rewinds()
+	err = cmp.Or(contextError(x.ctx), x.wire.Expired(), err)
+	return fmt.Errorf("%w: %s came: %w", errPictureCut, came, err)
 }
+
+var errPictureCut = errors.New("the picture was cut off")
 
 // watched is a body that must not stall: a clock runs while a byte is waited for.
 type watched struct {

@@ -114,8 +114,8 @@ type APIError struct {
 func (e *APIError) Error() string {
 	status := strconv.Itoa(e.StatusCode)
 	text := strings.TrimSpace(strings.TrimPrefix(errtext.Text(e.Message, e.Fields), status))
-	text = cmp.Or(text, strings.ToLower(http.StatusText(e.StatusCode)), "unknown status")
-	return e.line(e.Method+" "+e.Path, status+": "+redact.Shorten(text, 500))
+	text = cmp.Or(text, strings.ToLower(http.StatusText(e.StatusCode)))
+	return e.line(e.Method+" "+e.Path, strings.TrimSuffix(status+": "+redact.Shorten(text, 500), ": "))
 }
 
 // Is reports whether target is the sentinel of the status code.
@@ -212,8 +212,8 @@ func (e *TransportError) Timeout() bool {
 	return errors.Is(e.Err, os.ErrDeadlineExceeded) || errors.Is(e.Err, context.DeadlineExceeded)
 }
 
-// Temporary reports whether the same call may succeed later. It makes the error a [net.Error].
-func (e *TransportError) Temporary() bool { return e.Timeout() || e.passing }
+// Temporary is the function [Temporary]. It makes the error a [net.Error].
+func (e *TransportError) Temporary() bool { return Temporary(e) }
 
 // LogValue returns the error as a group of attributes.
 func (e *TransportError) LogValue() slog.Value {

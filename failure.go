@@ -29,13 +29,14 @@ type callError interface {
 
 // summary is what an error knows of its call beyond the last attempt. It is zero for an error that no call returned.
 type summary struct {
-	op       Operation // empty for an error that a program made
-	host     string
-	outcome  Outcome
-	passing  bool // the same request may succeed later
-	attempts int
-	stopped  error    // what ended the wait for another attempt
-	details  []string // what stands in parentheses in the error's text
+	op        Operation // empty for an error that a program made
+	host      string
+	outcome   Outcome
+	temporary bool // the same call, made later, may end otherwise
+	search    bool // it is the search of WithOnce that failed
+	attempts  int
+	stopped   error    // what ended the wait for another attempt
+	details   []string // what stands in parentheses in the error's text
 }
 
 func (s summary) facts() summary { return s }
@@ -45,18 +46,24 @@ func (s summary) causes(err error) []error {
 	return slices.DeleteFunc([]error{err, s.stopped}, func(err error) bool { return err == nil })
 }
 
-// line makes an error's text: the operation, or the request where that is not known, what happened, and the details.
+// line makes an error's text, on one line: the operation, or the request where that is not known, what happened, and
+// the details. The caller's own errors may have several lines, or be of a call of the same operation.
 func (s summary) line(request, text string) string {
 	if len(s.details) > 0 {
 		text += " (" + strings.Join(s.details, "; ") + ")"
 	}
-	return strings.TrimPrefix(cmp.Or(string(s.op), request)+": "+text, ": ")
+	text = strings.NewReplacer("\r\n", "; ", "\n", "; ").Replace(text)
+	subject := cmp.Or(string(s.op), request) + ": "
+	return strings.TrimPrefix(subject+strings.TrimPrefix(text, subject), ": ")
 }
 
 // logValue groups attributes with what all errors of calls have in common.
 func (s summary) logValue(err error, attrs ...any) slog.Value {
 	if s.op != "" {
 		attrs = append([]any{"op", string(s.op), "host", s.host, "attempts", s.attempts}, attrs...)
+	}
+	if s.search {
+		attrs = append(attrs, "search", true)
 	}
 	return slog.Group("", append(attrs, "outcome", OutcomeOf(err).String())...).Value
 }
@@ -66,10 +73,11 @@ func (s summary) logValue(err error, attrs ...any) slog.Value {
 func (h *history) fail(r *request, stopped error) error {
 	s := h.summary(r)
 	if h.count == 0 {
+		s.temporary = !errors.Is(stopped, ErrFile)
 		return &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: stopped, summary: s}
 	}
-	if stopped != nil && stopped != errSameKey {
-		s.stopped = stopped
+	if stopped != nil {
+		s.stopped, s.temporary = stopped, true
 		s.details = append([]string{fmt.Sprintf("not retried: %v", stopped)}, s.details...)
 	}
 	return h.last.err.with(s)
@@ -78,21 +86,23 @@ func (h *history) fail(r *request, stopped error) error {
 // summary is what an error tells of the attempts so far.
 func (h *history) summary(r *request) summary {
 	s := summary{op: r.op.name, host: r.url.Host, outcome: h.worst, attempts: h.count}
-	if h.count == 0 {
-		return s
-	}
-	s.passing = h.last.follow != never && h.last.follow != renew
 	add := func(holds bool, detail string) {
 		if holds {
 			s.details = append(s.details, detail)
 		}
 	}
+	done := r.op.done
+	if h.count == 0 {
+		add(h.worst == OutcomeUnknown, "outcome unknown: an earlier call may have "+done+" it")
+		return s
+	}
+	s.temporary = h.last.temporary
 	add(h.last.note != "", h.last.note)
 	before := strings.Join(h.words, ", ")
 	add(h.count > 1, fmt.Sprintf("attempt %d of %d; before: %s", h.count, r.policy.MaxAttempts, before))
 	add(h.last.requestID != "", "request "+h.last.requestID)
 	add(h.last.status == 0, "host "+s.host)
-	if done := r.op.done; done != "" {
+	if done != "" {
 		add(h.worst == OutcomeUnknown, "outcome unknown: it may have been "+done)
 		add(h.worst == OutcomeDone, "outcome done: it was "+done)
 		add(h.worst == OutcomeNotSent, "nothing was "+done)
@@ -139,7 +149,10 @@ func failureWord(err error) string {
 	if e, ok := errors.AsType[explained](err); ok {
 		err = e.error
 	}
-	text := err.Error()
+	for inner := (*url.Error)(nil); errors.As(err, &inner) && inner.Err != nil; {
+		err = inner.Err
+	}
+	text := redact.WithoutQueries(err.Error())
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		text = strings.ReplaceAll(text, op.Error(), op.Op+": "+op.Err.Error())
 	}
@@ -156,13 +169,13 @@ func (x *exchange) apiError(resp *http.Response) *APIError {
 	e.Message, e.Fields = errtext.Read(x.body, x.key)
 	switch x.status {
 	case 301, 302, 303, 307, 308:
-		e.redirected(resp, x.client.base, x.key)
+		e.redirected(resp, x.client.base, x.key, x.request.op == imagesDownload)
 	}
 	return e
 }
 
 // redirected says why a redirect was not followed.
-func (e *APIError) redirected(resp *http.Response, base *url.URL, key redact.Key) {
+func (e *APIError) redirected(resp *http.Response, base *url.URL, key redact.Key, download bool) {
 	target, err := resp.Location()
 	if err != nil {
 		return
@@ -171,6 +184,8 @@ func (e *APIError) redirected(resp *http.Response, base *url.URL, key redact.Key
 	name := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(path.Base(target.Path)))
 	e.login = name == "login" || name == "signin" || name == "logon"
 	switch from, to := origin(base), key.Line(origin(target)); {
+	case download:
+		e.Message = "redirect refused by CheckRedirect of the http.Client that was given"
 	case from != to:
 		e.Message = fmt.Sprintf("redirect from %s to %s refused: the API key is for the first only", from, to)
 	case e.login:

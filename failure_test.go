@@ -59,9 +59,9 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			"images.show", fakes.Responses{fails(syscall.EPIPE)}, oneAttempt, "",
 			"images.show: the service closed the connection before a response came: " + syscall.EPIPE.Error() + " (host content.example.com)",
 		},
-		"it was never reached": {
+		"a RoundTripper says that it was never reached": {
 			"images.store", fakes.Responses{fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})}, oneAttempt, "",
-			"images.store: dial tcp: " + syscall.ECONNREFUSED.Error() + " (host content.example.com; nothing was created)",
+			"images.store: dial tcp: " + syscall.ECONNREFUSED.Error() + " (host content.example.com; outcome unknown: it may have been created)",
 		},
 		"the request id": {
 			"images.show", fakes.Responses{fakes.Respond(500, `{"message":"Server Error"}`, "X-Request-Id", "req-7")}, oneAttempt, "",

@@ -2,8 +2,10 @@ package aicontent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -21,7 +23,7 @@ func findByName[T any, R record[T]](
 	if err := invalid(in.list.name, problems); err != nil {
 		return nil, err
 	}
-	id, err := c.find(ctx, in, normalText(name), append(slices.Clip(opts), unfiltered))
+	id, page, err := c.find(ctx, in, normalText(name), append(slices.Clip(opts), searching))
 	if err != nil {
 		return nil, err
 	}
@@ -31,50 +33,76 @@ func findByName[T any, R record[T]](
 			StatusCode: http.StatusNotFound, Method: in.list.method, Path: u.EscapedPath(),
 			Message: fmt.Sprintf("no %s has the name %s", in.singular, redact.Quote(name)),
 		}
-		return nil, e.with(summary{op: in.list.name, host: c.base.Host, outcome: OutcomeRejected})
+		v, _ := verdictOf(&e)
+		return nil, e.with(summary{op: in.list.name, host: c.base.Host, outcome: v.outcome})
 	}
-	return do(ctx, c, call{op: in.show, id: id}, opts, readRecord[T, R])
+	found, err := do(ctx, c, call{op: in.show, id: id}, opts, readRecord[T, R])
+	if errors.Is(err, ErrNotFound) { // What a list shows is there, whatever Show says.
+		err = page.unclear(fmt.Errorf("the list has the name with the ID %s, but Show does not: %v", id, err), true)
+	}
+	return found, err
 }
 
 // listParams are the parameters that would keep a search from finding the name.
-var listParams = strings.Fields(
-	"search search_by resolution style medium filter favorite sort_by sort per_page page cursor")
+var listParams = append(paramNames(ImageListParams{}, TranscriptionListParams{}), "page", "cursor")
 
-// unfiltered leaves them out of the queries that the caller adds.
-var unfiltered = callOption{set: func(s *settings) {
+// paramNames are the names in the tags of structs.
+func paramNames(structs ...any) (names []string) {
+	for _, s := range structs {
+		for field := range reflect.TypeOf(s).Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("url"), ",")
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// searching leaves out what the caller adds and would hide the record, and asks caches for nothing.
+var searching = callOption{set: func(s *settings) {
 	s.query = slices.DeleteFunc(slices.Clone(s.query), func(p pair) bool { return slices.Contains(listParams, p.key) })
+	s.header = with(s.header, "Cache-Control", "no-cache")
 }}
 
-// find returns the ID of the record with exactly the name, and none if there is no such record. Several are a
-// ConflictError. Of either kind of record an Image holds the ID and the name.
-func (c *Client) find(ctx context.Context, in *collection, name string, opts []CallOption) (ID, error) {
+// find returns the ID of the record with exactly the name, and the page that shows it. The ID is empty if a list that
+// was read to its end has no such record. Several are a ConflictError. Of either kind of record an Image holds the ID
+// and the name.
+func (c *Client) find(ctx context.Context, in *collection, name string, opts []CallOption) (ID, *Page[Image], error) {
 	params := ImageListParams{Search: searchable(name), SearchBy: ImageSearchByName, PerPage: PerPage100}
 	var ids []ID
+	var on *Page[Image]
 	page, err := list[Image](ctx, c, call{op: in.list, query: valuesOf(params)}, opts)
 	for n := 1; page != nil && err == nil; n++ {
 		for _, record := range page.Items {
-			if normalText(record.Name) == name && len(ids) < 2 {
-				ids = append(ids, record.ID)
+			match := normalText(record.Name) == name
+			if record.Name == "" || match && record.ID == "" {
+				return "", nil, page.unclear(errors.New("the list has a record without a name or an ID"), false)
+			}
+			if match && !slices.Contains(ids, record.ID) {
+				ids, on = append(ids, record.ID), page
 			}
 		}
-		if n == maxPages && page.HasNext() {
-			const text = "it finds more than %d pages of records; use a name that few others contain"
-			return "", fmt.Errorf(text, maxPages)
+		if n == maxPages && page.HasNext() && len(ids) == 0 {
+			const text = "the search finds more than %d pages of records; use a name that few others contain"
+			return "", nil, page.unclear(fmt.Errorf(text, maxPages), false)
+		}
+		if n == maxPages {
+			break
 		}
 		page, err = page.Next(ctx)
 	}
 	switch {
-	case err != nil || len(ids) == 0:
-		return "", err
-	case len(ids) == 1:
-		return ids[0], nil
+	case len(ids) == 1 && (err == nil || errors.Is(err, ErrPagination)):
+		return ids[0], on, nil
+	case len(ids) < 2:
+		return "", nil, err
 	}
 	key, _ := c.key(ctx)
+	ids = ids[:2]
 	for i, id := range ids {
 		ids[i] = ID(redact.Shorten(redact.Key(key).Line(string(id)), 80))
 	}
-	s := summary{op: in.list.name, host: c.base.Host, outcome: OutcomeDone}
-	return "", &ConflictError{Name: name, IDs: ids, Reason: "more than one record has the name", summary: s}
+	s := summary{op: in.list.name, host: c.base.Host, outcome: unclear.outcome}
+	return "", nil, &ConflictError{Name: name, IDs: ids, Reason: "more than one record has the name", summary: s}
 }
 
 // normalText is a text as two of them are compared: services trim it, and browsers and databases change line breaks.

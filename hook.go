@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -26,7 +25,7 @@ type AttemptResult struct {
 	Err        error         // nil for success
 	BytesSent  int64         // of the request; 0 where the connection does not tell
 	Duration   time.Duration // until the response was read, without waits for the limiter and the key
-	WillRetry  bool          // another attempt follows after Pause; false if WithOnce searches first
+	WillRetry  bool          // the same request follows after Pause; false if WithOnce searches first
 	Pause      time.Duration
 	Budget     int // retries left of [WithRetryBudget]; -1 for no limit
 }
@@ -39,9 +38,10 @@ type AttemptResult struct {
 // the cause of a [*TransportError] with the outcome NotSent; later the call ends with the error of its last attempt,
 // which also unwraps to it. A circuit breaker should let searches pass: what they would find may have been billed.
 //
-// Done, if it is not nil, is called once with the result, before the pause that precedes the next attempt; also if
-// the attempt panics, or if another hook refuses it. Several hooks are called in the order in which they were given,
-// and what they return in reverse.
+// Done, unless it is nil, is called once with the result, before the pause that precedes the next attempt, even if the
+// attempt or a later hook panics, or a later hook refuses the attempt. Several hooks are called in the order in which
+// they were given, and what they return in reverse. A hook must not store the name of its own call with [WithOnce]: it
+// would wait for itself.
 func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(AttemptResult), err error)) Option {
 	return clientOption{
 		check(hook != nil, "attempt_hook", nil, "must not be nil"),
@@ -51,45 +51,55 @@ func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(Attemp
 
 type attemptHook = func(context.Context, Attempt) (func(AttemptResult), error)
 
-// begin asks the hooks for the n-th attempt of r. Done tells them what came of it.
-func (c *Client) begin(ctx context.Context, r *request, n int) (done func(AttemptResult), err error) {
+// errPanic is the error of an attempt, or of a call, that ended in a panic.
+var errPanic = errors.New("the attempt ended in a panic")
+
+// begin asks the hooks for the next attempt of r. Those that were asked are told of it by tell.
+func (h *history) begin(ctx context.Context, c *Client, r *request) error {
 	if len(c.hooks) == 0 {
-		return func(AttemptResult) {}, nil
+		return nil
 	}
-	a := Attempt{Operation: r.op.name, Method: r.method, Path: r.url.EscapedPath(), Number: n, Search: r.search}
-	dones := make([]func(AttemptResult), 0, len(c.hooks))
-	done = func(res AttemptResult) {
-		for _, one := range slices.Backward(dones) {
-			if one != nil {
-				one(res)
-			}
-		}
-	}
+	h.began = time.Now()
+	a := Attempt{r.op.name, r.method, r.url.EscapedPath(), h.count + 1, r.search}
 	for _, hook := range c.hooks {
-		one, err := hook(ctx, a)
+		done, err := hook(ctx, a)
 		if err != nil {
-			done(AttemptResult{Outcome: OutcomeNotSent, Err: err, Budget: c.budget.retries()})
-			return nil, err
+			h.tell(c, AttemptResult{Outcome: noAttempt, Err: err})
+			return err
 		}
-		dones = append(dones, one)
+		if done != nil {
+			h.dones = append(h.dones, done)
+		}
 	}
-	return done, nil
+	return nil
 }
 
-// errPanic is the error of an attempt that ended in a panic.
-var errPanic = errors.New("the attempt ended in a panic")
+// tell tells the hooks what came of the attempt, each of them once: one may panic.
+func (h *history) tell(c *Client, res AttemptResult) {
+	res.Budget = c.budget.retries()
+	for len(h.dones) > 0 {
+		last := len(h.dones) - 1
+		done := h.dones[last]
+		h.dones = h.dones[:last]
+		done(res)
+	}
+}
 
 // end tells the hooks what came of the last attempt, and what follows.
 func (h *history) end(c *Client, r *request, pause time.Duration, again bool) {
-	l := h.last
+	if len(h.dones) == 0 {
+		return
+	}
+	x := h.last
 	res := AttemptResult{
-		StatusCode: l.status, RequestID: l.requestID, Outcome: l.outcome, BytesSent: l.sent, Duration: l.took,
-		WillRetry: again, Pause: pause, Budget: c.budget.retries(),
+		StatusCode: x.status, RequestID: x.requestID, Outcome: x.outcome, BytesSent: x.sent, Duration: x.took,
+		WillRetry: again, Pause: pause,
 	}
-	if l.err != nil {
-		res.Err = l.err.with(summary{op: r.op.name, host: r.url.Host, outcome: l.outcome, attempts: h.count})
+	if x.err != nil {
+		s := summary{op: r.op.name, host: r.url.Host, outcome: x.outcome, temporary: x.temporary, attempts: h.count}
+		res.Err = x.err.with(s)
 	}
-	l.done(res)
+	h.tell(c, res)
 }
 
 // logAttempts is a hook that logs each attempt. What the service said stays out of the log.

@@ -50,7 +50,7 @@ func TestAttemptHookSeesEachAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &observer{}
-		busy := fakes.Respond(503, `{"message":"busy"}`, "Retry-After", "7", "X-Request-Id", "req-1")
+		busy := fakes.Respond(429, `{"message":"busy"}`, "Retry-After", "7", "X-Request-Id", "req-1")
 		s := &fakes.Script{Responses: fakes.Responses{busy, fakes.OK(fakes.StoredImage)}}
 		start := time.Now()
 		var paused time.Duration
@@ -68,11 +68,11 @@ func TestAttemptHookSeesEachAttempt(t *testing.T) {
 		}, o.attempts)
 		require.Len(t, o.results, 2)
 		first := o.results[0]
-		assert.ErrorIs(t, first.Err, ErrServer)
-		assert.ErrorContains(t, first.Err, "images.store: 503: busy")
+		assert.ErrorIs(t, first.Err, ErrRateLimited)
+		assert.ErrorContains(t, first.Err, "images.store: 429: busy")
 		first.Err = nil
 		assert.Equal(t, AttemptResult{
-			StatusCode: 503, RequestID: "req-1", Outcome: OutcomeRejected, WillRetry: true, Pause: 7 * time.Second, Budget: 100,
+			StatusCode: 429, RequestID: "req-1", Outcome: OutcomeRejected, WillRetry: true, Pause: 7 * time.Second, Budget: 100,
 		}, first)
 		assert.Equal(t, AttemptResult{StatusCode: 200, Outcome: OutcomeDone, Budget: 100}, o.results[1])
 	})
@@ -228,12 +228,11 @@ func TestAttemptHooksNest(t *testing.T) {
 // Nobody pays for a hook that is not there.
 func TestNoAttemptHookCostsNothing(t *testing.T) {
 	c := over(t, fakes.RoundTripper(fakes.OK(fakes.StoredImage)))
-	r := &request{op: images.show}
+	r, h := &request{op: images.show}, newHistory()
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		done, err := c.begin(t.Context(), r, 1)
-		if err != nil {
+		if h.begin(t.Context(), c, r) != nil {
 			t.Fail()
 		}
-		done(AttemptResult{})
+		h.end(c, r, 0, false)
 	}))
 }

@@ -2,69 +2,102 @@ package aicontent
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
 )
 
-const maxLost = 10_000 // names that a client remembers
+const maxOpen = 10_000 // names that a client remembers
 
-// onceNames are the names of Store calls with WithOnce: those under way, and those that may still become records.
+// onceNames are the names of Store calls with WithOnce: those of calls under way, and those that may still become
+// records.
 type onceNames struct {
-	held sync.Map // for each name under way a channel, which is closed when the name is free
+	settle time.Duration
 
 	mu   sync.Mutex
-	lost []lostName // the oldest first
+	busy map[string]chan struct{} // of calls under way; closed when the name is free
+	open map[string]time.Time     // when the last request that may still become a record ended
 }
 
-// lostName is a name whose last call had an unknown outcome.
-type lostName struct {
+func newNames(settle time.Duration) *onceNames {
+	return &onceNames{settle: settle, busy: map[string]chan struct{}{}, open: map[string]time.Time{}}
+}
+
+// claim is a name that a call has to itself.
+type claim struct {
+	names *onceNames
 	name  string
-	ended time.Time
-	until time.Time // from when on it is forgotten
+	since time.Time // when the last request that may still become a record ended; zero for none
+	sent  bool      // a request is under way
 }
 
-// lock waits until the name is free, or the context ends.
-func (n *onceNames) lock(ctx context.Context, name string) (unlock func(), err error) {
-	mine := make(chan struct{})
+// claim waits until the name is free, or the context ends.
+func (n *onceNames) claim(ctx context.Context, name string) (*claim, error) {
 	for {
-		other, held := n.held.LoadOrStore(name, mine)
-		if !held {
-			return func() {
-				n.held.Delete(name)
-				close(mine)
-			}, nil
+		n.mu.Lock()
+		busy, taken := n.busy[name]
+		if !taken {
+			defer n.mu.Unlock()
+			n.busy[name] = make(chan struct{})
+			c := &claim{names: n, name: name, since: n.open[name]}
+			if time.Since(c.since) >= n.settle {
+				c.since = time.Time{}
+			}
+			delete(n.open, name)
+			return c, nil
 		}
+		n.mu.Unlock()
 		select {
-		case <-other.(chan struct{}):
+		case <-busy:
 		case <-ctx.Done():
 			return nil, contextError(ctx)
 		}
 	}
 }
 
-// lastTry returns when a call for the name ended with an unknown outcome, or known if that was later.
-func (n *onceNames) lastTry(name string, known time.Time) time.Time {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, l := range n.lost {
-		if l.name == name && l.ended.After(known) {
-			return l.ended
-		}
+// attempt notes that a create request is under way before it is made. If the attempt panics, it remains so.
+func (c *claim) attempt(make func() (*exchange, error)) (*exchange, error) {
+	c.sent = true
+	x, err := make()
+	c.sent = false
+	if err == nil && !x.ok && (x.outcome == OutcomeUnknown || x.outcome == OutcomeDone) {
+		c.since = time.Now()
 	}
-	return known
+	return x, err
 }
 
-// remember notes how a call for the name has ended. What was lost before stays so until the record is known.
-func (n *onceNames) remember(name string, err error, settle time.Duration) {
-	now := time.Now()
-	lost := OutcomeOf(err) == OutcomeUnknown
+// release frees the name, and remembers it if a request may still become a record.
+func (c *claim) release() {
+	if c.sent {
+		c.since = time.Now()
+	}
+	n := c.names
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.lost = slices.DeleteFunc(n.lost, func(l lostName) bool {
-		return now.After(l.until) || l.name == name && (lost || err == nil)
-	})
-	if lost {
-		n.lost = append(n.lost[max(len(n.lost)-maxLost+1, 0):], lostName{name, now, now.Add(settle)})
+	close(n.busy[c.name])
+	delete(n.busy, c.name)
+	if !c.since.IsZero() {
+		n.remember(c.name, c.since)
 	}
+}
+
+// remember makes room if it must: names whose time is over go first, and then the oldest.
+func (n *onceNames) remember(name string, since time.Time) {
+	if len(n.open) >= maxOpen {
+		maps.DeleteFunc(n.open, func(_ string, ended time.Time) bool { return time.Since(ended) >= n.settle })
+	}
+	if len(n.open) >= maxOpen {
+		byAge := func(a, b string) int { return n.open[a].Compare(n.open[b]) }
+		delete(n.open, slices.MinFunc(slices.Collect(maps.Keys(n.open)), byAge))
+	}
+	n.open[name] = since
+}
+
+// takenName reports whether the service refused to create a record because another one has the name.
+func (x *exchange) takenName() bool {
+	e, ok := x.err.(*APIError)
+	return ok && (x.status == http.StatusConflict || errors.Is(e, ErrInvalid) && e.Fields["name"] != nil)
 }

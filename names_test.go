@@ -1,35 +1,83 @@
 package aicontent
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// What a client remembers of lost names does not grow without end.
-func TestLostNamesAreBounded(t *testing.T) {
+// What a client remembers of names does not grow without end.
+func TestOpenNamesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var names onceNames
-		lost := &TransportError{Err: errors.New("lost")}
-		for n := range maxLost + 1 {
-			names.remember(fmt.Sprint(n), lost, time.Hour)
+		names := newNames(time.Hour)
+		lose := func(name string) {
+			c, err := names.claim(t.Context(), name)
+			require.NoError(t, err)
+			_, _ = c.attempt(func() (*exchange, error) { return &exchange{}, nil })
+			c.release()
 		}
-		assert.Len(t, names.lost, maxLost)
-		assert.Zero(t, names.lastTry("0", time.Time{}), "the oldest goes first")
-		assert.Equal(t, time.Now(), names.lastTry("1", time.Time{}))
-		later := time.Now().Add(time.Minute)
-		assert.Equal(t, later, names.lastTry("1", later), "what the caller knows counts where it is later")
+		for n := range maxOpen + 1 {
+			lose(fmt.Sprint(n))
+			time.Sleep(time.Millisecond)
+		}
+		assert.Len(t, names.open, maxOpen)
+		assert.NotContains(t, names.open, "0", "the oldest goes first")
+		assert.Contains(t, names.open, "1")
 		time.Sleep(2 * time.Hour)
-		names.remember("new", lost, time.Hour)
-		assert.Len(t, names.lost, 1, "what is over is forgotten")
-		names.remember("new", &APIError{StatusCode: 404}, time.Hour)
-		assert.Len(t, names.lost, 1, "a call that sent nothing says nothing of the one before")
-		names.remember("new", nil, time.Hour)
-		assert.Empty(t, names.lost)
+		lose("new")
+		assert.Len(t, names.open, 1, "what is over is forgotten")
+		assert.Empty(t, names.busy)
 	})
+}
+
+// What a call leaves behind decides whether the next one may send: a request that may have been executed stays open,
+// one that was not changes nothing.
+func TestNamesAreClosedByEvidenceAlone(t *testing.T) {
+	t.Parallel()
+	lost, refused, made := &exchange{}, &exchange{verdict: verdict{outcome: OutcomeRejected}},
+		&exchange{verdict: verdict{outcome: OutcomeDone, ok: true}}
+	done := &exchange{verdict: verdict{outcome: OutcomeDone}}
+	for name, tt := range map[string]struct {
+		attempt func() (*exchange, error)
+		open    bool
+	}{
+		"lost":    {func() (*exchange, error) { return lost, nil }, true},
+		"done":    {func() (*exchange, error) { return done, nil }, true},
+		"refused": {func() (*exchange, error) { return refused, nil }, false},
+		"made":    {func() (*exchange, error) { return made, nil }, false},
+		"vetoed":  {func() (*exchange, error) { return nil, assert.AnError }, false},
+		"panic":   {func() (*exchange, error) { panic("boom") }, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			names := newNames(time.Hour)
+			call := func(attempt func() (*exchange, error)) (before time.Time) {
+				c, err := names.claim(t.Context(), "n")
+				require.NoError(t, err)
+				defer func() { _ = recover() }()
+				defer c.release()
+				before = c.since
+				if attempt != nil {
+					_, _ = c.attempt(attempt)
+				}
+				return before
+			}
+			call(tt.attempt)
+			ended := time.Now()
+			time.Sleep(time.Minute)
+			if !tt.open {
+				assert.Zero(t, call(nil), name)
+				return
+			}
+			assert.Equal(t, ended, call(nil), name)
+			time.Sleep(time.Minute)
+			assert.Equal(t, ended, call(nil), "%s: a call that sent nothing changes nothing", name)
+			time.Sleep(time.Hour)
+			assert.Zero(t, call(nil), "%s: the time is over", name)
+		})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,14 +43,11 @@ func WithOnce() CallOption { return onceOption("WithOnce", time.Time{}) }
 // WithOnceSince is [WithOnce] for a job that another client or process may have sent, such as an earlier run of the
 // program. LastTry is the last moment at which that run may have been sending or waiting: its last sign of life,
 // never its start. Before the first create request the SDK searches until lastTry plus the settle time. A
-// zero lastTry is one search, as with WithOnce; one in the future is an error.
+// zero lastTry is one search, as with WithOnce. One in the future, by a clock that is ahead, counts as now.
 func WithOnceSince(lastTry time.Time) CallOption { return onceOption("WithOnceSince", lastTry) }
 
 func onceOption(name string, lastTry time.Time) CallOption {
-	return singleOption{name, callOption{
-		check(!lastTry.After(time.Now()), "last_try", lastTry, "must not be in the future"),
-		func(s *settings) { s.once, s.lastTry = true, lastTry },
-	}}
+	return singleOption{name, callOption{nil, func(s *settings) { s.once, s.lastTry = true, lastTry }}}
 }
 
 // once is a Store call with WithOnce.
@@ -60,52 +58,51 @@ type once struct {
 	settings *settings
 	name     string
 	take     func(*exchange) error // reads the record that is found
+	listed   bool                  // the latest list shows the record, but Show does not
 }
 
-// store creates a record unless there is one with the name. It searches before each create request, and for
-// the settle time after one that may have been executed.
-func (o *once) store(ctx context.Context, attempt func() (result, error)) (err error) {
-	r, h, names := o.request, o.history, o.client.names
-	key := r.op.in.name + "/" + o.name
-	unlock, err := names.lock(ctx, key)
+// store creates a record unless there is one with the name. It searches before its first create request, and after
+// one that may have been executed.
+func (o *once) store(ctx context.Context, attempt func() (*exchange, error)) error {
+	c, r, h := o.client, o.request, o.history
+	name, err := c.names.claim(ctx, r.op.in.name+"/"+o.name)
 	if err != nil {
-		return h.fail(r, err)
+		h.worst = OutcomeUnknown
+		return h.fail(r, fmt.Errorf("WithOnce: another call for the name is under way: %w", err))
 	}
-	defer unlock()
-	defer func() { names.remember(key, err, o.client.settleTime) }()
-	since := names.lastTry(key, o.settings.lastTry)
+	defer name.release()
+	since := name.since
+	if o.settings.lastTry.After(since) {
+		since = o.settings.lastTry
+	}
 	for {
-		if err := o.settle(ctx, since); err != nil || h.found != nil {
-			return o.fail(err)
+		err := o.settle(ctx, since)
+		if h.found {
+			name.since = time.Time{}
 		}
-		if h.count > 0 && !o.another() {
+		switch {
+		case h.found, err != nil:
+			return o.fail(err)
+		case h.count > 0 && !o.another():
 			return h.fail(r, nil)
 		}
-		sent := h.count
-		err := o.client.send(ctx, r, h, func() (result, error) {
-			if h.count > sent {
-				if err := o.search(ctx, o.settings.policy, o.settings.budget); err != nil || h.found != nil {
-					return result{}, cmp.Or(err, errFound)
-				}
+		// What was sent before has been waited out.
+		h.worst, name.since = noAttempt, time.Time{}
+		err = c.send(ctx, r, h, func() (*exchange, error) { return name.attempt(attempt) })
+		since = name.since
+		switch {
+		case h.count > 0 && h.last.takenName():
+			// Another process was faster, and its record is this one.
+			found := o.search(ctx, o.settings.policy, o.settings.budget)
+			if _, conflict := found.(*ConflictError); conflict || h.found {
+				return o.fail(found)
 			}
-			return attempt()
-		})
-		if h.found != nil {
-			return nil
-		}
-		if conflict, ok := errors.AsType[*ConflictError](err); ok {
-			return o.fail(conflict)
-		}
-		executed := h.count > sent && (h.last.outcome == OutcomeUnknown || h.last.outcome == OutcomeDone)
-		if err == nil || !executed || ctx.Err() != nil {
+			return err
+		case since.IsZero(), h.last.follow != followSearch, ctx.Err() != nil:
 			return err
 		}
-		since = time.Now()
 	}
 }
-
-// errFound ends the attempts where a search has found the record.
-var errFound = errors.New("the record was found")
 
 // another reports whether the create request may be sent again after the search found nothing, and takes it from the
 // budget.
@@ -121,62 +118,87 @@ func (o *once) another() bool {
 	return h.charge(r)
 }
 
-// fail makes the error of a call that a search has ended; err is nil for one that found the record. What failed
-// before anything was sent keeps its type.
+// fail makes the error of a call that a search has ended; err is nil for one that found the record. An error before
+// anything was sent keeps the type of the search's.
 func (o *once) fail(err error) error {
-	if err == nil {
-		return nil
-	}
 	s := o.history.summary(o.request)
-	if e, ok := err.(*ConflictError); ok {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *ConflictError:
 		return &ConflictError{e.Name, e.IDs, e.Reason, s}
 	}
-	if e, ok := errors.AsType[callError](err); ok && s.attempts == 0 {
-		s.passing, s.stopped = e.facts().passing, e.facts().stopped
-		s.details = append([]string{"WithOnce: the search for the name failed"}, e.facts().details...)
-		s.details = append(s.details, "nothing was created")
-		return e.with(s)
+	e, ok := err.(callError)
+	if !ok {
+		return o.history.fail(o.request, err)
 	}
-	return o.history.fail(o.request, err)
+	detail := "WithOnce: the search for the name failed"
+	if o.listed {
+		detail = "WithOnce: the list has a record with the name, but Show does not"
+	}
+	if s.attempts > 0 {
+		return o.history.fail(o.request, fmt.Errorf("%s: %w", detail, err))
+	}
+	of := e.facts()
+	s.search, s.temporary, s.stopped = true, of.temporary || o.listed, of.stopped
+	s.details = slices.Concat([]string{detail}, of.details, s.details)
+	if s.outcome == OutcomeNotSent {
+		s.details = append(s.details, "no create request was sent")
+	}
+	return e.with(s)
 }
 
-// settle searches with growing pauses until the record is there or the settle time has passed since the last request
-// that may still be executed, and once more right before the context's deadline. A zero time is one search. A search
-// that fails says nothing: the record may be there, and billed. The last one is retried like any list.
+// settle looks for the record with growing pauses, until nothing that was sent up to since can become a record any
+// more, and once more right before the context's deadline. A zero time is one look. The first look waits as the
+// service asked, and so does each one after a search that failed.
 func (o *once) settle(ctx context.Context, since time.Time) error {
-	settle := o.client.settleTime
-	until := time.Now().Add(min(settle, time.Until(since.Add(settle))))
+	h, now := o.history, time.Now()
+	until, wait, took := now, time.Duration(0), time.Duration(0)
+	if !since.IsZero() {
+		if h.count == 0 {
+			h.worst = OutcomeUnknown // of an earlier call
+		}
+		until = now.Add(min(o.client.names.settle, time.Until(since.Add(o.client.names.settle))))
+	}
+	if h.last != nil {
+		wait = h.last.retryAfter
+	}
 	o.log(ctx, until)
-	patient := o.settings.policy
-	patient.MaxAttempts = max(o.request.policy.MaxAttempts, 2)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		start := time.Now()
-		if !start.Before(until) {
-			return o.search(ctx, o.settings.policy, o.settings.budget)
-		}
-		err := o.search(ctx, patient, noBudget)
-		if o.history.found != nil || err != nil && !passing(err) {
-			return err
-		}
-		now := time.Now()
-		wait := min(pause, until.Sub(now))
+		wait = min(wait, time.Until(until))
 		if deadline, ok := ctx.Deadline(); ok && wait > 0 {
-			// The last search needs the time that this one took, and some more, but one that hung is no measure.
-			last := deadline.Sub(now) - min(2*now.Sub(start), longestSearch) - 100*time.Millisecond
-			if last <= 0 {
+			// The last look needs the time that this one took, and some more, but one that hung is no measure.
+			wait = min(wait, time.Until(deadline)-min(2*took, longestSearch)-100*time.Millisecond)
+			if wait <= 0 {
 				return context.DeadlineExceeded
 			}
-			wait = min(wait, last)
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}
+		start := time.Now()
+		policy, budget := patient, noBudget
+		if !start.Before(until) {
+			policy, budget = o.settings.policy, o.settings.budget
+		}
+		err := o.search(ctx, policy, budget)
+		if o.listed && h.worst == OutcomeNotSent {
+			// What a list shows is there: it is looked for as if it had been sent just now.
+			h.worst, until = OutcomeUnknown, start.Add(o.client.names.settle)
+		}
+		if h.found || !start.Before(until) || err != nil && !o.listed && !passing(err) {
+			return err
+		}
+		took, wait = time.Since(start), max(pause, retryAfterOf(err))
 	}
 }
 
-// noBudget is that of searches which are repeated anyway: they wait where the service asks for it, and are not
-// retried otherwise.
-var noBudget = &budget{cap: 1}
+// patient is the policy of looks that are repeated anyway, and noBudget their budget: they are sent again only with
+// another key.
+var (
+	patient  = RetryPolicy{MaxAttempts: 2, MaxRetryAfter: -1}
+	noBudget = &budget{cap: 1}
+)
 
 func (o *once) log(ctx context.Context, until time.Time) {
 	if l := o.client.logger; l != nil && time.Until(until) > 0 {
@@ -185,20 +207,19 @@ func (o *once) log(ctx context.Context, until time.Time) {
 	}
 }
 
-// search looks for the record with exactly the name. If there is one, it is taken, and the history's found is its
-// response.
+// search looks for the record with exactly the name. If it is there, it is taken, and its response is the call's.
 func (o *once) search(ctx context.Context, policy RetryPolicy, budget *budget) error {
 	opts := []CallOption{callOption{set: func(s *settings) {
 		s.policy, s.budget, s.search = policy, budget, true
 		s.header, s.query = o.settings.header, o.settings.query
-	}}, unfiltered}
+	}}, searching}
 	in := o.request.op.in
-	id, err := o.client.find(ctx, in, o.name, opts)
+	id, _, err := o.client.find(ctx, in, o.name, opts)
+	o.listed = false
 	if err != nil || id == "" {
-		return searchError(err)
+		return err
 	}
 	// A list may leave members out, so the record itself is asked for.
-	var found *Response
 	read := func(x *exchange) (*Image, error) {
 		record, err := readRecord[Image](x)
 		if err == nil {
@@ -207,27 +228,17 @@ func (o *once) search(ctx context.Context, policy RetryPolicy, budget *budget) e
 		if err == nil {
 			err = o.take(x)
 		}
+		if err == nil {
+			o.history.latest, o.history.found = x, true
+		}
 		return record, err
 	}
-	_, err = do(ctx, o.client, call{op: in.show, id: id}, append(opts, WithResponse(&found)), read)
+	_, err = do(ctx, o.client, call{op: in.show, id: id}, opts, read)
 	if differs, ok := errors.AsType[*ConflictError](err); ok {
 		return differs
 	}
-	if errors.Is(err, ErrNotFound) {
-		return nil // it was deleted since the list was made
-	}
-	if err == nil {
-		o.history.found = found
-	}
-	return searchError(err)
-}
-
-// searchError says of an error that it is one of a search. A conflict is what the search was for.
-func searchError(err error) error {
-	if _, ok := err.(*ConflictError); ok || err == nil {
-		return err
-	}
-	return fmt.Errorf("WithOnce: the search for the name failed: %w", err)
+	o.listed = errors.Is(err, ErrNotFound)
+	return err
 }
 
 // compare reports what a record that was found says otherwise than the form, as a ConflictError.
@@ -264,8 +275,16 @@ func number(text string) (float64, bool) {
 	return n, err == nil
 }
 
-// passing reports whether a search that failed may succeed later.
+// passing reports whether a search that was made and failed may succeed later.
 func passing(err error) bool {
-	e, ok := errors.AsType[callError](err)
-	return ok && e.facts().passing
+	e, ok := err.(callError)
+	return ok && e.facts().temporary && e.facts().attempts > 0 && e.facts().stopped == nil
+}
+
+// retryAfterOf is how long the service asked to wait before the next search.
+func retryAfterOf(err error) time.Duration {
+	if e, ok := err.(*APIError); ok {
+		return e.RetryAfter
+	}
+	return 0
 }

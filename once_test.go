@@ -290,17 +290,15 @@ func TestOnceConflictAfterALostStore(t *testing.T) {
 	assert.Equal(t, 1, l.Stores)
 }
 
-// A record that another process stores between two attempts is as much of a conflict as one that was there before.
-func TestOnceConflictBeforeARetry(t *testing.T) {
+// Between attempts that are proven not to have created anything there is nothing to look for.
+func TestOnceDoesNotSearchBetweenRejectedAttempts(t *testing.T) {
 	t.Parallel()
-	l := &fakes.Ledger{More: `,"description":"a cat"`, Store: func(_ int, add func()) (*http.Response, error) {
-		add()
-		return fakes.Respond(429, "")(nil)
-	}}
+	l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.Respond(429, "")(nil) }}
 	_, err := over(t, l, WithRetryPolicy(quick)).Images.Store(t.Context(), job("job-4711"), WithOnce())
-	assert.IsType(t, &ConflictError{}, err)
+	require.ErrorIs(t, err, ErrRateLimited)
 	assert.Equal(t, OutcomeRejected, OutcomeOf(err))
-	assert.Equal(t, 1, l.Stores)
+	assert.Equal(t, 3, l.Stores)
+	assert.Len(t, l.Searches, 1)
 }
 
 // A list may leave members out, and a caller who asks for the response must get one.
@@ -372,17 +370,52 @@ func TestOnceRecordMovedMeanwhile(t *testing.T) {
 }
 
 // A record that is deleted between the search and the reading is not there.
-func TestOnceRecordDeletedMeanwhile(t *testing.T) {
+func TestOnceRecordThatIsListedButNotShown(t *testing.T) {
 	t.Parallel()
-	l := &fakes.Ledger{
-		List: func(int) (*http.Response, error) {
-			return fakes.OK(`{"data":[{"id":99,"name":"job-4711"}],"links":{"next":null}}`)(nil)
-		},
-		Store: func(int, func()) (*http.Response, error) { return stored("job-4711")(nil) },
+	for name, row := range map[string]struct {
+		shown, gone time.Duration // when Show finds it, and when the list leaves it out; 0 is never
+		html        bool          // the 404 is a proxy's page
+		stores      int
+	}{
+		"a replica that lags":      {shown: time.Minute},
+		"a page during a deploy":   {shown: time.Minute, html: true},
+		"deleted":                  {gone: time.Minute, stores: 1},
+		"a replica that never was": {},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			l := &fakes.Ledger{
+				List: func(int) (*http.Response, error) {
+					if row.gone > 0 && time.Since(start) >= row.gone {
+						return nil, nil
+					}
+					return fakes.OK(`{"data":[{"id":99,"name":"job-4711"}],"links":{"next":null}}`)(nil)
+				},
+				Show: func(int) (*http.Response, error) {
+					if row.shown > 0 && time.Since(start) >= row.shown {
+						return stored("job-4711")(nil)
+					}
+					body := `{"message":"Resource not found."}`
+					if row.html {
+						body = `<html>deploying</html>`
+					}
+					return fakes.Respond(404, body)(nil)
+				},
+				Store: func(int, func()) (*http.Response, error) { return stored("job-4711")(nil) },
+			}
+			_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
+			assert.Equal(t, row.stores, l.Stores, name)
+			if row.shown > 0 || row.gone > 0 {
+				require.NoError(t, err, name)
+				return
+			}
+			require.ErrorIs(t, err, ErrNotFound, name)
+			assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+			assert.True(t, Temporary(err))
+			assert.ErrorContains(t, err, "the list has a record with the name, but Show does not")
+			assert.Equal(t, 5*time.Minute, time.Since(start), "the settle time")
+		})
 	}
-	_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
-	require.NoError(t, err)
-	assert.Equal(t, []int{1, 1}, []int{l.Shows, l.Stores})
 }
 
 // Calls for one name at once create one record. Those for other names or collections, or without WithOnce, do not wait.
@@ -443,7 +476,7 @@ func TestOnceWaitsForTheOtherCallNoLongerThanItsContext(t *testing.T) {
 		start := time.Now()
 		_, err := c.Images.Store(ctx, job("job-4711"), WithOnce())
 		require.ErrorIs(t, err, errUserLeft)
-		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "the other call may create the record")
 		assert.Equal(t, time.Minute, time.Since(start))
 		assert.Len(t, l.Searches, 1, "it did not search either")
 		require.NoError(t, <-first)
@@ -656,7 +689,8 @@ func TestOnceBoundsTheSearch(t *testing.T) {
 	}
 	_, err := over(t, l).Images.Store(t.Context(), job(`\\\`), WithOnce())
 	require.Error(t, err)
-	assert.Equal(t, "images.store: WithOnce: the search for the name failed: it finds more than 10 pages of records; use a name that few others contain", err.Error())
+	assert.Equal(t, "images.store: 200: the search finds more than 10 pages of records; use a name that few others contain (WithOnce: the search for the name failed; no create request was sent)", err.Error())
+	assert.IsType(t, &DecodeError{}, err)
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 	assert.Len(t, l.Searches, 10)
 	assert.Zero(t, l.Stores)
@@ -679,7 +713,7 @@ func TestOnceSearchesThatFailAfterALostStore(t *testing.T) {
 		"403":                   {func() (*http.Response, error) { return fakes.Respond(403, ``)(nil) }, false, ErrForbidden},
 		"a refused certificate": {untrusted, false, x509.UnknownAuthorityError{}},
 		"503":                   {func() (*http.Response, error) { return fakes.Respond(503, ``)(nil) }, true, nil},
-		"503 with Retry-After":  {func() (*http.Response, error) { return fakes.Respond(503, ``, "Retry-After", "7200")(nil) }, true, nil},
+		"503 with Retry-After":  {func() (*http.Response, error) { return fakes.Respond(503, ``, "Retry-After", "20")(nil) }, true, nil},
 		"429":                   {func() (*http.Response, error) { return fakes.Respond(429, ``)(nil) }, true, nil},
 		"lost":                  {func() (*http.Response, error) { return fakes.Lose(nil) }, true, nil},
 		"cut off":               {func() (*http.Response, error) { return fakes.OK(`{"data":[{"id":1,"na`)(nil) }, true, nil},
@@ -990,7 +1024,8 @@ func TestOnceRemembersWhatWasLost(t *testing.T) {
 		require.Equal(t, OutcomeUnknown, OutcomeOf(err))
 		err = store("job-4711", 10*time.Second)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, OutcomeNotSent, OutcomeOf(err), "the second call has sent nothing")
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "the second call has sent nothing, but the first one has")
+		assert.ErrorContains(t, err, "an earlier call may have created it")
 		require.NoError(t, store("another job", time.Second), "other names are none of it")
 		time.AfterFunc(time.Minute, late)
 		require.NoError(t, store("job-4711", time.Hour))
@@ -1013,13 +1048,15 @@ func TestOnceRemembersWhatWasLost(t *testing.T) {
 		c := over(t, l, WithRetryPolicy(RetryPolicy{MaxAttempts: 1}), WithSettleTime(time.Minute))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
+		start := time.Now()
 		_, err := c.Images.Store(ctx, job("job-4711"), WithOnce())
 		require.Error(t, err)
-		start := time.Now()
+		lost := time.Since(start)
+		start = time.Now()
 		_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce())
 		require.NoError(t, err)
 		assert.Equal(t, 2, l.Stores, "nothing came of it until the settle time had passed")
-		assert.Equal(t, time.Minute, time.Since(start), "from the end of the call that was lost")
+		assert.Equal(t, time.Minute, time.Since(start)+lost, "from the end of the request that was lost")
 	})
 }
 
@@ -1073,11 +1110,14 @@ func TestOnceSearchesAsListDoes(t *testing.T) {
 // A time in the future is a slip, in a unit or a sign, and would be waited for.
 func TestOnceSinceTheFuture(t *testing.T) {
 	t.Parallel()
-	l := &fakes.Ledger{}
-	_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnceSince(time.Now().Add(time.Hour)))
-	require.ErrorIs(t, err, ErrInvalid)
-	assert.ErrorContains(t, err, "must not be in the future")
-	assert.Empty(t, l.Searches)
+	synctest.Test(t, func(t *testing.T) {
+		l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return stored("job-4711")(nil) }}
+		start := time.Now()
+		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnceSince(start.Add(time.Hour)))
+		require.NoError(t, err)
+		assert.Equal(t, 5*time.Minute, time.Since(start), "it counts as now")
+		assert.Equal(t, 1, l.Stores)
+	})
 }
 
 // Services write numbers as they like: a job that is resumed must find its record.

@@ -141,7 +141,7 @@ func WithRetryBudget(retries int) Option {
 func WithSettleTime(d time.Duration) Option {
 	return clientOption{
 		checkDuration("settle_time", d),
-		func(c *Client) { c.settleTime = d },
+		func(c *Client) { c.names = newNames(d) },
 	}
 }
 

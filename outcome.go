@@ -1,14 +1,10 @@
 package aicontent
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"net/http"
 	"reflect"
-
-	"github.com/aicontent/aicontent-go/internal/lenient"
-	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // Outcome is what the service did with a failed call, as far as the client can prove it: see [OutcomeOf].
@@ -32,51 +28,67 @@ func (o Outcome) String() string {
 // an error that is not of this package, and a nil pointer to one that is, are Unknown.
 //
 // The table tells it for each way in which an attempt can fail, and whether another attempt follows: for Store, and
-// for the other methods, which do no harm if they are executed twice.
+// for the other methods, which do no harm if they are executed twice. The last column is [Temporary].
 //
-//	the call ended with                                                     outcome   others  store
-//	invalid arguments                                                       NotSent   no      no
-//	the context, a limiter, a key source or a hook, before a byte was sent  NotSent   no      no
-//	no connection                                                           NotSent   yes     yes
-//	a certificate that is not trusted                                       NotSent   no      no
-//	a connection that broke before a byte was written                       NotSent   yes     yes
-//	an upload cut off by the network, a stall, 500, 502, 503 or 504         NotSent   -       yes
-//	an upload cut off by its reader, the context or a redirect              NotSent   -       no
-//	an HTTP/2 stream that was refused (REFUSED_STREAM)                      Rejected  yes     yes
-//	429                                                                     Rejected  yes     yes
-//	503 with Retry-After                                                    Rejected  yes     yes
-//	401, and the key source then returns another key                        Rejected  once    once
-//	any other 4xx but 408                                                   Rejected  no      no
-//	307 or 308                                                              Rejected  no      no
-//	301, 302, 303 or 304, for List and Show                                 Rejected  no      -
-//	301, 302, 303 or 304, for Store, Update and Delete                      Unknown   no      no
-//	408, 500, 502, 504, or 503 without Retry-After                          Unknown   yes     no
-//	any other 5xx                                                           Unknown   no      no
-//	2xx with JSON that says it is an error                                  Unknown   no      no
-//	201 or 204 without a record                                             Done      no      no
-//	any other 2xx with JSON of another shape                                Done      no      no
-//	201 that is cut off, or any other 2xx that is cut off within its JSON   Done      yes     no
-//	any other 2xx with an HTML page instead of JSON                         Unknown   no      no
-//	any other 2xx that is empty or blank                                    Unknown   no      no
-//	any other 2xx that is cut off before a byte of JSON                     Unknown   yes     no
-//	a broken connection or a timeout, after a byte was written              Unknown   yes     no
-//	the context, after a byte was written                                   Unknown   no      no
+//	the call ended with                                                       outcome   others  store  temporary
+//	invalid arguments                                                         NotSent   no      no     no
+//	the context, a limiter, a key source or a hook, before a byte was sent    NotSent   no      no     yes
+//	no connection                                                             NotSent   yes     yes    yes
+//	a certificate that is not trusted                                         NotSent   no      no     no
+//	a connection that broke before a byte was written                         NotSent   yes     yes    yes
+//	an upload cut off by the network, a stall, 408, or 5xx but 501 and 505    NotSent   -       yes    yes
+//	an upload cut off by the context                                          NotSent   -       no     yes
+//	an upload cut off by its reader                                           NotSent   -       no     no
+//	an upload cut off by 3xx, 499, 501, 505, or 403 to 405 without JSON       NotSent   -       no     no
+//	an HTTP/2 stream that was refused (REFUSED_STREAM), but for Store         Rejected  yes     -      yes
+//	429                                                                       Rejected  yes     yes    yes
+//	401, and the key source then returns another key                          Rejected  once    once   no
+//	403, 404 or 405 without JSON, for Store                                   Unknown   -       no     no
+//	any other 4xx but 408 and 499                                             Rejected  no      no     no
+//	307 or 308                                                                Rejected  no      no     no
+//	any other 3xx, for List and Show                                          Rejected  no      -      no
+//	any other 3xx, for Store, Update and Delete                               Unknown   no      no     no
+//	408, or 5xx but 501 and 505                                               Unknown   yes     no     yes
+//	499, 501 or 505                                                           Unknown   no      no     no
+//	2xx with JSON that says it is an error                                    Unknown   no      no     no
+//	201 or 204 without a record                                               Done      no      no     no
+//	any other 2xx with JSON of another shape                                  Done      no      no     no
+//	201 that is cut off, or any other 2xx that is cut off within its JSON     Done      yes     no     yes
+//	any other 2xx with an HTML page instead of JSON                           Unknown   no      no     yes
+//	any other 2xx that is empty or blank                                      Unknown   no      no     yes
+//	any other 2xx that is cut off before a byte of JSON                       Unknown   yes     no     yes
+//	an attempt without a response that a middleware kept from the transport   Unknown   yes     no     yes
+//	a broken connection or a timeout, after a byte was written                Unknown   yes     no     yes
+//	the context, after a byte was written                                     Unknown   no      no     yes
 //
-// An upload is cut off if it ended before any byte of the form's last boundary, which follows the file, was written.
-// No known form parser accepts such a request as complete. From that byte on, the last two rows hold for it too.
+// An upload is cut off if it ended before any byte of the form's last boundary, which follows the file, was handed to
+// the transport. No known form parser accepts such a request as complete. From that byte on, the last rows apply.
 //
-// Of several attempts the most severe outcome counts: NotSent < Rejected < Done < Unknown. For Delete, an empty 2xx
-// response is success, one that was cut off is if its outcome is Done, and a 404 is after an attempt of unknown
-// outcome. Redirects of List and Show within the origin of the base URL are followed; the table is about those that
-// are not. [ErrPagination] is Done: all pages before it were read.
+// Rejected trusts the service, and all that stands in front of it, to send these statuses only for a request that was
+// not executed. A 503 proves nothing, whatever its headers: a proxy sends it while the service works on.
+//
+// Of several attempts the most severe outcome counts: NotSent < Rejected < Done < Unknown. With [WithOnce] the outcome
+// is that of the record: it is Unknown while an earlier request for the name may still create it. For Delete, an empty
+// 2xx response is success, one that was cut off is if its outcome is Done, and a 404 that is no HTML page is after an
+// attempt of unknown outcome. Redirects of List and Show within the origin of the base URL are followed; the table is
+// about those that are not. [ErrPagination] is Done: all pages before it were read.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeDone
 	}
-	if outcome, found := findOutcome(err); found {
-		return outcome
-	}
-	return OutcomeUnknown
+	v, _ := verdictOf(err)
+	return v.outcome
+}
+
+// Temporary reports whether the same call, made later, may end otherwise: what a job queue asks before it tries again.
+// The table of [OutcomeOf] has the answers for attempts. It is true for a Retry-After that is too long and a retry
+// budget that is used up, and false for nil, a [*ConflictError], [ErrFile], [ErrPagination] and errors that are not of
+// this package. Of joined errors all that are of this package must be temporary.
+//
+// It says nothing of the outcome: if that is Unknown or Done, only a Store call with [WithOnce] is safe to repeat.
+func Temporary(err error) bool {
+	v, _ := verdictOf(err)
+	return v.temporary
 }
 
 // worse returns the more severe of two outcomes.
@@ -87,72 +99,50 @@ func worse(a, b Outcome) Outcome {
 	return max(a, b)
 }
 
-// findOutcome looks for errors of this package in err, and reports whether there is one.
-func findOutcome(err error) (Outcome, bool) {
-	if err == ErrPagination {
-		return OutcomeDone, true
-	}
+// verdictOf looks for errors of this package in err, and reports whether there is one. Without one it is Unknown. An
+// error that a program made itself, in a test, is judged by its fields.
+func verdictOf(err error) (v verdict, found bool) {
 	if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
-		return OutcomeUnknown, true
+		return verdict{}, true
 	}
 	if e, ok := err.(interface{ facts() summary }); ok && e.facts().op != "" {
-		return e.facts().outcome, true
+		return verdict{outcome: e.facts().outcome, temporary: e.facts().temporary}, true
 	}
-	// An error that a program made itself, in a test, is judged by what it holds.
 	switch e := err.(type) {
 	case *ValidationError:
-		return OutcomeNotSent, true
+		return verdict{outcome: noAttempt}, true
 	case *APIError:
-		return outcomeOfStatus(e.StatusCode, e.Method, e.RetryAfter > 0 || e.Header.Get("Retry-After") != ""), true
+		o := observation{status: e.StatusCode, complete: true, content: contentOf(e.Body, e.Header)}
+		return judge(&operation{method: e.Method}, o), true
 	case *DecodeError:
 		if errors.Is(e.Err, ErrPagination) {
-			return OutcomeDone, true
+			return unclear, true
 		}
-		return outcomeOfSuccess(e.StatusCode, e.Body), true
-	case *TransportError, *ConflictError:
-		if wire.NeverConnected(err) {
-			return OutcomeNotSent, true
-		}
-		return OutcomeUnknown, true
+		o := observation{status: e.StatusCode, complete: true, content: contentOf(e.Body, e.Header)}
+		return judge(&operation{method: e.Method}, o), true
+	case *TransportError:
+		return verdict{temporary: !errors.Is(e.Err, ErrFile)}, true
+	case *ConflictError:
+		return verdict{}, true
 	case interface{ Unwrap() error }:
-		return findOutcome(e.Unwrap())
+		return verdictOf(e.Unwrap())
 	case interface{ Unwrap() []error }:
-		most, any := OutcomeNotSent, false
+		v = verdict{outcome: noAttempt, temporary: true}
 		for _, err := range e.Unwrap() {
-			if o, found := findOutcome(err); found {
-				most, any = worse(most, o), true
+			if one, ok := verdictOf(err); ok {
+				found = true
+				v.outcome, v.temporary = worse(v.outcome, one.outcome), v.temporary && one.temporary
 			}
 		}
-		return most, any
-	}
-	return OutcomeUnknown, false
-}
-
-// outcomeOfStatus is the table's part about responses other than 2xx.
-func outcomeOfStatus(status int, method string, retryAfter bool) Outcome {
-	switch {
-	case status >= 400 && status <= 499 && status != http.StatusRequestTimeout,
-		status == http.StatusServiceUnavailable && retryAfter,
-		status == http.StatusTemporaryRedirect, status == http.StatusPermanentRedirect,
-		status >= 300 && status <= 399 && method == http.MethodGet:
-		return OutcomeRejected
-	}
-	return OutcomeUnknown
-}
-
-// outcomeOfSuccess is the table's part about a 2xx that does not hold what was asked for. A server may send its
-// status before it has done anything, and a portal, a proxy or a login page may send it in its place: 201, 204 and
-// JSON are the evidence.
-func outcomeOfSuccess(status int, body []byte) Outcome {
-	v, err := lenient.Parse(body)
-	if err == nil {
-		if _, err := lenient.Record(v, "", new(Image).fields(nil)); errors.Is(err, lenient.ErrSaysError) {
-			return OutcomeUnknown
+		if found {
+			return v, true
 		}
 	}
-	begun := err == nil || errors.Is(err, lenient.ErrCutOff) || bytes.HasPrefix(lenient.Trim(body), []byte("{"))
-	if begun || status == http.StatusCreated || status == http.StatusNoContent {
-		return OutcomeDone
+	if err == ErrPagination {
+		return unclear, true
 	}
-	return OutcomeUnknown
+	return verdict{}, false
 }
+
+// unclear is the verdict of a list that was read, but cannot be used.
+var unclear = judge(images.list, observation{status: http.StatusOK, complete: true, content: contentJSON})

@@ -121,6 +121,22 @@ func through(rt fakes.RoundTripper) func(*testing.T) scene {
 	}
 }
 
+// dialing is a scene in which no connection is made.
+func dialing(err error) func(*testing.T) scene {
+	return func(*testing.T) scene {
+		var dials atomic.Int64
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			dials.Add(1)
+			return nil, err
+		}}
+		return scene{
+			baseURL: "http://localhost",
+			opts:    []Option{WithHTTPClient(&http.Client{Transport: transport})},
+			seen:    func() int { return int(dials.Load()) },
+		}
+	}
+}
+
 // rows has, for each row of the table of OutcomeOf, the situations that it speaks of.
 var rows = map[string][]func(*testing.T) scene{
 	"invalid arguments": {func(t *testing.T) scene {
@@ -157,12 +173,8 @@ var rows = map[string][]func(*testing.T) scene{
 		},
 	},
 	"no connection": {
-		through(func(*http.Request) (*http.Response, error) {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-		}),
-		through(func(*http.Request) (*http.Response, error) {
-			return nil, &net.DNSError{Err: "no such host", Name: "content.example.com"}
-		}),
+		dialing(&net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}),
+		dialing(&net.DNSError{Err: "no such host", Name: "content.example.com"}),
 	},
 	"a certificate that is not trusted": {func(t *testing.T) scene {
 		var seen atomic.Int64
@@ -191,7 +203,7 @@ var rows = map[string][]func(*testing.T) scene{
 			seen:    func() int { return int(dials.Load()) },
 		}
 	}},
-	"an upload cut off by the network, a stall, 500, 502, 503 or 504": {
+	"an upload cut off by the network, a stall, 408, or 5xx but 501 and 505": {
 		uploading(func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
 			panic(http.ErrAbortHandler)
@@ -203,9 +215,9 @@ var rows = map[string][]func(*testing.T) scene{
 			s.opts = []Option{WithStallTimeout(50 * time.Millisecond)}
 			return s
 		},
-		uploadRefused(500), uploadRefused(502), uploadRefused(503), uploadRefused(504),
+		uploadRefused(500), uploadRefused(502), uploadRefused(503), uploadRefused(504), uploadRefused(507), uploadRefused(408),
 	},
-	"an upload cut off by its reader, the context or a redirect": {
+	"an upload cut off by its reader": {
 		func(t *testing.T) scene {
 			begun := make(chan struct{})
 			s := uploading(func(_ http.ResponseWriter, r *http.Request) {
@@ -215,28 +227,34 @@ var rows = map[string][]func(*testing.T) scene{
 			s.file = FileFromReader("speech.wav", brokenReader{zeros(), begun})
 			return s
 		},
+	},
+	"an upload cut off by the context": {
 		func(t *testing.T) scene {
 			ctx, cancel := context.WithCancel(t.Context())
 			s := uploading(func(_ http.ResponseWriter, r *http.Request) { cancel(); _, _ = io.Copy(io.Discard, r.Body) })(t)
 			s.ctx = ctx
 			return s
 		},
-		uploadRefused(302), uploadRefused(307),
 	},
-	"an HTTP/2 stream that was refused (REFUSED_STREAM)": {through(func(*http.Request) (*http.Response, error) {
+	"an upload cut off by 3xx, 499, 501, 505, or 403 to 405 without JSON": {
+		uploadRefused(302), uploadRefused(307), uploadRefused(499), uploadRefused(501), uploadRefused(403), uploadRefused(404),
+	},
+	"an HTTP/2 stream that was refused (REFUSED_STREAM), but for Store": {through(func(*http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("http2: %w", refusedStream{StreamID: 1, Code: 7})
 	})},
-	"429":                  {status(429, `{"message":"Too Many Attempts."}`), status(429, ``, "Retry-After", "0")},
-	"503 with Retry-After": {status(503, `<h1>busy</h1>`, "Retry-After", "0"), status(503, ``, "Retry-After", "Mon, 01 Jan 2001 00:00:00 GMT")},
+	"429": {status(429, `{"message":"Too Many Attempts."}`), status(429, ``, "Retry-After", "0")},
+	"403, 404 or 405 without JSON, for Store": {
+		status(403, `<html>`), status(404, ``), status(404, `default backend - 404`), status(405, `<html>`),
+	},
 	"401, and the key source then returns another key": {func(t *testing.T) scene {
 		s := status(401, `{"message":"Unauthenticated."}`)(t)
 		var asked atomic.Int64
 		s.opts = []Option{WithAPIKeySource(func(context.Context) (string, error) { return fmt.Sprint("key-", asked.Add(1)), nil })}
 		return s
 	}},
-	"any other 4xx but 408": {
-		status(400, ``), status(401, ``), status(403, ``), status(404, ``), status(405, ``), status(409, ``), status(413, `<html>`),
-		status(418, ``), status(422, `{"errors":{"name":["taken"]}}`), status(499, ``),
+	"any other 4xx but 408 and 499": {
+		status(400, ``), status(401, ``), status(403, `{"message":"Forbidden"}`), status(404, `{"message":"Not found."}`), status(405, `{}`),
+		status(409, ``), status(413, `<html>`), status(418, ``), status(422, `{"errors":{"name":["taken"]}}`),
 		func(t *testing.T) scene {
 			s := status(401, ``)(t)
 			s.opts = []Option{WithAPIKeySource(func(context.Context) (string, error) { return "the-same", nil })}
@@ -246,17 +264,19 @@ var rows = map[string][]func(*testing.T) scene{
 	"307 or 308": {
 		status(307, ``, "Location", "https://elsewhere.example.com/"), status(308, ``, "Location", "https://elsewhere.example.com/"),
 	},
-	"301, 302, 303 or 304, for List and Show": {
+	"any other 3xx, for List and Show": {
 		status(301, ``, "Location", "https://elsewhere.example.com/"), status(302, ``, "Location", "https://elsewhere.example.com/"),
 		status(303, ``, "Location", "https://elsewhere.example.com/"), status(302, ``), status(304, ``),
 	},
-	"301, 302, 303 or 304, for Store, Update and Delete": {
+	"any other 3xx, for Store, Update and Delete": {
 		status(301, ``, "Location", "/login"), status(302, ``, "Location", "/login"), status(303, ``, "Location", "/login"), status(304, ``),
 	},
-	"408, 500, 502, 504, or 503 without Retry-After": {
-		status(408, ``), status(500, ``), status(502, `<html>`), status(504, ``), status(503, ``),
+	"408, or 5xx but 501 and 505": {
+		status(408, ``), status(500, ``), status(502, `<html>`), status(504, ``), status(503, ``), status(520, ``), status(524, ``), status(599, ``),
+		status(503, `<h1>busy</h1>`, "Retry-After", "0"), status(503, ``, "Retry-After", "Mon, 01 Jan 2001 00:00:00 GMT"),
+		status(503, `{"message":"Service Unavailable"}`, "Retry-After", "soon"),
 	},
-	"any other 5xx":               {status(501, ``), status(505, ``), status(520, ``), status(524, ``), status(599, ``)},
+	"499, 501 or 505":             {status(499, ``), status(501, ``), status(505, ``)},
 	"201 or 204 without a record": {status(201, ``), status(204, ``), status(201, "\n\n"), status(201, `<html>`), status(201, `{}`)},
 	"any other 2xx with JSON of another shape": {
 		status(200, `{"status":"ok"}`), status(200, `[]`), status(202, `{}`), status(200, `{"data":null}`),
@@ -284,6 +304,18 @@ var rows = map[string][]func(*testing.T) scene{
 	"any other 2xx with an HTML page instead of JSON": {
 		status(200, `<!doctype html><title>Sign in</title>`), status(200, "\ufeff <html>"),
 	},
+	"an attempt without a response that a middleware kept from the transport": {func(t *testing.T) scene {
+		s := status(200, fakes.StoredImage)(t)
+		var asked atomic.Int64
+		s.opts = []Option{WithMiddleware(func(http.RoundTripper) http.RoundTripper {
+			return fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
+				asked.Add(1)
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+			})
+		})}
+		s.seen = func() int { return int(asked.Load()) }
+		return s
+	}},
 	"a broken connection or a timeout, after a byte was written": {
 		responding(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
 		func(t *testing.T) scene {
@@ -315,16 +347,16 @@ var noContext = context.WithValue(context.Background(), noContextKey{}, true)
 type noContextKey struct{}
 
 // tableRow is a row of the table of OutcomeOf.
-type tableRow struct{ text, outcome, others, store string }
+type tableRow struct{ text, outcome, others, store, temporary string }
 
 func docTable(t *testing.T) []tableRow {
 	source, err := os.ReadFile("outcome.go")
 	require.NoError(t, err)
-	line := regexp.MustCompile(`^//\t(\S.*?) {2,}(NotSent|Rejected|Done|Unknown) +(yes|no|once|-) +(yes|no|once|-)$`)
+	line := regexp.MustCompile(`^//\t(\S.*?) {2,}(NotSent|Rejected|Done|Unknown) +(yes|no|once|-) +(yes|no|once|-) +(yes|no)$`)
 	var table []tableRow
 	for scanner := bufio.NewScanner(strings.NewReader(string(source))); scanner.Scan(); {
 		if m := line.FindStringSubmatch(scanner.Text()); m != nil {
-			table = append(table, tableRow{m[1], m[2], m[3], m[4]})
+			table = append(table, tableRow{m[1], m[2], m[3], m[4], m[5]})
 		}
 	}
 	return table
@@ -360,9 +392,13 @@ func speaksOf(row tableRow, operation string) bool {
 		return upload && operation == "upload"
 	}
 	switch row.text {
-	case "301, 302, 303 or 304, for List and Show":
+	case "403, 404 or 405 without JSON, for Store":
+		return operation == "store"
+	case "an HTTP/2 stream that was refused (REFUSED_STREAM), but for Store":
+		return operation != "store"
+	case "any other 3xx, for List and Show":
 		return reads
-	case "301, 302, 303 or 304, for Store, Update and Delete":
+	case "any other 3xx, for Store, Update and Delete":
 		return !reads
 	case "any other 2xx with JSON of another shape":
 		// A delete needs no record, and an empty array is a list.
@@ -399,6 +435,7 @@ func checkRow(t *testing.T, row tableRow, operation string, s scene) {
 		"NotSent": OutcomeNotSent, "Rejected": OutcomeRejected, "Done": OutcomeDone, "Unknown": OutcomeUnknown,
 	}[row.outcome]
 	assert.Equal(t, expected, OutcomeOf(err), "outcome of %v", err)
+	assert.Equal(t, row.temporary == "yes", Temporary(err), "Temporary of %v", err)
 	assert.Equal(t, expected, OutcomeOf(fmt.Errorf("job 4711: %w", err)), "wrapped")
 	assert.Equal(t, expected, OutcomeOf(errors.Join(err, errors.New("close: broken"))), "joined with a stranger")
 
@@ -439,10 +476,14 @@ func TestOutcomeOfTakesTheWorst(t *testing.T) {
 		{errors.Join(refused, unread), OutcomeDone},
 		{errors.Join(bad, refused, unread, lost), OutcomeUnknown},
 		{fmt.Errorf("%w and %w", lost, refused), OutcomeUnknown},
-		{&TransportError{Err: &net.OpError{Op: "dial", Err: io.EOF}}, OutcomeNotSent},
+		{&TransportError{Err: &net.OpError{Op: "dial", Err: io.EOF}}, OutcomeUnknown},
+		{&ConflictError{}, OutcomeUnknown},
 		{&DecodeError{StatusCode: 200, Body: []byte(`<html>`)}, OutcomeUnknown},
-		{&APIError{StatusCode: 503, RetryAfter: time.Second}, OutcomeRejected},
-		{&APIError{StatusCode: 503, Header: http.Header{"Retry-After": {"0"}}}, OutcomeRejected},
+		{&APIError{StatusCode: 503, RetryAfter: time.Second}, OutcomeUnknown},
+		{&APIError{StatusCode: 503, Header: http.Header{"Retry-After": {"0"}}}, OutcomeUnknown},
+		{&APIError{StatusCode: 403}, OutcomeRejected},
+		{&APIError{StatusCode: 403, Method: http.MethodPost}, OutcomeUnknown},
+		{&APIError{StatusCode: 403, Method: http.MethodPost, Body: []byte(`{"message":"Forbidden"}`)}, OutcomeRejected},
 		{&APIError{StatusCode: 503}, OutcomeUnknown},
 		{&APIError{StatusCode: 302, Method: http.MethodGet}, OutcomeRejected},
 		{&APIError{StatusCode: 302, Method: http.MethodPost}, OutcomeUnknown},
@@ -451,7 +492,7 @@ func TestOutcomeOfTakesTheWorst(t *testing.T) {
 		{&APIError{StatusCode: 399, Method: http.MethodGet}, OutcomeRejected},
 		{&APIError{StatusCode: 399, Method: http.MethodDelete}, OutcomeUnknown},
 		{&APIError{StatusCode: 400, Method: http.MethodPost}, OutcomeRejected},
-		{&APIError{StatusCode: 499, Method: http.MethodPost}, OutcomeRejected},
+		{&APIError{StatusCode: 499, Method: http.MethodPost}, OutcomeUnknown},
 		{&APIError{StatusCode: 500, Method: http.MethodGet}, OutcomeUnknown},
 		{&APIError{StatusCode: 101, Method: http.MethodGet}, OutcomeUnknown},
 	} {

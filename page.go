@@ -19,9 +19,9 @@ type Page[T any] struct {
 
 	state paging.State
 	found paging.Response
-	// unclear makes the error of a page that does not say what follows it. A closure: the response may hold secrets,
-	// and printing a page stops there.
-	unclear func(error) error
+	// unclear makes the error of a page that cannot be used. A closure: the response may hold secrets, and printing a
+	// page stops there.
+	unclear func(err error, temporary bool) error
 	// fetch returns the page to which the query of a link leads. It has not arrived: its place in the walk is unknown.
 	fetch func(ctx context.Context, link url.Values, opts ...CallOption) (*Page[T], error)
 }
@@ -53,7 +53,7 @@ func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	}
 	link, err := p.state.Next()
 	if err != nil {
-		return nil, p.unclear(err)
+		return nil, p.unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
 	}
 	return p.arrive(p.fetch(ctx, link))
 }
@@ -65,7 +65,7 @@ func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 	}
 	state, moved, err := p.state.Arrive(next.found)
 	if err != nil {
-		return nil, next.unclear(err)
+		return nil, next.unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
 	}
 	next.fetch = p.fetch
 	next.place(state)

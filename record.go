@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -59,21 +58,13 @@ func readRecord[T any, R record[T]](x *exchange) (R, error) {
 
 // readDeleted accepts any response to a delete but an HTML page and an error: the API does not specify one.
 func readDeleted(x *exchange) (struct{}, error) {
-	v, err := lenient.Parse(x.body)
-	if err == nil {
-		_, err = lenient.Record(v, "", new(Image).fields(nil))
-	}
-	switch {
-	case errors.Is(err, lenient.ErrHTML), errors.Is(err, lenient.ErrSaysError):
-		return struct{}{}, err
-	case errors.Is(err, lenient.ErrNotJSON) && saysHTML(x.header):
+	switch contentOf(x.body, x.header) {
+	case contentPage:
 		return struct{}{}, lenient.ErrHTML
+	case contentError:
+		return struct{}{}, lenient.ErrSaysError
 	}
 	return struct{}{}, nil
-}
-
-func saysHTML(header http.Header) bool {
-	return strings.HasPrefix(strings.ToLower(header.Get("Content-Type")), "text/html")
 }
 
 // unmarshalRecord reads a bare record. Null leaves r as it is.

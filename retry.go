@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
 // RetryPolicy sets how often a call is retried and how long it waits in between. A zero field has its default, so
@@ -59,14 +61,14 @@ func (p RetryPolicy) check() (problems []FieldProblem) {
 }
 
 // next reports whether another attempt may follow the n-th, and after which pause. Random is in [0, 1).
-func (p RetryPolicy) next(n int, r result, random float64) (time.Duration, bool) {
+func (p RetryPolicy) next(n int, x *exchange, random float64) (time.Duration, bool) {
 	switch {
-	case r.follow < unreadable, n >= p.MaxAttempts, r.retryAfter > p.MaxRetryAfter:
+	case x.follow < followRenew, n >= p.MaxAttempts, x.retryAfter > p.MaxRetryAfter:
 		return 0, false
-	case r.follow == renew:
+	case x.follow == followRenew:
 		return 0, true
 	}
-	return cmp.Or(r.retryAfter, p.backoff(n, random)), true
+	return cmp.Or(x.retryAfter, p.backoff(n, random)), true
 }
 
 // backoff is the pause after attempt n: random, up to a limit that doubles ("full jitter"), so that clients that
@@ -76,21 +78,22 @@ func (p RetryPolicy) backoff(n int, random float64) time.Duration {
 	return time.Duration(random * min(limit, float64(p.MaxBackoff)))
 }
 
-// send makes attempts until one succeeds or no other may follow.
-func (c *Client) send(ctx context.Context, r *request, h *history, attempt func() (result, error)) error {
+// send makes attempts until one succeeds or no other may follow. The error of an attempt says why it was not made.
+func (c *Client) send(ctx context.Context, r *request, h *history, attempt func() (*exchange, error)) error {
+	defer h.panicked(c)
 	for {
-		res, err := attempt()
+		x, err := attempt()
 		if err != nil {
 			return h.fail(r, err)
 		}
-		h.add(res)
-		pause, again := h.next(r)
+		h.add(x)
+		pause, again := h.next(c, r)
 		h.end(c, r, pause, again)
 		switch {
-		case res.err == nil:
+		case x.ok:
 			return nil
 		case !again:
-			return h.fail(r, nil)
+			return h.fail(r, h.stopped)
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return h.fail(r, err)
@@ -101,60 +104,75 @@ func (c *Client) send(ctx context.Context, r *request, h *history, attempt func(
 // history is what the attempts of a call have come to so far.
 type history struct {
 	count   int
-	last    result
+	last    *exchange
 	worst   Outcome
-	words   []string  // of the attempts before the last, the latest five
-	latest  received  // of the latest attempt that got a response
-	found   *Response // with the record that made another attempt unnecessary; nil for none
-	renewed bool      // a 401 has been answered with another key
-	taken   int       // from the retry budget
-	charged bool      // one of them is for the next attempt
+	words   []string              // of the attempts before the last, the latest five
+	latest  *exchange             // the latest attempt, or search, that got a response; nil for none
+	found   bool                  // latest is of a search that found the record
+	dones   []func(AttemptResult) // of the hooks that were asked about the attempt under way
+	began   time.Time             // when they were asked
+	key     redact.Key            // with which a 401 was answered, until it is used; empty for none
+	renewed bool                  // a 401 has been answered so
+	stopped error                 // why no other attempt follows, if that is not the attempt itself
+	taken   int                   // from the retry budget
+	charged bool                  // one of them is for the next attempt
 }
 
-func newHistory() *history { return &history{worst: OutcomeNotSent} }
+func newHistory() *history { return &history{worst: noAttempt} }
 
-// add takes the result of the next attempt.
-func (h *history) add(r result) {
+// add takes the next attempt.
+func (h *history) add(x *exchange) {
 	if h.count > 0 {
 		h.words = append(h.words, word(h.last.status, h.last.err))
 		h.words = h.words[max(len(h.words)-5, 0):]
 	}
-	if r.status != 0 {
-		h.latest = r.received
+	if x.status != 0 {
+		h.latest = x
 	}
 	h.count++
 	h.charged = false
-	h.last = r
-	h.worst = worse(h.worst, r.outcome)
+	h.last = x
+	h.worst = worse(h.worst, x.outcome)
 }
 
 // lost reports whether the service may have executed an attempt that got no response.
 func (h *history) lost() bool { return h.count > 0 && h.worst == OutcomeUnknown }
 
 // next decides on another attempt, and takes it from the budget. A wait that the service asked for costs nothing.
-func (h *history) next(r *request) (time.Duration, bool) {
-	pause, may := r.policy.next(h.count, h.last, rand.Float64())
+func (h *history) next(c *Client, r *request) (time.Duration, bool) {
+	x := h.last
+	pause, may := r.policy.next(h.count, x, rand.Float64())
 	switch {
 	case !may:
-		if h.last.retryAfter > r.policy.MaxRetryAfter {
-			h.last.note = fmt.Sprintf("the service asks to wait %v, the retry policy allows %v (MaxRetryAfter)",
-				h.last.retryAfter, r.policy.MaxRetryAfter)
+		if x.follow == followRetry && x.retryAfter > r.policy.MaxRetryAfter {
+			x.note = fmt.Sprintf("the service asks to wait %v, the retry policy allows %v (MaxRetryAfter)",
+				x.retryAfter, r.policy.MaxRetryAfter)
 		}
 		return 0, false
-	case h.last.follow == unreadable:
-		h.last.note = noReplay
+	case x.follow == followRenew && (!c.rotates || h.renewed):
 		return 0, false
-	case h.last.follow == renew:
-		renewed := h.renewed
-		h.renewed = true
-		return 0, !renewed
-	case h.last.retryAfter > 0:
+	case r.body != nil && !r.body.Replayable():
+		x.note = noReplay
+		return 0, false
+	case x.follow == followRenew:
+		return 0, h.renew(c)
+	case endsWithin(x.ctx, pause):
+		h.stopped = cmp.Or(contextError(x.ctx), context.DeadlineExceeded)
+		return 0, false
+	case x.retryAfter > 0:
 		return pause, true
 	}
 	return pause, h.charge(r)
 }
 
 const noReplay = "not retried: the file's reader can be read only once"
+
+// renew asks the key source for another key than the one that was refused, once for a call.
+func (h *history) renew(c *Client) bool {
+	h.renewed = true
+	h.key, h.stopped = c.currentKey(h.last.ctx)
+	return h.stopped == nil && h.key != h.last.key
+}
 
 // charge takes the next attempt from the budget, and reports whether there was one left.
 func (h *history) charge(r *request) bool {
@@ -165,6 +183,13 @@ func (h *history) charge(r *request) bool {
 	h.taken++
 	h.charged = true
 	return true
+}
+
+// panicked tells the hooks of an attempt that ended in a panic.
+func (h *history) panicked(c *Client) {
+	if len(h.dones) > 0 {
+		h.tell(c, AttemptResult{Err: errPanic, Duration: time.Since(h.began)})
+	}
 }
 
 // finish ends a call. The budget gets back what a successful call took, else what was taken for an attempt that was
@@ -183,28 +208,14 @@ func (h *history) finish(r *request, response **Response, err error) {
 
 // response returns the last response of the call, or nil if none came.
 func (h *history) response() *Response {
-	if h.found != nil {
-		h.found.Found, h.found.Attempts = true, h.count
-		return h.found
-	}
-	if h.latest.status == 0 {
+	x := h.latest
+	if x == nil {
 		return nil
 	}
-	l := h.latest
 	return &Response{
-		StatusCode: l.status, Header: l.key.Header(l.header), Body: bytes.Clone(l.key.Bytes(l.body)),
-		RequestID: l.requestID, Attempts: h.count,
+		StatusCode: x.status, Header: x.key.Header(x.header), Body: bytes.Clone(x.key.Bytes(x.body)),
+		RequestID: x.requestID, Attempts: h.count, Found: h.found,
 	}
-}
-
-// transient reports whether another attempt may succeed after a status.
-func transient(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
-		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
 }
 
 // retryAfter reads the header's seconds or date. 0 is "not said", which includes what is unreadable, zero or past.
@@ -223,13 +234,16 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return 0
 }
 
-// sleep waits, and not at all where the context's deadline comes first: the caller learns at once.
+// endsWithin reports whether the context has ended, or its deadline comes before the pause is over.
+func endsWithin(ctx context.Context, pause time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && time.Until(deadline) < pause
+}
+
+// sleep waits, unless the context ends first.
 func sleep(ctx context.Context, pause time.Duration) error {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < pause {
-		return context.DeadlineExceeded
-	}
 	if pause <= 0 {
-		return ctx.Err()
+		return contextError(ctx)
 	}
 	select {
 	case <-ctx.Done():

@@ -47,7 +47,8 @@ func chaosFaults(wait time.Duration) []aicontenttest.Fault {
 		aicontenttest.HTMLPage(413).Early(), aicontenttest.HTMLPage(502), aicontenttest.HTMLPage(503), aicontenttest.HTMLPage(504),
 		aicontenttest.HTMLPage(503).WithRetryAfter(seconds), aicontenttest.HTMLPage(503).Early(), aicontenttest.HTMLPage(200),
 		aicontenttest.ActThenStatus(500), aicontenttest.ActThenStatus(502), aicontenttest.ActThenStatus(503), aicontenttest.ActThenStatus(504),
-		aicontenttest.ActThenStatus(524), aicontenttest.LateAct(504, wait),
+		aicontenttest.ActThenStatus(524), aicontenttest.ActThenStatus(403), aicontenttest.LateAct(504, wait),
+		aicontenttest.LateAct(503, wait).WithRetryAfter(seconds),
 		aicontenttest.RedirectTo(302, "https://elsewhere.example/"), aicontenttest.RedirectTo(307, "https://elsewhere.example/"),
 		aicontenttest.RefuseConnection(), aicontenttest.RefuseStream(),
 		aicontenttest.CloseBeforeRead(), aicontenttest.CloseBeforeRead().WithReset(),
@@ -63,14 +64,14 @@ func chaosFaults(wait time.Duration) []aicontenttest.Fault {
 // passing are the faults that a store gets over with a further attempt, so that each one can end well.
 func passing(faults []aicontenttest.Fault) []aicontenttest.Fault {
 	return slices.DeleteFunc(slices.Clone(faults), func(f aicontenttest.Fault) bool {
-		return slices.Contains([]int{401, 422, 413, 307}, f.Status)
+		return slices.Contains([]int{401, 403, 422, 413, 307}, f.Status)
 	})
 }
 
 // searching are the passing faults that a search gets over too.
 func searching(faults []aicontenttest.Fault) []aicontenttest.Fault {
 	return slices.DeleteFunc(passing(faults), func(f aicontenttest.Fault) bool {
-		return slices.Contains([]int{200, 302, 501, 524}, f.Status) || slices.Contains([]string{"invalid-json", "oversized-response"}, f.Name)
+		return slices.Contains([]int{200, 302, 501}, f.Status) || slices.Contains([]string{"invalid-json", "oversized-response"}, f.Name)
 	})
 }
 
@@ -275,13 +276,8 @@ func savable(d *deed) bool {
 	store := d.kind == "store"
 	switch {
 	case errors.As(d.err, &api):
-		switch api.StatusCode {
-		case http.StatusTooManyRequests:
-			return true
-		case http.StatusServiceUnavailable:
-			return !store || api.Header.Get("Retry-After") != ""
-		}
-		return !store && slices.Contains([]int{408, 500, 502, 504}, api.StatusCode)
+		passing := api.StatusCode == 408 || api.StatusCode >= 500 && api.StatusCode != 501 && api.StatusCode != 505
+		return api.StatusCode == http.StatusTooManyRequests || !store && passing
 	case errors.As(d.err, &decode):
 		return !store && d.kind != "delete" && strings.Contains(decode.Error(), "cut off")
 	case errors.As(d.err, &transport):
@@ -379,5 +375,5 @@ func TestChaosOnce(t *testing.T) {
 
 func TestChaosNeedsItsFaults(t *testing.T) {
 	t.Parallel()
-	require.Len(t, passing(chaosFaults(0)), len(chaosFaults(0))-4, "a fault that no store can get over has come or gone")
+	require.Len(t, passing(chaosFaults(0)), len(chaosFaults(0))-5, "a fault that no store can get over has come or gone")
 }

@@ -114,7 +114,7 @@ func TestMetrics(t *testing.T) {
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-		srv.Fault(aicontenttest.Status(503, "down").WithRetryAfter("1"))
+		srv.Fault(aicontenttest.Status(429, "busy").WithRetryAfter("1"))
 		_, err := srv.Client(option).Images.Store(t.Context(), image)
 		require.NoError(t, err)
 	})

@@ -166,7 +166,7 @@ func TestTracingSeesEachAttempt(t *testing.T) {
 	otel.SetTracerProvider(provider)
 	synctest.Test(t, func(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-		srv.Fault(aicontenttest.Status(503, "down").WithRetryAfter("1"))
+		srv.Fault(aicontenttest.Status(429, "busy").WithRetryAfter("1"))
 		_, err := srv.Client(tracing()).Images.Store(t.Context(), image)
 		require.NoError(t, err)
 	})

@@ -85,7 +85,7 @@ func statusOf(err error) int {
 		return http.StatusConflict
 	case errors.Is(err, aicontent.ErrNotFound) && known && refused.Method != http.MethodPost:
 		return http.StatusNotFound // for a POST it says that there is no API at the base URL
-	case outcome == aicontent.OutcomeNotSent, known && (refused.StatusCode == 429 || refused.StatusCode == 503):
+	case aicontent.Temporary(err):
 		return http.StatusServiceUnavailable // nothing was created: the visitor may try again
 	}
 	return http.StatusBadGateway // the key, the account or the base URL: a matter for the operator

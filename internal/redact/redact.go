@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,11 +135,11 @@ func (k Key) Line(s string) string {
 	return Shorten(strings.Join(strings.Fields(printable), " "), MaxLine)
 }
 
-// Error returns err where its text is what [Key.Line] makes of it, else an error with that text. Where the text holds
-// the key, only errors.Is leads to err: the new error does not unwrap to it, nor does reflection.
+// Error returns err where its text is what [Key.Line] and [WithoutQueries] make of it, else an error with that text.
+// Where the text holds the key, only errors.Is leads to err: the new error does not unwrap to it, nor does reflection.
 func (k Key) Error(err error) error {
 	text := err.Error()
-	line := k.Line(text)
+	line := k.Line(WithoutQueries(text))
 	if line == text {
 		return err
 	}
@@ -148,6 +149,11 @@ func (k Key) Error(err error) error {
 	}
 	return e
 }
+
+// WithoutQueries returns text with URLs that end before their queries, which may be personal or signed.
+func WithoutQueries(text string) string { return queries.ReplaceAllString(text, "$1") }
+
+var queries = regexp.MustCompile(`(://[^\s"'?]*)\?(?:[^\s"']*[^\s"':;,)])?`)
 
 // lineError stands in for an error whose text must not be shown as it is.
 type lineError struct {

@@ -31,13 +31,33 @@ type Attempt struct {
 	sent   atomic.Int64 // in bytes, added to by the connections that count
 	traced atomic.Bool  // the transport tells of its connections
 
-	mu        sync.Mutex
-	timer     *time.Timer
-	phase     Phase
-	deadline  time.Time     // when the phase has taken too long
-	wait      time.Duration // what is left of Limits.Wait for later phases
-	conns     int           // how many connections there were, the same one counted again
-	uncounted bool          // one of them does not count what is written
+	mu       sync.Mutex
+	timer    *time.Timer
+	phase    Phase
+	deadline time.Time     // when the phase has taken too long
+	wait     time.Duration // what is left of Limits.Wait for later phases
+
+	inside    int    // how many calls of RoundTrip are under way
+	seen      bool   // there was one
+	err       error  // that the latest one returned
+	asked     string // host and port of the connection that the transport last asked for
+	conns     int    // how many connections there were, the same one counted again
+	uncounted bool   // what was written is not known
+}
+
+// Evidence is what the Transport observed of an attempt, whatever happened above it. Only this counts: an error that
+// comes up through other RoundTrippers may be of another request.
+type Evidence struct {
+	Seen  bool  // the attempt reached the Transport, and every call of RoundTrip has returned
+	Wrote bool  // a byte of the request may have reached the network
+	Err   error // of the latest RoundTrip
+}
+
+// Evidence is final after [Attempt.Stop]: the Transport sends nothing of an attempt that has ended.
+func (a *Attempt) Evidence() Evidence {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return Evidence{a.seen && a.inside == 0, a.uncounted || a.sent.Load() > 0, a.err}
 }
 
 // Phase is what an attempt is doing.
@@ -73,7 +93,7 @@ func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
 	if limits.Upload {
 		wrote = a.wroteRequest
 	}
-	a.trace = httptrace.ClientTrace{GetConn: func(string) { a.connecting() }, GotConn: a.gotConn, WroteRequest: wrote}
+	a.trace = httptrace.ClientTrace{GetConn: a.getConn, GotConn: a.gotConn, WroteRequest: wrote}
 	// A transport that tells of its connections stops the clock until there is one.
 	a.begin(Pausing, Sending)
 	return httptrace.WithClientTrace(a, &a.trace), a
@@ -137,7 +157,53 @@ func (a *Attempt) connecting() {
 	}
 }
 
+// enter notes that a Transport is about to send a request of the attempt. It refuses if the attempt has ended.
+func (a *Attempt) enter() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.seen = true
+	if a.Err() != nil {
+		a.err = context.Cause(a)
+		return a.err
+	}
+	a.inside++
+	a.asked = ""
+	return nil
+}
+
+// leave notes that RoundTrip is about to return err. Addr is where a transport that does not count what it writes had
+// to connect to: if it asked for that connection and got none, nothing was written. It is empty for one that counts.
+func (a *Attempt) leave(addr string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.inside--
+	a.err = err
+	if addr != "" && (a.conns > 0 || a.asked != addr) {
+		a.uncounted = true
+	}
+}
+
+// within reports whether a RoundTrip is under way. Otherwise httptrace tells of a request that a middleware makes with
+// the context of this one.
+func (a *Attempt) within() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.inside > 0
+}
+
+func (a *Attempt) getConn(addr string) {
+	if a.within() {
+		a.mu.Lock()
+		a.asked = addr
+		a.mu.Unlock()
+		a.connecting()
+	}
+}
+
 func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
+	if !a.within() {
+		return
+	}
 	counted := countInto(&a.sent, info.Conn)
 	a.begin(Pausing, Sending)
 	a.mu.Lock()
@@ -150,7 +216,7 @@ func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
 }
 
 func (a *Attempt) wroteRequest(info httptrace.WroteRequestInfo) {
-	if info.Err == nil {
+	if info.Err == nil && a.within() {
 		a.begin(Reading, Waiting)
 	}
 }
@@ -187,18 +253,6 @@ func (a *Attempt) Stop() {
 // Sent returns how many bytes of the request were written, TLS's share included. It is 0 where connections do not
 // count: over HTTP/2, and with a RoundTripper that is no [*http.Transport].
 func (a *Attempt) Sent() int64 { return a.sent.Load() }
-
-// Wrote reports whether a byte of the request may have reached the network. With a connection that does not count,
-// that is once there was one. err is the error of the request: a transport that tells of no connection is judged by
-// it.
-func (a *Attempt) Wrote(err error) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.conns == 0 && !a.traced.Load() {
-		return !NeverConnected(err)
-	}
-	return a.uncounted || a.sent.Load() > 0
-}
 
 // Expired returns the error with which the attempt ended itself, mostly a [*TimeoutError], or nil.
 func (a *Attempt) Expired() error {

@@ -134,7 +134,7 @@ func TestHeadersThatBreakOff(t *testing.T) {
 	req.Header.Set("X-Long", strings.Repeat("x", 10_000))
 	_, err = New(otherKind{base}, false).RoundTrip(req)
 	require.Error(t, err)
-	assert.True(t, a.Wrote(err))
+	assert.True(t, wrote(a))
 }
 
 // A connection that fails before the request is written has sent nothing, and TLS's closing alert is no part of the
@@ -307,7 +307,7 @@ func TestTLSDialers(t *testing.T) {
 				assert.ErrorIs(t, got.err, ErrDialedHTTP2)
 				assert.ErrorContains(t, got.err, "http/1.1")
 				assert.False(t, got.wrote)
-				assert.True(t, NeverConnected(got.err))
+				assert.False(t, got.wrote)
 			} else {
 				require.NoError(t, got.err)
 				assert.True(t, got.wrote)
@@ -402,10 +402,12 @@ func TestInterruptedHTTP2Requests(t *testing.T) {
 	// Neither their writer nor a transport of another kind tells when it begins to write.
 	for _, nc := range []net.Conn{h2Conn{}, &net.TCPConn{}} {
 		_, a := Watch(t.Context(), Limits{})
+		require.NoError(t, a.enter())
 		a.connecting()
-		assert.False(t, a.Wrote(io.EOF), "%T", nc)
+		assert.False(t, a.Evidence().Wrote, "%T", nc)
 		a.gotConn(httptrace.GotConnInfo{Conn: nc})
-		assert.True(t, a.Wrote(io.EOF), "%T", nc)
+		assert.True(t, a.Evidence().Wrote, "%T", nc)
+		assert.False(t, a.Evidence().Seen, "%T: it has not returned", nc)
 		a.Stop()
 	}
 }
@@ -417,13 +419,14 @@ func TestInterruptedHTTP1Requests(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, a := Watch(ctx, Limits{})
 	defer a.Stop()
+	require.NoError(t, a.enter())
 	a.gotConn(httptrace.GotConnInfo{Conn: c})
 	cancel()
-	assert.False(t, a.Wrote(ctx.Err()))
+	assert.False(t, a.Evidence().Wrote)
 	go func() { _, _ = far.Read(make([]byte, 1)) }()
 	_, err := c.Write([]byte("P"))
 	require.NoError(t, err)
-	assert.True(t, a.Wrote(ctx.Err()))
+	assert.True(t, a.Evidence().Wrote)
 }
 
 // h2Conn is a connection that a TLS stack of another kind made.

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"time"
 )
@@ -31,14 +30,6 @@ func (streamError) Error() string { return "stream error" }
 func Untrusted(err error) bool {
 	return errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(x509.UnknownAuthorityError)) ||
 		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(x509.CertificateInvalidError))
-}
-
-// NeverConnected reports whether err is of a kind that comes before there is a connection: the name, the dialing, the
-// proxy, the server's certificate.
-func NeverConnected(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || errors.As(err, new(*net.DNSError)) ||
-		Untrusted(err) || errors.Is(err, ErrClearProxy) || errors.Is(err, ErrDialedHTTP2)
 }
 
 // ErrSource is matched by the errors of an upload whose file could not be read: its reader failed or stood still, or

@@ -112,24 +112,3 @@ func TestUntrusted(t *testing.T) {
 	}
 	assert.False(t, Untrusted(io.EOF))
 }
-
-// With a RoundTripper that tells of no connection, the error alone says whether there was one.
-func TestNeverConnected(t *testing.T) {
-	dns := &net.DNSError{Err: "no such host", Name: "content.example.com"}
-	for _, err := range []error{
-		&net.OpError{Op: "dial", Err: errors.New("refused")}, &net.OpError{Op: "proxyconnect", Err: io.EOF}, dns, fmt.Errorf("wrapped: %w", dns),
-		x509.HostnameError{Certificate: &x509.Certificate{}}, x509.UnknownAuthorityError{}, x509.CertificateInvalidError{},
-		&tls.CertificateVerificationError{Err: io.EOF}, ErrClearProxy, ErrDialedHTTP2,
-	} {
-		assert.True(t, NeverConnected(err), "%T", err)
-		_, a := Watch(t.Context(), Limits{})
-		assert.False(t, a.Wrote(err), "%T", err)
-		a.Stop()
-	}
-	for _, err := range []error{io.EOF, &net.OpError{Op: "read", Err: io.EOF}, &net.OpError{Op: "write", Err: io.EOF}, &TimeoutError{}} {
-		assert.False(t, NeverConnected(err), "%v", err)
-		_, a := Watch(t.Context(), Limits{})
-		assert.True(t, a.Wrote(err), "%v", err)
-		a.Stop()
-	}
-}

@@ -99,13 +99,16 @@ func send(ctx context.Context, rt http.RoundTripper, limits Limits, method, url 
 	req.Header.Set("Authorization", "Bearer the-key")
 	resp, err := rt.RoundTrip(req)
 	if err != nil {
-		return sent{err: err, wrote: a.Wrote(err), late: a.Expired(), bytes: a.Sent()}
+		return sent{err: err, wrote: wrote(a), late: a.Expired(), bytes: a.Sent()}
 	}
 	a.Responded()
 	defer resp.Body.Close()
 	data, err := ReadBody(resp, 1<<20)
-	return sent{resp.StatusCode, string(data), err, a.Wrote(err), a.Expired(), resp.Proto, a.Sent()}
+	return sent{resp.StatusCode, string(data), err, wrote(a), a.Expired(), resp.Proto, a.Sent()}
 }
+
+// wrote reports whether a byte may have been written; an attempt that the transport did not see may have been.
+func wrote(a *Attempt) bool { return !a.Evidence().Seen || a.Evidence().Wrote }
 
 // header reads a request's header, and none of its body that is not in the buffer already.
 func header(nc net.Conn) (*bufio.Reader, error) {

@@ -148,6 +148,8 @@ func nameProxy(t *http.Transport) {
 
 // RoundTrip implements [http.RoundTripper]. A response of 101 Switching Protocols, which nothing asks for, has no
 // body: its connection is closed. A redirect to what is not a URL has no Location.
+//
+// A request of an [Attempt] that has ended is not sent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a, watched := req.Context().Value(attemptKey{}).(*Attempt)
 	rt := t.shared
@@ -160,9 +162,27 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			req = hold(req)
 		}
 	}
-	if watched && t.exact {
-		a.connecting()
+	if !watched {
+		return tamed(rt, req)
 	}
+	if err := a.enter(); err != nil {
+		return nil, err
+	}
+	addr := ""
+	if t.exact {
+		a.connecting()
+	} else {
+		addr = net.JoinHostPort(req.URL.Hostname(), cmp.Or(req.URL.Port(), ports[req.URL.Scheme]))
+	}
+	// A RoundTripper that panics never leaves: what it did is not known.
+	resp, err := tamed(rt, req)
+	a.leave(addr, err)
+	return resp, err
+}
+
+var ports = map[string]string{"http": "80", "https": "443"}
+
+func tamed(rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	resp, err := rt.RoundTrip(req)
 	if resp != nil {
 		tame(resp, req.URL)
@@ -180,7 +200,7 @@ func (t *Transport) CloseIdleConnections() {
 // certificates, and no server name but the URL's. Proxy, dialer and CA settings hold; what a DialTLSContext function
 // sends is its affair. A RoundTripper that is no [*http.Transport] is used as it is.
 func (t *Transport) Download() http.RoundTripper {
-	return &Transport{t.download, t.download, t.download, false}
+	return &Transport{t.download, t.download, t.download, t.exact}
 }
 
 // tame changes the two kinds of response that http.Client cannot pass on.

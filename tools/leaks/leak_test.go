@@ -72,7 +72,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.hang(r)
 			return
 		}
-		fmt.Fprintf(w, `{"data":[{"id":"a%[1]s"},{"id":"b%[1]s"}],"current_page":%[2]s,"last_page":9}`, page, cmp.Or(page, "1"))
+		fmt.Fprintf(w, `{"data":[{"id":"a%[1]s","name":"a"},{"id":"b%[1]s","name":"b"}],"current_page":%[2]s,"last_page":9}`, page, cmp.Or(page, "1"))
 		return
 	}
 	if kind == "early" {
@@ -112,7 +112,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.hang(r)
 	default:
 		if r.Method == http.MethodGet && !strings.HasSuffix(r.URL.Path, "/7") {
-			_, _ = io.WriteString(w, `{"data":[{"id":7}],"links":{"next":null}}`)
+			_, _ = io.WriteString(w, `{"data":[{"id":7,"name":"seven"}],"links":{"next":null}}`)
 			return
 		}
 		_, _ = io.WriteString(w, `{"id":7}`)

@@ -1,0 +1,146 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// roundTripper is a RoundTripper in a function.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// attempted makes an attempt through rt and returns what was observed.
+func attempted(t *testing.T, rt http.RoundTripper, method, url string) Evidence {
+	t.Helper()
+	ctx, a := Watch(t.Context(), Limits{})
+	req, err := http.NewRequestWithContext(ctx, method, url, nil)
+	require.NoError(t, err)
+	resp, err := rt.RoundTrip(req)
+	if err == nil {
+		resp.Body.Close()
+	}
+	a.Stop()
+	return a.Evidence()
+}
+
+// closedPort is an address that refuses connections.
+func closedPort(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return "http://" + l.Addr().String()
+}
+
+// Whether a create request may be sent again rests on what the transport saw, not on the kind of error that came up.
+func TestEvidence(t *testing.T) {
+	closed := closedPort(t)
+	s := serve(t, false, func(nc net.Conn) { _, _ = nc.Read(make([]byte, 100)) })
+	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
+	foreign := func(rt roundTripper) *Transport { return New(rt, false) }
+	plain := &http.Transport{}
+	t.Cleanup(plain.CloseIdleConnections)
+	tell := func(r *http.Request, addr string, nc net.Conn) {
+		trace := httptrace.ContextClientTrace(r.Context())
+		trace.GetConn(addr)
+		if nc != nil {
+			trace.GotConn(httptrace.GotConnInfo{Conn: nc})
+		}
+	}
+	for name, tt := range map[string]struct {
+		rt          http.RoundTripper
+		url         string
+		seen, wrote bool
+	}{
+		"no connection":   {closing(t, New(nil, false)), closed, true, false},
+		"a lost response": {s.transport(t), s.url, true, true},
+		"never called":    {roundTripper(func(*http.Request) (*http.Response, error) { return nil, dial }), closed, false, false},
+
+		"another kind, no connection": {foreign(plain.RoundTrip), closed, true, false},
+		"another kind, lost":          {foreign(plain.RoundTrip), s.url, true, true},
+		"another kind that tells nothing": {
+			foreign(func(*http.Request) (*http.Response, error) { return nil, dial }), closed, true, true,
+		},
+		"another kind that asks for another host": {foreign(func(r *http.Request) (*http.Response, error) {
+			tell(r, "proxy.example.com:8080", nil)
+			return nil, dial
+		}), closed, true, true},
+		"another kind that fails over": {foreign(func(r *http.Request) (*http.Response, error) {
+			tell(r, r.URL.Host, nil)
+			tell(r, r.URL.Host, &net.TCPConn{})
+			return nil, dial
+		}), closed, true, true},
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			got := attempted(t, tt.rt, method, tt.url)
+			assert.Equal(t, tt.seen, got.Seen, "%s, %s", name, method)
+			assert.Equal(t, tt.wrote, got.Wrote, "%s, %s: %v", name, method, got.Err)
+			assert.Equal(t, tt.seen, got.Err != nil, "%s, %s", name, method)
+		}
+	}
+}
+
+// A middleware may make requests of its own with the context of the attempt, before and after it. They prove nothing.
+func TestEvidenceIsOfTheAttemptAlone(t *testing.T) {
+	closed := closedPort(t)
+	s := serve(t, false, func(nc net.Conn) { _, _ = nc.Read(make([]byte, 100)) })
+	other := &http.Transport{}
+	t.Cleanup(other.CloseIdleConnections)
+	request := func(ctx context.Context, url string) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		require.NoError(t, err)
+		_, err = other.RoundTrip(req)
+		return err
+	}
+	next := closing(t, New(nil, false))
+	token := roundTripper(func(r *http.Request) (*http.Response, error) {
+		require.Error(t, request(r.Context(), s.url))
+		return next.RoundTrip(r)
+	})
+	got := attempted(t, token, http.MethodPost, closed)
+	assert.Equal(t, []bool{true, false}, []bool{got.Seen, got.Wrote}, "a token was fetched, and then nothing was sent")
+
+	reached := s.transport(t)
+	audit := roundTripper(func(r *http.Request) (*http.Response, error) {
+		_, _ = reached.RoundTrip(r)
+		return nil, request(r.Context(), closed)
+	})
+	got = attempted(t, audit, http.MethodPost, s.url)
+	assert.Equal(t, []bool{true, true}, []bool{got.Seen, got.Wrote}, "the request was sent before the audit failed")
+
+	detached := roundTripper(func(r *http.Request) (*http.Response, error) {
+		_, _ = reached.RoundTrip(r.Clone(context.Background()))
+		return nil, request(r.Context(), closed)
+	})
+	assert.False(t, attempted(t, detached, http.MethodPost, s.url).Seen)
+}
+
+// A middleware may give up on a request that it has started, or start it when the attempt has ended.
+func TestEvidenceIsFinal(t *testing.T) {
+	release := make(chan struct{})
+	s := serve(t, false, func(nc net.Conn) { <-release })
+	next := s.transport(t)
+	var late func() error
+	impatient := roundTripper(func(r *http.Request) (*http.Response, error) {
+		begun := make(chan struct{})
+		trace := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(begun) }})
+		go func() { _, _ = next.RoundTrip(r.WithContext(trace)) }()
+		<-begun
+		late = func() error {
+			_, err := next.RoundTrip(r.Clone(context.WithoutCancel(r.Context())))
+			return err
+		}
+		return nil, io.EOF
+	})
+	assert.False(t, attempted(t, impatient, http.MethodPost, s.url).Seen, "one is under way")
+	assert.ErrorIs(t, late(), context.Canceled, "what has ended sends nothing")
+	close(release)
+}
