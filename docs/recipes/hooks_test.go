@@ -128,5 +128,5 @@ func TestMetrics(t *testing.T) {
 		retried, _ := point.Attributes.Value("retried")
 		got[status.AsInt64()] = outcome.AsString() + " " + retried.Emit()
 	}
-	assert.Equal(t, map[int64]string{503: "rejected true", 201: "done false"}, got)
+	assert.Equal(t, map[int64]string{429: "rejected true", 201: "done false"}, got)
 }
