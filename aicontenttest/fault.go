@@ -109,19 +109,23 @@ func RefuseConnection() Fault {
 	return Fault{Name: "refuse-connection", kind: network.Refuses, Place: BeforeRead, Reset: true}
 }
 
-// RefuseStream resets the stream of the request with REFUSED_STREAM, by which HTTP/2 promises that the
-// request was not processed. Over HTTP/1.1 it is [CloseBeforeRead].
+// RefuseStream resets the stream of the request with REFUSED_STREAM, without acting. HTTP/2 promises by it that the
+// request was not processed; proxies break that promise, which RefuseStream().Acting() with Place set to BeforeResponse
+// does. Over HTTP/1.1 it is [CloseBeforeRead].
 func RefuseStream() Fault {
 	return Fault{Name: "refuse-stream", kind: network.RefusesStream, Place: BeforeRead}
 }
 
-// CloseBeforeRead closes the connection, with the body unread and without acting.
+// CloseBeforeRead closes the connection, with the body unread and without acting. In memory, the client can send 64 KiB
+// that are not read, as into the buffers of a socket: a form that fits is sent whole, and a failed Store call is always
+// [aicontent.OutcomeUnknown]. A form of 128 KiB or more never is: that call is always [aicontent.OutcomeNotSent]. Over
+// loopback, where the system's buffers are larger, either may happen.
 func CloseBeforeRead() Fault {
 	return Fault{Name: "close-before-read", kind: network.Closes, Place: BeforeRead}
 }
 
 // CloseMidUpload closes the connection without acting, after that many bytes of the body or after all of a shorter
-// one.
+// one. What the client can send beyond that is as with [CloseBeforeRead]: count it from there.
 func CloseMidUpload(afterBytes int64) Fault {
 	return Fault{Name: "close-mid-upload", kind: network.Closes, Place: MidUpload, Bytes: afterBytes}
 }
