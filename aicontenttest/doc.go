@@ -11,10 +11,10 @@
 //		return image.URL, nil
 //	}
 //
-//	func TestIllustrateSurvivesAnOutage(t *testing.T) {
+//	func TestIllustrateWaitsForItsTurn(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
 //			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-//			srv.FaultN(2, aicontenttest.Status(503, "down").WithRetryAfter("30"))
+//			srv.FaultN(2, aicontenttest.Status(429, "slow down").WithRetryAfter("30"))
 //
 //			url, err := Illustrate(t.Context(), srv.Client(), "A whale in the harbor")
 //			if err != nil {
@@ -144,6 +144,19 @@
 //
 // Faults strike downloads of pictures too: [ImagesDownload]. TruncatedJSON sends half of a picture, and
 // OversizedResponse appends to it.
+//
+// # What a response proves
+//
+// An error response does not prove that a create request did nothing: proxies send some after the service has acted,
+// or while it is at it. 408, 499, and 5xx prove nothing, even with Retry-After, and neither does REFUSED_STREAM over
+// HTTP/2. 403, 404 and 405 prove something only as JSON. See [aicontent.OutcomeOf], and let your code meet such proxies:
+//
+//	LateAct(503, time.Minute).WithRetryAfter("5")   Varnish, if the service is slower than its first_byte_timeout
+//	LateAct(504, time.Minute)                       nginx, if the service is slower than its proxy_read_timeout
+//	ActThenStatus(403)                              a firewall that refuses the service's response
+//	Status(404, "default backend").Acting()         an ingress whose service has just ended
+//	RefuseStream().Acting()                         HAProxy, with [HTTP2]
+//	Status(403, `{"message":"Forbidden."}`)         the service itself: nothing was created
 //
 // # What happened
 //

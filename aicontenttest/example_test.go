@@ -46,7 +46,7 @@ func ExampleNewServer() {
 	defer t.end()
 
 	srv := aicontenttest.NewServer(t)
-	srv.Fault(aicontenttest.Status(503, "down").WithRetryAfter("0"))
+	srv.Fault(aicontenttest.Status(429, "slow down").WithRetryAfter("0"))
 
 	picture, err := Illustrate(context.Background(), srv.Client(fast), "A whale in the harbor")
 	if err != nil {
@@ -58,7 +58,7 @@ func ExampleNewServer() {
 	}
 	// Output:
 	// A whale in the harbor, made once: true
-	// images.store 503 acted on: false
+	// images.store 429 acted on: false
 	// images.store 201 acted on: true
 }
 

@@ -75,7 +75,7 @@ func TestNothingIsLeftAfterClose(t *testing.T) {
 func TestAWholeTestRunsInVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewServer(t, InMemoryNetwork(), BasePath("/tenant"))
-		s.FaultN(2, Status(503, "").WithRetryAfter("20"))
+		s.FaultN(2, Status(429, "").WithRetryAfter("20"))
 		start := time.Now()
 		image, err := s.Client().Images.Store(t.Context(), aicontent.ImageStoreParams{
 			Name: "Lighthouse", Description: "A lighthouse", Resolution: aicontent.Resolution256x256,
