@@ -104,12 +104,22 @@
 //	LengthLimits          names of up to 128 and descriptions of      Laravel validation
 //	                      up to 2,048 characters
 //	NoChunkedUploads      a chunked body arrives as an empty form     Apache with PHP-FPM, Django
+//	UniqueNames*          a name that is taken is refused, by store   Laravel's rule unique
+//	                      and by update; case does not matter
 //	NewerValues           other resolutions, a quality, any           newer versions of the service
 //	                      language, pages of 100; style, medium
 //	                      and filter are dropped
 //
 // [BooleanWords] is for stacks such as ASP.NET, which take true and false alone. [OtherAccount] adds an account whose
-// records are not found with the first one's key.
+// records are not found with the first one's key. With UniqueNames, [Server.AddImage] adds a name that is taken all the
+// same, as another process would between a client's search and its create request. A deployment that responds with 409
+// instead of 422 is
+//
+//	OnResponse(func(r *Response) {
+//		if r.Status == http.StatusUnprocessableEntity {
+//			r.Status = http.StatusConflict
+//		}
+//	})
 //
 // # Faults
 //
