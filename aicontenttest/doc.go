@@ -157,15 +157,15 @@
 //
 // # What a response proves
 //
-// An error response does not prove that a create request did nothing: proxies send some after the service has acted,
-// or while it is at it. 408, 499, and 5xx prove nothing, even with Retry-After, and neither does REFUSED_STREAM over
-// HTTP/2. 403, 404 and 405 prove something only as JSON. See [aicontent.OutcomeOf], and let your code meet such proxies:
+// Not every error response proves that a create request did nothing: proxies send some while the service still works
+// on it, or after it has acted. 408, 499 and 5xx prove nothing, even with Retry-After, and neither does REFUSED_STREAM
+// over HTTP/2. 403, 404 and 405 do only as JSON. See [aicontent.OutcomeOf], and let your code meet such proxies:
 //
 //	LateAct(503, time.Minute).WithRetryAfter("5")   Varnish, if the service is slower than its first_byte_timeout
 //	LateAct(504, time.Minute)                       nginx, if the service is slower than its proxy_read_timeout
 //	ActThenStatus(403)                              a firewall that refuses the service's response
 //	Status(404, "default backend").Acting()         an ingress whose service has just ended
-//	RefuseStream().Acting()                         HAProxy, with [HTTP2]
+//	RefuseStream().Acting()                         HAProxy, over HTTP/2
 //	Status(403, `{"message":"Forbidden."}`)         the service itself: nothing was created
 //
 // # What happened

@@ -120,16 +120,17 @@ func RefuseStream() Fault {
 	return Fault{Name: "refuse-stream", kind: network.RefusesStream, Place: BeforeRead}
 }
 
-// CloseBeforeRead closes the connection, with the body unread and without acting. In memory, the client can send 64 KiB
-// that are not read, as into the buffers of a socket: a form that fits is sent whole, and a failed Store call is always
-// [aicontent.OutcomeUnknown]. A form of 128 KiB or more never is: that call is always [aicontent.OutcomeNotSent]. Over
-// loopback, where the system's buffers are larger, either may happen.
+// CloseBeforeRead closes the connection without acting and with the body unread.
+//
+// In memory, a connection holds 64 KiB unread, as sockets do. A form that fits is sent whole, and a Store call always
+// ends with [aicontent.OutcomeUnknown]. With an upload of 128 KiB or more it always ends with
+// [aicontent.OutcomeNotSent]. In between, and over loopback, where the buffers are larger, it may be either.
 func CloseBeforeRead() Fault {
 	return Fault{Name: "close-before-read", kind: network.Closes, Place: BeforeRead}
 }
 
 // CloseMidUpload closes the connection without acting, after that many bytes of the body or after all of a shorter
-// one. What the client can send beyond that is as with [CloseBeforeRead]: count it from there.
+// one. The connection holds some more, on which the outcome depends: see [CloseBeforeRead].
 func CloseMidUpload(afterBytes int64) Fault {
 	return Fault{Name: "close-mid-upload", kind: network.Closes, Place: MidUpload, Bytes: afterBytes}
 }

@@ -26,8 +26,8 @@ type Exchange struct {
 // Exchange returns the exchange of a request. It removes from the request's header what the network has
 // added.
 func (n *Network) Exchange(w http.ResponseWriter, r *http.Request) *Exchange {
-	x := &Exchange{network: n, w: w, r: r, conn: ConnOf(r), body: body{from: r.Body, limit: -1, rate: n.config.UploadRate}}
-	x.body.pause = x.Pause
+	x := &Exchange{network: n, w: w, r: r, conn: ConnOf(r)}
+	x.body = body{from: r.Body, limit: -1, rate: n.config.UploadRate, pause: x.Pause}
 	x.body.complete = r.ContentLength == 0
 	if values := r.Header.Values(streamHeader); x.conn.frames != nil && r.ProtoMajor == 2 && len(values) > 0 {
 		number, _ := strconv.ParseUint(values[len(values)-1], 10, 31)
