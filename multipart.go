@@ -74,6 +74,9 @@ type Progress struct {
 	Attempt int   // counts from 1
 }
 
+// filePart is the name of the file in the form of an upload.
+const filePart = "file"
+
 // attach looks at the file and makes the body of an upload. The error is what ended the wait for the file's first
 // bytes.
 func (r *request) attach(
@@ -87,14 +90,14 @@ func (r *request) attach(
 	for _, p := range found {
 		switch {
 		case !p.Waivable:
-			problems = append(problems, problem("file", file.Name, p.Reason, p.Hint)...)
+			problems = append(problems, problem(filePart, file.Name, p.Reason, p.Hint)...)
 		case !unchecked:
-			problems = append(problems, problem("file", file.Name, p.Reason, p.Hint, waivable)...)
+			problems = append(problems, problem(filePart, file.Name, p.Reason, p.Hint, waivable)...)
 		}
 		if p.Err != nil {
 			causes = append(causes, p.Err)
 		}
 	}
-	r.body = upload.Multipart(r.form, f, size)
+	r.body = upload.Multipart(r.form, filePart, f, size)
 	return problems, causes, nil
 }

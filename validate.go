@@ -60,9 +60,9 @@ func checkForm(call call, form url.Values, s *settings) (problems []FieldProblem
 	case call.op.creates() && s.once && empty(form, "name"):
 		problems = append(problems, problem("name", form.Get("name"), "is required")...)
 	}
-	if call.file != nil && form.Has("file") {
+	if call.file != nil && form.Has(filePart) {
 		const reason = "must be given as TranscriptionStoreParams.File, not as a form field"
-		problems = append(problems, problem("file", form.Get("file"), reason)...)
+		problems = append(problems, problem(filePart, form.Get(filePart), reason)...)
 	}
 	return append(problems, checkText(form)...)
 }

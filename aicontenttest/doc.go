@@ -11,10 +11,10 @@
 //		return image.URL, nil
 //	}
 //
-//	func TestIllustrateSurvivesAnOutage(t *testing.T) {
+//	func TestIllustrateWaitsForItsTurn(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
 //			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-//			srv.FaultN(2, aicontenttest.Status(503, "down").WithRetryAfter("30"))
+//			srv.FaultN(2, aicontenttest.Status(429, "slow down").WithRetryAfter("30"))
 //
 //			url, err := Illustrate(t.Context(), srv.Client(), "A whale in the harbor")
 //			if err != nil {
@@ -104,12 +104,22 @@
 //	LengthLimits          names of up to 128 and descriptions of      Laravel validation
 //	                      up to 2,048 characters
 //	NoChunkedUploads      a chunked body arrives as an empty form     Apache with PHP-FPM, Django
+//	UniqueNames*          a name that is taken is refused, by store   Laravel's rule unique
+//	                      and by update; case does not matter
 //	NewerValues           other resolutions, a quality, any           newer versions of the service
 //	                      language, pages of 100; style, medium
 //	                      and filter are dropped
 //
 // [BooleanWords] is for stacks such as ASP.NET, which take true and false alone. [OtherAccount] adds an account whose
-// records are not found with the first one's key.
+// records are not found with the first one's key. With UniqueNames, [Server.AddImage] adds a name that is taken all the
+// same, as another process would between a client's search and its create request. A deployment that responds with 409
+// instead of 422 is
+//
+//	OnResponse(func(r *Response) {
+//		if r.Status == http.StatusUnprocessableEntity {
+//			r.Status = http.StatusConflict
+//		}
+//	})
 //
 // # Faults
 //
@@ -144,6 +154,19 @@
 //
 // Faults strike downloads of pictures too: [ImagesDownload]. TruncatedJSON sends half of a picture, and
 // OversizedResponse appends to it.
+//
+// # What a response proves
+//
+// Not every error response proves that a create request did nothing: proxies send some while the service still works
+// on it, or after it has acted. 408, 499 and 5xx prove nothing, even with Retry-After, and neither does REFUSED_STREAM
+// over HTTP/2. 403, 404 and 405 do only as JSON. See [aicontent.OutcomeOf], and let your code meet such proxies:
+//
+//	LateAct(503, time.Minute).WithRetryAfter("5")   Varnish, if the service is slower than its first_byte_timeout
+//	LateAct(504, time.Minute)                       nginx, if the service is slower than its proxy_read_timeout
+//	ActThenStatus(403)                              a firewall that refuses the service's response
+//	Status(404, "default backend").Acting()         an ingress whose service has just ended
+//	RefuseStream().Acting()                         HAProxy, over HTTP/2
+//	Status(403, `{"message":"Forbidden."}`)         the service itself: nothing was created
 //
 // # What happened
 //

@@ -46,7 +46,7 @@ func ExampleNewServer() {
 	defer t.end()
 
 	srv := aicontenttest.NewServer(t)
-	srv.Fault(aicontenttest.Status(429, "busy").WithRetryAfter("0"))
+	srv.Fault(aicontenttest.Status(429, "slow down").WithRetryAfter("0"))
 
 	picture, err := Illustrate(context.Background(), srv.Client(fast), "A whale in the harbor")
 	if err != nil {

@@ -59,8 +59,10 @@ type Fault struct {
 	take func(net.Conn)
 }
 
-// Status responds with the code and body instead of acting. The body is sent as JSON if it begins with
-// { or [, else as HTML.
+// Status responds with the code and body instead of acting. The body is sent as JSON if it begins with { or [, else as
+// HTML, even if it is empty. That makes a difference: Status(403, `{"message":"No."}`) is the word of the service, and
+// Status(403, "") that of a proxy, which proves nothing to a client. So it is with 404 and 405. The service of the kit
+// sends its own as JSON to clients that accept it.
 func Status(code int, body string) Fault {
 	contentType := "text/html; charset=UTF-8"
 	if len(body) > 0 && (body[0] == '{' || body[0] == '[') {
@@ -86,16 +88,18 @@ func RedirectTo(code int, url string) Fault {
 	return f
 }
 
-// ActThenStatus acts and responds with an HTML page and the code, like a proxy that stopped waiting
-// while the record was being created.
+// ActThenStatus acts and responds with an HTML page and the code, like a proxy that stopped waiting while the record
+// was being created, or, with 403, one that refuses the service's response. Status(code, body).Acting() does the same
+// with another body.
 func ActThenStatus(code int) Fault {
 	f := HTMLPage(code).Acting()
 	f.Name = fmt.Sprintf("act-then-status-%d", code)
 	return f
 }
 
-// LateAct responds with an HTML page and the code at once, and acts after the delay: the record appears
-// when the client no longer expects it.
+// LateAct responds with an HTML page and the code at once, and acts after the delay: the record appears when the client
+// no longer expects it. LateAct(503, time.Minute).WithRetryAfter("5") is Varnish in front of a service that takes a
+// minute longer than Varnish waits. Its fields Header and Body may be set, too.
 func LateAct(code int, delay time.Duration) Fault {
 	f := HTMLPage(code)
 	f.Name, f.kind, f.Delay = fmt.Sprintf("late-act-%d", code), network.ActsLate, delay
@@ -109,19 +113,24 @@ func RefuseConnection() Fault {
 	return Fault{Name: "refuse-connection", kind: network.Refuses, Place: BeforeRead, Reset: true}
 }
 
-// RefuseStream resets the stream of the request with REFUSED_STREAM, by which HTTP/2 promises that the
-// request was not processed. Over HTTP/1.1 it is [CloseBeforeRead].
+// RefuseStream resets the stream of the request with REFUSED_STREAM, without acting. By HTTP/2, that means that the
+// request was not processed. From a proxy it means nothing: RefuseStream().Acting() is HAProxy, which also sends it
+// after the service has acted. Over HTTP/1.1 they are [CloseBeforeRead] and [LoseResponse].
 func RefuseStream() Fault {
 	return Fault{Name: "refuse-stream", kind: network.RefusesStream, Place: BeforeRead}
 }
 
-// CloseBeforeRead closes the connection, with the body unread and without acting.
+// CloseBeforeRead closes the connection without acting and with the body unread.
+//
+// In memory, a connection holds 64 KiB unread, as sockets do. A form that fits is sent whole, and a Store call always
+// ends with [aicontent.OutcomeUnknown]. With an upload of 128 KiB or more it always ends with
+// [aicontent.OutcomeNotSent]. In between, and over loopback, where the buffers are larger, it may be either.
 func CloseBeforeRead() Fault {
 	return Fault{Name: "close-before-read", kind: network.Closes, Place: BeforeRead}
 }
 
 // CloseMidUpload closes the connection without acting, after that many bytes of the body or after all of a shorter
-// one.
+// one. The connection holds some more, on which the outcome depends: see [CloseBeforeRead].
 func CloseMidUpload(afterBytes int64) Fault {
 	return Fault{Name: "close-mid-upload", kind: network.Closes, Place: MidUpload, Bytes: afterBytes}
 }
@@ -203,9 +212,9 @@ func (f Fault) Early() Fault {
 	return f
 }
 
-// Acting makes the service act before the fault strikes.
+// Acting makes the service act before the fault strikes: one that strikes earlier is moved to BeforeResponse.
 func (f Fault) Acting() Fault {
-	f.Acts = true
+	f.Place, f.Acts = max(f.Place, BeforeResponse), true
 	return f
 }
 

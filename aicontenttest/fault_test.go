@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -85,6 +87,53 @@ func TestFaults(t *testing.T) {
 				assert.Equal(t, c.acted, len(s.Records()) == 1)
 			})
 		}
+	}
+}
+
+// Proxies respond like this after the service has acted, or before it does: a client that takes the response for a
+// refusal has two records.
+func TestFaultsOfProxiesThatDoNotSayWhatTheServiceDid(t *testing.T) {
+	const page, plain, words = "text/html; charset=UTF-8", "text/plain", "application/json"
+	for name, c := range map[string]struct {
+		fault       Fault
+		status      int
+		contentType string
+		body        string
+		retryAfter  string
+		now, later  int // records
+	}{
+		"Varnish":    {LateAct(503, time.Minute).WithRetryAfter("5"), 503, page, "<h1>503 Service Unavailable</h1>", "5", 0, 1},
+		"nginx":      {LateAct(504, time.Minute), 504, page, "<h1>504 Gateway Timeout</h1>", "", 0, 1},
+		"a firewall": {ActThenStatus(403), 403, page, "<h1>403 Forbidden</h1>", "", 1, 1},
+		"an ingress": {Status(404, "default backend").Acting().WithHeader("Content-Type", plain), 404, plain, "default backend", "", 1, 1},
+		"a static page": {
+			Status(405, "<html>Not Allowed</html>").Acting(), 405, page, "<html>Not Allowed</html>", "", 1, 1,
+		},
+		"JSON of a proxy":     {Status(503, `{"error":"busy"}`).Acting().WithRetryAfter("5"), 503, words, `{"error":"busy"}`, "5", 1, 1},
+		"acting is not early": {Status(403, "no").Early().Acting(), 403, page, "no", "", 1, 1},
+		"a lost response":     {CloseMidUpload(5).Acting(), 0, "", "", "", 1, 1},
+		"the service":         {Status(403, `{"message":"No."}`), 403, words, `{"message":"No."}`, "", 0, 0},
+		"a proxy alone":       {Status(403, ""), 403, page, "", "", 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, network := range bubbleNetworks {
+				synctest.Test(t, func(t *testing.T) {
+					s := NewServer(t, network...)
+					s.FaultOn(ImagesStore, 1, c.fault)
+					got, err := trySend(s, post("/api/v1/images", storeForm))
+					if assert.Equal(t, c.status != 0, err == nil, "%v", err); err == nil {
+						assert.Equal(t, c.status, got.status)
+						assert.Equal(t, c.contentType, got.header.Get("Content-Type"))
+						assert.Equal(t, c.retryAfter, got.header.Get("Retry-After"))
+						assert.Contains(t, got.body, c.body)
+					}
+					assert.Len(t, s.Records(), c.now)
+					time.Sleep(time.Minute + time.Second)
+					assert.Len(t, s.Records(), c.later)
+					assert.Equal(t, c.later == 1, s.Requests()[0].Acted)
+				})
+			}
+		})
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-func TestRefusedStreamsSayThatNothingWasDone(t *testing.T) {
+func TestRefusedStreamsAreRepeatedByNetHTTP(t *testing.T) {
 	s := NewServer(t, HTTP2())
 	hc := s.HTTPClient()
 	s.FaultN(1, RefuseStream())
@@ -28,6 +28,20 @@ func TestRefusedStreamsSayThatNothingWasDone(t *testing.T) {
 	assert.False(t, s.Requests()[0].Acted)
 	assert.Len(t, s.Images(), 1)
 	assert.Equal(t, s.Requests()[0].Connection, s.Requests()[1].Connection, "the connection stays")
+}
+
+func TestARefusedStreamMayBeOfARequestThatWasExecuted(t *testing.T) {
+	s := NewServer(t, HTTP2())
+	s.Fault(RefuseStream().Acting())
+	assert.Equal(t, 201, send(t, s, post("/api/v1/images", storeForm)).status, "net/http repeats the request")
+	assert.True(t, s.Requests()[0].Acted)
+	assert.Len(t, s.Records(), 2)
+
+	s = NewServer(t)
+	s.Fault(RefuseStream().Acting())
+	_, err := trySend(s, post("/api/v1/images", storeForm))
+	assert.ErrorIs(t, err, io.EOF, "over HTTP/1.1 the response is lost")
+	assert.Len(t, s.Records(), 1)
 }
 
 // http2Conn is an HTTP/2 client that shows the frames.

@@ -39,6 +39,7 @@ const (
 	AudioTypes          Personality = "audio-types"
 	LengthLimits        Personality = "length-limits"
 	NoChunkedUploads    Personality = "no-chunked-uploads"
+	UniqueNames         Personality = "unique-names"
 )
 
 // personalities are all personalities, the default first, with what they change.
@@ -71,6 +72,7 @@ var personalities = []struct {
 	{AudioTypes, func(c *config) { c.service.AudioTypes = true }},
 	{LengthLimits, func(c *config) { c.service.LengthLimits = true }},
 	{NoChunkedUploads, func(c *config) { c.service.NoChunks = true }},
+	{UniqueNames, func(c *config) { c.service.UniqueNames = true }},
 	{NewerValues, func(c *config) { c.style.Newer, c.service.NewerValues = true, true }},
 }
 

@@ -1,11 +1,16 @@
 package aicontenttest
 
 import (
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
 )
 
 // TestPersonalities compares the responses of each personality with those of the software it is modeled on.
@@ -59,6 +64,17 @@ func TestPersonalities(t *testing.T) {
 			`The description field must not be greater than 2048 characters.`, ""},
 		{NoChunkedUploads, upload(namePart, filePart), 201, `"name":"Meeting"`, ""},
 		{NoChunkedUploads, upload(namePart, filePart).chunked(), 422, `"errors":{"name":["The name field is required."],"file":`, ""},
+		{UniqueNames, post("/api/v1/images", storeForm), 422,
+			`{"message":"The name has already been taken.","errors":{"name":["The name has already been taken."]}}`, ""},
+		{UniqueNames, post("/api/v1/images", "name=+N+&description=d&resolution=256x256"), 422, `"errors":{"name":[`, ""},
+		{UniqueNames, post("/api/v1/images", "name=m&description=d&resolution=256x256"), 201, `"id":13`, ""},
+		{UniqueNames, post("/api/v1/images", "name=n&resolution=256x256"), 422, `"errors":{"description":[`, "taken"},
+		{UniqueNames, upload("name=\"name\"\r\n\r\nt", filePart), 422, `"errors":{"name":["The name has already been taken."]}`, ""},
+		{UniqueNames, upload("name=\"name\"\r\n\r\nn", filePart), 201, `"name":"n"`, ""},
+		{UniqueNames, patch(one, "name=N"), 422, `"errors":{"name":["The name has already been taken."]}`, ""},
+		{UniqueNames, patch(one, "name=n&favorite=0"), 200, `"favorite":false`, ""},
+		{UniqueNames, patch("/api/v1/transcriptions/1", "name=T"), 200, `"name":"T"`, ""},
+		{UniqueNames, patch("/api/v1/images/99", "name=n"), 404, `Resource not found.`, ""},
 		{MessageOnly422, post("/api/v1/images", "name=n&description=d"), 422, `{"message":"The resolution field is required.","status":422}`, ""},
 		{StoreResponds200, post("/api/v1/images", storeForm), 200, `},"status":200}`, ""},
 		{DeleteResponds204, request{method: "DELETE", path: one}, 204, "", "{"},
@@ -85,6 +101,75 @@ func TestPersonalities(t *testing.T) {
 				assert.NotContains(t, e.body, c.not)
 			}
 		})
+	}
+}
+
+func TestNamesAreUniqueWhateverHappensAtOnce(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"), UniqueNames, OtherAccount("another-key"))
+	statuses := make(chan int, 20)
+	for range cap(statuses) {
+		go func() {
+			got, err := trySend(s, post("/api/v1/images", storeForm))
+			assert.NoError(t, err)
+			statuses <- got.status
+		}()
+	}
+	count := make(map[int]int)
+	for range cap(statuses) {
+		count[<-statuses]++
+	}
+	assert.Equal(t, map[int]int{201: 1, 422: 19}, count)
+	require.Len(t, s.Records(), 1)
+
+	other := post("/api/v1/images", storeForm)
+	other.header = map[string]string{"Authorization": "Bearer another-key"}
+	assert.Equal(t, 201, send(t, s, other).status, "another account's names do not count")
+
+	remove := request{method: "DELETE", path: "/api/v1/images/" + s.Records()[0].ID}
+	assert.Equal(t, 200, send(t, s, remove).status)
+	assert.Equal(t, 201, send(t, s, post("/api/v1/images", storeForm)).status, "the name of a deleted record is free")
+	assert.Equal(t, 422, send(t, s, post("/api/v1/images", storeForm)).status)
+	last := s.Requests()[len(s.Requests())-1]
+	assert.False(t, last.Acted)
+	assert.Empty(t, last.RecordID)
+}
+
+// A request that is executed late finds its name taken by the one that was sent again.
+func TestALateActFindsItsNameTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork(), UniqueNames)
+		s.Fault(LateAct(503, time.Minute).WithRetryAfter("5"))
+		assert.Equal(t, 503, send(t, s, post("/api/v1/images", storeForm)).status)
+		assert.Equal(t, 201, send(t, s, post("/api/v1/images", storeForm)).status)
+		time.Sleep(2 * time.Minute)
+		assert.Len(t, s.Records(), 1)
+		assert.False(t, s.Requests()[0].Acted)
+	})
+}
+
+// Another process is faster: it takes the name between the search of a client and its create request.
+func TestANameThatIsTakenBetweenSearchAndStore(t *testing.T) {
+	conflict := func(r *Response) {
+		if r.Status == http.StatusUnprocessableEntity {
+			r.Status = http.StatusConflict
+		}
+	}
+	for want, change := range map[error]func(*Response){aicontent.ErrInvalid: func(*Response) {}, aicontent.ErrConflict: conflict} {
+		var s *Server
+		s = NewServer(t, UniqueNames, OnResponse(change), OnResponse(func(r *Response) {
+			if r.Request.Operation == ImagesList && r.Request.Number == 1 {
+				s.AddImage(Image{Name: "taken"})
+			}
+		}))
+		c := s.Client()
+		_, err := c.Images.FindByName(t.Context(), "taken")
+		require.ErrorIs(t, err, aicontent.ErrNotFound)
+		_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "taken", Description: "d", Resolution: "256x256"})
+		require.ErrorIs(t, err, want)
+		var refused *aicontent.APIError
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, []string{"The name has already been taken."}, refused.Fields["name"])
+		assert.Len(t, s.Records(), 1)
 	}
 }
 

@@ -83,14 +83,16 @@ func TestFaultOn(t *testing.T) {
 	s := NewServer(t, BasePath("/tenant"))
 	s.AddImage(Image{Name: "n"})
 	s.AddTranscription(Transcription{Name: "n"})
-	for operation, r := range map[Operation]request{
+	requests := map[Operation]request{
 		ImagesList: get("/api/v1/images"), ImagesShow: get("/api/v1/images/1"), ImagesStore: post("/api/v1/images", storeForm),
 		ImagesUpdate: patch("/api/v1/images/1", "name=m"), ImagesDownload: get("/pictures/1.png"),
 		ImagesDelete:       {method: "DELETE", path: "/api/v1/images/1"},
 		TranscriptionsList: get("/api/v1/transcriptions"), TranscriptionsShow: get("/api/v1/transcriptions/1"),
 		TranscriptionsStore:  upload(namePart, filePart),
 		TranscriptionsUpdate: patch("/api/v1/transcriptions/1", "name=m"), TranscriptionsDelete: {method: "DELETE", path: "/api/v1/transcriptions/1"},
-	} {
+	}
+	assert.Len(t, requests, len(operations))
+	for operation, r := range requests {
 		s.FaultOn(operation, 1, Status(418, ""))
 		other := "/api/v1/images"
 		if operation == ImagesList {
@@ -98,8 +100,8 @@ func TestFaultOn(t *testing.T) {
 		}
 		assert.Equal(t, 200, send(t, s, get(other)).status, "another operation does not meet it")
 		assert.Equal(t, 418, send(t, s, r).status, operation)
-		requests := s.Requests()
-		assert.Equal(t, operation, requests[len(requests)-1].Operation)
+		seen := s.Requests()
+		assert.Equal(t, operation, seen[len(seen)-1].Operation)
 		assert.Equal(t, 200, send(t, s, get(other)).status)
 	}
 }

@@ -31,8 +31,9 @@ func Form(fields url.Values) *Body {
 	return &Body{contentType: "application/x-www-form-urlencoded", head: []byte(fields.Encode())}
 }
 
-// Multipart is a multipart/form-data body whose last part is the file, of the size that [File.Inspect] found out.
-func Multipart(fields url.Values, f File, size int64) *Body {
+// Multipart is a multipart/form-data body. Its last part is the file, in the given field and of the size that
+// [File.Inspect] found out.
+func Multipart(fields url.Values, field string, f File, size int64) *Body {
 	boundary := rand.Text()
 	part := "--" + boundary + "\r\nContent-Disposition: form-data; name=\""
 	var head bytes.Buffer
@@ -41,7 +42,7 @@ func Multipart(fields url.Values, f File, size int64) *Body {
 			head.WriteString(part + partNames.Replace(name) + "\"\r\n\r\n" + value + "\r\n")
 		}
 	}
-	head.WriteString(part + "file\"; filename=\"" + partNames.Replace(f.base()) + "\"\r\n")
+	head.WriteString(part + field + "\"; filename=\"" + partNames.Replace(f.base()) + "\"\r\n")
 	head.WriteString("Content-Type: " + f.mediaType() + "\r\n\r\n")
 	return &Body{
 		FileSize:    size,

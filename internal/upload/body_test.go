@@ -58,7 +58,7 @@ func TestTheFormOnTheWire(t *testing.T) {
 	size, problems, err := file.Inspect(t.Context(), 0)
 	require.NoError(t, err)
 	require.Empty(t, problems)
-	body := Multipart(url.Values{"name": {"A \"name\"\r\nof two lines"}, "description": {"Zoë"}, "tags[]": {"b", "a"}, "odd \"name\"\r\n\\": {"1"}}, file, size)
+	body := Multipart(url.Values{"name": {"A \"name\"\r\nof two lines"}, "description": {"Zoë"}, "tags[]": {"b", "a"}, "odd \"name\"\r\n\\": {"1"}}, "file", file, size)
 	req, _ := attach(t, body)
 	boundary, found := strings.CutPrefix(req.Header.Get("Content-Type"), "multipart/form-data; boundary=")
 	require.True(t, found)
@@ -76,7 +76,7 @@ func TestTheFormOnTheWire(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, string(got))
 	assert.EqualValues(t, len(want), req.ContentLength)
-	assert.NotEqual(t, body.contentType, Multipart(nil, file, size).contentType, "two calls share a boundary")
+	assert.NotEqual(t, body.contentType, Multipart(nil, "file", file, size).contentType, "two calls share a boundary")
 }
 
 // File names as they are given and as a service must read them.

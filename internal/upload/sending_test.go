@@ -416,7 +416,7 @@ func TestFailedBodiesStayFailed(t *testing.T) {
 			ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
 			defer attempt.Stop()
 			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-			s, err := Multipart(nil, File{Name: "a.wav", Size: c.told, Source: source}, c.size).Attach(req, attempt, nil)
+			s, err := Multipart(nil, "file", File{Name: "a.wav", Size: c.told, Source: source}, c.size).Attach(req, attempt, nil)
 			require.NoError(t, err)
 			defer s.Close()
 			if c.ended {
@@ -451,7 +451,7 @@ func TestReadersThatEndWithTheContext(t *testing.T) {
 	})
 	source := opener(func() (io.Reader, int64, error) { return r, -1, nil })
 	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-	s, err := Multipart(nil, File{Name: "a.wav", Source: source}, -1).Attach(req, attempt, nil)
+	s, err := Multipart(nil, "file", File{Name: "a.wav", Source: source}, -1).Attach(req, attempt, nil)
 	require.NoError(t, err)
 	defer s.Close()
 	_, err = io.Copy(io.Discard, req.Body)
@@ -480,7 +480,7 @@ func TestContextsThatEndWithEOF(t *testing.T) {
 			file := File{Name: "a.wav", Source: source}
 
 			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-			s, err := Multipart(nil, file, -1).Attach(req, attempt, nil)
+			s, err := Multipart(nil, "file", file, -1).Attach(req, attempt, nil)
 			require.NoError(t, err)
 			_, err = io.Copy(io.Discard, req.Body)
 			assert.ErrorIs(t, err, context.Canceled, name)
@@ -549,7 +549,7 @@ func TestProgressOfSingleBytes(t *testing.T) {
 				return 1, nil
 			})
 			source := opener(func() (io.Reader, int64, error) { return slow, 10, nil })
-			s, err := Multipart(nil, File{Name: "a.wav", Source: source}, 10).Attach(req, attempt, m)
+			s, err := Multipart(nil, "file", File{Name: "a.wav", Source: source}, 10).Attach(req, attempt, m)
 			require.NoError(t, err)
 			defer s.Close()
 			_, _ = io.Copy(io.Discard, req.Body)

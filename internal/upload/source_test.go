@@ -150,7 +150,7 @@ func TestFileSystemsThatHang(t *testing.T) {
 					require.NoError(t, err)
 					ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: stall})
 					defer attempt.Stop()
-					_, err = Multipart(nil, file, size).Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
+					_, err = Multipart(nil, "file", file, size).Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
 				}
 				assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: stall}, err)
 				require.ErrorIs(t, err, wire.ErrSource)
@@ -192,7 +192,7 @@ func TestSeeksThatHang(t *testing.T) {
 				file := File{Name: "a.wav", Source: Reader(r)}
 				start := time.Now()
 				size, _, err := file.Inspect(t.Context(), stall)
-				body := Multipart(nil, file, size)
+				body := Multipart(nil, "file", file, size)
 				if nth == 2 {
 					require.NoError(t, err)
 					ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: stall})

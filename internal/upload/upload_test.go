@@ -128,7 +128,7 @@ func bodyOf(t testing.TB, f File) *Body {
 	for _, p := range problems {
 		require.True(t, p.Waivable, "%s", p.Reason)
 	}
-	return Multipart(url.Values{"name": {"Interview"}}, f, size)
+	return Multipart(url.Values{"name": {"Interview"}}, "file", f, size)
 }
 
 // post makes one attempt, and returns what it came to when it is over.

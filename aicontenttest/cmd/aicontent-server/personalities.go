@@ -34,6 +34,7 @@ var lines = map[aicontenttest.Personality]string{
 	aicontenttest.AudioTypes:          "only mp3, mp4, mpeg, mpga, m4a, wav and webm are taken",
 	aicontenttest.LengthLimits:        "names of up to 128, descriptions of up to 2,048 characters",
 	aicontenttest.NoChunkedUploads:    "a chunked body arrives as an empty form",
+	aicontenttest.UniqueNames:         "a name that another record has is refused",
 	aicontenttest.NewerValues:         "other resolutions, a quality, any language, pages of 100",
 }
 

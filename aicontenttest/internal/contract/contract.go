@@ -63,6 +63,9 @@ type Resource struct {
 	PerPage   int // default page size
 }
 
+// FilePart is the name of the file in the form of an upload.
+const FilePart = "file"
+
 // The media types of request bodies.
 const (
 	URLEncoded = "application/x-www-form-urlencoded"
@@ -116,7 +119,7 @@ func Transcriptions() *Resource {
 		List: listFields([]string{"name", "result"}),
 		Store: []Field{
 			{Name: "name", Required: true, MaxLength: maxName},
-			{Name: "file", Kind: Audio, Required: true},
+			{Name: FilePart, Kind: Audio, Required: true},
 			{Name: "description", MaxLength: maxDescription},
 			{Name: "language", Kind: Choice, Values: Countries},
 		},

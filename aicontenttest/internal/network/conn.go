@@ -2,7 +2,6 @@ package network
 
 import (
 	"crypto/tls"
-	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -67,16 +66,6 @@ func (c *Conn) reset() {
 		raw.reset()
 	}
 	_ = c.raw.Close()
-	_ = c.Close()
-}
-
-// finish closes the connection so that the client sees the end of the stream. TCP would reset it while
-// something is unread, so that is read first.
-func (c *Conn) finish(unread bool) {
-	_ = c.CloseWrite()
-	if unread {
-		_, _ = io.Copy(io.Discard, c.raw)
-	}
 	_ = c.Close()
 }
 

@@ -26,8 +26,8 @@ type Exchange struct {
 // Exchange returns the exchange of a request. It removes from the request's header what the network has
 // added.
 func (n *Network) Exchange(w http.ResponseWriter, r *http.Request) *Exchange {
-	x := &Exchange{network: n, w: w, r: r, conn: ConnOf(r), body: body{from: r.Body, limit: -1, rate: n.config.UploadRate}}
-	x.body.pause = x.Pause
+	x := &Exchange{network: n, w: w, r: r, conn: ConnOf(r)}
+	x.body = body{from: r.Body, limit: -1, rate: n.config.UploadRate, pause: x.Pause}
 	x.body.complete = r.ContentLength == 0
 	if values := r.Header.Values(streamHeader); x.conn.frames != nil && r.ProtoMajor == 2 && len(values) > 0 {
 		number, _ := strconv.ParseUint(values[len(values)-1], 10, 31)
@@ -73,15 +73,51 @@ func (x *Exchange) Strike(at Place) error {
 	default:
 		return nil
 	}
+	if x.r.ProtoMajor == 1 {
+		x.fill()
+	}
 	switch {
 	case x.fault.Reset:
 		x.conn.reset()
 	case x.r.ProtoMajor == 1:
-		x.conn.finish(!x.body.complete)
+		x.finish()
 	case x.fault.Kind == RefusesStream:
 		x.conn.frames.refuse(x.stream)
 	}
 	return ErrEnded
+}
+
+// linger is how long a fault in memory waits for a client that neither sends nor closes.
+const linger = 100 * time.Millisecond
+
+// fill has the client send, in memory, as much of the body as the connection holds, before a fault ends it. Otherwise
+// it would be up to the scheduler whether a small body is sent whole.
+func (x *Exchange) fill() {
+	p, inMemory := x.conn.raw.(*pipeConn)
+	waits := x.body.count == 0 && x.r.Header.Get("Expect") != "" // for the server to ask for the body
+	if !inMemory || x.body.complete || waits {
+		return
+	}
+	p.in.seal()
+	_ = p.SetReadDeadline(time.Now().Add(linger))
+	_, err := io.Copy(io.Discard, x.r.Body)
+	x.body.complete = err == nil
+}
+
+// finish closes the connection so that the client sees the end of the stream. While something is unread, TCP would
+// reset it: over loopback that is read first. In memory it stays unread.
+func (x *Exchange) finish() {
+	_ = x.conn.CloseWrite()
+	if p, inMemory := x.conn.raw.(*pipeConn); inMemory && !x.body.complete {
+		select {
+		case <-p.in.ended:
+		case <-time.After(linger):
+		case <-x.network.closing:
+		}
+	} else if !x.body.complete {
+		_, _ = io.Copy(io.Discard, x.conn.raw)
+	}
+	_ = x.conn.Close()
 }
 
 // handOver passes the connection to the test.

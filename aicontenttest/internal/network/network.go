@@ -49,7 +49,9 @@ var inMemoryServers atomic.Uint32
 // Open opens the network. Clients can connect, but are not served before [Network.Serve].
 func Open(config Config) (*Network, error) {
 	n := &Network{config: config, work: newTracker(), closing: make(chan struct{})}
-	n.listener = &listener{work: n.work, open: make(map[*Conn]struct{}), refuse: config.Refuse, http2: config.HTTP2, slow: config.UploadRate > 0}
+	n.listener = &listener{
+		work: n.work, open: make(map[*Conn]struct{}), refuse: config.Refuse, http2: config.HTTP2, slow: config.UploadRate > 0,
+	}
 	if config.InMemory {
 		number := inMemoryServers.Add(1)
 		// A client that dials the real network by mistake finds no listener at this address.

@@ -96,10 +96,11 @@ func (c *pipeConn) CloseWrite() error {
 	return nil
 }
 
-// reset ends both directions at once and drops what the peer has not read yet.
+// reset ends both directions and drops what the peer has not read yet. A peer that is writing gets the reset, and not
+// the error of a connection that it closed itself, because its other half was reset before.
 func (c *pipeConn) reset() {
-	c.out.reset()
 	c.in.reset()
+	c.out.reset()
 }
 
 func (c *pipeConn) LocalAddr() net.Addr  { return c.addr }

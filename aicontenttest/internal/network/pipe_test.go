@@ -31,6 +31,27 @@ func TestPipesCarryMoreThanTheirBuffer(t *testing.T) {
 	})
 }
 
+// A sealed pipe takes what fits and nothing more, even if it is read.
+func TestSealedPipes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := newPipe("memory")
+		_, _ = client.Write(make([]byte, 1000))
+		server.in.seal()
+		written := make(chan int)
+		go func() {
+			n, _ := client.Write(make([]byte, pipeBuffer))
+			written <- n
+		}()
+		got, err := io.ReadAll(server)
+		require.NoError(t, err, "the reader sees the end")
+		assert.Len(t, got, pipeBuffer)
+		synctest.Wait()
+		assert.Empty(t, written, "the writer waits")
+		_ = server.Close()
+		assert.Equal(t, pipeBuffer-1000, <-written)
+	})
+}
+
 func TestPipesEndAsSocketsDo(t *testing.T) {
 	read := func(c net.Conn) (string, error) {
 		b := make([]byte, 10)

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -16,12 +17,13 @@ type stream struct {
 	err     error // that the reader gets after the data
 	lost    error // that the writer gets
 	ended   chan struct{}
+	room    int // bytes that are still taken; negative for any number
 
 	readDeadline, writeDeadline deadline
 }
 
 func newStream() *stream {
-	s := &stream{ended: make(chan struct{})}
+	s := &stream{ended: make(chan struct{}), room: -1}
 	s.changed.L = &s.mu
 	return s
 }
@@ -40,6 +42,8 @@ func (s *stream) read(p []byte) (int, error) {
 			return n, nil
 		case s.err != nil:
 			return 0, s.err
+		case s.room == 0:
+			return 0, io.EOF
 		case len(p) == 0:
 			return 0, nil
 		}
@@ -59,14 +63,28 @@ func (s *stream) write(p []byte) (n int, err error) {
 		case len(p) == 0:
 			return n, nil
 		}
-		if room := min(pipeBuffer-len(s.data), len(p)); room > 0 {
-			s.data = append(s.data, p[:room]...)
-			p, n = p[room:], n+room
+		fits := min(pipeBuffer-len(s.data), len(p))
+		if s.room >= 0 {
+			fits = min(fits, s.room)
+			s.room -= fits
+		}
+		if fits > 0 {
+			s.data = append(s.data, p[:fits]...)
+			p, n = p[fits:], n+fits
 			s.changed.Broadcast()
 			continue
 		}
 		s.changed.Wait()
 	}
+}
+
+// seal is called by the reader: what fits into the buffer now is all that is ever taken, however much of it is read.
+// Then the reader gets io.EOF, and the writer waits.
+func (s *stream) seal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.room = pipeBuffer - len(s.data)
+	s.changed.Broadcast()
 }
 
 var errPipeClosed = &net.OpError{Op: "write", Net: "memory", Err: syscall.EPIPE}

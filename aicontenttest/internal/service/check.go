@@ -121,7 +121,7 @@ func (r *reader) validText() bool {
 		}
 	}
 	if r.Upload != nil && !r.config.Lenient {
-		check("file", r.Upload.Name)
+		check(contract.FilePart, r.Upload.Name)
 	}
 	return valid
 }

@@ -14,7 +14,8 @@ import (
 // A Collection holds the records of one resource, oldest first. It is safe for concurrent use.
 type Collection struct {
 	*contract.Resource
-	uuids bool
+	uuids  bool
+	unique bool // no two records of an account have the same name, but for those that Add adds
 
 	mu   sync.RWMutex
 	rows []*Record
@@ -22,13 +23,37 @@ type Collection struct {
 	last int
 }
 
-func newCollection(r *contract.Resource, uuids bool) *Collection {
-	return &Collection{Resource: r, uuids: uuids, byID: make(map[string]*Record)}
+func newCollection(r *contract.Resource, config Config) *Collection {
+	return &Collection{Resource: r, uuids: config.UUIDs, unique: config.UniqueNames, byID: make(map[string]*Record)}
 }
 
 // Add keeps a record. It assigns the id and the times where they are missing. A record with the same id is
 // replaced. Times are kept in whole seconds.
 func (c *Collection) Add(r Record) *Record {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.add(r)
+}
+
+// store adds a record, unless its name is taken.
+func (c *Collection) store(r Record) (*Record, *Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.taken(&r) {
+		return nil, nameTaken()
+	}
+	return c.add(r), nil
+}
+
+// taken reports whether another record of the account has the name, where names are unique. It wants the lock held.
+func (c *Collection) taken(r *Record) bool {
+	return c.unique && slices.ContainsFunc(c.rows, func(other *Record) bool {
+		return other.ID != r.ID && other.account == r.account && other.folded == fold(r.Name)
+	})
+}
+
+// add wants the lock held.
+func (c *Collection) add(r Record) *Record {
 	if r.CreatedAt.IsZero() {
 		r.CreatedAt = time.Now()
 	}
@@ -37,9 +62,6 @@ func (c *Collection) Add(r Record) *Record {
 	}
 	r.CreatedAt, r.UpdatedAt = r.CreatedAt.Truncate(time.Second), r.UpdatedAt.Truncate(time.Second)
 	r.folded = fold(r.Name)
-
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.last++
 	r.Seq = c.last
 	if r.ID == "" {
@@ -84,24 +106,27 @@ func (c *Collection) find(id string, account int) (*Record, bool) {
 	return r, ok && r.account == account
 }
 
-// change replaces the record by an edited copy, unless the edit changes nothing.
-func (c *Collection) change(id string, account int, edit func(*Record)) (*Record, bool) {
+// change replaces the record by an edited copy, unless the edit changes nothing or takes another record's name.
+func (c *Collection) change(id string, account int, edit func(*Record)) (*Record, *Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old, ok := c.find(id, account)
 	if !ok {
-		return nil, false
+		return nil, notFound()
 	}
 	changed := *old
 	edit(&changed)
-	if changed.Name == old.Name && changed.Result == old.Result && changed.Favorite == old.Favorite {
-		return old, true
+	switch {
+	case changed.Name == old.Name && changed.Result == old.Result && changed.Favorite == old.Favorite:
+		return old, nil
+	case changed.Name != old.Name && c.taken(&changed):
+		return nil, nameTaken()
 	}
 	changed.folded = fold(changed.Name)
 	changed.UpdatedAt = time.Now().Truncate(time.Second)
 	c.rows[c.index(old)] = &changed
 	c.byID[id] = &changed
-	return &changed, true
+	return &changed, nil
 }
 
 func (c *Collection) remove(id string, account int) (*Record, bool) {

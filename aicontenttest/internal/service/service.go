@@ -22,6 +22,7 @@ type Config struct {
 	Cursors      bool            // pages are found by cursor, not by number
 	AudioTypes   bool            // refuse files that are not of a type in audioTypes
 	LengthLimits bool            // refuse longer names and descriptions
+	UniqueNames  bool            // refuse a name that another record of the account has
 	NoChunks     bool            // see a chunked body as empty
 }
 
@@ -39,8 +40,8 @@ func New(config Config) *Service {
 		transcriptions.Renew()
 	}
 	return &Service{
-		Images:         newCollection(images, config.UUIDs),
-		Transcriptions: newCollection(transcriptions, config.UUIDs),
+		Images:         newCollection(images, config),
+		Transcriptions: newCollection(transcriptions, config),
 		config:         config,
 	}
 }
@@ -93,6 +94,14 @@ func (r *Result) Acted() bool { return r.Status < 300 }
 // refused is a result that says why a request is not executed.
 func refused(status int, message string) *Result {
 	return &Result{Status: status, Message: message}
+}
+
+func notFound() *Result { return refused(http.StatusNotFound, "Resource not found.") }
+
+// nameTaken refuses a name that another record has, as Laravel's rule unique does.
+func nameTaken() *Result {
+	problem := Problem{"name", "The name has already been taken."}
+	return &Result{Status: http.StatusUnprocessableEntity, Problems: []Problem{problem}}
 }
 
 // reader reads one request.
@@ -200,7 +209,14 @@ func (r *reader) list() Result {
 
 func (r *reader) one(record *Record, ok bool) Result {
 	if !ok {
-		return *refused(http.StatusNotFound, "Resource not found.")
+		return *notFound()
+	}
+	return r.result(record, nil)
+}
+
+func (r *reader) result(record *Record, refusal *Result) Result {
+	if refusal != nil {
+		return *refusal
 	}
 	return Result{Status: http.StatusOK, Collection: r.Route.Collection, Record: record}
 }
@@ -226,15 +242,17 @@ func (r *reader) store() Result {
 		record.Upload = *r.Upload
 		record.Result = r.Upload.report()
 	}
-	result := r.one(coll.Add(record), true)
-	result.Status = http.StatusCreated
+	result := r.result(coll.store(record))
+	if result.Acted() {
+		result.Status = http.StatusCreated
+	}
 	return result
 }
 
 // update changes the fields that were sent, with PUT as with PATCH.
 func (r *reader) update() Result {
 	coll := r.Route.Collection
-	return r.one(coll.change(r.Route.ID, r.account, func(record *Record) {
+	return r.result(coll.change(r.Route.ID, r.account, func(record *Record) {
 		for _, field := range coll.Update {
 			v, present := r.input(field.Name)
 			if !present {

@@ -1,0 +1,111 @@
+package aicontenttest
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
+)
+
+// unsized is a reader that cannot tell its size, so that the upload is chunked.
+type unsized struct{ io.Reader }
+
+// An upload that is broken off ends in the same way each time: otherwise one in fifty runs of a user's test fails.
+func TestBrokenUploadsInMemoryEndTheSameWayEachTime(t *testing.T) {
+	const uploads = 20
+	faults := []Fault{CloseMidUpload(64), CloseBeforeRead(), RefuseStream(), CloseMidUpload(64).WithReset(), CloseBeforeRead().WithReset()}
+	networks := map[string][]Option{
+		"memory": {InMemoryNetwork()}, "TLS in memory": {InMemoryNetwork(), TLS()}, "HTTP/2 in memory": {InMemoryNetwork(), HTTP2()},
+	}
+	for _, c := range []struct {
+		name    string
+		size    int
+		chunked bool
+		want    aicontent.Outcome
+	}{
+		{"one write", 300, false, aicontent.OutcomeUnknown},
+		{"fits", 60_000, false, aicontent.OutcomeUnknown},
+		{"fits, chunked", 60_000, true, aicontent.OutcomeUnknown},
+		{"does not fit", 128 << 10, false, aicontent.OutcomeNotSent},
+		{"does not fit, chunked", 128 << 10, true, aicontent.OutcomeNotSent},
+	} {
+		for network, opts := range networks {
+			for _, f := range faults {
+				t.Run(c.name+", "+f.Name+" over "+network, func(t *testing.T) {
+					outcomes := make(map[aicontent.Outcome]int)
+					texts := make(map[string]int)
+					for range uploads {
+						synctest.Test(t, func(t *testing.T) {
+							s := NewServer(t, opts...)
+							s.FaultOn(TranscriptionsStore, 1, f)
+							file := aicontent.FileFromBytes("talk.wav", make([]byte, c.size))
+							if c.chunked {
+								file = aicontent.FileFromReader("talk.wav", unsized{bytes.NewReader(make([]byte, c.size))})
+							}
+							start := time.Now()
+							_, err := s.Client(once).Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: "n", File: file})
+							outcomes[aicontent.OutcomeOf(err)]++
+							var failed *aicontent.TransportError
+							require.ErrorAs(t, err, &failed)
+							texts[failed.Err.Error()]++
+							assert.Zero(t, time.Since(start), "nobody waits")
+							assert.Empty(t, s.Records())
+						})
+					}
+					assert.Equal(t, map[aicontent.Outcome]int{c.want: uploads}, outcomes)
+					assert.Len(t, texts, 1, "and says the same: %v", texts)
+				})
+			}
+		}
+	}
+}
+
+var once = aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
+
+// paused is a recording of which a kilobyte comes in an hour.
+type paused struct{ left int }
+
+func (p *paused) Read(b []byte) (int, error) {
+	if p.left--; p.left < 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(time.Hour)
+	return min(len(b), 1<<10), nil
+}
+
+// A fault does not wait for the rest of a file that comes slowly.
+func TestBrokenUploadsOfSlowFiles(t *testing.T) {
+	for _, f := range []Fault{CloseMidUpload(64), CloseBeforeRead(), CloseBeforeRead().WithReset()} {
+		synctest.Test(t, func(t *testing.T) {
+			ended := make(chan time.Duration, 1)
+			start := time.Now()
+			s := NewServer(t, InMemoryNetwork(), OnRequest(func(Request) { ended <- time.Since(start) }))
+			s.FaultOn(TranscriptionsStore, 1, f)
+			_, err := s.Client(once, aicontent.WithStallTimeout(0)).Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
+				Name: "n", File: aicontent.FileFromReader("talk.wav", &paused{100}),
+			})
+			assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), "%v", err)
+			assert.Less(t, <-ended, 3*time.Hour, f.Name)
+		})
+	}
+}
+
+// A client that asks whether it may send the body is not asked for it before the connection is closed.
+func TestBrokenUploadsThatExpectContinue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork())
+		s.FaultOn(TranscriptionsStore, 1, CloseBeforeRead())
+		hc := s.HTTPClient()
+		hc.Transport.(*http.Transport).ExpectContinueTimeout = time.Hour
+		_, err := s.Client(once, aicontent.WithHTTPClient(hc), aicontent.WithHeader("Expect", "100-continue")).Transcriptions.Store(
+			t.Context(), aicontent.TranscriptionStoreParams{Name: "n", File: aicontent.FileFromBytes("talk.wav", make([]byte, 300))})
+		assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), "%v", err)
+	})
+}
