@@ -227,7 +227,7 @@ func Faults() []Fault {
 		HTMLPage(503).WithRetryAfter("1"),
 		HTMLPage(502), HTMLPage(200), HTMLPage(503).Early(),
 		ActThenStatus(502), ActThenStatus(504), ActThenStatus(524),
-		LateAct(504, 50*time.Millisecond),
+		LateAct(504, 50*time.Millisecond), LateAct(503, 50*time.Millisecond).WithRetryAfter("1"), ActThenStatus(403),
 		RedirectTo(302, "https://elsewhere.example/"),
 		RefuseConnection(), RefuseStream(),
 		CloseBeforeRead(), CloseBeforeRead().WithReset(),
