@@ -1,6 +1,8 @@
 package aicontent
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,4 +47,36 @@ func TestOnceSearchesForTheLongestPart(t *testing.T) {
 	} {
 		assert.Equal(t, want, searchable(name), name)
 	}
+}
+
+// What a list shows is there: a caller who takes it for missing stores it again.
+func TestFindByNameSaysNotFoundOnlyOfWhatNoListShows(t *testing.T) {
+	t.Parallel()
+	list := func(body string) func(int) (*http.Response, error) {
+		return func(int) (*http.Response, error) { return fakes.OK(body)(nil) }
+	}
+	full := strings.Repeat(`{"id":1,"name":"other"},`, 99)
+	for name, row := range map[string]struct {
+		body string
+		text string // of the error; empty for success
+	}{
+		"listed, but not shown":                    {`{"data":[{"id":99,"name":"job-4711"}]}`, "the list has the name with the ID 99, but Show does not"},
+		"listed twice":                             {`{"data":[{"id":1,"name":"job-4711"},{"id":1,"name":"job-4711"}]}`, ""},
+		"on a page that does not say what follows": {`{"data":[` + full + `{"id":1,"name":"job-4711"}]}`, ""},
+	} {
+		l := &fakes.Ledger{Names: []string{"job-4711"}, List: list(row.body)}
+		image, err := over(t, l).Images.FindByName(t.Context(), "job-4711")
+		if row.text == "" {
+			require.NoError(t, err, name)
+			assert.Equal(t, ID("1"), image.ID, name)
+			continue
+		}
+		assert.IsType(t, &DecodeError{}, err, name)
+		require.ErrorContains(t, err, row.text, name)
+		assert.NotErrorIs(t, err, ErrNotFound, name)
+		assert.True(t, Temporary(err), name)
+	}
+	l := &fakes.Ledger{List: list(`{"data":[` + full + `{"id":1,"name":"another"}]}`)}
+	_, err := over(t, l).Images.FindByName(t.Context(), "job-4711")
+	assert.ErrorIs(t, err, ErrPagination, "no match there proves nothing")
 }

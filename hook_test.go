@@ -221,8 +221,60 @@ func TestAttemptHooksNest(t *testing.T) {
 	assert.PanicsWithValue(t, "boom", func() { _, _ = c.Images.Show(t.Context(), "7") })
 	assert.Equal(t, []string{"a", "a: unknown the attempt ended in a panic"}, events)
 
+	events = nil
+	blows := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { panic("boom") })
+	c = over(t, s, hook("a", nil), blows, hook("b", nil))
+	assert.PanicsWithValue(t, "boom", func() { _, _ = c.Images.Show(t.Context(), "7") })
+	assert.Equal(t, []string{"a", "a: unknown the attempt ended in a panic"}, events, "a later hook panics")
+
 	_, err = NewClient("https://content.example.com", fakes.Key, WithAttemptHook(nil))
 	assert.ErrorContains(t, err, "attempt_hook: must not be nil")
+}
+
+// A metric of retries, or an alert, must not wait for an attempt that never comes.
+func TestWillRetryOnlyWhereAnAttemptFollows(t *testing.T) {
+	t.Parallel()
+	same := WithAPIKeySource(func(context.Context) (string, error) { return fakes.Key, nil })
+	var asked int
+	other := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-number-", asked), nil })
+	sealed := WithAPIKeySource(func(context.Context) (string, error) {
+		if asked++; asked > 1 {
+			return "", errors.New("sealed")
+		}
+		return fakes.Key, nil
+	})
+	busy := fakes.Respond(429, ``, "Retry-After", "59")
+	for name, row := range map[string]struct {
+		first  func(*http.Request) (*http.Response, error)
+		opts   []Option
+		within time.Duration
+		again  bool
+	}{
+		"the same key":          {fakes.Respond(401, ``), []Option{same}, time.Hour, false},
+		"another key":           {fakes.Respond(401, ``), []Option{other}, time.Hour, true},
+		"no key":                {fakes.Respond(401, ``), []Option{sealed}, time.Hour, false},
+		"no key source":         {fakes.Respond(401, ``), nil, time.Hour, false},
+		"time enough":           {busy, nil, time.Hour, true},
+		"the context ends soon": {busy, nil, 10 * time.Second, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			asked = 0
+			o := &observer{}
+			s := &fakes.Script{Responses: fakes.Responses{row.first, fakes.OK(fakes.StoredImage)}}
+			ctx, cancel := context.WithTimeout(t.Context(), row.within)
+			defer cancel()
+			c := over(t, s, append(row.opts, WithAttemptHook(o.hook))...)
+			_, err := c.Images.Show(ctx, "7")
+			assert.Equal(t, row.again, err == nil, name)
+			assert.Equal(t, row.again, o.results[0].WillRetry, name)
+			assert.Len(t, o.attempts, map[bool]int{true: 2, false: 1}[row.again], name)
+			assert.Len(t, o.results, len(o.attempts), name)
+			assert.Equal(t, row.again || row.within == time.Hour, !errors.Is(err, context.DeadlineExceeded), name)
+			if name == "another key" {
+				assert.Equal(t, 2, asked, "the source is asked once for each attempt")
+			}
+		})
+	}
 }
 
 // Nobody pays for a hook that is not there.

@@ -1135,3 +1135,211 @@ func TestOnceComparesNumbers(t *testing.T) {
 		assert.Equal(t, row.conflict, errors.Is(err, ErrConflict), "%s is stored, %s is sent: %v", row.stored, row.sent, err)
 	}
 }
+
+// "Nothing was created" is read of the record: a call that ends before an earlier request is settled must not say so.
+func TestOnceOutcomeIsThatOfTheRecord(t *testing.T) {
+	t.Parallel()
+	minuteAgo := func() time.Time { return time.Now().Add(-time.Minute) }
+	for name, row := range map[string]struct {
+		list    func() (*http.Response, error)
+		since   bool
+		outcome Outcome
+		text    string
+	}{
+		"the first wait": {nil, true, OutcomeUnknown, "outcome unknown: an earlier call may have created it"},
+		"a failed search": {
+			func() (*http.Response, error) { return fakes.Respond(403, `{"message":"no"}`)(nil) }, true, OutcomeUnknown,
+			"images.store: 403: no (WithOnce: the search for the name failed; outcome unknown: an earlier call may have created it)",
+		},
+		"two records": {
+			func() (*http.Response, error) {
+				return fakes.OK(`{"data":[{"id":1,"name":"job-4711"},{"id":2,"name":"job-4711"}],"links":{"next":null}}`)(nil)
+			}, true, OutcomeUnknown, "an earlier call may have created it",
+		},
+		"a failed search, nothing before": {
+			func() (*http.Response, error) { return fakes.Respond(403, `{"message":"no"}`)(nil) }, false, OutcomeNotSent,
+			"images.store: 403: no (WithOnce: the search for the name failed; no create request was sent)",
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &fakes.Ledger{List: func(int) (*http.Response, error) {
+				if row.list == nil {
+					return nil, nil
+				}
+				return row.list()
+			}}
+			opt := WithOnce()
+			if row.since {
+				opt = WithOnceSince(minuteAgo())
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			c := over(t, l)
+			_, err := c.Images.Store(ctx, job("job-4711"), opt)
+			require.Error(t, err, name)
+			assert.Equal(t, row.outcome, OutcomeOf(err), name)
+			assert.ErrorContains(t, err, row.text, name)
+			assert.NotContains(t, err.Error(), "nothing was created", name)
+			assert.Zero(t, l.Stores, name)
+			assert.Empty(t, c.names.open, "%s: a call that sent nothing is not remembered", name)
+		})
+	}
+}
+
+// net/http recovers a panic in a handler, and the program goes on with the client: what was under way stays open.
+func TestOnceRemembersAfterAPanic(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{"middleware", "done"} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &fakes.Ledger{Store: func(n int, add func()) (*http.Response, error) {
+				if n == 1 {
+					time.AfterFunc(time.Minute, add)
+					return fakes.Lose(nil)
+				}
+				add()
+				return stored("job-4711")(nil)
+			}}
+			boom := true
+			blow := func(where string) {
+				if boom && where == place && l.Stores > 0 {
+					boom = false
+					panic("boom")
+				}
+			}
+			c := over(t, l, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+				return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+					resp, err := next.RoundTrip(r)
+					blow("middleware")
+					return resp, err
+				})
+			}), WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
+				return func(AttemptResult) { blow("done") }, nil
+			}))
+			store := func() error {
+				_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
+				return err
+			}
+			assert.PanicsWithValue(t, "boom", func() { _ = store() }, place)
+			require.NoError(t, store(), place)
+			assert.Equal(t, 1, l.Stores, "%s: the record of the call that panicked was found", place)
+			assert.Equal(t, 100, c.budget.retries(), place)
+		})
+	}
+}
+
+// After a 201 without a record there is one, even if the list is slow to show it.
+func TestOnceRemembersWhatWasDone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
+			time.AfterFunc(time.Minute, add)
+			return fakes.Respond(201, ``)(nil)
+		}}
+		c := over(t, l)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err := c.Images.Store(ctx, job("job-4711"), WithOnce())
+		assert.Equal(t, OutcomeDone, OutcomeOf(err))
+		_, err = c.Images.Store(t.Context(), job("job-4711"), WithOnce())
+		require.NoError(t, err)
+		assert.Equal(t, 1, l.Stores)
+	})
+}
+
+// A deployment whose lists do not tell what a search needs cannot say that a record is not there.
+func TestOnceIsNotBlindToWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	for _, list := range []string{
+		`{"data":[{"uuid":"a","name":"job-4711"}],"links":{"next":null}}`,
+		`{"data":[{"id":7}],"links":{"next":null}}`,
+	} {
+		l := &fakes.Ledger{List: func(int) (*http.Response, error) { return fakes.OK(list)(nil) }}
+		c := over(t, l)
+		_, stored := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
+		_, found := c.Images.FindByName(t.Context(), "job-4711")
+		for _, err := range []error{stored, found} {
+			var unread *DecodeError
+			require.ErrorAs(t, err, &unread, list)
+			assert.ErrorContains(t, err, "a record without a name or an ID")
+			assert.NotErrorIs(t, err, ErrNotFound)
+		}
+		assert.Zero(t, l.Stores, list)
+	}
+}
+
+// While it settles, a search waits as long as the service asks, whatever a retry would.
+func TestOnceObeysRetryAfterWhileItSettles(t *testing.T) {
+	t.Parallel()
+	for _, asked := range []int{59, 61, 200} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
+				add()
+				return fakes.Respond(503, ``, "Retry-After", "5")(nil)
+			}}
+			l.List = func(n int) (*http.Response, error) {
+				if n == 2 {
+					return fakes.Respond(429, ``, "Retry-After", fmt.Sprint(asked))(nil)
+				}
+				return nil, nil
+			}
+			_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
+			require.NoError(t, err)
+			require.Len(t, l.Searches, 3)
+			assert.Equal(t, 5*time.Second, l.Searches[1].Sub(l.Searches[0]), "and as the create request was told")
+			assert.Equal(t, time.Duration(asked)*time.Second, l.Searches[2].Sub(l.Searches[1]))
+			assert.Equal(t, 1, l.Stores)
+		})
+	}
+}
+
+// A search must not be answered by a cache on the way, nor carry what is meant for a body.
+func TestOnceSearchesAskForWhatIsThereNow(t *testing.T) {
+	t.Parallel()
+	var sent []*http.Request
+	l := &fakes.Ledger{Names: []string{"job-4711"}}
+	c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		sent = append(sent, r)
+		return l.RoundTrip(r)
+	}), WithHeader("Expect", "100-continue"))
+	_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
+	require.NoError(t, err)
+	require.Len(t, sent, 2)
+	for _, r := range sent {
+		assert.Equal(t, "no-cache", r.Header.Get("Cache-Control"))
+		assert.Empty(t, r.Header.Get("Expect"))
+	}
+}
+
+// Where a deployment keeps names unique, the process that was slower gets the record of the faster one.
+func TestOnceReturnsTheRecordThatTookTheName(t *testing.T) {
+	t.Parallel()
+	refusals := map[string]func(*http.Request) (*http.Response, error){
+		"409": fakes.Respond(409, `{"message":"Conflict"}`),
+		"422": fakes.Respond(422, `{"message":"invalid","errors":{"name":["has already been taken"]}}`),
+	}
+	for name, refuse := range refusals {
+		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) { add(); return refuse(nil) }}
+		c := over(t, l)
+		var resp *Response
+		image, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce(), WithResponse(&resp))
+		require.NoError(t, err, name)
+		assert.Equal(t, "job-4711", image.Name)
+		assert.Equal(t, []any{true, 1}, []any{resp.Found, resp.Attempts}, name)
+
+		l = &fakes.Ledger{More: `,"description":"a cat"`, Store: l.Store}
+		_, err = over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		assert.IsType(t, &ConflictError{}, err, name)
+
+		l = &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return refuse(nil) }}
+		_, err = over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		assert.IsType(t, &APIError{}, err, "%s: there is no such record", name)
+		assert.Equal(t, OutcomeRejected, OutcomeOf(err))
+		assert.Len(t, l.Searches, 2)
+	}
+	l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) {
+		return fakes.Respond(422, `{"errors":{"description":["is too long"]}}`)(nil)
+	}}
+	_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	require.ErrorIs(t, err, ErrInvalid)
+	assert.Len(t, l.Searches, 1, "that is none of the name")
+}

@@ -222,3 +222,45 @@ func TestRetryAfterThatThePolicyAllows(t *testing.T) {
 		assert.Equal(t, want, strings.Contains(err.Error(), "the retry policy allows 1m0s (MaxRetryAfter)"), "%v", err)
 	}
 }
+
+// net/http recovers a panic in a handler: the budget must not shrink with each of them.
+func TestBudgetAfterAPanic(t *testing.T) {
+	t.Parallel()
+	attempts := 0
+	c := over(t, fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
+		if attempts++; attempts == 2 {
+			panic("boom")
+		}
+		return fakes.Respond(500, ``)(nil)
+	}), WithRetryPolicy(quick))
+	var resp *Response
+	assert.Panics(t, func() { _, _ = c.Images.Show(t.Context(), "7", WithResponse(&resp)) })
+	assert.Equal(t, 100, c.budget.retries())
+	assert.Equal(t, 500, resp.StatusCode)
+}
+
+// A user who left is named, even if no pause was due.
+func TestContextThatEndsWithoutAPause(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	none := RetryPolicy{MinBackoff: -1, MaxBackoff: -1}
+	hook := func(context.Context, Attempt) (func(AttemptResult), error) {
+		return func(AttemptResult) { cancel(errUserLeft) }, nil
+	}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(500, ``)}}
+	_, err := over(t, s, WithRetryPolicy(none), WithAttemptHook(hook)).Images.Show(ctx, "7")
+	require.ErrorIs(t, err, errUserLeft)
+	require.ErrorIs(t, err, ErrServer)
+	assert.Len(t, s.Sent, 1)
+}
+
+// A page that a proxy sends during a deploy is no word on the record.
+func TestDeleteAfterALostAttempt(t *testing.T) {
+	t.Parallel()
+	for body, gone := range map[string]bool{`{"message":"Resource not found."}`: true, ``: true, `<html>deploying</html>`: false} {
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Lose, fakes.Respond(404, body)}}
+		err := over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7")
+		assert.Equal(t, gone, err == nil, "%q: %v", body, err)
+		assert.Equal(t, gone, OutcomeOf(err) == OutcomeDone, body)
+	}
+}
