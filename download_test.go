@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -722,4 +723,83 @@ func TestDownloadWithAContextThatHasEnded(t *testing.T) {
 	_, err = c.Images.Download(ctx, at(pictures.URL), io.Discard)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+}
+
+// A picture that breaks off in the middle starts over where the writer can go back, and nowhere else.
+func TestDownloadStartsOver(t *testing.T) {
+	t.Parallel()
+	open := func(t *testing.T, flags int, content string) *os.File {
+		path := filepath.Join(t.TempDir(), "a.png")
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		f, err := os.OpenFile(path, os.O_RDWR|flags, 0)
+		require.NoError(t, err)
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	pipe := func(t *testing.T) *os.File {
+		r, w, err := os.Pipe()
+		require.NoError(t, err)
+		t.Cleanup(func() { r.Close(); w.Close() })
+		return w
+	}
+	for name, row := range map[string]struct {
+		to      func(t *testing.T) io.Writer
+		content string // of the file in the end
+		again   bool
+	}{
+		"a new file": {func(t *testing.T) io.Writer { return open(t, 0, "") }, "a picture", true},
+		"within a file": {func(t *testing.T) io.Writer {
+			f := open(t, 0, "head and a longer tail than that")
+			_, err := f.Seek(4, io.SeekStart)
+			require.NoError(t, err)
+			return f
+		}, "heada picture", true},
+		"an empty file, to append":   {func(t *testing.T) io.Writer { return open(t, os.O_APPEND, "") }, "a picture", true},
+		"a file that is appended to": {func(t *testing.T) io.Writer { return open(t, os.O_APPEND, "kept") }, "kepta pic", false},
+		"a pipe":                     {func(t *testing.T) io.Writer { return pipe(t) }, "", false},
+		"a buffer":                   {func(*testing.T) io.Writer { return new(bytes.Buffer) }, "", false},
+	} {
+		var requests atomic.Int64
+		pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
+			switch requests.Add(1) {
+			case 1:
+				respondingBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na pic"))(w, r)
+			case 2:
+				w.WriteHeader(http.StatusBadGateway)
+			default:
+				_, _ = io.WriteString(w, "a picture")
+			}
+		})
+		c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick))
+		require.NoError(t, err)
+		to := row.to(t)
+		n, err := c.Images.Download(t.Context(), at(pictures.URL), to)
+		if row.again {
+			require.NoError(t, err, name)
+			assert.EqualValues(t, 9, n, name)
+			assert.EqualValues(t, 3, requests.Load(), name)
+		} else {
+			assert.ErrorContains(t, err, "the picture was cut off: 5 of 9 bytes came", name)
+			assert.EqualValues(t, 5, n, name)
+			assert.EqualValues(t, 1, requests.Load(), name)
+		}
+		if f, ok := to.(*os.File); ok && name != "a pipe" {
+			content, err := os.ReadFile(f.Name())
+			require.NoError(t, err)
+			assert.Equal(t, row.content, string(content), name)
+		}
+	}
+}
+
+// A guard that stops a redirect is not blamed on the API key, which no download sends.
+func TestDownloadStoppedByCheckRedirect(t *testing.T) {
+	t.Parallel()
+	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://elsewhere.example.com/a.png", http.StatusFound)
+	})
+	stop := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithHTTPClient(&http.Client{CheckRedirect: stop}))
+	require.NoError(t, err)
+	_, err = c.Images.Download(t.Context(), at(pictures.URL), io.Discard)
+	assert.EqualError(t, err, "images.download: 302: redirect refused by CheckRedirect of the http.Client that was given")
 }

@@ -499,3 +499,70 @@ func TestMaskedTimeoutsAreTimeouts(t *testing.T) {
 	assert.True(t, lost.Timeout(), "%v", err)
 	assert.NotContains(t, err.Error(), fakes.Key)
 }
+
+// What went wrong in the caller's own code is what the caller has to read, and to find by errors.Is.
+func TestErrorsOfTheCallersCode(t *testing.T) {
+	t.Parallel()
+	errSigner := errors.New("the signer is sealed")
+	tokens := &url.Error{Op: "Post", URL: "https://tokens.example.com/v1?client=4711", Err: errors.New("no route to host")}
+	sign := WithMiddleware(func(http.RoundTripper) http.RoundTripper {
+		return fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("%w: fetching token: %w", errSigner, tokens)
+		})
+	})
+	_, err := over(t, fakes.RoundTripper(fakes.Lose), sign, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
+	require.ErrorIs(t, err, errSigner)
+	require.ErrorIs(t, err, tokens.Err)
+	assert.EqualError(t, err, `images.show: the signer is sealed: fetching token: Post "https://tokens.example.com/v1": no route to host`+
+		" (host content.example.com)")
+
+	errSpent, errClosed := errors.New("the day's limit is spent"), errors.New("the ledger is closed")
+	refuse := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
+		return nil, errors.Join(errSpent, errClosed)
+	})
+	_, err = over(t, fakes.RoundTripper(fakes.Lose), refuse).Images.Store(t.Context(), aStore)
+	require.ErrorIs(t, err, errClosed)
+	assert.EqualError(t, err, "images.store: the day's limit is spent; the ledger is closed")
+
+	inner := over(t, fakes.RoundTripper(fakes.Respond(422, `{"message":"no"}`)))
+	nested := WithAttemptHook(func(ctx context.Context, _ Attempt) (func(AttemptResult), error) {
+		_, err := inner.Images.Store(ctx, aStore)
+		return nil, err
+	})
+	_, err = over(t, fakes.RoundTripper(fakes.Lose), nested).Images.Store(t.Context(), aStore)
+	require.ErrorIs(t, err, ErrInvalid)
+	assert.EqualError(t, err, "images.store: 422: no")
+}
+
+// A log shows whether it was a create request that failed, or the search before it.
+func TestLogOfAFailedSearch(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&out, nil))
+	_, err := over(t, fakes.RoundTripper(fakes.OK(`{"status":"ok"}`))).Images.Store(t.Context(), job("job-4711"), WithOnce())
+	require.Error(t, err)
+	log.Info("failed", "error", err)
+	assert.Contains(t, out.String(), "error.op=images.store")
+	assert.Contains(t, out.String(), "error.search=true")
+	out.Reset()
+	_, err = over(t, fakes.RoundTripper(fakes.OK(`{"status":"ok"}`))).Images.Store(t.Context(), job("job-4711"))
+	log.Info("failed", "error", err)
+	assert.NotContains(t, out.String(), "search")
+}
+
+// PHP behind Apache's proxy sees an empty form where an upload is chunked: only the SDK knows that it was.
+func TestChunkedUploadsThatAreRefusedSaySo(t *testing.T) {
+	t.Parallel()
+	refuse := fakes.RoundTripper(fakes.Respond(422, `{"message":"invalid","errors":{"file":["The file field is required."]}}`))
+	store := func(file File) error {
+		_, err := over(t, refuse).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file})
+		return err
+	}
+	file := func() File {
+		return FileFromReader("a.wav", io.MultiReader(strings.NewReader(strings.Repeat("a", 1000))))
+	}
+	assert.ErrorContains(t, store(file()), "the upload was chunked, which some services do not accept: set File.Size")
+	sized := file()
+	sized.Size = 1000
+	assert.NotContains(t, store(sized).Error(), "chunked")
+}

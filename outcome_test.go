@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -595,4 +596,65 @@ func TestOutcomeOfNilPointers(t *testing.T) {
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%T", err)
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(errors.Join(err, &APIError{StatusCode: 404})), "%T", err)
 	}
+}
+
+// A job queue asks this of any error that it gets, and must not give up a job whose record may exist.
+func TestTemporary(t *testing.T) {
+	t.Parallel()
+	busy, refused := &APIError{StatusCode: 429}, &APIError{StatusCode: 422}
+	for _, row := range []struct {
+		err       error
+		temporary bool
+	}{
+		{nil, false},
+		{errors.New("a stranger"), false},
+		{context.DeadlineExceeded, false},
+		{&ValidationError{}, false},
+		{&ConflictError{}, false},
+		{busy, true},
+		{refused, false},
+		{&APIError{StatusCode: 401}, false},
+		{&APIError{StatusCode: 408}, true},
+		{&APIError{StatusCode: 501}, false},
+		{&APIError{StatusCode: 505}, false},
+		{&APIError{StatusCode: 529}, true},
+		{&APIError{StatusCode: 302}, false},
+		{&DecodeError{StatusCode: 200, Body: []byte(`<html>`)}, true},
+		{&DecodeError{StatusCode: 200, Body: []byte(` `)}, true},
+		{&DecodeError{StatusCode: 200, Body: []byte(`{}`)}, false},
+		{&DecodeError{StatusCode: 200, Err: fmt.Errorf("page 2: %w", ErrPagination)}, false},
+		{ErrPagination, false},
+		{&TransportError{Err: io.EOF}, true},
+		{&TransportError{Err: fmt.Errorf("a.wav: %w", ErrFile)}, false},
+		{(*APIError)(nil), false},
+		{fmt.Errorf("job 4711: %w", busy), true},
+		{errors.Join(busy, errors.New("close: broken")), true},
+		{errors.Join(busy, refused), false},
+		{errors.Join(errors.New("a stranger"), io.EOF), false},
+	} {
+		assert.Equal(t, row.temporary, Temporary(row.err), "%#v", row.err)
+	}
+	//lint:ignore SA1019 The method exists for those who ask it.
+	transport := func(e net.Error) bool { return e.Temporary() }
+	assert.True(t, transport(&TransportError{Err: io.EOF}))
+}
+
+// What a client may not do now it may do later.
+func TestTemporaryOfWhatTheClientHeldBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		long := over(t, fakes.RoundTripper(fakes.Respond(429, ``, "Retry-After", "7200")))
+		_, err := long.Images.Show(t.Context(), "7")
+		assert.True(t, Temporary(err), "a Retry-After that is too long: %v", err)
+		spent := over(t, fakes.RoundTripper(fakes.Respond(500, ``)), WithRetryBudget(1))
+		_, err = spent.Images.Show(t.Context(), "7")
+		assert.True(t, Temporary(err), "a budget that is used up: %v", err)
+		sealed := WithAPIKeySource(func(context.Context) (string, error) { return "", errors.New("sealed") })
+		_, err = over(t, fakes.RoundTripper(fakes.Lose), sealed).Images.Show(t.Context(), "7")
+		assert.True(t, Temporary(err), "a key source: %v", err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = over(t, fakes.RoundTripper(fakes.Lose)).Images.Store(ctx, job("n"), WithOnceSince(time.Now()))
+		assert.True(t, Temporary(err), "the first wait: %v", err)
+	})
 }
