@@ -33,10 +33,12 @@
 // Creating a record is billed, and a Store call that failed may still have created one. [OutcomeOf] returns what is
 // certain:
 //
-//   - NotSent: the service did not get the whole request; nothing was created
-//   - Rejected: the service responded that it did not execute the request; nothing was created
+//   - NotSent: the service did not get the whole request, so the call created nothing
+//   - Rejected: the service responded that it did not execute the request, so the call created nothing
 //   - Done: the service executed the request, but its response could not be read
 //   - Unknown: the service may have executed the request; look for the record with FindByName before you store it again
+//
+// [Temporary] reports whether the same call, made later, may end otherwise. A job queue asks both.
 //
 // # Retries
 //
@@ -51,8 +53,8 @@
 // The SDK sends each create request on a connection of its own, over HTTP/1.1, so that it knows what was written.
 // With a RoundTripper other than a [net/http.Transport], more failures are Unknown: see [WithHTTPClient].
 //
-// [WithOnce] makes a Store call safe to repeat after any failure. It costs a search before each create request, and
-// it needs a name that no other record has.
+// [WithOnce] makes a Store call safe to repeat after any failure. It costs a search before the first create request,
+// and the name must be unique.
 //
 // # Timeouts
 //
@@ -65,6 +67,14 @@
 // an envelope, numbers as text, times with or without a zone. A field of an unexpected type keeps its zero value, and
 // so does one that the server omits. Raw returns a record as it was sent. A response without a record is an error,
 // never an empty record.
+//
+// # Common mistakes
+//
+//   - a title that a person typed as the name of a [WithOnce] call: two people type the same one
+//   - a failed Store call that is repeated without asking [OutcomeOf]: the first one may have been billed
+//   - a client for each call: it knows no names of earlier calls, and opens its connections anew
+//   - a deadline shorter than the settle time, and no later call with WithOnce: nobody looks for the record
+//   - one variable given to [WithResponse] by several goroutines: that is a data race
 //
 // # Testing
 //

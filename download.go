@@ -23,10 +23,11 @@ import (
 // proxy, dialer and CA settings hold, and of the client of [WithHTTPClient] its Timeout and its CheckRedirect. A
 // relative URL is resolved against the base URL. Only http and https are fetched, with up to ten redirects.
 //
-// It is retried after transient failures until the first byte is written to w. [WithResponseTimeout] limits the wait
-// for the header, [WithStallTimeout] the time without a byte of the body; [WithMaxResponseSize] does not apply. A
-// picture that is cut off is a [*DecodeError] that says how many bytes came, and so is a response that is no picture:
-// a 204 or 205, JSON, XML or text.
+// It is retried after transient failures until the first byte is written to w. After that it is retried if w has the
+// methods Seek and Truncate, as an [os.File] does: w is then set back to where it stood, and the picture starts over.
+// [WithResponseTimeout] limits the wait for the header, [WithStallTimeout] the time without a byte of the body;
+// [WithMaxResponseSize] does not apply. A picture that is cut off is a [*DecodeError] that says how many bytes came,
+// and so is a response that is no picture: a 204 or 205, JSON, XML or text.
 func (s *ImagesService) Download(
 	ctx context.Context, image *Image, w io.Writer, opts ...CallOption,
 ) (written int64, err error) {

@@ -36,7 +36,8 @@ type AttemptResult struct {
 //
 // An error refuses the attempt, which is then not made, not counted and not retried. Before the first attempt it is
 // the cause of a [*TransportError] with the outcome NotSent; later the call ends with the error of its last attempt,
-// which also unwraps to it. A circuit breaker should let searches pass: what they would find may have been billed.
+// which also unwraps to it. A circuit breaker should let searches pass: a search that is refused ends the call, though
+// what it would find may have been billed.
 //
 // Done, unless it is nil, is called once with the result, before the pause that precedes the next attempt, even if the
 // attempt or a later hook panics, or a later hook refuses the attempt. Several hooks are called in the order in which

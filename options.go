@@ -69,9 +69,9 @@ func (o singleOption) applyClient(*Client) []FieldProblem {
 // clone sends create requests, each on a connection of its own over HTTP/1.1, the other everything else. A limit such
 // as MaxConnsPerHost holds for each clone.
 //
-// Any other RoundTripper is used as it is, and outcomes are less precise: the client does not see what was written to
-// the connection, so more failures are Unknown, and it does not see whether the RoundTripper sends a create request
-// twice. To wrap a transport, use [WithMiddleware].
+// Any other RoundTripper is used as it is, and outcomes are less precise: the client does not see what was written, so
+// more failures are Unknown. Nor does it see whether the RoundTripper sends a create request twice: one that sets
+// GetBody lets net/http do so over HTTP/2. To wrap a transport, use [WithMiddleware], where outcomes stay exact.
 func WithHTTPClient(hc *http.Client) Option {
 	return clientOption{
 		check(hc != nil, "http_client", nil, "must not be nil"),
@@ -82,8 +82,8 @@ func WithHTTPClient(hc *http.Client) Option {
 // WithMiddleware wraps the client's transport, for tracing, signing or caching. Nil is an error. Wrap is called once
 // for each client; the first middleware given is the outermost. A middleware sees each attempt and its redirects,
 // with the Authorization header. It must not send a request twice: a create request would be executed, and billed,
-// twice. If it returns an error without calling next, the outcome is Unknown; to refuse attempts use
-// [WithAttemptHook].
+// twice. Without a response, an attempt counts as seen only if next was called with the request's context. Otherwise
+// its outcome is Unknown, or NotSent if the end of an upload was never read; to refuse attempts use [WithAttemptHook].
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption{
 		check(wrap != nil, "middleware", nil, "must not be nil"),
@@ -117,7 +117,8 @@ func WithLogger(l *slog.Logger) Option {
 	return clientOption{nil, func(c *Client) { c.logger = l }}
 }
 
-// WithRateLimiter calls l.Wait before each attempt. Nil is no limit.
+// WithRateLimiter calls l.Wait before each attempt, except those of Download, which go to other hosts: an attempt hook
+// can limit them. Nil is no limit.
 func WithRateLimiter(l RateLimiter) Option {
 	return clientOption{nil, func(c *Client) { c.limiter = l }}
 }
@@ -134,10 +135,10 @@ func WithRetryBudget(retries int) Option {
 	}
 }
 
-// WithSettleTime says how long after its last byte a create request may still become a record that lists show: more
-// than the longest Store call of the deployment takes. It is a fact about the deployment; the patience of a call is its
-// context. [WithOnce] searches for so long before it sends a request again. The default is five minutes; 0 is one
-// search, and less than a millisecond is refused.
+// WithSettleTime sets how long after its last byte a create request may still become a record that lists show. It is a
+// fact about the deployment, longer than its longest Store call; how long a call waits is up to its context. [WithOnce]
+// searches for that long before it sends a request again, and the client remembers a name for that long. The default
+// is five minutes; 0 is one search; less than a millisecond is an error.
 func WithSettleTime(d time.Duration) Option {
 	return clientOption{
 		checkDuration("settle_time", d),
