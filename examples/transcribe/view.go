@@ -24,11 +24,24 @@ type view struct {
 }
 
 func newView(w io.Writer) *view {
-	if f, ok := w.(*os.File); ok && cwriter.IsTerminal(int(f.Fd())) {
-		p := mpb.New(mpb.WithOutput(f), mpb.WithWidth(100))
+	if isTerminal(w) {
+		p := mpb.New(mpb.WithOutput(w), mpb.WithWidth(100))
 		return &view{w: p, bars: p}
 	}
 	return &view{w: w}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && cwriter.IsTerminal(int(f.Fd()))
+}
+
+// above returns where to print the texts that are for w: above the bars if both are on a terminal.
+func (v *view) above(w io.Writer) io.Writer {
+	if v.bars != nil && isTerminal(w) {
+		return v.w
+	}
+	return w
 }
 
 // line prints a line, above the bars.
@@ -59,12 +72,12 @@ func (v *view) begin(r *recording, until time.Time) *line {
 	l := &line{view: v, r: r, last: time.Now()}
 	l.phase.Store("looking for it")
 	if time.Until(until) > 0 {
-		v.line("%s: may have been sent before; looking for its text until %s", r.path, until.Local().Format(time.TimeOnly))
+		v.line("%s: may have been sent before; looking for its text until %s", r, until.Local().Format(time.TimeOnly))
 	}
 	if v.bars == nil {
 		return l
 	}
-	name := runewidth.Truncate(filepath.Base(r.path), 24, "…")
+	name := runewidth.Truncate(printable(filepath.Base(r.path)), 24, "…")
 	l.bar = v.bars.AddBar(0,
 		mpb.PrependDecorators(decor.Name(name, decor.WC{W: 25, C: decor.DindentRight})),
 		mpb.AppendDecorators(
@@ -91,7 +104,7 @@ func (l *line) progress(p aicontent.Progress) {
 	}
 	if time.Since(l.last) >= 10*time.Second {
 		l.last = time.Now()
-		l.view.line("%s: %d of %d bytes, %s", l.r.path, p.Sent, p.Total, phase)
+		l.view.line("%s: %d of %d bytes, %s", l.r, p.Sent, p.Total, phase)
 	}
 }
 
@@ -107,10 +120,10 @@ func (l *line) end(res result) {
 		if res.text == "" {
 			what += ", without a text"
 		}
-		l.view.line("%s: %s, id %s", res.path, what, res.id)
+		l.view.line("%s: %s, id %s", res, what, res.id)
 	case failed:
-		l.view.line("%s: failed: %s", res.path, plain(res.err))
+		l.view.line("%s: failed: %s", res, plain(res.err))
 	case unfinished:
-		l.view.line("%s: interrupted", res.path)
+		l.view.line("%s: interrupted", res)
 	}
 }
