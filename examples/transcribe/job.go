@@ -22,7 +22,6 @@ type job struct {
 	client  *aicontent.Client
 	journal *journal
 	view    *view
-	texts   *printer
 
 	mu    sync.Mutex
 	inRow int // consecutive failures that are not about a single recording
@@ -62,6 +61,7 @@ func (j *job) run(outer context.Context, recordings []*recording) []result {
 		results[i].recording = r
 	}
 
+	j.view.headings = len(recordings) > 1
 	ctx, stop := context.WithCancelCause(outer)
 	defer stop(nil)
 	go j.journal.keepAlive(ctx, stop)
@@ -125,7 +125,7 @@ func (j *job) one(ctx context.Context, r *recording) result {
 	switch {
 	case res.err != nil:
 	case j.out == "":
-		res.err = j.texts.print(r, text)
+		res.err = j.view.print(r, text)
 	default:
 		for _, in := range r.files() {
 			res.err = errors.Join(res.err, replaceFile(filepath.Join(j.out, in.output), []byte(text), 0o666))

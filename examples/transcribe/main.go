@@ -87,9 +87,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "Interrupted while the files were read: nothing was sent.")
 		return exitInterrupted
 	}
-	view := newView(stderr)
-	texts := &printer{w: view.above(stdout), headings: len(recordings) > 1}
-	job := &job{options: o, client: client, journal: journal, view: view, texts: texts}
+	job := &job{options: o, client: client, journal: journal, view: newView(stderr, stdout)}
 	results := job.run(ctx, recordings)
 	return summarize(stderr, ctx.Err() != nil, append(unread, unreadToo...), results)
 }

@@ -6,31 +6,22 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 )
-
-// A printer prints texts, each with the names of its files above if there is more than one.
-type printer struct {
-	w        io.Writer
-	headings bool
-
-	mu      sync.Mutex
-	between string // what comes before the next one
-}
 
 var errUnprinted = errors.New("the texts cannot be printed")
 
-func (p *printer) print(r *recording, text string) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	heading := p.between
-	if p.headings {
-		p.between = "\n"
+// print prints a text, below the names of its files if there are several texts.
+func (v *view) print(r *recording, text string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	heading := v.between
+	if v.headings {
+		v.between = "\n"
 		for _, in := range r.files() {
 			heading += fmt.Sprintf("# %s\n", in)
 		}
 	}
-	if _, err := io.WriteString(p.w, heading+text); err != nil {
+	if _, err := io.WriteString(v.texts, heading+text); err != nil {
 		return fmt.Errorf("%w: %w", errUnprinted, err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -16,19 +17,26 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// A view shows progress: a bar for each file in flight on a terminal, plain lines otherwise.
+// A view shows progress: a bar for each file in flight on a terminal, plain lines otherwise. It prints the texts, too.
 type view struct {
-	mu   sync.Mutex
-	w    io.Writer
-	bars *mpb.Progress // nil for plain lines
+	mu       sync.Mutex
+	w        io.Writer
+	bars     *mpb.Progress // nil for plain lines
+	texts    io.Writer
+	headings bool   // above each text
+	between  string // what comes before the next text
 }
 
-func newView(w io.Writer) *view {
-	if isTerminal(w) {
-		p := mpb.New(mpb.WithOutput(w), mpb.WithWidth(100))
-		return &view{w: p, bars: p}
+func newView(w, texts io.Writer) *view {
+	// Whoever reads a pipe may write to the same terminal, which must not have bars then.
+	if !isTerminal(w) || isPipe(texts) {
+		return &view{w: w, texts: texts}
 	}
-	return &view{w: w}
+	bars := mpb.New(mpb.WithOutput(w), mpb.WithWidth(100))
+	if isTerminal(texts) {
+		texts = bars // above them
+	}
+	return &view{w: bars, bars: bars, texts: texts}
 }
 
 func isTerminal(w io.Writer) bool {
@@ -36,12 +44,12 @@ func isTerminal(w io.Writer) bool {
 	return ok && cwriter.IsTerminal(int(f.Fd()))
 }
 
-// above returns where to print the texts that are for w: above the bars if both are on a terminal.
-func (v *view) above(w io.Writer) io.Writer {
-	if v.bars != nil && isTerminal(w) {
-		return v.w
+func isPipe(w io.Writer) bool {
+	if f, ok := w.(*os.File); ok {
+		info, err := f.Stat()
+		return err == nil && info.Mode()&fs.ModeNamedPipe != 0
 	}
-	return w
+	return false
 }
 
 // line prints a line, above the bars.
