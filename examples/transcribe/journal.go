@@ -225,7 +225,7 @@ func journalName(base string) string {
 	host := "deployment"
 	if u, err := url.Parse(base); err == nil {
 		u.Scheme, host = strings.ToLower(u.Scheme), strings.ToLower(u.Hostname())
-		if ip, err := netip.ParseAddr(host); err == nil && ip.Unmap().IsLoopback() {
+		if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
 			host = "localhost"
 		}
 		port := u.Port()

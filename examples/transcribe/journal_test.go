@@ -194,6 +194,18 @@ func TestTheJournalIsNamed(t *testing.T) {
 	assert.NotContains(t, stderr, "New journal")
 }
 
+// A search sends no recording: the next run need not wait for what it might have made.
+func TestASearchIsNotJournalled(t *testing.T) {
+	srv, flags := deployment(t)
+	srv.FaultOn(aicontenttest.TranscriptionsList, 1, aicontenttest.Status(403, `{"message":"No."}`))
+	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	status, _, stderr := transcribe(t, append(flags, file)...)
+	assert.Equal(t, exitSomeFailed, status, stderr)
+	data, err := os.ReadFile(filepath.Join(flags[1], journalName(srv.URL)))
+	require.NoError(t, err)
+	assert.Empty(t, string(data))
+}
+
 // If the journal cannot be written, nothing more is sent: after a crash there would be no trace of it.
 func TestWithoutAJournalNothingIsSent(t *testing.T) {
 	j := opened(t, t.TempDir())

@@ -141,7 +141,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("there is no directory for the journal, use -journal")
 	case o.out != "":
 		// Whatever cannot be saved is better known before anything is paid for.
-		if err := savable(filepath.Join(o.out, ".transcribe")); err != nil {
+		if err := savable(filepath.Join(o.out, ".transcribe"), true); err != nil {
 			return o, fmt.Errorf("-o: %w", err)
 		}
 	}

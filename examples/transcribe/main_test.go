@@ -140,6 +140,14 @@ func TestAServiceInMemoryIsForTheDemoAlone(t *testing.T) {
 		assert.True(t, strings.HasPrefix(stdout, "No transcript"), "one text needs no heading: %s", stdout)
 		assert.Empty(t, srv.Requests())
 	})
+	t.Run("demo over a true text", func(t *testing.T) {
+		status, _, stderr := transcribe(t, "-demo", "-o", dir, a)
+		assert.Equal(t, exitSomeFailed, status)
+		assert.Contains(t, stderr, text+" exists, and -demo overwrites nothing")
+		kept, err := os.ReadFile(text)
+		require.NoError(t, err)
+		assert.Equal(t, "A true text.", string(kept))
+	})
 	assert.NoDirExists(t, journals)
 }
 

@@ -131,7 +131,7 @@ func identify(ctx context.Context, inputs []input, o options) (recordings []*rec
 // and settings.
 func read(ctx context.Context, in input, o options) (*recording, error) {
 	if o.out != "" {
-		if err := savable(filepath.Join(o.out, in.output)); err != nil {
+		if err := savable(filepath.Join(o.out, in.output), !o.demo); err != nil {
 			return nil, err
 		}
 	}

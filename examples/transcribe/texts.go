@@ -27,10 +27,15 @@ func (v *view) print(r *recording, text string) error {
 	return nil
 }
 
-// savable returns an error if a text could not be saved at the path. It makes the directory.
-func savable(path string) error {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+// savable returns an error if a text could not be saved at the path, or not without overwriting another. It makes the
+// directory.
+func savable(path string, overwrite bool) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
 		return fmt.Errorf("%s is a directory", path)
+	case err == nil && !overwrite:
+		return fmt.Errorf("%s exists, and -demo overwrites nothing", path)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err

@@ -45,11 +45,9 @@ func isTerminal(w io.Writer) bool {
 }
 
 func isPipe(w io.Writer) bool {
-	if f, ok := w.(*os.File); ok {
-		info, err := f.Stat()
-		return err == nil && info.Mode()&fs.ModeNamedPipe != 0
-	}
-	return false
+	f, _ := w.(*os.File)
+	info, err := f.Stat() // fails if f is nil
+	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
 }
 
 // line prints a line, above the bars.
