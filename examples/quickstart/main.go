@@ -15,10 +15,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
@@ -26,9 +29,13 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	// The first interrupt still cleans up, a second one ends the program.
+	// A signal that nohup or a shell has switched off stays off.
+	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	// The first one still cleans up, a second one ends the program.
 	context.AfterFunc(ctx, stop)
+	// A pipe that nobody reads is an error of the write, which ends the tour. It must not end the clean-up.
+	signal.Ignore(syscall.SIGPIPE)
 	err := run(ctx, os.Args[1:], os.Stdout)
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
@@ -54,7 +61,10 @@ const (
 var errArguments = errors.New("read the arguments")
 
 // run is main without the process around it.
-func run(ctx context.Context, args []string, out io.Writer) error {
+func run(ctx context.Context, args []string, stdout io.Writer) error {
+	watched, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	out := &output{w: stdout, stop: stop}
 	t := tour{out: out, mark: "quickstart " + strings.ToLower(rand.Text()[:8])}
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	flags.SetOutput(out)
@@ -66,6 +76,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%w: unexpected %q", errArguments, flags.Arg(0))
 	}
+	if err := recorded(t.audio); err != nil {
+		return fmt.Errorf("%w: -audio: %w", errArguments, err)
+	}
 	if err := writable(t.dir); err != nil {
 		return fmt.Errorf("%w: -out: %w", errArguments, err)
 	}
@@ -76,11 +89,60 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	defer end()
 	t.client = client
 	start := time.Now()
-	if err := t.take(ctx); err != nil {
+	if err := t.take(watched); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "\nDone in %v.\n", time.Since(start).Round(time.Millisecond))
+	if ctx.Err() == nil {
+		return context.Cause(watched)
+	}
 	return nil
+}
+
+// output ends the tour when a write fails, as if it were interrupted: what nobody sees should not be paid for.
+type output struct {
+	w    io.Writer
+	stop context.CancelCauseFunc
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil {
+		o.stop(fmt.Errorf("print: %w", err))
+	}
+	return n, err
+}
+
+// formats are the file name extensions of -audio.
+var formats = strings.Fields(".aac .aif .aiff .amr .caf .flac .m4a .mov .mp3 .mp4 .mpeg .mpga .oga .ogg .opus .wav " +
+	".webm .wma")
+
+// recorded returns an error if the file is no recording by its name or content. The SDK finds out the rest, such as
+// archives, before it sends anything.
+func recorded(path string) error {
+	if path == "" {
+		return nil
+	}
+	if !slices.Contains(formats, strings.ToLower(filepath.Ext(path))) {
+		return fmt.Errorf("%q must end in %s", path, strings.Join(formats, ", "))
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%q must be a regular file", path)
+	}
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	head, err := io.ReadAll(io.LimitReader(file, 512))
+	if err == nil && len(head) > 0 && strings.HasPrefix(http.DetectContentType(head), "text/") {
+		err = fmt.Errorf("%q is a text, not a recording", path)
+	}
+	return err
 }
 
 // writable returns an error if no file can be made in the directory, before anything is paid for.

@@ -152,38 +152,62 @@ func TestOwnAudio(t *testing.T) {
 	}
 }
 
-// Whoever mistypes a path does not pay for it.
+// Whoever mistypes a path does not pay for it, and sends nobody a file that is no recording.
 func TestBadPathsAreNoticedBeforeAnythingIsBilled(t *testing.T) {
 	dir := t.TempDir()
-	scan, empty := filepath.Join(dir, "scan.mp3"), filepath.Join(dir, "empty.mp3")
-	require.NoError(t, os.WriteFile(scan, []byte("%PDF-1.7 and so on"), 0o600))
-	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	scan, empty := file("scan.mp3", "%PDF-1.7 and so on"), file("empty.mp3", "")
+	users := "root:x:0:0:root:/root:/bin/bash\n"
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder.wav"), 0o700))
 	for name, c := range map[string]struct{ flag, path, says string }{
-		"no audio file":      {"-audio", filepath.Join(dir, "missing.mp3"), "missing.mp3"},
-		"an empty file":      {"-audio", empty, "empty"},
-		"a folder":           {"-audio", dir, "upload the recording: "},
-		"a scan":             {"-audio", scan, "upload the recording: "},
-		"no folder":          {"-out", filepath.Join(dir, "missing"), "read the arguments: -out: "},
-		"a file as a folder": {"-out", scan, "read the arguments: -out: "},
+		"no audio file":       {"-audio", filepath.Join(dir, "missing.mp3"), "missing.mp3"},
+		"an empty file":       {"-audio", empty, "empty"},
+		"a folder":            {"-audio", filepath.Join(dir, "folder.wav"), "must be a regular file"},
+		"a scan":              {"-audio", scan, "upload the recording: "},
+		"a file of users":     {"-audio", file("passwd", users), `passwd" must end in .aac, .aif, `},
+		"a text like a sound": {"-audio", file("passwd.WAV", users), "is a text, not a recording"},
+		"a page like a sound": {"-audio", file("page.wav", "<!DOCTYPE html><p>"), "is a text, not a recording"},
+		"no folder":           {"-out", filepath.Join(dir, "missing"), "read the arguments: -out: "},
+		"a file as a folder":  {"-out", scan, "read the arguments: -out: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := deployment(t)
-			err := run(t.Context(), []string{"-out", dir, c.flag, c.path}, io.Discard)
+			before, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			err = run(t.Context(), []string{"-out", dir, c.flag, c.path}, io.Discard)
 			assert.ErrorContains(t, err, c.says)
 			assert.Empty(t, srv.Requests())
+			after, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			assert.Len(t, after, len(before), "nothing is left in the directory")
 		})
 	}
-	files, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	assert.Len(t, files, 2, "nothing is left in the directory")
+}
+
+// What is a recording by its name and no text is for the service to judge.
+func TestRecordingsOfAnyFormatAreUploaded(t *testing.T) {
+	for name, head := range map[string]string{
+		"a.mp3": "ID3\x04\x00", "b.mp3": "\xff\xfb\x90\x64\x00", "c.AMR": "#!AMR\n<\x00", "d.ogg": "OggS\x00", "e.m4a": "\x00\x00\x00\x20ftypM4A ",
+		"f.wav": "RIFF\x24\x00\x00\x00WAVEfmt ", "g.caf": "caff\x00\x01", "h.aiff": "FORM\x00\x00\x00\x00AIFF", "i.webm": "\x1a\x45\xdf\xa3",
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, []byte(head), 0o600))
+		assert.NoError(t, recorded(path))
+	}
 }
 
 func TestWrongArgumentsAreStatus2(t *testing.T) {
 	unconfigured(t)
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-out", filepath.Join(t.TempDir(), "missing"))
-	cmd.Env = append(os.Environ(), modeVariable+"=program")
-	_ = cmd.Run()
-	assert.Equal(t, exitUsage, cmd.ProcessState.ExitCode())
+	for _, args := range [][]string{{"-out", filepath.Join(t.TempDir(), "missing")}, {"-audio", "/etc/passwd"}} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+		cmd.Env = append(os.Environ(), modeVariable+"=program")
+		_ = cmd.Run()
+		assert.Equal(t, exitUsage, cmd.ProcessState.ExitCode(), args)
+	}
 }
 
 // One variable without the other, or an argument by mistake, is said plainly, before anything is sent.

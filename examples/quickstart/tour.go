@@ -47,7 +47,7 @@ func (t *tour) take(ctx context.Context) (err error) {
 		name string
 		do   func(context.Context) error
 	}{
-		// The SDK refuses a file that is no recording before it sends anything, so this comes before what is billed.
+		// The SDK refuses an empty file, a PDF or a picture before it sends anything, so this comes before the images.
 		{"upload the recording", t.upload},
 		{"correct the result", t.correct},
 		{"store the images", t.storeImages},

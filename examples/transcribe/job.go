@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -39,7 +37,6 @@ const (
 	notTried status = iota
 	unfinished
 	failed
-	notRead // so that nothing was sent
 	found
 	made
 )
@@ -55,32 +52,30 @@ type result struct {
 // run transcribes the recordings and returns a result for each. It stops early when the context ends or the service
 // seems to refuse everything.
 func (j *job) run(outer context.Context, recordings []*recording) []result {
-	results := make([]result, len(recordings))
-	order := make([]int, len(recordings))
-	for i, r := range recordings {
-		results[i].recording, order[i] = r, i
-	}
 	// Recordings that an earlier run may have sent come last: most of the settle time has then passed.
-	slices.SortStableFunc(order, func(a, b int) int {
-		return j.journal.entry(recordings[a].name).Until.Compare(j.journal.entry(recordings[b].name).Until)
+	slices.SortStableFunc(recordings, func(a, b *recording) int {
+		return j.journal.entry(a.name).Until.Compare(j.journal.entry(b.name).Until)
 	})
+	results := make([]result, len(recordings))
+	for i, r := range recordings {
+		results[i].recording = r
+	}
 
+	j.view.headings = len(recordings) > 1
 	ctx, stop := context.WithCancelCause(outer)
 	defer stop(nil)
-	if j.journal.file != nil {
-		go j.journal.keepAlive(ctx, stop)
-	}
+	go j.journal.keepAlive(ctx, stop)
 	more, enough := context.WithCancelCause(ctx)
 	defer enough(nil)
 	slots := make(chan struct{}, j.parallel)
 	var wg sync.WaitGroup
-	for _, i := range order {
+	for i, r := range recordings {
 		slots <- struct{}{}
 		if more.Err() != nil {
 			break
 		}
 		wg.Go(func() {
-			results[i] = j.one(ctx, recordings[i])
+			results[i] = j.one(ctx, r)
 			if why := j.verdict(results[i].err); why != nil {
 				enough(why)
 			}
@@ -99,15 +94,16 @@ func (j *job) run(outer context.Context, recordings []*recording) []result {
 func (j *job) verdict(err error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !serviceWide(err) {
+	switch {
+	case errors.Is(err, errUnprinted):
+		return errUnprinted
+	case errors.Is(err, aicontent.ErrUnauthorized):
+		return errors.New("the API key was refused; see AICONTENT_API_KEY")
+	case !serviceWide(err):
 		j.inRow = 0
 		return nil
 	}
-	j.inRow++
-	switch {
-	case errors.Is(err, aicontent.ErrUnauthorized):
-		return errors.New("the API key was refused; see AICONTENT_API_KEY")
-	case j.inRow >= maxInRow:
+	if j.inRow++; j.inRow >= maxInRow {
 		return fmt.Errorf("%d in a row failed", j.inRow)
 	}
 	return nil
@@ -115,9 +111,8 @@ func (j *job) verdict(err error) error {
 
 // serviceWide reports whether other recordings are likely to fail in the same way.
 func serviceWide(err error) bool {
-	_, file := errors.AsType[*fs.PathError](err)
 	_, transport := errors.AsType[*aicontent.TransportError](err)
-	return !file && !errors.Is(err, errChanged) && (transport ||
+	return !errors.Is(err, aicontent.ErrFile) && (transport ||
 		errors.Is(err, aicontent.ErrUnauthorized) || errors.Is(err, aicontent.ErrForbidden) ||
 		errors.Is(err, aicontent.ErrRateLimited) || errors.Is(err, aicontent.ErrServer))
 }
@@ -126,9 +121,14 @@ func serviceWide(err error) bool {
 func (j *job) one(ctx context.Context, r *recording) result {
 	line := j.view.begin(r, j.journal.entry(r.name).Until.Add(j.settle))
 	res := j.transcribe(ctx, r, line)
-	if res.err == nil && j.out != "" {
-		for _, in := range append([]input{r.input}, r.copies...) {
-			res.err = errors.Join(res.err, saveText(filepath.Join(j.out, in.output), res.text))
+	text := strings.TrimRight(res.text, "\n") + "\n"
+	switch {
+	case res.err != nil:
+	case j.out == "":
+		res.err = j.view.print(r, text)
+	default:
+		for _, in := range r.files() {
+			res.err = errors.Join(res.err, replaceFile(filepath.Join(j.out, in.output), []byte(text), 0o666))
 		}
 	}
 	switch {
@@ -138,9 +138,7 @@ func (j *job) one(ctx context.Context, r *recording) result {
 		res.status = failed
 	}
 	line.end(res)
-	if j.out != "" {
-		res.text = "" // saved
-	}
+	res.text = "" // saved or printed
 	return res
 }
 
@@ -150,108 +148,95 @@ func (j *job) transcribe(ctx context.Context, r *recording, line *line) result {
 	if known.ID != "" {
 		t, err := j.client.Transcriptions.Show(ctx, known.ID)
 		switch {
-		case err == nil:
+		case err == nil && (t.Name == r.name || !strings.HasPrefix(t.Name, namePrefix)):
 			return result{recording: r, status: found, id: t.ID, text: t.Result}
-		case !errors.Is(err, aicontent.ErrNotFound):
+		case err != nil && !errors.Is(err, aicontent.ErrNotFound):
 			return result{recording: r, err: err}
 		}
-		// It has been deleted: create it again.
+		// It has been deleted, or another service at this address has given the ID to another recording.
 	}
 	// The run that had until then is over.
 	lastTry := slices.MinFunc([]time.Time{known.Until, time.Now()}, time.Time.Compare)
 	var resp *aicontent.Response
-	t, err := j.client.Transcriptions.Store(journalled(ctx, r.name), aicontent.TranscriptionStoreParams{
+	params := aicontent.TranscriptionStoreParams{
 		Name:        r.name,
-		File:        aicontent.FileFromFS(r, filepath.Base(r.path)),
+		File:        aicontent.FileFromFS(r, r.sentName()),
 		Description: j.description,
 		Language:    aicontent.CountryCode(j.language),
-	}, aicontent.WithOnceSince(lastTry), aicontent.WithProgress(line.progress), aicontent.WithResponse(&resp))
+	}
+	t, err := j.client.Transcriptions.Store(context.WithValue(ctx, nameKey{}, r.name), params,
+		aicontent.WithOnceSince(lastTry), aicontent.WithProgress(line.progress), aicontent.WithResponse(&resp))
+	conflict, several := errors.AsType[*aicontent.ConflictError](err)
+	if several = several && len(conflict.IDs) > 1; several {
+		t, err = j.oldest(ctx, conflict)
+	}
 	if err != nil {
 		unwritten := j.journal.finish(r.name, "", err)
 		return result{recording: r, err: errors.Join(err, unwritten)}
 	}
 	res := result{recording: r, status: made, id: t.ID, text: t.Result, err: j.journal.finish(r.name, t.ID, nil)}
-	if resp.Found {
+	if several || resp.Found {
 		res.status = found
 	}
 	return res
 }
 
-// saveText writes a text as a file that ends with a line break.
-func saveText(path, text string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
+// oldest returns the first of several records with a name. They have the same content, since the name is its hash.
+func (j *job) oldest(ctx context.Context, several *aicontent.ConflictError) (*aicontent.Transcription, error) {
+	params := aicontent.TranscriptionListParams{Search: several.Name, PerPage: aicontent.PerPage100}
+	records, err := aicontent.Collect(j.client.Transcriptions.All(ctx, params))
+	records = slices.DeleteFunc(records, func(t *aicontent.Transcription) bool { return t.Name != several.Name })
+	if err != nil || len(records) == 0 {
+		return nil, cmp.Or[error](err, several)
 	}
-	return replaceFile(path, []byte(strings.TrimRight(text, "\n")+"\n"), 0o666)
+	return j.client.Transcriptions.Show(ctx, slices.MinFunc(records, byAge).ID)
 }
 
-// printTexts prints the texts, with the file names above each if there is more than one.
-func printTexts(stdout io.Writer, results []result) error {
-	w := bufio.NewWriter(stdout)
-	between := ""
-	for _, r := range results {
-		if r.status < found {
-			continue
-		}
-		if len(results) > 1 {
-			fmt.Fprint(w, between)
-			between = "\n"
-			for _, in := range append([]input{r.input}, r.copies...) {
-				fmt.Fprintf(w, "# %s\n", in.path)
-			}
-		}
-		fmt.Fprintln(w, strings.TrimRight(r.text, "\n"))
-	}
-	return w.Flush()
+// byAge compares records by their time of creation, then by ID. Decimal IDs compare as numbers.
+func byAge(a, b *aicontent.Transcription) int {
+	x, y := strings.TrimLeft(string(a.ID), "0"), strings.TrimLeft(string(b.ID), "0")
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
 }
 
-// summarize prints the totals and the failures, and returns the exit status.
-func summarize(w io.Writer, interrupted bool, results []result) int {
+// summarize prints the totals and the failures, and returns the exit status. Unread are the files and folders that
+// could not be read.
+func summarize(w io.Writer, interrupted bool, unread, results []result) int {
 	var count [made + 1]int
 	files, again, refused := 0, 0, false
-	for _, r := range results {
+	all := append(unread, results...)
+	for _, r := range all {
 		count[r.status]++
-		files += 1 + len(r.copies)
+		files += len(r.files())
 		if r.passing() {
 			again++
 		}
 		refused = refused || errors.Is(r.err, aicontent.ErrUnauthorized)
 	}
-	if files == 0 {
-		fmt.Fprintln(w, "There are no recordings.")
-		return exitDone
-	}
 	fmt.Fprintf(w, "\nFiles: %d. Different recordings: %d. Made: %d. Found: %d.",
-		files, len(results)-count[notRead], count[made], count[found])
-	count[failed] += count[notRead]
-	missing := 0
-	for s := failed; s >= notTried; s-- {
-		if missing += count[s]; count[s] > 0 {
-			fmt.Fprintf(w, " %s: %d.", [...]string{"Not tried", "Interrupted", "Failed"}[s], count[s])
+		files, len(results), count[made], count[found])
+	for s, label := range [...]string{"Not tried", "Interrupted", "Failed"} {
+		if count[s] > 0 {
+			fmt.Fprintf(w, " %s: %d.", label, count[s])
 		}
 	}
 	fmt.Fprintln(w)
-	for _, r := range results {
-		if r.status == failed || r.status == notRead {
-			fmt.Fprintf(w, "  %s: %s\n", r.path, plain(r.err))
+	for _, r := range all {
+		if r.status == failed {
+			fmt.Fprintf(w, "  %s: %s\n", r, plain(r.err))
 		}
 	}
 	if interrupted || again > 0 {
 		again += count[notTried] // for the same reason
 	}
-	switch {
-	case refused || again == 0:
-	case again == missing:
-		fmt.Fprintln(w, "Run it again for the rest. Nothing is paid for twice.")
-	default:
-		fmt.Fprintf(w, "Run it again for %d of these. Nothing is paid for twice.\n", again)
+	if again > 0 && !refused {
+		fmt.Fprintf(w, "Run it again for %d of these.\n", again)
 	}
 	switch {
 	case interrupted:
 		return exitInterrupted
 	case refused:
 		return exitUsage
-	case missing > 0:
+	case count[made]+count[found] < len(all):
 		return exitSomeFailed
 	}
 	return exitDone
@@ -262,7 +247,7 @@ func (r result) passing() bool {
 	switch {
 	case r.status == unfinished, errors.Is(r.err, errChanged):
 		return true
-	case r.status != failed || r.id != "" || errors.Is(r.err, aicontent.ErrForbidden):
+	case r.status != failed || r.name == "" || r.id != "" || errors.Is(r.err, aicontent.ErrForbidden):
 		return false
 	}
 	outcome := aicontent.OutcomeOf(r.err)
@@ -273,9 +258,12 @@ func (r result) passing() bool {
 var goNames = regexp.MustCompile(`(aicontent|transcriptions)\.\w+: | \([^()]*With(out)?[A-Z].*?\)|WithOnce: `)
 
 var plainWords = strings.NewReplacer(
+	"\n", "; ", // of errors.Join
 	"outcome unknown: it may have been created", "the text may still be made; the next run looks for it first",
 	"outcome done: it was created", "the text was made; run again to fetch it",
 )
 
 // plain is the text of an error for people who do not program.
-func plain(err error) string { return plainWords.Replace(goNames.ReplaceAllString(err.Error(), "")) }
+func plain(err error) string {
+	return printable(plainWords.Replace(goNames.ReplaceAllString(err.Error(), "")))
+}

@@ -115,7 +115,7 @@ func TestOneBadRecordingDoesNotStopTheOthers(t *testing.T) {
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
 	other := recordingFile(t, filepath.Join(dir, "other.wav"), 2, 1000)
 
-	status, stdout, stderr := transcribe(t, append(flags, picture, empty, missing, other, good)...)
+	status, stdout, stderr := transcribe(t, append(flags, "-j", "1", picture, empty, missing, other, good)...)
 	assert.Equal(t, exitSomeFailed, status)
 	assert.Regexp(t, `\A# .*other\.wav\nNo transcript.*\n\n# .*good\.wav\nNo transcript.*\n\z`, stdout)
 	assert.Contains(t, stderr, "Made: 2. Found: 0. Failed: 3.")
@@ -139,11 +139,11 @@ func TestRunningAgainIsAdvisedWhereItHelps(t *testing.T) {
 		files []string
 		says  string // nothing if empty
 	}{
-		"a service that is down":    {down, []string{good}, "Run it again for the rest. Nothing is paid for twice."},
+		"a service that is down":    {down, []string{good}, "Run it again for 1 of these."},
 		"and a missing file":        {down, []string{good, missing}, "Run it again for 1 of these."},
 		"a recording that is wrong": {aicontenttest.Status(422, `{"message":"No."}`), []string{good}, ""},
 		"a key without permission":  {aicontenttest.Status(403, `{"message":"No."}`), []string{good}, ""},
-		"an unreadable response":    {aicontenttest.InvalidJSON(), []string{good}, "Run it again for the rest."},
+		"an unreadable response":    {aicontenttest.InvalidJSON(), []string{good}, "Run it again for 1 of these."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv, flags := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
@@ -182,7 +182,7 @@ func TestErrorsAreInPlainWords(t *testing.T) {
 		"a search with a page": {good, search, aicontenttest.HTMLPage(200), "page"},
 		"an upload that fails": {good, isStore, aicontenttest.Status(422, `{"message":"No."}`), "422: No."},
 		"an upload that is lost": {
-			good, isStore, aicontenttest.LateAct(504, time.Hour), "looks for it first)\nRun it again for the rest.",
+			good, isStore, aicontenttest.LateAct(504, time.Hour), "looks for it first)\nRun it again for 1 of these.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -274,20 +274,117 @@ func TestAChangedFileMakesNoRecord(t *testing.T) {
 	}
 }
 
-func TestATextThatCannotBeSavedIsAFailure(t *testing.T) {
+// What cannot be saved is noticed before it is paid for, and does not stop the others.
+func TestATextThatCannotBeSavedIsNotPaidFor(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
-	file := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000)
+	file, other := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000), recordingFile(t, filepath.Join(dir, "b.wav"), 2, 1000)
+	long := recordingFile(t, filepath.Join(dir, strings.Repeat("n", 249)+".wav"), 3, 1000)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "a.wav.txt"), 0o700))
+	status, _, stderr := transcribe(t, append(flags, "-o", dir, file, other, long)...)
+	assert.Equal(t, exitSomeFailed, status)
+	assert.Contains(t, stderr, "  "+file+": "+filepath.Join(dir, "a.wav.txt")+" is a directory\n")
+	assert.Contains(t, stderr, "  "+long+": open ")
+	assert.Contains(t, stderr, "Made: 1. Found: 0. Failed: 2.")
+	assert.Equal(t, 1, stores(srv))
+	assert.FileExists(t, filepath.Join(dir, "b.wav.txt"))
+	left, err := filepath.Glob(filepath.Join(dir, "*.part"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+func TestATextThatCannotBeSavedIsAFailure(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "a.wav.txt")
+	// Somebody makes a directory of that name while the service works.
+	srv, flags := deployment(t, aicontenttest.OnRequest(func(r aicontenttest.Request) {
+		if r.Operation == aicontenttest.TranscriptionsStore {
+			assert.NoError(t, os.Mkdir(text, 0o700))
+		}
+	}))
+	file := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000)
 	status, _, stderr := transcribe(t, append(flags, "-o", dir, file)...)
 	assert.Equal(t, exitSomeFailed, status)
-	assert.Contains(t, stderr, filepath.Join(dir, "a.wav.txt"))
+	assert.Contains(t, stderr, text)
 	assert.Len(t, srv.Records(), 1)
-	require.NoError(t, os.Remove(filepath.Join(dir, "a.wav.txt")))
+	require.NoError(t, os.Remove(text))
 	status, _, _ = transcribe(t, append(flags, "-o", dir, file)...)
 	assert.Equal(t, exitDone, status)
 	assert.Equal(t, 1, stores(srv), "the text is fetched, not made again")
-	info, err := os.Stat(filepath.Join(dir, "a.wav.txt"))
+	info, err := os.Stat(text)
 	require.NoError(t, err)
 	assert.Equal(t, fs.FileMode(0), info.Mode()&fs.ModeType)
+}
+
+// Two journals may have paid twice. What was paid for must still be had: the oldest record is the text.
+func TestSeveralRecordsOfARecordingAreOne(t *testing.T) {
+	srv, flags := deployment(t)
+	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	inputs, _, _ := collect([]string{file})
+	recordings, _ := identify(t.Context(), inputs, options{})
+	name, day := recordings[0].name, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for id, text := range map[string]string{"9": "nine", "10": "ten", "8": "eight, but later"} {
+		created := day
+		if id == "8" {
+			created = day.Add(time.Second)
+		}
+		srv.AddTranscription(aicontenttest.Transcription{ID: id, Name: name, Result: text, CreatedAt: created})
+	}
+	srv.AddTranscription(aicontenttest.Transcription{ID: "1", Name: name + "0", Result: "another", CreatedAt: day.Add(-time.Hour)})
+	status, stdout, stderr := transcribe(t, append(flags, file)...)
+	assert.Equal(t, exitDone, status, stderr)
+	assert.Equal(t, "nine\n", stdout)
+	assert.Contains(t, stderr, file+": found, id 9\n")
+	assert.Zero(t, stores(srv))
+
+	before := len(srv.Requests())
+	_, stdout, _ = transcribe(t, append(flags, file)...)
+	assert.Equal(t, "nine\n", stdout)
+	assert.Len(t, srv.Requests(), before+1, "the journal knows it now")
+}
+
+func TestDecimalIDsCompareAsNumbers(t *testing.T) {
+	ids := []string{"9", "10", "010", "99", "100", "18446744073709551616", "a-uuid-of-some-36-characters-1", "a-uuid-of-some-36-characters-2"}
+	for i, id := range ids[1:] {
+		a, b := &aicontent.Transcription{ID: aicontent.ID(ids[i])}, &aicontent.Transcription{ID: aicontent.ID(id)}
+		if id == "010" {
+			assert.Zero(t, byAge(a, b))
+			continue
+		}
+		assert.Negative(t, byAge(a, b), "%s, %s", a.ID, b.ID)
+		assert.Positive(t, byAge(b, a), "%s, %s", a.ID, b.ID)
+	}
+}
+
+// A service that was set up anew gives its IDs to other recordings: theirs is not the text.
+func TestAnotherServiceAtTheAddressIsNoticed(t *testing.T) {
+	srv, flags := deployment(t)
+	dir := t.TempDir()
+	a, b := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000), recordingFile(t, filepath.Join(dir, "b.wav"), 2, 2000)
+	transcribe(t, append(flags, "-j", "1", a, b)...)
+	client := srv.Client()
+	for _, record := range srv.Transcriptions() {
+		require.NoError(t, client.Transcriptions.Delete(t.Context(), aicontent.ID(record.ID)))
+	}
+	other := aicontenttest.NewServer(t, aicontenttest.WithAPIKey(srv.APIKey), aicontenttest.BasePath("/tenant"))
+	t.Setenv("AICONTENT_BASE_URL", other.URL)
+	journals := flags[1]
+	require.NoError(t, os.Rename(filepath.Join(journals, journalName(srv.URL)), filepath.Join(journals, journalName(other.URL))))
+	_, stdout, stderr := transcribe(t, append(flags, "-j", "1", b, a)...)
+	assert.Contains(t, stderr, "Made: 2. Found: 0.")
+	assert.Regexp(t, `^# \S+b\.wav\nNo transcript.* 2000 bytes.*\n\n# \S+a\.wav\nNo transcript.* 1000 bytes.*\n$`, stdout)
+}
+
+// A record that somebody renamed is still known by its ID.
+func TestARenamedRecordIsNotPaidForAgain(t *testing.T) {
+	srv, flags := deployment(t)
+	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	transcribe(t, append(flags, file)...)
+	title := "My talk"
+	id := aicontent.ID(srv.Transcriptions()[0].ID)
+	_, err := srv.Client().Transcriptions.Update(t.Context(), id, aicontent.TranscriptionUpdateParams{Name: &title})
+	require.NoError(t, err)
+	_, _, stderr := transcribe(t, append(flags, file)...)
+	assert.Contains(t, stderr, "Made: 0. Found: 1.")
+	assert.Equal(t, 1, stores(srv))
 }

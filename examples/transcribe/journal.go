@@ -9,7 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
+	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -49,8 +50,8 @@ func newJournal(settle time.Duration) *journal {
 	return &journal{lease: min(settle, 10*time.Second), entries: make(map[string]entry), sending: make(map[string]bool)}
 }
 
-// open locks and reads the journal of the deployment at base.
-func (j *journal) open(dir, base string, warn io.Writer) error {
+// open locks and reads the journal of the deployment at base, and says where it is.
+func (j *journal) open(dir, base string, stderr io.Writer) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("the journal: %w", err)
 	}
@@ -62,11 +63,16 @@ func (j *journal) open(dir, base string, warn io.Writer) error {
 		return fmt.Errorf("another run is using the journal %s; wait until it ends", path)
 	}
 	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		fmt.Fprintf(stderr, "New journal: %s. It knows nothing of uploads listed in another one.\n", path)
+	case err != nil:
 		return fmt.Errorf("the journal: %w", err)
+	default:
+		fmt.Fprintf(stderr, "Journal: %s\n", path)
 	}
 	if damaged := j.read(data); damaged > 0 {
-		fmt.Fprintf(warn, "The journal %s has %d unreadable lines, which are left out.\n", path, damaged)
+		fmt.Fprintf(stderr, "The journal has %d unreadable lines, which are left out.\n", damaged)
 	}
 	if j.file, err = j.rewrite(path); err != nil {
 		return fmt.Errorf("the journal: %w", err)
@@ -118,10 +124,7 @@ func (j *journal) write(entries ...entry) error {
 		return j.err
 	}
 	_, err := j.file.Write(lines)
-	if err == nil {
-		err = j.file.Sync()
-	}
-	if err != nil {
+	if err = errors.Join(err, j.file.Sync()); err != nil {
 		j.err = fmt.Errorf("the journal: %w", err)
 	}
 	return j.err
@@ -134,32 +137,17 @@ func (j *journal) entry(name string) entry {
 	return j.entries[name]
 }
 
+// nameKey is the context key of the name under which a create request is journalled.
 type nameKey struct{}
 
-// journalled returns a context whose create requests are journalled under the name.
-func journalled(ctx context.Context, name string) context.Context {
-	return context.WithValue(ctx, nameKey{}, name)
+// mark is the hook that journals each create request before it is sent.
+func (j *journal) mark(ctx context.Context, a aicontent.Attempt) (done func(aicontent.AttemptResult), err error) {
+	name, found := ctx.Value(nameKey{}).(string)
+	if !found || a.Search {
+		return nil, nil
+	}
+	return func(aicontent.AttemptResult) { j.pause(name) }, j.begin(name)
 }
-
-// mark is the middleware that journals each create request before it is sent.
-func (j *journal) mark(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
-		name, found := req.Context().Value(nameKey{}).(string)
-		if !found || req.Method != http.MethodPost {
-			return next.RoundTrip(req)
-		}
-		if err := j.begin(name); err != nil {
-			req.Body.Close()
-			return nil, err
-		}
-		defer j.pause(name)
-		return next.RoundTrip(req)
-	})
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 func (j *journal) begin(name string) error {
 	j.mu.Lock()
@@ -236,12 +224,17 @@ func (j *journal) close() {
 func journalName(base string) string {
 	host := "deployment"
 	if u, err := url.Parse(base); err == nil {
-		u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
-		if port := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]; port != "" {
-			u.Host = strings.TrimSuffix(u.Host, port)
+		u.Scheme, host = strings.ToLower(u.Scheme), strings.ToLower(u.Hostname())
+		if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
+			host = "localhost"
 		}
+		port := u.Port()
+		if port == map[string]string{"https": "443", "http": "80"}[u.Scheme] {
+			port = ""
+		}
+		u.Host = strings.TrimSuffix(net.JoinHostPort(host, port), ":")
 		u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
-		base, host = u.String(), u.Hostname()
+		base = u.String()
 	}
 	sum := sha256.Sum256([]byte(base))
 	return fmt.Sprintf("%s-%x.jsonl", strings.ReplaceAll(host, ":", "-"), sum[:4])
@@ -254,15 +247,12 @@ func replaceFile(path string, data []byte, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
+	defer os.Remove(part) // if it has not become the file
 	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(part, path)
-	}
-	if err != nil {
-		os.Remove(part)
+	if err := os.Rename(part, path); err != nil {
 		return err
 	}
 	// Not every system can sync a directory.

@@ -116,7 +116,7 @@ func TestATornLastLineIsLeftOut(t *testing.T) {
 		require.NoError(t, j.open(dir, base, &warnings))
 		require.NoError(t, j.write(entry{Name: "c", ID: "3"}))
 		j.close()
-		assert.Empty(t, warnings.String())
+		assert.NotContains(t, warnings.String(), "unreadable")
 
 		j = opened(t, dir)
 		assert.Equal(t, aicontent.ID("3"), j.entry("c").ID, "cut at %d", cut)
@@ -150,6 +150,7 @@ func TestTwoRunsDoNotShareAJournal(t *testing.T) {
 	opened(t, dir).close()
 }
 
+// Each spelling of a base URL must lead to the same journal: two journals know nothing of each other's uploads.
 func TestADeploymentHasOneJournal(t *testing.T) {
 	for _, same := range []string{base + "/", "HTTPS://content.EXAMPLE.com:443/ai"} {
 		assert.Equal(t, journalName(base), journalName(same))
@@ -157,7 +158,52 @@ func TestADeploymentHasOneJournal(t *testing.T) {
 	for _, other := range []string{"http://content.example.com/ai", "https://content.example.com/AI", "https://content.example.com", base + ":8443"} {
 		assert.NotEqual(t, journalName(base), journalName(other))
 	}
-	assert.Regexp(t, `^[0-9a-z.-]+\.jsonl$`, journalName("http://[::1]:8080"))
+	for _, same := range []string{"LOCALHOST", "127.0.0.1", "127.255.1.2", "[::1]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]"} {
+		assert.Equal(t, journalName("http://localhost:8080/ai"), journalName("http://"+same+":8080/ai/"), same)
+		assert.Equal(t, journalName("http://localhost"), journalName("http://"+same+":80"), same)
+	}
+	for _, other := range []string{"http://localhost:8081", "https://localhost:8080", "http://localhost:8080/ai", "http://10.0.0.1:8080", "http://[2001:db8::1]:8080"} {
+		assert.NotEqual(t, journalName("http://localhost:8080"), journalName(other))
+	}
+	assert.Regexp(t, `^[0-9a-z.-]+\.jsonl$`, journalName("http://[2001:db8::1]:8080"))
+}
+
+// The second spelling of loopback is the second run of one journal.
+func TestTwoSpellingsOfLoopbackAreOneAccount(t *testing.T) {
+	srv, flags := deployment(t)
+	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	j := newJournal(time.Minute)
+	require.NoError(t, j.open(flags[1], srv.URL, io.Discard))
+	defer j.close()
+	t.Setenv("AICONTENT_BASE_URL", strings.Replace(srv.URL, "127.0.0.1", "localhost", 1))
+	status, _, stderr := transcribe(t, append(flags, file)...)
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, stderr, "another run is using the journal "+filepath.Join(flags[1], journalName(srv.URL)))
+	assert.Empty(t, srv.Requests())
+}
+
+// Only one who knows which journal is used can tell whether it is the right one.
+func TestTheJournalIsNamed(t *testing.T) {
+	srv, flags := deployment(t)
+	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	path := filepath.Join(flags[1], journalName(srv.URL))
+	_, _, stderr := transcribe(t, append(flags, file)...)
+	assert.Contains(t, stderr, "New journal: "+path+". It knows nothing of uploads listed in another one.\n")
+	_, _, stderr = transcribe(t, append(flags, file)...)
+	assert.Contains(t, stderr, "Journal: "+path+"\n")
+	assert.NotContains(t, stderr, "New journal")
+}
+
+// A search sends no recording: the next run need not wait for what it might have made.
+func TestASearchIsNotJournalled(t *testing.T) {
+	srv, flags := deployment(t)
+	srv.FaultOn(aicontenttest.TranscriptionsList, 1, aicontenttest.Status(403, `{"message":"No."}`))
+	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	status, _, stderr := transcribe(t, append(flags, file)...)
+	assert.Equal(t, exitSomeFailed, status, stderr)
+	data, err := os.ReadFile(filepath.Join(flags[1], journalName(srv.URL)))
+	require.NoError(t, err)
+	assert.Empty(t, string(data))
 }
 
 // If the journal cannot be written, nothing more is sent: after a crash there would be no trace of it.
@@ -165,9 +211,9 @@ func TestWithoutAJournalNothingIsSent(t *testing.T) {
 	j := opened(t, t.TempDir())
 	require.NoError(t, j.file.Close())
 	srv := aicontenttest.NewServer(t)
-	client := srv.Client(aicontent.WithMiddleware(j.mark))
+	client := srv.Client(aicontent.WithAttemptHook(j.mark))
 	for _, name := range []string{"a", "b"} {
-		_, err := client.Images.Store(journalled(t.Context(), name), aicontent.ImageStoreParams{Name: name, Description: name, Resolution: "256x256"})
+		_, err := client.Images.Store(context.WithValue(t.Context(), nameKey{}, name), aicontent.ImageStoreParams{Name: name, Description: name, Resolution: "256x256"})
 		assert.ErrorContains(t, err, "the journal: ")
 	}
 	assert.Empty(t, srv.Requests())

@@ -156,7 +156,7 @@ func TestKilledAnywhereNothingIsPaidForTwice(t *testing.T) {
 	for name, n := range records {
 		assert.Equal(t, 1, n, name)
 	}
-	inputs, _ := collect([]string{dir})
+	inputs, _, _ := collect([]string{dir})
 	recordings, _ := identify(t.Context(), inputs, options{})
 	require.Len(t, recordings, distinct)
 	for _, r := range recordings {

@@ -1,5 +1,5 @@
 // Transcribe uploads recordings and prints or saves their texts. It can be interrupted or killed at any time: run
-// again, it continues where it stopped and pays for no recording twice.
+// again with the same journal, it continues where it stopped and pays for no recording twice.
 //
 //	go run . talk.mp3 folder/
 //
@@ -41,6 +41,8 @@ func main() {
 		stop()
 		time.AfterFunc(grace, func() { os.Exit(exitInterrupted) })
 	})
+	// If nobody reads the texts, printing fails, and the uploads in flight are still brought to an end.
+	signal.Ignore(syscall.SIGPIPE)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -53,6 +55,7 @@ type options struct {
 	description string
 	settle      time.Duration
 	journalDir  string
+	demo        bool
 }
 
 // run is main without the process around it. It returns the exit status.
@@ -62,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, flag.ErrHelp):
 		return exitDone
 	case err != nil:
-		fmt.Fprintln(stderr, "transcribe:", err)
+		fmt.Fprintln(stderr, "transcribe:", plain(err))
 		return exitUsage
 	}
 	journal := newJournal(o.settle)
@@ -73,9 +76,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	defer end()
 
-	inputs, unread := collect(o.paths)
-	if err := distinctOutputs(inputs); err != nil && o.out != "" {
-		fmt.Fprintln(stderr, "transcribe:", err)
+	inputs, unread, clash := collect(o.paths)
+	if clash != nil && o.out != "" {
+		fmt.Fprintln(stderr, "transcribe:", plain(clash))
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "Reading the files (%d).\n", len(inputs)+len(unread))
@@ -84,33 +87,33 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "Interrupted while the files were read: nothing was sent.")
 		return exitInterrupted
 	}
-	job := &job{options: o, client: client, journal: journal, view: newView(stderr)}
+	job := &job{options: o, client: client, journal: journal, view: newView(stderr, stdout)}
 	results := job.run(ctx, recordings)
-	if o.out != "" {
-		stdout = io.Discard
-	}
-	unprinted := printTexts(stdout, results)
-	status := summarize(stderr, ctx.Err() != nil, append(append(unread, unreadToo...), results...))
-	if unprinted != nil {
-		fmt.Fprintf(stderr, "The texts could not be printed: %v. Run it again to fetch them.\n", unprinted)
-		status = max(status, exitSomeFailed)
-	}
-	return status
+	return summarize(stderr, ctx.Err() != nil, append(unread, unreadToo...), results)
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
+	journals, err := os.UserConfigDir()
+	if err == nil {
+		journals = filepath.Join(journals, "aicontent-transcribe")
+	}
 	flags := flag.NewFlagSet("transcribe", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.out, "o", "", "write each text to a file in `DIR` instead of standard output; existing texts are\noverwritten with what the service has now")
+	flags.StringVar(&o.out, "o", "",
+		"write each text to a file in `DIR` instead of standard output; existing texts are\n"+
+			"overwritten with what the service has now")
 	flags.IntVar(&o.parallel, "j", 4, "transcribe `N` recordings at a time")
-	flags.StringVar(&o.language, "language", "", "`country` of the language spoken, such as GB or DE (ISO 3166-1 alpha-2)")
+	flags.StringVar(&o.language, "language", "",
+		"`country` of the language spoken, such as GB or DE (ISO 3166-1 alpha-2)")
 	flags.StringVar(&o.description, "description", "", "`text` that describes the recordings to the service")
-	flags.DurationVar(&o.settle, "settle", 10*time.Minute, "`time` to look for the record of an upload whose response was lost, counted from the\n"+
-		"last moment it was under way, before the file is sent again. It must be longer than\n"+
-		"the service takes for your longest recording, or that recording may be paid for\n"+
-		"twice. The default is how long the program waits for a response")
-	flags.StringVar(&o.journalDir, "journal", "", "keep the journals, one for each base URL, in `DIR`\n(default: aicontent-transcribe in the user's configuration directory)")
+	flags.DurationVar(&o.settle, "settle", 10*time.Minute,
+		"`time` to look for the record of an upload whose response was lost, before the file is\n"+
+			"sent again. It must be longer than the service takes for your longest recording, or\n"+
+			"that recording may be paid for twice. The program waits 10m for a response")
+	flags.StringVar(&o.journalDir, "journal", journals,
+		"keep the journals, one for each base URL, in `DIR`")
+	flags.BoolVar(&o.demo, "demo", false, "try it out: use a service in memory, whose texts only describe the files")
 	for len(args) > 0 {
 		if err := flags.Parse(args); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
@@ -132,6 +135,15 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("-settle must be 1s or more, not %v", o.settle)
 	case o.language != "" && !aicontent.CountryCode(o.language).Valid():
 		return o, fmt.Errorf("-language: %q is no country code in upper case, such as GB or DE", o.language)
+	case !o.demo && os.Getenv("AICONTENT_BASE_URL") == "":
+		return o, errors.New("AICONTENT_BASE_URL and AICONTENT_API_KEY must be set; to try it out, use -demo")
+	case o.journalDir == "" && !o.demo:
+		return o, errors.New("there is no directory for the journal, use -journal")
+	case o.out != "":
+		// Whatever cannot be saved is better known before anything is paid for.
+		if err := savable(filepath.Join(o.out, ".transcribe"), true); err != nil {
+			return o, fmt.Errorf("-o: %w", err)
+		}
 	}
 	return o, nil
 }
@@ -140,11 +152,11 @@ func usage(flags *flag.FlagSet, w io.Writer) {
 	fmt.Fprint(w, `Usage: transcribe [flags] FILE|FOLDER...
 
 Uploads recordings and prints or saves their texts. Folders are searched for audio files.
-If it was interrupted or killed, run it again: it continues where it stopped and pays for
-nothing twice.
+AICONTENT_BASE_URL and AICONTENT_API_KEY in the environment name the deployment.
 
-AICONTENT_BASE_URL and AICONTENT_API_KEY name the deployment. Without a base URL it
-uses a service in memory, to try things out.
+If it was interrupted or killed, run it again: it continues where it stopped, and pays for
+nothing twice as long as an account is used with one journal alone and -settle is long
+enough. Each run prints the path of its journal. There is one for each base URL.
 
 `)
 	flags.SetOutput(w)
@@ -155,40 +167,25 @@ Exit status: 0 all texts are there, 1 some failed, 2 used wrongly or with a wron
 `)
 }
 
-// connect returns a client for the deployment in the environment, whose journal it opens, or for a service in memory.
+// connect returns a client for the deployment in the environment, whose journal it opens, or for the demo's service.
 func connect(o options, journal *journal, stderr io.Writer) (*aicontent.Client, func(), error) {
 	opts := []aicontent.Option{
 		aicontent.WithUserAgent("aicontent-transcribe"),
-		aicontent.WithMiddleware(journal.mark),
+		aicontent.WithAttemptHook(journal.mark),
 		aicontent.WithSettleTime(o.settle),
 	}
-	base := os.Getenv("AICONTENT_BASE_URL")
-	if base == "" {
+	if o.demo {
 		// Responses take a second, so that the bars can be seen.
 		srv, err := aicontenttest.Start(aicontenttest.Latency(time.Second))
 		if err != nil {
 			return nil, nil, err
 		}
-		fmt.Fprintln(stderr, "AICONTENT_BASE_URL is not set: using a service in memory, whose texts only describe the files.")
+		fmt.Fprintln(stderr, "Demo: a service in memory, whose texts only describe the files.")
 		return srv.Client(opts...), srv.Close, nil
 	}
 	client, err := aicontent.NewClientFromEnv(opts...)
 	if err != nil {
 		return nil, nil, err
 	}
-	dir := o.journalDir
-	if dir == "" {
-		config, err := os.UserConfigDir()
-		if err != nil {
-			return nil, nil, fmt.Errorf("no default directory for the journal, use -journal: %w", err)
-		}
-		dir = filepath.Join(config, "aicontent-transcribe")
-	}
-	if err := journal.open(dir, base, stderr); err != nil {
-		return nil, nil, err
-	}
-	return client, func() {
-		journal.close()
-		client.CloseIdleConnections()
-	}, nil
+	return client, journal.close, journal.open(o.journalDir, client.BaseURL(), stderr)
 }

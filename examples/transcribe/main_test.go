@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -80,6 +81,7 @@ func TestWrongUseIsStatus2AndSendsNothing(t *testing.T) {
 		"no workers":           {[]string{a, "-j", "0"}, "-j must be 1 or more, not 0"},
 		"a language":           {[]string{a, "-language", "en"}, `"en" is no country code`},
 		"no time to settle":    {[]string{a, "-settle", "0"}, "-settle must be 1s or more, not 0s"},
+		"texts in a file":      {[]string{a, "-o", a}, "transcribe: -o: "},
 		"two texts, one place": {[]string{filepath.Dir(a), filepath.Dir(b), "-o", dir, "-journal", t.TempDir()}, "would both be x/a.wav.txt"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,23 +102,52 @@ func TestWrongUseIsStatus2AndSendsNothing(t *testing.T) {
 func TestHelpExplainsTheFlags(t *testing.T) {
 	status, _, stderr := transcribe(t, "-h")
 	assert.Equal(t, exitDone, status)
-	for _, says := range []string{"transcribe [flags] FILE|FOLDER...", "-settle", "longest recording", "Exit status: 0"} {
+	for _, says := range []string{"transcribe [flags] FILE|FOLDER...", "-settle", "longest recording", "one journal alone", "-demo", "Exit status: 0"} {
 		assert.Contains(t, stderr, says)
 	}
 }
 
-// Without configuration a newcomer gets texts and is told where they come from. The records are gone afterwards, so
-// there is no journal.
-func TestWithoutADeploymentTheServiceIsInMemory(t *testing.T) {
-	t.Setenv("AICONTENT_BASE_URL", "")
-	t.Setenv("AICONTENT_API_KEY", "")
+// Without configuration a run must not invent texts: they would look like those of the deployment.
+func TestAServiceInMemoryIsForTheDemoAlone(t *testing.T) {
 	dir, journals := t.TempDir(), filepath.Join(t.TempDir(), "journals")
 	a := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000)
-	status, stdout, stderr := transcribe(t, "-journal", journals, a)
-	assert.Equal(t, exitDone, status)
-	assert.Contains(t, stderr, "AICONTENT_BASE_URL is not set: using a service in memory")
-	assert.Contains(t, stderr, "Made: 1. Found: 0.")
-	assert.True(t, strings.HasPrefix(stdout, "No transcript"), "one text needs no heading: %s", stdout)
+	text := filepath.Join(dir, "a.wav.txt")
+	require.NoError(t, os.WriteFile(text, []byte("A true text."), 0o600))
+	for name, c := range map[string]struct{ url, key, says string }{
+		"a key alone":      {"", "a-key-that-is-secret", "AICONTENT_BASE_URL and AICONTENT_API_KEY must be set; to try it out, use -demo\n"},
+		"a base URL alone": {"https://content.example.com", "", "AICONTENT_API_KEY: must be set in the environment\n"},
+		"neither":          {"", "", "AICONTENT_BASE_URL and AICONTENT_API_KEY must be set"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("AICONTENT_BASE_URL", c.url)
+			t.Setenv("AICONTENT_API_KEY", c.key)
+			status, stdout, stderr := transcribe(t, "-journal", journals, "-o", dir, a)
+			assert.Equal(t, exitUsage, status)
+			assert.Empty(t, stdout)
+			assert.Contains(t, stderr, c.says)
+			assert.NotContains(t, stderr, "secret")
+			kept, err := os.ReadFile(text)
+			require.NoError(t, err)
+			assert.Equal(t, "A true text.", string(kept))
+		})
+	}
+	t.Run("demo", func(t *testing.T) {
+		srv, _ := deployment(t)
+		status, stdout, stderr := transcribe(t, "-demo", "-journal", journals, a)
+		assert.Equal(t, exitDone, status)
+		assert.Contains(t, stderr, "Demo: a service in memory, whose texts only describe the files.")
+		assert.Contains(t, stderr, "Made: 1. Found: 0.")
+		assert.True(t, strings.HasPrefix(stdout, "No transcript"), "one text needs no heading: %s", stdout)
+		assert.Empty(t, srv.Requests())
+	})
+	t.Run("demo over a true text", func(t *testing.T) {
+		status, _, stderr := transcribe(t, "-demo", "-o", dir, a)
+		assert.Equal(t, exitSomeFailed, status)
+		assert.Contains(t, stderr, text+" exists, and -demo overwrites nothing")
+		kept, err := os.ReadFile(text)
+		require.NoError(t, err)
+		assert.Equal(t, "A true text.", string(kept))
+	})
 	assert.NoDirExists(t, journals)
 }
 
@@ -145,25 +176,51 @@ func TestTextsGoToTheirFiles(t *testing.T) {
 	}
 }
 
-// Each text is printed below the names of its files, in the order of the arguments.
+// Each text is printed below the names of its files.
 func TestTextsGoToTheTerminal(t *testing.T) {
 	_, flags := deployment(t)
 	dir := t.TempDir()
 	b, a := recordingFile(t, filepath.Join(dir, "b.wav"), 1, 1000), recordingFile(t, filepath.Join(dir, "a.wav"), 2, 2000)
 	again := recordingFile(t, filepath.Join(dir, "c.wav"), 1, 1000)
-	status, stdout, stderr := transcribe(t, append(flags, b, a, again)...)
+	status, stdout, stderr := transcribe(t, append(flags, "-j", "1", b, a, again)...)
 	assert.Equal(t, exitDone, status, stderr)
 	assert.Regexp(t, `^# \S+b\.wav\n# \S+c\.wav\nNo transcript.* 1000 bytes.*\n\n# \S+a\.wav\nNo transcript.* 2000 bytes.*\n$`, stdout)
 }
 
-// Nobody is told that all went well when the texts are nowhere.
+// A text is printed when it is there, not when the last one is.
+func TestATextDoesNotWaitForTheOthers(t *testing.T) {
+	dir := t.TempDir()
+	quick, slow := recordingFile(t, filepath.Join(dir, "quick.wav"), 1, 1000), recordingFile(t, filepath.Join(dir, "slow.wav"), 2, 2000)
+	read := make(chan struct{})
+	_, flags := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		if r.Request.Operation == aicontenttest.TranscriptionsStore && r.Request.File.Name == "slow.wav" {
+			<-read
+		}
+	}))
+	var stdout bytes.Buffer
+	out := writerFunc(func(p []byte) (int, error) {
+		if stdout.Len() == 0 {
+			close(read)
+		}
+		return stdout.Write(p)
+	})
+	var stderr bytes.Buffer
+	assert.Equal(t, exitDone, run(t.Context(), append(flags, slow, quick), out, &stderr), &stderr)
+	assert.Regexp(t, `^# \S+quick\.wav\nNo transcript.* 1000 bytes.*\n\n# \S+slow\.wav\nNo transcript.* 2000 bytes.*\n$`, &stdout)
+}
+
+// Nobody is told that all went well when the texts are nowhere, and nothing more is paid for.
 func TestTextsThatCannotBePrintedAreAFailure(t *testing.T) {
 	srv, flags := deployment(t)
-	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	dir := t.TempDir()
+	file := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000)
+	other := recordingFile(t, filepath.Join(dir, "b.wav"), 2, 1000)
 	full := writerFunc(func([]byte) (int, error) { return 0, syscall.ENOSPC })
 	var messages bytes.Buffer
-	assert.Equal(t, exitSomeFailed, run(t.Context(), append(flags, file), full, &messages))
-	assert.Contains(t, messages.String(), "The texts could not be printed: no space left on device. Run it again")
+	assert.Equal(t, exitSomeFailed, run(t.Context(), append(flags, "-j", "1", file, other), full, &messages))
+	assert.Contains(t, messages.String(), "  "+file+": the texts cannot be printed: no space left on device\n")
+	assert.Contains(t, messages.String(), "Stopped: the texts cannot be printed.")
+	assert.Contains(t, messages.String(), "Not tried: 1. Failed: 1.")
 	assert.Len(t, srv.Records(), 1)
 
 	out := t.TempDir()
@@ -171,6 +228,26 @@ func TestTextsThatCannotBePrintedAreAFailure(t *testing.T) {
 	status, stdout, _ := transcribe(t, append(flags, file)...)
 	assert.Equal(t, exitDone, status)
 	assert.Contains(t, stdout, "No transcript")
+	assert.Len(t, srv.Records(), 1)
+}
+
+// Whoever reads the texts may go away: the program ends what is in flight, and says what there is to do.
+func TestABrokenPipeEndsTheRun(t *testing.T) {
+	srv, flags := deployment(t)
+	dir := t.TempDir()
+	for i := range 3 {
+		recordingFile(t, filepath.Join(dir, fmt.Sprintf("%d.wav", i)), byte(i), 1000)
+	}
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	defer w.Close()
+	cmd := program(t.Context(), append(flags, "-j", "1", dir)...)
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = w, &stderr
+	_ = cmd.Run()
+	assert.Equal(t, exitSomeFailed, cmd.ProcessState.ExitCode(), &stderr)
+	assert.Contains(t, stderr.String(), "Not tried: 2. Failed: 1.")
 	assert.Len(t, srv.Records(), 1)
 }
 

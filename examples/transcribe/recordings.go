@@ -11,20 +11,37 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 )
 
 // audio lists the file name extensions that are taken from a folder. A file named on the command line may have any.
 var audio = strings.Fields(".aac .aif .aiff .amr .caf .flac .m4a .mov .mp3 .mp4 .mpeg .mpga .oga .ogg .opus .wav " +
 	".webm .wma")
 
+// namePrefix begins the name of each record.
+const namePrefix = "transcribe-"
+
 // An input is a file to transcribe.
 type input struct {
 	path   string
 	output string // of its text, relative to the output directory
+}
+
+// String is the path for people: a file name must not look like another line, or move the cursor.
+func (in input) String() string { return printable(in.path) }
+
+// control matches control characters, and bytes that are no characters.
+var control = regexp.MustCompile(`\p{Cc}|\x{FFFD}`)
+
+// printable returns the text, quoted if it has control characters.
+func printable(text string) string {
+	if control.MatchString(text) {
+		return strconv.Quote(text)
+	}
+	return text
 }
 
 // A recording is content to transcribe, found in one or more files. It is also the fs.FS that its upload is read from.
@@ -36,11 +53,15 @@ type recording struct {
 	sum    [sha256.Size]byte
 }
 
+// files returns all files with the content.
+func (r *recording) files() []input { return append([]input{r.input}, r.copies...) }
+
 var errChanged = errors.New("the file changed after it was first read; run again")
 
-// collect finds the files, each once. The results are those of files and folders that cannot be read.
-func collect(paths []string) (inputs []input, unread []result) {
-	seen := make(map[string]bool)
+// collect finds the files, each once. The results are those of files and folders that cannot be read. The error is that
+// two texts would be the same file.
+func collect(paths []string) (inputs []input, unread []result, clash error) {
+	seen, outputs := make(map[string]bool), make(map[string]string)
 	add := func(path, output string) {
 		info, err := os.Stat(path)
 		switch {
@@ -50,7 +71,12 @@ func collect(paths []string) (inputs []input, unread []result) {
 		case !info.Mode().IsRegular():
 			unread = append(unread, unreadable(path, errors.New("skipped: it is neither a file nor a folder")))
 		default:
+			if other := outputs[output]; other != "" {
+				clash = fmt.Errorf("the texts of %s and %s would both be %s.txt; give one of them another directory",
+					other, path, output)
+			}
 			inputs = append(inputs, input{path, output + ".txt"})
+			outputs[output] = path
 		}
 		seen[filepath.Clean(path)] = true
 	}
@@ -76,47 +102,23 @@ func collect(paths []string) (inputs []input, unread []result) {
 			return nil
 		})
 	}
-	return inputs, unread
+	return inputs, unread, clash
 }
 
 func unreadable(path string, err error) result {
-	return result{recording: &recording{input: input{path: path}}, status: notRead, err: err}
-}
-
-// distinctOutputs returns an error if two texts would be written to the same file.
-func distinctOutputs(inputs []input) error {
-	seen := make(map[string]string)
-	for _, in := range inputs {
-		if other, found := seen[in.output]; found {
-			return fmt.Errorf("the texts of %s and %s would both be %s; transcribe one of them into another directory", other, in.path, in.output)
-		}
-		seen[in.output] = in.path
-	}
-	return nil
+	return result{recording: &recording{input: input{path: path}}, status: failed, err: err}
 }
 
 // identify reads all files and returns one recording for each distinct content, in the order of the files.
 func identify(ctx context.Context, inputs []input, o options) (recordings []*recording, unread []result) {
-	found := make([]*recording, len(inputs))
-	errs := make([]error, len(inputs))
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var wg sync.WaitGroup
-	for i, in := range inputs {
-		slots <- struct{}{}
-		wg.Go(func() {
-			found[i], errs[i] = read(ctx, in, o)
-			<-slots
-		})
-	}
-	wg.Wait()
 	byName := make(map[string]*recording)
-	for i, r := range found {
+	for _, in := range inputs {
+		r, err := read(ctx, in, o)
 		switch {
-		case errs[i] != nil:
-			unread = append(unread, unreadable(inputs[i].path, errs[i]))
+		case err != nil:
+			unread = append(unread, unreadable(in.path, err))
 		case byName[r.name] != nil:
-			first := byName[r.name]
-			first.copies = append(first.copies, r.input)
+			byName[r.name].copies = append(byName[r.name].copies, in)
 		default:
 			byName[r.name] = r
 			recordings = append(recordings, r)
@@ -125,8 +127,14 @@ func identify(ctx context.Context, inputs []input, o options) (recordings []*rec
 	return recordings, unread
 }
 
-// read hashes a file. The record's name is a hash of everything the text depends on: content and settings.
+// read hashes a file whose text can be saved. The record's name is a hash of everything the text depends on: content
+// and settings.
 func read(ctx context.Context, in input, o options) (*recording, error) {
+	if o.out != "" {
+		if err := savable(filepath.Join(o.out, in.output), !o.demo); err != nil {
+			return nil, err
+		}
+	}
 	f, err := os.Open(in.path)
 	if err != nil {
 		return nil, err
@@ -141,9 +149,12 @@ func read(ctx context.Context, in input, o options) (*recording, error) {
 	}
 	r := &recording{input: in, size: size, sum: [sha256.Size]byte(content.Sum(nil))}
 	name := sha256.Sum256(fmt.Appendf(nil, "%x %q %q", r.sum, o.language, o.description))
-	r.name = "transcribe-" + hex.EncodeToString(name[:20])
+	r.name = namePrefix + hex.EncodeToString(name[:20])
 	return r, nil
 }
+
+// sentName is the file name that the service gets, which must not have control characters.
+func (r *recording) sentName() string { return control.ReplaceAllString(filepath.Base(r.path), "_") }
 
 // Open opens the recording's file, whatever the name given. Reading it fails if the content is not what was hashed.
 func (r *recording) Open(string) (fs.File, error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -16,19 +17,37 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// A view shows progress: a bar for each file in flight on a terminal, plain lines otherwise.
+// A view shows progress: a bar for each file in flight on a terminal, plain lines otherwise. It prints the texts, too.
 type view struct {
-	mu   sync.Mutex
-	w    io.Writer
-	bars *mpb.Progress // nil for plain lines
+	mu       sync.Mutex
+	w        io.Writer
+	bars     *mpb.Progress // nil for plain lines
+	texts    io.Writer
+	headings bool   // above each text
+	between  string // what comes before the next text
 }
 
-func newView(w io.Writer) *view {
-	if f, ok := w.(*os.File); ok && cwriter.IsTerminal(int(f.Fd())) {
-		p := mpb.New(mpb.WithOutput(f), mpb.WithWidth(100))
-		return &view{w: p, bars: p}
+func newView(w, texts io.Writer) *view {
+	// Whoever reads a pipe may write to the same terminal, which must not have bars then.
+	if !isTerminal(w) || isPipe(texts) {
+		return &view{w: w, texts: texts}
 	}
-	return &view{w: w}
+	bars := mpb.New(mpb.WithOutput(w), mpb.WithWidth(100))
+	if isTerminal(texts) {
+		texts = bars // above them
+	}
+	return &view{w: bars, bars: bars, texts: texts}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && cwriter.IsTerminal(int(f.Fd()))
+}
+
+func isPipe(w io.Writer) bool {
+	f, _ := w.(*os.File)
+	info, err := f.Stat() // fails if f is nil
+	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
 }
 
 // line prints a line, above the bars.
@@ -59,12 +78,12 @@ func (v *view) begin(r *recording, until time.Time) *line {
 	l := &line{view: v, r: r, last: time.Now()}
 	l.phase.Store("looking for it")
 	if time.Until(until) > 0 {
-		v.line("%s: may have been sent before; looking for its text until %s", r.path, until.Local().Format(time.TimeOnly))
+		v.line("%s: may have been sent before; looking for its text until %s", r, until.Local().Format(time.TimeOnly))
 	}
 	if v.bars == nil {
 		return l
 	}
-	name := runewidth.Truncate(filepath.Base(r.path), 24, "…")
+	name := runewidth.Truncate(printable(filepath.Base(r.path)), 24, "…")
 	l.bar = v.bars.AddBar(0,
 		mpb.PrependDecorators(decor.Name(name, decor.WC{W: 25, C: decor.DindentRight})),
 		mpb.AppendDecorators(
@@ -91,7 +110,7 @@ func (l *line) progress(p aicontent.Progress) {
 	}
 	if time.Since(l.last) >= 10*time.Second {
 		l.last = time.Now()
-		l.view.line("%s: %d of %d bytes, %s", l.r.path, p.Sent, p.Total, phase)
+		l.view.line("%s: %d of %d bytes, %s", l.r, p.Sent, p.Total, phase)
 	}
 }
 
@@ -107,10 +126,10 @@ func (l *line) end(res result) {
 		if res.text == "" {
 			what += ", without a text"
 		}
-		l.view.line("%s: %s, id %s", res.path, what, res.id)
+		l.view.line("%s: %s, id %s", res, what, res.id)
 	case failed:
-		l.view.line("%s: failed: %s", res.path, plain(res.err))
+		l.view.line("%s: failed: %s", res, plain(res.err))
 	case unfinished:
-		l.view.line("%s: interrupted", res.path)
+		l.view.line("%s: interrupted", res)
 	}
 }

@@ -3,11 +3,15 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"github.com/vbauerster/mpb/v8"
 )
 
@@ -19,6 +23,7 @@ func story(v *view) {
 	l.last = l.last.Add(-11 * time.Second)
 	l.progress(aicontent.Progress{Sent: 2 << 20, Total: 4 << 20, Attempt: 2})
 	l.progress(aicontent.Progress{Sent: 4 << 20, Total: 4 << 20, Attempt: 2})
+	_ = v.print(r, "Hello.\n")
 	l.end(result{recording: r, status: made, id: "7", text: "Hello."})
 	other := &recording{input: input{path: "b.wav"}, size: 1}
 	v.begin(other, time.Now().Add(time.Hour)).end(result{recording: other, status: failed, err: errors.New("no")})
@@ -28,7 +33,7 @@ func story(v *view) {
 // A log of a long upload has a line every ten seconds, not one for every report.
 func TestPlainLines(t *testing.T) {
 	var out bytes.Buffer
-	story(newView(&out))
+	story(newView(&out, io.Discard))
 	assert.Regexp(t, `^talks/a recording with a very long name.wav: 2097152 of 4194304 bytes, sending, attempt 2
 talks/a recording with a very long name.wav: made, id 7
 b.wav: may have been sent before; looking for its text until \d\d:\d\d:\d\d
@@ -39,7 +44,22 @@ $`, out.String())
 func TestBarsLeaveTheSameLinesBehind(t *testing.T) {
 	var out bytes.Buffer
 	bars := mpb.New(mpb.WithOutput(&out), mpb.WithAutoRefresh())
-	story(&view{w: bars, bars: bars})
+	story(&view{w: bars, bars: bars, texts: bars})
+	assert.Contains(t, out.String(), "Hello.\n")
 	assert.Contains(t, out.String(), "talks/a recording with a very long name.wav: made, id 7\n")
 	assert.Contains(t, out.String(), "b.wav: failed: no\n")
+}
+
+// What reads the pipe may write to the terminal, and bars would be drawn over it.
+func TestAPipeIsKnown(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer w.Close()
+	assert.True(t, isPipe(w))
+	file, err := os.Create(filepath.Join(t.TempDir(), "texts"))
+	require.NoError(t, err)
+	defer file.Close()
+	assert.False(t, isPipe(file))
+	assert.False(t, isPipe(io.Discard))
 }
