@@ -198,7 +198,7 @@ func ExampleOutcomeOf() {
 	case aicontent.OutcomeDone:
 		fmt.Println("created")
 	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
-		fmt.Println("not created: safe to store again")
+		fmt.Println("this call created nothing: safe to store again")
 	case aicontent.OutcomeUnknown:
 		fmt.Println("perhaps created: look for it before storing it again")
 	}

@@ -180,6 +180,32 @@ func TestErrorsDocumentHasTheOutcomeTable(t *testing.T) {
 		rows("docs/errors.md", `(?m)^\| (.+?) \| (NotSent|Rejected|Done|Unknown) \| (\S+) \| (\S+) \| (\S+) \| .+ \|$`))
 }
 
+// The README says which statuses are retried in a sentence: it names those of the table, and no others.
+func TestReadmeNamesTheRetriedStatuses(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../outcome.go")
+	require.NoError(t, err)
+	others, store := map[string]bool{}, map[string]bool{}
+	status := regexp.MustCompile(`\b[45](?:\d\d|xx)\b`)
+	for _, row := range regexp.MustCompile(`(?m)^//\t(\d.*?) {2,}\w+ +(\S+) +(\S+) +\S+$`).FindAllStringSubmatch(string(source), -1) {
+		for _, code := range status.FindAllString(row[1], -1) {
+			if strings.HasPrefix(row[1], "2") {
+				continue
+			}
+			others[code] = others[code] || row[2] == "yes"
+			store[code] = store[code] || row[3] == "yes"
+		}
+	}
+	for prefix, want := range map[string]map[string]bool{"- List, Show, Update, Delete and Download are retried after ": others, "- Store is retried only if ": store} {
+		_, rest, found := strings.Cut(readme(t), prefix)
+		require.True(t, found, prefix)
+		sentence, _, _ := strings.Cut(rest, ".\n")
+		for code, retried := range want {
+			assert.Equal(t, retried, slices.Contains(status.FindAllString(sentence, -1), code), "%s: %s", prefix, code)
+		}
+	}
+}
+
 // anchors are the headings of a document as links write them.
 func anchors(text string) (list []string) {
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
