@@ -113,8 +113,7 @@ func judgeSuccess(op *operation, o observation) verdict {
 		return verdict{outcome: OutcomeDone, ok: o.end != endWriter}
 	}
 	v := verdict{outcome: OutcomeUnknown}
-	evident := o.content == contentJSON || o.status == http.StatusCreated || o.status == http.StatusNoContent
-	if evident && o.content != contentError {
+	if o.content != contentError && (o.status == 201 || o.status == 204 || o.content == contentJSON) {
 		v.outcome = OutcomeDone
 	}
 	if o.cut && v.outcome == OutcomeDone && op.method == http.MethodDelete {
@@ -136,25 +135,24 @@ func judgeSuccess(op *operation, o observation) verdict {
 // judgeStatus is the table's part about all other responses. An intermediary may send a 403, 404 or 405 of its own
 // after the service has acted: only JSON is taken for the service's word.
 func judgeStatus(op *operation, o observation) verdict {
-	v := verdict{outcome: OutcomeUnknown, temporary: transient(o.status)}
-	foreign := op.creates() && o.content != contentJSON && o.content != contentError &&
-		(o.status == http.StatusForbidden || o.status == http.StatusNotFound || o.status == http.StatusMethodNotAllowed)
+	status := o.status
+	v := verdict{outcome: OutcomeUnknown, temporary: transient(status)}
+	isJSON := o.content == contentJSON || o.content == contentError
+	foreign := op.creates() && !isJSON && (status == 403 || status == 404 || status == 405)
 	switch {
-	case o.status == http.StatusTemporaryRedirect, o.status == http.StatusPermanentRedirect,
-		o.status/100 == 3 && op.method == http.MethodGet,
-		o.status/100 == 4 && o.status != http.StatusRequestTimeout && o.status != statusClientClosed && !foreign:
+	case status == 307, status == 308, status/100 == 3 && op.method == http.MethodGet,
+		status/100 == 4 && status != 408 && status != 499 && !foreign:
 		v.outcome = OutcomeRejected
 	}
-	if !o.complete && (v.outcome == OutcomeUnknown || o.status/100 == 3) {
+	if !o.complete && (v.outcome == OutcomeUnknown || status/100 == 3) {
 		v.outcome = OutcomeNotSent
 	}
-	gone := o.status == http.StatusNotFound && op.method == http.MethodDelete && o.lost && o.content != contentPage
 	switch {
-	case gone:
+	case status == 404 && op.method == http.MethodDelete && o.lost && o.content != contentPage:
 		return verdict{outcome: OutcomeDone, ok: true} // an earlier attempt has deleted it
-	case transient(o.status):
+	case transient(status):
 		v.follow = followRetry
-	case o.status == http.StatusUnauthorized:
+	case status == 401:
 		v.follow = followRenew
 	case op.creates() && v.outcome == OutcomeUnknown && !foreign:
 		v.follow = followSearch
@@ -162,17 +160,9 @@ func judgeStatus(op *operation, o observation) verdict {
 	return v
 }
 
-const statusClientClosed = 499 // of nginx: the client did not wait
-
 // transient reports whether another attempt may end with another status.
 func transient(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return true
-	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
-		return false
-	}
-	return status/100 == 5
+	return status == 408 || status == 429 || status/100 == 5 && status != 501 && status != 505
 }
 
 // contentOf tells what a body holds that is not what was asked for.
