@@ -99,7 +99,7 @@ func (t *tools) createImage(ctx context.Context, req *request, in imageArguments
 func (t *tools) transcribeFile(ctx context.Context, req *request, in fileArguments) (*mcp.CallToolResult, any, error) {
 	data, err := t.folder.ReadFile(in.Path)
 	if err != nil {
-		return nil, nil, advise(err, true)
+		return answer(nil, err)
 	}
 	file := aicontent.FileFromBytes(filepath.Base(in.Path), data)
 	in.Path, in.Again = "", max(in.Again, 1)
