@@ -21,12 +21,11 @@ type journal struct {
 	mu      sync.Mutex
 }
 
-var errLimit = errors.New("the limit of the day is reached")
-
 type nameKey struct{}
 
-// attempt is an attempt hook that refuses create requests above the limit. Searches pass: what they find may have been
-// billed.
+var errLimit = errors.New("the limit of the day is reached")
+
+// attempt is a hook that refuses create requests above the limit. Searches pass: what they find may have been billed.
 func (j *journal) attempt(ctx context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
 	name, creates := ctx.Value(nameKey{}).(string)
 	if !creates || a.Search {
@@ -47,8 +46,7 @@ func (j *journal) attempt(ctx context.Context, a aicontent.Attempt) (func(aicont
 	}, os.WriteFile(path, nil, 0o600)
 }
 
-// lastTry returns until when an earlier server may have been at work on the record: at most until this one started. It
-// is zero if none was.
+// lastTry returns until when an earlier server was at work on the record, at the latest; zero if none was.
 func (j *journal) lastTry(name string) time.Time {
 	if files, _ := fs.Glob(os.DirFS(j.dir), "*_"+name); len(files) == 0 {
 		return time.Time{}

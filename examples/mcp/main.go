@@ -25,42 +25,38 @@ var (
 	settle    = flag.Duration("settle", 10*time.Minute, "`time` in which a request becomes a record or nothing")
 )
 
+// Standard output is for the protocol alone.
 func main() {
 	flag.Parse()
-	if err := run(context.Background()); err != nil {
+	if *demo {
+		srv, err := aicontenttest.Start(aicontenttest.Latency(time.Second))
+		check(err)
+		os.Setenv("AICONTENT_BASE_URL", srv.URL)
+		os.Setenv("AICONTENT_API_KEY", srv.APIKey)
+		*journals, err = os.MkdirTemp("", "aicontent-mcp")
+		check(err)
+		defer os.RemoveAll(*journals)
+	}
+	t := &tools{journal: &journal{dir: *journals, limit: int(*limit), started: time.Now()}}
+	var err error
+	t.client, err = aicontent.NewClientFromEnv(
+		aicontent.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))),
+		aicontent.WithSettleTime(*settle),
+		aicontent.WithAttemptHook(t.journal.attempt),
+	)
+	check(err)
+	check(os.MkdirAll(*journals, 0o700))
+	if *folder != "" {
+		t.folder, err = os.OpenRoot(*folder)
+		check(err)
+	}
+	check(t.server().Run(context.Background(), &mcp.StdioTransport{}))
+}
+
+// check ends the program if there is an error.
+func check(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mcp:", err)
 		os.Exit(2)
 	}
-}
-
-// run serves until standard input ends. Standard output is for the protocol alone.
-func run(ctx context.Context) error {
-	if *demo {
-		srv, err := aicontenttest.Start(aicontenttest.Latency(time.Second))
-		if err != nil {
-			return err
-		}
-		os.Setenv("AICONTENT_BASE_URL", srv.URL)
-		os.Setenv("AICONTENT_API_KEY", srv.APIKey)
-		if *journals, err = os.MkdirTemp("", "aicontent-mcp"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(*journals)
-	}
-	if err := os.MkdirAll(*journals, 0o700); err != nil {
-		return err
-	}
-	j := &journal{dir: *journals, limit: int(*limit), started: time.Now()}
-	client, err := aicontent.NewClientFromEnv(
-		aicontent.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))),
-		aicontent.WithSettleTime(*settle), aicontent.WithAttemptHook(j.attempt),
-	)
-	if err != nil {
-		return fmt.Errorf("%w (-demo uses a service in memory)", err)
-	}
-	root, err := os.OpenRoot(*folder)
-	if err != nil && *folder != "" {
-		return err
-	}
-	return (&tools{client, j, root}).server().Run(ctx, &mcp.StdioTransport{})
 }

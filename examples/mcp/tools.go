@@ -51,9 +51,8 @@ func (t *tools) server() *mcp.Server {
 	}
 	creates := &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(true)}
 	looks := &mcp.ToolAnnotations{IdempotentHint: true, ReadOnlyHint: true, OpenWorldHint: new(false)}
-	cost := fmt.Sprintf("COSTS MONEY: each new record is billed; at most %d are created a day. It may take minutes. "+
-		"The same arguments are the same record, billed once: after a timeout or an error, repeat the same call.",
-		t.journal.limit)
+	cost := fmt.Sprintf("COSTS MONEY: a new record is billed, at most %d a day. It may take minutes. The same "+
+		"arguments are the same record, billed once: after a timeout or an error, repeat the same call.", t.journal.limit)
 	draws := fmt.Sprintf("Draws an image. Resolutions: %v. Styles: %v. Mediums: %v. Filters: %v. ",
 		aicontent.Resolutions(), aicontent.Styles(), aicontent.Mediums(), aicontent.Filters())
 	mcp.AddTool(s, tool("create_image", draws+cost, creates), t.createImage)
@@ -101,15 +100,14 @@ func (t *tools) transcribeFile(ctx context.Context, req *request, in fileArgumen
 	if err != nil {
 		return answer(nil, err)
 	}
-	file := aicontent.FileFromBytes(filepath.Base(in.Path), data)
-	in.Path, in.Again = "", max(in.Again, 1)
 	params := aicontent.TranscriptionStoreParams{
-		Name: nameOf(in, data), File: file, Description: in.Description, Language: in.Language,
+		Name: nameOf(sha256.Sum256(data), in.Description, in.Language, max(in.Again, 1)), Description: in.Description,
+		Language: in.Language, File: aicontent.FileFromBytes(filepath.Base(in.Path), data),
 	}
 	return create(ctx, t, req, params.Name, t.client.Transcriptions.Store, params)
 }
 
-// nameOf is the name of a record, a hash of all that it is made of. New arguments must be left out where empty.
+// nameOf is a hash of all that a record is made of. Arguments that are added must be left out where they are empty.
 func nameOf(parts ...any) string {
 	data, _ := json.Marshal(parts) // cannot fail for texts, numbers and bytes
 	return fmt.Sprintf("mcp-%x", sha256.Sum256(data))[:44]
@@ -136,8 +134,7 @@ func create[P, T any](
 	return nil, map[string]any{"record": record, "billed_by_this_call": resp.Attempts > 0}, nil
 }
 
-// notify tells a client that asked for it once a second how a call is going. Progress must grow, and bytes do not
-// where an upload starts over: it is the seconds.
+// notify tells once a second how a call is going. Progress must grow, unlike the bytes of an upload that starts over.
 func notify(ctx context.Context, req *request, upload *atomic.Pointer[aicontent.Progress]) {
 	p := &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken()}
 	for p.ProgressToken != nil && ctx.Err() == nil {

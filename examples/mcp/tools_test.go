@@ -305,7 +305,7 @@ func TestToolsSayWhatTheyCostAndTake(t *testing.T) {
 			assert.Equal(t, creates, *hints.OpenWorldHint, tool.Name)
 			if creates {
 				assert.False(t, *hints.DestructiveHint, tool.Name)
-				assert.Contains(t, tool.Description, "COSTS MONEY: each new record is billed; at most 17 are created a day.")
+				assert.Contains(t, tool.Description, "COSTS MONEY: a new record is billed, at most 17 a day.")
 			} else {
 				assert.Contains(t, tool.Description, "Free.", tool.Name)
 			}
