@@ -52,7 +52,7 @@ func (t *tools) server() *mcp.Server {
 	creates := &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(true)}
 	looks := &mcp.ToolAnnotations{IdempotentHint: true, ReadOnlyHint: true, OpenWorldHint: new(false)}
 	cost := fmt.Sprintf("COSTS MONEY: a new record is billed, at most %d a day. It may take minutes. The same "+
-		"arguments are the same record, billed once: after a timeout or an error, repeat the same call.", t.journal.limit)
+		"arguments are one record, billed once: after a timeout or an error, repeat the same call.", t.journal.limit)
 	draws := fmt.Sprintf("Draws an image. Resolutions: %v. Styles: %v. Mediums: %v. Filters: %v. ",
 		aicontent.Resolutions(), aicontent.Styles(), aicontent.Mediums(), aicontent.Filters())
 	mcp.AddTool(s, tool("create_image", draws+cost, creates), t.createImage)
