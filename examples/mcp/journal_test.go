@@ -34,19 +34,28 @@ func TestAServerThatIsStartedAgainLooksForWhatTheLastOneSent(t *testing.T) {
 	})
 }
 
-// What was refused costs nothing: it neither counts nor is it looked for after a restart.
-func TestWhatWasRefusedLeavesNoTrace(t *testing.T) {
-	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
-		dir := t.TempDir()
-		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(422, `{"message":"Not this."}`))
-		startAgent(t, srv, dir, 1, nil).mustFail(t, "create_image", lighthouse(1))
-		srv.RefuseConnections(100)
-		startAgent(t, srv, dir, 1, nil).mustFail(t, "create_image", lighthouse(1))
-		srv.ClearFaults()
-		start := time.Now()
-		startAgent(t, srv, dir, 1, nil).mustCreate(t, "create_image", lighthouse(1))
-		assert.Less(t, time.Since(start), time.Second)
-	})
+// What created nothing costs nothing: it neither counts nor is looked for after a restart.
+func TestWhatCreatedNothingLeavesNoTrace(t *testing.T) {
+	for name, fault := range map[string]aicontenttest.Fault{
+		"refused":  aicontenttest.Status(422, `{"message":"Not this."}`),
+		"cut off":  aicontenttest.CloseMidUpload(64),
+		"too busy": aicontenttest.Status(429, `{"message":"Too Many Attempts."}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+				dir, root := t.TempDir(), recordings(t, 1)
+				require.NoError(t, root.WriteFile("long.wav", append(read(t, root, "0.wav"), make([]byte, 500_000)...), 0o600))
+				transcribe := map[string]any{"path": "long.wav"}
+				srv.FaultOn(aicontenttest.TranscriptionsStore, 100, fault)
+				text := startAgent(t, srv, dir, 1, root).mustFail(t, "transcribe_file", transcribe)
+				assert.Contains(t, text, "Nothing was created.")
+				srv.ClearFaults()
+				start := time.Now()
+				startAgent(t, srv, dir, 1, root).mustCreate(t, "transcribe_file", transcribe)
+				assert.Less(t, time.Since(start), time.Second)
+			})
+		})
+	}
 }
 
 func TestTheLimitHoldsAcrossRestartsUntilMidnight(t *testing.T) {
