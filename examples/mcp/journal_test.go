@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A server that is killed while the service works must not pay again when it is started and asked again.
+func TestAServerThatIsStartedAgainLooksForWhatTheLastOneSent(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		dir := t.TempDir()
+		first := startAgent(t, srv, dir, 100, nil)
+		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, settleTime-time.Minute))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _, err := first.call(ctx, "create_image", lighthouse(1))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Empty(t, srv.Records(), "the service is still at work")
+
+		second := startAgent(t, srv, dir, 100, nil)
+		c := second.mustCreate(t, "create_image", lighthouse(1))
+		assert.False(t, c.Billed)
+		assert.Len(t, srv.Records(), 1)
+
+		start := time.Now()
+		second.mustCreate(t, "create_image", lighthouse(2))
+		assert.Less(t, time.Since(start), time.Second, "what no server has sent is not waited for")
+	})
+}
+
+// What created nothing costs nothing: it neither counts nor is looked for after a restart.
+func TestWhatCreatedNothingLeavesNoTrace(t *testing.T) {
+	for name, fault := range map[string]aicontenttest.Fault{
+		"refused":  aicontenttest.Status(422, `{"message":"Not this."}`),
+		"cut off":  aicontenttest.CloseMidUpload(64),
+		"too busy": aicontenttest.Status(429, `{"message":"Too Many Attempts."}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+				dir, root := t.TempDir(), recordings(t, 1)
+				require.NoError(t, root.WriteFile("long.wav", append(read(t, root, "0.wav"), make([]byte, 500_000)...), 0o600))
+				transcribe := map[string]any{"path": "long.wav"}
+				srv.FaultOn(aicontenttest.TranscriptionsStore, 100, fault)
+				text := startAgent(t, srv, dir, 1, root).mustFail(t, "transcribe_file", transcribe)
+				assert.Contains(t, text, "Nothing was created.")
+				srv.ClearFaults()
+				start := time.Now()
+				startAgent(t, srv, dir, 1, root).mustCreate(t, "transcribe_file", transcribe)
+				assert.Less(t, time.Since(start), time.Second)
+			})
+		})
+	}
+}
+
+func TestTheLimitHoldsAcrossRestartsUntilMidnight(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		dir := t.TempDir()
+		time.Sleep(23 * time.Hour)
+		first := startAgent(t, srv, dir, 3, nil)
+		first.mustCreate(t, "create_image", lighthouse(1))
+		// Of the second one nobody knows whether it was created.
+		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.HTMLPage(502))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, _, err := first.call(ctx, "create_image", lighthouse(2))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+
+		second := startAgent(t, srv, dir, 3, nil)
+		second.mustCreate(t, "create_image", lighthouse(3))
+		const text = "Nothing was created. Create nothing before midnight UTC; what exists is still returned. Reason: "
+		for range 2 {
+			assert.Contains(t, second.mustFail(t, "create_image", lighthouse(4)), text)
+		}
+		assert.False(t, second.mustCreate(t, "create_image", lighthouse(1)).Billed, "searches pass")
+		assert.Len(t, srv.Records(), 2)
+
+		time.Sleep(time.Hour)
+		second.mustCreate(t, "create_image", lighthouse(4))
+		assert.Len(t, srv.Records(), 3)
+	})
+}
+
+// Without its journal, a server does not know what it has spent: it then creates nothing.
+func TestNothingIsCreatedWithoutAJournal(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		dir := t.TempDir()
+		a := startAgent(t, srv, dir, 100, nil)
+		require.NoError(t, os.RemoveAll(dir))
+		text := a.mustFail(t, "create_image", lighthouse(1))
+		assert.Contains(t, text, "Nothing was created.")
+		assert.Empty(t, srv.Records())
+	})
+}

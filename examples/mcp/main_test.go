@@ -1,0 +1,209 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// programVariable turns the test binary into the program under test.
+const programVariable = "MCP_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(programVariable) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// program returns a command that runs the program without a deployment, and what it writes to standard error.
+func program(t *testing.T, args ...string) (*exec.Cmd, *strings.Builder) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), programVariable+"=1", "AICONTENT_BASE_URL=", "AICONTENT_API_KEY=")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	return cmd, &stderr
+}
+
+// deployment starts a service on loopback, and returns the environment of a program that uses it.
+func deployment(t *testing.T, opts ...aicontenttest.Option) (*aicontenttest.Server, []string) {
+	t.Helper()
+	srv := aicontenttest.NewServer(t, append(opts, aicontenttest.BasePath("/tenant"))...)
+	return srv, []string{"AICONTENT_BASE_URL=" + srv.URL, "AICONTENT_API_KEY=" + srv.APIKey}
+}
+
+// dial starts the program and connects to it over its standard input and output.
+func dial(t *testing.T, cmd *exec.Cmd) *agent {
+	t.Helper()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).
+		Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	require.NoError(t, err)
+	return &agent{ClientSession: session}
+}
+
+func TestWithoutADeploymentItRefusesToStart(t *testing.T) {
+	_, env := deployment(t)
+	for name, c := range map[string]struct {
+		args, env []string
+		says      string
+	}{
+		"no base URL": {nil, nil, "AICONTENT_BASE_URL: must be set"},
+		"no key":      {nil, env[:1], "AICONTENT_API_KEY: must be set"},
+		"no folder":   {[]string{"-folder", "/does/not/exist"}, env, "/does/not/exist"},
+		"no journal":  {[]string{"-journal", filepath.Join(os.Args[0], "x")}, env, os.Args[0]},
+		"no limit":    {[]string{"-limit", "-1"}, env, `invalid value "-1" for flag -limit`},
+		"no time":     {[]string{"-settle", "-1s"}, env, "settle_time"},
+		"a flag":      {[]string{"-port", "1"}, env, "-port"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd, stderr := program(t, append([]string{"-journal", t.TempDir()}, c.args...)...)
+			cmd.Env = append(cmd.Env, c.env...)
+			stdout, err := cmd.Output()
+			require.Error(t, err)
+			assert.Equal(t, 2, cmd.ProcessState.ExitCode())
+			assert.Contains(t, stderr.String(), c.says)
+			assert.Empty(t, stdout, "standard output is for the protocol")
+		})
+	}
+}
+
+// Whoever tries it out needs neither a deployment nor a key, and is billed nothing.
+func TestTheDemoNeedsNoDeployment(t *testing.T) {
+	cmd, stderr := program(t, "-demo")
+	temporary := t.TempDir()
+	cmd.Env = append(cmd.Env, "TMPDIR="+temporary, "TMP="+temporary)
+	a := dial(t, cmd)
+	assert.True(t, a.mustCreate(t, "create_image", lighthouse(1)).Billed)
+	assert.False(t, a.mustCreate(t, "create_image", lighthouse(1)).Billed)
+	require.NoError(t, a.Close(), stderr)
+	left, err := os.ReadDir(temporary)
+	require.NoError(t, err)
+	assert.Empty(t, left, "the demo leaves nothing behind")
+}
+
+// Everything that the program prints in its life is a message of the protocol, whatever it has to log.
+func TestStandardOutputHasNothingButTheProtocol(t *testing.T) {
+	srv, env := deployment(t)
+	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, time.Second))
+	cmd, stderr := program(t, "-journal", t.TempDir())
+	cmd.Env = append(cmd.Env, env...)
+	var lines strings.Builder
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).Connect(t.Context(),
+		&mcp.LoggingTransport{Transport: &mcp.CommandTransport{Command: cmd}, Writer: &lines}, nil)
+	require.NoError(t, err)
+	a := &agent{ClientSession: session}
+	assert.True(t, a.mustCreate(t, "create_image", lighthouse(1)).Billed)
+	require.NoError(t, a.Close())
+	assert.Contains(t, stderr.String(), "aicontent looks for the record", "logs are on standard error")
+	assert.NotContains(t, stderr.String(), srv.APIKey)
+	assert.Contains(t, lines.String(), "billed_by_this_call")
+	assert.Equal(t, strings.Count(lines.String(), "read error: "), strings.Count(lines.String(), "read error: EOF\n"))
+}
+
+// An agent's host kills its servers and starts them again. The service draws on meanwhile.
+func TestKilledAndStartedAgainItIsBilledOnce(t *testing.T) {
+	arrived := make(chan struct{})
+	srv, env := deployment(t, aicontenttest.OnRequest(func(r aicontenttest.Request) {
+		if r.Operation == aicontenttest.ImagesStore {
+			close(arrived)
+		}
+	}))
+	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, 2*time.Second))
+	journal := t.TempDir()
+	cmd, _ := program(t, "-journal", journal)
+	cmd.Env = append(cmd.Env, env...)
+	first := dial(t, cmd)
+	ended := make(chan error)
+	go func() {
+		_, _, err := first.call(t.Context(), "create_image", lighthouse(1))
+		ended <- err
+	}()
+	<-arrived
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, <-ended)
+	require.Empty(t, srv.Records())
+
+	cmd, stderr := program(t, "-journal", journal)
+	cmd.Env = append(cmd.Env, env...)
+	second := dial(t, cmd)
+	c := second.mustCreate(t, "create_image", lighthouse(1))
+	assert.False(t, c.Billed)
+	assert.Len(t, srv.Records(), 1)
+	require.NoError(t, second.Close(), stderr)
+}
+
+// A host that goes away while a tool works does not have to kill the server.
+func TestItEndsWithItsClientWhileACallIsUnderWay(t *testing.T) {
+	arrived := make(chan struct{})
+	srv, env := deployment(t)
+	srv.FaultWhen(func(r *aicontenttest.Request) bool {
+		if r.Operation != aicontenttest.ImagesStore {
+			return false
+		}
+		close(arrived)
+		return true
+	}, 1, aicontenttest.Stall(aicontenttest.BeforeResponse))
+	cmd, _ := program(t, "-journal", t.TempDir())
+	cmd.Env = append(cmd.Env, env...)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).
+		Connect(t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
+	require.NoError(t, err)
+	a := &agent{ClientSession: session}
+	ended := make(chan error)
+	go func() {
+		_, _, err := a.call(t.Context(), "create_image", lighthouse(1))
+		ended <- err
+	}()
+	<-arrived
+	require.NoError(t, stdin.Close())
+	require.Error(t, <-ended)
+	require.NoError(t, cmd.Wait())
+}
+
+// What README tells to write into a client's configuration works as it stands, but for the values of the reader.
+func TestTheConfigurationInREADMEWorks(t *testing.T) {
+	srv, env := deployment(t)
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	block := regexp.MustCompile("(?s)```json\n(.*?)```").FindSubmatch(text)
+	require.NotNil(t, block)
+	var config struct {
+		Servers map[string]struct {
+			Command string            `json:"command"`
+			Args    []string          `json:"args"`
+			Env     map[string]string `json:"env"`
+		} `json:"mcpServers"`
+	}
+	require.NoError(t, json.Unmarshal(block[1], &config))
+	entry := config.Servers["aicontent"]
+	assert.Equal(t, "mcp", filepath.Base(entry.Command))
+	root := recordings(t, 1)
+	args := strings.Split(strings.ReplaceAll(strings.Join(entry.Args, "\n"), "/home/me/recordings", root.Name()), "\n")
+	cmd, stderr := program(t, append(args, "-journal", t.TempDir())...)
+	for i, name := range []string{"AICONTENT_BASE_URL", "AICONTENT_API_KEY"} {
+		assert.Contains(t, entry.Env, name)
+		cmd.Env = append(cmd.Env, env[i])
+	}
+	assert.Len(t, entry.Env, 2)
+	a := dial(t, cmd)
+	a.mustCreate(t, "transcribe_file", map[string]any{"path": "0.wav"})
+	require.NoError(t, a.Close(), stderr)
+	assert.Len(t, srv.Records(), 1)
+}

@@ -1,0 +1,445 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// settleTime is longer than anything that the service does late in these tests.
+const settleTime = 5 * time.Minute
+
+// bubble runs a test against a service in memory, in a bubble where waiting takes no time.
+func bubble(t *testing.T, test func(*testing.T, *aicontenttest.Server), opts ...aicontenttest.Option) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		opts = append(opts, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"))
+		test(t, aicontenttest.NewServer(t, opts...))
+	})
+}
+
+// An agent is an MCP client of a server of its own.
+type agent struct {
+	*mcp.ClientSession
+	progress chan *mcp.ProgressNotificationParams
+}
+
+// startAgent starts a server, whose journal is in dir, and connects to it. The end of ctx is that of the server.
+func startAgent(t *testing.T, srv *aicontenttest.Server, dir string, limit int, root *os.Root) *agent {
+	t.Helper()
+	j := &journal{dir: dir, limit: limit, started: time.Now()}
+	client := srv.Client(aicontent.WithSettleTime(settleTime), aicontent.WithAttemptHook(j.attempt))
+	here, there := mcp.NewInMemoryTransports()
+	server, err := (&tools{client, j, root}).server().Connect(t.Context(), there, nil)
+	require.NoError(t, err)
+	a := &agent{progress: make(chan *mcp.ProgressNotificationParams, 1000)}
+	a.ClientSession, err = mcp.NewClient(&mcp.Implementation{Name: "agent"}, &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			a.progress <- r.Params
+		},
+	}).Connect(t.Context(), here, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		a.Close()
+		_ = server.Wait()
+	})
+	return a
+}
+
+// call calls a tool and returns the text of its result.
+func (a *agent) call(ctx context.Context, tool string, arguments map[string]any) (text string, isError bool, err error) {
+	res, err := a.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		return "", false, err
+	}
+	return res.Content[0].(*mcp.TextContent).Text, res.IsError, nil
+}
+
+// A created is what a tool that creates returns.
+type created struct {
+	Record struct{ ID, Name, URL, Result string }
+	Billed bool `json:"billed_by_this_call"`
+}
+
+// mustCreate calls a tool that has to succeed.
+func (a *agent) mustCreate(t *testing.T, tool string, arguments map[string]any) (c created) {
+	t.Helper()
+	text, isError, err := a.call(t.Context(), tool, arguments)
+	require.NoError(t, err)
+	require.False(t, isError, text)
+	require.NoError(t, json.Unmarshal([]byte(text), &c))
+	return c
+}
+
+// mustFail calls a tool that has to fail, and returns the text of the error.
+func (a *agent) mustFail(t *testing.T, tool string, arguments map[string]any) string {
+	t.Helper()
+	text, isError, err := a.call(t.Context(), tool, arguments)
+	require.NoError(t, err)
+	require.True(t, isError, text)
+	return text
+}
+
+// obey makes a call, and makes it again where the error says so, or says to ask the user, who is stubborn. It reports
+// whether there is a record in the end.
+func (a *agent) obey(t *testing.T, tool string, arguments map[string]any) (c created, ok bool) {
+	for range 30 {
+		text, isError, err := a.call(t.Context(), tool, arguments)
+		switch {
+		case err != nil:
+			assert.NoError(t, err)
+			return c, false
+		case !isError:
+			assert.NoError(t, json.Unmarshal([]byte(text), &c))
+			return c, true
+		case strings.Contains(text, "Create nothing before midnight UTC"):
+			return c, false
+		}
+		if !strings.Contains(text, "ask the user") && !assert.Contains(t, text, "Call again") {
+			return c, false
+		}
+		time.Sleep(time.Minute)
+	}
+	assert.Fail(t, "an agent that does as it is told gets no record", "%s %v", tool, arguments)
+	return c, false
+}
+
+func lighthouse(number int) map[string]any {
+	return map[string]any{"description": fmt.Sprintf("Lighthouse %d", number), "resolution": "256x256"}
+}
+
+// recordings makes a folder with n recordings.
+func recordings(t *testing.T, n int) *os.Root {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range n {
+		data := fmt.Appendf([]byte("RIFF\x00\x00\x00\x00WAVEfmt "), "recording %d", i)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.wav", i)), data, 0o600))
+	}
+	root, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { root.Close() })
+	return root
+}
+
+// The promise: an agent whose calls time out and fail, and which calls again, pays once for each record, and never
+// more a day than the limit.
+func TestEachCallMadeTwiceUnderFaultsIsBilledOnceAndTheLimitHolds(t *testing.T) {
+	const calls, files, limit = 200, 40, 130
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		dir := t.TempDir()
+		a := startAgent(t, srv, dir, limit, recordings(t, files))
+		srv.Chaos(1, 0.2)
+		tool := func(i int) (string, map[string]any) {
+			if i < files {
+				return "transcribe_file", map[string]any{"path": fmt.Sprintf("%d.wav", i), "language": "GB"}
+			}
+			return "create_image", lighthouse(i)
+		}
+		day := func() (ids []string) {
+			ids = make([]string, calls)
+			slots := make(chan struct{}, 8)
+			var wg sync.WaitGroup
+			for i := range calls {
+				slots <- struct{}{}
+				wg.Go(func() {
+					defer func() { <-slots }()
+					name, arguments := tool(i)
+					if i%3 == 0 {
+						// This agent loses patience, at a time of its own, before it calls twice.
+						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Millisecond)
+						_, _, _ = a.call(ctx, name, arguments)
+						cancel()
+					}
+					var both sync.WaitGroup
+					var first, second created
+					both.Go(func() { first, _ = a.obey(t, name, arguments) })
+					both.Go(func() { second, _ = a.obey(t, name, arguments) })
+					both.Wait()
+					if first.Record.ID != "" && second.Record.ID != "" {
+						assert.Equal(t, first.Record.ID, second.Record.ID, "the same call is the same record")
+					}
+					ids[i] = first.Record.ID
+				})
+			}
+			wg.Wait()
+			return ids
+		}
+		missing := func(ids []string) int {
+			return len(slices.DeleteFunc(ids, func(id string) bool { return id != "" }))
+		}
+
+		days, before := 0, 0
+		for left := calls; left > 0; days++ {
+			require.Less(t, days, 5, "a day allows for some of the records at least")
+			left = missing(day())
+			today := len(srv.Records()) - before
+			t.Logf("day %d: %d records, %d calls refused", days+1, today, left)
+			assert.LessOrEqual(t, today, limit)
+			assert.True(t, left == 0 || today > limit/2, "what created nothing must not count")
+			before += today
+			midnight := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+			time.Sleep(time.Until(midnight))
+		}
+		assert.Greater(t, days, 1, "the limit must be met")
+		assert.Len(t, srv.Records(), calls, "each call made twice is one record")
+		names := make(map[string]bool)
+		for _, record := range srv.Records() {
+			names[record.Name] = true
+		}
+		assert.Len(t, names, calls)
+		faulty := len(slices.DeleteFunc(srv.Requests(), func(r aicontenttest.Request) bool { return r.Fault == "" }))
+		t.Logf("%d requests, %d of them faulty", len(srv.Requests()), faulty)
+		assert.Greater(t, faulty*6, len(srv.Requests()), "a fifth of the requests is faulty")
+	}, aicontenttest.Latency(time.Second))
+}
+
+func TestTheArgumentsAreTheRecord(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		root := recordings(t, 2)
+		require.NoError(t, root.WriteFile("copy.wav", read(t, root, "0.wav"), 0o600))
+		a := startAgent(t, srv, t.TempDir(), 100, root)
+
+		first := a.mustCreate(t, "create_image", lighthouse(1))
+		assert.True(t, first.Billed)
+		assert.Equal(t, srv.URL+"/pictures/1.png", first.Record.URL)
+		with := func(key string, value any) map[string]any {
+			arguments := lighthouse(1)
+			arguments[key] = value
+			return arguments
+		}
+		for _, same := range []map[string]any{lighthouse(1), with("again", 1), with("style", "")} {
+			c := a.mustCreate(t, "create_image", same)
+			assert.Equal(t, first.Record.ID, c.Record.ID, "%v", same)
+			assert.False(t, c.Billed, "%v", same)
+		}
+		seen := []string{first.Record.ID}
+		for _, other := range []map[string]any{
+			with("again", 2), with("again", 3), with("style", "retro"), with("medium", "chalk"), with("filter", "sepia"),
+			with("resolution", "512x512"), with("description", "Lighthouse 1."),
+		} {
+			c := a.mustCreate(t, "create_image", other)
+			assert.NotContains(t, seen, c.Record.ID, "%v", other)
+			assert.True(t, c.Billed)
+			assert.Equal(t, c.Record.ID, a.mustCreate(t, "create_image", other).Record.ID)
+			seen = append(seen, c.Record.ID)
+		}
+
+		transcribe := func(path string, more ...any) created {
+			arguments := map[string]any{"path": path}
+			for i := 0; i < len(more); i += 2 {
+				arguments[more[i].(string)] = more[i+1]
+			}
+			return a.mustCreate(t, "transcribe_file", arguments)
+		}
+		text := transcribe("0.wav")
+		assert.Contains(t, text.Record.Result, "No transcript")
+		assert.Equal(t, text.Record.ID, transcribe("copy.wav").Record.ID, "the path makes no difference")
+		assert.NotEqual(t, text.Record.ID, transcribe("1.wav").Record.ID)
+		assert.NotEqual(t, text.Record.ID, transcribe("0.wav", "language", "GB").Record.ID)
+		assert.NotEqual(t, text.Record.ID, transcribe("0.wav", "description", "A talk").Record.ID)
+		assert.NotEqual(t, text.Record.ID, transcribe("0.wav", "again", 2).Record.ID)
+		require.NoError(t, root.WriteFile("0.wav", read(t, root, "1.wav"), 0o600))
+		assert.NotEqual(t, text.Record.ID, transcribe("0.wav").Record.ID, "other content is another record")
+	})
+}
+
+func read(t *testing.T, root *os.Root, path string) []byte {
+	t.Helper()
+	data, err := root.ReadFile(path)
+	require.NoError(t, err)
+	return data
+}
+
+func TestWhatIsNotBelowTheFolderIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		outside := filepath.Join(t.TempDir(), "secret.wav")
+		require.NoError(t, os.WriteFile(outside, []byte("RIFF\x00\x00\x00\x00WAVEfmt secret"), 0o600))
+		root := recordings(t, 1)
+		require.NoError(t, os.Symlink(outside, filepath.Join(root.Name(), "link.wav")))
+		require.NoError(t, os.Symlink(filepath.Dir(outside), filepath.Join(root.Name(), "folder")))
+		require.NoError(t, root.Symlink("0.wav", "inside.wav"))
+		require.NoError(t, root.Mkdir("empty", 0o700))
+		a := startAgent(t, srv, t.TempDir(), 100, root)
+		up, err := filepath.Rel(root.Name(), outside)
+		require.NoError(t, err)
+		for _, path := range []string{
+			outside, up, "link.wav", "folder/secret.wav", "empty/../" + up, "..", ".", "", "empty", "missing.wav",
+			filepath.Join(root.Name(), "0.wav"), // a path is relative
+		} {
+			text := a.mustFail(t, "transcribe_file", map[string]any{"path": path})
+			assert.Contains(t, text, "The same call would fail again: change the arguments or ask the user.", path)
+			assert.NotContains(t, text, "created", path)
+		}
+		assert.Empty(t, srv.Requests(), "nothing was sent")
+		a.mustCreate(t, "transcribe_file", map[string]any{"path": "inside.wav"})
+	})
+}
+
+// The hints and the schemas are what clients ask the user with.
+func TestToolsSayWhatTheyCostAndTake(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		with, err := startAgent(t, srv, t.TempDir(), 17, recordings(t, 1)).ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		without, err := startAgent(t, srv, t.TempDir(), 17, nil).ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		var names []string
+		for _, tool := range with.Tools {
+			names = append(names, tool.Name)
+			hints := tool.Annotations
+			creates := tool.Name == "create_image" || tool.Name == "transcribe_file"
+			assert.True(t, hints.IdempotentHint, tool.Name)
+			assert.Equal(t, !creates, hints.ReadOnlyHint, tool.Name)
+			assert.Equal(t, creates, *hints.OpenWorldHint, tool.Name)
+			if creates {
+				assert.False(t, *hints.DestructiveHint, tool.Name)
+				assert.Contains(t, tool.Description, "COSTS MONEY: a new record is billed, at most 17 a day.")
+			} else {
+				assert.Contains(t, tool.Description, "Free.", tool.Name)
+			}
+		}
+		assert.ElementsMatch(t, names, strings.Fields(
+			"create_image transcribe_file find_image find_transcription list_images list_transcriptions"))
+		assert.Len(t, without.Tools, len(names)-1, "without a folder there is nothing to transcribe")
+		i := slices.IndexFunc(with.Tools, func(tool *mcp.Tool) bool { return tool.Name == "create_image" })
+		for _, value := range []string{"1024x1024", "pixel_art", "watercolor", "sepia"} {
+			assert.Contains(t, with.Tools[i].Description, value)
+		}
+		assert.Contains(t, fmt.Sprint(with.Tools[i].InputSchema), "2 creates and bills a second one")
+	})
+}
+
+func TestRecordsAreFoundAndListed(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		a := startAgent(t, srv, t.TempDir(), 100, recordings(t, 1))
+		image := a.mustCreate(t, "create_image", lighthouse(1))
+		text := a.mustCreate(t, "transcribe_file", map[string]any{"path": "0.wav"})
+		srv.AddImage(aicontenttest.Image{Name: "Harbor", Description: "A harbor", Resolution: "256x256"})
+
+		find := func(tool, name string) string {
+			found, isError, err := a.call(t.Context(), tool, map[string]any{"name": name})
+			require.NoError(t, err)
+			require.False(t, isError, found)
+			return found
+		}
+		assert.Contains(t, find("find_image", image.Record.Name), image.Record.URL)
+		assert.Contains(t, find("find_transcription", text.Record.Name), text.Record.Result)
+		assert.Contains(t, find("list_images", "arb"), `"Harbor"`)
+		assert.NotContains(t, find("list_images", "arb"), image.Record.Name)
+		assert.Contains(t, find("list_images", ""), image.Record.Name)
+		assert.Contains(t, find("list_transcriptions", ""), text.Record.Name)
+
+		missing := a.mustFail(t, "find_image", map[string]any{"name": text.Record.Name})
+		assert.Regexp(t, `^The same call would fail again: change the arguments .*no image has the name`, missing)
+		assert.Contains(t, a.mustFail(t, "find_image", map[string]any{}), "name: is required")
+		srv.FaultN(20, aicontenttest.HTMLPage(502))
+		down := a.mustFail(t, "list_images", map[string]any{})
+		assert.Regexp(t, `^Call again with the same arguments in a minute. Reason: images.list: 502`, down)
+	})
+}
+
+// An agent knows from the first words what came of its call, and what to do.
+func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
+	const (
+		maybe     = "It may have been created. Call again with the same arguments: it is looked for first. Reason: "
+		done      = "It was created. Call again with the same arguments: it is looked for first. Reason: "
+		maybeOnce = "It may have been created. Call again once: it is looked for first. If that fails, ask the user. Reason: "
+		later     = "Nothing was created. Call again with the same arguments in a minute. Reason: "
+		never     = "Nothing was created. The same call would fail again: change the arguments or ask the user. Reason: "
+	)
+	for name, c := range map[string]struct {
+		fault aicontenttest.Fault
+		text  string
+	}{
+		"an outage":           {aicontenttest.HTMLPage(502), maybe},
+		"no response":         {aicontenttest.CloseBeforeRead(), maybe},
+		"not implemented":     {aicontenttest.Status(501, "{}"), maybeOnce},
+		"a redirect":          {aicontenttest.RedirectTo(302, "https://elsewhere.example/"), maybeOnce},
+		"no record":           {aicontenttest.Status(201, `{"ok":true}`), done},
+		"too many requests":   {aicontenttest.Status(429, `{"message":"Too Many Attempts."}`), later},
+		"a refused form":      {aicontenttest.Status(422, `{"message":"Not this."}`), never},
+		"a key that is wrong": {aicontenttest.Status(401, `{"message":"Unauthenticated."}`), never},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+				srv.FaultOn(aicontenttest.ImagesStore, 100, c.fault)
+				a := startAgent(t, srv, t.TempDir(), 100, nil)
+				text := a.mustFail(t, "create_image", lighthouse(1))
+				assert.True(t, strings.HasPrefix(text, c.text+"images.store: "), text)
+				srv.ClearFaults()
+				a.mustCreate(t, "create_image", lighthouse(1))
+				assert.Len(t, srv.Records(), 1)
+			})
+		})
+	}
+	t.Run("no connection", func(t *testing.T) {
+		bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+			srv.RefuseConnections(100)
+			text := startAgent(t, srv, t.TempDir(), 100, nil).mustFail(t, "create_image", lighthouse(1))
+			assert.True(t, strings.HasPrefix(text, later), text)
+		})
+	})
+	t.Run("values", func(t *testing.T) {
+		bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+			a := startAgent(t, srv, t.TempDir(), 100, nil)
+			for field, value := range map[string]any{"resolution": "1x1", "style": "cubism", "description": " "} {
+				arguments := lighthouse(1)
+				arguments[field] = value
+				text := a.mustFail(t, "create_image", arguments)
+				assert.True(t, strings.HasPrefix(text, never+"images.store: "+field), text)
+			}
+			for _, again := range []any{-1, "2", 1.5} {
+				text := a.mustFail(t, "create_image", map[string]any{"again": again, "description": "x", "resolution": "256x256"})
+				assert.Contains(t, text, "again")
+			}
+			assert.Empty(t, srv.Requests())
+		})
+	})
+}
+
+// Progress resets the clocks of clients that would otherwise give up, and shows that an upload moves.
+func TestProgressGrowsEverySecondUntilTheResult(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		root := recordings(t, 1)
+		require.NoError(t, root.WriteFile("long.wav", append(read(t, root, "0.wav"), make([]byte, 500_000)...), 0o600))
+		a := startAgent(t, srv, t.TempDir(), 100, root)
+		params := &mcp.CallToolParams{Name: "transcribe_file", Arguments: map[string]any{"path": "long.wav"}}
+		params.SetProgressToken("upload")
+		res, err := a.CallTool(t.Context(), params)
+		require.NoError(t, err)
+		require.False(t, res.IsError)
+		synctest.Wait()
+		shown := len(a.progress)
+		time.Sleep(time.Minute)
+		require.Len(t, a.progress, shown, "nothing follows the result")
+		require.Greater(t, shown, 10)
+		messages := make(map[string]bool)
+		for i := range shown {
+			p := <-a.progress
+			assert.Equal(t, "upload", p.ProgressToken)
+			assert.InDelta(t, i+1, p.Progress, 0)
+			messages[strings.Trim(p.Message, "0123456789")] = true
+			messages[strings.Fields(p.Message)[0]] = true
+		}
+		assert.Contains(t, messages, "sent")
+		assert.Contains(t, messages, "waiting")
+
+		a.mustCreate(t, "create_image", lighthouse(1))
+		assert.Empty(t, a.progress, "who does not ask is not told")
+	}, aicontenttest.SlowUpload(100_000), aicontenttest.LatencyOn(aicontenttest.TranscriptionsStore, 8*time.Second))
+}
