@@ -153,14 +153,14 @@ func notify(ctx context.Context, req *request, upload *atomic.Pointer[aicontent.
 // advise puts before an error what an agent should know and do.
 func advise(err error, creates bool) error {
 	text := "The same call would fail again: change the arguments or ask the user."
-	if temporary(err) {
+	if aicontent.Temporary(err) {
 		text = "Call again with the same arguments in a minute."
 	}
 	switch outcome := aicontent.OutcomeOf(err); {
 	case !creates:
 	case outcome == aicontent.OutcomeDone:
 		text = "It was created. Call again with the same arguments: it is looked for first."
-	case outcome == aicontent.OutcomeUnknown && temporary(err):
+	case outcome == aicontent.OutcomeUnknown && aicontent.Temporary(err):
 		text = "It may have been created. Call again with the same arguments: it is looked for first."
 	case outcome == aicontent.OutcomeUnknown:
 		text = "It may have been created. Call again once: it is looked for first. If that fails, ask the user."
@@ -170,14 +170,4 @@ func advise(err error, creates bool) error {
 		text = "Nothing was created. " + text
 	}
 	return fmt.Errorf("%s Reason: %w", text, err)
-}
-
-// temporary reports whether the same call, made later, may end otherwise.
-func temporary(err error) bool {
-	e, ok := errors.AsType[*aicontent.APIError](err)
-	if !ok {
-		return errors.As(err, new(*aicontent.TransportError))
-	}
-	passing := e.StatusCode == 408 || e.StatusCode == 429 || e.StatusCode >= 500
-	return passing && e.StatusCode != 501 && e.StatusCode != 505
 }
