@@ -44,6 +44,8 @@ type State struct {
 	linked     bool       // a link led to the page that follows
 	number     int        // of this page; 0 if unknown
 	last       int        // the last page's number, perhaps computed; 0 if unknown
+	total      int        // records on all pages, as last told; 0 if unknown
+	seen       int        // records on the pages up to this one; an empty page counts as a full one
 	emptyPages int        // in a row, up to this page
 	repeats    int        // pages in a row, up to this page, that had only records of the page before
 	ids        []string
@@ -54,9 +56,7 @@ type State struct {
 
 // Start returns the state after the first page. The sizes are the page sizes that the API documents, the default first.
 func Start(r Response, sizes []int) State {
-	s := State{first: r.Query, sizes: sizes}
-	s.locate(r, false)
-	return s
+	return State{first: r.Query, sizes: sizes}.after(r)
 }
 
 // HasNext reports whether Next returns a query or an error.
@@ -81,12 +81,11 @@ func (s State) Next() (url.Values, error) {
 // Arrive returns the state after the page that Next led to, and the IDs of the page before, which must be left out of
 // it. The error says that the service repeats itself or sends no records.
 func (s State) Arrive(r Response) (State, map[string]bool, error) {
-	n := State{first: s.first, sizes: s.sizes, cursors: s.cursors}
+	n := s.after(r)
 	_, byNumber := pageNumber(s.next)
 	if !byNumber {
 		n.cursors = append(slices.Clip(s.cursors), s.next.Encode())
 	}
-	n.locate(r, s.linked)
 	if r.Count == 0 {
 		n.emptyPages = s.emptyPages + 1
 	}
@@ -99,13 +98,8 @@ func (s State) Arrive(r Response) (State, map[string]bool, error) {
 		before[id] = true
 	}
 	delete(before, "") // records without an ID cannot be told apart
-	moved := 0
-	for _, id := range r.IDs {
-		if before[id] {
-			moved++
-		}
-	}
-	if moved > 0 && moved == len(r.IDs) {
+	isNew := func(id string) bool { return !before[id] }
+	if len(r.IDs) > 0 && !slices.ContainsFunc(r.IDs, isNew) {
 		n.repeats = s.repeats + 1
 		grows := byNumber && (n.Current == 0 || n.Current > s.number)
 		if !grows || n.repeats >= maxRepeats {
