@@ -53,6 +53,9 @@ func readRecord[T any, R record[T]](x *exchange) (R, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cap(x.body) > 2*len(raw) {
+		raw = slices.Clone(raw) // or a record that is kept would keep the whole buffer
+	}
 	r.keep(raw)
 	return r, nil
 }
