@@ -42,6 +42,9 @@ type record[T any] interface {
 	keep(json.RawMessage)
 }
 
+// into is the member of a record that goes to at: a *string, *bool, *int or *time.Time.
+func into(name string, at any) lenient.Field { return lenient.Field{Name: name, At: at} }
+
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
 func readRecord[T any, R record[T]](x *exchange) (R, error) {
 	v, err := lenient.Parse(x.body)
@@ -66,13 +69,13 @@ func readDeleted(x *exchange) (struct{}, error) {
 	if err == nil {
 		_, err = lenient.Record(v, "", new(Image).fields(nil))
 	}
-	switch {
-	case errors.Is(err, lenient.ErrHTML), errors.Is(err, lenient.ErrSaysError):
-		return struct{}{}, err
-	case errors.Is(err, lenient.ErrNotJSON) && saysHTML(x.header):
-		return struct{}{}, lenient.ErrHTML
+	if errors.Is(err, lenient.ErrNotJSON) && saysHTML(x.header) {
+		err = lenient.ErrHTML
 	}
-	return struct{}{}, nil
+	if err != lenient.ErrHTML && err != lenient.ErrSaysError {
+		err = nil
+	}
+	return struct{}{}, err
 }
 
 func saysHTML(header http.Header) bool {

@@ -65,7 +65,7 @@ func (s State) HasNext() bool { return len(s.next) > 0 || s.noNext != nil }
 // Next returns what to lay over the first page's query to get the page that follows, and nil after the last page. The
 // error says that the service does not tell what follows, or leads back.
 func (s State) Next() (url.Values, error) {
-	if len(s.next) == 0 || s.noNext != nil {
+	if len(s.next) == 0 {
 		return nil, s.noNext
 	}
 	if number, ok := pageNumber(s.next); ok {
