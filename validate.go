@@ -50,16 +50,14 @@ func invalid(op Operation, problems []FieldProblem, causes ...error) error {
 func checkForm(call call, form url.Values, s *settings) (problems []FieldProblem) {
 	for _, field := range call.required {
 		given := slices.ContainsFunc(s.form, func(p pair) bool { return p.key == field })
-		if !given && empty(form, field) {
+		needed := !given || s.once && field == "name" // WithOnce searches for the name
+		if needed && empty(form, field) {
 			problems = append(problems, problem(field, form.Get(field), "is required")...)
 		}
 	}
-	switch {
-	case call.op.record && form.Has("name") && empty(form, "name"): // an update
+	if call.op.record && form.Has("name") && empty(form, "name") { // an update
 		const hint = "leave it nil to keep the current one"
 		problems = append(problems, problem("name", form.Get("name"), "must not be empty", hint)...)
-	case call.op.creates() && s.once && empty(form, "name"):
-		problems = append(problems, problem("name", form.Get("name"), "is required")...)
 	}
 	if call.file != nil && form.Has("file") {
 		const reason = "must be given as TranscriptionStoreParams.File, not as a form field"

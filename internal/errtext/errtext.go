@@ -69,11 +69,12 @@ func Text(message string, fields map[string][]string) string {
 		}
 		parts = append(parts, name+": "+join(fields[name], ", "))
 	}
+	list := join(parts, "; ")
 	// Where the body speaks of fields alone the message lists them, and may have been shortened.
-	if !strings.HasPrefix(join(parts, "; "), strings.TrimSuffix(message, "…")) {
-		parts = slices.Insert(parts, 0, message)
+	if strings.HasPrefix(list, strings.TrimSuffix(message, "…")) {
+		return list
 	}
-	return join(parts, "; ")
+	return join([]string{message, list}, "; ")
 }
 
 // join is strings.Join for texts that may be empty, or end in punctuation, which only the last one keeps.
