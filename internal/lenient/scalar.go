@@ -38,8 +38,14 @@ func (v Value) Time() time.Time {
 		}
 		return time.Unix(seconds, 0).UTC()
 	}
-	text := strings.Replace(string(v.text(make([]byte, 0, 64))), " ", "T", 1)
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", time.DateOnly} {
+	raw := v.text(make([]byte, 0, 64))
+	var t time.Time
+	if t.UnmarshalText(raw) == nil {
+		return t
+	}
+	text := string(raw)
+	layouts := []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", time.DateOnly}
+	for _, layout := range layouts {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t
 		}
