@@ -12,13 +12,13 @@ import (
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// after returns the state after r: the page that follows s, or the first one. What follows r is told by the first of
-// these that says anything: a next link in the body, one in the Link header, the numbers, and last the absence of a
-// link where one would be.
-func (s State) after(r Response) State {
+// after returns the state after r: the page that follows s, or the first one, with the number of its records that were
+// on the page before. What follows r is told by the first of these that says anything: a next link in the body, one in
+// the Link header, the numbers, and last the absence of a link where one would be.
+func (s State) after(r Response, moved int) State {
 	n := State{Info: info(r.Around), first: s.first, sizes: s.sizes, cursors: s.cursors, ids: r.IDs}
 	size, header := n.pageSize(r), headerLinks(r.Link)
-	n.locate(s, r, size)
+	n.locate(s, r, cmp.Or(r.Count, size), moved)
 	if n.last == 0 {
 		number, _ := pageNumber(query(header["last"]))
 		n.last = max(number, 0)
@@ -55,15 +55,14 @@ func (s State) pageSize(r Response) int {
 	return size
 }
 
-// locate sets the numbers of the page r, which follows s. The page stands for as many records as came, or for a full
-// page if it is empty, so that a wrong total does not keep a walk going.
-func (n *State) locate(s State, r Response, size int) {
-	came := cmp.Or(r.Count, size)
+// locate sets the numbers of the page r, which follows s. Came is how many records it holds, or would hold if it were
+// not empty, so that a wrong total does not keep a walk going; moved of them had come before.
+func (n *State) locate(s State, r Response, came, moved int) {
 	asked, _ := pageNumber(r.Query)
 	// A service that ignores the number and sends another one must not keep a walk where it is.
 	n.number = max(n.Current, asked)
 	current := max(n.number, 1)
-	n.seen = s.seen + came
+	n.seen = s.seen + came - moved
 	if s.seen == 0 { // a walk may begin in the middle
 		n.seen += (current - 1) * cmp.Or(n.PerPage, came)
 	}

@@ -45,7 +45,7 @@ type State struct {
 	number     int        // of this page; 0 if unknown
 	last       int        // the last page's number, perhaps computed; 0 if unknown
 	total      int        // records on all pages, as last told; 0 if unknown
-	seen       int        // records on the pages up to this one; an empty page counts as a full one
+	seen       int        // records that came up to this page; an empty page counts as a full one
 	emptyPages int        // in a row, up to this page
 	repeats    int        // pages in a row, up to this page, that had only records of the page before
 	ids        []string
@@ -56,7 +56,7 @@ type State struct {
 
 // Start returns the state after the first page. The sizes are the page sizes that the API documents, the default first.
 func Start(r Response, sizes []int) State {
-	return State{first: r.Query, sizes: sizes}.after(r)
+	return State{first: r.Query, sizes: sizes}.after(r, 0)
 }
 
 // HasNext reports whether Next returns a query or an error.
@@ -81,7 +81,18 @@ func (s State) Next() (url.Values, error) {
 // Arrive returns the state after the page that Next led to, and the IDs of the page before, which must be left out of
 // it. The error says that the service repeats itself or sends no records.
 func (s State) Arrive(r Response) (State, map[string]bool, error) {
-	n := s.after(r)
+	before := make(map[string]bool, len(s.ids))
+	for _, id := range s.ids {
+		before[id] = true
+	}
+	delete(before, "") // records without an ID cannot be told apart
+	moved := 0
+	for _, id := range r.IDs {
+		if before[id] {
+			moved++
+		}
+	}
+	n := s.after(r, moved)
 	_, byNumber := pageNumber(s.next)
 	if !byNumber {
 		n.cursors = append(slices.Clip(s.cursors), s.next.Encode())
@@ -93,13 +104,7 @@ func (s State) Arrive(r Response) (State, map[string]bool, error) {
 		err := fmt.Errorf("the service sent %d pages without records, and says that more follow", n.emptyPages)
 		return State{}, nil, err
 	}
-	before := make(map[string]bool, len(s.ids))
-	for _, id := range s.ids {
-		before[id] = true
-	}
-	delete(before, "") // records without an ID cannot be told apart
-	isNew := func(id string) bool { return !before[id] }
-	if len(r.IDs) > 0 && !slices.ContainsFunc(r.IDs, isNew) {
+	if moved > 0 && moved == len(r.IDs) {
 		n.repeats = s.repeats + 1
 		grows := byNumber && (n.Current == 0 || n.Current > s.number)
 		if !grows || n.repeats >= maxRepeats {

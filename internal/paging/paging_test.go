@@ -255,7 +255,11 @@ func TestTotalsThatChange(t *testing.T) {
 		}, "0 1 2 3 4 5 6 7", "", 3},
 		"a record is made": {[]string{
 			`{"data":` + records(5, 4) + `,"total":5}`, `{"data":` + records(4, 3) + `,"total":6}`, `{"data":` + records(2, 1) + `,"total":6}`,
-		}, "5 4 3 2 1", "", 2},
+			`{"data":[],"total":6}`,
+		}, "5 4 3 2 1", "", 3},
+		"a record is made that the total lacks": {[]string{
+			`{"data":` + records(4, 3) + `,"total":4}`, `{"data":` + records(3, 2) + `,"total":4}`, `{"data":` + records(1) + `,"total":4}`,
+		}, "4 3 2 1", "", 2},
 		"records are deleted": {[]string{
 			`{"data":` + records(5, 4) + `,"total":6}`, `{"data":` + records(1, 0) + `,"total":4}`,
 		}, "5 4 1 0", "", 1},
