@@ -133,6 +133,11 @@ var (
 	perPages           = []PerPage{PerPage10, PerPage25, PerPage50, PerPage100}
 )
 
+// documented has the lists of all types but CountryCode.
+var documented = []any{
+	resolutions, styles, mediums, filters, imageSearches, transcriptSearches, sortKeys, sorts, perPages,
+}
+
 // labels are the documented meanings that are more than the value's own words.
 var labels = map[string]string{
 	"256x256": "256×256", "512x512": "512×512", "1024x1024": "1024×1024",

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
@@ -61,18 +60,18 @@ func (i *Image) UnmarshalJSON(data []byte) error { return unmarshalRecord(i, dat
 
 func (i *Image) fields(list []lenient.Field) []lenient.Field {
 	return append(list,
-		lenient.Into("id", (*string)(&i.ID)),
-		lenient.Into("name", &i.Name),
-		lenient.Into("description", &i.Description),
-		lenient.Into("resolution", (*string)(&i.Resolution)),
-		lenient.Into("style", (*string)(&i.Style)),
-		lenient.Into("medium", (*string)(&i.Medium)),
-		lenient.Into("filter", (*string)(&i.Filter)),
-		lenient.Into("favorite", &i.Favorite),
-		lenient.Into("result", &i.Result),
-		lenient.Into("url", &i.URL),
-		lenient.Into("created_at", &i.CreatedAt),
-		lenient.Into("updated_at", &i.UpdatedAt),
+		into("id", (*string)(&i.ID)),
+		into("name", &i.Name),
+		into("description", &i.Description),
+		into("resolution", (*string)(&i.Resolution)),
+		into("style", (*string)(&i.Style)),
+		into("medium", (*string)(&i.Medium)),
+		into("filter", (*string)(&i.Filter)),
+		into("favorite", &i.Favorite),
+		into("result", &i.Result),
+		into("url", &i.URL),
+		into("created_at", &i.CreatedAt),
+		into("updated_at", &i.UpdatedAt),
 	)
 }
 
@@ -92,16 +91,6 @@ type ImageListParams struct {
 	PerPage    PerPage       `url:"per_page,omitempty"`     // zero leaves it to the service
 }
 
-func (p *ImageListParams) check() []FieldProblem {
-	return slices.Concat(
-		oneOf("search_by", p.SearchBy, imageSearches), checkLook(p.Resolution, p.Style, p.Medium, p.Filter),
-		checkOrder(p.SortBy, p.Sort, p.PerPage))
-}
-
-func (p *ImageListParams) call() call {
-	return call{op: images.list, query: valuesOf(*p), unlisted: p.check()}
-}
-
 // ImageStoreParams describe the image to create. Name, Description and Resolution are required.
 type ImageStoreParams struct {
 	Name        string     `url:"name"`
@@ -110,10 +99,6 @@ type ImageStoreParams struct {
 	Style       Style      `url:"style,omitempty"`
 	Medium      Medium     `url:"medium,omitempty"`
 	Filter      Filter     `url:"filter,omitempty"`
-}
-
-func (p *ImageStoreParams) check() []FieldProblem {
-	return checkLook(p.Resolution, p.Style, p.Medium, p.Filter)
 }
 
 // ImageUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent all the
@@ -126,7 +111,7 @@ type ImageUpdateParams struct {
 // List returns one page of images. It is retried after transient failures. WithQuery("page", "3") selects a page by
 // its number.
 func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts ...CallOption) (*Page[Image], error) {
-	return list[Image](ctx, s.core(), params.call(), opts)
+	return list[Image](ctx, s.core(), listing(images.list, params), opts)
 }
 
 // All returns an iterator over the images of all pages; each loop over it begins with the first. It fetches a page
@@ -137,7 +122,7 @@ func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts .
 // An image that moves to the next page meanwhile is yielded once. If others are deleted meanwhile, some may not be
 // yielded at all: confirm with Show that an image is gone before you delete a copy of it.
 func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ...CallOption) iter.Seq2[*Image, error] {
-	return all[Image](ctx, s.core(), params.call(), opts)
+	return all[Image](ctx, s.core(), listing(images.list, params), opts)
 }
 
 // Show returns the image with the given ID. It is retried after transient failures. The error matches [ErrNotFound]
@@ -159,7 +144,7 @@ func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...Cal
 // the image: ask [OutcomeOf] before storing it again, or use [WithOnce].
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
 	required := []string{"name", "description", "resolution"}
-	store := call{op: images.store, form: valuesOf(params), required: required, unlisted: params.check()}
+	store := call{op: images.store, form: valuesOf(params), required: required, unlisted: unlisted(params)}
 	return do(ctx, s.core(), store, opts, readRecord[Image])
 }
 

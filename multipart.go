@@ -40,8 +40,9 @@ func FileFromPath(path string) File {
 	return File{Name: filepath.Base(path), source: upload.Path(path)}
 }
 
-// FileFromFS returns the regular file at path in fsys, which each attempt opens afresh. The name is the last element
-// of path.
+// FileFromFS returns the file at path in fsys, which each attempt opens afresh. The name is the last element of path.
+// It may be anything but a directory: files of object stores call themselves irregular. Such a file's size is
+// [File].Size or, where that is 0, the size that its Stat tells, if any.
 func FileFromFS(fsys fs.FS, path string) File {
 	return File{Name: path[strings.LastIndexByte(path, '/')+1:], source: upload.FS(fsys, path)}
 }
@@ -51,18 +52,18 @@ func FileFromBytes(name string, data []byte) File {
 	return File{Name: name, source: upload.Bytes(data)}
 }
 
-// FileFromReader returns a file with the content of r from its current position. R is never closed. It must not be
-// used before the call returns; where it then stands is undefined. If the context ends while a Read waits, the call
-// returns within a moment without it: that one Read or Seek may still go on, and r must not be used before it has
-// returned.
+// FileFromReader returns a file with the content of r from its current position. The SDK does not close r. It must not
+// be used before the call returns; where it then stands is undefined. If the context ends while a Read waits, the call
+// returns within a moment without it: that one Read or Seek may still be executing, and r must not be used before it
+// has returned.
 //
 // A reader that can seek, such as a [bytes.Reader] or an open file, is rewound to where it stood when the call is
 // retried. Any other, such as the body of an incoming request, can be read once: the call is then not retried once an
 // attempt has read any of it.
 //
 // A reader that can seek, or has a method Len() int, tells its size; for any other set [File].Size where it is known.
-// Without a size the upload is chunked. Some services refuse that with 411, and Django, and PHP after Apache's proxy,
-// see an empty form.
+// A [mime/multipart.Part] never tells its size, nor does the body of a request. Without a size the upload is chunked.
+// Some services refuse that with 411, and Django, and PHP after Apache's proxy, see an empty form.
 func FileFromReader(name string, r io.Reader) File {
 	return File{Name: name, source: upload.Reader(r)}
 }

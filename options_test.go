@@ -476,6 +476,10 @@ func TestFormFieldsForRequiredOnes(t *testing.T) {
 	assert.NoError(t, err, "an image has no file")
 	_, err = c.Images.Store(t.Context(), ImageStoreParams{Description: "d", Resolution: Resolution256x256}, WithFormField("name", " "), WithOnce())
 	assert.EqualError(t, err, `images.store: name " ": is required`, "WithOnce needs a name to look for")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = c.Images.Store(ended, ImageStoreParams{Name: "n", Resolution: Resolution256x256}, WithFormField("description", ""), WithOnce())
+	assert.ErrorIs(t, err, context.Canceled, "an empty description that was given is sent")
 }
 
 // Bytes that are no UTF-8 are a 500 of the service: they are refused before the network, whatever is waived.

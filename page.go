@@ -81,6 +81,11 @@ func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 
 func (p *Page[T]) place(state paging.State) { p.state, p.PageInfo = state, PageInfo(state.Info) }
 
+// listing is the call of a list with a struct of parameters.
+func listing(op *operation, params any) call {
+	return call{op: op, query: valuesOf(params), unlisted: unlisted(params)}
+}
+
 // list returns the first page.
 func list[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) (*Page[T], error) {
 	page, err := do(ctx, c, first, opts, readPage[T, R])
@@ -202,7 +207,7 @@ type ahead[T any] struct {
 // are.
 func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
 	links := page.state.Ahead(a.pages)
-	if len(a.row) > 0 && len(links) > 0 && a.row[0].link != links[0].Encode() {
+	if len(a.row) > 0 && (len(links) == 0 || a.row[0].link != links[0].Encode()) {
 		a.stop()
 	}
 	for len(a.row) < len(links) {
@@ -222,7 +227,7 @@ var errGone = errors.New("the goroutine that read ahead was ended by runtime.Goe
 
 // next returns the page that follows: the one on its way, if there is one. A panic below it goes on in the loop.
 func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error) {
-	if link, _ := page.state.Next(); link == nil || len(a.row) == 0 {
+	if len(a.row) == 0 {
 		return page.Next(ctx)
 	}
 	f := a.row[0]

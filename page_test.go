@@ -136,6 +136,48 @@ func TestPageByNumber(t *testing.T) {
 	assert.Equal(t, []string{"page=3&style=retro", "page=4&style=retro", "page=3", "page=4"}, b.Asked)
 }
 
+// A service may cap its pages below what was asked for, and tell the total alone: a copy of the list must have all of it.
+func TestAllGivesTheTotalOfCappedPages(t *testing.T) {
+	t.Parallel()
+	const total = 120
+	var want []string
+	for id := range total {
+		want = append(want, strconv.Itoa(id))
+	}
+	for _, ahead := range []int{0, 1, 8} {
+		b := pages(t, func(query url.Values) string {
+			page, _ := strconv.Atoi(query.Get("page"))
+			var ids []int
+			for id := 50 * (max(page, 1) - 1); id < total && len(ids) < 50; id++ {
+				ids = append(ids, id)
+			}
+			return fmt.Sprintf(`{"data":%s,"total":%d}`, recordsOf(ids...), total)
+		})
+		ids, err := walked(t, b, ImageListParams{PerPage: PerPage100}, WithReadAhead(ahead))
+		require.NoError(t, err, ahead)
+		assert.Equal(t, strings.Join(want, " "), ids, ahead)
+		assert.ElementsMatch(t, []string{"per_page=100", "page=2&per_page=100", "page=3&per_page=100"}, b.Asked, ahead)
+	}
+}
+
+// A total that is never reached must not keep a walk going for ever.
+func TestAllEndsBelowATotalThatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []int{0, 4} {
+		b := pages(t, func(query url.Values) string {
+			if query.Get("page") == "" {
+				return `{"data":` + recordsOf(2, 1) + `,"total":9007199254740991}`
+			}
+			return `{"data":[],"total":9007199254740991}`
+		})
+		ids, err := walked(t, b, ImageListParams{}, WithReadAhead(ahead))
+		require.ErrorIs(t, err, ErrPagination)
+		assert.ErrorContains(t, err, "100 pages without records")
+		assert.Equal(t, "2 1", ids)
+		assert.LessOrEqual(t, b.Requests(), 101+ahead)
+	}
+}
+
 // While a walk goes on, records are made: a page's worth shifts all that follow by a page, and is no reason to end.
 func TestWalkWhileRecordsAreMade(t *testing.T) {
 	t.Parallel()

@@ -41,6 +41,9 @@ type record[T any] interface {
 	keep(json.RawMessage)
 }
 
+// into is the member of a record that goes to at: a *string, *bool, *int or *time.Time.
+func into(name string, at any) lenient.Field { return lenient.Field{Name: name, At: at} }
+
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
 func readRecord[T any, R record[T]](x *exchange) (R, error) {
 	v, err := lenient.Parse(x.body)
@@ -51,6 +54,9 @@ func readRecord[T any, R record[T]](x *exchange) (R, error) {
 	raw, err := lenient.Record(v, x.request.op.in.singular, r.fields(nil))
 	if err != nil {
 		return nil, err
+	}
+	if cap(x.body) > 2*len(raw) {
+		raw = slices.Clone(raw) // or a record that is kept would keep the whole buffer
 	}
 	r.keep(raw)
 	return r, nil

@@ -1,9 +1,15 @@
 package aicontent
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +51,57 @@ func TestRawHasUnknownMembers(t *testing.T) {
 	written, err := json.Marshal(transcription)
 	require.NoError(t, err)
 	assert.JSONEq(t, text, string(written), "every field is read")
+}
+
+// A program keeps records, not responses: what a kept record holds on to must be of the record's size, whatever the
+// response declared and whatever stood around the record. Not parallel: it measures the heap.
+func TestKeptRecordsHoldLittleMemory(t *testing.T) {
+	const kept = 500
+	record := `{"id":7,"name":"Lighthouse","tags":"` + strings.Repeat("sea ", 80) + `"}`
+	for name, c := range map[string]struct {
+		body     string
+		declared bool
+		gzipped  bool
+	}{
+		"declared":        {`{"data":` + record + `}`, true, false},
+		"chunked":         {`{"data":` + record + `}`, false, false},
+		"gzip":            {`{"data":` + record + `}`, false, true},
+		"within much":     {`{"data":` + record + `,"debug":"` + strings.Repeat("queries ", 1000) + `"}`, true, false},
+		"within as much":  {`{"data":` + record + `,"debug":"` + strings.Repeat("q", len(record)) + `"}`, true, false},
+		"within a little": {`{"data":` + record + `,"status":200}`, true, false},
+	} {
+		body := []byte(c.body)
+		if c.gzipped {
+			var compressed bytes.Buffer
+			z := gzip.NewWriter(&compressed)
+			_, _ = z.Write(body)
+			require.NoError(t, z.Close())
+			body = compressed.Bytes()
+		}
+		transport := fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
+			resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: -1}
+			if c.declared {
+				resp.ContentLength = int64(len(body))
+			}
+			return resp, nil
+		})
+		client := over(t, transport)
+		show := func(id ID) json.RawMessage {
+			image, err := client.Images.Show(t.Context(), id)
+			require.NoError(t, err, name)
+			return image.Raw()
+		}
+		require.Equal(t, record, string(show("7")), name)
+		raws := make([]json.RawMessage, kept)
+		before := fakes.LiveHeap()
+		for i := range raws {
+			raws[i] = show("7")
+		}
+		each := (int64(fakes.LiveHeap()) - int64(before)) / kept
+		assert.LessOrEqual(t, each, int64(2*len(record)), name)
+		assert.Greater(t, each, int64(len(record)/2), name)
+		runtime.KeepAlive(raws)
+	}
 }
 
 // A record that is stored elsewhere and read again must be the same one.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
@@ -61,15 +60,15 @@ func (t *Transcription) UnmarshalJSON(data []byte) error { return unmarshalRecor
 
 func (t *Transcription) fields(list []lenient.Field) []lenient.Field {
 	return append(list,
-		lenient.Into("id", (*string)(&t.ID)),
-		lenient.Into("name", &t.Name),
-		lenient.Into("description", &t.Description),
-		lenient.Into("language", (*string)(&t.Language)),
-		lenient.Into("result", &t.Result),
-		lenient.Into("favorite", &t.Favorite),
-		lenient.Into("words", &t.Words),
-		lenient.Into("created_at", &t.CreatedAt),
-		lenient.Into("updated_at", &t.UpdatedAt),
+		into("id", (*string)(&t.ID)),
+		into("name", &t.Name),
+		into("description", &t.Description),
+		into("language", (*string)(&t.Language)),
+		into("result", &t.Result),
+		into("favorite", &t.Favorite),
+		into("words", &t.Words),
+		into("created_at", &t.CreatedAt),
+		into("updated_at", &t.UpdatedAt),
 	)
 }
 
@@ -86,24 +85,12 @@ type TranscriptionListParams struct {
 	PerPage  PerPage               `url:"per_page,omitempty"`     // zero leaves it to the service
 }
 
-func (p *TranscriptionListParams) check() []FieldProblem {
-	return slices.Concat(oneOf("search_by", p.SearchBy, transcriptSearches), checkOrder(p.SortBy, p.Sort, p.PerPage))
-}
-
-func (p *TranscriptionListParams) call() call {
-	return call{op: transcriptions.list, query: valuesOf(*p), unlisted: p.check()}
-}
-
 // TranscriptionStoreParams describe the transcription to create. Name and File are required.
 type TranscriptionStoreParams struct {
 	Name        string      `url:"name"`
 	File        File        `url:"-"`                     // see [File] for the formats that services accept
 	Description string      `url:"description,omitempty"` // of the audio file
 	Language    CountryCode `url:"language,omitempty"`    // the API asks for a country, as ISO 3166-1 alpha-2
-}
-
-func (p *TranscriptionStoreParams) check() []FieldProblem {
-	return checkCountry("language", p.Language)
 }
 
 // TranscriptionUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent
@@ -119,7 +106,7 @@ type TranscriptionUpdateParams struct {
 func (s *TranscriptionsService) List(
 	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
 ) (*Page[Transcription], error) {
-	return list[Transcription](ctx, s.core(), params.call(), opts)
+	return list[Transcription](ctx, s.core(), listing(transcriptions.list, params), opts)
 }
 
 // All returns an iterator over the transcriptions of all pages; each loop over it begins with the first. It fetches a
@@ -133,7 +120,7 @@ func (s *TranscriptionsService) List(
 func (s *TranscriptionsService) All(
 	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
 ) iter.Seq2[*Transcription, error] {
-	return all[Transcription](ctx, s.core(), params.call(), opts)
+	return all[Transcription](ctx, s.core(), listing(transcriptions.list, params), opts)
 }
 
 // Show returns the transcription with the given ID. It is retried after transient failures. The error matches
@@ -162,7 +149,7 @@ func (s *TranscriptionsService) Store(
 ) (*Transcription, error) {
 	store := call{
 		op: transcriptions.store, form: valuesOf(params), file: &params.File,
-		required: []string{"name"}, unlisted: params.check(),
+		required: []string{"name"}, unlisted: unlisted(params),
 	}
 	return do(ctx, s.core(), store, opts, readRecord[Transcription])
 }

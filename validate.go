@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -49,16 +50,14 @@ func invalid(op Operation, problems []FieldProblem, causes ...error) error {
 func checkForm(call call, form url.Values, s *settings) (problems []FieldProblem) {
 	for _, field := range call.required {
 		given := slices.ContainsFunc(s.form, func(p pair) bool { return p.key == field })
-		if !given && empty(form, field) {
+		needed := !given || s.once && field == "name" // WithOnce searches for the name
+		if needed && empty(form, field) {
 			problems = append(problems, problem(field, form.Get(field), "is required")...)
 		}
 	}
-	switch {
-	case call.op.record && form.Has("name") && empty(form, "name"): // an update
+	if call.op.record && form.Has("name") && empty(form, "name") { // an update
 		const hint = "leave it nil to keep the current one"
 		problems = append(problems, problem("name", form.Get("name"), "must not be empty", hint)...)
-	case call.op.creates() && s.once && empty(form, "name"):
-		problems = append(problems, problem("name", form.Get("name"), "is required")...)
 	}
 	if call.file != nil && form.Has(filePart) {
 		const reason = "must be given as TranscriptionStoreParams.File, not as a form field"
@@ -83,35 +82,31 @@ func checkText(values url.Values) (problems []FieldProblem) {
 	return problems
 }
 
-// oneOf reports a value that is set and not documented.
-func oneOf[T comparable](field string, value T, allowed []T) []FieldProblem {
-	var unset T
-	if value == unset || slices.Contains(allowed, value) {
-		return nil
+// unlisted reports the fields of a struct of parameters whose values are set and not documented.
+func unlisted(params any) (problems []FieldProblem) {
+	fields := reflect.ValueOf(params)
+	for i := range fields.NumField() {
+		if fields.Field(i).IsZero() {
+			continue
+		}
+		value := fields.Field(i).Interface()
+		if listed, ok := value.(interface{ Valid() bool }); ok && !listed.Valid() {
+			name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("url"), ",")
+			problems = append(problems, problem(name, value, allowed(value), waivable)...)
+		}
 	}
-	list := make([]string, len(allowed))
-	for i, a := range allowed {
-		list[i] = fmt.Sprint(a)
-	}
-	return problem(field, value, "must be one of "+strings.Join(list, ", "), waivable)
+	return problems
 }
 
-func checkLook(resolution Resolution, style Style, medium Medium, filter Filter) []FieldProblem {
-	return slices.Concat(oneOf("resolution", resolution, resolutions), oneOf("style", style, styles),
-		oneOf("medium", medium, mediums), oneOf("filter", filter, filters))
-}
-
-func checkOrder(by SortBy, direction Sort, size PerPage) []FieldProblem {
-	return slices.Concat(oneOf("sort_by", by, sortKeys), oneOf("sort", direction, sorts),
-		oneOf("per_page", size, perPages))
-}
-
-func checkCountry(field string, code CountryCode) []FieldProblem {
-	if code == "" || code.Valid() {
-		return nil
+// allowed tells the documented values of a type.
+func allowed(value any) string {
+	for _, list := range documented {
+		if reflect.TypeOf(list).Elem() == reflect.TypeOf(value) {
+			values := strings.Fields(strings.Trim(fmt.Sprint(list), "[]"))
+			return "must be one of " + strings.Join(values, ", ")
+		}
 	}
-	const reason = "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language"
-	return problem(field, code, reason, waivable)
+	return "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language"
 }
 
 // check reports what cannot be one segment of a path. Everything else is escaped and sent.

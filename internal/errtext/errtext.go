@@ -33,13 +33,7 @@ func Read(body []byte, key redact.Key) (message string, fields map[string][]stri
 	}
 	r.list(failure)
 	r.list(v.Member("error_description"))
-	var problem []string
-	for _, name := range []string{"title", "detail"} {
-		if part := text(v.Member(name)); part != "" {
-			problem = append(problem, part)
-		}
-	}
-	r.add("", join(problem, ": "))
+	r.add("", join([]string{text(v.Member("title")), text(v.Member("detail"))}, ": "))
 	r.list(v.Member("errors"))
 	message = join(r.texts[""], "; ")
 	delete(r.texts, "")
@@ -75,18 +69,19 @@ func Text(message string, fields map[string][]string) string {
 		}
 		parts = append(parts, name+": "+join(fields[name], ", "))
 	}
+	list := join(parts, "; ")
 	// Where the body speaks of fields alone the message lists them, and may have been shortened.
-	if !strings.HasPrefix(join(parts, "; "), strings.TrimSuffix(message, "…")) {
-		parts = slices.Insert(parts, 0, message)
+	if strings.HasPrefix(list, strings.TrimSuffix(message, "…")) {
+		return list
 	}
-	return join(parts, "; ")
+	return join([]string{message, list}, "; ")
 }
 
-// join is strings.Join for texts that may end in punctuation, which only the last one keeps.
+// join is strings.Join for texts that may be empty, or end in punctuation, which only the last one keeps.
 func join(texts []string, separator string) string {
 	var line string
-	for i, text := range texts {
-		if i > 0 {
+	for _, text := range texts {
+		if line != "" && text != "" {
 			line = strings.TrimRight(line, ".,:;") + separator
 		}
 		line += text

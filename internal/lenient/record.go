@@ -21,9 +21,6 @@ type Field struct {
 	At   any
 }
 
-// Into is the field of a name.
-func Into(name string, at any) Field { return Field{name, at} }
-
 // Record finds the record in v, sets its fields and returns its text. Fields that are null, missing or unreadable are
 // left as they are. There are at most 12 fields.
 //

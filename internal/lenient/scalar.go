@@ -7,6 +7,8 @@ import (
 	"time"
 )
 
+const lastSecond = 253402300799 // of the year 9999, the last that RFC 3339 can write
+
 // Bool reads booleans, numbers other than 0, and the texts of either. Anything else is false.
 func (v Value) Bool() bool {
 	if v.isBool() {
@@ -26,11 +28,15 @@ func (v Value) Int() int {
 	return int(f)
 }
 
-// Time reads RFC 3339, also with a space for the T, without a zone, which is UTC, or without a time of day. Anything
-// else is the zero time.
+// Time reads RFC 3339, also with a space for the T, without a zone, which is UTC, or without a time of day, and whole
+// numbers as seconds since 1970. Anything else is the zero time.
 func (v Value) Time() time.Time {
 	if !v.IsString() {
-		return time.Time{}
+		seconds, _ := strconv.ParseInt(string(v), 10, 64)
+		if seconds <= 0 || seconds > lastSecond {
+			return time.Time{}
+		}
+		return time.Unix(seconds, 0).UTC()
 	}
 	raw := v.text(make([]byte, 0, 64))
 	var t time.Time

@@ -12,35 +12,65 @@ import (
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// locate sets a page's numbers and what follows it, by the first of these that says anything: a next link in the
-// body, one in the Link header, the numbers, and last the absence of a link where one would be. ledHere says that a
-// link led to the page.
-func (s *State) locate(r Response, ledHere bool) {
-	s.Info = info(r.Around)
-	s.ids = r.IDs
-	asked, _ := pageNumber(r.Query)
-	// A service that ignores the number and sends another one must not keep a walk where it is.
-	s.number = max(s.Current, asked)
-	size := s.size(r)
-	header := headerLinks(r.Link)
-	s.last = lastPage(s.Info, size, header)
+// after returns the state after r: the page that follows s, or the first one, with the number of its records that were
+// on the page before. What follows r is told by the first of these that says anything: a next link in the body, one in
+// the Link header, the numbers, and last the absence of a link where one would be.
+func (s State) after(r Response, moved int) State {
+	n := State{Info: info(r.Around), first: s.first, sizes: s.sizes, cursors: s.cursors, ids: r.IDs}
+	size, header := n.pageSize(r), headerLinks(r.Link)
+	n.locate(s, r, cmp.Or(r.Count, size), moved)
+	if n.last == 0 {
+		number, _ := pageNumber(query(header["last"]))
+		n.last = max(number, 0)
+	}
 	link, found := bodyLink(r.Around)
 	if !found {
 		link, found = header["next"]
 	}
-	s.linked = link != ""
-	switch current := max(s.number, 1); {
-	case s.linked:
-		s.next = query(link)
-		if len(s.next) == 0 {
-			s.noNext = errors.New("the service sent a next link without a query")
+	n.linked = link != ""
+	switch current := max(n.number, 1); {
+	case n.linked:
+		n.next = query(link)
+		if len(n.next) == 0 {
+			n.noNext = errors.New("the service sent a next link without a query")
 		}
 	case found: // an empty link says that this is the last page
-	case current < s.last:
-		s.next = url.Values{pageParam: {strconv.Itoa(current + 1)}}
-	case s.last == 0 && r.Count >= size && !endsLinks(header, r.Query, ledHere):
+	case current < n.last:
+		n.next = url.Values{pageParam: {strconv.Itoa(current + 1)}}
+	case n.last == 0 && r.Count >= size && !endsLinks(header, r.Query, s.linked):
 		const noWord = "the service sent a full page of %d records and does not say whether more follow"
-		s.noNext = fmt.Errorf(noWord, r.Count)
+		n.noNext = fmt.Errorf(noWord, r.Count)
+	}
+	return n
+}
+
+// pageSize returns how many records a full page has, as far as can be told.
+func (s State) pageSize(r Response) int {
+	asked, _ := strconv.Atoi(r.Query.Get("per_page"))
+	size := cmp.Or(s.PerPage, max(asked, 0), s.sizes[0])
+	// A service may replace a page size that it does not know without saying so.
+	if s.PerPage == 0 && !slices.Contains(s.sizes, size) && slices.Contains(s.sizes, r.Count) {
+		return r.Count
+	}
+	return size
+}
+
+// locate sets the numbers of the page r, which follows s. Came is how many records it holds, or would hold if it were
+// not empty, so that a wrong total does not keep a walk going; moved of them had come before.
+func (n *State) locate(s State, r Response, came, moved int) {
+	asked, _ := pageNumber(r.Query)
+	// A service that ignores the number and sends another one must not keep a walk where it is.
+	n.number = max(n.Current, asked)
+	current := max(n.number, 1)
+	n.seen = s.seen + came - moved
+	if s.seen == 0 { // a walk may begin in the middle
+		n.seen += (current - 1) * cmp.Or(n.PerPage, came)
+	}
+	n.last, n.total = n.Last, cmp.Or(n.Total, s.total)
+	if n.last == 0 && n.total > 0 {
+		// Not by the size that was asked for: the service may send smaller pages.
+		left := max(n.total-n.seen, 0)
+		n.last = current + (left+came-1)/came
 	}
 }
 
@@ -56,29 +86,6 @@ func info(around lenient.Value) Info {
 		PerPage: count("per_page"),
 		Total:   count("total"),
 	}
-}
-
-// size returns how many records a full page has. A service may replace a page size that it does not know without
-// saying so.
-func (s *State) size(r Response) int {
-	asked, _ := strconv.Atoi(r.Query.Get("per_page"))
-	size := cmp.Or(s.PerPage, max(asked, 0), max(s.sizes[0], r.Count))
-	if s.PerPage == 0 && !slices.Contains(s.sizes, size) && slices.Contains(s.sizes, r.Count) {
-		return r.Count
-	}
-	return size
-}
-
-// lastPage returns the number of the last page, 0 if it is unknown.
-func lastPage(i Info, size int, header map[string]string) int {
-	switch {
-	case i.Last > 0:
-		return i.Last
-	case i.Total > 0:
-		return (i.Total-1)/size + 1
-	}
-	number, _ := pageNumber(query(header["last"]))
-	return max(number, 0)
 }
 
 // endsLinks reports whether the absence of a next link says that a page is the last one: it has a link to the page

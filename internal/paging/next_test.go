@@ -201,6 +201,7 @@ func TestPagesWithoutANextLink(t *testing.T) {
 		"a cursor as the last alone": {State{}, asked(), `<?cursor=c>; rel="last"`, `{}`, noWord},
 		"a last link without query":  {byHeader, asked("page", "2"), prev + `, </images>; rel="last"`, `{}`, noWord},
 		"a last link that is no URL": {byHeader, asked("page", "2"), prev + `, <http://[::1>; rel="last"`, `{}`, noWord},
+		"a last page below 1":        {State{}, asked(), `<?page=-1>; rel="last"`, `{}`, noWord},
 		"the first page alone":       {State{}, asked(), `<?page=1>; rel="first"`, `{}`, noWord},
 		"nothing":                    {State{}, asked(), ``, `{}`, noWord},
 		"prev in the body":           {State{}, asked(), ``, `{"links":{"prev":"?page=1"}}`, noWord},

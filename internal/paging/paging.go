@@ -44,6 +44,8 @@ type State struct {
 	linked     bool       // a link led to the page that follows
 	number     int        // of this page; 0 if unknown
 	last       int        // the last page's number, perhaps computed; 0 if unknown
+	total      int        // records on all pages, as last told; 0 if unknown
+	seen       int        // records that came up to this page; an empty page counts as a full one
 	emptyPages int        // in a row, up to this page
 	repeats    int        // pages in a row, up to this page, that had only records of the page before
 	ids        []string
@@ -54,9 +56,7 @@ type State struct {
 
 // Start returns the state after the first page. The sizes are the page sizes that the API documents, the default first.
 func Start(r Response, sizes []int) State {
-	s := State{first: r.Query, sizes: sizes}
-	s.locate(r, false)
-	return s
+	return State{first: r.Query, sizes: sizes}.after(r, 0)
 }
 
 // HasNext reports whether Next returns a query or an error.
@@ -65,7 +65,7 @@ func (s State) HasNext() bool { return len(s.next) > 0 || s.noNext != nil }
 // Next returns what to lay over the first page's query to get the page that follows, and nil after the last page. The
 // error says that the service does not tell what follows, or leads back.
 func (s State) Next() (url.Values, error) {
-	if len(s.next) == 0 || s.noNext != nil {
+	if len(s.next) == 0 {
 		return nil, s.noNext
 	}
 	if number, ok := pageNumber(s.next); ok {
@@ -81,19 +81,6 @@ func (s State) Next() (url.Values, error) {
 // Arrive returns the state after the page that Next led to, and the IDs of the page before, which must be left out of
 // it. The error says that the service repeats itself or sends no records.
 func (s State) Arrive(r Response) (State, map[string]bool, error) {
-	n := State{first: s.first, sizes: s.sizes, cursors: s.cursors}
-	_, byNumber := pageNumber(s.next)
-	if !byNumber {
-		n.cursors = append(slices.Clip(s.cursors), s.next.Encode())
-	}
-	n.locate(r, s.linked)
-	if r.Count == 0 {
-		n.emptyPages = s.emptyPages + 1
-	}
-	if n.emptyPages >= maxEmptyPages && n.HasNext() {
-		err := fmt.Errorf("the service sent %d pages without records, and says that more follow", n.emptyPages)
-		return State{}, nil, err
-	}
 	before := make(map[string]bool, len(s.ids))
 	for _, id := range s.ids {
 		before[id] = true
@@ -104,6 +91,18 @@ func (s State) Arrive(r Response) (State, map[string]bool, error) {
 		if before[id] {
 			moved++
 		}
+	}
+	n := s.after(r, moved)
+	_, byNumber := pageNumber(s.next)
+	if !byNumber {
+		n.cursors = append(slices.Clip(s.cursors), s.next.Encode())
+	}
+	if r.Count == 0 {
+		n.emptyPages = s.emptyPages + 1
+	}
+	if n.emptyPages >= maxEmptyPages && n.HasNext() {
+		err := fmt.Errorf("the service sent %d pages without records, and says that more follow", n.emptyPages)
+		return State{}, nil, err
 	}
 	if moved > 0 && moved == len(r.IDs) {
 		n.repeats = s.repeats + 1

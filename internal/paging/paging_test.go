@@ -180,6 +180,137 @@ func TestWalksThatWouldNotEnd(t *testing.T) {
 	}
 }
 
+// capped is a service with numbered pages of at most most records, whose records have the IDs from 0 to total-1. It tells
+// the total alone.
+func capped(total, most int) func(url.Values) string {
+	return func(query url.Values) string {
+		number, _ := strconv.Atoi(query.Get("page"))
+		size, _ := strconv.Atoi(query.Get("per_page"))
+		size = min(size, most)
+		var ids []int
+		for id := size * (max(number, 1) - 1); id < total && len(ids) < size; id++ {
+			ids = append(ids, id)
+		}
+		return fmt.Sprintf(`{"data":%s,"total":%d}`, records(ids...), total)
+	}
+}
+
+// numbers are the IDs from one to another, as walk returns them.
+func numbers(from, to int) string {
+	var ids []string
+	for id := from; id <= to; id++ {
+		ids = append(ids, strconv.Itoa(id))
+	}
+	return strings.Join(ids, " ")
+}
+
+// A service may tell the total alone, and send fewer records than were asked for: the list is at its end when as many
+// came as the total says, however many pages that takes, and not before.
+func TestTotalsAreHeldAgainstWhatCame(t *testing.T) {
+	for name, tt := range map[string]struct {
+		respond func(url.Values) string
+		query   url.Values
+		ids     string
+		pages   int
+	}{
+		"pages of 50":       {capped(120, 50), url.Values{"per_page": {"100"}}, numbers(0, 119), 3},
+		"an exact multiple": {capped(150, 50), url.Values{"per_page": {"100"}}, numbers(0, 149), 3},
+		"pages of one":      {capped(7, 1), url.Values{"per_page": {"10"}}, numbers(0, 6), 7},
+		"pages as asked":    {capped(120, 100), url.Values{"per_page": {"100"}}, numbers(0, 119), 2},
+		"a single page":     {capped(100, 100), url.Values{"per_page": {"100"}}, numbers(0, 99), 1},
+		"larger than asked": {func(query url.Values) string {
+			return capped(60, 25)(url.Values{"page": query["page"], "per_page": {"25"}})
+		}, url.Values{"per_page": {"10"}}, numbers(0, 59), 3},
+		"all at once": {func(url.Values) string { return capped(37, 37)(url.Values{"per_page": {"37"}}) },
+			url.Values{"per_page": {"10"}}, numbers(0, 36), 1},
+		"from the second page on": {capped(150, 50), url.Values{"per_page": {"100"}, "page": {"2"}}, numbers(50, 149), 2},
+		"from the last page on":   {capped(120, 50), url.Values{"per_page": {"100"}, "page": {"3"}}, numbers(100, 119), 2},
+		"the size that is asked for, told": {func(query url.Values) string {
+			return strings.TrimSuffix(capped(120, 50)(query), "}") + `,"per_page":100}`
+		}, url.Values{"per_page": {"100"}}, numbers(0, 119), 3},
+		"a size that is told": {func(query url.Values) string {
+			return strings.TrimSuffix(capped(25, 10)(query), "}") + `,"meta":{"per_page":10}}`
+		}, url.Values{"page": {"3"}, "per_page": {"10"}}, numbers(20, 24), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ids, asked, err := walk(t, tt.respond, tt.query)
+			require.NoError(t, err)
+			assert.Equal(t, tt.ids, ids)
+			assert.Len(t, asked, tt.pages-1)
+		})
+	}
+}
+
+// Pages and totals change while a walk is under way. The last total counts, and no page ends the walk before it.
+func TestTotalsThatChange(t *testing.T) {
+	for name, tt := range map[string]struct {
+		bodies []string // of the pages; the last one also of those that follow
+		ids    string
+		err    string
+		asked  int
+	}{
+		"smaller pages": {[]string{
+			`{"data":` + records(0, 1, 2, 3) + `,"total":8}`, `{"data":` + records(4) + `,"total":8}`,
+			`{"data":` + records(5, 6) + `,"total":8}`, `{"data":` + records(7) + `,"total":8}`,
+		}, "0 1 2 3 4 5 6 7", "", 3},
+		"a record is made": {[]string{
+			`{"data":` + records(5, 4) + `,"total":5}`, `{"data":` + records(4, 3) + `,"total":6}`, `{"data":` + records(2, 1) + `,"total":6}`,
+			`{"data":[],"total":6}`,
+		}, "5 4 3 2 1", "", 3},
+		"a record is made that the total lacks": {[]string{
+			`{"data":` + records(4, 3) + `,"total":4}`, `{"data":` + records(3, 2) + `,"total":4}`, `{"data":` + records(1) + `,"total":4}`,
+		}, "4 3 2 1", "", 2},
+		"records are deleted": {[]string{
+			`{"data":` + records(5, 4) + `,"total":6}`, `{"data":` + records(1, 0) + `,"total":4}`,
+		}, "5 4 1 0", "", 1},
+		"told on the first page alone": {[]string{
+			`{"data":` + records(5, 4) + `,"total":5}`, `{"data":` + records(3, 2) + `}`, `{"data":` + records(1) + `}`,
+		}, "5 4 3 2 1", "", 2},
+		"more than there are": {[]string{`{"data":` + records(5, 4) + `,"total":30}`, `{"data":[],"total":30}`}, "5 4", "", 3},
+		"of other records":    {[]string{`{"data":[],"total":30}`}, "", "", 2},
+		"with a gap": {[]string{
+			`{"data":` + records(5, 4) + `,"total":30}`, `{"data":[],"total":30}`, `{"data":` + records(3) + `,"total":30}`, `{"data":[],"total":30}`,
+		}, "5 4 3", "", 4},
+		"fewer than came": {[]string{
+			`{"data":` + records(20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1) + `,"total":21}`,
+			`{"data":` + records(20, 19, 18, 17, 16, 15, 14, 13, 12, 0) + `,"total":1}`,
+		}, "20 19 18 17 16 15 14 13 12 11 10 9 8 7 6 5 4 3 2 1 0", "", 1},
+		"a last page that is told, too": {[]string{
+			`{"data":` + records(5, 4) + `,"total":30}`, `{"data":` + records(3, 2) + `,"total":30,"last_page":2}`,
+		}, "5 4 3 2", "", 1},
+		"the page ignored": {[]string{`{"data":` + records(5, 4) + `,"total":30}`}, "5 4", "sent the records of the previous page again", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ids, asked, err := walk(t, func(query url.Values) string {
+				number, _ := strconv.Atoi(query.Get("page"))
+				return tt.bodies[min(max(number, 1), len(tt.bodies))-1]
+			}, url.Values{"per_page": {"10"}})
+			assert.Equal(t, tt.ids, ids)
+			assert.Len(t, asked, tt.asked)
+			if tt.err == "" {
+				require.NoError(t, err)
+				return
+			}
+			assert.ErrorContains(t, err, tt.err)
+		})
+	}
+}
+
+// A page that a link led to may be the end of the links but not of the records, if the service tells a total.
+func TestTotalsAfterLinks(t *testing.T) {
+	s := Start(page(t, `{"data":`+records(5, 4)+`,"next":"?page=2","total":5}`, nil), sizes)
+	s, _, err := s.Arrive(page(t, `{"data":`+records(3, 2)+`}`, url.Values{"page": {"2"}}))
+	require.NoError(t, err)
+	next, err := s.Next()
+	require.NoError(t, err)
+	assert.Equal(t, "page=3", next.Encode())
+	// The cursor's page is the last one: all records have come, and its number is not the first.
+	s = Start(page(t, `{"data":`+records(5, 4)+`,"next":"?cursor=a"}`, nil), sizes)
+	s, _, err = s.Arrive(page(t, `{"data":`+records(3, 2)+`,"total":4,"per_page":2}`, url.Values{"cursor": {"a"}}))
+	require.NoError(t, err)
+	assert.False(t, s.HasNext())
+}
+
 // Pages made full by new records while a walk is under way do not end it, but a service that repeats itself does.
 func TestPagesOfRecordsThatMoved(t *testing.T) {
 	for repeats, want := range map[int]string{0: "9 8 7 6", 1: "9 8 7 6", 2: "9 8 7 6", 3: "9 8"} {
@@ -282,7 +413,8 @@ func TestAhead(t *testing.T) {
 		`{"data":[{"id":1}],"current_page":1,"last_page":9}`:                                      "page=2 page=3 page=4",
 		`{"data":[{"id":1}],"current_page":7,"last_page":9}`:                                      "page=8 page=9",
 		`{"data":[{"id":1}],"current_page":9,"last_page":9}`:                                      "",
-		`{"data":[{"id":1}],"total":25,"per_page":10}`:                                            "page=2 page=3",
+		`{"data":` + records(1, 2, 3, 4, 5, 6, 7, 8, 9, 10) + `,"total":25,"per_page":10}`:        "page=2 page=3",
+		`{"data":` + records(1, 2, 3, 4) + `,"total":12}`:                                         "page=2 page=3",
 		`{"data":[{"id":1}],"links":{"next":"http://internal/?page=2"},"meta":{"last_page":3}}`:   "page=2 page=3",
 		`{"data":[{"id":1}],"links":{"next":"?page=2"}}`:                                          "page=2 page=3 page=4",
 		`{"data":[{"id":1}],"links":{"next":"?page=2&sort=asc"}}`:                                 "page=2&sort=asc page=3&sort=asc page=4&sort=asc",

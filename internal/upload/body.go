@@ -83,8 +83,10 @@ func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, e
 		req.ContentLength = int64(len(b.head)) + b.FileSize + int64(len(b.tail))
 	}
 	ctx, cancel := context.WithCancel(req.Context())
-	s := &Sending{body: b, attempt: a, meter: m, cancel: cancel, tail: bytes.NewReader(b.tail)}
-	s.lock = make(chan struct{}, 1)
+	s := &Sending{
+		body: b, attempt: a, meter: m, cancel: cancel,
+		lock: make(chan struct{}, 1), tail: bytes.NewReader(b.tail),
+	}
 	s.parts = io.MultiReader(bytes.NewReader(b.head), readerFunc(s.readFile), s.tail)
 	// Opening may wait for the source as a Read may.
 	a.Reading()

@@ -39,6 +39,7 @@ func TestFileProblems(t *testing.T) {
 	shorter := &guarded{FS: fstest.MapFS{"a.wav": {Data: recording(300)}}, wrap: func(f fs.File, _ int) fs.File {
 		return &changed{f, bytes.NewReader(recording(299))}
 	}}
+	object := fstest.MapFS{"a.wav": {Data: recording(300), Mode: fs.ModeIrregular}}
 	var noFile *os.File
 	var noBuffer *bytes.Buffer
 	var noZip *zip.Reader
@@ -83,6 +84,9 @@ func TestFileProblems(t *testing.T) {
 		"lost when measured":          {reader(&failingSeeker{bytes.NewReader(recording(9)), 1}), "gone with the tape", false, errTape},
 		"shorter than its size":       {holds(FS(short, "a.wav")), "ended at byte 511, but its size is 600", false, nil},
 		"a little shorter":            {holds(FS(shorter, "a.wav")), "ended at byte 299, but its size is 300", false, nil},
+		"object, shorter":             {holds(FS(&guarded{FS: object, wrap: func(f fs.File, _ int) fs.File { return ofSize{f, 301} }}, "a.wav")), "ended at byte 300, but its size is 301", false, nil},
+		"object, empty":               {holds(FS(fstest.MapFS{"a.wav": {Mode: fs.ModeIrregular}}, "a.wav")), "must not be empty", true, nil},
+		"object, another size":        {declared(299, FS(object, "a.wav")), "has 300 bytes, but its Size says 299", false, nil},
 		"negative size":               {declared(-1, Bytes(recording(9))), "must not have the Size -1", false, nil},
 		"another size":                {declared(10, Bytes(recording(9))), "has 9 bytes, but its Size says 10", false, nil},
 		"a size of one byte":          {declared(1, Bytes(recording(9))), "has 9 bytes, but its Size says 1", false, nil},

@@ -29,14 +29,14 @@ type disk struct{}
 
 func (disk) Open(path string) (fs.File, error) {
 	// Opening a named pipe would wait for its writer.
-	if info, err := os.Stat(path); err == nil && checkRegular(info) != nil {
-		return nil, checkRegular(info)
+	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil, errors.New("is not a regular file; open it and use FileFromReader")
 	}
 	return os.Open(path)
 }
 
-// FS is the regular file at path in fsys, opened for each attempt. It is nil where fsys is. An Open or Read that
-// waits is abandoned when the context ends.
+// FS is the file at path in fsys, opened for each attempt. It is nil where fsys is. An Open or Read that waits is
+// abandoned when the context ends.
 func FS(fsys fs.FS, path string) Source {
 	if fsys == nil {
 		return nil
@@ -58,8 +58,22 @@ func (s inFS) open(in *input) error {
 		return err
 	}
 	in.r, in.done = f, func() { f.Close() }
-	in.size, err = measure(f)
-	return err
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return errors.New("is a directory")
+	case info.Mode().IsRegular():
+		in.size = info.Size()
+		return nil
+	}
+	// Objects of a store call themselves irregular. Devices and pipes have no size, and a Read of them may wait.
+	in.r = readerFunc(f.Read)
+	if in.size < 0 && info.Size() > 0 {
+		in.size = info.Size()
+	}
+	return nil
 }
 
 // Bytes is a file in memory. The data must not change while it is sent.
@@ -87,25 +101,6 @@ func Reader(r io.Reader) Source {
 func isNil(v any) bool {
 	value := reflect.ValueOf(v)
 	return (value.Kind() == reflect.Pointer || value.Kind() == reflect.Func) && value.IsNil()
-}
-
-// measure returns the size of a regular file.
-func measure(f fs.File) (int64, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), checkRegular(info)
-}
-
-func checkRegular(info fs.FileInfo) error {
-	switch {
-	case info.IsDir():
-		return errors.New("is a directory")
-	case !info.Mode().IsRegular():
-		return errors.New("is not a regular file; open it and use FileFromReader")
-	}
-	return nil
 }
 
 var (
@@ -173,8 +168,8 @@ func (s *stream) look() {
 	}
 	seeker, ok := s.r.(io.Seeker)
 	if f, isFile := s.r.(*os.File); isFile {
-		_, err := measure(f)
-		ok = err == nil // A device may seem to seek.
+		info, err := f.Stat()
+		ok = err == nil && info.Mode().IsRegular() // A device may seem to seek.
 	}
 	if ok {
 		if start, err := seeker.Seek(0, io.SeekCurrent); err == nil {

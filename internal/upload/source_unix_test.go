@@ -7,9 +7,12 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // Opening a named pipe waits for its writer: the call would hang where it promises an error.
@@ -20,6 +23,26 @@ func TestNamedPipesAreRefusedUnopened(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	assert.Contains(t, problems[0].Reason, "use FileFromReader")
+}
+
+// A path names a recording: a device, which never ends or has nothing, is a slip.
+func TestDevicesAreRefusedByPath(t *testing.T) {
+	_, problems, err := File{Name: "a.wav", Source: Path("/dev/zero")}.Inspect(t.Context(), 0)
+	require.NoError(t, err)
+	require.Len(t, problems, 1)
+	assert.Contains(t, problems[0].Reason, "is not a regular file; open it and use FileFromReader")
+}
+
+// A file system may hold a pipe, whose Read waits for the writer: the call must end all the same.
+func TestPipesOfFileSystemsMayStall(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pipe.wav")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	writer, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer writer.Close()
+	_, _, err = File{Name: "pipe.wav", Source: FS(os.DirFS(dir), "pipe.wav")}.Inspect(t.Context(), 10*time.Millisecond)
+	assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: 10 * time.Millisecond}, err)
 }
 
 // A device may be able to seek and still not tell its size: it must not be refused as empty.

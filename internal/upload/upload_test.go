@@ -270,10 +270,21 @@ func filesOf(t testing.TB, data []byte) map[string]readable {
 	named := func(s Source) File { return File{Name: "interview.wav", Source: s} }
 	declared := named(Reader(onlyReader{bytes.NewReader(data)}))
 	declared.Size = int64(len(data))
+	object := fstest.MapFS{"interview.wav": {Data: data, Mode: fs.ModeIrregular}}
+	unmeasured := &guarded{FS: object, wrap: func(f fs.File, _ int) fs.File { return ofSize{f, -1} }}
+	device := &guarded{FS: object, wrap: func(f fs.File, _ int) fs.File { return ofSize{f, 0} }}
+	compressed := &guarded{FS: object, wrap: func(f fs.File, _ int) fs.File { return ofSize{f, 2 * int64(len(data))} }}
+	told, corrected := named(FS(device, "interview.wav")), named(FS(compressed, "interview.wav"))
+	told.Size, corrected.Size = int64(len(data)), int64(len(data))
 	return map[string]readable{
 		"path":                    {named(Path(path)), true, true},
 		"directory as fs":         {named(FS(os.DirFS(dir), "interview.wav")), true, true},
 		"fs in memory":            {named(FS(fstest.MapFS{"a/interview.wav": {Data: data}}, "a/interview.wav")), true, true},
+		"object":                  {named(FS(object, "interview.wav")), true, true},
+		"object without a size":   {named(FS(unmeasured, "interview.wav")), false, true},
+		"object of size 0":        {named(FS(device, "interview.wav")), false, true},
+		"object declared":         {told, true, true},
+		"object of another size":  {corrected, true, true},
 		"bytes":                   {named(Bytes(data)), true, true},
 		"bytes.Reader":            {named(Reader(bytes.NewReader(data))), true, true},
 		"bytes.Buffer":            {named(Reader(bytes.NewBuffer(bytes.Clone(data)))), true, false},
@@ -351,6 +362,24 @@ type unknown struct {
 }
 
 func (u *unknown) Stat() (fs.FileInfo, error) { return nil, u.err }
+
+// ofSize is a file that tells a size of its own.
+type ofSize struct {
+	fs.File
+	size int64
+}
+
+func (f ofSize) Stat() (fs.FileInfo, error) {
+	info, err := f.File.Stat()
+	return sizeInfo{info, f.size}, err
+}
+
+type sizeInfo struct {
+	fs.FileInfo
+	size int64
+}
+
+func (i sizeInfo) Size() int64 { return i.size }
 
 // changed is a regular file whose content is not what its size says.
 type changed struct {

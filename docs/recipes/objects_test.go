@@ -1,0 +1,55 @@
+package recipes
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/memblob"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+// Objects have a size and can be opened again: they are never chunked, and a retry sends all of them.
+func TestTranscribeObject(t *testing.T) {
+	files, err := fileblob.OpenBucket(t.TempDir(), nil)
+	require.NoError(t, err)
+	recording := []byte(strings.Repeat("a voice message ", 10_000))
+	sum := sha256.Sum256(recording)
+	for name, bucket := range map[string]*blob.Bucket{"memblob": memblob.OpenBucket(nil), "fileblob": files} {
+		t.Run(name, func(t *testing.T) {
+			defer bucket.Close()
+			require.NoError(t, bucket.WriteAll(t.Context(), "2024/a.mp3", recording, nil))
+			require.NoError(t, bucket.WriteAll(t.Context(), "2024/empty.mp3", nil, nil))
+			srv := aicontenttest.NewServer(t, aicontenttest.NoChunkedUploads)
+			srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(http.StatusTooManyRequests, ""))
+			client := srv.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxBackoff: time.Millisecond}))
+			transcription, err := transcribeObject(t.Context(), client, bucket, "2024/a.mp3", "4711")
+			require.NoError(t, err)
+			assert.Equal(t, "4711", transcription.Name)
+			require.Len(t, srv.Transcriptions(), 1)
+			upload := srv.Transcriptions()[0].Upload
+			assert.Equal(t, hex.EncodeToString(sum[:]), upload.SHA256)
+			assert.Equal(t, "a.mp3", upload.Name)
+			assert.Equal(t, "audio/mpeg", upload.ContentType)
+
+			_, err = transcribeObject(t.Context(), client, bucket, "2024/b.mp3", "4712")
+			require.ErrorIs(t, err, fs.ErrNotExist)
+			require.ErrorIs(t, err, aicontent.ErrFile)
+			_, err = transcribeObject(t.Context(), client, bucket, "2024", "4713")
+			require.ErrorContains(t, err, "is a directory")
+			_, err = transcribeObject(t.Context(), client, bucket, "2024/empty.mp3", "4714")
+			require.ErrorContains(t, err, "must not be empty")
+			assert.Len(t, srv.Records(), 1)
+		})
+	}
+}
