@@ -105,7 +105,7 @@ func do[T any](
 	err = errPanic // until it has ended
 	defer func() { h.finish(r, s.response, err) }()
 	if s.once && r.op.creates() {
-		o := once{client: c, request: r, history: h, settings: s, name: normalText(r.form.Get("name")), take: take}
+		o := once{client: c, request: r, history: h, settings: s, take: take}
 		err = o.store(ctx, attempt)
 	} else {
 		err = c.send(ctx, r, h, attempt)

@@ -29,24 +29,26 @@ func newNames(settle time.Duration) *onceNames {
 // claim is a name that a call has to itself.
 type claim struct {
 	names *onceNames
-	name  string
+	key   string // collection and name
+	text  string
 	since time.Time // when the last request that may still become a record ended; zero for none
 	sent  bool      // a request is under way
 }
 
 // claim waits until the name is free, or the context ends.
-func (n *onceNames) claim(ctx context.Context, name string) (*claim, error) {
+func (n *onceNames) claim(ctx context.Context, collection, name string) (*claim, error) {
+	key := collection + "/" + name
 	for {
 		n.mu.Lock()
-		busy, taken := n.busy[name]
+		busy, taken := n.busy[key]
 		if !taken {
 			defer n.mu.Unlock()
-			n.busy[name] = make(chan struct{})
-			c := &claim{names: n, name: name, since: n.open[name]}
+			n.busy[key] = make(chan struct{})
+			c := &claim{names: n, key: key, text: name, since: n.open[key]}
 			if time.Since(c.since) >= n.settle {
 				c.since = time.Time{}
 			}
-			delete(n.open, name)
+			delete(n.open, key)
 			return c, nil
 		}
 		n.mu.Unlock()
@@ -58,12 +60,13 @@ func (n *onceNames) claim(ctx context.Context, name string) (*claim, error) {
 	}
 }
 
-// attempt notes that a create request is under way before it is made. If the attempt panics, it remains so.
-func (c *claim) attempt(make func() (*exchange, error)) (*exchange, error) {
+// attempt notes that a create request is under way before it is made. It remains so if the attempt panics, and the name
+// open until the call has what it was made for.
+func (c *claim) attempt(do func() (*exchange, error)) (*exchange, error) {
 	c.sent = true
-	x, err := make()
+	x, err := do()
 	c.sent = false
-	if err == nil && !x.ok && (x.outcome == OutcomeUnknown || x.outcome == OutcomeDone) {
+	if err == nil && (x.outcome == OutcomeUnknown || x.outcome == OutcomeDone) {
 		c.since = time.Now()
 	}
 	return x, err
@@ -77,10 +80,10 @@ func (c *claim) release() {
 	n := c.names
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	close(n.busy[c.name])
-	delete(n.busy, c.name)
+	close(n.busy[c.key])
+	delete(n.busy, c.key)
 	if !c.since.IsZero() {
-		n.remember(c.name, c.since)
+		n.remember(c.key, c.since)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestOpenNamesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		names := newNames(time.Hour)
 		lose := func(name string) {
-			c, err := names.claim(t.Context(), name)
+			c, err := names.claim(t.Context(), "images", name)
 			require.NoError(t, err)
 			_, _ = c.attempt(func() (*exchange, error) { return &exchange{}, nil })
 			c.release()
@@ -26,8 +26,8 @@ func TestOpenNamesAreBounded(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		assert.Len(t, names.open, maxOpen)
-		assert.NotContains(t, names.open, "0", "the oldest goes first")
-		assert.Contains(t, names.open, "1")
+		assert.NotContains(t, names.open, "images/0", "the oldest goes first")
+		assert.Contains(t, names.open, "images/1")
 		time.Sleep(2 * time.Hour)
 		lose("new")
 		assert.Len(t, names.open, 1, "what is over is forgotten")
@@ -49,14 +49,14 @@ func TestNamesAreClosedByEvidenceAlone(t *testing.T) {
 		"lost":    {func() (*exchange, error) { return lost, nil }, true},
 		"done":    {func() (*exchange, error) { return done, nil }, true},
 		"refused": {func() (*exchange, error) { return refused, nil }, false},
-		"made":    {func() (*exchange, error) { return made, nil }, false},
+		"made":    {func() (*exchange, error) { return made, nil }, true}, // until the call returns it
 		"vetoed":  {func() (*exchange, error) { return nil, assert.AnError }, false},
 		"panic":   {func() (*exchange, error) { panic("boom") }, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			names := newNames(time.Hour)
 			call := func(attempt func() (*exchange, error)) (before time.Time) {
-				c, err := names.claim(t.Context(), "n")
+				c, err := names.claim(t.Context(), "images", "n")
 				require.NoError(t, err)
 				defer func() { _ = recover() }()
 				defer c.release()

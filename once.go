@@ -59,51 +59,49 @@ type once struct {
 	request  *request
 	history  *history
 	settings *settings
-	name     string
+	name     *claim                // with store
 	take     func(*exchange) error // reads the record that is found
 	listed   bool                  // the latest list shows the record, but Show does not
 }
 
 // store creates a record unless there is one with the name. It searches before its first create request, and after
 // one that may have been executed.
-func (o *once) store(ctx context.Context, attempt func() (*exchange, error)) error {
+func (o *once) store(ctx context.Context, attempt func() (*exchange, error)) (err error) {
 	c, r, h := o.client, o.request, o.history
-	name, err := c.names.claim(ctx, r.op.in.name+"/"+o.name)
-	if err != nil {
+	if o.name, err = c.names.claim(ctx, r.op.in.name, normalText(r.form.Get("name"))); err != nil {
 		h.worst = OutcomeUnknown
 		return h.fail(r, fmt.Errorf("WithOnce: another call for the name is under way: %w", err))
 	}
-	defer name.release()
-	since := name.since
+	defer o.name.release()
+	since := o.name.since
 	if o.settings.lastTry.After(since) {
 		since = o.settings.lastTry
 	}
 	for {
 		err := o.settle(ctx, since)
-		if h.found {
-			name.since = time.Time{}
-		}
 		switch {
 		case h.found, err != nil:
-			return o.fail(err)
+			return o.end(err)
 		case h.count > 0 && !o.another():
 			return h.fail(r, nil)
 		}
 		// What was sent before has been waited out.
-		h.worst, name.since = noAttempt, time.Time{}
-		err = c.send(ctx, r, h, func() (*exchange, error) { return name.attempt(attempt) })
-		since = name.since
+		h.worst, o.name.since = noAttempt, time.Time{}
+		err = c.send(ctx, r, h, func() (*exchange, error) { return o.name.attempt(attempt) })
 		switch {
+		case err == nil:
+			return o.end(nil)
 		case h.count > 0 && h.last.takenName():
 			// Another process was faster, and its record is this one.
 			found := o.search(ctx, o.settings.policy, o.settings.budget)
 			if _, conflict := found.(*ConflictError); conflict || h.found {
-				return o.fail(found)
+				return o.end(found)
 			}
 			return err
-		case since.IsZero(), h.last.follow != followSearch, ctx.Err() != nil:
+		case o.name.since.IsZero(), h.last.follow != followSearch, ctx.Err() != nil:
 			return err
 		}
+		since = o.name.since
 	}
 }
 
@@ -121,12 +119,12 @@ func (o *once) another() bool {
 	return h.charge(r)
 }
 
-// fail makes the error of a call that a search has ended; err is nil for one that found the record. An error before
-// anything was sent keeps the type of the search's.
-func (o *once) fail(err error) error {
+// end ends the call with the record, or makes the error of a search. One before anything was sent keeps its type.
+func (o *once) end(err error) error {
 	s := o.history.summary(o.request)
 	switch e := err.(type) {
 	case nil:
+		o.name.since = time.Time{}
 		return nil
 	case *ConflictError:
 		return &ConflictError{e.Name, e.IDs, e.Reason, s}
@@ -217,7 +215,7 @@ func (o *once) search(ctx context.Context, policy RetryPolicy, budget *budget) e
 		s.header, s.query = o.settings.header, o.settings.query
 	}}, searching}
 	in := o.request.op.in
-	id, _, err := o.client.find(ctx, in, o.name, opts)
+	id, _, err := o.client.find(ctx, in, o.name.text, opts)
 	o.listed = false
 	if err != nil || id == "" {
 		return err
@@ -254,7 +252,7 @@ func (o *once) compare(record lenient.Value, id ID, key redact.Key) error {
 		}
 		reason := fmt.Sprintf("the record with the name has another %s: %s, not %s",
 			name, redact.Quote(key.Line(stored)), redact.Quote(sent))
-		return &ConflictError{Name: o.name, IDs: []ID{id}, Reason: reason}
+		return &ConflictError{Name: o.name.text, IDs: []ID{id}, Reason: reason}
 	}
 	return nil
 }
