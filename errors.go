@@ -108,6 +108,7 @@ type APIError struct {
 
 	summary
 	login bool // the service redirects to a login page
+	blind bool // of a search that failed: it does not tell whether there is a record
 }
 
 // Error is one line: the operation, the status, what the service said, and what is known of the attempts.
@@ -129,6 +130,8 @@ func (e *APIError) Is(target error) bool {
 		return e.StatusCode/100 == 5
 	case ErrUnauthorized:
 		return e.login || target == sentinel
+	case ErrNotFound:
+		return target == sentinel && !e.blind
 	}
 	return sentinel != nil && target == sentinel
 }

@@ -24,6 +24,9 @@ func findByName[T any, R record[T]](
 		return nil, err
 	}
 	id, page, err := c.find(ctx, in, normalText(name), append(slices.Clip(opts), searching))
+	if e, ok := err.(*APIError); ok {
+		e.blind = true
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +75,9 @@ func (c *Client) find(ctx context.Context, in *collection, name string, opts []C
 	var on *Page[Image]
 	page, err := list[Image](ctx, c, call{op: in.list, query: valuesOf(params)}, opts)
 	for n := 1; page != nil && err == nil; n++ {
+		if len(page.found.IDs) < page.found.Count {
+			return "", nil, page.unclear(errors.New("the list has something that is no record"), false)
+		}
 		for _, record := range page.Items {
 			match := normalText(record.Name) == name
 			if record.Name == "" || match && record.ID == "" {

@@ -80,3 +80,18 @@ func TestFindByNameSaysNotFoundOnlyOfWhatNoListShows(t *testing.T) {
 	_, err := over(t, l).Images.FindByName(t.Context(), "job-4711")
 	assert.ErrorIs(t, err, ErrPagination, "no match there proves nothing")
 }
+
+// A proxy's 404 during a deploy, or a wrong base URL, says nothing of the record.
+func TestFindByNameWhereTheListIsNotFound(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`<html>deploying</html>`, `{"message":"Not found."}`, ``} {
+		c := over(t, fakes.RoundTripper(fakes.Respond(404, body)))
+		_, err := c.Images.FindByName(t.Context(), "job-4711")
+		var refused *APIError
+		require.ErrorAs(t, err, &refused)
+		assert.NotErrorIs(t, err, ErrNotFound, body)
+		assert.ErrorContains(t, err, "there is no API at")
+		_, err = c.Images.List(t.Context(), ImageListParams{})
+		assert.ErrorIs(t, err, ErrNotFound)
+	}
+}

@@ -131,10 +131,10 @@ func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*I
 	return do(ctx, s.core(), call{op: images.show, id: id}, opts, readRecord[Image])
 }
 
-// FindByName returns the image with exactly the given name, white space at its ends and forms of line breaks aside,
-// as Show returns it. It searches with List, and is retried as that is. If there is none, the error matches
-// [ErrNotFound], as a 404 of the search itself does; if there are several, it is a [*ConflictError] with the IDs of
-// two. It is what [WithOnce] searches with, and how to look for an image that a failed Store may have created.
+// FindByName returns the image with exactly the given name, as Show returns it. White space at the ends of a name and
+// the form of its line breaks do not count. It searches with List, and is retried as List is. The error matches
+// [ErrNotFound] only if a list that was read to its end has no such image, so a 404 of the search does not match; if
+// there are several, it is a [*ConflictError] with the IDs of two. [WithOnce] searches the same way.
 func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Image, error) {
 	return findByName[Image](ctx, s.core(), images, name, opts)
 }

@@ -1252,6 +1252,7 @@ func TestOnceIsNotBlindToWhatItCannotRead(t *testing.T) {
 	for _, list := range []string{
 		`{"data":[{"uuid":"a","name":"job-4711"}],"links":{"next":null}}`,
 		`{"data":[{"id":7}],"links":{"next":null}}`,
+		`{"data":[{"id":7,"name":"other"},{"key":7,"title":"job-4711"}],"links":{"next":null}}`,
 	} {
 		l := &fakes.Ledger{List: func(int) (*http.Response, error) { return fakes.OK(list)(nil) }}
 		c := over(t, l)
@@ -1260,7 +1261,7 @@ func TestOnceIsNotBlindToWhatItCannotRead(t *testing.T) {
 		for _, err := range []error{stored, found} {
 			var unread *DecodeError
 			require.ErrorAs(t, err, &unread, list)
-			assert.ErrorContains(t, err, "a record without a name or an ID")
+			assert.ErrorContains(t, err, "the list has ")
 			assert.NotErrorIs(t, err, ErrNotFound)
 		}
 		assert.Zero(t, l.Stores, list)

@@ -129,10 +129,10 @@ func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOpt
 	return do(ctx, s.core(), call{op: transcriptions.show, id: id}, opts, readRecord[Transcription])
 }
 
-// FindByName returns the transcription with exactly the given name, white space at its ends and forms of line breaks
-// aside, as Show returns it. It searches with List, and is retried as that is. If there is none, the error matches
-// [ErrNotFound], as a 404 of the search itself does; if there are several, it is a [*ConflictError] with the IDs of
-// two. It is what [WithOnce] searches with, and how to look for a transcription that a failed Store may have created.
+// FindByName returns the transcription with exactly the given name, as Show returns it. White space at the ends of a
+// name and the form of its line breaks do not count. It searches with List, and is retried as List is. The error
+// matches [ErrNotFound] only if a list that was read to its end has no such transcription, so a 404 of the search does
+// not match; if there are several, it is a [*ConflictError] with the IDs of two. [WithOnce] searches the same way.
 func (s *TranscriptionsService) FindByName(
 	ctx context.Context, name string, opts ...CallOption,
 ) (*Transcription, error) {
