@@ -18,9 +18,13 @@ const (
 
 // advise says what a failed call may have changed, and whether to press the button again.
 func advise(err error, a action) string {
-	if errors.Is(err, errSentBefore) {
+	switch {
+	case errors.Is(err, errSentBefore):
 		return "The first press may already have created it, which is billed. Check first. " +
 			"To create another, press the button again."
+	case errors.Is(err, errOldForm):
+		return "The gallery was restarted after this form was opened, and does not know. If you sent it, that may have " +
+			"created a record, which is billed. Check first. To create one now, press the button."
 	}
 	outcome := outcomeOf(err)
 	switch {
@@ -63,7 +67,7 @@ func remedy(err error, a action) string {
 // outcomeOf is aicontent.OutcomeOf, extended to the gallery's errors: with those, no complete form reached the service.
 func outcomeOf(err error) aicontent.Outcome {
 	var tooLarge *http.MaxBytesError
-	if errors.Is(err, errMalformedForm) || errors.As(err, &tooLarge) {
+	if errors.Is(err, errNotBegun) || errors.Is(err, errMalformedForm) || errors.As(err, &tooLarge) {
 		return aicontent.OutcomeNotSent
 	}
 	return aicontent.OutcomeOf(err)

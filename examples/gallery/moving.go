@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -46,21 +45,24 @@ func keepMoving(w http.ResponseWriter, r *http.Request) (stop func() bool) {
 func (b *movingBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	began := time.Now()
-	b.conn.SetReadDeadline(began.Add(b.left))
+	began, allowed := time.Now(), b.left
+	b.conn.SetReadDeadline(began.Add(allowed))
 	if b.ctx.Err() != nil {
 		// The deadline just set may have replaced the one that the context's end set.
 		b.conn.SetReadDeadline(began)
 		return 0, context.Cause(b.ctx)
 	}
 	n, err := b.ReadCloser.Read(p)
-	b.left = min(maxWait, b.left-time.Since(began)+time.Duration(n)*time.Second/minRate)
+	took := time.Since(began)
+	b.left = min(maxWait, allowed-took+time.Duration(n)*time.Second/minRate)
 	switch {
 	case err == io.EOF:
 		// While the request is served, the server waits for the end of the connection.
 		b.conn.SetReadDeadline(time.Time{})
+	case errors.Is(err, os.ErrDeadlineExceeded) && took >= allowed:
+		err = errStalled // by now the context has ended too: the server ends it
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = cmp.Or(context.Cause(b.ctx), errStalled)
+		err = context.Cause(b.ctx)
 	}
 	return n, err
 }

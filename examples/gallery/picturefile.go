@@ -2,9 +2,6 @@ package main
 
 import (
 	"bufio"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/url"
@@ -19,26 +16,20 @@ func (s *server) pictureSource(image aicontent.Image) string {
 	if image.URL == "" {
 		return ""
 	}
-	return "/picture-file?" + url.Values{"url": {image.URL}, "signature": {s.sign(image.URL)}}.Encode()
-}
-
-func (s *server) sign(text string) string {
-	mac := hmac.New(sha256.New, s.pictureKey)
-	mac.Write([]byte(text))
-	return hex.EncodeToString(mac.Sum(nil))
+	return "/picture-file?" + url.Values{"url": {image.URL}, "signature": {s.key.sign("picture", image.URL)}}.Encode()
 }
 
 // pictureFile fetches a picture, without the API key, and passes it on.
 func (s *server) pictureFile(w http.ResponseWriter, r *http.Request) {
 	source := r.FormValue("url")
-	if !hmac.Equal([]byte(s.sign(source)), []byte(r.FormValue("signature"))) {
+	if !s.key.signed("picture", source, r.FormValue("signature")) {
 		http.Error(w, "This address was not made by the gallery.", http.StatusForbidden)
 		return
 	}
 	out := &pictureWriter{w: w, left: maxPicture}
 	// The type is detected from the first write, which must not be too short.
 	buffer := bufio.NewWriter(out)
-	_, err := s.client.Images.Download(r.Context(), &aicontent.Image{URL: source}, buffer)
+	_, err := s.fetcher.Images.Download(r.Context(), &aicontent.Image{URL: source}, buffer)
 	if err == nil {
 		err = buffer.Flush()
 	}

@@ -47,6 +47,8 @@ func describe(err error) problem {
 	switch {
 	case errors.Is(err, errSentBefore):
 		p.Status, p.Title = http.StatusConflict, "This form was already sent"
+	case errors.Is(err, errOldForm):
+		p.Status, p.Title = http.StatusConflict, "This form may already have been sent"
 	case errors.As(err, &tooLarge):
 		p.Status = http.StatusRequestEntityTooLarge
 		p.Title = fmt.Sprintf("Too large: the gallery accepts at most %d MB", tooLarge.Limit>>20)
@@ -68,7 +70,7 @@ func describe(err error) problem {
 		p.Title = "The service did not say how its list goes on"
 	case errors.As(err, &unreadable):
 		p.Title, p.Reference = "The service sent a response that the gallery cannot read", unreadable.RequestID
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, errNotBegun), errors.Is(err, context.Canceled):
 		p.Status, p.Title = http.StatusServiceUnavailable, "Cancelled"
 	case errors.As(err, &transport) && transport.Timeout():
 		p.Status, p.Title = http.StatusGatewayTimeout, "The service took too long"

@@ -65,10 +65,13 @@ func (s *server) checkRecording(w http.ResponseWriter, r *http.Request) {
 		u.file = aicontent.FileFromBytes(u.file.Name, head)
 	}
 	if err == nil {
+		_, err = s.forms.find(u.fields.Get("form"))
+	}
+	if err == nil {
 		// With a context that has ended, Store checks what it is given and sends nothing.
 		ended, end := context.WithCancel(r.Context())
 		end()
-		_, err = s.forms.once(ended, s.draftRecording(u.fields, u.file))
+		_, err = s.draftRecording(u.fields, u.file).store(ended)
 	}
 	if errors.Is(err, context.Canceled) {
 		w.WriteHeader(http.StatusNoContent)
