@@ -16,52 +16,35 @@ const (
 	creating        // is billed each time
 )
 
-// advise says what a failed call may have changed, and whether to press the button again.
-func advise(err error, a action) string {
+// advise says what a failed call may have changed, and whether to press the button again. The remedy is what to do if
+// nothing was changed.
+func advise(err error, a action, remedy string) string {
+	outcome := outcomeOf(err)
 	switch {
 	case errors.Is(err, errSentBefore):
 		return "The first press may already have created it, which is billed. Check first. " +
 			"To create another, press the button again."
 	case errors.Is(err, errOldForm):
-		return "The gallery was restarted after this form was opened, and does not know. If you sent it, that may have " +
-			"created a record, which is billed. Check first. To create one now, press the button."
-	}
-	outcome := outcomeOf(err)
-	switch {
+		return "The gallery was restarted after this form was opened, and does not know. If you sent it, that may " +
+			"have created a record, which is billed. Check first. To create one now, press the button."
+	case a == reading && errors.Is(err, aicontent.ErrInvalid) && !errors.Is(err, aicontent.ErrNotFound):
+		return "Choose other filters."
+	case a == reading && remedy == pressAgain:
+		return "Reload the page in a moment."
+	case a == reading:
+		return remedy
 	case a == creating && outcome == aicontent.OutcomeUnknown:
 		return "It may have been created anyway, and billed. Check before you press the button again."
 	case a == creating && outcome == aicontent.OutcomeDone:
 		return "It was created and billed, so do not press the button again."
-	case a == changing && outcome == aicontent.OutcomeUnknown:
+	case a == creating:
+		return "Nothing was created and nothing was billed. " + remedy
+	case outcome == aicontent.OutcomeUnknown:
 		return "The change may have been saved anyway. It is safe to press the button again."
-	case a == changing && outcome == aicontent.OutcomeDone:
+	case outcome == aicontent.OutcomeDone:
 		return "The change was saved."
 	}
-	return map[action]string{
-		reading:  "",
-		changing: "Nothing was changed. ",
-		creating: "Nothing was created and nothing was billed. ",
-	}[a] + remedy(err, a)
-}
-
-// remedy says what to do if nothing was changed.
-func remedy(err error, a action) string {
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.Is(err, aicontent.ErrUnauthorized), errors.Is(err, aicontent.ErrForbidden):
-		return "Trying again will not help until whoever runs the gallery fixes its key."
-	case errors.Is(err, aicontent.ErrNotFound):
-		return "It may have been deleted, or the address is wrong."
-	case errors.Is(err, aicontent.ErrTooLarge), errors.As(err, &tooLarge):
-		return "Choose a smaller file and press the button again."
-	case a == reading && errors.Is(err, aicontent.ErrInvalid):
-		return "Choose other filters."
-	case a == reading:
-		return "Reload the page in a moment."
-	case errors.Is(err, aicontent.ErrInvalid):
-		return "Correct it and press the button again."
-	}
-	return "You can press the button again."
+	return "Nothing was changed. " + remedy
 }
 
 // outcomeOf is aicontent.OutcomeOf, extended to the gallery's errors: with those, no complete form reached the service.

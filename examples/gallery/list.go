@@ -66,12 +66,12 @@ func (l list[T]) Filtered() bool {
 	return slices.ContainsFunc(filters, func(name string) bool { return l.Query.Get(name) != "" })
 }
 
-// onlyFavorites returns the filter for favorites: true if the query asks for them, else nil.
-func onlyFavorites(query url.Values) *bool {
-	if query.Get("favorite") == "" {
+// favorite returns what the query or form says of favorites, or nil if it says nothing.
+func favorite(values url.Values) *bool {
+	if values.Get("favorite") == "" {
 		return nil
 	}
-	return new(true)
+	return new(values.Get("favorite") == "1")
 }
 
 // order returns the order that the query asks for. The default is newest first.

@@ -26,7 +26,7 @@ func (s *server) listPictures(
 		Style:      aicontent.Style(query.Get("style")),
 		Medium:     aicontent.Medium(query.Get("medium")),
 		Filter:     aicontent.Filter(query.Get("filter")),
-		Favorite:   onlyFavorites(query),
+		Favorite:   favorite(query),
 		PerPage:    perPage,
 	}
 	params.SortBy, params.Sort = order(query)
@@ -53,7 +53,7 @@ func (s *server) readPicture(w http.ResponseWriter, r *http.Request) (draft, err
 }
 
 func (s *server) updatePicture(ctx context.Context, id aicontent.ID, form url.Values) error {
-	params := aicontent.ImageUpdateParams{Name: posted(form, "name"), Favorite: postedFavorite(form)}
+	params := aicontent.ImageUpdateParams{Name: posted(form, "name"), Favorite: favorite(form)}
 	_, err := s.client.Images.Update(ctx, id, params)
 	return err
 }

@@ -24,7 +24,7 @@ func (s *server) listRecordings(
 	params := aicontent.TranscriptionListParams{
 		Search:   strings.TrimSpace(query.Get("search")),
 		SearchBy: aicontent.TranscriptionSearchBy(query.Get("search_by")),
-		Favorite: onlyFavorites(query),
+		Favorite: favorite(query),
 		PerPage:  perPage,
 	}
 	params.SortBy, params.Sort = order(query)
@@ -82,7 +82,7 @@ func (s *server) checkRecording(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) updateRecording(ctx context.Context, id aicontent.ID, form url.Values) error {
 	params := aicontent.TranscriptionUpdateParams{
-		Name: posted(form, "name"), Result: posted(form, "result"), Favorite: postedFavorite(form),
+		Name: posted(form, "name"), Result: posted(form, "result"), Favorite: favorite(form),
 	}
 	_, err := s.client.Transcriptions.Update(ctx, id, params)
 	return err
