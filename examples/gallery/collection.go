@@ -67,16 +67,16 @@ func (c *collection[T]) showForm(w http.ResponseWriter, r *http.Request) {
 	form := query.Get("form")
 	sent, err := c.forms.find(form)
 	fields := url.Values{"form": {form}}
-	if sent != nil {
+	if sent.fields != nil {
 		fields = sent.fields
 	}
 	switch {
 	case form == "":
 		http.Redirect(w, r, c.formPath(c.forms.token()), http.StatusSeeOther)
-	case sent != nil && sent.working():
+	case sent.working:
 		w.Header().Set("Refresh", "3; url="+c.formPath(form)+"&wait=1")
 		c.render(w, r, "working", view{Title: "Creating a " + c.name, Data: fields})
-	case sent != nil && query.Has("wait"):
+	case sent.fields != nil && query.Has("wait"):
 		c.showCreated(w, r, fields, sent.id, sent.err)
 	case err != nil:
 		c.refuse(w, r, fields, err)

@@ -70,6 +70,10 @@ func (f *fixture) open(client *aicontent.Client) {
 	var err error
 	f.gallery, err = newServer(client, slog.New(slog.NewTextHandler(&f.log, nil)))
 	require.NoError(f.t, err)
+	transport := &http.Client{Transport: f.gallery.publicTransport()}
+	f.gallery.fetcher, err = aicontent.NewClient(client.BaseURL(), "none", aicontent.WithHTTPClient(transport),
+		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	require.NoError(f.t, err)
 	f.gallery.forms.ctx = f.t.Context() // otherwise the end of a test waits for what a stalled service creates
 	f.gallery.private = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 }

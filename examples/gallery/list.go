@@ -20,9 +20,6 @@ type list[T any] struct {
 	Query url.Values
 }
 
-// perPage is the number of records on a page.
-const perPage = aicontent.PerPage25
-
 // fetchList fetches the page of a collection that the query asks for, or the last one if there are fewer. It requests
 // the page by number, which most deployments support; if the response is another page, it walks there from the first.
 func fetchList[T any](
@@ -32,10 +29,6 @@ func fetchList[T any](
 	number, _ := strconv.Atoi(query.Get("page"))
 	number = max(number, 1)
 	page, err := get(ctx, query, aicontent.WithQuery("page", strconv.Itoa(number)))
-	if err == nil && page.Last > 0 && number > page.Last {
-		number = page.Last
-		page, err = get(ctx, query, aicontent.WithQuery("page", strconv.Itoa(number)))
-	}
 	if err == nil && number > 1 && (page.Current != number || len(page.Items) == 0) {
 		page, err = get(ctx, query)
 		wanted := number

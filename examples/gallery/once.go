@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -25,24 +26,15 @@ type sentForms struct {
 
 	mu    sync.Mutex
 	since time.Duration // from opened; forms made before it are not remembered
-	sent  map[string]*creation
+	sent  map[string]creation
 }
 
 // creation is what became of a form that was sent.
 type creation struct {
-	fields url.Values
-	done   chan struct{} // closed when id and err are set
-	id     aicontent.ID
-	err    error
-}
-
-func (c *creation) working() bool {
-	select {
-	case <-c.done:
-		return false
-	default:
-		return true
-	}
+	fields  url.Values // nil if the form is not known to have been sent
+	working bool
+	id      aicontent.ID
+	err     error
 }
 
 // maxForms limits how many forms are remembered.
@@ -69,42 +61,53 @@ func (f *sentForms) remembers(form string) bool {
 	return form == "" || f.key.signed("form", made+"."+nonce, signature) && time.Duration(age) >= f.since
 }
 
-// find returns what became of the form, or nil if it is not known to have been sent. The error says why sending it may
-// create a second record: a form may be sent again if its create request failed and cannot have created one.
-func (f *sentForms) find(form string) (*creation, error) { return f.swap(form, nil) }
-
-// swap is like find. If the form may be sent, it also puts next in the place of what it returns.
-func (f *sentForms) swap(form string, next *creation) (*creation, error) {
+// find returns what became of the form. The error says why sending it may create a second record: a form may be sent
+// again if its create request failed and cannot have created one.
+func (f *sentForms) find(form string) (creation, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := f.sent[form]
+	return f.look(form)
+}
+
+func (f *sentForms) look(form string) (creation, error) {
+	c, known := f.sent[form]
 	switch {
-	case c == nil && !f.remembers(form):
-		return nil, errOldForm
-	case c != nil && (c.working() || c.err == nil || mayExist(c.err)):
+	case !known && !f.remembers(form):
+		return c, errOldForm
+	case known && (c.working || c.err == nil || mayExist(c.err)):
 		return c, errSentBefore
-	case next == nil || form == "":
-		return c, nil
 	}
-	if len(f.sent) >= maxForms {
-		f.since = time.Since(f.opened) + 1
-		maps.DeleteFunc(f.sent, func(_ string, old *creation) bool { return !old.working() })
-	}
-	f.sent[form] = next
 	return c, nil
 }
 
 // once creates the draft's record, unless its form may have been sent before. It sends nothing if ctx has ended.
 func (f *sentForms) once(ctx context.Context, d draft) (aicontent.ID, error) {
-	c := &creation{fields: d.fields, done: make(chan struct{}), err: errNotBegun}
-	if _, err := f.swap(d.fields.Get("form"), c); err != nil {
+	form := cmp.Or(d.fields.Get("form"), f.token())
+	c := creation{fields: d.fields, err: errNotBegun}
+	if err := f.begin(form, d.fields); err != nil {
 		return "", err
 	}
-	defer close(c.done)
 	if ctx.Err() == nil {
 		c.id, c.err = d.store(f.ctx)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent[form] = c
 	return c.id, c.err
+}
+
+func (f *sentForms) begin(form string, fields url.Values) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.look(form); err != nil {
+		return err
+	}
+	if len(f.sent) >= maxForms {
+		f.since = time.Since(f.opened) + 1
+		maps.DeleteFunc(f.sent, func(_ string, old creation) bool { return !old.working })
+	}
+	f.sent[form] = creation{fields: fields, working: true}
+	return nil
 }
 
 // signingKey proves that the gallery has made an address or a form, in this run.

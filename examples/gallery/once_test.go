@@ -125,7 +125,7 @@ func (f *fixture) isWorking(form string) {
 	f.t.Helper()
 	require.Eventually(f.t, func() bool {
 		sent, _ := f.gallery.forms.find(form)
-		return sent != nil && len(f.service.Requests()) > 0
+		return sent.working && len(f.service.Requests()) > 0
 	}, 10*time.Second, time.Millisecond)
 }
 
@@ -160,8 +160,10 @@ func TestResultSurvivesReloadsAndLeaving(t *testing.T) {
 	}
 	says(t, f.post("/new-picture", fox(form)), "This form was already sent")
 	letGo()
-	sent, _ := f.gallery.forms.find(form)
-	<-sent.done
+	require.Eventually(t, func() bool {
+		sent, _ := f.gallery.forms.find(form)
+		return !sent.working
+	}, 10*time.Second, time.Millisecond)
 	says(t, f.get(next), "Here it is.")
 	says(t, f.get("/new-picture?form="+form), "This form was already sent")
 	assert.Len(t, f.service.Records(), 1)

@@ -27,7 +27,7 @@ func (s *server) listPictures(
 		Medium:     aicontent.Medium(query.Get("medium")),
 		Filter:     aicontent.Filter(query.Get("filter")),
 		Favorite:   favorite(query),
-		PerPage:    perPage,
+		PerPage:    aicontent.PerPage25,
 	}
 	params.SortBy, params.Sort = order(query)
 	return s.client.Images.List(ctx, params, opts...)

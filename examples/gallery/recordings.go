@@ -25,7 +25,7 @@ func (s *server) listRecordings(
 		Search:   strings.TrimSpace(query.Get("search")),
 		SearchBy: aicontent.TranscriptionSearchBy(query.Get("search_by")),
 		Favorite: favorite(query),
-		PerPage:  perPage,
+		PerPage:  aicontent.PerPage25,
 	}
 	params.SortBy, params.Sort = order(query)
 	return s.client.Transcriptions.List(ctx, params, opts...)

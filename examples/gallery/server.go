@@ -32,7 +32,7 @@ type server struct {
 func newServer(client *aicontent.Client, log *slog.Logger) (*server, error) {
 	s := &server{client: client, log: log, maxUpload: 1 << 30, key: newSigningKey()}
 	s.forms = &sentForms{
-		ctx: context.Background(), key: s.key, opened: time.Now(), sent: make(map[string]*creation),
+		ctx: context.Background(), key: s.key, opened: time.Now(), sent: make(map[string]creation),
 	}
 	var err error
 	s.fetcher, err = aicontent.NewClient(client.BaseURL(), "none", aicontent.WithUserAgent(userAgent),
@@ -41,13 +41,14 @@ func newServer(client *aicontent.Client, log *slog.Logger) (*server, error) {
 		return nil, err
 	}
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
-		"contains":      strings.Contains,
-		"recordPath":    recordPath,
-		"pictureSource": s.pictureSource,
-		"resolutions":   aicontent.Resolutions,
-		"styles":        aicontent.Styles,
-		"mediums":       aicontent.Mediums,
-		"filters":       aicontent.Filters,
+		"contains":        strings.Contains,
+		"recordPath":      recordPath,
+		"pictureSource":   s.pictureSource,
+		"recordingSource": s.recordingSource,
+		"resolutions":     aicontent.Resolutions,
+		"styles":          aicontent.Styles,
+		"mediums":         aicontent.Mediums,
+		"filters":         aicontent.Filters,
 	}).ParseFS(web, "web/layout.html", "web/pages/*.html"))
 	return s, nil
 }
