@@ -231,7 +231,7 @@ func TestPages(t *testing.T) {
 // A button that is pressed twice makes one picture.
 func TestFormSentTwice(t *testing.T) {
 	f := newFixture(t)
-	form := url.Values{"form": {f.gallery.forms.token()}, "name": {"Fox"}, "description": {"A fox"}, "resolution": {"256x256"}}
+	form := fox(f.gallery.forms.token())
 	f.post("/new-picture", form)
 	page := f.post("/new-picture", form)
 	says(t, page, "This form was already sent")
@@ -294,7 +294,7 @@ func TestFormWithoutToken(t *testing.T) {
 func TestFormSentAgainAfterRefusal(t *testing.T) {
 	f := newFixture(t)
 	f.service.Fault(aicontenttest.Status(http.StatusTooManyRequests, `{"message":"Too Many Attempts."}`))
-	form := url.Values{"form": {f.gallery.forms.token()}, "name": {"Fox"}, "description": {"A fox"}, "resolution": {"256x256"}}
+	form := fox(f.gallery.forms.token())
 	says(t, f.post("/new-picture", form), "You can press the button again.")
 	says(t, f.post("/new-picture", form), "Here it is.")
 	assert.Len(t, f.service.Records(), 1)

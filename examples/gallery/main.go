@@ -27,7 +27,6 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -35,9 +34,6 @@ func main() {
 		os.Exit(1)
 	}
 }
-
-// userAgent is what the deployment and the hosts of pictures know the gallery by.
-const userAgent = "aicontent-gallery"
 
 // run serves until ctx ends.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -47,10 +43,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	host := flags.String("host", "", "host `name` that browsers use, if it is not localhost or an IP address")
 	maxUpload := flags.Int64("max-upload", 1024, "largest upload to accept, in `MiB`")
 	grace := flags.Duration("grace", 2*time.Minute,
-		"how long a program that is told to end waits for what the service is creating")
+		"how long to wait, on an interrupt or SIGTERM, for what the service is still creating")
 	var private []netip.Prefix
-	flags.Func("private-pictures", "`network` that is not public, such as 10.1.0.0/16, from which pictures may be "+
-		"fetched; may be repeated", func(text string) error {
+	flags.Func("private-pictures", "`network`, such as 10.1.0.0/16, from which pictures may be fetched although its "+
+		"addresses are not public; may be repeated", func(text string) error {
 		network, err := netip.ParsePrefix(text)
 		private = append(private, network.Masked())
 		return err
@@ -104,7 +100,7 @@ func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Du
 	}
 	closed := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
-		s.log.Info("stopping: waits for what is being created", "grace", grace)
+		s.log.Info("stopping when nothing is being created any more; interrupt again to stop now", "grace", grace)
 		defer time.AfterFunc(grace, giveUp).Stop()
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+lastWords)
 		defer cancel()
@@ -121,14 +117,53 @@ func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Du
 // memory, which the caller must close.
 func connect(stdout io.Writer) (*aicontent.Client, *aicontenttest.Server, error) {
 	if os.Getenv("AICONTENT_BASE_URL") != "" || os.Getenv("AICONTENT_API_KEY") != "" {
-		client, err := aicontent.NewClientFromEnv(aicontent.WithUserAgent(userAgent))
+		client, err := aicontent.NewClientFromEnv(aicontent.WithUserAgent("aicontent-gallery"))
 		return client, nil, err
 	}
-	service, err := startDemo()
+	// It reads uploads slowly, so that their progress can be seen.
+	service, err := aicontenttest.Start(aicontenttest.FullRecords, aicontenttest.SlowUpload(4<<20))
 	if err != nil {
 		return nil, nil, err
 	}
+	addDemo(service)
 	fmt.Fprintln(stdout, "AICONTENT_BASE_URL is not set: the service runs in memory, "+
 		"and what you create is lost when the gallery stops.")
 	return service.Client(), service, nil
+}
+
+// addDemo adds enough records for more than one page.
+func addDemo(service *aicontenttest.Server) {
+	places := []string{"Lighthouse", "Harbor", "Pine forest", "Salt marsh", "Old town", "High pasture"}
+	moments := []struct{ name, description, style, medium, filter string }{
+		{"at noon", "in bright sun, under a high sky", "pop_art", "acrylic", ""},
+		{"in the fog", "in thick fog, hardly to be seen", "sketch", "charcoal", "grayscale"},
+		{"in winter", "under the first snow", "illustration", "watercolor", ""},
+		{"at night", "lit by the moon alone", "vaporwave", "spray_paint", ""},
+		{"in spring", "among flowering trees", "origami", "pastel", ""},
+		{"at dusk", "in the last light of the day", "retro", "canvas", ""},
+		{"remembered", "as on an old postcard", "photography", "", "sepia"},
+	}
+	for n := range len(places) * len(moments) {
+		place, moment := places[n%len(places)], moments[n%len(moments)]
+		made := time.Now().Add(time.Duration(n-len(places)*len(moments)) * time.Hour)
+		service.AddImage(aicontenttest.Image{
+			Name:        place + " " + moment.name,
+			Description: fmt.Sprintf("%s, %s", place, moment.description),
+			Resolution:  "512x512", Style: moment.style, Medium: moment.medium, Filter: moment.filter,
+			Favorite: n%5 == 0, CreatedAt: made, UpdatedAt: made,
+		})
+	}
+	for _, recording := range []aicontenttest.Transcription{{
+		Name: "Interview with the keeper", Description: "On the balcony, with wind", Language: "GB", Favorite: true,
+		Result: "I came here in the autumn of eighty-one, for one winter, they said. The light was turned by hand " +
+			"then, and you had to wind it every three hours, all night. You get used to sleeping in pieces.",
+	}, {
+		Name: "Harbor master, morning notice", Language: "GB",
+		Result: "Wind south-west, five to six, rising in the afternoon. Berths four and five are closed.",
+	}, {
+		Name:   "Note to self",
+		Result: "Ask about the second staircase. The drawing shows it, and nobody remembers it.",
+	}} {
+		service.AddTranscription(recording)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"strconv"
@@ -43,7 +44,7 @@ const maxForms = 10_000
 var (
 	errSentBefore = errors.New("the form was sent before")
 	errOldForm    = errors.New("the form is older than what the gallery remembers")
-	errNotBegun   = errors.New("the visitor left, or the gallery is stopping")
+	errNotBegun   = fmt.Errorf("the visitor left, or the gallery is stopping: %w", context.Canceled)
 )
 
 // token returns the token of a new form: when it was made, something unique, and a signature.
@@ -111,17 +112,11 @@ func (f *sentForms) begin(form string, fields url.Values) error {
 }
 
 // signingKey proves that the gallery has made an address or a form, in this run.
-type signingKey []byte
-
-func newSigningKey() signingKey {
-	key := make(signingKey, 32)
-	rand.Read(key)
-	return key
-}
+type signingKey string
 
 // sign returns the signature of a text, which counts for one purpose only.
 func (k signingKey) sign(purpose, text string) string {
-	mac := hmac.New(sha256.New, k)
+	mac := hmac.New(sha256.New, []byte(k))
 	mac.Write([]byte(purpose + " " + text))
 	return hex.EncodeToString(mac.Sum(nil))
 }

@@ -58,7 +58,7 @@ func TestFormFromBeforeTheRestartAsksFirst(t *testing.T) {
 	require.Len(t, f.service.Records(), 2)
 
 	f.restart()
-	const asks = "This form may already have been sent The gallery was restarted after this form was opened"
+	const asks = "This form may already have been sent It was opened before the gallery was restarted."
 	opened := f.get("/new-picture?form=" + picture)
 	says(t, opened, asks)
 	page := f.post("/new-picture", fox(picture))

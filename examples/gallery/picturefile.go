@@ -64,13 +64,10 @@ func (s *server) pictureFile(w http.ResponseWriter, r *http.Request) {
 // maxPicture limits the size of a picture or recording, in bytes.
 const maxPicture = 64 << 20
 
-var (
-	errNoPicture       = errors.New("neither a picture nor a recording")
-	errPictureTooLarge = errors.New("the file is too large")
-)
+var errNoPicture = errors.New("neither a picture nor a recording")
 
-// pictureWriter passes on only what its first bytes prove to be a picture or recording: no SVG, which may contain scripts, and no
-// documents from hosts that only the gallery can reach.
+// pictureWriter passes on only what its first bytes prove to be a picture or recording: no SVG, which may contain
+// scripts, and no documents from hosts that only the gallery can reach.
 type pictureWriter struct {
 	w     http.ResponseWriter
 	begun bool
@@ -79,7 +76,7 @@ type pictureWriter struct {
 
 func (p *pictureWriter) Write(data []byte) (int, error) {
 	if p.left -= int64(len(data)); p.left < 0 {
-		return 0, errPictureTooLarge
+		return 0, fmt.Errorf("it has more than %d bytes", maxPicture)
 	}
 	if !p.begun {
 		kind := http.DetectContentType(data)
@@ -114,9 +111,11 @@ func (s *server) publicTransport() *http.Transport {
 func (s *server) reachable(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	in := func(network netip.Prefix) bool { return network.Contains(addr) }
-	public := addr.IsGlobalUnicast() && !addr.IsPrivate() && !slices.ContainsFunc(notPublic, in)
-	return public || slices.ContainsFunc(s.private, in)
+	public := addr.Is4() && addr.IsGlobalUnicast() && !addr.IsPrivate() || publicIPv6.Contains(addr)
+	return public && !slices.ContainsFunc(notPublic, in) || slices.ContainsFunc(s.private, in)
 }
+
+var publicIPv6 = netip.MustParsePrefix("2000::/3")
 
 // notPublic are further networks that are not public, or lead to such.
 var notPublic = []netip.Prefix{
@@ -126,9 +125,6 @@ var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("192.0.0.0/24"),     // protocols; metadata of a cloud
 	netip.MustParsePrefix("198.18.0.0/15"),    // benchmarks
 	netip.MustParsePrefix("240.0.0.0/4"),      // reserved
-	netip.MustParsePrefix("::/96"),            // IPv4, as once written
-	netip.MustParsePrefix("64:ff9b::/32"),     // IPv4 behind NAT64
 	netip.MustParsePrefix("2001::/23"),        // protocols, with IPv4 in Teredo
 	netip.MustParsePrefix("2002::/16"),        // IPv4 in 6to4
-	netip.MustParsePrefix("fec0::/10"),        // site-local
 }

@@ -55,7 +55,6 @@ var kinds = []struct {
 	{aicontent.ErrRateLimited, kind{503, "The service is busy", pressAgain}},
 	{aicontent.ErrServer, kind{502, "The service had a problem", pressAgain}},
 	{aicontent.ErrPagination, kind{502, "The service did not say how its list goes on", pressAgain}},
-	{errNotBegun, kind{503, "Cancelled", pressAgain}},
 }
 
 func kindOf(err error) kind {
@@ -158,8 +157,8 @@ func advise(err error, a action, remedy string) string {
 		return "The first press may already have created it, which is billed. Check first. " +
 			"To create another, press the button again."
 	case errors.Is(err, errOldForm):
-		return "The gallery was restarted after this form was opened, and does not know. If you sent it, that may " +
-			"have created a record, which is billed. Check first. To create one now, press the button."
+		return "It was opened before the gallery was restarted. If it was sent, it may have created a record, " +
+			"which is billed. Check first. To create one now, press the button."
 	case a == reading && errors.Is(err, aicontent.ErrInvalid) && !errors.Is(err, aicontent.ErrNotFound):
 		return "Choose other filters."
 	case a == reading && remedy == pressAgain:

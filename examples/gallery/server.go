@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"embed"
 	"html/template"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -30,13 +32,13 @@ type server struct {
 }
 
 func newServer(client *aicontent.Client, log *slog.Logger) (*server, error) {
-	s := &server{client: client, log: log, maxUpload: 1 << 30, key: newSigningKey()}
+	s := &server{client: client, log: log, maxUpload: 1 << 30, key: signingKey(rand.Text())}
 	s.forms = &sentForms{
 		ctx: context.Background(), key: s.key, opened: time.Now(), sent: make(map[string]creation),
 	}
 	var err error
-	s.fetcher, err = aicontent.NewClient(client.BaseURL(), "none", aicontent.WithUserAgent(userAgent),
-		aicontent.WithInsecureHTTP(), aicontent.WithHTTPClient(&http.Client{Transport: s.publicTransport()}))
+	s.fetcher, err = aicontent.NewClient(client.BaseURL(), "none", aicontent.WithInsecureHTTP(),
+		aicontent.WithHTTPClient(&http.Client{Transport: s.publicTransport()}))
 	if err != nil {
 		return nil, err
 	}
@@ -122,4 +124,43 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, page string, v v
 // fail renders a page that shows only the problem.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, p problem) {
 	s.render(w, r, "problem", view{Title: p.Title, Problem: &p})
+}
+
+// guard refuses requests from other sites and sets the headers that keep foreign content out of the pages. It also
+// refuses unknown host names: any site can point its name at this address, and would then count as the same origin.
+func (s *server) guard(next http.Handler) http.Handler {
+	crossOrigin := http.NewCrossOriginProtection()
+	crossOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, problem{
+			Status: http.StatusForbidden, Title: "Another site tried to use the gallery",
+			Advice: "Nothing was done. Open the gallery itself and press the button there.",
+		})
+	}))
+	next = crossOrigin.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'self'; "+
+			"script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		// With no-referrer, browsers would send forms with the origin "null".
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		defer keepMoving(w, r)()
+		if !s.knownHost(r.Host) {
+			http.Error(w, "The gallery does not go by this name: see its flag -host.", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *server) knownHost(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.Trim(hostport, "[]")
+	}
+	_, err = netip.ParseAddr(host)
+	return err == nil || strings.EqualFold(host, "localhost") || s.host != "" && strings.EqualFold(host, s.host)
 }
