@@ -136,7 +136,7 @@ func (c *collection[T]) showRecord(w http.ResponseWriter, r *http.Request) {
 // changeRecord updates the fields that the form has. If that fails, it shows the form again, as it was filled in.
 func (c *collection[T]) changeRecord(w http.ResponseWriter, r *http.Request) {
 	id, list := aicontent.ID(r.PathValue("id")), r.URL.Query().Get("list")
-	err := parseForm(w, r)
+	err := parseForm(w, r, maxForm)
 	if err == nil {
 		err = c.update(r.Context(), id, r.PostForm)
 	}

@@ -34,7 +34,7 @@ func (s *server) listPictures(
 }
 
 func (s *server) readPicture(w http.ResponseWriter, r *http.Request) (draft, error) {
-	err := parseForm(w, r)
+	err := parseForm(w, r, 1<<20) // sent forms are remembered
 	form := r.PostForm
 	return draft{form, func(ctx context.Context) (aicontent.ID, error) {
 		image, err := s.client.Images.Store(ctx, aicontent.ImageStoreParams{

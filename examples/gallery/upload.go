@@ -89,8 +89,8 @@ func (c *counter) Read(p []byte) (int, error) {
 const maxForm = 16 << 20
 
 // parseForm parses a form without a file into r.PostForm.
-func parseForm(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+func parseForm(w http.ResponseWriter, r *http.Request, limit int64) error {
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
 	if err := r.ParseForm(); err != nil {
 		return errors.Join(errMalformedForm, err)
 	}

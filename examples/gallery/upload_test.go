@@ -101,6 +101,15 @@ func TestUploadLargerThanAllowed(t *testing.T) {
 	assert.Empty(t, f.service.Transcriptions())
 }
 
+// What is typed for a picture is remembered, and must not be of any size.
+func TestPictureFormTooLarge(t *testing.T) {
+	f := newFixture(t)
+	form := fox("")
+	form.Set("description", strings.Repeat("fox ", 1<<18))
+	says(t, f.post("/new-picture", form), "Too large: the gallery accepts at most 1 MB Nothing was created")
+	assert.Empty(t, f.service.Requests())
+}
+
 // An upload takes no more memory than a buffer, whatever its size.
 func TestUploadIsStreamed(t *testing.T) {
 	service := aicontenttest.NewServer(t)
