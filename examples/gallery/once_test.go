@@ -101,13 +101,32 @@ func TestForgottenFormsAskFirst(t *testing.T) {
 	for n := range maxForms {
 		f.gallery.forms.sent[strconv.Itoa(n)] = f.gallery.forms.sent[first]
 	}
+	f.gallery.forms.sent["under way"] = creation{working: true}
 	says(t, f.post("/new-picture", fox(f.gallery.forms.token())), "Here it is.")
-	assert.Len(t, f.gallery.forms.sent, 1)
+	assert.Len(t, f.gallery.forms.sent, 2)
+	assert.Contains(t, f.gallery.forms.sent, "under way")
 	for _, form := range []string{first, unsent} {
 		says(t, f.post("/new-picture", fox(form)), "This form may already have been sent")
 	}
 	says(t, f.post("/new-picture", fox(f.gallery.forms.token())), "Here it is.")
 	assert.Len(t, f.service.Records(), 3)
+}
+
+// A form that is read only when the program ends already, or the visitor has left, creates nothing, and may be sent again.
+func TestNothingBeginsAfterTheEnd(t *testing.T) {
+	f := newFixture(t)
+	form := f.gallery.forms.token()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	w := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(ended, http.MethodPost, "http://localhost/new-picture",
+		strings.NewReader(fox(form).Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	f.gallery.pictures().create(w, r)
+	assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+	says(t, w.Body.String(), "Cancelled "+tryAgain)
+	assert.Empty(t, f.service.Requests())
+	says(t, f.post("/new-picture", fox(form)), "Here it is.")
 }
 
 // slowly makes the service keep the responses to create requests until they are let go.

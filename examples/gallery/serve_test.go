@@ -168,7 +168,7 @@ func TestItEndsInOrder(t *testing.T) {
 		says string
 	}{
 		"in the form":             {uploadHead(len(body), contentType) + string(body[:3]), time.Second, tryAgain},
-		"in the file":             {uploadHead(len(body), contentType) + string(body[:1<<20]), time.Second, tryAgain},
+		"in the file":             {uploadHead(len(body), contentType) + string(body[:1<<20]), time.Second, "HTTP/1.1 503"},
 		"transcribing":            {uploadHead(len(body), contentType) + string(body), grace + time.Second, lookFirst},
 		"in the header":           {"POST /new-rec", 11 * time.Second, ""},
 		"before anything":         {"", 11 * time.Second, ""},
