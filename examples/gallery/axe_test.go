@@ -35,6 +35,19 @@ func looks(file string) []look {
 		{"recordings", at("/recordings")},
 		{"recording", at("/recordings/1")},
 		{"not-found", at("/pictures/4711")},
+		{"old-form", at("/new-picture?form=old")},
+		{"sent-form", func(p *tab, f *fixture) {
+			form := f.gallery.forms.token()
+			f.gallery.forms.sent[form] = creation{fields: fox(form), id: "1"}
+			p.do(chromedp.Navigate(f.url + "/new-picture?form=" + form))
+		}},
+		{"working", func(p *tab, f *fixture) {
+			form := f.gallery.forms.token()
+			require.NoError(p.t, f.gallery.forms.begin(form, fox(form)))
+			p.do(chromedp.Navigate(f.url + "/new-picture?form=" + form))
+			// It would load itself again while it is looked at.
+			p.do(chromedp.Evaluate[chromedp.Void]("window.stop()"))
+		}},
 		{"invalid", func(p *tab, f *fixture) {
 			f.service.Fault(aicontenttest.Status(http.StatusUnprocessableEntity,
 				`{"message":{"name":["The name must not be longer than 128 characters."]}}`))

@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
+	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -39,6 +40,11 @@ func (c *collection[T]) addTo(mux *http.ServeMux) {
 
 func (c *collection[T]) path() string { return "/" + c.name + "s" }
 
+// formPath returns the address of a form.
+func (c *collection[T]) formPath(form string) string {
+	return "/new-" + c.name + "?" + url.Values{"form": {form}}.Encode()
+}
+
 // recordPath returns the address of a record of a collection.
 func recordPath(collection string, id aicontent.ID) string {
 	return collection + "/" + url.PathEscape(string(id))
@@ -54,15 +60,29 @@ func (c *collection[T]) showList(w http.ResponseWriter, r *http.Request) {
 	c.render(w, r, c.name+"s", view{Title: sentence(c.name + "s"), Data: records})
 }
 
-// showForm shows an empty form. Its token is in the address, so that a visitor who goes back to a form that was sent
-// finds the same one.
+// showForm shows an empty form, or what became of it. The token is in the address, so that a visitor who reloads a form
+// that was sent, or goes back to it, finds the same one.
 func (c *collection[T]) showForm(w http.ResponseWriter, r *http.Request) {
-	fields := url.Values{"form": r.URL.Query()["form"]}
-	if !isToken(fields.Get("form")) {
-		http.Redirect(w, r, r.URL.Path+"?form="+rand.Text(), http.StatusSeeOther)
-		return
+	query := r.URL.Query()
+	form := query.Get("form")
+	sent, err := c.forms.find(form)
+	fields := url.Values{"form": {form}}
+	if sent.fields != nil {
+		fields = sent.fields
 	}
-	c.render(w, r, "new-"+c.name, view{Title: "New " + c.name, Data: fields})
+	switch {
+	case form == "":
+		http.Redirect(w, r, c.formPath(c.forms.token()), http.StatusSeeOther)
+	case sent.working:
+		w.Header().Set("Refresh", "3; url="+c.formPath(form)+"&wait=1")
+		c.render(w, r, "working", view{Title: "Creating a " + c.name, Data: fields})
+	case sent.fields != nil && query.Has("wait"):
+		c.showCreated(w, r, fields, sent.id, sent.err)
+	case err != nil:
+		c.refuse(w, r, fields, err)
+	default:
+		c.render(w, r, "new-"+c.name, view{Title: "New " + c.name, Data: fields})
+	}
 }
 
 func (c *collection[T]) create(w http.ResponseWriter, r *http.Request) {
@@ -71,8 +91,14 @@ func (c *collection[T]) create(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		id, err = c.forms.once(r.Context(), d)
 	}
+	c.showCreated(w, r, d.fields, id, err)
+}
+
+func (c *collection[T]) showCreated(
+	w http.ResponseWriter, r *http.Request, fields url.Values, id aicontent.ID, err error,
+) {
 	if err != nil {
-		c.refuse(w, r, d.fields, err)
+		c.refuse(w, r, fields, err)
 		return
 	}
 	http.Redirect(w, r, recordPath(c.path(), id)+"?done=created", http.StatusSeeOther)
@@ -83,11 +109,16 @@ func (c *collection[T]) create(w http.ResponseWriter, r *http.Request) {
 func (c *collection[T]) refuse(w http.ResponseWriter, r *http.Request, fields url.Values, err error) {
 	p := c.explain(r, err, creating)
 	io.CopyN(io.Discard, r.Body, c.maxUpload) // browsers read the response only when everything is sent
-	if mayExist(err) {
+	form := fields.Get("form")
+	switch {
+	case errors.Is(err, errSentBefore):
+		p.LookAt = c.formPath(form) + "&wait=1"
+	case mayExist(err):
 		p.LookAt = c.path() + "?" + url.Values{"search": {strings.TrimSpace(fields.Get("name"))}}.Encode()
 	}
-	if mayExist(err) || !isToken(fields.Get("form")) {
-		fields.Set("form", rand.Text())
+	if mayExist(err) || form == "" {
+		fields = maps.Clone(fields)
+		fields.Set("form", c.forms.token())
 	}
 	c.render(w, r, "new-"+c.name, view{Title: "New " + c.name, Problem: &p, Data: fields})
 }
@@ -105,7 +136,7 @@ func (c *collection[T]) showRecord(w http.ResponseWriter, r *http.Request) {
 // changeRecord updates the fields that the form has. If that fails, it shows the form again, as it was filled in.
 func (c *collection[T]) changeRecord(w http.ResponseWriter, r *http.Request) {
 	id, list := aicontent.ID(r.PathValue("id")), r.URL.Query().Get("list")
-	err := parseForm(w, r)
+	err := parseForm(w, r, maxForm)
 	if err == nil {
 		err = c.update(r.Context(), id, r.PostForm)
 	}

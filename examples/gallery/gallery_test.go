@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -57,11 +58,24 @@ func newFixture(t *testing.T, opts ...aicontenttest.Option) *fixture {
 	}, opts...)
 	f := &fixture{t: t, service: aicontenttest.NewServer(t, opts...)}
 	client := f.service.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
-	f.gallery = newServer(client, slog.New(slog.NewTextHandler(&f.log, nil)))
+	f.open(client)
 	srv := httptest.NewServer(f.gallery.handler())
 	t.Cleanup(srv.Close)
 	f.url = srv.URL
 	return f
+}
+
+// open makes the gallery, which may fetch the pictures of a service on loopback.
+func (f *fixture) open(client *aicontent.Client) {
+	var err error
+	f.gallery, err = newServer(client, slog.New(slog.NewTextHandler(&f.log, nil)))
+	require.NoError(f.t, err)
+	transport := &http.Client{Transport: f.gallery.publicTransport()}
+	f.gallery.fetcher, err = aicontent.NewClient(client.BaseURL(), "none", aicontent.WithHTTPClient(transport),
+		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	require.NoError(f.t, err)
+	f.gallery.forms.ctx = f.t.Context() // otherwise the end of a test waits for what a stalled service creates
+	f.gallery.private = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 }
 
 // get returns a page.
@@ -217,11 +231,11 @@ func TestPages(t *testing.T) {
 // A button that is pressed twice makes one picture.
 func TestFormSentTwice(t *testing.T) {
 	f := newFixture(t)
-	form := url.Values{"form": {"one"}, "name": {"Fox"}, "description": {"A fox"}, "resolution": {"256x256"}}
+	form := fox(f.gallery.forms.token())
 	f.post("/new-picture", form)
 	page := f.post("/new-picture", form)
 	says(t, page, "This form was already sent")
-	assert.True(t, strings.Contains(page, `href="/pictures?search=Fox"`))
+	says(t, f.get(lookAt(t, page)), "Here it is.")
 	assert.Len(t, f.service.Records(), 1)
 }
 
@@ -237,8 +251,9 @@ func TestFormKeepsItsToken(t *testing.T) {
 		assert.Equal(t, first, f.get(resp.Request.URL.RequestURI()))
 		assert.NotContains(t, f.get(path), token, "another visit is another form")
 	}
-	page := f.post("/new-picture", url.Values{"form": {"one"}, "name": {" "}})
-	assert.Contains(t, page, `name="form" value="one"`, "a refused form has created nothing, and stays the same")
+	token := f.gallery.forms.token()
+	page := f.post("/new-picture", url.Values{"form": {token}, "name": {" "}})
+	assert.Contains(t, page, `name="form" value="`+token+`"`, "a refused form has created nothing, and stays the same")
 }
 
 // A picture leads back to the list that it was found in, also after it was renamed or deleted.
@@ -279,7 +294,7 @@ func TestFormWithoutToken(t *testing.T) {
 func TestFormSentAgainAfterRefusal(t *testing.T) {
 	f := newFixture(t)
 	f.service.Fault(aicontenttest.Status(http.StatusTooManyRequests, `{"message":"Too Many Attempts."}`))
-	form := url.Values{"form": {"one"}, "name": {"Fox"}, "description": {"A fox"}, "resolution": {"256x256"}}
+	form := fox(f.gallery.forms.token())
 	says(t, f.post("/new-picture", form), "You can press the button again.")
 	says(t, f.post("/new-picture", form), "Here it is.")
 	assert.Len(t, f.service.Records(), 1)

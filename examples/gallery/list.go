@@ -20,9 +20,6 @@ type list[T any] struct {
 	Query url.Values
 }
 
-// perPage is the number of records on a page.
-const perPage = aicontent.PerPage25
-
 // fetchList fetches the page of a collection that the query asks for, or the last one if there are fewer. It requests
 // the page by number, which most deployments support; if the response is another page, it walks there from the first.
 func fetchList[T any](
@@ -32,10 +29,6 @@ func fetchList[T any](
 	number, _ := strconv.Atoi(query.Get("page"))
 	number = max(number, 1)
 	page, err := get(ctx, query, aicontent.WithQuery("page", strconv.Itoa(number)))
-	if err == nil && page.Last > 0 && number > page.Last {
-		number = page.Last
-		page, err = get(ctx, query, aicontent.WithQuery("page", strconv.Itoa(number)))
-	}
 	if err == nil && number > 1 && (page.Current != number || len(page.Items) == 0) {
 		page, err = get(ctx, query)
 		wanted := number
@@ -66,12 +59,12 @@ func (l list[T]) Filtered() bool {
 	return slices.ContainsFunc(filters, func(name string) bool { return l.Query.Get(name) != "" })
 }
 
-// onlyFavorites returns the filter for favorites: true if the query asks for them, else nil.
-func onlyFavorites(query url.Values) *bool {
-	if query.Get("favorite") == "" {
+// favorite returns what the query or form says of favorites, or nil if it says nothing.
+func favorite(values url.Values) *bool {
+	if values.Get("favorite") == "" {
 		return nil
 	}
-	return new(true)
+	return new(values.Get("favorite") == "1")
 }
 
 // order returns the order that the query asks for. The default is newest first.

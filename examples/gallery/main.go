@@ -1,6 +1,6 @@
 // Gallery is a web gallery: it creates pictures from descriptions and transcripts from recordings, and shows them.
 //
-//	go run . [-addr 127.0.0.1:8080] [-host NAME] [-max-upload MIB]
+//	go run . [-addr 127.0.0.1:8080] [-host NAME] [-max-upload MIB] [-grace TIME] [-private-pictures NETWORK]
 //
 // With AICONTENT_BASE_URL and AICONTENT_API_KEY set, it uses that deployment, which may bill what is created. Without
 // them it runs against the service in memory.
@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"syscall"
@@ -26,7 +27,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "gallery:", err)
@@ -41,6 +42,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; whoever can reach it can use your API key")
 	host := flags.String("host", "", "host `name` that browsers use, if it is not localhost or an IP address")
 	maxUpload := flags.Int64("max-upload", 1024, "largest upload to accept, in `MiB`")
+	grace := flags.Duration("grace", 2*time.Minute,
+		"how long to wait, on an interrupt or SIGTERM, for what the service is still creating")
+	var private []netip.Prefix
+	flags.Func("private-pictures", "`network`, such as 10.1.0.0/16, from which pictures may be fetched although its "+
+		"addresses are not public; may be repeated", func(text string) error {
+		network, err := netip.ParsePrefix(text)
+		private = append(private, network.Masked())
+		return err
+	})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -50,37 +60,49 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *maxUpload < 1 || *maxUpload > 1<<20 {
 		return fmt.Errorf("-max-upload is %d, and must be from 1 to 1048576", *maxUpload)
 	}
+	if *grace < 0 {
+		return fmt.Errorf("-grace is %v, and must not be negative", *grace)
+	}
 	client, demo, err := connect(stdout)
 	if err != nil {
 		return err
 	}
 	if demo != nil {
 		defer demo.Close()
+		private = append(private, netip.MustParsePrefix("127.0.0.1/32"))
 	}
+	gallery, err := newServer(client, slog.New(slog.NewTextHandler(stderr, nil)))
+	if err != nil {
+		return err
+	}
+	gallery.host, gallery.maxUpload, gallery.private, gallery.inMemory = *host, *maxUpload<<20, private, demo != nil
 	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
 		return err
 	}
-	gallery := newServer(client, slog.New(slog.NewTextHandler(stderr, nil)))
-	gallery.host, gallery.maxUpload, gallery.inMemory = *host, *maxUpload<<20, demo != nil
 	fmt.Fprintf(stdout, "The gallery is at http://%s\n", listener.Addr())
-	return serve(ctx, listener, gallery.handler())
+	return gallery.serve(ctx, listener, *grace)
 }
 
-// grace is how long requests may take to end when the program ends.
-const grace = 5 * time.Second
+// lastWords is how long other requests may take to end when the program ends, and create requests after their grace.
+const lastWords = 5 * time.Second
 
-// serve serves until ctx ends. Uploads end with ctx, too.
-func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+// serve serves until ctx ends. Uploads that are not complete end with ctx, too; create requests go on for grace.
+func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Duration) error {
+	creating, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	s.forms.ctx = creating
 	srv := &http.Server{
-		Handler:           handler,
+		Handler:           s.handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
 	closed := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		s.log.Info("stopping when nothing is being created any more; interrupt again to stop now", "grace", grace)
+		defer time.AfterFunc(grace, giveUp).Stop()
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+lastWords)
 		defer cancel()
 		srv.Shutdown(ending)
 		closed <- srv.Close() // what is still open has sent no whole request
@@ -98,11 +120,50 @@ func connect(stdout io.Writer) (*aicontent.Client, *aicontenttest.Server, error)
 		client, err := aicontent.NewClientFromEnv(aicontent.WithUserAgent("aicontent-gallery"))
 		return client, nil, err
 	}
-	service, err := startDemo()
+	// It reads uploads slowly, so that their progress can be seen.
+	service, err := aicontenttest.Start(aicontenttest.FullRecords, aicontenttest.SlowUpload(4<<20))
 	if err != nil {
 		return nil, nil, err
 	}
+	addDemo(service)
 	fmt.Fprintln(stdout, "AICONTENT_BASE_URL is not set: the service runs in memory, "+
 		"and what you create is lost when the gallery stops.")
 	return service.Client(), service, nil
+}
+
+// addDemo adds enough records for more than one page.
+func addDemo(service *aicontenttest.Server) {
+	places := []string{"Lighthouse", "Harbor", "Pine forest", "Salt marsh", "Old town", "High pasture"}
+	moments := []struct{ name, description, style, medium, filter string }{
+		{"at noon", "in bright sun, under a high sky", "pop_art", "acrylic", ""},
+		{"in the fog", "in thick fog, hardly to be seen", "sketch", "charcoal", "grayscale"},
+		{"in winter", "under the first snow", "illustration", "watercolor", ""},
+		{"at night", "lit by the moon alone", "vaporwave", "spray_paint", ""},
+		{"in spring", "among flowering trees", "origami", "pastel", ""},
+		{"at dusk", "in the last light of the day", "retro", "canvas", ""},
+		{"remembered", "as on an old postcard", "photography", "", "sepia"},
+	}
+	for n := range len(places) * len(moments) {
+		place, moment := places[n%len(places)], moments[n%len(moments)]
+		made := time.Now().Add(time.Duration(n-len(places)*len(moments)) * time.Hour)
+		service.AddImage(aicontenttest.Image{
+			Name:        place + " " + moment.name,
+			Description: fmt.Sprintf("%s, %s", place, moment.description),
+			Resolution:  "512x512", Style: moment.style, Medium: moment.medium, Filter: moment.filter,
+			Favorite: n%5 == 0, CreatedAt: made, UpdatedAt: made,
+		})
+	}
+	for _, recording := range []aicontenttest.Transcription{{
+		Name: "Interview with the keeper", Description: "On the balcony, with wind", Language: "GB", Favorite: true,
+		Result: "I came here in the autumn of eighty-one, for one winter, they said. The light was turned by hand " +
+			"then, and you had to wind it every three hours, all night. You get used to sleeping in pieces.",
+	}, {
+		Name: "Harbor master, morning notice", Language: "GB",
+		Result: "Wind south-west, five to six, rising in the afternoon. Berths four and five are closed.",
+	}, {
+		Name:   "Note to self",
+		Result: "Ask about the second staircase. The drawing shows it, and nobody remembers it.",
+	}} {
+		service.AddTranscription(recording)
+	}
 }

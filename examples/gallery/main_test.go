@@ -14,17 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// start runs the program on a free port until the test ends, and returns what it says and its address.
-func start(t *testing.T) (said []string, url string) {
+// start runs the program with args on a free port until the test ends, and returns what it says and its address.
+func start(t *testing.T, args ...string) (said []string, url string) {
 	ctx, stop := context.WithCancel(t.Context())
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, []string{"-addr", "127.0.0.1:0"}, in, io.Discard) }()
+	go func() { ended <- run(ctx, append(args, "-addr", "127.0.0.1:0"), in, io.Discard) }()
 	t.Cleanup(func() {
 		began := time.Now()
 		stop()
 		assert.NoError(t, <-ended)
-		assert.Less(t, time.Since(began), grace, "it had to be ended by force")
+		assert.Less(t, time.Since(began), lastWords, "it had to be ended by force")
 	})
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		said = append(said, lines.Text())
@@ -84,6 +84,8 @@ func TestWrongArguments(t *testing.T) {
 		"extra":                      `unexpected argument "extra"`,
 		"-max-upload 0":              "-max-upload is 0, and must be from 1 to 1048576",
 		"-max-upload 17592186044416": "-max-upload is 17592186044416, and must be",
+		"-grace -1s":                 "-grace is -1s, and must not be negative",
+		"-private-pictures 10.0.0.1": `invalid value "10.0.0.1" for flag -private-pictures`,
 		"-addr":                      "flag needs an argument: -addr",
 		"-addr nowhere:port":         "listen tcp",
 	} {

@@ -2,12 +2,16 @@ package main
 
 import (
 	"bufio"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -19,26 +23,27 @@ func (s *server) pictureSource(image aicontent.Image) string {
 	if image.URL == "" {
 		return ""
 	}
-	return "/picture-file?" + url.Values{"url": {image.URL}, "signature": {s.sign(image.URL)}}.Encode()
+	return "/picture-file?" + url.Values{"url": {image.URL}, "signature": {s.key.sign("picture", image.URL)}}.Encode()
 }
 
-func (s *server) sign(text string) string {
-	mac := hmac.New(sha256.New, s.pictureKey)
-	mac.Write([]byte(text))
-	return hex.EncodeToString(mac.Sum(nil))
+// recordingSource is pictureSource for a recording. The API promises no address of it, but a deployment may send one.
+func (s *server) recordingSource(transcription *aicontent.Transcription) string {
+	var record struct{ URL string }
+	json.Unmarshal(transcription.Raw(), &record)
+	return s.pictureSource(aicontent.Image{URL: record.URL})
 }
 
-// pictureFile fetches a picture, without the API key, and passes it on.
+// pictureFile fetches a picture or a recording, without the API key, and passes it on.
 func (s *server) pictureFile(w http.ResponseWriter, r *http.Request) {
 	source := r.FormValue("url")
-	if !hmac.Equal([]byte(s.sign(source)), []byte(r.FormValue("signature"))) {
+	if !s.key.signed("picture", source, r.FormValue("signature")) {
 		http.Error(w, "This address was not made by the gallery.", http.StatusForbidden)
 		return
 	}
 	out := &pictureWriter{w: w, left: maxPicture}
 	// The type is detected from the first write, which must not be too short.
 	buffer := bufio.NewWriter(out)
-	_, err := s.client.Images.Download(r.Context(), &aicontent.Image{URL: source}, buffer)
+	_, err := s.fetcher.Images.Download(r.Context(), &aicontent.Image{URL: source}, buffer)
 	if err == nil {
 		err = buffer.Flush()
 	}
@@ -56,16 +61,13 @@ func (s *server) pictureFile(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "The picture cannot be fetched.", http.StatusBadGateway)
 }
 
-// maxPicture limits the size of a picture, in bytes.
+// maxPicture limits the size of a picture or recording, in bytes.
 const maxPicture = 64 << 20
 
-var (
-	errNoPicture       = errors.New("not a PNG, JPEG, WebP or GIF file")
-	errPictureTooLarge = errors.New("the picture is too large")
-)
+var errNoPicture = errors.New("neither a picture nor a recording")
 
-// pictureWriter passes on only what its first bytes prove to be a picture: no SVG, which may contain scripts, and no
-// documents from hosts that only the gallery can reach.
+// pictureWriter passes on only what its first bytes prove to be a picture or recording: no SVG, which may contain
+// scripts, and no documents from hosts that only the gallery can reach.
 type pictureWriter struct {
 	w     http.ResponseWriter
 	begun bool
@@ -74,13 +76,12 @@ type pictureWriter struct {
 
 func (p *pictureWriter) Write(data []byte) (int, error) {
 	if p.left -= int64(len(data)); p.left < 0 {
-		return 0, errPictureTooLarge
+		return 0, fmt.Errorf("it has more than %d bytes", maxPicture)
 	}
 	if !p.begun {
 		kind := http.DetectContentType(data)
-		switch kind {
-		case "image/png", "image/jpeg", "image/webp", "image/gif":
-		default:
+		family, _, _ := strings.Cut(kind, "/")
+		if kind != "application/ogg" && !slices.Contains([]string{"image", "audio", "video"}, family) {
 			return 0, errNoPicture
 		}
 		p.begun = true
@@ -88,4 +89,42 @@ func (p *pictureWriter) Write(data []byte) (int, error) {
 		p.w.Header().Set("Cache-Control", "private, max-age=86400")
 	}
 	return p.w.Write(data)
+}
+
+// publicTransport returns a transport that connects to public addresses only. The addresses of pictures come from the
+// service, and must not lead into the gallery's own network.
+func (s *server) publicTransport() *http.Transport {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	dialer := &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
+		// Names have been resolved by now, and redirects followed.
+		host, err := netip.ParseAddrPort(address)
+		if err == nil && !s.reachable(host.Addr()) {
+			err = fmt.Errorf("%s is not a public address: see the flag -private-pictures", host.Addr())
+		}
+		return err
+	}}
+	transport.DialContext = dialer.DialContext
+	return transport
+}
+
+// reachable reports whether pictures may come from the address.
+func (s *server) reachable(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	in := func(network netip.Prefix) bool { return network.Contains(addr) }
+	public := addr.Is4() && addr.IsGlobalUnicast() && !addr.IsPrivate() || publicIPv6.Contains(addr)
+	return public && !slices.ContainsFunc(notPublic, in) || slices.ContainsFunc(s.private, in)
+}
+
+var publicIPv6 = netip.MustParsePrefix("2000::/3")
+
+// notPublic are further networks that are not public, or lead to such.
+var notPublic = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),        // this host
+	netip.MustParsePrefix("100.64.0.0/10"),    // shared by customers of a carrier; metadata of a cloud
+	netip.MustParsePrefix("168.63.129.16/32"), // metadata of a cloud
+	netip.MustParsePrefix("192.0.0.0/24"),     // protocols; metadata of a cloud
+	netip.MustParsePrefix("198.18.0.0/15"),    // benchmarks
+	netip.MustParsePrefix("240.0.0.0/4"),      // reserved
+	netip.MustParsePrefix("2001::/23"),        // protocols, with IPv4 in Teredo
+	netip.MustParsePrefix("2002::/16"),        // IPv4 in 6to4
 }

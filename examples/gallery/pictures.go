@@ -26,15 +26,15 @@ func (s *server) listPictures(
 		Style:      aicontent.Style(query.Get("style")),
 		Medium:     aicontent.Medium(query.Get("medium")),
 		Filter:     aicontent.Filter(query.Get("filter")),
-		Favorite:   onlyFavorites(query),
-		PerPage:    perPage,
+		Favorite:   favorite(query),
+		PerPage:    aicontent.PerPage25,
 	}
 	params.SortBy, params.Sort = order(query)
 	return s.client.Images.List(ctx, params, opts...)
 }
 
 func (s *server) readPicture(w http.ResponseWriter, r *http.Request) (draft, error) {
-	err := parseForm(w, r)
+	err := parseForm(w, r, 1<<20) // sent forms are remembered
 	form := r.PostForm
 	return draft{form, func(ctx context.Context) (aicontent.ID, error) {
 		image, err := s.client.Images.Store(ctx, aicontent.ImageStoreParams{
@@ -53,7 +53,7 @@ func (s *server) readPicture(w http.ResponseWriter, r *http.Request) (draft, err
 }
 
 func (s *server) updatePicture(ctx context.Context, id aicontent.ID, form url.Values) error {
-	params := aicontent.ImageUpdateParams{Name: posted(form, "name"), Favorite: postedFavorite(form)}
+	params := aicontent.ImageUpdateParams{Name: posted(form, "name"), Favorite: favorite(form)}
 	_, err := s.client.Images.Update(ctx, id, params)
 	return err
 }

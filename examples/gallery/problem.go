@@ -25,86 +25,90 @@ type problem struct {
 	Reference string            // the request ID, to quote to the service
 }
 
-// explain turns the error of a call into a problem, and logs it.
-func (s *server) explain(r *http.Request, err error, a action) problem {
-	if invalid := (*aicontent.ValidationError)(nil); errors.As(err, &invalid) && invalid.Problems[0].Field == "id" {
-		err = errors.Join(aicontent.ErrNotFound, err) // no record can have it
-	}
-	p := describe(err)
-	p.Advice = advise(err, a)
-	s.log.Warn("failed", "page", r.Method+" "+r.URL.Path, "outcome", outcomeOf(err), "error", err)
-	return p
+// kind is a kind of error: what the page says of it, and what to do if nothing was changed.
+type kind struct {
+	status        int
+	title, remedy string
 }
 
-// describe says what happened.
-func describe(err error) problem {
+const (
+	pressAgain    = "You can press the button again."
+	chooseSmaller = "Choose a smaller file and press the button again."
+	fixKey        = "Trying again will not help until whoever runs the gallery fixes its key."
+)
+
+// kinds has the kinds of errors that are told by errors.Is. The first that matches counts.
+var kinds = []struct {
+	err error
+	kind
+}{
+	{errSentBefore, kind{409, "This form was already sent", ""}},
+	{errOldForm, kind{409, "This form may already have been sent", ""}},
+	{errStalled, kind{408, "The form stopped arriving", pressAgain}},
+	{errMalformedForm, kind{400, "The form could not be read", pressAgain}},
+	{aicontent.ErrNotFound, kind{404, "Not found", "It may have been deleted, or the address is wrong."}},
+	{aicontent.ErrInvalid, kind{422, "Please check what you entered", "Correct it and press the button again."}},
+	{aicontent.ErrBadRequest, kind{422, "Please check what you entered", pressAgain}},
+	{aicontent.ErrUnauthorized, kind{502, "The service does not accept the gallery’s key", fixKey}},
+	{aicontent.ErrForbidden, kind{502, "The service does not accept the gallery’s key", fixKey}},
+	{aicontent.ErrTooLarge, kind{413, "The file is too large for the service", chooseSmaller}},
+	{aicontent.ErrRateLimited, kind{503, "The service is busy", pressAgain}},
+	{aicontent.ErrServer, kind{502, "The service had a problem", pressAgain}},
+	{aicontent.ErrPagination, kind{502, "The service did not say how its list goes on", pressAgain}},
+}
+
+func kindOf(err error) kind {
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		title := fmt.Sprintf("Too large: the gallery accepts at most %d MB", tooLarge.Limit>>20)
+		return kind{413, title, chooseSmaller}
+	}
+	for _, known := range kinds {
+		if errors.Is(err, known.err) {
+			return known.kind
+		}
+	}
+	var transport *aicontent.TransportError
+	switch {
+	case errors.As(err, new(*aicontent.DecodeError)):
+		return kind{502, "The service sent a response that the gallery cannot read", pressAgain}
+	case errors.Is(err, context.Canceled):
+		return kind{503, "Cancelled", pressAgain}
+	case errors.As(err, &transport) && transport.Timeout():
+		return kind{504, "The service took too long", pressAgain}
+	case errors.As(err, new(*aicontent.APIError)):
+		return kind{502, "The service refused", pressAgain}
+	}
+	return kind{502, "The service cannot be reached", pressAgain}
+}
+
+// explain turns the error of a call into a problem, and logs it.
+func (s *server) explain(r *http.Request, err error, a action) problem {
 	var invalid *aicontent.ValidationError
 	var refused *aicontent.APIError
 	var unreadable *aicontent.DecodeError
-	var transport *aicontent.TransportError
-	var tooLarge *http.MaxBytesError
-	p := problem{Status: http.StatusBadGateway}
+	if errors.As(err, &invalid) && invalid.Problems[0].Field == "id" {
+		err = errors.Join(aicontent.ErrNotFound, err) // no record can have it
+	}
+	k := kindOf(err)
+	p := problem{Status: k.status, Title: k.title, Advice: advise(err, a, k.remedy), Fields: make(map[string]string)}
 	switch {
-	case errors.Is(err, errSentBefore):
-		p.Status, p.Title = http.StatusConflict, "This form was already sent"
-	case errors.As(err, &tooLarge):
-		p.Status = http.StatusRequestEntityTooLarge
-		p.Title = fmt.Sprintf("Too large: the gallery accepts at most %d MB", tooLarge.Limit>>20)
-	case errors.Is(err, errStalled):
-		p.Status, p.Title = http.StatusRequestTimeout, "The form stopped arriving"
-	case errors.Is(err, errMalformedForm):
-		p.Status, p.Title = http.StatusBadRequest, "The form could not be read"
-	case errors.Is(err, aicontent.ErrNotFound):
-		p.Status, p.Title = http.StatusNotFound, "Not found"
-	case errors.As(err, &invalid):
-		p.Status, p.Title = http.StatusUnprocessableEntity, "Please check what you entered"
-		p.Fields = make(map[string]string)
+	case k.status == http.StatusNotFound:
+	case invalid != nil:
 		for _, wrong := range invalid.Problems {
 			p.Fields[wrong.Field] = sentence(wrong.Field + " " + wrong.Reason)
 		}
 	case errors.As(err, &refused):
-		p = describeResponse(refused)
-	case errors.Is(err, aicontent.ErrPagination):
-		p.Title = "The service did not say how its list goes on"
+		p.Detail, p.Reference = refused.Message, refused.RequestID
+		for field, messages := range refused.Fields {
+			p.Detail, p.Fields[field] = "", strings.Join(messages, " ")
+		}
+		if refused.RetryAfter > 0 {
+			p.Title += ": wait " + roughly(refused.RetryAfter)
+		}
 	case errors.As(err, &unreadable):
-		p.Title, p.Reference = "The service sent a response that the gallery cannot read", unreadable.RequestID
-	case errors.Is(err, context.Canceled):
-		p.Status, p.Title = http.StatusServiceUnavailable, "Cancelled"
-	case errors.As(err, &transport) && transport.Timeout():
-		p.Status, p.Title = http.StatusGatewayTimeout, "The service took too long"
-	default:
-		p.Title = "The service cannot be reached"
+		p.Reference = unreadable.RequestID
 	}
-	return p
-}
-
-// describeResponse says what happened if the service responded with an error.
-func describeResponse(err *aicontent.APIError) problem {
-	p := problem{Status: http.StatusBadGateway, Detail: err.Message, Reference: err.RequestID}
-	switch {
-	case errors.Is(err, aicontent.ErrInvalid), errors.Is(err, aicontent.ErrBadRequest):
-		p.Status, p.Title = http.StatusUnprocessableEntity, "Please check what you entered"
-		p.Fields = make(map[string]string)
-		for field, messages := range err.Fields {
-			p.Fields[field] = strings.Join(messages, " ")
-		}
-		if len(p.Fields) > 0 {
-			p.Detail = ""
-		}
-	case errors.Is(err, aicontent.ErrUnauthorized), errors.Is(err, aicontent.ErrForbidden):
-		p.Title = "The service does not accept the gallery’s key"
-	case errors.Is(err, aicontent.ErrTooLarge):
-		p.Status, p.Title = http.StatusRequestEntityTooLarge, "The file is too large for the service"
-	case errors.Is(err, aicontent.ErrRateLimited):
-		p.Status, p.Title = http.StatusServiceUnavailable, "The service is busy"
-	case errors.Is(err, aicontent.ErrServer):
-		p.Title = "The service had a problem"
-	default:
-		p.Title = "The service refused"
-	}
-	if err.RetryAfter > 0 {
-		p.Title += ": wait " + roughly(err.RetryAfter)
-	}
+	s.log.Warn("failed", "page", r.Method+" "+r.URL.Path, "outcome", outcomeOf(err), "error", err)
 	return p
 }
 
@@ -127,12 +131,65 @@ func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] 
 // roughly returns a time to wait in words.
 func roughly(d time.Duration) string {
 	switch {
-	case d < 10*time.Second:
-		return "a moment"
 	case d <= 90*time.Second:
 		return fmt.Sprintf("%d seconds", int(d.Seconds()+0.5))
 	case d <= 90*time.Minute:
 		return fmt.Sprintf("%d minutes", int(d.Minutes()+0.5))
 	}
 	return fmt.Sprintf("%d hours", int(d.Hours()+0.5))
+}
+
+// action is what was attempted.
+type action int
+
+const (
+	reading  action = iota
+	changing        // an update or a delete, which may be repeated
+	creating        // is billed each time
+)
+
+// advise says what a failed call may have changed, and whether to press the button again. The remedy is what to do if
+// nothing was changed.
+func advise(err error, a action, remedy string) string {
+	outcome := outcomeOf(err)
+	switch {
+	case errors.Is(err, errSentBefore):
+		return "The first press may already have created it, which is billed. Check first. " +
+			"To create another, press the button again."
+	case errors.Is(err, errOldForm):
+		return "It was opened before the gallery was restarted. If it was sent, it may have created a record, " +
+			"which is billed. Check first. To create one now, press the button."
+	case a == reading && errors.Is(err, aicontent.ErrInvalid) && !errors.Is(err, aicontent.ErrNotFound):
+		return "Choose other filters."
+	case a == reading && remedy == pressAgain:
+		return "Reload the page in a moment."
+	case a == reading:
+		return remedy
+	case a == creating && outcome == aicontent.OutcomeUnknown:
+		return "It may have been created anyway, and billed. Check before you press the button again."
+	case a == creating && outcome == aicontent.OutcomeDone:
+		return "It was created and billed, so do not press the button again."
+	case a == creating:
+		return "Nothing was created and nothing was billed. " + remedy
+	case outcome == aicontent.OutcomeUnknown:
+		return "The change may have been saved anyway. It is safe to press the button again."
+	case outcome == aicontent.OutcomeDone:
+		return "The change was saved."
+	}
+	return "Nothing was changed. " + remedy
+}
+
+// outcomeOf is aicontent.OutcomeOf, extended to the gallery's errors: with those, no complete form reached the service.
+func outcomeOf(err error) aicontent.Outcome {
+	var tooLarge *http.MaxBytesError
+	if errors.Is(err, errNotBegun) || errors.Is(err, errMalformedForm) || errors.As(err, &tooLarge) {
+		return aicontent.OutcomeNotSent
+	}
+	return aicontent.OutcomeOf(err)
+}
+
+// mayExist reports whether a failed create request may have created a record.
+func mayExist(err error) bool {
+	outcome := outcomeOf(err)
+	return outcome == aicontent.OutcomeUnknown || outcome == aicontent.OutcomeDone
 }

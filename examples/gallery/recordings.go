@@ -24,8 +24,8 @@ func (s *server) listRecordings(
 	params := aicontent.TranscriptionListParams{
 		Search:   strings.TrimSpace(query.Get("search")),
 		SearchBy: aicontent.TranscriptionSearchBy(query.Get("search_by")),
-		Favorite: onlyFavorites(query),
-		PerPage:  perPage,
+		Favorite: favorite(query),
+		PerPage:  aicontent.PerPage25,
 	}
 	params.SortBy, params.Sort = order(query)
 	return s.client.Transcriptions.List(ctx, params, opts...)
@@ -65,10 +65,13 @@ func (s *server) checkRecording(w http.ResponseWriter, r *http.Request) {
 		u.file = aicontent.FileFromBytes(u.file.Name, head)
 	}
 	if err == nil {
+		_, err = s.forms.find(u.fields.Get("form"))
+	}
+	if err == nil {
 		// With a context that has ended, Store checks what it is given and sends nothing.
 		ended, end := context.WithCancel(r.Context())
 		end()
-		_, err = s.forms.once(ended, s.draftRecording(u.fields, u.file))
+		_, err = s.draftRecording(u.fields, u.file).store(ended)
 	}
 	if errors.Is(err, context.Canceled) {
 		w.WriteHeader(http.StatusNoContent)
@@ -79,7 +82,7 @@ func (s *server) checkRecording(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) updateRecording(ctx context.Context, id aicontent.ID, form url.Values) error {
 	params := aicontent.TranscriptionUpdateParams{
-		Name: posted(form, "name"), Result: posted(form, "result"), Favorite: postedFavorite(form),
+		Name: posted(form, "name"), Result: posted(form, "result"), Favorite: favorite(form),
 	}
 	_, err := s.client.Transcriptions.Update(ctx, id, params)
 	return err

@@ -177,7 +177,6 @@ func TestHeaders(t *testing.T) {
 
 // A foreign host gets no key and no cookie, and can put nothing but a picture on a page.
 func TestPictureOfForeignHost(t *testing.T) {
-	const png = "\x89PNG\r\n\x1a\n and so on"
 	var content string
 	var headers []http.Header
 	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,11 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"crypto/rand"
+	"embed"
 	"html/template"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -13,29 +19,40 @@ import (
 // server is the gallery. The API key stays in its client; browsers never see it.
 type server struct {
 	client    *aicontent.Client
+	fetcher   *aicontent.Client // of pictures; it has no API key
 	log       *slog.Logger
-	host      string // host name that browsers may use besides localhost and IP addresses; may be empty
-	maxUpload int64  // limit of an upload, in bytes
-	inMemory  bool   // whether the service runs in memory
+	host      string         // host name that browsers may use besides localhost and IP addresses; may be empty
+	maxUpload int64          // limit of an upload, in bytes
+	inMemory  bool           // whether the service runs in memory
+	private   []netip.Prefix // networks that are not public, from which pictures may come
 
-	templates  *template.Template
-	forms      sentForms
-	pictureKey []byte // signs the addresses of pictures
+	templates *template.Template
+	key       signingKey
+	forms     *sentForms
 }
 
-func newServer(client *aicontent.Client, log *slog.Logger) *server {
-	s := &server{client: client, log: log, maxUpload: 1 << 30, pictureKey: make([]byte, 32)}
-	rand.Read(s.pictureKey)
+func newServer(client *aicontent.Client, log *slog.Logger) (*server, error) {
+	s := &server{client: client, log: log, maxUpload: 1 << 30, key: signingKey(rand.Text())}
+	s.forms = &sentForms{
+		ctx: context.Background(), key: s.key, opened: time.Now(), sent: make(map[string]creation),
+	}
+	var err error
+	s.fetcher, err = aicontent.NewClient(client.BaseURL(), "none", aicontent.WithInsecureHTTP(),
+		aicontent.WithHTTPClient(&http.Client{Transport: s.publicTransport()}))
+	if err != nil {
+		return nil, err
+	}
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
-		"contains":      strings.Contains,
-		"recordPath":    recordPath,
-		"pictureSource": s.pictureSource,
-		"resolutions":   aicontent.Resolutions,
-		"styles":        aicontent.Styles,
-		"mediums":       aicontent.Mediums,
-		"filters":       aicontent.Filters,
+		"contains":        strings.Contains,
+		"recordPath":      recordPath,
+		"pictureSource":   s.pictureSource,
+		"recordingSource": s.recordingSource,
+		"resolutions":     aicontent.Resolutions,
+		"styles":          aicontent.Styles,
+		"mediums":         aicontent.Mediums,
+		"filters":         aicontent.Filters,
 	}).ParseFS(web, "web/layout.html", "web/pages/*.html"))
-	return s
+	return s, nil
 }
 
 func (s *server) handler() http.Handler {
@@ -55,4 +72,95 @@ func (s *server) handler() http.Handler {
 		})
 	})
 	return s.guard(mux)
+}
+
+//go:embed web
+var web embed.FS
+
+// view is the data of a page.
+type view struct {
+	Title    string // empty for the name of the record
+	Path     string // of the address
+	Notice   string // what was just done
+	Problem  *problem
+	InMemory bool
+	List     string // query of the list that the page of a record was reached from
+	Back     string // address of that list
+	MaxBytes int64  // of an upload
+	Data     any
+}
+
+// Wrong returns what is wrong with a field of the form, or nil.
+func (v view) Wrong(field string) *aicontent.FieldProblem {
+	if v.Problem == nil || v.Problem.Fields[field] == "" {
+		return nil
+	}
+	return &aicontent.FieldProblem{Field: field, Reason: v.Problem.Fields[field]}
+}
+
+// notices are the messages that a redirect can ask for.
+var notices = map[string]string{
+	"created": "Here it is.",
+	"saved":   "Saved.",
+	"deleted": "Deleted.",
+}
+
+func (s *server) render(w http.ResponseWriter, r *http.Request, page string, v view) {
+	v.Path, v.Notice = r.URL.Path, notices[r.URL.Query().Get("done")]
+	v.InMemory, v.MaxBytes = s.inMemory, s.maxUpload
+	var out bytes.Buffer
+	if err := s.templates.ExecuteTemplate(&out, page+".html", v); err != nil {
+		s.log.Error("render", "page", page, "error", err)
+		http.Error(w, "The page cannot be shown.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if v.Problem != nil {
+		w.WriteHeader(v.Problem.Status)
+	}
+	w.Write(out.Bytes())
+}
+
+// fail renders a page that shows only the problem.
+func (s *server) fail(w http.ResponseWriter, r *http.Request, p problem) {
+	s.render(w, r, "problem", view{Title: p.Title, Problem: &p})
+}
+
+// guard refuses requests from other sites and sets the headers that keep foreign content out of the pages. It also
+// refuses unknown host names: any site can point its name at this address, and would then count as the same origin.
+func (s *server) guard(next http.Handler) http.Handler {
+	crossOrigin := http.NewCrossOriginProtection()
+	crossOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, problem{
+			Status: http.StatusForbidden, Title: "Another site tried to use the gallery",
+			Advice: "Nothing was done. Open the gallery itself and press the button there.",
+		})
+	}))
+	next = crossOrigin.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'self'; "+
+			"script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		// With no-referrer, browsers would send forms with the origin "null".
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		defer keepMoving(w, r)()
+		if !s.knownHost(r.Host) {
+			http.Error(w, "The gallery does not go by this name: see its flag -host.", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *server) knownHost(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.Trim(hostport, "[]")
+	}
+	_, err = netip.ParseAddr(host)
+	return err == nil || strings.EqualFold(host, "localhost") || s.host != "" && strings.EqualFold(host, s.host)
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"os"
+	"sync"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -77,5 +81,83 @@ func (c *counter) Read(p []byte) (int, error) {
 	}
 	n, err := c.Reader.Read(p)
 	c.n += int64(n)
+	return n, err
+}
+
+// maxForm limits a form without a file, in bytes. A day of speech is about 1.3 million characters, which a form
+// encodes in up to nine bytes each.
+const maxForm = 16 << 20
+
+// parseForm parses a form without a file into r.PostForm.
+func parseForm(w http.ResponseWriter, r *http.Request, limit int64) error {
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
+	if err := r.ParseForm(); err != nil {
+		return errors.Join(errMalformedForm, err)
+	}
+	return nil
+}
+
+// posted returns a pointer to a field of the form, or nil if the form does not have it.
+func posted(form url.Values, field string) *string {
+	if !form.Has(field) {
+		return nil
+	}
+	return new(form.Get(field))
+}
+
+// A body may keep the gallery waiting for maxWait in all. Each second's worth of bytes, at minRate bytes per second,
+// gives a second back: a slow upload goes on, and one that stands still or trickles is closed.
+const (
+	maxWait = 30 * time.Second
+	minRate = 1 << 10
+)
+
+var errStalled = errors.New("the form stopped arriving")
+
+// movingBody is the body of a request, with a read deadline that moves with its bytes.
+type movingBody struct {
+	io.ReadCloser
+	ctx  context.Context
+	conn *http.ResponseController
+
+	mu   sync.Mutex
+	left time.Duration // to wait
+}
+
+// keepMoving gives the request a moving body. Reading it ends with the request's context. The handler must call stop
+// when it is done.
+func keepMoving(w http.ResponseWriter, r *http.Request) (stop func() bool) {
+	if r.Body == http.NoBody {
+		return func() bool { return true }
+	}
+	conn := http.NewResponseController(w)
+	// It also holds for what the server reads of a body that no handler has read.
+	conn.SetReadDeadline(time.Now().Add(maxWait))
+	r.Body = &movingBody{ReadCloser: r.Body, ctx: r.Context(), conn: conn, left: maxWait}
+	return context.AfterFunc(r.Context(), func() { conn.SetReadDeadline(time.Now()) })
+}
+
+func (b *movingBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	began, allowed := time.Now(), b.left
+	b.conn.SetReadDeadline(began.Add(allowed))
+	if b.ctx.Err() != nil {
+		// The deadline just set may have replaced the one that the context's end set.
+		b.conn.SetReadDeadline(began)
+		return 0, context.Cause(b.ctx)
+	}
+	n, err := b.ReadCloser.Read(p)
+	took := time.Since(began)
+	b.left = min(maxWait, allowed-took+time.Duration(n)*time.Second/minRate)
+	switch {
+	case err == io.EOF:
+		// While the request is served, the server waits for the end of the connection.
+		b.conn.SetReadDeadline(time.Time{})
+	case errors.Is(err, os.ErrDeadlineExceeded) && took >= allowed:
+		err = errStalled // by now the context has ended too: the server ends it
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = context.Cause(b.ctx)
+	}
 	return n, err
 }

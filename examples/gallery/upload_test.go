@@ -101,10 +101,20 @@ func TestUploadLargerThanAllowed(t *testing.T) {
 	assert.Empty(t, f.service.Transcriptions())
 }
 
+// What is typed for a picture is remembered, and must not be of any size.
+func TestPictureFormTooLarge(t *testing.T) {
+	f := newFixture(t)
+	form := fox("")
+	form.Set("description", strings.Repeat("fox ", 1<<18))
+	says(t, f.post("/new-picture", form), "Too large: the gallery accepts at most 1 MB Nothing was created")
+	assert.Empty(t, f.service.Requests())
+}
+
 // An upload takes no more memory than a buffer, whatever its size.
 func TestUploadIsStreamed(t *testing.T) {
 	service := aicontenttest.NewServer(t)
-	f := &fixture{t: t, service: service, gallery: newServer(service.Client(), nil)}
+	f := &fixture{t: t, service: service}
+	f.open(service.Client())
 	srv := httptest.NewServer(f.gallery.handler())
 	t.Cleanup(srv.Close)
 	const size = 64 << 20
@@ -136,7 +146,7 @@ func (zeros) Read(p []byte) (int, error) {
 // A page that is left during an upload takes the request to the service with it, and its form may be sent again.
 func TestLeavingCancelsTheUpload(t *testing.T) {
 	f := newFixture(t)
-	fields := map[string]string{"form": "form-1", "name": "Opera"}
+	fields := map[string]string{"form": f.gallery.forms.token(), "name": "Opera"}
 	body, contentType := uploadBody(t, fields, "opera.wav", recording(4<<20))
 	browser := f.beginUpload(contentType, len(body), body[:len(body)/2])
 	require.Eventually(t, func() bool { return len(f.service.Requests()) == 1 }, 10*time.Second, time.Millisecond)
@@ -167,12 +177,13 @@ func TestFormIsCheckedBeforeTheUpload(t *testing.T) {
 		resp, err := http.Post(f.url+"/check-recording", contentType, bytes.NewReader(body))
 		return resp.StatusCode, f.page(resp, err)
 	}
-	fields := map[string]string{"form": "form-1", "name": "Opera", "language": "gb"}
+	token := f.gallery.forms.token()
+	fields := map[string]string{"form": token, "name": "Opera", "language": "gb"}
 	for range 2 {
 		status, _ := check(fields, recording(100))
 		assert.Equal(t, http.StatusNoContent, status)
 	}
-	status, page := check(map[string]string{"form": "form-1", "name": " ", "language": "xx"}, []byte("%PDF-1.7"))
+	status, page := check(map[string]string{"form": token, "name": " ", "language": "xx"}, []byte("%PDF-1.7"))
 	assert.Equal(t, http.StatusUnprocessableEntity, status)
 	for _, wrong := range []string{"Name is required", "Language must be", "File must be an audio file"} {
 		says(t, page, wrong)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -44,17 +43,22 @@ func (p *pipes) dial(request string) net.Conn {
 	return browser
 }
 
+// grace is how long the gallery waits for create requests when it ends.
+const grace = time.Minute
+
 // served runs test against a gallery in a bubble, where time costs nothing. It returns how long the gallery took to
 // end.
-func served(t *testing.T, test func(f *fixture, gallery *pipes)) (took time.Duration) {
+func served(
+	t *testing.T, test func(f *fixture, gallery *pipes), opts ...aicontenttest.Option,
+) (took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
-		service := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		service := aicontenttest.NewServer(t, append(opts, aicontenttest.InMemoryNetwork())...)
 		f := &fixture{t: t, service: service}
-		f.gallery = newServer(service.Client(), slog.New(slog.NewTextHandler(&f.log, nil)))
+		f.open(service.Client())
 		listener := &pipes{make(chan net.Conn), make(chan struct{})}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- serve(ctx, listener, f.gallery.handler()) }()
+		go func() { ended <- f.gallery.serve(ctx, listener, grace) }()
 		test(f, listener)
 		began := time.Now()
 		stop()
@@ -79,15 +83,20 @@ func formHead(path, host string) string {
 // Whoever begins to send a form and stops, or sends it byte by byte, is not waited for.
 func TestStalledFormsAreClosed(t *testing.T) {
 	const boundary = "multipart/form-data; boundary=x"
+	const file = "--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nSong\r\n" +
+		"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\n\r\nRIFF\x00\x00\x00\x00WAVEfmt "
 	for name, test := range map[string]struct {
 		request string
 		trickle bool
+		status  int
 	}{
-		"in an upload":               {request: uploadHead(1e6, boundary) + "--x"},
-		"in an upload, byte by byte": {request: uploadHead(1e6, boundary) + "--x", trickle: true},
-		"in a form":                  {request: formHead("/new-picture", "localhost")},
-		"in a form that is not read": {request: formHead("/nowhere", "localhost")},
-		"with a foreign name":        {request: formHead("/", "evil.example")},
+		"in an upload":               {request: uploadHead(1e6, boundary) + "--x", status: 408},
+		"in an upload, byte by byte": {request: uploadHead(1e6, boundary) + "--x", trickle: true, status: 408},
+		"in the file":                {request: uploadHead(1e6, boundary) + file, status: 408},
+		"in the file, byte by byte":  {request: uploadHead(1e6, boundary) + file, trickle: true, status: 408},
+		"in a form":                  {request: formHead("/new-picture", "localhost"), status: 408},
+		"in a form that is not read": {request: formHead("/nowhere", "localhost"), status: 404},
+		"with a foreign name":        {request: formHead("/", "evil.example"), status: 421},
 	} {
 		t.Run(name, func(t *testing.T) {
 			served(t, func(f *fixture, gallery *pipes) {
@@ -97,7 +106,11 @@ func TestStalledFormsAreClosed(t *testing.T) {
 				for range 300 {
 					browser := gallery.dial(test.request)
 					go func() {
-						io.Copy(io.Discard, browser)
+						response, _ := io.ReadAll(browser)
+						assert.Contains(f.t, string(response), fmt.Sprintf("HTTP/1.1 %d ", test.status))
+						if test.status == http.StatusRequestTimeout {
+							assert.Contains(f.t, string(response), "Nothing was created and nothing was billed.")
+						}
 						closed <- time.Since(began)
 						browser.Close()
 					}()
@@ -113,7 +126,7 @@ func TestStalledFormsAreClosed(t *testing.T) {
 					assert.LessOrEqual(f.t, <-closed, maxWait+time.Second)
 				}
 				trickles.Wait()
-				assert.Empty(f.t, f.service.Requests())
+				assert.Empty(f.t, f.service.Records())
 			})
 		})
 	}
@@ -145,30 +158,74 @@ func TestSlowUploadArrives(t *testing.T) {
 	})
 }
 
-// The end of the program ends what goes on, at once where it can, and always within the time of grace.
+// The end of the program ends what goes on, at once where it can, and always within a minute. Create requests that were
+// sent have their grace, and then still tell what is known of them.
 func TestItEndsInOrder(t *testing.T) {
 	body, contentType := uploadBody(t, map[string]string{"name": "Opera"}, "opera.wav", recording(4<<20))
 	for name, test := range map[string]struct {
 		sent string
 		in   time.Duration
+		says string
 	}{
-		"in the form":             {uploadHead(len(body), contentType) + string(body[:3]), grace / 2},
-		"in the file":             {uploadHead(len(body), contentType) + string(body[:1<<20]), grace / 2},
-		"transcribing":            {uploadHead(len(body), contentType) + string(body), grace / 2},
-		"in the header":           {"POST /new-rec", grace},
-		"before anything":         {"", grace},
-		"in a form not looked at": {formHead("/nowhere", "localhost"), grace},
+		"in the form":             {uploadHead(len(body), contentType) + string(body[:3]), time.Second, tryAgain},
+		"in the file":             {uploadHead(len(body), contentType) + string(body[:1<<20]), time.Second, "HTTP/1.1 503"},
+		"transcribing":            {uploadHead(len(body), contentType) + string(body), grace + time.Second, lookFirst},
+		"in the header":           {"POST /new-rec", 11 * time.Second, ""},
+		"before anything":         {"", 11 * time.Second, ""},
+		"in a form not looked at": {formHead("/nowhere", "localhost"), maxWait + time.Second, "HTTP/1.1 404"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			said := make(chan string, 1)
 			took := served(t, func(f *fixture, gallery *pipes) {
 				f.service.Fault(aicontenttest.Stall(aicontenttest.BeforeResponse))
 				browser := gallery.dial(test.sent)
-				go io.Copy(io.Discard, browser)
+				go func() {
+					response, _ := io.ReadAll(browser)
+					said <- string(response)
+				}()
 				f.t.Cleanup(func() { browser.Close() })
 				synctest.Wait()
 			})
 			assert.LessOrEqual(t, took, test.in)
+			assert.Contains(t, <-said, test.says)
 		})
+	}
+}
+
+// What the service is creating when the program is told to end is waited for, and shown to whoever waits for it.
+func TestTheEndWaitsForWhatIsBeingCreated(t *testing.T) {
+	body, contentType := uploadBody(t, map[string]string{"name": "Opera"}, "opera.wav", recording(1<<20))
+	form := fox("").Encode()
+	for name, request := range map[string]string{
+		"picture": fmt.Sprintf("POST /new-picture HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+
+			"application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", len(form), form),
+		"recording": uploadHead(len(body), contentType) + string(body),
+	} {
+		for _, leaves := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, visitor leaves: %t", name, leaves), func(t *testing.T) {
+				said := make(chan string, 1)
+				var service *aicontenttest.Server
+				took := served(t, func(f *fixture, gallery *pipes) {
+					service = f.service
+					browser := gallery.dial(request)
+					if leaves {
+						time.Sleep(time.Second)
+						browser.Close()
+					}
+					go func() {
+						response, _ := io.ReadAll(browser)
+						said <- string(response)
+						browser.Close()
+					}()
+					synctest.Wait()
+				}, aicontenttest.Latency(grace/2))
+				assert.InDelta(t, grace/2, took, float64(2*time.Second))
+				assert.Len(t, service.Records(), 1)
+				if response := <-said; !leaves {
+					assert.Contains(t, response, "HTTP/1.1 303")
+				}
+			})
+		}
 	}
 }
 
