@@ -159,13 +159,7 @@ func (p *proxied) assertUnknown(t *testing.T, err error) {
 func (p *proxied) assertOne(t *testing.T) {
 	t.Helper()
 	p.passing.Wait()
-	posts := 0
-	for _, r := range p.srv.Requests() {
-		if r.Operation == p.op {
-			posts++
-		}
-	}
-	assert.Equal(t, 1, posts, "create requests")
+	assert.Equal(t, 1, requestsOf(p.srv, p.op), "create requests")
 	assert.Len(t, p.srv.Records(), 1, "records")
 }
 

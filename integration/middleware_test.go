@@ -164,13 +164,7 @@ func (w *wrapped) assertUnsent(t *testing.T, err error) {
 // assertCreated asserts how many create requests reached the service, and that each of them made a record.
 func (w *wrapped) assertCreated(t *testing.T, n int) {
 	t.Helper()
-	posts := 0
-	for _, r := range w.srv.Requests() {
-		if r.Operation == w.op {
-			posts++
-		}
-	}
-	assert.Equal(t, n, posts, "create requests")
+	assert.Equal(t, n, requestsOf(w.srv, w.op), "create requests")
 	assert.Len(t, w.srv.Records(), n, "records")
 }
 

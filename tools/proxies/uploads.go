@@ -66,7 +66,8 @@ func refuseWith(ctx context.Context, p proxy, code int, pair string, hc *http.Cl
 		outcomes[outcome(job{op: aicontent.TranscriptionsStore, name: "interview"}.store(ctx, c, data))]++
 	}
 	return row{
-		proxy: r.title, call: fmt.Sprintf("%d uploads of 32 MiB, refused with %d", uploads, code), posts: posts, records: -1,
+		proxy: r.title, call: fmt.Sprintf("%d uploads of 32 MiB, refused with %d", uploads, code),
+		posts: posts, records: -1,
 		outcome: strings.Trim(fmt.Sprint(outcomes), "map[]"),
 		right:   posts == uploads && outcomes[fmt.Sprint(code, " rejected")] == uploads,
 	}, ctx.Err()
