@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
@@ -23,4 +24,14 @@ func allTen(c *aicontent.Client) map[string]func(context.Context, ...aicontent.C
 	maps.Copy(calls, fakes.Calls("transcriptions", c.Transcriptions,
 		aicontent.TranscriptionStoreParams{Name: "n", File: wav}, aicontent.TranscriptionUpdateParams{Result: new("r")}))
 	return calls
+}
+
+// requestsOf returns how many requests of an operation have reached the service.
+func requestsOf(srv *aicontenttest.Server, op aicontenttest.Operation) (n int) {
+	for _, r := range srv.Requests() {
+		if r.Operation == op {
+			n++
+		}
+	}
+	return n
 }

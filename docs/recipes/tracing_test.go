@@ -1,0 +1,71 @@
+package recipes
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+// traced calls test for both ways to trace requests, and for Store calls without and with a file.
+func traced(t *testing.T, test func(t *testing.T, way aicontent.Option, op aicontent.Operation)) {
+	client := &http.Client{Transport: otelhttp.NewTransport(http.DefaultTransport)}
+	t.Cleanup(client.CloseIdleConnections)
+	for name, way := range map[string]aicontent.Option{
+		"WithHTTPClient": aicontent.WithHTTPClient(client),
+		"WithMiddleware": tracing(),
+	} {
+		for _, op := range []aicontent.Operation{aicontent.ImagesStore, aicontent.TranscriptionsStore} {
+			t.Run(name+"/"+string(op), func(t *testing.T) { test(t, way, op) })
+		}
+	}
+}
+
+func store(ctx context.Context, c *aicontent.Client, op aicontent.Operation) (err error) {
+	if op == aicontent.ImagesStore {
+		_, err = c.Images.Store(ctx, image)
+		return err
+	}
+	wav := aicontent.FileFromBytes("interview.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))
+	_, err = c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "Interview", File: wav})
+	return err
+}
+
+var quick = aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 3, MinBackoff: 1, MaxBackoff: 1})
+
+// A service that is down has created nothing, and may be up a moment later.
+func TestTracingKnowsWhatWasNotSent(t *testing.T) {
+	traced(t, func(t *testing.T, way aicontent.Option, op aicontent.Operation) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		require.NoError(t, l.Close())
+		c, err := aicontent.NewClient("http://"+l.Addr().String(), "test-key", way, quick)
+		require.NoError(t, err)
+
+		err = store(t.Context(), c, op)
+		var lost *aicontent.TransportError
+		require.ErrorAs(t, err, &lost)
+		assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), "%v", err)
+		assert.Equal(t, 3, lost.Attempts)
+	})
+}
+
+// A record whose response was lost must not be created a second time.
+func TestTracingKnowsWhatMayBeThere(t *testing.T) {
+	traced(t, func(t *testing.T, way aicontent.Option, op aicontent.Operation) {
+		srv := aicontenttest.NewServer(t)
+		srv.Fault(aicontenttest.LoseResponse())
+		c := srv.Client(way, quick)
+		err := store(t.Context(), c, op)
+		assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), "%v", err)
+		assert.Len(t, srv.Requests(), 1)
+		assert.Len(t, srv.Records(), 1)
+	})
+}

@@ -1,0 +1,207 @@
+package integration
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/internal/fakes"
+)
+
+// others are the hosts that a middleware asks besides the service: one responds, and one refuses connections.
+type others struct{ tokens, audit http.RoundTripper }
+
+func newOthers(t *testing.T) others {
+	tokens := fakes.Piped(t, func(nc net.Conn) {
+		_, _ = http.ReadRequest(bufio.NewReader(nc))
+		_, _ = io.WriteString(nc, fakes.OnTheWire(http.StatusOK, "", "token"))
+	})
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	dial := func(context.Context, string, string) (net.Conn, error) { return nil, refused }
+	return others{tokens, &http.Transport{DialContext: dial}}
+}
+
+// ask makes a request of the middleware's own.
+func ask(ctx context.Context, rt http.RoundTripper) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://other.example.com/", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := rt.RoundTrip(req)
+	if err == nil {
+		resp.Body.Close()
+	}
+	return err
+}
+
+// audited sends a request, whatever comes of it, and returns the error of the audit.
+func audited(ctx context.Context, o others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	if resp, err := next.RoundTrip(r); err == nil {
+		resp.Body.Close()
+	}
+	return nil, ask(ctx, o.audit)
+}
+
+func detached(r *http.Request) *http.Request { return r.WithContext(context.Background()) }
+
+// aMiddleware is what a program puts around a create request.
+type aMiddleware struct {
+	trip  func(o others, r *http.Request, next http.RoundTripper) (*http.Response, error)
+	sends bool // it calls next
+	fails bool // it returns an error even if next has succeeded
+	// Whether it is known of a request without a connection that nothing was sent: to the SDK's transport below a
+	// middleware, and to httptrace if the middleware is the transport of the caller's client.
+	seen, traced bool
+}
+
+var middlewares = map[string]aMiddleware{
+	"a token": {trip: func(o others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if err := ask(r.Context(), o.tokens); err != nil {
+			return nil, err
+		}
+		return next.RoundTrip(r)
+	}, sends: true, seen: true},
+	"an audit": {trip: func(o others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		return audited(r.Context(), o, r, next)
+	}, sends: true, fails: true, seen: true},
+	"an audit with its own context": {trip: func(o others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		return audited(context.Background(), o, r, next)
+	}, sends: true, fails: true, seen: true, traced: true},
+	"a detached request": {trip: func(_ others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		return next.RoundTrip(detached(r))
+	}, sends: true},
+	"a detached request and an audit": {trip: func(o others, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		return audited(r.Context(), o, detached(r), next)
+	}, sends: true, fails: true},
+	"no request": {trip: func(o others, r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return nil, ask(r.Context(), o.audit)
+	}, fails: true},
+}
+
+// around calls test in a bubble: for each middleware, as one and as the transport of the caller's client; for a service
+// that is well, one whose response to a create request is lost, and one that refuses the connections of two; and for
+// both collections.
+func around(t *testing.T, test func(t *testing.T, w *wrapped)) {
+	t.Parallel()
+	for name, m := range middlewares {
+		for _, option := range []string{"WithMiddleware", "WithHTTPClient"} {
+			for _, state := range []string{"well", "lost", "refused"} {
+				for _, op := range []aicontenttest.Operation{aicontent.ImagesStore, aicontent.TranscriptionsStore} {
+					t.Run(name+"/"+option+"/"+state+"/"+string(op), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { test(t, newWrapped(t, m, option, state, op)) })
+					})
+				}
+			}
+		}
+	}
+}
+
+// wrapped is a client with a middleware.
+type wrapped struct {
+	aMiddleware
+	srv      *aicontenttest.Server
+	op       aicontenttest.Operation
+	store    func(context.Context, ...aicontent.CallOption) error
+	attempts int // to create a record
+	state    string
+	file     bool // the request has one
+	known    bool // of a request without a connection: that nothing was sent
+}
+
+func newWrapped(t *testing.T, m aMiddleware, option, state string, op aicontenttest.Operation) *wrapped {
+	srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"))
+	w := &wrapped{aMiddleware: m, srv: srv, op: op, state: state, file: op == aicontent.TranscriptionsStore}
+	others := newOthers(t)
+	wrap := func(next http.RoundTripper) http.RoundTripper {
+		return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method != http.MethodPost {
+				return next.RoundTrip(r)
+			}
+			if w.attempts++; w.attempts <= 2 && state == "refused" && m.sends {
+				srv.RefuseConnections(1)
+			}
+			return m.trip(others, r, next)
+		})
+	}
+	through := aicontent.WithMiddleware(wrap)
+	// A file whose end was not handed out is not there, whoever was to send it.
+	w.known = w.file || m.seen
+	if option == "WithHTTPClient" {
+		w.known = w.file || m.traced
+		transport := srv.HTTPClient().Transport.(*http.Transport)
+		transport.DisableKeepAlives = true // each request needs a connection
+		through = aicontent.WithHTTPClient(&http.Client{Transport: wrap(transport)})
+	}
+	if state == "lost" {
+		srv.FaultOn(op, 1, aicontenttest.LoseResponse())
+	}
+	w.store = allTen(srv.Client(through, aicontent.WithRetryPolicy(quick)))[string(op)]
+	return w
+}
+
+// assertUnsent asserts what comes of attempts that never call next.
+func (w *wrapped) assertUnsent(t *testing.T, err error) {
+	t.Helper()
+	require.Error(t, err)
+	want := aicontent.OutcomeUnknown
+	if w.file {
+		want = aicontent.OutcomeNotSent
+	}
+	assert.Equal(t, want, aicontent.OutcomeOf(err), "%v", err)
+	w.assertCreated(t, 0)
+}
+
+// assertCreated asserts how many create requests reached the service, and that each of them made a record.
+func (w *wrapped) assertCreated(t *testing.T, n int) {
+	t.Helper()
+	assert.Equal(t, n, requestsOf(w.srv, w.op), "create requests")
+	assert.Len(t, w.srv.Records(), n, "records")
+}
+
+// What a middleware does besides is no evidence of what became of the request. Whoever takes it for that creates again
+// what may be there, or gives up what was not sent.
+func TestStoreThroughMiddleware(t *testing.T) {
+	around(t, func(t *testing.T, w *wrapped) {
+		err := w.store(t.Context())
+		switch {
+		case !w.sends:
+			w.assertUnsent(t, err)
+			if !w.file {
+				assert.Equal(t, 1, w.attempts, "attempts")
+			}
+		case w.state == "refused" && !w.known:
+			assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), "%v", err)
+			assert.Equal(t, 1, w.attempts, "attempts")
+			w.assertCreated(t, 0)
+		case w.fails || w.state == "lost":
+			assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), "%v", err)
+			w.assertCreated(t, 1)
+		default:
+			require.NoError(t, err)
+			w.assertCreated(t, 1)
+		}
+	})
+}
+
+// WithOnce finds the record, or sends again what the service never got.
+func TestOnceThroughMiddleware(t *testing.T) {
+	around(t, func(t *testing.T, w *wrapped) {
+		err := w.store(t.Context(), aicontent.WithOnce())
+		if !w.sends {
+			w.assertUnsent(t, err)
+			return
+		}
+		require.NoError(t, err)
+		w.assertCreated(t, 1)
+	})
+}

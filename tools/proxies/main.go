@@ -1,0 +1,82 @@
+// Command proxies makes Store calls through real proxies, as they are installed, and prints how many create requests
+// and records there were, and what the calls returned. The service takes longer than a proxy waits, and works on when
+// the proxy has given up. Behind hitch, which ends TLS, the service refuses large uploads early.
+//
+// It exits with 1 if there was a request or record too many, or an outcome was not so.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"text/tabwriter"
+	"time"
+)
+
+// row is a line of the table.
+type row struct {
+	proxy, call    string
+	posts, records int // -1 records where the service makes none
+	outcome        string
+	right          bool
+}
+
+func main() {
+	store := flag.Duration("store", 15*time.Second, "how long the service takes for a create request")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	right := run(ctx, *store)
+	stop()
+	if !right {
+		os.Exit(1)
+	}
+}
+
+// run reports whether all is right. A program that is missing is not wrong.
+func run(ctx context.Context, store time.Duration) (right bool) {
+	tables := make([][]row, len(proxies))
+	problems := make([]error, len(proxies))
+	var group sync.WaitGroup
+	for i, p := range proxies {
+		group.Go(func() {
+			if p.tls {
+				tables[i], problems[i] = refuse(ctx, p)
+			} else {
+				tables[i], problems[i] = giveUp(ctx, p, store)
+			}
+		})
+	}
+	group.Wait()
+
+	right = true
+	fmt.Printf("A create request takes %v, and a proxy waits for 1s.\n\n", store)
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "proxy\tcall\tPOSTs\trecords\toutcome\t")
+	for _, rows := range tables {
+		for i, r := range rows {
+			if i > 0 {
+				r.proxy = ""
+			}
+			records, verdict := fmt.Sprint(r.records), ""
+			if r.records < 0 {
+				records = "-"
+			}
+			if !r.right {
+				verdict, right = "WRONG", false
+			}
+			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", r.proxy, r.call, r.posts, records, r.outcome, verdict)
+		}
+	}
+	w.Flush()
+	for i, err := range problems {
+		if err != nil {
+			fmt.Printf("%s: %v\n", proxies[i].name, err)
+			right = right && missing(err)
+		}
+	}
+	return right
+}
