@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -129,6 +131,10 @@ func TestBadFlags(t *testing.T) {
 		"a key from an unset shell": {[]string{"-key", ""}, exitUsage, badKey},
 		"a key in two words":        {[]string{"-key", "a b"}, exitUsage, badKey},
 		"a key of other letters":    {[]string{"-key", "schlüssel"}, exitUsage, badKey},
+		"a share above 1":           {[]string{"-chaos", "2"}, exitUsage, "-chaos must be between 0 and 1, but is 2"},
+		"a negative share":          {[]string{"-chaos", "-0.1"}, exitUsage, "-chaos must be between 0 and 1, but is -0.1"},
+		"a share that is none":      {[]string{"-chaos", "NaN"}, exitUsage, "-chaos must be between 0 and 1, but is NaN"},
+		"a seed of nothing":         {[]string{"-chaos-seed", "7"}, exitUsage, "-chaos-seed needs -chaos"},
 		"contradictions": {
 			[]string{"-personality", "simple-paginator,cursor-paginator"}, exitUsage,
 			"simple-paginator and cursor-paginator exclude each other",
@@ -158,6 +164,91 @@ func TestHelpExplainsEachPersonality(t *testing.T) {
 	assert.Len(t, lines, len(aicontenttest.Personalities()), "a line for a personality that there is not")
 	for line := range strings.Lines(out.String()) {
 		assert.LessOrEqual(t, len(line), 100, "a terminal breaks it: %s", line)
+	}
+}
+
+// started runs the command in a process whose two outputs are pipes, and returns the URL that it prints.
+func started(t *testing.T, args string) (cmd *exec.Cmd, url string, outputs []io.Closer) {
+	t.Helper()
+	cmd = exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "AICONTENT_SERVER_ARGS=-addr 127.0.0.1:0 -key KEY -lenient "+args)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	// A byte at a time: nothing is read ahead.
+	line, err := bufio.NewReaderSize(iotest.OneByteReader(stdout), 16).ReadString('\n')
+	require.NoError(t, err)
+	return cmd, strings.TrimSpace(line), []io.Closer{stdout, stderr}
+}
+
+// A program in another language starts the service, reads the URL, and forgets the pipes. The log of these requests is
+// several times what a pipe holds.
+func TestAParentThatDoesNotReadItsPipesIsServed(t *testing.T) {
+	for name, closed := range map[string]bool{"left unread": false, "closed": true} {
+		t.Run(name, func(t *testing.T) {
+			cmd, url, outputs := started(t, "")
+			if closed {
+				for _, output := range outputs {
+					require.NoError(t, output.Close())
+				}
+			}
+			padding := strings.Repeat("x", 10_000)
+			for range 100 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/v1/images?tenant="+padding, nil)
+				require.NoError(t, err)
+				req.Header.Set("Authorization", "Bearer KEY")
+				resp, err := http.DefaultClient.Do(req)
+				require.NoError(t, err)
+				require.NoError(t, resp.Body.Close())
+				cancel()
+				require.Equal(t, http.StatusOK, resp.StatusCode)
+			}
+			if runtime.GOOS == "windows" {
+				require.NoError(t, cmd.Process.Kill())
+				_ = cmd.Wait()
+				return
+			}
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+			require.NoError(t, cmd.Wait(), "it ends although its last lines have no reader")
+		})
+	}
+}
+
+// Whoever reads the URL may read to the end.
+func TestTheStandardOutputIsTheURLAlone(t *testing.T) {
+	for _, quiet := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		args := []string{"-addr", "127.0.0.1:0", "-key", "KEY"}
+		if quiet {
+			args = append(args, "-quiet")
+		}
+		read, write := io.Pipe()
+		var stderr bytes.Buffer
+		status := make(chan int, 1)
+		go func() {
+			status <- run(ctx, args, write, &stderr)
+			write.Close()
+		}()
+		stdout := bufio.NewReader(read)
+		url, err := stdout.ReadString('\n')
+		require.NoError(t, err)
+		client, err := aicontent.NewClient(strings.TrimSpace(url), "KEY")
+		require.NoError(t, err)
+		_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
+		require.NoError(t, err)
+		cancel()
+		assert.Equal(t, 0, <-status)
+		rest, err := io.ReadAll(stdout)
+		require.NoError(t, err)
+		assert.Empty(t, rest)
+		log := "200 GET /api/v1/images images.list\n"
+		if quiet {
+			log = ""
+		}
+		assert.Equal(t, log, stderr.String())
 	}
 }
 
