@@ -42,7 +42,8 @@ func TestFaultsStrikeTheNextRequestsOfTheirOperation(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, page.Items, 3)
 	assert.Equal(t, 0, end())
-	assert.Equal(t, []string{
+	// A client that lost its response may send the next request before the line is written.
+	assert.ElementsMatch(t, []string{
 		`no response POST /api/v1/images images.store "1", fault lose-response`,
 		`no response POST /api/v1/images images.store "2", fault lose-response`,
 		`201 POST /api/v1/images images.store "3"`,

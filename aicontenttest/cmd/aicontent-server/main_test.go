@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/iotest"
@@ -252,6 +253,52 @@ func TestTheStandardOutputIsTheURLAlone(t *testing.T) {
 		}
 		assert.Equal(t, log, stderr.String())
 	}
+}
+
+// gate is a log that takes its time.
+type gate struct {
+	open chan struct{}
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	<-g.open
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.text.Write(p)
+}
+
+func (g *gate) String() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.text.String()
+}
+
+// The line that says what went wrong is often the last one.
+func TestItWaitsForItsLogAtTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	read, write := io.Pipe()
+	log := &gate{open: make(chan struct{})}
+	status := make(chan int, 1)
+	go func() { status <- run(ctx, []string{"-addr", "127.0.0.1:0", "-key", "KEY"}, write, log) }()
+	url, err := bufio.NewReader(read).ReadString('\n')
+	require.NoError(t, err)
+	url = strings.TrimSpace(url)
+	idle, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	defer idle.Close()
+	client, err := aicontent.NewClient(url, "KEY")
+	require.NoError(t, err)
+	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
+	require.NoError(t, err)
+	cancel()
+	_, err = idle.Read(make([]byte, 1))
+	require.Error(t, err, "the server is closed")
+	close(log.open)
+	assert.Equal(t, 0, <-status)
+	assert.Equal(t, "200 GET /api/v1/images images.list\n", log.String())
 }
 
 func TestSignalsEndItInGoodOrder(t *testing.T) {
