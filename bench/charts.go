@@ -1,11 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"image/color"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/aicontent/aicontent-go/bench/clients"
 	"gonum.org/v1/plot"
@@ -18,38 +23,65 @@ import (
 )
 
 // charts are the drawings of a run, by file name.
-var charts = map[string]func(string, *Results) error{
-	"memory.svg": drawMemory,
+var charts = map[string]chart{
+	"memory.svg": memoryChart{},
 	"list.svg": barChart{
-		"Time of a list of 100 records. Shorter is better.\nMedian of one call.", "time, µs", "not measured", 1e-3,
+		"Time of a list of 100 records\nMedian of one call. Shorter is better.", "time, µs", "not measured", 1e-3,
 		[]series{
-			{"transport in memory: the client's work alone", "list, stub", nanoseconds},
-			{"over loopback, to a server in another process", "list, loopback", nanoseconds},
+			{"in memory: the client's work alone", "list, stub", nanoseconds},
+			{"over loopback, to another process", "list, loopback", nanoseconds},
 		},
-	}.draw,
+	},
 	"twice.svg": barChart{
-		"Records made twice under faults. Shorter is better.\nEach operation creates one record and meets a fault, or two.",
+		"Records made twice under faults\n" +
+			"Each operation creates one record,\nand meets a fault, or two. Shorter is better.",
 		"operations that made more than one record", "no retries", 1,
 		[]series{{asItComes, defaultRetries, madeTwice}, {asDocumented, documentedRetries, madeTwice}},
-	}.draw,
+	},
 	"outage.svg": barChart{
-		fmt.Sprintf("Requests in an outage. Shorter is better.\n"+
-			"What %d calls at once become while a gateway answers each request with 502.", outageCalls),
+		fmt.Sprintf("Requests in an outage\nWhat %d calls at once become while a gateway\n"+
+			"responds with 502 to each. Shorter is better.", outageCalls),
 		"requests sent", "no retries", 1,
 		[]series{
 			{asItComes, outageWork(badGateway), requests},
 			{asDocumented, outageWork(badGateway), requestsDocumented},
 		},
-	}.draw,
+	},
 	"walk.svg": barChart{
-		fmt.Sprintf("Time of a walk over %d pages. Shorter is better.\nEach response takes %d ms.",
+		fmt.Sprintf("Time of a walk over %d pages\nEach response takes %d ms. Shorter is better.",
 			latencyPages, latency.Milliseconds()),
 		"time, s", "", 1,
 		[]series{
 			{"a page at a time", latencyWork, seconds},
 			{fmt.Sprintf("%d pages ahead", pagesAhead), aheadWork, seconds},
 		},
-	}.draw,
+	},
+}
+
+// A chart draws some of a run's figures. It returns nil if the run has none of them.
+type chart interface {
+	draw(*Results) ([]byte, error)
+}
+
+// drawAll draws the charts into the directory. A chart of another run that this one has no figures for goes.
+func drawAll(dir string, r *Results) error {
+	for name, c := range charts {
+		path := filepath.Join(dir, name)
+		picture, err := c.draw(r)
+		switch {
+		case err != nil:
+		case picture != nil:
+			err = os.WriteFile(path, picture, 0o644)
+		default:
+			if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 const (
@@ -57,40 +89,46 @@ const (
 	asDocumented = "retries as documented"
 )
 
-// The colours of the first and the second series.
-var (
-	ourColours   = []color.Color{color.RGBA{0xbc, 0x4c, 0, 0xff}, color.RGBA{0xf3, 0xa2, 0x69, 0xff}}
-	otherColours = []color.Color{color.Gray{0x77}, color.Gray{0xbb}}
+// The measures of pictures, in points: narrow, and with large texts, for phones.
+const (
+	width    = 320
+	fontSize = 10
+	margin   = 8
+	rowSize  = fontSize + 3 // of the legend
 )
 
-// newPlot is an empty picture.
-func newPlot(title, x, y string) *plot.Plot {
+// newPlot is an empty picture. Its legend, of that many rows, stands between the title and the data.
+func newPlot(title, x string, rows int) *plot.Plot {
 	p := plot.New()
 	for _, style := range []*text.Style{
 		&p.Title.TextStyle, &p.Legend.TextStyle,
-		&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label,
+		&p.X.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label,
 	} {
-		style.Font.Variant, style.Font.Size = "Sans", 9
+		style.Font.Variant, style.Font.Size = "Sans", fontSize
 	}
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	for _, line := range []*draw.LineStyle{
+		&p.X.LineStyle, &p.X.Tick.LineStyle, &p.Y.LineStyle, &p.Y.Tick.LineStyle,
+	} {
+		line.Color = axis.light
+	}
+	p.Title.Text, p.X.Label.Text = title, x
+	p.Title.Padding = vg.Length(rows*rowSize + 12)
 	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, 2
+	p.Legend.YOffs = vg.Length(rows*rowSize + 6)
 	return p
 }
 
-// save paints the ground, as a page may be dark, and leaves a margin. The height is in points.
-func save(p *plot.Plot, height vg.Length, path string) error {
-	const margin = 10
-	picture := vgsvg.New(570, height)
+// render paints the ground and leaves a margin. The height is in points.
+func render(p *plot.Plot, height vg.Length) ([]byte, error) {
+	picture := vgsvg.New(width, height)
 	canvas := draw.New(picture)
-	canvas.SetColor(color.White)
+	canvas.SetColor(ground.light)
 	canvas.Fill(canvas.Rectangle.Path())
-	p.Draw(draw.Crop(canvas, margin, -2*margin, margin, -margin))
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = picture.WriteTo(f)
-	return errors.Join(err, f.Close())
+	p.BackgroundColor = nil
+	p.Draw(draw.Crop(canvas, margin, -margin, margin, -margin))
+	var b bytes.Buffer
+	_, err := picture.WriteTo(&b)
+	return themed(b.Bytes()), err
 }
 
 // barChart has a row for each SDK, with a bar for each series.
@@ -111,9 +149,12 @@ type series struct {
 const barWidth = 11
 
 // draw draws the bars from left to right, the first SDK at the top.
-func (c barChart) draw(path string, r *Results) error {
-	p := newPlot(c.title, c.axis, "")
-	p.Title.Padding, p.Legend.YOffs = 42, 34 // the legend stands above the bars
+func (c barChart) draw(r *Results) ([]byte, error) {
+	c.series = slices.DeleteFunc(slices.Clone(c.series), func(s series) bool { return !s.measured(r) })
+	if len(c.series) == 0 {
+		return nil, nil
+	}
+	p := newPlot(c.title, c.axis, len(c.series))
 	sdks := clients.All()
 	names := make([]string, len(sdks))
 	for i, sdk := range sdks {
@@ -121,12 +162,19 @@ func (c barChart) draw(path string, r *Results) error {
 	}
 	for i := range c.series {
 		if err := c.add(p, i, names, r); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	p.NominalY(names...)
 	p.X.Min, p.X.Tick.Marker = 0, plot.DefaultTicks{}
-	return save(p, vg.Length(130+len(names)*(len(c.series)*barWidth+8)), path)
+	lines := strings.Count(c.title, "\n") + 1
+	return render(p, vg.Length(76+lines*fontSize+len(c.series)*rowSize+len(names)*(len(c.series)*barWidth+8)))
+}
+
+func (s series) measured(r *Results) bool {
+	return slices.ContainsFunc(clients.All(), func(sdk clients.SDK) bool {
+		return r.find(s.work, sdk.Name, s.measure) != nil
+	})
 }
 
 // add adds the bars of a series, and the figures after them.
@@ -157,8 +205,8 @@ func (c barChart) add(p *plot.Plot, at int, names []string, r *Results) error {
 		p.Add(bars)
 		return bars, nil
 	}
-	_, err := add(ours, ourColours[at])
-	bars, other := add(others, otherColours[at])
+	_, err := add(ours, ourBars[at].light)
+	bars, other := add(others, otherBars[at].light)
 	if err := errors.Join(err, other); err != nil {
 		return err
 	}
@@ -181,40 +229,43 @@ func addTexts(p *plot.Plot, texts plotter.XYLabels, offset vg.Length) error {
 	return nil
 }
 
-// curves are the colours of the SDKs' curves, in the order of the SDKs.
-var curves = []color.Color{
-	color.RGBA{0x59, 0x63, 0x6e, 0xff}, color.RGBA{0x1a, 0x7f, 0x37, 0xff}, color.RGBA{0x9a, 0x67, 0x00, 0xff},
-	color.RGBA{0x82, 0x50, 0xdf, 0xff}, color.RGBA{0x09, 0x69, 0xda, 0xff}, color.RGBA{0xbf, 0x39, 0x89, 0xff},
-	ourColours[0],
-}
+// memoryChart shows the peak memory of an upload over the size of the file, both logarithmic, of the SDKs that send a
+// form.
+type memoryChart struct{}
 
-// drawMemory draws the peak memory of an upload over the size of the file, both logarithmic.
-func drawMemory(path string, r *Results) error {
-	p := newPlot("Peak memory of an upload. Lower is better.\n"+
-		"Over the memory at the start of the program. Both scales are logarithmic.",
-		"size of the file, MiB", "peak memory over start, MiB")
+func (memoryChart) draw(r *Results) ([]byte, error) {
+	var names []string
+	for _, sdk := range clients.All() {
+		if sdk.Form && len(memoryPoints(r, sdk.Name)) > 0 {
+			names = append(names, sdk.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	p := newPlot("Peak memory of an upload, MiB\n"+
+		"Over the memory at the start. Lower is better.\nLogarithmic scales. SDKs that send a form.",
+		"size of the file, MiB", len(names))
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker, p.Y.Tick.Marker = powers(0, 12), powers(-4, 12)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 1, 1<<12, 1.0/16, 1<<12
-	p.Title.Padding, p.Legend.XOffs, p.Legend.YOffs = 8, 12, -4
-	p.Add(plotter.NewGrid())
-	for i, sdk := range clients.All() {
-		points := memoryPoints(r, sdk.Name)
-		if len(points) == 0 {
-			continue
-		}
-		line, dots, err := plotter.NewLinePoints(points)
+	lines := plotter.NewGrid()
+	lines.Vertical.Color, lines.Horizontal.Color = grid.light, grid.light
+	p.Add(lines)
+	for i, name := range names {
+		line, dots, err := plotter.NewLinePoints(memoryPoints(r, name))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		line.Color, line.Width, dots.Shape, dots.Color = curves[i], 1.25, plotutil.Shape(i), curves[i]
-		if sdk.Name == clients.Ours {
+		colour := curves[i].light
+		line.Color, line.Width, dots.Shape, dots.Color = colour, 1.25, plotutil.Shape(i), colour
+		if name == clients.Ours {
 			line.Width = 2.5
 		}
 		p.Add(line, dots)
-		p.Legend.Add(sdk.Name, line, dots)
+		p.Legend.Add(name, line, dots)
 	}
-	return save(p, 360, path)
+	return render(p, 330)
 }
 
 // memoryPoints are the sizes of the uploads and their peaks, in MiB.

@@ -2,11 +2,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"log"
-	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -40,6 +42,7 @@ func main() {
 	out := flag.String("out", "", "directory for results.json, results.md and the charts (default results; "+
 		"a new temporary one with -quick or -only)")
 	only := flag.String("only", "", "one kind of work: "+all)
+	again := flag.Bool("draw", false, "draw the charts of the results in -out again, without measuring")
 	what := flag.String("serve", "", "internal: serve what is given as JSON until the standard input ends")
 	task := flag.String("job", "", "internal: do one job, given as JSON, and print its result")
 	flag.Parse()
@@ -49,6 +52,10 @@ func main() {
 		err = fmt.Errorf("unexpected argument %q", flag.Arg(0))
 	case *only != "" && !slices.Contains(names, *only):
 		err = fmt.Errorf("-only: no work is named %q: must be one of %s", *only, all)
+	case *again && (*quick || *only != ""):
+		err = errors.New("-draw measures nothing: leave out -quick and -only")
+	case *again:
+		err = redraw(cmp.Or(*out, results))
 	case *what != "":
 		err = serve(*what)
 	case *task != "":
@@ -69,19 +76,23 @@ func run(ctx context.Context, quick bool, only, out string) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	if out == "" {
+	partial := quick || only != ""
+	switch {
+	case out == "" && partial:
 		// The results of the last full run are quoted elsewhere.
-		if out = "results"; quick || only != "" {
-			if out, err = os.MkdirTemp("", "bench-results-"); err != nil {
-				return err
-			}
+		if out, err = os.MkdirTemp("", "bench-results-"); err != nil {
+			return err
 		}
+	case out == "":
+		out = results
+	case partial && holdsFullRun(out):
+		return fmt.Errorf("-out: %s holds the results of a full run, which -quick and -only do not replace", out)
 	}
 	p := fullPlan()
 	if quick {
 		p = quickPlan()
 	}
-	r := &runner{plan: p, scratch: scratch, sdks: clients.All(), samples: &samples{}}
+	r := &runner{plan: p, only: only, scratch: scratch, sdks: clients.All(), samples: &samples{}}
 	for _, kind := range kinds {
 		if only != "" && only != kind.name {
 			continue
@@ -95,19 +106,35 @@ func run(ctx context.Context, quick bool, only, out string) error {
 	return r.write(start, out)
 }
 
+// results is where the results of the last full run are.
+const results = "results"
+
+// holdsFullRun reports whether the directory has results that are not those of -quick or -only.
+func holdsFullRun(dir string) bool {
+	r, err := readJSON(filepath.Join(dir, "results.json"))
+	return err == nil && !r.Quick && r.Only == "" || err != nil && !errors.Is(err, fs.ErrNotExist)
+}
+
 // write writes the reports.
 func (r *runner) write(start time.Time, out string) error {
-	results := r.results(start)
+	found := r.results(start)
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	files := map[string]func(string, *Results) error{"results.json": writeJSON, "results.md": writeMarkdown}
-	maps.Copy(files, charts)
-	for name, write := range files {
-		if err := write(filepath.Join(out, name), results); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+	err := errors.Join(writeJSON(filepath.Join(out, "results.json"), found),
+		writeMarkdown(filepath.Join(out, "results.md"), found), drawAll(out, found))
+	if err != nil {
+		return err
 	}
 	log.Printf("%-10s %6.1f s, written to %s", "all", time.Since(start).Seconds(), out)
 	return nil
+}
+
+// redraw draws the charts of a run that was written to the directory.
+func redraw(dir string) error {
+	r, err := readJSON(filepath.Join(dir, "results.json"))
+	if err != nil {
+		return err
+	}
+	return drawAll(dir, r)
 }

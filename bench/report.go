@@ -19,6 +19,18 @@ func writeJSON(path string, r *Results) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
+func readJSON(path string) (*Results, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := new(Results)
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
 // writeMarkdown writes a table for each work: an SDK in each row, a measure in each column.
 func writeMarkdown(path string, r *Results) error {
 	return os.WriteFile(path, []byte(markdown(r)), 0o644)
@@ -29,6 +41,9 @@ func markdown(r *Results) string {
 	fmt.Fprintf(&b, "# Measured on %s\n\n%s, %s, %d CPUs, %.0f s", r.Date, r.Go, r.Platform, r.CPUs, r.Seconds)
 	if r.Quick {
 		b.WriteString(", quick: too few rounds for figures worth quoting")
+	}
+	if r.Only != "" {
+		fmt.Fprintf(&b, ", %s alone", r.Only)
 	}
 	b.WriteString(". Medians, with the least and the greatest in brackets where rounds differ; " +
 		"× is the ratio to net/http by hand in the same round.\n\n")

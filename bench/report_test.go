@@ -2,16 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
-	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -147,66 +141,6 @@ func TestJSONCanBeReadBack(t *testing.T) {
 	var got Results
 	require.NoError(t, json.Unmarshal(text, &got))
 	assert.Equal(t, *want, got)
-}
-
-// A chart that a browser cannot parse is an empty place in the README.
-func TestChartsAreWholeDrawings(t *testing.T) {
-	for name, results := range map[string]*Results{"full": sampleResults(), "nothing measured": {}} {
-		for file, draw := range charts {
-			t.Run(name+", "+file, func(t *testing.T) {
-				path := filepath.Join(t.TempDir(), file)
-				require.NoError(t, draw(path, results))
-				text, err := os.ReadFile(path)
-				require.NoError(t, err)
-				decoder := xml.NewDecoder(strings.NewReader(string(text)))
-				for {
-					if _, err := decoder.Token(); err == io.EOF {
-						break
-					} else {
-						require.NoError(t, err)
-					}
-				}
-				if name == "full" {
-					assert.Contains(t, string(text), clients.Ours, "no SDK is named")
-				}
-			})
-		}
-	}
-}
-
-var (
-	pictureElement = regexp.MustCompile(`viewBox="0 0 (\d+) (\d+)"`)
-	textElement    = regexp.MustCompile(`<text x="([-0-9.]+)" y="[^"]*" [^>]*font-size:(\d+)px[^>]*>([^<]*)</text>`)
-)
-
-// Legends and labels that run out of the picture cannot be read. Widths are those of a wide font.
-func TestChartsCutNoTextOff(t *testing.T) {
-	for file, draw := range charts {
-		t.Run(file, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), file)
-			require.NoError(t, draw(path, sampleResults()))
-			drawn, err := os.ReadFile(path)
-			require.NoError(t, err)
-			picture := pictureElement.FindStringSubmatch(string(drawn))
-			require.Len(t, picture, 3)
-			wide, err := strconv.ParseFloat(picture[1], 64)
-			require.NoError(t, err)
-			texts := textElement.FindAllStringSubmatch(string(drawn), -1)
-			require.Equal(t, strings.Count(string(drawn), "<text"), len(texts))
-			require.Greater(t, len(texts), 15)
-			for _, text := range texts {
-				x, err := strconv.ParseFloat(text[1], 64)
-				require.NoError(t, err)
-				size, err := strconv.ParseFloat(text[2], 64)
-				require.NoError(t, err)
-				if text[3] == "peak memory over start" { // upright
-					continue
-				}
-				assert.GreaterOrEqual(t, x, 0.0, text[3])
-				assert.LessOrEqual(t, x+0.55*size*float64(utf8.RuneCountInString(text[3])), wide, text[3])
-			}
-		})
-	}
 }
 
 func TestNumber(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 // runner does the work of a plan and keeps what it came to.
 type runner struct {
 	plan    plan
+	only    string // the kind of work; empty for all
 	scratch string // a directory that goes when the run ends
 	sdks    []clients.SDK
 	samples *samples
@@ -43,6 +44,7 @@ type Results struct {
 	Platform string            `json:"platform"`
 	CPUs     int               `json:"cpus"`
 	Quick    bool              `json:"quick"`
+	Only     string            `json:"only,omitempty"` // the kind of work; empty for all
 	Seconds  float64           `json:"seconds"`
 	Versions map[string]string `json:"versions"` // by SDK
 	Figures  []Figure          `json:"figures"`
@@ -52,7 +54,8 @@ type Results struct {
 func (r *runner) results(start time.Time) *Results {
 	results := &Results{
 		Date: start.UTC().Format(time.DateOnly), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		CPUs: runtime.NumCPU(), Quick: r.plan.Quick, Seconds: time.Since(start).Round(time.Second).Seconds(),
+		CPUs: runtime.NumCPU(), Quick: r.plan.Quick, Only: r.only,
+		Seconds:  time.Since(start).Round(time.Second).Seconds(),
 		Versions: versions(r.sdks), Figures: r.samples.figures(),
 	}
 	results.Targets = targets(results)

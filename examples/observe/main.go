@@ -4,72 +4,91 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"go.opentelemetry.io/otel"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	flag.Usage = usage
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the first interrupt still deletes the record, a second one ends the program
+	demo := flag.Bool("demo", false, "")
+	flag.Usage = func() { fmt.Fprint(os.Stderr, usage) }
 	flag.Parse()
-	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "observe: unexpected argument %q\n", flag.Arg(0))
-		os.Exit(2)
-	}
-	if err := run(ctx, os.Stdout); err != nil {
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { fmt.Fprintln(os.Stderr, "observe: telemetry:", err) }))
+	terminalAlone()
+	err := run(ctx, *demo, flag.Args(), os.Stdout)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "observe:", err)
+		if errors.Is(err, errUsage) {
+			os.Exit(2)
+		}
 		os.Exit(1)
 	}
 }
 
-func usage() {
-	fmt.Fprint(os.Stderr, `Usage: observe
+const usage = `Usage: observe [-demo]
 
-Makes three calls, and prints their spans, log lines and metrics. It takes no arguments.
+Stores a transcription of two seconds of silence, which may be billed, deletes it, asks for it once
+more, and prints the spans and log lines of these calls.
 
-AICONTENT_BASE_URL and AICONTENT_API_KEY name the deployment, which may bill a transcription of
-two seconds. Without a base URL it uses a service in memory. OTEL_EXPORTER_OTLP_ENDPOINT names a
-collector that gets the spans and metrics, too.
-`)
-}
+AICONTENT_BASE_URL and AICONTENT_API_KEY name the deployment. With -demo, a service in memory takes
+its place. The standard OTEL_ variables send spans, metrics and log lines elsewhere, too:
+OTEL_EXPORTER_OTLP_ENDPOINT names a collector. A collector that is down fails nothing.
+
+Exit status: 0 done, 1 failed, 2 used wrongly.
+`
+
+var errUsage = errors.New("see observe -h")
 
 // run is main without the process around it.
-func run(ctx context.Context, out io.Writer) (err error) {
-	telemetry, err := newTelemetry(ctx, out)
-	if err != nil {
-		return err
+func run(ctx context.Context, demo bool, args []string, out io.Writer) error {
+	base, key := os.Getenv("AICONTENT_BASE_URL"), os.Getenv("AICONTENT_API_KEY")
+	switch {
+	case len(args) > 0:
+		return fmt.Errorf("unexpected argument %q; %w", args[0], errUsage)
+	case demo:
+		srv, err := aicontenttest.Start()
+		if err != nil {
+			return err
+		}
+		defer srv.Close()
+		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(503, "").WithRetryAfter("1"))
+		base, key = srv.URL, srv.APIKey
+	case base == "" || key == "":
+		return fmt.Errorf("without -demo, AICONTENT_BASE_URL and AICONTENT_API_KEY must be set; %w", errUsage)
 	}
-	defer func() { err = errors.Join(err, telemetry.close(context.WithoutCancel(ctx))) }()
-
-	client, end, err := connect(out, telemetry.options()...)
+	telemetry, err := newTelemetry(ctx, base, key, out)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; %w", err, errUsage)
 	}
-	defer end()
-	return tour(ctx, client)
+	defer telemetry.close(context.WithoutCancel(ctx))
+	return tour(ctx, telemetry.client)
 }
 
 // tour makes three calls. The last one fails.
 func tour(ctx context.Context, client *aicontent.Client) error {
-	upload := aicontent.TranscriptionStoreParams{Name: "observe", File: aicontent.FileFromBytes("a.wav", silence())}
+	name := "observe " + rand.Text()
+	upload := aicontent.TranscriptionStoreParams{Name: name, File: aicontent.FileFromBytes("a.wav", silence())}
 	made, err := call(ctx, "transcriptions.store", func(ctx context.Context) (*aicontent.Transcription, error) {
-		return client.Transcriptions.Store(ctx, upload)
+		return client.Transcriptions.Store(ctx, upload, aicontent.WithOnce())
 	})
-	if err != nil {
+	switch aicontent.OutcomeOf(err) {
+	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
 		return err
 	}
-	_, err = call(ctx, "transcriptions.delete", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, client.Transcriptions.Delete(ctx, made.ID)
-	})
-	if err != nil {
+	// After any other error there may be a record all the same.
+	if err := errors.Join(err, remove(ctx, client, name)); err != nil {
 		return err
 	}
 	_, err = call(ctx, "transcriptions.show", func(ctx context.Context) (*aicontent.Transcription, error) {
@@ -81,27 +100,26 @@ func tour(ctx context.Context, client *aicontent.Client) error {
 	return nil
 }
 
+// remove deletes the transcription with the name, even after an interrupt.
+func remove(ctx context.Context, client *aicontent.Client, name string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	_, err := call(ctx, "transcriptions.delete", func(ctx context.Context) (*aicontent.Transcription, error) {
+		found, err := client.Transcriptions.FindByName(ctx, name)
+		if err == nil {
+			err = client.Transcriptions.Delete(ctx, found.ID)
+		}
+		return found, err
+	})
+	if err != nil {
+		return fmt.Errorf("the transcription %q was not deleted: %w", name, err)
+	}
+	return nil
+}
+
 // silence is two seconds of it, as a WAV file of 8 kHz and 8 bits.
 func silence() []byte {
 	const header = "RIFF\xa4\x3e\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00" +
 		"\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data\x80\x3e\x00\x00"
 	return append([]byte(header), bytes.Repeat([]byte{0x80}, 16000)...)
-}
-
-// connect returns a client for the deployment in the environment, or for a service in memory that refuses an upload.
-func connect(out io.Writer, opts ...aicontent.Option) (*aicontent.Client, func(), error) {
-	if os.Getenv("AICONTENT_BASE_URL") != "" {
-		client, err := aicontent.NewClientFromEnv(opts...)
-		if err != nil {
-			return nil, nil, err
-		}
-		return client, client.CloseIdleConnections, nil
-	}
-	srv, err := aicontenttest.Start()
-	if err != nil {
-		return nil, nil, err
-	}
-	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(503, "").WithRetryAfter("1"))
-	fmt.Fprintln(out, "AICONTENT_BASE_URL is not set: using a service in memory, which refuses the first upload.")
-	return srv.Client(opts...), srv.Close, nil
 }

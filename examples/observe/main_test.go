@@ -3,14 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,9 +22,13 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
 // modeVariable turns the test binary into the program.
@@ -35,10 +42,34 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// environment leaves only these variables of those that the program reads, as main does.
+func environment(t *testing.T, variables map[string]string) {
+	t.Helper()
+	for _, name := range []string{
+		"AICONTENT_BASE_URL", "AICONTENT_API_KEY", "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES",
+		"OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+		"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
+		"OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_LOGS_EXPORTER",
+	} {
+		t.Setenv(name, variables[name])
+	}
+	terminalAlone()
+}
+
+// program runs the program, with these variables alone.
+func program(t *testing.T, variables map[string]string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	environment(t, variables)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), modeVariable+"=program")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	_ = cmd.Run()
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
 // Whoever gives arguments expects something of them.
-func TestArgumentsAreRefusedAndHelpHelps(t *testing.T) {
-	t.Setenv("AICONTENT_BASE_URL", "")
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+func TestArgumentsAreRejectedAndHelpHelps(t *testing.T) {
 	for _, c := range []struct {
 		arg    string
 		status int
@@ -46,37 +77,55 @@ func TestArgumentsAreRefusedAndHelpHelps(t *testing.T) {
 	}{
 		{"talk.wav", 2, `unexpected argument "talk.wav"`},
 		{"-endpoint", 2, "flag provided but not defined: -endpoint"},
-		{"-h", 0, "It takes no arguments."},
+		{"-h", 0, "Usage: observe [-demo]"},
 	} {
 		t.Run(c.arg, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], c.arg)
-			cmd.Env = append(os.Environ(), modeVariable+"=program")
-			said, _ := cmd.CombinedOutput()
-			assert.Equal(t, c.status, cmd.ProcessState.ExitCode())
-			assert.Contains(t, string(said), c.says)
-			assert.NotContains(t, string(said), "transcriptions.store")
+			status, out, said := program(t, nil, c.arg)
+			assert.Equal(t, c.status, status)
+			assert.Contains(t, said, c.says)
+			assert.Empty(t, out)
 		})
 	}
 }
 
-// Two runs can be compared line by line.
-func TestMetricsAreInAFixedOrder(t *testing.T) {
-	reader := sdkmetric.NewManualReader()
-	meter := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter(scope)
-	counter, err := meter.Int64Counter("aicontent.attempts")
-	require.NoError(t, err)
-	for i := range 20 {
-		counter.Add(t.Context(), 1, metric.WithAttributes(attribute.String("op", fmt.Sprintf("%02d", (i*7)%20))))
+// A key without a base URL is a deployment that was not reached: a fake service in its place would look like success.
+func TestTheFakeServiceIsUsedOnlyWhenAskedFor(t *testing.T) {
+	const missing = "AICONTENT_BASE_URL and AICONTENT_API_KEY must be set"
+	for name, c := range map[string]struct {
+		variables map[string]string
+		says      string
+	}{
+		"no base URL": {map[string]string{"AICONTENT_API_KEY": "canary"}, missing},
+		"no key":      {map[string]string{"AICONTENT_BASE_URL": "https://content.example.com"}, missing},
+		"neither":     {nil, missing},
+		"a bad base URL": {
+			map[string]string{"AICONTENT_API_KEY": "canary", "AICONTENT_BASE_URL": "ftp://canary.example.com"}, "base_url",
+		},
+		"a base URL that is none": {
+			map[string]string{"AICONTENT_API_KEY": "canary", "AICONTENT_BASE_URL": "https://canary@exa mple"}, "not a URL",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, out, said := program(t, c.variables)
+			assert.Equal(t, 2, status)
+			assert.Contains(t, said, c.says)
+			assert.NotContains(t, said, "canary")
+			assert.Empty(t, out)
+		})
 	}
-	var out bytes.Buffer
-	require.NoError(t, printMetrics(t.Context(), reader, &out))
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")[1:]
-	assert.Len(t, lines, 20)
-	assert.IsNonDecreasing(t, lines)
+}
+
+// Nothing else has to run: a program that looked for a collector on this machine would complain that there is none.
+func TestTheDemoNeedsNothing(t *testing.T) {
+	status, out, said := program(t, map[string]string{"AICONTENT_API_KEY": "canary"}, "-demo")
+	assert.Equal(t, 0, status)
+	assert.Contains(t, out, "transcriptions.store")
+	assert.Empty(t, said)
 }
 
 // collector is an OTLP endpoint that keeps what it is sent.
 type collector struct {
+	URL  string
 	mu   sync.Mutex
 	sent map[string]*bytes.Buffer // by path
 }
@@ -92,7 +141,7 @@ func newCollector(t *testing.T) *collector {
 		_, _ = io.Copy(c.sent[r.URL.Path], r.Body)
 	}))
 	t.Cleanup(srv.Close)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
+	c.URL = srv.URL
 	return c
 }
 
@@ -105,90 +154,222 @@ func (c *collector) received(path string) string {
 	return c.sent[path].String()
 }
 
-// The two attempts of the upload appear below its call, with their results.
+// The two attempts of the upload appear below its call, with their results, and log lines name the trace.
 func TestAnUploadWithTwoAttempts(t *testing.T) {
-	t.Setenv("AICONTENT_BASE_URL", "")
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+	environment(t, nil)
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), &out))
+	require.NoError(t, run(t.Context(), true, nil, &out))
 	_, after, found := strings.Cut(out.String(), "\ntranscriptions.store ")
 	require.True(t, found, out.String())
 	trace, _, _ := strings.Cut(after, "\n\n")
-	assert.Regexp(t, `(?s)^ .* outcome=done\n`+
-		`  POST .* attempt=1 .*status=503 outcome=rejected sent=\d{5,} pause=1s error\.type=503\n`+
-		`  POST .* attempt=2 .*status=201 outcome=done sent=\d{5,}$`, trace)
-	assert.Equal(t, 2, strings.Count(trace, "  POST "))
-	for _, row := range []string{
-		`aicontent\.attempts +op=transcriptions\.store outcome=\w+ status=503 +1 `,
-		`aicontent\.attempts +op=transcriptions\.show outcome=\w+ status=404 +1 `,
-		`aicontent\.attempt\.duration +op=transcriptions\.store status=201 +1, mean [\d.]+ s`,
-		`aicontent\.sent +op=transcriptions\.store +\d{5,} By`,
-		`aicontent\.retry_budget +\d+`,
-	} {
-		assert.Regexp(t, row, out.String())
+	var posts []string
+	for line := range strings.SplitSeq(trace, "\n") {
+		if strings.HasPrefix(line, "  POST ") {
+			posts = append(posts, line)
+		}
 	}
-	// Log lines carry the id of their trace.
-	for _, line := range strings.Split(out.String(), "\n") {
+	require.Len(t, posts, 2)
+	assert.Regexp(t, `^ .* aicontent\.outcome=done\n`, trace)
+	assert.Regexp(t, ` url\.full=http://127\.0\.0\.1:\d+/api/v1/transcriptions aicontent\.outcome=rejected error\.type=503 `+
+		`http\.response\.status_code=503 http\.request\.size=\d{5,} aicontent\.pause=1s$`, posts[0])
+	assert.Regexp(t, ` http\.request\.resend_count=1 aicontent\.outcome=done `+
+		`http\.response\.status_code=201 http\.request\.size=\d{5,}$`, posts[1])
+	lines := 0
+	for line := range strings.SplitSeq(out.String(), "\n") {
 		if strings.Contains(line, "op=transcriptions.store") && strings.HasPrefix(line, "time=") {
 			_, id, found := strings.Cut(line, "trace_id=")
 			require.True(t, found, line)
 			assert.Contains(t, out.String(), "\ntrace "+strings.Fields(id)[0]+"\ntranscriptions.store ")
+			lines++
 		}
+	}
+	assert.Equal(t, 2, lines)
+}
+
+// The collector gets all three signals, by the names that its dashboards know.
+func TestSpansMetricsAndLogLinesAreSent(t *testing.T) {
+	c := newCollector(t)
+	for _, name := range []string{"aicontent-observe", "newsroom"} {
+		variables := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL}
+		if name == "newsroom" {
+			variables["OTEL_SERVICE_NAME"] = name
+		}
+		environment(t, variables)
+		var out bytes.Buffer
+		require.NoError(t, run(t.Context(), true, nil, &out))
+		for path, words := range map[string][]string{
+			"/v1/traces": {
+				"transcriptions.store", "POST", "aicontent.outcome", "http.request.method", "http.response.status_code",
+				"http.request.resend_count", "http.request.size", "server.address", "server.port", "url.full", "error.type",
+			},
+			"/v1/metrics": {
+				"http.client.request.duration", "http.request.method", "http.response.status_code", "error.type",
+				"aicontent.operation", "aicontent.sent", "aicontent.retry_budget",
+			},
+			"/v1/logs": {"aicontent attempt", "transcriptions.store", "outcome"},
+		} {
+			for _, word := range append(words, "service.name", name) {
+				assert.Contains(t, c.received(path), word, path)
+			}
+		}
+		_, id, found := strings.Cut(out.String(), "trace_id=")
+		require.True(t, found)
+		trace, err := hex.DecodeString(strings.Fields(id)[0])
+		require.NoError(t, err)
+		assert.Contains(t, c.received("/v1/logs"), string(trace), "a log line belongs to its trace")
 	}
 }
 
-func TestSpansAndMetricsAreSentByOTLP(t *testing.T) {
-	t.Setenv("AICONTENT_BASE_URL", "")
-	c := newCollector(t)
-	require.NoError(t, run(t.Context(), io.Discard))
-	for path, words := range map[string][]string{
-		"/v1/traces":  {"transcriptions.store", "POST", "outcome", "status", "url.path"},
-		"/v1/metrics": {"aicontent.attempts", "aicontent.attempt.duration", "aicontent.sent", "aicontent.retry_budget"},
+// A variable that is ignored sends the telemetry to the wrong place, or to none.
+func TestTheStandardVariablesAreRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		variables func(collector string) map[string]string
+		paths     []string
+	}{
+		"an endpoint of one signal": {func(collector string) map[string]string {
+			return map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": collector + "/spans"}
+		}, []string{"/spans"}},
+		"no exporter of one signal": {func(collector string) map[string]string {
+			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector, "OTEL_LOGS_EXPORTER": "none"}
+		}, []string{"/v1/metrics", "/v1/traces"}},
+		"another protocol": {func(collector string) map[string]string {
+			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector, "OTEL_EXPORTER_OTLP_PROTOCOL": "pigeon"}
+		}, nil},
 	} {
-		for _, word := range words {
-			assert.Contains(t, c.received(path), word, path)
-		}
+		t.Run(name, func(t *testing.T) {
+			collector := newCollector(t)
+			environment(t, c.variables(collector.URL))
+			err := run(t.Context(), true, nil, io.Discard)
+			if c.paths == nil {
+				require.ErrorIs(t, err, errUsage)
+				require.ErrorContains(t, err, "invalid OTLP protocol")
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, c.paths, slices.Sorted(maps.Keys(collector.sent)))
+		})
 	}
+	t.Run("the console", func(t *testing.T) {
+		_, out, _ := program(t, map[string]string{"OTEL_METRICS_EXPORTER": "console"}, "-demo")
+		assert.Contains(t, out, `"Name":"http.client.request.duration"`)
+	})
+}
+
+// Telemetry that is down must not take the work down with it, nor hold it up.
+func TestADeadCollectorFailsNothing(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // whose connections wait in the kernel, unanswered
+	require.NoError(t, err)
+	defer silent.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	for name, addr := range map[string]string{"refuses": closed.Addr().String(), "does not respond": silent.Addr().String()} {
+		t.Run(name, func(t *testing.T) {
+			status, out, said := program(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + addr}, "-demo")
+			assert.Equal(t, 0, status)
+			assert.Contains(t, out, "transcriptions.show")
+			assert.Contains(t, said, "observe: telemetry: ")
+		})
+	}
+}
+
+// deployment makes the server the one that the environment names.
+func deployment(t *testing.T, srv *aicontenttest.Server) {
+	environment(t, map[string]string{"AICONTENT_BASE_URL": srv.URL, "AICONTENT_API_KEY": srv.APIKey})
 }
 
 // The service receives the trace id, so that its spans can join the trace.
 func TestTheServiceIsToldTheTrace(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
-	t.Setenv("AICONTENT_BASE_URL", srv.URL)
-	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
+	deployment(t, srv)
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), &out))
+	require.NoError(t, run(t.Context(), false, nil, &out))
 	require.NotEmpty(t, srv.Requests())
 	for _, r := range srv.Requests() {
 		parts := strings.Split(r.Header.Get("Traceparent"), "-")
 		require.Len(t, parts, 4)
 		assert.Contains(t, out.String(), "trace "+parts[1])
 	}
-	assert.Empty(t, srv.Transcriptions(), "what was made is deleted")
+	assert.Empty(t, srv.Transcriptions(), "what was created is deleted")
 }
 
-// The metrics do not depend on log lines.
-func TestTheMetricsNeedNoLogger(t *testing.T) {
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
-	var out bytes.Buffer
-	telemetry, err := newTelemetry(t.Context(), io.Discard)
+// A record of which the program was not told stays, and is billed, unless it is looked for.
+func TestTheRecordIsDeletedAfterALostResponse(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	deployment(t, srv)
+	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.LoseResponse())
+	require.NoError(t, run(t.Context(), false, nil, io.Discard))
+	assert.Len(t, srv.Records(), 1)
+	assert.Empty(t, srv.Transcriptions())
+}
+
+func TestTheRecordIsDeletedAfterAnInterrupt(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	srv := aicontenttest.NewServer(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		if r.Request.Operation == aicontenttest.TranscriptionsStore {
+			interrupt()
+		}
+	}))
+	deployment(t, srv)
+	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Stall(aicontenttest.MidResponse))
+	require.ErrorIs(t, run(ctx, false, nil, io.Discard), context.Canceled)
+	assert.Len(t, srv.Records(), 1)
+	assert.Empty(t, srv.Transcriptions())
+}
+
+// The metrics depend on neither spans nor log lines.
+func TestTheMetricsNeedTheHookAlone(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	reader := sdkmetric.NewManualReader()
+	m, err := newAttempts(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter(scope), srv.URL)
 	require.NoError(t, err)
-	telemetry.out = &out
-	client := aicontenttest.NewServer(t).Client(aicontent.WithAttemptHook(telemetry.attempts.hook))
+	client := srv.Client(aicontent.WithAttemptHook(m.hook))
+	srv.FaultOn(aicontenttest.ImagesList, 1, aicontenttest.LoseResponse())
+	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{}, once)
+	require.Error(t, err)
 	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err)
-	require.NoError(t, telemetry.close(t.Context()))
-	assert.Regexp(t, `aicontent\.attempts +op=images\.list outcome=done status=200 +1 `, out.String())
+
+	var all metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(t.Context(), &all))
+	var durations []string
+	for _, metric := range all.ScopeMetrics[0].Metrics {
+		if data, ok := metric.Data.(metricdata.Histogram[float64]); ok {
+			for _, p := range data.DataPoints {
+				durations = append(durations, fmt.Sprint(p.Count, " ", p.Attributes.Encoded(attribute.DefaultEncoder())))
+			}
+		}
+	}
+	slices.Sort(durations)
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(srv.URL, "http://"))
+	const what = "1 aicontent.operation=images.list,aicontent.outcome="
+	server := "server.address=127.0.0.1,server.port=" + port
+	assert.Equal(t, []string{
+		what + "done,http.request.method=GET,http.response.status_code=200," + server,
+		what + "unknown,error.type=*aicontent.TransportError,http.request.method=GET," + server,
+	}, durations)
+}
+
+// once is a policy without retries.
+var once = aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
+
+// A base URL without a port has that of its scheme.
+func TestTheServerHasAPort(t *testing.T) {
+	for base, want := range map[string]int{
+		"https://example.com/tenant": 443, "http://localhost": 80, "https://example.com:8443": 8443,
+	} {
+		m, err := newAttempts(noop.NewMeterProvider().Meter(scope), base)
+		require.NoError(t, err)
+		assert.Contains(t, m.server, semconv.ServerPort(want), base)
+	}
 }
 
 // A logger that was given attributes or a group still tells the trace.
 func TestLogLinesOfADerivedLoggerTellTheTrace(t *testing.T) {
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
-	_, err := newTelemetry(t.Context(), io.Discard)
-	require.NoError(t, err)
+	otel.SetTracerProvider(sdktrace.NewTracerProvider())
 	var out bytes.Buffer
 	logger := slog.New(traced{slog.NewTextHandler(&out, nil)}).With("tenant", "a").WithGroup("sdk")
-	_, err = call(t.Context(), "op", func(ctx context.Context) (struct{}, error) {
+	_, err := call(t.Context(), "op", func(ctx context.Context) (struct{}, error) {
 		logger.InfoContext(ctx, "line")
 		return struct{}{}, nil
 	})
@@ -225,17 +406,16 @@ func TestNoSecretIsExported(t *testing.T) {
 			if fault.Name != "" {
 				srv.FaultN(100, fault)
 			}
+			environment(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL})
 			var out bytes.Buffer
-			telemetry, err := newTelemetry(t.Context(), &out)
+			telemetry, err := newTelemetry(t.Context(), srv.URL, key, &out)
 			require.NoError(t, err)
-			policy := aicontent.RetryPolicy{MaxAttempts: 2, MaxBackoff: 1}
-			client := srv.Client(append(telemetry.options(), aicontent.WithRetryPolicy(policy))...)
-			calls(t.Context(), client, secret)
-			require.NoError(t, telemetry.close(t.Context()))
+			calls(t.Context(), telemetry.client, secret)
+			telemetry.close(t.Context())
 
 			told := map[string]string{
-				"the terminal": out.String(),
-				"the spans":    c.received("/v1/traces"), "the metrics": c.received("/v1/metrics"),
+				"the terminal": out.String(), "the log lines": c.received("/v1/logs"),
+				"the spans": c.received("/v1/traces"), "the metrics": c.received("/v1/metrics"),
 			}
 			for where, text := range told {
 				require.Contains(t, text, "images.list", where)
@@ -250,25 +430,26 @@ func TestNoSecretIsExported(t *testing.T) {
 
 // calls makes calls with the secret wherever a caller can put it.
 func calls(ctx context.Context, client *aicontent.Client, secret string) {
+	twice := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2, MaxBackoff: 1})
 	_, _ = call(ctx, "images.list", func(ctx context.Context) (*aicontent.Page[aicontent.Image], error) {
-		return client.Images.List(ctx, aicontent.ImageListParams{Search: secret},
+		return client.Images.List(ctx, aicontent.ImageListParams{Search: secret}, twice,
 			aicontent.WithQuery("tenant", secret), aicontent.WithHeader("X-Tenant", secret))
 	})
 	_, _ = call(ctx, "images.store", func(ctx context.Context) (*aicontent.Image, error) {
 		return client.Images.Store(ctx, aicontent.ImageStoreParams{
 			Name: secret, Description: secret, Resolution: "256x256",
-		})
+		}, twice)
 	})
 	_, _ = call(ctx, "images.update", func(ctx context.Context) (*aicontent.Image, error) {
-		return client.Images.Update(ctx, "1", aicontent.ImageUpdateParams{Name: &secret})
+		return client.Images.Update(ctx, "1", aicontent.ImageUpdateParams{Name: &secret}, twice)
 	})
 	_, _ = call(ctx, "transcriptions.store", func(ctx context.Context) (*aicontent.Transcription, error) {
 		return client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 			Name: secret, Description: secret,
 			File: aicontent.FileFromBytes(secret+".wav", append(silence(), secret...)),
-		}, aicontent.WithOnce())
+		}, aicontent.WithOnce(), twice)
 	})
 	_, _ = call(ctx, "transcriptions.delete", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, client.Transcriptions.Delete(ctx, "1")
+		return struct{}{}, client.Transcriptions.Delete(ctx, "1", twice)
 	})
 }

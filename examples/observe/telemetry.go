@@ -1,69 +1,100 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
+	"go.opentelemetry.io/contrib/bridges/otelslog"
+	"go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 )
 
-// telemetry exports spans and metrics: to the terminal, and by OTLP if OTEL_EXPORTER_OTLP_ENDPOINT is set.
+const scope = "github.com/aicontent/aicontent-go/examples/observe"
+
+// telemetry shows spans and log lines on the terminal, and sends them and metrics where the OTEL_ variables say.
 type telemetry struct {
-	spans    *sdktrace.TracerProvider
-	metrics  *sdkmetric.MeterProvider
-	local    *sdkmetric.ManualReader
-	attempts *attempts
-	out      io.Writer
+	spans   *sdktrace.TracerProvider
+	metrics *sdkmetric.MeterProvider
+	logs    *sdklog.LoggerProvider
+	client  *aicontent.Client
 }
 
-// newTelemetry sets the global tracer provider. The exporters read further OTEL_ variables.
-func newTelemetry(ctx context.Context, out io.Writer) (*telemetry, error) {
-	t := &telemetry{local: sdkmetric.NewManualReader(), out: out}
-	readers := []sdkmetric.Option{sdkmetric.WithReader(t.local)}
-	exporters := []sdktrace.TracerProviderOption{sdktrace.WithSyncer(newSpanView(out))}
-	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" {
-		spans, err := otlptracehttp.New(ctx)
-		if err != nil {
-			return nil, err
+// terminalAlone sends nothing that the variables do not ask for: exporters would look for a collector on this machine.
+func terminalAlone() {
+	for _, signal := range []string{"TRACES", "METRICS", "LOGS"} {
+		exporter, endpoint := "OTEL_"+signal+"_EXPORTER", "OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT"
+		if cmp.Or(os.Getenv(exporter), os.Getenv(endpoint), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")) == "" {
+			os.Setenv(exporter, "none")
 		}
-		metrics, err := otlpmetrichttp.New(ctx)
-		if err != nil {
-			return nil, err
-		}
-		exporters = append(exporters, sdktrace.WithBatcher(spans))
-		readers = append(readers, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics)))
 	}
-	t.spans, t.metrics = sdktrace.NewTracerProvider(exporters...), sdkmetric.NewMeterProvider(readers...)
+}
+
+// newTelemetry makes a client that is observed, and sets the global tracer provider.
+func newTelemetry(ctx context.Context, base, key string, out io.Writer) (*telemetry, error) {
+	process, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("aicontent-observe")),
+		resource.WithTelemetrySDK(), resource.WithFromEnv()) // OTEL_SERVICE_NAME wins
+	spans, errSpans := autoexport.NewSpanExporter(ctx)
+	metrics, errMetrics := autoexport.NewMetricReader(ctx)
+	logs, errLogs := autoexport.NewLogExporter(ctx)
+	if err := errors.Join(err, errSpans, errMetrics, errLogs); err != nil {
+		return nil, err
+	}
+	t := &telemetry{
+		spans: sdktrace.NewTracerProvider(sdktrace.WithResource(process),
+			sdktrace.WithSyncer(&view{out, map[trace.SpanID][]sdktrace.ReadOnlySpan{}}), sdktrace.WithBatcher(spans)),
+		metrics: sdkmetric.NewMeterProvider(sdkmetric.WithResource(process), sdkmetric.WithReader(metrics)),
+		logs: sdklog.NewLoggerProvider(sdklog.WithResource(process),
+			sdklog.WithProcessor(sdklog.NewBatchProcessor(logs))),
+	}
 	otel.SetTracerProvider(t.spans)
-	var err error
-	t.attempts, err = newAttempts(t.metrics.Meter(scope))
+	attempts, err := newAttempts(t.metrics.Meter(scope), base)
+	if err != nil {
+		return nil, err
+	}
+	terminal := traced{slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})}
+	collector := otelslog.NewHandler(scope, otelslog.WithLoggerProvider(t.logs))
+	t.client, err = aicontent.NewClient(base, key,
+		aicontent.WithAttemptHook(attempts.hook),
+		aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return propagate{next} }),
+		aicontent.WithLogger(slog.New(slog.NewMultiHandler(terminal, collector))))
 	return t, err
 }
 
-// options are those of a client that is observed. The log lines are only for reading.
-func (t *telemetry) options() []aicontent.Option {
-	lines := slog.NewTextHandler(t.out, &slog.HandlerOptions{Level: slog.LevelDebug})
-	return []aicontent.Option{
-		aicontent.WithAttemptHook(t.attempts.hook),
-		aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return propagate{next} }),
-		aicontent.WithLogger(slog.New(traced{lines})),
+// close sends what is left. A collector that is down is reported, costs three seconds at most, and fails nothing.
+func (t *telemetry) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, shutdown := range []func(context.Context) error{t.spans.Shutdown, t.metrics.Shutdown, t.logs.Shutdown} {
+		all.Go(func() {
+			if err := shutdown(ctx); err != nil {
+				otel.Handle(err)
+			}
+		})
 	}
-}
-
-// close prints the metrics and flushes the exporters.
-func (t *telemetry) close(ctx context.Context) error {
-	return errors.Join(printMetrics(ctx, t.local, t.out), t.spans.Shutdown(ctx), t.metrics.Shutdown(ctx))
+	all.Wait()
 }
 
 // propagate sends the call's span in the header traceparent, so that the service can join the trace.
@@ -75,17 +106,78 @@ func (p propagate) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(r)
 }
 
-// traced adds the id of the trace to each log line.
-type traced struct{ slog.Handler }
-
-func (h traced) Handle(ctx context.Context, r slog.Record) error {
-	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
-		r = r.Clone()
-		r.AddAttrs(slog.String("trace_id", span.TraceID().String()))
-	}
-	return h.Handler.Handle(ctx, r)
+// call runs an SDK call in a span. The spans of its attempts are its children.
+func call[T any](ctx context.Context, op string, f func(context.Context) (T, error)) (T, error) {
+	ctx, span := otel.Tracer(scope).Start(ctx, op)
+	defer span.End()
+	result, err := f(ctx)
+	span.SetAttributes(came(span, aicontent.OutcomeOf(err), err)...)
+	return result, err
 }
 
-func (h traced) WithAttrs(attrs []slog.Attr) slog.Handler { return traced{h.Handler.WithAttrs(attrs)} }
+// came is what came of a call or an attempt. The text of an error may quote a response, so only its kind is exported.
+func came(span trace.Span, outcome aicontent.Outcome, err error) []attribute.KeyValue {
+	result := []attribute.KeyValue{attribute.String("aicontent.outcome", outcome.String())}
+	if err != nil {
+		span.SetStatus(codes.Error, "")
+		kind := fmt.Sprintf("%T", err)
+		if api, ok := errors.AsType[*aicontent.APIError](err); ok {
+			kind = strconv.Itoa(api.StatusCode)
+		}
+		result = append(result, semconv.ErrorTypeKey.String(kind))
+	}
+	return result
+}
 
-func (h traced) WithGroup(name string) slog.Handler { return traced{h.Handler.WithGroup(name)} }
+// attempts measures the attempts of a client.
+type attempts struct {
+	origin   string
+	server   []attribute.KeyValue
+	duration metric.Float64Histogram
+	sent     metric.Int64Counter
+	budget   metric.Int64Gauge
+}
+
+func newAttempts(meter metric.Meter, base string) (*attempts, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return nil, errors.New("AICONTENT_BASE_URL is not a URL") // the error would quote a password
+	}
+	port, _ := strconv.Atoi(cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]))
+	a := &attempts{
+		origin: u.Scheme + "://" + u.Host,
+		server: []attribute.KeyValue{semconv.ServerAddress(u.Hostname()), semconv.ServerPort(port)},
+	}
+	var errs [3]error
+	a.duration, errs[0] = meter.Float64Histogram("http.client.request.duration", metric.WithUnit("s"),
+		metric.WithExplicitBucketBoundaries(0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600))
+	a.sent, errs[1] = meter.Int64Counter("aicontent.sent", metric.WithUnit("By"))
+	a.budget, errs[2] = meter.Int64Gauge("aicontent.retry_budget",
+		metric.WithDescription("retries left; at 0 failures are no longer retried, -1 is no limit"))
+	return a, errors.Join(errs[:]...)
+}
+
+// hook is an attempt hook for [aicontent.WithAttemptHook]. It makes a span for the attempt, below the call's.
+func (m *attempts) hook(ctx context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
+	op := attribute.String("aicontent.operation", string(a.Operation))
+	request := append([]attribute.KeyValue{op, semconv.HTTPRequestMethodKey.String(a.Method)}, m.server...)
+	_, span := otel.Tracer(scope).Start(ctx, a.Method, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(request...), trace.WithAttributes(semconv.URLFull(m.origin+a.Path)))
+	if a.Number > 1 {
+		span.SetAttributes(semconv.HTTPRequestResendCount(a.Number - 1))
+	}
+	return func(res aicontent.AttemptResult) {
+		defer span.End()
+		result := came(span, res.Outcome, res.Err)
+		if res.StatusCode != 0 {
+			result = append(result, semconv.HTTPResponseStatusCode(res.StatusCode))
+		}
+		span.SetAttributes(append(result, semconv.HTTPRequestSize(int(res.BytesSent)))...)
+		if res.WillRetry {
+			span.SetAttributes(attribute.String("aicontent.pause", res.Pause.Round(time.Millisecond).String()))
+		}
+		m.duration.Record(ctx, res.Duration.Seconds(), metric.WithAttributes(slices.Concat(request, result)...))
+		m.sent.Add(ctx, res.BytesSent, metric.WithAttributes(op))
+		m.budget.Record(ctx, int64(res.Budget))
+	}, nil
+}

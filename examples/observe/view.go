@@ -4,29 +4,25 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
+	"log/slog"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 )
 
-// A spanView prints each call when it has ended, with its attempts: when each began, how long it took, and what it was.
-type spanView struct {
+// A view prints each call when it has ended, with its attempts: when each began, how long it took, and what it was.
+type view struct {
 	out      io.Writer
 	attempts map[trace.SpanID][]sdktrace.ReadOnlySpan // by call
 }
 
-func newSpanView(out io.Writer) *spanView {
-	return &spanView{out: out, attempts: make(map[trace.SpanID][]sdktrace.ReadOnlySpan)}
-}
+func (v *view) Shutdown(context.Context) error { return nil }
 
-func (v *spanView) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+func (v *view) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
 	for _, span := range spans {
 		if parent := span.Parent(); parent.IsValid() {
 			v.attempts[parent.SpanID()] = append(v.attempts[parent.SpanID()], span)
@@ -47,54 +43,30 @@ func (v *spanView) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan)
 	return nil
 }
 
-func (v *spanView) Shutdown(context.Context) error { return nil }
-
+// list leaves out what the rest of the line says.
 func list(attributes []attribute.KeyValue) string {
 	var words []string
 	for _, a := range attributes {
+		switch a.Key {
+		case semconv.HTTPRequestMethodKey, semconv.ServerAddressKey, semconv.ServerPortKey:
+			continue
+		}
 		words = append(words, string(a.Key)+"="+a.Value.String())
 	}
 	return strings.Join(words, " ")
 }
 
-// printMetrics prints the current metrics.
-func printMetrics(ctx context.Context, reader *sdkmetric.ManualReader, out io.Writer) error {
-	var all metricdata.ResourceMetrics
-	if err := reader.Collect(ctx, &all); err != nil {
-		return err
+// traced adds the id of the trace to each log line.
+type traced struct{ slog.Handler }
+
+func (h traced) Handle(ctx context.Context, r slog.Record) error {
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		r = r.Clone()
+		r.AddAttrs(slog.String("trace_id", span.TraceID().String()))
 	}
-	var rows []string
-	for _, scope := range all.ScopeMetrics {
-		for _, m := range scope.Metrics {
-			rows = append(rows, points(m)...)
-		}
-	}
-	// The points of a metric come in any order.
-	slices.Sort(rows)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "\nmetrics\n%s", strings.Join(rows, ""))
-	return table.Flush()
+	return h.Handler.Handle(ctx, r)
 }
 
-// points are the rows of a metric.
-func points(m metricdata.Metrics) (rows []string) {
-	row := func(attributes attribute.Set, format string, values ...any) {
-		start := fmt.Sprintf("%s\t%s\t", m.Name, list(attributes.ToSlice()))
-		rows = append(rows, start+fmt.Sprintf(format, values...)+" "+m.Unit+"\n")
-	}
-	switch data := m.Data.(type) {
-	case metricdata.Sum[int64]:
-		for _, p := range data.DataPoints {
-			row(p.Attributes, "%d", p.Value)
-		}
-	case metricdata.Gauge[int64]:
-		for _, p := range data.DataPoints {
-			row(p.Attributes, "%d", p.Value)
-		}
-	case metricdata.Histogram[float64]:
-		for _, p := range data.DataPoints {
-			row(p.Attributes, "%d, mean %.4f", p.Count, p.Sum/float64(p.Count))
-		}
-	}
-	return rows
-}
+func (h traced) WithAttrs(attrs []slog.Attr) slog.Handler { return traced{h.Handler.WithAttrs(attrs)} }
+
+func (h traced) WithGroup(name string) slog.Handler { return traced{h.Handler.WithGroup(name)} }

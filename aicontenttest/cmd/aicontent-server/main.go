@@ -3,7 +3,8 @@
 //
 //	aicontent-server -addr 127.0.0.1:8080 -key KEY -seed 20
 //
-// It prints its base URL, then a line for each request, and ends on an interrupt.
+// The base URL is all that it prints on the standard output. The log, a line for each request, goes to the standard
+// error. It ends on an interrupt.
 package main
 
 import (
@@ -15,7 +16,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -25,6 +25,8 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A program that started this one and no longer reads its output still needs the service.
+	signal.Ignore(syscall.SIGPIPE)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -38,17 +40,22 @@ const (
 // settings are the flags.
 type settings struct {
 	addr, key, basePath string
-	personalities       []aicontenttest.Option
+	options             []aicontenttest.Option // personalities and latencies
 	latency             time.Duration
+	faults              []plannedFault
+	chaos               float64
+	chaosSeed           uint64
 	seed                int
-	lenient             bool
+	lenient, quiet      bool
 }
+
+const defaultKey = "aicontenttest-key"
 
 // run serves until the context ends and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, err := parse(args, stderr)
 	if err == nil {
-		err = serve(ctx, s, stdout)
+		err = serve(ctx, s, stdout, stderr)
 	}
 	var system syscall.Errno
 	switch {
@@ -68,33 +75,53 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("aicontent-server", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free one")
-	flags.StringVar(&s.key, "key", "", "API `key` to accept; the default is printed")
+	flags.StringVar(&s.key, "key", defaultKey, "API `key` to accept")
 	flags.StringVar(&s.basePath, "base-path", "", "`path` of the whole service")
 	flags.Func("personality", "comma separated `list` of what is different, see below", func(list string) error {
 		for name := range strings.SplitSeq(list, ",") {
-			s.personalities = append(s.personalities, aicontenttest.Personality(strings.TrimSpace(name)))
+			s.options = append(s.options, aicontenttest.Personality(strings.TrimSpace(name)))
 		}
 		return nil
 	})
 	flags.DurationVar(&s.latency, "latency", 0, "`time` that each request takes, such as 2s")
+	const slow = "`operation=time` that its requests take instead of -latency; repeatable"
+	flags.Func("latency-on", slow, func(text string) error {
+		option, err := parseLatency(text)
+		s.options = append(s.options, option)
+		return err
+	})
+	const fault = "fault that the next n requests of an operation meet, as `operation:n:fault`; repeatable"
+	flags.Func("fault", fault, func(text string) error {
+		fault, err := parseFault(text)
+		s.faults = append(s.faults, fault)
+		return err
+	})
+	flags.Float64Var(&s.chaos, "chaos", 0, "`share` of all other requests that meet a random fault, from 0 to 1")
+	flags.Uint64Var(&s.chaosSeed, "chaos-seed", 1, "`number` that decides which faults -chaos draws")
 	flags.IntVar(&s.seed, "seed", 0, "`number` of images and of transcriptions at the start")
 	flags.BoolVar(&s.lenient, "lenient", false, "accept what the API does not allow, as deployments do")
+	flags.BoolVar(&s.quiet, "quiet", false, "write no log")
 	err := flags.Parse(args)
-	keyGiven := false
-	flags.Visit(func(f *flag.Flag) { keyGiven = keyGiven || f.Name == "key" })
-	switch {
-	case errors.Is(err, flag.ErrHelp):
+	if errors.Is(err, flag.ErrHelp) {
 		usage(flags, stderr)
+	}
+	if err != nil {
 		return s, err
-	case err != nil:
-		return s, err
+	}
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	switch {
 	case flags.NArg() > 0:
 		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case s.latency < 0:
 		return s, errors.New("-latency must not be negative")
 	case s.seed < 0:
 		return s, errors.New("-seed must not be negative")
-	case keyGiven && (s.key == "" || strings.ContainsFunc(s.key, notInKey)):
+	case !(s.chaos >= 0 && s.chaos <= 1): // NaN is neither
+		return s, fmt.Errorf("-chaos must be between 0 and 1, but is %v", s.chaos)
+	case given["chaos-seed"] && !given["chaos"]:
+		return s, errors.New("-chaos-seed needs -chaos")
+	case s.key == "" || strings.ContainsFunc(s.key, notInKey):
 		return s, errors.New("-key must be printable ASCII without spaces")
 	}
 	return s, nil
@@ -106,37 +133,42 @@ func notInKey(r rune) bool { return r <= ' ' || r > '~' }
 func usage(flags *flag.FlagSet, w io.Writer) {
 	fmt.Fprint(w, `Usage: aicontent-server [flags]
 
-Serves the AI content service from memory. It prints its base URL, then a line for each
-request, and ends on an interrupt. Without -lenient it refuses what the API does not allow.
+Serves the AI content service from memory until it is interrupted. The standard output gets the
+base URL and nothing else; the log, a line for each request, goes to the standard error. A program
+that starts this one may leave both unread, or close them. Without -lenient, requests that the API
+does not allow are rejected.
 
   curl -H 'Authorization: Bearer KEY' -H 'Accept: application/json' URL/api/v1/images
 
 `)
 	flags.SetOutput(w)
 	flags.PrintDefaults()
+	fmt.Fprint(w, "\n"+faultsExplained())
 	fmt.Fprint(w, "\nPersonalities, as deployments differ:\n"+explained())
 	fmt.Fprint(w, "\nExit status: 0 interrupted, 1 the address cannot be used, 2 used wrongly.\n")
 }
 
-func serve(ctx context.Context, s settings, stdout io.Writer) error {
-	log := &log{w: stdout, key: s.key}
+func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
+	if s.quiet {
+		stderr = io.Discard
+	}
+	log := newLog(stderr, s.key)
+	defer log.close()
 	opts := []aicontenttest.Option{
 		aicontenttest.Addr(s.addr), aicontenttest.BasePath(s.basePath), aicontenttest.Latency(s.latency),
+		aicontenttest.WithAPIKey(s.key),
 		aicontenttest.OnViolation(func(v aicontenttest.Violation) { log.printf("not allowed: %s", v) }),
 	}
 	if s.lenient {
 		opts = append(opts, aicontenttest.Lenient())
 	}
-	if s.key != "" {
-		opts = append(opts, aicontenttest.WithAPIKey(s.key))
-	}
-	opts = append(opts, s.personalities...)
-	// The base URL is printed before the line of any request.
-	log.mu.Lock()
+	opts = append(opts, s.options...)
 	var srv *aicontenttest.Server
+	started := make(chan struct{})
 	opts = append(opts, aicontenttest.OnRequest(func(r aicontenttest.Request) {
 		log.request(r)
 		if r.Number%1000 == 0 {
+			<-started
 			srv.ResetBook()
 		}
 	}))
@@ -144,49 +176,21 @@ func serve(ctx context.Context, s settings, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	close(started)
 	defer srv.Close()
 	seed(srv, s.seed)
-	fmt.Fprintln(stdout, srv.URL)
-	if s.key == "" {
-		fmt.Fprintf(stdout, "API key: %s\n", srv.APIKey)
-		log.key = srv.APIKey
+	for _, f := range s.faults {
+		srv.FaultOn(f.op, f.n, f.fault)
 	}
-	log.mu.Unlock()
+	if s.chaos > 0 {
+		srv.Chaos(s.chaosSeed, s.chaos)
+	}
+	// Whoever passed -addr may not read the URL.
+	_, _ = fmt.Fprintln(stdout, srv.URL)
+	if s.key == defaultKey {
+		log.line("API key: " + s.key)
+	}
 
 	<-ctx.Done()
 	return nil
-}
-
-// A log writes lines, with the key masked.
-type log struct {
-	mu  sync.Mutex
-	w   io.Writer
-	key string
-}
-
-func (l *log) printf(format string, args ...any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	line := fmt.Sprintf(format, args...)
-	if l.key != "" {
-		line = strings.ReplaceAll(line, l.key, "***")
-	}
-	fmt.Fprintln(l.w, line)
-}
-
-// request writes the line of a request, escaped as it came.
-func (l *log) request(r aicontenttest.Request) {
-	address := r.EscapedPath
-	if len(r.Query) > 0 {
-		address += "?" + r.Query.Encode()
-	}
-	status := fmt.Sprint(r.Status)
-	if r.Status == 0 {
-		status = "no response"
-	}
-	what := string(r.Operation)
-	if r.RecordID != "" {
-		what += fmt.Sprintf(" %q", r.RecordID)
-	}
-	l.printf("%s %s %s %s", status, r.Method, address, what)
 }

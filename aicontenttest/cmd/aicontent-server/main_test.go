@@ -11,8 +11,11 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -129,6 +132,10 @@ func TestBadFlags(t *testing.T) {
 		"a key from an unset shell": {[]string{"-key", ""}, exitUsage, badKey},
 		"a key in two words":        {[]string{"-key", "a b"}, exitUsage, badKey},
 		"a key of other letters":    {[]string{"-key", "schlüssel"}, exitUsage, badKey},
+		"a share above 1":           {[]string{"-chaos", "2"}, exitUsage, "-chaos must be between 0 and 1, but is 2"},
+		"a negative share":          {[]string{"-chaos", "-0.1"}, exitUsage, "-chaos must be between 0 and 1, but is -0.1"},
+		"a share that is none":      {[]string{"-chaos", "NaN"}, exitUsage, "-chaos must be between 0 and 1, but is NaN"},
+		"a seed of nothing":         {[]string{"-chaos-seed", "7"}, exitUsage, "-chaos-seed needs -chaos"},
 		"contradictions": {
 			[]string{"-personality", "simple-paginator,cursor-paginator"}, exitUsage,
 			"simple-paginator and cursor-paginator exclude each other",
@@ -159,6 +166,139 @@ func TestHelpExplainsEachPersonality(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		assert.LessOrEqual(t, len(line), 100, "a terminal breaks it: %s", line)
 	}
+}
+
+// started runs the command in a process whose two outputs are pipes, and returns the URL that it prints.
+func started(t *testing.T) (cmd *exec.Cmd, url string, outputs []io.Closer) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // one that hangs fails the test
+	t.Cleanup(cancel)
+	cmd = exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), "AICONTENT_SERVER_ARGS=-addr 127.0.0.1:0 -key KEY -lenient")
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	// A byte at a time: nothing is read ahead.
+	line, err := bufio.NewReaderSize(iotest.OneByteReader(stdout), 16).ReadString('\n')
+	require.NoError(t, err)
+	return cmd, strings.TrimSpace(line), []io.Closer{stdout, stderr}
+}
+
+// A program in another language starts the service, reads the URL, and forgets the pipes. The log of these requests is
+// several times what a pipe holds.
+func TestAParentThatDoesNotReadItsPipesIsServed(t *testing.T) {
+	for name, closed := range map[string]bool{"left unread": false, "closed": true} {
+		t.Run(name, func(t *testing.T) {
+			cmd, url, outputs := started(t)
+			if closed {
+				for _, output := range outputs {
+					require.NoError(t, output.Close())
+				}
+			}
+			padding := strings.Repeat("x", 10_000)
+			for range 100 {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/v1/images?tenant="+padding, nil)
+				require.NoError(t, err)
+				req.Header.Set("Authorization", "Bearer KEY")
+				resp, err := http.DefaultClient.Do(req)
+				require.NoError(t, err)
+				_, err = io.Copy(io.Discard, resp.Body)
+				require.NoError(t, err)
+				require.NoError(t, resp.Body.Close())
+				require.Equal(t, http.StatusOK, resp.StatusCode)
+			}
+			if runtime.GOOS == "windows" {
+				require.NoError(t, cmd.Process.Kill())
+				_ = cmd.Wait()
+				return
+			}
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+			require.NoError(t, cmd.Wait(), "it ends although its last lines have no reader")
+		})
+	}
+}
+
+// Whoever reads the URL may read to the end.
+func TestTheStandardOutputIsTheURLAlone(t *testing.T) {
+	for _, quiet := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		args := []string{"-addr", "127.0.0.1:0", "-key", "KEY"}
+		if quiet {
+			args = append(args, "-quiet")
+		}
+		read, write := io.Pipe()
+		var stderr bytes.Buffer
+		status := make(chan int, 1)
+		go func() {
+			status <- run(ctx, args, write, &stderr)
+			write.Close()
+		}()
+		stdout := bufio.NewReader(read)
+		url, err := stdout.ReadString('\n')
+		require.NoError(t, err)
+		client, err := aicontent.NewClient(strings.TrimSpace(url), "KEY")
+		require.NoError(t, err)
+		_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
+		require.NoError(t, err)
+		cancel()
+		assert.Equal(t, 0, <-status)
+		rest, err := io.ReadAll(stdout)
+		require.NoError(t, err)
+		assert.Empty(t, rest)
+		log := "200 GET /api/v1/images images.list\n"
+		if quiet {
+			log = ""
+		}
+		assert.Equal(t, log, stderr.String())
+	}
+}
+
+// gate is a log that takes its time.
+type gate struct {
+	open chan struct{}
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	<-g.open
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.text.Write(p)
+}
+
+func (g *gate) String() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.text.String()
+}
+
+// The line that says what went wrong is often the last one.
+func TestItWaitsForItsLogAtTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	read, write := io.Pipe()
+	log := &gate{open: make(chan struct{})}
+	status := make(chan int, 1)
+	go func() { status <- run(ctx, []string{"-addr", "127.0.0.1:0", "-key", "KEY"}, write, log) }()
+	url, err := bufio.NewReader(read).ReadString('\n')
+	require.NoError(t, err)
+	url = strings.TrimSpace(url)
+	idle, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	defer idle.Close()
+	client, err := aicontent.NewClient(url, "KEY")
+	require.NoError(t, err)
+	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
+	require.NoError(t, err)
+	cancel()
+	_, err = idle.Read(make([]byte, 1))
+	require.Error(t, err, "the server is closed")
+	close(log.open)
+	assert.Equal(t, 0, <-status)
+	assert.Equal(t, "200 GET /api/v1/images images.list\n", log.String())
 }
 
 func TestSignalsEndItInGoodOrder(t *testing.T) {

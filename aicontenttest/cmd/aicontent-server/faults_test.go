@@ -1,0 +1,162 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+)
+
+// The lines of a log tell which requests met which fault, and the records that were created all the same are there.
+func TestFaultsStrikeTheNextRequestsOfTheirOperation(t *testing.T) {
+	lines, end := served(t, "-key", "KEY",
+		"-fault", "images.store:2:lose-response", "-fault", "images.list:1:status-500")
+	require.True(t, lines.Scan())
+	c, err := aicontent.NewClient(lines.Text(), "KEY", aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	require.NoError(t, err)
+	log := make(chan []string)
+	go func() {
+		var list []string
+		for lines.Scan() {
+			list = append(list, lines.Text())
+		}
+		log <- list
+	}()
+	for i, lost := range []bool{true, true, false} {
+		_, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"})
+		assert.Equal(t, lost, err != nil, "%d: %v", i, err)
+	}
+	_, err = c.Images.List(t.Context(), aicontent.ImageListParams{})
+	require.Error(t, err)
+	page, err := c.Images.List(t.Context(), aicontent.ImageListParams{})
+	require.NoError(t, err)
+	assert.Len(t, page.Items, 3)
+	assert.Equal(t, 0, end())
+	// A client that lost its response may send the next request before the line is written.
+	assert.ElementsMatch(t, []string{
+		`no response POST /api/v1/images images.store "1", fault lose-response`,
+		`no response POST /api/v1/images images.store "2", fault lose-response`,
+		`201 POST /api/v1/images images.store "3"`,
+		`500 GET /api/v1/images images.list, fault status-500`,
+		`200 GET /api/v1/images images.list`,
+	}, <-log)
+}
+
+// A failure that chaos found is found again with the same seed, and not with another one.
+func TestChaosIsRepeatedByItsSeed(t *testing.T) {
+	statuses := func(seed string) (list []string) {
+		lines, end := served(t, "-key", "KEY", "-chaos", "0.5", "-chaos-seed", seed)
+		require.True(t, lines.Scan())
+		url := lines.Text() + "/api/v1/images"
+		go func() {
+			for lines.Scan() {
+			}
+		}()
+		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		client.Transport = &http.Transport{DisableKeepAlives: true}
+		for range 30 {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+			require.NoError(t, err)
+			req.Header.Set("Authorization", "Bearer KEY")
+			req.Header.Set("Accept", "application/json")
+			resp, err := client.Do(req)
+			if err != nil {
+				list = append(list, "no response")
+				continue
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			list = append(list, resp.Status)
+		}
+		assert.Equal(t, 0, end())
+		return list
+	}
+	seven := statuses("7")
+	assert.Contains(t, seven, "200 OK")
+	assert.Greater(t, len(slices.Compact(slices.Sorted(slices.Values(seven)))), 3, "%v", seven)
+	assert.Equal(t, seven, statuses("7"))
+	assert.NotEqual(t, seven, statuses("8"))
+}
+
+func TestLatencyOfOneOperation(t *testing.T) {
+	lines, end := served(t, "-key", "KEY", "-latency-on", "images.store=1h", "-latency-on", "images.show=0s")
+	require.True(t, lines.Scan())
+	go func() {
+		for lines.Scan() {
+		}
+	}()
+	c, err := aicontent.NewClient(lines.Text(), "KEY")
+	require.NoError(t, err)
+	_, err = c.Images.List(t.Context(), aicontent.ImageListParams{})
+	require.NoError(t, err, "lists are as fast as before")
+	_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"},
+		aicontent.WithResponseTimeout(50*time.Millisecond))
+	require.Error(t, err)
+	assert.Equal(t, 0, end())
+}
+
+// Whoever mistypes a name is told the right ones.
+func TestBadFaultsAreExplained(t *testing.T) {
+	const (
+		allOperations = "must be one of images.list, images.show, images.store, images.update, images.delete, " +
+			"images.download, transcriptions.list, "
+		allFaults = "must be one of status-500, "
+		shape     = "must be operation:n:fault, such as images.store:2:lose-response"
+	)
+	for _, c := range []struct{ flag, value, says string }{
+		{"-fault", "", shape},
+		{"-fault", "lose-response", shape},
+		{"-fault", "images.store:lose-response", shape},
+		{"-fault", "images.store:2:lose-response:", shape},
+		{"-fault", "images.draw:2:lose-response", `no operation is called "images.draw": ` + allOperations},
+		{"-fault", "images.store:0:lose-response", `n must be a number of requests from 1, but is "0"`},
+		{"-fault", "images.store:two:lose-response", `n must be a number of requests from 1, but is "two"`},
+		{"-fault", "images.store:2:LoseResponse", `no fault is called "LoseResponse": ` + allFaults},
+		{"-latency-on", "images.draw=2s", `no operation is called "images.draw": ` + allOperations},
+		{"-latency-on", "images.store", `the time must be like 2s or 500ms, but is ""`},
+		{"-latency-on", "images.store=2", `the time must be like 2s or 500ms, but is "2"`},
+		{"-latency-on", "images.store=-2s", `the time must be like 2s or 500ms, but is "-2s"`},
+	} {
+		t.Run(c.value, func(t *testing.T) {
+			var stderr strings.Builder
+			assert.Equal(t, exitUsage, run(t.Context(), []string{c.flag, c.value}, io.Discard, &stderr))
+			assert.Contains(t, stderr.String(), c.says)
+			assert.Contains(t, stderr.String(), c.flag)
+			assert.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
+		})
+	}
+}
+
+// Each fault and each operation of the kit can be given, and -h lists it.
+func TestEveryFaultAndOperationCanBeGiven(t *testing.T) {
+	source, err := os.ReadFile("../../requests.go")
+	require.NoError(t, err)
+	assert.Len(t, operations, len(regexp.MustCompile(`= aicontent\.(Images|Transcriptions)`).FindAll(source, -1)))
+	var help strings.Builder
+	assert.Equal(t, exitDone, run(t.Context(), []string{"-h"}, io.Discard, &help))
+	words := strings.Fields(help.String())
+	for _, op := range operations {
+		_, err := parseLatency(string(op) + "=2s")
+		require.NoError(t, err)
+		assert.Contains(t, words, string(op))
+	}
+	seen := map[string]bool{}
+	for _, fault := range append(aicontenttest.Faults(), aicontenttest.Stall(aicontenttest.MidUpload)) {
+		planned, err := parseFault("images.store:2:" + fault.Name)
+		require.NoError(t, err)
+		assert.Equal(t, fault, planned.fault)
+		assert.False(t, seen[fault.Name], "two faults are called %s", fault.Name)
+		seen[fault.Name] = true
+		assert.Contains(t, words, fault.Name)
+	}
+}
