@@ -9,6 +9,10 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
+// inline is the size of the longest text that a record holds. NATS takes messages of up to 1 MiB, and as JSON a text
+// may be six times as long.
+const inline = 64 << 10
+
 // A claim is one worker's right to run a job. It lapses unless it is renewed, and it tells the next worker until when
 // this one may have been sending.
 type claim struct {
@@ -109,6 +113,12 @@ func (c *claim) tryRenew(ctx context.Context) bool {
 func (c *claim) succeed(ctx context.Context, t *aicontent.Transcription) error {
 	r := c.record
 	r.State, r.Reason, r.ID, r.Text = done, "", t.ID, t.Result
+	if r.Long = len(t.Result) > inline; r.Long {
+		r.Text = ""
+		if _, err := c.q.texts.PutString(ctx, c.id, t.Result); err != nil {
+			return err
+		}
+	}
 	_, err := c.q.jobs.Put(ctx, c.id, encode(r))
 	return err
 }

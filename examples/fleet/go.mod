@@ -3,7 +3,9 @@ module github.com/aicontent/aicontent-go/examples/fleet
 go 1.26.0
 
 require (
+	github.com/adrg/xdg v0.5.3
 	github.com/aicontent/aicontent-go v0.0.0
+	github.com/gofrs/flock v0.13.1
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
 	github.com/stretchr/testify v1.12.1

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -20,9 +21,17 @@ import (
 
 // local runs the whole fleet on this machine until no job is left: on a queue and a service that end with it or, with
 // -deployment, on those in the environment.
-func local(ctx context.Context, s settings, paths []string, out io.Writer) error {
-	connect, url, data := connector(aicontent.NewClientFromEnv), os.Getenv("NATS_URL"), ".fleet"
-	if !s.deployment {
+func local(ctx context.Context, s settings, paths []string, out, errOut io.Writer) error {
+	connect, url, data := connector(aicontent.NewClientFromEnv), os.Getenv("NATS_URL"), ""
+	switch {
+	case s.deployment && url == "":
+		dir, unlock, err := openState(os.Getenv("AICONTENT_BASE_URL"), os.Getenv("AICONTENT_API_KEY"))
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		data = dir
+	case !s.deployment:
 		service, err := aicontenttest.Start(aicontenttest.Latency(time.Second))
 		if err != nil {
 			return err
@@ -35,62 +44,73 @@ func local(ctx context.Context, s settings, paths []string, out io.Writer) error
 		}
 		defer os.RemoveAll(data)
 		url = ""
-		fmt.Fprintln(out, "The service runs in memory: nothing is billed, and texts only say what it received.")
+		fmt.Fprintln(errOut, "The service runs in memory: nothing is billed, and texts only say what it received.")
 	}
 	if url == "" {
 		node, err := startNode(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: data})
 		if err != nil {
 			return err
 		}
+		defer node.WaitForShutdown()
 		defer node.Shutdown()
 		url = node.ClientURL()
-		fmt.Fprintln(out, "The queue runs in this process, with its store in", data)
-		fmt.Fprintf(out, "In another terminal, change the rate: NATS_URL=%s go run . set -rate 5\n", url)
+		fmt.Fprintln(errOut, "The queue runs in this process, with its store in", data)
+		fmt.Fprintf(errOut, "In another terminal, change the rate: NATS_URL=%s go run . set -rate 5\n", url)
 	}
 	if len(paths) == 0 {
 		paths = []string{filepath.Join(data, "recordings")}
 		if err := makeRecordings(paths[0], 40); err != nil {
 			return err
 		}
-		fmt.Fprintln(out, "No files given: 40 recordings of noise.")
+		fmt.Fprintln(errOut, "No files given: 40 recordings of noise.")
 	}
-	q, err := openQueue(ctx, url, &s.limits)
+	q, err := openQueue(ctx, url, &s.limits, s.login()...)
 	if err != nil {
 		return err
 	}
 	defer q.nc.Close()
-	return runAll(ctx, q, s, connect, paths, out)
+	return runAll(ctx, q, s, connect, paths, out, errOut)
 }
 
 // runAll runs workers until the jobs of files, and those that the queue has already, have ended.
-func runAll(ctx context.Context, q *queue, s settings, connect connector, paths []string, out io.Writer) error {
-	files, skipped := collect(paths)
-	if jobs, earlier := len(files), int(q.stream.CachedInfo().State.Msgs); s.deployment {
-		fmt.Fprintf(out, "The service may bill %d transcriptions and %d queued earlier: %.2f at -price %g.\n",
-			jobs, earlier, float64(jobs+earlier)*s.price, s.price)
-	}
-	busy, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	var workers sync.WaitGroup
-	for i := range 4 {
-		w, err := newWorker(q, s.settle, connect)
+func runAll(ctx context.Context, q *queue, s settings, connect connector, paths []string, out, errOut io.Writer) error {
+	workers := make([]*worker, 4)
+	for i := range workers {
+		w, err := newWorker(q, s.settle, connect, slog.New(slog.DiscardHandler)) // the table shows what goes wrong
 		if err != nil {
 			return err
 		}
 		w.name = fmt.Sprintf("%s-%d", w.name, i+1)
-		workers.Go(func() {
+		workers[i] = w
+	}
+	files, skipped := collect(paths)
+	if s.deployment {
+		fmt.Fprintln(errOut, "Looking for transcriptions that exist.")
+		b, err := estimate(ctx, q, workers[0].client, s.language, files)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(errOut, "The service may bill %d transcriptions and %d queued earlier: %.2f at -price %g.\n",
+			b.fresh, b.earlier, float64(b.fresh+b.earlier)*s.price, s.price)
+	}
+	busy, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var running sync.WaitGroup
+	for _, w := range workers {
+		running.Go(func() {
 			if err := w.work(busy, s.concurrency); err != nil {
 				end(err) // no other worker has another key
 			}
 		})
 	}
-	err := errors.Join(produce(busy, q, s.language, files, out), watch(busy, q, s.price, out))
+	err := errors.Join(produce(busy, q, s.language, files, errOut), watch(busy, q, s.price, errOut))
 	if busy.Err() != nil {
 		err = context.Cause(busy)
 	}
 	end(nil)
-	workers.Wait()
-	return errors.Join(skipped, err, printResults(ctx, q, out))
+	running.Wait()
+	_, printed := printResults(ctx, q, out)
+	return errors.Join(skipped, err, printed)
 }
 
 // startNode runs a NATS server in this process.

@@ -12,11 +12,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -54,27 +57,30 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 			fmt.Fprintln(errOut, "Finishing the running jobs. Interrupt again to leave them to other workers.")
 		})()
 	}
-	err = perform(ctx, command, s, paths, out)
+	err = perform(ctx, command, s, paths, out, errOut)
 	switch {
 	case ctx.Err() != nil && command != "work":
 		return exitInterrupted
 	case err != nil:
 		fmt.Fprintf(errOut, "fleet: %s\n", plain(err))
+		if errors.Is(err, errInUse) {
+			return exitUsage
+		}
 		return exitFailed
 	}
 	return 0
 }
 
 // perform runs a command: local, or another on the queue at NATS_URL.
-func perform(ctx context.Context, command string, s settings, paths []string, out io.Writer) error {
+func perform(ctx context.Context, command string, s settings, paths []string, out, errOut io.Writer) error {
 	if command == "local" {
-		return local(ctx, s, paths, out)
+		return local(ctx, s, paths, out, errOut)
 	}
 	var missing *limits
 	if command == "produce" {
 		missing = &s.limits
 	}
-	q, err := openQueue(ctx, os.Getenv("NATS_URL"), missing)
+	q, err := openQueue(ctx, os.Getenv("NATS_URL"), missing, s.login()...)
 	if err != nil {
 		return err
 	}
@@ -82,19 +88,20 @@ func perform(ctx context.Context, command string, s settings, paths []string, ou
 	switch command {
 	case "produce":
 		files, skipped := collect(paths)
-		return errors.Join(skipped, produce(ctx, q, s.language, files, out))
+		return errors.Join(skipped, produce(ctx, q, s.language, files, errOut))
 	case "work":
-		w, err := newWorker(q, s.settle, aicontent.NewClientFromEnv)
+		w, err := newWorker(q, s.settle, aicontent.NewClientFromEnv, slog.New(slog.NewTextHandler(errOut, nil)))
 		if err != nil {
 			return err
 		}
 		return w.work(ctx, s.concurrency)
 	case "watch":
-		return watch(ctx, q, s.price, out)
+		return watch(ctx, q, s.price, errOut)
 	case "set":
 		return set(ctx, q, s.given, out)
 	default:
-		return printResults(ctx, q, out)
+		jobs, err := printResults(ctx, q, out)
+		return errors.Join(err, deadJobs(jobs))
 	}
 }
 
@@ -117,6 +124,18 @@ type settings struct {
 	concurrency int
 	settle      time.Duration
 	deployment  bool
+	creds, ca   string
+}
+
+// login returns how to log in to NATS.
+func (s *settings) login() (options []nats.Option) {
+	if s.creds != "" {
+		options = append(options, nats.UserCredentials(s.creds))
+	}
+	if s.ca != "" {
+		options = append(options, nats.RootCAs(s.ca))
+	}
+	return options
 }
 
 // parse reads the flags and arguments of a command, and reports problems to errOut.
@@ -158,6 +177,8 @@ func (s *settings) define(flags *flag.FlagSet, command string) {
 	if is("local", "watch") {
 		flags.Float64Var(&s.price, "price", 0.01, "`cost` of a transcription")
 	}
+	flags.StringVar(&s.creds, "creds", "", "`file` with the credentials (JWT and seed) to log in to NATS with")
+	flags.StringVar(&s.ca, "ca", "", "`file` with the CA certificates that NATS servers are checked against; asks for TLS")
 	if is("local") {
 		flags.BoolVar(&s.deployment, "deployment", false, "use AICONTENT_BASE_URL, which may bill, and NATS_URL")
 	}
@@ -209,7 +230,15 @@ func (s *settings) wrong(command string, rest []string) string {
 		return fmt.Sprintf("-language is %q, and must be a country code such as GB", s.language)
 	case s.deployment && os.Getenv("AICONTENT_BASE_URL") == "":
 		return "AICONTENT_BASE_URL is not set, and -deployment needs it"
-	case !is("local") && os.Getenv("NATS_URL") == "":
+	case s.deployment && os.Getenv("AICONTENT_API_KEY") == "":
+		return "AICONTENT_API_KEY is not set, and -deployment needs it"
+	case s.creds != "" && missing(s.creds):
+		return fmt.Sprintf("-creds is %q, and there is no such file", s.creds)
+	case s.ca != "" && missing(s.ca):
+		return fmt.Sprintf("-ca is %q, and there is no such file", s.ca)
+	case is("local") && !s.deployment && s.creds+s.ca != "":
+		return "-creds and -ca log in to the queue at NATS_URL, and need -deployment"
+	case (!is("local") || s.creds+s.ca != "") && os.Getenv("NATS_URL") == "":
 		return "NATS_URL is not set"
 	}
 	return ""

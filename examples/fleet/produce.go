@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -44,7 +43,7 @@ func collect(paths []string) (files []string, skipped error) {
 			if err == nil {
 				files = append(files, path)
 			} else {
-				errs = append(errs, fmt.Errorf("skipped: %w", err))
+				errs = append(errs, skip(path, err))
 			}
 			return nil
 		})
@@ -57,11 +56,19 @@ func check(path string, inFolder bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case inFolder && !slices.Contains(audio, strings.ToLower(filepath.Ext(path))):
-		return fmt.Errorf("%s: its name is not that of a recording", path)
+		return errors.New("its name is not that of a recording")
 	case err == nil && (!info.Mode().IsRegular() || info.Size() == 0):
-		return fmt.Errorf("%s: it is empty or not a file", path)
+		return errors.New("it is empty or not a file")
 	}
 	return err
+}
+
+// skip is the error of a file that is skipped.
+func skip(path string, err error) error {
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		err = cause.Err
+	}
+	return fmt.Errorf("skipped: %s: %w", field(path), err)
 }
 
 // produce queues files, and skips those it cannot read. It may be interrupted and run again.
@@ -70,14 +77,14 @@ func produce(ctx context.Context, q *queue, language string, files []string, out
 	var skipped error
 	for _, path := range files {
 		err := p.add(ctx, path)
-		if cause := (*fs.PathError)(nil); errors.As(err, &cause) {
-			skipped = errors.Join(skipped, fmt.Errorf("skipped: %s: %w", path, cause.Err))
+		if _, ok := errors.AsType[*fs.PathError](err); ok {
+			skipped = errors.Join(skipped, skip(path, err))
 		} else if err != nil {
-			return errors.Join(skipped, fmt.Errorf("queue %s: %w", path, err))
+			return errors.Join(skipped, fmt.Errorf("queue %s: %w", field(path), err))
 		}
 	}
-	_, err := fmt.Fprintf(out, "Files queued: %d, known already: %d\n", p.queued, p.known)
-	return errors.Join(skipped, err)
+	fmt.Fprintf(out, "Files queued: %d, known already: %d\n", p.queued, p.known)
+	return skipped
 }
 
 // A producer puts files into the queue.
@@ -166,49 +173,52 @@ func jobID(file io.Reader, language aicontent.CountryCode) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s\n", language)
 	_, err := io.Copy(hash, file)
-	return "fleet-" + hex.EncodeToString(hash.Sum(nil)[:16]), err
+	return jobPrefix + hex.EncodeToString(hash.Sum(nil)[:16]), err
 }
 
-// fetchFile copies a job's file from the queue, chunk by chunk. When a node dies meanwhile, ObjectStore.Get would wait
-// for its deadline, however far ahead.
-func (q *queue) fetchFile(ctx context.Context, id string, to io.Writer) error {
-	info, err := q.files.GetInfo(ctx, id)
-	if err != nil {
-		return err
-	}
-	next, subject := uint64(1), jetstream.WithGetMsgSubject(chunkSubject(info))
-	for range info.Chunks {
-		err := patiently(ctx, time.Minute, func(ctx context.Context) error {
-			chunk, err := q.chunks.GetMsg(ctx, next, subject)
-			if err != nil {
-				return err
-			}
-			next = chunk.Sequence + 1
-			_, err = to.Write(chunk.Data)
-			return err
-		})
+// A bill tells how many transcriptions may be billed: of new jobs, and of those that were queued earlier.
+type bill struct{ fresh, earlier int }
+
+// estimate makes the bill before files are queued. It leaves out jobs whose text the queue has, or whose transcription
+// the service lists. If the service cannot be asked, it counts them.
+func estimate(ctx context.Context, q *queue, client *aicontent.Client, language string, files []string) (bill, error) {
+	var b bill
+	counts := map[string]*int{} // by job, where it counts
+	for _, path := range files {
+		file, err := os.Open(path)
 		if err != nil {
-			return err
+			continue // produce says so
+		}
+		id, err := jobID(file, aicontent.CountryCode(language))
+		if file.Close(); err == nil {
+			counts[id] = &b.fresh
 		}
 	}
-	return nil
-}
-
-// removeFile purges a job's file. ObjectStore.Delete writes a marker, for which a full bucket has no room.
-func (q *queue) removeFile(ctx context.Context, id string) error {
-	info, err := q.files.GetInfo(ctx, id)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil
-	}
+	messages, err := q.stream.Info(ctx, jetstream.WithSubjectFilter(jobSubject+"*"))
 	if err != nil {
-		return err
+		return b, err
 	}
-	if err := q.chunks.Purge(ctx, jetstream.WithPurgeSubject(chunkSubject(info))); err != nil {
-		return err
+	for subject := range messages.State.Subjects {
+		counts[strings.TrimPrefix(subject, jobSubject)] = &b.earlier
 	}
-	name := base64.URLEncoding.EncodeToString([]byte(id))
-	return q.chunks.Purge(ctx, jetstream.WithPurgeSubject("$O."+filesBucket+".M."+name))
+	err = q.each(ctx, func(id string, r record) error {
+		if r.State == done {
+			delete(counts, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return b, err
+	}
+	all := aicontent.TranscriptionListParams{Search: jobPrefix, PerPage: aicontent.PerPage100}
+	for t, err := range client.Transcriptions.All(ctx, all) {
+		if err != nil || len(counts) == 0 {
+			break
+		}
+		delete(counts, t.Name)
+	}
+	for _, count := range counts {
+		*count++
+	}
+	return b, nil
 }
-
-// chunkSubject is the subject of a file's chunks, and of no other's.
-func chunkSubject(info *jetstream.ObjectInfo) string { return "$O." + filesBucket + ".C." + info.NUID }

@@ -22,7 +22,9 @@ const (
 	stream       = "fleet"       // a message per job, removed when the job has ended
 	consumerName = "workers"     // all workers pull from it
 	jobSubject   = "fleet.jobs." // followed by the job's ID
+	jobPrefix    = "fleet-"      // of all IDs
 	filesBucket  = "fleet-files" // a file per job, removed when the job has ended
+	textsBucket  = "fleet-texts" // a text per job whose text is long; never removed
 	jobsBucket   = "fleet-jobs"  // a record per job: claim, result or dead letter; never removed
 	rateBucket   = "fleet-rate"  // the schedule that all workers share
 )
@@ -55,6 +57,7 @@ type record struct {
 	Reason string       `json:"reason,omitempty"`
 	ID     aicontent.ID `json:"id,omitempty"`
 	Text   string       `json:"text,omitempty"`
+	Long   bool         `json:"long,omitempty"` // the text is in the bucket of texts
 }
 
 func (r record) ended() bool { return r.State == done || r.State == dead }
@@ -71,8 +74,8 @@ type queue struct {
 	js      jetstream.JetStream
 	stream  jetstream.Stream
 	pending jetstream.Consumer
-	files   jetstream.ObjectStore
-	chunks  jetstream.Stream // below the files
+	files   bucket
+	texts   bucket
 	jobs    jetstream.KeyValue
 	rate    jetstream.KeyValue
 }
@@ -90,8 +93,9 @@ type limits struct {
 // openQueue returns the queue. If l is not nil, what is missing is made with these limits; what exists stays as it is,
 // and is an error if it is not as was given. A cluster that has just started needs some seconds, so transient failures
 // are retried.
-func openQueue(ctx context.Context, url string, l *limits) (*queue, error) {
-	nc, err := nats.Connect(url, nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500*time.Millisecond))
+func openQueue(ctx context.Context, url string, l *limits, login ...nats.Option) (*queue, error) {
+	nc, err := nats.Connect(url, append(login, nats.Name("fleet"), nats.MaxReconnects(-1),
+		nats.ReconnectWait(500*time.Millisecond))...)
 	if err != nil {
 		secret := regexp.MustCompile(`[^/,]*@`)
 		return nil, fmt.Errorf("connect to NATS at %s: %w", secret.ReplaceAllString(url, ""), err)
@@ -114,7 +118,7 @@ func openQueue(ctx context.Context, url string, l *limits) (*queue, error) {
 	case l == nil && errors.Is(err, jetstream.ErrBucketNotFound):
 		err = errors.New("there is none yet; fleet produce makes it")
 	case l != nil && full(err):
-		err = fmt.Errorf("the NATS server does not have the room to reserve: 321 MiB and -room %d bytes", l.room)
+		err = fmt.Errorf("the NATS server does not have the room to reserve: 577 MiB and -room %d bytes", l.room)
 	case l != nil && err == nil:
 		err = q.compare(ctx, l.given)
 	}
@@ -161,6 +165,10 @@ func (q *queue) create(ctx context.Context, l limits) (err error) {
 		rate := jetstream.KeyValueConfig{Bucket: rateBucket, Replicas: l.replicas, MaxBytes: 1 << 20}
 		q.rate, err = q.js.CreateKeyValue(ctx, rate)
 	}
+	if err == nil && q.texts.stream == nil {
+		texts := jetstream.ObjectStoreConfig{Bucket: textsBucket, Replicas: l.replicas, MaxBytes: 256 << 20}
+		_, err = q.js.CreateObjectStore(ctx, texts)
+	}
 	if err == nil {
 		_, err = q.rate.Create(ctx, scheduleKey, encode(schedule{PerSecond: l.rate}))
 	}
@@ -180,7 +188,7 @@ func (q *queue) limits(ctx context.Context) (limits, error) {
 	})
 	return limits{
 		replicas: q.stream.CachedInfo().Config.Replicas,
-		room:     q.chunks.CachedInfo().Config.MaxBytes,
+		room:     q.files.stream.CachedInfo().Config.MaxBytes,
 		ackWait:  q.pending.CachedInfo().Config.AckWait,
 		rate:     s.PerSecond,
 	}, err
@@ -193,7 +201,7 @@ func set(ctx context.Context, q *queue, given map[string]string, out io.Writer) 
 		return err
 	}
 	l.take(given)
-	for _, name := range []string{stream, "OBJ_" + filesBucket, "KV_" + jobsBucket, "KV_" + rateBucket} {
+	for _, name := range []string{stream, "OBJ_" + filesBucket, "OBJ_" + textsBucket, "KV_" + jobsBucket, "KV_" + rateBucket} {
 		s, err := q.js.Stream(ctx, name)
 		if err != nil {
 			return err
@@ -223,8 +231,8 @@ func (q *queue) get(ctx context.Context) error {
 	var errs [7]error
 	q.stream, errs[0] = q.js.Stream(ctx, stream)
 	q.pending, errs[1] = q.js.Consumer(ctx, stream, consumerName)
-	q.files, errs[2] = q.js.ObjectStore(ctx, filesBucket)
-	q.chunks, errs[3] = q.js.Stream(ctx, "OBJ_"+filesBucket)
+	q.files, errs[2] = q.bucket(ctx, filesBucket)
+	q.texts, errs[3] = q.bucket(ctx, textsBucket)
 	q.jobs, errs[4] = q.js.KeyValue(ctx, jobsBucket)
 	if q.rate, errs[5] = q.js.KeyValue(ctx, rateBucket); errs[5] == nil {
 		_, errs[6] = q.rate.Get(ctx, scheduleKey)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,7 +61,7 @@ func startTestWorker(t *testing.T, q *queue, srv *aicontenttest.Server) (stop fu
 	t.Helper()
 	t.Setenv("AICONTENT_BASE_URL", srv.URL)
 	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
-	w, err := newWorker(q, time.Second, aicontent.NewClientFromEnv)
+	w, err := newWorker(q, time.Second, aicontent.NewClientFromEnv, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -212,10 +213,10 @@ func TestFileOfManyChunksComesBackWhole(t *testing.T) {
 	path := write(t, t.TempDir(), "a.wav", string(content))
 	require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
 	var fetched bytes.Buffer
-	require.NoError(t, q.fetchFile(t.Context(), fileID(t, path), &fetched))
+	require.NoError(t, q.files.fetch(t.Context(), fileID(t, path), &fetched))
 	assert.True(t, bytes.Equal(content, fetched.Bytes()))
-	require.NoError(t, q.removeFile(t.Context(), fileID(t, path)))
-	require.ErrorIs(t, q.fetchFile(t.Context(), fileID(t, path), io.Discard), jetstream.ErrObjectNotFound)
+	require.NoError(t, q.files.remove(t.Context(), fileID(t, path)))
+	require.ErrorIs(t, q.files.fetch(t.Context(), fileID(t, path), io.Discard), jetstream.ErrObjectNotFound)
 }
 
 func TestClaimIsOneWorkersUntilItLapses(t *testing.T) {

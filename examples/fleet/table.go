@@ -10,8 +10,10 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // A table is what is known of the fleet.
@@ -36,6 +38,14 @@ func newTable(price float64) *table {
 	}
 }
 
+// deadJobs is the error of a command that has met so many dead jobs.
+func deadJobs(n int) error {
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("dead jobs: %d", n)
+}
+
 // watch shows the fleet until no job is left, or ctx ends. Dead jobs are an error.
 func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
 	t := newTable(price)
@@ -58,38 +68,36 @@ func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
 			continue
 		case <-every.C:
 		}
-		if t.refresh(ctx, q) != nil || t.left == 0 {
-			continue
-		}
-		if err := show(t); err != nil {
-			return err
+		if t.refresh(ctx, q) == nil && t.left > 0 {
+			show(t)
 		}
 	}
 	// A node that ended took its news with it.
-	err = errors.Join(q.each(ctx, t.learn), show(t))
-	if jobs := t.counts[dead]; jobs > 0 {
-		err = errors.Join(err, fmt.Errorf("dead jobs: %d", jobs))
-	}
-	return err
+	err = q.each(ctx, t.learn)
+	show(t)
+	return errors.Join(err, deadJobs(t.counts[dead]))
 }
 
 // display returns a function that shows the table: on a terminal in place, elsewhere as a line every few seconds.
-func display(out io.Writer) func(*table) error {
+func display(out io.Writer) func(*table) {
 	file, _ := out.(*os.File)
 	info, err := file.Stat()
 	terminal, lines, ticks := err == nil && info.Mode()&os.ModeCharDevice != 0, 0, 0
-	return func(t *table) (err error) {
+	return func(t *table) {
 		ticks++
 		switch {
 		case terminal:
 			// A narrow terminal cuts the lines and does not wrap them.
 			text := t.String()
-			_, err = fmt.Fprintf(out, "%s\x1b[?7l%s\x1b[?7h", strings.Repeat("\x1b[A\x1b[2K", lines), text)
+			fmt.Fprintf(out, "%s\x1b[?7l%s\x1b[?7h", strings.Repeat("\x1b[A\x1b[2K", lines), text)
 			lines = strings.Count(text, "\n")
 		case t.left == 0 || ticks%5 == 0:
-			_, err = fmt.Fprintf(out, "%s | %s\n", t.jobs(), t.pace())
+			problem := ""
+			if t.problem != "" {
+				problem = " | latest problem: " + t.problem
+			}
+			fmt.Fprintf(out, "%s | %s%s\n", t.jobs(), t.pace(), problem)
 		}
-		return err
 	}
 }
 
@@ -122,7 +130,8 @@ func (t *table) follow(s schedule, now time.Time) {
 
 func (t *table) learn(id string, r record) error {
 	if r.Reason != "" {
-		t.problem, t.problems[r.Worker] = r.Reason, r.Reason
+		t.problem = field(r.Reason)
+		t.problems[r.Worker] = t.problem
 	}
 	t.counts[t.records[id].State]--
 	t.counts[r.State]++
@@ -171,14 +180,36 @@ func (t *table) String() string {
 	return b.String()
 }
 
-// printResults prints every job that has ended: its text, or the reason why it is dead.
-func printResults(ctx context.Context, q *queue, out io.Writer) error {
-	return q.each(ctx, func(_ string, r record) (err error) {
-		if r.ended() {
-			_, err = fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", r.File, r.State, r.ID, cmp.Or(r.Reason, r.Text))
+// printResults prints a row for every job that has ended: its text, or the reason why it is dead. It returns the number
+// of dead jobs.
+func printResults(ctx context.Context, q *queue, out io.Writer) (jobs int, err error) {
+	err = q.each(ctx, func(id string, r record) error {
+		if !r.ended() {
+			return nil
 		}
+		if r.State == dead {
+			jobs++
+		}
+		var long strings.Builder
+		if r.Long {
+			if err := q.texts.fetch(ctx, id, &long); err != nil {
+				return fmt.Errorf("the text of %s: %w", id, err)
+			}
+		}
+		text := cmp.Or(r.Reason, r.Text, long.String())
+		_, err := fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", field(r.File), r.State, field(string(r.ID)), field(text))
 		return err
 	})
+	return jobs, err
+}
+
+// field is a text as a field of a row. What could end the field, or look like another one, makes it a string of Go.
+func field(text string) string {
+	hidden := func(r rune) bool { return !strconv.IsGraphic(r) || r == utf8.RuneError }
+	if strings.HasPrefix(text, `"`) || strings.ContainsFunc(text, hidden) {
+		return strconv.QuoteToGraphic(text)
+	}
+	return text
 }
 
 // each calls do with every record, until it fails.
