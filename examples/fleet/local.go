@@ -2,18 +2,18 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -24,13 +24,6 @@ import (
 func local(ctx context.Context, s settings, paths []string, out, errOut io.Writer) error {
 	connect, url, data := connector(aicontent.NewClientFromEnv), os.Getenv("NATS_URL"), ""
 	switch {
-	case s.deployment && url == "":
-		dir, unlock, err := openState(os.Getenv("AICONTENT_BASE_URL"), os.Getenv("AICONTENT_API_KEY"))
-		if err != nil {
-			return err
-		}
-		defer unlock()
-		data = dir
 	case !s.deployment:
 		service, err := aicontenttest.Start(aicontenttest.Latency(time.Second))
 		if err != nil {
@@ -43,10 +36,23 @@ func local(ctx context.Context, s settings, paths []string, out, errOut io.Write
 			return err
 		}
 		defer os.RemoveAll(data)
-		url = ""
 		fmt.Fprintln(errOut, "The service runs in memory: nothing is billed, and texts only say what it received.")
+		if len(paths) == 0 {
+			paths = []string{filepath.Join(data, "recordings")}
+			if err := makeRecordings(paths[0], 40); err != nil {
+				return err
+			}
+			fmt.Fprintln(errOut, "No files given: 40 recordings without a sound.")
+		}
+	case url == "":
+		state, unlock, err := openState(os.Getenv("AICONTENT_BASE_URL"), os.Getenv("AICONTENT_API_KEY"))
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		data = state
 	}
-	if url == "" {
+	if data != "" {
 		node, err := startNode(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: data})
 		if err != nil {
 			return err
@@ -57,14 +63,7 @@ func local(ctx context.Context, s settings, paths []string, out, errOut io.Write
 		fmt.Fprintln(errOut, "The queue runs in this process, with its store in", data)
 		fmt.Fprintf(errOut, "In another terminal, change the rate: NATS_URL=%s go run . set -rate 5\n", url)
 	}
-	if len(paths) == 0 {
-		paths = []string{filepath.Join(data, "recordings")}
-		if err := makeRecordings(paths[0], 40); err != nil {
-			return err
-		}
-		fmt.Fprintln(errOut, "No files given: 40 recordings of noise.")
-	}
-	q, err := openQueue(ctx, url, &s.limits, s.login()...)
+	q, err := openQueue(ctx, url, &s.limits, s.login...)
 	if err != nil {
 		return err
 	}
@@ -72,45 +71,66 @@ func local(ctx context.Context, s settings, paths []string, out, errOut io.Write
 	return runAll(ctx, q, s, connect, paths, out, errOut)
 }
 
-// runAll runs workers until the jobs of files, and those that the queue has already, have ended.
+// runAll runs a worker until the jobs of files, and those that the queue has already, have ended.
 func runAll(ctx context.Context, q *queue, s settings, connect connector, paths []string, out, errOut io.Writer) error {
-	workers := make([]*worker, 4)
-	for i := range workers {
-		w, err := newWorker(q, s.settle, connect, slog.New(slog.DiscardHandler)) // the table shows what goes wrong
-		if err != nil {
-			return err
-		}
-		w.name = fmt.Sprintf("%s-%d", w.name, i+1)
-		workers[i] = w
+	w, err := newWorker(q, s.settle, connect, slog.New(slog.DiscardHandler)) // the table shows what goes wrong
+	if err != nil {
+		return err
 	}
 	files, skipped := collect(paths)
 	if s.deployment {
-		fmt.Fprintln(errOut, "Looking for transcriptions that exist.")
-		b, err := estimate(ctx, q, workers[0].client, s.language, files)
+		jobs, err := mayBill(ctx, w, s.language, files)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(errOut, "The service may bill %d transcriptions and %d queued earlier: %.2f at -price %g.\n",
-			b.fresh, b.earlier, float64(b.fresh+b.earlier)*s.price, s.price)
+		fmt.Fprintf(errOut, "The service may bill %d transcriptions, with those queued earlier: %.2f at -price %g.\n",
+			jobs, float64(jobs)*s.price, s.price)
 	}
 	busy, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	var running sync.WaitGroup
-	for _, w := range workers {
-		running.Go(func() {
-			if err := w.work(busy, s.concurrency); err != nil {
-				end(err) // no other worker has another key
-			}
-		})
-	}
-	err := errors.Join(produce(busy, q, s.language, files, errOut), watch(busy, q, s.price, errOut))
+	var working sync.WaitGroup
+	working.Go(func() { end(w.work(busy, s.concurrency)) })
+	err = errors.Join(produce(busy, q, s.language, files, errOut), watch(busy, q, s.price, errOut))
 	if busy.Err() != nil {
 		err = context.Cause(busy)
 	}
 	end(nil)
-	running.Wait()
+	working.Wait()
 	_, printed := printResults(ctx, q, out)
 	return errors.Join(skipped, err, printed)
+}
+
+// mayBill counts the jobs of files, and those queued earlier, that the service may bill. It leaves out jobs whose text
+// the queue has or whose transcription the service lists. If the service cannot be asked, it counts those too.
+func mayBill(ctx context.Context, w *worker, language string, files []string) (int, error) {
+	jobs := map[string]bool{}
+	for _, path := range files {
+		if file, err := os.Open(path); err == nil { // else produce says so
+			id, _ := jobID(file, aicontent.CountryCode(language))
+			jobs[id] = true
+			_ = file.Close()
+		}
+	}
+	messages, err := w.q.stream.Info(ctx, jetstream.WithSubjectFilter(jobSubject+"*"))
+	if err != nil {
+		return 0, err
+	}
+	for subject := range messages.State.Subjects {
+		jobs[strings.TrimPrefix(subject, jobSubject)] = true
+	}
+	err = w.q.each(ctx, func(id string, r record) error {
+		if r.State == done {
+			delete(jobs, id)
+		}
+		return nil
+	})
+	all := aicontent.TranscriptionListParams{Search: jobPrefix, PerPage: aicontent.PerPage100}
+	for t, err := range w.client.Transcriptions.All(ctx, all) {
+		if err != nil || len(jobs) == 0 {
+			break
+		}
+		delete(jobs, t.Name)
+	}
+	return len(jobs), err
 }
 
 // startNode runs a NATS server in this process.
@@ -127,25 +147,12 @@ func startNode(o *server.Options) (*server.Server, error) {
 	return node, nil
 }
 
-// makeRecordings writes n different audio files.
+// makeRecordings writes n different files.
 func makeRecordings(dir string, n int) error {
 	err := os.MkdirAll(dir, 0o700)
 	for i := range n {
 		path := filepath.Join(dir, fmt.Sprintf("recording-%03d.wav", i+1))
-		err = errors.Join(err, os.WriteFile(path, noise(uint64(i), 100_000), 0o600))
+		err = errors.Join(err, os.WriteFile(path, fmt.Appendf(nil, "recording %d, without a sound", i+1), 0o600))
 	}
 	return err
-}
-
-// noise is a WAV file: one channel of 8 bits at 8 kHz.
-func noise(seed uint64, samples uint32) []byte {
-	le := binary.LittleEndian
-	b := le.AppendUint32([]byte("RIFF"), 36+samples)
-	b = append(b, "WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data"...)
-	b = le.AppendUint32(b, samples)
-	random := rand.New(rand.NewPCG(seed, seed))
-	for range samples {
-		b = append(b, byte(random.Uint32()))
-	}
-	return b
 }

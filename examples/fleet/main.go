@@ -61,14 +61,14 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	switch {
 	case ctx.Err() != nil && command != "work":
 		return exitInterrupted
-	case err != nil:
-		fmt.Fprintf(errOut, "fleet: %s\n", plain(err))
-		if errors.Is(err, errInUse) {
-			return exitUsage
-		}
-		return exitFailed
+	case err == nil:
+		return 0
 	}
-	return 0
+	fmt.Fprintf(errOut, "fleet: %s\n", plain(err))
+	if errors.Is(err, errInUse) {
+		return exitUsage
+	}
+	return exitFailed
 }
 
 // perform runs a command: local, or another on the queue at NATS_URL.
@@ -80,7 +80,7 @@ func perform(ctx context.Context, command string, s settings, paths []string, ou
 	if command == "produce" {
 		missing = &s.limits
 	}
-	q, err := openQueue(ctx, os.Getenv("NATS_URL"), missing, s.login()...)
+	q, err := openQueue(ctx, os.Getenv("NATS_URL"), missing, s.login...)
 	if err != nil {
 		return err
 	}
@@ -124,18 +124,7 @@ type settings struct {
 	concurrency int
 	settle      time.Duration
 	deployment  bool
-	creds, ca   string
-}
-
-// login returns how to log in to NATS.
-func (s *settings) login() (options []nats.Option) {
-	if s.creds != "" {
-		options = append(options, nats.UserCredentials(s.creds))
-	}
-	if s.ca != "" {
-		options = append(options, nats.RootCAs(s.ca))
-	}
-	return options
+	login       []nats.Option
 }
 
 // parse reads the flags and arguments of a command, and reports problems to errOut.
@@ -170,15 +159,25 @@ func (s *settings) define(flags *flag.FlagSet, command string) {
 		flags.StringVar(&s.language, "language", "", "country `code` of the language spoken, such as GB")
 	}
 	if is("local", "work") {
-		flags.IntVar(&s.concurrency, "concurrency", 4, "`number` of jobs that a worker runs at a time")
+		atATime := map[string]int{"work": 4, "local": 16}[command]
+		flags.IntVar(&s.concurrency, "concurrency", atATime, "`number` of jobs that a worker runs at a time")
 		flags.DurationVar(&s.settle, "settle", 10*time.Minute, "`time` within which a transcription appears "+
 			"whose response was lost:\nat least the service's longest transcription")
 	}
 	if is("local", "watch") {
 		flags.Float64Var(&s.price, "price", 0.01, "`cost` of a transcription")
 	}
-	flags.StringVar(&s.creds, "creds", "", "`file` with the credentials (JWT and seed) to log in to NATS with")
-	flags.StringVar(&s.ca, "ca", "", "`file` with the CA certificates that NATS servers are checked against; asks for TLS")
+	login := func(option nats.Option, path string) error {
+		s.login = append(s.login, option)
+		_, err := os.Stat(path)
+		return err
+	}
+	flags.Func("creds", "credentials `file` to log in to NATS with", func(path string) error {
+		return login(nats.UserCredentials(path), path)
+	})
+	flags.Func("ca", "`file` of the CA certificates of NATS; requires TLS", func(path string) error {
+		return login(nats.RootCAs(path), path)
+	})
 	if is("local") {
 		flags.BoolVar(&s.deployment, "deployment", false, "use AICONTENT_BASE_URL, which may bill, and NATS_URL")
 	}
@@ -228,17 +227,11 @@ func (s *settings) wrong(command string, rest []string) string {
 			s.replicas, s.ackWait, s.room)
 	case s.language != "" && !aicontent.CountryCode(s.language).Valid():
 		return fmt.Sprintf("-language is %q, and must be a country code such as GB", s.language)
-	case s.deployment && os.Getenv("AICONTENT_BASE_URL") == "":
-		return "AICONTENT_BASE_URL is not set, and -deployment needs it"
-	case s.deployment && os.Getenv("AICONTENT_API_KEY") == "":
-		return "AICONTENT_API_KEY is not set, and -deployment needs it"
-	case s.creds != "" && missing(s.creds):
-		return fmt.Sprintf("-creds is %q, and there is no such file", s.creds)
-	case s.ca != "" && missing(s.ca):
-		return fmt.Sprintf("-ca is %q, and there is no such file", s.ca)
-	case is("local") && !s.deployment && s.creds+s.ca != "":
-		return "-creds and -ca log in to the queue at NATS_URL, and need -deployment"
-	case (!is("local") || s.creds+s.ca != "") && os.Getenv("NATS_URL") == "":
+	case s.deployment && (os.Getenv("AICONTENT_BASE_URL") == "" || os.Getenv("AICONTENT_API_KEY") == ""):
+		return "-deployment needs AICONTENT_BASE_URL and AICONTENT_API_KEY"
+	case is("local") && !s.deployment && s.login != nil:
+		return "-creds and -ca need -deployment"
+	case (!is("local") || s.login != nil) && os.Getenv("NATS_URL") == "":
 		return "NATS_URL is not set"
 	}
 	return ""

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -25,7 +26,6 @@ var audio = strings.Fields(".aac .aif .aiff .amr .caf .flac .m4a .mov .mp3 .mp4 
 
 // collect returns the files at paths, and the recordings in folders, but no hidden ones. The error names what it skips.
 func collect(paths []string) (files []string, skipped error) {
-	var errs []error
 	for _, root := range paths {
 		if info, err := os.Stat(root); err == nil && info.IsDir() {
 			root += string(filepath.Separator) // it may be a link
@@ -40,15 +40,15 @@ func collect(paths []string) (files []string, skipped error) {
 			case err == nil:
 				err = check(path, path != root)
 			}
-			if err == nil {
-				files = append(files, path)
-			} else {
-				errs = append(errs, skip(path, err))
+			if err != nil {
+				skipped = errors.Join(skipped, skip(path, err))
+				return nil
 			}
+			files = append(files, path)
 			return nil
 		})
 	}
-	return files, errors.Join(errs...)
+	return files, skipped
 }
 
 // check returns why a file is skipped, if it is.
@@ -176,49 +176,60 @@ func jobID(file io.Reader, language aicontent.CountryCode) (string, error) {
 	return jobPrefix + hex.EncodeToString(hash.Sum(nil)[:16]), err
 }
 
-// A bill tells how many transcriptions may be billed: of new jobs, and of those that were queued earlier.
-type bill struct{ fresh, earlier int }
-
-// estimate makes the bill before files are queued. It leaves out jobs whose text the queue has, or whose transcription
-// the service lists. If the service cannot be asked, it counts them.
-func estimate(ctx context.Context, q *queue, client *aicontent.Client, language string, files []string) (bill, error) {
-	var b bill
-	counts := map[string]*int{} // by job, where it counts
-	for _, path := range files {
-		file, err := os.Open(path)
-		if err != nil {
-			continue // produce says so
-		}
-		id, err := jobID(file, aicontent.CountryCode(language))
-		if file.Close(); err == nil {
-			counts[id] = &b.fresh
-		}
-	}
-	messages, err := q.stream.Info(ctx, jetstream.WithSubjectFilter(jobSubject+"*"))
-	if err != nil {
-		return b, err
-	}
-	for subject := range messages.State.Subjects {
-		counts[strings.TrimPrefix(subject, jobSubject)] = &b.earlier
-	}
-	err = q.each(ctx, func(id string, r record) error {
-		if r.State == done {
-			delete(counts, id)
-		}
-		return nil
-	})
-	if err != nil {
-		return b, err
-	}
-	all := aicontent.TranscriptionListParams{Search: jobPrefix, PerPage: aicontent.PerPage100}
-	for t, err := range client.Transcriptions.All(ctx, all) {
-		if err != nil || len(counts) == 0 {
-			break
-		}
-		delete(counts, t.Name)
-	}
-	for _, count := range counts {
-		*count++
-	}
-	return b, nil
+// A bucket holds what may be larger than a message of NATS, in chunks.
+type bucket struct {
+	jetstream.ObjectStore
+	stream jetstream.Stream // of the chunks
 }
+
+func (q *queue) bucket(ctx context.Context, name string) (b bucket, err error) {
+	if b.ObjectStore, err = q.js.ObjectStore(ctx, name); err != nil {
+		return b, err
+	}
+	b.stream, err = q.js.Stream(ctx, "OBJ_"+name)
+	return b, err
+}
+
+// fetch copies a job's object, chunk by chunk. When a node dies meanwhile, ObjectStore.Get would wait for its deadline,
+// however far ahead.
+func (b bucket) fetch(ctx context.Context, id string, to io.Writer) error {
+	info, err := b.GetInfo(ctx, id)
+	if err != nil {
+		return err
+	}
+	next, subject := uint64(1), jetstream.WithGetMsgSubject(chunkSubject(info))
+	for range info.Chunks {
+		err := patiently(ctx, time.Minute, func(ctx context.Context) error {
+			chunk, err := b.stream.GetMsg(ctx, next, subject)
+			if err != nil {
+				return err
+			}
+			next = chunk.Sequence + 1
+			_, err = to.Write(chunk.Data)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove purges a job's object. ObjectStore.Delete writes a marker, for which a full bucket has no room.
+func (b bucket) remove(ctx context.Context, id string) error {
+	info, err := b.GetInfo(ctx, id)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := b.stream.Purge(ctx, jetstream.WithPurgeSubject(chunkSubject(info))); err != nil {
+		return err
+	}
+	name := base64.URLEncoding.EncodeToString([]byte(id))
+	return b.stream.Purge(ctx, jetstream.WithPurgeSubject("$O."+info.Bucket+".M."+name))
+}
+
+// chunkSubject is the subject of an object's chunks, and of no other's.
+func chunkSubject(info *jetstream.ObjectInfo) string { return "$O." + info.Bucket + ".C." + info.NUID }

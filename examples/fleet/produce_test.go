@@ -28,10 +28,9 @@ func TestFilesOfAFolderThatAreNoRecordingsAreSkippedAndSaidSo(t *testing.T) {
 	require.NoError(t, os.Symlink(dir, linked))
 	named := write(t, t.TempDir(), "named.bin", recording(3))
 
-	status, out, errOut := command(t, "produce", linked, "missing.mp3", named)
+	status, _, errOut := command(t, "produce", linked, "missing.mp3", named)
 	assert.Equal(t, exitFailed, status)
-	assert.Equal(t, "Files queued: 2, known already: 0\n", out)
-	assert.Equal(t, "fleet: skipped: "+strings.Join([]string{
+	assert.Equal(t, "Files queued: 2, known already: 0\nfleet: skipped: "+strings.Join([]string{
 		filepath.Join(linked, "empty.mp3") + ": it is empty or not a file",
 		filepath.Join(linked, "endless.mp3") + ": it is empty or not a file",
 		filepath.Join(linked, "gone.mp3") + ": no such file or directory",

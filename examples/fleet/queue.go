@@ -183,7 +183,7 @@ func (q *queue) create(ctx context.Context, l limits) (err error) {
 func (q *queue) limits(ctx context.Context) (limits, error) {
 	var s schedule
 	err := patiently(ctx, time.Minute, func(ctx context.Context) (err error) {
-		s, _, err = readSchedule(ctx, q.rate)
+		s, _, err = read[schedule](ctx, q.rate, scheduleKey)
 		return err
 	})
 	return limits{
@@ -201,7 +201,9 @@ func set(ctx context.Context, q *queue, given map[string]string, out io.Writer) 
 		return err
 	}
 	l.take(given)
-	for _, name := range []string{stream, "OBJ_" + filesBucket, "OBJ_" + textsBucket, "KV_" + jobsBucket, "KV_" + rateBucket} {
+	for _, name := range []string{
+		stream, "OBJ_" + filesBucket, "OBJ_" + textsBucket, "KV_" + jobsBucket, "KV_" + rateBucket,
+	} {
 		s, err := q.js.Stream(ctx, name)
 		if err != nil {
 			return err
@@ -243,15 +245,21 @@ func (q *queue) get(ctx context.Context) error {
 // read returns the record of a job and its revision, which is 0 if there is none. A replica that lags may return an old
 // one, with which no compare-and-set succeeds.
 func (q *queue) read(ctx context.Context, id string) (r record, revision uint64, err error) {
-	entry, err := q.jobs.Get(ctx, id)
-	switch {
-	case errors.Is(err, jetstream.ErrKeyNotFound):
-		return record{}, 0, nil
-	case err != nil:
-		return record{}, 0, err
+	r, revision, err = read[record](ctx, q.jobs, id)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		err = nil
 	}
-	err = json.Unmarshal(entry.Value(), &r)
-	return r, entry.Revision(), err
+	return r, revision, err
+}
+
+// read returns the value of a key and its revision.
+func read[T any](ctx context.Context, bucket jetstream.KeyValue, key string) (value T, revision uint64, err error) {
+	entry, err := bucket.Get(ctx, key)
+	if err != nil {
+		return value, 0, err
+	}
+	err = json.Unmarshal(entry.Value(), &value)
+	return value, entry.Revision(), err
 }
 
 // patiently calls do until it succeeds or fails for good, for up to limit: NATS may be electing a leader, or be

@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,13 +16,12 @@ import (
 
 // A table is what is known of the fleet.
 type table struct {
-	price    float64 // of one transcription
-	records  map[string]record
-	counts   map[state]int     // of the records
-	problem  string            // the latest of any job
-	problems map[string]string // the latest of each worker
-	fresh    int               // jobs that no worker has met
-	left     int               // jobs that have not ended
+	price   float64 // of one transcription
+	records map[string]record
+	counts  map[state]int // of the records
+	problem string        // the latest of any job
+	fresh   int           // jobs that no worker has met
+	left    int           // jobs that have not ended
 
 	schedule  schedule
 	read      time.Time // when the schedule was
@@ -32,10 +29,7 @@ type table struct {
 }
 
 func newTable(price float64) *table {
-	return &table{
-		price: price, left: 1,
-		records: map[string]record{}, counts: map[state]int{}, problems: map[string]string{},
-	}
+	return &table{price: price, left: 1, records: map[string]record{}, counts: map[state]int{}}
 }
 
 // deadJobs is the error of a command that has met so many dead jobs.
@@ -82,22 +76,17 @@ func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
 func display(out io.Writer) func(*table) {
 	file, _ := out.(*os.File)
 	info, err := file.Stat()
-	terminal, lines, ticks := err == nil && info.Mode()&os.ModeCharDevice != 0, 0, 0
+	terminal, ticks := err == nil && info.Mode()&os.ModeCharDevice != 0, 0
 	return func(t *table) {
-		ticks++
 		switch {
 		case terminal:
 			// A narrow terminal cuts the lines and does not wrap them.
-			text := t.String()
-			fmt.Fprintf(out, "%s\x1b[?7l%s\x1b[?7h", strings.Repeat("\x1b[A\x1b[2K", lines), text)
-			lines = strings.Count(text, "\n")
-		case t.left == 0 || ticks%5 == 0:
-			problem := ""
-			if t.problem != "" {
-				problem = " | latest problem: " + t.problem
-			}
-			fmt.Fprintf(out, "%s | %s%s\n", t.jobs(), t.pace(), problem)
+			up := strings.Repeat("\x1b[A\x1b[2K", min(ticks, 1)*strings.Count(t.String(), "\n"))
+			fmt.Fprintf(out, "%s\x1b[?7l%s\x1b[?7h", up, t)
+		case t.left == 0 || ticks%5 == 4:
+			fmt.Fprintln(out, strings.ReplaceAll(strings.TrimRight(t.String(), "\n"), "\n", " | "))
 		}
+		ticks++
 	}
 }
 
@@ -111,7 +100,7 @@ func (t *table) refresh(ctx context.Context, q *queue) error {
 	if err != nil {
 		return err
 	}
-	s, _, err := readSchedule(ctx, q.rate)
+	s, _, err := read[schedule](ctx, q.rate, scheduleKey)
 	if err == nil {
 		t.left, t.fresh = int(messages.State.Msgs), int(workers.NumPending)
 		t.follow(s, time.Now())
@@ -131,7 +120,6 @@ func (t *table) follow(s schedule, now time.Time) {
 func (t *table) learn(id string, r record) error {
 	if r.Reason != "" {
 		t.problem = field(r.Reason)
-		t.problems[r.Worker] = t.problem
 	}
 	t.counts[t.records[id].State]--
 	t.counts[r.State]++
@@ -140,44 +128,26 @@ func (t *table) learn(id string, r record) error {
 	return nil
 }
 
-// workers counts, by state, the jobs of each worker that is running any.
-func (t *table) workers() map[string]map[state]int {
-	workers := map[string]map[state]int{}
-	for _, r := range t.records {
-		if workers[r.Worker] == nil {
-			workers[r.Worker] = map[state]int{}
-		}
-		workers[r.Worker][r.State]++
-	}
-	maps.DeleteFunc(workers, func(_ string, jobs map[state]int) bool { return jobs[running] == 0 })
-	return workers
-}
-
-func (t *table) jobs() string {
+// String is three lines: the jobs, the pace, and the latest problem.
+func (t *table) String() string {
 	running, waiting, done, dead := t.counts[running], t.counts[waiting], t.counts[done], t.counts[dead]
 	// A message may be left of a job that has ended, and a replica may not know yet that a job was met.
 	queued := max(min(t.fresh, t.left-running-waiting), 0)
-	return fmt.Sprintf("%d jobs: %d queued, %d running, %d waiting, %d done, %d dead",
-		queued+running+waiting+done+dead, queued, running, waiting, done, dead)
+	return fmt.Sprintf("%d jobs: %d queued, %d running, %d waiting, %d done, %d dead\n"+
+		"workers: %d, %.1f of %g requests/s, cost %.2f\n%s\n",
+		queued+running+waiting+done+dead, queued, running, waiting, done, dead,
+		t.workers(), t.perSecond, t.schedule.PerSecond, t.price*float64(done), t.problem)
 }
 
-func (t *table) pace() string {
-	return fmt.Sprintf("workers: %d, %.1f of %g requests/s, cost %.2f",
-		len(t.workers()), t.perSecond, t.schedule.PerSecond, t.price*float64(t.counts[done]))
-}
-
-// String is the table, 80 columns wide.
-func (t *table) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s\n%.80s\n", t.jobs(), t.pace(), t.problem)
-	fmt.Fprintf(&b, "%-20s %7s %7s %6s %6s  %s\n", "worker", "running", "waiting", "done", "dead", "latest problem")
-	workers := t.workers()
-	for _, name := range slices.Sorted(maps.Keys(workers)) {
-		jobs := workers[name]
-		fmt.Fprintf(&b, "%-20.20s %7d %7d %6d %6d  %.28s\n",
-			name, jobs[running], jobs[waiting], jobs[done], jobs[dead], t.problems[name])
+// workers counts those that are running jobs.
+func (t *table) workers() int {
+	busy := map[string]bool{}
+	for _, r := range t.records {
+		if r.State == running {
+			busy[r.Worker] = true
+		}
 	}
-	return b.String()
+	return len(busy)
 }
 
 // printResults prints a row for every job that has ended: its text, or the reason why it is dead. It returns the number

@@ -56,13 +56,16 @@ func (w *worker) work(ctx context.Context, concurrency int) error {
 	taking, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	w.end = end
+	idle := func(err error) bool {
+		return errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
+	}
 	var slots sync.WaitGroup
 	for range concurrency {
 		slots.Go(func() {
 			for taking.Err() == nil {
 				if msg, err := w.next(taking); err == nil {
 					w.handle(context.WithoutCancel(ctx), msg)
-				} else if taking.Err() == nil && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
+				} else if taking.Err() == nil && !idle(err) {
 					w.log.Warn("no job came from the queue", "reason", plain(err))
 					_ = pause(taking, time.Second)
 				}

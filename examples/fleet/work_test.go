@@ -4,6 +4,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,7 +28,9 @@ func TestWorkerWhoseKeyIsRefusedStopsWithTheReason(t *testing.T) {
 		require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
 		code, _, errOut := command(t, "work")
 		assert.Equal(t, exitFailed, code)
-		assert.Equal(t, "fleet: the service refuses the API key: "+strconv.Itoa(status)+": "+text+"\n", errOut)
+		reason := strconv.Itoa(status) + ": " + text
+		assert.Contains(t, errOut, "level=WARN msg=\"job failed\"")
+		assert.True(t, strings.HasSuffix(errOut, "\nfleet: the service refuses the API key: "+reason+"\n"), errOut)
 
 		// The job waits for a worker with another key.
 		srv.ClearFaults()
