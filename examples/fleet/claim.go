@@ -9,6 +9,32 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
+type state string
+
+const (
+	queued  state = "queued" // again, by a producer, after it was dead
+	running state = "running"
+	waiting state = "waiting" // for a retry
+	done    state = "done"
+	dead    state = "dead" // a dead letter: no retry can succeed
+)
+
+// A record holds the state of a job. Every change but the one to done is a compare-and-set.
+type record struct {
+	State  state        `json:"state"`
+	File   string       `json:"file"`
+	Worker string       `json:"worker"`         // of the latest run
+	Until  time.Time    `json:"until"`          // no run sends anything after this time, unless it moves it first
+	Runs   int          `json:"runs"`           // how many were started
+	Lost   int          `json:"lost,omitempty"` // how many of them ended without reporting
+	Reason string       `json:"reason,omitempty"`
+	ID     aicontent.ID `json:"id,omitempty"`
+	Text   string       `json:"text,omitempty"`
+	Long   bool         `json:"long,omitempty"` // the text is in the bucket of texts
+}
+
+func (r record) ended() bool { return r.State == done || r.State == dead }
+
 // inline is the size of the longest text that a record holds. NATS takes messages of up to 1 MiB, and as JSON a text
 // may be six times as long.
 const inline = 64 << 10

@@ -38,11 +38,15 @@ func local(ctx context.Context, s settings, paths []string, out, errOut io.Write
 		defer os.RemoveAll(data)
 		fmt.Fprintln(errOut, "The service runs in memory: nothing is billed, and texts only say what it received.")
 		if len(paths) == 0 {
-			paths = []string{filepath.Join(data, "recordings")}
-			if err := makeRecordings(paths[0], 40); err != nil {
+			fmt.Fprintln(errOut, "No files given: 40 recordings without a sound.")
+			for i := range 40 {
+				path := filepath.Join(data, fmt.Sprintf("recording-%02d.wav", i+1))
+				err = errors.Join(err, os.WriteFile(path, fmt.Append(nil, "recording ", i+1), 0o600))
+				paths = append(paths, path)
+			}
+			if err != nil {
 				return err
 			}
-			fmt.Fprintln(errOut, "No files given: 40 recordings without a sound.")
 		}
 	case url == "":
 		state, unlock, err := openState(os.Getenv("AICONTENT_BASE_URL"), os.Getenv("AICONTENT_API_KEY"))
@@ -145,14 +149,4 @@ func startNode(o *server.Options) (*server.Server, error) {
 		return nil, errors.New("the NATS server does not start")
 	}
 	return node, nil
-}
-
-// makeRecordings writes n different files.
-func makeRecordings(dir string, n int) error {
-	err := os.MkdirAll(dir, 0o700)
-	for i := range n {
-		path := filepath.Join(dir, fmt.Sprintf("recording-%03d.wav", i+1))
-		err = errors.Join(err, os.WriteFile(path, fmt.Appendf(nil, "recording %d, without a sound", i+1), 0o600))
-	}
-	return err
 }

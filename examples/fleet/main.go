@@ -110,10 +110,14 @@ const usage = `usage: fleet [flags] [FILE|FOLDER ...]   transcribe with everythi
        fleet work [flags]                    run jobs until interrupted
        fleet watch [flags]                   show the fleet until no job is left
        fleet set [flags]                     change settings of the queue, and show them
-       fleet results                         print texts, and dead letters with the reason
+       fleet results [flags]                 print texts, and dead letters with the reason
 
 NATS_URL is the queue, AICONTENT_BASE_URL and AICONTENT_API_KEY the service. Without a command, they are
-used with -deployment only. fleet -h, fleet work -h and the like list the flags.
+used with -deployment only, and without NATS_URL the queue is kept in the user's state folder. No recording
+is billed twice as long as all runs for an account share one queue that is never lost, -settle is at least
+the service's longest transcription, and the machines' clocks agree within a second. Standard output has
+results and settings; everything else goes to standard error. fleet -h, fleet work -h and the like list
+the flags.
 `
 
 // settings are the flags of all commands.

@@ -182,14 +182,6 @@ type bucket struct {
 	stream jetstream.Stream // of the chunks
 }
 
-func (q *queue) bucket(ctx context.Context, name string) (b bucket, err error) {
-	if b.ObjectStore, err = q.js.ObjectStore(ctx, name); err != nil {
-		return b, err
-	}
-	b.stream, err = q.js.Stream(ctx, "OBJ_"+name)
-	return b, err
-}
-
 // fetch copies a job's object, chunk by chunk. When a node dies meanwhile, ObjectStore.Get would wait for its deadline,
 // however far ahead.
 func (b bucket) fetch(ctx context.Context, id string, to io.Writer) error {

@@ -36,32 +36,6 @@ type job struct {
 	Language aicontent.CountryCode `json:"language,omitempty"`
 }
 
-type state string
-
-const (
-	queued  state = "queued" // again, by a producer, after it was dead
-	running state = "running"
-	waiting state = "waiting" // for a retry
-	done    state = "done"
-	dead    state = "dead" // a dead letter: no retry can succeed
-)
-
-// A record holds the state of a job. Every change but the one to done is a compare-and-set.
-type record struct {
-	State  state        `json:"state"`
-	File   string       `json:"file"`
-	Worker string       `json:"worker"`         // of the latest run
-	Until  time.Time    `json:"until"`          // no run sends anything after this time, unless it moves it first
-	Runs   int          `json:"runs"`           // how many were started
-	Lost   int          `json:"lost,omitempty"` // how many of them ended without reporting
-	Reason string       `json:"reason,omitempty"`
-	ID     aicontent.ID `json:"id,omitempty"`
-	Text   string       `json:"text,omitempty"`
-	Long   bool         `json:"long,omitempty"` // the text is in the bucket of texts
-}
-
-func (r record) ended() bool { return r.State == done || r.State == dead }
-
 // encode returns the JSON of a job, record or schedule, which always has one.
 func encode(v any) []byte {
 	data, _ := json.Marshal(v)
@@ -91,11 +65,10 @@ type limits struct {
 }
 
 // openQueue returns the queue. If l is not nil, what is missing is made with these limits; what exists stays as it is,
-// and is an error if it is not as was given. A cluster that has just started needs some seconds, so transient failures
-// are retried.
+// and is an error if it is not as was given. A cluster that has just started needs some seconds.
 func openQueue(ctx context.Context, url string, l *limits, login ...nats.Option) (*queue, error) {
-	nc, err := nats.Connect(url, append(login, nats.Name("fleet"), nats.MaxReconnects(-1),
-		nats.ReconnectWait(500*time.Millisecond))...)
+	login = append(login, nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500*time.Millisecond))
+	nc, err := nats.Connect(url, login...)
 	if err != nil {
 		secret := regexp.MustCompile(`[^/,]*@`)
 		return nil, fmt.Errorf("connect to NATS at %s: %w", secret.ReplaceAllString(url, ""), err)
@@ -157,24 +130,24 @@ func (q *queue) create(ctx context.Context, l limits) (err error) {
 			Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.ackWait, MaxDeliver: -1,
 		})
 	}
+	values := jetstream.KeyValueConfig{Bucket: jobsBucket, Replicas: l.replicas, MaxBytes: 256 << 20}
 	if err == nil && q.jobs == nil {
-		jobs := jetstream.KeyValueConfig{Bucket: jobsBucket, Replicas: l.replicas, MaxBytes: 256 << 20}
-		_, err = q.js.CreateKeyValue(ctx, jobs)
+		_, err = q.js.CreateKeyValue(ctx, values)
 	}
 	if err == nil && q.rate == nil {
-		rate := jetstream.KeyValueConfig{Bucket: rateBucket, Replicas: l.replicas, MaxBytes: 1 << 20}
-		q.rate, err = q.js.CreateKeyValue(ctx, rate)
+		values.Bucket, values.MaxBytes = rateBucket, 1<<20
+		q.rate, err = q.js.CreateKeyValue(ctx, values)
 	}
-	if err == nil && q.texts.stream == nil {
-		texts := jetstream.ObjectStoreConfig{Bucket: textsBucket, Replicas: l.replicas, MaxBytes: 256 << 20}
-		_, err = q.js.CreateObjectStore(ctx, texts)
+	objects := jetstream.ObjectStoreConfig{Bucket: textsBucket, Replicas: l.replicas, MaxBytes: 256 << 20}
+	if err == nil && q.texts.ObjectStore == nil {
+		_, err = q.js.CreateObjectStore(ctx, objects)
 	}
 	if err == nil {
 		_, err = q.rate.Create(ctx, scheduleKey, encode(schedule{PerSecond: l.rate}))
 	}
 	if err == nil || errors.Is(err, jetstream.ErrKeyExists) {
-		files := jetstream.ObjectStoreConfig{Bucket: filesBucket, Replicas: l.replicas, MaxBytes: l.room}
-		_, err = q.js.CreateObjectStore(ctx, files)
+		objects.Bucket, objects.MaxBytes = filesBucket, l.room
+		_, err = q.js.CreateObjectStore(ctx, objects)
 	}
 	return err
 }
@@ -230,14 +203,16 @@ func set(ctx context.Context, q *queue, given map[string]string, out io.Writer) 
 }
 
 func (q *queue) get(ctx context.Context) error {
-	var errs [7]error
+	var errs [9]error
 	q.stream, errs[0] = q.js.Stream(ctx, stream)
 	q.pending, errs[1] = q.js.Consumer(ctx, stream, consumerName)
-	q.files, errs[2] = q.bucket(ctx, filesBucket)
-	q.texts, errs[3] = q.bucket(ctx, textsBucket)
-	q.jobs, errs[4] = q.js.KeyValue(ctx, jobsBucket)
-	if q.rate, errs[5] = q.js.KeyValue(ctx, rateBucket); errs[5] == nil {
-		_, errs[6] = q.rate.Get(ctx, scheduleKey)
+	q.files.ObjectStore, errs[2] = q.js.ObjectStore(ctx, filesBucket)
+	q.files.stream, errs[3] = q.js.Stream(ctx, "OBJ_"+filesBucket)
+	q.texts.ObjectStore, errs[4] = q.js.ObjectStore(ctx, textsBucket)
+	q.texts.stream, errs[5] = q.js.Stream(ctx, "OBJ_"+textsBucket)
+	q.jobs, errs[6] = q.js.KeyValue(ctx, jobsBucket)
+	if q.rate, errs[7] = q.js.KeyValue(ctx, rateBucket); errs[7] == nil {
+		_, errs[8] = q.rate.Get(ctx, scheduleKey)
 	}
 	return errors.Join(errs[:]...)
 }

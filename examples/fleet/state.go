@@ -16,7 +16,7 @@ import (
 )
 
 // errInUse is the error of a run whose queue another run on this machine has locked.
-var errInUse = errors.New("another run is using this queue; wait until it ends")
+var errInUse = errors.New("another run is using it; wait until it ends")
 
 // openState locks the folder of an account's queue on this machine, and returns it with the function that unlocks it.
 // The system unlocks the folder of a run that was killed.
@@ -30,10 +30,11 @@ func openState(base, key string) (dir string, unlock func() error, err error) {
 	if err == nil && !locked {
 		err = errInUse
 	}
+	dir = filepath.Dir(path)
 	if err != nil {
-		return "", nil, fmt.Errorf("lock %s: %w", path, err)
+		return "", nil, fmt.Errorf("the queue in %s: %w", dir, err)
 	}
-	return filepath.Dir(path), lock.Unlock, nil
+	return dir, lock.Unlock, nil
 }
 
 // account is a hash of a base URL and a key. All spellings of the URL, and of a loopback host, have the same one.

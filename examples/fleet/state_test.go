@@ -36,8 +36,8 @@ func TestTwoRunsForOneAccountDoNotShareAFolder(t *testing.T) {
 	status, out, errOut := command(t, "-deployment", "-rate", "100", file)
 	assert.Equal(t, exitUsage, status)
 	assert.Empty(t, out)
-	assert.Regexp(t, `^fleet: lock `+regexp.QuoteMeta(home)+`/aicontent-fleet/[0-9a-f]{16}/lock: `+
-		`another run is using this queue; wait until it ends\n$`, errOut)
+	assert.Regexp(t, `^fleet: the queue in `+regexp.QuoteMeta(home)+`/aicontent-fleet/[0-9a-f]{16}: `+
+		`another run is using it; wait until it ends\n$`, errOut)
 	assert.Empty(t, srv.Requests())
 
 	require.NoError(t, unlock())

@@ -111,11 +111,12 @@ func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
 
 // tidy removes an ended job's file and message. The message is last, so that an interrupted tidy is repeated.
 func (w *worker) tidy(ctx context.Context, j job, msg jetstream.Msg) error {
-	err := patiently(ctx, time.Minute, func(ctx context.Context) error { return w.q.files.remove(ctx, j.ID) })
-	if err != nil {
-		return err
-	}
-	return patiently(ctx, time.Minute, msg.DoubleAck)
+	return patiently(ctx, time.Minute, func(ctx context.Context) error {
+		if err := w.q.files.remove(ctx, j.ID); err != nil {
+			return err
+		}
+		return msg.DoubleAck(ctx)
+	})
 }
 
 // run runs a claimed job and records how it ended. A delay above zero asks for another run after it.
