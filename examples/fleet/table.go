@@ -18,18 +18,13 @@ import (
 type table struct {
 	price   float64 // of one transcription
 	records map[string]record
-	counts  map[state]int // of the records
-	problem string        // the latest of any job
-	fresh   int           // jobs that no worker has met
-	left    int           // jobs that have not ended
+	problem string // the latest of any job
+	fresh   int    // jobs that no worker has met
+	left    int    // jobs that have not ended
 
 	schedule  schedule
 	read      time.Time // when the schedule was
 	perSecond float64   // requests until then
-}
-
-func newTable(price float64) *table {
-	return &table{price: price, left: 1, records: map[string]record{}, counts: map[state]int{}}
 }
 
 // deadJobs is the error of a command that has met so many dead jobs.
@@ -42,7 +37,7 @@ func deadJobs(n int) error {
 
 // watch shows the fleet until no job is left, or ctx ends. Dead jobs are an error.
 func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
-	t := newTable(price)
+	t := &table{price: price, left: 1, records: map[string]record{}}
 	changes, err := q.jobs.WatchAll(ctx)
 	if err != nil {
 		return fmt.Errorf("watch the jobs: %w", err)
@@ -69,7 +64,8 @@ func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
 	// A node that ended took its news with it.
 	err = q.each(ctx, t.learn)
 	show(t)
-	return errors.Join(err, deadJobs(t.counts[dead]))
+	jobs, _ := t.count()
+	return errors.Join(err, deadJobs(jobs[dead]))
 }
 
 // display returns a function that shows the table: on a terminal in place, elsewhere as a line every few seconds.
@@ -121,8 +117,6 @@ func (t *table) learn(id string, r record) error {
 	if r.Reason != "" {
 		t.problem = field(r.Reason)
 	}
-	t.counts[t.records[id].State]--
-	t.counts[r.State]++
 	r.Text = ""
 	t.records[id] = r
 	return nil
@@ -130,24 +124,26 @@ func (t *table) learn(id string, r record) error {
 
 // String is three lines: the jobs, the pace, and the latest problem.
 func (t *table) String() string {
-	running, waiting, done, dead := t.counts[running], t.counts[waiting], t.counts[done], t.counts[dead]
+	jobs, workers := t.count()
+	running, waiting, done, dead := jobs[running], jobs[waiting], jobs[done], jobs[dead]
 	// A message may be left of a job that has ended, and a replica may not know yet that a job was met.
 	queued := max(min(t.fresh, t.left-running-waiting), 0)
 	return fmt.Sprintf("%d jobs: %d queued, %d running, %d waiting, %d done, %d dead\n"+
 		"workers: %d, %.1f of %g requests/s, cost %.2f\n%s\n",
 		queued+running+waiting+done+dead, queued, running, waiting, done, dead,
-		t.workers(), t.perSecond, t.schedule.PerSecond, t.price*float64(done), t.problem)
+		workers, t.perSecond, t.schedule.PerSecond, t.price*float64(done), t.problem)
 }
 
-// workers counts those that are running jobs.
-func (t *table) workers() int {
-	busy := map[string]bool{}
+// count counts the jobs that workers have met, by state, and the workers that are running any.
+func (t *table) count() (jobs map[state]int, workers int) {
+	jobs, busy := map[state]int{}, map[string]bool{}
 	for _, r := range t.records {
+		jobs[r.State]++
 		if r.State == running {
 			busy[r.Worker] = true
 		}
 	}
-	return len(busy)
+	return jobs, len(busy)
 }
 
 // printResults prints a row for every job that has ended: its text, or the reason why it is dead. It returns the number

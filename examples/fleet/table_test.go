@@ -17,7 +17,7 @@ import (
 )
 
 func TestTableShowsTheFleet(t *testing.T) {
-	tb := newTable(0.25)
+	tb := &table{price: 0.25, records: map[string]record{}}
 	tb.left, tb.fresh = 3, 1
 	for i, s := range []state{done, done, dead, running, waiting} {
 		require.NoError(t, tb.learn(fmt.Sprint(i), record{State: s, Worker: "one"}))
@@ -34,7 +34,7 @@ workers: 1, 5.0 of 10 requests/s, cost 0.75
 }
 
 func TestWatchSaysTheReasonInALogToo(t *testing.T) {
-	tb := newTable(1)
+	tb := &table{price: 1, records: map[string]record{}}
 	require.NoError(t, tb.learn("1", record{State: dead, Worker: "one", Reason: "503: x\x1b[2J\nall is well"}))
 	tb.left = 0
 	var out strings.Builder
@@ -53,7 +53,7 @@ func TestTableNeverShowsMoreRequestsThanTheRateAllows(t *testing.T) {
 
 // A job that has just ended is still in the queue.
 func TestTableCountsAJobOnce(t *testing.T) {
-	tb := newTable(0)
+	tb := &table{price: 0, records: map[string]record{}}
 	tb.left, tb.fresh = 61, 60
 	require.NoError(t, tb.learn("a", record{State: done}))
 	require.NoError(t, tb.learn("b", record{State: queued}))
