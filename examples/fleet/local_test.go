@@ -51,7 +51,7 @@ func TestDemoBillsNothingAndTouchesNoQueue(t *testing.T) {
 func TestDeploymentSaysWhatItMayBillFirst(t *testing.T) {
 	srv, q := deployment(t)
 	dir := t.TempDir()
-	assert.NoError(t, produceAll(t.Context(), q, &strings.Builder{}, write(t, dir, "a.wav", recording(1))))
+	assert.NoError(t, produceAll(t.Context(), q, &strings.Builder{}, write(t, t.TempDir(), "a.wav", recording(1))))
 	before := -1
 	var out, errOut strings.Builder
 	say := writer(func(p []byte) (int, error) {

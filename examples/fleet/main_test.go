@@ -88,10 +88,13 @@ func TestCommandsShareAQueue(t *testing.T) {
 	status, _, errOut = command(t, "set", "-rate", "100")
 	assert.Equal(t, 0, status, errOut)
 	testWorker(t, q)
-	status, _, errOut = command(t, "watch")
+	status, out, errOut = command(t, "watch")
 	assert.Equal(t, 0, status, errOut)
+	assert.Empty(t, out)
+	assert.Contains(t, errOut, "1 jobs: 0 queued, 0 running, 0 waiting, 1 done, 0 dead")
 	status, out, errOut = command(t, "results")
-	assert.Equal(t, 0, status, errOut)
+	assert.Equal(t, 0, status)
+	assert.Empty(t, errOut)
 	assert.Regexp(t, `a\.wav\tdone\t1\tNo transcript`, out)
 }
 

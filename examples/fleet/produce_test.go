@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,6 +23,7 @@ func TestFilesOfAFolderThatAreNoRecordingsAreSkippedAndSaidSo(t *testing.T) {
 	write(t, dir, "empty.mp3", "")
 	write(t, dir, ".hidden.mp3", recording(2))
 	write(t, dir, "notes.txt", "no recording")
+	write(t, dir, "x\nfleet: all is well\x1b[2J.txt", "no recording")
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "gone.mp3")))
 	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, "endless.mp3")))
 	linked := filepath.Join(t.TempDir(), "link")
@@ -35,6 +37,7 @@ func TestFilesOfAFolderThatAreNoRecordingsAreSkippedAndSaidSo(t *testing.T) {
 		filepath.Join(linked, "endless.mp3") + ": it is empty or not a file",
 		filepath.Join(linked, "gone.mp3") + ": no such file or directory",
 		filepath.Join(linked, "notes.txt") + ": its name is not that of a recording",
+		strconv.Quote(filepath.Join(linked, "x\nfleet: all is well\x1b[2J.txt")) + ": its name is not that of a recording",
 		"missing.mp3: no such file or directory",
 	}, "\nskipped: ")+"\n", errOut)
 }
