@@ -9,6 +9,36 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
+type state string
+
+const (
+	queued  state = "queued" // again, by a producer, after it was dead
+	running state = "running"
+	waiting state = "waiting" // for a retry
+	done    state = "done"
+	dead    state = "dead" // a dead letter: no retry can succeed
+)
+
+// A record holds the state of a job. Every change but the one to done is a compare-and-set.
+type record struct {
+	State  state        `json:"state"`
+	File   string       `json:"file"`
+	Worker string       `json:"worker"`         // of the latest run
+	Until  time.Time    `json:"until"`          // no run sends anything after this time, unless it moves it first
+	Runs   int          `json:"runs"`           // how many were started
+	Lost   int          `json:"lost,omitempty"` // how many of them ended without reporting
+	Reason string       `json:"reason,omitempty"`
+	ID     aicontent.ID `json:"id,omitempty"`
+	Text   string       `json:"text,omitempty"`
+	Long   bool         `json:"long,omitempty"` // the text is in the bucket of texts
+}
+
+func (r record) ended() bool { return r.State == done || r.State == dead }
+
+// inline is the size of the longest text that a record holds. NATS takes messages of up to 1 MiB, and as JSON a text
+// may be six times as long.
+const inline = 64 << 10
+
 // A claim is one worker's right to run a job. It lapses unless it is renewed, and it tells the next worker until when
 // this one may have been sending.
 type claim struct {
@@ -109,6 +139,12 @@ func (c *claim) tryRenew(ctx context.Context) bool {
 func (c *claim) succeed(ctx context.Context, t *aicontent.Transcription) error {
 	r := c.record
 	r.State, r.Reason, r.ID, r.Text = done, "", t.ID, t.Result
+	if r.Long = len(t.Result) > inline; r.Long {
+		r.Text = ""
+		if _, err := c.q.texts.PutString(ctx, c.id, t.Result); err != nil {
+			return err
+		}
+	}
 	_, err := c.q.jobs.Put(ctx, c.id, encode(r))
 	return err
 }

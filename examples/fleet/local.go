@@ -2,17 +2,18 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -20,9 +21,10 @@ import (
 
 // local runs the whole fleet on this machine until no job is left: on a queue and a service that end with it or, with
 // -deployment, on those in the environment.
-func local(ctx context.Context, s settings, paths []string, out io.Writer) error {
-	connect, url, data := connector(aicontent.NewClientFromEnv), os.Getenv("NATS_URL"), ".fleet"
-	if !s.deployment {
+func local(ctx context.Context, s settings, paths []string, out, errOut io.Writer) error {
+	connect, url, data := connector(aicontent.NewClientFromEnv), os.Getenv("NATS_URL"), ""
+	switch {
+	case !s.deployment:
 		service, err := aicontenttest.Start(aicontenttest.Latency(time.Second))
 		if err != nil {
 			return err
@@ -34,63 +36,105 @@ func local(ctx context.Context, s settings, paths []string, out io.Writer) error
 			return err
 		}
 		defer os.RemoveAll(data)
-		url = ""
-		fmt.Fprintln(out, "The service runs in memory: nothing is billed, and texts only say what it received.")
+		fmt.Fprintln(errOut, "The service runs in memory: nothing is billed, and texts only say what it received.")
+		if len(paths) == 0 {
+			fmt.Fprintln(errOut, "No files given: 40 recordings without a sound.")
+			for i := range 40 {
+				path := filepath.Join(data, fmt.Sprintf("recording-%02d.wav", i+1))
+				err = errors.Join(err, os.WriteFile(path, fmt.Append(nil, "recording ", i+1), 0o600))
+				paths = append(paths, path)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	case url == "":
+		state, unlock, err := openState(os.Getenv("AICONTENT_BASE_URL"), os.Getenv("AICONTENT_API_KEY"))
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		data = state
 	}
-	if url == "" {
+	if data != "" {
 		node, err := startNode(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: data})
 		if err != nil {
 			return err
 		}
+		defer node.WaitForShutdown()
 		defer node.Shutdown()
 		url = node.ClientURL()
-		fmt.Fprintln(out, "The queue runs in this process, with its store in", data)
-		fmt.Fprintf(out, "In another terminal, change the rate: NATS_URL=%s go run . set -rate 5\n", url)
+		fmt.Fprintln(errOut, "The queue runs in this process, with its store in", data)
+		fmt.Fprintf(errOut, "In another terminal, change the rate: NATS_URL=%s go run . set -rate 5\n", url)
 	}
-	if len(paths) == 0 {
-		paths = []string{filepath.Join(data, "recordings")}
-		if err := makeRecordings(paths[0], 40); err != nil {
-			return err
-		}
-		fmt.Fprintln(out, "No files given: 40 recordings of noise.")
-	}
-	q, err := openQueue(ctx, url, &s.limits)
+	q, err := openQueue(ctx, url, &s.limits, s.login...)
 	if err != nil {
 		return err
 	}
 	defer q.nc.Close()
-	return runAll(ctx, q, s, connect, paths, out)
+	return runAll(ctx, q, s, connect, paths, out, errOut)
 }
 
-// runAll runs workers until the jobs of files, and those that the queue has already, have ended.
-func runAll(ctx context.Context, q *queue, s settings, connect connector, paths []string, out io.Writer) error {
-	files, skipped := collect(paths)
-	if jobs, earlier := len(files), int(q.stream.CachedInfo().State.Msgs); s.deployment {
-		fmt.Fprintf(out, "The service may bill %d transcriptions and %d queued earlier: %.2f at -price %g.\n",
-			jobs, earlier, float64(jobs+earlier)*s.price, s.price)
+// runAll runs a worker until the jobs of files, and those that the queue has already, have ended.
+func runAll(ctx context.Context, q *queue, s settings, connect connector, paths []string, out, errOut io.Writer) error {
+	w, err := newWorker(q, s.settle, connect, slog.New(slog.DiscardHandler)) // the table shows what goes wrong
+	if err != nil {
+		return err
 	}
-	busy, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	var workers sync.WaitGroup
-	for i := range 4 {
-		w, err := newWorker(q, s.settle, connect)
+	files, skipped := collect(paths)
+	if s.deployment {
+		jobs, err := mayBill(ctx, w, s.language, files)
 		if err != nil {
 			return err
 		}
-		w.name = fmt.Sprintf("%s-%d", w.name, i+1)
-		workers.Go(func() {
-			if err := w.work(busy, s.concurrency); err != nil {
-				end(err) // no other worker has another key
-			}
-		})
+		fmt.Fprintf(errOut, "The service may bill %d transcriptions, with those queued earlier: %.2f at -price %g.\n",
+			jobs, float64(jobs)*s.price, s.price)
 	}
-	err := errors.Join(produce(busy, q, s.language, files, out), watch(busy, q, s.price, out))
+	busy, end := context.WithCancelCause(ctx)
+	var working sync.WaitGroup
+	working.Go(func() { end(w.work(busy, s.concurrency)) })
+	err = errors.Join(produce(busy, q, s.language, files, errOut), watch(busy, q, s.price, errOut))
 	if busy.Err() != nil {
 		err = context.Cause(busy)
 	}
 	end(nil)
-	workers.Wait()
-	return errors.Join(skipped, err, printResults(ctx, q, out))
+	working.Wait()
+	_, printed := printResults(ctx, q, out)
+	return errors.Join(skipped, err, printed)
+}
+
+// mayBill counts the jobs of files, and those queued earlier, that the service may bill. It leaves out jobs whose text
+// the queue has or whose transcription the service lists. If the service cannot be asked, it counts those too.
+func mayBill(ctx context.Context, w *worker, language string, files []string) (int, error) {
+	jobs := map[string]bool{}
+	for _, path := range files {
+		if file, err := os.Open(path); err == nil { // else produce says so
+			id, _ := jobID(file, aicontent.CountryCode(language))
+			jobs[id] = true
+			_ = file.Close()
+		}
+	}
+	messages, err := w.q.stream.Info(ctx, jetstream.WithSubjectFilter(jobSubject+"*"))
+	if err != nil {
+		return 0, err
+	}
+	for subject := range messages.State.Subjects {
+		jobs[strings.TrimPrefix(subject, jobSubject)] = true
+	}
+	err = w.q.each(ctx, func(id string, r record) error {
+		if r.State == done {
+			delete(jobs, id)
+		}
+		return nil
+	})
+	all := aicontent.TranscriptionListParams{Search: jobPrefix, PerPage: aicontent.PerPage100}
+	for t, err := range w.client.Transcriptions.All(ctx, all) {
+		if err != nil || len(jobs) == 0 {
+			break
+		}
+		delete(jobs, t.Name)
+	}
+	return len(jobs), err
 }
 
 // startNode runs a NATS server in this process.
@@ -105,27 +149,4 @@ func startNode(o *server.Options) (*server.Server, error) {
 		return nil, errors.New("the NATS server does not start")
 	}
 	return node, nil
-}
-
-// makeRecordings writes n different audio files.
-func makeRecordings(dir string, n int) error {
-	err := os.MkdirAll(dir, 0o700)
-	for i := range n {
-		path := filepath.Join(dir, fmt.Sprintf("recording-%03d.wav", i+1))
-		err = errors.Join(err, os.WriteFile(path, noise(uint64(i), 100_000), 0o600))
-	}
-	return err
-}
-
-// noise is a WAV file: one channel of 8 bits at 8 kHz.
-func noise(seed uint64, samples uint32) []byte {
-	le := binary.LittleEndian
-	b := le.AppendUint32([]byte("RIFF"), 36+samples)
-	b = append(b, "WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data"...)
-	b = le.AppendUint32(b, samples)
-	random := rand.New(rand.NewPCG(seed, seed))
-	for range samples {
-		b = append(b, byte(random.Uint32()))
-	}
-	return b
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
@@ -20,16 +23,26 @@ func deployment(t *testing.T) (*aicontenttest.Server, *queue) {
 	return srv, q
 }
 
+// uploads counts the create requests that the service has seen.
+func uploads(srv *aicontenttest.Server) (n int) {
+	for _, r := range srv.Requests() {
+		if r.Operation == aicontenttest.TranscriptionsStore {
+			n++
+		}
+	}
+	return n
+}
+
 func TestDemoBillsNothingAndTouchesNoQueue(t *testing.T) {
 	srv, q := deployment(t)
 	data := t.TempDir()
 	t.Setenv("TMPDIR", data)
-	status, out, errOut := command(t, "-rate", "100", write(t, t.TempDir(), "a.wav", recording(1)))
+	status, _, errOut := command(t, "-rate", "100", write(t, t.TempDir(), "a.wav", recording(1)))
 	assert.Zero(t, status, errOut)
 	assert.Empty(t, srv.Requests())
 	assert.Empty(t, outcome(t, q))
-	assert.Contains(t, out, "nothing is billed")
-	assert.Contains(t, out, "with its store in "+filepath.Join(data, "fleet-"))
+	assert.Contains(t, errOut, "nothing is billed")
+	assert.Contains(t, errOut, "with its store in "+filepath.Join(data, "fleet-"))
 	left, err := filepath.Glob(filepath.Join(data, "*"))
 	assert.NoError(t, err)
 	assert.Empty(t, left)
@@ -38,25 +51,63 @@ func TestDemoBillsNothingAndTouchesNoQueue(t *testing.T) {
 func TestDeploymentSaysWhatItMayBillFirst(t *testing.T) {
 	srv, q := deployment(t)
 	dir := t.TempDir()
-	assert.NoError(t, produceAll(t.Context(), q, &strings.Builder{}, write(t, dir, "a.wav", recording(1))))
-	var requests int
-	var out strings.Builder
+	assert.NoError(t, produceAll(t.Context(), q, &strings.Builder{}, write(t, t.TempDir(), "a.wav", recording(1))))
+	before := -1
+	var out, errOut strings.Builder
 	say := writer(func(p []byte) (int, error) {
 		if strings.Contains(string(p), "may bill") {
-			requests = len(srv.Requests())
+			before = uploads(srv)
 		}
-		return out.Write(p)
+		return errOut.Write(p)
 	})
 	write(t, dir, "notes.txt", "no recording")
 	write(t, dir, "b.wav", recording(2))
-	var errOut strings.Builder
-	status := run(t.Context(), []string{"-deployment", "-price", "0.5", dir}, say, &errOut)
+	write(t, dir, "equal.wav", recording(2))
+	status := run(t.Context(), []string{"-deployment", "-price", "0.5", dir}, &out, say)
 	assert.Equal(t, exitFailed, status, "a file was skipped")
 	assert.Contains(t, errOut.String(), "notes.txt: its name is not that of a recording")
-	assert.Contains(t, out.String(), "The service may bill 2 transcriptions and 1 queued earlier: 1.50 at -price 0.5.")
-	assert.Zero(t, requests, "something was sent before")
+	assert.Contains(t, errOut.String(),
+		"The service may bill 2 transcriptions, with those queued earlier: 1.00 at -price 0.5.")
+	assert.Zero(t, before, "something was sent before, or nothing was said")
 	assert.Len(t, srv.Records(), 2)
 	assert.Contains(t, out.String(), "b.wav\tdone\t")
+}
+
+// A text that the queue has, and a record that the service has made for another queue, cost nothing more.
+func TestBillLeavesOutFilesWhoseRecordExists(t *testing.T) {
+	srv, _ := deployment(t)
+	dir := t.TempDir()
+	write(t, dir, "a.wav", recording(1))
+	status, _, errOut := command(t, "-deployment", "-rate", "100", dir)
+	assert.Zero(t, status, errOut)
+	assert.Contains(t, errOut, "The service may bill 1 transcriptions,")
+	for _, r := range srv.Transcriptions() {
+		require.NoError(t, srv.Client().Transcriptions.Delete(t.Context(), aicontent.ID(r.ID)))
+	}
+
+	made := write(t, dir, "made.wav", recording(2))
+	srv.AddTranscription(aicontenttest.Transcription{Name: fileID(t, made), Result: "text"})
+	for n := range uint64(120) {
+		srv.AddTranscription(aicontenttest.Transcription{Name: fmt.Sprint("fleet-", n)})
+	}
+	write(t, dir, "new.wav", recording(3))
+	status, out, errOut := command(t, "-deployment", "-rate", "100", dir)
+	assert.Zero(t, status, errOut)
+	assert.Contains(t, errOut, "The service may bill 1 transcriptions,")
+	assert.Contains(t, out, "made.wav\tdone\t")
+	assert.Equal(t, 2, uploads(srv))
+
+	status, _, errOut = command(t, "-deployment", dir)
+	assert.Zero(t, status, errOut)
+	assert.Contains(t, errOut, "The service may bill 0 transcriptions,")
+}
+
+func TestDeploymentWithoutFilesMakesUpNone(t *testing.T) {
+	srv, _ := deployment(t)
+	status, out, errOut := command(t, "-deployment")
+	assert.Zero(t, status, errOut)
+	assert.Empty(t, out)
+	assert.Zero(t, uploads(srv))
 }
 
 func TestDeploymentWithAWrongKeyEnds(t *testing.T) {
@@ -71,7 +122,7 @@ func TestDeploymentNeedsAnAddress(t *testing.T) {
 	t.Setenv("AICONTENT_BASE_URL", "")
 	status, _, errOut := command(t, "-deployment")
 	assert.Equal(t, exitUsage, status)
-	assert.Contains(t, errOut, "AICONTENT_BASE_URL is not set")
+	assert.Contains(t, errOut, "-deployment needs AICONTENT_BASE_URL and AICONTENT_API_KEY")
 }
 
 type writer func([]byte) (int, error)

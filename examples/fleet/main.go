@@ -12,11 +12,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -54,27 +57,30 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 			fmt.Fprintln(errOut, "Finishing the running jobs. Interrupt again to leave them to other workers.")
 		})()
 	}
-	err = perform(ctx, command, s, paths, out)
+	err = perform(ctx, command, s, paths, out, errOut)
 	switch {
 	case ctx.Err() != nil && command != "work":
 		return exitInterrupted
-	case err != nil:
-		fmt.Fprintf(errOut, "fleet: %s\n", plain(err))
-		return exitFailed
+	case err == nil:
+		return 0
 	}
-	return 0
+	fmt.Fprintf(errOut, "fleet: %s\n", plain(err))
+	if errors.Is(err, errInUse) {
+		return exitUsage
+	}
+	return exitFailed
 }
 
 // perform runs a command: local, or another on the queue at NATS_URL.
-func perform(ctx context.Context, command string, s settings, paths []string, out io.Writer) error {
+func perform(ctx context.Context, command string, s settings, paths []string, out, errOut io.Writer) error {
 	if command == "local" {
-		return local(ctx, s, paths, out)
+		return local(ctx, s, paths, out, errOut)
 	}
 	var missing *limits
 	if command == "produce" {
 		missing = &s.limits
 	}
-	q, err := openQueue(ctx, os.Getenv("NATS_URL"), missing)
+	q, err := openQueue(ctx, os.Getenv("NATS_URL"), missing, s.login...)
 	if err != nil {
 		return err
 	}
@@ -82,19 +88,20 @@ func perform(ctx context.Context, command string, s settings, paths []string, ou
 	switch command {
 	case "produce":
 		files, skipped := collect(paths)
-		return errors.Join(skipped, produce(ctx, q, s.language, files, out))
+		return errors.Join(skipped, produce(ctx, q, s.language, files, errOut))
 	case "work":
-		w, err := newWorker(q, s.settle, aicontent.NewClientFromEnv)
+		w, err := newWorker(q, s.settle, aicontent.NewClientFromEnv, slog.New(slog.NewTextHandler(errOut, nil)))
 		if err != nil {
 			return err
 		}
 		return w.work(ctx, s.concurrency)
 	case "watch":
-		return watch(ctx, q, s.price, out)
+		return watch(ctx, q, s.price, errOut)
 	case "set":
 		return set(ctx, q, s.given, out)
 	default:
-		return printResults(ctx, q, out)
+		jobs, err := printResults(ctx, q, out)
+		return errors.Join(err, deadJobs(jobs))
 	}
 }
 
@@ -103,10 +110,14 @@ const usage = `usage: fleet [flags] [FILE|FOLDER ...]   transcribe with everythi
        fleet work [flags]                    run jobs until interrupted
        fleet watch [flags]                   show the fleet until no job is left
        fleet set [flags]                     change settings of the queue, and show them
-       fleet results                         print texts, and dead letters with the reason
+       fleet results [flags]                 print texts, and dead letters with the reason
 
 NATS_URL is the queue, AICONTENT_BASE_URL and AICONTENT_API_KEY the service. Without a command, they are
-used with -deployment only. fleet -h, fleet work -h and the like list the flags.
+used with -deployment only, and without NATS_URL the queue is kept in the user's state folder. No recording
+is billed twice as long as all runs for an account share one queue that is never lost, -settle is at least
+the service's longest transcription, and the machines' clocks agree within a second. Standard output has
+results and settings; everything else goes to standard error. fleet -h, fleet work -h and the like list
+the flags.
 `
 
 // settings are the flags of all commands.
@@ -117,6 +128,7 @@ type settings struct {
 	concurrency int
 	settle      time.Duration
 	deployment  bool
+	login       []nats.Option
 }
 
 // parse reads the flags and arguments of a command, and reports problems to errOut.
@@ -151,13 +163,25 @@ func (s *settings) define(flags *flag.FlagSet, command string) {
 		flags.StringVar(&s.language, "language", "", "country `code` of the language spoken, such as GB")
 	}
 	if is("local", "work") {
-		flags.IntVar(&s.concurrency, "concurrency", 4, "`number` of jobs that a worker runs at a time")
+		atATime := map[string]int{"work": 4, "local": 16}[command]
+		flags.IntVar(&s.concurrency, "concurrency", atATime, "`number` of jobs that a worker runs at a time")
 		flags.DurationVar(&s.settle, "settle", 10*time.Minute, "`time` within which a transcription appears "+
 			"whose response was lost:\nat least the service's longest transcription")
 	}
 	if is("local", "watch") {
 		flags.Float64Var(&s.price, "price", 0.01, "`cost` of a transcription")
 	}
+	login := func(option nats.Option, path string) error {
+		s.login = append(s.login, option)
+		_, err := os.Stat(path)
+		return err
+	}
+	flags.Func("creds", "credentials `file` to log in to NATS with", func(path string) error {
+		return login(nats.UserCredentials(path), path)
+	})
+	flags.Func("ca", "`file` of the CA certificates of NATS; requires TLS", func(path string) error {
+		return login(nats.RootCAs(path), path)
+	})
 	if is("local") {
 		flags.BoolVar(&s.deployment, "deployment", false, "use AICONTENT_BASE_URL, which may bill, and NATS_URL")
 	}
@@ -207,9 +231,11 @@ func (s *settings) wrong(command string, rest []string) string {
 			s.replicas, s.ackWait, s.room)
 	case s.language != "" && !aicontent.CountryCode(s.language).Valid():
 		return fmt.Sprintf("-language is %q, and must be a country code such as GB", s.language)
-	case s.deployment && os.Getenv("AICONTENT_BASE_URL") == "":
-		return "AICONTENT_BASE_URL is not set, and -deployment needs it"
-	case !is("local") && os.Getenv("NATS_URL") == "":
+	case s.deployment && (os.Getenv("AICONTENT_BASE_URL") == "" || os.Getenv("AICONTENT_API_KEY") == ""):
+		return "-deployment needs AICONTENT_BASE_URL and AICONTENT_API_KEY"
+	case is("local") && !s.deployment && s.login != nil:
+		return "-creds and -ca need -deployment"
+	case (!is("local") || s.login != nil) && os.Getenv("NATS_URL") == "":
 		return "NATS_URL is not set"
 	}
 	return ""

@@ -26,7 +26,6 @@ var audio = strings.Fields(".aac .aif .aiff .amr .caf .flac .m4a .mov .mp3 .mp4 
 
 // collect returns the files at paths, and the recordings in folders, but no hidden ones. The error names what it skips.
 func collect(paths []string) (files []string, skipped error) {
-	var errs []error
 	for _, root := range paths {
 		if info, err := os.Stat(root); err == nil && info.IsDir() {
 			root += string(filepath.Separator) // it may be a link
@@ -41,15 +40,15 @@ func collect(paths []string) (files []string, skipped error) {
 			case err == nil:
 				err = check(path, path != root)
 			}
-			if err == nil {
-				files = append(files, path)
-			} else {
-				errs = append(errs, fmt.Errorf("skipped: %w", err))
+			if err != nil {
+				skipped = errors.Join(skipped, skip(path, err))
+				return nil
 			}
+			files = append(files, path)
 			return nil
 		})
 	}
-	return files, errors.Join(errs...)
+	return files, skipped
 }
 
 // check returns why a file is skipped, if it is.
@@ -57,11 +56,19 @@ func check(path string, inFolder bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case inFolder && !slices.Contains(audio, strings.ToLower(filepath.Ext(path))):
-		return fmt.Errorf("%s: its name is not that of a recording", path)
+		return errors.New("its name is not that of a recording")
 	case err == nil && (!info.Mode().IsRegular() || info.Size() == 0):
-		return fmt.Errorf("%s: it is empty or not a file", path)
+		return errors.New("it is empty or not a file")
 	}
 	return err
+}
+
+// skip is the error of a file that is skipped.
+func skip(path string, err error) error {
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		err = cause.Err
+	}
+	return fmt.Errorf("skipped: %s: %w", field(path), err)
 }
 
 // produce queues files, and skips those it cannot read. It may be interrupted and run again.
@@ -70,14 +77,14 @@ func produce(ctx context.Context, q *queue, language string, files []string, out
 	var skipped error
 	for _, path := range files {
 		err := p.add(ctx, path)
-		if cause := (*fs.PathError)(nil); errors.As(err, &cause) {
-			skipped = errors.Join(skipped, fmt.Errorf("skipped: %s: %w", path, cause.Err))
+		if _, ok := errors.AsType[*fs.PathError](err); ok {
+			skipped = errors.Join(skipped, skip(path, err))
 		} else if err != nil {
-			return errors.Join(skipped, fmt.Errorf("queue %s: %w", path, err))
+			return errors.Join(skipped, fmt.Errorf("queue %s: %w", field(path), err))
 		}
 	}
-	_, err := fmt.Fprintf(out, "Files queued: %d, known already: %d\n", p.queued, p.known)
-	return errors.Join(skipped, err)
+	fmt.Fprintf(out, "Files queued: %d, known already: %d\n", p.queued, p.known)
+	return skipped
 }
 
 // A producer puts files into the queue.
@@ -166,20 +173,26 @@ func jobID(file io.Reader, language aicontent.CountryCode) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s\n", language)
 	_, err := io.Copy(hash, file)
-	return "fleet-" + hex.EncodeToString(hash.Sum(nil)[:16]), err
+	return jobPrefix + hex.EncodeToString(hash.Sum(nil)[:16]), err
 }
 
-// fetchFile copies a job's file from the queue, chunk by chunk. When a node dies meanwhile, ObjectStore.Get would wait
-// for its deadline, however far ahead.
-func (q *queue) fetchFile(ctx context.Context, id string, to io.Writer) error {
-	info, err := q.files.GetInfo(ctx, id)
+// A bucket holds what may be larger than a message of NATS, in chunks.
+type bucket struct {
+	jetstream.ObjectStore
+	stream jetstream.Stream // of the chunks
+}
+
+// fetch copies a job's object, chunk by chunk. When a node dies meanwhile, ObjectStore.Get would wait for its deadline,
+// however far ahead.
+func (b bucket) fetch(ctx context.Context, id string, to io.Writer) error {
+	info, err := b.GetInfo(ctx, id)
 	if err != nil {
 		return err
 	}
 	next, subject := uint64(1), jetstream.WithGetMsgSubject(chunkSubject(info))
 	for range info.Chunks {
 		err := patiently(ctx, time.Minute, func(ctx context.Context) error {
-			chunk, err := q.chunks.GetMsg(ctx, next, subject)
+			chunk, err := b.stream.GetMsg(ctx, next, subject)
 			if err != nil {
 				return err
 			}
@@ -194,21 +207,21 @@ func (q *queue) fetchFile(ctx context.Context, id string, to io.Writer) error {
 	return nil
 }
 
-// removeFile purges a job's file. ObjectStore.Delete writes a marker, for which a full bucket has no room.
-func (q *queue) removeFile(ctx context.Context, id string) error {
-	info, err := q.files.GetInfo(ctx, id)
+// remove purges a job's object. ObjectStore.Delete writes a marker, for which a full bucket has no room.
+func (b bucket) remove(ctx context.Context, id string) error {
+	info, err := b.GetInfo(ctx, id)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := q.chunks.Purge(ctx, jetstream.WithPurgeSubject(chunkSubject(info))); err != nil {
+	if err := b.stream.Purge(ctx, jetstream.WithPurgeSubject(chunkSubject(info))); err != nil {
 		return err
 	}
 	name := base64.URLEncoding.EncodeToString([]byte(id))
-	return q.chunks.Purge(ctx, jetstream.WithPurgeSubject("$O."+filesBucket+".M."+name))
+	return b.stream.Purge(ctx, jetstream.WithPurgeSubject("$O."+info.Bucket+".M."+name))
 }
 
-// chunkSubject is the subject of a file's chunks, and of no other's.
-func chunkSubject(info *jetstream.ObjectInfo) string { return "$O." + filesBucket + ".C." + info.NUID }
+// chunkSubject is the subject of an object's chunks, and of no other's.
+func chunkSubject(info *jetstream.ObjectInfo) string { return "$O." + info.Bucket + ".C." + info.NUID }

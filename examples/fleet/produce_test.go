@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,20 +23,21 @@ func TestFilesOfAFolderThatAreNoRecordingsAreSkippedAndSaidSo(t *testing.T) {
 	write(t, dir, "empty.mp3", "")
 	write(t, dir, ".hidden.mp3", recording(2))
 	write(t, dir, "notes.txt", "no recording")
+	write(t, dir, "x\nfleet: all is well\x1b[2J.txt", "no recording")
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "gone.mp3")))
 	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, "endless.mp3")))
 	linked := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(dir, linked))
 	named := write(t, t.TempDir(), "named.bin", recording(3))
 
-	status, out, errOut := command(t, "produce", linked, "missing.mp3", named)
+	status, _, errOut := command(t, "produce", linked, "missing.mp3", named)
 	assert.Equal(t, exitFailed, status)
-	assert.Equal(t, "Files queued: 2, known already: 0\n", out)
-	assert.Equal(t, "fleet: skipped: "+strings.Join([]string{
+	assert.Equal(t, "Files queued: 2, known already: 0\nfleet: skipped: "+strings.Join([]string{
 		filepath.Join(linked, "empty.mp3") + ": it is empty or not a file",
 		filepath.Join(linked, "endless.mp3") + ": it is empty or not a file",
 		filepath.Join(linked, "gone.mp3") + ": no such file or directory",
 		filepath.Join(linked, "notes.txt") + ": its name is not that of a recording",
+		strconv.Quote(filepath.Join(linked, "x\nfleet: all is well\x1b[2J.txt")) + ": its name is not that of a recording",
 		"missing.mp3: no such file or directory",
 	}, "\nskipped: ")+"\n", errOut)
 }

@@ -22,7 +22,9 @@ const (
 	stream       = "fleet"       // a message per job, removed when the job has ended
 	consumerName = "workers"     // all workers pull from it
 	jobSubject   = "fleet.jobs." // followed by the job's ID
+	jobPrefix    = "fleet-"      // of all IDs
 	filesBucket  = "fleet-files" // a file per job, removed when the job has ended
+	textsBucket  = "fleet-texts" // a text per job whose text is long; never removed
 	jobsBucket   = "fleet-jobs"  // a record per job: claim, result or dead letter; never removed
 	rateBucket   = "fleet-rate"  // the schedule that all workers share
 )
@@ -33,31 +35,6 @@ type job struct {
 	File     string                `json:"file"` // as the user named it
 	Language aicontent.CountryCode `json:"language,omitempty"`
 }
-
-type state string
-
-const (
-	queued  state = "queued" // again, by a producer, after it was dead
-	running state = "running"
-	waiting state = "waiting" // for a retry
-	done    state = "done"
-	dead    state = "dead" // a dead letter: no retry can succeed
-)
-
-// A record holds the state of a job. Every change but the one to done is a compare-and-set.
-type record struct {
-	State  state        `json:"state"`
-	File   string       `json:"file"`
-	Worker string       `json:"worker"`         // of the latest run
-	Until  time.Time    `json:"until"`          // no run sends anything after this time, unless it moves it first
-	Runs   int          `json:"runs"`           // how many were started
-	Lost   int          `json:"lost,omitempty"` // how many of them ended without reporting
-	Reason string       `json:"reason,omitempty"`
-	ID     aicontent.ID `json:"id,omitempty"`
-	Text   string       `json:"text,omitempty"`
-}
-
-func (r record) ended() bool { return r.State == done || r.State == dead }
 
 // encode returns the JSON of a job, record or schedule, which always has one.
 func encode(v any) []byte {
@@ -71,8 +48,8 @@ type queue struct {
 	js      jetstream.JetStream
 	stream  jetstream.Stream
 	pending jetstream.Consumer
-	files   jetstream.ObjectStore
-	chunks  jetstream.Stream // below the files
+	files   bucket
+	texts   bucket
 	jobs    jetstream.KeyValue
 	rate    jetstream.KeyValue
 }
@@ -88,10 +65,10 @@ type limits struct {
 }
 
 // openQueue returns the queue. If l is not nil, what is missing is made with these limits; what exists stays as it is,
-// and is an error if it is not as was given. A cluster that has just started needs some seconds, so transient failures
-// are retried.
-func openQueue(ctx context.Context, url string, l *limits) (*queue, error) {
-	nc, err := nats.Connect(url, nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500*time.Millisecond))
+// and is an error if it is not as was given. A cluster that has just started needs some seconds.
+func openQueue(ctx context.Context, url string, l *limits, login ...nats.Option) (*queue, error) {
+	login = append(login, nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500*time.Millisecond))
+	nc, err := nats.Connect(url, login...)
 	if err != nil {
 		secret := regexp.MustCompile(`[^/,]*@`)
 		return nil, fmt.Errorf("connect to NATS at %s: %w", secret.ReplaceAllString(url, ""), err)
@@ -114,7 +91,7 @@ func openQueue(ctx context.Context, url string, l *limits) (*queue, error) {
 	case l == nil && errors.Is(err, jetstream.ErrBucketNotFound):
 		err = errors.New("there is none yet; fleet produce makes it")
 	case l != nil && full(err):
-		err = fmt.Errorf("the NATS server does not have the room to reserve: 321 MiB and -room %d bytes", l.room)
+		err = fmt.Errorf("the NATS server does not have the room to reserve: 577 MiB and -room %d bytes", l.room)
 	case l != nil && err == nil:
 		err = q.compare(ctx, l.given)
 	}
@@ -153,20 +130,24 @@ func (q *queue) create(ctx context.Context, l limits) (err error) {
 			Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: l.ackWait, MaxDeliver: -1,
 		})
 	}
+	values := jetstream.KeyValueConfig{Bucket: jobsBucket, Replicas: l.replicas, MaxBytes: 256 << 20}
 	if err == nil && q.jobs == nil {
-		jobs := jetstream.KeyValueConfig{Bucket: jobsBucket, Replicas: l.replicas, MaxBytes: 256 << 20}
-		_, err = q.js.CreateKeyValue(ctx, jobs)
+		_, err = q.js.CreateKeyValue(ctx, values)
 	}
 	if err == nil && q.rate == nil {
-		rate := jetstream.KeyValueConfig{Bucket: rateBucket, Replicas: l.replicas, MaxBytes: 1 << 20}
-		q.rate, err = q.js.CreateKeyValue(ctx, rate)
+		values.Bucket, values.MaxBytes = rateBucket, 1<<20
+		q.rate, err = q.js.CreateKeyValue(ctx, values)
+	}
+	objects := jetstream.ObjectStoreConfig{Bucket: textsBucket, Replicas: l.replicas, MaxBytes: 256 << 20}
+	if err == nil && q.texts.ObjectStore == nil {
+		_, err = q.js.CreateObjectStore(ctx, objects)
 	}
 	if err == nil {
 		_, err = q.rate.Create(ctx, scheduleKey, encode(schedule{PerSecond: l.rate}))
 	}
 	if err == nil || errors.Is(err, jetstream.ErrKeyExists) {
-		files := jetstream.ObjectStoreConfig{Bucket: filesBucket, Replicas: l.replicas, MaxBytes: l.room}
-		_, err = q.js.CreateObjectStore(ctx, files)
+		objects.Bucket, objects.MaxBytes = filesBucket, l.room
+		_, err = q.js.CreateObjectStore(ctx, objects)
 	}
 	return err
 }
@@ -175,12 +156,12 @@ func (q *queue) create(ctx context.Context, l limits) (err error) {
 func (q *queue) limits(ctx context.Context) (limits, error) {
 	var s schedule
 	err := patiently(ctx, time.Minute, func(ctx context.Context) (err error) {
-		s, _, err = readSchedule(ctx, q.rate)
+		s, _, err = read[schedule](ctx, q.rate, scheduleKey)
 		return err
 	})
 	return limits{
 		replicas: q.stream.CachedInfo().Config.Replicas,
-		room:     q.chunks.CachedInfo().Config.MaxBytes,
+		room:     q.files.stream.CachedInfo().Config.MaxBytes,
 		ackWait:  q.pending.CachedInfo().Config.AckWait,
 		rate:     s.PerSecond,
 	}, err
@@ -193,7 +174,9 @@ func set(ctx context.Context, q *queue, given map[string]string, out io.Writer) 
 		return err
 	}
 	l.take(given)
-	for _, name := range []string{stream, "OBJ_" + filesBucket, "KV_" + jobsBucket, "KV_" + rateBucket} {
+	for _, name := range []string{
+		stream, "OBJ_" + filesBucket, "OBJ_" + textsBucket, "KV_" + jobsBucket, "KV_" + rateBucket,
+	} {
 		s, err := q.js.Stream(ctx, name)
 		if err != nil {
 			return err
@@ -220,14 +203,16 @@ func set(ctx context.Context, q *queue, given map[string]string, out io.Writer) 
 }
 
 func (q *queue) get(ctx context.Context) error {
-	var errs [7]error
+	var errs [9]error
 	q.stream, errs[0] = q.js.Stream(ctx, stream)
 	q.pending, errs[1] = q.js.Consumer(ctx, stream, consumerName)
-	q.files, errs[2] = q.js.ObjectStore(ctx, filesBucket)
-	q.chunks, errs[3] = q.js.Stream(ctx, "OBJ_"+filesBucket)
-	q.jobs, errs[4] = q.js.KeyValue(ctx, jobsBucket)
-	if q.rate, errs[5] = q.js.KeyValue(ctx, rateBucket); errs[5] == nil {
-		_, errs[6] = q.rate.Get(ctx, scheduleKey)
+	q.files.ObjectStore, errs[2] = q.js.ObjectStore(ctx, filesBucket)
+	q.files.stream, errs[3] = q.js.Stream(ctx, "OBJ_"+filesBucket)
+	q.texts.ObjectStore, errs[4] = q.js.ObjectStore(ctx, textsBucket)
+	q.texts.stream, errs[5] = q.js.Stream(ctx, "OBJ_"+textsBucket)
+	q.jobs, errs[6] = q.js.KeyValue(ctx, jobsBucket)
+	if q.rate, errs[7] = q.js.KeyValue(ctx, rateBucket); errs[7] == nil {
+		_, errs[8] = q.rate.Get(ctx, scheduleKey)
 	}
 	return errors.Join(errs[:]...)
 }
@@ -235,15 +220,21 @@ func (q *queue) get(ctx context.Context) error {
 // read returns the record of a job and its revision, which is 0 if there is none. A replica that lags may return an old
 // one, with which no compare-and-set succeeds.
 func (q *queue) read(ctx context.Context, id string) (r record, revision uint64, err error) {
-	entry, err := q.jobs.Get(ctx, id)
-	switch {
-	case errors.Is(err, jetstream.ErrKeyNotFound):
-		return record{}, 0, nil
-	case err != nil:
-		return record{}, 0, err
+	r, revision, err = read[record](ctx, q.jobs, id)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		err = nil
 	}
-	err = json.Unmarshal(entry.Value(), &r)
-	return r, entry.Revision(), err
+	return r, revision, err
+}
+
+// read returns the value of a key and its revision.
+func read[T any](ctx context.Context, bucket jetstream.KeyValue, key string) (value T, revision uint64, err error) {
+	entry, err := bucket.Get(ctx, key)
+	if err != nil {
+		return value, 0, err
+	}
+	err = json.Unmarshal(entry.Value(), &value)
+	return value, entry.Revision(), err
 }
 
 // patiently calls do until it succeeds or fails for good, for up to limit: NATS may be electing a leader, or be

@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,7 +64,7 @@ func startTestWorker(t *testing.T, q *queue, srv *aicontenttest.Server) (stop fu
 	t.Helper()
 	t.Setenv("AICONTENT_BASE_URL", srv.URL)
 	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
-	w, err := newWorker(q, time.Second, aicontent.NewClientFromEnv)
+	w, err := newWorker(q, time.Second, aicontent.NewClientFromEnv, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -81,6 +85,19 @@ func write(t *testing.T, dir, name, content string) string {
 	path := filepath.Join(dir, name)
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
+}
+
+// noise is a WAV file: one channel of 8 bits at 8 kHz.
+func noise(seed uint64, samples uint32) []byte {
+	le := binary.LittleEndian
+	b := le.AppendUint32([]byte("RIFF"), 36+samples)
+	b = append(b, "WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data"...)
+	b = le.AppendUint32(b, samples)
+	random := rand.New(rand.NewPCG(seed, seed))
+	for range samples {
+		b = append(b, byte(random.Uint32()))
+	}
+	return b
 }
 
 // recording is a small one that differs from those of other seeds.
@@ -212,10 +229,69 @@ func TestFileOfManyChunksComesBackWhole(t *testing.T) {
 	path := write(t, t.TempDir(), "a.wav", string(content))
 	require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
 	var fetched bytes.Buffer
-	require.NoError(t, q.fetchFile(t.Context(), fileID(t, path), &fetched))
+	require.NoError(t, q.files.fetch(t.Context(), fileID(t, path), &fetched))
 	assert.True(t, bytes.Equal(content, fetched.Bytes()))
-	require.NoError(t, q.removeFile(t.Context(), fileID(t, path)))
-	require.ErrorIs(t, q.fetchFile(t.Context(), fileID(t, path), io.Discard), jetstream.ErrObjectNotFound)
+	require.NoError(t, q.files.remove(t.Context(), fileID(t, path)))
+	require.ErrorIs(t, q.files.fetch(t.Context(), fileID(t, path), io.Discard), jetstream.ErrObjectNotFound)
+}
+
+// NATS refuses messages over 1 MiB.
+func TestLongTextArrives(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
+	path := write(t, t.TempDir(), "a.wav", recording(1))
+	srv := testWorker(t, q)
+	text := strings.Repeat("long talk ", 300_000)
+	srv.AddTranscription(aicontenttest.Transcription{Name: fileID(t, path), Result: text})
+	require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
+	assert.Equal(t, done, outcome(t, q)["a.wav"].State)
+	status, out, errOut := command(t, "results")
+	assert.Zero(t, status, errOut)
+	assert.True(t, out == path+"\tdone\t1\t"+text+"\n", "%d bytes", len(out))
+	assert.Zero(t, uploads(srv))
+}
+
+// Escaped as JSON, a text may be six times as long.
+func TestTextThatGrowsAsJSONArrives(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	c, _, err := q.claim(t.Context(), job{ID: "job", File: "a.wav"}, "worker")
+	require.NoError(t, err)
+	for _, size := range []int{inline, inline + 1, 5 * inline} {
+		text := strings.Repeat("\x01", size)
+		require.NoError(t, c.succeed(t.Context(), &aicontent.Transcription{ID: "7", Result: text}))
+		var out strings.Builder
+		_, err = printResults(t.Context(), q, &out)
+		require.NoError(t, err)
+		assert.Equal(t, "a.wav\tdone\t7\t\""+strings.Repeat(`\x01`, size)+"\"\n", out.String())
+	}
+}
+
+func TestTextThatCannotBeStoredIsAReasonThatWatchShows(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	path := write(t, t.TempDir(), "a.wav", recording(1))
+	config := q.texts.stream.CachedInfo().Config
+	room := config.MaxBytes
+	config.MaxBytes = 1 << 10
+	_, err := q.js.UpdateStream(t.Context(), config)
+	require.NoError(t, err)
+	srv := testWorker(t, q)
+	text := strings.Repeat("long talk ", 300_000)
+	srv.AddTranscription(aicontenttest.Transcription{Name: fileID(t, path), Result: text})
+	require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
+	changes, err := q.jobs.WatchAll(t.Context())
+	require.NoError(t, err)
+	for change := range changes.Updates() {
+		var r record
+		if change != nil && json.Unmarshal(change.Value(), &r) == nil && r.State == waiting {
+			assert.Contains(t, r.Reason, "store the text: ")
+			break
+		}
+	}
+	config.MaxBytes = room
+	_, err = q.js.UpdateStream(t.Context(), config)
+	require.NoError(t, err)
+	assert.Equal(t, done, outcome(t, q)["a.wav"].State)
+	assert.Zero(t, uploads(srv))
 }
 
 func TestClaimIsOneWorkersUntilItLapses(t *testing.T) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"sync"
@@ -61,7 +60,7 @@ func (l *limiter) reserve(ctx context.Context) (time.Time, error) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	for wait := time.Duration(0); pause(ctx, wait) == nil; {
-		s, revision, err := readSchedule(ctx, l.bucket)
+		s, revision, err := read[schedule](ctx, l.bucket, scheduleKey)
 		at, after, ok := s.reserve(time.Now())
 		if err == nil && !ok {
 			wait = time.Until(at)
@@ -85,7 +84,7 @@ func (l *limiter) reserve(ctx context.Context) (time.Time, error) {
 // setRate changes the rate of the whole fleet.
 func setRate(ctx context.Context, bucket jetstream.KeyValue, perSecond float64) error {
 	for {
-		s, revision, err := readSchedule(ctx, bucket)
+		s, revision, err := read[schedule](ctx, bucket, scheduleKey)
 		if err != nil {
 			return err
 		}
@@ -99,13 +98,4 @@ func setRate(ctx context.Context, bucket jetstream.KeyValue, perSecond float64) 
 			return err
 		}
 	}
-}
-
-func readSchedule(ctx context.Context, bucket jetstream.KeyValue) (s schedule, revision uint64, err error) {
-	entry, err := bucket.Get(ctx, scheduleKey)
-	if err != nil {
-		return schedule{}, 0, err
-	}
-	err = json.Unmarshal(entry.Value(), &s)
-	return s, entry.Revision(), err
 }

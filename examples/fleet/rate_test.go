@@ -67,7 +67,7 @@ func TestChangedRateHoldsForRequestsThatWait(t *testing.T) {
 	go func() { waited <- l.Wait(t.Context()) }()
 	require.NoError(t, setRate(t.Context(), q.rate, 100))
 	require.NoError(t, <-waited)
-	s, _, err := readSchedule(t.Context(), q.rate)
+	s, _, err := read[schedule](t.Context(), q.rate, scheduleKey)
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, s.Requests)
 
@@ -83,7 +83,7 @@ func TestRaisedRatePullsTheNextRequestNear(t *testing.T) {
 	_, err := (&limiter{bucket: q.rate}).reserve(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, setRate(t.Context(), q.rate, 5))
-	s, _, err := readSchedule(t.Context(), q.rate)
+	s, _, err := read[schedule](t.Context(), q.rate, scheduleKey)
 	require.NoError(t, err)
 	assert.LessOrEqual(t, time.Until(s.Next), ahead)
 	assert.InDelta(t, 5, s.PerSecond, 0)

@@ -7,38 +7,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // A table is what is known of the fleet.
 type table struct {
-	price    float64 // of one transcription
-	records  map[string]record
-	counts   map[state]int     // of the records
-	problem  string            // the latest of any job
-	problems map[string]string // the latest of each worker
-	fresh    int               // jobs that no worker has met
-	left     int               // jobs that have not ended
+	price   float64 // of one transcription
+	records map[string]record
+	problem string // the latest of any job
+	fresh   int    // jobs that no worker has met
+	left    int    // jobs that have not ended
 
 	schedule  schedule
 	read      time.Time // when the schedule was
 	perSecond float64   // requests until then
 }
 
-func newTable(price float64) *table {
-	return &table{
-		price: price, left: 1,
-		records: map[string]record{}, counts: map[state]int{}, problems: map[string]string{},
+// deadJobs is the error of a command that has met so many dead jobs.
+func deadJobs(n int) error {
+	if n == 0 {
+		return nil
 	}
+	return fmt.Errorf("dead jobs: %d", n)
 }
 
 // watch shows the fleet until no job is left, or ctx ends. Dead jobs are an error.
 func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
-	t := newTable(price)
+	t := &table{price: price, left: 1, records: map[string]record{}}
 	changes, err := q.jobs.WatchAll(ctx)
 	if err != nil {
 		return fmt.Errorf("watch the jobs: %w", err)
@@ -58,38 +57,32 @@ func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
 			continue
 		case <-every.C:
 		}
-		if t.refresh(ctx, q) != nil || t.left == 0 {
-			continue
-		}
-		if err := show(t); err != nil {
-			return err
+		if t.refresh(ctx, q) == nil && t.left > 0 {
+			show(t)
 		}
 	}
 	// A node that ended took its news with it.
-	err = errors.Join(q.each(ctx, t.learn), show(t))
-	if jobs := t.counts[dead]; jobs > 0 {
-		err = errors.Join(err, fmt.Errorf("dead jobs: %d", jobs))
-	}
-	return err
+	err = q.each(ctx, t.learn)
+	show(t)
+	jobs, _ := t.count()
+	return errors.Join(err, deadJobs(jobs[dead]))
 }
 
 // display returns a function that shows the table: on a terminal in place, elsewhere as a line every few seconds.
-func display(out io.Writer) func(*table) error {
+func display(out io.Writer) func(*table) {
 	file, _ := out.(*os.File)
 	info, err := file.Stat()
-	terminal, lines, ticks := err == nil && info.Mode()&os.ModeCharDevice != 0, 0, 0
-	return func(t *table) (err error) {
-		ticks++
+	terminal, ticks := err == nil && info.Mode()&os.ModeCharDevice != 0, 0
+	return func(t *table) {
 		switch {
 		case terminal:
 			// A narrow terminal cuts the lines and does not wrap them.
-			text := t.String()
-			_, err = fmt.Fprintf(out, "%s\x1b[?7l%s\x1b[?7h", strings.Repeat("\x1b[A\x1b[2K", lines), text)
-			lines = strings.Count(text, "\n")
-		case t.left == 0 || ticks%5 == 0:
-			_, err = fmt.Fprintf(out, "%s | %s\n", t.jobs(), t.pace())
+			up := strings.Repeat("\x1b[A\x1b[2K", min(ticks, 1)*strings.Count(t.String(), "\n"))
+			fmt.Fprintf(out, "%s\x1b[?7l%s\x1b[?7h", up, t)
+		case t.left == 0 || ticks%5 == 4:
+			fmt.Fprintln(out, strings.ReplaceAll(strings.TrimRight(t.String(), "\n"), "\n", " | "))
 		}
-		return err
+		ticks++
 	}
 }
 
@@ -103,7 +96,7 @@ func (t *table) refresh(ctx context.Context, q *queue) error {
 	if err != nil {
 		return err
 	}
-	s, _, err := readSchedule(ctx, q.rate)
+	s, _, err := read[schedule](ctx, q.rate, scheduleKey)
 	if err == nil {
 		t.left, t.fresh = int(messages.State.Msgs), int(workers.NumPending)
 		t.follow(s, time.Now())
@@ -122,63 +115,67 @@ func (t *table) follow(s schedule, now time.Time) {
 
 func (t *table) learn(id string, r record) error {
 	if r.Reason != "" {
-		t.problem, t.problems[r.Worker] = r.Reason, r.Reason
+		t.problem = field(r.Reason)
 	}
-	t.counts[t.records[id].State]--
-	t.counts[r.State]++
 	r.Text = ""
 	t.records[id] = r
 	return nil
 }
 
-// workers counts, by state, the jobs of each worker that is running any.
-func (t *table) workers() map[string]map[state]int {
-	workers := map[string]map[state]int{}
-	for _, r := range t.records {
-		if workers[r.Worker] == nil {
-			workers[r.Worker] = map[state]int{}
-		}
-		workers[r.Worker][r.State]++
-	}
-	maps.DeleteFunc(workers, func(_ string, jobs map[state]int) bool { return jobs[running] == 0 })
-	return workers
-}
-
-func (t *table) jobs() string {
-	running, waiting, done, dead := t.counts[running], t.counts[waiting], t.counts[done], t.counts[dead]
+// String is three lines: the jobs, the pace, and the latest problem.
+func (t *table) String() string {
+	jobs, workers := t.count()
+	running, waiting, done, dead := jobs[running], jobs[waiting], jobs[done], jobs[dead]
 	// A message may be left of a job that has ended, and a replica may not know yet that a job was met.
 	queued := max(min(t.fresh, t.left-running-waiting), 0)
-	return fmt.Sprintf("%d jobs: %d queued, %d running, %d waiting, %d done, %d dead",
-		queued+running+waiting+done+dead, queued, running, waiting, done, dead)
+	return fmt.Sprintf("%d jobs: %d queued, %d running, %d waiting, %d done, %d dead\n"+
+		"workers: %d, %.1f of %g requests/s, cost %.2f\n%s\n",
+		queued+running+waiting+done+dead, queued, running, waiting, done, dead,
+		workers, t.perSecond, t.schedule.PerSecond, t.price*float64(done), t.problem)
 }
 
-func (t *table) pace() string {
-	return fmt.Sprintf("workers: %d, %.1f of %g requests/s, cost %.2f",
-		len(t.workers()), t.perSecond, t.schedule.PerSecond, t.price*float64(t.counts[done]))
-}
-
-// String is the table, 80 columns wide.
-func (t *table) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s\n%.80s\n", t.jobs(), t.pace(), t.problem)
-	fmt.Fprintf(&b, "%-20s %7s %7s %6s %6s  %s\n", "worker", "running", "waiting", "done", "dead", "latest problem")
-	workers := t.workers()
-	for _, name := range slices.Sorted(maps.Keys(workers)) {
-		jobs := workers[name]
-		fmt.Fprintf(&b, "%-20.20s %7d %7d %6d %6d  %.28s\n",
-			name, jobs[running], jobs[waiting], jobs[done], jobs[dead], t.problems[name])
-	}
-	return b.String()
-}
-
-// printResults prints every job that has ended: its text, or the reason why it is dead.
-func printResults(ctx context.Context, q *queue, out io.Writer) error {
-	return q.each(ctx, func(_ string, r record) (err error) {
-		if r.ended() {
-			_, err = fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", r.File, r.State, r.ID, cmp.Or(r.Reason, r.Text))
+// count counts the jobs that workers have met, by state, and the workers that are running any.
+func (t *table) count() (jobs map[state]int, workers int) {
+	jobs, busy := map[state]int{}, map[string]bool{}
+	for _, r := range t.records {
+		jobs[r.State]++
+		if r.State == running {
+			busy[r.Worker] = true
 		}
+	}
+	return jobs, len(busy)
+}
+
+// printResults prints a row for every job that has ended: its text, or the reason why it is dead. It returns the number
+// of dead jobs.
+func printResults(ctx context.Context, q *queue, out io.Writer) (jobs int, err error) {
+	err = q.each(ctx, func(id string, r record) error {
+		if !r.ended() {
+			return nil
+		}
+		if r.State == dead {
+			jobs++
+		}
+		var long strings.Builder
+		if r.Long {
+			if err := q.texts.fetch(ctx, id, &long); err != nil {
+				return fmt.Errorf("the text of %s: %w", id, err)
+			}
+		}
+		text := cmp.Or(r.Reason, r.Text, long.String())
+		_, err := fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", field(r.File), r.State, field(string(r.ID)), field(text))
 		return err
 	})
+	return jobs, err
+}
+
+// field is a text as a field of a row. What could end the field, or look like another one, makes it a string of Go.
+func field(text string) string {
+	hidden := func(r rune) bool { return !strconv.IsGraphic(r) || r == utf8.RuneError }
+	if strings.HasPrefix(text, `"`) || strings.ContainsFunc(text, hidden) {
+		return strconv.QuoteToGraphic(text)
+	}
+	return text
 }
 
 // each calls do with every record, until it fails.

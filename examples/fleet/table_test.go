@@ -4,17 +4,20 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go"
 )
 
 func TestTableShowsTheFleet(t *testing.T) {
-	tb := newTable(0.25)
+	tb := &table{price: 0.25, records: map[string]record{}}
 	tb.left, tb.fresh = 3, 1
 	for i, s := range []state{done, done, dead, running, waiting} {
 		require.NoError(t, tb.learn(fmt.Sprint(i), record{State: s, Worker: "one"}))
@@ -27,25 +30,17 @@ func TestTableShowsTheFleet(t *testing.T) {
 	require.Equal(t, `7 jobs: 1 queued, 1 running, 1 waiting, 3 done, 1 dead
 workers: 1, 5.0 of 10 requests/s, cost 0.75
 503: x
-worker               running waiting   done   dead  latest problem
-one                        1       1      2      1  503: x
 `, tb.String())
 }
 
-func TestTableFits80ColumnsAndBeginsWithTheCause(t *testing.T) {
-	problem := plain(unauthorized(t))
-	assert.True(t, strings.HasPrefix(problem, "401: Unauthenticated."), problem)
-	tb := newTable(1)
-	tb.left, tb.fresh, tb.perSecond, tb.schedule.PerSecond = 99999, 99999, 999, 1000
-	busy := record{State: running, Worker: strings.Repeat("host", 9), Reason: problem}
-	require.NoError(t, tb.learn("1", busy))
-	busy.State, busy.Worker = dead, "another"
-	busy.Reason = strings.Repeat(problem, 9)
-	require.NoError(t, tb.learn("2", busy))
-	for line := range strings.Lines(tb.String()) {
-		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, line)
-	}
-	assert.Contains(t, tb.String(), "0  401: Unauthenticated.")
+func TestWatchSaysTheReasonInALogToo(t *testing.T) {
+	tb := &table{price: 1, records: map[string]record{}}
+	require.NoError(t, tb.learn("1", record{State: dead, Worker: "one", Reason: "503: x\x1b[2J\nall is well"}))
+	tb.left = 0
+	var out strings.Builder
+	display(&out)(tb)
+	assert.Equal(t, "1 jobs: 0 queued, 0 running, 0 waiting, 0 done, 1 dead | "+
+		`workers: 0, 0.0 of 0 requests/s, cost 0.00 | "503: x\x1b[2J\nall is well"`+"\n", out.String())
 }
 
 // Requests of two seconds may be reserved in one.
@@ -53,16 +48,16 @@ func TestTableNeverShowsMoreRequestsThanTheRateAllows(t *testing.T) {
 	now, tb := time.Now(), &table{}
 	tb.follow(schedule{PerSecond: 12}, now.Add(-time.Second))
 	tb.follow(schedule{PerSecond: 12, Requests: 18}, now)
-	assert.Contains(t, tb.pace(), "12.0 of 12 requests/s")
+	assert.Contains(t, tb.String(), "12.0 of 12 requests/s")
 }
 
 // A job that has just ended is still in the queue.
 func TestTableCountsAJobOnce(t *testing.T) {
-	tb := newTable(0)
+	tb := &table{price: 0, records: map[string]record{}}
 	tb.left, tb.fresh = 61, 60
 	require.NoError(t, tb.learn("a", record{State: done}))
 	require.NoError(t, tb.learn("b", record{State: queued}))
-	assert.Equal(t, "61 jobs: 60 queued, 0 running, 0 waiting, 1 done, 0 dead", tb.jobs())
+	assert.Contains(t, tb.String(), "61 jobs: 60 queued, 0 running, 0 waiting, 1 done, 0 dead\n")
 }
 
 func TestResultsThatCannotBeWrittenAreAnError(t *testing.T) {
@@ -74,9 +69,37 @@ func TestResultsThatCannotBeWrittenAreAnError(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer full.Close()
-	for _, args := range [][]string{{"results"}, {"watch"}, {"set"}, {"produce", os.DevNull}} {
+	for _, args := range [][]string{{"results"}, {"set"}} {
 		var errOut strings.Builder
 		assert.Equal(t, exitFailed, run(t.Context(), args, full, &errOut), args)
 		assert.Contains(t, errOut.String(), "write /dev/full: no space left on device\n")
 	}
+}
+
+// A row is a line of four fields, whatever a file name or a text holds.
+func TestNothingForgesRowsOfResults(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
+	text := "one\n/b.wav\tdone\t9\tforged\r\u2028\x1b[2J\u202e"
+	c := &claim{q: q, id: "1", record: record{File: "a\t\x1b]0;.wav"}}
+	require.NoError(t, c.succeed(t.Context(), &aicontent.Transcription{ID: "7\n", Result: text}))
+	plain := &claim{q: q, id: "2", record: record{File: "b.wav"}}
+	require.NoError(t, plain.succeed(t.Context(), &aicontent.Transcription{ID: "8", Result: "Sie sagte\u00a0: \"Grüß Gott\""}))
+	status, out, errOut := command(t, "results")
+	assert.Zero(t, status, errOut)
+	assert.ElementsMatch(t, []string{
+		`"a\t\x1b]0;.wav"` + "\tdone\t" + `"7\n"` + "\t" + strconv.Quote(text) + "\n",
+		"b.wav\tdone\t8\t" + "Sie sagte\u00a0: \"Grüß Gott\"" + "\n",
+	}, slices.Collect(strings.Lines(out)))
+}
+
+func TestResultsWithDeadLettersAreNoSuccess(t *testing.T) {
+	q := testQueue(t, limits{rate: 1000})
+	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
+	c := &claim{q: q, id: "1"}
+	require.NoError(t, c.write(t.Context(), func(r *record) { r.State, r.File, r.Reason = dead, "a.wav", "422: no" }))
+	status, out, errOut := command(t, "results")
+	assert.Equal(t, exitFailed, status)
+	assert.Equal(t, "a.wav\tdead\t\t422: no\n", out)
+	assert.Equal(t, "fleet: dead jobs: 1\n", errOut)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -30,6 +31,7 @@ type worker struct {
 	name   string
 	q      *queue
 	client *aicontent.Client
+	log    *slog.Logger
 	end    context.CancelCauseFunc // takes no further jobs
 }
 
@@ -37,9 +39,9 @@ type worker struct {
 type connector func(...aicontent.Option) (*aicontent.Client, error)
 
 // newWorker returns a worker. settle is how long after a lost response the transcription may still appear.
-func newWorker(q *queue, settle time.Duration, connect connector) (*worker, error) {
+func newWorker(q *queue, settle time.Duration, connect connector, log *slog.Logger) (*worker, error) {
 	host, _ := os.Hostname()
-	w := &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q}
+	w := &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q, log: log}
 	var err error
 	w.client, err = connect(
 		aicontent.WithUserAgent("aicontent-fleet"),
@@ -54,13 +56,17 @@ func (w *worker) work(ctx context.Context, concurrency int) error {
 	taking, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	w.end = end
+	idle := func(err error) bool {
+		return errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
+	}
 	var slots sync.WaitGroup
 	for range concurrency {
 		slots.Go(func() {
 			for taking.Err() == nil {
 				if msg, err := w.next(taking); err == nil {
 					w.handle(context.WithoutCancel(ctx), msg)
-				} else if !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
+				} else if taking.Err() == nil && !idle(err) {
+					w.log.Warn("no job came from the queue", "reason", plain(err))
 					_ = pause(taking, time.Second)
 				}
 			}
@@ -83,6 +89,7 @@ func (w *worker) next(ctx context.Context) (jetstream.Msg, error) {
 func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
 	var j job
 	if err := json.Unmarshal(msg.Data(), &j); err != nil {
+		w.log.Error("message that is no job dropped", "reason", err)
 		_ = msg.TermWithReason(err.Error())
 		return
 	}
@@ -94,8 +101,8 @@ func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
 		err = w.tidy(ctx, j, msg)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "fleet:", plain(err))
 		delay = 5 * time.Second
+		w.log.Error("queue failed", "job", j.ID, "file", j.File, "reason", plain(err), "again_in", delay)
 	}
 	if delay > 0 {
 		_ = msg.NakWithDelay(delay + rand.N(time.Second))
@@ -104,17 +111,19 @@ func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
 
 // tidy removes an ended job's file and message. The message is last, so that an interrupted tidy is repeated.
 func (w *worker) tidy(ctx context.Context, j job, msg jetstream.Msg) error {
-	err := patiently(ctx, time.Minute, func(ctx context.Context) error { return w.q.removeFile(ctx, j.ID) })
-	if err != nil {
-		return err
-	}
-	return patiently(ctx, time.Minute, msg.DoubleAck)
+	return patiently(ctx, time.Minute, func(ctx context.Context) error {
+		if err := w.q.files.remove(ctx, j.ID); err != nil {
+			return err
+		}
+		return msg.DoubleAck(ctx)
+	})
 }
 
 // run runs a claimed job and records how it ended. A delay above zero asks for another run after it.
 func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (delay time.Duration, err error) {
 	var transcription *aicontent.Transcription
-	until := c.before
+	until, begin := c.before, time.Now()
+	log := w.log.With("job", j.ID, "file", j.File, "run", c.record.Runs)
 	if c.record.Lost >= patience {
 		err = fmt.Errorf("no further run: %d ended without reporting", c.record.Lost)
 	} else {
@@ -123,7 +132,12 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 		stop()
 	}
 	if err == nil {
-		return 0, patiently(ctx, time.Minute, func(ctx context.Context) error { return c.succeed(ctx, transcription) })
+		err = patiently(ctx, time.Minute, func(ctx context.Context) error { return c.succeed(ctx, transcription) })
+		if err == nil {
+			log.Info("job done", "record", transcription.ID, "took", time.Since(begin).Round(time.Millisecond))
+			return 0, nil
+		}
+		err = fmt.Errorf("store the text: %w", err)
 	}
 	if errors.Is(err, aicontent.ErrUnauthorized) || errors.Is(err, aicontent.ErrForbidden) {
 		w.end(fmt.Errorf("the service refuses the API key: %w", err))
@@ -135,6 +149,9 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 	missing := errors.Is(err, jetstream.ErrObjectNotFound) && c.record.Runs > patience
 	if hopeless(err) || missing || c.record.Lost >= patience {
 		state, delay = dead, 0
+		log.Error("job dead", "reason", plain(err))
+	} else {
+		log.Warn("job failed", "reason", plain(err), "again_in", delay)
 	}
 	return delay, patiently(ctx, time.Minute, func(ctx context.Context) error {
 		return c.write(ctx, func(r *record) { r.State, r.Until, r.Reason = state, until, plain(err) })
@@ -150,7 +167,7 @@ func (w *worker) transcribe(ctx context.Context, c *claim, j job) (*aicontent.Tr
 	defer os.Remove(file.Name())
 	defer file.Close()
 	_ = os.Remove(file.Name()) // now, where the system allows it, so that a killed worker leaves nothing
-	if err := w.q.fetchFile(ctx, j.ID, file); err != nil {
+	if err := w.q.files.fetch(ctx, j.ID, file); err != nil {
 		return nil, c.before, fmt.Errorf("fetch the file: %w", err)
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {

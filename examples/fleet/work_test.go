@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,7 +30,9 @@ func TestWorkerWhoseKeyIsRefusedStopsWithTheReason(t *testing.T) {
 		require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
 		code, _, errOut := command(t, "work")
 		assert.Equal(t, exitFailed, code)
-		assert.Equal(t, "fleet: the service refuses the API key: "+strconv.Itoa(status)+": "+text+"\n", errOut)
+		reason := strconv.Itoa(status) + ": " + text
+		assert.Contains(t, errOut, "level=WARN msg=\"job failed\"")
+		assert.True(t, strings.HasSuffix(errOut, "\nfleet: the service refuses the API key: "+reason+"\n"), errOut)
 
 		// The job waits for a worker with another key.
 		srv.ClearFaults()
@@ -81,4 +86,46 @@ func TestErrorsReadAsPlainWordsWithTheCauseFirst(t *testing.T) {
 			assert.NotRegexp(t, goName, plain(test.err))
 		})
 	}
+}
+
+func TestWorkerLogsHowEachJobEnds(t *testing.T) {
+	srv, q := deployment(t)
+	dir := t.TempDir()
+	good, bad := write(t, dir, "good.wav", recording(1)), write(t, dir, "bad.pdf", "%PDF-1.7 xxxxxxxxxx")
+	require.NoError(t, produceAll(t.Context(), q, io.Discard, good))
+	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(404, `{"message":"x"}`))
+	ctx, stop := context.WithCancel(t.Context())
+	var log safeBuffer
+	ended := make(chan int)
+	go func() { ended <- run(ctx, []string{"work", "-settle", "1ms"}, io.Discard, &log) }()
+	outcome(t, q)
+	require.NoError(t, produceAll(t.Context(), q, io.Discard, bad))
+	outcome(t, q)
+	stop()
+	assert.Zero(t, <-ended)
+	for _, want := range []string{
+		`level=WARN msg="job failed" job=` + fileID(t, good) + ` file=` + good + ` run=1 reason="404: x (`,
+		`level=INFO msg="job done" job=` + fileID(t, good) + ` file=` + good + ` run=2 record=1 took=`,
+		`level=ERROR msg="job dead" job=` + fileID(t, bad) + ` file=` + bad + ` run=1 reason="file \"bad.pdf\": must be an`,
+	} {
+		assert.Equal(t, 1, strings.Count(log.String(), want), "%s\n%s", want, log.String())
+	}
+}
+
+// A safeBuffer takes what goroutines write.
+type safeBuffer struct {
+	mu     sync.Mutex
+	buffer strings.Builder
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
 }
