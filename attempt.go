@@ -95,8 +95,8 @@ func (x *exchange) run(hc *http.Client, h *history, take func(*http.Response) er
 		return err
 	}
 	r, start := x.request, time.Now()
-	tracked := r.body != nil && r.body.Tracked()
-	ctx, attempt := wire.Watch(x.ctx, wire.Limits{Upload: tracked, Stall: r.stall, Wait: r.wait})
+	limits := wire.Limits{Upload: r.body != nil && r.body.Tracked(), Stall: r.stall, Wait: r.wait}
+	ctx, attempt := x.client.network().transport.Watch(x.ctx, limits)
 	defer attempt.Stop()
 	x.wire = attempt
 	defer func() { x.sending.Close() }() // a RoundTripper may panic

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -203,5 +204,31 @@ func TestOnceThroughMiddleware(t *testing.T) {
 		}
 		require.NoError(t, err)
 		w.assertCreated(t, 1)
+	})
+}
+
+// A middleware may be refused with the request's context, and fail over with one of its own: the first refusal says
+// nothing of the second request.
+func TestStoreThroughAMiddlewareThatFailsOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		failOver := func(next http.RoundTripper) http.RoundTripper {
+			return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				body, _ := io.ReadAll(r.Body)
+				first, second := r.Clone(r.Context()), r.Clone(context.Background())
+				first.Body, second.Body = io.NopCloser(bytes.NewReader(body)), io.NopCloser(bytes.NewReader(body))
+				srv.RefuseConnections(1)
+				resp, err := next.RoundTrip(first)
+				if err != nil {
+					_, _ = next.RoundTrip(second)
+				}
+				return resp, err
+			})
+		}
+		srv.FaultN(4, aicontenttest.LoseResponse())
+		_, err := srv.Client(aicontent.WithMiddleware(failOver)).Images.Store(t.Context(), aStore)
+		assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), "%v", err)
+		assert.Len(t, srv.Records(), 1)
 	})
 }

@@ -49,7 +49,7 @@ var failures = []failure{
 	{"too often", aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503,
 		"The service is busy: wait 10 minutes", tryAgain, 0},
 	{"maintenance", aicontenttest.Status(503, "down").WithRetryAfter("120"), 502,
-		"The service had a problem: wait 2 minutes", tryAgain, 0},
+		"The service had a problem: wait 2 minutes", lookFirst, 0},
 	{"server error", aicontenttest.Status(500, `{"message":"Server Error"}`), 502,
 		"The service says: “Server Error”", lookFirst, 0},
 	{"proxy gave up", aicontenttest.ActThenStatus(504), 502, "The service had a problem", lookFirst, 1},

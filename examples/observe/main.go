@@ -63,7 +63,7 @@ func run(ctx context.Context, demo bool, args []string, out io.Writer) error {
 			return err
 		}
 		defer srv.Close()
-		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(503, "").WithRetryAfter("1"))
+		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(429, "").WithRetryAfter("1"))
 		base, key = srv.URL, srv.APIKey
 	case base == "" || key == "":
 		return fmt.Errorf("without -demo, AICONTENT_BASE_URL and AICONTENT_API_KEY must be set; %w", errUsage)

@@ -170,8 +170,8 @@ func TestAnUploadWithTwoAttempts(t *testing.T) {
 	}
 	require.Len(t, posts, 2)
 	assert.Regexp(t, `^ .* aicontent\.outcome=done\n`, trace)
-	assert.Regexp(t, ` url\.full=http://127\.0\.0\.1:\d+/api/v1/transcriptions aicontent\.outcome=rejected error\.type=503 `+
-		`http\.response\.status_code=503 http\.request\.size=\d{5,} aicontent\.pause=1s$`, posts[0])
+	assert.Regexp(t, ` url\.full=http://127\.0\.0\.1:\d+/api/v1/transcriptions aicontent\.outcome=rejected error\.type=429 `+
+		`http\.response\.status_code=429 http\.request\.size=\d{5,} aicontent\.pause=1s$`, posts[0])
 	assert.Regexp(t, ` http\.request\.resend_count=1 aicontent\.outcome=done `+
 		`http\.response\.status_code=201 http\.request\.size=\d{5,}$`, posts[1])
 	lines := 0

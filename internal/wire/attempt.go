@@ -28,8 +28,10 @@ type Attempt struct {
 	cancel context.CancelCauseFunc
 	limits Limits // no limit is forever
 	trace  httptrace.ClientTrace
-	sent   atomic.Int64 // in bytes, added to by the connections that count
-	traced atomic.Bool  // the transport tells of its connections
+	sent   atomic.Int64  // in bytes, added to by the connections that count
+	traced atomic.Bool   // the transport tells of its connections
+	strays *atomic.Int64 // of the Transport; nil for none
+	before int64         // how many there were at the start
 
 	mu       sync.Mutex
 	timer    *time.Timer
@@ -57,7 +59,8 @@ type Evidence struct {
 func (a *Attempt) Evidence() Evidence {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return Evidence{a.seen && a.inside == 0, a.uncounted || a.sent.Load() > 0, a.err}
+	strays := a.strays != nil && a.strays.Load() != a.before
+	return Evidence{a.seen && a.inside == 0, a.uncounted || strays || a.sent.Load() > 0, a.err}
 }
 
 // Phase is what an attempt is doing.

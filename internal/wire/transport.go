@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,6 +40,7 @@ var ErrClearProxy = errors.New("a proxy would see the API key of an http:// base
 type Transport struct {
 	shared, single, download http.RoundTripper // single is for POST
 	exact                    bool              // they are *http.Transports, so that an Attempt knows what was written
+	strays                   atomic.Int64      // requests that were of no Attempt
 }
 
 // New returns a Transport that works as base does, or as [http.DefaultTransport] where base is nil. An
@@ -72,7 +74,7 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 
 	single := clone(t, clearProxy)
 	oneRequest(single)
-	return &Transport{shared, single, download, true}
+	return &Transport{shared: shared, single: single, download: download, exact: true}
 }
 
 // clone returns a copy of t with limits where t has none, and without a proxy that would see a request in clear.
@@ -146,6 +148,14 @@ func nameProxy(t *http.Transport) {
 	}
 }
 
+// Watch starts an attempt whose request t will send. The caller must call [Attempt.Stop] in the end. A middleware may
+// send the request with a context of its own: if t sends any such request meanwhile, it may be this one.
+func (t *Transport) Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
+	ctx, a := Watch(ctx, limits)
+	a.strays, a.before = &t.strays, t.strays.Load()
+	return ctx, a
+}
+
 // RoundTrip implements [http.RoundTripper]. A response of 101 Switching Protocols, which nothing asks for, has no
 // body: its connection is closed. A redirect to what is not a URL has no Location.
 //
@@ -163,6 +173,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	if !watched {
+		t.strays.Add(1)
 		return tamed(rt, req)
 	}
 	if err := a.enter(); err != nil {
@@ -200,7 +211,7 @@ func (t *Transport) CloseIdleConnections() {
 // certificates, and no server name but the URL's. Proxy, dialer and CA settings hold; what a DialTLSContext function
 // sends is its affair. A RoundTripper that is no [*http.Transport] is used as it is.
 func (t *Transport) Download() http.RoundTripper {
-	return &Transport{t.download, t.download, t.download, t.exact}
+	return &Transport{shared: t.download, single: t.download, download: t.download, exact: t.exact}
 }
 
 // tame changes the two kinds of response that http.Client cannot pass on.
