@@ -1,0 +1,143 @@
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
+)
+
+// counts is the set of how many records there may be: bit n stands for n.
+type counts uint
+
+const none, one counts = 1 << 0, 1 << 1
+
+// after is what may be there once a call has ended, given what was known before. Open says that a request of an earlier
+// call may still become a record. An Unknown forks the set, any other outcome decides.
+func (known counts) after(err error, open bool) counts {
+	switch outcome := aicontent.OutcomeOf(err); {
+	case outcome == aicontent.OutcomeDone: // or success
+		return one
+	case outcome == aicontent.OutcomeUnknown:
+		return (known | known<<1) & (none | one)
+	case open && known&none != 0:
+		return none
+	}
+	return known
+}
+
+// judge holds what each call has said against the records that the service has made, now that nothing is late any more.
+// A plain call answers for its own requests, one with WithOnce for all that were sent before it ended.
+func (p *play) judge() {
+	known, open := none, time.Time{}
+	for n, c := range p.calls {
+		if !c.once {
+			known = none
+		}
+		known = known.after(c.err, c.ended.Before(open))
+		made, outcome := p.madeBy(c), aicontent.OutcomeOf(c.err)
+		fits := known&(1<<made.all) != 0
+		for extra := range made.tooLate { // the documented exception
+			fits = fits || known&(1<<(made.all-extra-1)) != 0
+		}
+		p.check(fits, "call %d ended %v, with %d records: %v", n+1, outcome, made.all, c.err)
+		nothing := outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected
+		p.check(!nothing || made.own <= made.tooLate, "call %d ended %v, and made a record: %v", n+1, outcome, c.err)
+		p.check(c.err != nil || slices.Contains(made.ids, c.id), "call %d returned record %s of %v", n+1, c.id, made.ids)
+		p.check(!p.gaveUp(c), "call %d gave up: %v", n+1, c.err)
+		if stores := c.stores(); len(stores) > 0 {
+			open = stores[len(stores)-1].ended.Add(settleTime)
+		}
+		p.twice = p.twice || c.once && c.err == nil && made.all == 2
+	}
+}
+
+// made are the records that calls have made.
+type made struct {
+	own, all int
+	tooLate  int // made after the settle time
+	ids      []aicontent.ID
+}
+
+func (p *play) madeBy(c *call) (m made) {
+	for _, record := range p.srv.Records() {
+		a := p.attemptOf(record.Request)
+		own := slices.Contains(c.attempts, a)
+		if !own && (!c.once || !a.began.Before(c.ended)) {
+			continue
+		}
+		m.all++
+		m.ids = append(m.ids, aicontent.ID(record.ID))
+		if own {
+			m.own++
+		}
+		if c.once && a.strike.name == tooLateAct {
+			m.tooLate++
+		}
+	}
+	return m
+}
+
+// attemptOf is the attempt that sent a request.
+func (p *play) attemptOf(request int) *attempt {
+	for _, c := range p.calls {
+		for _, a := range c.attempts {
+			if a.request == request {
+				return a
+			}
+		}
+	}
+	p.check(false, "request %d made a record, and no hook was told of it", request)
+	return &attempt{}
+}
+
+// gaveUp reports whether a call failed where another attempt could have saved it without a risk.
+func (p *play) gaveUp(c *call) bool {
+	stores := c.stores()
+	conflict := errors.As(c.err, new(*aicontent.ConflictError))
+	harmed := slices.ContainsFunc(p.obstacles, func(o obstacle) bool { return o.harms })
+	if c.err == nil || c.wasCut || c.hurried || conflict || harmed || len(stores) >= maxAttempts {
+		return false
+	}
+	saves := everybody
+	if len(stores) > 0 {
+		last := stores[len(stores)-1].strike
+		saves = last.image
+		if p.collection == "transcriptions" {
+			saves = last.transcription
+		}
+	}
+	return saves == everybody || saves == whoLooks && c.once
+}
+
+// judgeHooks checks what the hook was told.
+func (p *play) judgeHooks() {
+	for n, c := range p.calls {
+		text := fmt.Sprintf("%v %#v", c.err, c.err)
+		p.check(c.err == nil || !strings.Contains(text, p.srv.APIKey), "call %d shows the key: %v", n+1, c.err)
+		for i, a := range c.attempts {
+			if a.refused {
+				continue
+			}
+			name := fmt.Sprintf("call %d, attempt %d (%s %d)", n+1, i+1, a.Operation, a.Number)
+			p.check(a.dones == 1, "%s: done was called %d times", name, a.dones)
+			last := i+1 == len(c.attempts)
+			again := !last && c.attempts[i+1].Operation == a.Operation && c.attempts[i+1].Number == a.Number+1
+			interrupted := last && c.wasCut
+			p.check(a.result.WillRetry == again || interrupted, "%s: WillRetry %v", name, a.result.WillRetry)
+		}
+	}
+}
+
+// judgeBudget checks that calls that succeed give back all that they took from the retry budget.
+func (p *play) judgeBudget(client *aicontent.Client) {
+	failed := func(c *call) bool { return c.client == client && c.err != nil }
+	if slices.ContainsFunc(p.calls, failed) {
+		return
+	}
+	_, err := client.Images.List(p.Context(), aicontent.ImageListParams{})
+	p.check(err == nil && slices.Equal(p.budgets, []int{retryBudget}), "the budget is %d: %v", p.budgets, err)
+}
