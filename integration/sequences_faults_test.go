@@ -32,7 +32,15 @@ type strike struct {
 	image, transcription survivors
 }
 
-// class reports whether it is one of the first ten, of which the longer sequences consist.
+// survivors are the Store calls of the collection that must get over it.
+func (s strike) survivors(collection string) survivors {
+	if collection == "images" {
+		return s.image
+	}
+	return s.transcription
+}
+
+// class reports whether it is one of the first ten, of which longer sequences consist.
 func (s strike) class() bool {
 	return slices.ContainsFunc(strikes[:10], func(c strike) bool { return c.name == s.name })
 }
@@ -47,7 +55,7 @@ const (
 )
 
 // strikes are what can happen to a create request. Each function of the kit that makes a fault is among them. Cut off
-// before its end, a form of 60 bytes was sent and a file of 320 KiB was not.
+// before its end, a form of 60 bytes was sent and a file of 264 KiB was not.
 var strikes = []strike{
 	{"ok", aicontenttest.Fault{Place: aicontenttest.BeforeResponse, Acts: true}, everybody, everybody},
 	{"refuse-connection", aicontenttest.RefuseConnection(), everybody, everybody},
@@ -62,6 +70,7 @@ var strikes = []strike{
 
 	{"401", says(401, `{"message":"Unauthenticated."}`), nobody, nobody},
 	{"403", says(403, `{"message":"This action is unauthorized."}`), nobody, nobody},
+	{"403-early", aicontenttest.HTMLPage(403).Early(), nobody, nobody},
 	{"404", says(404, `{"message":"Not Found"}`), nobody, nobody},
 	{"408", aicontenttest.HTMLPage(408), whoLooks, whoLooks},
 	{"408-early", aicontenttest.HTMLPage(408).Early(), whoLooks, everybody},
@@ -144,4 +153,4 @@ var obstacles = []obstacle{
 }
 
 // audio fits into no buffer on the way: not into the network's, nor into what a server reads after its response.
-var audio = aicontent.FileFromBytes("a.wav", []byte("RIFF\x24\x00\x00\x00WAVEfmt "+strings.Repeat("\x00", 320<<10)))
+var audio = aicontent.FileFromBytes("a.wav", []byte("RIFF\x24\x00\x00\x00WAVEfmt "+strings.Repeat("\x00", 264<<10)))

@@ -38,7 +38,7 @@ func (p *play) judge() {
 			known = none
 		}
 		known = known.after(c.err, c.ended.Before(open))
-		made, outcome := p.madeBy(c), aicontent.OutcomeOf(c.err)
+		made, outcome := p.madeBy(n), aicontent.OutcomeOf(c.err)
 		fits := known&(1<<made.all) != 0
 		for extra := range made.tooLate { // the documented exception
 			fits = fits || known&(1<<(made.all-extra-1)) != 0
@@ -58,20 +58,21 @@ func (p *play) judge() {
 // made are the records that calls have made.
 type made struct {
 	own, all int
-	tooLate  int // made after the settle time
+	tooLate  int // after the settle time
 	ids      []aicontent.ID
 }
 
-func (p *play) madeBy(c *call) (m made) {
+// madeBy returns the records for which the n-th call answers.
+func (p *play) madeBy(n int) (m made) {
+	c := p.calls[n]
 	for _, record := range p.srv.Records() {
-		a := p.attemptOf(record.Request)
-		own := slices.Contains(c.attempts, a)
-		if !own && (!c.once || !a.began.Before(c.ended)) {
+		by, a := p.sender(record.Request)
+		if by != n && (!c.once || by > n && !a.began.Before(c.ended)) {
 			continue
 		}
 		m.all++
 		m.ids = append(m.ids, aicontent.ID(record.ID))
-		if own {
+		if by == n {
 			m.own++
 		}
 		if c.once && a.strike.name == tooLateAct {
@@ -81,17 +82,17 @@ func (p *play) madeBy(c *call) (m made) {
 	return m
 }
 
-// attemptOf is the attempt that sent a request.
-func (p *play) attemptOf(request int) *attempt {
-	for _, c := range p.calls {
+// sender returns the call and the attempt that sent a request.
+func (p *play) sender(request int) (int, *attempt) {
+	for n, c := range p.calls {
 		for _, a := range c.attempts {
 			if a.request == request {
-				return a
+				return n, a
 			}
 		}
 	}
 	p.check(false, "request %d made a record, and no hook was told of it", request)
-	return &attempt{}
+	return 0, &attempt{}
 }
 
 // gaveUp reports whether a call failed where another attempt could have saved it without a risk.
@@ -99,41 +100,41 @@ func (p *play) gaveUp(c *call) bool {
 	stores := c.stores()
 	conflict := errors.As(c.err, new(*aicontent.ConflictError))
 	harmed := slices.ContainsFunc(p.obstacles, func(o obstacle) bool { return o.harms })
-	if c.err == nil || c.wasCut || c.hurried || conflict || harmed || len(stores) >= maxAttempts {
+	if c.err == nil || c.wasCut || c.patience > 0 || conflict || harmed || len(stores) >= maxAttempts {
 		return false
 	}
-	saves := everybody
+	saved := everybody
 	if len(stores) > 0 {
-		last := stores[len(stores)-1].strike
-		saves = last.image
-		if p.collection == "transcriptions" {
-			saves = last.transcription
-		}
+		saved = stores[len(stores)-1].strike.survivors(p.collection)
 	}
-	return saves == everybody || saves == whoLooks && c.once
+	return saved == everybody || saved == whoLooks && c.once
 }
 
-// judgeHooks checks what the hook was told.
+// stores are the attempts that send create requests.
+func (c *call) stores() []*attempt {
+	return slices.DeleteFunc(slices.Clone(c.attempts), func(a *attempt) bool { return a.Search || !a.sent })
+}
+
+// judgeHooks checks what the hooks, the response and the error have told.
 func (p *play) judgeHooks() {
 	for n, c := range p.calls {
 		text := fmt.Sprintf("%v %#v", c.err, c.err)
 		p.check(c.err == nil || !strings.Contains(text, p.srv.APIKey), "call %d shows the key: %v", n+1, c.err)
+		p.check(c.err != nil || c.response != nil && c.response.Attempts == len(c.stores()),
+			"call %d sent %d create requests, not as %+v", n+1, len(c.stores()), c.response)
 		for i, a := range c.attempts {
-			if a.refused {
-				continue
-			}
 			name := fmt.Sprintf("call %d, attempt %d (%s %d)", n+1, i+1, a.Operation, a.Number)
 			p.check(a.dones == 1, "%s: done was called %d times", name, a.dones)
 			last := i+1 == len(c.attempts)
 			again := !last && c.attempts[i+1].Operation == a.Operation && c.attempts[i+1].Number == a.Number+1
-			interrupted := last && c.wasCut
-			p.check(a.result.WillRetry == again || interrupted, "%s: WillRetry %v", name, a.result.WillRetry)
+			p.check(a.result.WillRetry == again || last && c.wasCut, "%s: WillRetry %v", name, a.result.WillRetry)
 		}
 	}
 }
 
-// judgeBudget checks that calls that succeed give back all that they took from the retry budget.
-func (p *play) judgeBudget(client *aicontent.Client) {
+// judgeBudget checks that calls that succeed give back all that they have taken from the retry budget.
+func (p *play) judgeBudget() {
+	client := p.calls[len(p.calls)-1].client
 	failed := func(c *call) bool { return c.client == client && c.err != nil }
 	if slices.ContainsFunc(p.calls, failed) {
 		return

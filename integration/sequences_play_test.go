@@ -16,47 +16,116 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
-// A play is a sequence that is carried out: Store calls for one name against a server of their own, to which it is the
+// modes are the ways in which programs call Store.
+var modes = map[string]func(*play){
+	// A caller that tries once more.
+	"plain": func(p *play) { p.try(2, call{client: p.client()}) },
+	// One whose context ends meanwhile.
+	"cancelled": func(p *play) {
+		c := call{client: p.client()}
+		p.try(1, p.cancelled(c))
+		p.try(1, c)
+	},
+	// A job queue, which calls again.
+	"once": func(p *play) {
+		c := call{client: p.client(), once: true}
+		p.try(2, c)
+		p.repair(c)
+	},
+	// A job queue that has less patience than the settle time.
+	"hurried": func(p *play) {
+		c := call{client: p.client(), once: true}
+		hurried := c
+		hurried.patience = 7 * time.Second
+		for range 30 {
+			if p.try(1, hurried) {
+				break
+			}
+			time.Sleep(3 * time.Second)
+		}
+		p.repair(c)
+		p.check(len(p.calls) <= 30, "a loop of short calls does not end")
+	},
+	// Two goroutines at once.
+	"both": func(p *play) {
+		c := call{client: p.client(), once: true}
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() { p.try(1, c) })
+			time.Sleep(time.Millisecond)
+		}
+		both.Wait()
+		p.repair(c)
+	},
+	// A process that dies, and the next one.
+	"since": func(p *play) {
+		p.try(1, p.cancelled(call{client: p.client(), once: true}))
+		c := call{client: p.client(), once: true, since: time.Now()}
+		p.try(2, c)
+		p.repair(c)
+	},
+	// A program that survives the panics and vetoes of its hook or middleware.
+	"panic": func(p *play) {
+		c := call{client: p.client(), once: true}
+		panics := c
+		panics.cut = func() { panic(errCut) }
+		p.try(1, panics)
+		p.try(2, c)
+		p.repair(c)
+	},
+}
+
+// interrupted are the modes whose first call is interrupted at each of its attempts in turn, and the moments: by a hook
+// that panics or vetoes before it is sent, while it is on its way, and when it has ended.
+var interrupted = map[string][]string{
+	"cancelled": {"sent", "done"},
+	"since":     {"sent", "done"},
+	"panic":     {"hook", "veto", "sent", "done"},
+}
+
+// A play is a sequence that is carried out: Store calls for one name, and a server of their own, which takes it for the
 // test.
 type play struct {
 	*testing.T // of the bubble
 	sequence
 	srv        *aicontenttest.Server
 	start      time.Time
+	took       time.Duration
 	complaints []string
 
 	mu      sync.Mutex
-	calm    bool           // nothing goes wrong any more
-	met     []string       // strikes and obstacles
-	sought  map[string]int // requests of searches by verb
 	calls   []*call        // in the order in which they ended
-	budgets []int          // of requests that belong to no call
-	stores  int            // create requests
-	twice   bool           // a call of WithOnce succeeded, and there are two records
-	took    time.Duration
+	stores  int            // create requests so far
+	sought  map[string]int // requests of searches so far, by verb
+	met     []string       // strikes and obstacles
+	calm    bool           // nothing goes wrong any more
+	budgets []int          // that requests of no call have found
+	twice   bool           // WithOnce succeeded, and there are two records
 }
 
 // A call is one Store call.
 type call struct {
 	client   *aicontent.Client
 	ctx      context.Context
+	patience time.Duration // 0 for a context without a deadline
 	once     bool
 	since    time.Time // for WithOnceSince
-	hurried  bool      // it has a deadline
-	cut      func()    // interrupts it; nil where that is not planned
+	cut      func()    // interrupts the call; nil where that is not planned
 	wasCut   bool
+
 	attempts []*attempt
 	id       aicontent.ID
+	response *aicontent.Response
 	err      error
 	ended    time.Time
 }
 
-// An attempt is what the hook is told of it, and what the service was told to do.
+// An attempt is what the hooks are told of it, and what the service was told to do.
 type attempt struct {
 	aicontent.Attempt
 	result       aicontent.AttemptResult
 	dones        int
-	refused      bool   // by the hook, which has panicked
+	sent         bool   // no hook was against it
 	strike       strike // of a create request
 	request      int    // the server's number; 0 if none arrived
 	began, ended time.Time
@@ -72,17 +141,17 @@ func carryOut(t *testing.T, s sequence) (p *play) {
 	synctest.Test(t, func(t *testing.T) {
 		p = &play{T: t, sequence: s, start: time.Now(), sought: map[string]int{}}
 		p.srv = aicontenttest.NewServer(p, aicontenttest.InMemoryNetwork())
-		client := modes[s.mode](p)
-		p.took = time.Since(p.start)
+		modes[s.mode](p)
 		time.Sleep(allLate)
+		p.took = time.Since(p.start)
 		p.judge()
 		p.judgeHooks()
-		p.judgeBudget(client)
+		p.judgeBudget()
 	})
 	return p
 }
 
-// Errorf is for the server, which finds requests that the API does not allow.
+// Errorf is what the server calls where a request is not allowed.
 func (p *play) Errorf(format string, args ...any) { p.check(false, format, args...) }
 
 func (p *play) check(holds bool, format string, args ...any) {
@@ -93,69 +162,10 @@ func (p *play) check(holds bool, format string, args ...any) {
 	}
 }
 
-// modes are the ways in which programs call Store. They return the client whose retry budget is looked at.
-var modes = map[string]func(*play) *aicontent.Client{
-	// A caller that tries once more.
-	"plain": func(p *play) *aicontent.Client {
-		c := call{client: p.client()}
-		p.try(2, c)
-		return c.client
-	},
-	// A job queue, which calls again.
-	"once": func(p *play) *aicontent.Client {
-		c := call{client: p.client(), once: true}
-		p.try(2, c)
-		return p.repair(c)
-	},
-	// A job queue with less patience than the settle time.
-	"hurried": func(p *play) *aicontent.Client {
-		c := call{client: p.client(), once: true}
-		hurried := c
-		hurried.hurried = true
-		p.try(6, hurried)
-		return p.repair(c)
-	},
-	// Two goroutines at once.
-	"both": func(p *play) *aicontent.Client {
-		c := call{client: p.client(), once: true}
-		var both sync.WaitGroup
-		for range 2 {
-			both.Go(func() { p.try(1, c) })
-			time.Sleep(time.Millisecond)
-		}
-		both.Wait()
-		return p.repair(c)
-	},
-	// A process that dies, and the next one.
-	"since": func(p *play) *aicontent.Client {
-		ctx, die := context.WithCancel(p.Context())
-		p.try(1, call{client: p.client(), once: true, ctx: ctx, cut: die})
-		c := call{client: p.client(), once: true, since: time.Now()}
-		p.try(2, c)
-		return p.repair(c)
-	},
-	// A hook or a middleware that panics, and a program that survives it.
-	"panic": func(p *play) *aicontent.Client {
-		c := call{client: p.client(), once: true}
-		panicking := c
-		panicking.cut = func() { panic(errPanicked) }
-		p.try(1, panicking)
-		p.try(2, c)
-		return p.repair(c)
-	},
-}
-
-var errPanicked = errors.New("the call has ended in a panic")
-
-// interrupting are the modes in which the first call is interrupted, at each of its attempts, and at what moments.
-var interrupting = map[string][]string{
-	"since": {"sent", "done"},
-	"panic": {"hook", "sent", "done"},
-}
-
 func (p *play) client() *aicontent.Client {
 	opts := []aicontent.Option{
-		aicontent.WithSettleTime(settleTime), aicontent.WithMaxResponseSize(mostBytes), aicontent.WithAttemptHook(p.hook),
+		aicontent.WithSettleTime(settleTime), aicontent.WithMaxResponseSize(mostBytes),
+		aicontent.WithAttemptHook(p.note), aicontent.WithAttemptHook(p.arm),
 	}
 	if p.mode == "panic" {
 		opts = append(opts, aicontent.WithMiddleware(p.middleware))
@@ -163,13 +173,14 @@ func (p *play) client() *aicontent.Client {
 	return p.srv.Client(opts...)
 }
 
-// stores are the attempts that create.
-func (c *call) stores() []*attempt {
-	return slices.DeleteFunc(slices.Clone(c.attempts), func(a *attempt) bool { return a.Search || a.refused })
+// cancelled has the call's context end at the moment that the sequence names.
+func (p *play) cancelled(c call) call {
+	c.ctx, c.cut = context.WithCancel(p.Context())
+	return c
 }
 
-// try calls until a call succeeds, at most so many times.
-func (p *play) try(times int, like call) {
+// try makes such calls until one succeeds, and reports whether one has.
+func (p *play) try(times int, like call) bool {
 	for range times {
 		c := like
 		p.store(&c)
@@ -178,41 +189,45 @@ func (p *play) try(times int, like call) {
 		p.calls = append(p.calls, &c)
 		p.mu.Unlock()
 		if c.err == nil {
-			return
+			return true
 		}
 	}
+	return false
 }
 
-// repair makes a call after everything has gone wrong that may, which is what somebody does in the end.
-func (p *play) repair(like call) *aicontent.Client {
+// repair makes one more call, when nothing goes wrong any more: that is how a job ends well, whatever it has met.
+func (p *play) repair(like call) {
 	p.calm = true
-	p.try(1, like)
-	last := p.calls[len(p.calls)-1]
-	late := slices.Contains(p.met, tooLateAct)
-	p.check(last.err == nil || late && errors.Is(last.err, aicontent.ErrConflict), "cannot be repaired: %v", last.err)
-	return like.client
+	fine := p.try(1, like)
+	err := p.calls[len(p.calls)-1].err
+	p.check(fine || p.metTooLate() && errors.Is(err, aicontent.ErrConflict), "cannot be repaired: %v", err)
 }
+
+func (p *play) metTooLate() bool { return slices.Contains(p.met, tooLateAct) }
+
+// errCut is the panic of an interrupted call, and its error.
+var errCut = errors.New("the call ended in a panic")
 
 type callKey struct{}
 
 func (p *play) store(c *call) {
 	defer func() {
 		if failure := recover(); failure != nil {
-			c.err = errPanicked
-			p.check(failure == any(errPanicked), "panic: %v", failure)
+			c.err = errCut
+			p.check(failure == any(errCut), "panic: %v", failure)
 		}
 	}()
 	ctx := c.ctx
 	if ctx == nil {
 		ctx = p.Context()
 	}
-	if c.hurried {
-		hurried, cancel := context.WithTimeout(ctx, 7*time.Second)
+	if c.patience > 0 {
+		hurried, cancel := context.WithTimeout(ctx, c.patience)
 		defer cancel()
 		ctx = hurried
 	}
 	ctx = context.WithValue(ctx, callKey{}, c)
-	var opts []aicontent.CallOption
+	opts := []aicontent.CallOption{aicontent.WithResponse(&c.response)}
 	switch {
 	case !c.since.IsZero():
 		opts = append(opts, aicontent.WithOnceSince(c.since))
@@ -234,17 +249,14 @@ func (p *play) store(c *call) {
 	}
 }
 
-// hook notes each attempt, and tells the service what goes wrong with it.
-func (p *play) hook(ctx context.Context, told aicontent.Attempt) (func(aicontent.AttemptResult), error) {
+// note is the first hook: it notes each attempt and what became of it.
+func (p *play) note(ctx context.Context, told aicontent.Attempt) (func(aicontent.AttemptResult), error) {
 	c, ours := ctx.Value(callKey{}).(*call)
 	if !ours {
 		return func(r aicontent.AttemptResult) { p.budgets = append(p.budgets, r.Budget) }, nil
 	}
-	a := &attempt{Attempt: told, began: time.Now(), refused: true}
+	a := &attempt{Attempt: told, began: time.Now()}
 	c.attempts = append(c.attempts, a)
-	p.interrupt(c, "hook")
-	a.refused = false
-	p.arm(c, a)
 	return func(r aicontent.AttemptResult) {
 		a.result, a.ended = r, time.Now()
 		a.dones++
@@ -252,18 +264,46 @@ func (p *play) hook(ctx context.Context, told aicontent.Attempt) (func(aicontent
 	}, nil
 }
 
+// arm is the second hook: it tells the service what goes wrong with the request that comes next.
+func (p *play) arm(ctx context.Context, _ aicontent.Attempt) (func(aicontent.AttemptResult), error) {
+	c, ours := ctx.Value(callKey{}).(*call)
+	if !ours {
+		return nil, nil
+	}
+	p.interrupt(c, "hook")
+	if p.isCut(c, "veto") {
+		c.wasCut = true
+		return nil, errCut
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := c.attempts[len(c.attempts)-1]
+	a.sent = true
+	p.srv.ClearFaults()
+	fault := p.next(a)
+	if fault.Name == aicontenttest.RefuseConnection().Name && p.moment != "sent" {
+		p.srv.Fault(fault) // to be dialed
+		return nil, nil
+	}
+	p.srv.FaultWhen(func(r *aicontenttest.Request) bool {
+		a.request = r.Number
+		if p.mode != "panic" {
+			p.interrupt(c, "sent")
+		}
+		return true
+	}, 1, fault)
+	return nil, nil
+}
+
+// middleware panics when a response is there.
 func (p *play) middleware(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
-		if c, ours := r.Context().Value(callKey{}).(*call); ours {
-			defer func() {
-				if failure := recover(); failure != nil {
-					if err == nil {
-						_ = resp.Body.Close()
-					}
-					panic(failure)
-				}
-			}()
+		c, ours := r.Context().Value(callKey{}).(*call)
+		if ours && p.isCut(c, "sent") && err == nil {
+			_ = resp.Body.Close()
+		}
+		if ours {
 			p.interrupt(c, "sent")
 		}
 		return resp, err
@@ -274,33 +314,19 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// interrupt interrupts the call if it is at the attempt and the moment at which it is to be.
+// isCut reports whether this is the attempt and the moment at which the sequence interrupts the call.
+func (p *play) isCut(c *call, moment string) bool {
+	return c.cut != nil && !c.wasCut && len(c.attempts) == p.at && moment == p.moment
+}
+
 func (p *play) interrupt(c *call, moment string) {
-	if c.cut != nil && !c.wasCut && len(c.attempts) == p.at && moment == p.moment {
+	if p.isCut(c, moment) {
 		c.wasCut = true
 		c.cut()
 	}
 }
 
-// arm has the service do what the sequence says of the next request.
-func (p *play) arm(c *call, a *attempt) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.srv.ClearFaults()
-	fault := p.next(a)
-	if fault.Name == aicontenttest.RefuseConnection().Name && p.moment != "sent" {
-		p.srv.Fault(fault) // refuses to be dialed
-		return
-	}
-	p.srv.FaultWhen(func(r *aicontenttest.Request) bool {
-		a.request = r.Number
-		if p.mode == "since" {
-			p.interrupt(c, "sent")
-		}
-		return true
-	}, 1, fault)
-}
-
+// next is what goes wrong with the request of an attempt.
 func (p *play) next(a *attempt) aicontenttest.Fault {
 	a.strike = strikes[0]
 	_, verb, _ := strings.Cut(string(a.Operation), ".")
