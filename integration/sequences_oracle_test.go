@@ -39,14 +39,14 @@ func (p *play) judge() {
 		}
 		known = known.after(c.err, c.ended.Before(open))
 		made, outcome := p.madeBy(n), aicontent.OutcomeOf(c.err)
-		fits := known&(1<<made.all) != 0
-		for extra := range made.tooLate { // the documented exception
-			fits = fits || known&(1<<(made.all-extra-1)) != 0
+		fits := false
+		for late := range made.late + 1 { // the documented exception: made after the settle time
+			fits = fits || known>>(made.all-late)&1 == 1
 		}
 		p.check(fits, "call %d ended %v, with %d records: %v", n+1, outcome, made.all, c.err)
 		nothing := outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected
-		p.check(!nothing || made.own <= made.tooLate, "call %d ended %v, and made a record: %v", n+1, outcome, c.err)
-		p.check(c.err != nil || slices.Contains(made.ids, c.id), "call %d returned record %s of %v", n+1, c.id, made.ids)
+		p.check(!nothing || made.own <= made.late, "call %d ended %v, and made a record: %v", n+1, outcome, c.err)
+		p.check(c.err != nil || slices.Contains(made.ids, c.id), "call %d returned %s of %v", n+1, c.id, made.ids)
 		p.check(!p.gaveUp(c), "call %d gave up: %v", n+1, c.err)
 		if stores := c.stores(); len(stores) > 0 {
 			open = stores[len(stores)-1].ended.Add(settleTime)
@@ -55,15 +55,15 @@ func (p *play) judge() {
 	}
 }
 
-// made are the records that calls have made.
-type made struct {
+// answerFor are the records for which a call answers.
+type answerFor struct {
 	own, all int
-	tooLate  int // after the settle time
+	late     int // with WithOnce: made after the settle time
 	ids      []aicontent.ID
 }
 
 // madeBy returns the records for which the n-th call answers.
-func (p *play) madeBy(n int) (m made) {
+func (p *play) madeBy(n int) (m answerFor) {
 	c := p.calls[n]
 	for _, record := range p.srv.Records() {
 		by, a := p.sender(record.Request)
@@ -76,7 +76,7 @@ func (p *play) madeBy(n int) (m made) {
 			m.own++
 		}
 		if c.once && a.strike.name == tooLateAct {
-			m.tooLate++
+			m.late++
 		}
 	}
 	return m

@@ -37,14 +37,13 @@ var modes = map[string]func(*play){
 		c := call{client: p.client(), once: true}
 		hurried := c
 		hurried.patience = 7 * time.Second
-		for range 30 {
-			if p.try(1, hurried) {
-				break
-			}
+		ended := false
+		for tries := 0; !ended && tries < 30; tries++ {
+			ended = p.try(1, hurried) || p.conflicts()
 			time.Sleep(3 * time.Second)
 		}
+		p.check(ended, "a loop of short calls does not end")
 		p.repair(c)
-		p.check(len(p.calls) <= 30, "a loop of short calls does not end")
 	},
 	// Two goroutines at once.
 	"both": func(p *play) {
@@ -198,12 +197,15 @@ func (p *play) try(times int, like call) bool {
 // repair makes one more call, when nothing goes wrong any more: that is how a job ends well, whatever it has met.
 func (p *play) repair(like call) {
 	p.calm = true
-	fine := p.try(1, like)
-	err := p.calls[len(p.calls)-1].err
-	p.check(fine || p.metTooLate() && errors.Is(err, aicontent.ErrConflict), "cannot be repaired: %v", err)
+	fine := p.try(1, like) || p.conflicts()
+	p.check(fine, "cannot be repaired: %v", p.calls[len(p.calls)-1].err)
 }
 
-func (p *play) metTooLate() bool { return slices.Contains(p.met, tooLateAct) }
+// conflicts reports whether the last call found two records, one of which was made after the settle time.
+func (p *play) conflicts() bool {
+	var conflict *aicontent.ConflictError
+	return slices.Contains(p.met, tooLateAct) && errors.As(p.calls[len(p.calls)-1].err, &conflict)
+}
 
 // errCut is the panic of an interrupted call, and its error.
 var errCut = errors.New("the call ended in a panic")
@@ -280,12 +282,16 @@ func (p *play) arm(ctx context.Context, _ aicontent.Attempt) (func(aicontent.Att
 	a := c.attempts[len(c.attempts)-1]
 	a.sent = true
 	p.srv.ClearFaults()
-	fault := p.next(a)
+	name, fault := p.next(a)
 	if fault.Name == aicontenttest.RefuseConnection().Name && p.moment != "sent" {
+		p.met = append(p.met, name)
 		p.srv.Fault(fault) // to be dialed
 		return nil, nil
 	}
 	p.srv.FaultWhen(func(r *aicontenttest.Request) bool {
+		p.mu.Lock()
+		p.met = append(p.met, name)
+		p.mu.Unlock()
 		a.request = r.Number
 		if p.mode != "panic" {
 			p.interrupt(c, "sent")
@@ -326,8 +332,8 @@ func (p *play) interrupt(c *call, moment string) {
 	}
 }
 
-// next is what goes wrong with the request of an attempt.
-func (p *play) next(a *attempt) aicontenttest.Fault {
+// next is what goes wrong with the request of an attempt, and its name.
+func (p *play) next(a *attempt) (string, aicontenttest.Fault) {
 	a.strike = strikes[0]
 	_, verb, _ := strings.Cut(string(a.Operation), ".")
 	switch {
@@ -337,15 +343,13 @@ func (p *play) next(a *attempt) aicontenttest.Fault {
 			a.strike = p.strikes[p.stores]
 		}
 		p.stores++
-		p.met = append(p.met, a.strike.name)
 	default:
 		p.sought[verb]++
 		for _, o := range p.obstacles {
 			if o.verb == verb && o.meets(p.sought[verb], time.Since(p.start)) {
-				p.met = append(p.met, o.name)
-				return o.fault
+				return o.name, o.fault
 			}
 		}
 	}
-	return a.strike.fault
+	return a.strike.name, a.strike.fault
 }

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -177,7 +178,7 @@ func TestSequences(t *testing.T) {
 	}
 	start := time.Now()
 	t.Run("walk", func(t *testing.T) {
-		for mode := range modes {
+		for _, mode := range slices.Sorted(maps.Keys(modes)) {
 			for _, collection := range []string{"images", "transcriptions"} {
 				t.Run(collection+"/"+mode, func(t *testing.T) {
 					t.Parallel()
@@ -188,7 +189,8 @@ func TestSequences(t *testing.T) {
 	})
 	t.Logf("%d sequences, %d calls, %d requests, %v of virtual time, %v of real time", w.sequences, w.calls, w.requests,
 		w.virtual.Round(time.Hour), time.Since(start).Round(time.Second))
-	t.Logf("%d with two records for a name, as the service acted after the settle time; failures: %v", w.twice, w.failures)
+	t.Logf("in %d of them the service acted after the settle time, and there are two records", w.twice)
+	t.Logf("failures: %v", w.failures)
 	assert.NotZero(t, w.twice, "the documented exception is not reached")
 	for _, f := range strikes {
 		assert.NotZero(t, w.visited[f.name], "no request met %s", f.name)
