@@ -142,6 +142,7 @@ func carryOut(t *testing.T, s sequence) (p *play) {
 		p.srv = aicontenttest.NewServer(p, aicontenttest.InMemoryNetwork())
 		modes[s.mode](p)
 		time.Sleep(allLate)
+		synctest.Wait()
 		p.took = time.Since(p.start)
 		p.judge()
 		p.judgeHooks()
@@ -288,13 +289,15 @@ func (p *play) arm(ctx context.Context, _ aicontent.Attempt) (func(aicontent.Att
 		p.srv.Fault(fault) // to be dialed
 		return nil, nil
 	}
+	cut := p.mode != "panic" && p.isCut(c, "sent")
 	p.srv.FaultWhen(func(r *aicontenttest.Request) bool {
 		p.mu.Lock()
+		defer p.mu.Unlock()
 		p.met = append(p.met, name)
-		p.mu.Unlock()
 		a.request = r.Number
-		if p.mode != "panic" {
-			p.interrupt(c, "sent")
+		if cut {
+			c.wasCut = true
+			c.cut()
 		}
 		return true
 	}, 1, fault)
