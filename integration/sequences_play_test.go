@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,9 @@ var modes = map[string]func(*play){
 			time.Sleep(time.Millisecond)
 		}
 		both.Wait()
+		slices.SortFunc(p.calls, func(a, b *call) int {
+			return cmp.Or(a.ended.Compare(b.ended), a.began.Compare(b.began)) // the second may end in the same moment
+		})
 		p.repair(c)
 	},
 	// A process that dies, and the next one.
@@ -68,8 +72,9 @@ var modes = map[string]func(*play){
 		c := call{client: p.client(), once: true}
 		panics := c
 		panics.cut = func() { panic(errCut) }
-		p.try(1, panics)
-		p.try(2, c)
+		if !p.try(1, panics) {
+			p.try(2, c)
+		}
 		p.repair(c)
 	},
 }
@@ -116,7 +121,8 @@ type call struct {
 	id       aicontent.ID
 	response *aicontent.Response
 	err      error
-	ended    time.Time
+
+	began, ended time.Time
 }
 
 // An attempt is what the hooks are told of it, and what the service was told to do.
@@ -183,6 +189,7 @@ func (p *play) cancelled(c call) call {
 func (p *play) try(times int, like call) bool {
 	for range times {
 		c := like
+		c.began = time.Now()
 		p.store(&c)
 		c.ended = time.Now()
 		p.mu.Lock()
@@ -284,12 +291,12 @@ func (p *play) arm(ctx context.Context, _ aicontent.Attempt) (func(aicontent.Att
 	a.sent = true
 	p.srv.ClearFaults()
 	name, fault := p.next(a)
-	if fault.Name == aicontenttest.RefuseConnection().Name && p.moment != "sent" {
+	cut := p.mode != "panic" && p.isCut(c, "sent")
+	if fault.Name == aicontenttest.RefuseConnection().Name && !cut {
 		p.met = append(p.met, name)
-		p.srv.Fault(fault) // to be dialed
+		p.srv.Fault(fault) // refuses to be dialed
 		return nil, nil
 	}
-	cut := p.mode != "panic" && p.isCut(c, "sent")
 	p.srv.FaultWhen(func(r *aicontenttest.Request) bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
