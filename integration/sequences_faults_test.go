@@ -49,7 +49,8 @@ func (s strike) class() bool {
 type survivors int
 
 const (
-	nobody    survivors = iota // another attempt would end alike, or nothing is known
+	nobody    survivors = iota // another attempt would end alike: the call sends none
+	unclear                    // WithOnce may send another
 	whoLooks                   // WithOnce alone: the service may have acted
 	everybody                  // the service has not acted, and the client saw why
 )
@@ -79,22 +80,22 @@ var strikes = []strike{
 	{"422", says(422, `{"message":"The name is no name.","errors":{"name":["no"]}}`), nobody, nobody},
 	{"429-tomorrow", says(429, ``).WithRetryAfter("86400"), nobody, nobody},
 	{"500-with-key", says(500, `{"message":"aicontenttest-key failed"}`), whoLooks, whoLooks},
-	{"501", aicontenttest.HTMLPage(501), nobody, nobody},
+	{"501", aicontenttest.HTMLPage(501), unclear, unclear},
 	{"502", aicontenttest.HTMLPage(502), whoLooks, whoLooks},
 	{"503", aicontenttest.HTMLPage(503), whoLooks, whoLooks},
 	{"503-retry-after", aicontenttest.HTMLPage(503).WithRetryAfter("5"), whoLooks, whoLooks},
 	{"503-early", aicontenttest.HTMLPage(503).Early(), whoLooks, everybody},
 	{"507-early", aicontenttest.HTMLPage(507).Early(), whoLooks, everybody},
-	{"200-page", aicontenttest.HTMLPage(200), nobody, nobody},
-	{"200-blank", aicontenttest.Status(200, "").WithHeader("Content-Type", "application/json"), nobody, nobody},
+	{"200-page", aicontenttest.HTMLPage(200), unclear, unclear},
+	{"200-blank", aicontenttest.Status(200, "").WithHeader("Content-Type", "application/json"), unclear, unclear},
 	{"act-204", aicontenttest.Status(204, "").Acting(), whoLooks, whoLooks},
 	{"act-404", aicontenttest.ActThenStatus(404), nobody, nobody},
 	{"act-405", aicontenttest.ActThenStatus(405), nobody, nobody},
-	{"act-499", aicontenttest.ActThenStatus(499), nobody, nobody},
+	{"act-499", aicontenttest.ActThenStatus(499), unclear, unclear},
 	{"act-502", aicontenttest.ActThenStatus(502), whoLooks, whoLooks},
 	{"act-503-retry-after", aicontenttest.ActThenStatus(503).WithRetryAfter("5"), whoLooks, whoLooks},
 	{"act-524", aicontenttest.ActThenStatus(524), whoLooks, whoLooks},
-	{"redirect-302", aicontenttest.RedirectTo(302, "https://elsewhere.example/"), nobody, nobody},
+	{"redirect-302", aicontenttest.RedirectTo(302, "https://elsewhere.example/"), unclear, unclear},
 	{"redirect-307", aicontenttest.RedirectTo(307, "https://elsewhere.example/"), nobody, nobody},
 	{"refuse-stream", aicontenttest.RefuseStream(), whoLooks, everybody},
 	{"close-before-read", aicontenttest.CloseBeforeRead(), whoLooks, everybody},

@@ -48,6 +48,7 @@ func (p *play) judge() {
 		p.check(!nothing || made.own <= made.late, "call %d ended %v, and made a record: %v", n+1, outcome, c.err)
 		p.check(c.err != nil || slices.Contains(made.ids, c.id), "call %d returned %s of %v", n+1, c.id, made.ids)
 		p.check(!p.gaveUp(c), "call %d gave up: %v", n+1, c.err)
+		p.check(!p.wentOn(c), "call %d went on after a response that ends it: %v", n+1, c.err)
 		if stores := c.stores(); len(stores) > 0 {
 			open = stores[len(stores)-1].ended.Add(settleTime)
 		}
@@ -108,6 +109,13 @@ func (p *play) gaveUp(c *call) bool {
 		saved = stores[len(stores)-1].strike.survivors(p.collection)
 	}
 	return saved == everybody || saved == whoLooks && c.once
+}
+
+// wentOn reports whether a call sent another create request after one that no call gets over.
+func (p *play) wentOn(c *call) bool {
+	stores := c.stores()
+	final := func(a *attempt) bool { return a.strike.survivors(p.collection) == nobody }
+	return slices.ContainsFunc(stores[:max(len(stores)-1, 0)], final)
 }
 
 // stores are the attempts that send create requests.
