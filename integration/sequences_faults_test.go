@@ -15,7 +15,7 @@ const (
 	settleTime = 20 * time.Second // of the clients
 	lateAct    = 10 * time.Second // when a service acts that is slower than a proxy in front of it
 	tooLate    = 45 * time.Second // when it acts after the settle time
-	lag        = 8 * time.Second  // of a list
+	lag        = 15 * time.Second // of a list
 	allLate    = time.Minute      // by when everything has happened
 	mostBytes  = 64 << 10         // of a response
 

@@ -86,7 +86,6 @@ type extent struct{ strikes, classes int }
 
 // A walk plays sequences and counts.
 type walk struct {
-	t                          *testing.T
 	mu                         sync.Mutex
 	visited                    map[string]int // strikes, obstacles and modes
 	sequences, calls, requests int
@@ -168,8 +167,8 @@ func (w *walk) carryOut(t *testing.T, s sequence) *play {
 	return p
 }
 
-// However the requests of a Store call fail, one after the other, it makes no second record, and says of none that
-// there is no record.
+// Whatever goes wrong with the requests of Store calls, in whatever order: none makes a second record with WithOnce, and
+// none says of a record that is there, or may come, that there is none.
 func TestSequences(t *testing.T) {
 	w := &walk{visited: map[string]int{}, failures: map[string]int{}}
 	if *seqOnly != "" {
