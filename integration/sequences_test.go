@@ -167,8 +167,8 @@ func (w *walk) carryOut(t *testing.T, s sequence) *play {
 	return p
 }
 
-// Whatever goes wrong with the requests of Store calls, in whatever order: none makes a second record with WithOnce, and
-// none says of a record that is there, or may come, that there is none.
+// Whatever goes wrong with the requests of Store calls, in whatever order: with WithOnce there is no second record, and
+// no error says of a record that is there, or may come, that there is none.
 func TestSequences(t *testing.T) {
 	w := &walk{visited: map[string]int{}, failures: map[string]int{}}
 	if *seqOnly != "" {
