@@ -1,0 +1,262 @@
+package integration
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	seqFull  = flag.Bool("seq.full", false, "sequences: walk all of them, which takes minutes")
+	seqOnly  = flag.String("seq.only", "", "sequences: play this one, as a failure prints it")
+	seqShown = flag.Int("seq.shown", 20, "sequences: how many failures are printed for each mode")
+)
+
+// A sequence is what goes wrong, in order, with the requests of Store calls for one name.
+type sequence struct {
+	collection string
+	mode       string
+	at         int    // the attempt at which the first call is interrupted; 0 for none
+	moment     string // of this attempt: hook, sent or done
+	strikes    []strike
+	obstacles  []obstacle
+}
+
+// String is what -seq.only takes: images/since@2.sent/lose-response,ok/list-503@2
+func (s sequence) String() string {
+	mode, names := s.mode, make([]string, len(s.strikes))
+	if s.at > 0 {
+		mode += fmt.Sprintf("@%d.%s", s.at, s.moment)
+	}
+	for i, f := range s.strikes {
+		names[i] = f.name
+	}
+	parts := []string{s.collection, mode, strings.Join(names, ",")}
+	for _, o := range s.obstacles {
+		parts = append(parts, fmt.Sprintf("%s@%d", o.name, o.from))
+	}
+	return strings.Join(parts, "/")
+}
+
+// parseSequence reads what String writes.
+func parseSequence(t *testing.T, text string) (s sequence) {
+	t.Helper()
+	parts := strings.Split(text, "/")
+	require.GreaterOrEqual(t, len(parts), 3, text)
+	s.collection, s.mode = parts[0], parts[1]
+	if mode, cut, found := strings.Cut(s.mode, "@"); found {
+		at, moment, _ := strings.Cut(cut, ".")
+		s.mode, s.moment = mode, moment
+		_, err := fmt.Sscan(at, &s.at)
+		require.NoError(t, err, text)
+	}
+	require.Contains(t, modes, s.mode)
+	for name := range strings.SplitSeq(parts[2], ",") {
+		if i := slices.IndexFunc(strikes, func(f strike) bool { return f.name == name }); i >= 0 {
+			s.strikes = append(s.strikes, strikes[i])
+		} else {
+			require.Empty(t, name, "no strike has this name")
+		}
+	}
+	for _, part := range parts[3:] {
+		name, from, _ := strings.Cut(part, "@")
+		i := slices.IndexFunc(obstacles, func(o obstacle) bool { return o.name == name })
+		require.GreaterOrEqual(t, i, 0, "no obstacle is called %q", name)
+		o := obstacles[i]
+		_, err := fmt.Sscan(from, &o.from)
+		require.NoError(t, err, text)
+		s.obstacles = append(s.obstacles, o)
+	}
+	return s
+}
+
+// An extent is how long the sequences of a walk are: those of all strikes, and those of the classes alone.
+type extent struct{ strikes, classes int }
+
+// A walk plays sequences and counts.
+type walk struct {
+	mu                         sync.Mutex
+	visited                    map[string]int // strikes, obstacles and modes
+	sequences, calls, requests int
+	twice                      int
+	failures                   map[string]int // by mode
+	virtual                    time.Duration
+}
+
+// from plays a sequence and those that continue it.
+func (w *walk) from(t *testing.T, s sequence, e extent) {
+	w.beyond(t, s, w.play(t, s), e)
+}
+
+// beyond plays the sequences that continue s, which met so many create requests. Where there were no more than s has
+// strikes, nothing would meet another one. One that is ok was played as the end of s.
+func (w *walk) beyond(t *testing.T, s sequence, stores int, e extent) {
+	if stores <= len(s.strikes) {
+		return
+	}
+	for i, f := range strikes {
+		longer := s
+		longer.strikes = append(slices.Clip(s.strikes), f)
+		onlyClasses := !slices.ContainsFunc(longer.strikes, func(f strike) bool { return !f.class() })
+		switch {
+		case len(longer.strikes) > e.strikes && (len(longer.strikes) > e.classes || !onlyClasses):
+		case i == 0:
+			w.beyond(t, longer, stores, e)
+		default:
+			w.from(t, longer, e)
+		}
+	}
+}
+
+// play plays a sequence, in modes that interrupt it once for each attempt and moment, and returns how many create
+// requests the server got.
+func (w *walk) play(t *testing.T, s sequence) (stores int) {
+	moments := interrupted[s.mode]
+	if moments == nil {
+		return w.carryOut(t, s).stores
+	}
+	for _, s.moment = range moments {
+		for s.at = 1; ; s.at++ {
+			p := w.carryOut(t, s)
+			stores = max(stores, p.stores)
+			if !p.calls[0].wasCut {
+				break
+			}
+		}
+	}
+	return stores
+}
+
+// carryOut plays one sequence and adds it up.
+func (w *walk) carryOut(t *testing.T, s sequence) *play {
+	p := carryOut(t, s)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sequences++
+	w.calls += len(p.calls)
+	w.requests += len(p.srv.Requests())
+	w.virtual += p.took
+	w.visited[s.collection+"/"+s.mode]++
+	if p.calls[0].wasCut {
+		w.visited[s.mode+"."+s.moment]++
+	}
+	for _, name := range p.met {
+		w.visited[name]++
+	}
+	if p.twice {
+		w.twice++
+	}
+	if len(p.complaints) > 0 {
+		w.failures[s.mode]++
+		t.Fail()
+		if w.failures[s.mode] <= *seqShown {
+			t.Logf("-seq.only=%s\n\t%s", s, strings.Join(p.complaints, "\n\t"))
+		}
+	}
+	return p
+}
+
+// Whatever goes wrong with the requests of Store calls, in whatever order: with WithOnce there is no second record, and
+// no error says of a record that is there, or may come, that there is none.
+func TestSequences(t *testing.T) {
+	w := &walk{visited: map[string]int{}, failures: map[string]int{}}
+	if *seqOnly != "" {
+		w.carryOut(t, parseSequence(t, *seqOnly))
+		return
+	}
+	start := time.Now()
+	t.Run("walk", func(t *testing.T) {
+		for _, mode := range slices.Sorted(maps.Keys(modes)) {
+			for _, collection := range []string{"images", "transcriptions"} {
+				t.Run(collection+"/"+mode, func(t *testing.T) {
+					t.Parallel()
+					w.mode(t, sequence{collection: collection, mode: mode})
+				})
+			}
+		}
+	})
+	t.Logf("%d sequences, %d calls, %d requests, %v of virtual time, %v of real time", w.sequences, w.calls, w.requests,
+		w.virtual.Round(time.Hour), time.Since(start).Round(time.Second))
+	t.Logf("in %d of them the service acted after the settle time, and there are two records", w.twice)
+	t.Logf("failures: %v", w.failures)
+	assert.NotZero(t, w.twice, "the documented exception is not reached")
+	for _, f := range strikes {
+		assert.NotZero(t, w.visited[f.name], "no request met %s", f.name)
+	}
+	for _, o := range obstacles {
+		assert.NotZero(t, w.visited[o.name], "no request met %s", o.name)
+	}
+	for mode := range modes {
+		assert.NotZero(t, w.visited["images/"+mode], mode)
+		assert.NotZero(t, w.visited["transcriptions/"+mode], mode)
+		for _, moment := range interrupted[mode] {
+			assert.NotZero(t, w.visited[mode+"."+moment], "no call was interrupted in %s.%s", mode, moment)
+		}
+	}
+}
+
+// mode walks the sequences of a mode.
+func (w *walk) mode(t *testing.T, s sequence) {
+	depth := extent{1, 2}
+	if *seqFull {
+		depth = extent{2, 4}
+	}
+	if interrupted[s.mode] != nil {
+		depth = extent{1, depth.classes / 2} // each of them is played for some twenty moments
+	}
+	w.from(t, s, depth)
+	if s.mode == "plain" || s.mode == "cancelled" {
+		return // these do not search
+	}
+	for _, o := range obstacles {
+		if o.name == "list-lags" && s.mode == "both" {
+			continue // documented: a search may not find what was just stored
+		}
+		for o.from = 1; o.from <= depth.classes/2+1; o.from++ {
+			s.obstacles = []obstacle{o}
+			w.from(t, s, extent{0, depth.classes / 2})
+		}
+	}
+}
+
+// A fault that the kit learns to make, and no sequence has, would be one that nobody looks at.
+func TestSequencesHaveAllFaultsOfTheKit(t *testing.T) {
+	t.Parallel()
+	parse := func(file string) *ast.File {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		return parsed
+	}
+	used := map[string]bool{}
+	ast.Inspect(parse("sequences_faults_test.go"), func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			used[selector.Sel.Name] = true
+		}
+		return true
+	})
+	found := 0
+	for _, file := range []string{"fault.go", "faults.go"} {
+		for _, decl := range parse("../aicontenttest/" + file).Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok || !f.Name.IsExported() || f.Type.Results == nil {
+				continue
+			}
+			if result, ok := f.Type.Results.List[0].Type.(*ast.Ident); ok && result.Name == "Fault" {
+				found++
+				assert.Contains(t, used, f.Name.Name, "a fault of the kit that no sequence has")
+			}
+		}
+	}
+	assert.Greater(t, found, 15, "the kit makes its faults elsewhere")
+}
