@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -219,4 +220,23 @@ func anchors(text string) (list []string) {
 func TestReadmeIsUnder200Lines(t *testing.T) {
 	t.Parallel()
 	assert.Less(t, strings.Count(readme(t), "\n"), 200)
+}
+
+// A line that leaves the screen is not read to its end. Tables and code cannot be wrapped.
+func TestLinesOfDocumentsFitAScreen(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"README", "docs/deployments", "docs/errors", "docs/responses", "docs/rough-edges"} {
+		text, err := os.ReadFile(filepath.Join("..", name+".md"))
+		require.NoError(t, err)
+		n, code := 0, false
+		for line := range strings.Lines(string(text)) {
+			n++
+			fence := strings.HasPrefix(line, "```")
+			code = code != fence
+			if !code && !fence && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "\t") {
+				assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 120, "%s.md:%d", name, n)
+			}
+		}
+		assert.False(t, code, "%s.md has a block of code without an end", name)
+	}
 }
