@@ -68,8 +68,8 @@ func signing(secret []byte) aicontent.Option {
 	return aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return signer{next, secret} })
 }
 
-// cache keeps the responses to Show for a while; any change of a record drops all of them. Lists must not be cached: WithOnce
-// looks for records in them.
+// cache keeps the responses to Show for a while; any change of a record drops all of them. Lists must not be cached:
+// WithOnce looks for records in them.
 type cache struct {
 	next http.RoundTripper
 	keep time.Duration
@@ -100,7 +100,8 @@ func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
 	if time.Now().Before(kept.until) {
 		return &http.Response{
 			StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
-			Header: kept.header.Clone(), Body: io.NopCloser(bytes.NewReader(kept.body)), ContentLength: int64(len(kept.body)),
+			Header: kept.header.Clone(), Body: io.NopCloser(bytes.NewReader(kept.body)),
+			ContentLength: int64(len(kept.body)),
 		}, nil
 	}
 	resp, err := c.next.RoundTrip(req)
