@@ -9,12 +9,23 @@ import (
 	"github.com/sony/gobreaker/v2"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	"golang.org/x/time/rate"
 
 	"github.com/aicontent/aicontent-go"
 )
 
 // done is told what came of an attempt.
 type done = func(aicontent.AttemptResult)
+
+// limitDownloads makes downloads wait for a limiter. Searches, lists and Store calls pass.
+func limitDownloads(l *rate.Limiter) aicontent.Option {
+	return aicontent.WithAttemptHook(func(ctx context.Context, a aicontent.Attempt) (done, error) {
+		if a.Operation != aicontent.ImagesDownload {
+			return nil, nil
+		}
+		return nil, l.Wait(ctx)
+	})
+}
 
 var errSpent = errors.New("the limit of create requests for today is reached")
 
@@ -87,6 +98,7 @@ func metrics(meter metric.Meter) (aicontent.Option, error) {
 				attribute.String("operation", string(a.Operation)),
 				attribute.Int("status", r.StatusCode), // 0 for no response
 				attribute.String("outcome", r.Outcome.String()),
+				attribute.Bool("failed", r.Err != nil), // success is Done too
 				attribute.Bool("retried", r.WillRetry),
 			))
 		}, nil

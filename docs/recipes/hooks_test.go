@@ -2,7 +2,9 @@ package recipes
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,8 +12,10 @@ import (
 	"github.com/sony/gobreaker/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"golang.org/x/time/rate"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -117,16 +121,45 @@ func TestMetrics(t *testing.T) {
 		srv.Fault(aicontenttest.Status(429, "busy").WithRetryAfter("1"))
 		_, err := srv.Client(option).Images.Store(t.Context(), image)
 		require.NoError(t, err)
+		srv.Fault(aicontenttest.InvalidJSON())
+		_, err = srv.Client(option).Images.Store(t.Context(), image)
+		require.Equal(t, aicontent.OutcomeDone, aicontent.OutcomeOf(err))
+		require.Error(t, err)
 	})
 	var collected metricdata.ResourceMetrics
 	require.NoError(t, reader.Collect(t.Context(), &collected))
 	points := collected.ScopeMetrics[0].Metrics[0].Data.(metricdata.Histogram[float64]).DataPoints
-	got := map[int64]string{}
+	var got []string
 	for _, point := range points {
-		status, _ := point.Attributes.Value("status")
-		outcome, _ := point.Attributes.Value("outcome")
-		retried, _ := point.Attributes.Value("retried")
-		got[status.AsInt64()] = outcome.AsString() + " " + retried.Emit()
+		var values []string
+		for _, key := range []attribute.Key{"status", "outcome", "failed", "retried"} {
+			value, _ := point.Attributes.Value(key)
+			values = append(values, value.Emit())
+		}
+		got = append(got, strings.Join(values, " "))
 	}
-	assert.Equal(t, map[int64]string{429: "rejected true", 201: "done false"}, got)
+	want := []string{"429 rejected true true", "201 done false false", "201 done true false"}
+	assert.ElementsMatch(t, want, got, "a response without a record is told from success")
+}
+
+// Pictures are many and small, and the limiter of the client leaves them out.
+func TestLimitDownloads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		srv.AddImage(aicontenttest.Image{ID: "7"})
+		client := srv.Client(limitDownloads(rate.NewLimiter(rate.Every(time.Second), 1)))
+		start := time.Now()
+		var shown *aicontent.Image
+		for range 5 {
+			var err error
+			shown, err = client.Images.Show(t.Context(), "7")
+			require.NoError(t, err)
+		}
+		require.Zero(t, time.Since(start), "the API is not what is limited")
+		for range 3 {
+			_, err := client.Images.Download(t.Context(), shown, io.Discard)
+			require.NoError(t, err)
+		}
+		assert.Equal(t, 2*time.Second, time.Since(start))
+	})
 }

@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,11 +18,34 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
+// tracing makes a span for each attempt. otelhttp exports the URL, so it is given none with a query: a search is for a
+// name, which may be a visitor's secret.
 func tracing() aicontent.Option {
+	type query struct{}
 	return aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		return otelhttp.NewTransport(next)
+		traced := otelhttp.NewTransport(roundTrip(func(req *http.Request) (*http.Response, error) {
+			return next.RoundTrip(withQuery(req, req.Context().Value(query{}).(string)))
+		}))
+		return roundTrip(func(req *http.Request) (*http.Response, error) {
+			ctx := context.WithValue(req.Context(), query{}, req.URL.RawQuery)
+			return traced.RoundTrip(withQuery(req.WithContext(ctx), ""))
+		})
 	})
 }
+
+// withQuery returns the request with another query.
+func withQuery(req *http.Request, query string) *http.Request {
+	address := *req.URL
+	address.RawQuery = query
+	req = req.WithContext(req.Context())
+	req.URL = &address
+	return req
+}
+
+// roundTrip makes a function a RoundTripper.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // signer signs method, address and time of each request. The body is left out: an upload is streamed.
 type signer struct {
@@ -44,8 +68,8 @@ func signing(secret []byte) aicontent.Option {
 	return aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return signer{next, secret} })
 }
 
-// cache keeps the responses to Show for a while; any change of a record drops all of them. Lists must not be cached: WithOnce
-// looks for records in them.
+// cache keeps the responses to Show for a while; any change of a record drops all of them. Lists must not be cached:
+// WithOnce looks for records in them.
 type cache struct {
 	next http.RoundTripper
 	keep time.Duration
@@ -76,7 +100,8 @@ func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
 	if time.Now().Before(kept.until) {
 		return &http.Response{
 			StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
-			Header: kept.header.Clone(), Body: io.NopCloser(bytes.NewReader(kept.body)), ContentLength: int64(len(kept.body)),
+			Header: kept.header.Clone(), Body: io.NopCloser(bytes.NewReader(kept.body)),
+			ContentLength: int64(len(kept.body)),
 		}, nil
 	}
 	resp, err := c.next.RoundTrip(req)

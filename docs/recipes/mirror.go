@@ -2,8 +2,10 @@ package recipes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -11,6 +13,27 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 )
+
+const largestPicture = 32 << 20
+
+var errLargePicture = errors.New("the picture is larger than 32 MiB")
+
+// limited is a file that takes no more than largestPicture bytes. With Seek and Truncate, Download can start over.
+type limited struct{ file *os.File }
+
+func (l limited) Seek(offset int64, whence int) (int64, error) { return l.file.Seek(offset, whence) }
+func (l limited) Truncate(size int64) error                    { return l.file.Truncate(size) }
+
+func (l limited) Write(p []byte) (int, error) {
+	at, err := l.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, err
+	}
+	if at+int64(len(p)) > largestPicture {
+		return 0, errLargePicture
+	}
+	return l.file.Write(p)
+}
 
 // save downloads a picture to a file, which is there whole or not at all: it is written under another name in the same
 // folder, and so in the same file system, and then renamed.
@@ -25,7 +48,7 @@ func save(ctx context.Context, client *aicontent.Client, image *aicontent.Image,
 			os.Remove(part.Name())
 		}
 	}()
-	if _, err := client.Images.Download(ctx, image, part); err != nil {
+	if _, err := client.Images.Download(ctx, image, limited{part}); err != nil {
 		return err
 	}
 	// Without Sync a power failure may leave an empty file under the new name.
@@ -64,7 +87,7 @@ func mirror(ctx context.Context, client *aicontent.Client, folder string) error 
 	for name, id := range old {
 		// A list can miss a record that is there, as when others are deleted during the walk. Only Show knows.
 		_, err := client.Images.Show(ctx, id)
-		if errors.Is(err, aicontent.ErrNotFound) {
+		if gone(err) {
 			err = os.Remove(filepath.Join(folder, name))
 		}
 		if err != nil {
@@ -72,6 +95,12 @@ func mirror(ctx context.Context, client *aicontent.Client, folder string) error 
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// gone reports whether the service says that there is no such record. It says so in JSON: a proxy's own 404 is a page.
+func gone(err error) bool {
+	var refused *aicontent.APIError
+	return errors.Is(err, aicontent.ErrNotFound) && errors.As(err, &refused) && json.Valid(refused.Body)
 }
 
 // pictures returns the IDs of the images whose pictures are in the folder, by the names of their files, and removes

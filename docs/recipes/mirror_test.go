@@ -52,6 +52,62 @@ func TestSaveWritesBesideTheFile(t *testing.T) {
 	assert.Equal(t, []string{"lighthouse.png"}, names(t, folder))
 }
 
+// large serves a picture of that many bytes.
+func large(size int) aicontenttest.Option {
+	return aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		if r.Request.Operation == aicontenttest.ImagesDownload {
+			r.Body = make([]byte, size)
+		}
+	})
+}
+
+// The service chooses the URL: whatever is there must not fill the disk.
+func TestSaveTakesNoPictureOfAnySize(t *testing.T) {
+	folder := t.TempDir()
+	srv := aicontenttest.NewServer(t, large(largestPicture+1))
+	sent, err := srv.Client().Images.Store(t.Context(), image)
+	require.NoError(t, err)
+	require.ErrorIs(t, save(t.Context(), srv.Client(), sent, filepath.Join(folder, "lighthouse.png")), errLargePicture)
+	assert.Empty(t, names(t, folder))
+}
+
+// The limit must not keep a download from starting over, nor count what was thrown away.
+func TestSaveStartsOverWithinItsLimit(t *testing.T) {
+	folder := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), large(largestPicture))
+		sent, err := srv.Client().Images.Store(t.Context(), image)
+		require.NoError(t, err)
+		srv.FaultOn(aicontenttest.ImagesDownload, 2, aicontenttest.CloseMidResponse())
+		path := filepath.Join(folder, "lighthouse.png")
+		require.NoError(t, save(t.Context(), srv.Client(), sent, path))
+		saved, err := os.Stat(path)
+		require.NoError(t, err)
+		assert.EqualValues(t, largestPicture, saved.Size())
+	})
+}
+
+// A proxy in front of a service that is being deployed has a 404 of its own.
+func TestMirrorKeepsThePictureOfARecordThatAProxyDenies(t *testing.T) {
+	folder := t.TempDir()
+	for name, page := range map[string]aicontenttest.Fault{
+		"nginx":          aicontenttest.HTMLPage(http.StatusNotFound),
+		"ingress":        aicontenttest.Status(http.StatusNotFound, "default backend - 404"),
+		"without a word": aicontenttest.Status(http.StatusNotFound, ""),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+			require.NoError(t, os.WriteFile(filepath.Join(folder, "7.png"), nil, 0o600))
+			srv.FaultOn(aicontenttest.ImagesShow, 1, page)
+			require.ErrorIs(t, mirror(t.Context(), srv.Client(), folder), aicontent.ErrNotFound, name)
+			require.Equal(t, []string{"7.png"}, names(t, folder), name)
+
+			require.NoError(t, mirror(t.Context(), srv.Client(), folder))
+			require.Empty(t, names(t, folder), "the service itself says that it is gone")
+		})
+	}
+}
+
 func TestMirror(t *testing.T) {
 	folder := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
