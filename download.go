@@ -28,9 +28,7 @@ import (
 // [WithResponseTimeout] limits the wait for the header, [WithStallTimeout] the time without a byte of the body;
 // [WithMaxResponseSize] does not apply. A picture that is cut off is a [*DecodeError] that says how many bytes came,
 // and so is a response that is no picture: a 204 or 205, JSON, XML or text.
-func (s *ImagesService) Download(
-	ctx context.Context, image *Image, w io.Writer, opts ...CallOption,
-) (written int64, err error) {
+func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
 	c := s.core()
 	set, problems := c.settings(ctx, opts)
 	problems = append(problems, check(w != nil, "w", nil, "must not be nil")...)
@@ -42,17 +40,23 @@ func (s *ImagesService) Download(
 		op: imagesDownload, method: http.MethodGet, url: *address, stall: set.stall,
 		wait: *cmp.Or(set.timeout, &imagesDownload.wait), policy: set.policy.complete(), budget: set.budget,
 	}
-	h := newHistory()
-	defer func() { h.finish(r, set.response, err) }()
 	to := &target{Writer: w}
-	err = c.send(ctx, r, h, func() (*exchange, error) {
+	err := c.download(ctx, r, set.response, to)
+	return to.written, err
+}
+
+// download makes attempts of its own: with another http.Client, and without key and rate limiter.
+func (c *Client) download(ctx context.Context, r *request, response **Response, to *target) (err error) {
+	h := newHistory()
+	err = errPanic // until it has ended
+	defer func() { h.finish(r, response, err) }()
+	return c.send(ctx, r, h, func() (*exchange, error) {
 		if ctx.Err() != nil {
 			return nil, contextError(ctx)
 		}
 		x := &exchange{ctx: ctx, client: c, request: r, number: h.count + 1}
 		return x, x.run(c.network().download, h, func(resp *http.Response) error { return x.copy(resp, to) })
 	})
-	return to.written, err
 }
 
 // picture is the address of an image's picture.
