@@ -40,7 +40,7 @@ var ErrClearProxy = errors.New("a proxy would see the API key of an http:// base
 type Transport struct {
 	shared, single, download http.RoundTripper // single is for POST
 	exact                    bool              // they are *http.Transports, so that an Attempt knows what was written
-	strays                   atomic.Int64      // requests that were of no Attempt
+	strays                   atomic.Int64      // POSTs that were of no Attempt
 }
 
 // New returns a Transport that works as base does, or as [http.DefaultTransport] where base is nil. An
@@ -149,7 +149,7 @@ func nameProxy(t *http.Transport) {
 }
 
 // Watch starts an attempt whose request t will send. The caller must call [Attempt.Stop] in the end. A middleware may
-// send the request with a context of its own: if t sends any such request meanwhile, it may be this one.
+// send the request with a context of its own: if t sends such a POST meanwhile, it may be this one.
 func (t *Transport) Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
 	ctx, a := Watch(ctx, limits)
 	a.strays, a.before = &t.strays, t.strays.Load()
@@ -165,6 +165,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	rt := t.shared
 	if req.Method == http.MethodPost {
 		rt = t.single
+		if !watched {
+			t.strays.Add(1)
+		}
 		// With GetBody, net/http below another RoundTripper could repeat a body that it has read.
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
@@ -173,7 +176,6 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	if !watched {
-		t.strays.Add(1)
 		return tamed(rt, req)
 	}
 	if err := a.enter(); err != nil {
