@@ -188,9 +188,8 @@ func (c *Client) complete(fields url.Values, extra []pair) url.Values {
 	if c.words && values.Has("favorite") {
 		values.Set("favorite", strconv.FormatBool(values.Get("favorite") == "1"))
 	}
-	for i, p := range extra {
-		repeats := slices.ContainsFunc(extra[:i], func(before pair) bool { return before.key == p.key })
-		if repeats && strings.HasSuffix(p.key, "[]") {
+	for _, p := range extra {
+		if strings.HasSuffix(p.key, "[]") { // as no documented name does
 			values.Add(p.key, p.value)
 		} else {
 			values.Set(p.key, p.value)
@@ -201,11 +200,10 @@ func (c *Client) complete(fields url.Values, extra []pair) url.Values {
 
 // url is the address of a collection, or of a record in it: the one place where a segment is escaped.
 func (c *Client) url(call call, query url.Values) url.URL {
-	segment := ""
+	escaped := c.base.EscapedPath() + apiPrefix + "/" + call.op.in.name
 	if call.op.record {
-		segment = "/" + url.PathEscape(string(call.id))
+		escaped += "/" + url.PathEscape(string(call.id))
 	}
-	escaped := c.base.EscapedPath() + apiPrefix + "/" + call.op.in.name + segment
 	path, _ := url.PathUnescape(escaped) // it was escaped, so it can be unescaped
 	return url.URL{Scheme: c.base.Scheme, Host: c.base.Host, Path: path, RawPath: escaped, RawQuery: query.Encode()}
 }

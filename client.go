@@ -189,7 +189,8 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 		const reason = "must be an absolute URL that begins with https:// (or http:// for a loopback host), "
 		return nil, problem(field, nil, reason+example)
 	}
-	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	server := u.Scheme + "://" + u.Host
+	prefix, twice := strings.CutSuffix(strings.TrimRight(u.Path, "/"), apiPrefix)
 	port, err := strconv.Atoi(cmp.Or(u.Port(), "443"))
 	// By its name alone, without asking a resolver.
 	loopback := strings.EqualFold(u.Hostname(), "localhost") || net.ParseIP(u.Hostname()).IsLoopback()
@@ -212,15 +213,14 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	case u.Scheme == "http" && !insecure && !loopback:
 		reason = "must begin with https://: http:// would show the API key to the network"
 		hint = "WithInsecureHTTP allows it"
-	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), apiPrefix): // of the path alone: a host may be called api
-		short := strings.TrimSuffix(strings.TrimRight(shown, "/"), apiPrefix)
-		reason = "must end before " + apiPrefix + ", which the SDK adds: write " + short
+	case twice:
+		reason = "must end before " + apiPrefix + ", which the SDK adds: write " + server + prefix
 	default:
 		u.RawPath = strings.TrimRight(u.EscapedPath(), "/")
 		u.Path, _ = url.PathUnescape(u.RawPath) // It was parsed before, so it can be unescaped.
 		return u, nil
 	}
-	return u, problem(field, shown, reason, hint)
+	return u, problem(field, server+u.EscapedPath(), reason, hint)
 }
 
 // sameOrigin follows a redirect for GET only, within the base URL's origin and a limited number of times, and then
@@ -266,7 +266,7 @@ func origin(u *url.URL) string {
 // ended.
 func contextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
-	if err == nil || cause == nil || errors.Is(err, cause) {
+	if err == nil || errors.Is(err, cause) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, cause)

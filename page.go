@@ -35,7 +35,7 @@ type PageInfo struct {
 }
 
 // pageSizes are the documented ones, the default first.
-var pageSizes = []int{int(PerPage10), int(PerPage25), int(PerPage50), int(PerPage100)}
+var pageSizes = []int{10, 25, 50, 100}
 
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
 func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
