@@ -81,8 +81,10 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	c, problems := configure(opts)
 	baseURL, apiKey := os.Getenv("AICONTENT_BASE_URL"), os.Getenv("AICONTENT_API_KEY")
 	const unset = "must be set in the environment"
-	problems = append(problems, check(baseURL != "", "AICONTENT_BASE_URL", nil, unset)...)
-	problems = append(problems, check(apiKey != "" || c.key != nil, "AICONTENT_API_KEY", nil, unset)...)
+	problems = slices.Concat(problems,
+		check(baseURL != "", "AICONTENT_BASE_URL", nil, unset),
+		check(apiKey != "" || c.key != nil, "AICONTENT_API_KEY", nil, unset),
+	)
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
@@ -90,11 +92,11 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 }
 
 func configure(opts []Option) (*Client, []FieldProblem) {
-	system := runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH
+	const product = "aicontent-go/" + Version + " (%s; " + runtime.GOOS + "/" + runtime.GOARCH + ")"
 	c := &Client{
 		given:        &http.Client{},
-		userAgent:    "aicontent-go/" + Version + " (" + system + ")",
-		updateMethod: http.MethodPatch,
+		userAgent:    fmt.Sprintf(product, runtime.Version()),
+		updateMethod: "PATCH",
 		maxResponse:  32 << 20,
 		budget:       newBudget(defaultBudget),
 		names:        newNames(5 * time.Minute),
@@ -227,7 +229,7 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 // only where the user's client would. A redirect that is not followed is the response.
 func sameOrigin(base *url.URL, users checkRedirect) checkRedirect {
 	return func(req *http.Request, via []*http.Request) error {
-		if via[0].Method != http.MethodGet || origin(req.URL) != origin(base) || len(via) > maxRedirects {
+		if via[0].Method != "GET" || origin(req.URL) != origin(base) || len(via) > maxRedirects {
 			return http.ErrUseLastResponse
 		}
 		err := users.decide(req, via)

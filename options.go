@@ -161,7 +161,7 @@ func WithBooleanWords() Option {
 // carry only the fields that are set.
 func WithUpdateMethod(method string) Option {
 	return clientOption{
-		check(method == http.MethodPatch || method == http.MethodPut, "update_method", method, "must be PATCH or PUT"),
+		check(method == "PATCH" || method == "PUT", "update_method", method, "must be PATCH or PUT"),
 		func(c *Client) { c.updateMethod = method },
 	}
 }
