@@ -38,10 +38,8 @@ func (s *ImagesService) Download(
 	if err := invalid(ImagesDownload, append(problems, bad...)); err != nil {
 		return 0, err
 	}
-	r := &request{
-		op: imagesDownload, method: http.MethodGet, url: *address, stall: set.stall,
-		wait: *cmp.Or(set.timeout, &imagesDownload.wait), policy: set.policy.complete(), budget: set.budget,
-	}
+	r := set.request(imagesDownload, imagesDownload.method)
+	r.url = *address
 	h := newHistory()
 	defer func() { h.finish(r, set.response, err) }()
 	to := &target{Writer: w}
@@ -84,7 +82,7 @@ func downloadRedirect(users checkRedirect) checkRedirect {
 
 // noPicture names what a response holds in place of a picture, and is empty otherwise.
 func noPicture(resp *http.Response) string {
-	if resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusResetContent {
+	if resp.StatusCode == 204 || resp.StatusCode == 205 {
 		return "nothing"
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))

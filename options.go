@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -232,12 +231,9 @@ func WithQuery(key, value string) CallOption {
 // methods ignore it. It overrides a documented field of the same name, and counts as given if that is required. Given
 // twice, the last one counts; only a name that ends in [] may repeat. For the file of a transcription it is an error.
 func WithFormField(key, value string) CallOption {
-	clean := !strings.ContainsFunc(key, unicode.IsControl)
+	clean := key != "" && !strings.ContainsFunc(key, unicode.IsControl)
 	return callOption{
-		slices.Concat(
-			check(key != "", "form_field", key, "must have a name"),
-			check(clean, "form_field", key, "must not contain control characters or line breaks"),
-		),
+		check(clean, "form_field", key, "must have a name, without control characters and line breaks"),
 		func(s *settings) { s.form = with(s.form, key, value) },
 	}
 }

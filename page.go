@@ -2,7 +2,6 @@ package aicontent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/url"
@@ -213,7 +212,7 @@ func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
 	for len(a.row) < len(links) {
 		link := links[len(a.row)]
 		ctx, cancel := context.WithCancel(ctx)
-		f := &ahead[T]{link: link.Encode(), cancel: cancel, done: make(chan struct{}), err: errGone}
+		f := &ahead[T]{link: link.Encode(), cancel: cancel, done: make(chan struct{}), err: errPanic}
 		a.row = append(a.row, f)
 		go func() {
 			defer close(f.done)
@@ -223,7 +222,7 @@ func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
 	}
 }
 
-var errGone = errors.New("the goroutine that read ahead was ended by runtime.Goexit")
+
 
 // next returns the page that follows: the one on its way, if there is one. A panic below it goes on in the loop.
 func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error) {

@@ -86,11 +86,9 @@ func checkText(values url.Values) (problems []FieldProblem) {
 func unlisted(params any) (problems []FieldProblem) {
 	fields := reflect.ValueOf(params)
 	for i := range fields.NumField() {
-		if fields.Field(i).IsZero() {
-			continue
-		}
 		value := fields.Field(i).Interface()
-		if listed, ok := value.(interface{ Valid() bool }); ok && !listed.Valid() {
+		listed, ok := value.(interface{ Valid() bool })
+		if ok && !fields.Field(i).IsZero() && !listed.Valid() {
 			name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("url"), ",")
 			problems = append(problems, problem(name, value, allowed(value), waivable)...)
 		}
