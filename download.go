@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/errtext"
@@ -86,12 +87,10 @@ func noPicture(resp *http.Response) string {
 		return "nothing"
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	document := kind == "application/json" || kind == "application/xml" || strings.HasSuffix(kind, "+json")
-	if document || strings.HasPrefix(kind, "text/") {
-		return kind
-	}
-	return ""
+	return documents.FindString(kind)
 }
+
+var documents = regexp.MustCompile(`^(text/.*|application/(json|xml)|.*\+json)$`)
 
 // target is what a picture is written to.
 type target struct {
