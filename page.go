@@ -66,8 +66,7 @@ func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 	if err != nil {
 		return nil, next.unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
 	}
-	next.fetch = p.fetch
-	next.place(state)
+	next.fetch, next.state, next.PageInfo = p.fetch, state, PageInfo(state.Info)
 	kept := next.Items[:0]
 	for i, id := range next.found.IDs {
 		if !moved[id] {
@@ -78,7 +77,7 @@ func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 	return next, nil
 }
 
-func (p *Page[T]) place(state paging.State) { p.state, p.PageInfo = state, PageInfo(state.Info) }
+
 
 // listing is the call of a list with a struct of parameters.
 func listing(op *operation, params any) call {
@@ -87,16 +86,17 @@ func listing(op *operation, params any) call {
 
 // list returns the first page.
 func list[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) (*Page[T], error) {
-	page, err := do(ctx, c, first, opts, readPage[T, R])
-	if err != nil {
-		return nil, err
-	}
-	page.place(paging.Start(page.found, pageSizes))
-	page.fetch = func(ctx context.Context, link url.Values, more ...CallOption) (*Page[T], error) {
+	fetch := func(ctx context.Context, link url.Values, more ...CallOption) (*Page[T], error) {
 		call := first
 		call.page = link
 		return do(ctx, c, call, append(slices.Clip(opts), more...), readPage[T, R])
 	}
+	page, err := fetch(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	state := paging.Start(page.found, pageSizes)
+	page.fetch, page.state, page.PageInfo = fetch, state, PageInfo(state.Info)
 	return page, nil
 }
 

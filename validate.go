@@ -162,14 +162,12 @@ func checkHeaderValue(field, value string, shown any) []FieldProblem {
 	return nil
 }
 
-// checkKey reports an API key that cannot be sent, without showing it.
+// checkKey reports an API key that cannot be sent, without showing it. The first problem says the most.
 func checkKey(key string) []FieldProblem {
-	problems := checkHeaderValue("api_key", key, nil)
-	switch {
-	case strings.TrimSpace(key) == "":
-		return problem("api_key", nil, "is required")
-	case problems == nil && strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return problem("api_key", nil, "must be printable ASCII without spaces")
-	}
-	return problems
+	odd := strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
+	return slices.Concat(
+		check(strings.TrimSpace(key) != "", "api_key", nil, "is required"),
+		checkHeaderValue("api_key", key, nil),
+		check(!odd, "api_key", nil, "must be printable ASCII without spaces"),
+	)
 }
