@@ -15,30 +15,22 @@ import (
 type Value []byte
 
 // IsObject reports whether v is an object.
-func (v Value) IsObject() bool { return v.first() == '{' }
+func (v Value) IsObject() bool { return len(v) > 0 && v[0] == '{' }
 
 // IsArray reports whether v is an array.
-func (v Value) IsArray() bool { return v.first() == '[' }
+func (v Value) IsArray() bool { return len(v) > 0 && v[0] == '[' }
 
 // IsString reports whether v is a string.
-func (v Value) IsString() bool { return v.first() == '"' }
+func (v Value) IsString() bool { return len(v) > 0 && v[0] == '"' }
 
 // IsNumber reports whether v is a number.
-func (v Value) IsNumber() bool { return v.first() == '-' || '0' <= v.first() && v.first() <= '9' }
+func (v Value) IsNumber() bool { return len(v) > 0 && (v[0] == '-' || '0' <= v[0] && v[0] <= '9') }
 
 // IsNull reports whether v is null or missing.
-func (v Value) IsNull() bool { return v.first() == 'n' }
+func (v Value) IsNull() bool { return len(v) == 0 || v[0] == 'n' }
 
-func (v Value) isBool() bool   { return v.first() == 't' || v.first() == 'f' }
+func (v Value) isBool() bool   { return len(v) > 0 && (v[0] == 't' || v[0] == 'f') }
 func (v Value) isScalar() bool { return v.IsString() || v.IsNumber() || v.isBool() }
-
-// first is the first byte of the text. A value that is missing is like null.
-func (v Value) first() byte {
-	if len(v) == 0 {
-		return 'n'
-	}
-	return v[0]
-}
 
 // Members yields the names of an object's members, as strings in quotes, and their values. Anything else has none.
 func (v Value) Members() iter.Seq2[Value, Value] {
