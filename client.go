@@ -132,7 +132,7 @@ func (c *Client) finish(op Operation, problems []FieldProblem, baseURL, apiKey s
 	if c.logger != nil {
 		c.hooks = append(c.hooks, logAttempts(c.logger))
 	}
-	hc := c.given
+	hc := new(*c.given)
 	c.given = nil
 	if t, ok := hc.Transport.(*http.Transport); ok && t == nil {
 		hc.Transport = nil

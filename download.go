@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/errtext"
@@ -34,9 +35,9 @@ func (s *ImagesService) Download(
 ) (written int64, err error) {
 	c := s.core()
 	set, problems := c.settings(ctx, opts)
-	problems = append(problems, check(w != nil, "w", nil, "must not be nil")...)
 	address, bad := c.picture(image)
-	if err := invalid(ImagesDownload, append(problems, bad...)); err != nil {
+	problems = slices.Concat(problems, check(w != nil, "w", nil, "must not be nil"), bad)
+	if err := invalid(ImagesDownload, problems); err != nil {
 		return 0, err
 	}
 	r := set.request(imagesDownload, imagesDownload.method)

@@ -25,14 +25,12 @@ type RateLimiter interface{ Wait(context.Context) error }
 
 // clientOption is an option of clients alone.
 type clientOption struct {
-	problems []FieldProblem // with its argument; it then sets nothing
+	problems []FieldProblem // with its argument; there is then no client
 	set      func(*Client)
 }
 
 func (o clientOption) applyClient(c *Client) []FieldProblem {
-	if o.problems == nil {
-		o.set(c)
-	}
+	o.set(c)
 	return o.problems
 }
 
@@ -74,7 +72,7 @@ func (o singleOption) applyClient(*Client) []FieldProblem {
 func WithHTTPClient(hc *http.Client) Option {
 	return clientOption{
 		check(hc != nil, "http_client", nil, "must not be nil"),
-		func(c *Client) { c.given = new(*hc) },
+		func(c *Client) { c.given = hc },
 	}
 }
 

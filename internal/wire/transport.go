@@ -54,7 +54,7 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 	}
 	t, ok := base.(*http.Transport)
 	if !ok {
-		return &Transport{shared: base, single: base, download: base}
+		return &Transport{base, base, base, false}
 	}
 	shared := clone(t, clearProxy)
 	shared.MaxIdleConnsPerHost = cmp.Or(shared.MaxIdleConnsPerHost, idleConns)
