@@ -77,8 +77,6 @@ func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 	return next, nil
 }
 
-
-
 // listing is the call of a list with a struct of parameters.
 func listing(op *operation, params any) call {
 	return call{op: op, query: valuesOf(params), unlisted: unlisted(params)}
@@ -221,8 +219,6 @@ func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
 		}()
 	}
 }
-
-
 
 // next returns the page that follows: the one on its way, if there is one. A panic below it goes on in the loop.
 func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error) {
