@@ -133,13 +133,18 @@ func (c *Client) settings(ctx context.Context, opts []CallOption) (*settings, []
 	return s, append(problems, check(ctx != nil, "ctx", nil, "must not be nil")...)
 }
 
-// prepare checks and encodes a call. The file of an upload is looked at here, and not held open.
-func (c *Client) prepare(ctx context.Context, call call, s *settings, problems []FieldProblem) (*request, error) {
-	r := &request{
-		op: call.op, method: cmp.Or(call.op.method, c.updateMethod), header: s.header,
-		query: c.complete(call.query, s.query), stall: s.stall, wait: *cmp.Or(s.timeout, &call.op.wait),
+// request is a request of the operation with the limits that the options set.
+func (s *settings) request(op *operation, method string) *request {
+	return &request{
+		op: op, method: method, stall: s.stall, wait: *cmp.Or(s.timeout, &op.wait),
 		policy: s.policy.complete(), budget: s.budget, search: s.search,
 	}
+}
+
+// prepare checks and encodes a call. The file of an upload is looked at here, and not held open.
+func (c *Client) prepare(ctx context.Context, call call, s *settings, problems []FieldProblem) (*request, error) {
+	r := s.request(call.op, cmp.Or(call.op.method, c.updateMethod))
+	r.header, r.query = s.header, c.complete(call.query, s.query)
 	maps.Copy(r.query, call.page)
 	r.url = c.url(call, r.query)
 	if call.op.record {
@@ -162,7 +167,7 @@ func (c *Client) prepare(ctx context.Context, call call, s *settings, problems [
 		}
 	}
 	if !s.unchecked {
-		replaced := append(slices.Clip(s.query), s.form...)
+		replaced := slices.Concat(s.query, s.form)
 		problems = append(problems, slices.DeleteFunc(call.unlisted, func(p FieldProblem) bool {
 			return slices.ContainsFunc(replaced, func(with pair) bool { return with.key == p.Field })
 		})...)
@@ -188,9 +193,8 @@ func (c *Client) complete(fields url.Values, extra []pair) url.Values {
 	if c.words && values.Has("favorite") {
 		values.Set("favorite", strconv.FormatBool(values.Get("favorite") == "1"))
 	}
-	for i, p := range extra {
-		repeats := slices.ContainsFunc(extra[:i], func(before pair) bool { return before.key == p.key })
-		if repeats && strings.HasSuffix(p.key, "[]") {
+	for _, p := range extra {
+		if strings.HasSuffix(p.key, "[]") { // as no documented name does
 			values.Add(p.key, p.value)
 		} else {
 			values.Set(p.key, p.value)

@@ -81,8 +81,10 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	c, problems := configure(opts)
 	baseURL, apiKey := os.Getenv("AICONTENT_BASE_URL"), os.Getenv("AICONTENT_API_KEY")
 	const unset = "must be set in the environment"
-	problems = append(problems, check(baseURL != "", "AICONTENT_BASE_URL", nil, unset)...)
-	problems = append(problems, check(apiKey != "" || c.key != nil, "AICONTENT_API_KEY", nil, unset)...)
+	problems = slices.Concat(problems,
+		check(baseURL != "", "AICONTENT_BASE_URL", nil, unset),
+		check(apiKey != "" || c.key != nil, "AICONTENT_API_KEY", nil, unset),
+	)
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
@@ -90,11 +92,11 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 }
 
 func configure(opts []Option) (*Client, []FieldProblem) {
-	system := runtime.Version() + "; " + runtime.GOOS + "/" + runtime.GOARCH
+	const product = "aicontent-go/" + Version + " (%s; " + runtime.GOOS + "/" + runtime.GOARCH + ")"
 	c := &Client{
 		given:        &http.Client{},
-		userAgent:    "aicontent-go/" + Version + " (" + system + ")",
-		updateMethod: http.MethodPatch,
+		userAgent:    fmt.Sprintf(product, runtime.Version()),
+		updateMethod: "PATCH",
 		maxResponse:  32 << 20,
 		budget:       newBudget(defaultBudget),
 		names:        newNames(5 * time.Minute),
@@ -130,7 +132,7 @@ func (c *Client) finish(op Operation, problems []FieldProblem, baseURL, apiKey s
 	if c.logger != nil {
 		c.hooks = append(c.hooks, logAttempts(c.logger))
 	}
-	hc := c.given
+	hc := new(*c.given)
 	c.given = nil
 	if t, ok := hc.Transport.(*http.Transport); ok && t == nil {
 		hc.Transport = nil
@@ -189,7 +191,8 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 		const reason = "must be an absolute URL that begins with https:// (or http:// for a loopback host), "
 		return nil, problem(field, nil, reason+example)
 	}
-	shown := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	server := u.Scheme + "://" + u.Host
+	prefix, twice := strings.CutSuffix(strings.TrimRight(u.Path, "/"), apiPrefix)
 	port, err := strconv.Atoi(cmp.Or(u.Port(), "443"))
 	// By its name alone, without asking a resolver.
 	loopback := strings.EqualFold(u.Hostname(), "localhost") || net.ParseIP(u.Hostname()).IsLoopback()
@@ -212,22 +215,21 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	case u.Scheme == "http" && !insecure && !loopback:
 		reason = "must begin with https://: http:// would show the API key to the network"
 		hint = "WithInsecureHTTP allows it"
-	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), apiPrefix): // of the path alone: a host may be called api
-		short := strings.TrimSuffix(strings.TrimRight(shown, "/"), apiPrefix)
-		reason = "must end before " + apiPrefix + ", which the SDK adds: write " + short
+	case twice:
+		reason = "must end before " + apiPrefix + ", which the SDK adds: write " + server + prefix
 	default:
 		u.RawPath = strings.TrimRight(u.EscapedPath(), "/")
 		u.Path, _ = url.PathUnescape(u.RawPath) // It was parsed before, so it can be unescaped.
 		return u, nil
 	}
-	return u, problem(field, shown, reason, hint)
+	return u, problem(field, server+u.EscapedPath(), reason, hint)
 }
 
 // sameOrigin follows a redirect for GET only, within the base URL's origin and a limited number of times, and then
 // only where the user's client would. A redirect that is not followed is the response.
 func sameOrigin(base *url.URL, users checkRedirect) checkRedirect {
 	return func(req *http.Request, via []*http.Request) error {
-		if via[0].Method != http.MethodGet || origin(req.URL) != origin(base) || len(via) > maxRedirects {
+		if via[0].Method != "GET" || origin(req.URL) != origin(base) || len(via) > maxRedirects {
 			return http.ErrUseLastResponse
 		}
 		err := users.decide(req, via)
@@ -266,7 +268,7 @@ func origin(u *url.URL) string {
 // ended.
 func contextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
-	if err == nil || cause == nil || errors.Is(err, cause) {
+	if err == nil || errors.Is(err, cause) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, cause)

@@ -9,6 +9,8 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/errtext"
@@ -31,15 +33,13 @@ import (
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
 	c := s.core()
 	set, problems := c.settings(ctx, opts)
-	problems = append(problems, check(w != nil, "w", nil, "must not be nil")...)
 	address, bad := c.picture(image)
-	if err := invalid(ImagesDownload, append(problems, bad...)); err != nil {
+	problems = slices.Concat(problems, check(w != nil, "w", nil, "must not be nil"), bad)
+	if err := invalid(ImagesDownload, problems); err != nil {
 		return 0, err
 	}
-	r := &request{
-		op: imagesDownload, method: http.MethodGet, url: *address, stall: set.stall,
-		wait: *cmp.Or(set.timeout, &imagesDownload.wait), policy: set.policy.complete(), budget: set.budget,
-	}
+	r := set.request(imagesDownload, imagesDownload.method)
+	r.url = *address
 	to := &target{Writer: w}
 	err := c.download(ctx, r, set.response, to)
 	return to.written, err
@@ -88,16 +88,14 @@ func downloadRedirect(users checkRedirect) checkRedirect {
 
 // noPicture names what a response holds in place of a picture, and is empty otherwise.
 func noPicture(resp *http.Response) string {
-	if resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusResetContent {
+	if resp.StatusCode == 204 || resp.StatusCode == 205 {
 		return "nothing"
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	document := kind == "application/json" || kind == "application/xml" || strings.HasSuffix(kind, "+json")
-	if document || strings.HasPrefix(kind, "text/") {
-		return kind
-	}
-	return ""
+	return documents.FindString(kind)
 }
+
+var documents = regexp.MustCompile(`^(text/.*|application/(json|xml)|.*\+json)$`)
 
 // target is what a picture is written to.
 type target struct {

@@ -125,15 +125,10 @@ func (e *APIError) Is(target error) bool {
 		400: ErrBadRequest, 401: ErrUnauthorized, 403: ErrForbidden, 404: ErrNotFound,
 		409: ErrConflict, 413: ErrTooLarge, 422: ErrInvalid, 429: ErrRateLimited,
 	}[e.StatusCode]
-	switch target {
-	case ErrServer:
-		return e.StatusCode/100 == 5
-	case ErrUnauthorized:
-		return e.login || target == sentinel
-	case ErrNotFound:
-		return target == sentinel && !e.blind
+	if e.blind && target == ErrNotFound {
+		return false
 	}
-	return sentinel != nil && target == sentinel
+	return target == sentinel || target == ErrServer && e.StatusCode/100 == 5 || target == ErrUnauthorized && e.login
 }
 
 // Unwrap returns what ended the call while it waited to retry, such as the context's error; nil for nothing.
@@ -208,11 +203,9 @@ func (e *TransportError) Unwrap() []error { return e.causes(e.Err) }
 // Timeout reports whether the cause is a timeout, as [net.Error] has it.
 func (e *TransportError) Timeout() bool {
 	var t interface{ Timeout() bool }
-	if errors.As(e.Err, &t) && t.Timeout() {
-		return true
-	}
-	// Only errors.Is leads to an error whose text held the key.
-	return errors.Is(e.Err, os.ErrDeadlineExceeded) || errors.Is(e.Err, context.DeadlineExceeded)
+	return errors.As(e.Err, &t) && t.Timeout() ||
+		// Only errors.Is leads to an error whose text held the key.
+		errors.Is(e.Err, os.ErrDeadlineExceeded) || errors.Is(e.Err, context.DeadlineExceeded)
 }
 
 // Temporary is the function [Temporary]. It makes the error a [net.Error].

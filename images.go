@@ -1,6 +1,7 @@
 package aicontent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -143,8 +144,10 @@ func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...Cal
 // retried only where the service cannot have executed the request. A failed Store may still have created, and billed,
 // the image: ask [OutcomeOf] before storing it again, or use [WithOnce].
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
-	required := []string{"name", "description", "resolution"}
-	store := call{op: images.store, form: valuesOf(params), required: required, unlisted: unlisted(params)}
+	store := call{
+		op: images.store, form: valuesOf(params),
+		required: []string{"name", "description", "resolution"}, unlisted: unlisted(params),
+	}
 	return do(ctx, s.core(), store, opts, readRecord[Image])
 }
 
@@ -165,8 +168,8 @@ func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) e
 
 // core is the service's client, and noClient for a service that NewClient did not make.
 func (s *ImagesService) core() *Client {
-	if s == nil || s.client == nil {
+	if s == nil {
 		return noClient
 	}
-	return s.client
+	return cmp.Or(s.client, noClient)
 }

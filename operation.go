@@ -1,9 +1,6 @@
 package aicontent
 
-import (
-	"net/http"
-	"time"
-)
+import "time"
 
 // Operation names an operation of the SDK: the collection, then the verb. Errors and log lines begin with it.
 type Operation string
@@ -48,18 +45,18 @@ var (
 		ImagesList, ImagesShow, ImagesStore, ImagesUpdate, ImagesDelete)
 	transcriptions = newCollection("transcriptions", "transcription",
 		TranscriptionsList, TranscriptionsShow, TranscriptionsStore, TranscriptionsUpdate, TranscriptionsDelete)
-	imagesDownload = &operation{name: ImagesDownload, method: http.MethodGet, wait: readTimeout}
+	imagesDownload = &operation{name: ImagesDownload, method: "GET", wait: readTimeout}
 )
 
 func newCollection(name, singular string, list, show, store, update, remove Operation) *collection {
 	c := &collection{name: name, singular: singular}
-	c.list = &operation{list, c, http.MethodGet, false, readTimeout, ""}
-	c.show = &operation{show, c, http.MethodGet, true, readTimeout, ""}
-	c.store = &operation{store, c, http.MethodPost, false, storeTimeout, "created"}
+	c.list = &operation{list, c, "GET", false, readTimeout, ""}
+	c.show = &operation{show, c, "GET", true, readTimeout, ""}
+	c.store = &operation{store, c, "POST", false, storeTimeout, "created"}
 	c.update = &operation{update, c, "", true, readTimeout, "updated"}
-	c.remove = &operation{remove, c, http.MethodDelete, true, readTimeout, "deleted"}
+	c.remove = &operation{remove, c, "DELETE", true, readTimeout, "deleted"}
 	return c
 }
 
 // creates reports whether a request that is sent twice makes two records.
-func (op *operation) creates() bool { return op.method == http.MethodPost }
+func (op *operation) creates() bool { return op.method == "POST" }

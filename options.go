@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -26,14 +25,12 @@ type RateLimiter interface{ Wait(context.Context) error }
 
 // clientOption is an option of clients alone.
 type clientOption struct {
-	problems []FieldProblem // with its argument; it then sets nothing
+	problems []FieldProblem // with its argument; there is then no client
 	set      func(*Client)
 }
 
 func (o clientOption) applyClient(c *Client) []FieldProblem {
-	if o.problems == nil {
-		o.set(c)
-	}
+	o.set(c)
 	return o.problems
 }
 
@@ -75,7 +72,7 @@ func (o singleOption) applyClient(*Client) []FieldProblem {
 func WithHTTPClient(hc *http.Client) Option {
 	return clientOption{
 		check(hc != nil, "http_client", nil, "must not be nil"),
-		func(c *Client) { c.given = new(*hc) },
+		func(c *Client) { c.given = hc },
 	}
 }
 
@@ -161,7 +158,7 @@ func WithBooleanWords() Option {
 // carry only the fields that are set.
 func WithUpdateMethod(method string) Option {
 	return clientOption{
-		check(method == http.MethodPatch || method == http.MethodPut, "update_method", method, "must be PATCH or PUT"),
+		check(method == "PATCH" || method == "PUT", "update_method", method, "must be PATCH or PUT"),
 		func(c *Client) { c.updateMethod = method },
 	}
 }
@@ -232,12 +229,9 @@ func WithQuery(key, value string) CallOption {
 // methods ignore it. It overrides a documented field of the same name, and counts as given if that is required. Given
 // twice, the last one counts; only a name that ends in [] may repeat. For the file of a transcription it is an error.
 func WithFormField(key, value string) CallOption {
-	clean := !strings.ContainsFunc(key, unicode.IsControl)
+	clean := key != "" && !strings.ContainsFunc(key, unicode.IsControl)
 	return callOption{
-		slices.Concat(
-			check(key != "", "form_field", key, "must have a name"),
-			check(clean, "form_field", key, "must not contain control characters or line breaks"),
-		),
+		check(clean, "form_field", key, "must have a name, without control characters and line breaks"),
 		func(s *settings) { s.form = with(s.form, key, value) },
 	}
 }

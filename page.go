@@ -2,7 +2,6 @@ package aicontent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/url"
@@ -35,7 +34,7 @@ type PageInfo struct {
 }
 
 // pageSizes are the documented ones, the default first.
-var pageSizes = []int{int(PerPage10), int(PerPage25), int(PerPage50), int(PerPage100)}
+var pageSizes = []int{10, 25, 50, 100}
 
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
 func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
@@ -67,8 +66,7 @@ func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 	if err != nil {
 		return nil, next.unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
 	}
-	next.fetch = p.fetch
-	next.place(state)
+	next.fetch, next.state, next.PageInfo = p.fetch, state, PageInfo(state.Info)
 	kept := next.Items[:0]
 	for i, id := range next.found.IDs {
 		if !moved[id] {
@@ -79,8 +77,6 @@ func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 	return next, nil
 }
 
-func (p *Page[T]) place(state paging.State) { p.state, p.PageInfo = state, PageInfo(state.Info) }
-
 // listing is the call of a list with a struct of parameters.
 func listing(op *operation, params any) call {
 	return call{op: op, query: valuesOf(params), unlisted: unlisted(params)}
@@ -88,16 +84,17 @@ func listing(op *operation, params any) call {
 
 // list returns the first page.
 func list[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) (*Page[T], error) {
-	page, err := do(ctx, c, first, opts, readPage[T, R])
-	if err != nil {
-		return nil, err
-	}
-	page.place(paging.Start(page.found, pageSizes))
-	page.fetch = func(ctx context.Context, link url.Values, more ...CallOption) (*Page[T], error) {
+	fetch := func(ctx context.Context, link url.Values, more ...CallOption) (*Page[T], error) {
 		call := first
 		call.page = link
 		return do(ctx, c, call, append(slices.Clip(opts), more...), readPage[T, R])
 	}
+	page, err := fetch(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	state := paging.Start(page.found, pageSizes)
+	page.fetch, page.state, page.PageInfo = fetch, state, PageInfo(state.Info)
 	return page, nil
 }
 
@@ -213,7 +210,7 @@ func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
 	for len(a.row) < len(links) {
 		link := links[len(a.row)]
 		ctx, cancel := context.WithCancel(ctx)
-		f := &ahead[T]{link: link.Encode(), cancel: cancel, done: make(chan struct{}), err: errGone}
+		f := &ahead[T]{link: link.Encode(), cancel: cancel, done: make(chan struct{}), err: errPanic}
 		a.row = append(a.row, f)
 		go func() {
 			defer close(f.done)
@@ -222,8 +219,6 @@ func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
 		}()
 	}
 }
-
-var errGone = errors.New("the goroutine that read ahead was ended by runtime.Goexit")
 
 // next returns the page that follows: the one on its way, if there is one. A panic below it goes on in the loop.
 func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error) {

@@ -1,6 +1,7 @@
 package aicontent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -172,8 +173,8 @@ func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallO
 
 // core is the service's client, and noClient for a service that NewClient did not make.
 func (s *TranscriptionsService) core() *Client {
-	if s == nil || s.client == nil {
+	if s == nil {
 		return noClient
 	}
-	return s.client
+	return cmp.Or(s.client, noClient)
 }

@@ -86,11 +86,9 @@ func checkText(values url.Values) (problems []FieldProblem) {
 func unlisted(params any) (problems []FieldProblem) {
 	fields := reflect.ValueOf(params)
 	for i := range fields.NumField() {
-		if fields.Field(i).IsZero() {
-			continue
-		}
 		value := fields.Field(i).Interface()
-		if listed, ok := value.(interface{ Valid() bool }); ok && !listed.Valid() {
+		listed, ok := value.(interface{ Valid() bool })
+		if ok && !fields.Field(i).IsZero() && !listed.Valid() {
 			name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("url"), ",")
 			problems = append(problems, problem(name, value, allowed(value), waivable)...)
 		}
@@ -164,14 +162,12 @@ func checkHeaderValue(field, value string, shown any) []FieldProblem {
 	return nil
 }
 
-// checkKey reports an API key that cannot be sent, without showing it.
+// checkKey reports an API key that cannot be sent, without showing it. The first problem says the most.
 func checkKey(key string) []FieldProblem {
-	problems := checkHeaderValue("api_key", key, nil)
-	switch {
-	case strings.TrimSpace(key) == "":
-		return problem("api_key", nil, "is required")
-	case problems == nil && strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return problem("api_key", nil, "must be printable ASCII without spaces")
-	}
-	return problems
+	odd := strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
+	return slices.Concat(
+		check(strings.TrimSpace(key) != "", "api_key", nil, "is required"),
+		checkHeaderValue("api_key", key, nil),
+		check(!odd, "api_key", nil, "must be printable ASCII without spaces"),
+	)
 }

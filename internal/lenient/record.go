@@ -77,9 +77,6 @@ type candidate struct {
 
 // read goes over the object once and takes what it has of a record. Anything else has nothing.
 func (c *candidate) read(singular string, fields []Field) {
-	if !c.text.IsObject() {
-		return
-	}
 	hasID, hasName := false, false
 	next := 0 // Most services send members in much the same order.
 	for name, member := range c.text.Members() {
@@ -92,12 +89,12 @@ func (c *candidate) read(singular string, fields []Field) {
 			i = slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(key) })
 		}
 		next = i + 1
-		switch {
-		case i >= 0:
-			hasName = hasName || string(key) == "name"
-		case string(key) == "data":
+		switch string(key) {
+		case "name":
+			hasName = true
+		case "data":
 			c.inside[0] = member
-		case string(key) == singular:
+		case singular:
 			c.inside[1] = member
 		}
 		switch {
@@ -113,9 +110,10 @@ func (c *candidate) read(singular string, fields []Field) {
 		}
 		c.members[i] = member
 	}
-	if hasID && hasName {
+	switch {
+	case hasID && hasName:
 		c.rank = complete
-	} else if hasID {
+	case hasID:
 		c.rank = identified
 	}
 }

@@ -146,9 +146,7 @@ func headerLinks(header []string) map[string]string {
 				continue
 			}
 			for relation := range strings.FieldsSeq(strings.ToLower(strings.Trim(value, "\", \t"))) {
-				if _, known := targets[relation]; !known {
-					targets[relation] = target
-				}
+				targets[relation] = cmp.Or(targets[relation], target)
 			}
 			break // the first rel counts
 		}

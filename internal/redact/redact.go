@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 const (
@@ -57,15 +56,15 @@ func (k Key) Bytes(b []byte) []byte {
 
 // CutEnd returns b, a text that was cut off at its end, without a tail in which a copy of the key may have begun.
 func (k Key) CutEnd(b []byte) []byte {
-	end := len(b)
+	begun := 0 // bytes of a spelling
 	for _, spelling := range k.spellings(math.MaxInt) {
-		for n := min(len(spelling)-1, len(b)); n > len(b)-end; n-- {
+		for n := range spelling {
 			if bytes.HasSuffix(b, []byte(spelling[:n])) {
-				end = len(b) - n
+				begun = max(begun, n)
 			}
 		}
 	}
-	return b[:end]
+	return b[:len(b)-begun]
 }
 
 var (
@@ -93,21 +92,16 @@ func (k Key) spellings(length int) []string {
 	inJSON, inHTML := jsonText.Replace(key), html.EscapeString(key)
 	list = append(list,
 		inJSON, jsonHTML.Replace(inJSON), jsonHTMLCaps.Replace(inJSON), strings.ReplaceAll(inJSON, "/", `\/`),
-		query, path, lowerHex(query), lowerHex(path),
+		query, escapes.ReplaceAllStringFunc(query, strings.ToLower),
+		path, escapes.ReplaceAllStringFunc(path, strings.ToLower),
 		inHTML, htmlQuotes.Replace(inHTML),
 	)
 	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
 	return list
 }
 
-// lowerHex returns what is escaped for a URL with small letters in the escapes.
-func lowerHex(escaped string) string {
-	parts := strings.Split(escaped, "%")
-	for i, part := range parts[1:] {
-		parts[i+1] = strings.ToLower(part[:2]) + part[2:]
-	}
-	return strings.Join(parts, "%")
-}
+// escapes are those of URLs, whose letters may be small.
+var escapes = regexp.MustCompile("%..")
 
 // Header returns a copy of h with masked names and values.
 func (k Key) Header(h http.Header) http.Header {
@@ -172,11 +166,7 @@ func Shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	end := limit
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
+	return strings.ToValidUTF8(s[:limit], "") + "…"
 }
 
 // Quote returns the first 80 bytes of s as a quoted Go string.

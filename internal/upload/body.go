@@ -121,7 +121,7 @@ func (b *Body) attachForm(req *http.Request, a *wire.Attempt) {
 		return io.NopCloser(form), nil
 	}
 	req.Body, _ = open()
-	if req.Method != http.MethodPost {
+	if req.Method != "POST" {
 		req.GetBody = open
 	}
 }

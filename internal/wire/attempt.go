@@ -124,12 +124,12 @@ func (a *Attempt) begin(from, p Phase) {
 	if p == Sending && !a.limits.Upload {
 		p = Waiting
 	}
-	left := forever
+	left := a.limits.Stall
 	switch p {
+	case Pausing:
+		left = forever
 	case Waiting:
 		left = a.wait
-	case Receiving, Reading, Sending:
-		left = a.limits.Stall
 	}
 	a.phase, a.deadline = p, time.Now().Add(left)
 	a.timer.Reset(left)

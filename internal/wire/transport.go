@@ -56,7 +56,7 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 	}
 	t, ok := base.(*http.Transport)
 	if !ok {
-		return &Transport{shared: base, single: base, download: base}
+		return &Transport{base, base, base, false}
 	}
 	shared := clone(t, clearProxy)
 	shared.MaxIdleConnsPerHost = cmp.Or(shared.MaxIdleConnsPerHost, idleConns)
@@ -140,7 +140,7 @@ func nameProxy(t *http.Transport) {
 				return err
 			}
 		}
-		if resp.StatusCode == http.StatusOK {
+		if resp.StatusCode == 200 {
 			return nil
 		}
 		err := fmt.Errorf("the proxy %s refused to connect to %s: %s", proxy.Host, req.Host, resp.Status)
@@ -163,7 +163,7 @@ func (t *Transport) Watch(ctx context.Context, limits Limits) (context.Context, 
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a, watched := req.Context().Value(attemptKey{}).(*Attempt)
 	rt := t.shared
-	if req.Method == http.MethodPost {
+	if req.Method == "POST" {
 		rt = t.single
 		if !watched {
 			t.strays.Add(1)
@@ -195,10 +195,20 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 var ports = map[string]string{"http": "80", "https": "443"}
 
+// tamed changes the two kinds of response that http.Client cannot pass on.
 func tamed(rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	resp, err := rt.RoundTrip(req)
-	if resp != nil {
-		tame(resp, req.URL)
+	switch {
+	case resp == nil:
+	case resp.StatusCode == 101 && resp.Body != nil:
+		resp.Body.Close()
+		resp.Body = http.NoBody
+	case resp.StatusCode/100 == 3:
+		if _, err := req.URL.Parse(resp.Header.Get("Location")); err != nil {
+			// http.Client would return an error in place of the response.
+			resp.Header = resp.Header.Clone()
+			resp.Header.Del("Location")
+		}
 	}
 	return resp, err
 }
@@ -214,19 +224,4 @@ func (t *Transport) CloseIdleConnections() {
 // sends is its affair. A RoundTripper that is no [*http.Transport] is used as it is.
 func (t *Transport) Download() http.RoundTripper {
 	return &Transport{shared: t.download, single: t.download, download: t.download, exact: t.exact}
-}
-
-// tame changes the two kinds of response that http.Client cannot pass on.
-func tame(resp *http.Response, from *url.URL) {
-	switch {
-	case resp.StatusCode == http.StatusSwitchingProtocols && resp.Body != nil:
-		resp.Body.Close()
-		resp.Body = http.NoBody
-	case resp.StatusCode/100 == 3:
-		if _, err := from.Parse(resp.Header.Get("Location")); err != nil {
-			// http.Client would return an error in place of the response.
-			resp.Header = resp.Header.Clone()
-			resp.Header.Del("Location")
-		}
-	}
 }
