@@ -77,6 +77,9 @@ type candidate struct {
 
 // read goes over the object once and takes what it has of a record. Anything else has nothing.
 func (c *candidate) read(singular string, fields []Field) {
+	if !c.text.IsObject() {
+		return
+	}
 	hasID, hasName := false, false
 	next := 0 // Most services send members in much the same order.
 	for name, member := range c.text.Members() {
@@ -89,12 +92,12 @@ func (c *candidate) read(singular string, fields []Field) {
 			i = slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(key) })
 		}
 		next = i + 1
-		switch string(key) {
-		case "name":
-			hasName = true
-		case "data":
+		switch {
+		case i >= 0:
+			hasName = hasName || string(key) == "name"
+		case string(key) == "data":
 			c.inside[0] = member
-		case singular:
+		case string(key) == singular:
 			c.inside[1] = member
 		}
 		switch {
@@ -110,10 +113,9 @@ func (c *candidate) read(singular string, fields []Field) {
 		}
 		c.members[i] = member
 	}
-	switch {
-	case hasID && hasName:
+	if hasID && hasName {
 		c.rank = complete
-	case hasID:
+	} else if hasID {
 		c.rank = identified
 	}
 }
