@@ -19,7 +19,7 @@ func limitedClient(baseURL, apiKey string) (*aicontent.Client, error) {
 	)
 }
 
-// patientClient is for a deployment that takes up to twenty minutes for a recording.
+// patientClient is for a deployment that may take twenty minutes to transcribe a recording.
 func patientClient(baseURL, apiKey string) (*aicontent.Client, error) {
 	return aicontent.NewClient(baseURL, apiKey,
 		aicontent.WithResponseTimeout(20*time.Minute),

@@ -14,10 +14,10 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// done is told what came of an attempt.
+// done is called with the result of an attempt.
 type done = func(aicontent.AttemptResult)
 
-// limitDownloads makes downloads wait for a limiter. Searches, lists and Store calls pass.
+// limitDownloads makes downloads wait for a limiter, and nothing else.
 func limitDownloads(l *rate.Limiter) aicontent.Option {
 	return aicontent.WithAttemptHook(func(ctx context.Context, a aicontent.Attempt) (done, error) {
 		if a.Operation != aicontent.ImagesDownload {
@@ -29,14 +29,14 @@ func limitDownloads(l *rate.Limiter) aicontent.Option {
 
 var errSpent = errors.New("the limit of create requests for today is reached")
 
-// dailyLimit lets a client send at most n create requests on a day, in UTC, that may be billed.
+// dailyLimit lets a client send at most n create requests that may be billed on one day, in UTC.
 func dailyLimit(n int) aicontent.Option {
 	var mu sync.Mutex
 	var day string
 	var sent int
 	return aicontent.WithAttemptHook(func(_ context.Context, a aicontent.Attempt) (done, error) {
 		if a.Operation != aicontent.ImagesStore && a.Operation != aicontent.TranscriptionsStore {
-			return nil, nil // costs nothing, and neither do the searches of WithOnce
+			return nil, nil // is not billed, and neither are WithOnce's searches
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -59,16 +59,16 @@ func dailyLimit(n int) aicontent.Option {
 	})
 }
 
-// breaker leaves a service alone for half a minute after five attempts in a row that failed because of it.
+// breaker sends a service nothing for half a minute after it failed five attempts in a row.
 func breaker() aicontent.Option {
 	circuit := gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
 		Timeout:     30 * time.Second,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= 5 },
-		// Neither a caller who gives up nor a file that cannot be read says anything of the service.
+		// A caller who gives up and a file that cannot be read say nothing about the service.
 		IsExcluded: func(err error) bool {
 			return errors.Is(err, context.Canceled) || errors.Is(err, aicontent.ErrFile)
 		},
-		// A service that refuses a request works.
+		// A service that rejects a request is up.
 		IsSuccessful: func(err error) bool {
 			var refused *aicontent.APIError
 			return err == nil || errors.As(err, &refused) && refused.StatusCode < 500
@@ -76,7 +76,7 @@ func breaker() aicontent.Option {
 	})
 	return aicontent.WithAttemptHook(func(_ context.Context, a aicontent.Attempt) (done, error) {
 		if a.Search || a.Operation == aicontent.ImagesDownload {
-			return nil, nil // a search finds what may have been billed, and pictures come from other hosts
+			return nil, nil // a search may find what was billed, and pictures come from other hosts
 		}
 		report, err := circuit.Allow()
 		if err != nil {
@@ -86,7 +86,7 @@ func breaker() aicontent.Option {
 	})
 }
 
-// metrics measures each attempt. Paths and request IDs stay out: each value of an attribute is a time series.
+// metrics measures each attempt. Paths and request IDs are left out: each value of an attribute makes a time series.
 func metrics(meter metric.Meter) (aicontent.Option, error) {
 	seconds, err := meter.Float64Histogram("aicontent.attempt.duration", metric.WithUnit("s"))
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// job is what a queue or a table keeps of the work.
+// job is a row of a queue or table.
 type job struct {
-	ID      string // used as the name of the record, so nothing else may have it
+	ID      string // also the record's name, so it must be unique
 	File    string
 	LastTry time.Time // the last sign of life of an earlier run; zero if there was none
 }
 
-// transcribe may run any number of times for a job, one run at a time. alive stores LastTry and nothing else, because
-// the rest of the job may change during a run: UPDATE jobs SET last_try = $2 WHERE id = $1.
+// transcribe may run any number of times for a job, one run at a time. alive stores only LastTry, because the rest of
+// the job may change during a run: UPDATE jobs SET last_try = $2 WHERE id = $1.
 func transcribe(
 	ctx context.Context, client *aicontent.Client, j job, alive func(id string, at time.Time) error,
 ) (*aicontent.Transcription, error) {
@@ -33,10 +33,11 @@ func transcribe(
 		return nil, err
 	}
 	stop()
-	return transcription, alive(j.ID, time.Time{}) // the record is there: nothing is left to wait for
+	return transcription, alive(j.ID, time.Time{}) // the record exists: there is nothing left to wait for
 }
 
-// heartbeat calls alive at once and then every ten seconds, until stop is called.
+// heartbeat calls alive immediately and then every ten seconds until stop is called. It cancels the context if alive
+// fails.
 func heartbeat(ctx context.Context, alive func() error) (_ context.Context, stop func(), err error) {
 	if err := alive(); err != nil {
 		return nil, nil, err
@@ -52,7 +53,7 @@ func heartbeat(ctx context.Context, alive func() error) (_ context.Context, stop
 				return
 			case <-tick.C:
 				if err := alive(); err != nil {
-					cancel(err) // a run that cannot tell that it is alive must not send
+					cancel(err) // a run that cannot report that it is alive must not send
 				}
 			}
 		}
@@ -60,16 +61,16 @@ func heartbeat(ctx context.Context, alive func() error) (_ context.Context, stop
 	return ctx, func() { cancel(nil); beats.Wait() }, nil
 }
 
-// queue keeps jobs, say in a table. Each method changes what its comment names, and leaves the rest of a job alone.
+// queue stores jobs, say in a table. A method changes nothing of a job but what its comment names.
 type queue interface {
-	Next(context.Context) (job, error)   // waits for a job, which is then the caller's
-	Alive(id string, at time.Time) error // LastTry
-	Done(id string) error                // takes the job out
-	Later(id string, cause error) error  // makes it wait for another run, longer each time
-	GiveUp(id string, cause error) error // puts it where a person looks
+	Next(context.Context) (job, error)   // waits for a job, which then belongs to the caller
+	Alive(id string, at time.Time) error // sets LastTry
+	Done(id string) error                // removes the job
+	Later(id string, cause error) error  // schedules another run, after a longer pause each time
+	GiveUp(id string, cause error) error // leaves the job to a person
 }
 
-// work does one job after another, until the queue ends it. Any number of workers may share a queue.
+// work does one job after another until the queue returns an error. Any number of workers may share a queue.
 func work(ctx context.Context, client *aicontent.Client, q queue) error {
 	for {
 		j, err := q.Next(ctx)
@@ -82,7 +83,7 @@ func work(ctx context.Context, client *aicontent.Client, q queue) error {
 		case err == nil:
 			err = q.Done(j.ID)
 		case aicontent.Temporary(err), outcome == aicontent.OutcomeUnknown, outcome == aicontent.OutcomeDone:
-			err = q.Later(j.ID, err) // the next run finds the record, if there is one
+			err = q.Later(j.ID, err) // the next run finds the record, if it exists
 		default:
 			err = q.GiveUp(j.ID, err)
 		}

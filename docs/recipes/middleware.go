@@ -18,8 +18,8 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// tracing makes a span for each attempt. otelhttp exports the URL, so it is given none with a query: a search is for a
-// name, which may be a visitor's secret.
+// tracing makes a span for each attempt. otelhttp exports the URL, so the query is hidden from it: searches have the
+// record's name there, which may be a visitor's secret.
 func tracing() aicontent.Option {
 	type query struct{}
 	return aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
@@ -35,19 +35,17 @@ func tracing() aicontent.Option {
 
 // withQuery returns the request with another query.
 func withQuery(req *http.Request, query string) *http.Request {
-	address := *req.URL
-	address.RawQuery = query
-	req = req.WithContext(req.Context())
-	req.URL = &address
+	req = req.Clone(req.Context())
+	req.URL.RawQuery = query
 	return req
 }
 
-// roundTrip makes a function a RoundTripper.
+// roundTrip is a function as a RoundTripper.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// signer signs method, address and time of each request. The body is left out: an upload is streamed.
+// signer signs each request's method, URL and time, but not its body, which is streamed.
 type signer struct {
 	next   http.RoundTripper
 	secret []byte
@@ -57,8 +55,7 @@ func (s signer) RoundTrip(req *http.Request) (*http.Response, error) {
 	date := time.Now().UTC().Format(http.TimeFormat)
 	mac := hmac.New(sha256.New, s.secret)
 	io.WriteString(mac, req.Method+"\n"+req.URL.RequestURI()+"\n"+date)
-	// A RoundTripper must not change the request that it was given.
-	req = req.Clone(req.Context())
+	req = req.Clone(req.Context()) // a RoundTripper must not modify its request
 	req.Header.Set("Date", date)
 	req.Header.Set("X-Signature", hex.EncodeToString(mac.Sum(nil)))
 	return s.next.RoundTrip(req)
@@ -68,8 +65,8 @@ func signing(secret []byte) aicontent.Option {
 	return aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return signer{next, secret} })
 }
 
-// cache keeps the responses to Show for a while; any change of a record drops all of them. Lists must not be cached:
-// WithOnce looks for records in them.
+// cache keeps the responses to Show for a while; any change to a record clears it. Lists must not be cached, because
+// WithOnce searches them.
 type cache struct {
 	next http.RoundTripper
 	keep time.Duration
@@ -88,7 +85,7 @@ type keptResponse struct {
 func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		c.forget()
-		defer c.forget() // what was read while the record changed
+		defer c.forget() // responses that were read while the record changed
 		return c.next.RoundTrip(req)
 	}
 	if last := path.Base(req.URL.Path); last == "images" || last == "transcriptions" {
@@ -113,7 +110,7 @@ func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err == nil && len(body) < limit {
 		c.store(req.URL.String(), changes, keptResponse{resp.Header.Clone(), body, time.Now().Add(c.keep)})
 	}
-	// What was read here, and then the rest.
+	// First what was read here, then the rest.
 	resp.Body = struct {
 		io.Reader
 		io.Closer
@@ -121,7 +118,7 @@ func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// store keeps a response, if no record was changed since its request.
+// store keeps a response unless a record has changed since its request.
 func (c *cache) store(url string, changes int, r keptResponse) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

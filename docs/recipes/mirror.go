@@ -18,7 +18,7 @@ const largestPicture = 32 << 20
 
 var errLargePicture = errors.New("the picture is larger than 32 MiB")
 
-// limited is a file that takes no more than largestPicture bytes. With Seek and Truncate, Download can start over.
+// limited is a file of at most largestPicture bytes. With Seek and Truncate, Download can start over.
 type limited struct{ file *os.File }
 
 func (l limited) Seek(offset int64, whence int) (int64, error) { return l.file.Seek(offset, whence) }
@@ -35,8 +35,8 @@ func (l limited) Write(p []byte) (int, error) {
 	return l.file.Write(p)
 }
 
-// save downloads a picture to a file, which is there whole or not at all: it is written under another name in the same
-// folder, and so in the same file system, and then renamed.
+// save downloads a picture to a file, either whole or not at all: it writes to another name in the same folder, and so
+// in the same file system, then renames.
 func save(ctx context.Context, client *aicontent.Client, image *aicontent.Image, path string) (err error) {
 	part, err := os.CreateTemp(filepath.Dir(path), "*.part")
 	if err != nil {
@@ -51,8 +51,7 @@ func save(ctx context.Context, client *aicontent.Client, image *aicontent.Image,
 	if _, err := client.Images.Download(ctx, image, limited{part}); err != nil {
 		return err
 	}
-	// Without Sync a power failure may leave an empty file under the new name.
-	if err := part.Sync(); err != nil {
+	if err := part.Sync(); err != nil { // or a power failure may leave an empty file under the new name
 		return err
 	}
 	if err := part.Close(); err != nil {
@@ -61,8 +60,8 @@ func save(ctx context.Context, client *aicontent.Client, image *aicontent.Image,
 	return os.Rename(part.Name(), path)
 }
 
-// mirror makes a folder hold the pictures of all images. The folder is the mirror's alone, and one run at a time works
-// on it.
+// mirror makes a folder contain the pictures of all images. Nothing else may use the folder, and only one run at a
+// time.
 func mirror(ctx context.Context, client *aicontent.Client, folder string) error {
 	old, err := pictures(folder)
 	if err != nil {
@@ -72,7 +71,7 @@ func mirror(ctx context.Context, client *aicontent.Client, folder string) error 
 	params := aicontent.ImageListParams{PerPage: aicontent.PerPage100}
 	for image, err := range client.Images.All(ctx, params, aicontent.WithReadAhead(2)) {
 		if err != nil {
-			return errors.Join(append(failed, err)...) // what was not listed may still be there: nothing is removed
+			return errors.Join(append(failed, err)...) // an image that was not listed may still exist: remove nothing
 		}
 		name := url.QueryEscape(string(image.ID)) + ".png"
 		_, there := old[name]
@@ -85,7 +84,7 @@ func mirror(ctx context.Context, client *aicontent.Client, folder string) error 
 		}
 	}
 	for name, id := range old {
-		// A list can miss a record that is there, as when others are deleted during the walk. Only Show knows.
+		// A list can miss a record, as when others are deleted during the walk. Only Show is certain.
 		_, err := client.Images.Show(ctx, id)
 		if gone(err) {
 			err = os.Remove(filepath.Join(folder, name))
@@ -97,14 +96,13 @@ func mirror(ctx context.Context, client *aicontent.Client, folder string) error 
 	return errors.Join(failed...)
 }
 
-// gone reports whether the service says that there is no such record. It says so in JSON: a proxy's own 404 is a page.
+// gone reports whether the service itself says, in JSON, that there is no such record: a proxy's own 404 is a page.
 func gone(err error) bool {
 	var refused *aicontent.APIError
 	return errors.Is(err, aicontent.ErrNotFound) && errors.As(err, &refused) && json.Valid(refused.Body)
 }
 
-// pictures returns the IDs of the images whose pictures are in the folder, by the names of their files, and removes
-// what a run that was killed has left.
+// pictures returns the image IDs of the pictures in the folder by file name, and removes what a killed run has left.
 func pictures(folder string) (map[string]aicontent.ID, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// transcribeObject transcribes an object of a bucket. The name identifies the object's content: nothing else may have it.
+// transcribeObject transcribes an object of a bucket. The name must be unique to the object's content.
 func transcribeObject(
 	ctx context.Context, client *aicontent.Client, bucket *blob.Bucket, key, name string,
 ) (*aicontent.Transcription, error) {

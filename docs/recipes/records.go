@@ -7,7 +7,7 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// row is an image in a database: what queries need in columns of their own, and the whole record as it was sent.
+// row is an image in a database: a column for each field that queries need, and the whole record as sent.
 type row struct {
 	ID     string
 	Name   string

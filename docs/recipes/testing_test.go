@@ -39,12 +39,12 @@ func TestIllustrateSurvivesAnOutage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := len(srv.Records()); n != 1 {
-			t.Errorf("%d images were created, and billed; the last is at %s", n, url)
+			t.Errorf("%d images were created and billed; the last is at %s", n, url)
 		}
 	})
 }
 
-// Illustrator is what the newsroom needs of an image service. It is declared here, where it is used.
+// Illustrator is what the newsroom needs from an image service.
 type Illustrator interface {
 	Store(context.Context, aicontent.ImageStoreParams, ...option) (*aicontent.Image, error)
 	Delete(context.Context, aicontent.ID, ...option) error
@@ -65,7 +65,7 @@ func (n Newsroom) Replace(ctx context.Context, old aicontent.ID, params aiconten
 	return n.Images.Delete(ctx, old)
 }
 
-// refusing is an Illustrator that fails, and remembers what was deleted.
+// refusing is an Illustrator whose Store fails, and which records what is deleted.
 type refusing struct{ deleted []aicontent.ID }
 
 func (r *refusing) Store(context.Context, aicontent.ImageStoreParams, ...option) (*aicontent.Image, error) {
@@ -118,7 +118,7 @@ func TestIllustrateInAnyOrderOfFaults(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
-			srv.Chaos(seed, 0.2) // every fifth request meets a fault; a failing test logs the seed
+			srv.Chaos(seed, 0.2) // one request in five meets a fault; a failing test logs the seed
 			_, err := Illustrate(t.Context(), srv.Client(), "4711", "A whale in the harbor")
 			if n := len(srv.Records()); n > 1 || err == nil && n == 0 {
 				t.Errorf("%d images were created; err = %v", n, err)

@@ -16,8 +16,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
-// recorded returns a client that records what the service responds where there is no recording yet, and replays the
-// recording otherwise.
+// recorded returns a client that replays a recording, or makes it if there is none.
 func recorded(t *testing.T, recording, baseURL, apiKey string) *aicontent.Client {
 	t.Helper()
 	record := func(next http.RoundTripper) http.RoundTripper {
@@ -25,12 +24,12 @@ func recorded(t *testing.T, recording, baseURL, apiKey string) *aicontent.Client
 			recorder.WithMode(recorder.ModeRecordOnce),
 			recorder.WithRealTransport(next),
 			recorder.WithSkipRequestLatency(true),
-			// The boundary of a form is another one each time, and the host may be.
+			// A form's boundary differs each time, and the host may.
 			recorder.WithMatcher(func(r *http.Request, recorded cassette.Request) bool {
 				return r.Method == recorded.Method && strings.HasSuffix(recorded.URL, r.URL.RequestURI())
 			}),
 			recorder.WithHook(func(i *cassette.Interaction) error {
-				i.Request.Headers.Del("Authorization") // a recording is a file in the repository
+				i.Request.Headers.Del("Authorization") // the recording is committed
 				return nil
 			}, recorder.BeforeSaveHook),
 		)

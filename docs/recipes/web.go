@@ -14,14 +14,14 @@ import (
 
 const (
 	largestUpload = 512 << 20
-	patience      = 20 * time.Second // of a visitor, once the upload has arrived
+	patience      = 20 * time.Second // how long a visitor waits once the upload has arrived
 )
 
-// passOn is the handler of PUT /recordings/{id}: it sends the body to the service while it arrives. The server makes
-// the ID, with rand.Text, when it shows the form, so that a form that is sent twice is one transcription.
+// passOn handles PUT /recordings/{id}: it streams the body to the service as it arrives. The page with the form has the
+// ID, from rand.Text, so a form that is submitted twice makes one transcription.
 func passOn(client *aicontent.Client) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength < 0 { // such an upload would be chunked, which some deployments refuse
+		if r.ContentLength < 0 { // the upload would be chunked, which some deployments refuse
 			http.Error(w, "the request has no Content-Length", http.StatusLengthRequired)
 			return
 		}
@@ -50,7 +50,7 @@ func passOn(client *aicontent.Client) http.HandlerFunc {
 	}
 }
 
-// result is the handler of GET /recordings/{id}, which the page asks after a 504.
+// result handles GET /recordings/{id}, which the page polls after a 504.
 func result(client *aicontent.Client) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		transcription, err := client.Transcriptions.FindByName(r.Context(), r.PathValue("id"))
@@ -62,7 +62,7 @@ func result(client *aicontent.Client) http.HandlerFunc {
 	}
 }
 
-// statusOf is the status of the response in which a web service tells its visitor of an error of the SDK.
+// statusOf returns the HTTP status for an error of the SDK.
 func statusOf(err error) int {
 	var refused *aicontent.APIError
 	known := errors.As(err, &refused)
@@ -70,9 +70,9 @@ func statusOf(err error) int {
 	case err == nil:
 		return http.StatusOK
 	case outcome == aicontent.OutcomeUnknown:
-		return http.StatusGatewayTimeout // it may be there: the visitor has to look before sending it again
+		return http.StatusGatewayTimeout // the record may exist: look before sending it again
 	case outcome == aicontent.OutcomeDone:
-		return http.StatusBadGateway // it is there, but could not be read
+		return http.StatusBadGateway // the record exists, but could not be read
 	case errors.As(err, new(*http.MaxBytesError)), errors.Is(err, aicontent.ErrTooLarge):
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, aicontent.ErrFile) && errors.Is(err, os.ErrDeadlineExceeded):
@@ -84,14 +84,14 @@ func statusOf(err error) int {
 	case errors.Is(err, aicontent.ErrConflict):
 		return http.StatusConflict
 	case errors.Is(err, aicontent.ErrNotFound) && known && refused.Method != http.MethodPost:
-		return http.StatusNotFound // for a POST it says that there is no API at the base URL
+		return http.StatusNotFound // for a POST, there is no API at the base URL
 	case aicontent.Temporary(err):
-		return http.StatusServiceUnavailable // nothing was created: the visitor may try again
+		return http.StatusServiceUnavailable // nothing was created: the visitor may retry
 	}
-	return http.StatusBadGateway // the key, the account or the base URL: a matter for the operator
+	return http.StatusBadGateway // the key, the account or the base URL: the operator has to act
 }
 
-// keep writes an upload to a file, so that it can be sent more than once. Remove deletes the file.
+// keep writes an upload to a file, so that it can be sent more than once. remove deletes the file.
 func keep(name string, body io.Reader) (upload aicontent.File, remove func(), err error) {
 	kept, err := os.CreateTemp("", "upload-*")
 	if err != nil {
@@ -101,11 +101,10 @@ func keep(name string, body io.Reader) (upload aicontent.File, remove func(), er
 		kept.Close()
 		os.Remove(kept.Name())
 	}
-	if _, err := io.Copy(kept, body); err != nil {
-		remove()
-		return aicontent.File{}, nil, err
+	if _, err = io.Copy(kept, body); err == nil {
+		_, err = kept.Seek(0, io.SeekStart)
 	}
-	if _, err := kept.Seek(0, io.SeekStart); err != nil {
+	if err != nil {
 		remove()
 		return aicontent.File{}, nil, err
 	}
