@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http/httptrace"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,7 +99,7 @@ func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
 	}
 	a.trace = httptrace.ClientTrace{GetConn: a.getConn, GotConn: a.gotConn, WroteRequest: wrote}
 	// A transport that tells of its connections stops the clock until there is one.
-	a.begin(Pausing, Sending)
+	a.begin(Sending)
 	return httptrace.WithClientTrace(a, &a.trace), a
 }
 
@@ -110,12 +111,12 @@ func (a *Attempt) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// begin ends the phase, if it is from or one that comes after from in the list, and begins another with its clock. A
+// begin ends the phase and begins p, with its clock. If phases are given, it does so during one of these alone. A
 // request without a body has nothing to send.
-func (a *Attempt) begin(from, p Phase) {
+func (a *Attempt) begin(p Phase, during ...Phase) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.phase < from || a.Err() != nil {
+	if len(during) > 0 && !slices.Contains(during, a.phase) || a.Err() != nil {
 		return
 	}
 	if a.phase == Waiting {
@@ -151,7 +152,7 @@ func (a *Attempt) expire() {
 
 // connecting notes that the transport tells of its connections, and waits for one.
 func (a *Attempt) connecting() {
-	a.begin(Pausing, Pausing)
+	a.begin(Pausing)
 	if !a.traced.Swap(true) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -208,7 +209,7 @@ func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
 		return
 	}
 	counted := countInto(&a.sent, info.Conn)
-	a.begin(Pausing, Sending)
+	a.begin(Sending)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.conns++
@@ -220,12 +221,12 @@ func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
 
 func (a *Attempt) wroteRequest(info httptrace.WroteRequestInfo) {
 	if info.Err == nil && a.within() {
-		a.begin(Reading, Waiting)
+		a.begin(Waiting, Reading, Sending)
 	}
 }
 
 // Reading notes that the transport waits for the source of the body from now on: it got rid of what it had.
-func (a *Attempt) Reading() { a.begin(Sending, Reading) }
+func (a *Attempt) Reading() { a.begin(Reading, Sending) }
 
 // Taken notes that the transport was handed bytes of the body; done says that they were the last.
 func (a *Attempt) Taken(done bool) {
@@ -233,17 +234,17 @@ func (a *Attempt) Taken(done bool) {
 	if done && !a.traced.Load() {
 		next = Waiting
 	}
-	a.begin(Reading, next)
+	a.begin(next, Reading, Sending)
 }
 
 // Responded notes that the header of the response is here, which may be before the request was written.
-func (a *Attempt) Responded() { a.begin(Pausing, Waiting) }
+func (a *Attempt) Responded() { a.begin(Waiting) }
 
 // Receiving notes that a byte of the response is waited for, until Pause.
-func (a *Attempt) Receiving() { a.begin(Pausing, Receiving) }
+func (a *Attempt) Receiving() { a.begin(Receiving) }
 
 // Pause stops the clock that runs.
-func (a *Attempt) Pause() { a.begin(Pausing, Pausing) }
+func (a *Attempt) Pause() { a.begin(Pausing) }
 
 // Stop ends the attempt's clocks and its context. No clock runs afterwards, whatever a transport tells.
 func (a *Attempt) Stop() {

@@ -56,7 +56,7 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 	}
 	t, ok := base.(*http.Transport)
 	if !ok {
-		return &Transport{base, base, base, false}
+		return &Transport{shared: base, single: base, download: base}
 	}
 	shared := clone(t, clearProxy)
 	shared.MaxIdleConnsPerHost = cmp.Or(shared.MaxIdleConnsPerHost, idleConns)
