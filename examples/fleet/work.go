@@ -41,14 +41,12 @@ type connector func(...aicontent.Option) (*aicontent.Client, error)
 // newWorker returns a worker. settle is how long after a lost response the transcription may still appear.
 func newWorker(q *queue, settle time.Duration, connect connector, log *slog.Logger) (*worker, error) {
 	host, _ := os.Hostname()
-	w := &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q, log: log}
-	var err error
-	w.client, err = connect(
+	client, err := connect(
 		aicontent.WithUserAgent("aicontent-fleet"),
 		aicontent.WithRateLimiter(&limiter{bucket: q.rate}),
 		aicontent.WithSettleTime(settle),
 	)
-	return w, err
+	return &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q, client: client, log: log}, err
 }
 
 // work runs jobs until ctx ends, or the service refuses the key, which is its error. It then finishes the running jobs.
@@ -138,12 +136,13 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 		}
 		err = fmt.Errorf("store the text: %w", err)
 	}
-	if errors.Is(err, aicontent.ErrUnauthorized) || errors.Is(err, aicontent.ErrForbidden) {
-		w.end(fmt.Errorf("the service refuses the API key: %w", err))
-	}
 	state, delay := waiting, min(time.Second<<min(c.record.Runs, 10), c.lasts)
 	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
 		delay = max(delay, refused.RetryAfter)
+		// A firewall may send a 403 of its own, which is not JSON and says nothing of the key.
+		if refused.StatusCode == 401 || refused.StatusCode == 403 && json.Valid(refused.Body) {
+			w.end(fmt.Errorf("the service refuses the API key: %w", refused))
+		}
 	}
 	missing := errors.Is(err, jetstream.ErrObjectNotFound) && c.record.Runs > patience
 	if hopeless(err) || missing || c.record.Lost >= patience {

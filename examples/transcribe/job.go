@@ -245,7 +245,7 @@ func (r result) passing() bool {
 	switch {
 	case r.status == unfinished, errors.Is(r.err, errChanged):
 		return true
-	case r.status != failed || r.name == "" || r.id != "" || errors.Is(r.err, aicontent.ErrForbidden):
+	case r.status != failed || r.name == "" || r.id != "":
 		return false
 	}
 	return aicontent.Temporary(r.err) || outcome == aicontent.OutcomeUnknown || outcome == aicontent.OutcomeDone
