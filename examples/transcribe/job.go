@@ -256,8 +256,8 @@ var goNames = regexp.MustCompile(`(aicontent|transcriptions)\.\w+: | \([^()]*Wit
 
 var plainWords = strings.NewReplacer(
 	"\n", "; ", // of errors.Join
-	"outcome unknown: it may have been created", "the text may still be made; the next run looks for it first",
-	"outcome done: it was created", "the text was made; run again to fetch it",
+	"outcome unknown: it may have been created", "the text may still be created; the next run looks for it first",
+	"outcome done: it was created", "the text exists; run again to fetch it",
 )
 
 // plain is the text of an error for people who do not program.

@@ -102,7 +102,7 @@ func TestWrongUseIsStatus2AndSendsNothing(t *testing.T) {
 func TestHelpExplainsTheFlags(t *testing.T) {
 	status, _, stderr := transcribe(t, "-h")
 	assert.Equal(t, exitDone, status)
-	for _, says := range []string{"transcribe [flags] FILE|FOLDER...", "-settle", "longest recording", "one journal alone", "-demo", "Exit status: 0"} {
+	for _, says := range []string{"transcribe [flags] FILE|FOLDER...", "-settle", "longest recording", "only one journal", "-demo", "Exit status: 0"} {
 		assert.Contains(t, stderr, says)
 	}
 }
