@@ -39,7 +39,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("gallery", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; anyone who can reach it can use your API key")
+	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; anyone who reaches it can use your API key")
 	host := flags.String("host", "", "host `name` that browsers use, if it is not localhost or an IP address")
 	maxUpload := flags.Int64("max-upload", 1024, "largest upload to accept, in `MiB`")
 	grace := flags.Duration("grace", 2*time.Minute,
