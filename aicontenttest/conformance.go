@@ -7,14 +7,13 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/conformance"
 )
 
-// TestService checks a service against the documented API: it runs scenarios as subtests of t, through
-// clients from newClient, against the deployment that they call. newClient is called once without options,
-// and again with options that it must pass to the client.
+// TestService checks a service against the documented API: it runs scenarios as subtests of t against the deployment
+// that the clients of newClient call. newClient is called once without options, and again with options that it must
+// pass on.
 //
-// The names of the records that it creates begin with "aicontenttest" and a random part. They are deleted
-// at the end, also if a scenario fails. Other records do not matter. It creates 16 images and 3
-// transcriptions of half a second, which a deployment may bill, by about 180 requests. Where these exceed its
-// rate limit, the clients wait.
+// It creates 16 images and 3 transcriptions of half a second, which may be billed, with about 180 requests; the clients
+// wait where these exceed the rate limit. The records' names begin with "aicontenttest" and a random part. They are
+// deleted at the end, even if a scenario fails. Other records do not matter.
 func TestService[T interface {
 	TB
 	Run(name string, f func(T)) bool

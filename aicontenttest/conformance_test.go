@@ -115,15 +115,15 @@ func TestTheSuiteFindsServicesThatDiffer(t *testing.T) {
 		return func(r *Response) { r.Body = []byte(strings.ReplaceAll(string(r.Body), old, new)) }
 	}
 	for scenario, opt := range map[string]Option{
-		"images/store takes every documented value":    hook("images.store", replace("vaporwave", "retro")),
-		"images/show returns what was stored":          hook("images.show", replace("watercolor", "ink")),
-		"images/names come back as they were sent":     hook("images.show", replace(`\ud83d\ude00`, "?")),
-		"images/update by PUT":                         hook("images.update", replace("changed", "ignored")),
-		"images/list filters favorites":                hook("images.update", func(r *Response) { r.Status = 500 }),
-		"transcriptions/store takes each kind of file": hook("transcriptions.store", replace(`"favorite":false`, `"favorite":true`)),
-		"transcriptions/list searches results":         hook("transcriptions.list", func(r *Response) { r.SetJSON([]any{}) }),
-		"errors/an unknown id":                         OnResponse(func(r *Response) { r.Status = max(r.Status, 410) }),
-		"errors/a form that the service refuses":       OnResponse(func(r *Response) { r.Status = min(r.Status, 421) }),
+		"images/store accepts every documented value":    hook("images.store", replace("vaporwave", "retro")),
+		"images/show returns what was stored":            hook("images.show", replace("watercolor", "ink")),
+		"images/names come back as they were sent":       hook("images.show", replace(`\ud83d\ude00`, "?")),
+		"images/update by PUT":                           hook("images.update", replace("changed", "ignored")),
+		"images/list filters favorites":                  hook("images.update", func(r *Response) { r.Status = 500 }),
+		"transcriptions/store accepts each kind of file": hook("transcriptions.store", replace(`"favorite":false`, `"favorite":true`)),
+		"transcriptions/list searches results":           hook("transcriptions.list", func(r *Response) { r.SetJSON([]any{}) }),
+		"errors/an unknown id":                           OnResponse(func(r *Response) { r.Status = max(r.Status, 410) }),
+		"errors/an invalid form":                         OnResponse(func(r *Response) { r.Status = min(r.Status, 421) }),
 	} {
 		t.Run(scenario, func(t *testing.T) {
 			s := started(t, opt)
@@ -143,8 +143,8 @@ func TestTheSuiteDeletesItsRecordsEvenIfItFails(t *testing.T) {
 	s.FaultWhen(func(r *Request) bool { return r.Operation == ImagesStore && r.Number > 5 }, 1000, Status(500, ""))
 	test := &suite{recorder: new(recorder), failures: make(map[string][]string)}
 	TestService(test, s.Client)
-	assert.Contains(t, test.failures["images/store takes every documented value"][0], "500")
-	const notRun = `not run: "images/store takes every documented value" has not created all of its records`
+	assert.Contains(t, test.failures["images/store accepts every documented value"][0], "500")
+	const notRun = `not run: "images/store accepts every documented value" has not created all of its records`
 	assert.Equal(t, []string{notRun}, test.failures["images/show returns what was stored"])
 	assert.NotContains(t, test.failures, "transcriptions/delete")
 	assert.NotEmpty(t, s.Images())

@@ -29,104 +29,84 @@
 //		})
 //	}
 //
-// The SDK waits for a minute here. In a testing/synctest bubble, which needs [InMemoryNetwork], that takes no
-// time. Without both, the server listens on loopback. See examples/testing for a program with tests like this
-// one.
+// The SDK waits for a minute here. In a testing/synctest bubble, which needs [InMemoryNetwork], that takes no time.
+// Otherwise the server listens on loopback. See examples/testing for such a program and its tests.
 //
 // # Realism
 //
-// The server reads real requests and keeps real records. Lists search, filter, sort and page; uploads are
-// streamed and hashed. The URL of an image serves a PNG of the right size, drawn from the description, style,
-// medium and filter, to anyone, with or without a key. The result of a transcription describes the file: format,
-// duration, size and hash.
+// The server parses real requests and keeps real records. Lists search, filter, sort and page; uploads are streamed
+// and hashed. An image's URL serves anyone a PNG of the right size, drawn from its description, style, medium and
+// filter. A transcription's result describes the file: format, duration, size and hash.
 //
-// By default the server responds as Laravel does, on which the service is built:
+// By default the server responds like Laravel, on which the service is built:
 //
 //   - A search is SQL's LIKE: % and _ are wildcards, a backslash escapes, and the case of ASCII letters is
-//     ignored. Names sort without regard to it, too.
+//     ignored. Sorting by name ignores it, too.
 //   - Text is trimmed, empty text is null, and text that is not UTF-8 is a 500.
-//   - Times are whole seconds. An update that changes nothing leaves updated_at.
-//   - The envelope of a record or list has the status 200, also when a store responds with 201. A per_page
-//     that was sent comes back as a string.
+//   - Times are whole seconds. An update that changes nothing keeps updated_at.
+//   - The envelope of a record or list says status 200, even if Store responds with 201. A per_page that was
+//     sent comes back as a string.
 //   - A request that does not accept JSON is redirected: to the login page if its key is wrong, to / if its
-//     form is refused.
-//   - X-RateLimit-Limit and X-RateLimit-Remaining are on every response of the API. The limit is not enforced.
+//     form is invalid.
+//   - All API responses have X-RateLimit-Limit and X-RateLimit-Remaining. The limit is not enforced.
 //
-// Not like Laravel, array fields such as ids[] are ordinary names, and a strict server responds to HEAD and
-// OPTIONS with 405.
+// It differs from Laravel in that array fields such as ids[] are ordinary names, and that a strict server responds to
+// HEAD and OPTIONS with 405.
 //
 // # Strict servers
 //
-// A request that the API does not allow fails the test, and is refused: an undocumented parameter, field, path
-// or method; one that is sent twice; an undocumented value; a boolean other than 1 and 0; text that is not
-// UTF-8; a wrong content type; a list or show that does not accept JSON; an unexpected body; a malformed query
-// or multipart form; a file without a name; a missing bearer token. See [Violation]. A wrong key, an unknown
-// ID and a missing or overlong field are refused but no violations: tests may want to see them.
+// A request that the API does not allow is refused and fails the test: see [Violation] and its rules, from an
+// undocumented parameter to text that is not UTF-8. A wrong key, an unknown ID and a missing or overlong field are
+// refused but are no violations: tests may want to see them.
 //
-// [Allow] accepts single names. [Lenient] accepts everything, as deployments do: unknown names are ignored,
-// unknown values of the order and the page are replaced by defaults, and JSON bodies and fields in the query
-// count.
+// [Allow] accepts single names. [Lenient] accepts everything, as deployments do: unknown names are ignored, unknown
+// orders and pages become the defaults, and JSON bodies and fields in the query count.
 //
 // # Personalities
 //
-// Deployments differ. Each of these options changes one thing. They can be combined, and [Personalities] lists
-// them. Those that contradict each other are refused. [OnResponse] makes others. An asterisk marks what was not
-// seen on a deployment of the service.
+// Deployments differ. Each of these options changes one thing. They can be combined, unless they contradict each
+// other. [OnResponse] makes others, such as a deployment that responds with 409 instead of 422. An asterisk marks what
+// was not seen on a deployment of the service.
 //
-//	DataEnvelope          records and lists under data; the default   Laravel API resources
-//	BareRecords*          records and lists without envelope          Laravel models, Express
-//	UnwrappedRecords      records without envelope, lists with        Laravel withoutWrapping
-//	FullRecords*          description and language in records         Laravel models
-//	MissingMembers        no members that are unset or undocumented;  Laravel when()
-//	                      no url
-//	NullURLs              no url: it is null                          disks without public URLs
-//	PlainPaginator        next_page_url, total, … beside data         Laravel paginate
-//	SimplePaginator       no total, no last page                      Laravel simplePaginate
-//	CursorPaginator       cursors instead of page numbers; by name,   Laravel cursorPaginate
-//	                      records with the same name are skipped
-//	LinkHeader*           the next link in the Link header, too       GitHub
-//	ForeignNextLinks      links and picture URLs to an internal host  Laravel behind a proxy
-//	PlainHTTPNextLinks    the same with http instead of https         Laravel behind a TLS proxy
-//	FilterlessNextLinks   links without the filters of the list       Laravel without withQueryString
-//	StringIDs*            IDs as strings: "7"                         Laravel string casts, JSON:API
-//	UUIDs*                IDs that are not numbers                    Laravel HasUuids
-//	NumericBooleans*      favorite as 1 or 0                          Laravel without casts on MySQL
-//	QuotedNumbers*        IDs and counts of words as strings          PHP with emulated statements
-//	MessageOnly422*       a refused form without fields               custom exception handlers
-//	FieldsAsMessage       a refused form with an object as message;   custom exception handlers
-//	                      the most frequent variant
-//	LoginRedirect*        a wrong key is redirected to an HTML page   single sign-on proxies
-//	                      even if JSON is accepted
-//	StoreResponds200      200 for a store, not 201                    Laravel models
-//	DeleteResponds204     204 without a body for a delete             Laravel noContent()
-//	AudioTypes            files other than mp3, mp4, mpeg, mpga,      Laravel validation
-//	                      m4a, wav and webm are refused
-//	LengthLimits          names of up to 128 and descriptions of      Laravel validation
-//	                      up to 2,048 characters
-//	NoChunkedUploads      a chunked body arrives as an empty form     Apache with PHP-FPM, Django
-//	UniqueNames*          a name that is taken is refused, by store   Laravel's rule unique
-//	                      and by update; case does not matter
-//	NewerValues           other resolutions, a quality, any           newer versions of the service
-//	                      language, pages of 100; style, medium
-//	                      and filter are dropped
+//	DataEnvelope          records and lists under data; the default              Laravel API resources
+//	BareRecords*          records and lists without envelope                     Laravel models, Express
+//	UnwrappedRecords      records without envelope, lists with                   Laravel withoutWrapping
+//	FullRecords*          description and language in records                    Laravel models
+//	MissingMembers        no unset or undocumented members; no url               Laravel when()
+//	NullURLs              url is null                                            disks without public URLs
+//	PlainPaginator        next_page_url, total, … beside data                    Laravel paginate
+//	SimplePaginator       no total, no last page                                 Laravel simplePaginate
+//	CursorPaginator       cursors, not pages; sorting by name skips equal names  Laravel cursorPaginate
+//	LinkHeader*           the next link in the Link header, too                  GitHub
+//	ForeignNextLinks      links and picture URLs to an internal host             Laravel behind a proxy
+//	PlainHTTPNextLinks    the same with http instead of https                    Laravel behind a TLS proxy
+//	FilterlessNextLinks   links without the filters of the list                  Laravel without withQueryString
+//	StringIDs*            IDs as strings: "7"                                    Laravel string casts, JSON:API
+//	UUIDs*                IDs that are not numbers                               Laravel HasUuids
+//	NumericBooleans*      favorite as 1 or 0                                     Laravel without casts on MySQL
+//	QuotedNumbers*        IDs and word counts as strings                         PHP with emulated statements
+//	MessageOnly422*       a 422 without fields                                   custom exception handlers
+//	FieldsAsMessage       a 422 whose message is an object; the most frequent    custom exception handlers
+//	LoginRedirect*        a wrong key redirects to HTML, even for JSON clients   single sign-on proxies
+//	StoreResponds200      200 for a Store call, not 201                          Laravel models
+//	DeleteResponds204     204 without a body for a delete                        Laravel noContent()
+//	AudioTypes            only mp3, mp4, mpeg, mpga, m4a, wav, webm accepted     Laravel validation
+//	LengthLimits          names up to 128, descriptions up to 2,048 characters   Laravel validation
+//	NoChunkedUploads      a chunked body arrives as an empty form                Apache with PHP-FPM, Django
+//	UniqueNames*          store and update refuse taken names, ignoring case     Laravel's rule unique
+//	NewerValues           other resolutions, any language, pages of 100, and a   newer versions of the service
+//	                      quality instead of style, medium and filter
 //
-// [BooleanWords] is for stacks such as ASP.NET, which take true and false alone. [OtherAccount] adds an account whose
-// records are not found with the first one's key. With UniqueNames, [Server.AddImage] adds a name that is taken all the
-// same, as another process would between a client's search and its create request. A deployment that responds with 409
-// instead of 422 is
-//
-//	OnResponse(func(r *Response) {
-//		if r.Status == http.StatusUnprocessableEntity {
-//			r.Status = http.StatusConflict
-//		}
-//	})
+// [BooleanWords] is for stacks such as ASP.NET, which accept only true and false. [OtherAccount] adds an account with
+// records of its own. Despite UniqueNames, [Server.AddImage] adds a name that is taken, as another process would
+// between a client's search and its create request.
 //
 // # Faults
 //
-// [Server.Fault] and [Server.FaultN] queue a fault for the next requests, [Server.FaultOn] for those of an
-// operation, [Server.FaultWhen] for those that a function selects, and [Server.Chaos] draws faults at random from a
-// seed. In the table, "acts" means that the request is executed all the same: the record is created, changed or
-// deleted. [Fault.Acting] and Fault.Acts change that.
+// [Server.Fault] and [Server.FaultN] queue a fault for the next requests, [Server.FaultOn] for the requests of an
+// operation, [Server.FaultWhen] for requests that a function selects, and [Server.Chaos] draws faults at random from a
+// seed. In the table, "acts" means that the service executes the request all the same. [Fault.Acting] and Fault.Acts
+// change that.
 //
 //	fault                   what the client sees                  acts
 //	Status                  any status, body and Retry-After      no
@@ -147,19 +127,18 @@
 //	OversizedResponse       a response of any length              yes
 //	TakeOver                whatever the test writes              no
 //
-// Connections are closed (FIN), or reset with [Fault.WithReset]. [Fault.Early] responds before the body is read;
-// with Place set to MidUpload, a fault with a status responds in the middle of it. [Server.RefuseConnections]
-// counts connections instead of requests. [Server.CloseIdleConnections] closes what clients keep alive. A Status
-// with the header Connection: close sends a GOAWAY over HTTP/2. [SlowUpload], [Latency] and [LatencyOn] take time.
+// Connections are closed (FIN), or reset with [Fault.WithReset]. [Fault.Early] responds before the body is read; with
+// Place set to MidUpload, a fault with a status responds in mid-upload. [Server.RefuseConnections] counts connections
+// instead of requests. [Server.CloseIdleConnections] closes what clients keep alive. A Status with the header
+// Connection: close sends a GOAWAY over HTTP/2. [SlowUpload], [Latency] and [LatencyOn] slow the server down.
 //
-// Faults strike downloads of pictures too: [ImagesDownload]. TruncatedJSON sends half of a picture, and
-// OversizedResponse appends to it.
+// Faults strike downloads of pictures, too: TruncatedJSON sends half of one, and OversizedResponse appends to it.
 //
 // # What a response proves
 //
-// Not every error response proves that a create request did nothing: proxies send some while the service still works
-// on it, or after it has acted. 408, 499 and 5xx prove nothing, even with Retry-After, and neither does REFUSED_STREAM
-// over HTTP/2. 403, 404 and 405 do only as JSON. See [aicontent.OutcomeOf], and let your code meet such proxies:
+// An error response need not mean that a create request did nothing: proxies send some while the service still works
+// on it, or after it has acted. 408, 499, 5xx, and REFUSED_STREAM over HTTP/2 prove nothing, even with Retry-After;
+// 403, 404 and 405 do only as JSON. See [aicontent.OutcomeOf], and test your code with such proxies:
 //
 //	LateAct(503, time.Minute).WithRetryAfter("5")   Varnish, if the service is slower than its first_byte_timeout
 //	LateAct(504, time.Minute)                       nginx, if the service is slower than its proxy_read_timeout
@@ -170,12 +149,12 @@
 //
 // # What happened
 //
-// [Server.Requests] returns each request, downloads of pictures included: what was received, whether it was
-// executed, and whether the whole response was sent. [Server.Records] returns each record and the request that
-// created it, so that tests can count. [Server.Violations] returns what was not allowed.
+// [Server.Requests] returns each request, including picture downloads: what was received, whether it was executed, and
+// whether the whole response was sent. [Server.Records] returns each record and the request that created it, so that
+// tests can count. [Server.Violations] returns what was not allowed.
 //
 // # Other servers
 //
-// [TestService] checks any deployment against the documented API. The command in cmd/aicontent-server serves
-// curl, browsers and programs in other languages.
+// [TestService] checks any deployment against the documented API. The command in cmd/aicontent-server serves curl,
+// browsers and programs in other languages.
 package aicontenttest

@@ -79,7 +79,7 @@ func ExampleNewServer_strict() {
 	resp.Body.Close()
 	fmt.Println(resp.StatusCode)
 	// Output:
-	// aicontenttest: the API does not allow this: boolean: request 1: GET /api/v1/images?favorite=yes: favorite="yes"
+	// aicontenttest: not allowed by the API: boolean: request 1: GET /api/v1/images?favorite=yes: favorite="yes"
 	// 422
 }
 

@@ -34,8 +34,8 @@ func (p Place) String() string {
 
 func (p Place) valid() bool { return p >= 0 && int(p) < len(placeNames) }
 
-// A Fault is one thing that goes wrong with a request. Make one with the functions below. It is plain
-// data and can be used for any number of requests.
+// A Fault is one thing that goes wrong with a request. It is plain data, made by the functions below, and can be
+// reused.
 type Fault struct {
 	// Name is recorded in [Request].
 	Name string
@@ -60,9 +60,8 @@ type Fault struct {
 }
 
 // Status responds with the code and body instead of acting. The body is sent as JSON if it begins with { or [, else as
-// HTML, even if it is empty. That makes a difference: Status(403, `{"message":"No."}`) is the word of the service, and
-// Status(403, "") that of a proxy, which proves nothing to a client. So it is with 404 and 405. The service of the kit
-// sends its own as JSON to clients that accept it.
+// HTML, even if it is empty. A 403, 404 or 405 as HTML is a proxy's, and proves nothing to a client; the kit's own are
+// JSON for clients that accept it.
 func Status(code int, body string) Fault {
 	contentType := "text/html; charset=UTF-8"
 	if len(body) > 0 && (body[0] == '{' || body[0] == '[') {
@@ -74,7 +73,7 @@ func Status(code int, body string) Fault {
 	}
 }
 
-// HTMLPage responds with an HTML page instead of acting, as a proxy or a captive portal does.
+// HTMLPage responds with HTML instead of acting, like a proxy or a portal.
 func HTMLPage(code int) Fault {
 	f := Status(code, string(response.HTML(code, "Sent by something between you and the service.").Body))
 	f.Name = fmt.Sprintf("html-page-%d", code)
@@ -88,49 +87,46 @@ func RedirectTo(code int, url string) Fault {
 	return f
 }
 
-// ActThenStatus acts and responds with an HTML page and the code, like a proxy that stopped waiting while the record
-// was being created, or, with 403, one that refuses the service's response. Status(code, body).Acting() does the same
-// with another body.
+// ActThenStatus acts and responds with an HTML page and the code, like a proxy that gave up waiting or, with 403,
+// blocks the service's response. Status(code, body).Acting() sends another body.
 func ActThenStatus(code int) Fault {
 	f := HTMLPage(code).Acting()
 	f.Name = fmt.Sprintf("act-then-status-%d", code)
 	return f
 }
 
-// LateAct responds with an HTML page and the code at once, and acts after the delay: the record appears when the client
-// no longer expects it. LateAct(503, time.Minute).WithRetryAfter("5") is Varnish in front of a service that takes a
-// minute longer than Varnish waits. Its fields Header and Body may be set, too.
+// LateAct responds at once with an HTML page and the code, and acts after the delay, when the client no longer expects
+// it. Its Header and Body can be changed.
 func LateAct(code int, delay time.Duration) Fault {
 	f := HTMLPage(code)
 	f.Name, f.kind, f.Delay = fmt.Sprintf("late-act-%d", code), network.ActsLate, delay
 	return f
 }
 
-// RefuseConnection resets the connection of the request. If it is first in the queue, a new connection is
-// refused before a byte is read from it; a kept-alive connection is reset once the header was read. See
-// also [Server.RefuseConnections].
+// RefuseConnection resets the connection of the request. If it is first in the queue, it refuses a new connection
+// before reading a byte; a kept-alive one is reset after the header. See also [Server.RefuseConnections].
 func RefuseConnection() Fault {
 	return Fault{Name: "refuse-connection", kind: network.Refuses, Place: BeforeRead, Reset: true}
 }
 
-// RefuseStream resets the stream of the request with REFUSED_STREAM, without acting. By HTTP/2, that means that the
-// request was not processed. From a proxy it means nothing: RefuseStream().Acting() is HAProxy, which also sends it
-// after the service has acted. Over HTTP/1.1 they are [CloseBeforeRead] and [LoseResponse].
+// RefuseStream resets the stream with REFUSED_STREAM, without acting. In HTTP/2 that means that the request was not
+// processed, but HAProxy also sends it after the service has acted: RefuseStream().Acting(). Over HTTP/1.1 the two are
+// [CloseBeforeRead] and [LoseResponse].
 func RefuseStream() Fault {
 	return Fault{Name: "refuse-stream", kind: network.RefusesStream, Place: BeforeRead}
 }
 
-// CloseBeforeRead closes the connection without acting and with the body unread.
+// CloseBeforeRead closes the connection without acting or reading the body.
 //
-// In memory, a connection holds 64 KiB unread, as sockets do. A form that fits is sent whole, and a Store call always
-// ends with [aicontent.OutcomeUnknown]. With an upload of 128 KiB or more it always ends with
-// [aicontent.OutcomeNotSent]. In between, and over loopback, where the buffers are larger, it may be either.
+// In memory, as with sockets, a connection buffers 64 KiB. A form that fits is sent whole, and a Store call always ends
+// with [aicontent.OutcomeUnknown]; with an upload of 128 KiB or more it always ends with [aicontent.OutcomeNotSent]. In
+// between, and over loopback, whose buffers are larger, it may be either.
 func CloseBeforeRead() Fault {
 	return Fault{Name: "close-before-read", kind: network.Closes, Place: BeforeRead}
 }
 
-// CloseMidUpload closes the connection without acting, after that many bytes of the body or after all of a shorter
-// one. The connection holds some more, on which the outcome depends: see [CloseBeforeRead].
+// CloseMidUpload closes the connection without acting, after that many bytes of the body or at its end. The outcome
+// depends on how much more the connection buffers: see [CloseBeforeRead].
 func CloseMidUpload(afterBytes int64) Fault {
 	return Fault{Name: "close-mid-upload", kind: network.Closes, Place: MidUpload, Bytes: afterBytes}
 }
@@ -140,15 +136,15 @@ func LoseResponse() Fault {
 	return Fault{Name: "lose-response", kind: network.Closes, Place: BeforeResponse, Acts: true}
 }
 
-// CloseMidResponse acts and closes the connection in the middle of the response.
+// CloseMidResponse acts and closes the connection in mid-response.
 func CloseMidResponse() Fault {
 	return Fault{Name: "close-mid-response", kind: network.Closes, Place: MidResponse, Acts: true}
 }
 
-// Stall stops reading and sending at the place, until the client disconnects or the server is closed.
-// At BeforeResponse and MidResponse the service has acted, before it has not. At MidUpload, [Fault.Bytes] of the
-// body are read. Over loopback, a client that disconnects while its body is unread is noticed by
-// [Server.Close] alone. It panics if there is no such place.
+// Stall stops reading and sending at the place until the client disconnects or the server is closed. The service has
+// acted at BeforeResponse and MidResponse, but not before. At MidUpload, [Fault.Bytes] of the body are read. Over
+// loopback, only [Server.Close] notices a client that disconnects while its body is unread. Stall panics if there is no
+// such place.
 func Stall(at Place) Fault {
 	if !at.valid() {
 		panic(fmt.Sprintf("aicontenttest: Stall(%v): "+
@@ -157,12 +153,12 @@ func Stall(at Place) Fault {
 	return Fault{Name: "stall-" + at.String(), kind: network.Stalls, Place: at, Acts: at >= BeforeResponse}
 }
 
-// Trickle acts and sends the response byte by byte, with a pause before each; 0 is none.
+// Trickle acts and sends the response byte by byte, with a pause before each.
 func Trickle(pause time.Duration) Fault {
 	return Fault{Name: "trickle", kind: network.Trickles, Place: MidResponse, Acts: true, Delay: pause}
 }
 
-// TruncatedJSON acts and sends the first half of the JSON as a complete response.
+// TruncatedJSON acts and sends half of the JSON as a complete response.
 func TruncatedJSON() Fault {
 	return Fault{Name: "truncated-json", kind: network.Truncates, Place: BeforeResponse, Acts: true}
 }
@@ -172,18 +168,18 @@ func InvalidJSON() Fault {
 	return Fault{Name: "invalid-json", kind: network.Garbles, Place: BeforeResponse, Acts: true}
 }
 
-// OversizedResponse acts and sends a response of at least that many bytes, which is valid JSON.
+// OversizedResponse acts and sends at least that many bytes of valid JSON.
 func OversizedResponse(bytes int64) Fault {
 	return Fault{Name: "oversized-response", kind: network.Swells, Place: BeforeResponse, Acts: true, Bytes: bytes}
 }
 
-// TakeOver hands the connection to take once the request was read, without acting. The connection is closed
-// when take returns. Over HTTP/2 it resets the stream and take is not called.
+// TakeOver reads the request and, without acting, hands the connection to take, after which it is closed. Over HTTP/2
+// it resets the stream and does not call take.
 func TakeOver(take func(net.Conn)) Fault {
 	return Fault{Name: "take-over", kind: network.TakesOver, Place: BeforeResponse, take: take}
 }
 
-// WithRetryAfter sets the header Retry-After of the fault's response: seconds or an HTTP date.
+// WithRetryAfter sets the response's Retry-After: seconds or an HTTP date.
 func (f Fault) WithRetryAfter(value string) Fault { return f.WithHeader("Retry-After", value) }
 
 // WithHeader sets a header of the fault's response.
@@ -196,8 +192,8 @@ func (f Fault) WithHeader(key, value string) Fault {
 	return f
 }
 
-// WithReset ends the connection with a reset: the client sees ECONNRESET instead of the end of the stream.
-// Over HTTP/2 it ends the connection, where the fault would end the stream.
+// WithReset ends the connection with a reset: the client sees ECONNRESET instead of EOF. Over HTTP/2 it ends the
+// connection, not only the stream.
 func (f Fault) WithReset() Fault {
 	f.Reset = true
 	f.Name += "-reset"
@@ -212,14 +208,13 @@ func (f Fault) Early() Fault {
 	return f
 }
 
-// Acting makes the service act before the fault strikes: one that strikes earlier is moved to BeforeResponse.
+// Acting makes the service act first: an earlier Place becomes BeforeResponse.
 func (f Fault) Acting() Fault {
 	f.Place, f.Acts = max(f.Place, BeforeResponse), true
 	return f
 }
 
-// Faults returns faults of each kind that ends without the client's help, for [Server.Chaos] and for table
-// tests.
+// Faults returns faults of each kind that ends without the client's help, for [Server.Chaos] and table tests.
 func Faults() []Fault {
 	return []Fault{
 		Status(500, `{"message":"Server Error"}`),

@@ -32,12 +32,12 @@ func newFaults(t TB) *faults { return &faults{t: t} }
 // Fault queues f for the next request. It is FaultN with n = 1.
 func (s *Server) Fault(f Fault) { s.FaultN(1, f) }
 
-// FaultN queues f for the next n requests of the API or of a picture, after the faults that were queued before.
+// FaultN queues f for the next n requests, after the faults already queued.
 func (s *Server) FaultN(n int, f Fault) { s.FaultWhen(nil, n, f) }
 
-// FaultWhen queues f for the next n requests for which match returns true; a nil match takes all, and with n below 1
-// nothing is queued. match is called when the header was read: fields of the request from Form on are not set yet.
-// It must not queue faults itself.
+// FaultWhen queues f for the next n requests for which match returns true; a nil match accepts all, and n below 1
+// queues nothing. match is called after the header was read, before Form and the fields that follow it are set. It must
+// not queue faults itself.
 func (s *Server) FaultWhen(match func(*Request) bool, n int, f Fault) {
 	if n < 1 {
 		return
@@ -52,17 +52,17 @@ func (s *Server) FaultOn(op Operation, n int, f Fault) {
 	s.FaultWhen(func(r *Request) bool { return r.Operation == op }, n, f)
 }
 
-// RefuseConnections refuses the next n connections. Over loopback they are reset before a byte is read from
-// them; in memory, dialing fails.
+// RefuseConnections refuses the next n connections. Over loopback they are reset before a byte is read; in memory,
+// dialing fails.
 func (s *Server) RefuseConnections(n int) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.refusals += n
 }
 
-// Chaos draws a fault for each request that meets no queued one, with the probability rate, which is between 0 and
-// 1: one of faults, or of [Faults] if there are none. The same seed and order of requests draw the same faults. If
-// the test fails, the seed is logged.
+// Chaos gives each request that meets no queued fault one with the probability rate, from 0 to 1: one of faults, or of
+// [Faults] if there are none. The same seed and order of requests draw the same faults. If the test fails, the seed is
+// logged.
 func (s *Server) Chaos(seed uint64, rate float64, faults ...Fault) {
 	if len(faults) == 0 {
 		faults = Faults()
@@ -80,7 +80,7 @@ func (s *Server) Chaos(seed uint64, rate float64, faults ...Fault) {
 	}
 }
 
-// ClearFaults removes the queued faults, ends Chaos, and lets connections in again.
+// ClearFaults removes queued faults, ends Chaos and accepts connections again.
 func (s *Server) ClearFaults() {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()

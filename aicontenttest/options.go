@@ -12,8 +12,8 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// An Option changes a server from the default: strict, on loopback, responding in the style of most
-// deployments. A [Personality] is an Option too.
+// An Option changes a server, which by default is strict, on loopback, and in the style of most deployments. A
+// [Personality] is an Option.
 type Option interface{ apply(*config) }
 
 type optionFunc func(*config)
@@ -53,7 +53,7 @@ func newConfig(opts []Option) config {
 		opt.apply(&c)
 	}
 	if c.inMemory && c.addr != "127.0.0.1:0" {
-		c.fail(errors.New("Addr and InMemoryNetwork exclude each other"))
+		c.fail(errors.New("Addr and InMemoryNetwork are mutually exclusive"))
 	}
 	c.checkPersonalities()
 	return c
@@ -75,19 +75,19 @@ func Addr(addr string) Option {
 	})
 }
 
-// WithAPIKey sets the API key that the server accepts: [Server.APIKey]. There is a default.
+// WithAPIKey replaces the default API key: see [Server.APIKey].
 func WithAPIKey(key string) Option {
 	return optionFunc(func(c *config) { c.apiKey = key })
 }
 
-// OtherAccount adds a second account with its own API key. To each account, the other's records do not exist.
-// Records that a test adds belong to the first. With an empty key there is no second account.
+// OtherAccount adds a second account with its own API key. Neither account sees the other's records; what a test adds
+// belongs to the first. With an empty key there is no second account.
 func OtherAccount(key string) Option {
 	return optionFunc(func(c *config) { c.otherKey = key })
 }
 
-// BasePath puts the whole service under a path, such as /tenant. It reveals clients that drop the path of
-// their base URL. The default is none.
+// BasePath puts the service under a path, such as /tenant, to reveal clients that drop the path of their base URL. The
+// default is none.
 func BasePath(path string) Option {
 	return optionFunc(func(c *config) {
 		c.basePath = strings.TrimRight("/"+strings.Trim(path, "/"), "/")
@@ -99,8 +99,7 @@ func Lenient() Option {
 	return optionFunc(func(c *config) { c.service.Lenient = true })
 }
 
-// Allow accepts undocumented query parameters and form fields with these names. For documented ones, it
-// accepts any value.
+// Allow accepts undocumented parameters and fields with these names, and any value of documented ones.
 func Allow(names ...string) Option {
 	return optionFunc(func(c *config) {
 		for _, name := range names {
@@ -109,56 +108,55 @@ func Allow(names ...string) Option {
 	})
 }
 
-// BooleanWords makes the server accept true and false in queries and forms instead of 1 and 0, as some stacks
-// other than Laravel do. [Server.Client] sends them.
+// BooleanWords makes the server accept true and false instead of 1 and 0, as some stacks other than Laravel do.
+// [Server.Client] sends them.
 func BooleanWords() Option {
 	return optionFunc(func(c *config) { c.service.BooleanWords = true })
 }
 
-// KeepUploads keeps the bytes of uploaded files in [Upload]. Without it only size and hash are kept, and an
-// upload may be larger than memory.
+// KeepUploads keeps the bytes of uploads in [Upload]. Without it only size and hash are kept, and uploads may be larger
+// than memory.
 func KeepUploads() Option {
 	return optionFunc(func(c *config) { c.service.KeepUploads = true })
 }
 
-// Latency sets how long the service takes for each request before it acts, downloads of pictures included. The
-// default is 0. A negative d is an error.
+// Latency sets how long the service takes before it acts on a request or serves a picture. The default is 0. A negative
+// d is an error.
 func Latency(d time.Duration) Option {
 	return optionFunc(func(c *config) {
 		c.latency = d
 		if d < 0 {
-			c.fail(fmt.Errorf("Latency: must not be negative, but is %v", d))
+			c.fail(fmt.Errorf("Latency: must not be negative: %v", d))
 		}
 	})
 }
 
-// LatencyOn sets how long the service takes for each request of the operation before it acts. For this operation
-// it replaces [Latency]. A negative d is an error, and so is an unknown operation.
+// LatencyOn replaces [Latency] for one operation. A negative d or an unknown operation is an error.
 func LatencyOn(op Operation, d time.Duration) Option {
 	return optionFunc(func(c *config) {
 		c.latencyOn[op] = d
 		switch {
 		case d < 0:
-			c.fail(fmt.Errorf("LatencyOn: must not be negative, but is %v", d))
+			c.fail(fmt.Errorf("LatencyOn: must not be negative: %v", d))
 		case !slices.Contains(operations, op):
-			c.fail(fmt.Errorf("LatencyOn: there is no operation %q", op))
+			c.fail(fmt.Errorf("LatencyOn: unknown operation %q", op))
 		}
 	})
 }
 
-// SlowUpload makes the server read each request body at this rate, which must be at least 1. By default it reads as
-// fast as it can. The network's buffers take more at once: some MiB over loopback, 64 KiB in memory.
+// SlowUpload makes the server read request bodies at this rate, at least 1, instead of as fast as it can. The network's
+// buffers accept more at once: some MiB over loopback, 64 KiB in memory.
 func SlowUpload(bytesPerSecond int64) Option {
 	return optionFunc(func(c *config) {
 		c.uploadRate = bytesPerSecond
 		if bytesPerSecond < 1 {
-			c.fail(errors.New("SlowUpload: must be at least 1 byte per second"))
+			c.fail(fmt.Errorf("SlowUpload: must be at least 1 byte per second, not %d", bytesPerSecond))
 		}
 	})
 }
 
-// TLS serves HTTPS with a self-signed certificate: see [Server.Certificate]. [Server.Client] and
-// [Server.HTTPClient] trust it.
+// TLS serves HTTPS with a self-signed certificate, [Server.Certificate], that [Server.Client] and [Server.HTTPClient]
+// trust.
 func TLS() Option {
 	return optionFunc(func(c *config) { c.tls = true })
 }
@@ -168,26 +166,24 @@ func HTTP2() Option {
 	return optionFunc(func(c *config) { c.tls, c.http2 = true, true })
 }
 
-// InMemoryNetwork connects clients through memory instead of loopback, so that a test can run in a
-// testing/synctest bubble, where waiting takes no time. Clients must come from [Server.Client] or use
-// [Server.HTTPClient].
+// InMemoryNetwork connects clients through memory, so that a test can run in a testing/synctest bubble. They must come
+// from [Server.Client] or use [Server.HTTPClient].
 func InMemoryNetwork() Option {
 	return optionFunc(func(c *config) { c.inMemory = true })
 }
 
-// OnResponse calls f with every response of the API, and every picture, before it is sent. f may change it. It is
-// called after the service has acted, and concurrently for concurrent requests.
+// OnResponse calls f with every response of the API, and every picture, after the service has acted and before it is
+// sent. f may change it. Concurrent requests call f concurrently.
 func OnResponse(f func(*Response)) Option {
 	return optionFunc(func(c *config) { c.hooks = append(c.hooks, f) })
 }
 
-// OnRequest calls f with each of the [Server.Requests] when it has ended. f is called concurrently for concurrent
-// requests.
+// OnRequest calls f with each of the [Server.Requests] when it has ended. Concurrent requests call f concurrently.
 func OnRequest(f func(Request)) Option {
 	return optionFunc(func(c *config) { c.onRequest = f })
 }
 
-// OnViolation calls f with each violation, for programs, which have no test that could fail.
+// OnViolation calls f with each violation, for programs: they have no test to fail.
 func OnViolation(f func(Violation)) Option {
 	return optionFunc(func(c *config) { c.onViolation = f })
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 )
 
-// A Personality is one way in which deployments of the service differ. It is an [Option]. Several can be
-// combined if they concern different things; others are refused.
+// A Personality is an [Option]: one way in which deployments of the service differ. An error names two that contradict
+// each other.
 type Personality string
 
 // The personalities. The package doc has a table of them.
@@ -102,7 +102,7 @@ func (p Personality) apply(c *config) {
 			return
 		}
 	}
-	c.fail(fmt.Errorf("no personality is called %q", string(p)))
+	c.fail(fmt.Errorf("unknown personality %q", string(p)))
 }
 
 // checkPersonalities refuses two that contradict each other.
@@ -113,7 +113,7 @@ func (c *config) checkPersonalities() {
 			switch {
 			case !slices.Contains(group, p) || p == first:
 			case first != "":
-				c.fail(fmt.Errorf("the personalities %s and %s exclude each other", first, p))
+				c.fail(fmt.Errorf("the personalities %s and %s are mutually exclusive", first, p))
 			default:
 				first = p
 			}

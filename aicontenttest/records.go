@@ -6,8 +6,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// An Image is a record of the images collection as the service holds it. Not every personality sends all
-// of it.
+// An Image is a record of the images collection. Some personalities send only part.
 type Image struct {
 	// ID is assigned by the service if empty.
 	ID          string
@@ -23,7 +22,7 @@ type Image struct {
 	CreatedAt, UpdatedAt time.Time
 }
 
-// A Transcription is a record of the transcriptions collection as the service holds it.
+// A Transcription is a record of the transcriptions collection.
 type Transcription struct {
 	// ID is assigned by the service if empty.
 	ID          string
@@ -49,7 +48,7 @@ type Upload struct {
 	Data        []byte        // with [KeepUploads] alone
 }
 
-// AddImage adds an image and returns it with its ID. An image with the same ID is replaced.
+// AddImage adds an image, or replaces the one with its ID, and returns it.
 func (s *Server) AddImage(i Image) Image {
 	r := s.service.Images.Add(service.Record{
 		ID: i.ID, Name: i.Name, Description: i.Description, Resolution: i.Resolution,
@@ -60,8 +59,7 @@ func (s *Server) AddImage(i Image) Image {
 	return imageOf(r)
 }
 
-// AddTranscription adds a transcription and returns it with its ID. A transcription with the same ID is
-// replaced.
+// AddTranscription is [Server.AddImage] for transcriptions.
 func (s *Server) AddTranscription(t Transcription) Transcription {
 	r := s.service.Transcriptions.Add(service.Record{
 		ID: t.ID, Name: t.Name, Description: t.Description, Language: t.Language,

@@ -35,8 +35,8 @@ var operations = []Operation{
 	TranscriptionsList, TranscriptionsShow, TranscriptionsStore, TranscriptionsUpdate, TranscriptionsDelete,
 }
 
-// A Request is what the server knows of one request. Fields that were not reached, because the connection
-// ended before, are zero.
+// A Request is what the server knows of one request. Fields that it did not get to, because the connection ended, are
+// zero.
 type Request struct {
 	Number      int       // from 1, in the order of arrival
 	Connection  int       // from 1, in the order of dialing
@@ -132,8 +132,8 @@ func (b *book) violation(v Violation) {
 	b.violations = append(b.violations, v)
 }
 
-// Requests returns every request of the API and of a picture since the start or the last [Server.ResetBook], in
-// the order of arrival. Requests still in progress are included.
+// Requests returns every request since the start or the last [Server.ResetBook], in the order of arrival, including
+// those in progress.
 func (s *Server) Requests() []Request {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()
@@ -144,8 +144,7 @@ func (s *Server) Requests() []Request {
 	return out
 }
 
-// Records returns the history of every record since the start or the last [Server.ResetBook], in the order
-// of creation.
+// Records returns the history of every record since the start or the last [Server.ResetBook], in the order of creation.
 func (s *Server) Records() []Record {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()
@@ -163,8 +162,8 @@ func (s *Server) Violations() []Violation {
 	return slices.Clone(s.book.violations)
 }
 
-// ResetBook drops the recorded requests, violations and histories, so that memory does not grow in a long
-// run. The records themselves stay, and numbering goes on.
+// ResetBook drops the recorded requests, violations and histories, to save memory in a long run. The records stay, and
+// numbering continues.
 func (s *Server) ResetBook() {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()

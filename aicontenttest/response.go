@@ -6,8 +6,7 @@ import (
 	"net/http"
 )
 
-// A Response is one that the service is about to send. [OnResponse] may change everything but
-// the request.
+// A Response is about to be sent. [OnResponse] may change all but Request.
 type Response struct {
 	Request Request // as recorded so far
 	Status  int
@@ -15,8 +14,7 @@ type Response struct {
 	Body    []byte
 }
 
-// JSON returns the decoded body, with numbers as [json.Number]. It returns nil if the body is not
-// JSON.
+// JSON returns the decoded body, with numbers as [json.Number], or nil if it is not JSON.
 func (r *Response) JSON() any {
 	decoder := json.NewDecoder(bytes.NewReader(r.Body))
 	decoder.UseNumber()

@@ -199,7 +199,7 @@ func (c *call) report(violations []service.Violation) {
 			f(v)
 		}
 		if t := c.server.t; t != nil {
-			t.Errorf("aicontenttest: the API does not allow this: %s", v)
+			t.Errorf("aicontenttest: not allowed by the API: %s", v)
 		}
 	}
 }

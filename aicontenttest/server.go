@@ -37,8 +37,8 @@ type Server struct {
 	faults    *faults
 }
 
-// NewServer starts a server for a test and closes it when the test ends. A request that the API does not
-// allow is an error of the test, unless [Lenient] is given. A wrong option ends the test.
+// NewServer starts a server for a test and closes it when the test ends. A request that the API does not allow fails
+// the test, unless [Lenient] is given. An invalid option ends it.
 func NewServer(t TB, opts ...Option) *Server {
 	t.Helper()
 	s, err := newServer(t, opts)
@@ -49,8 +49,8 @@ func NewServer(t TB, opts ...Option) *Server {
 	return s
 }
 
-// Start starts a server for a program, which must close it. Violations are recorded, and reported to
-// [OnViolation]. It returns an error if an option is wrong or the address cannot be used.
+// Start starts a server for a program, which must close it. Violations are recorded and passed to [OnViolation]. An
+// invalid option or an unusable address is an error.
 func Start(opts ...Option) (*Server, error) {
 	s, err := newServer(nil, opts)
 	if err != nil {
@@ -78,9 +78,9 @@ func newServer(t TB, opts []Option) (*Server, error) {
 	return s, nil
 }
 
-// Client returns a client of the server, which ends with the server. opts follow the kit's options and win
-// over them. The client has the SDK's transport, with a dialer and a certificate pool where the network needs them.
-// A client that cannot be made fails the test, or panics under [Start].
+// Client returns a client that ends with the server. opts follow the kit's options and override them. The client has
+// the SDK's transport, with a dialer and a certificate pool where the network needs them. An invalid option fails the
+// test, or panics under [Start].
 func (s *Server) Client(opts ...aicontent.Option) *aicontent.Client {
 	var defaults []aicontent.Option
 	if s.config.inMemory || s.config.tls {
@@ -102,18 +102,17 @@ func (s *Server) Client(opts ...aicontent.Option) *aicontent.Client {
 	return c
 }
 
-// HTTPClient returns an HTTP client that reaches the server over its network and trusts its certificate.
-// Its Transport is a new *http.Transport, whose connections end with the server.
+// HTTPClient returns an HTTP client that reaches the server and trusts its certificate. Its Transport is a new
+// *http.Transport, closed with the server.
 func (s *Server) HTTPClient() *http.Client { return s.network.HTTPClient() }
 
-// Certificate returns the server's self-signed certificate, for the pool of one's own TLS client. It is nil
-// without [TLS] or [HTTP2].
+// Certificate returns the server's self-signed certificate, for a TLS client of your own. It is nil without [TLS] or
+// [HTTP2].
 func (s *Server) Certificate() *x509.Certificate { return s.network.Certificate() }
 
-// Close ends the server: it closes the connections, ends stalls and drops what LateAct has not done yet.
-// It returns when all goroutines of the server have ended, and may be called again.
+// Close closes all connections, ends stalls, and drops what LateAct has not done yet. It returns when all goroutines of
+// the server have ended, and may be called again.
 func (s *Server) Close() { s.network.Close() }
 
-// CloseIdleConnections closes the kept-alive connections that no request is using, as servers do after a
-// while.
+// CloseIdleConnections closes idle connections, as servers do after a while.
 func (s *Server) CloseIdleConnections() { s.network.CloseIdle() }

@@ -167,11 +167,11 @@ func TestStartRefusesWhatCannotBe(t *testing.T) {
 // Whoever makes a mistake in a test is told which one, in a sentence.
 func TestNewServerSaysWhatIsWrong(t *testing.T) {
 	for says, opts := range map[string][]Option{
-		`no personality is called "surly"`:               {Personality("surly"), nil},
-		"option 2 of 2 is nil":                           {Lenient(), nil},
-		"Latency: must not be negative, but is -1s":      {Latency(-time.Second)},
-		"LatencyOn: must not be negative, but is -1s":    {LatencyOn(ImagesList, -time.Second)},
-		`LatencyOn: there is no operation "image.store"`: {LatencyOn("image.store", time.Second)},
+		`unknown personality "surly"`:                {Personality("surly"), nil},
+		"option 2 of 2 is nil":                       {Lenient(), nil},
+		"Latency: must not be negative: -1s":         {Latency(-time.Second)},
+		"LatencyOn: must not be negative: -1s":       {LatencyOn(ImagesList, -time.Second)},
+		`LatencyOn: unknown operation "image.store"`: {LatencyOn("image.store", time.Second)},
 	} {
 		t.Run(says, func(t *testing.T) {
 			test := new(recorder)
@@ -188,7 +188,7 @@ func TestPersonalitiesThatContradictEachOtherAreRefused(t *testing.T) {
 		{MessageOnly422, FieldsAsMessage},
 	} {
 		_, err := Start(pair[0], UUIDs, pair[1])
-		says := fmt.Sprintf("aicontenttest: the personalities %s and %s exclude each other", pair[0], pair[1])
+		says := fmt.Sprintf("aicontenttest: the personalities %s and %s are mutually exclusive", pair[0], pair[1])
 		assert.EqualError(t, err, says)
 	}
 }

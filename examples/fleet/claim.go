@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -35,8 +36,7 @@ type record struct {
 
 func (r record) ended() bool { return r.State == done || r.State == dead }
 
-// inline is the size of the longest text that a record holds. NATS takes messages of up to 1 MiB, and as JSON a text
-// may be six times as long.
+// inline is the longest text in a record. NATS accepts messages of 1 MiB, and JSON may make a text six times as long.
 const inline = 64 << 10
 
 // A claim is one worker's right to run a job. It lapses unless it is renewed, and it tells the next worker until when
@@ -51,7 +51,7 @@ type claim struct {
 	revision uint64
 }
 
-// claim takes a job for a worker. If c and err are nil, another worker holds the job for the next wait, or, if wait is
+// claim claims a job for a worker. If c and err are nil, another worker has the job for the next wait, or, if wait is
 // zero, the job has ended.
 func (q *queue) claim(ctx context.Context, j job, worker string) (c *claim, wait time.Duration, err error) {
 	r, revision, err := q.read(ctx, j.ID)
@@ -92,19 +92,18 @@ func (c *claim) write(ctx context.Context, change func(*record)) error {
 // returns is canceled when the claim lapses. The claim must not be changed before stop has returned.
 func (c *claim) keep(ctx context.Context, msg jetstream.Msg) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
 		for pause(ctx, c.lasts/4) == nil {
 			_ = msg.InProgress()
 			if !c.renew(ctx) {
 				cancel()
 			}
 		}
-	}()
+	})
 	return ctx, func() {
 		cancel()
-		<-ended
+		renewing.Wait()
 	}
 }
 

@@ -210,7 +210,7 @@ func TestKilledWorkersAndNodesLoseNothingAndPayForNothingTwice(t *testing.T) {
 		require.NoError(t, pause(ctx, 20*time.Millisecond))
 	}
 	records := f.follow(ctx, func(int, record) {})
-	require.NoError(t, watch(ctx, f.q, 0, io.Discard), "messages of jobs that have ended are still there")
+	require.NoError(t, watch(ctx, f.q, io.Discard), "messages of jobs that have ended are still there")
 	took := time.Since(begin)
 
 	n := f.check(records)

@@ -19,8 +19,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
-// local runs the whole fleet on this machine until no job is left: on a queue and a service that end with it or, with
-// -deployment, on those in the environment.
+// local runs everything on this machine until no job is left: with -deployment on the environment's service and queue.
 func local(ctx context.Context, s settings, paths []string, out, errOut io.Writer) error {
 	connect, url, data := connector(aicontent.NewClientFromEnv), os.Getenv("NATS_URL"), ""
 	switch {
@@ -38,14 +37,12 @@ func local(ctx context.Context, s settings, paths []string, out, errOut io.Write
 		defer os.RemoveAll(data)
 		fmt.Fprintln(errOut, "The service runs in memory: nothing is billed, and texts only say what it received.")
 		if len(paths) == 0 {
-			fmt.Fprintln(errOut, "No files given: 40 recordings without a sound.")
+			fmt.Fprintln(errOut, "No files given: using 40 silent recordings.")
 			for i := range 40 {
-				path := filepath.Join(data, fmt.Sprintf("recording-%02d.wav", i+1))
-				err = errors.Join(err, os.WriteFile(path, fmt.Append(nil, "recording ", i+1), 0o600))
-				paths = append(paths, path)
-			}
-			if err != nil {
-				return err
+				paths = append(paths, filepath.Join(data, fmt.Sprintf("recording-%02d.wav", i+1)))
+				if err := os.WriteFile(paths[i], fmt.Append(nil, "recording ", i+1), 0o600); err != nil {
+					return err
+				}
 			}
 		}
 	case url == "":
@@ -87,13 +84,12 @@ func runAll(ctx context.Context, q *queue, s settings, connect connector, paths 
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(errOut, "The service may bill %d transcriptions, with those queued earlier: %.2f at -price %g.\n",
-			jobs, float64(jobs)*s.price, s.price)
+		fmt.Fprintf(errOut, "The service may bill %d transcriptions, including files queued earlier.\n", jobs)
 	}
 	busy, end := context.WithCancelCause(ctx)
 	var working sync.WaitGroup
 	working.Go(func() { end(w.work(busy, s.concurrency)) })
-	err = errors.Join(produce(busy, q, s.language, files, errOut), watch(busy, q, s.price, errOut))
+	err = errors.Join(produce(busy, q, s.language, files, errOut), watch(busy, q, errOut))
 	if busy.Err() != nil {
 		err = context.Cause(busy)
 	}
@@ -103,8 +99,8 @@ func runAll(ctx context.Context, q *queue, s settings, connect connector, paths 
 	return errors.Join(skipped, err, printed)
 }
 
-// mayBill counts the jobs of files, and those queued earlier, that the service may bill. It leaves out jobs whose text
-// the queue has or whose transcription the service lists. If the service cannot be asked, it counts those too.
+// mayBill counts the jobs, of files or queued earlier, whose text the queue does not have and whose transcription the
+// service does not list, or cannot: these it may bill.
 func mayBill(ctx context.Context, w *worker, language string, files []string) (int, error) {
 	jobs := map[string]bool{}
 	for _, path := range files {
@@ -146,7 +142,7 @@ func startNode(o *server.Options) (*server.Server, error) {
 	}
 	go node.Start()
 	if !node.ReadyForConnections(30 * time.Second) {
-		return nil, errors.New("the NATS server does not start")
+		return nil, errors.New("the NATS server did not start")
 	}
 	return node, nil
 }

@@ -3,7 +3,7 @@
 //
 //	go run . [FILE|FOLDER ...]
 //
-// Without a command the queue, four workers and the service in memory all run on this machine. See README.md.
+// Without a command the queue, a worker and the service in memory all run on this machine. See README.md.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 
 // Exit statuses, beside 0 for success.
 const (
-	exitFailed      = 1 // something went wrong, files were skipped, or jobs are dead
+	exitFailed      = 1 // an error, skipped files, or dead letters
 	exitUsage       = 2
 	exitInterrupted = 130
 )
@@ -41,8 +41,7 @@ func main() {
 // run runs a command until ctx ends, and returns the exit status.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	command := "local"
-	commands := []string{"produce", "work", "watch", "set", "results"}
-	if len(args) > 0 && slices.Contains(commands, args[0]) {
+	if len(args) > 0 && slices.Contains([]string{"produce", "work", "watch", "set", "results"}, args[0]) {
 		command, args = args[0], args[1:]
 	}
 	s, paths, err := parse(command, args, errOut)
@@ -96,7 +95,7 @@ func perform(ctx context.Context, command string, s settings, paths []string, ou
 		}
 		return w.work(ctx, s.concurrency)
 	case "watch":
-		return watch(ctx, q, s.price, errOut)
+		return watch(ctx, q, errOut)
 	case "set":
 		return set(ctx, q, s.given, out)
 	default:
@@ -112,19 +111,17 @@ const usage = `usage: fleet [flags] [FILE|FOLDER ...]   transcribe with everythi
        fleet set [flags]                     change settings of the queue, and show them
        fleet results [flags]                 print texts, and dead letters with the reason
 
-NATS_URL is the queue, AICONTENT_BASE_URL and AICONTENT_API_KEY the service. Without a command, they are
-used with -deployment only, and without NATS_URL the queue is kept in the user's state folder. No recording
-is billed twice as long as all runs for an account share one queue that is never lost, -settle is at least
-the service's longest transcription, and the machines' clocks agree within a second. Standard output has
-results and settings; everything else goes to standard error. fleet -h, fleet work -h and the like list
-the flags.
+NATS_URL is the queue, AICONTENT_BASE_URL and AICONTENT_API_KEY the service. Without a command they are
+used only with -deployment, and without NATS_URL the queue is in the user's state folder. No recording is
+billed twice as long as all runs for an account share one queue that is never lost, -settle is at least the
+service's longest transcription, and the machines' clocks agree within a second. Results and settings go to
+standard output, everything else to standard error. Flags: see fleet -h, fleet work -h and so on.
 `
 
 // settings are the flags of all commands.
 type settings struct {
 	limits
 	language    string
-	price       float64
 	concurrency int
 	settle      time.Duration
 	deployment  bool
@@ -165,11 +162,7 @@ func (s *settings) define(flags *flag.FlagSet, command string) {
 	if is("local", "work") {
 		atATime := map[string]int{"work": 4, "local": 16}[command]
 		flags.IntVar(&s.concurrency, "concurrency", atATime, "`number` of jobs that a worker runs at a time")
-		flags.DurationVar(&s.settle, "settle", 10*time.Minute, "`time` within which a transcription appears "+
-			"whose response was lost:\nat least the service's longest transcription")
-	}
-	if is("local", "watch") {
-		flags.Float64Var(&s.price, "price", 0.01, "`cost` of a transcription")
+		flags.DurationVar(&s.settle, "settle", 10*time.Minute, "at least the `time` of the longest transcription")
 	}
 	login := func(option nats.Option, path string) error {
 		s.login = append(s.login, option)
@@ -191,8 +184,8 @@ func (s *settings) define(flags *flag.FlagSet, command string) {
 func (l *limits) define(flags *flag.FlagSet) {
 	flags.Float64Var(&l.rate, "rate", l.rate, "`requests` per second of the whole fleet; 0 stops it")
 	flags.DurationVar(&l.ackWait, "ack-wait", l.ackWait, "`time` after which a silent worker's job goes to another")
-	flags.IntVar(&l.replicas, "replicas", l.replicas, "`number` of NATS servers that hold the queue: 3 survive a loss")
-	flags.Int64Var(&l.room, "room", l.room, "`bytes` that files in the queue may take; then a producer waits")
+	flags.IntVar(&l.replicas, "replicas", l.replicas, "`number` of NATS servers with the queue; of 3, one may fail")
+	flags.Int64Var(&l.room, "room", l.room, "`bytes` of files in the queue before a producer waits")
 }
 
 // take gives l the limits that were given as flags, and returns a text for each that differed.
@@ -223,14 +216,14 @@ func (s *settings) wrong(command string, rest []string) string {
 	case len(rest) > 0 && is("local") && missing(rest[0]):
 		return fmt.Sprintf("%q is neither a command nor a file; see fleet -h", rest[0])
 	case is("work", "local") && s.concurrency < 1:
-		return fmt.Sprintf("-concurrency is %d, and must be at least 1", s.concurrency)
+		return fmt.Sprintf("-concurrency must be at least 1, not %d", s.concurrency)
 	case s.rate != 0 && !(s.rate >= 0.001 && s.rate <= 1e6):
-		return fmt.Sprintf("-rate is %g, and must be 0 or from 0.001 to 1000000", s.rate)
+		return fmt.Sprintf("-rate must be 0 or from 0.001 to 1000000, not %g", s.rate)
 	case is("local", "produce", "set") && (s.replicas < 1 || s.ackWait < time.Second || s.room < 1<<20):
-		return fmt.Sprintf("-replicas is %d, -ack-wait %v, and -room %d: they must be at least 1, 1s, and 1048576",
+		return fmt.Sprintf("-replicas, -ack-wait and -room must be at least 1, 1s and 1048576, not %d, %v and %d",
 			s.replicas, s.ackWait, s.room)
 	case s.language != "" && !aicontent.CountryCode(s.language).Valid():
-		return fmt.Sprintf("-language is %q, and must be a country code such as GB", s.language)
+		return fmt.Sprintf("-language must be a country code such as GB, not %q", s.language)
 	case s.deployment && (os.Getenv("AICONTENT_BASE_URL") == "" || os.Getenv("AICONTENT_API_KEY") == ""):
 		return "-deployment needs AICONTENT_BASE_URL and AICONTENT_API_KEY"
 	case is("local") && !s.deployment && s.login != nil:

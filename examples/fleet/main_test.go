@@ -31,16 +31,16 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"unknown flag":     {[]string{"-x"}, "", "flag provided but not defined: -x"},
 		"no files":         {[]string{"produce"}, queue, "fleet: produce needs a file or folder"},
 		"bad rate":         {[]string{"set", "-rate", "fast"}, queue, `invalid value "fast" for flag -rate`},
-		"negative rate":    {[]string{"set", "-rate", "-1"}, queue, "fleet: -rate is -1, and must be 0 or from 0.001"},
-		"NaN":              {[]string{"set", "-rate", "NaN"}, queue, "fleet: -rate is NaN, and must be 0 or from 0.001"},
+		"negative rate":    {[]string{"set", "-rate", "-1"}, queue, "fleet: -rate must be 0 or from 0.001 to 1000000, not -1"},
+		"NaN":              {[]string{"set", "-rate", "NaN"}, queue, "fleet: -rate must be 0 or from 0.001 to 1000000, not NaN"},
 		"surplus argument": {[]string{"watch", "x"}, queue, `fleet: unexpected argument "x"`},
 		"no language": {[]string{"produce", "-language", "english", "x"}, queue,
-			`fleet: -language is "english", and must be a country code such as GB`},
+			`fleet: -language must be a country code such as GB, not "english"`},
 		"no queue": {[]string{"work"}, "", "fleet: NATS_URL is not set"},
 		"idle worker": {[]string{"work", "-concurrency", "0"}, queue,
-			"fleet: -concurrency is 0, and must be at least 1"},
+			"fleet: -concurrency must be at least 1, not 0"},
 		"no room": {[]string{"set", "-room", "9"}, queue,
-			"fleet: -replicas is 1, -ack-wait 45s, and -room 9: they must be at least 1, 1s, and 1048576"},
+			"fleet: -replicas, -ack-wait and -room must be at least 1, 1s and 1048576, not 1, 45s and 9"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -56,13 +56,13 @@ func TestEverythingOnThisMachine(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.wav", recording(1))
 	write(t, dir, "b.wav", recording(2))
-	status, out, errOut := command(t, "-rate", "100", "-price", "0.5", dir)
+	status, out, errOut := command(t, "-rate", "100", dir)
 	assert.Equal(t, 0, status, errOut)
 	assert.Contains(t, errOut, "The service runs in memory: nothing is billed")
 	assert.Contains(t, errOut, "The queue runs in this process")
-	assert.Contains(t, errOut, "Files queued: 2, known already: 0\n")
+	assert.Contains(t, errOut, "Files queued: 2, already known: 0\n")
 	assert.Contains(t, errOut, "2 jobs: 0 queued, 0 running, 0 waiting, 2 done, 0 dead")
-	assert.Contains(t, errOut, "cost 1.00")
+	assert.Contains(t, errOut, "up to 100 requests/s")
 	assert.Regexp(t, regexp.QuoteMeta(dir)+`/a\.wav\tdone\t\d+\tNo transcript`, out)
 	for row := range strings.Lines(out) {
 		assert.Len(t, strings.Split(row, "\t"), 4, "standard output has more than results")
@@ -83,7 +83,7 @@ func TestCommandsShareAQueue(t *testing.T) {
 	status, out, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", recording(1)))
 	assert.Equal(t, 0, status)
 	assert.Empty(t, out)
-	assert.Equal(t, "Files queued: 1, known already: 0\n", errOut)
+	assert.Equal(t, "Files queued: 1, already known: 0\n", errOut)
 
 	status, _, errOut = command(t, "set", "-rate", "100")
 	assert.Equal(t, 0, status, errOut)
@@ -125,8 +125,10 @@ func TestProduceKeepsTheSettingsOfAQueue(t *testing.T) {
 	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
 	file := write(t, t.TempDir(), "a.wav", recording(1))
 	kept := func() limits {
-		l, err := q.limits(t.Context())
+		opened, err := openQueue(t.Context(), q.nc.ConnectedUrl(), nil)
 		require.NoError(t, err)
+		defer opened.nc.Close()
+		l := opened.limits()
 		info, err := q.pending.Info(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, info.Config.AckWait, l.ackWait)
@@ -164,13 +166,13 @@ func TestQueueThatFoundNoRoomIsMadeWithLess(t *testing.T) {
 	file := write(t, t.TempDir(), "a.wav", recording(1))
 	status, _, errOut := command(t, "work")
 	assert.Equal(t, exitFailed, status)
-	assert.Equal(t, "fleet: open the queue: there is none yet; fleet produce makes it\n", errOut)
+	assert.Equal(t, "fleet: open the queue: there is none yet; fleet produce creates it\n", errOut)
 	status, _, errOut = command(t, "produce", file)
 	assert.Equal(t, exitFailed, status)
-	assert.Contains(t, errOut, "does not have the room to reserve: 577 MiB and -room 1073741824 bytes")
+	assert.Contains(t, errOut, "has no room for 577 MiB and -room 1073741824 bytes")
 	status, _, errOut = command(t, "produce", "-room", "2000000", file)
 	assert.Zero(t, status)
-	assert.Equal(t, "Files queued: 1, known already: 0\n", errOut)
+	assert.Equal(t, "Files queued: 1, already known: 0\n", errOut)
 }
 
 func TestSetChangesWhatIsGivenAndNothingElse(t *testing.T) {

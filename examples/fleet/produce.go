@@ -56,9 +56,9 @@ func check(path string, inFolder bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case inFolder && !slices.Contains(audio, strings.ToLower(filepath.Ext(path))):
-		return errors.New("its name is not that of a recording")
+		return errors.New("not a recording by its extension")
 	case err == nil && (!info.Mode().IsRegular() || info.Size() == 0):
-		return errors.New("it is empty or not a file")
+		return errors.New("empty, or not a file")
 	}
 	return err
 }
@@ -72,9 +72,8 @@ func skip(path string, err error) error {
 }
 
 // produce queues files, and skips those it cannot read. It may be interrupted and run again.
-func produce(ctx context.Context, q *queue, language string, files []string, out io.Writer) error {
+func produce(ctx context.Context, q *queue, language string, files []string, out io.Writer) (skipped error) {
 	p := &producer{q: q, language: aicontent.CountryCode(language), out: out}
-	var skipped error
 	for _, path := range files {
 		err := p.add(ctx, path)
 		if _, ok := errors.AsType[*fs.PathError](err); ok {
@@ -83,7 +82,7 @@ func produce(ctx context.Context, q *queue, language string, files []string, out
 			return errors.Join(skipped, fmt.Errorf("queue %s: %w", field(path), err))
 		}
 	}
-	fmt.Fprintf(out, "Files queued: %d, known already: %d\n", p.queued, p.known)
+	fmt.Fprintf(out, "Files queued: %d, already known: %d\n", p.queued, p.known)
 	return skipped
 }
 
@@ -158,12 +157,12 @@ func (p *producer) store(ctx context.Context, id string, file *os.File) error {
 
 // whenThereIsRoom calls do until the queue is no longer full.
 func (p *producer) whenThereIsRoom(ctx context.Context, do func(context.Context) error) error {
-	err := patiently(ctx, time.Minute, do)
+	err := patiently(ctx, do)
 	if full(err) {
-		fmt.Fprintln(p.out, "The queue is full. Waiting until workers have made room.")
+		fmt.Fprintln(p.out, "The queue is full. Waiting for workers to make room.")
 	}
 	for full(err) && pause(ctx, time.Second) == nil {
-		err = patiently(ctx, time.Minute, do)
+		err = patiently(ctx, do)
 	}
 	return err
 }
@@ -182,8 +181,7 @@ type bucket struct {
 	stream jetstream.Stream // of the chunks
 }
 
-// fetch copies a job's object, chunk by chunk. When a node dies meanwhile, ObjectStore.Get would wait for its deadline,
-// however far ahead.
+// fetch copies a job's object by chunks. If a node dies meanwhile, ObjectStore.Get waits until its deadline.
 func (b bucket) fetch(ctx context.Context, id string, to io.Writer) error {
 	info, err := b.GetInfo(ctx, id)
 	if err != nil {
@@ -191,7 +189,7 @@ func (b bucket) fetch(ctx context.Context, id string, to io.Writer) error {
 	}
 	next, subject := uint64(1), jetstream.WithGetMsgSubject(chunkSubject(info))
 	for range info.Chunks {
-		err := patiently(ctx, time.Minute, func(ctx context.Context) error {
+		err := patiently(ctx, func(ctx context.Context) error {
 			chunk, err := b.stream.GetMsg(ctx, next, subject)
 			if err != nil {
 				return err

@@ -32,12 +32,12 @@ func TestFilesOfAFolderThatAreNoRecordingsAreSkippedAndSaidSo(t *testing.T) {
 
 	status, _, errOut := command(t, "produce", linked, "missing.mp3", named)
 	assert.Equal(t, exitFailed, status)
-	assert.Equal(t, "Files queued: 2, known already: 0\nfleet: skipped: "+strings.Join([]string{
-		filepath.Join(linked, "empty.mp3") + ": it is empty or not a file",
-		filepath.Join(linked, "endless.mp3") + ": it is empty or not a file",
+	assert.Equal(t, "Files queued: 2, already known: 0\nfleet: skipped: "+strings.Join([]string{
+		filepath.Join(linked, "empty.mp3") + ": empty, or not a file",
+		filepath.Join(linked, "endless.mp3") + ": empty, or not a file",
 		filepath.Join(linked, "gone.mp3") + ": no such file or directory",
-		filepath.Join(linked, "notes.txt") + ": its name is not that of a recording",
-		strconv.Quote(filepath.Join(linked, "x\nfleet: all is well\x1b[2J.txt")) + ": its name is not that of a recording",
+		filepath.Join(linked, "notes.txt") + ": not a recording by its extension",
+		strconv.Quote(filepath.Join(linked, "x\nfleet: all is well\x1b[2J.txt")) + ": not a recording by its extension",
 		"missing.mp3: no such file or directory",
 	}, "\nskipped: ")+"\n", errOut)
 }
@@ -50,7 +50,7 @@ func TestFileThatCannotBeReadIsSkipped(t *testing.T) {
 	var out strings.Builder
 	err := produce(t.Context(), q, "", files, &out)
 	require.EqualError(t, err, "skipped: "+files[0]+": no such file or directory")
-	assert.Equal(t, "Files queued: 1, known already: 0\n", out.String())
+	assert.Equal(t, "Files queued: 1, already known: 0\n", out.String())
 }
 
 // A producer that dies between the two steps of queuing a dead job again must not leave it to nobody.
@@ -62,7 +62,7 @@ func TestDeadJobIsQueuedAgainAfterAnInterruptedProduce(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, produceAll(t.Context(), q, &out, path))
 	require.NoError(t, produceAll(t.Context(), q, &out, path))
-	assert.Equal(t, "Files queued: 1, known already: 0\nFiles queued: 0, known already: 1\n", out.String())
+	assert.Equal(t, "Files queued: 1, already known: 0\nFiles queued: 0, already known: 1\n", out.String())
 	testWorker(t, q)
 	assert.Equal(t, done, outcome(t, q)["a.wav"].State)
 }
@@ -81,7 +81,7 @@ func TestProducerWaitsWhileTheQueueIsFull(t *testing.T) {
 	}()
 	lines := bufio.NewScanner(out)
 	require.True(t, lines.Scan())
-	assert.Equal(t, "The queue is full. Waiting until workers have made room.", lines.Text())
+	assert.Equal(t, "The queue is full. Waiting for workers to make room.", lines.Text())
 	srv := testWorker(t, q)
 	for lines.Scan() {
 	}

@@ -52,6 +52,7 @@ type queue struct {
 	texts   bucket
 	jobs    jetstream.KeyValue
 	rate    jetstream.KeyValue
+	opened  schedule // the schedule when the queue was opened
 }
 
 // limits are the settings of a queue.
@@ -64,8 +65,8 @@ type limits struct {
 	given map[string]string // by flags on the command line
 }
 
-// openQueue returns the queue. If l is not nil, what is missing is made with these limits; what exists stays as it is,
-// and is an error if it is not as was given. A cluster that has just started needs some seconds.
+// openQueue returns the queue. If l is not nil, it creates what is missing with these limits, and what exists must have
+// the limits that were given as flags. A cluster that has just started needs some seconds.
 func openQueue(ctx context.Context, url string, l *limits, login ...nats.Option) (*queue, error) {
 	login = append(login, nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500*time.Millisecond))
 	nc, err := nats.Connect(url, login...)
@@ -76,7 +77,7 @@ func openQueue(ctx context.Context, url string, l *limits, login ...nats.Option)
 	js, err := jetstream.New(nc)
 	q := &queue{nc: nc, js: js}
 	if err == nil {
-		err = patiently(ctx, time.Minute, func(ctx context.Context) error {
+		err = patiently(ctx, func(ctx context.Context) error {
 			err := q.get(ctx)
 			if l == nil || !errors.Is(err, jetstream.ErrBucketNotFound) {
 				return err
@@ -89,11 +90,14 @@ func openQueue(ctx context.Context, url string, l *limits, login ...nats.Option)
 	}
 	switch {
 	case l == nil && errors.Is(err, jetstream.ErrBucketNotFound):
-		err = errors.New("there is none yet; fleet produce makes it")
+		err = errors.New("there is none yet; fleet produce creates it")
 	case l != nil && full(err):
-		err = fmt.Errorf("the NATS server does not have the room to reserve: 577 MiB and -room %d bytes", l.room)
+		err = fmt.Errorf("the NATS server has no room for 577 MiB and -room %d bytes", l.room)
 	case l != nil && err == nil:
-		err = q.compare(ctx, l.given)
+		was := q.limits()
+		if differed := was.take(l.given); len(differed) > 0 {
+			err = fmt.Errorf("it has other settings: %s; fleet set changes them", strings.Join(differed, ", "))
+		}
 	}
 	if err != nil {
 		nc.Close()
@@ -102,17 +106,8 @@ func openQueue(ctx context.Context, url string, l *limits, login ...nats.Option)
 	return q, nil
 }
 
-// compare returns an error if the queue is not as was given.
-func (q *queue) compare(ctx context.Context, given map[string]string) error {
-	l, err := q.limits(ctx)
-	if differed := l.take(given); err == nil && len(differed) > 0 {
-		err = fmt.Errorf("it has other settings: %s; fleet set changes them", strings.Join(differed, ", "))
-	}
-	return err
-}
-
 // create creates what get has not found: a full server refuses to create even what exists. Each part reserves its room,
-// so that a bucket full of files leaves some for results. That bucket is last: a queue that has it is complete.
+// so that files leave some for results. The bucket of files is last: a queue that has it is complete.
 func (q *queue) create(ctx context.Context, l limits) (err error) {
 	if q.stream == nil {
 		q.stream, err = q.js.CreateStream(ctx, jetstream.StreamConfig{
@@ -152,27 +147,19 @@ func (q *queue) create(ctx context.Context, l limits) (err error) {
 	return err
 }
 
-// limits returns the settings of the queue.
-func (q *queue) limits(ctx context.Context) (limits, error) {
-	var s schedule
-	err := patiently(ctx, time.Minute, func(ctx context.Context) (err error) {
-		s, _, err = read[schedule](ctx, q.rate, scheduleKey)
-		return err
-	})
+// limits returns the settings that the queue had when it was opened.
+func (q *queue) limits() limits {
 	return limits{
 		replicas: q.stream.CachedInfo().Config.Replicas,
 		room:     q.files.stream.CachedInfo().Config.MaxBytes,
 		ackWait:  q.pending.CachedInfo().Config.AckWait,
-		rate:     s.PerSecond,
-	}, err
+		rate:     q.opened.PerSecond,
+	}
 }
 
 // set changes the settings that were given as flags, and shows all.
 func set(ctx context.Context, q *queue, given map[string]string, out io.Writer) error {
-	l, err := q.limits(ctx)
-	if err != nil {
-		return err
-	}
+	l := q.limits()
 	l.take(given)
 	for _, name := range []string{
 		stream, "OBJ_" + filesBucket, "OBJ_" + textsBucket, "KV_" + jobsBucket, "KV_" + rateBucket,
@@ -198,7 +185,7 @@ func set(ctx context.Context, q *queue, given map[string]string, out io.Writer) 
 	if err := setRate(ctx, q.rate, l.rate); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "-replicas %d -ack-wait %v -room %d -rate %g\n", l.replicas, l.ackWait, l.room, l.rate)
+	_, err := fmt.Fprintf(out, "-replicas %d -ack-wait %v -room %d -rate %g\n", l.replicas, l.ackWait, l.room, l.rate)
 	return err
 }
 
@@ -212,13 +199,12 @@ func (q *queue) get(ctx context.Context) error {
 	q.texts.stream, errs[5] = q.js.Stream(ctx, "OBJ_"+textsBucket)
 	q.jobs, errs[6] = q.js.KeyValue(ctx, jobsBucket)
 	if q.rate, errs[7] = q.js.KeyValue(ctx, rateBucket); errs[7] == nil {
-		_, errs[8] = q.rate.Get(ctx, scheduleKey)
+		q.opened, _, errs[8] = read[schedule](ctx, q.rate, scheduleKey)
 	}
 	return errors.Join(errs[:]...)
 }
 
-// read returns the record of a job and its revision, which is 0 if there is none. A replica that lags may return an old
-// one, with which no compare-and-set succeeds.
+// read returns a job's record and revision, or zeros. A replica that lags may return old ones: compare-and-set fails.
 func (q *queue) read(ctx context.Context, id string) (r record, revision uint64, err error) {
 	r, revision, err = read[record](ctx, q.jobs, id)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -237,10 +223,10 @@ func read[T any](ctx context.Context, bucket jetstream.KeyValue, key string) (va
 	return value, entry.Revision(), err
 }
 
-// patiently calls do until it succeeds or fails for good, for up to limit: NATS may be electing a leader, or be
-// unreachable. A JetStream request times out after five seconds if the context has no deadline.
-func patiently(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
-	for end := time.Now().Add(limit); ; {
+// patiently calls do until it succeeds or fails for good, for up to a minute: NATS may be electing a leader, or be
+// unreachable. Without a deadline, a JetStream request times out after five seconds.
+func patiently(ctx context.Context, do func(context.Context) error) error {
+	for end := time.Now().Add(time.Minute); ; {
 		err := do(ctx)
 		if err == nil || !transient(err) || time.Now().After(end) || pause(ctx, 250*time.Millisecond) != nil {
 			return err
@@ -250,8 +236,7 @@ func patiently(ctx context.Context, limit time.Duration, do func(context.Context
 
 // transient reports whether a JetStream request that failed with err may succeed later.
 func transient(err error) bool {
-	var api jetstream.JetStreamError
-	if errors.As(err, &api) && api.APIError() != nil {
+	if api, ok := errors.AsType[jetstream.JetStreamError](err); ok && api.APIError() != nil {
 		return api.APIError().Code == 503 && !full(err)
 	}
 	is := func(target error) bool { return errors.Is(err, target) }
@@ -262,8 +247,8 @@ func transient(err error) bool {
 
 // full reports whether NATS has no room: the codes mean a failed write, a server's limit and an account's limit.
 func full(err error) bool {
-	var api jetstream.JetStreamError
-	return errors.As(err, &api) && api.APIError() != nil &&
+	api, ok := errors.AsType[jetstream.JetStreamError](err)
+	return ok && api.APIError() != nil &&
 		slices.Contains([]jetstream.ErrorCode{10077, 10023, 10047}, api.APIError().ErrorCode)
 }
 

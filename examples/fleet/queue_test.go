@@ -112,7 +112,7 @@ func produceAll(ctx context.Context, q *queue, out io.Writer, paths ...string) e
 // outcome waits until no job is left and returns the records by file.
 func outcome(t *testing.T, q *queue) map[string]record {
 	t.Helper()
-	if err := watch(t.Context(), q, 0, io.Discard); err != nil {
+	if err := watch(t.Context(), q, io.Discard); err != nil {
 		require.Contains(t, err.Error(), "dead jobs: ")
 	}
 	watcher, err := q.jobs.WatchAll(t.Context())
@@ -138,7 +138,7 @@ func TestEqualFilesAreOneJobHoweverOftenTheyAreProduced(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, produceAll(t.Context(), q, &out, dir))
 	require.NoError(t, produceAll(t.Context(), q, &out, dir))
-	assert.Equal(t, "Files queued: 2, known already: 1\nFiles queued: 0, known already: 3\n", out.String())
+	assert.Equal(t, "Files queued: 2, already known: 1\nFiles queued: 0, already known: 3\n", out.String())
 
 	srv := testWorker(t, q)
 	records := outcome(t, q)
@@ -187,7 +187,7 @@ func TestJobThatKillsItsWorkersIsDeadAfterSomeRuns(t *testing.T) {
 	srv := testWorker(t, q)
 	r := outcome(t, q)["bomb.wav"]
 	assert.Equal(t, dead, r.State)
-	assert.Equal(t, "no further run: 10 ended without reporting", r.Reason)
+	assert.Equal(t, "gave up: 10 runs ended without reporting", r.Reason)
 	assert.Empty(t, srv.Records())
 }
 

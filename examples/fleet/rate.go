@@ -20,11 +20,9 @@ const (
 type schedule struct {
 	PerSecond float64   `json:"per_second"` // 0 stops the fleet
 	Next      time.Time `json:"next"`       // the next request is not sent before
-	Requests  int64     `json:"requests"`   // so far
 }
 
-// reserve returns the time for one request, and the schedule after it. If that time is too far ahead, ok is false, and
-// at is the time to call reserve again.
+// reserve returns the time for one request, and the schedule after it, or the time to call reserve again.
 func (s schedule) reserve(now time.Time) (at time.Time, after schedule, ok bool) {
 	if s.PerSecond <= 0 {
 		return now.Add(ahead), s, false
@@ -37,7 +35,6 @@ func (s schedule) reserve(now time.Time) (at time.Time, after schedule, ok bool)
 		return at.Add(-ahead), s, false
 	}
 	s.Next = at.Add(time.Duration(float64(time.Second) / s.PerSecond))
-	s.Requests++
 	return at, s, true
 }
 

@@ -18,8 +18,7 @@ import (
 // errInUse is the error of a run whose queue another run on this machine has locked.
 var errInUse = errors.New("another run is using it; wait until it ends")
 
-// openState locks the folder of an account's queue on this machine, and returns it with the function that unlocks it.
-// The system unlocks the folder of a run that was killed.
+// openState locks the folder of an account's queue on this machine. The system unlocks it if the run is killed.
 func openState(base, key string) (dir string, unlock func() error, err error) {
 	path, err := xdg.StateFile(filepath.Join("aicontent-fleet", account(base, key), "lock"))
 	if err != nil {

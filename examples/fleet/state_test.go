@@ -47,7 +47,7 @@ func TestTwoRunsForOneAccountDoNotShareAFolder(t *testing.T) {
 		assert.Zero(t, status, errOut)
 		assert.Contains(t, out, "a.wav\tdone\t1\t")
 	}
-	assert.Contains(t, errOut, "Files queued: 0, known already: 1\n", "another folder has another queue")
+	assert.Contains(t, errOut, "Files queued: 0, already known: 1\n", "another folder has another queue")
 	assert.Equal(t, 1, uploads(srv))
 	err = filepath.WalkDir(home, func(path string, entry os.DirEntry, err error) error {
 		assert.NotContains(t, path, srv.APIKey)

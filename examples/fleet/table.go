@@ -16,15 +16,11 @@ import (
 
 // A table is what is known of the fleet.
 type table struct {
-	price   float64 // of one transcription
 	records map[string]record
-	problem string // the latest of any job
-	fresh   int    // jobs that no worker has met
-	left    int    // jobs that have not ended
-
-	schedule  schedule
-	read      time.Time // when the schedule was
-	perSecond float64   // requests until then
+	problem string  // the latest of any job
+	fresh   int     // jobs that no worker has met
+	left    int     // jobs that have not ended
+	rate    float64 // requests per second of the whole fleet
 }
 
 // deadJobs is the error of a command that has met so many dead jobs.
@@ -36,8 +32,8 @@ func deadJobs(n int) error {
 }
 
 // watch shows the fleet until no job is left, or ctx ends. Dead jobs are an error.
-func watch(ctx context.Context, q *queue, price float64, out io.Writer) error {
-	t := &table{price: price, left: 1, records: map[string]record{}}
+func watch(ctx context.Context, q *queue, out io.Writer) error {
+	t := &table{left: 1, records: map[string]record{}}
 	changes, err := q.jobs.WatchAll(ctx)
 	if err != nil {
 		return fmt.Errorf("watch the jobs: %w", err)
@@ -98,19 +94,9 @@ func (t *table) refresh(ctx context.Context, q *queue) error {
 	}
 	s, _, err := read[schedule](ctx, q.rate, scheduleKey)
 	if err == nil {
-		t.left, t.fresh = int(messages.State.Msgs), int(workers.NumPending)
-		t.follow(s, time.Now())
+		t.left, t.fresh, t.rate = int(messages.State.Msgs), int(workers.NumPending), s.PerSecond
 	}
 	return err
-}
-
-// follow measures the pace. Requests reserve their time ahead, so it might seem to exceed what is allowed.
-func (t *table) follow(s schedule, now time.Time) {
-	if !t.read.IsZero() {
-		requests := float64(s.Requests - t.schedule.Requests)
-		t.perSecond = min(max(requests/now.Sub(t.read).Seconds(), 0), s.PerSecond)
-	}
-	t.schedule, t.read = s, now
 }
 
 func (t *table) learn(id string, r record) error {
@@ -122,16 +108,15 @@ func (t *table) learn(id string, r record) error {
 	return nil
 }
 
-// String is three lines: the jobs, the pace, and the latest problem.
+// String is three lines: the jobs, the workers and their rate, and the latest problem.
 func (t *table) String() string {
 	jobs, workers := t.count()
 	running, waiting, done, dead := jobs[running], jobs[waiting], jobs[done], jobs[dead]
 	// A message may be left of a job that has ended, and a replica may not know yet that a job was met.
 	queued := max(min(t.fresh, t.left-running-waiting), 0)
 	return fmt.Sprintf("%d jobs: %d queued, %d running, %d waiting, %d done, %d dead\n"+
-		"workers: %d, %.1f of %g requests/s, cost %.2f\n%s\n",
-		queued+running+waiting+done+dead, queued, running, waiting, done, dead,
-		workers, t.perSecond, t.schedule.PerSecond, t.price*float64(done), t.problem)
+		"workers: %d, up to %g requests/s\n%s\n",
+		queued+running+waiting+done+dead, queued, running, waiting, done, dead, workers, t.rate, t.problem)
 }
 
 // count counts the jobs that workers have met, by state, and the workers that are running any.
@@ -146,8 +131,7 @@ func (t *table) count() (jobs map[state]int, workers int) {
 	return jobs, len(busy)
 }
 
-// printResults prints a row for every job that has ended: its text, or the reason why it is dead. It returns the number
-// of dead jobs.
+// printResults prints a row for every job that has ended: its text, or why it is dead. It counts the dead jobs.
 func printResults(ctx context.Context, q *queue, out io.Writer) (jobs int, err error) {
 	err = q.each(ctx, func(id string, r record) error {
 		if !r.ended() {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,43 +16,32 @@ import (
 )
 
 func TestTableShowsTheFleet(t *testing.T) {
-	tb := &table{price: 0.25, records: map[string]record{}}
+	tb := &table{rate: 10, records: map[string]record{}}
 	tb.left, tb.fresh = 3, 1
 	for i, s := range []state{done, done, dead, running, waiting} {
 		require.NoError(t, tb.learn(fmt.Sprint(i), record{State: s, Worker: "one"}))
 	}
 	require.NoError(t, tb.learn("2", record{State: dead, Worker: "one", Reason: "503: x"}))
 	require.NoError(t, tb.learn("5", record{State: done, Worker: "without a job"}))
-	now := time.Now()
-	tb.follow(schedule{PerSecond: 10, Requests: 10}, now.Add(-3*time.Second))
-	tb.follow(schedule{PerSecond: 10, Requests: 25}, now)
 	require.Equal(t, `7 jobs: 1 queued, 1 running, 1 waiting, 3 done, 1 dead
-workers: 1, 5.0 of 10 requests/s, cost 0.75
+workers: 1, up to 10 requests/s
 503: x
 `, tb.String())
 }
 
 func TestWatchSaysTheReasonInALogToo(t *testing.T) {
-	tb := &table{price: 1, records: map[string]record{}}
+	tb := &table{rate: 0.5, records: map[string]record{}}
 	require.NoError(t, tb.learn("1", record{State: dead, Worker: "one", Reason: "503: x\x1b[2J\nall is well"}))
 	tb.left = 0
 	var out strings.Builder
 	display(&out)(tb)
 	assert.Equal(t, "1 jobs: 0 queued, 0 running, 0 waiting, 0 done, 1 dead | "+
-		`workers: 0, 0.0 of 0 requests/s, cost 0.00 | "503: x\x1b[2J\nall is well"`+"\n", out.String())
-}
-
-// Requests of two seconds may be reserved in one.
-func TestTableNeverShowsMoreRequestsThanTheRateAllows(t *testing.T) {
-	now, tb := time.Now(), &table{}
-	tb.follow(schedule{PerSecond: 12}, now.Add(-time.Second))
-	tb.follow(schedule{PerSecond: 12, Requests: 18}, now)
-	assert.Contains(t, tb.String(), "12.0 of 12 requests/s")
+		`workers: 0, up to 0.5 requests/s | "503: x\x1b[2J\nall is well"`+"\n", out.String())
 }
 
 // A job that has just ended is still in the queue.
 func TestTableCountsAJobOnce(t *testing.T) {
-	tb := &table{price: 0, records: map[string]record{}}
+	tb := &table{records: map[string]record{}}
 	tb.left, tb.fresh = 61, 60
 	require.NoError(t, tb.learn("a", record{State: done}))
 	require.NoError(t, tb.learn("b", record{State: queued}))

@@ -22,8 +22,8 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// patience is how many runs of a job may end without reporting, in case the job is what kills its workers, and how many
-// may miss its file, in case a replica of the queue lags.
+// patience is how many runs of a job may end without reporting, as if it killed its workers, or without its file, as a
+// replica of the queue may lag.
 const patience = 10
 
 // A worker runs jobs, several at a time.
@@ -41,14 +41,12 @@ type connector func(...aicontent.Option) (*aicontent.Client, error)
 // newWorker returns a worker. settle is how long after a lost response the transcription may still appear.
 func newWorker(q *queue, settle time.Duration, connect connector, log *slog.Logger) (*worker, error) {
 	host, _ := os.Hostname()
-	w := &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q, log: log}
-	var err error
-	w.client, err = connect(
+	client, err := connect(
 		aicontent.WithUserAgent("aicontent-fleet"),
 		aicontent.WithRateLimiter(&limiter{bucket: q.rate}),
 		aicontent.WithSettleTime(settle),
 	)
-	return w, err
+	return &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q, client: client, log: log}, err
 }
 
 // work runs jobs until ctx ends, or the service refuses the key, which is its error. It then finishes the running jobs.
@@ -56,17 +54,16 @@ func (w *worker) work(ctx context.Context, concurrency int) error {
 	taking, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	w.end = end
-	idle := func(err error) bool {
-		return errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
-	}
 	var slots sync.WaitGroup
 	for range concurrency {
 		slots.Go(func() {
 			for taking.Err() == nil {
-				if msg, err := w.next(taking); err == nil {
+				msg, err := w.next(taking)
+				idle := errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
+				if err == nil {
 					w.handle(context.WithoutCancel(ctx), msg)
-				} else if taking.Err() == nil && !idle(err) {
-					w.log.Warn("no job came from the queue", "reason", plain(err))
+				} else if taking.Err() == nil && !idle {
+					w.log.Warn("could not get a job", "reason", plain(err))
 					_ = pause(taking, time.Second)
 				}
 			}
@@ -89,7 +86,7 @@ func (w *worker) next(ctx context.Context) (jetstream.Msg, error) {
 func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
 	var j job
 	if err := json.Unmarshal(msg.Data(), &j); err != nil {
-		w.log.Error("message that is no job dropped", "reason", err)
+		w.log.Error("dropped a message that is not a job", "reason", err)
 		_ = msg.TermWithReason(err.Error())
 		return
 	}
@@ -111,7 +108,7 @@ func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
 
 // tidy removes an ended job's file and message. The message is last, so that an interrupted tidy is repeated.
 func (w *worker) tidy(ctx context.Context, j job, msg jetstream.Msg) error {
-	return patiently(ctx, time.Minute, func(ctx context.Context) error {
+	return patiently(ctx, func(ctx context.Context) error {
 		if err := w.q.files.remove(ctx, j.ID); err != nil {
 			return err
 		}
@@ -125,26 +122,27 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 	until, begin := c.before, time.Now()
 	log := w.log.With("job", j.ID, "file", j.File, "run", c.record.Runs)
 	if c.record.Lost >= patience {
-		err = fmt.Errorf("no further run: %d ended without reporting", c.record.Lost)
+		err = fmt.Errorf("gave up: %d runs ended without reporting", c.record.Lost)
 	} else {
 		working, stop := c.keep(ctx, msg)
 		transcription, until, err = w.transcribe(working, c, j)
 		stop()
 	}
 	if err == nil {
-		err = patiently(ctx, time.Minute, func(ctx context.Context) error { return c.succeed(ctx, transcription) })
+		err = patiently(ctx, func(ctx context.Context) error { return c.succeed(ctx, transcription) })
 		if err == nil {
 			log.Info("job done", "record", transcription.ID, "took", time.Since(begin).Round(time.Millisecond))
 			return 0, nil
 		}
 		err = fmt.Errorf("store the text: %w", err)
 	}
-	if errors.Is(err, aicontent.ErrUnauthorized) || errors.Is(err, aicontent.ErrForbidden) {
-		w.end(fmt.Errorf("the service refuses the API key: %w", err))
-	}
 	state, delay := waiting, min(time.Second<<min(c.record.Runs, 10), c.lasts)
 	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
 		delay = max(delay, refused.RetryAfter)
+		// A firewall may send a 403 of its own, which is not JSON and says nothing of the key.
+		if refused.StatusCode == 401 || refused.StatusCode == 403 && json.Valid(refused.Body) {
+			w.end(fmt.Errorf("the service refuses the API key: %w", refused))
+		}
 	}
 	missing := errors.Is(err, jetstream.ErrObjectNotFound) && c.record.Runs > patience
 	if hopeless(err) || missing || c.record.Lost >= patience {
@@ -153,7 +151,7 @@ func (w *worker) run(ctx context.Context, c *claim, j job, msg jetstream.Msg) (d
 	} else {
 		log.Warn("job failed", "reason", plain(err), "again_in", delay)
 	}
-	return delay, patiently(ctx, time.Minute, func(ctx context.Context) error {
+	return delay, patiently(ctx, func(ctx context.Context) error {
 		return c.write(ctx, func(r *record) { r.State, r.Until, r.Reason = state, until, plain(err) })
 	})
 }
@@ -167,11 +165,8 @@ func (w *worker) transcribe(ctx context.Context, c *claim, j job) (*aicontent.Tr
 	defer os.Remove(file.Name())
 	defer file.Close()
 	_ = os.Remove(file.Name()) // now, where the system allows it, so that a killed worker leaves nothing
-	if err := w.q.files.fetch(ctx, j.ID, file); err != nil {
+	if err := w.q.files.fetch(ctx, j.ID, io.NewOffsetWriter(file, 0)); err != nil {
 		return nil, c.before, fmt.Errorf("fetch the file: %w", err)
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, c.before, err
 	}
 	t, err := w.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 		Name: j.ID, File: aicontent.FileFromReader(filepath.Base(j.File), file), Language: j.Language,

@@ -41,6 +41,18 @@ func TestWorkerWhoseKeyIsRefusedStopsWithTheReason(t *testing.T) {
 	}
 }
 
+// A proxy in front of the service blocks one response. The key is as good as before.
+func TestWorkerSurvivesAFirewall(t *testing.T) {
+	for _, op := range []aicontenttest.Operation{aicontenttest.TranscriptionsList, aicontenttest.TranscriptionsStore} {
+		srv, q := deployment(t)
+		srv.FaultOn(op, 1, aicontenttest.ActThenStatus(403))
+		startTestWorker(t, q, srv)
+		require.NoError(t, produceAll(t.Context(), q, io.Discard, write(t, t.TempDir(), "a.wav", recording(1))))
+		assert.Equal(t, done, outcome(t, q)["a.wav"].State, op)
+		assert.Len(t, srv.Records(), 1)
+	}
+}
+
 // storeError is the error of an upload that may be repeated.
 func storeError(t *testing.T, file aicontent.File, on aicontenttest.Operation, fault aicontenttest.Fault) error {
 	t.Helper()

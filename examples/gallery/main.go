@@ -39,14 +39,14 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("gallery", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; whoever can reach it can use your API key")
+	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; anyone who reaches it can use your API key")
 	host := flags.String("host", "", "host `name` that browsers use, if it is not localhost or an IP address")
 	maxUpload := flags.Int64("max-upload", 1024, "largest upload to accept, in `MiB`")
 	grace := flags.Duration("grace", 2*time.Minute,
-		"how long to wait, on an interrupt or SIGTERM, for what the service is still creating")
+		"how long an interrupt or SIGTERM waits for what the service is still creating")
 	var private []netip.Prefix
-	flags.Func("private-pictures", "`network`, such as 10.1.0.0/16, from which pictures may be fetched although its "+
-		"addresses are not public; may be repeated", func(text string) error {
+	flags.Func("private-pictures", "`network`, such as 10.1.0.0/16, of non-public addresses from which pictures "+
+		"may be fetched; repeatable", func(text string) error {
 		network, err := netip.ParsePrefix(text)
 		private = append(private, network.Masked())
 		return err
@@ -58,10 +58,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	if *maxUpload < 1 || *maxUpload > 1<<20 {
-		return fmt.Errorf("-max-upload is %d, and must be from 1 to 1048576", *maxUpload)
+		return fmt.Errorf("-max-upload must be from 1 to 1048576, not %d", *maxUpload)
 	}
 	if *grace < 0 {
-		return fmt.Errorf("-grace is %v, and must not be negative", *grace)
+		return fmt.Errorf("-grace must not be negative: %v", *grace)
 	}
 	client, demo, err := connect(stdout)
 	if err != nil {
@@ -87,7 +87,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // lastWords is how long other requests may take to end when the program ends, and create requests after their grace.
 const lastWords = 5 * time.Second
 
-// serve serves until ctx ends. Uploads that are not complete end with ctx, too; create requests go on for grace.
+// serve serves until ctx ends. Unfinished uploads end with ctx; create requests continue for grace.
 func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Duration) error {
 	creating, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
@@ -100,7 +100,7 @@ func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Du
 	}
 	closed := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
-		s.log.Info("stopping when nothing is being created any more; interrupt again to stop now", "grace", grace)
+		s.log.Info("stopping once nothing is being created; interrupt again to stop now", "grace", grace)
 		defer time.AfterFunc(grace, giveUp).Stop()
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+lastWords)
 		defer cancel()

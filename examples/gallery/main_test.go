@@ -82,9 +82,9 @@ func TestWrongArguments(t *testing.T) {
 	t.Setenv("AICONTENT_API_KEY", "")
 	for args, want := range map[string]string{
 		"extra":                      `unexpected argument "extra"`,
-		"-max-upload 0":              "-max-upload is 0, and must be from 1 to 1048576",
-		"-max-upload 17592186044416": "-max-upload is 17592186044416, and must be",
-		"-grace -1s":                 "-grace is -1s, and must not be negative",
+		"-max-upload 0":              "-max-upload must be from 1 to 1048576, not 0",
+		"-max-upload 17592186044416": "-max-upload must be from 1 to 1048576, not 17592186044416",
+		"-grace -1s":                 "-grace must not be negative: -1s",
 		"-private-pictures 10.0.0.1": `invalid value "10.0.0.1" for flag -private-pictures`,
 		"-addr":                      "flag needs an argument: -addr",
 		"-addr nowhere:port":         "listen tcp",

@@ -76,7 +76,7 @@ type pictureWriter struct {
 
 func (p *pictureWriter) Write(data []byte) (int, error) {
 	if p.left -= int64(len(data)); p.left < 0 {
-		return 0, fmt.Errorf("it has more than %d bytes", maxPicture)
+		return 0, fmt.Errorf("it is larger than %d bytes", maxPicture)
 	}
 	if !p.begun {
 		kind := http.DetectContentType(data)

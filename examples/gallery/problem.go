@@ -34,7 +34,7 @@ type kind struct {
 const (
 	pressAgain    = "You can press the button again."
 	chooseSmaller = "Choose a smaller file and press the button again."
-	fixKey        = "Trying again will not help until whoever runs the gallery fixes its key."
+	fixKey        = "Retrying will not help until the gallery’s operator fixes its key."
 )
 
 // kinds has the kinds of errors that are told by errors.Is. The first that matches counts.
@@ -49,12 +49,12 @@ var kinds = []struct {
 	{aicontent.ErrNotFound, kind{404, "Not found", "It may have been deleted, or the address is wrong."}},
 	{aicontent.ErrInvalid, kind{422, "Please check what you entered", "Correct it and press the button again."}},
 	{aicontent.ErrBadRequest, kind{422, "Please check what you entered", pressAgain}},
-	{aicontent.ErrUnauthorized, kind{502, "The service does not accept the gallery’s key", fixKey}},
-	{aicontent.ErrForbidden, kind{502, "The service does not accept the gallery’s key", fixKey}},
+	{aicontent.ErrUnauthorized, kind{502, "The service rejects the gallery’s key", fixKey}},
+	{aicontent.ErrForbidden, kind{502, "The service rejects the gallery’s key", fixKey}},
 	{aicontent.ErrTooLarge, kind{413, "The file is too large for the service", chooseSmaller}},
 	{aicontent.ErrRateLimited, kind{503, "The service is busy", pressAgain}},
 	{aicontent.ErrServer, kind{502, "The service had a problem", pressAgain}},
-	{aicontent.ErrPagination, kind{502, "The service did not say how its list goes on", pressAgain}},
+	{aicontent.ErrPagination, kind{502, "The service did not say whether its list continues", pressAgain}},
 }
 
 func kindOf(err error) kind {

@@ -16,7 +16,7 @@ import (
 const (
 	tryAgain  = "Nothing was created and nothing was billed. You can press the button again."
 	lookFirst = "It may have been created anyway, and billed. Check before you press the button again."
-	keyFirst  = "Trying again will not help until whoever runs the gallery fixes its key."
+	keyFirst  = "Retrying will not help until the gallery’s operator fixes its key."
 )
 
 // failure is a kind of failed create request.
@@ -38,9 +38,9 @@ func (failure failure) strike(f *fixture) {
 
 var failures = []failure{
 	{"no key", aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502,
-		"The service does not accept the gallery’s key", keyFirst, 0},
+		"The service rejects the gallery’s key", keyFirst, 0},
 	{"no right", aicontenttest.Status(403, `{"message":"This action is unauthorized."}`), 502,
-		"The service does not accept the gallery’s key", keyFirst, 0},
+		"The service rejects the gallery’s key", keyFirst, 0},
 	{"refused form", aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["The name is too long."]}}`),
 		422, "The name is too long.",
 		"Nothing was created and nothing was billed. Correct it and press the button again.", 0},
@@ -136,7 +136,7 @@ func TestFailedReadIsExplained(t *testing.T) {
 	says(t, f.get("/pictures/4711"), "Not found It may have been deleted, or the address is wrong.")
 	says(t, f.post("/recordings/4711/delete", nil), "Not found Nothing was changed.")
 	says(t, f.get("/pictures?style=baroque"), "Choose other filters.")
-	says(t, f.get("/elsewhere"), "There is no such page")
+	says(t, f.get("/elsewhere"), "Page not found")
 	// These are sent as browsers do not send them: no record can have such an ID.
 	for _, id := range []string{"..", ".", " ", "\x00"} {
 		path := "/pictures/" + strings.ReplaceAll(url.PathEscape(id), ".", "%2e")

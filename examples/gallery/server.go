@@ -67,7 +67,7 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("POST /check-recording", s.checkRecording)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, problem{
-			Status: http.StatusNotFound, Title: "There is no such page",
+			Status: http.StatusNotFound, Title: "Page not found",
 			Advice: "Check the address, or start from the pictures.",
 		})
 	})
@@ -149,7 +149,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		defer keepMoving(w, r)()
 		if !s.knownHost(r.Host) {
-			http.Error(w, "The gallery does not go by this name: see its flag -host.", http.StatusMisdirectedRequest)
+			http.Error(w, "The gallery does not use this name: see its flag -host.", http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)

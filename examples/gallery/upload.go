@@ -106,7 +106,7 @@ func posted(form url.Values, field string) *string {
 }
 
 // A body may keep the gallery waiting for maxWait in all. Each second's worth of bytes, at minRate bytes per second,
-// gives a second back: a slow upload goes on, and one that stands still or trickles is closed.
+// gives a second back: a slow upload continues, and one that stalls or trickles is closed.
 const (
 	maxWait = 30 * time.Second
 	minRate = 1 << 10

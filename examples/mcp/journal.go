@@ -23,7 +23,7 @@ type journal struct {
 
 type nameKey struct{}
 
-var errLimit = errors.New("the limit of the day is reached")
+var errLimit = errors.New("the daily limit is reached")
 
 // attempt is a hook that refuses create requests above the limit. Searches pass: what they find may have been billed.
 func (j *journal) attempt(ctx context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {

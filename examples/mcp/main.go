@@ -20,9 +20,9 @@ var (
 	config, _ = os.UserConfigDir()
 	demo      = flag.Bool("demo", false, "use a service in memory, which bills nothing")
 	folder    = flag.String("folder", "", "offer the recordings below `DIR` for transcription (default none)")
-	journals  = flag.String("journal", filepath.Join(config, "aicontent-mcp"), "keep what was sent in `DIR`")
-	limit     = flag.Uint("limit", 20, "create at most `N` records a day, from midnight UTC on")
-	settle    = flag.Duration("settle", 10*time.Minute, "`time` in which a request becomes a record or nothing")
+	journals  = flag.String("journal", filepath.Join(config, "aicontent-mcp"), "keep the journal of requests in `DIR`")
+	limit     = flag.Uint("limit", 20, "create at most `N` records per UTC day")
+	settle    = flag.Duration("settle", 10*time.Minute, "`time` within which a request may still become a record")
 )
 
 // Standard output is for the protocol alone.

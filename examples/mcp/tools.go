@@ -40,7 +40,7 @@ type (
 		Again       uint                  `json:"again,omitempty" jsonschema:"2 creates and bills a second one"`
 	}
 	nameArguments struct {
-		Name string `json:"name,omitempty" jsonschema:"to find the whole name, to list a part of it or nothing"`
+		Name string `json:"name,omitempty" jsonschema:"find: the whole name; list: part of it, or nothing"`
 	}
 )
 
@@ -159,11 +159,11 @@ func advise(err error, creates bool) error {
 	switch outcome := aicontent.OutcomeOf(err); {
 	case !creates:
 	case outcome == aicontent.OutcomeDone:
-		text = "It was created. Call again with the same arguments: it is looked for first."
+		text = "It was created. Call again with the same arguments: that looks for it first."
 	case outcome == aicontent.OutcomeUnknown && aicontent.Temporary(err):
-		text = "It may have been created. Call again with the same arguments: it is looked for first."
+		text = "It may have been created. Call again with the same arguments: that looks for it first."
 	case outcome == aicontent.OutcomeUnknown:
-		text = "It may have been created. Call again once: it is looked for first. If that fails, ask the user."
+		text = "It may have been created. Call again once: that looks for it first. If that fails, ask the user."
 	case errors.Is(err, errLimit):
 		text = "Nothing was created. Create nothing before midnight UTC; what exists is still returned."
 	default:

@@ -356,9 +356,9 @@ func TestRecordsAreFoundAndListed(t *testing.T) {
 // An agent knows from the first words what came of its call, and what to do.
 func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 	const (
-		maybe     = "It may have been created. Call again with the same arguments: it is looked for first. Reason: "
-		done      = "It was created. Call again with the same arguments: it is looked for first. Reason: "
-		maybeOnce = "It may have been created. Call again once: it is looked for first. If that fails, ask the user. Reason: "
+		maybe     = "It may have been created. Call again with the same arguments: that looks for it first. Reason: "
+		done      = "It was created. Call again with the same arguments: that looks for it first. Reason: "
+		maybeOnce = "It may have been created. Call again once: that looks for it first. If that fails, ask the user. Reason: "
 		later     = "Nothing was created. Call again with the same arguments in a minute. Reason: "
 		never     = "Nothing was created. The same call would fail again: change the arguments or ask the user. Reason: "
 	)

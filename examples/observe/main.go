@@ -42,11 +42,11 @@ const usage = `Usage: observe [-demo]
 Stores a transcription of two seconds of silence, which may be billed, deletes it, asks for it once
 more, and prints the spans and log lines of these calls.
 
-AICONTENT_BASE_URL and AICONTENT_API_KEY name the deployment. With -demo, a service in memory takes
-its place. The standard OTEL_ variables send spans, metrics and log lines elsewhere, too:
-OTEL_EXPORTER_OTLP_ENDPOINT names a collector. A collector that is down fails nothing.
+AICONTENT_BASE_URL and AICONTENT_API_KEY name the deployment. With -demo, a service in memory is
+used instead. The standard OTEL_ variables also send spans, metrics and log lines elsewhere:
+OTEL_EXPORTER_OTLP_ENDPOINT names a collector. If that is down, nothing fails.
 
-Exit status: 0 done, 1 failed, 2 used wrongly.
+Exit status: 0 done, 1 failed, 2 wrong usage.
 `
 
 var errUsage = errors.New("see observe -h")

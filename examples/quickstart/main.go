@@ -4,8 +4,8 @@
 //	go run ./examples/quickstart [-audio FILE] [-out DIR]
 //
 // Without configuration it starts the service in memory. With AICONTENT_BASE_URL and
-// AICONTENT_API_KEY in the environment it does the same on that deployment, which may bill the
-// three stores. The calls are in tour.go.
+// AICONTENT_API_KEY in the environment it uses that deployment, which may bill the three Store
+// calls. The calls are in tour.go.
 package main
 
 import (
@@ -124,7 +124,7 @@ func recorded(path string) error {
 		return nil
 	}
 	if !slices.Contains(formats, strings.ToLower(filepath.Ext(path))) {
-		return fmt.Errorf("%q must end in %s", path, strings.Join(formats, ", "))
+		return fmt.Errorf("%q must end in one of %s", path, strings.Join(formats, ", "))
 	}
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -140,7 +140,7 @@ func recorded(path string) error {
 	defer file.Close()
 	head, err := io.ReadAll(io.LimitReader(file, 512))
 	if err == nil && len(head) > 0 && strings.HasPrefix(http.DetectContentType(head), "text/") {
-		err = fmt.Errorf("%q is a text, not a recording", path)
+		err = fmt.Errorf("%q is text, not a recording", path)
 	}
 	return err
 }
@@ -176,6 +176,6 @@ func connect(out io.Writer) (client *aicontent.Client, end func(), err error) {
 		srv.AddImage(aicontenttest.Image{Name: name, Description: "A study", Resolution: "256x256"})
 	}
 	fmt.Fprintln(out, "AICONTENT_BASE_URL and AICONTENT_API_KEY are not set: the service runs in memory, at", srv.URL)
-	fmt.Fprintln(out, "It draws its pictures by a formula, and of a recording it can only say what it received.")
+	fmt.Fprintln(out, "It draws pictures by a formula, and of a recording it only says what it received.")
 	return srv.Client(), srv.Close, nil
 }

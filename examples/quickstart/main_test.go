@@ -168,9 +168,9 @@ func TestBadPathsAreNoticedBeforeAnythingIsBilled(t *testing.T) {
 		"an empty file":       {"-audio", empty, "empty"},
 		"a folder":            {"-audio", filepath.Join(dir, "folder.wav"), "must be a regular file"},
 		"a scan":              {"-audio", scan, "upload the recording: "},
-		"a file of users":     {"-audio", file("passwd", users), `passwd" must end in .aac, .aif, `},
-		"a text like a sound": {"-audio", file("passwd.WAV", users), "is a text, not a recording"},
-		"a page like a sound": {"-audio", file("page.wav", "<!DOCTYPE html><p>"), "is a text, not a recording"},
+		"a file of users":     {"-audio", file("passwd", users), `passwd" must end in one of .aac, .aif, `},
+		"a text like a sound": {"-audio", file("passwd.WAV", users), "is text, not a recording"},
+		"a page like a sound": {"-audio", file("page.wav", "<!DOCTYPE html><p>"), "is text, not a recording"},
 		"no folder":           {"-out", filepath.Join(dir, "missing"), "read the arguments: -out: "},
 		"a file as a folder":  {"-out", scan, "read the arguments: -out: "},
 	} {

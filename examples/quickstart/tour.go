@@ -97,7 +97,7 @@ func (t *tour) notStored(name string, err error) error {
 	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
 	default:
 		t.lost = append(t.lost, name)
-		t.say("unknown", "whether %q was made: looking for it", name)
+		t.say("unknown", "whether %q was created: looking for it", name)
 	}
 	return err
 }
@@ -107,7 +107,7 @@ func (t *tour) notStored(name string, err error) error {
 func (t *tour) savePicture(ctx context.Context) error {
 	image := t.images[0]
 	if image.URL == "" {
-		t.say("saved", "nothing, as this deployment does not say where its pictures are")
+		t.say("saved", "nothing: this deployment sends no picture URLs")
 		return nil
 	}
 	path, err := filepath.Abs(filepath.Join(t.dir, "quickstart-coast.png"))
@@ -127,7 +127,7 @@ func (t *tour) savePicture(ctx context.Context) error {
 		t.say("saved", "nothing: %v", err)
 		return os.Remove(path)
 	}
-	t.say("saved", "%s (%s): have a look at it", path, size(n))
+	t.say("saved", "%s (%s): take a look", path, size(n))
 	return nil
 }
 
@@ -225,7 +225,7 @@ func (t *tour) correct(ctx context.Context) error {
 	return nil
 }
 
-// cleanUp deletes what this run has made, also after an interrupt.
+// cleanUp deletes what this run has created, even after an interrupt.
 func (t *tour) cleanUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -268,7 +268,7 @@ func (t *tour) findLost(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// delete deletes the records once each, and goes on when one of them fails.
+// delete deletes the records once each, and continues if one fails.
 func (t *tour) delete(ctx context.Context, kind string, ids []aicontent.ID,
 	remove func(context.Context, aicontent.ID, ...aicontent.CallOption) error,
 ) error {

@@ -186,7 +186,7 @@ func TestAnInterruptedStoreIsNamed(t *testing.T) {
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
 			<-ended
 			assert.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
-			assert.Regexp(t, `unknown    whether "quickstart \w+, `+name+`" was made: looking for it`, stdout.String())
+			assert.Regexp(t, `unknown    whether "quickstart \w+, `+name+`" was created: looking for it`, stdout.String())
 			assert.Contains(t, stderr.String(), "quickstart was interrupted and failed to ")
 			assert.Regexp(t, `clean up: "quickstart \w+, `+name+`" may still appear, and be billed`, stderr.String())
 		})

@@ -22,7 +22,7 @@ func TestAFIFOIsSkippedWithAWord(t *testing.T) {
 	for _, args := range [][]string{{dir}, {filepath.Join(dir, "a.wav"), inside}, {dir, inside}} {
 		status, _, stderr := transcribe(t, append(flags, args...)...)
 		assert.Equal(t, exitSomeFailed, status)
-		assert.Contains(t, stderr, "  "+inside+": skipped: it is neither a file nor a folder\n")
+		assert.Contains(t, stderr, "  "+inside+": skipped: neither a file nor a folder\n")
 		assert.Contains(t, stderr, "Reading the files (2).\n")
 		assert.Contains(t, stderr, "Files: 2. Different recordings: 1.")
 		assert.NotContains(t, stderr, "Run it again")

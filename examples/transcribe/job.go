@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -155,8 +154,6 @@ func (j *job) transcribe(ctx context.Context, r *recording, line *line) result {
 		}
 		// It has been deleted, or another service at this address has given the ID to another recording.
 	}
-	// The run that had until then is over.
-	lastTry := slices.MinFunc([]time.Time{known.Until, time.Now()}, time.Time.Compare)
 	var resp *aicontent.Response
 	params := aicontent.TranscriptionStoreParams{
 		Name:        r.name,
@@ -165,7 +162,7 @@ func (j *job) transcribe(ctx context.Context, r *recording, line *line) result {
 		Language:    aicontent.CountryCode(j.language),
 	}
 	t, err := j.client.Transcriptions.Store(context.WithValue(ctx, nameKey{}, r.name), params,
-		aicontent.WithOnceSince(lastTry), aicontent.WithProgress(line.progress), aicontent.WithResponse(&resp))
+		aicontent.WithOnceSince(known.Until), aicontent.WithProgress(line.progress), aicontent.WithResponse(&resp))
 	conflict, several := errors.AsType[*aicontent.ConflictError](err)
 	if several = several && len(conflict.IDs) > 1; several {
 		t, err = j.oldest(ctx, conflict)
@@ -244,14 +241,14 @@ func summarize(w io.Writer, interrupted bool, unread, results []result) int {
 
 // passing reports whether another run may get the text though nobody changes anything.
 func (r result) passing() bool {
+	outcome := aicontent.OutcomeOf(r.err)
 	switch {
 	case r.status == unfinished, errors.Is(r.err, errChanged):
 		return true
-	case r.status != failed || r.name == "" || r.id != "" || errors.Is(r.err, aicontent.ErrForbidden):
+	case r.status != failed || r.name == "" || r.id != "":
 		return false
 	}
-	outcome := aicontent.OutcomeOf(r.err)
-	return serviceWide(r.err) || outcome == aicontent.OutcomeUnknown || outcome == aicontent.OutcomeDone
+	return aicontent.Temporary(r.err) || outcome == aicontent.OutcomeUnknown || outcome == aicontent.OutcomeDone
 }
 
 // goNames are the operations, functions and hints in errors of the SDK, which are for programmers.
@@ -259,8 +256,8 @@ var goNames = regexp.MustCompile(`(aicontent|transcriptions)\.\w+: | \([^()]*Wit
 
 var plainWords = strings.NewReplacer(
 	"\n", "; ", // of errors.Join
-	"outcome unknown: it may have been created", "the text may still be made; the next run looks for it first",
-	"outcome done: it was created", "the text was made; run again to fetch it",
+	"outcome unknown: it may have been created", "the text may still be created; the next run looks for it first",
+	"outcome done: it was created", "the text exists; run again to fetch it",
 )
 
 // plain is the text of an error for people who do not program.

@@ -143,6 +143,7 @@ func TestRunningAgainIsAdvisedWhereItHelps(t *testing.T) {
 		"and a missing file":        {down, []string{good, missing}, "Run it again for 1 of these."},
 		"a recording that is wrong": {aicontenttest.Status(422, `{"message":"No."}`), []string{good}, ""},
 		"a key without permission":  {aicontenttest.Status(403, `{"message":"No."}`), []string{good}, ""},
+		"a firewall in between":     {aicontenttest.ActThenStatus(403), []string{good}, "Run it again for 1 of these."},
 		"an unreadable response":    {aicontenttest.InvalidJSON(), []string{good}, "Run it again for 1 of these."},
 	} {
 		t.Run(name, func(t *testing.T) {

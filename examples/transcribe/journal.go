@@ -65,14 +65,14 @@ func (j *journal) open(dir, base string, stderr io.Writer) error {
 	data, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		fmt.Fprintf(stderr, "New journal: %s. It knows nothing of uploads listed in another one.\n", path)
+		fmt.Fprintf(stderr, "New journal: %s. It does not know the uploads in another one.\n", path)
 	case err != nil:
 		return fmt.Errorf("the journal: %w", err)
 	default:
 		fmt.Fprintf(stderr, "Journal: %s\n", path)
 	}
 	if damaged := j.read(data); damaged > 0 {
-		fmt.Fprintf(stderr, "The journal has %d unreadable lines, which are left out.\n", damaged)
+		fmt.Fprintf(stderr, "The journal has %d unreadable lines, which are ignored.\n", damaged)
 	}
 	if j.file, err = j.rewrite(path); err != nil {
 		return fmt.Errorf("the journal: %w", err)

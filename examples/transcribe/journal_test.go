@@ -188,7 +188,7 @@ func TestTheJournalIsNamed(t *testing.T) {
 	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
 	path := filepath.Join(flags[1], journalName(srv.URL))
 	_, _, stderr := transcribe(t, append(flags, file)...)
-	assert.Contains(t, stderr, "New journal: "+path+". It knows nothing of uploads listed in another one.\n")
+	assert.Contains(t, stderr, "New journal: "+path+". It does not know the uploads in another one.\n")
 	_, _, stderr = transcribe(t, append(flags, file)...)
 	assert.Contains(t, stderr, "Journal: "+path+"\n")
 	assert.NotContains(t, stderr, "New journal")

@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fmt.Fprintf(stderr, "Reading the files (%d).\n", len(inputs)+len(unread))
 	recordings, unreadToo := identify(ctx, inputs, o)
 	if ctx.Err() != nil {
-		fmt.Fprintln(stderr, "Interrupted while the files were read: nothing was sent.")
+		fmt.Fprintln(stderr, "Interrupted while reading the files: nothing was sent.")
 		return exitInterrupted
 	}
 	job := &job{options: o, client: client, journal: journal, view: newView(stderr, stdout)}
@@ -109,8 +109,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.description, "description", "", "`text` that describes the recordings to the service")
 	flags.DurationVar(&o.settle, "settle", 10*time.Minute,
 		"`time` to look for the record of an upload whose response was lost, before the file is\n"+
-			"sent again. It must be longer than the service takes for your longest recording, or\n"+
-			"that recording may be paid for twice. The program waits 10m for a response")
+			"sent again. If the service takes longer than that for your longest recording, it may be\n"+
+			"paid for twice. The program waits 10m for a response")
 	flags.StringVar(&o.journalDir, "journal", journals,
 		"keep the journals, one for each base URL, in `DIR`")
 	flags.BoolVar(&o.demo, "demo", false, "try it out: use a service in memory, whose texts only describe the files")
@@ -134,11 +134,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	case o.settle < time.Second:
 		return o, fmt.Errorf("-settle must be 1s or more, not %v", o.settle)
 	case o.language != "" && !aicontent.CountryCode(o.language).Valid():
-		return o, fmt.Errorf("-language: %q is no country code in upper case, such as GB or DE", o.language)
+		return o, fmt.Errorf("-language must be an upper-case country code such as GB or DE, not %q", o.language)
 	case !o.demo && os.Getenv("AICONTENT_BASE_URL") == "":
 		return o, errors.New("AICONTENT_BASE_URL and AICONTENT_API_KEY must be set; to try it out, use -demo")
 	case o.journalDir == "" && !o.demo:
-		return o, errors.New("there is no directory for the journal, use -journal")
+		return o, errors.New("no directory for the journal; use -journal")
 	case o.out != "":
 		// Whatever cannot be saved is better known before anything is paid for.
 		if err := savable(filepath.Join(o.out, ".transcribe"), true); err != nil {
@@ -155,14 +155,14 @@ Uploads recordings and prints or saves their texts. Folders are searched for aud
 AICONTENT_BASE_URL and AICONTENT_API_KEY in the environment name the deployment.
 
 If it was interrupted or killed, run it again: it continues where it stopped, and pays for
-nothing twice as long as an account is used with one journal alone and -settle is long
+nothing twice as long as an account is used with only one journal and -settle is long
 enough. Each run prints the path of its journal. There is one for each base URL.
 
 `)
 	flags.SetOutput(w)
 	flags.PrintDefaults()
 	fmt.Fprint(w, `
-Exit status: 0 all texts are there, 1 some failed, 2 used wrongly or with a wrong API key,
+Exit status: 0 all texts were printed or saved, 1 some failed, 2 wrong usage or API key,
 130 interrupted.
 `)
 }

@@ -79,7 +79,7 @@ func TestWrongUseIsStatus2AndSendsNothing(t *testing.T) {
 		"nothing":              {nil, "no recording given"},
 		"an unknown flag":      {[]string{"-port", "1"}, "flag provided but not defined: -port"},
 		"no workers":           {[]string{a, "-j", "0"}, "-j must be 1 or more, not 0"},
-		"a language":           {[]string{a, "-language", "en"}, `"en" is no country code`},
+		"a language":           {[]string{a, "-language", "en"}, `country code such as GB or DE, not "en"`},
 		"no time to settle":    {[]string{a, "-settle", "0"}, "-settle must be 1s or more, not 0s"},
 		"texts in a file":      {[]string{a, "-o", a}, "transcribe: -o: "},
 		"two texts, one place": {[]string{filepath.Dir(a), filepath.Dir(b), "-o", dir, "-journal", t.TempDir()}, "would both be x/a.wav.txt"},
@@ -102,7 +102,7 @@ func TestWrongUseIsStatus2AndSendsNothing(t *testing.T) {
 func TestHelpExplainsTheFlags(t *testing.T) {
 	status, _, stderr := transcribe(t, "-h")
 	assert.Equal(t, exitDone, status)
-	for _, says := range []string{"transcribe [flags] FILE|FOLDER...", "-settle", "longest recording", "one journal alone", "-demo", "Exit status: 0"} {
+	for _, says := range []string{"transcribe [flags] FILE|FOLDER...", "-settle", "longest recording", "only one journal", "-demo", "Exit status: 0"} {
 		assert.Contains(t, stderr, says)
 	}
 }

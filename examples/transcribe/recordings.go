@@ -69,10 +69,10 @@ func collect(paths []string) (inputs []input, unread []result, clash error) {
 		case err != nil:
 			unread = append(unread, unreadable(path, err))
 		case !info.Mode().IsRegular():
-			unread = append(unread, unreadable(path, errors.New("skipped: it is neither a file nor a folder")))
+			unread = append(unread, unreadable(path, errors.New("skipped: neither a file nor a folder")))
 		default:
 			if other := outputs[output]; other != "" {
-				clash = fmt.Errorf("the texts of %s and %s would both be %s.txt; give one of them another directory",
+				clash = fmt.Errorf("the texts of %s and %s would both be %s.txt; give one another directory",
 					other, path, output)
 			}
 			inputs = append(inputs, input{path, output + ".txt"})

@@ -42,11 +42,11 @@ func parseFault(text string) (plannedFault, error) {
 	}
 	n, err := strconv.Atoi(parts[1])
 	if err != nil || n < 1 {
-		return plannedFault{}, fmt.Errorf("n must be a number of requests from 1, but is %q", parts[1])
+		return plannedFault{}, fmt.Errorf("n must be at least 1, not %q", parts[1])
 	}
 	i := slices.IndexFunc(faults, func(f aicontenttest.Fault) bool { return f.Name == parts[2] })
 	if i < 0 {
-		const text = "no fault is called %q: must be one of %s"
+		const text = "unknown fault %q: must be one of %s"
 		return plannedFault{}, fmt.Errorf(text, parts[2], strings.Join(names(faults), ", "))
 	}
 	return plannedFault{op, n, faults[i]}, nil
@@ -60,7 +60,7 @@ func parseLatency(text string) (aicontenttest.Option, error) {
 	}
 	d, err := time.ParseDuration(value)
 	if err != nil || d < 0 {
-		return nil, fmt.Errorf("the time must be like 2s or 500ms, but is %q", value)
+		return nil, fmt.Errorf("the time must be like 2s or 500ms, not %q", value)
 	}
 	return aicontenttest.LatencyOn(op, d), nil
 }
@@ -68,7 +68,7 @@ func parseLatency(text string) (aicontenttest.Option, error) {
 func parseOperation(name string) (aicontenttest.Operation, error) {
 	op := aicontenttest.Operation(name)
 	if !slices.Contains(operations, op) {
-		return "", fmt.Errorf("no operation is called %q: must be one of %s", name, joined(operations))
+		return "", fmt.Errorf("unknown operation %q: must be one of %s", name, joined(operations))
 	}
 	return op, nil
 }
@@ -100,8 +100,8 @@ func faultsExplained() string {
 		}
 	}
 	return "Operations:\n" + wrapped(strings.Split(joined(operations), ", ")) +
-		"\nFaults after which the service has not acted (late-act acts 50 ms later):\n" + wrapped(spares) +
-		"\nFaults after which it has, so that a record was created, changed or deleted:\n" + wrapped(acts)
+		"\nFaults that leave the request unexecuted (late-act executes it 50 ms later):\n" + wrapped(spares) +
+		"\nFaults after a record was created, changed or deleted:\n" + wrapped(acts)
 }
 
 // wrapped is a list in lines of less than 100 columns.

@@ -118,14 +118,14 @@ func TestBadFaultsAreExplained(t *testing.T) {
 		{"-fault", "lose-response", shape},
 		{"-fault", "images.store:lose-response", shape},
 		{"-fault", "images.store:2:lose-response:", shape},
-		{"-fault", "images.draw:2:lose-response", `no operation is called "images.draw": ` + allOperations},
-		{"-fault", "images.store:0:lose-response", `n must be a number of requests from 1, but is "0"`},
-		{"-fault", "images.store:two:lose-response", `n must be a number of requests from 1, but is "two"`},
-		{"-fault", "images.store:2:LoseResponse", `no fault is called "LoseResponse": ` + allFaults},
-		{"-latency-on", "images.draw=2s", `no operation is called "images.draw": ` + allOperations},
-		{"-latency-on", "images.store", `the time must be like 2s or 500ms, but is ""`},
-		{"-latency-on", "images.store=2", `the time must be like 2s or 500ms, but is "2"`},
-		{"-latency-on", "images.store=-2s", `the time must be like 2s or 500ms, but is "-2s"`},
+		{"-fault", "images.draw:2:lose-response", `unknown operation "images.draw": ` + allOperations},
+		{"-fault", "images.store:0:lose-response", `n must be at least 1, not "0"`},
+		{"-fault", "images.store:two:lose-response", `n must be at least 1, not "two"`},
+		{"-fault", "images.store:2:LoseResponse", `unknown fault "LoseResponse": ` + allFaults},
+		{"-latency-on", "images.draw=2s", `unknown operation "images.draw": ` + allOperations},
+		{"-latency-on", "images.store", `the time must be like 2s or 500ms, not ""`},
+		{"-latency-on", "images.store=2", `the time must be like 2s or 500ms, not "2"`},
+		{"-latency-on", "images.store=-2s", `the time must be like 2s or 500ms, not "-2s"`},
 	} {
 		t.Run(c.value, func(t *testing.T) {
 			var stderr strings.Builder

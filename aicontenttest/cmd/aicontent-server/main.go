@@ -3,8 +3,8 @@
 //
 //	aicontent-server -addr 127.0.0.1:8080 -key KEY -seed 20
 //
-// The base URL is all that it prints on the standard output. The log, a line for each request, goes to the standard
-// error. It ends on an interrupt.
+// Standard output has the base URL and nothing else; standard error has the log, a line for each request. It runs until
+// interrupted.
 package main
 
 import (
@@ -74,31 +74,31 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	var s settings
 	flags := flag.NewFlagSet("aicontent-server", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free one")
+	flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 is a free one")
 	flags.StringVar(&s.key, "key", defaultKey, "API `key` to accept")
-	flags.StringVar(&s.basePath, "base-path", "", "`path` of the whole service")
-	flags.Func("personality", "comma separated `list` of what is different, see below", func(list string) error {
+	flags.StringVar(&s.basePath, "base-path", "", "`path` under which the service is")
+	flags.Func("personality", "comma-separated `list` of personalities, see below", func(list string) error {
 		for name := range strings.SplitSeq(list, ",") {
 			s.options = append(s.options, aicontenttest.Personality(strings.TrimSpace(name)))
 		}
 		return nil
 	})
-	flags.DurationVar(&s.latency, "latency", 0, "`time` that each request takes, such as 2s")
-	const slow = "`operation=time` that its requests take instead of -latency; repeatable"
+	flags.DurationVar(&s.latency, "latency", 0, "`time` that a request takes, such as 2s")
+	const slow = "-latency of one operation, as `operation=time`; repeatable"
 	flags.Func("latency-on", slow, func(text string) error {
 		option, err := parseLatency(text)
 		s.options = append(s.options, option)
 		return err
 	})
-	const fault = "fault that the next n requests of an operation meet, as `operation:n:fault`; repeatable"
+	const fault = "fault for the next n requests of an operation, as `operation:n:fault`; repeatable"
 	flags.Func("fault", fault, func(text string) error {
 		fault, err := parseFault(text)
 		s.faults = append(s.faults, fault)
 		return err
 	})
-	flags.Float64Var(&s.chaos, "chaos", 0, "`share` of all other requests that meet a random fault, from 0 to 1")
-	flags.Uint64Var(&s.chaosSeed, "chaos-seed", 1, "`number` that decides which faults -chaos draws")
-	flags.IntVar(&s.seed, "seed", 0, "`number` of images and of transcriptions at the start")
+	flags.Float64Var(&s.chaos, "chaos", 0, "`share` of other requests that meet a random fault, from 0 to 1")
+	flags.Uint64Var(&s.chaosSeed, "chaos-seed", 1, "`number` from which -chaos draws its faults")
+	flags.IntVar(&s.seed, "seed", 0, "`number` of images, and of transcriptions, to start with")
 	flags.BoolVar(&s.lenient, "lenient", false, "accept what the API does not allow, as deployments do")
 	flags.BoolVar(&s.quiet, "quiet", false, "write no log")
 	err := flags.Parse(args)
@@ -114,11 +114,11 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	case flags.NArg() > 0:
 		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case s.latency < 0:
-		return s, errors.New("-latency must not be negative")
+		return s, fmt.Errorf("-latency must not be negative: %v", s.latency)
 	case s.seed < 0:
-		return s, errors.New("-seed must not be negative")
+		return s, fmt.Errorf("-seed must not be negative: %d", s.seed)
 	case !(s.chaos >= 0 && s.chaos <= 1): // NaN is neither
-		return s, fmt.Errorf("-chaos must be between 0 and 1, but is %v", s.chaos)
+		return s, fmt.Errorf("-chaos must be between 0 and 1, not %v", s.chaos)
 	case given["chaos-seed"] && !given["chaos"]:
 		return s, errors.New("-chaos-seed needs -chaos")
 	case s.key == "" || strings.ContainsFunc(s.key, notInKey):
@@ -133,10 +133,10 @@ func notInKey(r rune) bool { return r <= ' ' || r > '~' }
 func usage(flags *flag.FlagSet, w io.Writer) {
 	fmt.Fprint(w, `Usage: aicontent-server [flags]
 
-Serves the AI content service from memory until it is interrupted. The standard output gets the
-base URL and nothing else; the log, a line for each request, goes to the standard error. A program
-that starts this one may leave both unread, or close them. Without -lenient, requests that the API
-does not allow are rejected.
+Serves the AI content service from memory until interrupted. Standard output has the base URL and
+nothing else; standard error has the log, a line for each request. A program that starts this one
+may leave both unread, or close them. Without -lenient, requests that the API does not allow are
+rejected.
 
   curl -H 'Authorization: Bearer KEY' -H 'Accept: application/json' URL/api/v1/images
 
@@ -144,8 +144,8 @@ does not allow are rejected.
 	flags.SetOutput(w)
 	flags.PrintDefaults()
 	fmt.Fprint(w, "\n"+faultsExplained())
-	fmt.Fprint(w, "\nPersonalities, as deployments differ:\n"+explained())
-	fmt.Fprint(w, "\nExit status: 0 interrupted, 1 the address cannot be used, 2 used wrongly.\n")
+	fmt.Fprint(w, "\nPersonalities, in which deployments differ:\n"+explained())
+	fmt.Fprint(w, "\nExit status: 0 interrupted, 1 unusable address, 2 wrong usage.\n")
 }
 
 func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {

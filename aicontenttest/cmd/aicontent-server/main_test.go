@@ -121,8 +121,8 @@ func TestBadFlags(t *testing.T) {
 	}{
 		"an unknown flag":           {[]string{"-port", "1"}, exitUsage, "flag provided but not defined: -port"},
 		"an argument":               {[]string{"8080"}, exitUsage, `unexpected argument "8080"`},
-		"a personality":             {[]string{"-personality", "surly"}, exitUsage, `no personality is called "surly"`},
-		"no personality":            {[]string{"-personality", "uuids,"}, exitUsage, `no personality is called ""`},
+		"a personality":             {[]string{"-personality", "surly"}, exitUsage, `unknown personality "surly"`},
+		"no personality":            {[]string{"-personality", "uuids,"}, exitUsage, `unknown personality ""`},
 		"an address that is none":   {[]string{"-addr", "nowhere"}, exitUsage, "missing port"},
 		"a port that is none":       {[]string{"-addr", "127.0.0.1:99999"}, exitUsage, "invalid port"},
 		"an address that is taken":  {[]string{"-addr", taken.Addr().String()}, exitFailed, "listen tcp " + taken.Addr().String()},
@@ -132,17 +132,17 @@ func TestBadFlags(t *testing.T) {
 		"a key from an unset shell": {[]string{"-key", ""}, exitUsage, badKey},
 		"a key in two words":        {[]string{"-key", "a b"}, exitUsage, badKey},
 		"a key of other letters":    {[]string{"-key", "schlüssel"}, exitUsage, badKey},
-		"a share above 1":           {[]string{"-chaos", "2"}, exitUsage, "-chaos must be between 0 and 1, but is 2"},
-		"a negative share":          {[]string{"-chaos", "-0.1"}, exitUsage, "-chaos must be between 0 and 1, but is -0.1"},
-		"a share that is none":      {[]string{"-chaos", "NaN"}, exitUsage, "-chaos must be between 0 and 1, but is NaN"},
+		"a share above 1":           {[]string{"-chaos", "2"}, exitUsage, "-chaos must be between 0 and 1, not 2"},
+		"a negative share":          {[]string{"-chaos", "-0.1"}, exitUsage, "-chaos must be between 0 and 1, not -0.1"},
+		"a share that is none":      {[]string{"-chaos", "NaN"}, exitUsage, "-chaos must be between 0 and 1, not NaN"},
 		"a seed of nothing":         {[]string{"-chaos-seed", "7"}, exitUsage, "-chaos-seed needs -chaos"},
 		"contradictions": {
 			[]string{"-personality", "simple-paginator,cursor-paginator"}, exitUsage,
-			"simple-paginator and cursor-paginator exclude each other",
+			"simple-paginator and cursor-paginator are mutually exclusive",
 		},
 		"contradictions in two flags": {
 			[]string{"-personality", "message-only-422", "-personality", "fields-as-message"}, exitUsage,
-			"message-only-422 and fields-as-message exclude each other",
+			"message-only-422 and fields-as-message are mutually exclusive",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -73,7 +73,7 @@ func (s *Suite) created(remove func(context.Context) error) {
 func (s *Suite) RemoveAll(t TB) {
 	for _, remove := range s.remove {
 		if err := remove(context.Background()); err != nil && !errors.Is(err, aicontent.ErrNotFound) {
-			t.Errorf("a record of %q is left behind: %v", s.run, err)
+			t.Errorf("a record of %q was not deleted: %v", s.run, err)
 		}
 	}
 }

@@ -13,7 +13,7 @@ func (s *Suite) errorScenarios() []Scenario {
 		{"errors/an unknown id", s.unknownID},
 		{"errors/ids that need escaping", s.escapedIDs},
 		{"errors/a wrong key", s.wrongKey},
-		{"errors/a form that the service refuses", s.refusedForm},
+		{"errors/an invalid form", s.refusedForm},
 	}
 }
 

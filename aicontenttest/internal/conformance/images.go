@@ -13,7 +13,7 @@ import (
 
 func (s *Suite) imageScenarios() []Scenario {
 	return after([]Scenario{
-		{"images/store takes every documented value", s.imagesStore},
+		{"images/store accepts every documented value", s.imagesStore},
 		{"images/show returns what was stored", s.imagesShow},
 		{"images/list filters by each setting", s.imagesFilter},
 		{"images/list searches names", s.imagesSearch},
@@ -143,7 +143,7 @@ func (s *Suite) imagesSearch(t TB) {
 		got := s.listedImages(t, aicontent.ImageListParams{Search: s.name("image 07"), SearchBy: by})
 		same(t, "a name", s.images[7:8], got)
 	}
-	same(t, "a name that is none", nil, s.listedImages(t, aicontent.ImageListParams{Search: s.name("nothing")}))
+	same(t, "an unknown name", nil, s.listedImages(t, aicontent.ImageListParams{Search: s.name("nothing")}))
 }
 
 func (s *Suite) imagesSort(t TB) {
@@ -154,7 +154,7 @@ func (s *Suite) imagesSort(t TB) {
 		got = s.listedImages(t, aicontent.ImageListParams{SortBy: by, Sort: aicontent.SortDesc})
 		same(t, "descending by "+string(by), reversed(s.images), got)
 	}
-	same(t, "as the service sorts by itself", reversed(s.images), s.listedImages(t, aicontent.ImageListParams{}))
+	same(t, "the default order", reversed(s.images), s.listedImages(t, aicontent.ImageListParams{}))
 }
 
 // shownPages ends a walk that cannot go on because the deployment does not say what follows a
@@ -163,7 +163,7 @@ func (s *Suite) shownPages(t TB, err error, got []aicontent.ID) {
 	t.Helper()
 	want := reversed(s.images)
 	if errors.Is(err, aicontent.ErrPagination) {
-		t.Logf("the deployment does not tell of further pages: %v", err)
+		t.Logf("the deployment does not say whether more pages follow: %v", err)
 		want = want[:10]
 	} else if err != nil {
 		t.Fatalf("pages: %v", err)
@@ -279,6 +279,6 @@ func (s *Suite) imagesDelete(t TB) {
 	fails(t, "show what was deleted", err, aicontent.ErrNotFound)
 	fails(t, "delete it again", s.client.Images.Delete(context.Background(), id), aicontent.ErrNotFound)
 	if slices.Contains(s.listedImages(t, aicontent.ImageListParams{}), id) {
-		t.Errorf("what was deleted is still listed")
+		t.Errorf("the deleted image is still listed")
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 func (s *Suite) transcriptionScenarios() []Scenario {
 	return after([]Scenario{
-		{"transcriptions/store takes each kind of file", s.transcriptionsStore},
+		{"transcriptions/store accepts each kind of file", s.transcriptionsStore},
 		{"transcriptions/list sorts and filters", s.transcriptionsList},
 		{"transcriptions/update by PATCH", func(t TB) { s.transcriptionsUpdate(t, http.MethodPatch) }},
 		{"transcriptions/update by PUT", func(t TB) { s.transcriptionsUpdate(t, http.MethodPut) }},

@@ -1,5 +1,5 @@
 // The forms work without this script. It checks a form before its file is sent, keeps the chosen file if the form is
-// refused, shows how far an upload is, lets it be cancelled, and tells that a picture is being drawn.
+// refused, shows how far an upload is, lets it be cancelled, and says that a picture is being drawn.
 "use strict";
 
 document.addEventListener("submit", (event) => {
@@ -86,9 +86,9 @@ function send(form, cancel) {
   });
 }
 
-// consequence tells what an upload that ended early has done. A form that the gallery takes again has created nothing.
+// consequence says what an upload that ended early has done. A form that the gallery accepts again has created nothing.
 async function consequence(form) {
-  say("Finding out what became of it.");
+  say("Checking what was created.");
   for (let look = 0; look < 10; look++) {
     try {
       if (!await check(form)) {
@@ -107,7 +107,7 @@ function show(text, form) {
   const page = new DOMParser().parseFromString(text, "text/html");
   const main = page.querySelector("main:has(#file)");
   if (!main) {
-    throw new Error("The upload was refused on its way. Check the recordings before you press the button again.");
+    throw new Error("Something in between rejected the upload. Check the recordings before you press the button again.");
   }
   document.querySelector("main").replaceWith(main);
   document.getElementById("file").files = form.elements.file.files;
