@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,6 +19,10 @@ import (
 // program returns a command that runs the program in its own process.
 func program(t *testing.T, stdout io.Writer) (cmd *exec.Cmd, stderr *bytes.Buffer) {
 	t.Helper()
+	// A process inherits what is ignored, as under nohup. What this one handles has its default there.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(handled) })
 	cmd, stderr = exec.CommandContext(t.Context(), os.Args[0], "-out", t.TempDir()), &bytes.Buffer{}
 	cmd.Env = append(os.Environ(), modeVariable+"=program")
 	cmd.Stdout, cmd.Stderr = stdout, stderr
