@@ -68,17 +68,17 @@ type request struct {
 	search bool // of WithOnce, as hooks see it
 }
 
-// Response is a response as it came, for what records do not hold: see [WithResponse]. The API key is masked wherever
-// it came back.
+// Response is the raw response, for what records do not contain: see [WithResponse]. The API key is masked wherever the
+// service sent it back.
 type Response struct {
 	StatusCode int
 	Header     http.Header
-	Body       []byte // decompressed; of a response other than 2xx, up to 1 MiB
-	RequestID  string // from the usual headers; empty where none was sent
-	Attempts   int    // how many attempts the call made, searches aside; a Store call that made none billed nothing
+	Body       []byte // decompressed; up to 1 MiB of a response other than 2xx
+	RequestID  string // from the usual headers; empty if none was sent
+	Attempts   int    // number of attempts, without searches; a Store call without any was not billed
 
-	// Found says that WithOnce found the record, and that this is the response to its search. The record may be older
-	// than the call, or an attempt of the call may have created it: see Attempts.
+	// Found means that WithOnce found the record, and that this is the response to its search. The record may be older
+	// than the call, or created by one of its attempts: see Attempts.
 	Found bool
 }
 
@@ -128,7 +128,7 @@ func (c *Client) settings(ctx context.Context, opts []CallOption) (*settings, []
 		}
 	}
 	if s.response != nil {
-		*s.response = nil // that of an earlier call must not be taken for this one's
+		*s.response = nil // an earlier call's must not be taken for this one's
 	}
 	return s, append(problems, check(ctx != nil, "ctx", nil, "must not be nil")...)
 }
