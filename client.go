@@ -30,7 +30,7 @@ const (
 )
 
 // Client calls the service at one base URL. Create one with [NewClient] and keep it: it owns the connections. It is
-// safe for concurrent use. Methods of the zero value return an error.
+// safe for concurrent use. The zero value is not usable: its methods return an error.
 type Client struct {
 	Images         *ImagesService
 	Transcriptions *TranscriptionsService
@@ -173,10 +173,10 @@ func (c *Client) BaseURL() string {
 	return c.base.String()
 }
 
-// String contains the base URL, never the key.
+// String describes the client by its base URL, without the key.
 func (c Client) String() string { return fmt.Sprintf("aicontent.Client(%s)", c.base) }
 
-// GoString is String, because %#v would print the internals.
+// GoString returns the same as String, so that %#v prints no internals.
 func (c Client) GoString() string { return c.String() }
 
 // parseBaseURL refuses what cannot be the part before /api/v1, and says how to write it.

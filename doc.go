@@ -37,16 +37,16 @@
 //   - Done: the service executed the request, but its response could not be read
 //   - Unknown: the service may have executed the request; look for the record with FindByName before you store it again
 //
-// [Temporary] reports whether the same call may succeed later. A job queue asks both.
+// [Temporary] reports whether the same call may succeed later. A job queue needs both.
 //
 // # Retries
 //
 // List, Show, Update, Delete and Download are retried after transient failures, Store only if the service cannot have
 // executed the request. The table of [OutcomeOf] lists the failures. [DefaultRetryPolicy] makes up to four attempts,
 // with random pauses whose limit doubles; [WithRetryPolicy] sets another policy, and [WithRetryBudget] limits the
-// retries of all calls together. A Retry-After, in seconds or as a date, is obeyed; if it exceeds the policy's limit,
-// the call returns at once. The context ends every wait; if its deadline comes before the next attempt, the call
-// returns at once. A file that can be read only once is not sent again: see [FileFromReader].
+// retries of all calls together. A Retry-After, in seconds or as a date, is obeyed up to the policy's limit. The
+// context ends every wait. If a wait would exceed that limit or the context's deadline, the call returns its error at
+// once. A file that can be read only once is not sent again: see [FileFromReader].
 //
 // Each create request has an HTTP/1.1 connection of its own, so that the SDK knows what was written: see
 // [WithHTTPClient]. [WithOnce] makes a Store call safe to repeat after any failure. It costs a search before the first
@@ -66,11 +66,11 @@
 //
 // # Common mistakes
 //
-//   - using a title that a person typed as the name of a [WithOnce] call: two people type the same one
+//   - using [WithOnce] with a title that a person typed: two people may type the same one
 //   - repeating a failed Store call without asking [OutcomeOf]: the first one may have been billed
-//   - creating a client for each call: it remembers no names of earlier calls, and opens new connections
-//   - a deadline shorter than the settle time, and no later call with WithOnce: nobody looks for the record
-//   - passing one variable to [WithResponse] in several goroutines: that is a data race
+//   - creating a client for each call: it forgets the names of earlier calls and opens new connections
+//   - setting a deadline shorter than the settle time without a later WithOnce call: nobody looks for the record
+//   - passing one variable to [WithResponse] in several goroutines: a data race
 //
 // # Testing
 //

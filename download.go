@@ -20,10 +20,10 @@ import (
 // Download writes the picture at image.URL to w and returns the number of bytes written.
 //
 // The service chooses the URL, and so the hosts that are contacted. If some must not be reached, check the URL first,
-// or use a client whose CheckRedirect and dialer do. The hosts get nothing that the client knows: no API key, header,
-// query, cookie or client certificate. Middleware and rate limiter are bypassed. The proxy, dialer and CA settings
-// apply, and so do the Timeout and CheckRedirect given to [WithHTTPClient]. A relative URL is resolved against the base
-// URL. Only http and https URLs are fetched, with up to ten redirects.
+// or use a client whose CheckRedirect and dialer refuse them. The hosts get nothing that the client knows: no API key,
+// header, query, cookie or client certificate. Middleware and rate limiter are bypassed. The proxy, dialer and CA
+// settings apply, and so do the Timeout and CheckRedirect given to [WithHTTPClient]. A relative URL is resolved against
+// the base URL. Only http and https URLs are fetched, with up to ten redirects.
 //
 // Download is retried after transient failures until the first byte is written to w. After that, it is retried only if
 // w has the methods Seek and Truncate, as an [os.File] does: w is rewound to where it stood, and the picture starts

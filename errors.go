@@ -31,7 +31,7 @@ var (
 )
 
 // ErrPagination ends an iteration over pages if the service does not say whether more follow, or repeats one. It is in
-// a [*DecodeError] without the page's body. The records before it are valid, but there may be more.
+// that page's [*DecodeError], without the body. The records before it are valid, but there may be more.
 var ErrPagination = errors.New("pagination")
 
 // ErrFile means that the file of an upload could not be read: its reader failed or stalled, or the file changed. It is
@@ -144,8 +144,8 @@ func (e APIError) with(s summary) error {
 	return &e
 }
 
-// DecodeError is a 2xx response without what was asked for: no record or list, no picture, or a page that does not say
-// what follows, which matches [ErrPagination]. The service may have executed the request: see [OutcomeOf].
+// DecodeError is a 2xx response without what was asked for: no record or list, no picture, or a page that matches
+// [ErrPagination]. The service may have executed the request: see [OutcomeOf].
 type DecodeError struct {
 	StatusCode int
 	Method     string
@@ -181,8 +181,8 @@ func (e DecodeError) with(s summary) error {
 	return &e
 }
 
-// TransportError is any failure other than a response: of the network, a timeout, the context, a rate limiter, a key
-// source, a hook, or the writer of Download. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
+// TransportError is a failure other than a response: the network, a timeout, the context, a rate limiter, a key source,
+// a hook, or the writer of Download. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
 type TransportError struct {
 	Method   string
 	Path     string // as sent, without the query

@@ -25,7 +25,7 @@ type AttemptResult struct {
 	Err        error         // nil for success
 	BytesSent  int64         // of the request; 0 if the connection does not tell
 	Duration   time.Duration // until the response was read, without waits for the limiter and the key
-	WillRetry  bool          // the same request follows after Pause, without a search before it
+	WillRetry  bool          // the same request follows after Pause; false if WithOnce searches first
 	Pause      time.Duration
 	Budget     int // retries left of [WithRetryBudget]; -1 for no limit
 }
@@ -39,9 +39,10 @@ type AttemptResult struct {
 // attempt, which then wraps both. A circuit breaker should let searches pass: refusing one ends the call, though the
 // record that it would find may have been billed.
 //
-// A done other than nil is called once with the result, before the pause for the next attempt, even if the attempt or a
-// later hook panics, or a later hook refuses the attempt. Hooks are called in the order in which they were given, their
-// done functions in reverse. A hook must not store the name of its own call with [WithOnce]: it would wait for itself.
+// If done is not nil, it is called once with the result, before the pause for the next attempt, even if the attempt or
+// a later hook panics, or a later hook refuses the attempt. Hooks are called in the order in which they were given,
+// their done functions in reverse. A hook must not store the name of its own call with [WithOnce]: it would wait for
+// itself.
 func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(AttemptResult), err error)) Option {
 	return clientOption{
 		check(hook != nil, "attempt_hook", nil, "must not be nil"),

@@ -36,7 +36,7 @@ type Image struct {
 	raw json.RawMessage
 }
 
-// Raw returns the record as sent, with unknown members, or nil if there was none. It shares memory with the other
+// Raw returns the record as sent, including unknown members, or nil if there was none. It shares memory with the other
 // records of its page and must not be modified.
 func (i *Image) Raw() json.RawMessage { return i.raw }
 
@@ -94,14 +94,14 @@ type ImageListParams struct {
 // ImageStoreParams describe the image to create. Name, Description and Resolution are required.
 type ImageStoreParams struct {
 	Name        string     `url:"name"`
-	Description string     `url:"description"` // what the AI is to draw
+	Description string     `url:"description"` // what the AI should draw
 	Resolution  Resolution `url:"resolution"`
 	Style       Style      `url:"style,omitempty"`
 	Medium      Medium     `url:"medium,omitempty"`
 	Filter      Filter     `url:"filter,omitempty"`
 }
 
-// ImageUpdateParams are the fields to change; nil leaves one as it is. The request is sent even if all are nil.
+// ImageUpdateParams are the fields to change; a nil field is not changed. The request is sent even if all are nil.
 type ImageUpdateParams struct {
 	Name     *string `url:"name,omitempty"` // must not be empty
 	Favorite *bool   `url:"favorite,int,omitempty"`

@@ -13,21 +13,21 @@ import (
 // File is an audio file to upload. Create one with [FileFromPath], [FileFromFS], [FileFromBytes] or [FileFromReader].
 // It is streamed: no more than a copy buffer is held in memory. The API does not specify audio formats; mp3, mp4, mpeg,
 // mpga, m4a, wav and webm are known to work. A file that begins like a PDF, an archive, an HTML page or a common image
-// is refused before it is sent; TIFF, HEIC and AVIF are not noticed.
+// is refused before it is sent; TIFF, HEIC and AVIF are not recognized.
 //
-// A service or proxy may reject the request during the upload, because of the key or the file's size. The call's error
-// is then that response, and up to some MiB were sent in vain. With WithHeader("Expect", "100-continue"), the file is
-// sent only after the service asks for it; behind a TLS forwarder, only this shows a rejection for certain. It is not
-// the default, because a service that ignores it delays each attempt by a second.
+// A service or proxy may reject the request during the upload, because of the key or the file's size. That response is
+// then the call's error, after up to some MiB were sent in vain. With WithHeader("Expect", "100-continue"), the file is
+// sent only after the service asks for it. Behind a TLS forwarder, only this shows a rejection reliably. It is not the
+// default, because a service that ignores it delays each attempt by a second.
 type File struct {
-	// Name is the file name that the service gets. Only the part after the last slash or backslash is sent.
+	// Name is the file name. Only the part after the last slash or backslash is sent.
 	Name string
 
-	// ContentType is the media type. Empty means the one of the extension of Name, or application/octet-stream if the
-	// extension is unknown.
+	// ContentType is the media type. If it is empty, the extension of Name decides; an unknown extension means
+	// application/octet-stream.
 	ContentType string
 
-	// Size is the number of bytes, for a reader that does not report it; 0 leaves it to the reader. If it returns more
+	// Size is the number of bytes, for a reader that does not report it; zero means unknown. If the reader returns more
 	// or fewer bytes, the attempt fails, and the service does not get a complete file.
 	Size int64
 
@@ -41,8 +41,8 @@ func FileFromPath(path string) File {
 }
 
 // FileFromFS returns the file at path in fsys, opened anew for each attempt. Its name is the last element of path. It
-// need not be regular, because files of object stores often are not, but must not be a directory. The size of an
-// irregular file is [File].Size or, if that is 0, what its Stat reports, if anything.
+// may be any file but a directory, because object stores report irregular files. The size of an irregular file is
+// [File].Size or, if that is 0, what Stat reports, if anything.
 func FileFromFS(fsys fs.FS, path string) File {
 	return File{Name: path[strings.LastIndexByte(path, '/')+1:], source: upload.FS(fsys, path)}
 }

@@ -29,11 +29,12 @@ const (
 // [*ConflictError]; surrounding white space and the form of line breaks, numbers and booleans make no difference. A
 // file cannot be compared, so the name must stand for its content.
 //
-// After a create request whose outcome is Unknown or Done, the SDK searches until [WithSettleTime] has passed, and once
-// more right before the context's deadline. Only then does it send another, and after Done none. Without a deadline, a
-// call may take MaxAttempts times the settle time. If the call ends sooner, the client remembers the name (of 10,000,
-// the oldest is dropped), and the next call for it searches first. Calls for the same name wait for each other. If the
-// service rejects a request because the name is taken, the SDK searches once and returns the record with the name.
+// After a create request whose outcome is Unknown or Done, the SDK searches until [WithSettleTime] has passed, or until
+// right before the context's deadline. Only after the settle time does it send another, and after Done none. Without a
+// deadline, a call may take MaxAttempts times the settle time. If the call ends sooner, the client remembers the name,
+// and the next call for it searches first; the oldest of more than 10,000 names is forgotten. Calls for the same name
+// wait for each other. If the service rejects a request because the name is taken, the SDK searches once and returns
+// the record with the name.
 //
 // A second record is still possible if the service takes longer than the settle time, if another client or process
 // stores the same name at the same time, or if a list does not show what was just stored.

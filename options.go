@@ -89,8 +89,8 @@ func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option 
 }
 
 // WithAPIKeySource calls source for the key before each attempt, in place of the key given to [NewClient], which may be
-// empty. It is called from many goroutines at once and should cache the key. After a 401 it is called once more, and if
-// it returns another key, the call is retried, even a Store. An error ends the call.
+// empty. The function is called from many goroutines at once and should cache the key. After a 401 it is called once
+// more, and if it returns another key, the call is retried, even a Store. An error ends the call.
 func WithAPIKeySource(source func(context.Context) (string, error)) Option {
 	return clientOption{
 		check(source != nil, "api_key_source", nil, "must not be nil"),
@@ -120,10 +120,10 @@ func WithRateLimiter(l RateLimiter) Option {
 	return clientOption{nil, func(c *Client) { c.limiter = l }}
 }
 
-// WithRetryBudget limits the retries of all calls of the client together, so that they do not multiply an outage. The
-// budget starts full, with 100 tokens by default; 0 is no limit. Each retry costs one token, except after a Retry-After
-// or a 401. A call that succeeds at the first attempt earns a tenth of a token; one that succeeds after retries gets
-// its tokens back. Without tokens, calls are not retried.
+// WithRetryBudget limits the retries of all calls of the client together, so that they do not worsen an outage. The
+// budget starts with that many tokens and never has more; the default is 100, and 0 is no limit. Each retry costs one
+// token, except after a Retry-After or a 401. A call that succeeds at the first attempt earns a tenth of a token; one
+// that succeeds after retries gets its tokens back. Without tokens, calls are not retried.
 func WithRetryBudget(retries int) Option {
 	return clientOption{
 		check(retries >= 0, "retry_budget", retries, "must not be negative"),
@@ -132,7 +132,7 @@ func WithRetryBudget(retries int) Option {
 }
 
 // WithSettleTime sets how long after its attempt ended a create request may still become a record that lists show. It
-// is a fact about the deployment, longer than its longest Store call; how long a call waits is up to its context.
+// depends on the deployment, and must exceed its longest Store call; how long a call waits is up to its context.
 // [WithOnce] searches for that long before it sends again, and the client remembers a name for that long. The default
 // is five minutes; 0 is one search; less than a millisecond is an error.
 func WithSettleTime(d time.Duration) Option {
@@ -181,9 +181,9 @@ func WithResponseTimeout(d time.Duration) CallOption {
 	}
 }
 
-// WithStallTimeout aborts an attempt if, for d, no byte of its body is sent or no byte of a picture received. With
-// progress, it may take as long as it needs. The default is 60 seconds; 0 is no limit; less than a millisecond is an
-// error.
+// WithStallTimeout aborts an attempt if, for d, no byte of its body is sent or no byte of a picture received. An upload
+// that makes progress may take as long as it needs. The default is 60 seconds; 0 is no limit; less than a millisecond
+// is an error.
 func WithStallTimeout(d time.Duration) CallOption {
 	return callOption{
 		checkDuration("stall_timeout", d),
@@ -225,8 +225,8 @@ func WithQuery(key, value string) CallOption {
 }
 
 // WithFormField sets a form field of a Store or Update call, such as one that the API does not document; other methods
-// ignore it. It overrides a documented field of the same name, even a required one. Given twice, the last one counts;
-// only names that end in [] may repeat. A transcription's file is an error.
+// ignore it. It overrides a documented field of the same name, and can supply a required one. Given twice, the last one
+// counts; only names that end in [] may repeat. Setting a transcription's file is an error.
 func WithFormField(key, value string) CallOption {
 	clean := key != "" && !strings.ContainsFunc(key, unicode.IsControl)
 	return callOption{
@@ -235,8 +235,8 @@ func WithFormField(key, value string) CallOption {
 	}
 }
 
-// WithResponse stores the last response of the call in *dst, even if the call fails, or nil if none came. Calls at the
-// same time must not share dst.
+// WithResponse stores the last response of the call in *dst, even if the call fails, or nil if none came. Concurrent
+// calls must not share dst.
 func WithResponse(dst **Response) CallOption {
 	return singleOption{"WithResponse", callOption{
 		check(dst != nil, "response", nil, "must not be nil"),
@@ -244,8 +244,8 @@ func WithResponse(dst **Response) CallOption {
 	}}
 }
 
-// WithProgress calls f during an upload; calls without a file ignore it. The calls of f come from another goroutine,
-// one at a time, at most 20 a second and one at the end. The upload does not wait for f, but Store returns only after f
+// WithProgress calls f during an upload; calls without a file ignore it. It does so in another goroutine, one call at a
+// time, at most 20 times a second and once at the end. The upload does not wait for f, but Store returns only after f
 // has, unless the context ends first. Given to [NewClient], f is called for all uploads, concurrently. Nil reports
 // nothing.
 func WithProgress(f func(Progress)) CallOption {

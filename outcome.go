@@ -10,7 +10,7 @@ import (
 // Outcome is what the service did with a failed call, as far as the client can prove it: see [OutcomeOf].
 type Outcome int
 
-// By severity: NotSent < Rejected < Done < Unknown. Of several attempts, the most severe outcome counts.
+// From least to most severe: NotSent < Rejected < Done < Unknown. Of several attempts, the most severe outcome counts.
 const (
 	OutcomeUnknown  Outcome = iota // the service may or may not have executed the request
 	OutcomeNotSent                 // the service did not get the whole request
@@ -80,10 +80,10 @@ func OutcomeOf(err error) Outcome {
 	return v.outcome
 }
 
-// Temporary reports whether the same call may succeed later, which a job queue asks before it retries. The table of
-// [OutcomeOf] has the answers for attempts. A Retry-After that is too long and a retry budget that is used up are
-// temporary. Nil, a [*ConflictError], [ErrFile], [ErrPagination] and errors from elsewhere are not. Of joined errors,
-// all of this package's must be temporary.
+// Temporary reports whether the same call may succeed later: what a job queue needs to know before it retries. The
+// table of [OutcomeOf] has the answers for attempts. A Retry-After that is too long and a retry budget that is used up
+// are temporary. Nil, a [*ConflictError], [ErrFile], [ErrPagination] and errors from elsewhere are not. Of joined
+// errors, all of this package's must be temporary.
 //
 // Temporary says nothing about the outcome: if that is Unknown or Done, only a Store call with [WithOnce] is safe to
 // repeat.

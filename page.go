@@ -25,7 +25,7 @@ type Page[T any] struct {
 	fetch func(ctx context.Context, link url.Values, opts ...CallOption) (*Page[T], error)
 }
 
-// PageInfo has the page numbers and counts from the service; 0 for a missing one.
+// PageInfo has the page numbers and counts from the service. Zero is unknown.
 type PageInfo struct {
 	Current int // this page's number, from 1
 	Last    int // the last page's number
@@ -41,8 +41,8 @@ func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 
 // Next returns the next page, with the filters and options of the first call, or nil without an error after the last.
 // Records that moved there from this page are left out. The error matches [ErrPagination] if the service does not say
-// what follows a full page, leads back to an earlier page, or repeats this one. Deletions between the calls may hide
-// records: see [ImagesService.All].
+// what follows a full page, leads back to an earlier page, or repeats this page's records. Deletions between the calls
+// may hide records: see [ImagesService.All].
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	if !p.HasNext() {
 		return nil, nil

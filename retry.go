@@ -22,7 +22,7 @@ type RetryPolicy struct {
 	MaxAttempts   int           // attempts in all; 1 is no retry; a negative number is an error
 	MinBackoff    time.Duration // limit of the first pause, doubled for each further one; negative is no pause
 	MaxBackoff    time.Duration // limit of every pause; negative is no pause
-	MaxRetryAfter time.Duration // a Retry-After above it ends the call; negative allows none
+	MaxRetryAfter time.Duration // longest Retry-After that is obeyed; negative is none
 }
 
 // DefaultRetryPolicy returns the policy of a client without [WithRetryPolicy]: four attempts, random pauses of up to

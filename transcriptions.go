@@ -34,7 +34,7 @@ type Transcription struct {
 	raw json.RawMessage
 }
 
-// Raw returns the record as sent, with unknown members, or nil if there was none. It shares memory with the other
+// Raw returns the record as sent, including unknown members, or nil if there was none. It shares memory with the other
 // records of its page and must not be modified.
 func (t *Transcription) Raw() json.RawMessage { return t.raw }
 
@@ -92,7 +92,8 @@ type TranscriptionStoreParams struct {
 	Language    CountryCode `url:"language,omitempty"`    // a country, as the API documents it: ISO 3166-1 alpha-2
 }
 
-// TranscriptionUpdateParams are the fields to change; nil leaves one as it is. The request is sent even if all are nil.
+// TranscriptionUpdateParams are the fields to change; a nil field is not changed. The request is sent even if all are
+// nil.
 type TranscriptionUpdateParams struct {
 	Name     *string `url:"name,omitempty"`   // must not be empty
 	Result   *string `url:"result,omitempty"` // the corrected text; some services reject an empty one with 422
@@ -122,7 +123,7 @@ func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOpt
 }
 
 // FindByName returns the transcription with exactly the given name, as Show returns it. If there is none, the error
-// matches [ErrNotFound]; if there are several, it is a [*ConflictError]. Details are at [ImagesService.FindByName].
+// matches [ErrNotFound]; if there are several, it is a [*ConflictError]. See [ImagesService.FindByName].
 func (s *TranscriptionsService) FindByName(
 	ctx context.Context, name string, opts ...CallOption,
 ) (*Transcription, error) {
