@@ -51,7 +51,7 @@ type pair struct{ key, value string }
 // with appends without writing into a list that calls share.
 func with(list []pair, key, value string) []pair { return append(slices.Clip(list), pair{key, value}) }
 
-// request is a call made ready: what all its attempts send, but for the key.
+// request is a call made ready: what all its attempts send, except for the key.
 type request struct {
 	op     *operation
 	method string
@@ -113,11 +113,11 @@ func do[T any](
 	return value, err
 }
 
-// settings are those of a call with the given options.
+// settings returns the settings of a call with the given options.
 func (c *Client) settings(ctx context.Context, opts []CallOption) (*settings, []FieldProblem) {
 	s := c.defaults
 	if len(opts) > 0 {
-		s = new(*s) // the defaults are those of all calls
+		s = new(*s) // all calls share the defaults
 	}
 	problems := check(c != noClient, "client", nil, "was not created with NewClient")
 	for _, opt := range opts {

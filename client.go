@@ -201,7 +201,7 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	case strings.TrimSpace(raw) != raw:
 		reason = "must not begin or end with white space"
 	case u.User != nil:
-		reason = "must not hold a user name or password; pass the API key as the second argument"
+		reason = "must not contain a user name or password; pass the API key as the second argument"
 	case u.Hostname() == "":
 		reason = "must name a host, " + example
 	case err != nil || port < 1 || port > 65535:

@@ -79,7 +79,7 @@ func downloadRedirect(users checkRedirect) checkRedirect {
 			return fmt.Errorf("%w: gave up after %d of them", errRedirect, maxRedirects)
 		}
 		if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-			return fmt.Errorf("%w: it leads to something other than http and https", errRedirect)
+			return fmt.Errorf("%w: it does not lead to an http or https URL", errRedirect)
 		}
 		req.Header.Del("Referer")
 		return users.decide(req, via)
@@ -187,7 +187,7 @@ var errPictureCut = errors.New("the picture was cut off")
 type watched struct {
 	body    io.Reader
 	attempt *wire.Attempt
-	failed  error // of the latest Read, but for the end
+	failed  error // of the latest Read, except io.EOF
 }
 
 func (b *watched) Read(p []byte) (int, error) {

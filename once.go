@@ -251,7 +251,7 @@ func (o *once) compare(record lenient.Value, id ID, key redact.Key) error {
 		if stored == "" || sent == "" || equalValues(stored, sent) {
 			continue
 		}
-		reason := fmt.Sprintf("the record with the name has another %s: %s, not %s",
+		reason := fmt.Sprintf("the record with the name has a different %s: %s, not %s",
 			name, redact.Quote(key.Line(stored)), redact.Quote(sent))
 		return &ConflictError{Name: o.name.text, IDs: []ID{id}, Reason: reason}
 	}

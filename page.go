@@ -216,7 +216,7 @@ func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
 	}
 }
 
-// next returns the page that follows: the one on its way, if there is one. A panic below it goes on in the loop.
+// next returns the page that follows: the one on its way, if there is one. A panic below it continues in the loop.
 func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error) {
 	if len(a.row) == 0 {
 		return page.Next(ctx)

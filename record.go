@@ -73,7 +73,7 @@ func readDeleted(x *exchange) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// unmarshalRecord reads a bare record. Null leaves r as it is.
+// unmarshalRecord reads a bare record. A JSON null is a no-op.
 func unmarshalRecord[T any, R record[T]](r R, data []byte) error {
 	v, err := lenient.Parse(data)
 	switch {
