@@ -88,7 +88,7 @@ type exchange struct {
 	note       string // what helps whoever reads the error
 }
 
-// run sends the request, has take read a 2xx response, and judges what was observed. The error is that of a hook which
+// run sends the request, has take read a 2xx response, and judges what was observed. The error is from a hook that
 // refused the attempt.
 func (x *exchange) run(hc *http.Client, h *history, take func(*http.Response) error) error {
 	if err := h.begin(x.ctx, x.client, x.request); err != nil {
@@ -192,7 +192,7 @@ func (x *exchange) noResponse(err error, limit time.Duration) {
 	x.failed(cmp.Or(contextError(x.ctx), expired, err))
 }
 
-// failed sets an error other than that of a response.
+// failed sets an error without a response.
 func (x *exchange) failed(err error) {
 	err = x.key.Error(err)
 	x.err = &TransportError{Method: x.request.method, Path: x.request.url.EscapedPath(), Err: err}

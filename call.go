@@ -51,7 +51,7 @@ type pair struct{ key, value string }
 // with appends without writing into a list that calls share.
 func with(list []pair, key, value string) []pair { return append(slices.Clip(list), pair{key, value}) }
 
-// request is a call made ready: what all its attempts send, but for the key.
+// request is a call made ready: what all its attempts send, except for the key.
 type request struct {
 	op     *operation
 	method string
@@ -68,17 +68,17 @@ type request struct {
 	search bool // of WithOnce, as hooks see it
 }
 
-// Response is a response as it came, for what records do not hold: see [WithResponse]. The API key is masked wherever
-// it came back.
+// Response is the raw response, for what records do not contain: see [WithResponse]. The API key is masked wherever the
+// service sent it back.
 type Response struct {
 	StatusCode int
 	Header     http.Header
-	Body       []byte // decompressed; of a response other than 2xx, up to 1 MiB
-	RequestID  string // from the usual headers; empty where none was sent
-	Attempts   int    // how many attempts the call made, searches aside; a Store call that made none billed nothing
+	Body       []byte // decompressed; up to 1 MiB of a response other than 2xx
+	RequestID  string // from the usual headers; empty if none was sent
+	Attempts   int    // number of attempts, without searches; a Store call without any was not billed
 
-	// Found says that WithOnce found the record, and that this is the response to its search. The record may be older
-	// than the call, or an attempt of the call may have created it: see Attempts.
+	// Found means that WithOnce found the record, and that this is the response to its search. The record may be older
+	// than the call, or created by one of its attempts: see Attempts.
 	Found bool
 }
 
@@ -113,11 +113,11 @@ func do[T any](
 	return value, err
 }
 
-// settings are those of a call with the given options.
+// settings returns the settings of a call with the given options.
 func (c *Client) settings(ctx context.Context, opts []CallOption) (*settings, []FieldProblem) {
 	s := c.defaults
 	if len(opts) > 0 {
-		s = new(*s) // the defaults are those of all calls
+		s = new(*s) // all calls share the defaults
 	}
 	problems := check(c != noClient, "client", nil, "was not created with NewClient")
 	for _, opt := range opts {
@@ -128,7 +128,7 @@ func (c *Client) settings(ctx context.Context, opts []CallOption) (*settings, []
 		}
 	}
 	if s.response != nil {
-		*s.response = nil // that of an earlier call must not be taken for this one's
+		*s.response = nil // an earlier call's must not be taken for this one's
 	}
 	return s, append(problems, check(ctx != nil, "ctx", nil, "must not be nil")...)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// Version is the SDK's version, as the User-Agent header has it.
+// Version is the SDK's version, which is part of the User-Agent header.
 const Version = "0.1.0"
 
 const (
@@ -29,7 +29,7 @@ const (
 	maxRedirects = 10
 )
 
-// Client calls the service at one base URL. Create one with [NewClient] and keep it: it holds the connections. It is
+// Client calls the service at one base URL. Create one with [NewClient] and keep it: it owns the connections. It is
 // safe for concurrent use. The zero value is not usable: its methods return an error.
 type Client struct {
 	Images         *ImagesService
@@ -63,19 +63,19 @@ type network struct {
 	transport     *wire.Transport
 }
 
-// NewClient returns a client of the service at baseURL, such as https://content.example.com or
-// https://example.com/ai: the part before /api/v1. A base URL with http:// is accepted for loopback hosts only,
-// unless [WithInsecureHTTP] is given. The key is sent to that scheme, host and port only.
+// NewClient returns a client for the service at baseURL, the part before /api/v1, such as https://content.example.com
+// or https://example.com/ai. An http:// URL is accepted for loopback hosts only, unless [WithInsecureHTTP] is given.
+// The key is sent to that scheme, host and port only.
 //
-// The proxy is that of the environment (HTTPS_PROXY, NO_PROXY), or of [http.DefaultTransport] where that was changed.
-// Bad arguments and options are a [*ValidationError] with a problem for each field. No error holds the key.
+// The proxy is [http.DefaultTransport]'s, by default from the environment (HTTPS_PROXY, NO_PROXY). Invalid arguments
+// and options are a [*ValidationError] with a problem for each field. No error contains the key.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	c, problems := configure(opts)
 	return c.finish("aicontent.NewClient", problems, baseURL, apiKey)
 }
 
-// NewClientFromEnv is [NewClient] with the base URL of AICONTENT_BASE_URL and the key of AICONTENT_API_KEY. A missing
-// one is an error that names it; the key may be missing if [WithAPIKeySource] is given.
+// NewClientFromEnv is [NewClient] with the base URL from AICONTENT_BASE_URL and the key from AICONTENT_API_KEY. The
+// error names a variable that is missing; the key may be missing if [WithAPIKeySource] is given.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
 	const op = "aicontent.NewClientFromEnv"
 	c, problems := configure(opts)
@@ -157,7 +157,7 @@ func (c *Client) finish(op Operation, problems []FieldProblem, baseURL, apiKey s
 	return c, nil
 }
 
-// CloseIdleConnections closes the connections that are not in use. The client stays usable.
+// CloseIdleConnections closes idle connections. The client remains usable.
 func (c *Client) CloseIdleConnections() {
 	if c != nil && c.base != nil {
 		c.network().api.CloseIdleConnections()
@@ -165,7 +165,7 @@ func (c *Client) CloseIdleConnections() {
 	}
 }
 
-// BaseURL returns the base URL, without a slash at its end. It is empty for a client that [NewClient] did not make.
+// BaseURL returns the base URL without a trailing slash. It is empty for a Client that [NewClient] did not create.
 func (c *Client) BaseURL() string {
 	if c == nil || c.base == nil {
 		return ""
@@ -173,10 +173,10 @@ func (c *Client) BaseURL() string {
 	return c.base.String()
 }
 
-// String names the base URL, never the key.
+// String describes the client by its base URL, without the key.
 func (c Client) String() string { return fmt.Sprintf("aicontent.Client(%s)", c.base) }
 
-// GoString is String: %#v would print what the client is made of.
+// GoString returns the same as String, so that %#v prints no internals.
 func (c Client) GoString() string { return c.String() }
 
 // parseBaseURL refuses what cannot be the part before /api/v1, and says how to write it.
@@ -201,7 +201,7 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	case strings.TrimSpace(raw) != raw:
 		reason = "must not begin or end with white space"
 	case u.User != nil:
-		reason = "must not hold a user name or password; pass the API key as the second argument"
+		reason = "must not contain a user name or password; pass the API key as the second argument"
 	case u.Hostname() == "":
 		reason = "must name a host, " + example
 	case err != nil || port < 1 || port > 65535:

@@ -117,7 +117,7 @@ func TestBaseURLsRefused(t *testing.T) {
 		"https://content.example.com/api/v1/": "write https://content.example.com",
 		"https://example.com/ai/api/v1//":     "write https://example.com/ai",
 		"https://example.com/%61pi/v1":        "write https://example.com",
-		"https://user:pass@h.example.com":     "must not hold a user name or password; pass the API key as the second argument",
+		"https://user:pass@h.example.com":     "must not contain a user name or password; pass the API key as the second argument",
 		"http://content.example.com":          "must begin with https://: http:// would show the API key to the network (WithInsecureHTTP",
 		"http://127.0.0.1.example.com":        "WithInsecureHTTP",
 		"http://localhost.example.com":        "WithInsecureHTTP",
@@ -522,7 +522,7 @@ func TestLastRedirectThatTheCallersPolicyRefuses(t *testing.T) {
 	}}))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
-	assert.ErrorContains(t, err, "302: redirect refused by CheckRedirect of the http.Client that was given")
+	assert.ErrorContains(t, err, "302: redirect refused by the http.Client's CheckRedirect")
 	assert.EqualValues(t, 10, requests.Load())
 }
 
@@ -534,8 +534,8 @@ func TestRedirectsThatTheCallersPolicyRefuses(t *testing.T) {
 		http.Redirect(w, r, "/tenant/moved?search=private", http.StatusFound)
 	})
 	for text, policy := range map[string]error{
-		"images.show: redirect refused: no redirects here":                                      mine,
-		"images.show: 302: redirect refused by CheckRedirect of the http.Client that was given": http.ErrUseLastResponse,
+		"images.show: redirect refused: no redirects here":                      mine,
+		"images.show: 302: redirect refused by the http.Client's CheckRedirect": http.ErrUseLastResponse,
 	} {
 		requests.Store(0)
 		c, err := NewClient(baseURL, fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{

@@ -17,19 +17,19 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// Download writes the picture at image.URL to w and returns how many bytes it wrote.
+// Download writes the picture at image.URL to w and returns the number of bytes written.
 //
-// The service chooses the URL, and so the hosts that are contacted: a program that must not reach some hosts has to
-// check the URL first, or give a client with a CheckRedirect and a dialer that do. Nothing that the client knows goes
-// to them: no API key, header, query or cookie, no client certificate; middleware and rate limiter are left out. The
-// proxy, dialer and CA settings hold, and of the client of [WithHTTPClient] its Timeout and its CheckRedirect. A
-// relative URL is resolved against the base URL. Only http and https are fetched, with up to ten redirects.
+// The service chooses the URL, and so the hosts that are contacted. If some must not be reached, check the URL first,
+// or use a client whose CheckRedirect and dialer refuse them. The hosts get nothing that the client knows: no API key,
+// header, query, cookie or client certificate. Middleware and rate limiter are bypassed. The proxy, dialer and CA
+// settings apply, and so do the Timeout and CheckRedirect given to [WithHTTPClient]. A relative URL is resolved against
+// the base URL. Only http and https URLs are fetched, with up to ten redirects.
 //
-// It is retried after transient failures until the first byte is written to w. After that it is retried if w has the
-// methods Seek and Truncate, as an [os.File] does: w is then set back to where it stood, and the picture starts over.
-// [WithResponseTimeout] limits the wait for the header, [WithStallTimeout] the time without a byte of the body;
-// [WithMaxResponseSize] does not apply. A picture that is cut off is a [*DecodeError] that says how many bytes came,
-// and so is a response that is no picture: a 204 or 205, JSON, XML or text.
+// Download is retried after transient failures until the first byte is written to w. After that, it is retried only if
+// w has the methods Seek and Truncate, as an [os.File] does: w is rewound to where it stood, and the picture starts
+// over. [WithResponseTimeout] limits the wait for the header, [WithStallTimeout] the time without progress of the body;
+// [WithMaxResponseSize] does not apply. The error is a [*DecodeError] for a picture that is cut off, with the number of
+// bytes received, and for a response without a picture: 204, 205, JSON, XML or text.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
 	c := s.core()
 	set, problems := c.settings(ctx, opts)
@@ -79,7 +79,7 @@ func downloadRedirect(users checkRedirect) checkRedirect {
 			return fmt.Errorf("%w: gave up after %d of them", errRedirect, maxRedirects)
 		}
 		if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-			return fmt.Errorf("%w: it leads to something other than http and https", errRedirect)
+			return fmt.Errorf("%w: it does not lead to an http or https URL", errRedirect)
 		}
 		req.Header.Del("Referer")
 		return users.decide(req, via)
@@ -187,7 +187,7 @@ var errPictureCut = errors.New("the picture was cut off")
 type watched struct {
 	body    io.Reader
 	attempt *wire.Attempt
-	failed  error // of the latest Read, but for the end
+	failed  error // of the latest Read, except io.EOF
 }
 
 func (b *watched) Read(p []byte) (int, error) {

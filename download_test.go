@@ -178,7 +178,7 @@ func TestDownloadRedirects(t *testing.T) {
 		requests int
 	}{
 		"/again.png":         {"gave up after 10 of them", 11},
-		"file:///etc/passwd": {"it leads to something other than http and https", 1},
+		"file:///etc/passwd": {"it does not lead to an http or https URL", 1},
 	} {
 		requests.Store(0)
 		target = location
@@ -412,9 +412,9 @@ func TestDownloadTimes(t *testing.T) {
 		"no header":              {time.Hour, 0, nil, "no complete response within 30s (WithResponseTimeout)", 30 * time.Second},
 		"no header, by option":   {time.Hour, 0, []CallOption{WithResponseTimeout(time.Second)}, "no complete response within 1s (WithResponseTimeout)", time.Second},
 		"any wait":               {time.Hour, 0, []CallOption{WithResponseTimeout(0)}, "", time.Hour},
-		"it stalls":              {0, 2 * time.Minute, nil, "cut off: 0 of 10 bytes came: the download stalled: no byte came for 1m0s (WithStallTimeout)", time.Minute},
+		"it stalls":              {0, 2 * time.Minute, nil, "cut off: 0 of 10 bytes came: the download stalled: no bytes arrived for 1m0s (WithStallTimeout)", time.Minute},
 		"it stalls, any time":    {0, 2 * time.Minute, []CallOption{WithStallTimeout(0)}, "", 20 * time.Minute},
-		"it stalls, by option":   {0, time.Minute, []CallOption{WithStallTimeout(time.Second)}, "the download stalled: no byte came for 1s", time.Second},
+		"it stalls, by option":   {0, time.Minute, []CallOption{WithStallTimeout(time.Second)}, "the download stalled: no bytes arrived for 1s", time.Second},
 		"the context ends first": {0, 30 * time.Second, nil, "context deadline exceeded", 45 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -801,5 +801,5 @@ func TestDownloadStoppedByCheckRedirect(t *testing.T) {
 	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithHTTPClient(&http.Client{CheckRedirect: stop}))
 	require.NoError(t, err)
 	_, err = c.Images.Download(t.Context(), at(pictures.URL), io.Discard)
-	assert.EqualError(t, err, "images.download: 302: redirect refused by CheckRedirect of the http.Client that was given")
+	assert.EqualError(t, err, "images.download: 302: redirect refused by the http.Client's CheckRedirect")
 }

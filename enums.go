@@ -37,7 +37,7 @@ const (
 	StyleVaporwave    Style = "vaporwave"
 )
 
-// Medium is the material that an image appears to be made with. The zero value is "not set".
+// Medium is the material that an image appears to be made of. The zero value is "not set".
 type Medium string
 
 // The documented mediums.
@@ -65,41 +65,40 @@ const (
 	FilterInvert    Filter = "invert"
 )
 
-// ImageSearchBy is the field of an image that a search looks at. The zero value is that of the service: the name.
+// ImageSearchBy is the field that a search looks at. Zero is the service's default: the name.
 type ImageSearchBy string
 
-// ImageSearchByName is the only field that images are searched by.
+// ImageSearchByName is the only field by which images can be searched.
 const ImageSearchByName ImageSearchBy = "name"
 
-// TranscriptionSearchBy is the field of a transcription that a search looks at. The zero value is that of the
-// service: the name.
+// TranscriptionSearchBy is the field that a search looks at. Zero is the service's default: the name.
 type TranscriptionSearchBy string
 
-// The fields that transcriptions are searched by.
+// The documented search fields of transcriptions.
 const (
 	TranscriptionSearchByName   TranscriptionSearchBy = "name"
 	TranscriptionSearchByResult TranscriptionSearchBy = "result"
 )
 
-// SortBy is what a list is ordered by. The zero value leaves it to the service, which takes the ID.
+// SortBy is the order of a list. Zero is the service's default: by ID.
 type SortBy string
 
-// The orders of a list.
+// The documented orders.
 const (
 	SortByID   SortBy = "id"
 	SortByName SortBy = "name"
 )
 
-// Sort is the direction of a list's order. The zero value leaves it to the service, which takes descending.
+// Sort is the direction of a list. Zero is the service's default: descending.
 type Sort string
 
-// The directions of a list's order.
+// The documented directions.
 const (
 	SortDesc Sort = "desc"
 	SortAsc  Sort = "asc"
 )
 
-// PerPage is the number of records on a page. The zero value leaves it to the service: 10, or more with some services.
+// PerPage is the number of records on a page. Zero is the service's default: 10, or more with some services.
 type PerPage int
 
 // The documented page sizes.
@@ -167,52 +166,52 @@ func Mediums() []Medium { return slices.Clone(mediums) }
 // Filters returns the filters in the order of the API's documentation.
 func Filters() []Filter { return slices.Clone(filters) }
 
-// Valid reports whether the API documents the value. The zero value is not valid.
+// Valid reports whether the value is documented. The zero value is not valid.
 func (r Resolution) Valid() bool { return slices.Contains(resolutions, r) }
 
-// Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
+// Label returns the documented meaning, or an undocumented value as it is.
 func (r Resolution) Label() string { return label(resolutions, r) }
 
-// Valid reports whether the API documents the value. The zero value is not valid.
+// Valid reports whether the value is documented. The zero value is not valid.
 func (s Style) Valid() bool { return slices.Contains(styles, s) }
 
-// Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
+// Label returns the documented meaning, or an undocumented value as it is.
 func (s Style) Label() string { return label(styles, s) }
 
-// Valid reports whether the API documents the value. The zero value is not valid.
+// Valid reports whether the value is documented. The zero value is not valid.
 func (m Medium) Valid() bool { return slices.Contains(mediums, m) }
 
-// Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
+// Label returns the documented meaning, or an undocumented value as it is.
 func (m Medium) Label() string { return label(mediums, m) }
 
-// Valid reports whether the API documents the value. The zero value is not valid.
+// Valid reports whether the value is documented. The zero value is not valid.
 func (f Filter) Valid() bool { return slices.Contains(filters, f) }
 
-// Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
+// Label returns the documented meaning, or an undocumented value as it is.
 func (f Filter) Label() string { return label(filters, f) }
 
-// Valid reports whether the API documents the value. The zero value is not valid.
+// Valid reports whether the value is documented. The zero value is not valid.
 func (s ImageSearchBy) Valid() bool { return slices.Contains(imageSearches, s) }
 
-// Valid reports whether the API documents the value. The zero value is not valid.
+// Valid reports whether the value is documented. The zero value is not valid.
 func (s TranscriptionSearchBy) Valid() bool { return slices.Contains(transcriptSearches, s) }
 
-// Valid reports whether the API documents the value. The zero value is not valid.
+// Valid reports whether the value is documented. The zero value is not valid.
 func (s SortBy) Valid() bool { return slices.Contains(sortKeys, s) }
 
-// Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
+// Label returns the documented meaning, or an undocumented value as it is.
 func (s SortBy) Label() string { return label(sortKeys, s) }
 
-// Valid reports whether the API documents the value. The zero value is not valid.
+// Valid reports whether the value is documented. The zero value is not valid.
 func (s Sort) Valid() bool { return slices.Contains(sorts, s) }
 
-// Label returns the meaning that the API's documentation gives, and the value itself for an undocumented one.
+// Label returns the documented meaning, or an undocumented value as it is.
 func (s Sort) Label() string { return label(sorts, s) }
 
-// Valid reports whether the API documents the value. The zero value is not valid.
+// Valid reports whether the value is documented. The zero value is not valid.
 func (p PerPage) Valid() bool { return slices.Contains(perPages, p) }
 
-// Valid reports whether the code is one of the 249 that ISO 3166-1 assigns, in upper case.
+// Valid reports whether c is one of the 249 assigned codes, in upper case.
 func (c CountryCode) Valid() bool {
 	return len(c) == 2 && strings.Contains(countryCodes, " "+string(c)+" ")
 }

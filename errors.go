@@ -17,7 +17,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// Sentinels for [errors.Is]. An [APIError] matches that of its status code.
+// Sentinels for [errors.Is]. An [APIError] matches the one for its status code.
 var (
 	ErrBadRequest   = errors.New("bad request")       // 400
 	ErrUnauthorized = errors.New("unauthorized")      // 401, and a redirect to a login page
@@ -30,18 +30,17 @@ var (
 	ErrServer       = errors.New("server error")      // 500 to 599
 )
 
-// ErrPagination ends an iteration over pages where the service does not say whether more follow, or repeats one. It
-// comes in a [*DecodeError] of that page, without its body. The records yielded before it are valid, and there may be
-// more.
+// ErrPagination ends an iteration over pages if the service does not say whether more follow, or repeats one. It is in
+// that page's [*DecodeError], without the body. The records before it are valid, but there may be more.
 var ErrPagination = errors.New("pagination")
 
-// ErrFile says that the file of an upload could not be read: its reader failed or stood still, or the file changed.
-// It comes in a [*ValidationError] if reading fails before the first attempt, and in a [*TransportError] if the reader
-// stands still or fails later.
+// ErrFile means that the file of an upload could not be read: its reader failed or stalled, or the file changed. It is
+// in a [*ValidationError] if reading fails before the first attempt, and in a [*TransportError] if the reader stalls,
+// or fails later.
 var ErrFile error = wire.ErrSource
 
-// ValidationError says what is wrong with the arguments of a call; nothing was sent. It holds every problem at once,
-// at most one for a field. It matches [ErrInvalid], and its [Outcome] is NotSent.
+// ValidationError lists what is wrong with the arguments of a call, at most one problem for each field. Nothing was
+// sent: its [Outcome] is NotSent. It matches [ErrInvalid].
 type ValidationError struct {
 	Problems []FieldProblem
 
@@ -49,15 +48,15 @@ type ValidationError struct {
 	causes []error
 }
 
-// FieldProblem is what is wrong with one value.
+// FieldProblem describes what is wrong with one value.
 type FieldProblem struct {
 	Field  string `json:"field"`           // the name in the API, such as per_page
-	Value  any    `json:"value,omitempty"` // as given; nil where there is none, or where it is secret
-	Reason string `json:"reason"`          // what is allowed, fit to be shown to a user
-	Hint   string `json:"hint,omitempty"`  // for the programmer; empty for none
+	Value  any    `json:"value,omitempty"` // as given; nil if there is none, or it is secret
+	Reason string `json:"reason"`          // what is allowed, in words that a user may see
+	Hint   string `json:"hint,omitempty"`  // for the programmer; may be empty
 }
 
-// Error names each field, its value, what is allowed and the hint, on one line.
+// Error is one line: each field, its value, what is allowed, and the hint.
 func (e *ValidationError) Error() string {
 	var list []string
 	for _, p := range e.Problems {
@@ -80,7 +79,7 @@ func (e *ValidationError) Is(target error) bool { return target == ErrInvalid }
 // Unwrap returns the causes, such as why a file cannot be read.
 func (e *ValidationError) Unwrap() []error { return e.causes }
 
-// LogValue returns the fields and reasons, without the values.
+// LogValue returns the fields and reasons as attributes, without the values.
 func (e *ValidationError) LogValue() slog.Value {
 	var attrs []any
 	if e.op != "" {
@@ -92,16 +91,16 @@ func (e *ValidationError) LogValue() slog.Value {
 	return slog.Group("", attrs...).Value
 }
 
-// APIError is a response with a status other than 2xx, a redirect that was refused included. It matches the sentinel of
-// its status: errors.Is(err, ErrNotFound). The API key is masked wherever the service sent it back.
+// APIError is a response with a status other than 2xx, including a refused redirect. It matches the sentinel of its
+// status: errors.Is(err, ErrNotFound). The API key is masked wherever the service sent it back.
 type APIError struct {
 	StatusCode int
 	Method     string
 	Path       string              // as sent, without the query
-	Message    string              // of the service, or why a redirect was refused; on one line, may be empty
-	Fields     map[string][]string // what it said of each field; nil for none
-	RequestID  string              // from the usual headers; empty where none was sent
-	RetryAfter time.Duration       // 0 where the service did not say
+	Message    string              // from the service, or why a redirect was refused; one line, may be empty
+	Fields     map[string][]string // its messages for each field; nil for none
+	RequestID  string              // from the usual headers; empty if none was sent
+	RetryAfter time.Duration       // 0 if the service did not say
 	Header     http.Header
 	Body       []byte // up to 1 MiB
 	Attempts   int    // number of attempts, from 1
@@ -111,7 +110,7 @@ type APIError struct {
 	blind bool // of a search that failed: it does not tell whether there is a record
 }
 
-// Error is one line: the operation, the status, what the service said, and what is known of the attempts.
+// Error is one line: the operation, status, message and attempts.
 func (e *APIError) Error() string {
 	status := strconv.Itoa(e.StatusCode)
 	text := strings.TrimSpace(strings.TrimPrefix(errtext.Text(e.Message, e.Fields), status))
@@ -131,10 +130,10 @@ func (e *APIError) Is(target error) bool {
 	return target == sentinel || target == ErrServer && e.StatusCode/100 == 5 || target == ErrUnauthorized && e.login
 }
 
-// Unwrap returns what ended the call while it waited to retry, such as the context's error; nil for nothing.
+// Unwrap returns what prevented a retry, such as the context's error, or nil.
 func (e *APIError) Unwrap() error { return e.stopped }
 
-// LogValue returns the error as a group of attributes, without headers and body.
+// LogValue returns the error as attributes, without headers and body.
 func (e *APIError) LogValue() slog.Value {
 	message := errtext.Text(e.Message, e.Fields)
 	return e.logValue(e, "status", e.StatusCode, "message", message, "request_id", e.RequestID)
@@ -145,14 +144,13 @@ func (e APIError) with(s summary) error {
 	return &e
 }
 
-// DecodeError is a 2xx response without what was asked for: no record or list, no picture, or a page that does not
-// say what follows it, which matches [ErrPagination]. The service may well have executed the request: see
-// [OutcomeOf].
+// DecodeError is a 2xx response without what was asked for: no record or list, no picture, or a page that matches
+// [ErrPagination]. The service may have executed the request: see [OutcomeOf].
 type DecodeError struct {
 	StatusCode int
 	Method     string
 	Path       string // as sent, without the query
-	RequestID  string // from the usual headers; empty where none was sent
+	RequestID  string // from the usual headers; empty if none was sent
 	Header     http.Header
 	Body       []byte // up to 1 MiB
 	Attempts   int    // number of attempts, from 1
@@ -161,7 +159,7 @@ type DecodeError struct {
 	summary
 }
 
-// Error is one line: the operation, the status, and what is wrong with the response.
+// Error is one line: the operation, the status and what is wrong.
 func (e *DecodeError) Error() string {
 	text := fmt.Sprintf("%d: %v", e.StatusCode, e.Err)
 	if errors.Is(e.Err, ErrUnauthorized) {
@@ -170,10 +168,10 @@ func (e *DecodeError) Error() string {
 	return e.line(e.Method+" "+e.Path, text)
 }
 
-// Unwrap returns the cause, and what ended the call while it waited to retry.
+// Unwrap returns the cause, and what prevented a retry, if anything.
 func (e *DecodeError) Unwrap() []error { return e.causes(e.Err) }
 
-// LogValue returns the error as a group of attributes, without headers and body.
+// LogValue returns the error as attributes, without headers and body.
 func (e *DecodeError) LogValue() slog.Value {
 	return e.logValue(e, "status", e.StatusCode, "error", fmt.Sprint(e.Err), "request_id", e.RequestID)
 }
@@ -183,12 +181,12 @@ func (e DecodeError) with(s summary) error {
 	return &e
 }
 
-// TransportError is a call that no response ended: the network, a timeout, the context, a rate limiter, a key source
-// or a hook did. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
+// TransportError is a failure other than a response: the network, a timeout, the context, a rate limiter, a key source,
+// a hook, or the writer of Download. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
 type TransportError struct {
 	Method   string
 	Path     string // as sent, without the query
-	Attempts int    // number of attempts; 0 when the call ended before the first
+	Attempts int    // number of attempts; 0 if the call ended before the first
 	Err      error
 
 	summary
@@ -197,10 +195,10 @@ type TransportError struct {
 // Error is one line: the operation and the cause.
 func (e *TransportError) Error() string { return e.line(e.Method+" "+e.Path, fmt.Sprint(e.Err)) }
 
-// Unwrap returns the cause, and what ended the call while it waited to retry.
+// Unwrap returns the cause, and what prevented a retry, if anything.
 func (e *TransportError) Unwrap() []error { return e.causes(e.Err) }
 
-// Timeout reports whether the cause is a timeout, as [net.Error] has it.
+// Timeout reports whether the cause is a timeout.
 func (e *TransportError) Timeout() bool {
 	var t interface{ Timeout() bool }
 	return errors.As(e.Err, &t) && t.Timeout() ||
@@ -208,10 +206,10 @@ func (e *TransportError) Timeout() bool {
 		errors.Is(e.Err, os.ErrDeadlineExceeded) || errors.Is(e.Err, context.DeadlineExceeded)
 }
 
-// Temporary is the function [Temporary]. It makes the error a [net.Error].
+// Temporary calls the function [Temporary]. It makes the error a [net.Error].
 func (e *TransportError) Temporary() bool { return Temporary(e) }
 
-// LogValue returns the error as a group of attributes.
+// LogValue returns the error as attributes.
 func (e *TransportError) LogValue() slog.Value {
 	return e.logValue(e, "error", fmt.Sprint(e.Err))
 }
@@ -221,11 +219,11 @@ func (e TransportError) with(s summary) error {
 	return &e
 }
 
-// ConflictError reports that [WithOnce] found the name taken by a record that differs, or that it or FindByName found
-// several records with the name. It matches [ErrConflict].
+// ConflictError reports that [WithOnce] found a different record with the name, or that it or FindByName found several.
+// It matches [ErrConflict].
 type ConflictError struct {
 	Name   string
-	IDs    []ID   // of the records with the name, two at most
+	IDs    []ID   // of the records with the name, at most two
 	Reason string // why the records conflict
 
 	summary
@@ -244,6 +242,6 @@ func (e *ConflictError) Error() string {
 // Is reports whether target is [ErrConflict].
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
-// LogValue returns the error as a group of attributes, with the IDs. The name and the reason are the caller's data and
-// stay out.
+// LogValue returns the error as attributes, with the IDs. The name and the reason are the caller's data and are left
+// out.
 func (e *ConflictError) LogValue() slog.Value { return e.logValue(e, "ids", e.IDs) }

@@ -532,7 +532,7 @@ func ExampleConflictError() {
 	if errors.As(err, &conflict) {
 		fmt.Println(conflict.IDs, conflict.Reason)
 	}
-	// Output: [7] the record with the name has another resolution: "512x512", not "256x256"
+	// Output: [7] the record with the name has a different resolution: "512x512", not "256x256"
 }
 
 func ExampleFile_size() {

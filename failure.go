@@ -32,7 +32,7 @@ type summary struct {
 	op        Operation // empty for an error that a program made
 	host      string
 	outcome   Outcome
-	temporary bool // the same call, made later, may end otherwise
+	temporary bool // the same call may succeed later
 	search    bool // it is the search of WithOnce that failed
 	attempts  int
 	stopped   error    // what ended the wait for another attempt
@@ -131,7 +131,7 @@ func explain(err error, wrote, complete bool, limit time.Duration) error {
 	endedBy := func(target error) bool { return errors.Is(err, target) }
 	switch {
 	case limit > 0 && errors.As(err, &timeout) && timeout.Timeout():
-		const text = "the Timeout of %v of the http.Client that was given (WithHTTPClient) ended the attempt"
+		const text = "the http.Client's Timeout of %v ended the attempt (WithHTTPClient)"
 		return explained{fmt.Sprintf(text, limit), err}
 	case !wrote, errors.As(err, new(*upload.ReadError)), !slices.ContainsFunc(closed, endedBy):
 		return err
@@ -185,9 +185,9 @@ func (e *APIError) redirected(resp *http.Response, base *url.URL, key redact.Key
 	e.login = name == "login" || name == "signin" || name == "logon"
 	switch from, to := origin(base), key.Line(origin(target)); {
 	case download:
-		e.Message = "redirect refused by CheckRedirect of the http.Client that was given"
+		e.Message = "redirect refused by the http.Client's CheckRedirect"
 	case from != to:
-		e.Message = fmt.Sprintf("redirect from %s to %s refused: the API key is for the first only", from, to)
+		e.Message = fmt.Sprintf("redirect from %s to %s refused: the API key is sent only to the first", from, to)
 	case e.login:
 		e.Message = ""
 	case e.Method != http.MethodGet:
@@ -195,7 +195,7 @@ func (e *APIError) redirected(resp *http.Response, base *url.URL, key redact.Key
 	case hops(resp) >= maxRedirects:
 		e.Message = fmt.Sprintf("gave up after %d redirects", maxRedirects)
 	default:
-		e.Message = "redirect refused by CheckRedirect of the http.Client that was given"
+		e.Message = "redirect refused by the http.Client's CheckRedirect"
 	}
 	if e.login {
 		const refused = "the API key is not accepted: the service redirects to a login page; "

@@ -129,11 +129,11 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		},
 		"a login page elsewhere": {
 			"images.show", fakes.Responses{fakes.Respond(302, ``, "Location", "https://sso.example.com/login")}, oneAttempt, "",
-			"images.show: 302: the API key is not accepted: the service redirects to a login page; redirect from https://content.example.com:443 to https://sso.example.com:443 refused: the API key is for the first only",
+			"images.show: 302: the API key is not accepted: the service redirects to a login page; redirect from https://content.example.com:443 to https://sso.example.com:443 refused: the API key is sent only to the first",
 		},
 		"another origin": {
 			"images.show", fakes.Responses{fakes.Respond(302, ``, "Location", "https://cdn.example.com/images/7")}, oneAttempt, "",
-			"images.show: 302: redirect from https://content.example.com:443 to https://cdn.example.com:443 refused: the API key is for the first only",
+			"images.show: 302: redirect from https://content.example.com:443 to https://cdn.example.com:443 refused: the API key is sent only to the first",
 		},
 		"a store that is redirected": {
 			"images.store", fakes.Responses{fakes.Respond(301, ``, "Location", "/tenant/api/v1/images/")}, oneAttempt, "",
@@ -250,7 +250,7 @@ func TestErrorOfTheUsersTimeout(t *testing.T) {
 		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Hang), Timeout: 3 * time.Second}), WithRetryPolicy(oneAttempt))
 		require.NoError(t, err)
 		_, err = c.Images.Store(t.Context(), aStore)
-		assert.ErrorContains(t, err, "images.store: the Timeout of 3s of the http.Client that was given (WithHTTPClient) ended the attempt: ")
+		assert.ErrorContains(t, err, "images.store: the http.Client's Timeout of 3s ended the attempt (WithHTTPClient): ")
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 		var lost net.Error
 		require.ErrorAs(t, err, &lost)
@@ -393,7 +393,7 @@ func TestAttemptsThatAClientsTimeoutEnded(t *testing.T) {
 		var lost net.Error
 		require.ErrorAs(t, err, &lost)
 		assert.True(t, lost.Timeout())
-		assert.ErrorContains(t, err, "images.show: the Timeout of 1s of the http.Client that was given (WithHTTPClient) ended the attempt: net/http: request canceled: ")
+		assert.ErrorContains(t, err, "images.show: the http.Client's Timeout of 1s ended the attempt (WithHTTPClient): net/http: request canceled: ")
 		assert.ErrorContains(t, err, "(attempt 3 of 3; before: i/o timeout")
 	})
 }
@@ -422,8 +422,8 @@ func TestErrorsOfTheTransportsLimits(t *testing.T) {
 		"response header":       {&http.Transport{DialContext: silent, ResponseHeaderTimeout: time.Second}, time.Hour, "http://localhost", "timeout awaiting response headers", time.Second},
 		"TLS handshake":         {&http.Transport{DialContext: silent, TLSHandshakeTimeout: time.Second}, time.Hour, "https://localhost", "TLS handshake timeout", time.Second},
 		"dialer":                {&http.Transport{DialContext: deaf}, time.Hour, "https://localhost", "i/o timeout", 30 * time.Second},
-		"client":                {&http.Transport{DialContext: silent, ResponseHeaderTimeout: time.Hour}, time.Second, "http://localhost", "the Timeout of 1s of the http.Client", time.Second},
-		"client, while dialing": {&http.Transport{DialContext: deaf}, time.Second, "http://localhost", "the Timeout of 1s of the http.Client", time.Second},
+		"client":                {&http.Transport{DialContext: silent, ResponseHeaderTimeout: time.Hour}, time.Second, "http://localhost", "the http.Client's Timeout of 1s", time.Second},
+		"client, while dialing": {&http.Transport{DialContext: deaf}, time.Second, "http://localhost", "the http.Client's Timeout of 1s", time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -434,7 +434,7 @@ func TestErrorsOfTheTransportsLimits(t *testing.T) {
 					start := time.Now()
 					err := allTen(c)[call](t.Context())
 					assert.ErrorContains(t, err, row.err, call)
-					assert.Equal(t, name == "client" || name == "client, while dialing", strings.Contains(err.Error(), "the Timeout of"), "%s: %v", call, err)
+					assert.Equal(t, name == "client" || name == "client, while dialing", strings.Contains(err.Error(), "the http.Client's Timeout of"), "%s: %v", call, err)
 					assert.Equal(t, row.took, time.Since(start), call)
 				}
 				c.CloseIdleConnections()

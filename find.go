@@ -41,7 +41,8 @@ func findByName[T any, R record[T]](
 	}
 	found, err := do(ctx, c, call{op: in.show, id: id}, opts, readRecord[T, R])
 	if errors.Is(err, ErrNotFound) { // What a list shows is there, whatever Show says.
-		err = page.unclear(fmt.Errorf("the list has the name with the ID %s, but Show does not: %v", id, err), true)
+		const text = "the list has a record with the name and the ID %s, but Show does not: %v"
+		err = page.unclear(fmt.Errorf(text, id, err), true)
 	}
 	return found, err
 }
@@ -76,7 +77,7 @@ func (c *Client) find(ctx context.Context, in *collection, name string, opts []C
 	page, err := list[Image](ctx, c, call{op: in.list, query: valuesOf(params)}, opts)
 	for n := 1; page != nil && err == nil; n++ {
 		if len(page.found.IDs) < page.found.Count {
-			return "", nil, page.unclear(errors.New("the list has something that is no record"), false)
+			return "", nil, page.unclear(errors.New("the list has something other than a record"), false)
 		}
 		for _, record := range page.Items {
 			match := normalText(record.Name) == name
@@ -88,7 +89,7 @@ func (c *Client) find(ctx context.Context, in *collection, name string, opts []C
 			}
 		}
 		if n == maxPages && page.HasNext() && len(ids) == 0 {
-			const text = "the search finds more than %d pages of records; use a name that few others contain"
+			const text = "the search found more than %d pages of records; use a name that few others contain"
 			return "", nil, page.unclear(fmt.Errorf(text, maxPages), false)
 		}
 		if n == maxPages {
@@ -116,7 +117,7 @@ func normalText(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
 }
 
-// searchable returns the longest part of a name without a backslash, which databases take for an escape in a search,
+// searchable returns the longest part of a name without a backslash, which databases treat as an escape in a search,
 // or a line break. What it finds besides the name is told apart afterwards.
 func searchable(name string) string {
 	parts := strings.FieldsFunc(name+" ", func(r rune) bool { return r == '\\' || r == '\n' })

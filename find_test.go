@@ -60,7 +60,7 @@ func TestFindByNameSaysNotFoundOnlyOfWhatNoListShows(t *testing.T) {
 		body string
 		text string // of the error; empty for success
 	}{
-		"listed, but not shown":                    {`{"data":[{"id":99,"name":"job-4711"}]}`, "the list has the name with the ID 99, but Show does not"},
+		"listed, but not shown":                    {`{"data":[{"id":99,"name":"job-4711"}]}`, "the list has a record with the name and the ID 99, but Show does not"},
 		"listed twice":                             {`{"data":[{"id":1,"name":"job-4711"},{"id":1,"name":"job-4711"}]}`, ""},
 		"on a page that does not say what follows": {`{"data":[` + full + `{"id":1,"name":"job-4711"}]}`, ""},
 	} {

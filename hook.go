@@ -8,41 +8,41 @@ import (
 	"time"
 )
 
-// Attempt is an attempt that is about to be made: see [WithAttemptHook].
+// Attempt is an attempt about to be made: see [WithAttemptHook].
 type Attempt struct {
 	Operation Operation
 	Method    string
 	Path      string // as sent, without the query
-	Number    int    // of the attempt, from 1; each search of WithOnce counts on its own
-	Search    bool   // [WithOnce] looks for the record
+	Number    int    // of the attempt, from 1; each search has a count of its own
+	Search    bool   // [WithOnce] searches for the record
 }
 
-// AttemptResult is what came of an attempt.
+// AttemptResult is the result of an attempt.
 type AttemptResult struct {
 	StatusCode int           // 0 if no response came
-	RequestID  string        // from the usual headers; empty where none was sent
+	RequestID  string        // from the usual headers; empty if none was sent
 	Outcome    Outcome       // of this attempt
 	Err        error         // nil for success
-	BytesSent  int64         // of the request; 0 where the connection does not tell
+	BytesSent  int64         // of the request; 0 if the connection does not tell
 	Duration   time.Duration // until the response was read, without waits for the limiter and the key
 	WillRetry  bool          // the same request follows after Pause; false if WithOnce searches first
 	Pause      time.Duration
 	Budget     int // retries left of [WithRetryBudget]; -1 for no limit
 }
 
-// WithAttemptHook calls hook before each attempt, those of searches and downloads included: for metrics, an audit
-// log, a limit on what is spent, or a circuit breaker. It is called after the rate limiter and the key source, in the
-// goroutine of the call, or of several with [WithReadAhead]. Nil is an error. A hook that blocks holds up its call.
+// WithAttemptHook calls hook before each attempt, including searches and downloads: for metrics, an audit log, a
+// spending limit or a circuit breaker. It is called after the rate limiter and the key source, in the call's goroutine,
+// or in several with [WithReadAhead]. A hook that blocks delays its call. Nil is an error.
 //
-// An error refuses the attempt, which is then not made, not counted and not retried. Before the first attempt it is
-// the cause of a [*TransportError] with the outcome NotSent; later the call ends with the error of its last attempt,
-// which also unwraps to it. A circuit breaker should let searches pass: a search that is refused ends the call, though
-// what it would find may have been billed.
+// If hook returns an error, the attempt is not made, not counted and not retried. Before the first attempt, the call
+// returns a [*TransportError] that wraps the error, with the outcome NotSent; later, it returns the error of its last
+// attempt, which then wraps both. A circuit breaker should let searches pass: refusing one ends the call, though the
+// record that it would find may have been billed.
 //
-// Done, unless it is nil, is called once with the result, before the pause that precedes the next attempt, even if the
-// attempt or a later hook panics, or a later hook refuses the attempt. Several hooks are called in the order in which
-// they were given, and what they return in reverse. A hook must not store the name of its own call with [WithOnce]: it
-// would wait for itself.
+// If done is not nil, it is called once with the result, before the pause for the next attempt, even if the attempt or
+// a later hook panics, or a later hook refuses the attempt. Hooks are called in the order in which they were given,
+// their done functions in reverse. A hook must not store the name of its own call with [WithOnce]: it would wait for
+// itself.
 func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(AttemptResult), err error)) Option {
 	return clientOption{
 		check(hook != nil, "attempt_hook", nil, "must not be nil"),

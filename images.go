@@ -11,13 +11,12 @@ import (
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// ImagesService has the methods for images. Get it from [Client].Images; it is safe for concurrent use.
+// ImagesService has the methods for images. Use [Client].Images. It is safe for concurrent use.
 type ImagesService struct {
 	client *Client
 }
 
-// Image is an image as the service sent it. The API specifies no responses: fields the server omits, or sends as
-// null, keep their zero value.
+// Image is an image as the service sent it. Fields that the service omits, or sends as null, keep their zero value.
 type Image struct {
 	ID          ID         `json:"id"`
 	Name        string     `json:"name"`
@@ -28,20 +27,20 @@ type Image struct {
 	Filter      Filter     `json:"filter"`
 	Favorite    bool       `json:"favorite"`
 
-	// Not in the API's documentation; set when the service sends them.
+	// Undocumented; set if the service sends them.
 	Result    string    `json:"result"`              // file name of the picture
 	URL       string    `json:"url"`                 // of the picture: see [ImagesService.Download]
-	CreatedAt time.Time `json:"created_at,omitzero"` // UTC where the service names no zone
+	CreatedAt time.Time `json:"created_at,omitzero"` // UTC if the service names no zone
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 
 	raw json.RawMessage
 }
 
-// Raw returns the record as sent, unknown members included; nil for an image that no response held. It shares memory
-// with the other records of its page, and must not be changed.
+// Raw returns the record as sent, including unknown members, or nil if there was none. It shares memory with the other
+// records of its page and must not be modified.
 func (i *Image) Raw() json.RawMessage { return i.raw }
 
-// Equal reports whether the fields of i and other are equal, times as instants. Raw is not compared.
+// Equal reports whether the fields are equal, ignoring Raw and time zones.
 func (i Image) Equal(other Image) bool { return equalFields(i.fields(nil), other.fields(nil)) }
 
 // String returns the ID and the name.
@@ -50,13 +49,13 @@ func (i Image) String() string { return fmt.Sprintf("Image(%s %q)", i.ID, i.Name
 // GoString returns the fields that are set, without Raw.
 func (i Image) GoString() string { return goString("Image", i.fields(nil)) }
 
-// MarshalJSON writes the fields under their names in the API. Unknown members are in Raw alone.
+// MarshalJSON writes the fields by their API names, without unknown members.
 func (i Image) MarshalJSON() ([]byte, error) {
 	type fields Image
 	return json.Marshal(fields(i))
 }
 
-// UnmarshalJSON reads a record as leniently as the client does. Null leaves i as it is.
+// UnmarshalJSON reads a record as the client does. A JSON null is a no-op.
 func (i *Image) UnmarshalJSON(data []byte) error { return unmarshalRecord(i, data) }
 
 func (i *Image) fields(list []lenient.Field) []lenient.Field {
@@ -78,7 +77,7 @@ func (i *Image) fields(list []lenient.Field) []lenient.Field {
 
 func (i *Image) keep(raw json.RawMessage) { i.raw = raw }
 
-// ImageListParams filter and order a list of images. The zero value selects all of them, the newest first.
+// ImageListParams filter and order a list. The zero value selects all images, newest first.
 type ImageListParams struct {
 	Search     string        `url:"search,omitempty"`    // text to search for; empty is no search
 	SearchBy   ImageSearchBy `url:"search_by,omitempty"` // where to search; zero is the name
@@ -86,63 +85,61 @@ type ImageListParams struct {
 	Style      Style         `url:"style,omitempty"`
 	Medium     Medium        `url:"medium,omitempty"`
 	Filter     Filter        `url:"filter,omitempty"`
-	Favorite   *bool         `url:"favorite,int,omitempty"` // nil is both, new(true) the favorites
-	SortBy     SortBy        `url:"sort_by,omitempty"`      // zero is the ID, which follows the date of creation
+	Favorite   *bool         `url:"favorite,int,omitempty"` // nil selects all, new(true) the favorites
+	SortBy     SortBy        `url:"sort_by,omitempty"`      // zero is the ID, the order of creation
 	Sort       Sort          `url:"sort,omitempty"`         // zero is descending
-	PerPage    PerPage       `url:"per_page,omitempty"`     // zero leaves it to the service
+	PerPage    PerPage       `url:"per_page,omitempty"`     // zero leaves the choice to the service
 }
 
 // ImageStoreParams describe the image to create. Name, Description and Resolution are required.
 type ImageStoreParams struct {
 	Name        string     `url:"name"`
-	Description string     `url:"description"` // what the AI is to draw
+	Description string     `url:"description"` // what the AI should draw
 	Resolution  Resolution `url:"resolution"`
 	Style       Style      `url:"style,omitempty"`
 	Medium      Medium     `url:"medium,omitempty"`
 	Filter      Filter     `url:"filter,omitempty"`
 }
 
-// ImageUpdateParams are the fields to change. A nil field stays as it is; with none set the request is sent all the
-// same.
+// ImageUpdateParams are the fields to change; a nil field is not changed. The request is sent even if all are nil.
 type ImageUpdateParams struct {
 	Name     *string `url:"name,omitempty"` // must not be empty
 	Favorite *bool   `url:"favorite,int,omitempty"`
 }
 
-// List returns one page of images. It is retried after transient failures. WithQuery("page", "3") selects a page by
-// its number.
+// List returns one page of images. It is retried after transient failures. WithQuery("page", "3") selects page 3.
 func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts ...CallOption) (*Page[Image], error) {
 	return list[Image](ctx, s.core(), listing(images.list, params), opts)
 }
 
-// All returns an iterator over the images of all pages; each loop over it begins with the first. It fetches a page
-// when the loop reaches it, or earlier with [WithReadAhead]. Leaving the loop ends all requests. An error is yielded
-// once, with a nil image, and ends the loop; it matches [ErrPagination] if the service does not say whether more
-// pages follow. The images of a page share its memory: a program that keeps a few of many should copy them.
+// All returns an iterator over the images of all pages. Each loop starts with the first page and fetches the others
+// when it reaches them, or earlier with [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once,
+// with a nil image, and ends the loop; it matches [ErrPagination] if the service does not say whether more pages
+// follow, or repeats one. The images of a page share memory: to keep a few of many, copy them.
 //
-// An image that moves to the next page meanwhile is yielded once. If others are deleted meanwhile, some may not be
-// yielded at all: confirm with Show that an image is gone before you delete a copy of it.
+// An image that moves to the next page during the loop is yielded once. If others are deleted during the loop, some may
+// be missed: confirm with Show that an image is gone before you delete a copy of it.
 func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ...CallOption) iter.Seq2[*Image, error] {
 	return all[Image](ctx, s.core(), listing(images.list, params), opts)
 }
 
-// Show returns the image with the given ID. It is retried after transient failures. The error matches [ErrNotFound]
-// if there is none.
+// Show returns the image with the given ID. It is retried after transient failures. If there is none, the error matches
+// [ErrNotFound].
 func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*Image, error) {
 	return do(ctx, s.core(), call{op: images.show, id: id}, opts, readRecord[Image])
 }
 
-// FindByName returns the image with exactly the given name, as Show returns it. White space at the ends of a name and
-// the form of its line breaks do not count. It searches with List, and is retried as List is. The error matches
-// [ErrNotFound] only if a list that was read to its end has no such image, so a 404 of the search does not match; if
-// there are several, it is a [*ConflictError] with the IDs of two. [WithOnce] searches the same way.
+// FindByName returns the image with exactly the given name, as Show returns it. White space around names and the form
+// of line breaks are ignored. It searches with List and is retried like List. The error matches [ErrNotFound] only if a
+// list that was read to its end has no such image; a 404 from the search does not match. If several images have the
+// name, it is a [*ConflictError] with two of their IDs. [WithOnce] searches the same way.
 func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Image, error) {
 	return findByName[Image](ctx, s.core(), images, name, opts)
 }
 
-// Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is
-// retried only where the service cannot have executed the request. A failed Store may still have created, and billed,
-// the image: ask [OutcomeOf] before storing it again, or use [WithOnce].
+// Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is retried
+// only if the service cannot have executed the request. A failed Store may still have created, and billed, the image:
+// ask [OutcomeOf] before you store it again, or use [WithOnce].
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
 	store := call{
 		op: images.store, form: valuesOf(params),
@@ -151,16 +148,15 @@ func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts
 	return do(ctx, s.core(), store, opts, readRecord[Image])
 }
 
-// Update changes the fields that are set, and no others, and returns the image as it then is. It is retried after
-// transient failures.
+// Update changes only the fields that are set and returns the updated image. It is retried after transient failures.
 func (s *ImagesService) Update(
 	ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption,
 ) (*Image, error) {
 	return do(ctx, s.core(), call{op: images.update, id: id, form: valuesOf(params)}, opts, readRecord[Image])
 }
 
-// Delete removes an image. It is retried after transient failures; after an attempt that may have been executed, a
-// 404 is success.
+// Delete deletes an image. It is retried after transient failures; after an attempt that may have been executed, a 404
+// is success.
 func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
 	_, err := do(ctx, s.core(), call{op: images.remove, id: id}, opts, readDeleted)
 	return err

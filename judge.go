@@ -53,7 +53,7 @@ type verdict struct {
 	outcome   Outcome
 	ok        bool // the attempt succeeded
 	follow    follow
-	temporary bool // the same call, made later, may end otherwise
+	temporary bool // the same call may succeed later
 }
 
 // follow is what may follow an attempt.
@@ -133,7 +133,7 @@ func judgeSuccess(op *operation, o observation) verdict {
 }
 
 // judgeStatus is the table's part about all other responses. An intermediary may send a 403, 404 or 405 of its own
-// after the service has acted: only JSON is taken for the service's word.
+// after the service has acted: only JSON counts as the service's word.
 func judgeStatus(op *operation, o observation) verdict {
 	status := o.status
 	v := verdict{outcome: OutcomeUnknown, temporary: transient(status)}

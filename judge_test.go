@@ -28,17 +28,17 @@ func from(first, last int, but ...int) (list []int) {
 // statuses are those that a row of the table of OutcomeOf speaks of, written down here once more.
 var statuses = map[string][]int{
 	"429": {429},
-	"401, and the key source then returns another key": {401},
-	"403, 404 or 405 without JSON, for Store":          {403, 404, 405},
-	"any other 4xx but 408 and 499":                    from(400, 498, 401, 408, 429),
-	"307 or 308":                                       {307, 308},
-	"any other 3xx, for List and Show":                 from(300, 399, 307, 308),
-	"any other 3xx, for Store, Update and Delete":      from(300, 399, 307, 308),
-	"408, or 5xx but 501 and 505":                      append(from(500, 599, 501, 505), 408),
-	"499, 501 or 505":                                  {499, 501, 505},
+	"401, if the key source then returns another key": {401},
+	"403, 404 or 405 without JSON, for Store":         {403, 404, 405},
+	"any other 4xx except 408 and 499":                from(400, 498, 401, 408, 429),
+	"307 or 308":                                      {307, 308},
+	"any other 3xx, for List and Show":                from(300, 399, 307, 308),
+	"any other 3xx, for Store, Update and Delete":     from(300, 399, 307, 308),
+	"408, or 5xx except 501 and 505":                  append(from(500, 599, 501, 505), 408),
+	"499, 501 or 505":                                 {499, 501, 505},
 
-	"an upload cut off by the network, a stall, 408, or 5xx but 501 and 505": append(from(500, 599, 501, 505), 408),
-	"an upload cut off by 3xx, 499, 501, 505, or 403 to 405 without JSON":    append(from(300, 399), 499, 501, 505, 403, 404, 405),
+	"an upload cut off by the network, a stall, 408, or 5xx except 501 and 505": append(from(500, 599, 501, 505), 408),
+	"an upload cut off by 3xx, 499, 501, 505, or 403 to 405 without JSON":       append(from(300, 399), 499, 501, 505, 403, 404, 405),
 }
 
 // A status that moves into another row bills twice, or gives up what could be saved: each of them is looked up in the
@@ -100,7 +100,7 @@ func rowOf(t *testing.T, table []tableRow, status int, op *operation, isJSON, co
 			speaks = speaks && !reads
 		case "403, 404 or 405 without JSON, for Store":
 			speaks = speaks && foreign
-		case "any other 4xx but 408 and 499":
+		case "any other 4xx except 408 and 499":
 			speaks = speaks && !foreign
 		}
 		if speaks {

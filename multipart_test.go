@@ -221,17 +221,17 @@ func TestUploadsThatStall(t *testing.T) {
 	}{
 		"the network": {
 			func() File { return FileFromBytes("a.wav", recording(fileSize)) }, 1 << 20, nil,
-			"the upload stalled: the network took no bytes for 1m0s (WithStallTimeout)", 3 * time.Minute,
+			"the upload stalled: the network accepted no bytes for 1m0s (WithStallTimeout)", 3 * time.Minute,
 		},
 		"the reader": {
 			func() File {
 				return FileFromReader("a.wav", &slowFile{bytes.NewReader(recording(fileSize)), 1 << 20, time.Hour})
 			}, fileSize, nil,
-			"the upload stalled: the file gave no bytes for 1m0s (WithStallTimeout)", time.Minute,
+			"the upload stalled: the file returned no bytes for 1m0s (WithStallTimeout)", time.Minute,
 		},
 		"by option": {
 			func() File { return FileFromBytes("a.wav", recording(fileSize)) }, 1 << 20, []CallOption{WithStallTimeout(time.Second)},
-			"took no bytes for 1s", 3 * time.Second,
+			"accepted no bytes for 1s", 3 * time.Second,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -386,9 +386,9 @@ func TestReadersThatCannotBeSent(t *testing.T) {
 		"no path":           {FileFromPath(""), "must have a file name", "FileFromPath and FileFromFS take it from their path"},
 		"a nil buffer":      {FileFromReader("a.wav", noBuffer), "cannot be read: the reader is a nil *bytes.Buffer", ""},
 		"a nil file":        {FileFromReader("a.wav", noFile), "cannot be read: the reader is a nil *os.File", ""},
-		"a file at its end": {FileFromReader("a.wav", atEnd), "must not be empty", "the reader stands at its end, byte 1000: seek to the start, Seek(0, io.SeekStart); WithoutValidation sends it anyway"},
+		"a file at its end": {FileFromReader("a.wav", atEnd), "must not be empty", "the reader is at its end, byte 1000: seek to the start, Seek(0, io.SeekStart); WithoutValidation sends it anyway"},
 		"used before":       {used, "cannot be read: the reader was used by an earlier call, and cannot be rewound", "open a reader for each call, or use one that can seek"},
-		"a negative size":   {sized(FileFromBytes("a.wav", recording(100)), -1), "must not have the Size -1", "0 is an unknown size"},
+		"a negative size":   {sized(FileFromBytes("a.wav", recording(100)), -1), "must have a Size of at least 0, not -1", "0 means unknown"},
 		"a wrong size":      {sized(FileFromBytes("a.wav", recording(100)), 99), "has 100 bytes, but its Size says 99", ""},
 		"a PDF":             {FileFromBytes("a.wav", []byte("%PDF-1.7")), "must be an audio file, but it is a PDF", "WithoutValidation sends it anyway"},
 		"a gzip file":       {FileFromBytes("a.wav", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00")), "must be an audio file, but it is ", "WithoutValidation sends it anyway"},
@@ -415,7 +415,7 @@ func TestReadersThatWaitAreLeft(t *testing.T) {
 		c, requests := capturing(t)
 		start := time.Now()
 		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromReader("a.wav", reader)}, WithStallTimeout(time.Second))
-		assert.ErrorContains(t, err, "transcriptions.store: the upload stalled: the file gave no bytes for 1s (WithStallTimeout)")
+		assert.ErrorContains(t, err, "transcriptions.store: the upload stalled: the file returned no bytes for 1s (WithStallTimeout)")
 		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 		assert.LessOrEqual(t, time.Since(start), 2*time.Second)
 		assert.Empty(t, *requests)

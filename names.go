@@ -12,7 +12,7 @@ import (
 
 const maxOpen = 10_000 // names that a client remembers
 
-// onceNames are the names of Store calls with WithOnce: those of calls under way, and those that may still become
+// onceNames are the names of Store calls with WithOnce: of calls under way, and of requests that may still become
 // records.
 type onceNames struct {
 	settle time.Duration

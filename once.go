@@ -20,33 +20,34 @@ const (
 	longestSearch = 5 * time.Second // the last search begins no longer than this before the context's deadline
 )
 
-// WithOnce makes a Store call safe to repeat, within a client any number of times. The name must be unique, such as a
+// WithOnce makes a Store call safe to repeat, any number of times within a client. The name must be unique, such as a
 // job's ID or a hash of the file, and never a title that a person typed; known services accept up to 128 characters.
-// Other methods ignore the option; given to [NewClient] it is an error.
+// Other methods ignore the option.
 //
-// Before the first create request, the SDK searches for a record with exactly that name. If there is one, Store
-// returns it with [Response].Found set. If it differs in a parameter that was sent and that the service returns, the
-// error is a [*ConflictError]. White space at the ends of a text, the form of line breaks, and the form of numbers and
-// booleans make no difference. A file cannot be compared, so the name must stand for its content.
+// Before the first create request, the SDK searches for a record with exactly that name. If there is one, Store returns
+// it with [Response].Found set. If it differs in a parameter that was sent and that the service returns, the error is a
+// [*ConflictError]; surrounding white space and the form of line breaks, numbers and booleans make no difference. A
+// file cannot be compared, so the name must stand for its content.
 //
-// After a create request whose outcome is Unknown or Done, the SDK searches until [WithSettleTime] has passed, and
-// only then sends another; it searches once more right before the context's deadline. Without a deadline a call may
-// take MaxAttempts times the settle time. If the call ends all the same, the client remembers the name, and the next
-// call for it searches first. Calls for the same name wait for each other. If the service refuses the request because
-// the name is taken, the SDK searches once, and returns the record that has it.
+// After a create request whose outcome is Unknown or Done, the SDK searches until [WithSettleTime] has passed, or until
+// right before the context's deadline. Only after the settle time does it send another, and after Done none. Without a
+// deadline, a call may take MaxAttempts times the settle time. If the call ends sooner, the client remembers the name,
+// and the next call for it searches first; the oldest of more than 10,000 names is forgotten. Calls for the same name
+// wait for each other. If the service rejects a request because the name is taken, the SDK searches once and returns
+// the record with the name.
 //
 // A second record is still possible if the service takes longer than the settle time, if another client or process
 // stores the same name at the same time, or if a list does not show what was just stored.
 //
-//	nothing else stores the record, and a failed call is not repeated     plain
-//	this client may repeat the call                                       WithOnce
-//	another client, process or an earlier run may have made the call      WithOnceSince
+//	nothing else stores the record, and a failed call is not repeated    plain
+//	this client may repeat the call                                      WithOnce
+//	another client, process or earlier run may have made the call        WithOnceSince
 func WithOnce() CallOption { return onceOption("WithOnce", time.Time{}) }
 
 // WithOnceSince is [WithOnce] for a job that another client or process may have sent, such as an earlier run of the
-// program. The last try is the last moment at which that run may have been sending or waiting: its last sign of life,
-// never its start. Before the first create request, the SDK searches until lastTry plus the settle time. A zero
-// lastTry is one search, as with WithOnce; a time in the future, by a clock that is ahead, counts as now.
+// program. Give as lastTry the last moment at which that run may have been sending or waiting: its last sign of life,
+// never its start. Before the first create request, the SDK searches until lastTry plus the settle time. A zero lastTry
+// means one search, as with WithOnce; a time in the future, from a clock that is ahead, counts as now.
 func WithOnceSince(lastTry time.Time) CallOption { return onceOption("WithOnceSince", lastTry) }
 
 func onceOption(name string, lastTry time.Time) CallOption {
@@ -250,7 +251,7 @@ func (o *once) compare(record lenient.Value, id ID, key redact.Key) error {
 		if stored == "" || sent == "" || equalValues(stored, sent) {
 			continue
 		}
-		reason := fmt.Sprintf("the record with the name has another %s: %s, not %s",
+		reason := fmt.Sprintf("the record with the name has a different %s: %s, not %s",
 			name, redact.Quote(key.Line(stored)), redact.Quote(sent))
 		return &ConflictError{Name: o.name.text, IDs: []ID{id}, Reason: reason}
 	}

@@ -239,17 +239,17 @@ func TestOnceRefusesAnotherRecord(t *testing.T) {
 	}{
 		"nothing is known":       {},
 		"all is the same":        {more: `,"description":"a lighthouse\nin a storm","resolution":"512x512","style":"retro","medium":"ink"`},
-		"another description":    {more: `,"description":"a cat"`, conflict: `another description: "a cat", not "a lighthouse\nin a storm"`},
-		"another resolution":     {more: `,"resolution":"256x256"`, conflict: `another resolution: "256x256", not "512x512"`},
-		"another style":          {more: `,"style":"anime"`, conflict: `another style: "anime", not "retro"`},
+		"another description":    {more: `,"description":"a cat"`, conflict: `a different description: "a cat", not "a lighthouse\nin a storm"`},
+		"another resolution":     {more: `,"resolution":"256x256"`, conflict: `a different resolution: "256x256", not "512x512"`},
+		"another style":          {more: `,"style":"anime"`, conflict: `a different style: "anime", not "retro"`},
 		"trimmed":                {more: `,"description":" a lighthouse\r\nin a storm "`},
 		"old line breaks":        {more: `,"description":"a lighthouse\rin a storm"`},
 		"null and empty":         {more: `,"description":null,"resolution":"","style":{}`},
-		"a field of the caller":  {more: `,"quality":"low"`, opts: []CallOption{WithFormField("quality", "high")}, conflict: `another quality: "low", not "high"`},
+		"a field of the caller":  {more: `,"quality":"low"`, opts: []CallOption{WithFormField("quality", "high")}, conflict: `a different quality: "low", not "high"`},
 		"the same, as a number":  {more: `,"seed":2`, opts: []CallOption{WithFormField("seed", "2")}},
-		"another number":         {more: `,"seed":3`, opts: []CallOption{WithFormField("seed", "2")}, conflict: `another seed: "3", not "2"`},
+		"another number":         {more: `,"seed":3`, opts: []CallOption{WithFormField("seed", "2")}, conflict: `a different seed: "3", not "2"`},
 		"the same, as a boolean": {more: `,"hd":true,"draft":false,"raw":true`, opts: []CallOption{WithFormField("hd", "1"), WithFormField("draft", "0"), WithFormField("raw", "true")}},
-		"another boolean":        {more: `,"hd":false`, opts: []CallOption{WithFormField("hd", "true")}, conflict: `another hd: "false", not "true"`},
+		"another boolean":        {more: `,"hd":false`, opts: []CallOption{WithFormField("hd", "true")}, conflict: `a different hd: "false", not "true"`},
 		"not sent":               {more: `,"filter":"sepia","favorite":true,"words":7`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -689,7 +689,7 @@ func TestOnceBoundsTheSearch(t *testing.T) {
 	}
 	_, err := over(t, l).Images.Store(t.Context(), job(`\\\`), WithOnce())
 	require.Error(t, err)
-	assert.Equal(t, "images.store: 200: the search finds more than 10 pages of records; use a name that few others contain (WithOnce: the search for the name failed; no create request was sent)", err.Error())
+	assert.Equal(t, "images.store: 200: the search found more than 10 pages of records; use a name that few others contain (WithOnce: the search for the name failed; no create request was sent)", err.Error())
 	assert.IsType(t, &DecodeError{}, err)
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 	assert.Len(t, l.Searches, 10)

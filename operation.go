@@ -2,7 +2,7 @@ package aicontent
 
 import "time"
 
-// Operation names an operation of the SDK: the collection, then the verb. Errors and log lines begin with it.
+// Operation is the name of an operation: the collection, then the verb. Error texts begin with it.
 type Operation string
 
 // The operations of the API, and the download of a picture.

@@ -9,18 +9,18 @@ import (
 	"unicode"
 )
 
-// Option configures a [Client]. Every [CallOption] is one too: given to [NewClient] it is the default of every call.
-// [WithOnce], [WithOnceSince] and [WithResponse] are errors there.
+// Option configures a [Client]. A [CallOption] given to [NewClient] is the default for all calls, except [WithOnce],
+// [WithOnceSince] and [WithResponse], which are errors there.
 type Option interface{ applyClient(*Client) []FieldProblem }
 
-// CallOption configures one call. It overrides the same option given to [NewClient].
+// CallOption configures one call, and overrides the same option given to [NewClient].
 type CallOption interface {
 	Option
 	applyCall(*settings) []FieldProblem
 }
 
-// RateLimiter delays attempts: [golang.org/x/time/rate.Limiter] is one. Wait is called before each attempt, from
-// many goroutines at once. An error ends the call before anything of the attempt is sent.
+// RateLimiter delays attempts; a [golang.org/x/time/rate.Limiter] is one. Wait is called before each attempt, from many
+// goroutines at once. An error ends the call before the attempt sends anything.
 type RateLimiter interface{ Wait(context.Context) error }
 
 // clientOption is an option of clients alone.
@@ -59,16 +59,16 @@ func (o singleOption) applyClient(*Client) []FieldProblem {
 	return problem("option", o.name, "must be given to a call, not to NewClient")
 }
 
-// WithHTTPClient sends requests through a copy of hc. Nil is an error. Its Timeout, Jar and CheckRedirect hold,
-// though no redirect is followed that the SDK refuses.
+// WithHTTPClient sends requests through a copy of hc. Nil is an error. Its Timeout, Jar and CheckRedirect apply, but no
+// redirect is followed that the SDK refuses.
 //
-// A transport that is nil or an [*http.Transport] is cloned twice, so that its TLS, proxy and dial settings hold: one
-// clone sends create requests, each on a connection of its own over HTTP/1.1, the other everything else. A limit such
-// as MaxConnsPerHost holds for each clone.
+// If its transport is nil or an [*http.Transport], two clones with its TLS, proxy and dial settings are used: one for
+// create requests, each on a connection of its own over HTTP/1.1, the other for everything else. A limit such as
+// MaxConnsPerHost applies to each clone.
 //
-// Any other RoundTripper is used as it is, and outcomes are less precise: the client does not see what was written, so
-// more failures are Unknown. Nor does it see whether the RoundTripper sends a create request twice: one that sets
-// GetBody lets net/http do so over HTTP/2. To wrap a transport, use [WithMiddleware], where outcomes stay exact.
+// Any other RoundTripper is used as it is. The client then does not see what is written, so more failures are Unknown.
+// Nor does it see whether the RoundTripper sends a create request twice: one that sets GetBody lets net/http do so over
+// HTTP/2. To wrap a transport, use [WithMiddleware], where outcomes stay exact.
 func WithHTTPClient(hc *http.Client) Option {
 	return clientOption{
 		check(hc != nil, "http_client", nil, "must not be nil"),
@@ -76,11 +76,11 @@ func WithHTTPClient(hc *http.Client) Option {
 	}
 }
 
-// WithMiddleware wraps the client's transport, for tracing, signing or caching. Nil is an error. Wrap is called once
-// for each client; the first middleware given is the outermost. A middleware sees each attempt and its redirects,
-// with the Authorization header. It must not send a request twice: a create request would be executed, and billed,
-// twice. Without a response, an attempt counts as seen only if next was called with the request's context. Otherwise
-// its outcome is Unknown, or NotSent if the end of an upload was never read; to refuse attempts use [WithAttemptHook].
+// WithMiddleware wraps the client's transport, for tracing, signing or caching. Nil is an error. NewClient calls wrap
+// once; the first middleware given is the outermost. A middleware sees each attempt and its redirects, with the
+// Authorization header. It must not send a request twice: a create request would be executed, and billed, twice. If
+// there is no response, and next was not called with the request's context, the outcome is Unknown, or NotSent if the
+// end of an upload was not read; to refuse attempts, use [WithAttemptHook].
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption{
 		check(wrap != nil, "middleware", nil, "must not be nil"),
@@ -88,9 +88,9 @@ func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option 
 	}
 }
 
-// WithAPIKeySource asks source for the key before each attempt, in place of the key given to [NewClient], which may
-// then be empty. Source is called from many goroutines at once and should cache the key. After a 401 it is asked once
-// more, and the call is retried, a Store too, if it returns another key. An error ends the call.
+// WithAPIKeySource calls source for the key before each attempt, in place of the key given to [NewClient], which may be
+// empty. The function is called from many goroutines at once and should cache the key. After a 401 it is called once
+// more, and if it returns another key, the call is retried, even a Store. An error ends the call.
 func WithAPIKeySource(source func(context.Context) (string, error)) Option {
 	return clientOption{
 		check(source != nil, "api_key_source", nil, "must not be nil"),
@@ -98,7 +98,7 @@ func WithAPIKeySource(source func(context.Context) (string, error)) Option {
 	}
 }
 
-// WithUserAgent puts a product, such as "gallery/2.1", before the SDK's in the User-Agent header.
+// WithUserAgent puts product, such as "gallery/2.1", before the SDK's own in the User-Agent header.
 func WithUserAgent(product string) Option {
 	product = strings.TrimSpace(product)
 	return clientOption{
@@ -108,23 +108,22 @@ func WithUserAgent(product string) Option {
 }
 
 // WithLogger logs each attempt at debug level, with the attributes op, method, path, attempt, status, request_id,
-// result, outcome, took, pause (before the next attempt), sent (bytes) and budget (retries left), and what [WithOnce]
-// waits for at info level. Keys, bodies and query values are never logged. Nil logs nothing.
+// result, outcome, took, pause (before the next attempt), sent (bytes) and budget (retries left). At info level it logs
+// what [WithOnce] waits for. Keys, bodies and query values are never logged. Nil logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return clientOption{nil, func(c *Client) { c.logger = l }}
 }
 
-// WithRateLimiter calls l.Wait before each attempt, except those of Download, which go to other hosts: an attempt hook
-// can limit them. Nil is no limit.
+// WithRateLimiter calls l.Wait before each attempt, except for Download, which contacts other hosts: an attempt hook
+// can limit it. Nil is no limit.
 func WithRateLimiter(l RateLimiter) Option {
 	return clientOption{nil, func(c *Client) { c.limiter = l }}
 }
 
-// WithRetryBudget limits the retries of all calls of the client together, so that they do not multiply an outage.
-// Each retry costs one token. A call that succeeds at the first attempt earns a tenth of a token; one that succeeds
-// after retries gets its tokens back. Without tokens, calls are not retried. A retry after a wait that the service
-// asked for with Retry-After is free, and so is the one after a 401. The default is 100 tokens, which is also the
-// most that there can be; 0 is no limit.
+// WithRetryBudget limits the retries of all calls of the client together, so that they do not worsen an outage. The
+// budget starts with that many tokens and never has more; the default is 100, and 0 is no limit. Each retry costs one
+// token, except after a Retry-After or a 401. A call that succeeds at the first attempt earns a tenth of a token; one
+// that succeeds after retries gets its tokens back. Without tokens, calls are not retried.
 func WithRetryBudget(retries int) Option {
 	return clientOption{
 		check(retries >= 0, "retry_budget", retries, "must not be negative"),
@@ -132,9 +131,9 @@ func WithRetryBudget(retries int) Option {
 	}
 }
 
-// WithSettleTime sets how long after its last byte a create request may still become a record that lists show. It is a
-// fact about the deployment, longer than its longest Store call; how long a call waits is up to its context. [WithOnce]
-// searches for that long before it sends a request again, and the client remembers a name for that long. The default
+// WithSettleTime sets how long after its attempt ended a create request may still become a record that lists show. It
+// depends on the deployment, and must exceed its longest Store call; how long a call waits is up to its context.
+// [WithOnce] searches for that long before it sends again, and the client remembers a name for that long. The default
 // is five minutes; 0 is one search; less than a millisecond is an error.
 func WithSettleTime(d time.Duration) Option {
 	return clientOption{
@@ -143,18 +142,18 @@ func WithSettleTime(d time.Duration) Option {
 	}
 }
 
-// WithInsecureHTTP allows a base URL with http:// for hosts other than loopback, and sending it through a proxy. The
-// key and all content then cross the network, and the proxy, unencrypted.
+// WithInsecureHTTP allows an http:// base URL for hosts other than loopback, and a proxy for it. The key and all
+// content then cross the network, and the proxy, unencrypted.
 func WithInsecureHTTP() Option {
 	return clientOption{nil, func(c *Client) { c.insecure = true }}
 }
 
-// WithBooleanWords sends booleans as true and false. By default they are sent as 1 and 0, which more services read.
+// WithBooleanWords sends booleans as true and false. The default is 1 and 0, which more services read.
 func WithBooleanWords() Option {
 	return clientOption{nil, func(c *Client) { c.words = true }}
 }
 
-// WithUpdateMethod sends updates with [http.MethodPatch], the default, or [http.MethodPut]; any other is refused. Both
+// WithUpdateMethod sends updates with [http.MethodPatch], the default, or [http.MethodPut]; any other is an error. Both
 // carry only the fields that are set.
 func WithUpdateMethod(method string) Option {
 	return clientOption{
@@ -163,8 +162,8 @@ func WithUpdateMethod(method string) Option {
 	}
 }
 
-// WithMaxResponseSize limits how much of a response is read, in bytes after decompression. The default is 32 MiB; 0
-// and less are refused. A larger response is a [DecodeError]. Download has no limit.
+// WithMaxResponseSize limits the size of a response, in bytes after decompression. The default is 32 MiB; less than 1
+// is an error. A larger response is a [*DecodeError]. Download has no limit.
 func WithMaxResponseSize(bytes int64) Option {
 	return clientOption{
 		check(bytes > 0, "max_response_size", bytes, "must be above 0"),
@@ -172,9 +171,9 @@ func WithMaxResponseSize(bytes int64) Option {
 	}
 }
 
-// WithResponseTimeout limits how long one attempt, not the whole call, waits from the last byte sent until the
-// response was read, for Download until its header. The default is 10 minutes for Store and 30 seconds for everything
-// else; 0 is no limit. Less than a millisecond is refused.
+// WithResponseTimeout limits the wait of one attempt, not of the whole call, from the last byte sent until the response
+// is read, or for Download until its header. The default is 10 minutes for Store and 30 seconds otherwise; 0 is no
+// limit; less than a millisecond is an error.
 func WithResponseTimeout(d time.Duration) CallOption {
 	return callOption{
 		checkDuration("response_timeout", d),
@@ -182,8 +181,9 @@ func WithResponseTimeout(d time.Duration) CallOption {
 	}
 }
 
-// WithStallTimeout ends an attempt when for d no byte of its body was taken, or no byte of a picture came. The default
-// is 60 seconds; 0 is no limit. Less than a millisecond is refused. An upload that moves may take as long as it needs.
+// WithStallTimeout aborts an attempt if, for d, no byte of its body is sent or no byte of a picture received. An upload
+// that makes progress may take as long as it needs. The default is 60 seconds; 0 is no limit; less than a millisecond
+// is an error.
 func WithStallTimeout(d time.Duration) CallOption {
 	return callOption{
 		checkDuration("stall_timeout", d),
@@ -191,8 +191,7 @@ func WithStallTimeout(d time.Duration) CallOption {
 	}
 }
 
-// WithRetryPolicy sets how often and how patiently calls are retried. Zero fields have their defaults: see
-// [RetryPolicy].
+// WithRetryPolicy sets how often and how patiently a call is retried.
 func WithRetryPolicy(policy RetryPolicy) CallOption {
 	return callOption{
 		policy.check(),
@@ -200,15 +199,15 @@ func WithRetryPolicy(policy RetryPolicy) CallOption {
 	}
 }
 
-// WithoutValidation leaves values to the service: newer resolutions, a language instead of a country, a file that
-// does not look like audio or is empty. Required fields stay required, and text must still be UTF-8.
+// WithoutValidation leaves values to the service: newer resolutions, a language instead of a country, a file that is
+// empty or does not look like audio. Required fields stay required, and text must still be UTF-8.
 func WithoutValidation() CallOption {
 	return callOption{nil, func(s *settings) { s.unchecked = true }}
 }
 
 // WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and connection headers such as
-// Upgrade are refused, and so is a value with control characters or with a space at either end. For Expect:
-// 100-continue see [File].
+// Upgrade are errors, and so are values with control characters or surrounding spaces. For Expect: 100-continue see
+// [File].
 func WithHeader(key, value string) CallOption {
 	return callOption{
 		checkHeader(key, value),
@@ -216,8 +215,8 @@ func WithHeader(key, value string) CallOption {
 	}
 }
 
-// WithQuery sets a query parameter, such as one the API does not document. It overrides a documented one of the same
-// name. Given twice, the last one counts; only a name that ends in [] may repeat.
+// WithQuery sets a query parameter, such as one that the API does not document. It overrides a documented parameter of
+// the same name. Given twice, the last one counts; only names that end in [] may repeat.
 func WithQuery(key, value string) CallOption {
 	return callOption{
 		check(key != "", "query", key, "must have a name"),
@@ -225,9 +224,9 @@ func WithQuery(key, value string) CallOption {
 	}
 }
 
-// WithFormField sets a form field of a Store or Update call, such as one that the API does not document; other
-// methods ignore it. It overrides a documented field of the same name, and counts as given if that is required. Given
-// twice, the last one counts; only a name that ends in [] may repeat. For the file of a transcription it is an error.
+// WithFormField sets a form field of a Store or Update call, such as one that the API does not document; other methods
+// ignore it. It overrides a documented field of the same name, and can supply a required one. Given twice, the last one
+// counts; only names that end in [] may repeat. Setting a transcription's file is an error.
 func WithFormField(key, value string) CallOption {
 	clean := key != "" && !strings.ContainsFunc(key, unicode.IsControl)
 	return callOption{
@@ -236,8 +235,8 @@ func WithFormField(key, value string) CallOption {
 	}
 }
 
-// WithResponse stores the last response of the call in *dst, also when the call fails; nil when none came. Given to
-// [NewClient] it is an error: concurrent calls would share it.
+// WithResponse stores the last response of the call in *dst, even if the call fails, or nil if none came. Concurrent
+// calls must not share dst.
 func WithResponse(dst **Response) CallOption {
 	return singleOption{"WithResponse", callOption{
 		check(dst != nil, "response", nil, "must not be nil"),
@@ -245,10 +244,10 @@ func WithResponse(dst **Response) CallOption {
 	}}
 }
 
-// WithProgress calls f while a file is uploaded; calls without a file ignore it. F is called from another goroutine,
-// one call at a time, at most 20 times a second and once at the end. The upload does not wait for f, but Store
-// returns only after f has, unless the context ends first. Given to [NewClient], f is called for all uploads,
-// concurrently. Nil reports nothing.
+// WithProgress calls f during an upload; calls without a file ignore it. It does so in another goroutine, one call at a
+// time, at most 20 times a second and once at the end. The upload does not wait for f, but Store returns only after f
+// has, unless the context ends first. Given to [NewClient], f is called for all uploads, concurrently. Nil reports
+// nothing.
 func WithProgress(f func(Progress)) CallOption {
 	return callOption{nil, func(s *settings) { s.progress = f }}
 }

@@ -10,12 +10,12 @@ import (
 // Outcome is what the service did with a failed call, as far as the client can prove it: see [OutcomeOf].
 type Outcome int
 
-// Severity: NotSent < Rejected < Done < Unknown. Of several attempts the most severe decides.
+// From least to most severe: NotSent < Rejected < Done < Unknown. Of several attempts, the most severe outcome counts.
 const (
-	OutcomeUnknown  Outcome = iota // the service may have executed the request, or not
+	OutcomeUnknown  Outcome = iota // the service may or may not have executed the request
 	OutcomeNotSent                 // the service did not get the whole request
 	OutcomeRejected                // the service responded that it did not execute the request
-	OutcomeDone                    // the service executed the request, but the response is of no use
+	OutcomeDone                    // the service executed the request, but its response could not be read
 )
 
 // String returns the outcome's name, such as "not sent".
@@ -24,54 +24,54 @@ func (o Outcome) String() string {
 	return cmp.Or(names[o], "unknown")
 }
 
-// OutcomeOf returns the outcome of the call that returned err. It looks into wrapped and joined errors. Nil is Done;
-// an error that is not of this package, and a nil pointer to one that is, are Unknown.
+// OutcomeOf returns the outcome of the call that returned err, which may be wrapped or joined with others. Nil is Done.
+// An error from elsewhere is Unknown, and so is a nil pointer to an error of this package.
 //
-// The table tells it for each way in which an attempt can fail, and whether another attempt follows: for Store, and
-// for the other methods, which do no harm if they are executed twice. The last column is [Temporary].
+// The table lists how an attempt can fail, and whether it is retried: for Store, and for the other methods, which are
+// safe to execute twice. The last column is [Temporary].
 //
-//	the call ended with                                                       outcome   others  store  temporary
-//	invalid arguments                                                         NotSent   no      no     no
-//	the context, a limiter, a key source or a hook, before a byte was sent    NotSent   no      no     yes
-//	no connection                                                             NotSent   yes     yes    yes
-//	a certificate that is not trusted                                         NotSent   no      no     no
-//	a connection that broke before a byte was written                         NotSent   yes     yes    yes
-//	an upload cut off by the network, a stall, 408, or 5xx but 501 and 505    NotSent   -       yes    yes
-//	an upload cut off by the context                                          NotSent   -       no     yes
-//	an upload cut off by its reader                                           NotSent   -       no     no
-//	an upload cut off by 3xx, 499, 501, 505, or 403 to 405 without JSON       NotSent   -       no     no
-//	an HTTP/2 stream that was refused (REFUSED_STREAM), but for Store         Rejected  yes     -      yes
-//	429                                                                       Rejected  yes     yes    yes
-//	401, and the key source then returns another key                          Rejected  once    once   no
-//	403, 404 or 405 without JSON, for Store                                   Unknown   -       no     no
-//	any other 4xx but 408 and 499                                             Rejected  no      no     no
-//	307 or 308                                                                Rejected  no      no     no
-//	any other 3xx, for List and Show                                          Rejected  no      -      no
-//	any other 3xx, for Store, Update and Delete                               Unknown   no      no     no
-//	408, or 5xx but 501 and 505                                               Unknown   yes     no     yes
-//	499, 501 or 505                                                           Unknown   no      no     no
-//	2xx with JSON that says it is an error                                    Unknown   no      no     no
-//	201 or 204 without a record                                               Done      no      no     no
-//	any other 2xx with JSON of another shape                                  Done      no      no     no
-//	201 that is cut off, or any other 2xx that is cut off within its JSON     Done      yes     no     yes
-//	any other 2xx with an HTML page instead of JSON                           Unknown   no      no     yes
-//	any other 2xx that is empty or blank                                      Unknown   no      no     yes
-//	any other 2xx that is cut off before a byte of JSON                       Unknown   yes     no     yes
-//	an attempt without a response that a middleware kept from the transport   Unknown   yes     no     yes
-//	a broken connection or a timeout, after a byte was written                Unknown   yes     no     yes
-//	the context, after a byte was written                                     Unknown   no      no     yes
+//	the call ended with                                                        outcome   others  store  temporary
+//	invalid arguments                                                          NotSent   no      no     no
+//	the context, a limiter, a key source or a hook, before a byte was sent     NotSent   no      no     yes
+//	no connection                                                              NotSent   yes     yes    yes
+//	an untrusted certificate                                                   NotSent   no      no     no
+//	a connection that broke before a byte was written                          NotSent   yes     yes    yes
+//	an upload cut off by the network, a stall, 408, or 5xx except 501 and 505  NotSent   -       yes    yes
+//	an upload cut off by the context                                           NotSent   -       no     yes
+//	an upload cut off by its reader                                            NotSent   -       no     no
+//	an upload cut off by 3xx, 499, 501, 505, or 403 to 405 without JSON        NotSent   -       no     no
+//	a refused HTTP/2 stream (REFUSED_STREAM), except for Store                 Rejected  yes     -      yes
+//	429                                                                        Rejected  yes     yes    yes
+//	401, if the key source then returns another key                            Rejected  once    once   no
+//	403, 404 or 405 without JSON, for Store                                    Unknown   -       no     no
+//	any other 4xx except 408 and 499                                           Rejected  no      no     no
+//	307 or 308                                                                 Rejected  no      no     no
+//	any other 3xx, for List and Show                                           Rejected  no      -      no
+//	any other 3xx, for Store, Update and Delete                                Unknown   no      no     no
+//	408, or 5xx except 501 and 505                                             Unknown   yes     no     yes
+//	499, 501 or 505                                                            Unknown   no      no     no
+//	2xx with JSON that says it is an error                                     Unknown   no      no     no
+//	201 or 204 without a record                                                Done      no      no     no
+//	any other 2xx with JSON of another shape                                   Done      no      no     no
+//	201 that is cut off, or any other 2xx that is cut off within its JSON      Done      yes     no     yes
+//	any other 2xx with an HTML page instead of JSON                            Unknown   no      no     yes
+//	any other 2xx that is empty or blank                                       Unknown   no      no     yes
+//	any other 2xx that is cut off before a byte of JSON                        Unknown   yes     no     yes
+//	no response, because a middleware kept the attempt from the transport      Unknown   yes     no     yes
+//	a broken connection or a timeout, after a byte was written                 Unknown   yes     no     yes
+//	the context, after a byte was written                                      Unknown   no      no     yes
 //
 // An upload is cut off if it ended before any byte of the form's last boundary, which follows the file, was handed to
-// the transport. No known form parser accepts such a request as complete. From that byte on, the last rows apply.
+// the transport. No known parser accepts such a form as complete. From that byte on, the last rows apply.
 //
-// Rejected trusts the service, and all that stands in front of it, to send these statuses only for a request that was
-// not executed. A 503 proves nothing, whatever its headers: a proxy sends it while the service works on.
+// Rejected trusts the service, and everything in front of it, to send these statuses only for a request that was not
+// executed. A 503 proves nothing, whatever its headers: a proxy may send it while the service is still working.
 //
-// Of several attempts the most severe outcome counts: NotSent < Rejected < Done < Unknown. With [WithOnce] the outcome
-// is that of the record: it is Unknown while an earlier request for the name may still create it. For Delete, an empty
-// 2xx response is success, one that was cut off is if its outcome is Done, and a 404 that is no HTML page is after an
-// attempt of unknown outcome. Redirects of List and Show within the origin of the base URL are followed; the table is
-// about those that are not. [ErrPagination] is Done: all pages before it were read.
+// With [WithOnce], the outcome is the record's: Unknown while an earlier request for the name may still create it. A
+// Delete succeeds with any complete 2xx response except an HTML page and JSON that says it is an error, with one that
+// is cut off if the table says Done, and, after an attempt of unknown outcome, with a 404 that is not an HTML page.
+// Redirects of List and Show within the base URL's origin are followed; the table is about the others. [ErrPagination]
+// is Done: the pages before it were read.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeDone
@@ -80,12 +80,13 @@ func OutcomeOf(err error) Outcome {
 	return v.outcome
 }
 
-// Temporary reports whether the same call, made later, may end otherwise: what a job queue asks before it tries again.
-// The table of [OutcomeOf] has the answers for attempts. It is true for a Retry-After that is too long and a retry
-// budget that is used up, and false for nil, a [*ConflictError], [ErrFile], [ErrPagination] and errors that are not of
-// this package. Of joined errors all that are of this package must be temporary.
+// Temporary reports whether the same call may succeed later: what a job queue needs to know before it retries. The
+// table of [OutcomeOf] has the answers for attempts. A Retry-After that is too long and a retry budget that is used up
+// are temporary. Nil, a [*ConflictError], [ErrFile], [ErrPagination] and errors from elsewhere are not. Of joined
+// errors, all of this package's must be temporary.
 //
-// It says nothing of the outcome: if that is Unknown or Done, only a Store call with [WithOnce] is safe to repeat.
+// Temporary says nothing about the outcome: if that is Unknown or Done, only a Store call with [WithOnce] is safe to
+// repeat.
 func Temporary(err error) bool {
 	v, _ := verdictOf(err)
 	return v.temporary

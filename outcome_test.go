@@ -177,7 +177,7 @@ var rows = map[string][]func(*testing.T) scene{
 		dialing(&net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}),
 		dialing(&net.DNSError{Err: "no such host", Name: "content.example.com"}),
 	},
-	"a certificate that is not trusted": {func(t *testing.T) scene {
+	"an untrusted certificate": {func(t *testing.T) scene {
 		var seen atomic.Int64
 		srv := httptest.NewUnstartedServer(http.NotFoundHandler())
 		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -204,7 +204,7 @@ var rows = map[string][]func(*testing.T) scene{
 			seen:    func() int { return int(dials.Load()) },
 		}
 	}},
-	"an upload cut off by the network, a stall, 408, or 5xx but 501 and 505": {
+	"an upload cut off by the network, a stall, 408, or 5xx except 501 and 505": {
 		uploading(func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
 			panic(http.ErrAbortHandler)
@@ -240,20 +240,20 @@ var rows = map[string][]func(*testing.T) scene{
 	"an upload cut off by 3xx, 499, 501, 505, or 403 to 405 without JSON": {
 		uploadRefused(302), uploadRefused(307), uploadRefused(499), uploadRefused(501), uploadRefused(403), uploadRefused(404),
 	},
-	"an HTTP/2 stream that was refused (REFUSED_STREAM), but for Store": {through(func(*http.Request) (*http.Response, error) {
+	"a refused HTTP/2 stream (REFUSED_STREAM), except for Store": {through(func(*http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("http2: %w", refusedStream{StreamID: 1, Code: 7})
 	})},
 	"429": {status(429, `{"message":"Too Many Attempts."}`), status(429, ``, "Retry-After", "0")},
 	"403, 404 or 405 without JSON, for Store": {
 		status(403, `<html>`), status(404, ``), status(404, `default backend - 404`), status(405, `<html>`),
 	},
-	"401, and the key source then returns another key": {func(t *testing.T) scene {
+	"401, if the key source then returns another key": {func(t *testing.T) scene {
 		s := status(401, `{"message":"Unauthenticated."}`)(t)
 		var asked atomic.Int64
 		s.opts = []Option{WithAPIKeySource(func(context.Context) (string, error) { return fmt.Sprint("key-", asked.Add(1)), nil })}
 		return s
 	}},
-	"any other 4xx but 408 and 499": {
+	"any other 4xx except 408 and 499": {
 		status(400, ``), status(401, ``), status(403, `{"message":"Forbidden"}`), status(404, `{"message":"Not found."}`), status(405, `{}`),
 		status(409, ``), status(413, `<html>`), status(418, ``), status(422, `{"errors":{"name":["taken"]}}`),
 		func(t *testing.T) scene {
@@ -272,7 +272,7 @@ var rows = map[string][]func(*testing.T) scene{
 	"any other 3xx, for Store, Update and Delete": {
 		status(301, ``, "Location", "/login"), status(302, ``, "Location", "/login"), status(303, ``, "Location", "/login"), status(304, ``),
 	},
-	"408, or 5xx but 501 and 505": {
+	"408, or 5xx except 501 and 505": {
 		status(408, ``), status(500, ``), status(502, `<html>`), status(504, ``), status(503, ``), status(520, ``), status(524, ``), status(599, ``),
 		status(503, `<h1>busy</h1>`, "Retry-After", "0"), status(503, ``, "Retry-After", "Mon, 01 Jan 2001 00:00:00 GMT"),
 		status(503, `{"message":"Service Unavailable"}`, "Retry-After", "soon"),
@@ -305,7 +305,7 @@ var rows = map[string][]func(*testing.T) scene{
 	"any other 2xx with an HTML page instead of JSON": {
 		status(200, `<!doctype html><title>Sign in</title>`), status(200, "\ufeff <html>"),
 	},
-	"an attempt without a response that a middleware kept from the transport": {func(t *testing.T) scene {
+	"no response, because a middleware kept the attempt from the transport": {func(t *testing.T) scene {
 		s := status(200, fakes.StoredImage)(t)
 		var asked atomic.Int64
 		s.opts = []Option{WithMiddleware(func(http.RoundTripper) http.RoundTripper {
@@ -395,7 +395,7 @@ func speaksOf(row tableRow, operation string) bool {
 	switch row.text {
 	case "403, 404 or 405 without JSON, for Store":
 		return operation == "store"
-	case "an HTTP/2 stream that was refused (REFUSED_STREAM), but for Store":
+	case "a refused HTTP/2 stream (REFUSED_STREAM), except for Store":
 		return operation != "store"
 	case "any other 3xx, for List and Show":
 		return reads
@@ -445,7 +445,7 @@ func checkRow(t *testing.T, row tableRow, operation string, s scene) {
 		again = row.store
 	}
 	attempts := map[string]int{"yes": quick.MaxAttempts, "no": 1, "once": 2}[again]
-	if row.outcome == "NotSent" && again == "no" && operation != "upload" && row.text != "a certificate that is not trusted" {
+	if row.outcome == "NotSent" && again == "no" && operation != "upload" && row.text != "an untrusted certificate" {
 		attempts = 0
 	}
 	assert.Equal(t, attempts, s.seen(), "sends; the call ended with %v", err)

@@ -13,7 +13,7 @@ import (
 
 // Page is one page of a list. It is not safe for concurrent use.
 type Page[T any] struct {
-	Items []*T // in the order of the service
+	Items []*T // in the service's order
 	PageInfo
 
 	state paging.State
@@ -25,7 +25,7 @@ type Page[T any] struct {
 	fetch func(ctx context.Context, link url.Values, opts ...CallOption) (*Page[T], error)
 }
 
-// PageInfo holds the page numbers and counts that the service sent. A number that it does not send is 0.
+// PageInfo has the page numbers and counts from the service. Zero is unknown.
 type PageInfo struct {
 	Current int // this page's number, from 1
 	Last    int // the last page's number
@@ -39,13 +39,10 @@ var pageSizes = []int{10, 25, 50, 100}
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
 func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 
-// Next returns the next page, or nil without an error after the last. Filters and options are those of the first
-// call. A record that moved from this page to the next one meanwhile is left out there. The error matches
-// [ErrPagination] if the service does not say what follows a full page, leads back to an earlier page, or sends the
-// records of this page again.
-//
-// If records are deleted while their pages are fetched, others move to pages that were fetched before, and are not
-// seen: a program that takes what is not listed for deleted must confirm it with Show.
+// Next returns the next page, with the filters and options of the first call, or nil without an error after the last.
+// Records that moved there from this page are left out. The error matches [ErrPagination] if the service does not say
+// what follows a full page, leads back to an earlier page, or repeats this page's records. Deletions between the calls
+// may hide records: see [ImagesService.All].
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	if !p.HasNext() {
 		return nil, nil
@@ -129,8 +126,8 @@ func readPage[T any, R record[T]](x *exchange) (*Page[T], error) {
 	}}, nil
 }
 
-// Collect returns the records of an iterator, such as that of All, as a slice. With an error it returns what came
-// before it.
+// Collect returns the records of an iterator, such as All's, as a slice. With an error, it returns the records before
+// it.
 func Collect[T any](records iter.Seq2[*T, error]) ([]*T, error) {
 	var list []*T
 	for record, err := range records {
@@ -170,10 +167,9 @@ func all[T any, R record[T]](ctx context.Context, c *Client, first call, opts []
 
 const maxReadAhead = 32 // pages
 
-// WithReadAhead makes All fetch up to the given number of pages before the loop reaches them; other methods ignore
-// it. 0, the default, is none; more than 32 is an error. Records and errors come in the same order as without it, and
-// so do panics of a middleware, a hook, a limiter or a key source. A list whose pages are found by a cursor allows
-// one page ahead.
+// WithReadAhead lets All prefetch up to the given number of pages; other methods ignore it. The default is 0; more than
+// 32 is an error. Records, errors and panics of a middleware, hook, limiter or key source come in the same order as
+// without it. Lists with cursors allow one page.
 func WithReadAhead(pages int) CallOption {
 	allowed := fmt.Sprintf("must be between 0 and %d", maxReadAhead)
 	return callOption{
@@ -220,7 +216,7 @@ func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
 	}
 }
 
-// next returns the page that follows: the one on its way, if there is one. A panic below it goes on in the loop.
+// next returns the page that follows: the one on its way, if there is one. A panic below it continues in the loop.
 func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error) {
 	if len(a.row) == 0 {
 		return page.Next(ctx)

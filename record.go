@@ -12,11 +12,11 @@ import (
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// ID is a record's identifier, assigned by the service. It is text whatever the service sends: it decodes from a JSON
-// string and, digit for digit, from a JSON number of any size.
+// ID is a record's identifier, assigned by the service. It decodes from a JSON string or, digit for digit, from a JSON
+// number of any size.
 type ID string
 
-// UnmarshalJSON reads a JSON string or number. Null leaves the ID as it is; any other value is an error.
+// UnmarshalJSON reads a JSON string or number. A JSON null is a no-op; any other value is an error.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	v, err := lenient.Parse(data)
 	switch {
@@ -73,7 +73,7 @@ func readDeleted(x *exchange) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-// unmarshalRecord reads a bare record. Null leaves r as it is.
+// unmarshalRecord reads a bare record. A JSON null is a no-op.
 func unmarshalRecord[T any, R record[T]](r R, data []byte) error {
 	v, err := lenient.Parse(data)
 	switch {

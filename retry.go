@@ -16,18 +16,17 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// RetryPolicy sets how often a call is retried and how long it waits in between. A zero field has its default, so
-// that RetryPolicy{} is [DefaultRetryPolicy]; a negative duration is none. The table of [OutcomeOf] has the failures
-// that are retried.
+// RetryPolicy sets how often a call is retried and the pauses in between. Zero fields have their defaults:
+// RetryPolicy{} is [DefaultRetryPolicy]. The table of [OutcomeOf] lists the failures that are retried.
 type RetryPolicy struct {
-	MaxAttempts   int           // attempts in all; 1 is no retry; a negative number is refused
+	MaxAttempts   int           // attempts in all; 1 is no retry; a negative number is an error
 	MinBackoff    time.Duration // limit of the first pause, doubled for each further one; negative is no pause
 	MaxBackoff    time.Duration // limit of every pause; negative is no pause
-	MaxRetryAfter time.Duration // a service that asks for a longer wait ends the call; negative never waits
+	MaxRetryAfter time.Duration // longest Retry-After that is obeyed; negative is none
 }
 
-// DefaultRetryPolicy is the policy of a client without [WithRetryPolicy]: four attempts, random pauses of up to 500
-// ms, 1 s and 2 s, never above 30 s, and a Retry-After of up to a minute.
+// DefaultRetryPolicy returns the policy of a client without [WithRetryPolicy]: four attempts, random pauses of up to
+// 500 ms, 1 s and 2 s, never above 30 s, and a Retry-After of up to a minute.
 func DefaultRetryPolicy() RetryPolicy {
 	return RetryPolicy{
 		MaxAttempts:   4,

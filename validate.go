@@ -137,8 +137,8 @@ var reservedHeaders = []string{
 	"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Upgrade",
 }
 
-// checkHeader reports a name that is no HTTP token or not the caller's to set, and a bad value without showing it: it
-// may be secret.
+// checkHeader reports a name that is not an HTTP token, or not for the caller to set, and a bad value without showing
+// it: it may be secret.
 func checkHeader(name, value string) []FieldProblem {
 	const token = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	switch {

@@ -95,7 +95,7 @@ func (f File) badFields() (p Problem) {
 	case strings.ContainsFunc(f.ContentType, unicode.IsControl) || strings.TrimSpace(f.ContentType) != f.ContentType:
 		p.Reason = "must have a content type without control characters or white space around it"
 	case f.Size < 0:
-		p.Reason, p.Hint = fmt.Sprintf("must not have the Size %d", f.Size), "0 is an unknown size"
+		p.Reason, p.Hint = fmt.Sprintf("must have a Size of at least 0, not %d", f.Size), "0 means unknown"
 	}
 	return p
 }
@@ -115,7 +115,7 @@ func (f File) badContent(size int64, head []byte, err error) (p Problem) {
 	case size == 0:
 		p.Reason, p.Waivable = "must not be empty", true
 		if s, ok := f.Source.(*stream); ok && s.start > 0 {
-			const atEnd = "the reader stands at its end, byte %d: seek to the start, Seek(0, io.SeekStart)"
+			const atEnd = "the reader is at its end, byte %d: seek to the start, Seek(0, io.SeekStart)"
 			p.Hint = fmt.Sprintf(atEnd, s.start)
 		}
 	case kind != "":

@@ -87,7 +87,7 @@ func TestFileProblems(t *testing.T) {
 		"object, shorter":             {holds(FS(&guarded{FS: object, wrap: func(f fs.File, _ int) fs.File { return ofSize{f, 301} }}, "a.wav")), "ended at byte 300, but its size is 301", false, nil},
 		"object, empty":               {holds(FS(fstest.MapFS{"a.wav": {Mode: fs.ModeIrregular}}, "a.wav")), "must not be empty", true, nil},
 		"object, another size":        {declared(299, FS(object, "a.wav")), "has 300 bytes, but its Size says 299", false, nil},
-		"negative size":               {declared(-1, Bytes(recording(9))), "must not have the Size -1", false, nil},
+		"negative size":               {declared(-1, Bytes(recording(9))), "must have a Size of at least 0, not -1", false, nil},
 		"another size":                {declared(10, Bytes(recording(9))), "has 9 bytes, but its Size says 10", false, nil},
 		"a size of one byte":          {declared(1, Bytes(recording(9))), "has 9 bytes, but its Size says 1", false, nil},
 		"another size of a seeker":    {declared(8, Reader(bytes.NewReader(recording(9)))), "has 9 bytes, but its Size says 8", false, nil},

@@ -43,7 +43,7 @@ func (s *Sending) Close() error {
 }
 
 // Complete reports whether the service may have got the body whole: always for a form, and for a multipart body once
-// a byte of the closing delimiter was handed to the transport. Without the delimiter no parser takes the file for
+// a byte of the closing delimiter was handed to the transport. Without the delimiter no parser accepts the file as
 // complete. It does not change after Close.
 func (s *Sending) Complete() bool { return s == nil || s.tail.Len() < len(s.body.tail) }
 

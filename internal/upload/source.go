@@ -86,7 +86,7 @@ func (m *memory) open(in *input) error {
 	return nil
 }
 
-// Reader is what r holds from where it stands. It is nil where r is. It is never closed.
+// Reader is what r holds from where it stands. It is nil if r is. It does not close r.
 //
 // A reader that can seek is rewound for each attempt to where it first stood. Any other can be sent once. A Read or
 // Seek that waits is abandoned when the context ends: until it returns, r must not be touched.

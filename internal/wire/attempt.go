@@ -19,11 +19,11 @@ type Limits struct {
 	Wait   time.Duration // from the last byte sent until the response was read, for all redirects together
 }
 
-// Attempt watches one attempt: what was written, and whether it still moves. It is safe for concurrent use. The context
-// of the request derives from it, so that a [Transport] finds it.
+// Attempt watches one attempt: what was written, and whether it makes progress. It is safe for concurrent use. The
+// context of the request derives from it, so that a [Transport] finds it.
 //
-// Waiting for a connection, dialing and the TLS handshake count for no limit, as far as the transport tells of
-// them through httptrace.
+// Waiting for a connection, dialing and the TLS handshake count for no limit, as far as the transport tells of them
+// through httptrace.
 type Attempt struct {
 	context.Context
 	cancel context.CancelCauseFunc
@@ -72,7 +72,7 @@ const (
 	Waiting                // for the response
 	Receiving              // a part of the response that is due
 	Reading                // the source of the body has to give bytes
-	Sending                // the network has to take them
+	Sending                // the network has to accept them
 )
 
 // forever is the time that a phase without a limit may take.
@@ -255,7 +255,7 @@ func (a *Attempt) Stop() {
 }
 
 // Sent returns how many bytes of the request were written, TLS's share included. It is 0 where connections do not
-// count: over HTTP/2, and with a RoundTripper that is no [*http.Transport].
+// count: over HTTP/2, and with a RoundTripper other than an [*http.Transport].
 func (a *Attempt) Sent() int64 { return a.sent.Load() }
 
 // Expired returns the error with which the attempt ended itself, mostly a [*TimeoutError], or nil.

@@ -121,9 +121,9 @@ func TestTimeoutError(t *testing.T) {
 	temporary, ok := err.(interface{ Temporary() bool })
 	assert.True(t, ok && temporary.Temporary())
 	assert.Equal(t, "no complete response within 1s (WithResponseTimeout)", err.Error())
-	assert.Equal(t, "the upload stalled: the network took no bytes for 1s (WithStallTimeout)", (&TimeoutError{Phase: Sending, Limit: time.Second}).Error())
-	assert.Equal(t, "the upload stalled: the file gave no bytes for 1s (WithStallTimeout)", (&TimeoutError{Phase: Reading, Limit: time.Second}).Error())
-	assert.Equal(t, "the download stalled: no byte came for 1s (WithStallTimeout)", (&TimeoutError{Phase: Receiving, Limit: time.Second}).Error())
+	assert.Equal(t, "the upload stalled: the network accepted no bytes for 1s (WithStallTimeout)", (&TimeoutError{Phase: Sending, Limit: time.Second}).Error())
+	assert.Equal(t, "the upload stalled: the file returned no bytes for 1s (WithStallTimeout)", (&TimeoutError{Phase: Reading, Limit: time.Second}).Error())
+	assert.Equal(t, "the download stalled: no bytes arrived for 1s (WithStallTimeout)", (&TimeoutError{Phase: Receiving, Limit: time.Second}).Error())
 }
 
 // A timer may have fired before it was set anew.

@@ -56,7 +56,7 @@ func dialer(dial dialFunc, old func(network, address string) (net.Conn, error)) 
 	return dial
 }
 
-// within ends dial after limit, also where it does not listen to its context. A connection that comes too late is
+// within ends dial after limit, even if it ignores its context. A connection that comes too late is
 // closed.
 func within(limit time.Duration, dial dialFunc, allowed *http.Protocols) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

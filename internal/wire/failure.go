@@ -32,11 +32,11 @@ func Untrusted(err error) bool {
 		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(x509.CertificateInvalidError))
 }
 
-// ErrSource is matched by the errors of an upload whose file could not be read: its reader failed or stood still, or
-// the file has changed.
+// ErrSource is matched by the errors of an upload whose file could not be read: its reader failed or stalled, or the
+// file has changed.
 var ErrSource = errors.New("the file could not be read")
 
-// TimeoutError is the error of an attempt that took longer than its [Limits], which is no end of the call: it
+// TimeoutError is the error of an attempt that took longer than its [Limits], which does not end the call: it
 // is an [os.ErrDeadlineExceeded], never a [context.DeadlineExceeded]. It implements [net.Error].
 type TimeoutError struct {
 	Phase Phase // that took too long
@@ -47,11 +47,11 @@ func (e *TimeoutError) Error() string {
 	text := "no complete response within %v (WithResponseTimeout)"
 	switch e.Phase {
 	case Reading:
-		text = "the upload stalled: the file gave no bytes for %v (WithStallTimeout)"
+		text = "the upload stalled: the file returned no bytes for %v (WithStallTimeout)"
 	case Receiving:
-		text = "the download stalled: no byte came for %v (WithStallTimeout)"
+		text = "the download stalled: no bytes arrived for %v (WithStallTimeout)"
 	case Sending:
-		text = "the upload stalled: the network took no bytes for %v (WithStallTimeout)"
+		text = "the upload stalled: the network accepted no bytes for %v (WithStallTimeout)"
 	}
 	return fmt.Sprintf(text, e.Limit)
 }
@@ -62,7 +62,7 @@ func (e *TimeoutError) Timeout() bool { return true }
 // Temporary is always true.
 func (e *TimeoutError) Temporary() bool { return true }
 
-// Is reports whether target is [os.ErrDeadlineExceeded], or [ErrSource] where the source of the body stood still.
+// Is reports whether target is [os.ErrDeadlineExceeded], or [ErrSource] if the source of the body stalled.
 func (e *TimeoutError) Is(target error) bool {
 	return target == os.ErrDeadlineExceeded || e.Phase == Reading && target == ErrSource
 }

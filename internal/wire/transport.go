@@ -1,5 +1,5 @@
 // Package wire sends requests over connections that know what was written to them, on clocks that know whether an
-// attempt still moves.
+// attempt still makes progress.
 package wire
 
 import (
@@ -44,8 +44,8 @@ type Transport struct {
 }
 
 // New returns a Transport that works as base does, or as [http.DefaultTransport] where base is nil. An
-// [*http.Transport] is cloned: its TLS, proxy and dial settings hold, and its limits, such as MaxConnsPerHost, hold
-// for POST and for the other requests separately. A RoundTripper of another kind is used as it is, and an [Attempt]
+// [*http.Transport] is cloned: its TLS, proxy and dial settings apply, and its limits, such as MaxConnsPerHost, apply
+// to POST and to the other requests separately. A RoundTripper of another kind is used as it is, and an [Attempt]
 // knows what it is told through httptrace.
 //
 // A proxy that would see the header of an http:// request fails it with [ErrClearProxy], unless clearProxy is set.
@@ -220,8 +220,8 @@ func (t *Transport) CloseIdleConnections() {
 }
 
 // Download returns a RoundTripper for requests to other hosts that must not learn who the caller is: it has no client
-// certificates, and no server name but the URL's. Proxy, dialer and CA settings hold; what a DialTLSContext function
-// sends is its affair. A RoundTripper that is no [*http.Transport] is used as it is.
+// certificates, and no server name but the URL's. Proxy, dialer and CA settings apply; what a DialTLSContext function
+// sends is its affair. A RoundTripper other than an [*http.Transport] is used as it is.
 func (t *Transport) Download() http.RoundTripper {
 	return &Transport{shared: t.download, single: t.download, download: t.download, exact: t.exact}
 }
