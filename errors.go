@@ -39,8 +39,8 @@ var ErrPagination = errors.New("pagination")
 // or fails later.
 var ErrFile error = wire.ErrSource
 
-// ValidationError lists what is wrong with the arguments of a call, at most one problem for each field. Nothing was
-// sent: its [Outcome] is NotSent. It matches [ErrInvalid].
+// ValidationError lists everything that is wrong with the arguments of a call, at most one problem for each field.
+// Nothing was sent: its [Outcome] is NotSent. It matches [ErrInvalid].
 type ValidationError struct {
 	Problems []FieldProblem
 
