@@ -125,11 +125,10 @@ func (t *target) rewinds() bool {
 		return false
 	}
 	end, err := w.Seek(0, io.SeekEnd)
-	if err != nil || w.Truncate(end) != nil { // which changes nothing
-		return false
+	if err == nil {
+		_, err = w.Seek(at, io.SeekStart)
 	}
-	_, err = w.Seek(at, io.SeekStart)
-	return err == nil
+	return err == nil && w.Truncate(end) == nil // which changes nothing
 }
 
 // rewind sets the writer back to where the picture begins.

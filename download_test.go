@@ -803,3 +803,31 @@ func TestDownloadStoppedByCheckRedirect(t *testing.T) {
 	_, err = c.Images.Download(t.Context(), at(pictures.URL), io.Discard)
 	assert.EqualError(t, err, "images.download: 302: redirect refused by the http.Client's CheckRedirect")
 }
+
+// fixed is a file that cannot be cut.
+type fixed struct{ *os.File }
+
+func (fixed) Truncate(int64) error { return errors.New("not permitted") }
+
+// Whoever goes on writing after a download that broke off must not land elsewhere, because the SDK had tried whether
+// the writer can go back.
+func TestDownloadLeavesAWriterWhereItStood(t *testing.T) {
+	t.Parallel()
+	f, err := os.Create(filepath.Join(t.TempDir(), "album"))
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = f.WriteString("a long text that was there before")
+	require.NoError(t, err)
+	_, err = f.Seek(2, io.SeekStart)
+	require.NoError(t, err)
+	cut := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		resp, err := fakes.Respond(200, "pic", "Content-Type", "image/png")(r)
+		resp.ContentLength = 10
+		return resp, err
+	})
+	n, err := over(t, cut).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), fixed{f})
+	require.ErrorAs(t, err, new(*DecodeError))
+	position, err := f.Seek(0, io.SeekCurrent)
+	require.NoError(t, err)
+	assert.Equal(t, 2+n, position)
+}

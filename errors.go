@@ -70,7 +70,7 @@ func (e *ValidationError) Error() string {
 		}
 		list = append(list, text)
 	}
-	return strings.TrimPrefix(string(e.op)+": "+strings.Join(list, "; "), ": ")
+	return strings.TrimPrefix(string(e.op)+": "+oneLine.Replace(strings.Join(list, "; ")), ": ")
 }
 
 // Is reports whether target is [ErrInvalid].

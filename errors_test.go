@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"strings"
 	"testing"
@@ -112,4 +113,43 @@ func TestErrorTextOfAnUnknownStatus(t *testing.T) {
 		_, err := over(t, s).Images.Show(t.Context(), "7")
 		assert.EqualError(t, err, fmt.Sprintf("images.show: %d", status))
 	}
+}
+
+// separated is a file system whose errors have several lines, as errors.Join makes them.
+type separated struct{}
+
+func (separated) Open(string) (fs.File, error) {
+	return nil, errors.Join(errors.New("first"), errors.New("second\rthird"))
+}
+
+// Logs are read line by line: an error is one, whatever the caller's own code puts into it.
+func TestErrorsOfTheCallersCodeAreOneLine(t *testing.T) {
+	t.Parallel()
+	limiter := fakes.Limiter(func(context.Context) error { return errors.New("first\r\nsecond\rthird") })
+	_, waiting := over(t, fakes.RoundTripper(fakes.Lose), WithRateLimiter(limiter)).Images.Show(t.Context(), "7")
+	_, opening := over(t, fakes.RoundTripper(fakes.Lose)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
+		Name: "a", Language: "SE", File: FileFromFS(separated{}, "a.wav"),
+	})
+	for _, err := range []error{waiting, opening} {
+		assert.NotContains(t, err.Error(), "\n")
+		assert.NotContains(t, err.Error(), "\r")
+		assert.Contains(t, err.Error(), "first; second; third")
+	}
+}
+
+// A source that cannot renew a key may say which.
+func TestARefusedKeyIsMaskedInTheErrorOfItsSource(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	source := func(context.Context) (string, error) {
+		if asked++; asked == 1 {
+			return fakes.Key, nil
+		}
+		return "", errors.New("cannot renew " + fakes.Key)
+	}
+	refusing := fakes.RoundTripper(fakes.Respond(401, `{}`))
+	_, err := over(t, refusing, WithAPIKeySource(source)).Images.Show(t.Context(), "7")
+	require.ErrorIs(t, err, ErrUnauthorized)
+	assert.Contains(t, err.Error(), "cannot renew")
+	fakes.AssertNoKey(t, err, fakes.Key)
 }

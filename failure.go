@@ -52,10 +52,12 @@ func (s summary) line(request, text string) string {
 	if len(s.details) > 0 {
 		text += " (" + strings.Join(s.details, "; ") + ")"
 	}
-	text = strings.NewReplacer("\r\n", "; ", "\n", "; ").Replace(text)
+	text = oneLine.Replace(text)
 	subject := cmp.Or(string(s.op), request) + ": "
 	return strings.TrimPrefix(subject+strings.TrimPrefix(text, subject), ": ")
 }
+
+var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 
 // logValue groups attributes with what all errors of calls have in common.
 func (s summary) logValue(err error, attrs ...any) slog.Value {

@@ -8,7 +8,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
@@ -79,6 +81,9 @@ func (c *Client) find(ctx context.Context, in *collection, name string, opts []C
 		if len(page.found.IDs) < page.found.Count {
 			return "", nil, page.unclear(errors.New("the list has something other than a record"), false)
 		}
+		if page.found.Around.SaysError() {
+			return "", nil, page.unclear(fmt.Errorf("the list may lack records: %w", lenient.ErrSaysError), false)
+		}
 		for _, record := range page.Items {
 			match := normalText(record.Name) == name
 			if record.Name == "" || match && record.ID == "" {
@@ -122,4 +127,12 @@ func normalText(text string) string {
 func searchable(name string) string {
 	parts := strings.FieldsFunc(name+" ", func(r rune) bool { return r == '\\' || r == '\n' })
 	return strings.TrimSpace(slices.MaxFunc(parts, func(a, b string) int { return len(a) - len(b) }))
+}
+
+// retryAfterOf is how long the service asked to wait before the next search.
+func retryAfterOf(err error) time.Duration {
+	if e, ok := err.(*APIError); ok {
+		return e.RetryAfter
+	}
+	return 0
 }

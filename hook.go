@@ -75,15 +75,17 @@ func (h *history) begin(ctx context.Context, c *Client, r *request) error {
 	return nil
 }
 
-// tell tells the hooks what came of the attempt, each of them once: one may panic.
+// tell tells the hooks what came of the attempt, each of them once, even if one panics.
 func (h *history) tell(c *Client, res AttemptResult) {
-	res.Budget = c.budget.retries()
-	for len(h.dones) > 0 {
-		last := len(h.dones) - 1
-		done := h.dones[last]
-		h.dones = h.dones[:last]
-		done(res)
+	if len(h.dones) == 0 {
+		return
 	}
+	last := len(h.dones) - 1
+	done := h.dones[last]
+	h.dones = h.dones[:last]
+	defer h.tell(c, res)
+	res.Budget = c.budget.retries()
+	done(res)
 }
 
 // end tells the hooks what came of the last attempt, and what follows.

@@ -288,3 +288,52 @@ func TestNoAttemptHookCostsNothing(t *testing.T) {
 		h.end(c, r, 0, false)
 	}))
 }
+
+// A hook that keeps count of what is under way must be told, whatever another hook does when it is told.
+func TestEveryDoneIsCalledWhereOnePanics(t *testing.T) {
+	t.Parallel()
+	var told []string
+	hook := func(name string, panics bool) Option {
+		return WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
+			return func(r AttemptResult) {
+				told = append(told, fmt.Sprint(name, " ", r.StatusCode, " ", r.Err))
+				if panics {
+					panic(name)
+				}
+			}, nil
+		})
+	}
+	for want, rt := range map[string]fakes.RoundTripper{
+		" 200 <nil>": fakes.OK(fakes.StoredImage),
+		" 0 the attempt ended in a panic": func(*http.Request) (*http.Response, error) {
+			panic("transport")
+		},
+	} {
+		told = nil
+		c := over(t, rt, hook("first", false), hook("second", true))
+		assert.Panics(t, func() { _, _ = c.Images.Show(t.Context(), "7") })
+		assert.Equal(t, []string{"second" + want, "first" + want}, told)
+	}
+}
+
+// No key is fetched for an attempt that cannot follow, and none is announced.
+func TestNoRenewalAfterTheContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := 0
+	source := func(context.Context) (string, error) {
+		asked++
+		return fmt.Sprint("sk-number-", asked), nil
+	}
+	refusing := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		cancel()
+		return fakes.Respond(401, `{}`)(r)
+	})
+	o := &observer{}
+	_, err := over(t, refusing, WithAPIKeySource(source), WithAttemptHook(o.hook)).Images.Show(ctx, "7")
+	require.ErrorIs(t, err, ErrUnauthorized)
+	assert.ErrorIs(t, err, context.Canceled)
+	require.Len(t, o.results, 1)
+	assert.False(t, o.results[0].WillRetry)
+	assert.Equal(t, 1, asked)
+}

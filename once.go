@@ -128,6 +128,7 @@ func (o *once) end(err error) error {
 		o.name.since = time.Time{}
 		return nil
 	case *ConflictError:
+		s.temporary = false
 		return &ConflictError{e.Name, e.IDs, e.Reason, s}
 	}
 	e, ok := err.(callError)
@@ -166,24 +167,25 @@ func (o *once) settle(ctx context.Context, since time.Time) error {
 		wait = h.last.retryAfter
 	}
 	o.log(ctx, until)
+	var err error // of the latest search
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		wait = min(wait, time.Until(until))
 		if deadline, ok := ctx.Deadline(); ok && wait > 0 {
 			// The last look needs the time that this one took, and some more, but one that hung is no measure.
 			wait = min(wait, time.Until(deadline)-min(2*took, longestSearch)-100*time.Millisecond)
 			if wait <= 0 {
-				return context.DeadlineExceeded
+				return unsettled(cmp.Or(contextError(ctx), context.DeadlineExceeded), err)
 			}
 		}
-		if err := sleep(ctx, wait); err != nil {
-			return err
+		if ended := sleep(ctx, wait); ended != nil {
+			return unsettled(ended, err)
 		}
 		start := time.Now()
 		policy, budget := patient, noBudget
 		if !start.Before(until) {
 			policy, budget = o.settings.policy, o.settings.budget
 		}
-		err := o.search(ctx, policy, budget)
+		err = o.search(ctx, policy, budget)
 		if o.listed && h.worst == OutcomeNotSent {
 			// What a list shows is there: it is looked for as if it had been sent just now.
 			h.worst, until = OutcomeUnknown, start.Add(o.client.names.settle)
@@ -193,6 +195,14 @@ func (o *once) settle(ctx context.Context, since time.Time) error {
 		}
 		took, wait = time.Since(start), max(pause, retryAfterOf(err))
 	}
+}
+
+// unsettled is the error of a wait that the context ended, with that of the latest search, if any.
+func unsettled(ended, search error) error {
+	if search == nil {
+		return ended
+	}
+	return fmt.Errorf("%w; the latest search: %w", ended, search)
 }
 
 // patient is the policy of looks that are repeated anyway, and noBudget their budget: they are sent again only with
@@ -281,12 +291,4 @@ func number(text string) (float64, bool) {
 func passing(err error) bool {
 	e, ok := err.(callError)
 	return ok && e.facts().temporary && e.facts().attempts > 0 && e.facts().stopped == nil
-}
-
-// retryAfterOf is how long the service asked to wait before the next search.
-func retryAfterOf(err error) time.Duration {
-	if e, ok := err.(*APIError); ok {
-		return e.RetryAfter
-	}
-	return 0
 }

@@ -1344,3 +1344,75 @@ func TestOnceReturnsTheRecordThatTookTheName(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalid)
 	assert.Len(t, l.Searches, 1, "that is none of the name")
 }
+
+// losing is a service that creates the record, and loses the response.
+func losing(_ int, add func()) (*http.Response, error) {
+	add()
+	return fakes.Lose(nil)
+}
+
+// A job queue that asks Temporary would try a name that is another record's for ever.
+func TestOnceConflictsAreNotTemporary(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &fakes.Ledger{Store: losing, More: `,"description":"another"`}
+		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
+		require.ErrorAs(t, err, new(*ConflictError))
+		assert.False(t, Temporary(err), "%v", err)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+	})
+}
+
+// Whoever gave the context its cause must find it, also where a search took the rest of the time.
+func TestOnceKeepsTheCauseOfADeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		closing := errors.New("the shop closes")
+		l := &fakes.Ledger{Store: losing}
+		hanging := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			if l.Stores > 0 {
+				return fakes.Hang(r)
+			}
+			return l.RoundTrip(r)
+		})
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, closing)
+		defer cancel()
+		_, err := over(t, hanging).Images.Store(ctx, job("job-4711"), WithOnce())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.ErrorIs(t, err, closing)
+	})
+}
+
+// A call that ends while Show does not show what the list has says so: the 404 is the only trace of the record.
+func TestOnceSaysWhatItSawLast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &fakes.Ledger{Names: []string{"job-4711"}, Show: func(int) (*http.Response, error) {
+			return fakes.Respond(404, `{"message":"Not found."}`)(nil)
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		_, err := over(t, l).Images.Store(ctx, job("job-4711"), WithOnce())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, ErrNotFound)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+		assert.Zero(t, l.Stores)
+	})
+}
+
+// A list that says that it is an error does not prove that a name is not there, neither an empty nor a partial one.
+func TestOnceStoresNothingAfterAListThatIsAnError(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		`{"data":[],"error":"the search index is not available"}`,
+		`{"status":"error","data":[]}`,
+		`{"data":[{"id":1,"name":"job-47110"}],"errors":["shard 3 timed out"]}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &fakes.Ledger{List: func(int) (*http.Response, error) { return fakes.OK(body)(nil) }, Store: losing}
+			_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
+			require.ErrorAs(t, err, new(*DecodeError), body)
+			assert.Zero(t, l.Stores, body)
+		})
+	}
+}

@@ -153,11 +153,11 @@ func (h *history) next(c *Client, r *request) (time.Duration, bool) {
 	case r.body != nil && !r.body.Replayable():
 		x.note = noReplay
 		return 0, false
-	case x.follow == followRenew:
-		return 0, h.renew(c)
 	case endsWithin(x.ctx, pause):
 		h.stopped = cmp.Or(contextError(x.ctx), context.DeadlineExceeded)
 		return 0, false
+	case x.follow == followRenew:
+		return 0, h.renew(c)
 	case x.retryAfter > 0:
 		return pause, true
 	}
@@ -169,8 +169,11 @@ const noReplay = "not retried: the file's reader can be read only once"
 // renew asks the key source for another key than the one that was refused, once for a call.
 func (h *history) renew(c *Client) bool {
 	h.renewed = true
-	h.key, h.stopped = c.currentKey(h.last.ctx)
-	return h.stopped == nil && h.key != h.last.key
+	var err error
+	if h.key, err = c.currentKey(h.last.ctx); err != nil {
+		h.stopped = h.last.key.Error(err) // which may name the key that was refused
+	}
+	return err == nil && h.key != h.last.key
 }
 
 // charge takes the next attempt from the budget, and reports whether there was one left.

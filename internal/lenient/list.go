@@ -15,10 +15,11 @@ type List struct {
 
 // FindList finds a list: v itself, or the array that it has under data, the collection's name, items or results, in
 // this order. An object under one of these names may have the array, two levels deep; arrays go before objects. If
-// there is no list, the error is ErrSaysError if v says that it is an error, and else ErrNoList.
+// there is no list, or an empty one, the error is ErrSaysError if v says that it is an error; else it is ErrNoList.
 func FindList(v Value, collection string) (List, error) {
 	list, err := findList(&cursor{text: v}, []string{"data", collection, "items", "results"}, wrappers)
-	if err == ErrNoList && v.Member("id").IsNull() && v.saysError() {
+	empty := err == ErrNoList || err == nil && len(list.Items) == 0
+	if empty && v.Member("id").IsNull() && v.SaysError() {
 		err = ErrSaysError
 	}
 	return list, err

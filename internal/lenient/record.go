@@ -45,7 +45,7 @@ func Record(v Value, singular string, fields []Field) (json.RawMessage, error) {
 		}
 	}
 	switch {
-	case best.rank < identified && slices.ContainsFunc(objects[:], Value.saysError):
+	case best.rank < identified && slices.ContainsFunc(objects[:], Value.SaysError):
 		return nil, ErrSaysError
 	case best.rank == 0:
 		return nil, ErrNoRecord
@@ -131,8 +131,8 @@ func hasType(v Value, at any) bool {
 	return v.IsString()
 }
 
-// saysError reports whether an object says that it is an error.
-func (v Value) saysError() bool {
+// SaysError reports whether an object says that it is an error.
+func (v Value) SaysError() bool {
 	for _, name := range []string{"error", "errors", "exception"} {
 		if !slices.Contains([]string{"", "null", "false", "0", `""`, "[]", "{}"}, string(v.Member(name))) {
 			return true

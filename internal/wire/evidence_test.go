@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -143,4 +144,25 @@ func TestEvidenceIsFinal(t *testing.T) {
 	assert.False(t, attempted(t, impatient, http.MethodPost, s.url).Seen, "one is under way")
 	assert.ErrorIs(t, late(), context.Canceled, "what has ended sends nothing")
 	close(release)
+}
+
+// A RoundTripper of another kind may be refused at the address that it asked for, and then send what it reads to
+// another one without telling: what was not read was not sent.
+func TestABodyThatWasReadMayHaveBeenSent(t *testing.T) {
+	for _, reads := range []bool{false, true} {
+		tr := New(roundTripper(func(r *http.Request) (*http.Response, error) {
+			httptrace.ContextClientTrace(r.Context()).GetConn(r.URL.Host)
+			if reads {
+				_, _ = io.ReadAll(r.Body)
+			}
+			return nil, errors.New("connection refused, or reset at the other address")
+		}), false)
+		ctx, a := tr.Watch(t.Context(), Limits{})
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost:80/", strings.NewReader("name=a"))
+		require.NoError(t, err)
+		_, err = tr.RoundTrip(req)
+		require.Error(t, err)
+		a.Stop()
+		assert.Equal(t, reads, a.Evidence().Wrote)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -186,11 +187,28 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		a.connecting()
 	} else {
 		addr = net.JoinHostPort(req.URL.Hostname(), cmp.Or(req.URL.Port(), ports[req.URL.Scheme]))
+		if req.Method == "POST" && req.Body != nil {
+			req.Body = &handedOut{req.Body, a}
+		}
 	}
 	// A RoundTripper that panics never leaves: what it did is not known.
 	resp, err := tamed(rt, req)
 	a.leave(addr, err)
 	return resp, err
+}
+
+// handedOut is the body of a request below a transport that does not count what it writes: it may send what it has
+// read to another address, without telling.
+type handedOut struct {
+	io.ReadCloser
+	attempt *Attempt
+}
+
+func (b *handedOut) Read(p []byte) (int, error) {
+	b.attempt.mu.Lock()
+	b.attempt.uncounted = true
+	b.attempt.mu.Unlock()
+	return b.ReadCloser.Read(p)
 }
 
 var ports = map[string]string{"http": "80", "https": "443"}
