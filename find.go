@@ -103,7 +103,7 @@ func (c *Client) find(ctx context.Context, in *collection, name string, opts []C
 		page, err = page.Next(ctx)
 	}
 	switch {
-	case len(ids) == 1 && (err == nil || errors.Is(err, ErrPagination)):
+	case len(ids) == 1: // even if a later page cannot be read
 		return ids[0], on, nil
 	case len(ids) < 2:
 		return "", nil, err

@@ -41,7 +41,8 @@ type content int
 const (
 	contentNone  content = iota // no byte, or white space
 	contentAsked                // what was asked for
-	contentJSON                 // other JSON, or the beginning of some
+	contentJSON                 // another JSON object or array, or the beginning of one
+	contentValue                // any other JSON, which plain text may look like
 	contentError                // JSON that says it is an error
 	contentPage                 // HTML
 	contentLogin                // HTML, to which a redirect led
@@ -113,7 +114,8 @@ func judgeSuccess(op *operation, o observation) verdict {
 		return verdict{outcome: OutcomeDone, ok: o.end != endWriter}
 	}
 	v := verdict{outcome: OutcomeUnknown}
-	if o.content != contentError && (o.status == 201 || o.status == 204 || o.content == contentJSON) {
+	isJSON := o.content == contentJSON || o.content == contentValue
+	if o.content != contentError && (o.status == 201 || o.status == 204 || isJSON) {
 		v.outcome = OutcomeDone
 	}
 	if o.cut && v.outcome == OutcomeDone && op.method == http.MethodDelete {
@@ -167,12 +169,16 @@ func transient(status int) bool {
 
 // contentOf tells what a body holds that is not what was asked for.
 func contentOf(body []byte, header http.Header) content {
-	v, err := lenient.Parse(body)
+	text := lenient.Trim(body)
+	v, err := lenient.Parse(text)
+	begun := err == nil || errors.Is(err, lenient.ErrCutOff)
 	switch {
 	case err == nil && saysError(v):
 		return contentError
-	case err == nil, errors.Is(err, lenient.ErrCutOff), bytes.HasPrefix(lenient.Trim(body), []byte("{")):
+	case bytes.HasPrefix(text, []byte("{")), begun && bytes.HasPrefix(text, []byte("[")):
 		return contentJSON
+	case begun:
+		return contentValue
 	case err == lenient.ErrEmpty:
 		return contentNone
 	case err == lenient.ErrHTML, saysHTML(header):

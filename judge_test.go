@@ -54,7 +54,7 @@ func TestJudgeEachStatus(t *testing.T) {
 	visited := map[string]bool{}
 	for status := 300; status <= 599; status++ {
 		for _, op := range ops {
-			for _, body := range []content{contentNone, contentJSON, contentError, contentPage, contentText} {
+			for _, body := range []content{contentNone, contentJSON, contentError, contentValue, contentPage, contentText} {
 				for _, complete := range []bool{true, false} {
 					if !complete && op != transcriptions.store {
 						continue
@@ -189,4 +189,17 @@ func TestOutcomesAreClaimedInOnePlace(t *testing.T) {
 			})
 		}
 	}
+}
+
+// An intermediary's plain text may look like JSON.
+func TestContentOf(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]content{
+		``: contentNone, " \n": contentNone, `{"message":"Forbidden"}`: contentJSON, `[]`: contentJSON, `{"mess`: contentJSON, `{nonsense`: contentJSON,
+		`[1,`: contentJSON, `{"error":"no"}`: contentError, `404`: contentValue, `"Forbidden"`: contentValue, `null`: contentValue, `n`: contentValue,
+		`<html>`: contentPage, `Forbidden`: contentText, `[warn] slow`: contentText,
+	} {
+		assert.Equal(t, want, contentOf([]byte(body), nil), "%q", body)
+	}
+	assert.Equal(t, contentPage, contentOf([]byte("Forbidden"), http.Header{"Content-Type": {"text/HTML; charset=utf-8"}}))
 }

@@ -62,7 +62,7 @@ type once struct {
 	settings *settings
 	name     *claim                // with store
 	take     func(*exchange) error // reads the record that is found
-	listed   bool                  // the latest list shows the record, but Show does not
+	listed   bool                  // the latest list shows the record, and Show failed
 }
 
 // store creates a record unless there is one with the name. It searches before its first create request, and after
@@ -137,13 +137,13 @@ func (o *once) end(err error) error {
 	}
 	detail := "WithOnce: the search for the name failed"
 	if o.listed {
-		detail = "WithOnce: the list has a record with the name, but Show does not"
+		detail = "WithOnce: the list has a record with the name, but Show failed"
 	}
 	if s.attempts > 0 {
 		return o.history.fail(o.request, fmt.Errorf("%s: %w", detail, err))
 	}
 	of := e.facts()
-	s.search, s.temporary, s.stopped = true, of.temporary || o.listed, of.stopped
+	s.search, s.temporary, s.stopped = true, of.temporary || o.notShown(err), of.stopped
 	s.details = slices.Concat([]string{detail}, of.details, s.details)
 	if s.outcome == OutcomeNotSent {
 		s.details = append(s.details, "no create request was sent")
@@ -190,7 +190,7 @@ func (o *once) settle(ctx context.Context, since time.Time) error {
 			// What a list shows is there: it is looked for as if it had been sent just now.
 			h.worst, until = OutcomeUnknown, start.Add(o.client.names.settle)
 		}
-		if h.found || !start.Before(until) || err != nil && !o.listed && !passing(err) {
+		if h.found || !start.Before(until) || err != nil && !o.notShown(err) && !passing(err) {
 			return err
 		}
 		took, wait = time.Since(start), max(pause, retryAfterOf(err))
@@ -249,9 +249,12 @@ func (o *once) search(ctx context.Context, policy RetryPolicy, budget *budget) e
 	if differs, ok := errors.AsType[*ConflictError](err); ok {
 		return differs
 	}
-	o.listed = errors.Is(err, ErrNotFound)
+	o.listed = err != nil
 	return err
 }
+
+// notShown reports whether Show does not know a record that the list has, which may change.
+func (o *once) notShown(err error) bool { return o.listed && errors.Is(err, ErrNotFound) }
 
 // compare reports what a record that was found says otherwise than the form, as a ConflictError.
 func (o *once) compare(record lenient.Value, id ID, key redact.Key) error {

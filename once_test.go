@@ -339,7 +339,7 @@ func TestOnceRecordThatCannotBeRead(t *testing.T) {
 	} {
 		l := &fakes.Ledger{Names: []string{"job-4711"}, Show: func(int) (*http.Response, error) { return response(nil) }}
 		_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
-		assert.ErrorContains(t, err, "WithOnce: the search for the name failed")
+		assert.ErrorContains(t, err, "WithOnce: the list has a record with the name, but Show failed")
 		assert.ErrorContains(t, err, text)
 		assert.Zero(t, l.Stores)
 	}
@@ -412,7 +412,7 @@ func TestOnceRecordThatIsListedButNotShown(t *testing.T) {
 			require.ErrorIs(t, err, ErrNotFound, name)
 			assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 			assert.True(t, Temporary(err))
-			assert.ErrorContains(t, err, "the list has a record with the name, but Show does not")
+			assert.ErrorContains(t, err, "the list has a record with the name, but Show failed")
 			assert.Equal(t, 5*time.Minute, time.Since(start), "the settle time")
 		})
 	}
@@ -1413,6 +1413,24 @@ func TestOnceStoresNothingAfterAListThatIsAnError(t *testing.T) {
 			_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
 			require.ErrorAs(t, err, new(*DecodeError), body)
 			assert.Zero(t, l.Stores, body)
+		})
+	}
+}
+
+// What a list shows is there, whatever becomes of Show.
+func TestOnceOutcomeOfARecordThatCannotBeShown(t *testing.T) {
+	t.Parallel()
+	for name, show := range map[string]func(*http.Request) (*http.Response, error){
+		"503": fakes.Respond(503, ``), "403": fakes.Respond(403, `{"message":"no"}`), "lost": fakes.Lose,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &fakes.Ledger{Names: []string{"job-4711"}, Show: func(int) (*http.Response, error) { return show(nil) }}
+			start := time.Now()
+			_, err := over(t, l).Images.Store(t.Context(), job("job-4711"), WithOnce())
+			assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%s: %v", name, err)
+			assert.ErrorContains(t, err, "the list has a record with the name, but Show failed", name)
+			assert.Zero(t, l.Stores)
+			assert.Equal(t, name != "403", time.Since(start) >= 5*time.Minute, "%s: it goes on looking where that may help", name)
 		})
 	}
 }

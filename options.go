@@ -78,9 +78,10 @@ func WithHTTPClient(hc *http.Client) Option {
 
 // WithMiddleware wraps the client's transport, for tracing, signing or caching. Nil is an error. NewClient calls wrap
 // once; the first middleware given is the outermost. A middleware sees each attempt and its redirects, with the
-// Authorization header. It must not send a request twice: a create request would be executed, and billed, twice. If
-// there is no response, and next was not called with the request's context, the outcome is Unknown, or NotSent if the
-// end of an upload was not read; to refuse attempts, use [WithAttemptHook].
+// Authorization header. It must send a request only with next, and not twice: a create request would be executed, and
+// billed, twice, and what is sent otherwise is not seen. If there is no response, and next was not called with the
+// request's context, the outcome is Unknown, or NotSent if the end of an upload was not read; to refuse attempts, use
+// [WithAttemptHook].
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption{
 		check(wrap != nil, "middleware", nil, "must not be nil"),
