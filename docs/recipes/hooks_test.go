@@ -134,7 +134,7 @@ func TestMetrics(t *testing.T) {
 		var values []string
 		for _, key := range []attribute.Key{"status", "outcome", "failed", "retried"} {
 			value, _ := point.Attributes.Value(key)
-			values = append(values, value.Emit())
+			values = append(values, value.String())
 		}
 		got = append(got, strings.Join(values, " "))
 	}

@@ -186,8 +186,8 @@ func TestTracingExportsNoQuery(t *testing.T) {
 		addresses := 0
 		for _, span := range spans.GetSpans() {
 			for _, a := range span.Attributes {
-				assert.NotContains(t, a.Value.Emit(), "Lighthouse", a.Key)
-				if strings.Contains(a.Value.Emit(), "/api/v1/images") {
+				assert.NotContains(t, a.Value.String(), "Lighthouse", a.Key)
+				if strings.Contains(a.Value.String(), "/api/v1/images") {
 					addresses++
 				}
 			}
