@@ -1,0 +1,121 @@
+package once
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Dir returns a ledger in a folder, for the processes of one machine that use the same folder. The folder is created if
+// it is missing, readable by its owner alone. Entries survive the end of a process and, as far as the file system keeps
+// what was synced, of the machine.
+//
+// Each name has a file of its own, a line for each change: a few hundred bytes for a name, 40 KB for one that was
+// waited for during the default settle time. Nothing is ever removed. Delete files of names that are never stored again,
+// or the folder, only while no process uses them: see the package documentation for what is then forgotten.
+//
+// Linux, macOS and Windows append a line as a whole on a local disk. Network file systems do not: use a database there.
+func Dir(path string) Ledger { return dir(path) }
+
+// dir keeps an entry in a file to which each Put appends a line: the version that it replaces, the entry, and the
+// version that it makes. A line counts if it is complete and replaces what the lines before it made, so of two
+// processes that replace the same version the first one wins, without a lock.
+type dir string
+
+func (d dir) Get(ctx context.Context, key string) ([]byte, string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	return d.read(key, "")
+}
+
+func (d dir) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
+	_, now, err := d.Get(ctx, key)
+	if err == nil && now == version {
+		own := rand.Text()
+		if err = d.write(key, none(version)+" "+escape.Replace(string(entry))+" "+own, version == ""); err == nil {
+			_, now, err = d.read(key, own)
+			version = own
+		}
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case now != version:
+		return "", fmt.Errorf("ledger: %w", ErrChanged)
+	}
+	return version, nil
+}
+
+// read returns the entry of the last line that counts, or of the line that made the version last, if that counts.
+func (d dir) read(key, last string) (entry []byte, version string, err error) {
+	data, err := os.ReadFile(filepath.Join(string(d), key))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, "", fmt.Errorf("ledger: %w", err)
+	}
+	for line := range bytes.Lines(data) {
+		replaced, rest, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
+		at := strings.LastIndexByte(rest, ' ')
+		if at < 0 || len(rest)-at-1 != len(rand.Text()) || replaced != none(version) {
+			continue // Another line was first, or this one was cut off.
+		}
+		entry, version = []byte(unescape.Replace(rest[:at])), rest[at+1:]
+		if version == last {
+			break
+		}
+	}
+	return entry, version, nil
+}
+
+// write appends a line, and returns when it is on the disk. It begins with a line break, as the one before it may have
+// been cut off.
+func (d dir) write(key, line string, first bool) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("ledger: %w", err)
+		}
+	}()
+	if first {
+		if err := os.MkdirAll(string(d), 0o700); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(string(d), key), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.WriteString("\n" + line + "\n"); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil || !first || runtime.GOOS == "windows" { // which cannot sync a folder
+		return err
+	}
+	folder, err := os.Open(string(d))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return folder.Sync()
+}
+
+// none writes a version that is empty.
+func none(version string) string {
+	if version == "" {
+		return "-"
+	}
+	return version
+}
+
+// An entry is on one line, so that people can read the file.
+var (
+	escape   = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`)
+	unescape = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
+)

@@ -1,0 +1,2 @@
+// Package once stores records once: across calls, processes and restarts.
+package once

@@ -1,0 +1,102 @@
+package once
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A Ledger keeps entries, each under a key of 64 hexadecimal digits. Its methods are safe for concurrent use, also by
+// the other processes that use the same storage. They must end when their context does.
+//
+// Its promise is compare-and-set: of two Puts that replace the same version, one at most succeeds. A storage that
+// forgets, or answers with an older entry than the one that was put, breaks that promise, and a record may be created
+// twice. The kit has a test for it, [github.com/aicontent/aicontent-go/aicontenttest.TestLedger].
+type Ledger interface {
+	// Get returns the entry and its version. The version is empty if there is no entry. The caller may modify the
+	// entry.
+	Get(ctx context.Context, key string) (entry []byte, version string, err error)
+
+	// Put replaces the entry if its version is still the given one, which is empty if there must be none. It returns
+	// once the entry is as durable as the ledger is, with a version that no entry of the key ever had. It does not keep
+	// the slice. The error wraps [ErrChanged] if the entry has another version; after any other error, the entry may
+	// have been written.
+	Put(ctx context.Context, key string, entry []byte, version string) (string, error)
+}
+
+// ErrChanged is the error of a Put for an entry that has another version.
+var ErrChanged = errors.New("the entry has another version")
+
+// remembered is how many made records InMemory keeps: some 5 MB, and more than a process is asked for again.
+const remembered = 10_000
+
+// InMemory returns a ledger for one process. It remembers 10,000 made records, of which the oldest are forgotten first,
+// and each name with a request that may still become a record for as long as it may, or until the record was found. It
+// is lost when the process ends: another one may then store again what this one has stored, see [Dir].
+func InMemory() Ledger { return &memory{entries: map[string]kept{}} }
+
+type memory struct {
+	mu      sync.Mutex
+	entries map[string]kept
+	last    int // version
+}
+
+type kept struct {
+	data    []byte
+	version string
+	entry   entry // zero for data that is no entry of this package, which is kept
+}
+
+func (m *memory) Get(ctx context.Context, key string) ([]byte, string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.entries[key]
+	return bytes.Clone(k.data), k.version, ctx.Err()
+}
+
+func (m *memory) Put(ctx context.Context, key string, data []byte, version string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if now := m.entries[key].version; now != version {
+		return "", fmt.Errorf("ledger: %w: %q, not %q", ErrChanged, now, version)
+	}
+	m.last++
+	k := kept{data: bytes.Clone(data), version: strconv.Itoa(m.last)}
+	known := json.Unmarshal(data, &k.entry) == nil && k.entry.Format > 0
+	m.entries[key] = k
+	if known && k.entry.empty() {
+		delete(m.entries, key)
+	}
+	if len(m.entries) > remembered {
+		m.forget()
+	}
+	return k.version, nil
+}
+
+// forget drops what can no longer become a record, and the oldest made record if there are too many.
+func (m *memory) forget() {
+	made, oldest := 0, ""
+	for key, k := range m.entries {
+		switch e := k.entry; {
+		case e.Holder != "", e.Sending, e.Made.IsZero() && e.Until.IsZero():
+		case e.Made.IsZero() && time.Now().After(e.Until):
+			delete(m.entries, key)
+		case e.ID != "":
+			made++
+			if oldest == "" || e.Made.Before(m.entries[oldest].entry.Made) {
+				oldest = key
+			}
+		}
+	}
+	if made > remembered {
+		delete(m.entries, oldest)
+	}
+}
