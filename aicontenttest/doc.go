@@ -130,7 +130,8 @@
 // Connections are closed (FIN), or reset with [Fault.WithReset]. [Fault.Early] responds before the body is read; with
 // Place set to MidUpload, a fault with a status responds in mid-upload. [Server.RefuseConnections] counts connections
 // instead of requests. [Server.CloseIdleConnections] closes what clients keep alive. A Status with the header
-// Connection: close sends a GOAWAY over HTTP/2. [SlowUpload], [Latency] and [LatencyOn] slow the server down.
+// Connection: close sends a GOAWAY over HTTP/2. [SlowUpload], [Latency] and [LatencyOn] slow the server down, and a
+// client may leave meanwhile: the service finishes what it has received, unless [DropAbandoned] is given.
 //
 // Faults strike downloads of pictures, too: TruncatedJSON sends half of one, and OversizedResponse appends to it.
 //

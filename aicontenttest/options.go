@@ -22,22 +22,23 @@ func (f optionFunc) apply(c *config) { f(c) }
 
 // config is what the options say; err says what is wrong with the first one that is invalid.
 type config struct {
-	addr        string
-	apiKey      string
-	otherKey    string // empty for none
-	basePath    string
-	inMemory    bool
-	tls, http2  bool
-	latency     time.Duration
-	latencyOn   map[Operation]time.Duration // instead of latency
-	given       []Personality
-	uploadRate  int64 // bytes a second; 0 is no limit
-	service     service.Config
-	style       response.Style
-	hooks       []func(*Response)
-	onRequest   func(Request)
-	onViolation func(Violation)
-	err         error
+	addr          string
+	apiKey        string
+	otherKey      string // empty for none
+	basePath      string
+	inMemory      bool
+	tls, http2    bool
+	latency       time.Duration
+	latencyOn     map[Operation]time.Duration // instead of latency
+	dropAbandoned bool
+	given         []Personality
+	uploadRate    int64 // bytes a second; 0 is no limit
+	service       service.Config
+	style         response.Style
+	hooks         []func(*Response)
+	onRequest     func(Request)
+	onViolation   func(Violation)
+	err           error
 }
 
 func newConfig(opts []Option) config {
@@ -122,6 +123,9 @@ func KeepUploads() Option {
 
 // Latency sets how long the service takes before it acts on a request or serves a picture. The default is 0. A negative
 // d is an error.
+//
+// A client that disconnects meanwhile does not stop the service, which executes what it has received, as PHP does: see
+// [DropAbandoned]. [Server.Close] ends the latency.
 func Latency(d time.Duration) Option {
 	return optionFunc(func(c *config) {
 		c.latency = d
@@ -142,6 +146,12 @@ func LatencyOn(op Operation, d time.Duration) Option {
 			c.fail(fmt.Errorf("LatencyOn: unknown operation %q", op))
 		}
 	})
+}
+
+// DropAbandoned makes the service drop a request whose client disconnects before its [Latency] is over, as services do
+// that watch their connections. By default it executes the request. Programs must work with both.
+func DropAbandoned() Option {
+	return optionFunc(func(c *config) { c.dropAbandoned = true })
 }
 
 // SlowUpload makes the server read request bodies at this rate, at least 1, instead of as fast as it can. The network's

@@ -115,7 +115,7 @@ func (c *call) run() error {
 	if responds && c.fault.Place == MidUpload {
 		return c.send(c.fault.response())
 	}
-	if err := c.exchange.Pause(c.latency()); err != nil {
+	if err := c.exchange.Work(c.latency()); err != nil {
 		return err
 	}
 	r := c.act(reading)
@@ -155,11 +155,7 @@ func (c *call) act(reading *service.Reading) *Response {
 	}
 	switch {
 	case c.fault.kind == network.ActsLate:
-		c.server.network.Go(func() {
-			if c.server.network.Wait(c.fault.Delay) {
-				execute()
-			}
-		})
+		c.server.network.After(c.fault.Delay, func() { execute() })
 		return nil
 	case c.fault.Acts:
 		return execute()

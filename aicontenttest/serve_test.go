@@ -79,7 +79,7 @@ func TestLateAct(t *testing.T) {
 		s.Fault(LateAct(502, time.Hour))
 		send(t, s, post("/api/v1/images", storeForm))
 		s.Close()
-		assert.Len(t, s.Images(), 1, "what is late when the server ends does not happen")
+		assert.Len(t, s.Images(), 2, "what is late when the server ends happens then")
 	})
 }
 

@@ -67,7 +67,8 @@ func newServer(t TB, opts []Option) (*Server, error) {
 	s := &Server{APIKey: c.apiKey, config: c, t: t, service: service.New(c.service), book: newBook(), faults: newFaults(t)}
 	var err error
 	s.network, err = network.Open(network.Config{
-		Addr: c.addr, InMemory: c.inMemory, TLS: c.tls, HTTP2: c.http2, UploadRate: c.uploadRate, Refuse: s.refuseConnection,
+		Addr: c.addr, InMemory: c.inMemory, TLS: c.tls, HTTP2: c.http2, UploadRate: c.uploadRate,
+		DropAbandoned: c.dropAbandoned, Refuse: s.refuseConnection,
 	})
 	if err != nil {
 		return nil, err
@@ -110,8 +111,8 @@ func (s *Server) HTTPClient() *http.Client { return s.network.HTTPClient() }
 // [HTTP2].
 func (s *Server) Certificate() *x509.Certificate { return s.network.Certificate() }
 
-// Close closes all connections, ends stalls, and drops what LateAct has not done yet. It returns when all goroutines of
-// the server have ended, and may be called again.
+// Close closes all connections and ends stalls and latencies: the service finishes at once what it has begun, and what
+// LateAct has put off. Close returns when all goroutines of the server have ended, and may be called again.
 func (s *Server) Close() { s.network.Close() }
 
 // CloseIdleConnections closes idle connections, as servers do after a while.

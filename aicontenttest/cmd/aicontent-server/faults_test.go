@@ -105,6 +105,32 @@ func TestLatencyOfOneOperation(t *testing.T) {
 	assert.Equal(t, 0, end())
 }
 
+// A program in another language that is killed, or gives up, has created its record all the same.
+func TestARequestIsExecutedAfterItsClientHasLeft(t *testing.T) {
+	const request, executed = `POST /api/v1/images images.store`, `201 POST /api/v1/images images.store "1"`
+	for flag, line := range map[string]string{
+		"-drop-abandoned=false": executed, "-drop-abandoned": "no response " + request,
+	} {
+		lines, end := served(t, "-key", "KEY", "-latency", "1h", flag)
+		require.True(t, lines.Scan())
+		c, err := aicontent.NewClient(lines.Text(), "KEY")
+		require.NoError(t, err)
+		log := make(chan []string)
+		go func() {
+			var list []string
+			for lines.Scan() {
+				list = append(list, lines.Text())
+			}
+			log <- list
+		}()
+		_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"},
+			aicontent.WithResponseTimeout(50*time.Millisecond))
+		require.Error(t, err)
+		assert.Equal(t, exitDone, end(), "an interrupt ends the latency, too")
+		assert.Equal(t, []string{line}, <-log, flag)
+	}
+}
+
 // Whoever mistypes a name is told the right ones.
 func TestBadFaultsAreExplained(t *testing.T) {
 	const (

@@ -47,6 +47,7 @@ type settings struct {
 	chaosSeed           uint64
 	seed                int
 	lenient, quiet      bool
+	dropAbandoned       bool
 }
 
 const defaultKey = "aicontenttest-key"
@@ -90,6 +91,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		s.options = append(s.options, option)
 		return err
 	})
+	const drop = "drop requests whose clients disconnect during the latency, instead of executing them"
+	flags.BoolVar(&s.dropAbandoned, "drop-abandoned", false, drop)
 	const fault = "fault for the next n requests of an operation, as `operation:n:fault`; repeatable"
 	flags.Func("fault", fault, func(text string) error {
 		fault, err := parseFault(text)
@@ -161,6 +164,9 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	}
 	if s.lenient {
 		opts = append(opts, aicontenttest.Lenient())
+	}
+	if s.dropAbandoned {
+		opts = append(opts, aicontenttest.DropAbandoned())
 	}
 	opts = append(opts, s.options...)
 	var srv *aicontenttest.Server

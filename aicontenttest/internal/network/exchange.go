@@ -27,7 +27,7 @@ type Exchange struct {
 // added.
 func (n *Network) Exchange(w http.ResponseWriter, r *http.Request) *Exchange {
 	x := &Exchange{network: n, w: w, r: r, conn: ConnOf(r)}
-	x.body = body{from: r.Body, limit: -1, rate: n.config.UploadRate, pause: x.Pause}
+	x.body = body{from: r.Body, limit: -1, rate: n.config.UploadRate, pause: x.pauseReading}
 	x.body.complete = r.ContentLength == 0
 	if values := r.Header.Values(streamHeader); x.conn.frames != nil && r.ProtoMajor == 2 && len(values) > 0 {
 		number, _ := strconv.ParseUint(values[len(values)-1], 10, 31)
@@ -134,8 +134,29 @@ func (x *Exchange) handOver() {
 	x.fault.Take(conn)
 }
 
-// Pause waits. It returns ErrEnded if the client leaves or the network closes meanwhile.
-func (x *Exchange) Pause(d time.Duration) error {
+// Work waits while the service works. A client that leaves does not stop it, and when the network closes, the work is
+// done at once. Where abandoned requests are dropped, Work returns ErrEnded instead.
+func (x *Exchange) Work(d time.Duration) error {
+	if x.network.config.DropAbandoned {
+		return x.pause(d)
+	}
+	x.network.wait(d)
+	return nil
+}
+
+// pauseReading waits before more of the body is read. If the client leaves meanwhile, the rest of what it has sent is
+// read at once: that may be the whole body.
+func (x *Exchange) pauseReading(d time.Duration) error {
+	err := x.pause(d)
+	if err == nil || x.network.config.DropAbandoned || x.network.isClosing() {
+		return err
+	}
+	x.body.rate = 0
+	return nil
+}
+
+// pause waits. It returns ErrEnded if the client leaves or the network closes meanwhile.
+func (x *Exchange) pause(d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
@@ -203,7 +224,7 @@ func (x *Exchange) sendBody(body []byte, responded func(bool)) error {
 
 func (x *Exchange) sendSlowly(body []byte, responded func(bool)) error {
 	for i := range body {
-		if err := x.Pause(x.fault.Delay); err != nil {
+		if err := x.pause(x.fault.Delay); err != nil {
 			return err
 		}
 		responded(i == len(body)-1)

@@ -24,6 +24,8 @@ type Config struct {
 	HTTP2    bool // beside HTTP/1.1; needs TLS
 	// UploadRate limits the bytes read from a request body in a second; 0 is no limit.
 	UploadRate int64
+	// DropAbandoned ends the work on a request whose client leaves.
+	DropAbandoned bool
 	// Refuse decides whether a new connection is refused. Connections are numbered from 1.
 	Refuse func(connection int) bool
 }
@@ -113,22 +115,36 @@ func (n *Network) Serve(handler http.HandlerFunc) {
 		},
 		ConnState: func(c net.Conn, state http.ConnState) { c.(*Conn).state(state) },
 	}
-	n.Go(func() { _ = n.server.Serve(n.listener) })
+	n.run(func() { _ = n.server.Serve(n.listener) })
 }
 
-// Go runs f in a goroutine that [Network.Close] waits for. It does nothing once the network is closing.
-func (n *Network) Go(f func()) {
+// run runs f in a goroutine that [Network.Close] waits for. It returns false, without running f, once the network is
+// closing.
+func (n *Network) run(f func()) bool {
 	if !n.work.enter() {
-		return
+		return false
 	}
 	go func() {
 		defer n.work.leave()
 		f()
 	}()
+	return true
 }
 
-// Wait waits. It returns false if the network closes meanwhile.
-func (n *Network) Wait(d time.Duration) bool {
+// After calls f after d, or when the network closes, and [Network.Close] waits for it. If the network is closing
+// already, After itself calls f.
+func (n *Network) After(d time.Duration, f func()) {
+	later := func() {
+		n.wait(d)
+		f()
+	}
+	if !n.run(later) {
+		f()
+	}
+}
+
+// wait waits. It returns false if the network closes meanwhile.
+func (n *Network) wait(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -139,13 +155,23 @@ func (n *Network) Wait(d time.Duration) bool {
 	}
 }
 
-// Close ends all connections and returns when the goroutines of the network have ended. It may be called
-// again.
+func (n *Network) isClosing() bool {
+	select {
+	case <-n.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close ends all connections, then all waiting, and returns when the goroutines of the network have ended. It may be
+// called again.
 func (n *Network) Close() {
 	n.close.Do(func() {
-		close(n.closing)
+		// What is still executed is executed without a client that could see its response.
 		_ = n.server.Close()
 		n.listener.closeAll()
+		close(n.closing)
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		for _, f := range n.closers {

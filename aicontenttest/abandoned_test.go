@@ -1,0 +1,190 @@
+package aicontenttest
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// changes are requests that change something on a server with one image.
+func changes() map[Operation]request {
+	return map[Operation]request{
+		ImagesStore:         post("/api/v1/images", storeForm),
+		ImagesUpdate:        patch("/api/v1/images/1", "name=changed"),
+		ImagesDelete:        {method: "DELETE", path: "/api/v1/images/1"},
+		TranscriptionsStore: upload(namePart, filePart),
+	}
+}
+
+// A program that is killed, or gives up waiting, has created its record all the same.
+func TestTheServiceFinishesWhatAClientHasLeft(t *testing.T) {
+	for op, r := range changes() {
+		for _, network := range bubbleNetworks {
+			synctest.Test(t, func(t *testing.T) {
+				s := NewServer(t, append(network, LatencyOn(op, time.Minute))...)
+				s.AddImage(Image{Name: "n"})
+				hc := s.HTTPClient()
+				hc.Timeout = 10 * time.Second
+				_, err := hc.Do(signed(t, s, r))
+				require.Error(t, err)
+				time.Sleep(49 * time.Second)
+				assert.False(t, s.Requests()[0].Acted, "%s took less than its latency", op)
+				time.Sleep(2 * time.Second)
+				assert.True(t, s.Requests()[0].Acted, op)
+			})
+			r = changes()[op]
+		}
+	}
+}
+
+func TestTheServiceFinishesOverEveryNetwork(t *testing.T) {
+	for network, opts := range everyNetwork {
+		for _, drops := range []bool{false, true} {
+			ended := make(chan Request, 1)
+			opts := append(opts, Latency(50*time.Millisecond), OnRequest(func(r Request) { ended <- r }))
+			if drops {
+				opts = append(opts, DropAbandoned())
+			}
+			s := NewServer(t, opts...)
+			ctx, leave := context.WithCancel(t.Context())
+			failed := make(chan error, 1)
+			req := signed(t, s, post("/api/v1/images", storeForm)).WithContext(ctx)
+			go func() {
+				_, err := s.HTTPClient().Do(req)
+				failed <- err
+			}()
+			received(s, 1)
+			leave()
+			require.ErrorIs(t, <-failed, context.Canceled)
+			assert.Equal(t, !drops, (<-ended).Acted, "%s, dropping: %v", network, drops)
+			assert.Equal(t, !drops, len(s.Images()) == 1)
+		}
+	}
+}
+
+// received waits until the server has read the forms of n requests.
+func received(s *Server, n int) {
+	for {
+		read := 0
+		for _, r := range s.Requests() {
+			if r.Form != nil {
+				read++
+			}
+		}
+		if read >= n {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestDropAbandoned(t *testing.T) {
+	for op, r := range changes() {
+		synctest.Test(t, func(t *testing.T) {
+			s := NewServer(t, InMemoryNetwork(), DropAbandoned(), LatencyOn(op, time.Minute))
+			s.AddImage(Image{Name: "n"})
+			hc := s.HTTPClient()
+			hc.Timeout = 10 * time.Second
+			_, err := hc.Do(signed(t, s, r))
+			require.Error(t, err)
+			time.Sleep(2 * time.Minute)
+			assert.False(t, s.Requests()[0].Acted, op)
+			assert.Zero(t, s.Requests()[0].Status)
+		})
+	}
+}
+
+// What a client has sent before it left is read, also where the server reads slowly.
+func TestAFormThatWasSentIsReadToItsEnd(t *testing.T) {
+	for _, drops := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			opts := []Option{InMemoryNetwork(), SlowUpload(20)}
+			if drops {
+				opts = append(opts, DropAbandoned())
+			}
+			s := NewServer(t, opts...)
+			hc := s.HTTPClient()
+			hc.Timeout = time.Second
+			_, err := hc.Do(signed(t, s, post("/api/v1/images", storeForm)))
+			require.Error(t, err)
+			assert.Empty(t, s.Images())
+			time.Sleep(time.Minute)
+			assert.Equal(t, !drops, len(s.Images()) == 1)
+		})
+	}
+}
+
+// A form of which a part is missing is not executed.
+func TestAFormThatWasCutOffIsNotExecuted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(t, InMemoryNetwork(), SlowUpload(1<<10), Latency(time.Second))
+		hc := s.HTTPClient()
+		hc.Timeout = time.Second
+		_, err := hc.Do(signed(t, s, upload(namePart, filePart+strings.Repeat("x", 1<<20))))
+		require.Error(t, err)
+		time.Sleep(time.Hour)
+		assert.Empty(t, s.Transcriptions())
+		assert.False(t, s.Requests()[0].Acted)
+	})
+}
+
+// A cleanup does not take as long as the latency, and what was under way is not lost.
+func TestCloseEndsTheLatency(t *testing.T) {
+	late := LateAct(504, time.Hour)
+	for network, opts := range everyNetwork {
+		t.Run(network, func(t *testing.T) {
+			s := started(t, append(opts, LatencyOn(ImagesStore, time.Hour))...)
+			s.FaultOn(TranscriptionsStore, 1, late)
+			assert.Equal(t, 504, send(t, s, upload(namePart, filePart)).status)
+			s.FaultOn(ImagesStore, 1, late)
+			failed := make(chan error, 2)
+			for range cap(failed) {
+				go func() {
+					_, err := trySend(s, post("/api/v1/images", storeForm))
+					failed <- err
+				}()
+			}
+			received(s, 3)
+			start := time.Now()
+			s.Close()
+			assert.Less(t, time.Since(start), time.Minute)
+			for range cap(failed) {
+				assert.Error(t, <-failed, "nobody sees the response of a server that is closed")
+			}
+			assert.Len(t, s.Images(), 2)
+			assert.Len(t, s.Transcriptions(), 1)
+			for _, r := range s.Requests() {
+				assert.True(t, r.Acted)
+			}
+			s.Close()
+			assert.Len(t, s.Records(), 3)
+		})
+	}
+}
+
+func TestABubbleEndsWithRequestsUnderWay(t *testing.T) {
+	for _, opts := range bubbleNetworks {
+		var s *Server
+		synctest.Test(t, func(t *testing.T) {
+			s = NewServer(t, append(opts, Latency(time.Hour), DropAbandoned())...)
+			s.Fault(LateAct(504, 24*time.Hour))
+			hc := s.HTTPClient()
+			assert.Equal(t, 504, send(t, s, post("/api/v1/images", storeForm)).status)
+			hc.Timeout = time.Second
+			_, err := hc.Do(signed(t, s, post("/api/v1/images", storeForm)))
+			require.Error(t, err)
+			go func() { _, _ = trySend(s, post("/api/v1/images", storeForm)) }()
+			synctest.Wait()
+			start := time.Now()
+			s.Close()
+			assert.Zero(t, time.Since(start))
+		})
+		assert.Len(t, s.Images(), 1, "what was late, and not what was abandoned")
+	}
+}
