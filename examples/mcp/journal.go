@@ -16,7 +16,7 @@ import (
 // neither lifts the limit nor forgets what is still being created. A file is named for its time and its record.
 type journal struct {
 	dir     string
-	limit   int // of files a day
+	limit   uint // of files a day
 	started time.Time
 	mu      sync.Mutex
 }
@@ -33,17 +33,21 @@ func (j *journal) attempt(ctx context.Context, a aicontent.Attempt) (func(aicont
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	now := time.Now().UTC()
-	today, _ := fs.Glob(os.DirFS(j.dir), now.Format("20060102*")) // the pattern is well-formed
-	if len(today) >= j.limit {
+	if j.left() == 0 {
 		return nil, errLimit
 	}
-	path := filepath.Join(j.dir, now.Format("20060102T150405.000000000_")+name)
+	path := filepath.Join(j.dir, time.Now().UTC().Format("20060102T150405.000000000_")+name)
 	return func(r aicontent.AttemptResult) {
 		if r.Outcome == aicontent.OutcomeNotSent || r.Outcome == aicontent.OutcomeRejected {
 			_ = os.Remove(path) // a file that stays counts, and its record is looked for
 		}
 	}, os.WriteFile(path, nil, 0o600)
+}
+
+// left is how many records may still be created today.
+func (j *journal) left() uint {
+	today, _ := fs.Glob(os.DirFS(j.dir), time.Now().UTC().Format("20060102*")) // the pattern is well-formed
+	return j.limit - min(uint(len(today)), j.limit)
 }
 
 // lastTry returns until when an earlier server was at work on the record, at the latest; zero if none was.

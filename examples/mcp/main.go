@@ -17,28 +17,35 @@ import (
 )
 
 var (
-	config, _ = os.UserConfigDir()
-	demo      = flag.Bool("demo", false, "use a service in memory, which bills nothing")
-	folder    = flag.String("folder", "", "offer the recordings below `DIR` for transcription (default none)")
-	journals  = flag.String("journal", filepath.Join(config, "aicontent-mcp"), "keep the journal of requests in `DIR`")
-	limit     = flag.Uint("limit", 20, "create at most `N` records per UTC day")
-	settle    = flag.Duration("settle", 10*time.Minute, "`time` within which a request may still become a record")
+	demo     = flag.Bool("demo", false, "use a service in memory, which bills nothing")
+	folder   = flag.String("folder", "", "offer the recordings below `DIR` for transcription (default none)")
+	journals = flag.String("journal", "",
+		"keep the journal of requests in `DIR` (default aicontent-mcp in the user's configuration folder)")
+	limit  = flag.Uint("limit", 20, "create at most `N` records per UTC day")
+	settle = flag.Duration("settle", 10*time.Minute, "`time` within which a request may still become a record")
 )
 
 // Standard output is for the protocol alone.
 func main() {
 	flag.Parse()
-	if *demo {
-		srv, err := aicontenttest.Start(aicontenttest.Latency(time.Second))
-		check(err)
+	var err error
+	switch config, errConfig := os.UserConfigDir(); {
+	case flag.NArg() > 0:
+		err = fmt.Errorf("unexpected argument %q; see mcp -h", flag.Arg(0))
+	case *demo:
+		srv, errStart := aicontenttest.Start(aicontenttest.Latency(time.Second))
+		check(errStart)
 		os.Setenv("AICONTENT_BASE_URL", srv.URL)
 		os.Setenv("AICONTENT_API_KEY", srv.APIKey)
 		*journals, err = os.MkdirTemp("", "aicontent-mcp")
-		check(err)
 		defer os.RemoveAll(*journals)
+	case *journals == "" && errConfig != nil:
+		err = fmt.Errorf("-journal must be given: %w", errConfig)
+	case *journals == "":
+		*journals = filepath.Join(config, "aicontent-mcp")
 	}
-	t := &tools{journal: &journal{dir: *journals, limit: int(*limit), started: time.Now()}}
-	var err error
+	check(err)
+	t := &tools{journal: &journal{dir: *journals, limit: *limit, started: time.Now()}}
 	t.client, err = aicontent.NewClientFromEnv(
 		aicontent.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))),
 		aicontent.WithSettleTime(*settle),
@@ -46,6 +53,7 @@ func main() {
 	)
 	check(err)
 	check(os.MkdirAll(*journals, 0o700))
+	fmt.Fprintf(os.Stderr, "mcp: %d of %d records left today; the journal is %s\n", t.journal.left(), *limit, *journals)
 	if *folder != "" {
 		t.folder, err = os.OpenRoot(*folder)
 		check(err)

@@ -66,6 +66,7 @@ func TestWithoutADeploymentItRefusesToStart(t *testing.T) {
 		"no limit":    {[]string{"-limit", "-1"}, env, `invalid value "-1" for flag -limit`},
 		"no time":     {[]string{"-settle", "-1s"}, env, "settle_time"},
 		"a flag":      {[]string{"-port", "1"}, env, "-port"},
+		"an argument": {[]string{"recordings", "-limit", "1"}, env, `unexpected argument "recordings"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd, stderr := program(t, append([]string{"-journal", t.TempDir()}, c.args...)...)
@@ -77,6 +78,50 @@ func TestWithoutADeploymentItRefusesToStart(t *testing.T) {
 			assert.Empty(t, stdout, "standard output is for the protocol")
 		})
 	}
+}
+
+// Without a home, the journal would be wherever the host was started, and another one tomorrow.
+func TestTheJournalHasAPlaceOrIsNamed(t *testing.T) {
+	_, env := deployment(t)
+	homeless := append(env, "HOME=", "XDG_CONFIG_HOME=", "AppData=")
+	cmd, stderr := program(t)
+	cmd.Dir, cmd.Env = t.TempDir(), append(cmd.Env, homeless...)
+	require.Error(t, cmd.Run())
+	assert.Equal(t, 2, cmd.ProcessState.ExitCode())
+	assert.Contains(t, stderr.String(), "-journal must be given: ")
+	left, err := os.ReadDir(cmd.Dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+
+	journal := filepath.Join(t.TempDir(), "there")
+	cmd, _ = program(t, "-journal", journal)
+	cmd.Env = append(cmd.Env, homeless...)
+	a := dial(t, cmd)
+	a.mustCreate(t, "create_image", lighthouse(1))
+	require.NoError(t, a.Close())
+
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "AppData"} {
+		t.Setenv(name, home)
+	}
+	config, err := os.UserConfigDir()
+	require.NoError(t, err)
+	require.NoError(t, os.CopyFS(filepath.Join(config, "aicontent-mcp"), os.DirFS(journal)))
+	cmd, stderr = program(t)
+	cmd.Env = append(cmd.Env, env...)
+	require.NoError(t, dial(t, cmd).Close())
+	assert.Contains(t, stderr.String(), "mcp: 19 of 20 records left today; the journal is "+config)
+}
+
+// A limit that no int holds was none: -1.
+func TestALimitMayBeAnyNumber(t *testing.T) {
+	_, env := deployment(t)
+	cmd, stderr := program(t, "-journal", t.TempDir(), "-limit", "18446744073709551615")
+	cmd.Env = append(cmd.Env, env...)
+	a := dial(t, cmd)
+	a.mustCreate(t, "create_image", lighthouse(1))
+	require.NoError(t, a.Close())
+	assert.Contains(t, stderr.String(), "mcp: 18446744073709551615 of 18446744073709551615 records left today")
 }
 
 // Whoever tries it out needs neither a deployment nor a key, and is billed nothing.

@@ -6,15 +6,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+// largest is the size of the largest recording, in bytes.
+const largest = 512 << 20
 
 // tools are what agents can call.
 type tools struct {
@@ -39,50 +45,93 @@ type (
 		Language    aicontent.CountryCode `json:"language,omitempty" jsonschema:"the speakers' country, such as GB"`
 		Again       uint                  `json:"again,omitempty" jsonschema:"2 creates and bills a second one"`
 	}
-	nameArguments struct {
-		Name string `json:"name,omitempty" jsonschema:"find: the whole name; list: part of it, or nothing"`
+	showArguments struct {
+		ID   aicontent.ID `json:"id,omitempty"`
+		Name string       `json:"name,omitempty" jsonschema:"the whole name, in place of the id"`
+	}
+	listArguments struct {
+		Name string `json:"name,omitempty" jsonschema:"part of the names, or nothing"`
 	}
 )
 
 func (t *tools) server() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "aicontent", Version: aicontent.Version}, nil)
-	tool := func(name, description string, hints *mcp.ToolAnnotations) *mcp.Tool {
-		return &mcp.Tool{Name: name, Description: description, Annotations: hints}
+	creates := func(name, description string) *mcp.Tool {
+		return &mcp.Tool{Name: name, Description: description, Annotations: &mcp.ToolAnnotations{
+			IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(true),
+		}}
 	}
-	creates := &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(true)}
-	looks := &mcp.ToolAnnotations{IdempotentHint: true, ReadOnlyHint: true, OpenWorldHint: new(false)}
 	cost := fmt.Sprintf("COSTS MONEY: a new record is billed, at most %d a day. It may take minutes. The same "+
 		"arguments are one record, billed once: after a timeout or an error, repeat the same call.", t.journal.limit)
 	draws := fmt.Sprintf("Draws an image. Resolutions: %v. Styles: %v. Mediums: %v. Filters: %v. ",
 		aicontent.Resolutions(), aicontent.Styles(), aicontent.Mediums(), aicontent.Filters())
-	mcp.AddTool(s, tool("create_image", draws+cost, creates), t.createImage)
+	mcp.AddTool(s, creates("create_image", draws+cost), t.createImage)
 	if t.folder != nil {
-		mcp.AddTool(s, tool("transcribe_file", "Transcribes a recording. "+cost, creates), t.transcribeFile)
+		mcp.AddTool(s, creates("transcribe_file", "Transcribes a recording. "+cost), t.transcribeFile)
 	}
-	mcp.AddTool(s, tool("find_image", "Returns the image with a name. Free.", looks),
-		func(ctx context.Context, _ *request, in nameArguments) (*mcp.CallToolResult, any, error) {
-			return answer(t.client.Images.FindByName(ctx, in.Name))
-		})
-	mcp.AddTool(s, tool("find_transcription", "Returns the transcription with a name. Free.", looks),
-		func(ctx context.Context, _ *request, in nameArguments) (*mcp.CallToolResult, any, error) {
-			return answer(t.client.Transcriptions.FindByName(ctx, in.Name))
-		})
-	mcp.AddTool(s, tool("list_images", "Lists images, the newest first. Free.", looks),
-		func(ctx context.Context, _ *request, in nameArguments) (*mcp.CallToolResult, any, error) {
-			return answer(t.client.Images.List(ctx, aicontent.ImageListParams{Search: in.Name}))
-		})
-	mcp.AddTool(s, tool("list_transcriptions", "Lists transcriptions and texts, the newest first. Free.", looks),
-		func(ctx context.Context, _ *request, in nameArguments) (*mcp.CallToolResult, any, error) {
-			return answer(t.client.Transcriptions.List(ctx, aicontent.TranscriptionListParams{Search: in.Name}))
-		})
+	free(s, "show_image", "Returns an image.", show(t.client.Images.Show, t.client.Images.FindByName))
+	free(s, "show_transcription", "Returns a transcription with its text.",
+		show(t.client.Transcriptions.Show, t.client.Transcriptions.FindByName))
+	free(s, "list_images", "Lists images, the newest first.", t.listImages)
+	free(s, "list_transcriptions", "Lists transcriptions, the newest first.", t.listTranscriptions)
 	return s
 }
 
-func answer(found any, err error) (*mcp.CallToolResult, any, error) {
-	if err != nil {
-		return nil, nil, advise(err, false)
+// free adds a tool that creates nothing.
+func free[In any](s *mcp.Server, name, description string, f func(context.Context, In) (any, error)) {
+	looks := &mcp.ToolAnnotations{IdempotentHint: true, ReadOnlyHint: true, OpenWorldHint: new(false)}
+	mcp.AddTool(s, &mcp.Tool{Name: name, Description: description + " Free.", Annotations: looks},
+		func(ctx context.Context, _ *request, in In) (*mcp.CallToolResult, any, error) {
+			found, err := f(ctx, in)
+			if err != nil {
+				return nil, nil, advise(err, false)
+			}
+			return nil, found, nil
+		})
+}
+
+func show[T any](
+	byID func(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error),
+	byName func(context.Context, string, ...aicontent.CallOption) (*T, error),
+) func(context.Context, showArguments) (any, error) {
+	return func(ctx context.Context, in showArguments) (any, error) {
+		if in.ID != "" {
+			return byID(ctx, in.ID)
+		}
+		return byName(ctx, in.Name)
 	}
-	return nil, found, nil
+}
+
+func (t *tools) listImages(ctx context.Context, in listArguments) (any, error) {
+	page, err := t.client.Images.List(ctx, aicontent.ImageListParams{Search: in.Name})
+	if err != nil {
+		return nil, err
+	}
+	for _, image := range page.Items {
+		image.Description = short(image.Description)
+	}
+	return page, nil
+}
+
+func (t *tools) listTranscriptions(ctx context.Context, in listArguments) (any, error) {
+	page, err := t.client.Transcriptions.List(ctx, aicontent.TranscriptionListParams{Search: in.Name})
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range page.Items {
+		text.Description, text.Result = short(text.Description), short(text.Result)
+	}
+	return page, nil
+}
+
+// short is the beginning of a text that would fill a list.
+func short(text string) string {
+	const most = 200
+	characters := []rune(text)
+	if len(characters) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d characters; show has all)", string(characters[:most]), len(characters))
 }
 
 func (t *tools) createImage(ctx context.Context, req *request, in imageArguments) (*mcp.CallToolResult, any, error) {
@@ -94,17 +143,29 @@ func (t *tools) createImage(ctx context.Context, req *request, in imageArguments
 	return create(ctx, t, req, params.Name, t.client.Images.Store, params)
 }
 
-// transcribeFile reads the whole file first: the name stands for what is sent, even if the file changes meanwhile.
 func (t *tools) transcribeFile(ctx context.Context, req *request, in fileArguments) (*mcp.CallToolResult, any, error) {
-	data, err := t.folder.ReadFile(in.Path)
+	data, err := t.read(in.Path)
 	if err != nil {
-		return answer(nil, err)
+		return nil, nil, advise(err, false)
 	}
 	params := aicontent.TranscriptionStoreParams{
 		Name: nameOf(sha256.Sum256(data), in.Description, in.Language, max(in.Again, 1)), Description: in.Description,
 		Language: in.Language, File: aicontent.FileFromBytes(filepath.Base(in.Path), data),
 	}
 	return create(ctx, t, req, params.Name, t.client.Transcriptions.Store, params)
+}
+
+// read reads the whole file: the name stands for what is sent, even if the file changes meanwhile.
+func (t *tools) read(path string) ([]byte, error) {
+	f, err := t.folder.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or a pipe would block
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > largest {
+		return nil, errors.Join(fmt.Errorf("%s: must be a file of at most %d bytes", path, largest), err)
+	}
+	return io.ReadAll(f)
 }
 
 // nameOf is a hash of all that a record is made of. Arguments that are added must be left out where they are empty.
@@ -150,6 +211,9 @@ func notify(ctx context.Context, req *request, upload *atomic.Pointer[aicontent.
 	}
 }
 
+// forProgrammers is what an error says of options of the SDK, which an agent does not have.
+var forProgrammers = regexp.MustCompile(` \([^()]*\bWith[A-Z][^()]*\)`)
+
 // advise puts before an error what an agent should know and do.
 func advise(err error, creates bool) error {
 	text := "The same call would fail again: change the arguments or ask the user."
@@ -157,6 +221,8 @@ func advise(err error, creates bool) error {
 		text = "Call again with the same arguments in a minute."
 	}
 	switch outcome := aicontent.OutcomeOf(err); {
+	case errors.As(err, new(*aicontent.ConflictError)):
+		text = "It exists. Do not call again with these arguments: show it by its id, or ask the user."
 	case !creates:
 	case outcome == aicontent.OutcomeDone:
 		text = "It was created. Call again with the same arguments: that looks for it first."
@@ -169,5 +235,5 @@ func advise(err error, creates bool) error {
 	default:
 		text = "Nothing was created. " + text
 	}
-	return fmt.Errorf("%s Reason: %w", text, err)
+	return fmt.Errorf("%s Reason: %s", text, forProgrammers.ReplaceAllString(err.Error(), ""))
 }

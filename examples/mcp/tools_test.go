@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -40,7 +41,7 @@ type agent struct {
 }
 
 // startAgent starts a server, whose journal is in dir, and connects to it. The end of ctx is that of the server.
-func startAgent(t *testing.T, srv *aicontenttest.Server, dir string, limit int, root *os.Root) *agent {
+func startAgent(t *testing.T, srv *aicontenttest.Server, dir string, limit uint, root *os.Root) *agent {
 	t.Helper()
 	j := &journal{dir: dir, limit: limit, started: time.Now()}
 	client := srv.Client(aicontent.WithSettleTime(settleTime), aicontent.WithAttemptHook(j.attempt))
@@ -314,7 +315,7 @@ func TestToolsSayWhatTheyCostAndTake(t *testing.T) {
 			}
 		}
 		assert.ElementsMatch(t, names, strings.Fields(
-			"create_image transcribe_file find_image find_transcription list_images list_transcriptions"))
+			"create_image transcribe_file show_image show_transcription list_images list_transcriptions"))
 		assert.Len(t, without.Tools, len(names)-1, "without a folder there is nothing to transcribe")
 		i := slices.IndexFunc(with.Tools, func(tool *mcp.Tool) bool { return tool.Name == "create_image" })
 		for _, value := range []string{"1024x1024", "pixel_art", "watercolor", "sepia"} {
@@ -337,20 +338,106 @@ func TestRecordsAreFoundAndListed(t *testing.T) {
 			require.False(t, isError, found)
 			return found
 		}
-		assert.Contains(t, find("find_image", image.Record.Name), image.Record.URL)
-		assert.Contains(t, find("find_transcription", text.Record.Name), text.Record.Result)
+		assert.Contains(t, find("show_image", image.Record.Name), image.Record.URL)
+		assert.Contains(t, find("show_transcription", text.Record.Name), text.Record.Result)
 		assert.Contains(t, find("list_images", "arb"), `"Harbor"`)
 		assert.NotContains(t, find("list_images", "arb"), image.Record.Name)
 		assert.Contains(t, find("list_images", ""), image.Record.Name)
 		assert.Contains(t, find("list_transcriptions", ""), text.Record.Name)
 
-		missing := a.mustFail(t, "find_image", map[string]any{"name": text.Record.Name})
+		byID := func(tool, id string) string {
+			found, isError, err := a.call(t.Context(), tool, map[string]any{"id": id})
+			require.NoError(t, err)
+			require.False(t, isError, found)
+			return found
+		}
+		assert.Contains(t, byID("show_image", image.Record.ID), image.Record.URL)
+		assert.Contains(t, byID("show_transcription", text.Record.ID), text.Record.Result)
+		assert.Contains(t, a.mustFail(t, "show_image", map[string]any{"id": "404"}), "images.show: 404")
+
+		missing := a.mustFail(t, "show_image", map[string]any{"name": text.Record.Name})
 		assert.Regexp(t, `^The same call would fail again: change the arguments .*no image has the name`, missing)
-		assert.Contains(t, a.mustFail(t, "find_image", map[string]any{}), "name: is required")
+		assert.Contains(t, a.mustFail(t, "show_image", map[string]any{}), "name: is required")
 		srv.FaultN(20, aicontenttest.HTMLPage(502))
 		down := a.mustFail(t, "list_images", map[string]any{})
 		assert.Regexp(t, `^Call again with the same arguments in a minute. Reason: images.list: 502`, down)
 	})
+}
+
+// Whoever has made a second record with the name, such as a person who copied it, leaves the agent with two ids.
+func TestTwoRecordsOfOneNameAreShownByID(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		a := startAgent(t, srv, t.TempDir(), 100, nil)
+		first := a.mustCreate(t, "create_image", lighthouse(1)).Record
+		second := srv.AddImage(aicontenttest.Image{Name: first.Name}).ID
+		const text = "It exists. Do not call again with these arguments: show it by its id, or ask the user. Reason: "
+		for tool, arguments := range map[string]map[string]any{
+			"create_image": lighthouse(1), "show_image": {"name": first.Name},
+		} {
+			said := a.mustFail(t, tool, arguments)
+			assert.True(t, strings.HasPrefix(said, text), said)
+			assert.Regexp(t, `\(id `+second+`, `+first.ID+`\)`, said)
+		}
+		for _, id := range []string{first.ID, second} {
+			found, isError, err := a.call(t.Context(), "show_image", map[string]any{"id": id})
+			require.NoError(t, err)
+			require.False(t, isError, found)
+			assert.Contains(t, found, `"id":"`+id+`"`)
+		}
+	})
+}
+
+// A text of an hour would leave an agent no room for anything else.
+func TestListsHaveTheBeginningsOfTexts(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		long := strings.Repeat("wörd ", 200_000)
+		srv.AddImage(aicontenttest.Image{Name: "Lighthouse", Description: long})
+		id := srv.AddTranscription(aicontenttest.Transcription{Name: "Talk", Description: long, Result: long}).ID
+		a := startAgent(t, srv, t.TempDir(), 100, nil)
+		for _, tool := range []string{"list_images", "list_transcriptions"} {
+			list, isError, err := a.call(t.Context(), tool, nil)
+			require.NoError(t, err)
+			require.False(t, isError, list)
+			assert.Contains(t, list, "wörd wörd ")
+			assert.Contains(t, list, "… (1000000 characters; show has all)")
+			assert.Less(t, len(list), 2000)
+			assert.True(t, utf8.ValidString(list))
+		}
+		text, _, err := a.call(t.Context(), "show_transcription", map[string]any{"id": id})
+		require.NoError(t, err)
+		assert.Contains(t, text, long)
+	}, aicontenttest.FullRecords)
+}
+
+// Agents are not programmers of the SDK: they have none of its options.
+func TestErrorsNameNoOptionsOfTheSDK(t *testing.T) {
+	wrong := lighthouse(1)
+	wrong["resolution"] = "1x1"
+	long := map[string]any{"path": "long.wav"}
+	for says, c := range map[string]struct {
+		fault     aicontenttest.Fault
+		tool      string
+		arguments map[string]any
+	}{
+		"must be one of 256x256, ":        {aicontenttest.Status(422, "{}"), "create_image", wrong},
+		"larger than 33554432 bytes":      {aicontenttest.OversizedResponse(64 << 20), "show_image", map[string]any{"id": "7"}},
+		"no complete response within 30s": {aicontenttest.Stall(aicontenttest.BeforeResponse), "list_images", nil},
+		"the upload stalled: ":            {aicontenttest.Stall(aicontenttest.MidUpload), "transcribe_file", long},
+	} {
+		t.Run(says, func(t *testing.T) {
+			bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+				srv.AddImage(aicontenttest.Image{ID: "7"})
+				root := recordings(t, 1)
+				data := append(read(t, root, "0.wav"), make([]byte, 500_000)...)
+				require.NoError(t, root.WriteFile("long.wav", data, 0o600))
+				searches := func(r *aicontenttest.Request) bool { return r.Query.Has("search") }
+				srv.FaultWhen(func(r *aicontenttest.Request) bool { return !searches(r) }, 100, c.fault)
+				said := startAgent(t, srv, t.TempDir(), 100, root).mustFail(t, c.tool, c.arguments)
+				assert.Contains(t, said, says)
+				assert.NotRegexp(t, "With[A-Z]", said)
+			})
+		})
+	}
 }
 
 // An agent knows from the first words what came of its call, and what to do.
