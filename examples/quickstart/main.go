@@ -68,6 +68,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	t := tour{out: out, mark: "quickstart " + strings.ToLower(rand.Text()[:8])}
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	flags.SetOutput(out)
+	flags.Usage = func() {
+		fmt.Fprint(out, usage)
+		flags.PrintDefaults()
+	}
 	flags.StringVar(&t.audio, "audio", "", "upload this audio `file` instead of the example's recording")
 	flags.StringVar(&t.dir, "out", ".", "save the picture in this `directory`")
 	if err := flags.Parse(args); err != nil {
@@ -98,6 +102,14 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	return nil
 }
+
+const usage = `Usage: quickstart [-audio FILE] [-out DIR]
+
+Takes a transcription and two images through the whole life of a record, and deletes them. Without
+configuration it starts the service in memory. With AICONTENT_BASE_URL and AICONTENT_API_KEY in the
+environment it uses that deployment, which may bill three Store calls for each run.
+
+`
 
 // output ends the tour when a write fails, as if it were interrupted: what nobody sees should not be paid for.
 type output struct {
@@ -147,11 +159,17 @@ func recorded(path string) error {
 
 // writable returns an error if no file can be made in the directory, before anything is paid for.
 func writable(dir string) error {
-	file, err := os.CreateTemp(filepath.Clean(dir), "quickstart-*.tmp")
+	file, err := newFile(dir)
 	if err != nil {
 		return err
 	}
 	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
+
+// newFile makes a file in the directory under a name of its own. It opens no file and follows no link that is there.
+func newFile(dir string) (*os.File, error) {
+	path := filepath.Join(dir, "quickstart-"+strings.ToLower(rand.Text())+".tmp")
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
 // connect returns a client of the deployment in the environment, or of a service in memory. end stops what it

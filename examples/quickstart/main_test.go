@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"flag"
 	"image/png"
 	"io"
 	"os"
@@ -197,6 +198,16 @@ func TestRecordingsOfAnyFormatAreUploaded(t *testing.T) {
 		path := filepath.Join(t.TempDir(), name)
 		require.NoError(t, os.WriteFile(path, []byte(head), 0o600))
 		assert.NoError(t, recorded(path))
+	}
+}
+
+// Whoever asks for help learns what a run may cost.
+func TestHelpSaysWhatItCosts(t *testing.T) {
+	unconfigured(t)
+	var out bytes.Buffer
+	assert.ErrorIs(t, run(t.Context(), []string{"-h"}, &out), flag.ErrHelp)
+	for _, says := range []string{"AICONTENT_BASE_URL", "bill three Store calls", "deletes them", "-audio", "-out"} {
+		assert.Contains(t, out.String(), says)
 	}
 }
 

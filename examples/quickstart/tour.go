@@ -114,10 +114,12 @@ func (t *tour) savePicture(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(path)
+	// The picture of an earlier run stays until this one is whole.
+	file, err := newFile(t.dir)
 	if err != nil {
 		return err
 	}
+	defer os.Remove(file.Name()) // fails once it has its name
 	twice := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2})
 	n, err := t.client.Images.Download(ctx, image, file, twice)
 	if closed := file.Close(); closed != nil {
@@ -125,7 +127,11 @@ func (t *tour) savePicture(ctx context.Context) error {
 	}
 	if err != nil {
 		t.say("saved", "nothing: %v", err)
-		return os.Remove(path)
+		return nil
+	}
+	// This replaces a link, and leaves what it points to as it is.
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
 	}
 	t.say("saved", "%s (%s): take a look", path, size(n))
 	return nil

@@ -93,6 +93,47 @@ func TestOnlyOwnRecordsAreDeleted(t *testing.T) {
 	require.Len(t, srv.Transcriptions(), 1)
 }
 
+// The picture of an earlier run is worth more than no picture.
+func TestAFailedDownloadLeavesTheEarlierPicture(t *testing.T) {
+	for name, fault := range map[string]aicontenttest.Fault{
+		"refused": aicontenttest.Status(http.StatusNotFound, "gone"), "cut off": aicontenttest.CloseMidResponse(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, dir := deployment(t), t.TempDir()
+			path := filepath.Join(dir, "quickstart-coast.png")
+			require.NoError(t, os.WriteFile(path, []byte("of an earlier run"), 0o600))
+			srv.FaultOn(aicontenttest.ImagesDownload, 9, fault)
+			var out strings.Builder
+			require.NoError(t, run(t.Context(), []string{"-out", dir}, &out))
+			assert.Contains(t, out.String(), "saved      nothing: ")
+			kept, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, "of an earlier run", string(kept))
+			files, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			assert.Len(t, files, 1, "nothing else is left")
+		})
+	}
+}
+
+// A link at the picture's place is replaced: what it points to is not the quickstart's.
+func TestAPictureIsNotWrittenThroughALink(t *testing.T) {
+	deployment(t)
+	dir := t.TempDir()
+	other, path := filepath.Join(t.TempDir(), "other"), filepath.Join(dir, "quickstart-coast.png")
+	require.NoError(t, os.WriteFile(other, []byte("of somebody else"), 0o600))
+	if err := os.Symlink(other, path); err != nil {
+		t.Skip(err) // Windows may not allow it.
+	}
+	require.NoError(t, run(t.Context(), []string{"-out", dir}, io.Discard))
+	kept, err := os.ReadFile(other)
+	require.NoError(t, err)
+	assert.Equal(t, "of somebody else", string(kept))
+	info, err := os.Lstat(path)
+	require.NoError(t, err)
+	assert.True(t, info.Mode().IsRegular())
+}
+
 // The host of the pictures is not the deployment, so it must not get the API key. What it says is not saved as a
 // picture.
 func TestThePicturesHostGetsNoKey(t *testing.T) {
