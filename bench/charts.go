@@ -71,7 +71,7 @@ func drawAll(dir string, r *Results) error {
 		switch {
 		case err != nil:
 		case picture != nil:
-			err = os.WriteFile(path, picture, 0o644)
+			err = replaceFile(path, picture)
 		default:
 			if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
 				err = nil

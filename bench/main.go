@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/aicontent/aicontent-go/bench/clients"
@@ -31,8 +32,11 @@ var kinds = []struct {
 
 func main() {
 	log.SetFlags(0)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	// A signal that nohup or a shell has switched off stays off.
+	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	// The first one still removes the files of the run, a second one ends the program.
+	context.AfterFunc(ctx, stop)
 	var names []string
 	for _, kind := range kinds {
 		names = append(names, kind.name)
@@ -63,31 +67,34 @@ func main() {
 	default:
 		err = run(ctx, *quick, *only, *out)
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		log.Print("interrupted: no results were written")
+		os.Exit(exitInterrupted)
+	case err != nil:
 		log.Fatal(err)
 	}
 }
 
+// exitInterrupted is the exit status after a signal.
+const exitInterrupted = 130
+
 // run does all work and writes the reports.
 func run(ctx context.Context, quick bool, only, out string) error {
 	start := time.Now()
-	scratch, err := os.MkdirTemp("", "bench")
+	partial := quick || only != ""
+	if out == "" && !partial {
+		out = results
+	}
+	if err := usable(out, partial); err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	partial := quick || only != ""
-	switch {
-	case out == "" && partial:
-		// The results of the last full run are quoted elsewhere.
-		if out, err = os.MkdirTemp("", "bench-results-"); err != nil {
-			return err
-		}
-	case out == "":
-		out = results
-	case partial && holdsFullRun(out):
-		return fmt.Errorf("-out: %s holds the results of a full run, which -quick and -only do not replace", out)
-	}
+	log.Printf("files to upload are made in %s, which goes when the run ends", scratch)
 	p := fullPlan()
 	if quick {
 		p = quickPlan()
@@ -109,15 +116,32 @@ func run(ctx context.Context, quick bool, only, out string) error {
 // results is where the results of the last full run are.
 const results = "results"
 
-// holdsFullRun reports whether the directory has results that are not those of -quick or -only.
-func holdsFullRun(dir string) bool {
+// usable returns an error if results must not be written to the directory: it has other files than those of an earlier
+// run, or the results of a full run, which are quoted elsewhere, and this one is partial.
+func usable(dir string, partial bool) error {
+	entries, err := os.ReadDir(dir)
+	if dir == "" || errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
 	r, err := readJSON(filepath.Join(dir, "results.json"))
-	return err == nil && !r.Quick && r.Only == "" || err != nil && !errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err != nil:
+		return fmt.Errorf("-out: %s must be new, empty, or hold the results of an earlier run: %w", dir, err)
+	case partial && !r.Quick && r.Only == "":
+		return fmt.Errorf("-out: %s holds the results of a full run, which -quick and -only do not replace", dir)
+	}
+	return nil
 }
 
-// write writes the reports.
+// write writes the reports, to a new temporary directory if out is empty.
 func (r *runner) write(start time.Time, out string) error {
 	found := r.results(start)
+	if out == "" {
+		var err error
+		if out, err = os.MkdirTemp("", "bench-results-"); err != nil {
+			return err
+		}
+	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}

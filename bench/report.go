@@ -1,10 +1,13 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,7 +19,22 @@ func writeJSON(path string, r *Results) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
+	return replaceFile(path, append(text, '\n'))
+}
+
+// replaceFile writes a file as a whole or not at all, and never through a link.
+func replaceFile(path string, data []byte) error {
+	part := filepath.Join(filepath.Dir(path), ".bench-"+rand.Text()+".part")
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part) // fails once it has its name
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
 }
 
 func readJSON(path string) (*Results, error) {
@@ -25,7 +43,10 @@ func readJSON(path string) (*Results, error) {
 		return nil, err
 	}
 	r := new(Results)
-	if err := json.Unmarshal(text, r); err != nil {
+	if err = json.Unmarshal(text, r); err == nil && r.Date == "" {
+		err = errors.New("not the results of a run")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
@@ -33,7 +54,7 @@ func readJSON(path string) (*Results, error) {
 
 // writeMarkdown writes a table for each work: an SDK in each row, a measure in each column.
 func writeMarkdown(path string, r *Results) error {
-	return os.WriteFile(path, []byte(markdown(r)), 0o644)
+	return replaceFile(path, []byte(markdown(r)))
 }
 
 func markdown(r *Results) string {
