@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image/color"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/aicontent/aicontent-go/bench/clients"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -32,16 +30,25 @@ var charts = map[string]chart{
 			{"over loopback, to another process", "list, loopback", nanoseconds},
 		},
 	},
-	"twice.svg": barChart{
-		"Records made twice under faults\n" +
-			"Each operation creates one record,\nand meets a fault, or two. Shorter is better.",
-		"operations that made more than one record", "no retries", 1,
-		[]series{{asItComes, defaultRetries, madeTwice}, {asDocumented, documentedRetries, madeTwice}},
+	"create.svg": barChart{
+		"Time of a create request over loopback\nThis SDK opens a connection for each,\n" +
+			"the others reuse one. Shorter is better.",
+		"time, µs", "not measured", 1e-3,
+		[]series{
+			{"without TLS", "create, loopback", nanoseconds},
+			{"with TLS", "create, loopback with TLS", nanoseconds},
+		},
+	},
+	"faults.svg": barChart{
+		"Records made once, and told, under faults\n" +
+			"Of 66 operations that create a record each,\nand meet a fault, or two. Longer is better.",
+		"operations", notOffered, 1,
+		[]series{{asItComes, defaultRetries, doneOnce}, {asDocumented, documentedRetries, doneOnce}},
 	},
 	"outage.svg": barChart{
 		fmt.Sprintf("Requests in an outage\nWhat %d calls at once become while a gateway\n"+
 			"responds with 502 to each. Shorter is better.", outageCalls),
-		"requests sent", "no retries", 1,
+		"requests sent", notOffered, 1,
 		[]series{
 			{asItComes, outageWork(badGateway), requests},
 			{asDocumented, outageWork(badGateway), requestsDocumented},
@@ -50,7 +57,7 @@ var charts = map[string]chart{
 	"walk.svg": barChart{
 		fmt.Sprintf("Time of a walk over %d pages\nEach response takes %d ms. Shorter is better.",
 			latencyPages, latency.Milliseconds()),
-		"time, s", "", 1,
+		"time, s", notOffered, 1,
 		[]series{
 			{"a page at a time", latencyWork, seconds},
 			{fmt.Sprintf("%d pages ahead", pagesAhead), aheadWork, seconds},
@@ -87,6 +94,7 @@ func drawAll(dir string, r *Results) error {
 const (
 	asItComes    = "as it comes"
 	asDocumented = "retries as documented"
+	notOffered   = "not offered"
 )
 
 // The measures of pictures, in points: narrow, and with large texts, for phones.
@@ -227,66 +235,4 @@ func addTexts(p *plot.Plot, texts plotter.XYLabels, offset vg.Length) error {
 	}
 	p.Add(labels)
 	return nil
-}
-
-// memoryChart shows the peak memory of an upload over the size of the file, both logarithmic, of the SDKs that send a
-// form.
-type memoryChart struct{}
-
-func (memoryChart) draw(r *Results) ([]byte, error) {
-	var names []string
-	for _, sdk := range clients.All() {
-		if sdk.Form && len(memoryPoints(r, sdk.Name)) > 0 {
-			names = append(names, sdk.Name)
-		}
-	}
-	if len(names) == 0 {
-		return nil, nil
-	}
-	p := newPlot("Peak memory of an upload, MiB\n"+
-		"Over the memory at the start. Lower is better.\nLogarithmic scales. SDKs that send a form.",
-		"size of the file, MiB", len(names))
-	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.X.Tick.Marker, p.Y.Tick.Marker = powers(0, 12), powers(-4, 12)
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 1, 1<<12, 1.0/16, 1<<12
-	lines := plotter.NewGrid()
-	lines.Vertical.Color, lines.Horizontal.Color = grid.light, grid.light
-	p.Add(lines)
-	for i, name := range names {
-		line, dots, err := plotter.NewLinePoints(memoryPoints(r, name))
-		if err != nil {
-			return nil, err
-		}
-		colour := curves[i].light
-		line.Color, line.Width, dots.Shape, dots.Color = colour, 1.25, plotutil.Shape(i), colour
-		if name == clients.Ours {
-			line.Width = 2.5
-		}
-		p.Add(line, dots)
-		p.Legend.Add(name, line, dots)
-	}
-	return render(p, 330)
-}
-
-// memoryPoints are the sizes of the uploads and their peaks, in MiB.
-func memoryPoints(r *Results, sdk string) (points plotter.XYs) {
-	for _, f := range r.Figures {
-		var size float64
-		if f.SDK != sdk || f.Measure != peak || f.Value.Median <= 0 {
-			continue
-		}
-		if n, _ := fmt.Sscanf(f.Work, "upload %f MiB", &size); n == 1 {
-			points = append(points, plotter.XY{X: size, Y: max(f.Value.Median/mib, 1.0/16)})
-		}
-	}
-	return points
-}
-
-// powers are the ticks at every second power of 2.
-func powers(from, to int) (ticks plot.ConstantTicks) {
-	for exponent := from; exponent <= to; exponent += 2 {
-		v := math.Pow(2, float64(exponent))
-		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprint(v)})
-	}
-	return ticks
 }

@@ -18,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
 
 	"github.com/aicontent/aicontent-go/bench/clients"
 )
@@ -53,7 +55,7 @@ func TestChartsAreWholeDrawings(t *testing.T) {
 	}
 }
 
-// A chart of what was not measured says of every SDK that it has no retries, or nothing at all.
+// A chart of what was not measured says of every SDK that it does not offer it, or nothing at all.
 func TestWhatWasNotMeasuredIsNotDrawn(t *testing.T) {
 	assert.Empty(t, drawings(t, &Results{}))
 
@@ -65,9 +67,75 @@ func TestWhatWasNotMeasuredIsNotDrawn(t *testing.T) {
 	assert.Len(t, drawn, 1)
 	assert.Contains(t, drawn, "list.svg")
 
-	// The sample has no retries as documented.
-	assert.NotContains(t, drawings(t, all)["twice.svg"], asDocumented)
-	assert.NotContains(t, drawings(t, all)["twice.svg"], "no retries")
+	none := &Results{Figures: slices.DeleteFunc(slices.Clone(all.Figures), func(f Figure) bool {
+		return f.Work == documentedRetries
+	})}
+	assert.NotContains(t, drawings(t, none)["faults.svg"], asDocumented)
+	assert.NotContains(t, drawings(t, none)["faults.svg"], notOffered)
+}
+
+// A client that is left out of a chart, a zero without a bar or what a client does not offer looks like a good figure.
+func TestEachChartComparesTheSameClients(t *testing.T) {
+	r := sampleResults()
+	for file, svg := range drawings(t, r) {
+		texts, _ := labels(t, svg)
+		for _, sdk := range clients.All() {
+			named := slices.ContainsFunc(texts, func(l label) bool { return l.text == sdk.Name })
+			assert.True(t, named, "%s: %s", file, sdk.Name)
+		}
+	}
+	count := func(file, text string) (n int) {
+		texts, _ := labels(t, drawings(t, r)[file])
+		for _, l := range texts {
+			if l.text == text {
+				n++
+			}
+		}
+		return n
+	}
+	assert.Equal(t, 1+4, count("faults.svg", "0"), "the axis, and every second SDK")
+	assert.Equal(t, len(clients.All())-1, count("walk.svg", notOffered), "only one fetches pages ahead")
+
+	r.find("upload 512 MiB", clients.Ours, peak).Value.Median = 0
+	points := memoryPoints(r, clients.Ours)
+	require.Len(t, points, 3)
+	assert.Equal(t, plotter.XY{X: 512, Y: leastPeak}, points[2], "no memory at all is a figure too")
+}
+
+// Names stand where their curves end, in their colours, and none over another.
+func TestCurvesAreNamedWhereTheyEnd(t *testing.T) {
+	at := []endLabel{}
+	for _, y := range []float64{10, 10, 11, 10, 60} {
+		at = append(at, endLabel{at: plotter.XY{X: 1, Y: y}})
+	}
+	places := spreadOut(at, func(y float64) vg.Length { return vg.Length(y) })
+	for i, place := range places[1:] {
+		assert.GreaterOrEqual(t, float64(place-places[i]), labelLine-0.01, places)
+	}
+	assert.InDelta(t, 60, float64(places[4]), labelLine, "one that is far from the others stays")
+
+	svg := drawings(t, sampleResults())["memory.svg"]
+	texts, wide := labels(t, svg)
+	ends := map[string]label{}
+	for i, sdk := range clients.All() {
+		for _, l := range texts {
+			if l.text == sdk.Name {
+				ends[sdk.Name] = l
+			}
+		}
+		assert.Contains(t, ends, sdk.Name)
+		assert.Greater(t, ends[sdk.Name].x, wide/2, sdk.Name)
+		named := regexp.MustCompile(`fill:` + code(curves[i].light) + `">` + sdk.Name + `</text>`)
+		assert.Regexp(t, named, svg)
+		assert.Contains(t, svg, "stroke:"+code(curves[i].light), "%s has a curve", sdk.Name)
+	}
+	for name, a := range ends {
+		for other, b := range ends {
+			if name != other {
+				assert.Greater(t, math.Abs(a.y-b.y), a.size, "%s over %s", name, other)
+			}
+		}
+	}
 }
 
 // Charts of an earlier run in the same directory are not those of this one.
@@ -147,6 +215,7 @@ func TestChartsCanBeReadOnAPhone(t *testing.T) {
 
 // A legend of more than five entries is looked up, not read; one over the data hides it.
 func TestLegendsAreShortAndStandAboveTheData(t *testing.T) {
+	drawn := drawings(t, sampleResults())
 	entries := map[string][]string{}
 	for file, c := range charts {
 		if bars, ok := c.(barChart); ok {
@@ -155,14 +224,10 @@ func TestLegendsAreShortAndStandAboveTheData(t *testing.T) {
 			}
 		}
 	}
-	for _, sdk := range clients.All() {
-		if sdk.Form {
-			entries["memory.svg"] = append(entries["memory.svg"], sdk.Name)
-		}
-	}
+	delete(drawn, "memory.svg") // Its curves are named where they end.
 	// Every label of an axis: a number, and in charts with bars an SDK.
 	tick := regexp.MustCompile(`^[0-9.]+$`)
-	for file, svg := range drawings(t, sampleResults()) {
+	for file, svg := range drawn {
 		assert.LessOrEqual(t, len(entries[file]), 5, file)
 		texts, _ := labels(t, svg)
 		lowest, highest := math.Inf(1), 0.0
@@ -207,6 +272,10 @@ func TestColoursContrastInLightAndInDark(t *testing.T) {
 			assert.GreaterOrEqual(t, contrast(s.light, ground.light), 3.0, code(s.light))
 			assert.GreaterOrEqual(t, contrast(s.dark, ground.dark), 3.0, code(s.dark))
 		}
+	}
+	for _, s := range curves {
+		assert.GreaterOrEqual(t, contrast(s.light, ground.light), 4.5, "the name in %s", code(s.light))
+		assert.GreaterOrEqual(t, contrast(s.dark, ground.dark), 4.5, "the name in %s", code(s.dark))
 	}
 }
 

@@ -58,6 +58,12 @@ func targets(r *Results) (list []Target) {
 			list = append(list, ahead(r, f, false, 1)...)
 		case f.Measure == rate:
 			list = append(list, ahead(r, f, false, 1.25)...)
+		case f.Work == "create, loopback with TLS" && f.Measure == nanoseconds:
+			// A connection for each create request has its price, which must not grow.
+			list = append(list, atMost(f.Work+": time over net/http by hand", f.Ratio.Median, 8, ""))
+		case f.Work == documentedRetries && f.Measure == doneOnce:
+			all := r.find(f.Work, clients.Ours, operations).Value.Median
+			list = append(list, atLeast(f.Work+": records made once, and told", f.Value.Median, all))
 		case f.Measure == madeTwice:
 			list = append(list, atMost(f.Work+": records made twice", f.Value.Median, 0, ""))
 		case f.Work == aheadWork && f.Measure == seconds:

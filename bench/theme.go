@@ -20,10 +20,11 @@ var (
 	ourBars   = []shade{{rgb(0xbc4c00), rgb(0xffa657)}, {rgb(0xe16f24), rgb(0xc4661f)}}
 	otherBars = []shade{{rgb(0x57606a), rgb(0xb1bac4)}, {rgb(0x8b949e), rgb(0x6e7681)}}
 
-	// Curves, the last of them ours.
+	// Curves and their names, the last of them ours.
 	curves = []shade{
 		{rgb(0x59636e), rgb(0x9198a1)}, {rgb(0x1a7f37), rgb(0x3fb950)}, {rgb(0x8250df), rgb(0xbc8cff)},
-		{rgb(0x0969da), rgb(0x58a6ff)}, {rgb(0xb84a00), rgb(0xffa75a)},
+		{rgb(0x0969da), rgb(0x58a6ff)}, {rgb(0xbf3989), rgb(0xf778ba)}, {rgb(0x1b7c83), rgb(0x39c5cf)},
+		{rgb(0xb84a00), rgb(0xffa75a)},
 	}
 )
 
