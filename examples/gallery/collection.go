@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"maps"
 	"net/http"
 	"net/url"
@@ -13,14 +14,16 @@ import (
 )
 
 // collection serves the pages of the pictures or of the recordings. The functions are where the two differ.
-type collection[T any] struct {
+type collection[T, L any] struct {
 	*server
-	name   string // of a record, in addresses and for templates: picture or recording
-	list   func(context.Context, url.Values, ...aicontent.CallOption) (*aicontent.Page[T], error)
-	show   func(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error)
-	update func(context.Context, aicontent.ID, url.Values) error
-	delete func(context.Context, aicontent.ID, ...aicontent.CallOption) error
-	read   func(http.ResponseWriter, *http.Request) (draft, error)
+	name    string // of a record, in addresses and for templates: picture or recording
+	filters func(query url.Values, size aicontent.PerPage) L
+	list    func(context.Context, L, ...aicontent.CallOption) (*aicontent.Page[T], error)
+	all     func(context.Context, L, ...aicontent.CallOption) iter.Seq2[*T, error]
+	show    func(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error)
+	update  func(context.Context, aicontent.ID, url.Values) error
+	delete  func(context.Context, aicontent.ID, ...aicontent.CallOption) error
+	read    func(http.ResponseWriter, *http.Request) (draft, error)
 }
 
 // draft is a record to be created: the fields of its form, and the call that creates it.
@@ -29,7 +32,7 @@ type draft struct {
 	store  func(context.Context) (aicontent.ID, error)
 }
 
-func (c *collection[T]) addTo(mux *http.ServeMux) {
+func (c *collection[T, L]) addTo(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+c.path(), c.showList)
 	mux.HandleFunc("GET "+c.path()+"/{id}", c.showRecord)
 	mux.HandleFunc("POST "+c.path()+"/{id}", c.changeRecord)
@@ -38,10 +41,10 @@ func (c *collection[T]) addTo(mux *http.ServeMux) {
 	mux.HandleFunc("POST /new-"+c.name, c.create)
 }
 
-func (c *collection[T]) path() string { return "/" + c.name + "s" }
+func (c *collection[T, L]) path() string { return "/" + c.name + "s" }
 
 // formPath returns the address of a form.
-func (c *collection[T]) formPath(form string) string {
+func (c *collection[T, L]) formPath(form string) string {
 	return "/new-" + c.name + "?" + url.Values{"form": {form}}.Encode()
 }
 
@@ -50,9 +53,9 @@ func recordPath(collection string, id aicontent.ID) string {
 	return collection + "/" + url.PathEscape(string(id))
 }
 
-func (c *collection[T]) showList(w http.ResponseWriter, r *http.Request) {
+func (c *collection[T, L]) showList(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	records, err := fetchList(r.Context(), query, c.list)
+	records, err := c.fetchList(r.Context(), query)
 	if err != nil {
 		c.fail(w, r, c.explain(r, err, reading))
 		return
@@ -62,7 +65,7 @@ func (c *collection[T]) showList(w http.ResponseWriter, r *http.Request) {
 
 // showForm shows an empty form, or what became of it. The token is in the address, so that a visitor who reloads a form
 // that was sent, or goes back to it, finds the same one.
-func (c *collection[T]) showForm(w http.ResponseWriter, r *http.Request) {
+func (c *collection[T, L]) showForm(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	form := query.Get("form")
 	sent, err := c.forms.find(form)
@@ -85,7 +88,7 @@ func (c *collection[T]) showForm(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (c *collection[T]) create(w http.ResponseWriter, r *http.Request) {
+func (c *collection[T, L]) create(w http.ResponseWriter, r *http.Request) {
 	d, err := c.read(w, r)
 	var id aicontent.ID
 	if err == nil {
@@ -94,7 +97,7 @@ func (c *collection[T]) create(w http.ResponseWriter, r *http.Request) {
 	c.showCreated(w, r, d.fields, id, err)
 }
 
-func (c *collection[T]) showCreated(
+func (c *collection[T, L]) showCreated(
 	w http.ResponseWriter, r *http.Request, fields url.Values, id aicontent.ID, err error,
 ) {
 	if err != nil {
@@ -106,7 +109,7 @@ func (c *collection[T]) showCreated(
 
 // refuse shows the form again, as it was filled in. It has a new token only if sending it again may create a second
 // record, of which the visitor is told.
-func (c *collection[T]) refuse(w http.ResponseWriter, r *http.Request, fields url.Values, err error) {
+func (c *collection[T, L]) refuse(w http.ResponseWriter, r *http.Request, fields url.Values, err error) {
 	p := c.explain(r, err, creating)
 	io.CopyN(io.Discard, r.Body, c.maxUpload) // browsers read the response only when everything is sent
 	form := fields.Get("form")
@@ -123,7 +126,7 @@ func (c *collection[T]) refuse(w http.ResponseWriter, r *http.Request, fields ur
 	c.render(w, r, "new-"+c.name, view{Title: "New " + c.name, Problem: &p, Data: fields})
 }
 
-func (c *collection[T]) showRecord(w http.ResponseWriter, r *http.Request) {
+func (c *collection[T, L]) showRecord(w http.ResponseWriter, r *http.Request) {
 	id, list := r.PathValue("id"), r.URL.Query().Get("list")
 	record, err := c.show(r.Context(), aicontent.ID(id))
 	if err != nil {
@@ -134,7 +137,7 @@ func (c *collection[T]) showRecord(w http.ResponseWriter, r *http.Request) {
 }
 
 // changeRecord updates the fields that the form has. If that fails, it shows the form again, as it was filled in.
-func (c *collection[T]) changeRecord(w http.ResponseWriter, r *http.Request) {
+func (c *collection[T, L]) changeRecord(w http.ResponseWriter, r *http.Request) {
 	id, list := aicontent.ID(r.PathValue("id")), r.URL.Query().Get("list")
 	err := parseForm(w, r, maxForm)
 	if err == nil {
@@ -155,7 +158,7 @@ func (c *collection[T]) changeRecord(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (c *collection[T]) deleteRecord(w http.ResponseWriter, r *http.Request) {
+func (c *collection[T, L]) deleteRecord(w http.ResponseWriter, r *http.Request) {
 	if err := c.delete(r.Context(), aicontent.ID(r.PathValue("id"))); err != nil {
 		c.fail(w, r, c.explain(r, err, changing))
 		return
@@ -164,7 +167,7 @@ func (c *collection[T]) deleteRecord(w http.ResponseWriter, r *http.Request) {
 }
 
 // listPath returns the address of a list, from its query, at a record.
-func (c *collection[T]) listPath(query, id string) string {
+func (c *collection[T, L]) listPath(query, id string) string {
 	list, _ := url.ParseQuery(strings.TrimPrefix(query, "?"))
 	address := url.URL{Path: c.path(), RawQuery: list.Encode()}
 	if id != "" {

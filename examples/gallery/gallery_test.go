@@ -228,6 +228,39 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// A page far beyond the end costs few requests, whatever the service says of the list's length.
+func TestFarPagesCostFewRequests(t *testing.T) {
+	for _, paginator := range []aicontenttest.Personality{
+		aicontenttest.DataEnvelope, aicontenttest.PlainPaginator, aicontenttest.SimplePaginator,
+		aicontenttest.CursorPaginator,
+	} {
+		t.Run(string(paginator), func(t *testing.T) {
+			f := newFixture(t, paginator)
+			for range maxWalk + 30 {
+				f.service.AddImage(aicontenttest.Image{Name: "x", Description: "x", Resolution: "256x256"})
+			}
+			for _, number := range []string{"82", "99999", "9223372036854775807"} {
+				before := len(f.service.Requests())
+				page := f.get("/pictures?page=" + number)
+				assert.LessOrEqual(t, len(f.service.Requests())-before, maxWalk/100+2, "page %s", number)
+				end := strings.Contains(page, "Page 82") && strings.Count(page, "<li id=") == 5
+				cut := strings.Contains(page, "Page 80") && strings.Contains(page, "reads no further than")
+				assert.True(t, end || cut, "page %s: %s", number, shown(page))
+				assert.NotContains(t, page, `rel="next"`)
+			}
+		})
+	}
+}
+
+// A list shows how its texts begin, and no hour of speech.
+func TestListsShowBeginnings(t *testing.T) {
+	f := newFixture(t)
+	f.service.AddTranscription(aicontenttest.Transcription{Name: "Speech", Result: strings.Repeat("föhn ", 1<<18)})
+	page := f.get("/recordings")
+	says(t, page, "föhn föhn")
+	assert.Less(t, len(page), 10_000)
+}
+
 // A button that is pressed twice makes one picture.
 func TestFormSentTwice(t *testing.T) {
 	f := newFixture(t)

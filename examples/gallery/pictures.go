@@ -9,17 +9,16 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-func (s *server) pictures() *collection[aicontent.Image] {
-	return &collection[aicontent.Image]{
-		server: s, name: "picture", list: s.listPictures, show: s.client.Images.Show,
-		update: s.updatePicture, delete: s.client.Images.Delete, read: s.readPicture,
+func (s *server) pictures() *collection[aicontent.Image, aicontent.ImageListParams] {
+	images := s.client.Images
+	return &collection[aicontent.Image, aicontent.ImageListParams]{
+		server: s, name: "picture", filters: pictureFilters, list: images.List, all: images.All, show: images.Show,
+		update: s.updatePicture, delete: images.Delete, read: s.readPicture,
 	}
 }
 
-// listPictures returns what the filters ask for. They have the names of the service's parameters.
-func (s *server) listPictures(
-	ctx context.Context, query url.Values, opts ...aicontent.CallOption,
-) (*aicontent.Page[aicontent.Image], error) {
+// pictureFilters returns what the query asks for. Its filters have the names of the service's parameters.
+func pictureFilters(query url.Values, size aicontent.PerPage) aicontent.ImageListParams {
 	params := aicontent.ImageListParams{
 		Search:     strings.TrimSpace(query.Get("search")),
 		Resolution: aicontent.Resolution(query.Get("resolution")),
@@ -27,10 +26,10 @@ func (s *server) listPictures(
 		Medium:     aicontent.Medium(query.Get("medium")),
 		Filter:     aicontent.Filter(query.Get("filter")),
 		Favorite:   favorite(query),
-		PerPage:    aicontent.PerPage25,
+		PerPage:    size,
 	}
 	params.SortBy, params.Sort = order(query)
-	return s.client.Images.List(ctx, params, opts...)
+	return params
 }
 
 func (s *server) readPicture(w http.ResponseWriter, r *http.Request) (draft, error) {

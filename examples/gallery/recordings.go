@@ -11,24 +11,23 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-func (s *server) recordings() *collection[aicontent.Transcription] {
-	return &collection[aicontent.Transcription]{
-		server: s, name: "recording", list: s.listRecordings, show: s.client.Transcriptions.Show,
-		update: s.updateRecording, delete: s.client.Transcriptions.Delete, read: s.readRecording,
+func (s *server) recordings() *collection[aicontent.Transcription, aicontent.TranscriptionListParams] {
+	transcriptions := s.client.Transcriptions
+	return &collection[aicontent.Transcription, aicontent.TranscriptionListParams]{
+		server: s, name: "recording", filters: recordingFilters, list: transcriptions.List, all: transcriptions.All,
+		show: transcriptions.Show, update: s.updateRecording, delete: transcriptions.Delete, read: s.readRecording,
 	}
 }
 
-func (s *server) listRecordings(
-	ctx context.Context, query url.Values, opts ...aicontent.CallOption,
-) (*aicontent.Page[aicontent.Transcription], error) {
+func recordingFilters(query url.Values, size aicontent.PerPage) aicontent.TranscriptionListParams {
 	params := aicontent.TranscriptionListParams{
 		Search:   strings.TrimSpace(query.Get("search")),
 		SearchBy: aicontent.TranscriptionSearchBy(query.Get("search_by")),
 		Favorite: favorite(query),
-		PerPage:  aicontent.PerPage25,
+		PerPage:  size,
 	}
 	params.SortBy, params.Sort = order(query)
-	return s.client.Transcriptions.List(ctx, params, opts...)
+	return params
 }
 
 // readRecording reads the form up to the file, which is passed on to the service while it arrives. If the upload ends
