@@ -21,6 +21,7 @@ type collection[T, L any] struct {
 	list    func(context.Context, L, ...aicontent.CallOption) (*aicontent.Page[T], error)
 	all     func(context.Context, L, ...aicontent.CallOption) iter.Seq2[*T, error]
 	show    func(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error)
+	texts   func(*T) url.Values // by field
 	update  func(context.Context, aicontent.ID, url.Values) error
 	delete  func(context.Context, aicontent.ID, ...aicontent.CallOption) error
 	read    func(http.ResponseWriter, *http.Request) (draft, error)
@@ -140,14 +141,14 @@ func (c *collection[T, L]) showRecord(w http.ResponseWriter, r *http.Request) {
 func (c *collection[T, L]) changeRecord(w http.ResponseWriter, r *http.Request) {
 	id, list := aicontent.ID(r.PathValue("id")), r.URL.Query().Get("list")
 	err := parseForm(w, r, maxForm)
+	e := edit{ID: id, Fields: r.PostForm}
 	if err == nil {
-		err = c.update(r.Context(), id, r.PostForm)
+		err = c.save(r.Context(), &e)
 	}
 	switch form := r.PostForm; {
 	case err != nil && form.Has("name"):
 		p := c.explain(r, err, changing)
-		typed := map[string]any{"ID": id, "Name": form.Get("name"), "Result": form.Get("result")}
-		c.render(w, r, c.name, view{Problem: &p, List: list, Data: typed})
+		c.render(w, r, c.name, view{Problem: &p, List: list, Data: e})
 	case err != nil:
 		c.fail(w, r, c.explain(r, err, changing))
 	case form.Has("list"):
@@ -156,6 +157,23 @@ func (c *collection[T, L]) changeRecord(w http.ResponseWriter, r *http.Request) 
 		query := url.Values{"done": {"saved"}, "list": {list}}
 		http.Redirect(w, r, recordPath(c.path(), id)+"?"+query.Encode(), http.StatusSeeOther)
 	}
+}
+
+func (c *collection[T, L]) save(ctx context.Context, e *edit) error {
+	form := e.Fields
+	if form.Has("opened-name") {
+		record, err := c.show(ctx, e.ID)
+		if err != nil {
+			return unsent{err}
+		}
+		if form, err = e.changes(c.texts(record)); err != nil {
+			return err
+		}
+	}
+	if !form.Has("name") && !form.Has("result") && !form.Has("favorite") {
+		return nil
+	}
+	return c.update(ctx, e.ID, form)
 }
 
 func (c *collection[T, L]) deleteRecord(w http.ResponseWriter, r *http.Request) {

@@ -44,7 +44,7 @@ const maxForms = 10_000
 var (
 	errSentBefore = errors.New("the form was sent before")
 	errOldForm    = errors.New("the form is older than what the gallery remembers")
-	errNotBegun   = fmt.Errorf("the visitor left, or the gallery is stopping: %w", context.Canceled)
+	errNotBegun   = unsent{fmt.Errorf("the visitor left, or the gallery is stopping: %w", context.Canceled)}
 )
 
 // token returns the token of a new form: when it was made, something unique, and a signature.

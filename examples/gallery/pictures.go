@@ -13,6 +13,7 @@ func (s *server) pictures() *collection[aicontent.Image, aicontent.ImageListPara
 	images := s.client.Images
 	return &collection[aicontent.Image, aicontent.ImageListParams]{
 		server: s, name: "picture", filters: pictureFilters, list: images.List, all: images.All, show: images.Show,
+		texts:  func(image *aicontent.Image) url.Values { return url.Values{"name": {image.Name}} },
 		update: s.updatePicture, delete: images.Delete, read: s.readPicture,
 	}
 }

@@ -44,6 +44,7 @@ var kinds = []struct {
 }{
 	{errSentBefore, kind{409, "This form was already sent", ""}},
 	{errOldForm, kind{409, "This form may already have been sent", ""}},
+	{errChanged, kind{409, "This was changed since you opened it", ""}},
 	{errStalled, kind{408, "The form stopped arriving", pressAgain}},
 	{errMalformedForm, kind{400, "The form could not be read", pressAgain}},
 	{aicontent.ErrNotFound, kind{404, "Not found", "It may have been deleted, or the address is wrong."}},
@@ -159,6 +160,8 @@ func advise(err error, a action, remedy string) string {
 	case errors.Is(err, errOldForm):
 		return "It was opened before the gallery was restarted. If it was sent, it may have created a record, " +
 			"which is billed. Check first. To create one now, press the button."
+	case errors.Is(err, errChanged):
+		return "What you typed was not saved. To replace what is there now with it, press the button again."
 	case a == reading && errors.Is(err, aicontent.ErrInvalid) && !errors.Is(err, aicontent.ErrNotFound):
 		return "Choose other filters."
 	case a == reading && remedy == pressAgain:
@@ -179,10 +182,14 @@ func advise(err error, a action, remedy string) string {
 	return "Nothing was changed. " + remedy
 }
 
-// outcomeOf is aicontent.OutcomeOf, extended to the gallery's errors: with those, no complete form reached the service.
+// unsent is an error of the gallery's own, or of a request that only reads: nothing was asked of the service.
+type unsent struct{ error }
+
+func (e unsent) Unwrap() error { return e.error }
+
+// outcomeOf is aicontent.OutcomeOf, extended to the gallery's errors.
 func outcomeOf(err error) aicontent.Outcome {
-	var tooLarge *http.MaxBytesError
-	if errors.Is(err, errNotBegun) || errors.Is(err, errMalformedForm) || errors.As(err, &tooLarge) {
+	if errors.As(err, new(unsent)) {
 		return aicontent.OutcomeNotSent
 	}
 	return aicontent.OutcomeOf(err)

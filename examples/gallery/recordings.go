@@ -15,7 +15,10 @@ func (s *server) recordings() *collection[aicontent.Transcription, aicontent.Tra
 	transcriptions := s.client.Transcriptions
 	return &collection[aicontent.Transcription, aicontent.TranscriptionListParams]{
 		server: s, name: "recording", filters: recordingFilters, list: transcriptions.List, all: transcriptions.All,
-		show: transcriptions.Show, update: s.updateRecording, delete: transcriptions.Delete, read: s.readRecording,
+		show: transcriptions.Show, texts: func(transcription *aicontent.Transcription) url.Values {
+			return url.Values{"name": {transcription.Name}, "result": {transcription.Result}}
+		},
+		update: s.updateRecording, delete: transcriptions.Delete, read: s.readRecording,
 	}
 }
 
@@ -35,7 +38,7 @@ func recordingFilters(query url.Values, size aicontent.PerPage) aicontent.Transc
 func (s *server) readRecording(w http.ResponseWriter, r *http.Request) (draft, error) {
 	u, err := readUpload(r, http.MaxBytesReader(w, r.Body, s.maxUpload))
 	if err == nil && r.ContentLength > s.maxUpload {
-		err = &http.MaxBytesError{Limit: s.maxUpload}
+		err = unsent{&http.MaxBytesError{Limit: s.maxUpload}}
 	}
 	return s.draftRecording(u.fields, u.file), err
 }

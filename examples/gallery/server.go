@@ -44,6 +44,7 @@ func newServer(client *aicontent.Client, log *slog.Logger) (*server, error) {
 	}
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"contains":        strings.Contains,
+		"fingerprint":     fingerprint,
 		"recordPath":      recordPath,
 		"pictureSource":   s.pictureSource,
 		"recordingSource": s.recordingSource,

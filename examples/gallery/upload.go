@@ -28,7 +28,7 @@ const (
 	maxFields = 8
 )
 
-var errMalformedForm = errors.New("the form is malformed")
+var errMalformedForm = unsent{errors.New("the form is malformed")}
 
 // readUpload reads the fields of a multipart form up to the file, which must come last. Reading the file then reads
 // from the body.
@@ -97,12 +97,12 @@ func parseForm(w http.ResponseWriter, r *http.Request, limit int64) error {
 	return nil
 }
 
-// posted returns a pointer to a field of the form, or nil if the form does not have it.
+// posted returns a pointer to a text of the form, or nil if the form does not have it.
 func posted(form url.Values, field string) *string {
 	if !form.Has(field) {
 		return nil
 	}
-	return new(form.Get(field))
+	return new(asTyped(field, form.Get(field)))
 }
 
 // A body may keep the gallery waiting for maxWait in all. Each second's worth of bytes, at minRate bytes per second,
