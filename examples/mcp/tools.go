@@ -212,7 +212,7 @@ func notify(ctx context.Context, req *request, upload *atomic.Pointer[aicontent.
 }
 
 // forProgrammers is what an error says of options of the SDK, which an agent does not have.
-var forProgrammers = regexp.MustCompile(` \([^()]*\bWith[A-Z][^()]*\)`)
+var forProgrammers = regexp.MustCompile(` \([^()]*\bWith(?:out)?[A-Z][^()]*\)`)
 
 // advise puts before an error what an agent should know and do.
 func advise(err error, creates bool) error {
