@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -20,8 +21,11 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the first interrupt still deletes the record, a second one ends the program
+	// A signal that nohup or a shell has switched off stays off.
+	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	context.AfterFunc(ctx, stop)   // the first interrupt still deletes the record, a second one ends the program
+	signal.Ignore(syscall.SIGPIPE) // as does whoever reads the output no longer, as after head
 	demo := flag.Bool("demo", false, "")
 	flag.Usage = func() { fmt.Fprint(os.Stderr, usage) }
 	flag.Parse()
@@ -46,7 +50,7 @@ AICONTENT_BASE_URL and AICONTENT_API_KEY name the deployment. With -demo, a serv
 used instead. The standard OTEL_ variables also send spans, metrics and log lines elsewhere:
 OTEL_EXPORTER_OTLP_ENDPOINT names a collector. If that is down, nothing fails.
 
-Exit status: 0 done, 1 failed, 2 wrong usage.
+Exit status: 0 done, 1 failed or interrupted, 2 wrong usage.
 `
 
 var errUsage = errors.New("see observe -h")
@@ -68,12 +72,14 @@ func run(ctx context.Context, demo bool, args []string, out io.Writer) error {
 	case base == "" || key == "":
 		return fmt.Errorf("without -demo, AICONTENT_BASE_URL and AICONTENT_API_KEY must be set; %w", errUsage)
 	}
-	telemetry, err := newTelemetry(ctx, base, key, out)
+	printed := &output{Writer: out}
+	telemetry, err := newTelemetry(ctx, base, key, printed)
 	if err != nil {
 		return fmt.Errorf("%w; %w", err, errUsage)
 	}
 	defer telemetry.close(context.WithoutCancel(ctx))
-	return tour(ctx, telemetry.client)
+	err = tour(ctx, telemetry.client)
+	return errors.Join(err, printed.err)
 }
 
 // tour makes three calls. The last one fails.
