@@ -94,8 +94,18 @@
 //	LengthLimits          names up to 128, descriptions up to 2,048 characters   Laravel validation
 //	NoChunkedUploads      a chunked body arrives as an empty form                Apache with PHP-FPM, Django
 //	UniqueNames*          store and update refuse taken names, ignoring case     Laravel's rule unique
+//	LateResult*           result and url are null for LateResultDelay            queues, services that insert first
+//	LaggingList*          no list shows a record for LaggingListDelay            replicas, search indexes
+//	Rewritten*            names marked, prompts cut, HTML entities, other        sanitizers, prompt filters
+//	                      spellings of settings; description in records
+//	SaysNo                changes are refused with status 200: see below         {"success":false} of many services
 //	NewerValues           other resolutions, any language, pages of 100, and a   newer versions of the service
 //	                      quality instead of style, medium and filter
+//
+// A program fails with SaysNo, and should: each Store, Update and Delete is refused with status 200 and JSON that is no
+// record, from {"success":false,"message":"Insufficient credits"} to []. The bodies follow each other in turn; those of
+// a delete all say that they are errors. What fails with Rewritten assumes that texts come back as they were sent, and
+// with LaggingList, that a new record is in the list.
 //
 // [BooleanWords] is for stacks such as ASP.NET, which accept only true and false. [OtherAccount] adds an account with
 // records of its own. Despite UniqueNames, [Server.AddImage] adds a name that is taken, as another process would

@@ -3,6 +3,7 @@ package aicontenttest
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 )
@@ -40,6 +41,17 @@ const (
 	LengthLimits        Personality = "length-limits"
 	NoChunkedUploads    Personality = "no-chunked-uploads"
 	UniqueNames         Personality = "unique-names"
+	LateResult          Personality = "late-result"
+	LaggingList         Personality = "lagging-list"
+	Rewritten           Personality = "rewritten"
+	SaysNo              Personality = "says-no"
+)
+
+// LateResultDelay is how long after a record was created its result and url are null with [LateResult], and its picture
+// is not found. LaggingListDelay is how long no list shows it with [LaggingList].
+const (
+	LateResultDelay  = 5 * time.Second
+	LaggingListDelay = 5 * time.Second
 )
 
 // personalities are all personalities, the default first, with what they change.
@@ -73,6 +85,10 @@ var personalities = []struct {
 	{LengthLimits, func(c *config) { c.service.LengthLimits = true }},
 	{NoChunkedUploads, func(c *config) { c.service.NoChunks = true }},
 	{UniqueNames, func(c *config) { c.service.UniqueNames = true }},
+	{LateResult, func(c *config) { c.service.ResultDelay = LateResultDelay }},
+	{LaggingList, func(c *config) { c.service.ListDelay = LaggingListDelay }},
+	{Rewritten, func(c *config) { c.service.Rewrites, c.style.Spelled, c.style.Full = true, true, true }},
+	{SaysNo, func(c *config) { c.service.SaysNo = true }},
 	{NewerValues, func(c *config) { c.style.Newer, c.service.NewerValues = true, true }},
 }
 

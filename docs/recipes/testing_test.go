@@ -107,8 +107,9 @@ func TestIllustrateOnEveryDeployment(t *testing.T) {
 	for _, personality := range aicontenttest.Personalities() {
 		t.Run(string(personality), func(t *testing.T) {
 			srv := aicontenttest.NewServer(t, personality)
-			if _, err := Illustrate(t.Context(), srv.Client(), "4711", "A whale in the harbor"); err != nil {
-				t.Error(err)
+			_, err := Illustrate(t.Context(), srv.Client(), "4711", "A whale in the harbor")
+			if refuses := personality == aicontenttest.SaysNo; refuses != (err != nil) {
+				t.Errorf("err = %v", err)
 			}
 		})
 	}

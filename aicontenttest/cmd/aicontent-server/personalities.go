@@ -35,6 +35,10 @@ var lines = map[aicontenttest.Personality]string{
 	aicontenttest.LengthLimits:        "names up to 128, descriptions up to 2,048 characters",
 	aicontenttest.NoChunkedUploads:    "a chunked body arrives as an empty form",
 	aicontenttest.UniqueNames:         "store and update refuse taken names, ignoring case",
+	aicontenttest.LateResult:          "result and url are null until seconds after the response",
+	aicontenttest.LaggingList:         "lists show a record only seconds after it was created",
+	aicontenttest.Rewritten:           "marked names, cut prompts, HTML entities, other spellings",
+	aicontenttest.SaysNo:              "changes are refused with status 200",
 	aicontenttest.NewerValues:         "other resolutions, a quality, any language, pages of 100",
 }
 

@@ -33,12 +33,28 @@ func (w Writer) boolean(b bool) any {
 	return w.number("0")
 }
 
+// text is a text of a record as it is sent.
+func (w Writer) text(r *service.Record, name string) string {
+	value := *r.Value(name)
+	switch name {
+	case "result":
+		if r.Pending() {
+			return ""
+		}
+	case "style", "medium", "filter":
+		if w.Style.Spelled && value != "" {
+			return strings.ToUpper(value[:1]) + strings.ReplaceAll(value[1:], "_", " ")
+		}
+	}
+	return value
+}
+
 // members are the members of a record.
 func (w Writer) members(c *service.Collection, r *service.Record) object {
 	o := object{{"id", w.id(r)}}
 	documented := func(names ...string) {
 		for _, name := range names {
-			v := *r.Value(name)
+			v := w.text(r, name)
 			switch {
 			case v != "":
 				o = append(o, member{name, v})
@@ -62,14 +78,14 @@ func (w Writer) members(c *service.Collection, r *service.Record) object {
 		} else {
 			documented("style", "medium", "filter", "resolution")
 		}
-		extra("result", pictureName(r))
+		extra("result", w.pictureResult(r))
 		extra("url", w.pictureURL(r))
 	} else {
 		if w.Style.Full {
 			documented("language")
 		}
 		documented("result")
-		extra("words", w.number(strconv.Itoa(len(strings.Fields(r.Result)))))
+		extra("words", w.number(strconv.Itoa(len(strings.Fields(w.text(r, "result"))))))
 	}
 	o = append(o, member{"favorite", w.boolean(r.Favorite)})
 	extra("created_at", r.CreatedAt)

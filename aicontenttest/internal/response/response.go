@@ -38,6 +38,8 @@ type Style struct {
 	LoginRedirect                  bool
 	Store200, Delete204            bool
 	Newer                          bool
+	Spelled                        bool // settings in another spelling
+	Labels                         bool // of settings, instead of their values
 }
 
 // A Writer writes the responses of one server.
@@ -103,6 +105,10 @@ func (w Writer) write(result service.Result, request service.Request) Response {
 		return w.message(result.Status, result.Message)
 	case result.Status == http.StatusNotAcceptable || result.Status == http.StatusUnsupportedMediaType:
 		return w.missingHeader(result)
+	case result.Refusal != "":
+		refused := w.json(result.Status, nil)
+		refused.Body = []byte(result.Refusal)
+		return refused
 	case !result.Acted() && !wantsJSON:
 		return HTML(result.Status, result.Message)
 	case result.NoRoute || result.NoKey || result.Status == http.StatusInternalServerError:
@@ -204,10 +210,17 @@ func (w Writer) origin() string {
 }
 
 func (w Writer) pictureURL(r *service.Record) any {
-	if w.Style.NullURLs {
+	if w.Style.NullURLs || r.Pending() {
 		return nil
 	}
 	return w.origin() + w.BasePath + service.PicturePath + url.PathEscape(pictureName(r))
+}
+
+func (w Writer) pictureResult(r *service.Record) any {
+	if r.Pending() {
+		return nil
+	}
+	return pictureName(r)
 }
 
 // pictureName is the file name in the member result.

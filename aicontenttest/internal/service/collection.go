@@ -122,6 +122,9 @@ func (c *Collection) change(id string, account int, edit func(*Record)) (*Record
 	case changed.Name != old.Name && c.taken(&changed):
 		return nil, nameTaken()
 	}
+	if changed.Result != old.Result {
+		changed.ready = time.Time{}
+	}
 	changed.folded = fold(changed.Name)
 	changed.UpdatedAt = time.Now().Truncate(time.Second)
 	c.rows[c.index(old)] = &changed

@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
@@ -107,6 +108,9 @@ func (q *Query) matches(r *Record) bool {
 	if r.account != q.account || q.favorite != nil && r.Favorite != *q.favorite {
 		return false
 	}
+	if time.Now().Before(r.listed) {
+		return false
+	}
 	for name, want := range q.equal {
 		if *r.Value(name) != want {
 			return false
@@ -117,6 +121,9 @@ func (q *Query) matches(r *Record) bool {
 		return true
 	case q.searchBy == "name":
 		return q.search.matches(r.folded)
+	}
+	if q.searchBy == "result" && r.Pending() {
+		return false
 	}
 	value := r.Value(q.searchBy)
 	return value != nil && q.search.matches(fold(*value))

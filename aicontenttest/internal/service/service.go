@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
 )
@@ -24,12 +25,18 @@ type Config struct {
 	LengthLimits bool            // refuse longer names and descriptions
 	UniqueNames  bool            // refuse a name that another record of the account has
 	NoChunks     bool            // see a chunked body as empty
+	Rewrites     bool            // keep other texts than were sent
+	SaysNo       bool            // refuse every change with status 200
+
+	ResultDelay time.Duration // from a store until the record's result is there
+	ListDelay   time.Duration // from a store until lists show the record
 }
 
 // A Service holds the records. It is safe for concurrent use.
 type Service struct {
 	Images, Transcriptions *Collection
 	config                 Config
+	turns                  turns
 }
 
 // New returns a service without records.
@@ -86,10 +93,11 @@ type Result struct {
 	Allow      []string  // methods, with 405
 	NoKey      bool      // the key is missing or wrong
 	NoRoute    bool      // there is nothing at the path
+	Refusal    string    // the body of a 200 that refuses
 }
 
 // Acted reports whether the request was executed.
-func (r *Result) Acted() bool { return r.Status < 300 }
+func (r *Result) Acted() bool { return r.Status < 300 && r.Refusal == "" }
 
 // refused is a result that says why a request is not executed.
 func refused(status int, message string) *Result {
@@ -109,13 +117,14 @@ type reader struct {
 	Request
 	Reading
 	config  Config
+	turns   *turns
 	method  string
 	account int
 }
 
 // Read reads and judges a request.
 func (s *Service) Read(r Request) *Reading {
-	rd := &reader{Request: r, config: s.config, method: r.Method}
+	rd := &reader{Request: r, config: s.config, turns: &s.turns, method: r.Method}
 	rd.Refusal = rd.read()
 	return &rd.Reading
 }
@@ -155,6 +164,9 @@ func (r *reader) read() *Result {
 	}
 	if refusal == nil && len(problems) > 0 {
 		refusal = &Result{Status: http.StatusUnprocessableEntity, Problems: problems}
+	}
+	if r.config.SaysNo {
+		r.refuse()
 	}
 	return refusal
 }
@@ -202,6 +214,14 @@ func (r *reader) input(name string) (value string, present bool) {
 	return value, present
 }
 
+// kept is what the service keeps of a field.
+func (r *reader) kept(field, value string) string {
+	if r.config.Rewrites {
+		return rewritten(field, value)
+	}
+	return value
+}
+
 func (r *reader) list() Result {
 	coll := r.Route.Collection
 	return Result{Status: http.StatusOK, Collection: coll, Page: coll.page(r.query())}
@@ -228,20 +248,25 @@ func (r *reader) show() Result {
 	return r.one(coll.find(r.Route.ID, r.account))
 }
 
-func (r *reader) picture() Result { return r.one(r.Route.Collection.Find(r.Route.ID)) }
+func (r *reader) picture() Result {
+	record, ok := r.Route.Collection.Find(r.Route.ID)
+	return r.one(record, ok && !record.Pending())
+}
 
 func (r *reader) store() Result {
 	coll := r.Route.Collection
 	record := Record{account: r.account}
 	for _, field := range coll.Store {
 		if v, ok := r.input(field.Name); ok && field.Kind != contract.Audio && !field.Ignored {
-			*record.Value(field.Name) = v
+			*record.Value(field.Name) = r.kept(field.Name, v)
 		}
 	}
 	if r.Upload != nil {
 		record.Upload = *r.Upload
 		record.Result = r.Upload.report()
 	}
+	now := time.Now()
+	record.ready, record.listed = now.Add(r.config.ResultDelay), now.Add(r.config.ListDelay)
 	result := r.result(coll.store(record))
 	if result.Acted() {
 		result.Status = http.StatusCreated
@@ -259,7 +284,7 @@ func (r *reader) update() Result {
 				continue
 			}
 			if field.Kind != contract.Flag {
-				*record.Value(field.Name) = v
+				*record.Value(field.Name) = r.kept(field.Name, v)
 			} else if b, ok := r.boolean(v); ok {
 				record.Favorite = b
 			}
