@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,14 +21,15 @@ import (
 // Download writes the picture at image.URL to w and returns the number of bytes written.
 //
 // The service chooses the URL, and so the hosts that are contacted. If some must not be reached, check the URL first,
-// or use a client whose CheckRedirect and dialer refuse them. The hosts get nothing that the client knows: no API key,
-// header, query, cookie or client certificate. Middleware and rate limiter are bypassed. The proxy, dialer and CA
-// settings apply, and so do the Timeout and CheckRedirect given to [WithHTTPClient]. A relative URL is resolved against
-// the base URL. Only http and https URLs are fetched, with up to ten redirects.
+// or use a client whose CheckRedirect and dialer refuse them. Of what the client knows, the hosts get the User-Agent
+// alone: no API key, header, query, cookie or client certificate. Middleware and rate limiter are bypassed. The proxy,
+// dialer and CA settings apply, and so do the Timeout and CheckRedirect given to [WithHTTPClient]. A relative URL is
+// resolved against the base URL. Only http and https URLs are fetched, with up to ten redirects.
 //
 // Download is retried after transient failures until the first byte is written to w. After that, it is retried only if
-// w has the methods Seek and Truncate, as an [os.File] does: w is rewound to where it stood, and the picture starts
-// over. [WithResponseTimeout] limits the wait for the header, [WithStallTimeout] the time without progress of the body;
+// w is an [*os.File] that stood at its end, as a new file does: it is truncated to where it stood, and the picture
+// starts over. A type that embeds an os.File is not set back: it may count or hash what it is given.
+// [WithResponseTimeout] limits the wait for the header, [WithStallTimeout] the time without progress of the body;
 // [WithMaxResponseSize] does not apply. The error is a [*DecodeError] for a picture that is cut off, with the number of
 // bytes received, and for a response without a picture: 204, 205, JSON, XML or text.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
@@ -101,50 +103,37 @@ var documents = regexp.MustCompile(`^(text/.*|application/(json|xml)|.*\+json)$`
 type target struct {
 	io.Writer
 	written int64 // of the picture
-	start   int64 // where the picture begins in a writer that can be set back
+	start   int64 // where the picture begins in a file that stood at its end; -1 in any other writer
 }
 
-// rewinder is a writer that can be set back, such as an [os.File].
-type rewinder interface {
-	io.Seeker
-	Truncate(size int64) error
+// end returns the size of a file that stands at its end, and -1 of any other writer. Pipes and terminals have no end.
+func (t *target) end() int64 {
+	if f, ok := t.Writer.(*os.File); ok {
+		info, err := f.Stat()
+		if at, _ := f.Seek(0, io.SeekCurrent); err == nil && info.Mode().IsRegular() && info.Size() == at {
+			return at
+		}
+	}
+	return -1
 }
 
-// rewinds reports whether the picture can start over. A pipe and a terminal have the methods, and fail; a file opened
-// to append stands elsewhere.
+// rewinds reports whether the picture can start over.
 func (t *target) rewinds() bool {
-	if t.written == 0 {
-		return true
-	}
-	w, ok := t.Writer.(rewinder)
-	if !ok {
-		return false
-	}
-	at, err := w.Seek(0, io.SeekCurrent)
-	if err != nil || at != t.start+t.written {
-		return false
-	}
-	end, err := w.Seek(0, io.SeekEnd)
-	if err == nil {
-		_, err = w.Seek(at, io.SeekStart)
-	}
-	return err == nil && w.Truncate(end) == nil // which changes nothing
+	return t.written == 0 || t.start >= 0 && t.end() == t.start+t.written
 }
 
 // rewind sets the writer back to where the picture begins.
 func (t *target) rewind() error {
-	w, ok := t.Writer.(rewinder)
-	switch {
-	case t.written > 0:
-		t.written = 0
-		if _, err := w.Seek(t.start, io.SeekStart); err != nil {
-			return err
-		}
-		return w.Truncate(t.start)
-	case ok:
-		t.start, _ = w.Seek(0, io.SeekCurrent)
+	if t.written == 0 {
+		t.start = t.end()
+		return nil
 	}
-	return nil
+	t.written = 0
+	f := t.Writer.(*os.File)
+	if _, err := f.Seek(t.start, io.SeekStart); err != nil {
+		return err
+	}
+	return f.Truncate(t.start)
 }
 
 // copy writes the body of a download.

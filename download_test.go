@@ -3,10 +3,12 @@ package aicontent
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"log/slog"
 	"net"
@@ -748,12 +750,33 @@ func TestDownloadStartsOver(t *testing.T) {
 		again   bool
 	}{
 		"a new file": {func(t *testing.T) io.Writer { return open(t, 0, "") }, "a picture", true},
+		"behind what a file holds": {func(t *testing.T) io.Writer {
+			f := open(t, 0, "head")
+			_, err := f.Seek(0, io.SeekEnd)
+			require.NoError(t, err)
+			return f
+		}, "heada picture", true},
 		"within a file": {func(t *testing.T) io.Writer {
 			f := open(t, 0, "head and a longer tail than that")
 			_, err := f.Seek(4, io.SeekStart)
 			require.NoError(t, err)
 			return f
-		}, "heada picture", true},
+		}, "heada pica longer tail than that", false},
+		"a file that shrank below its position": {func(t *testing.T) io.Writer {
+			f := open(t, 0, "head")
+			_, err := f.Seek(6, io.SeekStart)
+			require.NoError(t, err)
+			return f
+		}, "head\x00\x00a pic", false},
+		"a file below a hash": {func(t *testing.T) io.Writer {
+			return &hashing{open(t, 0, ""), sha256.New()}
+		}, "", false},
+		"a device": {func(t *testing.T) io.Writer {
+			f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+			require.NoError(t, err)
+			t.Cleanup(func() { f.Close() })
+			return f
+		}, "", false},
 		"an empty file, to append":   {func(t *testing.T) io.Writer { return open(t, os.O_APPEND, "") }, "a picture", true},
 		"a file that is appended to": {func(t *testing.T) io.Writer { return open(t, os.O_APPEND, "kept") }, "kepta pic", false},
 		"a pipe":                     {func(t *testing.T) io.Writer { return pipe(t) }, "", false},
@@ -774,6 +797,9 @@ func TestDownloadStartsOver(t *testing.T) {
 		require.NoError(t, err)
 		to := row.to(t)
 		n, err := c.Images.Download(t.Context(), at(pictures.URL), to)
+		if h, ok := to.(*hashing); ok {
+			assert.Equal(t, sha256.Sum256([]byte("a pic")), [32]byte(h.sum.Sum(nil)), "hashed twice")
+		}
 		if row.again {
 			require.NoError(t, err, name)
 			assert.EqualValues(t, 9, n, name)
@@ -783,12 +809,48 @@ func TestDownloadStartsOver(t *testing.T) {
 			assert.EqualValues(t, 5, n, name)
 			assert.EqualValues(t, 1, requests.Load(), name)
 		}
-		if f, ok := to.(*os.File); ok && name != "a pipe" {
+		if f, ok := to.(*os.File); ok && name != "a pipe" && name != "a device" {
 			content, err := os.ReadFile(f.Name())
 			require.NoError(t, err)
 			assert.Equal(t, row.content, string(content), name)
 		}
 	}
+}
+
+// hashing is a file that hashes what it is given. It has the methods of a file, and knows nothing of a start over.
+type hashing struct {
+	*os.File
+	sum hash.Hash
+}
+
+func (h *hashing) Write(p []byte) (int, error) {
+	h.sum.Write(p)
+	return h.File.Write(p)
+}
+
+// What another program appends to the file during a download must not be cut off.
+func TestDownloadKeepsWhatOthersAppend(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.log")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	defer f.Close()
+	requests := 0
+	cut := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		requests++
+		resp, err := fakes.Respond(200, "", "Content-Type", "image/png")(r)
+		resp.ContentLength = 10
+		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader("pic"), readerFunc(func([]byte) (int, error) {
+			return 0, errors.Join(os.WriteFile(path, []byte("pic and a line"), 0o600), io.EOF)
+		})))
+		return resp, err
+	})
+	_, err = over(t, cut, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), f)
+	require.ErrorAs(t, err, new(*DecodeError))
+	assert.Equal(t, 1, requests)
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "pic and a line", string(content))
 }
 
 // A guard that stops a redirect is not blamed on the API key, which no download sends.
@@ -803,11 +865,6 @@ func TestDownloadStoppedByCheckRedirect(t *testing.T) {
 	_, err = c.Images.Download(t.Context(), at(pictures.URL), io.Discard)
 	assert.EqualError(t, err, "images.download: 302: redirect refused by the http.Client's CheckRedirect")
 }
-
-// fixed is a file that cannot be cut.
-type fixed struct{ *os.File }
-
-func (fixed) Truncate(int64) error { return errors.New("not permitted") }
 
 // Whoever goes on writing after a download that broke off must not land elsewhere, because the SDK had tried whether
 // the writer can go back.
@@ -825,7 +882,7 @@ func TestDownloadLeavesAWriterWhereItStood(t *testing.T) {
 		resp.ContentLength = 10
 		return resp, err
 	})
-	n, err := over(t, cut).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), fixed{f})
+	n, err := over(t, cut).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), f)
 	require.ErrorAs(t, err, new(*DecodeError))
 	position, err := f.Seek(0, io.SeekCurrent)
 	require.NoError(t, err)
