@@ -122,7 +122,7 @@ func (x *exchange) run(hc *http.Client, h *history, take func(*http.Response) er
 			x.rejected(resp)
 		}
 	}
-	x.sending.Close()
+	x.sending.End()
 	x.seen.complete = x.sending.Complete()
 	x.verdict = judge(r.op, x.seen)
 	if x.ok {
@@ -157,7 +157,7 @@ func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
 	if r.body == nil {
 		return req, nil
 	}
-	r.meter.Begin(x.number)
+	r.meter.Begin(ctx, x.number)
 	var err error
 	x.sending, err = r.body.Attach(req, x.wire, r.meter)
 	return req, err
@@ -171,7 +171,7 @@ func (x *exchange) noResponse(err error, limit time.Duration) {
 	}
 	expired := x.wire.Expired()
 	x.wire.Stop()
-	x.sending.Close()
+	x.sending.End()
 	seen := x.wire.Evidence()
 	x.seen.seen, x.seen.wrote = seen.Seen, seen.Wrote
 	switch {

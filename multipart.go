@@ -58,7 +58,8 @@ func FileFromBytes(name string, data []byte) File {
 //
 // If r can seek, as a [bytes.Reader] or an open file can, each retry rewinds it to where it stood. Any other reader,
 // such as the body of an incoming request, can be read only once: the call is not retried once an attempt has read any
-// of it.
+// of it. Nor is it retried while a Read or Seek of an attempt that stalled has not returned. A panic of r continues in
+// the goroutine of the call.
 //
 // A reader that can seek, or has a method Len() int, reports its size; for any other, set [File].Size if you know it. A
 // [mime/multipart.Part] never reports its size, nor does the body of a request. Without a size, the upload is chunked:

@@ -422,6 +422,49 @@ func TestReadersThatWaitAreLeft(t *testing.T) {
 	})
 }
 
+// A panic of a reader or a callback is the caller's to recover. Hooks are told of the attempt, and the next call works.
+func TestUploadsThatPanic(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		attempts int
+		file     func() File
+		opt      CallOption
+	}{
+		"reader, looked at": {0, func() File {
+			return FileFromReader("a.wav", readerFunc(func([]byte) (int, error) { panic("boom") }))
+		}, nil},
+		"reader, sent": {1, func() File {
+			return FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(100_000)),
+				readerFunc(func([]byte) (int, error) { panic("boom") })))
+		}, nil},
+		"callback at once": {1, func() File { return FileFromBytes("a.wav", recording(100_000)) }, WithProgress(func(Progress) { panic("boom") })},
+		"callback in the end": {1, func() File { return FileFromBytes("a.wav", recording(100_000)) }, WithProgress(func(p Progress) {
+			if p.Sent == p.Total {
+				panic("boom")
+			}
+		})},
+	} {
+		var told []AttemptResult
+		c := deployment(t, func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.Copy(io.Discard, r.Body); err == nil {
+				_, _ = io.WriteString(w, fakes.StoredImage)
+			}
+		}, WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
+			return func(r AttemptResult) { told = append(told, r) }, nil
+		}))
+		opts := []CallOption{}
+		if row.opt != nil {
+			opts = append(opts, row.opt)
+		}
+		assert.PanicsWithValue(t, "boom", func() {
+			_, _ = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: row.file()}, opts...)
+		}, name)
+		assert.Len(t, told, row.attempts, name)
+		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(1000))})
+		assert.NoError(t, err, name)
+	}
+}
+
 // A callback that hangs must not hold a call whose context has ended.
 func TestProgressThatBlocks(t *testing.T) {
 	t.Parallel()
@@ -432,7 +475,8 @@ func TestProgressThatBlocks(t *testing.T) {
 		c, _ := capturing(t, WithProgress(func(Progress) { <-release }))
 		start := time.Now()
 		_, err := c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(1000))})
-		assert.NoError(t, err, "the record is there")
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 		assert.InDelta(t, time.Minute, time.Since(start), float64(time.Second))
 		close(release)
 	})

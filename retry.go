@@ -164,7 +164,7 @@ func (h *history) next(c *Client, r *request) (time.Duration, bool) {
 	return pause, h.charge(r)
 }
 
-const noReplay = "not retried: the file's reader can be read only once"
+const noReplay = "not retried: the file's reader can be read only once, or a Read of it has not returned"
 
 // renew asks the key source for another key than the one that was refused, once for a call.
 func (h *history) renew(c *Client) bool {

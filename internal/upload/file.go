@@ -65,7 +65,10 @@ func (f File) look(ctx context.Context) (size int64, head []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	defer in.end()
+	defer func() {
+		in.end()
+		in.panicked.Raise()
+	}()
 	head, err = io.ReadAll(io.LimitReader(in, headSize))
 	n := int64(len(head))
 	if err != nil {

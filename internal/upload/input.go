@@ -7,82 +7,70 @@ import (
 	"errors"
 	"io"
 	"os"
-	"time"
+
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-const (
-	// pieceSize is the most that is read at once, in bytes: as much as net/http asks for.
-	pieceSize = 32 << 10
-	// grace is how long the end of a context waits for what is under way. Most Reads return by then.
-	grace = 100 * time.Millisecond
-)
+// pieceSize is the most that is read at once, in bytes: as much as net/http asks for.
+const pieceSize = 32 << 10
 
-// input is a source that is being read, never ahead of its reader. When the context ends, it abandons what waits.
+// input is a source that is being read, never ahead of its reader. Code of the user's runs on goroutines of its own:
+// when the context ends, what waits is abandoned, and a panic does not end the program.
 type input struct {
-	ctx  context.Context
-	r    io.Reader
-	size int64  // -1 where it is unknown
-	done func() // called once, when nothing uses r any more
+	ctx    context.Context
+	r      io.Reader
+	size   int64  // -1 where it is unknown
+	done   func() // called once, when nothing uses r any more
+	direct bool   // whoever reads can be abandoned too
 
-	piece     []byte // memory that an abandoned Read may still write to
-	results   chan error
-	abandoned bool
+	piece    []byte       // memory that an abandoned Read may still write to
+	left     <-chan error // of what was abandoned; nil for nothing
+	panicked *wire.Panic  // nil for nothing
 }
 
 // open starts to read the file. Only an input without an error must be ended.
 func (f File) open(ctx context.Context) (*input, error) {
-	in := &input{ctx: ctx, size: cmp.Or(f.Size, -1), done: func() {}, results: make(chan error, 1)}
+	in := &input{ctx: ctx, size: cmp.Or(f.Size, -1), done: func() {}}
 	if err := in.do(func() error { return f.Source.open(in) }); err != nil {
 		in.end()
+		in.panicked.Raise()
 		return nil, err
 	}
 	return in, nil
 }
 
 // do runs f on a goroutine of its own. When the context ends, f is abandoned, and the error is the context's.
-func (in *input) do(f func() error) error {
-	go func() { in.results <- f() }()
-	err, ok := await(in.ctx, in.results)
-	if !ok {
-		in.abandoned = true
-		return in.ctx.Err()
+func (in *input) do(f func() error) (err error) {
+	err, in.left = wire.Call(in.ctx, f)
+	if stray, ok := err.(*wire.Panic); ok {
+		in.panicked = stray
 	}
 	return err
 }
 
-// await receives from c, until the context has ended and a moment has passed.
-func await[T any](ctx context.Context, c <-chan T) (value T, ok bool) {
-	select {
-	case value = <-c:
-		return value, true
-	case <-ctx.Done():
-	}
-	select {
-	case value = <-c:
-		return value, true
-	case <-time.After(grace):
-		return value, false
-	}
-}
-
 func (in *input) Read(p []byte) (int, error) {
 	switch in.r.(type) {
-	case *bytes.Reader, *os.File:
-		return in.r.Read(p)
-	}
-	if err := in.ctx.Err(); err != nil {
-		return 0, err
+	case *bytes.Reader:
+		return in.r.Read(p) // which does not wait
+	case *os.File:
+		if in.direct {
+			return in.r.Read(p)
+		}
+	default:
+		if err := in.ctx.Err(); err != nil {
+			return 0, err
+		}
 	}
 	if in.piece == nil {
 		in.piece = make([]byte, pieceSize)
 	}
 	piece := in.piece[:min(len(p), pieceSize)]
-	var n int
+	n := 0
 	err := in.do(func() (err error) {
 		n, err = readSome(in.r, piece)
 		return err
 	})
-	if in.abandoned {
+	if in.left != nil {
 		return 0, err
 	}
 	return copy(p, piece[:n]), err
@@ -104,12 +92,13 @@ func readSome(r io.Reader, p []byte) (int, error) {
 
 // end must not be called during a Read of the input.
 func (in *input) end() {
-	if !in.abandoned {
-		in.done()
+	closed := func() error { in.done(); return nil }
+	if in.left == nil {
+		_ = in.do(closed)
 		return
 	}
 	go func() {
-		<-in.results
-		in.done()
+		<-in.left
+		_, _ = wire.Call(context.Background(), closed)
 	}()
 }

@@ -2,84 +2,70 @@ package upload
 
 import (
 	"context"
+	"sync"
 	"time"
+
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// reportInterval is the time between two reports.
+// reportInterval is the time between two reports: a progress bar that moves 20 times a second looks smooth.
 const reportInterval = 50 * time.Millisecond
 
-// Meter reports how much of a file is sent, from a goroutine of its own: a report that blocks does not hold the upload
-// up. A nil Meter counts nothing.
+// Meter reports how much of a file is sent, and holds the upload up meanwhile. A nil Meter counts nothing.
 type Meter struct {
-	report   func(sent int64, attempt int)
+	report func(sent int64, attempt int) // nil after one that did not return
+
+	mu       sync.Mutex
 	attempt  int
-	news     chan progress // what was not reported yet
-	done     chan struct{}
-	finished chan struct{}
+	sent     int64
+	reported int64
+	due      time.Time // of the next report
 }
 
-type progress struct {
-	sent    int64
-	attempt int
-}
+// NewMeter returns a meter that calls report, never twice at once.
+func NewMeter(report func(sent int64, attempt int)) *Meter { return &Meter{report: report} }
 
-// NewMeter starts a meter. It must be stopped.
-func NewMeter(report func(sent int64, attempt int)) *Meter {
-	m := &Meter{
-		report: report, news: make(chan progress, 1), done: make(chan struct{}), finished: make(chan struct{}),
-	}
-	go m.run()
-	return m
-}
-
-func (m *Meter) run() {
-	defer func() {
-		// A report that panics ends the program: until then the call must not go on as if nothing had happened.
-		if r := recover(); r != nil {
-			panic(r)
-		}
-		close(m.finished)
-	}()
-	for now := range m.news {
-		m.report(now.sent, now.attempt)
-		select {
-		case <-time.After(reportInterval):
-		case <-m.done:
-		}
-	}
-}
-
-// Begin starts the count of an attempt, the first of which is 1.
-func (m *Meter) Begin(attempt int) {
+// Begin starts the count of an attempt, the first of which is 1. A panic of the report continues.
+func (m *Meter) Begin(ctx context.Context, attempt int) {
 	if m != nil {
-		m.attempt = attempt
-		m.At(0)
+		m.attempt, m.reported, m.due = attempt, -1, time.Time{}
+		m.At(ctx, 0).Raise()
 	}
 }
 
-// At notes how many bytes of the file the transport has taken in this attempt.
-func (m *Meter) At(sent int64) {
-	if m != nil {
-		m.forget()
-		m.news <- progress{sent, m.attempt}
+// At notes how many bytes of the file the transport has sent in this attempt. It returns what the report panicked with.
+func (m *Meter) At(ctx context.Context, sent int64) *wire.Panic {
+	if m == nil {
+		return nil
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sent = sent
+	if time.Now().Before(m.due) {
+		return nil
+	}
+	return m.tell(ctx)
 }
 
-// forget drops what was not reported yet.
-func (m *Meter) forget() {
-	select {
-	case <-m.news:
-	default:
+// tell reports what was not reported yet. A report that blocks is abandoned when the context ends.
+func (m *Meter) tell(ctx context.Context) *wire.Panic {
+	report, sent, attempt := m.report, m.sent, m.attempt
+	if report == nil || sent == m.reported {
+		return nil
 	}
+	err, _ := wire.Call(ctx, func() error { report(sent, attempt); return nil })
+	if err != nil {
+		m.report = nil
+	}
+	m.reported, m.due = sent, time.Now().Add(reportInterval)
+	stray, _ := err.(*wire.Panic)
+	return stray
 }
 
-// Stop makes the last report, which is exact, and waits for it until the context ends, or a moment where it has ended
-// already. No report begins after Stop has returned; one that blocks may then still be under way. It is called once,
-// when nothing is sent any more.
+// Stop makes the last report, which is exact. It is called once, when nothing is sent any more. A panic of the report
+// continues.
 func (m *Meter) Stop(ctx context.Context) {
-	close(m.done)
-	close(m.news)
-	if _, finished := await(ctx, m.finished); !finished {
-		m.forget()
-	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tell(ctx).Raise()
 }

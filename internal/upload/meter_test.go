@@ -69,7 +69,7 @@ func TestProgressOfAnUpload(t *testing.T) {
 				r := &reports{t: t}
 				m := NewMeter(r.take)
 				for attempt := range c.attempts {
-					m.Begin(attempt + 1)
+					m.Begin(t.Context(), attempt+1)
 					_, err := pipeTo(t, respondSlowly(7*time.Millisecond), wire.Limits{Upload: true}, c.source, m)
 					require.NoError(t, err)
 				}
@@ -97,7 +97,7 @@ func TestTheFirstReportComesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reports{t: t}
 		m := NewMeter(r.take)
-		m.Begin(1)
+		m.Begin(t.Context(), 1)
 		synctest.Wait()
 		assert.Equal(t, []report{{0, 1}}, r.list)
 		m.Stop(t.Context())
@@ -105,21 +105,24 @@ func TestTheFirstReportComesAtOnce(t *testing.T) {
 	})
 }
 
-// A callback that draws slowly must not slow the upload down.
-func TestSlowReportsDoNotHoldTheUploadUp(t *testing.T) {
-	took := func(f func(int64, int)) (took time.Duration) {
-		synctest.Test(t, func(t *testing.T) {
-			m := NewMeter(f)
-			m.Begin(1)
-			start := time.Now()
-			_, err := pipeTo(t, respondSlowly(7*time.Millisecond), wire.Limits{Upload: true}, Bytes(recording(1<<20)), m)
-			require.NoError(t, err)
-			took = time.Since(start)
-			m.Stop(t.Context())
+// A callback that draws slowly slows the upload down, and is not called more often than it can draw.
+func TestSlowReportsHoldTheUploadUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const draws = 700 * time.Millisecond
+		r := &reports{t: t}
+		m := NewMeter(func(sent int64, attempt int) {
+			time.Sleep(draws)
+			r.take(sent, attempt)
 		})
-		return took
-	}
-	assert.Equal(t, took(func(int64, int) {}), took(func(int64, int) { time.Sleep(700 * time.Millisecond) }))
+		start := time.Now()
+		m.Begin(t.Context(), 1)
+		_, err := pipeTo(t, respondSlowly(7*time.Millisecond), wire.Limits{Upload: true}, Bytes(recording(1<<20)), m)
+		require.NoError(t, err)
+		m.Stop(t.Context())
+		r.check()
+		assert.Equal(t, report{1 << 20, 1}, r.last())
+		assert.GreaterOrEqual(t, time.Since(start), time.Duration(len(r.list))*draws)
+	})
 }
 
 // What failed is reported up to where it failed, also when the context has ended.
@@ -129,10 +132,10 @@ func TestProgressOfAFailedUpload(t *testing.T) {
 		cancel()
 		r := &reports{t: t}
 		m := NewMeter(r.take)
-		m.Begin(1)
-		m.At(100_000)
+		m.Begin(ctx, 1)
+		m.At(ctx, 100_000)
 		m.Stop(ctx)
-		assert.Equal(t, []report{{100_000, 1}}, r.list)
+		assert.Equal(t, []report{{0, 1}, {100_000, 1}}, r.list)
 	})
 }
 
@@ -140,9 +143,9 @@ func TestProgressOfAFailedUpload(t *testing.T) {
 func TestProgressOfAnAttemptThatSendsNothing(t *testing.T) {
 	r := &reports{t: t}
 	m := NewMeter(r.take)
-	m.Begin(1)
-	m.At(5)
-	m.Begin(2)
+	m.Begin(t.Context(), 1)
+	m.At(t.Context(), 5)
+	m.Begin(t.Context(), 2)
 	m.Stop(t.Context())
 	assert.Equal(t, report{0, 2}, r.last())
 }
@@ -159,13 +162,13 @@ func TestReportsThatBlockDoNotKeepTheCall(t *testing.T) {
 					calls++
 					<-free
 				})
-				m.Begin(1)
-				m.At(3)
-				time.Sleep(2 * reportInterval)
-				m.At(5)
 				start := time.Now()
+				m.Begin(ctx, 1)
+				m.At(ctx, 3)
+				time.Sleep(2 * reportInterval)
+				m.At(ctx, 5)
 				m.Stop(ctx)
-				assert.LessOrEqual(t, time.Since(start), limit+grace)
+				assert.LessOrEqual(t, time.Since(start), limit+wire.Grace+2*reportInterval)
 				close(free)
 				synctest.Wait()
 				assert.Equal(t, 1, calls, "a report began after the call had returned")
@@ -179,13 +182,44 @@ func TestNoProgress(t *testing.T) {
 	m := NewMeter(func(int64, int) { t.Error("a report before the first attempt") })
 	m.Stop(t.Context())
 	m = nil
-	m.Begin(1)
-	m.At(5)
+	m.Begin(t.Context(), 1)
+	m.At(t.Context(), 5)
 }
 
-// A callback that ends its goroutine, as a test's FailNow does, must not hang the call.
-func TestReportsThatExit(t *testing.T) {
-	m := NewMeter(func(int64, int) { runtime.Goexit() })
-	m.Begin(1)
-	m.Stop(t.Context())
+// A panic of a callback, and an end of its goroutine, as of a test's FailNow, goes on in the goroutine of the call. The
+// callback is not called again.
+func TestReportsThatPanicOrExit(t *testing.T) {
+	for name, end := range map[string]func(){"panics": func() { panic("boom") }, "exits": runtime.Goexit} {
+		for _, at := range []string{"the beginning", "a piece", "the end"} {
+			calls, returned := 0, false
+			var recovered any
+			m := NewMeter(func(sent int64, _ int) {
+				if calls++; sent == 0 && at != "the beginning" {
+					return
+				}
+				end()
+			})
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				defer func() { recovered = recover() }()
+				m.Begin(t.Context(), 1)
+				m.due = time.Time{}
+				if at == "a piece" {
+					m.At(t.Context(), 5).Raise()
+				}
+				m.sent = 7
+				m.Stop(t.Context())
+				returned = true
+			}()
+			<-done
+			assert.False(t, returned, "%s at %s", name, at)
+			if name == "panics" {
+				assert.Equal(t, "boom", recovered, at)
+			}
+			before := calls
+			m.Stop(t.Context())
+			assert.Equal(t, before, calls, "called again")
+		}
+	}
 }

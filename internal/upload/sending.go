@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync/atomic"
+	"time"
 
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
@@ -18,7 +20,9 @@ type Sending struct {
 	cancel  context.CancelFunc
 
 	lock   chan struct{} // held during a Read; not a mutex, for which time in a synctest bubble stands still
-	file   *input        // nil when its use has ended
+	left   atomic.Bool   // a Read that did not return in time
+	file   *input
+	closed bool
 	offset int64         // in the file
 	parts  io.Reader     // head, file and tail
 	tail   *bytes.Reader // the closing delimiter
@@ -29,17 +33,40 @@ type Sending struct {
 // response. It ends a Read under way, and abandons one that does not return within a moment. A Sending may be closed
 // twice.
 func (s *Sending) Close() error {
-	if s == nil {
+	if s == nil || s.left.Load() {
 		return nil
 	}
 	s.cancel()
-	s.lock <- struct{}{}
-	defer func() { <-s.lock }()
-	if s.file != nil {
-		s.file.end()
-		s.file, s.failed = nil, io.ErrClosedPipe
+	select {
+	case s.lock <- struct{}{}:
+		s.close()
+	case <-time.After(2 * wire.Grace): // A Read that can abandon its source does so before.
+		if !s.left.Swap(true) {
+			go func() {
+				s.lock <- struct{}{}
+				s.close()
+			}()
+		}
 	}
 	return nil
+}
+
+// close ends the use of the file, and gives the lock back.
+func (s *Sending) close() {
+	if s.file != nil && !s.closed {
+		s.file.end()
+		s.closed, s.failed = true, io.ErrClosedPipe
+	}
+	<-s.lock
+}
+
+// End is Close for the goroutine of the call, where a panic of the source continues. On a transport's goroutine it
+// would end the program.
+func (s *Sending) End() {
+	_ = s.Close()
+	if s != nil && s.file != nil && !s.left.Load() {
+		s.file.panicked.Raise()
+	}
 }
 
 // Complete reports whether the service may have got the body whole: always for a form, and for a multipart body once
@@ -51,6 +78,9 @@ func (s *Sending) Complete() bool { return s == nil || s.tail.Len() < len(s.body
 func (s *Sending) Read(p []byte) (int, error) {
 	s.lock <- struct{}{}
 	defer func() { <-s.lock }()
+	if s.failed == nil && s.file != nil {
+		s.failed = s.file.ctx.Err()
+	}
 	if s.failed != nil || len(p) == 0 {
 		return 0, s.failed
 	}
@@ -63,7 +93,11 @@ func (s *Sending) Read(p []byte) (int, error) {
 // readFile reads a piece of the file. A file that is longer or shorter than it was is an error before the closing
 // delimiter: a request must not look complete unless it is.
 func (s *Sending) readFile(p []byte) (int, error) {
-	s.attempt.Reading()
+	if stray := s.meter.At(s.file.ctx, s.offset); stray != nil {
+		s.file.panicked = stray
+		return 0, s.body.file.readError(s.offset, stray)
+	}
+	s.file.direct = s.attempt.Reading()
 	n, err := s.file.Read(p)
 	s.offset += int64(n)
 	switch size := s.body.FileSize; {
@@ -74,9 +108,6 @@ func (s *Sending) readFile(p []byte) (int, error) {
 	case err == io.EOF && s.offset < size:
 		err = fmt.Errorf("it has fewer than the %d bytes that were announced", size)
 	case err == nil || err == io.EOF:
-		if n > 0 {
-			s.meter.At(s.offset)
-		}
 		return n, err
 	}
 	return 0, s.body.file.readError(s.offset, err)

@@ -184,7 +184,7 @@ func TestTheEndDoesNotWaitForAReader(t *testing.T) {
 		go s.Close()
 		assert.Equal(t, context.Canceled, <-failed, "the file did not fail")
 		s.Close()
-		assert.Equal(t, grace, time.Since(start))
+		assert.Equal(t, wire.Grace, time.Since(start))
 		assert.False(t, s.Complete())
 		close(r.free)
 		synctest.Wait()
@@ -535,7 +535,7 @@ func TestProgressOfSingleBytes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := &reports{t: t}
 			m := NewMeter(r.take)
-			m.Begin(1)
+			m.Begin(t.Context(), 1)
 			ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: time.Minute})
 			defer attempt.Stop()
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", nil)

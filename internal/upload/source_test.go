@@ -154,7 +154,7 @@ func TestFileSystemsThatHang(t *testing.T) {
 				}
 				assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: stall}, err)
 				require.ErrorIs(t, err, wire.ErrSource)
-				assert.Equal(t, stall+grace, time.Since(start))
+				assert.Equal(t, stall+wire.Grace, time.Since(start))
 				close(fsys.free)
 				synctest.Wait()
 				opened, open := fsys.counts()
@@ -203,7 +203,7 @@ func TestSeeksThatHang(t *testing.T) {
 				}
 				assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: stall}, err)
 				require.ErrorIs(t, err, wire.ErrSource)
-				assert.Equal(t, stall+grace, time.Since(start))
+				assert.Equal(t, stall+wire.Grace, time.Since(start))
 				assert.False(t, body.Replayable(), "the Seek is still under way")
 				close(r.free)
 				synctest.Wait()
@@ -367,10 +367,10 @@ func TestInspectEndsWhereAReaderWaits(t *testing.T) {
 		took  time.Duration
 		check func(error)
 	}{
-		"stall": {time.Second, time.Second + grace, func(err error) {
+		"stall": {time.Second, time.Second + wire.Grace, func(err error) {
 			assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: time.Second}, err)
 		}},
-		"context": {0, time.Minute + grace, func(err error) { require.ErrorIs(t, err, context.DeadlineExceeded) }},
+		"context": {0, time.Minute + wire.Grace, func(err error) { require.ErrorIs(t, err, context.DeadlineExceeded) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

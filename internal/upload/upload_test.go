@@ -131,6 +131,9 @@ func bodyOf(t testing.TB, f File) *Body {
 	return Multipart(url.Values{"name": {"Interview"}}, "file", f, size)
 }
 
+// client sends as the SDK does.
+var client = &http.Client{Transport: wire.New(nil, false)}
+
 // post makes one attempt, and returns what it came to when it is over.
 func post(ctx context.Context, address string, b *Body) (status int, s *Sending, err error) {
 	ctx, attempt := wire.Watch(ctx, wire.Limits{Upload: true})
@@ -143,7 +146,7 @@ func post(ctx context.Context, address string, b *Body) (status int, s *Sending,
 		return 0, nil, err
 	}
 	defer s.Close()
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return 0, s, err
 	}

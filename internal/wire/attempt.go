@@ -31,6 +31,7 @@ type Attempt struct {
 	trace  httptrace.ClientTrace
 	sent   atomic.Int64  // in bytes, added to by the connections that count
 	traced atomic.Bool   // the transport tells of its connections
+	apart  atomic.Bool   // the transport has a goroutine of its own, which can be abandoned
 	strays *atomic.Int64 // of the Transport; nil for none
 	before int64         // how many there were at the start
 
@@ -225,8 +226,12 @@ func (a *Attempt) wroteRequest(info httptrace.WroteRequestInfo) {
 	}
 }
 
-// Reading notes that the transport waits for the source of the body from now on: it got rid of what it had.
-func (a *Attempt) Reading() { a.begin(Reading, Sending) }
+// Reading notes that the transport waits for the source of the body from now on: it got rid of what it had. It reports
+// whether the source may keep it waiting for ever.
+func (a *Attempt) Reading() bool {
+	a.begin(Reading, Sending)
+	return a.apart.Load()
+}
 
 // Taken notes that the transport was handed bytes of the body; done says that they were the last.
 func (a *Attempt) Taken(done bool) {

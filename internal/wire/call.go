@@ -1,0 +1,56 @@
+package wire
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// Grace is how long the end of a context waits for what is under way. Most calls return by then.
+const Grace = 100 * time.Millisecond
+
+// Call runs f on a goroutine of its own and waits for it. When ctx has ended and f does not return within a moment, f
+// is abandoned: left receives its error when it does. A panic of f is a [*Panic].
+func Call(ctx context.Context, f func() error) (err error, left <-chan error) {
+	done := make(chan error, 1)
+	go func() {
+		stray := new(Panic)
+		var err error = stray // until f has returned
+		defer func() {
+			if err == stray {
+				stray.value = recover()
+			}
+			done <- err
+		}()
+		err = f()
+	}()
+	select {
+	case err = <-done:
+		return err, nil
+	case <-ctx.Done():
+	}
+	select {
+	case err = <-done:
+		return err, nil
+	case <-time.After(Grace):
+		return ctx.Err(), done
+	}
+}
+
+// Panic is the error of a function that panicked, or ended its goroutine.
+type Panic struct {
+	value any // nil for the end of the goroutine
+}
+
+func (*Panic) Error() string { return "a panic" }
+
+// Raise lets the panic continue in the goroutine that calls it. It does nothing if p is nil.
+func (p *Panic) Raise() {
+	switch {
+	case p == nil:
+	case p.value == nil:
+		runtime.Goexit() // as FailNow of a test does
+	default:
+		panic(p.value)
+	}
+}
