@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -28,6 +29,46 @@ func TestAFIFOIsSkippedWithAWord(t *testing.T) {
 		assert.NotContains(t, stderr, "Run it again")
 	}
 	assert.Len(t, srv.Records(), 1)
+}
+
+// A link to a folder may lead anywhere, so what is there is not paid for, and nobody is left to believe that it was
+// transcribed. Links to files, and a link that is named itself, are followed.
+func TestALinkedFolderIsSkippedWithAWord(t *testing.T) {
+	srv, flags := deployment(t)
+	dir, elsewhere, out := t.TempDir(), t.TempDir(), t.TempDir()
+	inside := recordingFile(t, filepath.Join(elsewhere, "a.wav"), 1, 1000)
+	link := filepath.Join(dir, "archive")
+	require.NoError(t, os.Symlink(elsewhere, link))
+	require.NoError(t, os.Symlink(dir, filepath.Join(dir, "round.mp3")))
+	require.NoError(t, os.Symlink(filepath.Join(dir, "nothing"), filepath.Join(dir, "broken")))
+	status, _, stderr := transcribe(t, append(flags, dir)...)
+	assert.Equal(t, exitSomeFailed, status)
+	for _, skipped := range []string{link, filepath.Join(dir, "round.mp3")} {
+		assert.Contains(t, stderr, "  "+skipped+": skipped: a link to a folder, which is searched only if it is named itself\n")
+	}
+	assert.Contains(t, stderr, "Files: 2.")
+	assert.Empty(t, srv.Requests())
+
+	require.NoError(t, os.Symlink(inside, filepath.Join(dir, "b.wav")))
+	_, _, stderr = transcribe(t, append(flags, dir)...)
+	assert.Contains(t, stderr, "Made: 1.")
+	status, _, stderr = transcribe(t, append(flags, "-o", out, link)...)
+	assert.Equal(t, exitDone, status, stderr)
+	assert.FileExists(t, filepath.Join(out, "archive", "a.wav.txt"))
+}
+
+// Archives of other systems have folders whose names are not UTF-8.
+func TestAFolderOfAnyName(t *testing.T) {
+	_, flags := deployment(t)
+	dir, out := t.TempDir(), t.TempDir()
+	inside := filepath.Join("M\xe4rz", "a.wav")
+	if err := os.Mkdir(filepath.Join(dir, "M\xe4rz"), 0o700); err != nil {
+		t.Skip(err) // macOS does not allow it.
+	}
+	recordingFile(t, filepath.Join(dir, inside), 1, 1000)
+	status, _, stderr := transcribe(t, append(flags, "-o", out, dir)...)
+	assert.Equal(t, exitDone, status, stderr)
+	assert.FileExists(t, filepath.Join(out, filepath.Base(dir), inside+".txt"))
 }
 
 // A file name can hold a line break or move the cursor. It must not look like another line, and the service gets a name

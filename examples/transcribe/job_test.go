@@ -285,13 +285,99 @@ func TestATextThatCannotBeSavedIsNotPaidFor(t *testing.T) {
 	status, _, stderr := transcribe(t, append(flags, "-o", dir, file, other, long)...)
 	assert.Equal(t, exitSomeFailed, status)
 	assert.Contains(t, stderr, "  "+file+": "+filepath.Join(dir, "a.wav.txt")+" is a directory\n")
-	assert.Contains(t, stderr, "  "+long+": open ")
+	assert.Contains(t, stderr, "  "+long+": lstat ")
 	assert.Contains(t, stderr, "Made: 1. Found: 0. Failed: 2.")
 	assert.Equal(t, 1, stores(srv))
 	assert.FileExists(t, filepath.Join(dir, "b.wav.txt"))
-	left, err := filepath.Glob(filepath.Join(dir, "*.part"))
+	assert.Equal(t, []string{"a.wav", "a.wav.txt", "b.wav", "b.wav.txt", filepath.Base(long)}, names(t, dir))
+}
+
+// names lists what is in a directory.
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	assert.Empty(t, left)
+	for _, entry := range entries {
+		list = append(list, entry.Name())
+	}
+	return list
+}
+
+// Beside the texts there may be anything: a file of the user's that happens to have a likely name, and links.
+func TestOnlyTheTextsOfARunAreWritten(t *testing.T) {
+	_, flags := deployment(t)
+	out, elsewhere := t.TempDir(), t.TempDir()
+	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	mine := map[string]string{
+		filepath.Join(out, "a.wav.txt.part"):   "a note",
+		filepath.Join(out, ".transcribe.part"): "another",
+		filepath.Join(elsewhere, "text"):       "linked to",
+		filepath.Join(elsewhere, "part"):       "linked to, too",
+	}
+	for path, content := range mine {
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	}
+	if err := os.Symlink(filepath.Join(elsewhere, "text"), filepath.Join(out, "a.wav.txt")); err != nil {
+		t.Skip(err) // Windows may not allow it.
+	}
+	require.NoError(t, os.Symlink(filepath.Join(elsewhere, "part"), filepath.Join(out, "b.wav.txt.part")))
+	other := recordingFile(t, filepath.Join(t.TempDir(), "b.wav"), 2, 1000)
+	before := names(t, out)
+	status, _, stderr := transcribe(t, append(flags, "-o", out, file, other)...)
+	assert.Equal(t, exitDone, status, stderr)
+	for path, content := range mine {
+		kept, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, content, string(kept), path)
+	}
+	info, err := os.Lstat(filepath.Join(out, "a.wav.txt"))
+	require.NoError(t, err)
+	assert.True(t, info.Mode().IsRegular(), "the text takes the link's place")
+	assert.ElementsMatch(t, append(before, "b.wav.txt"), names(t, out))
+}
+
+// A text in place of a recording is not paid for, whatever its name.
+func TestATextIsNoRecording(t *testing.T) {
+	srv, flags := deployment(t)
+	dir := t.TempDir()
+	for _, name := range []string{"notes.mp3", "notes.txt"} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte("Buy milk.\n"), 0o600))
+		status, _, stderr := transcribe(t, append(flags, path)...)
+		assert.Equal(t, exitSomeFailed, status)
+		assert.Contains(t, stderr, "  "+path+": is text, not a recording\n")
+	}
+	assert.Empty(t, srv.Requests())
+}
+
+// One file may be named in two ways, such as through a folder and by its whole path.
+func TestOneFileByTwoPathsIsOneText(t *testing.T) {
+	_, flags := deployment(t)
+	dir, out := t.TempDir(), t.TempDir()
+	file := recordingFile(t, filepath.Join(dir, "talks", "a.wav"), 1, 1000)
+	t.Chdir(filepath.Join(dir, "talks"))
+	for _, args := range [][]string{{"a.wav", file}, {".", filepath.Join(dir, "talks")}} {
+		status, _, stderr := transcribe(t, append(flags, append(args, "-o", out)...)...)
+		assert.Equal(t, exitDone, status, stderr)
+		assert.Contains(t, stderr, "Files: 1. Different recordings: 1.")
+	}
+}
+
+// A path that leads to nothing to transcribe is a mistake, or a mount that is missing.
+func TestAFolderWithoutRecordingsIsSaid(t *testing.T) {
+	srv, flags := deployment(t)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".hidden"), 0o700))
+	recordingFile(t, filepath.Join(dir, ".hidden", "a.wav"), 1, 1000)
+	status, _, stderr := transcribe(t, append(flags, dir)...)
+	assert.Equal(t, exitSomeFailed, status)
+	assert.Contains(t, stderr, "  "+dir+": skipped: no audio file in it (.aac ")
+	assert.Empty(t, srv.Requests())
+
+	file := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000)
+	status, _, stderr = transcribe(t, append(flags, file, dir)...)
+	assert.Equal(t, exitDone, status, "the folder's file was named before: %s", stderr)
 }
 
 func TestATextThatCannotBeSavedIsAFailure(t *testing.T) {

@@ -239,26 +239,3 @@ func journalName(base string) string {
 	sum := sha256.Sum256([]byte(base))
 	return fmt.Sprintf("%s-%x.jsonl", strings.ReplaceAll(host, ":", "-"), sum[:4])
 }
-
-// replaceFile writes a file atomically and syncs it.
-func replaceFile(path string, data []byte, mode fs.FileMode) error {
-	part := path + ".part"
-	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(part) // if it has not become the file
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(part, path); err != nil {
-		return err
-	}
-	// Not every system can sync a directory.
-	if dir, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = dir.Sync()
-		dir.Close()
-	}
-	return nil
-}

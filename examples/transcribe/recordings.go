@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -61,24 +62,29 @@ var errChanged = errors.New("the file changed after it was first read; run again
 // collect finds the files, each once. The results are those of files and folders that cannot be read. The error is that
 // two texts would be the same file.
 func collect(paths []string) (inputs []input, unread []result, clash error) {
-	seen, outputs := make(map[string]bool), make(map[string]string)
+	seen, outputs := make(map[string]bool), make(map[string]input)
+	skip := func(path, why string) { unread = append(unread, unreadable(path, errors.New("skipped: "+why))) }
 	add := func(path, output string) {
+		if seen[filepath.Clean(path)] {
+			return
+		}
+		seen[filepath.Clean(path)] = true
 		info, err := os.Stat(path)
+		other, taken := outputs[output]
 		switch {
-		case seen[filepath.Clean(path)]:
 		case err != nil:
 			unread = append(unread, unreadable(path, err))
 		case !info.Mode().IsRegular():
-			unread = append(unread, unreadable(path, errors.New("skipped: neither a file nor a folder")))
+			skip(path, "neither a file nor a folder")
+		case taken && sameFile(info, other.path):
 		default:
-			if other := outputs[output]; other != "" {
+			if taken {
 				clash = fmt.Errorf("the texts of %s and %s would both be %s.txt; give one another directory",
-					other, path, output)
+					other.path, path, output)
 			}
-			inputs = append(inputs, input{path, output + ".txt"})
-			outputs[output] = path
+			outputs[output] = input{path, output + ".txt"}
+			inputs = append(inputs, outputs[output])
 		}
-		seen[filepath.Clean(path)] = true
 	}
 	for _, root := range paths {
 		if info, err := os.Stat(root); err != nil || !info.IsDir() {
@@ -86,23 +92,44 @@ func collect(paths []string) (inputs []input, unread []result, clash error) {
 			continue
 		}
 		absolute, _ := filepath.Abs(root)
-		folder := filepath.Base(absolute) // "." has a name too
-		_ = fs.WalkDir(os.DirFS(root), ".", func(inside string, entry fs.DirEntry, err error) error {
-			inside = filepath.FromSlash(inside)
+		folder, empty := filepath.Base(absolute), true // "." has a name too
+		// The separator leads into a folder that is a link.
+		_ = filepath.WalkDir(root+string(filepath.Separator), func(path string, entry fs.DirEntry, err error) error {
+			inside, _ := filepath.Rel(root, path)
 			switch {
 			case err != nil:
-				unread = append(unread, unreadable(filepath.Join(root, inside), err))
+				unread = append(unread, unreadable(path, err))
 			case inside != "." && strings.HasPrefix(entry.Name(), "."):
 				if entry.IsDir() {
 					return fs.SkipDir
 				}
+				return nil
+			case entry.Type()&fs.ModeSymlink != 0 && isFolder(path):
+				// It may lead anywhere, and what is there would be paid for.
+				skip(path, "a link to a folder, which is searched only if it is named itself")
 			case slices.Contains(audio, strings.ToLower(filepath.Ext(inside))) && !entry.IsDir():
-				add(filepath.Join(root, inside), filepath.Join(folder, inside))
+				add(path, filepath.Join(folder, inside))
+			default:
+				return nil
 			}
+			empty = false
 			return nil
 		})
+		if empty {
+			skip(root, "no audio file in it ("+strings.Join(audio, " ")+")")
+		}
 	}
 	return inputs, unread, clash
+}
+
+func sameFile(info fs.FileInfo, path string) bool {
+	other, err := os.Stat(path)
+	return err == nil && os.SameFile(info, other)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func unreadable(path string, err error) result {
@@ -142,12 +169,21 @@ func read(ctx context.Context, in input, o options) (*recording, error) {
 	defer f.Close()
 	// Reading a closed file fails.
 	defer context.AfterFunc(ctx, func() { f.Close() })()
+	head := make([]byte, 512)
+	n, err := io.ReadFull(f, head)
+	switch {
+	case n > 0 && strings.HasPrefix(http.DetectContentType(head[:n]), "text/"):
+		return nil, errors.New("is text, not a recording")
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, err
+	}
 	content := sha256.New()
-	size, err := io.Copy(content, f)
+	content.Write(head[:n])
+	rest, err := io.Copy(content, f)
 	if err != nil {
 		return nil, err
 	}
-	r := &recording{input: in, size: size, sum: [sha256.Size]byte(content.Sum(nil))}
+	r := &recording{input: in, size: int64(n) + rest, sum: [sha256.Size]byte(content.Sum(nil))}
 	name := sha256.Sum256(fmt.Appendf(nil, "%x %q %q", r.sum, o.language, o.description))
 	r.name = namePrefix + hex.EncodeToString(name[:20])
 	return r, nil

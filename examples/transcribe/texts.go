@@ -1,9 +1,11 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -30,19 +32,41 @@ func (v *view) print(r *recording, text string) error {
 // savable returns an error if a text could not be saved at the path, or not without overwriting another. It makes the
 // directory.
 func savable(path string, overwrite bool) error {
-	info, err := os.Stat(path)
+	info, err := os.Lstat(path)
 	switch {
 	case err == nil && info.IsDir():
 		return fmt.Errorf("%s is a directory", path)
 	case err == nil && !overwrite:
 		return fmt.Errorf("%s exists, and -demo overwrites nothing", path)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	part, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE, 0o666)
+	part, err := newFile(path, 0o666)
 	if err != nil {
 		return err
 	}
 	return errors.Join(part.Close(), os.Remove(part.Name()))
+}
+
+// newFile makes a file beside the path, under a name of its own: it opens no file and follows no link that is there.
+func newFile(path string, mode fs.FileMode) (*os.File, error) {
+	name := filepath.Join(filepath.Dir(path), ".transcribe-"+rand.Text()+".part")
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+}
+
+// replaceFile writes a file as a whole or not at all. A link at the path is replaced, and what it points to stays.
+func replaceFile(path string, data []byte, mode fs.FileMode) error {
+	part, err := newFile(path, mode)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part.Name()) // fails once it has its name
+	_, err = part.Write(data)
+	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {
+		return err
+	}
+	return os.Rename(part.Name(), path)
 }
