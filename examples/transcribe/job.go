@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -249,18 +248,4 @@ func (r result) passing() bool {
 		return false
 	}
 	return aicontent.Temporary(r.err) || outcome == aicontent.OutcomeUnknown || outcome == aicontent.OutcomeDone
-}
-
-// goNames are the operations, functions and hints in errors of the SDK, which are for programmers.
-var goNames = regexp.MustCompile(`(aicontent|transcriptions)\.\w+: | \([^()]*With(out)?[A-Z].*?\)|WithOnce: `)
-
-var plainWords = strings.NewReplacer(
-	"\n", "; ", // of errors.Join
-	"outcome unknown: it may have been created", "the text may still be created; the next run looks for it first",
-	"outcome done: it was created", "the text exists; run again to fetch it",
-)
-
-// plain is the text of an error for people who do not program.
-func plain(err error) string {
-	return printable(plainWords.Replace(goNames.ReplaceAllString(err.Error(), "")))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -198,7 +199,7 @@ func TestErrorsAreInPlainWords(t *testing.T) {
 	}
 	t.Run("a name like an option's", func(t *testing.T) {
 		_, flags := deployment(t)
-		song := filepath.Join(dir, "WithoutYou.mp3")
+		song := filepath.Join(dir, "Song (WithoutYou).mp3")
 		_, _, stderr := transcribe(t, append(flags, song)...)
 		assert.Contains(t, stderr, "stat "+song+": no such file")
 	})
@@ -215,6 +216,38 @@ func TestErrorsAreInPlainWords(t *testing.T) {
 		assert.Contains(t, stderr, "must begin with https://")
 		assert.NotContains(t, stderr, "With")
 	})
+}
+
+// What a service says may have parentheses, and Go's names, of its own; how long it asks to wait decides what to do.
+func TestErrorsAreNotCut(t *testing.T) {
+	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	for name, c := range map[string]struct {
+		fault aicontenttest.Fault
+		says  string
+	}{
+		"parentheses": {
+			aicontenttest.Status(422, `{"message":"Not (WithoutPrefix.mp3) (see (a) and (b)), WithOnce: no."}`),
+			": 422: Not (WithoutPrefix.mp3) (see (a) and (b)), WithOnce: no.\n",
+		},
+		"two hours after a limit": {
+			aicontenttest.Status(429, `{"message":"Too many (for now)."}`).WithRetryAfter("7200"),
+			": 429: Too many (for now). (the service asks to wait 2h0m0s",
+		},
+		"two hours of maintenance": {
+			aicontenttest.Status(503, `{"message":"Down (planned)."}`).WithRetryAfter("7200"),
+			": 503: Down (planned). (the service asks to wait 2h0m0s",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, flags := deployment(t)
+			srv.FaultWhen(isStore, 100, c.fault)
+			_, _, stderr := transcribe(t, append(flags, "-settle", "1s", file)...)
+			assert.Contains(t, stderr, "  "+file+c.says)
+		})
+	}
+	stalled := &aicontent.TransportError{Err: errors.New("the upload stalled: no bytes (WithStallTimeout)")}
+	assert.Equal(t, "the upload stalled: no bytes (the text may still be created; the next run looks for it first)",
+		plain(fmt.Errorf("a: %w", stalled)))
 }
 
 // A refused key fails every recording, so nothing is uploaded and a thousand files do not fail one by one.
