@@ -3,6 +3,7 @@ package picture
 
 import (
 	"image"
+	"image/color"
 	"image/png"
 	"io"
 	"math"
@@ -13,27 +14,84 @@ import (
 // Params say what is drawn. Unknown values are ignored.
 type Params struct{ Description, Resolution, Style, Medium, Filter string }
 
+// maxCanvas is how many points a picture is drawn with in each direction. Larger pictures have larger points: drawing
+// takes milliseconds at any resolution.
+const maxCanvas = 160
+
 // Draw writes the picture as PNG. It depends on the parameters alone: the same parameters give the
 // same bytes.
 func Draw(w io.Writer, p Params) error {
 	width, height := size(p.Resolution)
-	s := newScene(p.Description, p.Style)
+	point := (max(width, height) + maxCanvas - 1) / maxCanvas
+	columns, rows := (width+point-1)/point, (height+point-1)/point
+	palette, indexes := reduce(paint(p, columns, rows))
+	img := image.NewPaletted(image.Rect(0, 0, width, height), make(color.Palette, len(palette)))
 	filter := filterOf(p.Filter)
-	img := image.NewNRGBA(image.Rect(0, 0, width, height))
-	// Textures are laid on pixels, so that their grain does not grow with the resolution.
-	aspect := float64(width) / float64(height)
+	for i, c := range palette {
+		red, green, blue := filter(c).bytes()
+		img.Palette[i] = color.NRGBA{red, green, blue, 0xff}
+	}
 	for y := range height {
-		for x := range width {
-			u, v := mediumLens(p.Medium, float64(x)/float64(width)*aspect, float64(y)/float64(height), s.seed)
-			c := s.at(u, v)
-			c = mediumTexture(p.Medium, c, x, y, s.seed)
-			red, green, blue := filter(c.clamp()).bytes()
-			i := img.PixOffset(x, y)
-			img.Pix[i], img.Pix[i+1], img.Pix[i+2], img.Pix[i+3] = red, green, blue, 0xff
+		line := img.Pix[y*img.Stride:][:width]
+		if y%point > 0 {
+			copy(line, img.Pix[(y-1)*img.Stride:])
+			continue
+		}
+		from := indexes[y/point*columns:]
+		for x := range line {
+			line[x] = from[x/point]
 		}
 	}
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
 	return encoder.Encode(w, img)
+}
+
+// paint returns the colors of the picture's points, row by row.
+func paint(p Params, columns, rows int) []rgb {
+	s := newScene(p.Description, p.Style)
+	aspect := float64(columns) / float64(rows)
+	colors := make([]rgb, 0, columns*rows)
+	for y := range rows {
+		for x := range columns {
+			u, v := float64(x)/float64(columns)*aspect, float64(y)/float64(rows)
+			u, v = mediumLens(p.Medium, u, v, s.seed)
+			colors = append(colors, mediumTexture(p.Medium, s.at(u, v), x, y, s.seed).clamp())
+		}
+	}
+	return colors
+}
+
+// reduce finds at most 256 colors that are close to the given ones, and their indexes.
+func reduce(colors []rgb) (palette []rgb, indexes []uint8) {
+	// With the last of these there cannot be more.
+	for _, steps := range []float64{63, 31, 23, 15, 11, 7, 5} {
+		if palette, indexes = round(colors, steps); len(palette) <= math.MaxUint8+1 {
+			break
+		}
+	}
+	return palette, indexes
+}
+
+// round gives all colors that are the same in so many steps the color of the first of them. It ends early if there are
+// too many.
+func round(colors []rgb, steps float64) (palette []rgb, indexes []uint8) {
+	known := make(map[uint32]uint8)
+	indexes = make([]uint8, 0, len(colors))
+	level := func(x float64) uint32 { return uint32(x*steps + 0.5) }
+	for _, c := range colors {
+		key := level(c.r)<<16 | level(c.g)<<8 | level(c.b)
+		index, found := known[key]
+		if !found {
+			index = uint8(len(palette))
+			known[key] = index
+			palette = append(palette, c)
+		}
+		if len(palette) > math.MaxUint8+1 {
+			break
+		}
+		indexes = append(indexes, index)
+	}
+	return palette, indexes
 }
 
 // size reads a resolution; it is 512x512 where that is missing or no size.

@@ -29,7 +29,6 @@ func styleLens(style string, u, v float64) (float64, float64) {
 func (s *scene) styled(c rgb, u, v float64, n int) rgb {
 	sky := n == 0
 	distance := math.Hypot(u-s.sunU, v-s.sunV) / s.sunSize
-	angle := math.Atan2(v-s.sunV, u-s.sunU)
 	switch s.style {
 	case "3d_render":
 		if distance < 1 && sky {
@@ -51,6 +50,7 @@ func (s *scene) styled(c rgb, u, v float64, n int) rgb {
 		}
 		return posterize(c, 7)
 	case "art_deco":
+		angle := math.Atan2(v-s.sunV, u-s.sunU)
 		if sky && math.Mod(angle+math.Pi, math.Pi/10) < math.Pi/20 {
 			c = c.mix(s.sun, 0.4)
 		}
