@@ -167,5 +167,5 @@
 // # Other servers
 //
 // [TestService] checks any deployment against the documented API. The command in cmd/aicontent-server serves curl,
-// browsers and programs in other languages.
+// browsers and programs in other languages, which see with [Inspect] what a Go test sees with Requests and Records.
 package aicontenttest

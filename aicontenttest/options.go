@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
+	pathpkg "path"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +26,9 @@ func (f optionFunc) apply(c *config) { f(c) }
 type config struct {
 	addr          string
 	apiKey        string
-	otherKey      string // empty for none
+	otherKey      string   // empty for none
+	moreKeys      []string // of the first account
+	inspect       bool
 	basePath      string
 	inMemory      bool
 	tls, http2    bool
@@ -81,6 +85,17 @@ func WithAPIKey(key string) Option {
 	return optionFunc(func(c *config) { c.apiKey = key })
 }
 
+// AnotherAPIKey accepts one more API key for the same account, as services do while a key is rotated. It may be given
+// several times. An empty key is an error.
+func AnotherAPIKey(key string) Option {
+	return optionFunc(func(c *config) {
+		c.moreKeys = append(c.moreKeys, key)
+		if key == "" {
+			c.fail(errors.New("AnotherAPIKey: must not be empty"))
+		}
+	})
+}
+
 // OtherAccount adds a second account with its own API key. Neither account sees the other's records; what a test adds
 // belongs to the first. With an empty key there is no second account.
 func OtherAccount(key string) Option {
@@ -88,11 +103,19 @@ func OtherAccount(key string) Option {
 }
 
 // BasePath puts the service under a path, such as /tenant, to reveal clients that drop the path of their base URL. The
-// default is none.
+// default is none. A path that a URL cannot have as it stands is an error.
 func BasePath(path string) Option {
 	return optionFunc(func(c *config) {
 		c.basePath = strings.TrimRight("/"+strings.Trim(path, "/"), "/")
+		if !validBasePath(c.basePath) {
+			c.fail(fmt.Errorf("BasePath: must be the path of a URL, without spaces, ?, #, .., and //, not %q", path))
+		}
 	})
+}
+
+func validBasePath(base string) bool {
+	u, err := url.Parse(base)
+	return base == "" || err == nil && u.EscapedPath() == base && pathpkg.Clean(base) == base
 }
 
 // Lenient makes the server ignore what it does not know, as deployments do. Nothing is a violation then.

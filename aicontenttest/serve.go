@@ -22,15 +22,12 @@ type call struct {
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	path, inside := strings.CutPrefix(r.URL.EscapedPath(), s.config.basePath)
-	if inside && servePage(w, r, path) {
+	if inside && (servePage(w, r, path) || s.serveInspection(w, r, path)) {
 		return
 	}
 	c := &call{server: s, exchange: s.network.Exchange(w, r)}
 	c.request = service.Request{
-		Request: r, Body: c.exchange.Body(), Query: service.ParseURLEncoded(r.URL.RawQuery), Keys: []string{s.APIKey},
-	}
-	if s.config.otherKey != "" {
-		c.request.Keys = append(c.request.Keys, s.config.otherKey)
+		Request: r, Body: c.exchange.Body(), Query: service.ParseURLEncoded(r.URL.RawQuery), Keys: s.keys(),
 	}
 	if inside {
 		c.request.Route = s.service.Route(path)
@@ -40,6 +37,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if c.run() != nil {
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// keys are the API keys of each account.
+func (s *Server) keys() [][]string {
+	keys := [][]string{append([]string{s.APIKey}, s.config.moreKeys...)}
+	if s.config.otherKey != "" {
+		keys = append(keys, []string{s.config.otherKey})
+	}
+	return keys
 }
 
 // open records the request and draws its fault.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
 )
 
 func TestTheTenOperations(t *testing.T) {
@@ -171,6 +173,7 @@ func TestNewServerSaysWhatIsWrong(t *testing.T) {
 		"option 2 of 2 is nil":                       {Lenient(), nil},
 		"Latency: must not be negative: -1s":         {Latency(-time.Second)},
 		"LatencyOn: must not be negative: -1s":       {LatencyOn(ImagesList, -time.Second)},
+		"AnotherAPIKey: must not be empty":           {AnotherAPIKey("")},
 		`LatencyOn: unknown operation "image.store"`: {LatencyOn("image.store", time.Second)},
 	} {
 		t.Run(says, func(t *testing.T) {
@@ -178,6 +181,22 @@ func TestNewServerSaysWhatIsWrong(t *testing.T) {
 			assert.PanicsWithValue(t, fatal, func() { NewServer(test, opts...) })
 			assert.Equal(t, []string{"aicontenttest: " + says}, test.errors)
 		})
+	}
+}
+
+// A base path that no URL can have, or that clients change, would be reached by none of them.
+func TestBasePaths(t *testing.T) {
+	for path, base := range map[string]string{
+		"": "", "/": "", "tenant": "/tenant", "/tenant/": "/tenant", "/a/b-c_d.e~f": "/a/b-c_d.e~f", "/a%20b": "/a%20b",
+	} {
+		s := NewServer(t, BasePath(path))
+		assert.Equal(t, s.network.Origin()+base, s.URL)
+		_, err := s.Client().Images.List(t.Context(), aicontent.ImageListParams{})
+		assert.NoError(t, err, path)
+	}
+	for _, path := range []string{"x y", "/a?b", "/a#b", "/a//b", "/a/../b", "/.", "/ü", "/%zz", "/a\nb"} {
+		_, err := Start(BasePath(path))
+		assert.ErrorContains(t, err, fmt.Sprintf("BasePath: must be the path of a URL, without spaces, ?, #, .., and //, not %q", path))
 	}
 }
 

@@ -19,10 +19,10 @@ import (
 
 // The lines of a log tell which requests met which fault, and the records that were created all the same are there.
 func TestFaultsStrikeTheNextRequestsOfTheirOperation(t *testing.T) {
-	lines, end := served(t, "-key", "KEY",
+	lines, end := served(t, "-key", "test-key",
 		"-fault", "images.store:2:lose-response", "-fault", "images.list:1:status-500")
 	require.True(t, lines.Scan())
-	c, err := aicontent.NewClient(lines.Text(), "KEY", aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	c, err := aicontent.NewClient(lines.Text(), "test-key", aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 	require.NoError(t, err)
 	log := make(chan []string)
 	go func() {
@@ -55,7 +55,7 @@ func TestFaultsStrikeTheNextRequestsOfTheirOperation(t *testing.T) {
 // A failure that chaos found is found again with the same seed, and not with another one.
 func TestChaosIsRepeatedByItsSeed(t *testing.T) {
 	statuses := func(seed string) (list []string) {
-		lines, end := served(t, "-key", "KEY", "-chaos", "0.5", "-chaos-seed", seed)
+		lines, end := served(t, "-key", "test-key", "-chaos", "0.5", "-chaos-seed", seed)
 		require.True(t, lines.Scan())
 		url := lines.Text() + "/api/v1/images"
 		go func() {
@@ -67,7 +67,7 @@ func TestChaosIsRepeatedByItsSeed(t *testing.T) {
 		for range 30 {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 			require.NoError(t, err)
-			req.Header.Set("Authorization", "Bearer KEY")
+			req.Header.Set("Authorization", "Bearer test-key")
 			req.Header.Set("Accept", "application/json")
 			resp, err := client.Do(req)
 			if err != nil {
@@ -89,13 +89,13 @@ func TestChaosIsRepeatedByItsSeed(t *testing.T) {
 }
 
 func TestLatencyOfOneOperation(t *testing.T) {
-	lines, end := served(t, "-key", "KEY", "-latency-on", "images.store=1h", "-latency-on", "images.show=0s")
+	lines, end := served(t, "-key", "test-key", "-latency-on", "images.store=1h", "-latency-on", "images.show=0s")
 	require.True(t, lines.Scan())
 	go func() {
 		for lines.Scan() {
 		}
 	}()
-	c, err := aicontent.NewClient(lines.Text(), "KEY")
+	c, err := aicontent.NewClient(lines.Text(), "test-key")
 	require.NoError(t, err)
 	_, err = c.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err, "lists are as fast as before")
@@ -111,9 +111,9 @@ func TestARequestIsExecutedAfterItsClientHasLeft(t *testing.T) {
 	for flag, line := range map[string]string{
 		"-drop-abandoned=false": executed, "-drop-abandoned": "no response " + request,
 	} {
-		lines, end := served(t, "-key", "KEY", "-latency", "1h", flag)
+		lines, end := served(t, "-key", "test-key", "-latency", "1h", flag)
 		require.True(t, lines.Scan())
-		c, err := aicontent.NewClient(lines.Text(), "KEY")
+		c, err := aicontent.NewClient(lines.Text(), "test-key")
 		require.NoError(t, err)
 		log := make(chan []string)
 		go func() {

@@ -3,17 +3,17 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/aicontenttest/internal/mask"
 )
 
-// A log writes lines, with the key masked. Nobody waits for it: while its reader is behind by logLimit, lines are
+// A log writes lines, with the keys masked. Nobody waits for it: while its reader is behind by logLimit, lines are
 // dropped and counted.
 type log struct {
-	key string
+	keys mask.Mask
 
 	mu      sync.Mutex
 	waiting []byte
@@ -29,8 +29,8 @@ const (
 )
 
 // newLog returns a log that writes to w, until w fails.
-func newLog(w io.Writer, key string) *log {
-	l := &log{key: key, more: make(chan struct{}, 1), written: make(chan struct{})}
+func newLog(w io.Writer, keys ...string) *log {
+	l := &log{keys: mask.New(keys...), more: make(chan struct{}, 1), written: make(chan struct{})}
 	go l.write(w)
 	return l
 }
@@ -71,7 +71,7 @@ func (l *log) wake() {
 }
 
 func (l *log) printf(format string, args ...any) {
-	l.line(strings.ReplaceAll(fmt.Sprintf(format, args...), l.key, "***"))
+	l.line(l.keys.Text(fmt.Sprintf(format, args...)))
 }
 
 func (l *log) line(line string) {

@@ -14,14 +14,14 @@ import (
 // Lines that are missing from a log must not look like requests that were not made.
 func TestLinesThatNobodyReadAreCounted(t *testing.T) {
 	read, write := io.Pipe()
-	l := newLog(write, "KEY")
+	l := newLog(write, "test-key")
 	l.line("first")
 	first := make([]byte, 1)
 	_, err := read.Read(first) // the writer is now in the middle of its line
 	require.NoError(t, err)
 	long := strings.Repeat("x", logLimit/4)
 	for range 10 {
-		l.printf("%s KEY", long)
+		l.printf("%s test-key", long)
 	}
 	lines := bufio.NewReader(io.MultiReader(bytes.NewReader(first), read))
 	line := func() string {
@@ -44,7 +44,7 @@ func TestLinesThatNobodyReadAreCounted(t *testing.T) {
 func TestALogThatCannotBeWrittenIsGivenUp(t *testing.T) {
 	read, write := io.Pipe()
 	require.NoError(t, read.Close())
-	l := newLog(write, "KEY")
+	l := newLog(write, "test-key")
 	l.line("first")
 	<-l.written
 	l.line("second")
@@ -53,7 +53,7 @@ func TestALogThatCannotBeWrittenIsGivenUp(t *testing.T) {
 
 func TestTheLastLinesAreWritten(t *testing.T) {
 	var out bytes.Buffer
-	l := newLog(&out, "KEY")
+	l := newLog(&out, "test-key")
 	for range 1000 {
 		l.line("line")
 	}

@@ -1,7 +1,7 @@
 // Command aicontent-server serves the AI content service from memory, for curl, browsers and programs in other
 // languages:
 //
-//	aicontent-server -addr 127.0.0.1:8080 -key KEY -seed 20
+//	aicontent-server -addr 127.0.0.1:8090 -key KEY -seed 20
 //
 // Standard output has the base URL and nothing else; standard error has the log, a line for each request. It runs until
 // interrupted.
@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -39,15 +40,17 @@ const (
 
 // settings are the flags.
 type settings struct {
-	addr, key, basePath string
-	options             []aicontenttest.Option // personalities and latencies
-	latency             time.Duration
-	faults              []plannedFault
-	chaos               float64
-	chaosSeed           uint64
-	seed                int
-	lenient, quiet      bool
-	dropAbandoned       bool
+	addr, basePath string
+	keys           []string               // the default one if there are none
+	options        []aicontenttest.Option // personalities and latencies
+	latency        time.Duration
+	faults         []plannedFault
+	chaos          float64
+	chaosSeed      uint64
+	seed           int
+	lenient, quiet bool
+	dropAbandoned  bool
+	inspect        bool
 }
 
 const defaultKey = "aicontenttest-key"
@@ -64,7 +67,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitDone
 	case errors.As(err, &system):
 		// The flags are right, but the address is taken, or belongs to others.
-		fmt.Fprintf(stderr, "aicontent-server: %v\n", err)
+		fmt.Fprintf(stderr, "aicontent-server: %v; -addr chooses another address, port 0 a free port\n", err)
 		return exitFailed
 	}
 	fmt.Fprintf(stderr, "aicontent-server: %v; see aicontent-server -h\n", err)
@@ -75,8 +78,15 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	var s settings
 	flags := flag.NewFlagSet("aicontent-server", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&s.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 is a free one")
-	flags.StringVar(&s.key, "key", defaultKey, "API `key` to accept")
+	flags.StringVar(&s.addr, "addr", "127.0.0.1:8090", "`address` to listen on; port 0 is a free one")
+	const key = "API `key` to accept instead of " + defaultKey + "; repeatable, for keys that are rotated"
+	flags.Func("key", key, func(key string) error {
+		s.keys = append(s.keys, key)
+		if key == "" || strings.ContainsFunc(key, notInKey) {
+			return errors.New("must be printable ASCII without spaces")
+		}
+		return nil
+	})
 	flags.StringVar(&s.basePath, "base-path", "", "`path` under which the service is")
 	flags.Func("personality", "comma-separated `list` of personalities, see below", func(list string) error {
 		for name := range strings.SplitSeq(list, ",") {
@@ -103,6 +113,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.Uint64Var(&s.chaosSeed, "chaos-seed", 1, "`number` from which -chaos draws its faults")
 	flags.IntVar(&s.seed, "seed", 0, "`number` of images, and of transcriptions, to start with")
 	flags.BoolVar(&s.lenient, "lenient", false, "accept what the API does not allow, as deployments do")
+	flags.BoolVar(&s.inspect, "inspect", false, "serve records and requests as JSON at URL/inspect, see below")
 	flags.BoolVar(&s.quiet, "quiet", false, "write no log")
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -124,14 +135,25 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		return s, fmt.Errorf("-chaos must be between 0 and 1, not %v", s.chaos)
 	case given["chaos-seed"] && !given["chaos"]:
 		return s, errors.New("-chaos-seed needs -chaos")
-	case s.key == "" || strings.ContainsFunc(s.key, notInKey):
-		return s, errors.New("-key must be printable ASCII without spaces")
+	}
+	if len(s.keys) == 0 {
+		s.keys = []string{defaultKey}
 	}
 	return s, nil
 }
 
 // notInKey reports whether an HTTP header cannot carry the character in a bearer token.
 func notInKey(r rune) bool { return r <= ' ' || r > '~' }
+
+const inspectionExplained = `
+With -inspect, GET URL/inspect needs no key and returns JSON, with *** for API keys:
+  records      created since the start, in this order, even if deleted: collection, id, name,
+               request (the number of the one that created it), deleted, deleted_by (as request)
+  requests     in the order of arrival: number, connection, operation, method, path, query, header,
+               form, file, received (bytes), fault, acted, record_id, status (0: none), responded
+  violations   what the API does not allow: rule, request, line, field, value
+A request under way is there too, with what is known of it so far. Nothing is forgotten.
+`
 
 func usage(flags *flag.FlagSet, w io.Writer) {
 	fmt.Fprint(w, `Usage: aicontent-server [flags]
@@ -146,6 +168,7 @@ rejected.
 `)
 	flags.SetOutput(w)
 	flags.PrintDefaults()
+	fmt.Fprint(w, inspectionExplained)
 	fmt.Fprint(w, "\n"+faultsExplained())
 	fmt.Fprint(w, "\nPersonalities, in which deployments differ:\n"+explained())
 	fmt.Fprint(w, "\nExit status: 0 interrupted, 1 unusable address, 2 wrong usage.\n")
@@ -155,15 +178,21 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	if s.quiet {
 		stderr = io.Discard
 	}
-	log := newLog(stderr, s.key)
+	log := newLog(stderr, s.keys...)
 	defer log.close()
 	opts := []aicontenttest.Option{
 		aicontenttest.Addr(s.addr), aicontenttest.BasePath(s.basePath), aicontenttest.Latency(s.latency),
-		aicontenttest.WithAPIKey(s.key),
+		aicontenttest.WithAPIKey(s.keys[0]),
 		aicontenttest.OnViolation(func(v aicontenttest.Violation) { log.printf("not allowed: %s", v) }),
 	}
 	if s.lenient {
 		opts = append(opts, aicontenttest.Lenient())
+	}
+	for _, key := range s.keys[1:] {
+		opts = append(opts, aicontenttest.AnotherAPIKey(key))
+	}
+	if s.inspect {
+		opts = append(opts, aicontenttest.Inspect())
 	}
 	if s.dropAbandoned {
 		opts = append(opts, aicontenttest.DropAbandoned())
@@ -173,7 +202,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	started := make(chan struct{})
 	opts = append(opts, aicontenttest.OnRequest(func(r aicontenttest.Request) {
 		log.request(r)
-		if r.Number%1000 == 0 {
+		if r.Number%1000 == 0 && !s.inspect {
 			<-started
 			srv.ResetBook()
 		}
@@ -193,8 +222,8 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
 	}
 	// Whoever passed -addr may not read the URL.
 	_, _ = fmt.Fprintln(stdout, srv.URL)
-	if s.key == defaultKey {
-		log.line("API key: " + s.key)
+	if slices.Equal(s.keys, []string{defaultKey}) {
+		log.line("API key: " + defaultKey)
 	}
 
 	<-ctx.Done()

@@ -54,19 +54,19 @@ func served(t *testing.T, args ...string) (lines *bufio.Scanner, end func() int)
 }
 
 func TestServesAndLogsOneLineARequest(t *testing.T) {
-	lines, end := served(t, "-key", "s3cret", "-seed", "3", "-base-path", "/tenant",
+	lines, end := served(t, "-key", "s3cret-key", "-seed", "3", "-base-path", "/tenant",
 		"-personality", "uuids, bare-records", "-personality", "store-responds-200")
 	require.True(t, lines.Scan())
 	base := lines.Text()
 	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/tenant$`, base)
-	c, err := aicontent.NewClient(base, "s3cret")
+	c, err := aicontent.NewClient(base, "s3cret-key")
 	require.NoError(t, err)
 
 	var page *aicontent.Page[aicontent.Image]
 	done := make(chan error)
 	go func() {
 		var err error
-		page, err = c.Images.List(t.Context(), aicontent.ImageListParams{Search: "s3cret"})
+		page, err = c.Images.List(t.Context(), aicontent.ImageListParams{Search: "s3cret-key"})
 		done <- err
 	}()
 	require.True(t, lines.Scan())
@@ -113,19 +113,24 @@ func TestBadFlags(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
-	const badKey = "-key must be printable ASCII without spaces"
+	const badKey = "flag -key: must be printable ASCII without spaces"
 	for name, c := range map[string]struct {
 		args   []string
 		status int
 		says   string
 	}{
-		"an unknown flag":           {[]string{"-port", "1"}, exitUsage, "flag provided but not defined: -port"},
-		"an argument":               {[]string{"8080"}, exitUsage, `unexpected argument "8080"`},
-		"a personality":             {[]string{"-personality", "surly"}, exitUsage, `unknown personality "surly"`},
-		"no personality":            {[]string{"-personality", "uuids,"}, exitUsage, `unknown personality ""`},
-		"an address that is none":   {[]string{"-addr", "nowhere"}, exitUsage, "missing port"},
-		"a port that is none":       {[]string{"-addr", "127.0.0.1:99999"}, exitUsage, "invalid port"},
-		"an address that is taken":  {[]string{"-addr", taken.Addr().String()}, exitFailed, "listen tcp " + taken.Addr().String()},
+		"an unknown flag":         {[]string{"-port", "1"}, exitUsage, "flag provided but not defined: -port"},
+		"an argument":             {[]string{"8080"}, exitUsage, `unexpected argument "8080"`},
+		"a personality":           {[]string{"-personality", "surly"}, exitUsage, `unknown personality "surly"`},
+		"no personality":          {[]string{"-personality", "uuids,"}, exitUsage, `unknown personality ""`},
+		"an address that is none": {[]string{"-addr", "nowhere"}, exitUsage, "missing port"},
+		"a port that is none":     {[]string{"-addr", "127.0.0.1:99999"}, exitUsage, "invalid port"},
+		"an address that is taken": {
+			[]string{"-addr", taken.Addr().String()}, exitFailed,
+			"; -addr chooses another address, port 0 a free port",
+		},
+		"a base path of two words":  {[]string{"-base-path", "x y"}, exitUsage, `BasePath: must be the path of a URL`},
+		"a second key of two words": {[]string{"-key", "first-key", "-key", "a b"}, exitUsage, badKey},
 		"a negative latency":        {[]string{"-latency", "-2s"}, exitUsage, "-latency must not be negative"},
 		"a negative seed":           {[]string{"-seed", "-1"}, exitUsage, "-seed must not be negative"},
 		"a seed that is no number":  {[]string{"-seed", "many"}, exitUsage, `invalid value "many" for flag -seed`},
@@ -174,7 +179,7 @@ func started(t *testing.T) (cmd *exec.Cmd, url string, outputs []io.Closer) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // one that hangs fails the test
 	t.Cleanup(cancel)
 	cmd = exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), "AICONTENT_SERVER_ARGS=-addr 127.0.0.1:0 -key KEY -lenient")
+	cmd.Env = append(os.Environ(), "AICONTENT_SERVER_ARGS=-addr 127.0.0.1:0 -key test-key -lenient")
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	stderr, err := cmd.StderrPipe()
@@ -201,7 +206,7 @@ func TestAParentThatDoesNotReadItsPipesIsServed(t *testing.T) {
 			for range 100 {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/v1/images?tenant="+padding, nil)
 				require.NoError(t, err)
-				req.Header.Set("Authorization", "Bearer KEY")
+				req.Header.Set("Authorization", "Bearer test-key")
 				resp, err := http.DefaultClient.Do(req)
 				require.NoError(t, err)
 				_, err = io.Copy(io.Discard, resp.Body)
@@ -224,7 +229,7 @@ func TestAParentThatDoesNotReadItsPipesIsServed(t *testing.T) {
 func TestTheStandardOutputIsTheURLAlone(t *testing.T) {
 	for _, quiet := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())
-		args := []string{"-addr", "127.0.0.1:0", "-key", "KEY"}
+		args := []string{"-addr", "127.0.0.1:0", "-key", "test-key"}
 		if quiet {
 			args = append(args, "-quiet")
 		}
@@ -238,7 +243,7 @@ func TestTheStandardOutputIsTheURLAlone(t *testing.T) {
 		stdout := bufio.NewReader(read)
 		url, err := stdout.ReadString('\n')
 		require.NoError(t, err)
-		client, err := aicontent.NewClient(strings.TrimSpace(url), "KEY")
+		client, err := aicontent.NewClient(strings.TrimSpace(url), "test-key")
 		require.NoError(t, err)
 		_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
 		require.NoError(t, err)
@@ -282,14 +287,14 @@ func TestItWaitsForItsLogAtTheEnd(t *testing.T) {
 	read, write := io.Pipe()
 	log := &gate{open: make(chan struct{})}
 	status := make(chan int, 1)
-	go func() { status <- run(ctx, []string{"-addr", "127.0.0.1:0", "-key", "KEY"}, write, log) }()
+	go func() { status <- run(ctx, []string{"-addr", "127.0.0.1:0", "-key", "test-key"}, write, log) }()
 	url, err := bufio.NewReader(read).ReadString('\n')
 	require.NoError(t, err)
 	url = strings.TrimSpace(url)
 	idle, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	require.NoError(t, err)
 	defer idle.Close()
-	client, err := aicontent.NewClient(url, "KEY")
+	client, err := aicontent.NewClient(url, "test-key")
 	require.NoError(t, err)
 	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err)

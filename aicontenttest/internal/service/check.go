@@ -52,7 +52,7 @@ func (r *reader) authorized() bool {
 	if !ok || token == "" || strings.ContainsAny(token, " \t") {
 		r.violate(RuleAuthorization, "Authorization", "")
 	}
-	r.account = slices.Index(r.Keys, token)
+	r.account = slices.IndexFunc(r.Keys, func(keys []string) bool { return slices.Contains(keys, token) })
 	return ok && r.account >= 0
 }
 

@@ -59,7 +59,7 @@ type Request struct {
 	Body  io.Reader // read instead of that of the HTTP request
 	Route Route
 	Query url.Values
-	Keys  []string // the API keys that are accepted, one for each account
+	Keys  [][]string // the API keys of each account
 }
 
 // A Violation is something in a request that the API does not allow.
