@@ -1,13 +1,18 @@
 package lenient
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 )
 
-const lastSecond = 253402300799 // of the year 9999, the last that RFC 3339 can write
+const (
+	secondsPerDay = 24 * 60 * 60
+	lastSecond    = 253402300799              // of the year 9999, the last that RFC 3339 can write
+	maxInt        = min(1<<53-1, math.MaxInt) // a larger float may have been rounded
+)
 
 // Bool reads booleans, numbers other than 0, and the texts of either. Anything else is false.
 func (v Value) Bool() bool {
@@ -22,7 +27,7 @@ func (v Value) Bool() bool {
 // Int reads whole numbers, also as text and with a fraction of zero. Anything else is 0.
 func (v Value) Int() int {
 	f, err := strconv.ParseFloat(v.Text(), 64)
-	if err != nil || math.Abs(f) >= 1<<53 || f != math.Trunc(f) {
+	if err != nil || math.Abs(f) > maxInt || f != math.Trunc(f) {
 		return 0
 	}
 	return int(f)
@@ -38,15 +43,17 @@ func (v Value) Time() time.Time {
 		}
 		return time.Unix(seconds, 0).UTC()
 	}
-	raw := v.text(make([]byte, 0, 64))
-	var t time.Time
-	if t.UnmarshalText(raw) == nil {
-		return t
+	text := append(make([]byte, 0, 64), v.text(make([]byte, 0, 64))...)
+	if space := bytes.IndexByte(text, ' '); space >= 0 {
+		text[space] = 'T'
 	}
-	text := string(raw)
-	layouts := []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", time.DateOnly}
-	for _, layout := range layouts {
-		if t, err := time.Parse(layout, text); err == nil {
+	for _, missing := range []string{"", "Z", "T00:00:00Z"} {
+		var t time.Time
+		if t.UnmarshalText(append(text, missing...)) != nil {
+			continue
+		}
+		// It reads zones of a day and more, but MarshalText does not write them.
+		if _, offset := t.Zone(); max(offset, -offset) < secondsPerDay {
 			return t
 		}
 	}
