@@ -169,7 +169,9 @@ const maxReadAhead = 32 // pages
 
 // WithReadAhead lets All prefetch up to the given number of pages; other methods ignore it. The default is 0; more than
 // 32 is an error. Records, errors and panics of a middleware, hook, limiter or key source come in the same order as
-// without it. Lists with cursors allow one page.
+// without it. No page after the last one is fetched if the service tells which is the last. Otherwise no
+// more pages are prefetched than the loop has come to, so that a short list costs few requests in vain. Lists with
+// cursors allow one page.
 func WithReadAhead(pages int) CallOption {
 	allowed := fmt.Sprintf("must be between 0 and %d", maxReadAhead)
 	return callOption{
@@ -181,6 +183,7 @@ func WithReadAhead(pages int) CallOption {
 // readAhead fetches pages before the loop reaches them.
 type readAhead[T any] struct {
 	pages    int         // how many at most
+	come     int         // how many the loop has come to
 	response **Response  // of WithResponse; nil for none
 	row      []*ahead[T] // the next page first
 }
@@ -199,7 +202,8 @@ type ahead[T any] struct {
 // start fetches the pages after page that are not on their way. A link that is not the one foreseen ends those that
 // are.
 func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
-	links := page.state.Ahead(a.pages)
+	a.come++
+	links := page.state.Ahead(a.pages, a.come)
 	if len(a.row) > 0 && (len(links) == 0 || a.row[0].link != links[0].Encode()) {
 		a.stop()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -725,6 +726,30 @@ func TestReadAheadBeyondTheEnd(t *testing.T) {
 		assert.Zero(t, s.InFlight)
 		assert.LessOrEqual(t, len(s.Asked), 3+4)
 	})
+}
+
+// A list whose last page is not told costs few requests behind its end, however many pages may be read ahead.
+func TestReadAheadOfAListOfUnknownLength(t *testing.T) {
+	t.Parallel()
+	for _, pages := range []int{1, 2, 3, 4, 5, 9, 40} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &fakes.Pages{Delay: aSecond, Respond: func(query url.Values) (int, string) {
+				page := max(1, atoi(query.Get("page")))
+				next := fmt.Sprintf(`"?page=%d"`, page+1)
+				if page >= pages {
+					next = "null"
+				}
+				return 200, fmt.Sprintf(`{"data":%s,"links":{"next":%s}}`, recordsOf(page), next)
+			}}
+			start := time.Now()
+			ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(32))
+			require.NoError(t, err)
+			assert.Len(t, strings.Fields(ids), pages)
+			assert.LessOrEqual(t, len(s.Asked), pages+min(max(pages-2, 0), 31), "%d pages", pages)
+			doubled := time.Duration(bits.Len(uint(pages - 1))) // A round trip brings as many pages as came before.
+			assert.Equal(t, (1+doubled)*time.Second, time.Since(start), "%d pages", pages)
+		})
+	}
 }
 
 // Records that move, loops and repeats are judged as they are without reading ahead.

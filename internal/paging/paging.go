@@ -114,9 +114,13 @@ func (s State) Arrive(r Response) (State, map[string]bool, error) {
 	return n, before, nil
 }
 
-// Ahead returns what to lay over the query for up to n of the pages that follow, as far as it can be told without
-// them: for page numbers up to the last page, or n of them if that is not known, and for a cursor one.
-func (s State) Ahead(n int) []url.Values {
+// Ahead returns what to lay over the query for the pages that follow, as far as it can be told without them: for page
+// numbers, up to n of them where a response has named the last page, and none behind that, else up to guess; for a
+// cursor one.
+func (s State) Ahead(n, guess int) []url.Values {
+	if s.last == 0 {
+		n = min(n, guess)
+	}
 	var ahead []url.Values
 	next, _ := s.Next()
 	for next != nil && len(ahead) < n {

@@ -404,7 +404,7 @@ func TestZeroState(t *testing.T) {
 	next, err := s.Next()
 	require.NoError(t, err)
 	assert.Nil(t, next)
-	assert.Empty(t, s.Ahead(5))
+	assert.Empty(t, s.Ahead(5, 5))
 }
 
 // What is asked for ahead must be what the walk comes to, or it is asked for in vain.
@@ -428,14 +428,16 @@ func TestAhead(t *testing.T) {
 	} {
 		s := Start(page(t, body, nil), sizes)
 		var ahead []string
-		for _, query := range s.Ahead(3) {
+		for _, query := range s.Ahead(3, 3) {
 			ahead = append(ahead, query.Encode())
 		}
 		assert.Equal(t, want, strings.Join(ahead, " "), body)
-		assert.Empty(t, s.Ahead(0))
-		assert.Empty(t, s.Ahead(-1))
+		assert.Empty(t, s.Ahead(0, 0))
+		assert.Empty(t, s.Ahead(-1, 5))
 		if next, err := s.Next(); err == nil && next != nil {
-			assert.Equal(t, []url.Values{next}, s.Ahead(1), body)
+			assert.Equal(t, []url.Values{next}, s.Ahead(1, 1), body)
+			told := strings.Contains(body, "last_page") || s.Total > 0 && s.last > 0
+			assert.Len(t, s.Ahead(3, 1), map[bool]int{true: len(ahead), false: 1}[told], body)
 		}
 	}
 }
@@ -480,7 +482,7 @@ func FuzzNextLink(f *testing.F) {
 				break
 			}
 			require.NotEmpty(t, next)
-			ahead := s.Ahead(3)
+			ahead := s.Ahead(3, 3)
 			require.NotEmpty(t, ahead)
 			require.LessOrEqual(t, len(ahead), 3)
 			require.Equal(t, next, ahead[0])
