@@ -50,7 +50,7 @@ func TestBrokenUploadsInMemoryEndTheSameWayEachTime(t *testing.T) {
 								file = aicontent.FileFromReader("talk.wav", unsized{bytes.NewReader(make([]byte, c.size))})
 							}
 							start := time.Now()
-							_, err := s.Client(once).Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: "n", File: file})
+							_, err := s.Client(oneAttempt).Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: "n", File: file})
 							outcomes[aicontent.OutcomeOf(err)]++
 							var failed *aicontent.TransportError
 							require.ErrorAs(t, err, &failed)
@@ -67,7 +67,7 @@ func TestBrokenUploadsInMemoryEndTheSameWayEachTime(t *testing.T) {
 	}
 }
 
-var once = aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
+var oneAttempt = aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
 
 // paused is a recording of which a kilobyte comes in an hour.
 type paused struct{ left int }
@@ -88,7 +88,7 @@ func TestBrokenUploadsOfSlowFiles(t *testing.T) {
 			start := time.Now()
 			s := NewServer(t, InMemoryNetwork(), OnRequest(func(Request) { ended <- time.Since(start) }))
 			s.FaultOn(TranscriptionsStore, 1, f)
-			_, err := s.Client(once, aicontent.WithStallTimeout(0)).Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
+			_, err := s.Client(oneAttempt, aicontent.WithStallTimeout(0)).Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
 				Name: "n", File: aicontent.FileFromReader("talk.wav", &paused{100}),
 			})
 			assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), "%v", err)
@@ -104,7 +104,7 @@ func TestBrokenUploadsThatExpectContinue(t *testing.T) {
 		s.FaultOn(TranscriptionsStore, 1, CloseBeforeRead())
 		hc := s.HTTPClient()
 		hc.Transport.(*http.Transport).ExpectContinueTimeout = time.Hour
-		_, err := s.Client(once, aicontent.WithHTTPClient(hc), aicontent.WithHeader("Expect", "100-continue")).Transcriptions.Store(
+		_, err := s.Client(oneAttempt, aicontent.WithHTTPClient(hc), aicontent.WithHeader("Expect", "100-continue")).Transcriptions.Store(
 			t.Context(), aicontent.TranscriptionStoreParams{Name: "n", File: aicontent.FileFromBytes("talk.wav", make([]byte, 300))})
 		assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), "%v", err)
 	})

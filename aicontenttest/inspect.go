@@ -26,7 +26,8 @@ const inspectPath = "/inspect"
 //	    "received": 52, "fault": "lose-response", "acted": true, "record_id": "1", "status": 0, "responded": false
 //	  }],
 //	  "violations": [{
-//	    "rule": "value", "request": 3, "line": "GET /api/v1/images?style=baroque", "field": "style", "value": "baroque"
+//	    "rule": "value", "request": 3, "line": "GET /api/v1/images?style=baroque",
+//	    "field": "style", "value": "baroque"
 //	  }]
 //	}
 //
@@ -110,8 +111,9 @@ func (s *Server) inspect() inspection {
 	}
 	for _, r := range s.Requests() {
 		request := inspectedRequest{
-			Number: r.Number, Connection: r.Connection, Operation: r.Operation, Method: r.Method, Path: hide.Text(r.Path),
-			Query: hide.Values(r.Query), Header: hide.Values(r.Header), Form: hide.Values(r.Form),
+			Number: r.Number, Connection: r.Connection, Operation: r.Operation,
+			Method: r.Method, Path: hide.Text(r.Path), Query: hide.Values(r.Query),
+			Header: hide.Values(r.Header), Form: hide.Values(r.Form),
 			Received: r.Received, Fault: r.Fault, Acted: r.Acted, RecordID: hide.Text(r.RecordID),
 			Status: r.Status, Responded: r.Responded,
 		}
