@@ -76,7 +76,7 @@ type exchange struct {
 	body      []byte
 	requestID string
 
-	wire    *wire.Attempt   // with run
+	wire    *wire.Watcher   // with run
 	sending *upload.Sending // nil for a request without a file
 
 	seen observation

@@ -174,7 +174,7 @@ var errPictureCut = errors.New("the picture was cut off")
 // watched is a body that must not stall: a clock runs while a byte is waited for.
 type watched struct {
 	body    io.Reader
-	attempt *wire.Attempt
+	attempt *wire.Watcher
 	failed  error // of the latest Read, except io.EOF
 }
 

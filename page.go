@@ -17,7 +17,7 @@ type Page[T any] struct {
 	PageInfo
 
 	state paging.State
-	found paging.Response
+	found paging.Facts
 	// unclear makes the error of a page that cannot be used. A closure: the response may hold secrets, and printing a
 	// page stops there.
 	unclear func(err error, temporary bool) error
@@ -121,7 +121,7 @@ func readPage[T any, R record[T]](x *exchange) (*Page[T], error) {
 	if count > 0 && len(items) == 0 {
 		return nil, lenient.ErrNoRecord
 	}
-	return &Page[T]{Items: items, unclear: x.unclear, found: paging.Response{
+	return &Page[T]{Items: items, unclear: x.unclear, found: paging.Facts{
 		Around: found.Around, Link: x.header.Values("Link"), Query: x.request.query, Count: count, IDs: ids,
 	}}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// maxTexts bounds what is kept of a body.
+// maxTexts bounds what is kept of a body: more than a form of ten fields can be wrong in, and less than a page of log.
 const maxTexts = 100
 
 // Read returns what the body of an error response says in general and about each field. Body must be as it was

@@ -2,7 +2,8 @@ package lenient
 
 import "slices"
 
-// maxItems bounds a list, as a few kilobytes, compressed, can be millions of items and gigabytes of memory.
+// maxItems bounds a list to a thousand times the largest documented page: a few kilobytes, compressed, can be millions
+// of items and gigabytes of memory.
 const maxItems = 100_000
 
 // List is a list that was found in a response.

@@ -15,7 +15,7 @@ import (
 // after returns the state after r: the page that follows s, or the first one, with the number of its records that were
 // on the page before. What follows r is told by the first of these that says anything: a next link in the body, one in
 // the Link header, the numbers, and last the absence of a link where one would be.
-func (s State) after(r Response, moved int) State {
+func (s State) after(r Facts, moved int) State {
 	n := State{Info: info(r.Around), first: s.first, sizes: s.sizes, cursors: s.cursors, ids: r.IDs}
 	size, header := n.pageSize(r), headerLinks(r.Link)
 	n.locate(s, r, cmp.Or(r.Count, size), moved)
@@ -45,7 +45,7 @@ func (s State) after(r Response, moved int) State {
 }
 
 // pageSize returns how many records a full page has, as far as can be told.
-func (s State) pageSize(r Response) int {
+func (s State) pageSize(r Facts) int {
 	asked, _ := strconv.Atoi(r.Query.Get("per_page"))
 	size := cmp.Or(s.PerPage, max(asked, 0), s.sizes[0])
 	// A service may replace a page size that it does not know without saying so.
@@ -57,7 +57,7 @@ func (s State) pageSize(r Response) int {
 
 // locate sets the numbers of the page r, which follows s. Came is how many records it holds, or would hold if it were
 // not empty, so that a wrong total does not keep a walk going; moved of them had come before.
-func (n *State) locate(s State, r Response, came, moved int) {
+func (n *State) locate(s State, r Facts, came, moved int) {
 	asked, _ := pageNumber(r.Query)
 	// A service that ignores the number and sends another one must not keep a walk where it is.
 	n.number = max(n.Current, asked)

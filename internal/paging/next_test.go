@@ -96,7 +96,7 @@ func TestShortPagesOfAnotherSize(t *testing.T) {
 		{"", 9, true}, {"", 10, false}, {"", 37, false}, {"25", 24, true}, {"25", 25, false}, {"100", 50, true}, {"10", 25, false},
 		{"500", 499, true}, {"500", 10, false}, {"500", 100, false}, {"500", 500, false}, {"x", 9, true}, {"-5", 9, true}, {"-5", 10, false},
 	} {
-		s := Start(Response{Count: tt.count, Query: url.Values{"per_page": {tt.asked}}}, sizes)
+		s := Start(Facts{Count: tt.count, Query: url.Values{"per_page": {tt.asked}}}, sizes)
 		assert.Equal(t, tt.last, !s.HasNext(), "%d of %s", tt.count, tt.asked)
 	}
 	// A size that the service tells is its size.
@@ -173,10 +173,10 @@ func TestPagesWithoutANextLink(t *testing.T) {
 		}
 		return query
 	}
-	byHeader := Start(Response{Count: full, Query: asked(), Link: []string{`<?page=2>; rel="next"`}}, sizes)
-	byCursor := Start(Response{Count: full, Query: asked(), Link: []string{`<?cursor=b>; rel="next"`}}, sizes)
-	byBody := Start(Response{Count: full, Query: asked(), Around: page(t, `{"data":[],"links":{"next":"?page=2"}}`, nil).Around}, sizes)
-	byNumber := Start(Response{Count: full, Query: asked(), Around: page(t, `{"data":[],"last_page":9}`, nil).Around}, sizes)
+	byHeader := Start(Facts{Count: full, Query: asked(), Link: []string{`<?page=2>; rel="next"`}}, sizes)
+	byCursor := Start(Facts{Count: full, Query: asked(), Link: []string{`<?cursor=b>; rel="next"`}}, sizes)
+	byBody := Start(Facts{Count: full, Query: asked(), Around: page(t, `{"data":[],"links":{"next":"?page=2"}}`, nil).Around}, sizes)
+	byNumber := Start(Facts{Count: full, Query: asked(), Around: page(t, `{"data":[],"last_page":9}`, nil).Around}, sizes)
 	const prev = `<?page=1>; rel="prev"`
 	for name, tt := range map[string]struct {
 		before State // the zero State where the page is the first of the walk
@@ -207,7 +207,7 @@ func TestPagesWithoutANextLink(t *testing.T) {
 		"prev in the body":           {State{}, asked(), ``, `{"links":{"prev":"?page=1"}}`, noWord},
 		"nothing after numbers":      {byNumber, asked("page", "2"), ``, `{}`, noWord},
 	} {
-		r := Response{Count: full, Query: tt.query, Link: []string{tt.link}, Around: lenient.Value(tt.around)}
+		r := Facts{Count: full, Query: tt.query, Link: []string{tt.link}, Around: lenient.Value(tt.around)}
 		s := Start(r, sizes)
 		if tt.before.sizes != nil {
 			var err error
@@ -227,7 +227,7 @@ func TestPagesWithoutANextLink(t *testing.T) {
 
 // A service that replaced a page size, and tells the total, has more pages than the size that was asked for says.
 func TestTotalOfReplacedPageSizes(t *testing.T) {
-	s := Start(Response{Count: 10, Query: url.Values{"per_page": {"500"}}, Around: lenient.Value(`{"total":25}`)}, sizes)
+	s := Start(Facts{Count: 10, Query: url.Values{"per_page": {"500"}}, Around: lenient.Value(`{"total":25}`)}, sizes)
 	next, err := s.Next()
 	require.NoError(t, err)
 	assert.Equal(t, "page=2", next.Encode())

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	maxEmptyPages = 100 // in a row
-	maxRepeats    = 3   // in a row, with growing page numbers
+	maxEmptyPages = 100 // in a row: a filter behind a cursor leaves some empty, and an endless list is ended in time
+	maxRepeats    = 3   // in a row, with growing page numbers: a service that ignores these repeats one for ever
 	pageParam     = "page"
 )
 
@@ -26,8 +26,8 @@ type Info struct {
 	Total   int // records on all pages
 }
 
-// Response is what there is to know of the response that holds a page.
-type Response struct {
+// Facts are what is known of the response that holds a page.
+type Facts struct {
 	Around lenient.Value // the JSON around the records
 	Link   []string      // the Link headers
 	Query  url.Values    // of the request
@@ -55,7 +55,7 @@ type State struct {
 }
 
 // Start returns the state after the first page. The sizes are the page sizes that the API documents, the default first.
-func Start(r Response, sizes []int) State {
+func Start(r Facts, sizes []int) State {
 	return State{first: r.Query, sizes: sizes}.after(r, 0)
 }
 
@@ -80,7 +80,7 @@ func (s State) Next() (url.Values, error) {
 
 // Arrive returns the state after the page that Next led to, and the IDs of the page before, which must be left out of
 // it. The error says that the service repeats itself or sends no records.
-func (s State) Arrive(r Response) (State, map[string]bool, error) {
+func (s State) Arrive(r Facts) (State, map[string]bool, error) {
 	before := make(map[string]bool, len(s.ids))
 	for _, id := range s.ids {
 		before[id] = true

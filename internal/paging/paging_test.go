@@ -19,16 +19,16 @@ import (
 var sizes = []int{10, 25, 50, 100}
 
 // response returns what a body tells, as the callers of the package gather it.
-func response(body []byte, query url.Values, links ...string) (Response, error) {
+func response(body []byte, query url.Values, links ...string) (Facts, error) {
 	v, err := lenient.Parse(body)
 	if err != nil {
-		return Response{}, err
+		return Facts{}, err
 	}
 	list, err := lenient.FindList(v, "images")
 	if err != nil {
-		return Response{}, err
+		return Facts{}, err
 	}
-	r := Response{Around: list.Around, Link: links, Query: query, Count: len(list.Items)}
+	r := Facts{Around: list.Around, Link: links, Query: query, Count: len(list.Items)}
 	for _, item := range list.Items {
 		var id string
 		if _, err := lenient.Record(item, "image", []lenient.Field{{Name: "id", At: &id}}); err == nil {
@@ -38,7 +38,7 @@ func response(body []byte, query url.Values, links ...string) (Response, error) 
 	return r, nil
 }
 
-func page(t testing.TB, body string, query url.Values, links ...string) Response {
+func page(t testing.TB, body string, query url.Values, links ...string) Facts {
 	t.Helper()
 	r, err := response([]byte(body), query, links...)
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func walk(
 ) (found string, asked []string, err error) {
 	t.Helper()
 	var ids []string
-	take := func(r Response, leaveOut map[string]bool) {
+	take := func(r Facts, leaveOut map[string]bool) {
 		for _, id := range r.IDs {
 			if !leaveOut[id] {
 				ids = append(ids, id)
@@ -368,11 +368,11 @@ func TestMovedRecordsAreGivenOnce(t *testing.T) {
 
 // Records without an ID cannot be told apart, so none of them may be lost.
 func TestRecordsWithoutIDAreNeverLeftOut(t *testing.T) {
-	s := Start(Response{IDs: []string{"", "7"}, Count: 2, Query: url.Values{"per_page": {"2"}}, Link: []string{"<?cursor=2>; rel=next"}}, sizes)
-	_, leaveOut, err := s.Arrive(Response{IDs: []string{"", ""}, Count: 2})
+	s := Start(Facts{IDs: []string{"", "7"}, Count: 2, Query: url.Values{"per_page": {"2"}}, Link: []string{"<?cursor=2>; rel=next"}}, sizes)
+	_, leaveOut, err := s.Arrive(Facts{IDs: []string{"", ""}, Count: 2})
 	require.NoError(t, err)
 	assert.NotContains(t, leaveOut, "")
-	_, leaveOut, err = s.Arrive(Response{IDs: []string{"", "7"}, Count: 2})
+	_, leaveOut, err = s.Arrive(Facts{IDs: []string{"", "7"}, Count: 2})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]bool{"7": true}, leaveOut)
 }
@@ -445,10 +445,10 @@ func TestAhead(t *testing.T) {
 // A walk over many pages must not grow: by cursor it holds eight bytes for each, by number nothing.
 func TestStatesStaySmall(t *testing.T) {
 	for key, want := range map[string]int{"page": 0, "cursor": 1999} {
-		s := Start(Response{IDs: []string{"1"}, Count: 1, Link: []string{"<?" + key + "=2>; rel=next"}}, sizes)
+		s := Start(Facts{IDs: []string{"1"}, Count: 1, Link: []string{"<?" + key + "=2>; rel=next"}}, sizes)
 		for i := 2; i <= 2000; i++ {
 			var err error
-			s, _, err = s.Arrive(Response{IDs: []string{strconv.Itoa(i)}, Count: 1, Link: []string{fmt.Sprintf("<?%s=%d>; rel=next", key, i+1)}})
+			s, _, err = s.Arrive(Facts{IDs: []string{strconv.Itoa(i)}, Count: 1, Link: []string{fmt.Sprintf("<?%s=%d>; rel=next", key, i+1)}})
 			require.NoError(t, err)
 			require.Len(t, s.ids, 1)
 		}
@@ -467,7 +467,7 @@ func FuzzNextLink(f *testing.F) {
 		f.Add(link, true)
 	}
 	f.Fuzz(func(t *testing.T, link string, inHeader bool) {
-		r := Response{IDs: []string{"1"}, Count: 1, Query: url.Values{"search": {"sea"}, "per_page": {"1"}}}
+		r := Facts{IDs: []string{"1"}, Count: 1, Query: url.Values{"search": {"sea"}, "per_page": {"1"}}}
 		if inHeader {
 			r.Link = []string{"<" + link + `>; rel="next"`}
 		} else {

@@ -72,7 +72,7 @@ func (b *Body) Replayable() bool {
 // context's cause.
 //
 // A request with a file has no GetBody: net/http cannot send it again by itself.
-func (b *Body) Attach(req *http.Request, a *wire.Attempt, m *Meter) (*Sending, error) {
+func (b *Body) Attach(req *http.Request, a *wire.Watcher, m *Meter) (*Sending, error) {
 	req.Header["Content-Type"] = []string{b.contentType}
 	if b.file == nil {
 		b.attachForm(req, a)
@@ -107,7 +107,7 @@ const largeForm = 64 << 10
 func (b *Body) Tracked() bool { return b.file != nil || len(b.head) > largeForm }
 
 // attachForm lets net/http see that a small body is in memory: it then writes header and body at once.
-func (b *Body) attachForm(req *http.Request, a *wire.Attempt) {
+func (b *Body) attachForm(req *http.Request, a *wire.Watcher) {
 	req.ContentLength = int64(len(b.head))
 	if req.ContentLength == 0 {
 		req.Body = http.NoBody

@@ -56,7 +56,7 @@ func (f File) Inspect(ctx context.Context, stall time.Duration) (int64, []Proble
 	return size, slices.DeleteFunc(problems, func(p Problem) bool { return p.Reason == "" }), nil
 }
 
-// headSize is how many bytes of a file tell what it is.
+// headSize is how many bytes of a file http.DetectContentType looks at.
 const headSize = 512
 
 // look returns the size of the file and its first bytes, which a reader that cannot seek keeps for the upload.

@@ -76,7 +76,7 @@ func (in *input) Read(p []byte) (int, error) {
 	return copy(p, piece[:n]), err
 }
 
-// readSome gives up on a reader that keeps returning nothing, and on one that miscounts.
+// readSome gives up on a reader that returns nothing a hundred times, as bufio does, and on one that miscounts.
 func readSome(r io.Reader, p []byte) (int, error) {
 	for range 100 {
 		n, err := r.Read(p)

@@ -15,7 +15,7 @@ import (
 // no body.
 type Sending struct {
 	body    *Body
-	attempt *wire.Attempt
+	attempt *wire.Watcher
 	meter   *Meter
 	cancel  context.CancelFunc
 

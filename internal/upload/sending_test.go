@@ -192,7 +192,7 @@ func TestTheEndDoesNotWaitForAReader(t *testing.T) {
 }
 
 // pipeTo sends one upload over a pipe to a service, within a bubble, and returns what ended the attempt.
-func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Source, m *Meter) (*wire.Attempt, error) {
+func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Source, m *Meter) (*wire.Watcher, error) {
 	ours, theirs := net.Pipe()
 	served := make(chan struct{})
 	go func() {

@@ -35,7 +35,7 @@ func ReadBody(resp *http.Response, limit int64) ([]byte, error) {
 
 // read reads up to limit bytes. A negative length is unknown.
 func read(r io.Reader, length, limit int64) ([]byte, error) {
-	// A length that the server only claims is not worth much memory.
+	// A length that the server only claims is not worth much memory. A page of 100 long records has less than that.
 	const trusted = 1 << 20
 	size := int64(4096)
 	if length > 0 {

@@ -19,8 +19,9 @@ const (
 	handshakeTimeout = 10 * time.Second
 	// earlyResponse is how long a failed write waits for the response that the server may have sent before.
 	earlyResponse = time.Second
-	// maxAlert is more than the length of TLS's closing alert, and less than that of a request.
-	maxAlert = 100
+	// maxAlert is the most bytes of TLS's closing alert: 69 with the longest of Go's ciphers, 24 to 31 with all that it
+	// offers by default, and some more below an https:// proxy. A request has 100 and more.
+	maxAlert = 99
 )
 
 // ErrDialedHTTP2 is the error of a request for which the caller's TLS dialer made an HTTP/2 connection, although it
@@ -114,21 +115,33 @@ func ready(ctx context.Context, nc net.Conn, allowed *http.Protocols) (net.Conn,
 // conn counts what is written, so that "no byte of the request was sent" is known and not guessed.
 type conn struct {
 	net.Conn
-	sent     atomic.Pointer[atomic.Int64] // of the attempt that has the connection; nil before the first
-	deadline atomic.Bool                  // for the next write
-	once     sync.Once
-	closed   chan struct{}
+	sent    atomic.Pointer[atomic.Int64] // of the attempt that has the connection; nil before the first
+	closing atomic.Bool                  // TLS is about to write its closing alert
+	once    sync.Once
+	closed  chan struct{}
 }
 
-// Write delays the failure of a request until net/http closes the connection, or for earlyResponse. A server that
-// responds early and closes makes the write fail before its response was read, and net/http would return the failure.
-// Systems that drop what was received when the peer resets the connection, as Windows does, lose the response all the
-// same.
+// SetWriteDeadline announces TLS's closing alert, which is no part of a request: crypto/tls sets a deadline for that
+// alone, and net/http none. Where the caller sets one, through httptrace, what follows is too long for an alert.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.closing.Store(true)
+	return c.Conn.SetWriteDeadline(t)
+}
+
 func (c *conn) Write(p []byte) (int, error) {
-	sent := c.sent.Load()
-	if alert := c.deadline.Swap(false) && len(p) < maxAlert; alert || sent == nil {
-		return c.Conn.Write(p)
+	alert := c.closing.Swap(false) && len(p) <= maxAlert
+	if sent := c.sent.Load(); sent != nil && !alert {
+		return c.request(p, sent)
 	}
+	return c.Conn.Write(p)
+}
+
+// request writes a part of a request, and counts it.
+//
+// It delays a failure until net/http closes the connection, or for earlyResponse: a server that responds early and
+// closes makes the write fail before its response was read, and net/http would return the failure. Systems that drop
+// what was received when the peer resets the connection, as Windows does, lose the response all the same.
+func (c *conn) request(p []byte, sent *atomic.Int64) (int, error) {
 	// Before the write, as the response may be read before this goroutine runs again.
 	sent.Add(int64(len(p)))
 	n, err := c.Conn.Write(p)
@@ -140,13 +153,6 @@ func (c *conn) Write(p []byte) (int, error) {
 		}
 	}
 	return n, err
-}
-
-// SetWriteDeadline is what crypto/tls calls before the alert that it sends when it closes a connection, which is no
-// part of a request.
-func (c *conn) SetWriteDeadline(t time.Time) error {
-	c.deadline.Store(true)
-	return c.Conn.SetWriteDeadline(t)
 }
 
 func (c *conn) Close() error {

@@ -108,7 +108,7 @@ func send(ctx context.Context, rt http.RoundTripper, limits Limits, method, url 
 }
 
 // wrote reports whether a byte may have been written; an attempt that the transport did not see may have been.
-func wrote(a *Attempt) bool { return !a.Evidence().Seen || a.Evidence().Wrote }
+func wrote(a *Watcher) bool { return !a.Evidence().Seen || a.Evidence().Wrote }
 
 // header reads a request's header, and none of its body that is not in the buffer already.
 func header(nc net.Conn) (*bufio.Reader, error) {

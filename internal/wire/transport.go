@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// idleConns is how many idle connections are kept for one host. The 2 of net/http make concurrent callers dial
-	// anew.
+	// idleConns is how many idle connections are kept for one host: a quarter of the files that a process may commonly
+	// have open. The 2 of net/http make concurrent callers dial anew.
 	idleConns = 256
 	// maxHeaderBytes limits the header of a response, with the informational responses before it.
 	maxHeaderBytes = 1 << 20
@@ -40,13 +40,13 @@ var ErrClearProxy = errors.New("a proxy would see the API key of an http:// base
 // It is safe for concurrent use.
 type Transport struct {
 	shared, single, download http.RoundTripper // single is for POST
-	exact                    bool              // they are *http.Transports, so that an Attempt knows what was written
-	strays                   atomic.Int64      // POSTs that were of no Attempt
+	exact                    bool              // they are *http.Transports, so that a Watcher knows what was written
+	strays                   atomic.Int64      // POSTs that were of no Watcher
 }
 
 // New returns a Transport that works as base does, or as [http.DefaultTransport] where base is nil. An
 // [*http.Transport] is cloned: its TLS, proxy and dial settings apply, and its limits, such as MaxConnsPerHost, apply
-// to POST and to the other requests separately. A RoundTripper of another kind is used as it is, and an [Attempt]
+// to POST and to the other requests separately. A RoundTripper of another kind is used as it is, and a [Watcher]
 // knows what it is told through httptrace.
 //
 // A proxy that would see the header of an http:// request fails it with [ErrClearProxy], unless clearProxy is set.
@@ -149,9 +149,9 @@ func nameProxy(t *http.Transport) {
 	}
 }
 
-// Watch starts an attempt whose request t will send. The caller must call [Attempt.Stop] in the end. A middleware may
+// Watch starts an attempt whose request t will send. The caller must call [Watcher.Stop] in the end. A middleware may
 // send the request with a context of its own: if t sends such a POST meanwhile, it may be this one.
-func (t *Transport) Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
+func (t *Transport) Watch(ctx context.Context, limits Limits) (context.Context, *Watcher) {
 	ctx, a := Watch(ctx, limits)
 	a.strays, a.before = &t.strays, t.strays.Load()
 	return ctx, a
@@ -160,9 +160,9 @@ func (t *Transport) Watch(ctx context.Context, limits Limits) (context.Context, 
 // RoundTrip implements [http.RoundTripper]. A response of 101 Switching Protocols, which nothing asks for, has no
 // body: its connection is closed. A redirect to what is not a URL has no Location.
 //
-// A request of an [Attempt] that has ended is not sent.
+// A request of a [Watcher] that has ended is not sent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	a, watched := req.Context().Value(attemptKey{}).(*Attempt)
+	a, watched := req.Context().Value(watcherKey{}).(*Watcher)
 	rt := t.shared
 	if req.Method == "POST" {
 		rt = t.single
@@ -218,7 +218,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // read to another address, without telling.
 type handedOut struct {
 	io.ReadCloser
-	attempt *Attempt
+	attempt *Watcher
 }
 
 func (b *handedOut) Read(p []byte) (int, error) {

@@ -19,12 +19,12 @@ type Limits struct {
 	Wait   time.Duration // from the last byte sent until the response was read, for all redirects together
 }
 
-// Attempt watches one attempt: what was written, and whether it makes progress. It is safe for concurrent use. The
+// Watcher watches one attempt: what was written, and whether it makes progress. It is safe for concurrent use. The
 // context of the request derives from it, so that a [Transport] finds it.
 //
 // Waiting for a connection, dialing and the TLS handshake count for no limit, as far as the transport tells of them
 // through httptrace.
-type Attempt struct {
+type Watcher struct {
 	context.Context
 	cancel context.CancelCauseFunc
 	limits Limits // no limit is forever
@@ -57,12 +57,12 @@ type Evidence struct {
 	Err   error // of the latest RoundTrip
 }
 
-// Evidence is final after [Attempt.Stop]: the Transport sends nothing of an attempt that has ended.
-func (a *Attempt) Evidence() Evidence {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	strays := a.strays != nil && a.strays.Load() != a.before
-	return Evidence{a.seen && a.inside == 0, a.uncounted || strays || a.sent.Load() > 0, a.err}
+// Evidence is final after [Watcher.Stop]: the Transport sends nothing of an attempt that has ended.
+func (w *Watcher) Evidence() Evidence {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	strays := w.strays != nil && w.strays.Load() != w.before
+	return Evidence{w.seen && w.inside == 0, w.uncounted || strays || w.sent.Load() > 0, w.err}
 }
 
 // Phase is what an attempt is doing.
@@ -79,193 +79,193 @@ const (
 // forever is the time that a phase without a limit may take.
 const forever time.Duration = math.MaxInt64
 
-type attemptKey struct{}
+type watcherKey struct{}
 
-// maxConns is how often an attempt may be given a connection, redirects included: over HTTP/2, net/http repeats a
-// request whose stream was reset with PROTOCOL_ERROR or REFUSED_STREAM without end.
+// maxConns is how often an attempt may be given a connection: over HTTP/2, net/http repeats a request whose stream was
+// reset with PROTOCOL_ERROR or REFUSED_STREAM without end. Ten redirects may be repeated twice each.
 const maxConns = 30
 
 var errRepeats = fmt.Errorf("the request was repeated %d times over HTTP/2, as the server reset it each time", maxConns)
 
-// Watch starts an attempt, and returns the context for its request. The caller must call [Attempt.Stop] in the end.
-func Watch(ctx context.Context, limits Limits) (context.Context, *Attempt) {
+// Watch starts an attempt, and returns the context for its request. The caller must call [Watcher.Stop] in the end.
+func Watch(ctx context.Context, limits Limits) (context.Context, *Watcher) {
 	limits.Stall, limits.Wait = cmp.Or(limits.Stall, forever), cmp.Or(limits.Wait, forever)
-	a := &Attempt{limits: limits, wait: limits.Wait}
-	a.Context, a.cancel = context.WithCancelCause(ctx)
-	a.timer = time.AfterFunc(forever, a.expire)
+	w := &Watcher{limits: limits, wait: limits.Wait}
+	w.Context, w.cancel = context.WithCancelCause(ctx)
+	w.timer = time.AfterFunc(forever, w.expire)
 	// Only an upload has to know, but there may be RoundTrippers that call a hook without asking whether it is nil.
 	wrote := func(httptrace.WroteRequestInfo) {}
 	if limits.Upload {
-		wrote = a.wroteRequest
+		wrote = w.wroteRequest
 	}
-	a.trace = httptrace.ClientTrace{GetConn: a.getConn, GotConn: a.gotConn, WroteRequest: wrote}
+	w.trace = httptrace.ClientTrace{GetConn: w.getConn, GotConn: w.gotConn, WroteRequest: wrote}
 	// A transport that tells of its connections stops the clock until there is one.
-	a.begin(Sending)
-	return httptrace.WithClientTrace(a, &a.trace), a
+	w.begin(Sending)
+	return httptrace.WithClientTrace(w, &w.trace), w
 }
 
 // Value returns the attempt itself for its key.
-func (a *Attempt) Value(key any) any {
-	if key == (attemptKey{}) {
-		return a
+func (w *Watcher) Value(key any) any {
+	if key == (watcherKey{}) {
+		return w
 	}
-	return a.Context.Value(key)
+	return w.Context.Value(key)
 }
 
 // begin ends the phase and begins p, with its clock. If phases are given, it does so during one of these alone. A
 // request without a body has nothing to send.
-func (a *Attempt) begin(p Phase, during ...Phase) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(during) > 0 && !slices.Contains(during, a.phase) || a.Err() != nil {
+func (w *Watcher) begin(p Phase, during ...Phase) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(during) > 0 && !slices.Contains(during, w.phase) || w.Err() != nil {
 		return
 	}
-	if a.phase == Waiting {
-		a.wait = time.Until(a.deadline)
+	if w.phase == Waiting {
+		w.wait = time.Until(w.deadline)
 	}
-	if p == Sending && !a.limits.Upload {
+	if p == Sending && !w.limits.Upload {
 		p = Waiting
 	}
-	left := a.limits.Stall
+	left := w.limits.Stall
 	switch p {
 	case Pausing:
 		left = forever
 	case Waiting:
-		left = a.wait
+		left = w.wait
 	}
-	a.phase, a.deadline = p, time.Now().Add(left)
-	a.timer.Reset(left)
+	w.phase, w.deadline = p, time.Now().Add(left)
+	w.timer.Reset(left)
 }
 
-func (a *Attempt) expire() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if time.Now().Before(a.deadline) {
+func (w *Watcher) expire() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if time.Now().Before(w.deadline) {
 		// The timer had fired before it was set anew.
 		return
 	}
-	late := &TimeoutError{a.phase, a.limits.Stall}
-	if a.phase == Waiting {
-		late.Limit = a.limits.Wait
+	late := &TimeoutError{w.phase, w.limits.Stall}
+	if w.phase == Waiting {
+		late.Limit = w.limits.Wait
 	}
-	a.cancel(late)
+	w.cancel(late)
 }
 
 // connecting notes that the transport tells of its connections, and waits for one.
-func (a *Attempt) connecting() {
-	a.begin(Pausing)
-	if !a.traced.Swap(true) {
-		a.mu.Lock()
-		defer a.mu.Unlock()
+func (w *Watcher) connecting() {
+	w.begin(Pausing)
+	if !w.traced.Swap(true) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		// What went by before was no time of waiting for a response.
-		a.wait = a.limits.Wait
+		w.wait = w.limits.Wait
 	}
 }
 
 // enter notes that a Transport is about to send a request of the attempt. It refuses if the attempt has ended.
-func (a *Attempt) enter() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.seen = true
-	if a.Err() != nil {
-		a.err = context.Cause(a)
-		return a.err
+func (w *Watcher) enter() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = true
+	if w.Err() != nil {
+		w.err = context.Cause(w)
+		return w.err
 	}
-	a.inside++
-	a.asked = ""
+	w.inside++
+	w.asked = ""
 	return nil
 }
 
 // leave notes that RoundTrip is about to return err. Addr is where a transport that does not count what it writes had
 // to connect to: if it asked for that connection and got none, nothing was written. It is empty for one that counts.
-func (a *Attempt) leave(addr string, err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.inside--
-	a.err = err
-	if addr != "" && (a.conns > 0 || a.asked != addr) {
-		a.uncounted = true
+func (w *Watcher) leave(addr string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inside--
+	w.err = err
+	if addr != "" && (w.conns > 0 || w.asked != addr) {
+		w.uncounted = true
 	}
 }
 
 // within reports whether a RoundTrip is under way. Otherwise httptrace tells of a request that a middleware makes with
 // the context of this one.
-func (a *Attempt) within() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.inside > 0
+func (w *Watcher) within() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.inside > 0
 }
 
-func (a *Attempt) getConn(addr string) {
-	if a.within() {
-		a.mu.Lock()
-		a.asked = addr
-		a.mu.Unlock()
-		a.connecting()
+func (w *Watcher) getConn(addr string) {
+	if w.within() {
+		w.mu.Lock()
+		w.asked = addr
+		w.mu.Unlock()
+		w.connecting()
 	}
 }
 
-func (a *Attempt) gotConn(info httptrace.GotConnInfo) {
-	if !a.within() {
+func (w *Watcher) gotConn(info httptrace.GotConnInfo) {
+	if !w.within() {
 		return
 	}
-	counted := countInto(&a.sent, info.Conn)
-	a.begin(Sending)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.conns++
-	a.uncounted = a.uncounted || !counted
-	if a.conns > maxConns {
-		a.cancel(errRepeats)
+	counted := countInto(&w.sent, info.Conn)
+	w.begin(Sending)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.conns++
+	w.uncounted = w.uncounted || !counted
+	if w.conns > maxConns {
+		w.cancel(errRepeats)
 	}
 }
 
-func (a *Attempt) wroteRequest(info httptrace.WroteRequestInfo) {
-	if info.Err == nil && a.within() {
-		a.begin(Waiting, Reading, Sending)
+func (w *Watcher) wroteRequest(info httptrace.WroteRequestInfo) {
+	if info.Err == nil && w.within() {
+		w.begin(Waiting, Reading, Sending)
 	}
 }
 
 // Reading notes that the transport waits for the source of the body from now on: it got rid of what it had. It reports
 // whether the source may keep it waiting for ever.
-func (a *Attempt) Reading() bool {
-	a.begin(Reading, Sending)
-	return a.apart.Load()
+func (w *Watcher) Reading() bool {
+	w.begin(Reading, Sending)
+	return w.apart.Load()
 }
 
 // Taken notes that the transport was handed bytes of the body; done says that they were the last.
-func (a *Attempt) Taken(done bool) {
+func (w *Watcher) Taken(done bool) {
 	next := Sending
-	if done && !a.traced.Load() {
+	if done && !w.traced.Load() {
 		next = Waiting
 	}
-	a.begin(next, Reading, Sending)
+	w.begin(next, Reading, Sending)
 }
 
 // Responded notes that the header of the response is here, which may be before the request was written.
-func (a *Attempt) Responded() { a.begin(Waiting) }
+func (w *Watcher) Responded() { w.begin(Waiting) }
 
 // Receiving notes that a byte of the response is waited for, until Pause.
-func (a *Attempt) Receiving() { a.begin(Receiving) }
+func (w *Watcher) Receiving() { w.begin(Receiving) }
 
 // Pause stops the clock that runs.
-func (a *Attempt) Pause() { a.begin(Pausing) }
+func (w *Watcher) Pause() { w.begin(Pausing) }
 
 // Stop ends the attempt's clocks and its context. No clock runs afterwards, whatever a transport tells.
-func (a *Attempt) Stop() {
-	a.cancel(nil)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.timer.Stop()
+func (w *Watcher) Stop() {
+	w.cancel(nil)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer.Stop()
 }
 
 // Sent returns how many bytes of the request were written, TLS's share included. It is 0 where connections do not
 // count: over HTTP/2, and with a RoundTripper other than an [*http.Transport].
-func (a *Attempt) Sent() int64 { return a.sent.Load() }
+func (w *Watcher) Sent() int64 { return w.sent.Load() }
 
 // Expired returns the error with which the attempt ended itself, mostly a [*TimeoutError], or nil.
-func (a *Attempt) Expired() error {
-	cause := context.Cause(a)
+func (w *Watcher) Expired() error {
+	cause := context.Cause(w)
 	if _, late := cause.(*TimeoutError); late || cause == errRepeats {
 		return cause
 	}

@@ -43,14 +43,14 @@ func TestClocks(t *testing.T) {
 	almost := func() { time.Sleep(limit - 1) }
 	for name, tt := range map[string]struct {
 		limits Limits
-		do     func(a *Attempt)
+		do     func(a *Watcher)
 		err    *TimeoutError
 		after  time.Duration // since do returned
 	}{
-		"nothing is taken":        {limits, func(*Attempt) {}, network, limit},
-		"the reader stands still": {limits, func(a *Attempt) { a.Taken(false); almost(); a.Reading() }, reader, limit},
-		"the reader began before": {limits, func(a *Attempt) { a.Reading(); almost(); a.Reading() }, reader, 1},
-		"the network stands still": {limits, func(a *Attempt) {
+		"nothing is taken":        {limits, func(*Watcher) {}, network, limit},
+		"the reader stands still": {limits, func(a *Watcher) { a.Taken(false); almost(); a.Reading() }, reader, limit},
+		"the reader began before": {limits, func(a *Watcher) { a.Reading(); almost(); a.Reading() }, reader, 1},
+		"the network stands still": {limits, func(a *Watcher) {
 			for range 10 {
 				almost()
 				a.Reading()
@@ -58,19 +58,19 @@ func TestClocks(t *testing.T) {
 				a.Taken(false)
 			}
 		}, network, limit},
-		"the response takes its time":       {limits, func(a *Attempt) { a.Taken(false); almost(); a.Taken(true) }, wait(0), 2 * limit},
-		"the body of an early response":     {limits, func(a *Attempt) { a.Taken(false); almost(); a.Responded() }, wait(0), 2 * limit},
-		"the body of a response":            {limits, func(a *Attempt) { a.Taken(true); almost(); a.Responded() }, wait(0), limit + 1},
-		"bytes are taken after a response":  {limits, func(a *Attempt) { a.Responded(); almost(); a.Reading(); a.Taken(false); a.Taken(true) }, wait(0), limit + 1},
-		"the request is written":            {limits, func(a *Attempt) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{}) }, wait(0), 2 * limit},
-		"the request failed":                {limits, func(a *Attempt) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{Err: io.EOF}) }, network, 1},
-		"no body":                           {Limits{Stall: limit, Wait: 2 * limit}, func(*Attempt) {}, wait(0), 2 * limit},
-		"no body, no limit":                 {Limits{Stall: limit}, func(*Attempt) {}, nil, 0},
-		"no stall timeout":                  {Limits{Upload: true, Wait: 2 * limit}, func(a *Attempt) { time.Sleep(time.Hour); a.Taken(true) }, wait(0), 2 * limit},
-		"no timeout":                        {Limits{Upload: true, Stall: limit}, func(a *Attempt) { a.Taken(true) }, nil, 0},
-		"waiting for a connection":          {limits, func(a *Attempt) { a.connecting() }, nil, 0},
-		"waiting for a connection, no body": {Limits{Wait: limit}, func(a *Attempt) { a.connecting() }, nil, 0},
-		"redirects share one wait": {Limits{Wait: 2 * limit}, func(a *Attempt) {
+		"the response takes its time":       {limits, func(a *Watcher) { a.Taken(false); almost(); a.Taken(true) }, wait(0), 2 * limit},
+		"the body of an early response":     {limits, func(a *Watcher) { a.Taken(false); almost(); a.Responded() }, wait(0), 2 * limit},
+		"the body of a response":            {limits, func(a *Watcher) { a.Taken(true); almost(); a.Responded() }, wait(0), limit + 1},
+		"bytes are taken after a response":  {limits, func(a *Watcher) { a.Responded(); almost(); a.Reading(); a.Taken(false); a.Taken(true) }, wait(0), limit + 1},
+		"the request is written":            {limits, func(a *Watcher) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{}) }, wait(0), 2 * limit},
+		"the request failed":                {limits, func(a *Watcher) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{Err: io.EOF}) }, network, 1},
+		"no body":                           {Limits{Stall: limit, Wait: 2 * limit}, func(*Watcher) {}, wait(0), 2 * limit},
+		"no body, no limit":                 {Limits{Stall: limit}, func(*Watcher) {}, nil, 0},
+		"no stall timeout":                  {Limits{Upload: true, Wait: 2 * limit}, func(a *Watcher) { time.Sleep(time.Hour); a.Taken(true) }, wait(0), 2 * limit},
+		"no timeout":                        {Limits{Upload: true, Stall: limit}, func(a *Watcher) { a.Taken(true) }, nil, 0},
+		"waiting for a connection":          {limits, func(a *Watcher) { a.connecting() }, nil, 0},
+		"waiting for a connection, no body": {Limits{Wait: limit}, func(a *Watcher) { a.connecting() }, nil, 0},
+		"redirects share one wait": {Limits{Wait: 2 * limit}, func(a *Watcher) {
 			for range 2 {
 				a.connecting()
 				time.Sleep(time.Hour)
@@ -78,8 +78,8 @@ func TestClocks(t *testing.T) {
 				time.Sleep(limit / 2)
 			}
 		}, wait(0), limit},
-		"paused": {limits, func(a *Attempt) { a.Taken(true); a.Pause() }, nil, 0},
-		"stopped": {limits, func(a *Attempt) {
+		"paused": {limits, func(a *Watcher) { a.Taken(true); a.Pause() }, nil, 0},
+		"stopped": {limits, func(a *Watcher) {
 			a.Stop()
 			a.Reading()
 			a.Taken(false)
@@ -223,7 +223,7 @@ func TestSlowUploads(t *testing.T) {
 // told is a body that tells the attempt of what is taken.
 type told struct {
 	io.Reader
-	a *Attempt
+	a *Watcher
 }
 
 func (b *told) Read(p []byte) (int, error) {
