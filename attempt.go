@@ -95,7 +95,8 @@ func (x *exchange) run(hc *http.Client, h *history, take func(*http.Response) er
 		return err
 	}
 	r, start := x.request, time.Now()
-	limits := wire.Limits{Upload: r.body != nil && r.body.Tracked(), Stall: r.stall, Wait: r.wait}
+	limits := r.limits
+	limits.Upload = r.body != nil && r.body.Tracked()
 	ctx, attempt := x.client.network().transport.Watch(x.ctx, limits)
 	defer attempt.Stop()
 	x.wire = attempt
@@ -250,7 +251,7 @@ func (x *exchange) decodeError(body []byte, err error) *DecodeError {
 
 // unclear is the error of a list that was read, but cannot be used.
 func (x *exchange) unclear(err error, temporary bool) error {
-	s := summary{op: x.request.op.name, host: x.request.url.Host, outcome: unclear.outcome, attempts: x.number}
+	s := summary{op: x.request.op.name, host: x.request.url.Host, outcome: listed, attempts: x.number}
 	s.temporary = temporary
 	return x.decodeError(nil, err).with(s)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-querystring/query"
 
 	"github.com/aicontent/aicontent-go/internal/upload"
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // call is one call as plain data.
@@ -30,8 +31,10 @@ type call struct {
 
 // settings is what the options of a call set.
 type settings struct {
-	timeout   *time.Duration // nil is the operation's default
+	wait      time.Duration // for the response, except Store's
+	storeWait time.Duration
 	stall     time.Duration
+	hooks     []attemptHook
 	policy    RetryPolicy
 	budget    *budget
 	unchecked bool
@@ -44,6 +47,10 @@ type settings struct {
 	once      bool
 	lastTry   time.Time // of WithOnceSince
 	readAhead int
+}
+
+func newSettings() *settings {
+	return &settings{wait: 30 * time.Second, storeWait: 10 * time.Minute, stall: 60 * time.Second}
 }
 
 type pair struct{ key, value string }
@@ -61,8 +68,8 @@ type request struct {
 	form   url.Values    // of body
 	body   *upload.Body  // nil for none
 	meter  *upload.Meter // nil for none
-	stall  time.Duration
-	wait   time.Duration
+	limits wire.Limits
+	hooks  []attemptHook
 	policy RetryPolicy
 	budget *budget
 	search bool // of WithOnce, as hooks see it
@@ -113,6 +120,12 @@ func do[T any](
 	return value, err
 }
 
+// validate reports what prepare would, without a client.
+func validate(call call) error {
+	_, err := noClient.prepare(context.Background(), call, noClient.defaults, nil)
+	return err
+}
+
 // settings returns the settings of a call with the given options.
 func (c *Client) settings(ctx context.Context, opts []CallOption) (*settings, []FieldProblem) {
 	s := c.defaults
@@ -135,8 +148,12 @@ func (c *Client) settings(ctx context.Context, opts []CallOption) (*settings, []
 
 // request is a request of the operation with the limits that the options set.
 func (s *settings) request(op *operation, method string) *request {
+	limits := wire.Limits{Stall: s.stall, Wait: s.wait, Option: "WithResponseTimeout"}
+	if op.creates() {
+		limits.Wait, limits.Option = s.storeWait, "WithStoreTimeout"
+	}
 	return &request{
-		op: op, method: method, stall: s.stall, wait: *cmp.Or(s.timeout, &op.wait),
+		op: op, method: method, limits: limits, hooks: s.hooks,
 		policy: s.policy.complete(), budget: s.budget, search: s.search,
 	}
 }

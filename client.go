@@ -44,7 +44,7 @@ type Client struct {
 	userAgent    string
 	logger       *slog.Logger
 	limiter      RateLimiter
-	hooks        []attemptHook
+	log          []attemptHook // called after all others; nil for none
 	budget       *budget
 	names        *onceNames
 	insecure     bool
@@ -55,7 +55,7 @@ type Client struct {
 }
 
 // noClient stands in for a client that NewClient did not make: a call of it has a problem.
-var noClient = &Client{base: &url.URL{}, defaults: &settings{}}
+var noClient = &Client{base: &url.URL{}, defaults: newSettings()}
 
 // network is what requests are sent with.
 type network struct {
@@ -100,7 +100,7 @@ func configure(opts []Option) (*Client, []FieldProblem) {
 		maxResponse:  32 << 20,
 		budget:       newBudget(defaultBudget),
 		names:        newNames(5 * time.Minute),
-		defaults:     &settings{stall: 60 * time.Second},
+		defaults:     newSettings(),
 	}
 	var problems []FieldProblem
 	for _, opt := range opts {
@@ -130,7 +130,7 @@ func (c *Client) finish(op Operation, problems []FieldProblem, baseURL, apiKey s
 	}
 	c.base, c.defaults.budget = base, c.budget
 	if c.logger != nil {
-		c.hooks = append(c.hooks, logAttempts(c.logger))
+		c.log = []attemptHook{logAttempts(c.logger)}
 	}
 	hc := new(*c.given)
 	c.given = nil

@@ -23,7 +23,7 @@ var (
 	ErrUnauthorized = errors.New("unauthorized")      // 401, and a redirect to a login page
 	ErrForbidden    = errors.New("forbidden")         // 403
 	ErrNotFound     = errors.New("not found")         // 404
-	ErrConflict     = errors.New("conflict")          // 409, and any [ConflictError]
+	ErrConflict     = errors.New("conflict")          // 409, 412, and any [ConflictError]
 	ErrTooLarge     = errors.New("too large")         // 413
 	ErrInvalid      = errors.New("invalid")           // 422, and any [ValidationError]
 	ErrRateLimited  = errors.New("too many requests") // 429
@@ -72,6 +72,12 @@ func (e *ValidationError) Error() string {
 	}
 	return strings.TrimPrefix(string(e.op)+": "+oneLine.Replace(strings.Join(list, "; ")), ": ")
 }
+
+// Outcome is NotSent.
+func (e *ValidationError) Outcome() Outcome { return noAttempt }
+
+// Temporary is false.
+func (e *ValidationError) Temporary() bool { return false }
 
 // Is reports whether target is [ErrInvalid].
 func (e *ValidationError) Is(target error) bool { return target == ErrInvalid }
@@ -122,7 +128,7 @@ func (e *APIError) Error() string {
 func (e *APIError) Is(target error) bool {
 	sentinel := map[int]error{
 		400: ErrBadRequest, 401: ErrUnauthorized, 403: ErrForbidden, 404: ErrNotFound,
-		409: ErrConflict, 413: ErrTooLarge, 422: ErrInvalid, 429: ErrRateLimited,
+		409: ErrConflict, 412: ErrConflict, 413: ErrTooLarge, 422: ErrInvalid, 429: ErrRateLimited,
 	}[e.StatusCode]
 	if e.blind && target == ErrNotFound {
 		return false
@@ -136,7 +142,7 @@ func (e *APIError) Unwrap() error { return e.stopped }
 // LogValue returns the error as attributes, without headers and body.
 func (e *APIError) LogValue() slog.Value {
 	message := errtext.Text(e.Message, e.Fields)
-	return e.logValue(e, "status", e.StatusCode, "message", message, "request_id", e.RequestID)
+	return e.logValue("status", e.StatusCode, "message", message, "request_id", e.RequestID)
 }
 
 func (e APIError) with(s summary) error {
@@ -173,7 +179,7 @@ func (e *DecodeError) Unwrap() []error { return e.causes(e.Err) }
 
 // LogValue returns the error as attributes, without headers and body.
 func (e *DecodeError) LogValue() slog.Value {
-	return e.logValue(e, "status", e.StatusCode, "error", fmt.Sprint(e.Err), "request_id", e.RequestID)
+	return e.logValue("status", e.StatusCode, "error", fmt.Sprint(e.Err), "request_id", e.RequestID)
 }
 
 func (e DecodeError) with(s summary) error {
@@ -206,12 +212,9 @@ func (e *TransportError) Timeout() bool {
 		errors.Is(e.Err, os.ErrDeadlineExceeded) || errors.Is(e.Err, context.DeadlineExceeded)
 }
 
-// Temporary calls the function [Temporary]. It makes the error a [net.Error].
-func (e *TransportError) Temporary() bool { return Temporary(e) }
-
 // LogValue returns the error as attributes.
 func (e *TransportError) LogValue() slog.Value {
-	return e.logValue(e, "error", fmt.Sprint(e.Err))
+	return e.logValue("error", fmt.Sprint(e.Err))
 }
 
 func (e TransportError) with(s summary) error {
@@ -244,4 +247,4 @@ func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
 // LogValue returns the error as attributes, with the IDs. The name and the reason are the caller's data and are left
 // out.
-func (e *ConflictError) LogValue() slog.Value { return e.logValue(e, "ids", e.IDs) }
+func (e *ConflictError) LogValue() slog.Value { return e.logValue("ids", e.IDs) }

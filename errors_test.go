@@ -26,7 +26,7 @@ func TestSentinelsFollowTheStatus(t *testing.T) {
 		"conflict": ErrConflict, "too large": ErrTooLarge, "invalid": ErrInvalid, "too many requests": ErrRateLimited, "server error": ErrServer,
 	}
 	matches := map[int]string{
-		400: "bad request", 401: "unauthorized", 403: "forbidden", 404: "not found", 409: "conflict", 413: "too large", 422: "invalid",
+		400: "bad request", 401: "unauthorized", 403: "forbidden", 404: "not found", 409: "conflict", 412: "conflict", 413: "too large", 422: "invalid",
 		429: "too many requests", 500: "server error", 502: "server error", 599: "server error", 405: "", 418: "", 302: "", 600: "",
 	}
 	for status, match := range matches {

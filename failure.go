@@ -41,6 +41,12 @@ type summary struct {
 
 func (s summary) facts() summary { return s }
 
+// Outcome is what [OutcomeOf] returns: Unknown for an error that a program made itself.
+func (s summary) Outcome() Outcome { return s.outcome }
+
+// Temporary is what the function [Temporary] returns: false for an error that a program made itself.
+func (s summary) Temporary() bool { return s.temporary }
+
 // causes are the error's own and what ended the wait for another attempt.
 func (s summary) causes(err error) []error {
 	return slices.DeleteFunc([]error{err, s.stopped}, func(err error) bool { return err == nil })
@@ -60,14 +66,14 @@ func (s summary) line(request, text string) string {
 var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 
 // logValue groups attributes with what all errors of calls have in common.
-func (s summary) logValue(err error, attrs ...any) slog.Value {
+func (s summary) logValue(attrs ...any) slog.Value {
 	if s.op != "" {
 		attrs = append([]any{"op", string(s.op), "host", s.host, "attempts", s.attempts}, attrs...)
 	}
 	if s.search {
 		attrs = append(attrs, "search", true)
 	}
-	return slog.Group("", append(attrs, "outcome", OutcomeOf(err).String())...).Value
+	return slog.Group("", append(attrs, "outcome", s.outcome.String())...).Value
 }
 
 // fail makes the error of the whole call. Stopped is what ended the wait for another attempt, or all of it; nil for

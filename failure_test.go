@@ -255,8 +255,8 @@ func TestErrorOfTheUsersTimeout(t *testing.T) {
 		var lost net.Error
 		require.ErrorAs(t, err, &lost)
 		assert.True(t, lost.Timeout())
-		_, err = c.Images.Store(t.Context(), aStore, WithResponseTimeout(time.Second))
-		assert.ErrorContains(t, err, "images.store: no complete response within 1s (WithResponseTimeout) (host ")
+		_, err = c.Images.Store(t.Context(), aStore, WithStoreTimeout(time.Second), WithResponseTimeout(time.Millisecond))
+		assert.ErrorContains(t, err, "images.store: no complete response within 1s (WithStoreTimeout) (host ")
 		assert.NotContains(t, err.Error(), "WithHTTPClient")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -1,10 +1,11 @@
 package aicontent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,7 +15,10 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-const maxPages = 10 // of 100 records, in one search
+const (
+	maxPages = 10 // of 100 records, in one search
+	maxAgain = 3  // how often a search is repeated if records were deleted meanwhile
+)
 
 // findByName returns the record with exactly the name, shown in full.
 func findByName[T any, R record[T]](
@@ -30,24 +34,49 @@ func findByName[T any, R record[T]](
 		e.blind = true
 	}
 	if err != nil {
-		return nil, err
+		return nil, about(err, OutcomeUnknown)
 	}
 	if id == "" {
-		u := c.url(call{op: in.list}, nil)
-		e := APIError{
-			StatusCode: http.StatusNotFound, Method: in.list.method, Path: u.EscapedPath(),
-			Message: fmt.Sprintf("no %s has the name %s", in.singular, redact.Quote(name)),
-		}
-		v, _ := verdictOf(&e)
-		return nil, e.with(summary{op: in.list.name, host: c.base.Host, outcome: v.outcome})
+		text := fmt.Sprintf("no %s has the name %s", in.singular, redact.Quote(name))
+		return nil, &nameError{text, summary{op: in.list.name, host: c.base.Host, temporary: true}}
 	}
 	found, err := do(ctx, c, call{op: in.show, id: id}, opts, readRecord[T, R])
-	if errors.Is(err, ErrNotFound) { // What a list shows is there, whatever Show says.
-		const text = "the list has a record with the name and the ID %s, but Show does not: %v"
-		err = page.unclear(fmt.Errorf(text, id, err), true)
+	if err == nil {
+		return found, nil
 	}
-	return found, err
+	// What a list shows is there, whatever Show says.
+	if _, sent := err.(callError); !sent || errors.Is(err, ErrNotFound) {
+		const text = "the list has a record with the name and the ID %s, but Show does not: %v"
+		err = page.unclear(fmt.Errorf(text, id, err), sent)
+	}
+	return nil, about(err, listed)
 }
+
+// about returns err with the outcome that it has for the record.
+func about(err error, outcome Outcome) error {
+	e, ok := err.(callError)
+	if !ok {
+		return err
+	}
+	s := e.facts()
+	s.outcome = outcome
+	return e.with(s)
+}
+
+// nameError reports that no record has a name.
+type nameError struct {
+	text string
+	summary
+}
+
+// Error is one line: the operation and the name.
+func (e *nameError) Error() string { return e.line("", e.text) }
+
+// Unwrap returns ErrNotFound.
+func (e *nameError) Unwrap() error { return ErrNotFound }
+
+// LogValue returns the error as attributes, without the name.
+func (e *nameError) LogValue() slog.Value { return e.logValue("error", ErrNotFound.Error()) }
 
 // listParams are the parameters that would keep a search from finding the name.
 var listParams = append(paramNames(ImageListParams{}, TranscriptionListParams{}), "page", "cursor")
@@ -70,12 +99,25 @@ var searching = callOption{set: func(s *settings) {
 }}
 
 // find returns the ID of the record with exactly the name, and the page that shows it. The ID is empty if a list that
-// was read to its end has no such record. Several are a ConflictError. Of either kind of record an Image holds the ID
-// and the name.
+// was read to its end has no such record. Several are a ConflictError.
 func (c *Client) find(ctx context.Context, in *collection, name string, opts []CallOption) (ID, *Page[Image], error) {
+	for again := 0; ; again++ {
+		id, page, err := c.search(ctx, in, name, opts)
+		if again == maxAgain || !errors.Is(err, errShort) {
+			return id, page, err
+		}
+	}
+}
+
+// errShort is the error of a search during which records were deleted: one may have moved past the reader.
+var errShort = errors.New("the list has fewer records than it tells of")
+
+// search is one search of find. Of either kind of record an Image holds the ID and the name.
+func (c *Client) search(ctx context.Context, in *collection, name string, opts []CallOption) (ID, *Page[Image], error) {
 	params := ImageListParams{Search: searchable(name), SearchBy: ImageSearchByName, PerPage: PerPage100}
 	var ids []ID
-	var on *Page[Image]
+	var on, last *Page[Image]
+	came, total, pages, shrank := map[string]bool{}, 0, 0, false
 	page, err := list[Image](ctx, c, call{op: in.list, query: valuesOf(params)}, opts)
 	for n := 1; page != nil && err == nil; n++ {
 		if len(page.found.IDs) < page.found.Count {
@@ -84,6 +126,11 @@ func (c *Client) find(ctx context.Context, in *collection, name string, opts []C
 		if page.found.Around.SaysError() {
 			return "", nil, page.unclear(fmt.Errorf("the list may lack records: %w", lenient.ErrSaysError), false)
 		}
+		for i, id := range page.found.IDs {
+			came[cmp.Or(id, fmt.Sprint(n, ".", i))] = true
+		}
+		shrank = shrank || page.Total > 0 && page.Total < total || page.Last > 0 && page.Last < pages
+		total, pages = cmp.Or(page.Total, total), cmp.Or(page.Last, pages)
 		for _, record := range page.Items {
 			match := normalText(record.Name) == name
 			if record.Name == "" || match && record.ID == "" {
@@ -100,11 +147,14 @@ func (c *Client) find(ctx context.Context, in *collection, name string, opts []C
 		if n == maxPages {
 			break
 		}
+		last = page
 		page, err = page.Next(ctx)
 	}
 	switch {
 	case len(ids) == 1: // even if a later page cannot be read
 		return ids[0], on, nil
+	case len(ids) == 0 && err == nil && (shrank || len(came) < total):
+		return "", nil, last.unclear(errShort, true)
 	case len(ids) < 2:
 		return "", nil, err
 	}
@@ -113,7 +163,7 @@ func (c *Client) find(ctx context.Context, in *collection, name string, opts []C
 	for i, id := range ids {
 		ids[i] = ID(redact.Shorten(redact.Key(key).Line(string(id)), 80))
 	}
-	s := summary{op: in.list.name, host: c.base.Host, outcome: unclear.outcome}
+	s := summary{op: in.list.name, host: c.base.Host, outcome: listed}
 	return "", nil, &ConflictError{Name: name, IDs: ids, Reason: "more than one record has the name", summary: s}
 }
 

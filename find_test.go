@@ -1,7 +1,12 @@
 package aicontent
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +30,7 @@ func TestFindByName(t *testing.T) {
 
 	_, err = c.Images.FindByName(t.Context(), "job-4712")
 	require.ErrorIs(t, err, ErrNotFound)
-	assert.EqualError(t, err, `images.list: 404: no image has the name "job-4712"`)
+	assert.EqualError(t, err, `images.list: no image has the name "job-4712"`)
 	_, err = c.Images.FindByName(t.Context(), "twice")
 	var conflict *ConflictError
 	require.ErrorAs(t, err, &conflict)
@@ -93,5 +98,105 @@ func TestFindByNameWhereTheListIsNotFound(t *testing.T) {
 		assert.ErrorContains(t, err, "there is no API at")
 		_, err = c.Images.List(t.Context(), ImageListParams{})
 		assert.ErrorIs(t, err, ErrNotFound)
+	}
+}
+
+// Each outcome of a search tells whether the record may be there: nothing before a list has shown it, for certain after.
+func TestFindByNameOutcomes(t *testing.T) {
+	t.Parallel()
+	listed := func(id string) func(int) (*http.Response, error) {
+		return func(int) (*http.Response, error) {
+			return fakes.OK(`{"data":[{"id":"` + id + `","name":"n"}]}`)(nil)
+		}
+	}
+	status := func(code int, body string) func(int) (*http.Response, error) {
+		return func(int) (*http.Response, error) { return fakes.Respond(code, body)(nil) }
+	}
+	lost := func(int) (*http.Response, error) { return nil, io.EOF }
+	for name, row := range map[string]struct {
+		list, show func(int) (*http.Response, error)
+		outcome    Outcome
+		temporary  bool
+	}{
+		"the list is refused":                {status(401, `{"message":"Unauthenticated."}`), nil, OutcomeUnknown, false},
+		"the list is lost":                   {lost, nil, OutcomeUnknown, true},
+		"the list is a page":                 {status(200, `<html>`), nil, OutcomeUnknown, true},
+		"the list has something else":        {status(200, `{"data":[7,{"id":1,"name":"m"}]}`), nil, OutcomeUnknown, false},
+		"there is none":                      {status(200, `{"data":[]}`), nil, OutcomeUnknown, true},
+		"listed, Show is refused":            {listed("7"), status(403, `{"message":"Forbidden"}`), OutcomeDone, false},
+		"listed, Show has none":              {listed("7"), status(404, `{"message":"Not found."}`), OutcomeDone, true},
+		"listed, Show fails":                 {listed("7"), status(500, ``), OutcomeDone, true},
+		"listed, Show is lost":               {listed("7"), lost, OutcomeDone, true},
+		"listed, Show is a page":             {listed("7"), status(200, `<html>`), OutcomeDone, true},
+		"listed under what cannot be an ID":  {listed("7 8"), nil, OutcomeDone, false},
+		"listed twice, under two IDs":        {status(200, `[{"id":1,"name":"n"},{"id":2,"name":"n"}]`), nil, OutcomeDone, false},
+		"a page that does not say what next": {status(200, `{"data":[{"id":1,"name":"m"}],"next_page_url":"?page=1"}`), nil, OutcomeUnknown, false},
+	} {
+		c := over(t, &fakes.Ledger{List: row.list, Show: row.show}, WithRetryPolicy(oneAttempt))
+		_, err := c.Images.FindByName(t.Context(), "n")
+		require.Error(t, err, name)
+		assert.Equal(t, row.outcome, OutcomeOf(err), "%s: %v", name, err)
+		assert.Equal(t, row.temporary, Temporary(err), "%s: %v", name, err)
+		assert.Equal(t, name == "there is none", errors.Is(err, ErrNotFound), "%s: %v", name, err)
+		assert.False(t, name == "there is none" && errors.As(err, new(*APIError)), "nobody sent it")
+	}
+	c := over(t, &fakes.Ledger{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := c.Images.FindByName(ctx, "n")
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%v", err)
+	_, err = c.Images.FindByName(t.Context(), "n", WithHeader("Host", "h"))
+	assert.Equal(t, OutcomeNotSent, OutcomeOf(err), "%v", err)
+}
+
+// A record that a deletion moves from page 2 to page 1 while page 1 is read is on neither: it would be stored again.
+func TestFindByNameDuringDeletions(t *testing.T) {
+	t.Parallel()
+	record := func(id int, name string) string { return fmt.Sprintf(`{"id":%d,"name":%q}`, id, name) }
+	page := func(n, last, total int, records ...string) func(*http.Request) (*http.Response, error) {
+		meta := fmt.Sprintf(`"meta":{"current_page":%d,"last_page":%d,"total":%d}`, n, last, total)
+		if total == 0 {
+			meta = fmt.Sprintf(`"meta":{"current_page":%d,"last_page":%d}`, n, last)
+		}
+		return fakes.OK(`{"data":[` + strings.Join(records, ",") + `],` + meta + `}`)
+	}
+	a, b, wanted, d := record(1, "a"), record(2, "b"), record(3, "n"), record(4, "d")
+	moved := []fakes.RoundTripper{page(1, 2, 4, a, b), page(2, 2, 3, d)}
+	for name, row := range map[string]struct {
+		pages []fakes.RoundTripper // the last one again and again
+		found bool
+		lists int
+		text  string
+	}{
+		"the total shrinks":          {slices.Concat(moved, []fakes.RoundTripper{page(1, 2, 3, b, wanted), page(2, 2, 3, d)}), true, 4, ""},
+		"fewer than the total":       {[]fakes.RoundTripper{page(1, 1, 2, a), page(1, 1, 2, a, wanted)}, true, 2, ""},
+		"one record on two pages":    {[]fakes.RoundTripper{page(1, 2, 3, a, b), page(2, 2, 3, b), page(1, 1, 2, a, wanted)}, true, 3, ""},
+		"fewer, again and again":     {[]fakes.RoundTripper{page(1, 1, 2, a)}, false, 4, "images.list: 200: the list has fewer records than it tells of"},
+		"found in spite of it":       {[]fakes.RoundTripper{page(1, 1, 9, wanted)}, true, 1, ""},
+		"as many as the total":       {[]fakes.RoundTripper{page(1, 2, 3, a, b), page(2, 2, 3, d)}, false, 2, "images.list: no image has the name"},
+		"more than the total":        {[]fakes.RoundTripper{page(1, 1, 1, a, b)}, false, 1, "images.list: no image has the name"},
+		"no total":                   {[]fakes.RoundTripper{page(1, 2, 0, a, b), page(2, 2, 0, d)}, false, 2, "images.list: no image has the name"},
+		"fewer pages than last told": {[]fakes.RoundTripper{page(1, 3, 0, a), page(2, 2, 0, b), page(1, 1, 0, wanted)}, true, 3, ""},
+		"records without an ID":      {[]fakes.RoundTripper{page(1, 1, 2, `{"name":"a"}`, `{"name":"b"}`)}, false, 1, "images.list: no image has the name"},
+	} {
+		lists := 0
+		c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/3") {
+				return fakes.OK(wanted)(r)
+			}
+			lists++
+			return row.pages[min(lists, len(row.pages))-1](r)
+		}))
+		image, err := c.Images.FindByName(t.Context(), "n")
+		assert.Equal(t, row.lists, lists, name)
+		if row.found {
+			require.NoError(t, err, name)
+			assert.Equal(t, ID("3"), image.ID, name)
+			continue
+		}
+		require.ErrorContains(t, err, row.text, name)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), name)
+		assert.True(t, Temporary(err), name)
+		assert.Equal(t, !errors.As(err, new(*DecodeError)), errors.Is(err, ErrNotFound), name)
 	}
 }

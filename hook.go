@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -32,7 +33,8 @@ type AttemptResult struct {
 
 // WithAttemptHook calls hook before each attempt, including searches and downloads: for metrics, an audit log, a
 // spending limit or a circuit breaker. It is called after the rate limiter and the key source, in the call's goroutine,
-// or in several with [WithReadAhead]. A hook that blocks delays its call. Nil is an error.
+// or in several with [WithReadAhead]. Hooks given to a call are called after those given to [NewClient]. A hook that
+// blocks delays its call. Nil is an error.
 //
 // If hook returns an error, the attempt is not made, not counted and not retried. Before the first attempt, the call
 // returns a [*TransportError] that wraps the error, with the outcome NotSent; later, it returns the error of its last
@@ -43,10 +45,10 @@ type AttemptResult struct {
 // a later hook panics, or a later hook refuses the attempt. Hooks are called in the order in which they were given,
 // their done functions in reverse. A hook must not store the name of its own call with [WithOnce]: it would wait for
 // itself.
-func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(AttemptResult), err error)) Option {
-	return clientOption{
+func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(AttemptResult), err error)) CallOption {
+	return callOption{
 		check(hook != nil, "attempt_hook", nil, "must not be nil"),
-		func(c *Client) { c.hooks = append(c.hooks, hook) },
+		func(s *settings) { s.hooks = append(slices.Clip(s.hooks), hook) },
 	}
 }
 
@@ -57,12 +59,13 @@ var errPanic = errors.New("the attempt ended in a panic")
 
 // begin asks the hooks for the next attempt of r. Those that were asked are told of it by tell.
 func (h *history) begin(ctx context.Context, c *Client, r *request) error {
-	if len(c.hooks) == 0 {
+	hooks := slices.Concat(r.hooks, c.log)
+	if len(hooks) == 0 {
 		return nil
 	}
 	h.began = time.Now()
 	a := Attempt{r.op.name, r.method, r.url.EscapedPath(), h.count + 1, r.search}
-	for _, hook := range c.hooks {
+	for _, hook := range hooks {
 		done, err := hook(ctx, a)
 		if err != nil {
 			h.tell(c, AttemptResult{Outcome: noAttempt, Err: err})

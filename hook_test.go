@@ -337,3 +337,52 @@ func TestNoRenewalAfterTheContext(t *testing.T) {
 	assert.False(t, o.results[0].WillRetry)
 	assert.Equal(t, 1, asked)
 }
+
+// A package on top of the client notes a request in a hook of the call, and must be the last to refuse it.
+func TestAttemptHookOfACall(t *testing.T) {
+	t.Parallel()
+	var order []string
+	noting := func(name string) func(context.Context, Attempt) (func(AttemptResult), error) {
+		return func(_ context.Context, a Attempt) (func(AttemptResult), error) {
+			order = append(order, name+" "+string(a.Operation))
+			return func(AttemptResult) { order = append(order, name+" done") }, nil
+		}
+	}
+	l := &fakes.Ledger{Names: []string{"n"}, More: `,"url":"https://pictures.example.com/a.png"`}
+	c := over(t, l, WithAttemptHook(noting("client")), WithAttemptHook(noting("client 2")))
+	of := WithAttemptHook(noting("call"))
+	both := func(op Operation) []string {
+		begun := []string{"client " + string(op), "client 2 " + string(op), "call " + string(op)}
+		return append(begun, "call done", "client 2 done", "client done")
+	}
+	for name, row := range map[string]struct {
+		call func() error
+		ops  []Operation
+	}{
+		"show":         {func() error { _, err := c.Images.Show(t.Context(), "1", of); return err }, []Operation{ImagesShow}},
+		"all":          {func() error { _, err := Collect(c.Images.All(t.Context(), ImageListParams{}, of)); return err }, []Operation{ImagesList}},
+		"find by name": {func() error { _, err := c.Images.FindByName(t.Context(), "n", of); return err }, []Operation{ImagesList, ImagesShow}},
+		"download": {func() error {
+			_, _ = c.Images.Download(t.Context(), &Image{URL: "https://pictures.example.com/a.png"}, io.Discard, of, WithRetryPolicy(oneAttempt))
+			return nil
+		}, []Operation{ImagesDownload}},
+	} {
+		order = nil
+		require.NoError(t, row.call(), name)
+		var want []string
+		for _, op := range row.ops {
+			want = append(want, both(op)...)
+		}
+		assert.Equal(t, want, order, name)
+	}
+	order = nil
+	_, err := c.Images.Show(t.Context(), "1")
+	require.NoError(t, err)
+	assert.NotContains(t, order, "call images.show", "it was another call's")
+	refusal := errors.New("not noted")
+	_, err = c.Images.Show(t.Context(), "1", WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { return nil, refusal }))
+	require.ErrorIs(t, err, refusal)
+	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	_, err = c.Images.Show(t.Context(), "1", WithAttemptHook(nil))
+	assert.ErrorContains(t, err, "attempt_hook: must not be nil")
+}

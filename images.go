@@ -101,6 +101,17 @@ type ImageStoreParams struct {
 	Filter      Filter     `url:"filter,omitempty"`
 }
 
+// Validate returns what Store would refuse before it sends anything, as a [*ValidationError], or nil. A service that
+// accepts a job and runs it later can ask it first.
+func (p ImageStoreParams) Validate() error { return validate(p.call()) }
+
+func (p ImageStoreParams) call() call {
+	return call{
+		op: images.store, form: valuesOf(p),
+		required: []string{"name", "description", "resolution"}, unlisted: unlisted(p),
+	}
+}
+
 // ImageUpdateParams are the fields to change; a nil field is not changed. The request is sent even if all are nil.
 type ImageUpdateParams struct {
 	Name     *string `url:"name,omitempty"` // must not be empty
@@ -141,11 +152,7 @@ func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...Cal
 // only if the service cannot have executed the request. A failed Store may still have created, and billed, the image:
 // ask [OutcomeOf] before you store it again, or use [WithOnce].
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
-	store := call{
-		op: images.store, form: valuesOf(params),
-		required: []string{"name", "description", "resolution"}, unlisted: unlisted(params),
-	}
-	return do(ctx, s.core(), store, opts, readRecord[Image])
+	return do(ctx, s.core(), params.call(), opts, readRecord[Image])
 }
 
 // Update changes only the fields that are set and returns the updated image. It is retried after transient failures.

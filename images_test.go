@@ -142,9 +142,9 @@ func TestImagesOnTheWire(t *testing.T) {
 			name: "store with fields and parameters of a newer deployment",
 			call: func(ctx context.Context, c *Client) (any, error) {
 				return c.Images.Store(ctx, ImageStoreParams{Name: "n", Description: "d", Resolution: "1536x1024"},
-					WithoutValidation(), WithFormField("quality", "high"), WithFormField("name", "mine"), WithQuery("tenant", "a b"))
+					WithoutValidation(), WithFormField("quality", "high"), WithFormField("description", "mine"), WithQuery("tenant", "a b"))
 			},
-			method: "POST", uri: "images?tenant=a+b", body: "description=d&name=mine&quality=high&resolution=1536x1024", response: `{"id":1}`,
+			method: "POST", uri: "images?tenant=a+b", body: "description=mine&name=n&quality=high&resolution=1536x1024", response: `{"id":1}`,
 		},
 		{
 			name: "update of both fields",

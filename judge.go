@@ -67,8 +67,10 @@ const (
 	followRetry         // the same request
 )
 
-// noAttempt is the outcome of a call that has made none.
-const noAttempt = OutcomeNotSent
+const (
+	noAttempt = OutcomeNotSent // of a call that has made no attempt
+	listed    = OutcomeDone    // of a list that was read, and of a record that it shows
+)
 
 // judge is the table of OutcomeOf: the one place that says what an attempt proves.
 func judge(op *operation, o observation) verdict {

@@ -84,7 +84,7 @@ func (r *request) attach(
 	ctx context.Context, file *File, unchecked bool,
 ) (problems []FieldProblem, causes []error, err error) {
 	f := upload.File{Name: file.Name, ContentType: file.ContentType, Size: file.Size, Source: file.source}
-	size, found, err := f.Inspect(ctx, r.stall)
+	size, found, err := f.Inspect(ctx, r.limits.Stall)
 	if err != nil {
 		return nil, nil, err
 	}

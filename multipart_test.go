@@ -627,7 +627,7 @@ func TestEarlyResponsesThatStall(t *testing.T) {
 			_, _ = io.WriteString(nc, "HTTP/1.1 413 Status\r\nContent-Length: 10\r\n\r\n")
 			time.Sleep(time.Hour)
 			_, _ = io.Copy(io.Discard, r)
-		}, WithResponseTimeout(time.Second), WithStallTimeout(0))
+		}, WithStoreTimeout(time.Second), WithStallTimeout(0))
 		start := time.Now()
 		err := u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)))
 		assert.ErrorIs(t, err, ErrTooLarge)

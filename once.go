@@ -223,7 +223,7 @@ func (o *once) log(ctx context.Context, until time.Time) {
 func (o *once) search(ctx context.Context, policy RetryPolicy, budget *budget) error {
 	opts := []CallOption{callOption{set: func(s *settings) {
 		s.policy, s.budget, s.search = policy, budget, true
-		s.header, s.query = o.settings.header, o.settings.query
+		s.header, s.query, s.hooks = o.settings.header, o.settings.query, o.settings.hooks
 	}}, searching}
 	in := o.request.op.in
 	id, _, err := o.client.find(ctx, in, o.name.text, opts)

@@ -1,7 +1,5 @@
 package aicontent
 
-import "time"
-
 // Operation is the name of an operation: the collection, then the verb. Error texts begin with it.
 type Operation string
 
@@ -21,16 +19,13 @@ const (
 	TranscriptionsDelete Operation = "transcriptions.delete"
 )
 
-const readTimeout, storeTimeout = 30 * time.Second, 10 * time.Minute
-
 // operation is what all calls of one operation have in common.
 type operation struct {
 	name   Operation
-	in     *collection   // nil for a download
-	method string        // empty for an update: the client has the choice
-	record bool          // the path ends in a record's ID
-	wait   time.Duration // how long an attempt waits for the response without WithResponseTimeout
-	done   string        // what it does to a record, for texts of errors; empty if it changes nothing
+	in     *collection // nil for a download
+	method string      // empty for an update: the client has the choice
+	record bool        // the path ends in a record's ID
+	done   string      // what it does to a record, for texts of errors; empty if it changes nothing
 }
 
 // collection is a collection of records, with its operations.
@@ -45,16 +40,16 @@ var (
 		ImagesList, ImagesShow, ImagesStore, ImagesUpdate, ImagesDelete)
 	transcriptions = newCollection("transcriptions", "transcription",
 		TranscriptionsList, TranscriptionsShow, TranscriptionsStore, TranscriptionsUpdate, TranscriptionsDelete)
-	imagesDownload = &operation{name: ImagesDownload, method: "GET", wait: readTimeout}
+	imagesDownload = &operation{name: ImagesDownload, method: "GET"}
 )
 
 func newCollection(name, singular string, list, show, store, update, remove Operation) *collection {
 	c := &collection{name: name, singular: singular}
-	c.list = &operation{list, c, "GET", false, readTimeout, ""}
-	c.show = &operation{show, c, "GET", true, readTimeout, ""}
-	c.store = &operation{store, c, "POST", false, storeTimeout, "created"}
-	c.update = &operation{update, c, "", true, readTimeout, "updated"}
-	c.remove = &operation{remove, c, "DELETE", true, readTimeout, "deleted"}
+	c.list = &operation{list, c, "GET", false, ""}
+	c.show = &operation{show, c, "GET", true, ""}
+	c.store = &operation{store, c, "POST", false, "created"}
+	c.update = &operation{update, c, "", true, "updated"}
+	c.remove = &operation{remove, c, "DELETE", true, "deleted"}
 	return c
 }
 

@@ -173,12 +173,22 @@ func WithMaxResponseSize(bytes int64) Option {
 }
 
 // WithResponseTimeout limits the wait of one attempt, not of the whole call, from the last byte sent until the response
-// is read, or for Download until its header. The default is 10 minutes for Store and 30 seconds otherwise; 0 is no
-// limit; less than a millisecond is an error.
+// is read, or for Download until its header. The default is 30 seconds; 0 is no limit; less than a millisecond is an
+// error. Store has a limit of its own: [WithStoreTimeout].
 func WithResponseTimeout(d time.Duration) CallOption {
 	return callOption{
 		checkDuration("response_timeout", d),
-		func(s *settings) { s.timeout = &d },
+		func(s *settings) { s.wait = d },
+	}
+}
+
+// WithStoreTimeout is [WithResponseTimeout] for Store, which returns when the service has drawn the image or
+// transcribed the audio. The default is 10 minutes; 0 is no limit; less than a millisecond is an error. A Store call
+// that ends because of it is Unknown: the service may still be working.
+func WithStoreTimeout(d time.Duration) CallOption {
+	return callOption{
+		checkDuration("store_timeout", d),
+		func(s *settings) { s.storeWait = d },
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -554,4 +555,63 @@ func TestNowhereForAResponse(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalid)
 	assert.ErrorContains(t, err, "response: must not be nil")
 	assert.Empty(t, *requests)
+}
+
+// What is stored under another name than the call's is never found again.
+func TestNameOfAStoreIsGivenOnce(t *testing.T) {
+	t.Parallel()
+	c, requests := capturing(t)
+	upload := TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", []byte(wavHead))}
+	for _, name := range []string{"mine", aStore.Name, ""} {
+		for _, opts := range [][]CallOption{{WithFormField("name", name)}, {WithFormField("name", name), WithoutValidation()}} {
+			_, err := c.Images.Store(t.Context(), aStore, opts...)
+			require.ErrorContains(t, err, "must be given once: as Name of the params, or as a form field")
+			_, err = c.Transcriptions.Store(t.Context(), upload, opts...)
+			require.ErrorAs(t, err, new(*ValidationError))
+		}
+	}
+	assert.Empty(t, *requests)
+	unnamed := aStore
+	unnamed.Name = ""
+	_, err := c.Images.Store(t.Context(), unnamed, WithFormField("name", "mine"))
+	require.NoError(t, err)
+	_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{Name: new("a")}, WithFormField("name", "mine"))
+	assert.NoError(t, err)
+}
+
+// A limit for a client's lists must not end its Store calls, which are billed and take minutes.
+func TestStoreTimeout(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		opts  []Option
+		store time.Duration
+		show  time.Duration
+	}{
+		"defaults":        {nil, 10 * time.Minute, 30 * time.Second},
+		"of lists":        {[]Option{WithResponseTimeout(5 * time.Second)}, 10 * time.Minute, 5 * time.Second},
+		"of Store":        {[]Option{WithStoreTimeout(time.Hour)}, time.Hour, 30 * time.Second},
+		"none":            {[]Option{WithStoreTimeout(0), WithResponseTimeout(0)}, 24 * time.Hour, 24 * time.Hour},
+		"given to a call": {[]Option{WithStoreTimeout(time.Second), WithStoreTimeout(time.Minute)}, time.Minute, 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := over(t, fakes.RoundTripper(fakes.Hang), append(row.opts, WithRetryPolicy(oneAttempt))...)
+				ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+				defer cancel()
+				start := time.Now()
+				_, err := c.Images.Store(ctx, aStore)
+				assert.Equal(t, row.store, time.Since(start), err)
+				assert.Equal(t, row.store < 24*time.Hour, strings.Contains(err.Error(), "(WithStoreTimeout)"), err)
+				start = time.Now()
+				ctx, cancel = context.WithTimeout(t.Context(), 24*time.Hour)
+				defer cancel()
+				_, err = c.Images.Show(ctx, "7")
+				assert.Equal(t, row.show, time.Since(start), err)
+				assert.Equal(t, row.show < 24*time.Hour, strings.Contains(err.Error(), "(WithResponseTimeout)"), err)
+			})
+		})
+	}
+	_, err := NewClient("http://localhost", fakes.Key, WithStoreTimeout(30), WithResponseTimeout(-1))
+	assert.ErrorContains(t, err, `store_timeout "30ns": must be 0 or at least 1ms (write 30*time.Second for 30 seconds); response_timeout "-1ns": `)
 }

@@ -2,9 +2,8 @@ package aicontent
 
 import (
 	"cmp"
-	"errors"
-	"net/http"
 	"reflect"
+	"slices"
 )
 
 // Outcome is what the service did with a failed call, as far as the client can prove it: see [OutcomeOf].
@@ -24,8 +23,10 @@ func (o Outcome) String() string {
 	return cmp.Or(names[o], "unknown")
 }
 
-// OutcomeOf returns the outcome of the call that returned err, which may be wrapped or joined with others. Nil is Done.
-// An error from elsewhere is Unknown, and so is a nil pointer to an error of this package.
+// OutcomeOf returns the outcome of the call that returned err. It calls the method Outcome of the first error in the
+// tree of err, as [errors.As] walks it, that has both this method and Temporary() bool; of joined errors, the most
+// severe outcome counts. All errors of this package have the methods, and a program's own may. Nil is Done. Unknown are
+// a nil pointer, an error without the methods, and an error of this package that a program made itself.
 //
 // The table lists how an attempt can fail, and whether it is retried: for Store, and for the other methods, which are
 // safe to execute twice. The last column is [Temporary].
@@ -76,20 +77,29 @@ func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeDone
 	}
-	v, _ := verdictOf(err)
-	return v.outcome
+	found := verdicts(err)
+	if len(found) == 0 {
+		return OutcomeUnknown
+	}
+	worst := noAttempt
+	for _, e := range found {
+		worst = worse(worst, e.Outcome())
+	}
+	return worst
 }
 
 // Temporary reports whether the same call may succeed later: what a job queue needs to know before it retries. The
 // table of [OutcomeOf] has the answers for attempts. A Retry-After that is too long and a retry budget that is used up
-// are temporary. Nil, a [*ConflictError], [ErrFile], [ErrPagination] and errors from elsewhere are not. Of joined
-// errors, all of this package's must be temporary.
+// are temporary. Nil, a [*ConflictError], [ErrFile], [ErrPagination] and errors without the methods are not. It calls
+// the method Temporary of the same errors as [OutcomeOf]; of joined errors, all that have the methods must be
+// temporary.
 //
 // Temporary says nothing about the outcome: if that is Unknown or Done, only a Store call with [WithOnce] is safe to
 // repeat.
 func Temporary(err error) bool {
-	v, _ := verdictOf(err)
-	return v.temporary
+	found := verdicts(err)
+	permanent := func(e judged) bool { return !e.Temporary() }
+	return len(found) > 0 && !slices.ContainsFunc(found, permanent)
 }
 
 // worse returns the more severe of two outcomes.
@@ -100,50 +110,27 @@ func worse(a, b Outcome) Outcome {
 	return max(a, b)
 }
 
-// verdictOf looks for errors of this package in err, and reports whether there is one. Without one it is Unknown. An
-// error that a program made itself, in a test, is judged by its fields.
-func verdictOf(err error) (v verdict, found bool) {
-	if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
-		return verdict{}, true
-	}
-	if e, ok := err.(interface{ facts() summary }); ok && e.facts().op != "" {
-		return verdict{outcome: e.facts().outcome, temporary: e.facts().temporary}, true
-	}
-	switch e := err.(type) {
-	case *ValidationError:
-		return verdict{outcome: noAttempt}, true
-	case *APIError:
-		o := observation{status: e.StatusCode, complete: true, content: contentOf(e.Body, e.Header)}
-		return judge(&operation{method: e.Method}, o), true
-	case *DecodeError:
-		if errors.Is(e.Err, ErrPagination) {
-			return unclear, true
-		}
-		o := observation{status: e.StatusCode, complete: true, content: contentOf(e.Body, e.Header)}
-		return judge(&operation{method: e.Method}, o), true
-	case *TransportError:
-		return verdict{temporary: !errors.Is(e.Err, ErrFile)}, true
-	case *ConflictError:
-		return verdict{}, true
-	case interface{ Unwrap() error }:
-		return verdictOf(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		v = verdict{outcome: noAttempt, temporary: true}
-		for _, err := range e.Unwrap() {
-			if one, ok := verdictOf(err); ok {
-				found = true
-				v.outcome, v.temporary = worse(v.outcome, one.outcome), v.temporary && one.temporary
-			}
-		}
-		if found {
-			return v, true
-		}
-	}
-	if err == ErrPagination {
-		return unclear, true
-	}
-	return verdict{}, false
+// judged is an error that knows what became of its call: each of this package's, and those of programs that have both
+// methods.
+type judged interface {
+	Outcome() Outcome
+	Temporary() bool
 }
 
-// unclear is the verdict of a list that was read, but cannot be used.
-var unclear = judge(images.list, observation{status: http.StatusOK, complete: true, content: contentJSON})
+// verdicts asks the first error that is judged on each branch of err.
+func verdicts(err error) (list []judged) {
+	if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
+		return []judged{summary{}}
+	}
+	switch e := err.(type) {
+	case judged:
+		return []judged{e}
+	case interface{ Unwrap() error }:
+		return verdicts(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			list = append(list, verdicts(err)...)
+		}
+	}
+	return list
+}

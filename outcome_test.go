@@ -329,7 +329,7 @@ var rows = map[string][]func(*testing.T) scene{
 				<-r.Context().Done()
 				return nil, r.Context().Err()
 			})(t)
-			s.opts = append(s.opts, WithResponseTimeout(time.Millisecond))
+			s.opts = append(s.opts, WithResponseTimeout(time.Millisecond), WithStoreTimeout(time.Millisecond))
 			return s
 		},
 		through(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }),
@@ -455,9 +455,7 @@ func checkRow(t *testing.T, row tableRow, operation string, s scene) {
 
 func TestOutcomeOfTakesTheWorst(t *testing.T) {
 	t.Parallel()
-	refused := &APIError{StatusCode: 422}
-	lost := &TransportError{Err: io.ErrUnexpectedEOF}
-	unread := &DecodeError{StatusCode: 200, Body: []byte(`{}`)}
+	refused, lost, unread := &told{OutcomeRejected, false}, &told{OutcomeUnknown, true}, &told{OutcomeDone, false}
 	bad := &ValidationError{}
 	for _, row := range []struct {
 		err     error
@@ -466,38 +464,56 @@ func TestOutcomeOfTakesTheWorst(t *testing.T) {
 		{nil, OutcomeDone},
 		{errors.New("a stranger"), OutcomeUnknown},
 		{context.Canceled, OutcomeUnknown},
+		{ErrPagination, OutcomeUnknown},
 		{errors.Join(errors.New("a stranger"), errors.New("another")), OutcomeUnknown},
 		{bad, OutcomeNotSent},
 		{refused, OutcomeRejected},
-		{unread, OutcomeDone},
-		{lost, OutcomeUnknown},
-		{ErrPagination, OutcomeDone},
-		{fmt.Errorf("walking: %w", ErrPagination), OutcomeDone},
+		{fmt.Errorf("job 4711: %w", unread), OutcomeDone},
 		{errors.Join(bad, refused), OutcomeRejected},
-		{errors.Join(refused, unread), OutcomeDone},
+		{errors.Join(refused, unread, errors.New("a stranger")), OutcomeDone},
 		{errors.Join(bad, refused, unread, lost), OutcomeUnknown},
 		{fmt.Errorf("%w and %w", lost, refused), OutcomeUnknown},
-		{&TransportError{Err: &net.OpError{Op: "dial", Err: io.EOF}}, OutcomeUnknown},
-		{&ConflictError{}, OutcomeUnknown},
-		{&DecodeError{StatusCode: 200, Body: []byte(`<html>`)}, OutcomeUnknown},
-		{&APIError{StatusCode: 503, RetryAfter: time.Second}, OutcomeUnknown},
-		{&APIError{StatusCode: 503, Header: http.Header{"Retry-After": {"0"}}}, OutcomeUnknown},
-		{&APIError{StatusCode: 403}, OutcomeRejected},
-		{&APIError{StatusCode: 403, Method: http.MethodPost}, OutcomeUnknown},
-		{&APIError{StatusCode: 403, Method: http.MethodPost, Body: []byte(`{"message":"Forbidden"}`)}, OutcomeRejected},
-		{&APIError{StatusCode: 503}, OutcomeUnknown},
-		{&APIError{StatusCode: 302, Method: http.MethodGet}, OutcomeRejected},
-		{&APIError{StatusCode: 302, Method: http.MethodPost}, OutcomeUnknown},
-		{&APIError{StatusCode: 300, Method: http.MethodGet}, OutcomeRejected},
-		{&APIError{StatusCode: 300, Method: http.MethodPost}, OutcomeUnknown},
-		{&APIError{StatusCode: 399, Method: http.MethodGet}, OutcomeRejected},
-		{&APIError{StatusCode: 399, Method: http.MethodDelete}, OutcomeUnknown},
-		{&APIError{StatusCode: 400, Method: http.MethodPost}, OutcomeRejected},
-		{&APIError{StatusCode: 499, Method: http.MethodPost}, OutcomeUnknown},
-		{&APIError{StatusCode: 500, Method: http.MethodGet}, OutcomeUnknown},
-		{&APIError{StatusCode: 101, Method: http.MethodGet}, OutcomeUnknown},
+		{&wraps{told{OutcomeNotSent, true}, lost}, OutcomeNotSent},
+		{&TransportError{Err: refused}, OutcomeUnknown},
+		{half{}, OutcomeUnknown},
 	} {
 		assert.Equal(t, row.outcome, OutcomeOf(row.err), "%#v", row.err)
+	}
+}
+
+// told is an error that a program made itself, as a fake would.
+type told struct {
+	outcome   Outcome
+	temporary bool
+}
+
+func (e *told) Error() string    { return "told" }
+func (e *told) Outcome() Outcome { return e.outcome }
+func (e *told) Temporary() bool  { return e.temporary }
+
+// wraps is one that knows more than what it wraps.
+type wraps struct {
+	told
+	err error
+}
+
+func (e *wraps) Unwrap() error { return e.err }
+
+// half lacks one of the methods.
+type half struct{}
+
+func (half) Error() string    { return "half" }
+func (half) Outcome() Outcome { return OutcomeDone }
+
+// What a program made up was not observed.
+func TestOutcomeOfErrorsThatAProgramMade(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{
+		&APIError{StatusCode: 422, Method: http.MethodPost}, &APIError{StatusCode: 429}, &TransportError{Err: io.EOF}, &ConflictError{},
+		&DecodeError{StatusCode: 201, Body: []byte(`{}`)}, &DecodeError{Err: ErrPagination},
+	} {
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%T", err)
+		assert.False(t, Temporary(err), "%T", err)
 	}
 }
 
@@ -594,14 +610,14 @@ func TestOutcomeOfNilPointers(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{(*APIError)(nil), (*DecodeError)(nil), (*TransportError)(nil), (*ValidationError)(nil), (*ConflictError)(nil)} {
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%T", err)
-		assert.Equal(t, OutcomeUnknown, OutcomeOf(errors.Join(err, &APIError{StatusCode: 404})), "%T", err)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(errors.Join(err, &ValidationError{})), "%T", err)
 	}
 }
 
 // A job queue asks this of any error that it gets, and must not give up a job whose record may exist.
 func TestTemporary(t *testing.T) {
 	t.Parallel()
-	busy, refused := &APIError{StatusCode: 429}, &APIError{StatusCode: 422}
+	busy, refused := &told{OutcomeRejected, true}, &told{OutcomeRejected, false}
 	for _, row := range []struct {
 		err       error
 		temporary bool
@@ -610,33 +626,22 @@ func TestTemporary(t *testing.T) {
 		{errors.New("a stranger"), false},
 		{context.DeadlineExceeded, false},
 		{&ValidationError{}, false},
-		{&ConflictError{}, false},
 		{busy, true},
 		{refused, false},
-		{&APIError{StatusCode: 401}, false},
-		{&APIError{StatusCode: 408}, true},
-		{&APIError{StatusCode: 501}, false},
-		{&APIError{StatusCode: 505}, false},
-		{&APIError{StatusCode: 529}, true},
-		{&APIError{StatusCode: 302}, false},
-		{&DecodeError{StatusCode: 200, Body: []byte(`<html>`)}, true},
-		{&DecodeError{StatusCode: 200, Body: []byte(` `)}, true},
-		{&DecodeError{StatusCode: 200, Body: []byte(`{}`)}, false},
-		{&DecodeError{StatusCode: 200, Err: fmt.Errorf("page 2: %w", ErrPagination)}, false},
-		{ErrPagination, false},
-		{&TransportError{Err: io.EOF}, true},
-		{&TransportError{Err: fmt.Errorf("a.wav: %w", ErrFile)}, false},
 		{(*APIError)(nil), false},
 		{fmt.Errorf("job 4711: %w", busy), true},
+		{&wraps{told{OutcomeUnknown, false}, busy}, false},
 		{errors.Join(busy, errors.New("close: broken")), true},
 		{errors.Join(busy, refused), false},
+		{errors.Join(busy, (*APIError)(nil)), false},
 		{errors.Join(errors.New("a stranger"), io.EOF), false},
 	} {
 		assert.Equal(t, row.temporary, Temporary(row.err), "%#v", row.err)
 	}
+	_, err := over(t, fakes.RoundTripper(fakes.Lose), WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
 	//lint:ignore SA1019 The method exists for those who ask it.
 	transport := func(e net.Error) bool { return e.Temporary() }
-	assert.True(t, transport(&TransportError{Err: io.EOF}))
+	assert.True(t, transport(err.(*TransportError)))
 }
 
 // What a client may not do now it may do later.

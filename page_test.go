@@ -860,5 +860,4 @@ func TestPaginationErrorsKeepTheirResponse(t *testing.T) {
 	assert.Equal(t, 1, unread.Attempts)
 	assert.Empty(t, unread.Body)
 	assert.Equal(t, OutcomeDone, OutcomeOf(err))
-	assert.Equal(t, OutcomeDone, OutcomeOf(&DecodeError{StatusCode: 200, Err: fmt.Errorf("%w: again", ErrPagination)}))
 }

@@ -92,6 +92,18 @@ type TranscriptionStoreParams struct {
 	Language    CountryCode `url:"language,omitempty"`    // a country, as the API documents it: ISO 3166-1 alpha-2
 }
 
+// Validate returns what Store would refuse before it sends anything, as a [*ValidationError], or nil. A service that
+// accepts a job and runs it later can ask it first. It reads the beginning of the file, which Store can still send. If
+// the file returns no bytes for a minute, the error is a [*TransportError] that matches [ErrFile].
+func (p TranscriptionStoreParams) Validate() error { return validate(p.call()) }
+
+func (p TranscriptionStoreParams) call() call {
+	return call{
+		op: transcriptions.store, form: valuesOf(p), file: &p.File,
+		required: []string{"name"}, unlisted: unlisted(p),
+	}
+}
+
 // TranscriptionUpdateParams are the fields to change; a nil field is not changed. The request is sent even if all are
 // nil.
 type TranscriptionUpdateParams struct {
@@ -138,11 +150,7 @@ func (s *TranscriptionsService) FindByName(
 func (s *TranscriptionsService) Store(
 	ctx context.Context, params TranscriptionStoreParams, opts ...CallOption,
 ) (*Transcription, error) {
-	store := call{
-		op: transcriptions.store, form: valuesOf(params), file: &params.File,
-		required: []string{"name"}, unlisted: unlisted(params),
-	}
-	return do(ctx, s.core(), store, opts, readRecord[Transcription])
+	return do(ctx, s.core(), params.call(), opts, readRecord[Transcription])
 }
 
 // Update changes only the fields that are set and returns the updated transcription. It is retried after transient

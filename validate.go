@@ -48,12 +48,18 @@ func invalid(op Operation, problems []FieldProblem, causes ...error) error {
 
 // checkForm reports fields that are missing, empty, or no text. What WithFormField gave is sent as it is.
 func checkForm(call call, form url.Values, s *settings) (problems []FieldProblem) {
+	given := func(field string) bool {
+		return slices.ContainsFunc(s.form, func(p pair) bool { return p.key == field })
+	}
 	for _, field := range call.required {
-		given := slices.ContainsFunc(s.form, func(p pair) bool { return p.key == field })
-		needed := !given || s.once && field == "name" // WithOnce searches for the name
+		needed := !given(field) || s.once && field == "name" // WithOnce searches for the name
 		if needed && empty(form, field) {
 			problems = append(problems, problem(field, form.Get(field), "is required")...)
 		}
+	}
+	if call.op.creates() && !empty(call.form, "name") && given("name") { // it would not be found by its name
+		const reason = "must be given once: as Name of the params, or as a form field"
+		problems = append(problems, problem("name", form.Get("name"), reason)...)
 	}
 	if call.op.record && form.Has("name") && empty(form, "name") { // an update
 		const hint = "leave it nil to keep the current one"

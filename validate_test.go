@@ -1,9 +1,12 @@
 package aicontent
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -203,4 +206,34 @@ func TestValidInputPasses(t *testing.T) {
 	assert.NoError(t, err, "the API allows an update of nothing")
 	_, err = c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: new("")})
 	assert.NoError(t, err, "a result may be emptied")
+}
+
+// A service that accepts a job now and runs it later wants to refuse it now, for the reasons that Store will have.
+func TestValidateIsWhatStoreRefuses(t *testing.T) {
+	t.Parallel()
+	c, requests := capturing(t)
+	for _, params := range []ImageStoreParams{
+		{}, {Name: " ", Description: "d", Resolution: "7x7", Style: "odd"}, {Name: "a\xff", Description: "d", Resolution: Resolution256x256},
+	} {
+		_, err := c.Images.Store(t.Context(), params)
+		require.ErrorAs(t, err, new(*ValidationError))
+		assert.Equal(t, err, params.Validate())
+	}
+	broken := FileFromReader("a.wav", iotest.ErrReader(errors.New("gone")))
+	for _, params := range []TranscriptionStoreParams{
+		{}, {Name: "n", File: FileFromBytes("a.pdf", []byte("%PDF-1.7"))}, {Name: "n", File: FileFromPath("/no/such.wav"), Language: "en"},
+	} {
+		_, err := c.Transcriptions.Store(t.Context(), params)
+		require.ErrorAs(t, err, new(*ValidationError))
+		assert.EqualError(t, params.Validate(), err.Error())
+	}
+	assert.ErrorIs(t, TranscriptionStoreParams{Name: "n", File: broken}.Validate(), ErrFile)
+	assert.Empty(t, *requests)
+
+	require.NoError(t, aStore.Validate())
+	once := TranscriptionStoreParams{Name: "n", File: FileFromReader("a.wav", io.MultiReader(strings.NewReader(wavHead)))}
+	require.NoError(t, once.Validate())
+	_, err := c.Transcriptions.Store(t.Context(), once)
+	require.NoError(t, err)
+	assert.Contains(t, (*requests)[0].body, wavHead, "what was looked at is sent")
 }

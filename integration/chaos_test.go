@@ -328,7 +328,8 @@ func TestChaos(t *testing.T) {
 			srv := aicontenttest.NewServer(t, append(network.opts, aicontenttest.BasePath("/tenant"), aicontenttest.Allow("page"))...)
 			wait := 20 * time.Millisecond
 			r := newChaos(t, false, srv,
-				aicontent.WithRetryPolicy(patience), aicontent.WithResponseTimeout(50*wait), aicontent.WithStallTimeout(50*wait))
+				aicontent.WithRetryPolicy(patience), aicontent.WithStallTimeout(50*wait),
+				aicontent.WithResponseTimeout(50*wait), aicontent.WithStoreTimeout(50*wait))
 			r.strike(chaosFaults(wait), chaosFaults(wait))
 			r.run(t.Context())
 			r.check(r.tally())

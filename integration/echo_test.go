@@ -139,7 +139,8 @@ func TestTheKeyAppearsNowhere(t *testing.T) {
 				baseURL := fakes.RawServer(t, func(*http.Request) string { return now })
 				var progress []aicontent.Progress
 				opts := []aicontent.Option{
-					aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2, MinBackoff: 1, MaxBackoff: 1}), aicontent.WithResponseTimeout(20 * time.Second),
+					aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2, MinBackoff: 1, MaxBackoff: 1}),
+					aicontent.WithResponseTimeout(20 * time.Second), aicontent.WithStoreTimeout(20 * time.Second),
 					aicontent.WithProgress(func(p aicontent.Progress) { progress = append(progress, p) }),
 				}
 				fixed, err := aicontent.NewClient(baseURL, key, append(opts, aicontent.WithLogger(slog.New(slog.NewTextHandler(&lines, everything))))...)

@@ -22,7 +22,7 @@ func limitedClient(baseURL, apiKey string) (*aicontent.Client, error) {
 // patientClient is for a deployment that may take twenty minutes to transcribe a recording.
 func patientClient(baseURL, apiKey string) (*aicontent.Client, error) {
 	return aicontent.NewClient(baseURL, apiKey,
-		aicontent.WithResponseTimeout(20*time.Minute),
+		aicontent.WithStoreTimeout(20*time.Minute),
 		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 6}),
 		aicontent.WithSettleTime(25*time.Minute), // for WithOnce: longer than any Store call takes
 	)

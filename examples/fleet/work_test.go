@@ -59,7 +59,8 @@ func storeError(t *testing.T, file aicontent.File, on aicontenttest.Operation, f
 	srv := aicontenttest.NewServer(t)
 	srv.FaultOn(on, 100, fault)
 	once := aicontent.RetryPolicy{MaxAttempts: 1}
-	client := srv.Client(aicontent.WithRetryPolicy(once), aicontent.WithSettleTime(0), aicontent.WithResponseTimeout(time.Second))
+	client := srv.Client(aicontent.WithRetryPolicy(once), aicontent.WithSettleTime(0),
+		aicontent.WithResponseTimeout(time.Second), aicontent.WithStoreTimeout(time.Second))
 	_, err := client.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: "fleet-1", File: file},
 		aicontent.WithOnceSince(time.Now().Add(-time.Second)))
 	require.Error(t, err)

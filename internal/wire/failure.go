@@ -41,10 +41,12 @@ var ErrSource = errors.New("the file could not be read")
 type TimeoutError struct {
 	Phase Phase // that took too long
 	Limit time.Duration
+
+	option string // that sets the limit of the wait for a response
 }
 
 func (e *TimeoutError) Error() string {
-	text := "no complete response within %v (WithResponseTimeout)"
+	text := "no complete response within %v (" + e.option + ")"
 	switch e.Phase {
 	case Reading:
 		text = "the upload stalled: the file returned no bytes for %v (WithStallTimeout)"

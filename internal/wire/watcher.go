@@ -17,6 +17,7 @@ type Limits struct {
 	Upload bool          // the request has a body
 	Stall  time.Duration // how long sending may go on without a byte of the body being taken
 	Wait   time.Duration // from the last byte sent until the response was read, for all redirects together
+	Option string        // what sets Wait, for the text of the error
 }
 
 // Watcher watches one attempt: what was written, and whether it makes progress. It is safe for concurrent use. The
@@ -144,9 +145,9 @@ func (w *Watcher) expire() {
 		// The timer had fired before it was set anew.
 		return
 	}
-	late := &TimeoutError{w.phase, w.limits.Stall}
+	late := &TimeoutError{Phase: w.phase, Limit: w.limits.Stall}
 	if w.phase == Waiting {
-		late.Limit = w.limits.Wait
+		late.Limit, late.option = w.limits.Wait, w.limits.Option
 	}
 	w.cancel(late)
 }

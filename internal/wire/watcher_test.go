@@ -111,7 +111,7 @@ func TestClocks(t *testing.T) {
 
 // Callers ask for timeouts in three ways, and must not take this one for the end of their context.
 func TestTimeoutError(t *testing.T) {
-	var err error = &TimeoutError{Phase: Waiting, Limit: time.Second}
+	var err error = &TimeoutError{Phase: Waiting, Limit: time.Second, option: "WithResponseTimeout"}
 	var netErr net.Error
 	require.ErrorAs(t, err, &netErr)
 	assert.True(t, netErr.Timeout())

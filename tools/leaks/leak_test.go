@@ -259,7 +259,8 @@ func TestCallsThatTimeOut(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := serve(t)
 	// Options of the client hold for the searches of WithOnce, too.
-	c := client(t, s, aicontent.WithResponseTimeout(20*time.Millisecond), aicontent.WithStallTimeout(20*time.Millisecond))
+	c := client(t, s, aicontent.WithResponseTimeout(20*time.Millisecond), aicontent.WithStoreTimeout(20*time.Millisecond),
+		aicontent.WithStallTimeout(20*time.Millisecond))
 	once := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
 	for _, kind := range []string{"silent", "slow", "unread"} {
 		for name, call := range calls(t, c, 16<<20) {

@@ -100,7 +100,7 @@ func TestLatencyOfOneOperation(t *testing.T) {
 	_, err = c.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err, "lists are as fast as before")
 	_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"},
-		aicontent.WithResponseTimeout(50*time.Millisecond))
+		aicontent.WithStoreTimeout(50*time.Millisecond))
 	require.Error(t, err)
 	assert.Equal(t, 0, end())
 }

@@ -54,7 +54,7 @@ func (s *Suite) wrongKey(t TB) {
 
 // refusedForm sends a name of white space, which the SDK would refuse by itself.
 func (s *Suite) refusedForm(t TB) {
-	params := aicontent.ImageStoreParams{Name: s.name("refused"), Description: "d", Resolution: aicontent.Resolution256x256}
+	params := aicontent.ImageStoreParams{Description: "d", Resolution: aicontent.Resolution256x256}
 	image, err := s.client.Images.Store(context.Background(), params,
 		aicontent.WithFormField("name", " "), aicontent.WithoutValidation())
 	if err == nil {
