@@ -24,9 +24,9 @@ import (
 // Linux, macOS and Windows append a line as a whole on a local disk. Network file systems do not: use a database there.
 func Dir(path string) Ledger { return dir(path) }
 
-// dir keeps an entry in a file to which each Put appends a line: the version that it replaces, the entry, and the
-// version that it makes. A line counts if it is complete and replaces what the lines before it made, so of two
-// processes that replace the same version the first one wins, without a lock.
+// dir keeps an entry in a file to which each Put appends a line: the version that it replaces, its own, the entry, and
+// its own once more. A line counts if it is complete and replaces what the lines before it made, so of two processes
+// that replace the same version the first one wins, without a lock.
 type dir string
 
 func (d dir) Get(ctx context.Context, key string) ([]byte, string, error) {
@@ -40,7 +40,8 @@ func (d dir) Put(ctx context.Context, key string, entry []byte, version string) 
 	_, now, err := d.Get(ctx, key)
 	if err == nil && now == version {
 		own := rand.Text()
-		if err = d.write(key, none(version)+" "+escape.Replace(string(entry))+" "+own, version == ""); err == nil {
+		line := fmt.Sprintf("%s %s %s %[2]s", none(version), own, escape.Replace(string(entry)))
+		if err = d.write(key, line, version == ""); err == nil {
 			_, now, err = d.read(key, own)
 			version = own
 		}
@@ -49,7 +50,7 @@ func (d dir) Put(ctx context.Context, key string, entry []byte, version string) 
 	case err != nil:
 		return "", err
 	case now != version:
-		return "", fmt.Errorf("ledger: %w", ErrChanged)
+		return "", ErrChanged
 	}
 	return version, nil
 }
@@ -58,16 +59,17 @@ func (d dir) Put(ctx context.Context, key string, entry []byte, version string) 
 func (d dir) read(key, last string) (entry []byte, version string, err error) {
 	data, err := os.ReadFile(filepath.Join(string(d), key))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, "", fmt.Errorf("ledger: %w", err)
+		return nil, "", err
 	}
 	for line := range bytes.Lines(data) {
 		replaced, rest, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
-		at := strings.LastIndexByte(rest, ' ')
-		if at < 0 || len(rest)-at-1 != len(rand.Text()) || replaced != none(version) {
-			continue // Another line was first, or this one was cut off.
+		own, rest, _ := strings.Cut(rest, " ")
+		text, complete := strings.CutSuffix(rest, " "+own)
+		if !complete || replaced != none(version) {
+			continue // It was cut off, or another line was first.
 		}
-		entry, version = []byte(unescape.Replace(rest[:at])), rest[at+1:]
-		if version == last {
+		entry, version = []byte(unescape.Replace(text)), own
+		if own == last {
 			break
 		}
 	}
@@ -76,12 +78,7 @@ func (d dir) read(key, last string) (entry []byte, version string, err error) {
 
 // write appends a line, and returns when it is on the disk. It begins with a line break, as the one before it may have
 // been cut off.
-func (d dir) write(key, line string, first bool) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("ledger: %w", err)
-		}
-	}()
+func (d dir) write(key, line string, first bool) error {
 	if first {
 		if err := os.MkdirAll(string(d), 0o700); err != nil {
 			return err

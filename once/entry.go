@@ -108,6 +108,14 @@ func normal(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
 }
 
+// nameHash is empty for a name that the service did not tell.
+func nameHash(name string) string {
+	if name = normal(name); name == "" {
+		return ""
+	}
+	return hash(name)
+}
+
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

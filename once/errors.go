@@ -28,15 +28,11 @@ type Error struct {
 
 // Error is one line: the collection, the name, the cause, and what is known of the record.
 func (e *Error) Error() string {
-	name := e.Name
-	if len(name) > 80 { // a line of a terminal
-		name = name[:80] + "…"
-	}
 	known := "outcome " + e.outcome.String()
 	if e.ID != "" {
 		known += ", id " + string(e.ID)
 	}
-	return oneLine.Replace(fmt.Sprintf("once: %s %q: %v (%s)", e.Collection, name, e.Err, known))
+	return oneLine.Replace(fmt.Sprintf("once: %s %.80q: %v (%s)", e.Collection, e.Name, e.Err, known))
 }
 
 var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -49,7 +48,7 @@ type memory struct {
 type kept struct {
 	data    []byte
 	version string
-	entry   entry // zero for data that is no entry of this package, which is kept
+	entry   entry
 }
 
 func (m *memory) Get(ctx context.Context, key string) ([]byte, string, error) {
@@ -65,14 +64,16 @@ func (m *memory) Put(ctx context.Context, key string, data []byte, version strin
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	if now := m.entries[key].version; now != version {
-		return "", fmt.Errorf("ledger: %w: %q, not %q", ErrChanged, now, version)
+	if m.entries[key].version != version {
+		return "", ErrChanged
 	}
 	m.last++
 	k := kept{data: bytes.Clone(data), version: strconv.Itoa(m.last)}
-	known := json.Unmarshal(data, &k.entry) == nil && k.entry.Format > 0
+	if json.Unmarshal(data, &k.entry) != nil || k.entry.Format != format {
+		k.entry = entry{Holder: "somebody"} // whose entries are kept
+	}
 	m.entries[key] = k
-	if known && k.entry.empty() {
+	if k.entry.empty() {
 		delete(m.entries, key)
 	}
 	if len(m.entries) > remembered {
@@ -86,7 +87,7 @@ func (m *memory) forget() {
 	made, oldest := 0, ""
 	for key, k := range m.entries {
 		switch e := k.entry; {
-		case e.Holder != "", e.Sending, e.Made.IsZero() && e.Until.IsZero():
+		case e.Holder != "", e.Sending:
 		case e.Made.IsZero() && time.Now().After(e.Until):
 			delete(m.entries, key)
 		case e.ID != "":

@@ -1,0 +1,94 @@
+package once
+
+import (
+	"context"
+
+	aicontent "github.com/aicontent/aicontent-go"
+)
+
+// Images has the methods for images. Use [Client].Images.
+type Images struct {
+	client  *aicontent.ImagesService
+	service service[aicontent.Image]
+}
+
+func newImages(c *config, client *aicontent.ImagesService) *Images {
+	facts := func(i *aicontent.Image) facts { return facts{i.ID, i.Name, true} }
+	return &Images{client, service[aicontent.Image]{
+		c, "images", client.FindByName, client.Show, client.Delete, facts,
+	}}
+}
+
+// Store creates the image with the name in params unless the ledger or the service has it. The name must be unique,
+// such as a job's ID, and never a title that a person typed; known services accept up to 128 characters. Found means
+// that the image was there, and this call created and billed nothing. It may then differ from params, if it was stored
+// without this package. If the ledger knows that another form was sent for the name, the error is an
+// [*aicontent.ConflictError].
+//
+// Store waits while another call, of any process, stores the same name, and while an earlier request may still become
+// the image: up to the settle time, or until ctx ends. It sends what one plain Store call sends, and never a second one.
+// The options apply to all calls that it makes. The error is an [*Error], or an [*aicontent.ValidationError]; ask
+// [aicontent.Temporary] whether to call again, which never creates a second image.
+func (s *Images) Store(
+	ctx context.Context, params aicontent.ImageStoreParams, opts ...aicontent.CallOption,
+) (image *aicontent.Image, found bool, err error) {
+	form := formHash(map[string]string{
+		"name": params.Name, "description": params.Description, "resolution": string(params.Resolution),
+		"style": string(params.Style), "medium": string(params.Medium), "filter": string(params.Filter),
+	})
+	send := func(ctx context.Context, opts ...aicontent.CallOption) (*aicontent.Image, error) {
+		return s.client.Store(ctx, params, opts...)
+	}
+	return s.service.call(params.Name, opts).store(ctx, form, send)
+}
+
+// Find returns the image with the name without sending a create request. It waits as Store does. The error matches
+// [aicontent.ErrNotFound] if there is no image, and no request that was sent before will become one.
+func (s *Images) Find(ctx context.Context, name string, opts ...aicontent.CallOption) (*aicontent.Image, error) {
+	return s.service.call(name, opts).findOnly(ctx)
+}
+
+// Delete finds the image as Find does, deletes it, and frees the name. It is no error if there is none.
+func (s *Images) Delete(ctx context.Context, name string, opts ...aicontent.CallOption) error {
+	return s.service.call(name, opts).delete(ctx)
+}
+
+// Transcriptions has the methods for transcriptions. Use [Client].Transcriptions.
+type Transcriptions struct {
+	client  *aicontent.TranscriptionsService
+	service service[aicontent.Transcription]
+}
+
+func newTranscriptions(c *config, client *aicontent.TranscriptionsService) *Transcriptions {
+	facts := func(t *aicontent.Transcription) facts { return facts{t.ID, t.Name, t.Result != ""} }
+	return &Transcriptions{client, service[aicontent.Transcription]{
+		c, "transcriptions", client.FindByName, client.Show, client.Delete, facts,
+	}}
+}
+
+// Store creates the transcription with the name in params unless the ledger or the service has it: see [Images.Store].
+// The file is not compared, so the name must stand for its content, such as a hash of it. A transcription that was
+// found before its Result was there is waited for, up to the settle time, and then returned as it is.
+func (s *Transcriptions) Store(
+	ctx context.Context, params aicontent.TranscriptionStoreParams, opts ...aicontent.CallOption,
+) (transcription *aicontent.Transcription, found bool, err error) {
+	form := formHash(map[string]string{
+		"name": params.Name, "description": params.Description, "language": string(params.Language),
+	})
+	send := func(ctx context.Context, opts ...aicontent.CallOption) (*aicontent.Transcription, error) {
+		return s.client.Store(ctx, params, opts...)
+	}
+	return s.service.call(params.Name, opts).store(ctx, form, send)
+}
+
+// Find returns the transcription with the name without sending a create request: see [Images.Find].
+func (s *Transcriptions) Find(
+	ctx context.Context, name string, opts ...aicontent.CallOption,
+) (*aicontent.Transcription, error) {
+	return s.service.call(name, opts).findOnly(ctx)
+}
+
+// Delete finds the transcription as Find does, deletes it, and frees the name. It is no error if there is none.
+func (s *Transcriptions) Delete(ctx context.Context, name string, opts ...aicontent.CallOption) error {
+	return s.service.call(name, opts).delete(ctx)
+}

@@ -1,0 +1,468 @@
+package once_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	aicontent "github.com/aicontent/aicontent-go"
+	kit "github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
+)
+
+// The double click: the list does not show the record yet, but the ledger knows it.
+func TestStoreRemembersSuccess(t *testing.T) {
+	var until time.Time
+	bubble(t, func(t *testing.T, w *world) {
+		until = time.Now().Add(time.Hour)
+		p := w.process(t)
+		image, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.False(t, found)
+
+		again, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.True(t, found)
+		assert.Equal(t, image.ID, again.ID)
+
+		restarted := w.process(t)
+		again, found, err = restarted.Images.Store(restarted, job(" a\r\n"))
+		require.NoError(t, err, "white space and line breaks make no other name")
+		assert.True(t, found)
+		assert.Equal(t, image.ID, again.ID)
+		w.require1(t)
+	}, lagging(func() time.Time { return until }))
+}
+
+func TestStoreAtOnce(t *testing.T) {
+	var until time.Time
+	bubble(t, func(t *testing.T, w *world) {
+		until = time.Now().Add(time.Hour)
+		p, q := w.process(t), w.process(t)
+		var wg sync.WaitGroup
+		created := 0
+		var mu sync.Mutex
+		for i := range 8 {
+			client := []*process{p, q}[i%2]
+			wg.Go(func() {
+				_, found, err := client.Images.Store(client, job("a"))
+				assert.NoError(t, err)
+				mu.Lock()
+				defer mu.Unlock()
+				if !found {
+					created++
+				}
+			})
+		}
+		wg.Wait()
+		assert.Equal(t, 1, created, "one call created it, and says so")
+		w.require1(t)
+		assert.Equal(t, 1, w.requests(kit.ImagesStore))
+	}, lagging(func() time.Time { return until }), kit.Latency(3*time.Second))
+}
+
+// A killed process remembers nothing, but the ledger does, and the next one waits for what was sent.
+func TestStoreAfterACrash(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		time.AfterFunc(2*time.Second, p.kill)
+		_, _, err := p.Images.Store(p, job("a"))
+		require.Equal(t, "unknown, temporary", outcome(err))
+		assert.Zero(t, w.count(), "the service is still drawing")
+
+		p = w.process(t)
+		_, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.True(t, found, "this call billed nothing")
+		w.require1(t)
+	}, kit.LatencyOn(kit.ImagesStore, 9*time.Minute))
+}
+
+// A service that dropped the request leaves a name that is stored again, but not before the time is over.
+func TestStoreAfterACrashThatLeftNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.FaultOn(kit.ImagesStore, 1, kit.Stall(kit.BeforeRead))
+		p := w.process(t)
+		time.AfterFunc(2*time.Second, p.kill)
+		_, _, err := p.Images.Store(p, job("a"))
+		require.Error(t, err)
+
+		p = w.process(t)
+		_, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.False(t, found)
+		// The crash was at 2 s, and its last heartbeat at 0 s. Its lease of 5 minutes ends it at most at the time of
+		// taking over, and another process waits a minute longer.
+		assert.GreaterOrEqual(t, time.Since(w.start), settle+2*time.Second)
+		assert.LessOrEqual(t, time.Since(w.start), settle+8*time.Minute)
+		w.require1(t)
+	})
+}
+
+// A restart begins no wait anew.
+func TestRestartsProlongNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.FaultOn(kit.ImagesStore, 1, kit.Stall(kit.BeforeRead))
+		for n := 0; ; n++ {
+			require.Less(t, time.Since(w.start), settle+8*time.Minute, "the wait does not end")
+			p := w.process(t)
+			timer := time.AfterFunc(1100*time.Millisecond+time.Duration(n%7)*100*time.Millisecond, p.kill)
+			_, found, err := p.Images.Store(p, job("a"))
+			timer.Stop()
+			if err == nil {
+				assert.False(t, found)
+				break
+			}
+		}
+		w.require1(t)
+	})
+}
+
+// A name that a killed process had, without a request, is free when its lease is over.
+func TestNameOfAKilledProcess(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.FaultOn(kit.ImagesList, 1, kit.Stall(kit.BeforeRead))
+		p := w.process(t)
+		time.AfterFunc(time.Second, p.kill)
+		_, _, err := p.Images.Store(p, job("a"))
+		require.Error(t, err)
+		killed := time.Now()
+
+		p = w.process(t)
+		_, _, err = p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.LessOrEqual(t, time.Since(killed), 35*time.Second)
+		w.require1(t)
+	})
+}
+
+// What was created is never sent again, whatever lists show, until somebody frees the name.
+func TestStoreAfterDone(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		w.FaultOn(kit.ImagesStore, 1, kit.Status(201, ""))
+		for n := range 3 {
+			_, _, err := p.Images.Store(p, job("a"))
+			require.Equal(t, "done", outcome(err), "call %d: %v", n, err)
+			assert.ErrorContains(t, err, "Delete frees the name")
+		}
+		assert.Equal(t, 1, w.requests(kit.ImagesStore))
+
+		require.NoError(t, p.Images.Delete(p, "a"))
+		_, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.False(t, found)
+		assert.Equal(t, 2, w.requests(kit.ImagesStore))
+	})
+}
+
+// A proxy gives up after a minute, and the record is there after eight: no setting is needed.
+func TestStoreOfASlowService(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 8*time.Minute))
+		image, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.False(t, found, "this call created it")
+		assert.Equal(t, "a", image.Name)
+		w.require1(t)
+		assert.Less(t, time.Since(w.start), 9*time.Minute)
+	})
+}
+
+// Where nothing came of it the call does not send again: whoever wants more calls again.
+func TestStoreSendsOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
+		_, _, err := p.Images.Store(p, job("a"))
+		require.Equal(t, "not sent, temporary", outcome(err), "%v", err)
+		assert.Equal(t, settle, time.Since(w.start), "no other pause comes on top")
+		assert.Equal(t, 1, w.requests(kit.ImagesStore))
+
+		_, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.False(t, found)
+		w.require1(t)
+	})
+}
+
+// A service may change the name that it stores: by its ID the record is the same.
+func TestStoreOfARewrittenName(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		for range 3 {
+			image, _, err := p.Images.Store(p, job("R&D"))
+			require.NoError(t, err)
+			assert.Equal(t, "R&amp;D", image.Name)
+		}
+		assert.Equal(t, 1, w.requests(kit.ImagesStore))
+	}, kit.OnResponse(func(r *kit.Response) {
+		if body, ok := r.JSON().(map[string]any); ok {
+			if data, ok := body["data"].(map[string]any); ok {
+				data["name"] = "R&amp;D"
+				r.SetJSON(body)
+			}
+		}
+	}))
+}
+
+// A record may be listed before its text is there. Success means that it can be used.
+func TestStoreWaitsForTheText(t *testing.T) {
+	var ready time.Time
+	hide := kit.OnResponse(func(r *kit.Response) {
+		body, _ := r.JSON().(map[string]any)
+		data, ok := body["data"].(map[string]any)
+		if ok && time.Now().Before(ready) {
+			data["result"] = nil
+			r.SetJSON(body)
+		}
+	})
+	bubble(t, func(t *testing.T, w *world) {
+		ready = time.Now().Add(2 * time.Minute)
+		p := w.process(t)
+		w.FaultOn(kit.TranscriptionsStore, 1, kit.ActThenStatus(504))
+		time.AfterFunc(time.Minute, p.kill)
+		_, _, _ = p.Transcriptions.Store(p, recording("a"))
+
+		p = w.process(t)
+		text, found, err := p.Transcriptions.Store(p, recording("a"))
+		require.NoError(t, err)
+		assert.True(t, found)
+		assert.NotEmpty(t, text.Result, "after a restart, too")
+		assert.Less(t, time.Since(w.start), 4*time.Minute)
+		w.require1(t)
+
+		// One whose text never comes is returned as it is when the time is over.
+		w.FaultOn(kit.TranscriptionsStore, 1, kit.ActThenStatus(504))
+		start := time.Now()
+		ready = start.Add(time.Hour)
+		text, _, err = p.Transcriptions.Store(p, recording("b"))
+		require.NoError(t, err)
+		assert.Empty(t, text.Result)
+		assert.Equal(t, settle, time.Since(start))
+	}, hide)
+}
+
+// A search that failed says nothing of the record, and the next one may succeed: a queue must not give the job up.
+func TestStoreWhereASearchFails(t *testing.T) {
+	for _, fault := range []kit.Fault{
+		kit.RedirectTo(302, "https://login.example.com/"), kit.HTMLPage(403), kit.HTMLPage(501), kit.InvalidJSON(), kit.OversizedResponse(33 << 20),
+		kit.Status(500, `{"message":"x"}`), kit.LoseResponse(), kit.Status(200, `{"data":[{"id":1}]}`),
+	} {
+		t.Run(fault.Name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				p := w.process(t)
+				w.FaultOn(kit.ImagesList, 1, fault)
+				_, _, err := p.Images.Store(p, job("a"))
+				require.Equal(t, "not sent, temporary", outcome(err), "%v", err)
+				assert.Zero(t, w.requests(kit.ImagesStore))
+
+				// After an unknown outcome it is repeated.
+				w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 2*time.Second))
+				_, _, err = p.Images.Store(p, job("a"))
+				require.NoError(t, err)
+				w.require1(t)
+			})
+		})
+	}
+}
+
+// What the service itself says of a search is the end of it.
+func TestStoreWhereTheServiceRefusesASearch(t *testing.T) {
+	for status, body := range map[int]string{401: ``, 403: `{"message":"no"}`, 400: `{}`, 404: `[]`} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				p := w.process(t)
+				w.FaultOn(kit.ImagesList, 1, kit.Status(status, body))
+				_, _, err := p.Images.Store(p, job("a"))
+				require.Equal(t, "not sent", outcome(err), "%v", err)
+
+				w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 2*time.Second))
+				w.FaultOn(kit.ImagesList, 1, kit.InvalidJSON())
+				w.FaultOn(kit.ImagesList, 1, kit.Status(status, body))
+				_, _, err = p.Images.Store(p, job("b"))
+				require.Equal(t, "not sent, temporary", outcome(err), "%v", err)
+				w.FaultOn(kit.ImagesList, 1, kit.Status(200, `{"data":[]}`))
+				w.FaultOn(kit.ImagesList, 1, kit.Status(status, body))
+				_, _, err = p.Images.Store(p, job("b"))
+				require.Equal(t, "not sent", outcome(err), "%v", err)
+			})
+		})
+	}
+}
+
+// Two processes: the call of one is cancelled while the other's request is under way.
+func TestStoreInTwoProcesses(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		a, b := w.process(t), w.process(t)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(a, 2*time.Second)
+			defer cancel()
+			_, _, err := a.Images.Store(ctx, job("a"))
+			assert.Equal(t, "unknown, temporary", outcome(err))
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+		})
+		wg.Go(func() {
+			time.Sleep(time.Second)
+			_, found, err := b.Images.Store(b, job("a"))
+			assert.NoError(t, err)
+			assert.True(t, found)
+		})
+		wg.Wait()
+		w.require1(t)
+	}, kit.LatencyOn(kit.ImagesStore, 25*time.Second))
+}
+
+// After a reset of the database another record may have the ID: nobody's guess whose it is.
+func TestStoreWhereTheIDIsAnothers(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		image, _, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		w.AddImage(kit.Image{ID: string(image.ID), Name: "b", Description: "d", Resolution: "256x256"})
+		for _, call := range []func() error{
+			func() error { _, _, err := p.Images.Store(p, job("a")); return err },
+			func() error { _, err := p.Images.Find(p, "a"); return err },
+			func() error { return p.Images.Delete(p, "a") },
+		} {
+			err := call()
+			require.Equal(t, "done", outcome(err), "%v", err)
+			conflict, ok := errors.AsType[*aicontent.ConflictError](err)
+			require.True(t, ok)
+			assert.Equal(t, []aicontent.ID{image.ID}, conflict.IDs)
+		}
+		require.Len(t, w.Images(), 1, "nobody else's record is deleted")
+	})
+}
+
+func TestStoreOfAnotherForm(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		_, _, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		other := job("a")
+		other.Description = "another"
+		_, _, err = p.Images.Store(p, other)
+		require.Equal(t, "done", outcome(err))
+		assert.ErrorIs(t, err, aicontent.ErrConflict)
+
+		// While it is open, nobody knows.
+		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
+		ctx, cancel := context.WithTimeout(p, time.Minute)
+		defer cancel()
+		_, _, err = p.Images.Store(ctx, job("b"))
+		require.Equal(t, "unknown, temporary", outcome(err))
+		other.Name = "b"
+		_, _, err = p.Images.Store(p, other)
+		require.Equal(t, "unknown", outcome(err))
+		assert.ErrorIs(t, err, aicontent.ErrConflict)
+
+		// And once it is known that nothing came of it, the name is anybody's.
+		_, err = p.Images.Find(p, "b")
+		require.ErrorIs(t, err, aicontent.ErrNotFound)
+		_, _, err = p.Images.Store(p, other)
+		require.NoError(t, err)
+	})
+}
+
+// What another program stored is found, and compared with nothing.
+func TestStoreWhatIsThere(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.AddImage(kit.Image{Name: "a", Description: "other", Resolution: "512x512"})
+		p := w.process(t)
+		image, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.True(t, found)
+		assert.Equal(t, aicontent.Resolution512x512, image.Resolution)
+		assert.Zero(t, w.requests(kit.ImagesStore))
+		_, _, err = p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+	})
+}
+
+func TestStoreOfATakenName(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		w.AddImage(kit.Image{Name: "a", Description: "d", Resolution: "256x256"})
+		w.FaultOn(kit.ImagesList, 1, kit.Status(200, `{"data":[]}`)) // made between search and create request
+		image, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.True(t, found)
+		assert.Equal(t, "a", image.Name)
+
+		// Where it is not found either, the refusal is the error.
+		for status, want := range map[int]string{409: "rejected, temporary", 422: "rejected"} {
+			w.FaultOn(kit.ImagesStore, 1, kit.Status(status, `{"message":"x","errors":{"name":["taken"]}}`))
+			_, _, err = p.Images.Store(p, job("b"))
+			require.Equal(t, want, outcome(err), "%v", err)
+		}
+	}, kit.UniqueNames)
+}
+
+func TestFind(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		_, err := p.Images.Find(p, "a")
+		require.ErrorIs(t, err, aicontent.ErrNotFound)
+		assert.Equal(t, "not sent, temporary", outcome(err))
+
+		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 8*time.Minute))
+		ctx, cancel := context.WithTimeout(p, time.Minute)
+		defer cancel()
+		_, _, err = p.Images.Store(ctx, job("a"))
+		require.Equal(t, "unknown, temporary", outcome(err))
+		image, err := p.Images.Find(p, "a")
+		require.NoError(t, err, "it waits for what was sent")
+		assert.Equal(t, "a", image.Name)
+		assert.Equal(t, 1, w.requests(kit.ImagesStore))
+	})
+}
+
+func TestDelete(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		require.NoError(t, p.Images.Delete(p, "a"), "that there was none is no error")
+		_, _, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+
+		w.FaultOn(kit.ImagesDelete, 1, kit.Status(403, `{"message":"no"}`))
+		err = p.Images.Delete(p, "a")
+		require.Equal(t, "done", outcome(err))
+		failed, ok := errors.AsType[*once.Error](err)
+		require.True(t, ok)
+		assert.NotEmpty(t, failed.ID)
+
+		require.NoError(t, p.Images.Delete(p, "a"))
+		assert.Zero(t, w.count())
+		_, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.False(t, found, "the name is free")
+	})
+}
+
+// Somebody deletes the record without the ledger: it is stored again, but not while a replica may lag.
+func TestStoreOfADeletedRecord(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		image, _, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		require.NoError(t, w.Client().Images.Delete(p, image.ID))
+
+		_, _, err = p.Images.Store(p, job("a"))
+		require.Equal(t, "done, temporary", outcome(err), "%v", err)
+		time.Sleep(settle)
+		again, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.False(t, found)
+		assert.NotEqual(t, image.ID, again.ID)
+		w.require1(t)
+	})
+}
