@@ -4,7 +4,6 @@ go 1.26
 
 require (
 	github.com/aicontent/aicontent-go v0.0.0
-	github.com/gofrs/flock v0.13.1
 	github.com/mattn/go-runewidth v0.0.16
 	github.com/stretchr/testify v1.12.1
 	github.com/vbauerster/mpb/v8 v8.9.3

@@ -6,20 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // A job transcribes recordings.
 type job struct {
 	options
-	client  *aicontent.Client
-	journal *journal
-	view    *view
+	client *aicontent.Client
+	names  *once.Client
+	view   *view
 
 	mu    sync.Mutex
 	inRow int // consecutive failures that are not about a single recording
@@ -45,42 +48,54 @@ type result struct {
 	id     aicontent.ID
 	text   string
 	err    error // where it failed
+	later  bool  // it has to wait, and is tried again when the others are done
 }
 
-// run transcribes the recordings and returns a result for each. It stops early when the context ends or the service
-// seems to refuse everything.
+// errLater ends a call that would wait while there are other recordings to transcribe.
+var errLater = errors.New("an earlier upload may still become its text")
+
+// errAsked ends a call if the service asks to wait for longer than the longest pause of a run.
+var errAsked = errors.New("the service asks to wait")
+
+const longest = time.Minute
+
+// run transcribes the recordings and returns a result for each. Those that have to wait, mostly for what became of an
+// upload of an earlier run, come last. It stops early when the context ends or the service seems to refuse everything.
 func (j *job) run(outer context.Context, recordings []*recording) []result {
-	// Recordings that an earlier run may have sent come last: most of the settle time has then passed.
-	slices.SortStableFunc(recordings, func(a, b *recording) int {
-		return j.journal.entry(a.name).Until.Compare(j.journal.entry(b.name).Until)
-	})
 	results := make([]result, len(recordings))
 	for i, r := range recordings {
 		results[i].recording = r
 	}
-
 	j.view.headings = len(recordings) > 1
-	ctx, stop := context.WithCancelCause(outer)
-	defer stop(nil)
-	go j.journal.keepAlive(ctx, stop)
-	more, enough := context.WithCancelCause(ctx)
+	more, enough := context.WithCancelCause(outer)
 	defer enough(nil)
 	slots := make(chan struct{}, j.parallel)
-	var wg sync.WaitGroup
-	for i, r := range recordings {
-		slots <- struct{}{}
-		if more.Err() != nil {
-			break
-		}
-		wg.Go(func() {
-			results[i] = j.one(ctx, r)
-			if why := j.verdict(results[i].err); why != nil {
-				enough(why)
+	for _, patient := range []bool{false, true} {
+		var wg sync.WaitGroup
+		for i, r := range recordings {
+			if results[i].later != patient {
+				continue
 			}
-			<-slots
-		})
+			slots <- struct{}{}
+			if more.Err() != nil {
+				<-slots
+				break
+			}
+			wg.Go(func() {
+				results[i] = j.one(outer, r, patient)
+				if why := j.verdict(results[i].err); why != nil {
+					enough(why)
+				}
+				<-slots
+			})
+		}
+		wg.Wait()
 	}
-	wg.Wait()
+	for i := range results {
+		if results[i].later && outer.Err() != nil {
+			results[i].status = unfinished
+		}
+	}
 	if more.Err() != nil && outer.Err() == nil {
 		j.view.line("Stopped: %v.", context.Cause(more))
 	}
@@ -110,15 +125,22 @@ func (j *job) verdict(err error) error {
 // serviceWide reports whether other recordings are likely to fail in the same way.
 func serviceWide(err error) bool {
 	_, transport := errors.AsType[*aicontent.TransportError](err)
-	return !errors.Is(err, aicontent.ErrFile) && (transport ||
+	_, journal := errors.AsType[*fs.PathError](err)
+	_, stored := errors.AsType[*once.Error](err)
+	return !errors.Is(err, aicontent.ErrFile) && (transport || stored && journal ||
 		errors.Is(err, aicontent.ErrUnauthorized) || errors.Is(err, aicontent.ErrForbidden) ||
 		errors.Is(err, aicontent.ErrRateLimited) || errors.Is(err, aicontent.ErrServer))
 }
 
-// one transcribes a recording and saves its text.
-func (j *job) one(ctx context.Context, r *recording) result {
-	line := j.view.begin(r, j.journal.entry(r.name).Until.Add(j.settle))
-	res := j.transcribe(ctx, r, line)
+// one transcribes a recording and saves its text. Unless it is patient, it puts the recording off where it would wait.
+func (j *job) one(outer context.Context, r *recording, patient bool) result {
+	ctx, putOff := context.WithCancelCause(outer)
+	defer putOff(nil)
+	line := j.view.begin(r)
+	if !patient {
+		line.putOff = func() { putOff(errLater) }
+	}
+	res := j.transcribe(context.WithValue(ctx, lineKey{}, line), r, line)
 	text := strings.TrimRight(res.text, "\n") + "\n"
 	switch {
 	case res.err != nil:
@@ -126,55 +148,51 @@ func (j *job) one(ctx context.Context, r *recording) result {
 		res.err = j.view.print(r, text)
 	default:
 		for _, in := range r.files() {
-			res.err = errors.Join(res.err, replaceFile(filepath.Join(j.out, in.output), []byte(text), 0o666))
+			res.err = errors.Join(res.err, replaceFile(filepath.Join(j.out, in.output), []byte(text)))
 		}
 	}
 	switch {
-	case res.err != nil && ctx.Err() != nil:
+	case res.err != nil && outer.Err() != nil:
 		res.status = unfinished
 	case res.err != nil:
-		res.status = failed
+		res.status, res.later = failed, res.id == "" && errors.Is(context.Cause(ctx), errLater)
 	}
 	line.end(res)
 	res.text = "" // saved or printed
 	return res
 }
 
-// transcribe shows the record if the journal knows it, and otherwise finds or creates it.
+// transcribe finds or creates the record.
 func (j *job) transcribe(ctx context.Context, r *recording, line *line) result {
-	known := j.journal.entry(r.name)
-	if known.ID != "" {
-		t, err := j.client.Transcriptions.Show(ctx, known.ID)
-		switch {
-		case err == nil && (t.Name == r.name || !strings.HasPrefix(t.Name, namePrefix)):
-			return result{recording: r, status: found, id: t.ID, text: t.Result}
-		case err != nil && !errors.Is(err, aicontent.ErrNotFound):
-			return result{recording: r, err: err}
-		}
-		// It has been deleted, or another service at this address has given the ID to another recording.
-	}
-	var resp *aicontent.Response
 	params := aicontent.TranscriptionStoreParams{
 		Name:        r.name,
 		File:        aicontent.FileFromFS(r, r.sentName()),
 		Description: j.description,
 		Language:    aicontent.CountryCode(j.language),
 	}
-	t, err := j.client.Transcriptions.Store(context.WithValue(ctx, nameKey{}, r.name), params,
-		aicontent.WithOnceSince(known.Until), aicontent.WithProgress(line.progress), aicontent.WithResponse(&resp))
-	conflict, several := errors.AsType[*aicontent.ConflictError](err)
-	if several = several && len(conflict.IDs) > 1; several {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	asked := func(_ context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
+		return func(result aicontent.AttemptResult) {
+			// Whoever asks for an hour will not have the text before.
+			if e, ok := errors.AsType[*aicontent.APIError](result.Err); ok && e.RetryAfter > longest {
+				stop(errAsked)
+			}
+		}, nil
+	}
+	t, wasThere, err := j.names.Transcriptions.Store(ctx, params,
+		aicontent.WithProgress(line.progress), aicontent.WithAttemptHook(asked))
+	if conflict, ok := errors.AsType[*aicontent.ConflictError](err); ok && len(conflict.IDs) > 1 {
+		wasThere = true
 		t, err = j.oldest(ctx, conflict)
 	}
-	if err != nil {
-		unwritten := j.journal.finish(r.name, "", err)
-		return result{recording: r, err: errors.Join(err, unwritten)}
+	switch {
+	case err != nil:
+		return result{recording: r, err: err}
+	case wasThere:
+		return result{recording: r, status: found, id: t.ID, text: t.Result}
 	}
-	res := result{recording: r, status: made, id: t.ID, text: t.Result, err: j.journal.finish(r.name, t.ID, nil)}
-	if several || resp.Found {
-		res.status = found
-	}
-	return res
+	return result{recording: r, status: made, id: t.ID, text: t.Result}
 }
 
 // oldest returns the first of several records with a name. They have the same content, since the name is its hash.
@@ -240,12 +258,11 @@ func summarize(w io.Writer, interrupted bool, unread, results []result) int {
 
 // passing reports whether another run may get the text though nobody changes anything.
 func (r result) passing() bool {
-	outcome := aicontent.OutcomeOf(r.err)
 	switch {
 	case r.status == unfinished, errors.Is(r.err, errChanged):
 		return true
 	case r.status != failed || r.name == "" || r.id != "":
 		return false
 	}
-	return aicontent.Temporary(r.err) || outcome == aicontent.OutcomeUnknown || outcome == aicontent.OutcomeDone
+	return aicontent.Temporary(r.err) || aicontent.OutcomeOf(r.err) == aicontent.OutcomeUnknown
 }

@@ -1,5 +1,5 @@
 // Transcribe uploads recordings and prints or saves their texts. It can be interrupted or killed at any time: run
-// again with the same journal, it continues where it stopped and pays for no recording twice.
+// again with the same journal, it continues where it stopped, and no recording is paid for twice.
 //
 //	go run . talk.mp3 folder/
 //
@@ -12,14 +12,17 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // The exit statuses.
@@ -35,7 +38,9 @@ const (
 const grace = 900 * time.Millisecond
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A signal that nohup or a shell has switched off stays off.
+	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, func() {
 		// A second interrupt ends the program at once.
 		stop()
@@ -68,8 +73,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "transcribe:", plain(err))
 		return exitUsage
 	}
-	journal := newJournal(o.settle)
-	client, end, err := connect(o, journal, stderr)
+	job := &job{options: o, view: newView(stderr, stdout)}
+	end, err := job.connect(stderr)
 	if err != nil {
 		fmt.Fprintln(stderr, "transcribe:", plain(err))
 		return exitUsage
@@ -87,7 +92,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "Interrupted while reading the files: nothing was sent.")
 		return exitInterrupted
 	}
-	job := &job{options: o, client: client, journal: journal, view: newView(stderr, stdout)}
 	results := job.run(ctx, recordings)
 	return summarize(stderr, ctx.Err() != nil, append(unread, unreadToo...), results)
 }
@@ -107,12 +111,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.language, "language", "",
 		"`country` of the language spoken, such as GB or DE (ISO 3166-1 alpha-2)")
 	flags.StringVar(&o.description, "description", "", "`text` that describes the recordings to the service")
-	flags.DurationVar(&o.settle, "settle", 10*time.Minute,
+	flags.DurationVar(&o.settle, "settle", 15*time.Minute,
 		"`time` to look for the record of an upload whose response was lost, before the file is\n"+
 			"sent again. If the service takes longer than that for your longest recording, it may be\n"+
 			"paid for twice. The program waits 10m for a response")
-	flags.StringVar(&o.journalDir, "journal", journals,
-		"keep the journals, one for each base URL, in `DIR`")
+	flags.StringVar(&o.journalDir, "journal", journals, "keep the journal in `DIR`; runs at the same time may share it")
 	flags.BoolVar(&o.demo, "demo", false, "try it out: use a service in memory, whose texts only describe the files")
 	for len(args) > 0 {
 		if err := flags.Parse(args); err != nil {
@@ -155,8 +158,9 @@ Uploads recordings and prints or saves their texts. Folders are searched for aud
 AICONTENT_BASE_URL and AICONTENT_API_KEY in the environment name the deployment.
 
 If it was interrupted or killed, run it again: it continues where it stopped, and pays for
-nothing twice as long as an account is used with only one journal and -settle is long
-enough. Each run prints the path of its journal. There is one for each base URL.
+nothing twice as long as an account is used with only one journal, -settle is long enough, and
+no clock is set forward by more than that. Each run prints the path of its journal, and at its
+end how many texts were made, which may be billed, and found, which are not.
 
 `)
 	flags.SetOutput(w)
@@ -167,25 +171,46 @@ Exit status: 0 all texts were printed or saved, 1 some failed, 2 wrong usage or 
 `)
 }
 
-// connect returns a client for the deployment in the environment, whose journal it opens, or for the demo's service.
-func connect(o options, journal *journal, stderr io.Writer) (*aicontent.Client, func(), error) {
-	opts := []aicontent.Option{
-		aicontent.WithUserAgent("aicontent-transcribe"),
-		aicontent.WithAttemptHook(journal.mark),
-		aicontent.WithSettleTime(o.settle),
-	}
-	if o.demo {
+// connect connects the job to the deployment in the environment, or to the demo's service.
+func (j *job) connect(stderr io.Writer) (end func(), err error) {
+	product, ledger := aicontent.WithUserAgent("aicontent-transcribe"), once.InMemory()
+	if j.demo {
 		// Responses take a second, so that the bars can be seen.
 		srv, err := aicontenttest.Start(aicontenttest.Latency(time.Second))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		fmt.Fprintln(stderr, "Demo: a service in memory, whose texts only describe the files.")
-		return srv.Client(opts...), srv.Close, nil
+		j.client, end = srv.Client(product), srv.Close
+	} else {
+		if j.client, err = aicontent.NewClientFromEnv(product); err != nil {
+			return nil, err
+		}
+		if err := openJournal(j.journalDir, stderr); err != nil {
+			return nil, fmt.Errorf("the journal: %w; give it another directory with -journal", err)
+		}
+		ledger, end = once.Dir(j.journalDir), j.client.CloseIdleConnections
 	}
-	client, err := aicontent.NewClientFromEnv(opts...)
+	j.names, err = once.New(j.client, ledger, once.WithSettleTime(j.settle), once.WithLogger(slog.New(waits{})))
+	return end, err
+}
+
+// openJournal makes sure that the journal can be written, and says where it is.
+func openJournal(dir string, stderr io.Writer) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	return client, journal.close, journal.open(o.journalDir, client.BaseURL(), stderr)
+	if err := savable(filepath.Join(dir, "entry"), true); err != nil {
+		return err
+	}
+	if len(entries) == 0 {
+		fmt.Fprintf(stderr, "New journal: %s. It does not know the uploads in another one.\n", dir)
+		return nil
+	}
+	fmt.Fprintf(stderr, "Journal: %s\n", dir)
+	return nil
 }

@@ -8,13 +8,21 @@ import (
 	"strings"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // plain is the text of an error for people who do not program: what happened, how long the service asks to wait, the
 // request for whoever runs the service, and what is known of the text.
 func plain(err error) string {
 	text, more := bare(err), []string(nil)
-	if text == "" {
+	e, stored := errors.AsType[*once.Error](err)
+	switch {
+	case text == "" && stored && e.Outcome() == aicontent.OutcomeDone && !e.Temporary():
+		text = fmt.Sprintf("it was made as %s, but no list shows it, and it is not sent again; to do so all the same, "+
+			"use another -journal", e.Name)
+	case text == "" && stored:
+		text = strings.ReplaceAll(e.Err.Error(), "ledger", "journal")
+	case text == "":
 		return printable(strings.ReplaceAll(err.Error(), "\n", "; ")) // errors.Join has a line for each
 	}
 	if e, ok := errors.AsType[*aicontent.APIError](err); ok {
@@ -26,6 +34,8 @@ func plain(err error) string {
 		}
 	}
 	switch outcome := aicontent.OutcomeOf(err); {
+	case outcome == aicontent.OutcomeDone && errors.Is(err, aicontent.ErrNotFound):
+		more = append(more, "the text was made, and is not shown; if it was deleted, run again later to have it made anew")
 	case outcome == aicontent.OutcomeUnknown:
 		more = append(more, "the text may still be created; the next run looks for it first")
 	case outcome == aicontent.OutcomeDone && aicontent.Temporary(err):

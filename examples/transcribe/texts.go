@@ -44,7 +44,7 @@ func savable(path string, overwrite bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	part, err := newFile(path, 0o666)
+	part, err := newFile(path)
 	if err != nil {
 		return err
 	}
@@ -52,14 +52,14 @@ func savable(path string, overwrite bool) error {
 }
 
 // newFile makes a file beside the path, under a name of its own: it opens no file and follows no link that is there.
-func newFile(path string, mode fs.FileMode) (*os.File, error) {
+func newFile(path string) (*os.File, error) {
 	name := filepath.Join(filepath.Dir(path), ".transcribe-"+rand.Text()+".part")
-	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
 // replaceFile writes a file as a whole or not at all. A link at the path is replaced, and what it points to stays.
-func replaceFile(path string, data []byte, mode fs.FileMode) error {
-	part, err := newFile(path, mode)
+func replaceFile(path string, data []byte) error {
+	part, err := newFile(path)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -71,15 +73,15 @@ type line struct {
 	bar   *mpb.Bar // nil for plain lines
 	phase atomic.Value
 	last  time.Time // when a plain line was printed
+
+	putOff func()    // called instead of waiting, unless it is nil
+	waits  sync.Once // says what for
 }
 
-// begin shows a recording. It says until when the record of an earlier run is looked for, if that is in the future.
-func (v *view) begin(r *recording, until time.Time) *line {
+// begin shows a recording.
+func (v *view) begin(r *recording) *line {
 	l := &line{view: v, r: r, last: time.Now()}
 	l.phase.Store("looking for it")
-	if time.Until(until) > 0 {
-		v.line("%s: may have been sent before; looking for its text until %s", r, until.Local().Format(time.TimeOnly))
-	}
 	if v.bars == nil {
 		return l
 	}
@@ -114,22 +116,68 @@ func (l *line) progress(p aicontent.Progress) {
 	}
 }
 
+type lineKey struct{}
+
+// waits is the log of package once: what a call waits for is said in its line, which the context has.
+type waits struct{}
+
+func (waits) Enabled(context.Context, slog.Level) bool { return true }
+func (w waits) WithAttrs([]slog.Attr) slog.Handler     { return w }
+func (w waits) WithGroup(string) slog.Handler          { return w }
+func (waits) Handle(ctx context.Context, r slog.Record) error {
+	l, ok := ctx.Value(lineKey{}).(*line)
+	if !ok {
+		return nil
+	}
+	var until time.Time
+	var failed any
+	r.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case "until":
+			until = a.Value.Time()
+		case "error":
+			failed = a.Value.Any()
+		}
+		return true
+	})
+	switch {
+	case r.Level >= slog.LevelWarn:
+		l.view.line("%s: the journal could not be written: %s", l.r, printable(fmt.Sprint(failed)))
+	case !until.IsZero() && until.Before(time.Now()):
+		// It looks once.
+	case l.putOff != nil:
+		l.putOff()
+	case until.IsZero():
+		l.waits.Do(func() {
+			l.view.line("%s: another run is at it, or was killed at it; waiting, up to six minutes", l.r)
+		})
+	default:
+		const text = "%s: may have been sent before; looking for its text until %s"
+		l.view.line(text, l.r, until.Local().Format(time.TimeOnly))
+	}
+	return nil
+}
+
 // end replaces the bar with a line.
 func (l *line) end(res result) {
 	if l.bar != nil {
 		l.bar.Abort(true)
 		l.bar.Wait()
 	}
-	switch res.status {
-	case made, found:
+	switch {
+	case res.status == made || res.status == found:
 		what := map[status]string{made: "made", found: "found"}[res.status]
 		if res.text == "" {
 			what += ", without a text"
 		}
 		l.view.line("%s: %s, id %s", res, what, res.id)
-	case failed:
+	case res.later && bare(res.err) == "":
+		l.view.line("%s: may have been sent before; looking for its text when the others are done", res)
+	case res.later:
+		l.view.line("%s: put off until the others are done: %s", res, plain(res.err))
+	case res.status == failed:
 		l.view.line("%s: failed: %s", res, plain(res.err))
-	case unfinished:
+	case res.status == unfinished:
 		l.view.line("%s: interrupted", res)
 	}
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -18,7 +20,7 @@ import (
 // story shows two recordings from start to end.
 func story(v *view) {
 	r := &recording{input: input{path: "talks/a recording with a very long name.wav"}, size: 4 << 20}
-	l := v.begin(r, time.Time{})
+	l := v.begin(r)
 	l.progress(aicontent.Progress{Sent: 1 << 20, Total: 4 << 20, Attempt: 1})
 	l.last = l.last.Add(-11 * time.Second)
 	l.progress(aicontent.Progress{Sent: 2 << 20, Total: 4 << 20, Attempt: 2})
@@ -26,7 +28,15 @@ func story(v *view) {
 	_ = v.print(r, "Hello.\n")
 	l.end(result{recording: r, status: made, id: "7", text: "Hello."})
 	other := &recording{input: input{path: "b.wav"}, size: 1}
-	v.begin(other, time.Now().Add(time.Hour)).end(result{recording: other, status: failed, err: errors.New("no")})
+	l = v.begin(other)
+	log := slog.New(waits{})
+	ctx := context.WithValue(context.Background(), lineKey{}, l)
+	log.InfoContext(ctx, "has the name", "holder", "another")
+	log.InfoContext(ctx, "has the name", "holder", "another")
+	log.InfoContext(ctx, "looks for it", "until", time.Now().Add(time.Hour))
+	log.WarnContext(ctx, "not written", "error", errors.New("disk full"))
+	log.InfoContext(context.Background(), "of another call")
+	l.end(result{recording: other, status: failed, err: errors.New("no")})
 	v.close()
 }
 
@@ -36,7 +46,9 @@ func TestPlainLines(t *testing.T) {
 	story(newView(&out, io.Discard))
 	assert.Regexp(t, `^talks/a recording with a very long name.wav: 2097152 of 4194304 bytes, sending, attempt 2
 talks/a recording with a very long name.wav: made, id 7
+b.wav: another run is at it, or was killed at it; waiting, up to six minutes
 b.wav: may have been sent before; looking for its text until \d\d:\d\d:\d\d
+b.wav: the journal could not be written: disk full
 b.wav: failed: no
 $`, out.String())
 }
