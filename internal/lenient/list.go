@@ -8,10 +8,21 @@ const maxItems = 100_000
 
 // List is a list that was found in a response.
 type List struct {
-	Items []Value
-	// Around has the members of the objects that the list was found in, but for the one with the list. Of members
-	// with the same name the one nearest to the list is the last. It is nil for a bare array.
-	Around Value
+	Items  []Value
+	Around Members // of the objects that the list was found in, the outer one's first, without the list itself
+}
+
+// Members are members of objects, with their names in quotes.
+type Members []struct{ name, value Value }
+
+// Member returns the value of the last member with the name, and nil if there is none.
+func (m Members) Member(name string) Value {
+	for _, member := range slices.Backward(m) {
+		if member.name.Text() == name {
+			return member.value
+		}
+	}
+	return nil
 }
 
 // FindList finds a list: v itself, or the array that it has under data, the collection's name, items or results, in
@@ -35,25 +46,25 @@ func findList(c *cursor, names []string, depth int) (list List, err error) {
 		c.skip()
 		return List{}, ErrNoList
 	}
-	start, best := c.at, 2*len(names)
-	from, to := 0, 0
+	best, at := 2*len(names), 0
+	around := make(Members, 0, 16) // Laravel's plain paginator has 13.
 	err = ErrNoList
 	for c.more() {
-		member := c.at
-		rank := slices.Index(names, c.name().Text())
+		name := c.name()
+		rank := slices.Index(names, name.Text())
 		if rank >= 0 && c.text[c.at] != '[' {
 			rank += len(names)
 		}
+		start := c.at
 		if rank < 0 || rank > best {
 			c.skip()
-			continue
+		} else if found, failed := findList(c, names, depth-1); failed != ErrNoList {
+			list, err, best, at = found, failed, rank, len(around)
 		}
-		if found, failed := findList(c, names, depth-1); failed != ErrNoList {
-			list, err, best, from, to = found, failed, rank, member, c.at
-		}
+		around = append(around, struct{ name, value Value }{name, c.text[start:c.at:c.at]})
 	}
 	if err == nil {
-		list.Around = around(c.text[start:from], c.text[to:c.at], list.Around)
+		list.Around = append(slices.Delete(around, at, at+1), list.Around...)
 	}
 	return list, err
 }
@@ -70,15 +81,4 @@ func (c *cursor) list() (List, error) {
 		return List{}, ErrTooMany
 	}
 	return List{Items: items}, nil
-}
-
-// around returns an object with the members around a list: those before and after it, with the object's
-// brackets, and those of the object inside. A member without a name stands for what was cut out.
-func around(before, after, inside Value) Value {
-	members := slices.Concat(before, Value(`"":0`), after)
-	if inside != nil {
-		members[len(members)-1] = ','
-		members = append(members, inside[1:]...)
-	}
-	return members
 }

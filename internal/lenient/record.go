@@ -132,7 +132,12 @@ func hasType(v Value, at any) bool {
 }
 
 // SaysError reports whether an object says that it is an error.
-func (v Value) SaysError() bool {
+func (v Value) SaysError() bool { return saysError(v) }
+
+// SaysError reports whether the object with these members says that it is an error.
+func (m Members) SaysError() bool { return saysError(m) }
+
+func saysError(v interface{ Member(name string) Value }) bool {
 	for _, name := range []string{"error", "errors", "exception"} {
 		if !slices.Contains([]string{"", "null", "false", "0", `""`, "[]", "{}"}, string(v.Member(name))) {
 			return true
@@ -142,17 +147,17 @@ func (v Value) SaysError() bool {
 	return status == "error" || status == "fail"
 }
 
-// fill sets the fields and returns the record's text.
+// fill sets the fields and returns the record's text. The short texts of a record share a piece of memory: a list of 100
+// records has some 800.
 func (c *candidate) fill(fields []Field) json.RawMessage {
-	short := 0
+	size := 0
 	for i, f := range fields {
 		if _, ok := f.At.(*string); ok && len(c.members[i]) < longText {
-			short += len(c.members[i])
+			size += len(c.members[i])
 		}
 	}
-	var shared strings.Builder
-	shared.Grow(short)
-	var room [longText]byte
+	var texts strings.Builder
+	texts.Grow(size)
 	for i, f := range fields {
 		v := c.members[i]
 		if v == nil {
@@ -160,13 +165,7 @@ func (c *candidate) fill(fields []Field) json.RawMessage {
 		}
 		switch at := f.At.(type) {
 		case *string:
-			if len(v) >= longText {
-				*at = v.Text()
-				continue
-			}
-			start := shared.Len()
-			shared.Write(v.text(room[:0]))
-			*at = shared.String()[start:]
+			*at = v.textIn(&texts)
 		case *bool:
 			*at = v.Bool()
 		case *int:
@@ -176,4 +175,14 @@ func (c *candidate) fill(fields []Field) json.RawMessage {
 		}
 	}
 	return json.RawMessage(c.text)
+}
+
+// textIn returns Text, in memory of the builder unless it is long.
+func (v Value) textIn(texts *strings.Builder) string {
+	if len(v) >= longText {
+		return v.Text()
+	}
+	start := texts.Len()
+	texts.Write(v.text(make([]byte, 0, longText)))
+	return texts.String()[start:]
 }

@@ -12,70 +12,72 @@ import (
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// after returns the state after r: the page that follows s, or the first one, with the number of its records that were
-// on the page before. What follows r is told by the first of these that says anything: a next link in the body, one in
-// the Link header, the numbers, and last the absence of a link where one would be.
-func (s State) after(r Facts, moved int) State {
-	n := State{Info: info(r.Around), first: s.first, sizes: s.sizes, cursors: s.cursors, ids: r.IDs}
-	size, header := n.pageSize(r), headerLinks(r.Link)
-	n.locate(s, r, cmp.Or(r.Count, size), moved)
-	if n.last == 0 {
-		number, _ := pageNumber(query(header["last"]))
-		n.last = max(number, 0)
+// after returns the state after the page f, which follows s or is the first one; moved of its records had come before.
+func (s State) after(f Facts, moved int) State {
+	n := State{Info: info(f.Around), first: s.first, sizes: s.sizes, cursors: s.cursors, ids: f.IDs}
+	asked, _ := pageNumber(f.Query)
+	// A service that ignores the number and sends another one must not keep a walk where it is.
+	n.number = max(n.Current, asked)
+	full := n.fullPage(f)
+	// An empty page counts as a full one, so that a wrong total does not keep a walk going.
+	came := cmp.Or(f.Count, full)
+	n.seen, n.total = s.seen+came-moved, cmp.Or(n.Total, s.total)
+	if s.seen == 0 { // a walk may begin in the middle
+		n.seen += (n.current() - 1) * cmp.Or(n.PerPage, came)
 	}
-	link, found := bodyLink(r.Around)
+	header := headerLinks(f.Link)
+	n.last = n.lastPage(came, header)
+
+	// The first of these that says anything counts: a next link in the body, one in the header, the numbers, and last
+	// the absence of a link where one would be.
+	link, found := bodyLink(f.Around)
 	if !found {
 		link, found = header["next"]
 	}
 	n.linked = link != ""
-	switch current := max(n.number, 1); {
+	switch {
 	case n.linked:
 		n.next = query(link)
 		if len(n.next) == 0 {
 			n.noNext = errors.New("the service sent a next link without a query")
 		}
-	case found: // an empty link says that this is the last page
-	case current < n.last:
-		n.next = url.Values{pageParam: {strconv.Itoa(current + 1)}}
-	case n.last == 0 && r.Count >= size && !endsLinks(header, r.Query, s.linked):
+	case found: // a link that is null or empty says that this is the last page
+	case n.current() < n.last:
+		n.next = url.Values{pageParam: {strconv.Itoa(n.current() + 1)}}
+	case n.last == 0 && f.Count >= full && !endsLinks(f.Query, header, s.linked):
 		const noWord = "the service sent a full page of %d records and does not say whether more follow"
-		n.noNext = fmt.Errorf(noWord, r.Count)
+		n.noNext = fmt.Errorf(noWord, f.Count)
 	}
 	return n
 }
 
-// pageSize returns how many records a full page has, as far as can be told.
-func (s State) pageSize(r Facts) int {
-	asked, _ := strconv.Atoi(r.Query.Get("per_page"))
-	size := cmp.Or(s.PerPage, max(asked, 0), s.sizes[0])
+// current is the number of the page, which is the first one if nothing else is known.
+func (s State) current() int { return max(s.number, 1) }
+
+// fullPage returns how many records a full page has, as far as can be told.
+func (s State) fullPage(f Facts) int {
+	asked, _ := strconv.Atoi(f.Query.Get("per_page"))
+	full := cmp.Or(s.PerPage, max(asked, 0), s.sizes[0])
 	// A service may replace a page size that it does not know without saying so.
-	if s.PerPage == 0 && !slices.Contains(s.sizes, size) && slices.Contains(s.sizes, r.Count) {
-		return r.Count
+	if s.PerPage == 0 && !slices.Contains(s.sizes, full) && slices.Contains(s.sizes, f.Count) {
+		return f.Count
 	}
-	return size
+	return full
 }
 
-// locate sets the numbers of the page r, which follows s. Came is how many records it holds, or would hold if it were
-// not empty, so that a wrong total does not keep a walk going; moved of them had come before.
-func (n *State) locate(s State, r Facts, came, moved int) {
-	asked, _ := pageNumber(r.Query)
-	// A service that ignores the number and sends another one must not keep a walk where it is.
-	n.number = max(n.Current, asked)
-	current := max(n.number, 1)
-	n.seen = s.seen + came - moved
-	if s.seen == 0 { // a walk may begin in the middle
-		n.seen += (current - 1) * cmp.Or(n.PerPage, came)
+// lastPage returns the number of the last page, and 0 if it is not known. A total is held against the records that
+// came, not against the size that was asked for: the service may send smaller pages.
+func (s State) lastPage(came int, header map[string]string) int {
+	if s.Last == 0 && s.total > 0 {
+		left := max(s.total-s.seen, 0)
+		return s.current() + (left+came-1)/came
 	}
-	n.last, n.total = n.Last, cmp.Or(n.Total, s.total)
-	if n.last == 0 && n.total > 0 {
-		// Not by the size that was asked for: the service may send smaller pages.
-		left := max(n.total-n.seen, 0)
-		n.last = current + (left+came-1)/came
-	}
+	linked, _ := pageNumber(query(header["last"]))
+	return cmp.Or(s.Last, max(linked, 0))
 }
 
 // info returns the numbers in the JSON around the records. Those in meta go first.
-func info(around lenient.Value) Info {
+func info(around lenient.Members) Info {
 	meta := around.Member("meta")
 	count := func(name string) int {
 		return cmp.Or(max(meta.Member(name).Int(), 0), max(around.Member(name).Int(), 0))
@@ -88,14 +90,11 @@ func info(around lenient.Value) Info {
 	}
 }
 
-// endsLinks reports whether the absence of a next link says that a page is the last one: it has a link to the page
-// before, or a link led to it, and there is no link to another page as the last.
-func endsLinks(header map[string]string, asked url.Values, ledHere bool) bool {
-	if last, found := header["last"]; found {
-		target := query(last)
-		if len(target) == 0 || !asksNothingNew(target, asked) {
-			return false
-		}
+// endsLinks reports whether the absence of a next link says that the page that was asked for is the last one: a link
+// led to it, or there is one to the page before, and none to another page as the last.
+func endsLinks(asked url.Values, header map[string]string, ledHere bool) bool {
+	if last, found := header["last"]; found && !asksNothingNew(query(last), asked) {
+		return false
 	}
 	_, found := header["prev"]
 	return found || ledHere
@@ -116,7 +115,7 @@ func query(link string) url.Values {
 }
 
 // bodyLink returns the next link in the JSON around the records. It is empty for null.
-func bodyLink(around lenient.Value) (link string, found bool) {
+func bodyLink(around lenient.Members) (link string, found bool) {
 	places := []lenient.Value{
 		around.Member("links").Member("next"),
 		around.Member("next_page_url"),

@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
 const (
@@ -207,7 +205,7 @@ func TestPagesWithoutANextLink(t *testing.T) {
 		"prev in the body":           {State{}, asked(), ``, `{"links":{"prev":"?page=1"}}`, noWord},
 		"nothing after numbers":      {byNumber, asked("page", "2"), ``, `{}`, noWord},
 	} {
-		r := Facts{Count: full, Query: tt.query, Link: []string{tt.link}, Around: lenient.Value(tt.around)}
+		r := Facts{Count: full, Query: tt.query, Link: []string{tt.link}, Around: around(t, tt.around)}
 		s := Start(r, sizes)
 		if tt.before.sizes != nil {
 			var err error
@@ -227,7 +225,7 @@ func TestPagesWithoutANextLink(t *testing.T) {
 
 // A service that replaced a page size, and tells the total, has more pages than the size that was asked for says.
 func TestTotalOfReplacedPageSizes(t *testing.T) {
-	s := Start(Facts{Count: 10, Query: url.Values{"per_page": {"500"}}, Around: lenient.Value(`{"total":25}`)}, sizes)
+	s := Start(Facts{Count: 10, Query: url.Values{"per_page": {"500"}}, Around: around(t, `{"total":25}`)}, sizes)
 	next, err := s.Next()
 	require.NoError(t, err)
 	assert.Equal(t, "page=2", next.Encode())

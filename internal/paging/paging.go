@@ -13,9 +13,11 @@ import (
 )
 
 const (
-	maxEmptyPages = 100 // in a row: a filter behind a cursor leaves some empty, and an endless list is ended in time
-	maxRepeats    = 3   // in a row, with growing page numbers: a service that ignores these repeats one for ever
-	pageParam     = "page"
+	// maxEmptyPages is how many may come in a row: a filter behind a cursor leaves some empty.
+	maxEmptyPages = 100
+	// maxRepeats is how many may come in a row with growing page numbers: a service that ignores these never ends.
+	maxRepeats = 3
+	pageParam  = "page"
 )
 
 // Info is what a response says about a page's place in the list. A number is 0 if it was not sent.
@@ -28,11 +30,11 @@ type Info struct {
 
 // Facts are what is known of the response that holds a page.
 type Facts struct {
-	Around lenient.Value // the JSON around the records
-	Link   []string      // the Link headers
-	Query  url.Values    // of the request
-	IDs    []string      // of the records, in order; empty for a record without one
-	Count  int           // records as sent, those that cannot be read included
+	Around lenient.Members // the JSON around the records
+	Link   []string        // the Link headers
+	Query  url.Values      // of the request
+	IDs    []string        // of the records, in order; empty for a record without one
+	Count  int             // records as sent, those that cannot be read included
 }
 
 // State is where a walk over the pages of a list stands. No method changes it. The zero value is
@@ -55,8 +57,8 @@ type State struct {
 }
 
 // Start returns the state after the first page. The sizes are the page sizes that the API documents, the default first.
-func Start(r Facts, sizes []int) State {
-	return State{first: r.Query, sizes: sizes}.after(r, 0)
+func Start(f Facts, sizes []int) State {
+	return State{first: f.Query, sizes: sizes}.after(f, 0)
 }
 
 // HasNext reports whether Next returns a query or an error.
@@ -80,31 +82,31 @@ func (s State) Next() (url.Values, error) {
 
 // Arrive returns the state after the page that Next led to, and the IDs of the page before, which must be left out of
 // it. The error says that the service repeats itself or sends no records.
-func (s State) Arrive(r Facts) (State, map[string]bool, error) {
+func (s State) Arrive(f Facts) (State, map[string]bool, error) {
 	before := make(map[string]bool, len(s.ids))
 	for _, id := range s.ids {
 		before[id] = true
 	}
 	delete(before, "") // records without an ID cannot be told apart
 	moved := 0
-	for _, id := range r.IDs {
+	for _, id := range f.IDs {
 		if before[id] {
 			moved++
 		}
 	}
-	n := s.after(r, moved)
+	n := s.after(f, moved)
 	_, byNumber := pageNumber(s.next)
 	if !byNumber {
 		n.cursors = append(slices.Clip(s.cursors), s.next.Encode())
 	}
-	if r.Count == 0 {
+	if f.Count == 0 {
 		n.emptyPages = s.emptyPages + 1
 	}
 	if n.emptyPages >= maxEmptyPages && n.HasNext() {
 		err := fmt.Errorf("the service sent %d pages without records, and says that more follow", n.emptyPages)
 		return State{}, nil, err
 	}
-	if moved > 0 && moved == len(r.IDs) {
+	if moved > 0 && moved == len(f.IDs) {
 		n.repeats = s.repeats + 1
 		grows := byNumber && (n.Current == 0 || n.Current > s.number)
 		if !grows || n.repeats >= maxRepeats {
@@ -140,12 +142,12 @@ func pageNumber(query url.Values) (int, bool) {
 	return number, err == nil
 }
 
-// asksNothingNew reports whether a link holds only what the query holds too.
+// asksNothingNew reports whether a link holds something, and only what the query holds too.
 func asksNothingNew(link, query url.Values) bool {
 	for name := range link {
 		if link.Get(name) != query.Get(name) {
 			return false
 		}
 	}
-	return true
+	return len(link) > 0
 }

@@ -45,6 +45,11 @@ func page(t testing.TB, body string, query url.Values, links ...string) Facts {
 	return r
 }
 
+// around returns the members of a text, as they would be around a list.
+func around(t testing.TB, text string) lenient.Members {
+	return page(t, strings.Replace(`{"data":[],`+text[1:], ",}", "}", 1), nil).Around
+}
+
 // records writes records with these IDs.
 func records(ids ...int) string {
 	var list []string
