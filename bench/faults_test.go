@@ -61,3 +61,18 @@ func TestThisSDKMakesNothingTwice(t *testing.T) {
 		})
 	}
 }
+
+// What package once is for: whatever goes wrong, the record is made, once, and its caller is told.
+func TestWithRetriesThisSDKMakesEachRecordOnceAndSaysSo(t *testing.T) {
+	sdk, err := clients.Named(clients.Ours)
+	require.NoError(t, err)
+	for fault := range service.FaultCount {
+		t.Run(fault.String(), func(t *testing.T) {
+			t.Parallel()
+			end := endOf(t.Context(), sdk, true, "one", service.Plan{fault, service.FaultCount - 1 - fault})
+			require.NoError(t, end.broken)
+			assert.NoError(t, end.err)
+			assert.Equal(t, 1, end.made)
+		})
+	}
+}

@@ -85,7 +85,7 @@ func All() []SDK {
 		},
 		{
 			Name: Ours, Module: "github.com/aicontent/aicontent-go", Wire: service.Native, Streams: true, Form: true,
-			Retries: "WithRetryPolicy, WithOnce", New: newOurs,
+			Retries: "WithRetryPolicy, package once", New: newOurs,
 		},
 	}
 }

@@ -5,30 +5,33 @@ import (
 	"time"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 type ours struct {
 	client *aicontent.Client
-	create []aicontent.CallOption // of creates
+	names  *once.Client // of creates; nil without retries
 }
 
-// newOurs sets as many retries as openai-go gets. WithOnce is an option of Store calls alone.
+// newOurs sets as many retries as openai-go gets, and stores creates once.
 func newOurs(s Settings) (Client, error) {
 	var opts []aicontent.Option
-	var create []aicontent.CallOption
 	if given := s.httpClient(); given != nil {
 		opts = append(opts, aicontent.WithHTTPClient(given))
 	}
 	if s.Retries {
-		opts = append(opts, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 6}),
-			aicontent.WithSettleTime(time.Second))
-		create = append(create, aicontent.WithOnce())
+		opts = append(opts, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 6}))
 	}
 	if s.ReadAhead > 0 {
 		opts = append(opts, aicontent.WithReadAhead(s.ReadAhead))
 	}
 	client, err := aicontent.NewClient(s.URL+"/tenant", key, opts...)
-	return &ours{client, create}, err
+	if err != nil || !s.Retries {
+		return &ours{client: client}, err
+	}
+	// The service of the faults acts at once or never.
+	names, err := once.New(client, once.InMemory(), once.WithSettleTime(time.Second))
+	return &ours{client, names}, err
 }
 
 func (c *ours) Show(ctx context.Context) error {
@@ -58,11 +61,19 @@ func (c *ours) Walk(ctx context.Context) (int, error) {
 	return n, nil
 }
 
+// Create calls again for as long as the error says that this may help, where retries are asked for, as a job queue does.
 func (c *ours) Create(ctx context.Context, name string) error {
-	_, err := c.client.Images.Store(ctx, aicontent.ImageStoreParams{
-		Name: name, Description: "a tower", Resolution: aicontent.Resolution512x512,
-	}, c.create...)
-	return err
+	params := aicontent.ImageStoreParams{Name: name, Description: "a tower", Resolution: aicontent.Resolution512x512}
+	if c.names == nil {
+		_, err := c.client.Images.Store(ctx, params)
+		return err
+	}
+	for {
+		_, _, err := c.names.Images.Store(ctx, params)
+		if ctx.Err() != nil || !aicontent.Temporary(err) {
+			return err
+		}
+	}
 }
 
 func (c *ours) Upload(ctx context.Context, path string) error {
