@@ -44,8 +44,8 @@
 //
 // A search is a List of 100 records; more pages follow only if that many names contain this one. A Put of [Dir] is one
 // fsync, two for a new name. While a call has the name, it renews its claim every 10 seconds, every minute while it
-// sends. A call that waits for a record searches after 1, 2, 4, 8, 16 and then every 30 seconds: 34 times in the default
-// settle time. Nothing but the context limits how long a call takes: with all else at its default, a Store whose
+// sends. A call that waits for a record searches at once, after 1, 2, 4, 8 and 16 seconds, and then every 30 seconds: 35
+// times in the default settle time. Nothing but the context limits how long a call takes: with all else at its default, a Store whose
 // response is lost after 10 minutes may take 25.
 //
 // # What it cannot do

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -184,6 +185,7 @@ func TestStoreSendsOnce(t *testing.T) {
 		_, _, err := p.Images.Store(p, job("a"))
 		require.Equal(t, "not sent, temporary", outcome(err), "%v", err)
 		assert.Equal(t, settle, time.Since(w.start), "no other pause comes on top")
+		assert.Equal(t, 1+35, w.requests(kit.ImagesList), "as the package doc says")
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
 
 		_, found, err := p.Images.Store(p, job("a"))
@@ -193,24 +195,49 @@ func TestStoreSendsOnce(t *testing.T) {
 	})
 }
 
-// A service may change the name that it stores: by its ID the record is the same.
-func TestStoreOfARewrittenName(t *testing.T) {
+// A service may change all that it stores, even the name: by its ID the record is the same.
+func TestStoreOfARewrittenRecord(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		p := w.process(t)
+		params := aicontent.ImageStoreParams{
+			Name: "R&D", Description: strings.Repeat("a lighthouse ", 100), Resolution: "256x256", Style: "pixel_art",
+		}
+		var first *aicontent.Image
 		for range 3 {
-			image, _, err := p.Images.Store(p, job("R&D"))
+			p := w.process(t)
+			image, found, err := p.Images.Store(p, params)
 			require.NoError(t, err)
-			assert.Equal(t, "R&amp;D", image.Name)
+			assert.NotEqual(t, "R&D", image.Name)
+			assert.Equal(t, first != nil, found)
+			if first != nil {
+				assert.True(t, first.Equal(*image))
+			}
+			first = image
 		}
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
-	}, kit.OnResponse(func(r *kit.Response) {
-		if body, ok := r.JSON().(map[string]any); ok {
-			if data, ok := body["data"].(map[string]any); ok {
-				data["name"] = "R&amp;D"
-				r.SetJSON(body)
-			}
+	}, kit.Rewritten)
+}
+
+// A service may do all that the kit knows to the record, while the process is killed once a minute: it is made once, and
+// found whole.
+func TestStoreOnAnOddService(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.FaultOn(kit.TranscriptionsStore, 1, kit.LateAct(504, 3*time.Minute))
+		var text *aicontent.Transcription
+		for text == nil {
+			require.Less(t, time.Since(w.start), settle)
+			p := w.process(t)
+			timer := time.AfterFunc(50*time.Second, p.kill)
+			text, _, _ = p.Transcriptions.Store(p, recording("R&D"))
+			timer.Stop()
 		}
-	}))
+		assert.NotEmpty(t, text.Result)
+		p := w.process(t)
+		again, found, err := p.Transcriptions.Store(p, recording("R&D"))
+		require.NoError(t, err)
+		assert.True(t, found)
+		assert.Equal(t, text.ID, again.ID)
+		w.require1(t)
+	}, kit.LateResult, kit.LaggingList)
 }
 
 // A record may be listed before its text is there. Success means that it can be used.
