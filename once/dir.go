@@ -17,9 +17,10 @@ import (
 // it is missing, readable by its owner alone. Entries survive the end of a process and, as far as the file system keeps
 // what was synced, of the machine.
 //
-// Each name has a file of its own, a line for each change: a few hundred bytes for a name, 40 KB for one that was
-// waited for during the default settle time. Nothing is ever removed. Delete files of names that are never stored again,
-// or the folder, only while no process uses them: see the package documentation for what is then forgotten.
+// Each name has a file of its own, with a line of some 300 bytes for each change: three for a new record, a hundred for
+// one that was waited for during the default settle time, two for each Find of a name that is not there. Nothing is
+// ever removed. Delete files of names that are never stored again, or the folder, only while no process uses them: see
+// the package documentation for what is then forgotten.
 //
 // Linux, macOS and Windows append a line as a whole on a local disk. Network file systems do not: use a database there.
 func Dir(path string) Ledger { return dir(path) }

@@ -44,9 +44,9 @@
 //
 // A search is a List of 100 records; more pages follow only if that many names contain this one. A Put of [Dir] is one
 // fsync, two for a new name. While a call has the name, it renews its claim every 10 seconds, every minute while it
-// sends. A call that waits for a record searches at once, after 1, 2, 4, 8 and 16 seconds, and then every 30 seconds: 35
-// times in the default settle time. Nothing but the context limits how long a call takes: with all else at its default, a Store whose
-// response is lost after 10 minutes may take 25.
+// sends. A call that waits for a record searches at once, after 1, 2, 4, 8 and 16 seconds, and then every 30 seconds:
+// 35 times in the default settle time. Nothing but the context limits how long a call takes: with all else at its
+// default, a Store whose response is lost after 10 minutes may take 25.
 //
 // # What it cannot do
 //
@@ -63,8 +63,8 @@
 // # Looking after a ledger
 //
 // [Dir] has a file for each name, named by a hash, with a line of JSON for each change, the last one at the end. A line
-// has the name, "holder" while a call has it, "sending" while a request is under way, and "until" when its record can no
-// longer appear; "made" and "id" are those of the record. So grep -l '"sending":true' finds what may be open, and
+// has the name, "holder" while a call has it, "sending" while a request is under way, and "until" when its record can
+// no longer appear; "made" and "id" are those of the record. So grep -l '"sending":true' finds what may be open, and
 // Delete, called for a name, deletes its record and clears its entry.
 //
 // If the folder is deleted, or lost with its machine, every name is new: a call searches once, and finds what the

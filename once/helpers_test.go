@@ -78,6 +78,8 @@ type spy struct {
 	once.Ledger
 	// fail returns what the n-th Put is to come to, and whether the entry is written all the same.
 	fail func(n int, entry string) (written bool, err error)
+	// before is called before each Put, with nothing locked; nil for nothing.
+	before func(n int, key string, entry []byte, version string)
 
 	mu         sync.Mutex
 	gets, puts int
@@ -95,14 +97,20 @@ func (s *spy) Get(ctx context.Context, key string) ([]byte, string, error) {
 
 func (s *spy) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.puts++
+	n := s.puts
+	s.mu.Unlock()
+	if s.before != nil {
+		s.before(n, key, entry, version)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.keys == nil {
 		s.keys = map[string]bool{}
 	}
 	s.keys[key] = true
 	if s.fail != nil {
-		if written, err := s.fail(s.puts, string(entry)); err != nil {
+		if written, err := s.fail(n, string(entry)); err != nil {
 			if written {
 				if v, err := s.Ledger.Put(ctx, key, entry, version); err == nil {
 					s.last, s.version = string(entry), v

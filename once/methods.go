@@ -26,8 +26,8 @@ func newImages(c *config, client *aicontent.ImagesService) *Images {
 // [*aicontent.ConflictError].
 //
 // Store waits while another call, of any process, stores the same name, and while an earlier request may still become
-// the image: up to the settle time, or until ctx ends. It sends what one plain Store call sends, and never a second one.
-// The options apply to all calls that it makes. The error is an [*Error], or an [*aicontent.ValidationError]; ask
+// the image: up to the settle time, or until ctx ends. It sends what one plain Store call sends, and never a second
+// one. The options apply to all calls that it makes. The error is an [*Error], or an [*aicontent.ValidationError]; ask
 // [aicontent.Temporary] whether to call again, which never creates a second image.
 func (s *Images) Store(
 	ctx context.Context, params aicontent.ImageStoreParams, opts ...aicontent.CallOption,

@@ -104,6 +104,55 @@ func TestLedgerThatFailsForLong(t *testing.T) {
 	}
 }
 
+// The claim counts from the beginning of a Put, as others may see its entry from then on.
+func TestLedgerThatIsSlow(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		w.FaultOn(kit.ImagesList, 1, kit.Stall(kit.BeforeResponse))
+		w.Ledger.before = func(int, string, []byte, string) { time.Sleep(10 * time.Second) }
+		w.Ledger.fail = func(n int, _ string) (bool, error) {
+			if n > 1 {
+				return false, errDisk
+			}
+			return false, nil
+		}
+		var gaveUp time.Duration
+		hook := aicontent.WithAttemptHook(func(context.Context, aicontent.Attempt) (func(aicontent.AttemptResult), error) {
+			return func(aicontent.AttemptResult) { gaveUp = time.Since(w.start) }, nil
+		})
+		_, _, err := p.Images.Store(p, job("a"), aicontent.WithResponseTimeout(0), hook)
+		require.Equal(t, "unknown, temporary", outcome(err), "%v", err)
+		assert.Equal(t, 25*time.Second, gaveUp, "though the Put at 0 s took 10 s")
+	})
+}
+
+// A heartbeat that seemed to fail arrives late, just before the next Put: it is the call's own, and nothing is lost.
+func TestHeartbeatThatArrivesLate(t *testing.T) {
+	for n := 2; n <= 3; n++ {
+		t.Run(fmt.Sprint("before Put ", n), func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				p := w.process(t)
+				w.Ledger.before = func(k int, key string, entry []byte, version string) {
+					if k != n {
+						return
+					}
+					before, _, err := w.Ledger.Ledger.Get(t.Context(), key)
+					require.NoError(t, err)
+					late := bytes.Replace(before, []byte(`"beat":"2000-01-01T00:00:00Z"`), []byte(`"beat":"2000-01-01T00:00:01Z"`), 1)
+					require.NotEqual(t, before, late)
+					_, err = w.Ledger.Ledger.Put(t.Context(), key, late, version)
+					require.NoError(t, err)
+				}
+				_, found, err := p.Images.Store(p, job("a"))
+				require.NoError(t, err)
+				assert.False(t, found)
+				assert.Contains(t, w.Ledger.last, "made")
+				w.require1(t)
+			})
+		})
+	}
+}
+
 // Another process took the name over, as this one was suspended: its call ends when it learns that.
 func TestNameThatIsLost(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
