@@ -44,13 +44,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	maxUpload := flags.Int64("max-upload", 1024, "largest upload to accept, in `MiB`")
 	grace := flags.Duration("grace", 2*time.Minute,
 		"how long an interrupt or SIGTERM waits for what the service is still creating")
-	var private []netip.Prefix
+	var private, proxies []netip.Prefix
 	flags.Func("private-pictures", "`network`, such as 10.1.0.0/16, of non-public addresses from which pictures "+
-		"may be fetched; repeatable", func(text string) error {
-		network, err := netip.ParsePrefix(text)
-		private = append(private, network.Masked())
-		return err
-	})
+		"may be fetched; repeatable", appendNetwork(&private))
+	flags.Func("proxy", "`network` of proxies in front of the gallery, which tell their visitors apart in "+
+		"X-Forwarded-For; repeatable", appendNetwork(&proxies))
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -76,12 +74,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	gallery.host, gallery.maxUpload, gallery.private, gallery.inMemory = *host, *maxUpload<<20, private, demo != nil
+	gallery.visitors.proxies = proxies
 	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "The gallery is at http://%s\n", listener.Addr())
 	return gallery.serve(ctx, listener, *grace)
+}
+
+func appendNetwork(networks *[]netip.Prefix) func(string) error {
+	return func(text string) error {
+		network, err := netip.ParsePrefix(text)
+		*networks = append(*networks, network.Masked())
+		return err
+	}
 }
 
 // lastWords is how long other requests may take to end when the program ends, and create requests after their grace.
@@ -96,6 +103,7 @@ func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Du
 		Handler:           s.handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
 	closed := make(chan error, 1)

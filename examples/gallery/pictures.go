@@ -34,7 +34,7 @@ func pictureFilters(query url.Values, size aicontent.PerPage) aicontent.ImageLis
 }
 
 func (s *server) readPicture(w http.ResponseWriter, r *http.Request) (draft, error) {
-	err := parseForm(w, r, 1<<20) // sent forms are remembered
+	err := parseForm(w, r, maxFields)
 	form := r.PostForm
 	return draft{form, func(ctx context.Context) (aicontent.ID, error) {
 		image, err := s.client.Images.Store(ctx, aicontent.ImageStoreParams{

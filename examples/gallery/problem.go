@@ -33,6 +33,7 @@ type kind struct {
 
 const (
 	pressAgain    = "You can press the button again."
+	shorten       = "Shorten it and press the button again."
 	chooseSmaller = "Choose a smaller file and press the button again."
 	fixKey        = "Retrying will not help until the gallery’s operator fixes its key."
 )
@@ -60,6 +61,9 @@ var kinds = []struct {
 
 func kindOf(err error) kind {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		if tooLarge.Limit == maxFields {
+			return kind{413, fmt.Sprintf("Too long: the gallery accepts at most %d KB of text", maxFields>>10), shorten}
+		}
 		title := fmt.Sprintf("Too large: the gallery accepts at most %d MB", tooLarge.Limit>>20)
 		return kind{413, title, chooseSmaller}
 	}

@@ -58,12 +58,15 @@ func (s *server) draftRecording(form url.Values, file aicontent.File) draft {
 	}}
 }
 
-// checkRecording says what is wrong with a form before its file is uploaded: this one has only the file's first bytes.
+// maxHead is how much of a file is looked at to tell whether it may be a recording, in bytes.
+const maxHead = 4 << 10
+
+// checkRecording says what is wrong with a form before its file is uploaded. It looks at the file's first bytes only.
 func (s *server) checkRecording(w http.ResponseWriter, r *http.Request) {
-	u, err := readUpload(r, http.MaxBytesReader(w, r.Body, maxForm))
+	u, err := readUpload(r, r.Body)
 	if u.content != nil {
 		var head []byte
-		head, err = io.ReadAll(u.content)
+		head, err = io.ReadAll(io.LimitReader(u.content, maxHead))
 		u.file = aicontent.FileFromBytes(u.file.Name, head)
 	}
 	if err == nil {

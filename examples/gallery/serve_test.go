@@ -55,6 +55,7 @@ func served(
 		service := aicontenttest.NewServer(t, append(opts, aicontenttest.InMemoryNetwork())...)
 		f := &fixture{t: t, service: service}
 		f.open(service.Client())
+		f.gallery.visitors.atOnce, f.gallery.visitors.burst = 1000, 1e6 // all pipes count as one visitor
 		listener := &pipes{make(chan net.Conn), make(chan struct{})}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)

@@ -29,10 +29,11 @@ type server struct {
 	templates *template.Template
 	key       signingKey
 	forms     *sentForms
+	visitors  *visitors
 }
 
 func newServer(client *aicontent.Client, log *slog.Logger) (*server, error) {
-	s := &server{client: client, log: log, maxUpload: 1 << 30, key: signingKey(rand.Text())}
+	s := &server{client: client, log: log, maxUpload: 1 << 30, key: signingKey(rand.Text()), visitors: newVisitors()}
 	s.forms = &sentForms{
 		ctx: context.Background(), key: s.key, opened: time.Now(), sent: make(map[string]creation),
 	}
@@ -153,6 +154,13 @@ func (s *server) guard(next http.Handler) http.Handler {
 			http.Error(w, "The gallery does not use this name: see its flag -host.", http.StatusMisdirectedRequest)
 			return
 		}
+		leave, ok := s.visitors.enter(r)
+		if !ok {
+			h.Set("Retry-After", "10")
+			http.Error(w, "Too many requests from your address. Try again in a few seconds.", http.StatusTooManyRequests)
+			return
+		}
+		defer leave()
 		next.ServeHTTP(w, r)
 	})
 }

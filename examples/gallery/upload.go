@@ -22,10 +22,10 @@ type upload struct {
 	content io.Reader // of the file; nil without one
 }
 
-// maxField and maxFields limit how much of a form is held in memory.
+// maxFields limits the fields of a form that creates a record, in bytes, and maxParts those of an upload.
 const (
-	maxField  = 64 << 10
-	maxFields = 8
+	maxFields = 64 << 10
+	maxParts  = 8
 )
 
 var errMalformedForm = unsent{errors.New("the form is malformed")}
@@ -40,7 +40,8 @@ func readUpload(r *http.Request, body io.Reader) (upload, error) {
 	}
 	head := &counter{Reader: body}
 	parts := multipart.NewReader(head, params["boundary"])
-	for range maxFields {
+	left := int64(maxFields)
+	for range maxParts {
 		part, err := parts.NextPart()
 		if err == io.EOF {
 			return u, nil
@@ -59,9 +60,12 @@ func readUpload(r *http.Request, body io.Reader) (upload, error) {
 			}
 			return u, nil
 		}
-		value, err := io.ReadAll(io.LimitReader(part, maxField+1))
-		if err != nil || len(value) > maxField {
+		value, err := io.ReadAll(io.LimitReader(part, left+1))
+		if err != nil {
 			return u, errors.Join(errMalformedForm, err)
+		}
+		if left -= int64(len(value)); left < 0 {
+			return u, unsent{&http.MaxBytesError{Limit: maxFields}}
 		}
 		u.fields.Set(part.FormName(), string(value))
 	}

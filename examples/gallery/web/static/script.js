@@ -54,12 +54,16 @@ async function check(form) {
   const body = new FormData(form);
   const file = body.get("file");
   body.set("file", file.slice(0, 4096, file.type), file.name);
+  let response;
   try {
-    const response = await fetch("/check-recording", { method: "POST", body });
-    return response.status === 204 ? "" : await response.text();
+    response = await fetch("/check-recording", { method: "POST", body });
   } catch {
     throw new Error("The gallery cannot be reached, or the file cannot be read. Nothing was sent.");
   }
+  if (response.status === 429) {
+    throw new Error("Too many requests from your address. Nothing was sent. Try again in a few seconds.");
+  }
+  return response.status === 204 ? "" : response.text();
 }
 
 // send sends the form, and returns where that leads. An XMLHttpRequest tells how much it has sent, as fetch does not.
