@@ -1,8 +1,10 @@
 package main
 
 import (
+	"crypto/rand"
 	"flag"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,29 +37,35 @@ func looks(file string) []look {
 		{"recordings", at("/recordings")},
 		{"recording", at("/recordings/1")},
 		{"not-found", at("/pictures/4711")},
-		{"old-form", at("/new-picture?form=old")},
+		{"found", at("/pictures/3?done=found")},
+		{"changed", func(p *tab, f *fixture) {
+			p.do(chromedp.Navigate(f.url+"/recordings/2"), chromedp.WaitVisible(css("#result")))
+			f.post("/recordings/2", url.Values{"result": {rand.Text()}})
+			p.do(chromedp.SendKeys(css("#result"), "!"), chromedp.Click(css("form.stack button")),
+				chromedp.WaitVisible(css(".problem")))
+		}},
 		{"sent-form", func(p *tab, f *fixture) {
-			form := f.gallery.forms.token()
-			f.gallery.forms.sent[form] = creation{fields: fox(form), id: "1"}
+			form := newToken()
+			f.post("/new-picture", fox(form))
 			p.do(chromedp.Navigate(f.url + "/new-picture?form=" + form))
 		}},
 		{"working", func(p *tab, f *fixture) {
-			form := f.gallery.forms.token()
-			require.NoError(p.t, f.gallery.forms.begin(form, fox(form)))
+			form := newToken()
+			require.NoError(p.t, f.gallery.forms.begin(f.t.Context(), "picture "+form, "Fox", fox(form)))
 			p.do(chromedp.Navigate(f.url + "/new-picture?form=" + form))
 			// It would load itself again while it is looked at.
 			p.do(chromedp.Evaluate[chromedp.Void]("window.stop()"))
 		}},
 		{"invalid", func(p *tab, f *fixture) {
-			f.service.Fault(aicontenttest.Status(http.StatusUnprocessableEntity,
+			f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(http.StatusUnprocessableEntity,
 				`{"message":{"name":["The name must not be longer than 128 characters."]}}`))
 			p.do(chromedp.Navigate(f.url+"/new-picture"), chromedp.SendKeys(css("#name"), "Whale"),
 				chromedp.SendKeys(css("#description"), "A whale"),
 				chromedp.Click(css("form.stack button")), chromedp.WaitVisible(css(".problem")))
 		}},
 		{"unknown", func(p *tab, f *fixture) {
-			f.service.Fault(aicontenttest.Status(http.StatusGatewayTimeout,
-				"<title>504 Gateway Time-out</title>").WithHeader("X-Request-Id", "7f3a9"))
+			f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(http.StatusNotImplemented,
+				"<title>501 Not Implemented</title>").WithHeader("X-Request-Id", "7f3a9"))
 			p.do(chromedp.Navigate(f.url+"/new-picture"), chromedp.SendKeys(css("#name"), "Whale"),
 				chromedp.SendKeys(css("#description"), "A whale"),
 				chromedp.Click(css("form.stack button")), chromedp.WaitVisible(css(".problem")))

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
 	"iter"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,26 +11,25 @@ import (
 )
 
 // collection serves the pages of the pictures or of the recordings. The functions are where the two differ.
-type collection[T, L any] struct {
+type collection[T, L any, S storeParams] struct {
 	*server
 	name    string // of a record, in addresses and for templates: picture or recording
 	filters func(query url.Values, size aicontent.PerPage) L
 	list    func(context.Context, L, ...aicontent.CallOption) (*aicontent.Page[T], error)
 	all     func(context.Context, L, ...aicontent.CallOption) iter.Seq2[*T, error]
 	show    func(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error)
-	texts   func(*T) url.Values // by field
 	update  func(context.Context, aicontent.ID, url.Values) error
 	delete  func(context.Context, aicontent.ID, ...aicontent.CallOption) error
-	read    func(http.ResponseWriter, *http.Request) (draft, error)
+	read    func(http.ResponseWriter, *http.Request) (url.Values, S, error) // of a form that creates
+	store   func(context.Context, S, ...aicontent.CallOption) (*T, bool, error)
+	find    func(context.Context, string, ...aicontent.CallOption) (*T, error)
+	id      func(*T) aicontent.ID
+	texts   func(*T) url.Values // that its form changes
 }
 
-// draft is a record to be created: the fields of its form, and the call that creates it.
-type draft struct {
-	fields url.Values
-	store  func(context.Context) (aicontent.ID, error)
-}
+type storeParams interface{ Validate() error }
 
-func (c *collection[T, L]) addTo(mux *http.ServeMux) {
+func (c *collection[T, L, S]) addTo(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+c.path(), c.showList)
 	mux.HandleFunc("GET "+c.path()+"/{id}", c.showRecord)
 	mux.HandleFunc("POST "+c.path()+"/{id}", c.changeRecord)
@@ -42,19 +38,14 @@ func (c *collection[T, L]) addTo(mux *http.ServeMux) {
 	mux.HandleFunc("POST /new-"+c.name, c.create)
 }
 
-func (c *collection[T, L]) path() string { return "/" + c.name + "s" }
-
-// formPath returns the address of a form.
-func (c *collection[T, L]) formPath(form string) string {
-	return "/new-" + c.name + "?" + url.Values{"form": {form}}.Encode()
-}
+func (c *collection[T, L, S]) path() string { return "/" + c.name + "s" }
 
 // recordPath returns the address of a record of a collection.
 func recordPath(collection string, id aicontent.ID) string {
 	return collection + "/" + url.PathEscape(string(id))
 }
 
-func (c *collection[T, L]) showList(w http.ResponseWriter, r *http.Request) {
+func (c *collection[T, L, S]) showList(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	records, err := c.fetchList(r.Context(), query)
 	if err != nil {
@@ -64,70 +55,7 @@ func (c *collection[T, L]) showList(w http.ResponseWriter, r *http.Request) {
 	c.render(w, r, c.name+"s", view{Title: sentence(c.name + "s"), Data: records})
 }
 
-// showForm shows an empty form, or what became of it. The token is in the address, so that a visitor who reloads a form
-// that was sent, or goes back to it, finds the same one.
-func (c *collection[T, L]) showForm(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	form := query.Get("form")
-	sent, err := c.forms.find(form)
-	fields := url.Values{"form": {form}}
-	if sent.fields != nil {
-		fields = sent.fields
-	}
-	switch {
-	case form == "":
-		http.Redirect(w, r, c.formPath(c.forms.token()), http.StatusSeeOther)
-	case sent.working:
-		w.Header().Set("Refresh", "3; url="+c.formPath(form)+"&wait=1")
-		c.render(w, r, "working", view{Title: "Creating a " + c.name, Data: fields})
-	case sent.fields != nil && query.Has("wait"):
-		c.showCreated(w, r, fields, sent.id, sent.err)
-	case err != nil:
-		c.refuse(w, r, fields, err)
-	default:
-		c.render(w, r, "new-"+c.name, view{Title: "New " + c.name, Data: fields})
-	}
-}
-
-func (c *collection[T, L]) create(w http.ResponseWriter, r *http.Request) {
-	d, err := c.read(w, r)
-	var id aicontent.ID
-	if err == nil {
-		id, err = c.forms.once(r.Context(), d)
-	}
-	c.showCreated(w, r, d.fields, id, err)
-}
-
-func (c *collection[T, L]) showCreated(
-	w http.ResponseWriter, r *http.Request, fields url.Values, id aicontent.ID, err error,
-) {
-	if err != nil {
-		c.refuse(w, r, fields, err)
-		return
-	}
-	http.Redirect(w, r, recordPath(c.path(), id)+"?done=created", http.StatusSeeOther)
-}
-
-// refuse shows the form again, as it was filled in. It has a new token only if sending it again may create a second
-// record, of which the visitor is told.
-func (c *collection[T, L]) refuse(w http.ResponseWriter, r *http.Request, fields url.Values, err error) {
-	p := c.explain(r, err, creating)
-	io.CopyN(io.Discard, r.Body, c.maxUpload) // browsers read the response only when everything is sent
-	form := fields.Get("form")
-	switch {
-	case errors.Is(err, errSentBefore):
-		p.LookAt = c.formPath(form) + "&wait=1"
-	case mayExist(err):
-		p.LookAt = c.path() + "?" + url.Values{"search": {strings.TrimSpace(fields.Get("name"))}}.Encode()
-	}
-	if mayExist(err) || form == "" {
-		fields = maps.Clone(fields)
-		fields.Set("form", c.forms.token())
-	}
-	c.render(w, r, "new-"+c.name, view{Title: "New " + c.name, Problem: &p, Data: fields})
-}
-
-func (c *collection[T, L]) showRecord(w http.ResponseWriter, r *http.Request) {
+func (c *collection[T, L, S]) showRecord(w http.ResponseWriter, r *http.Request) {
 	id, list := r.PathValue("id"), r.URL.Query().Get("list")
 	record, err := c.show(r.Context(), aicontent.ID(id))
 	if err != nil {
@@ -138,7 +66,7 @@ func (c *collection[T, L]) showRecord(w http.ResponseWriter, r *http.Request) {
 }
 
 // changeRecord updates the fields that the form has. If that fails, it shows the form again, as it was filled in.
-func (c *collection[T, L]) changeRecord(w http.ResponseWriter, r *http.Request) {
+func (c *collection[T, L, S]) changeRecord(w http.ResponseWriter, r *http.Request) {
 	id, list := aicontent.ID(r.PathValue("id")), r.URL.Query().Get("list")
 	err := parseForm(w, r, maxForm)
 	e := edit{ID: id, Fields: r.PostForm}
@@ -159,7 +87,7 @@ func (c *collection[T, L]) changeRecord(w http.ResponseWriter, r *http.Request) 
 	}
 }
 
-func (c *collection[T, L]) save(ctx context.Context, e *edit) error {
+func (c *collection[T, L, S]) save(ctx context.Context, e *edit) error {
 	form := e.Fields
 	if form.Has("opened-name") {
 		record, err := c.show(ctx, e.ID)
@@ -176,7 +104,7 @@ func (c *collection[T, L]) save(ctx context.Context, e *edit) error {
 	return c.update(ctx, e.ID, form)
 }
 
-func (c *collection[T, L]) deleteRecord(w http.ResponseWriter, r *http.Request) {
+func (c *collection[T, L, S]) deleteRecord(w http.ResponseWriter, r *http.Request) {
 	if err := c.delete(r.Context(), aicontent.ID(r.PathValue("id"))); err != nil {
 		c.fail(w, r, c.explain(r, err, changing))
 		return
@@ -185,7 +113,7 @@ func (c *collection[T, L]) deleteRecord(w http.ResponseWriter, r *http.Request) 
 }
 
 // listPath returns the address of a list, from its query, at a record.
-func (c *collection[T, L]) listPath(query, id string) string {
+func (c *collection[T, L, S]) listPath(query, id string) string {
 	list, _ := url.ParseQuery(strings.TrimPrefix(query, "?"))
 	address := url.URL{Path: c.path(), RawQuery: list.Encode()}
 	if id != "" {

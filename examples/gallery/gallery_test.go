@@ -17,6 +17,7 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -27,6 +28,8 @@ const testKey = "key-that-no-browser-may-see"
 type fixture struct {
 	t       *testing.T
 	service *aicontenttest.Server
+	ledger  once.Ledger
+	opts    []once.Option
 	gallery *server
 	url     string
 	log     lockedBuffer
@@ -50,13 +53,17 @@ func (f *fixture) logged() string {
 	return f.log.buf.String()
 }
 
-// newFixture starts both. The client makes one attempt, so that a fault is seen at once.
+// newFixture starts both. The client makes one attempt, and looks once for what it lost, so that a fault is seen at
+// once.
 func newFixture(t *testing.T, opts ...aicontenttest.Option) *fixture {
 	opts = append([]aicontenttest.Option{
 		aicontenttest.FullRecords, aicontenttest.BasePath("/tenant"), aicontenttest.WithAPIKey(testKey),
 		aicontenttest.KeepUploads(),
 	}, opts...)
-	f := &fixture{t: t, service: aicontenttest.NewServer(t, opts...)}
+	f := &fixture{
+		t: t, service: aicontenttest.NewServer(t, opts...), ledger: once.InMemory(),
+		opts: []once.Option{once.WithSettleTime(0)},
+	}
 	client := f.service.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 	f.open(client)
 	srv := httptest.NewServer(f.gallery.handler())
@@ -68,7 +75,7 @@ func newFixture(t *testing.T, opts ...aicontenttest.Option) *fixture {
 // open makes the gallery, which may fetch the pictures of a service on loopback.
 func (f *fixture) open(client *aicontent.Client) {
 	var err error
-	f.gallery, err = newServer(client, slog.New(slog.NewTextHandler(&f.log, nil)))
+	f.gallery, err = newServer(client, f.ledger, slog.New(slog.NewTextHandler(&f.log, nil)), f.opts...)
 	require.NoError(f.t, err)
 	transport := &http.Client{Transport: f.gallery.publicTransport()}
 	f.gallery.fetcher, err = aicontent.NewClient(client.BaseURL(), "none", aicontent.WithHTTPClient(transport),
@@ -261,15 +268,38 @@ func TestListsShowBeginnings(t *testing.T) {
 	assert.Less(t, len(page), 10_000)
 }
 
-// A button that is pressed twice makes one picture.
+// A button that is pressed twice makes one picture, and shows it.
 func TestFormSentTwice(t *testing.T) {
 	f := newFixture(t)
-	form := fox(f.gallery.forms.token())
-	f.post("/new-picture", form)
-	page := f.post("/new-picture", form)
-	says(t, page, "This form was already sent")
-	says(t, f.get(lookAt(t, page)), "Here it is.")
+	form := fox(newToken())
+	says(t, f.post("/new-picture", form), "Here it is.")
+	says(t, f.post("/new-picture", form), "This form was sent before. Here is what it created.")
 	assert.Len(t, f.service.Records(), 1)
+	says(t, f.post("/new-picture", fox(newToken())), "Here it is.")
+	assert.Len(t, f.service.Records(), 2, "pictures may share a title")
+}
+
+// A record's name is its title and the token of its form. Pages show the title, and renaming takes the token off.
+func TestTitles(t *testing.T) {
+	f := newFixture(t)
+	token := newToken()
+	page := f.post("/new-picture", fox(token))
+	assert.Equal(t, "Fox #"+token, f.service.Images()[0].Name)
+	f.upload(map[string]string{"form": token, "name": " Fox "}, "fox.wav", recording(100))
+	assert.Equal(t, "Fox #"+token, f.service.Transcriptions()[0].Name)
+	path := "/pictures/" + f.service.Images()[0].ID
+	text := "/recordings/" + f.service.Transcriptions()[0].ID
+	for _, page := range []string{page, f.get("/pictures?search=fox"), f.get("/recordings"), f.get(text)} {
+		says(t, page, "Fox")
+		assert.NotContains(t, page, token)
+	}
+	says(t, f.post(path, editForm(t, f.get(path))), "Saved.")
+	assert.Empty(t, f.updates(), "the title is as it was")
+	f.post(path, url.Values{"name": {"Red fox"}})
+	assert.Equal(t, "Red fox", f.service.Images()[0].Name)
+	for _, name := range []string{"Fox #1", "Fox #abcdefghijk", "Fox#abcdefghijkl", "Fox #ABCDEFGHIJKL"} {
+		assert.Equal(t, name, title(name))
+	}
 }
 
 // A form that the visitor goes back to after sending it is the same one: its address holds the token.
@@ -284,7 +314,7 @@ func TestFormKeepsItsToken(t *testing.T) {
 		assert.Equal(t, first, f.get(resp.Request.URL.RequestURI()))
 		assert.NotContains(t, f.get(path), token, "another visit is another form")
 	}
-	token := f.gallery.forms.token()
+	token := newToken()
 	page := f.post("/new-picture", url.Values{"form": {token}, "name": {" "}})
 	assert.Contains(t, page, `name="form" value="`+token+`"`, "a refused form has created nothing, and stays the same")
 }
@@ -326,8 +356,9 @@ func TestFormWithoutToken(t *testing.T) {
 // A form that was refused may be sent again as it is.
 func TestFormSentAgainAfterRefusal(t *testing.T) {
 	f := newFixture(t)
-	f.service.Fault(aicontenttest.Status(http.StatusTooManyRequests, `{"message":"Too Many Attempts."}`))
-	form := fox(f.gallery.forms.token())
+	f.service.FaultOn(aicontenttest.ImagesStore, 1,
+		aicontenttest.Status(http.StatusTooManyRequests, `{"message":"Too Many Attempts."}`))
+	form := fox(newToken())
 	says(t, f.post("/new-picture", form), "You can press the button again.")
 	says(t, f.post("/new-picture", form), "Here it is.")
 	assert.Len(t, f.service.Records(), 1)

@@ -30,7 +30,7 @@ const (
 
 // fetchList fetches the page of a collection that the query asks for, or the last one if there are fewer. It requests
 // the page by number, which most deployments support; if the response is another page, it walks there from the start.
-func (c *collection[T, L]) fetchList(ctx context.Context, query url.Values) (list[T], error) {
+func (c *collection[T, L, S]) fetchList(ctx context.Context, query url.Values) (list[T], error) {
 	number, _ := strconv.Atoi(query.Get("page"))
 	number = min(max(number, 1), 1e6)
 	page, err := c.fetchPage(ctx, query, number)
@@ -48,7 +48,7 @@ func (c *collection[T, L]) fetchList(ctx context.Context, query url.Values) (lis
 	return found, err
 }
 
-func (c *collection[T, L]) fetchPage(ctx context.Context, query url.Values, number int) (*aicontent.Page[T], error) {
+func (c *collection[T, L, S]) fetchPage(ctx context.Context, query url.Values, number int) (*aicontent.Page[T], error) {
 	return c.list(ctx, c.filters(query, pageSize), aicontent.WithQuery("page", strconv.Itoa(number)))
 }
 

@@ -1,6 +1,6 @@
 // Gallery is a web gallery: it creates pictures from descriptions and transcripts from recordings, and shows them.
 //
-//	go run . [-addr 127.0.0.1:8080] [-host NAME] [-max-upload MIB] [-grace TIME] [-private-pictures NETWORK]
+//	go run . [flags]
 //
 // With AICONTENT_BASE_URL and AICONTENT_API_KEY set, it uses that deployment, which may bill what is created. Without
 // them it runs against the service in memory.
@@ -18,11 +18,11 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
-	"github.com/aicontent/aicontent-go"
-	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 func main() {
@@ -39,8 +39,14 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("gallery", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; anyone who reaches it can use your API key")
+	flags.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		flags.PrintDefaults()
+	}
+	addr := flags.String("addr", "127.0.0.1:8081", "`address` to listen on; anyone who reaches it can use your API key")
 	host := flags.String("host", "", "host `name` that browsers use, if it is not localhost or an IP address")
+	folder := flags.String("ledger", defaultFolder(), "`folder` that remembers what was created, so that no form "+
+		"creates twice")
 	maxUpload := flags.Int64("max-upload", 1024, "largest upload to accept, in `MiB`")
 	grace := flags.Duration("grace", 2*time.Minute,
 		"how long an interrupt or SIGTERM waits for what the service is still creating")
@@ -61,15 +67,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *grace < 0 {
 		return fmt.Errorf("-grace must not be negative: %v", *grace)
 	}
-	client, demo, err := connect(stdout)
+	client, demo, err := connect()
 	if err != nil {
 		return err
 	}
+	ledger, where := once.InMemory(), "AICONTENT_BASE_URL is not set: the service runs in memory, "+
+		"and what you create is lost when the gallery stops."
 	if demo != nil {
 		defer demo.Close()
 		private = append(private, netip.MustParsePrefix("127.0.0.1/32"))
+	} else if ledger, where, err = open(ctx, *folder); err != nil {
+		return err
 	}
-	gallery, err := newServer(client, slog.New(slog.NewTextHandler(stderr, nil)))
+	gallery, err := newServer(client, ledger, slog.New(slog.NewTextHandler(stderr, nil)))
 	if err != nil {
 		return err
 	}
@@ -77,10 +87,44 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	gallery.visitors.proxies = proxies
 	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
-		return err
+		return fmt.Errorf("-addr: %w", err)
 	}
+	fmt.Fprintln(stdout, where)
 	fmt.Fprintf(stdout, "The gallery is at http://%s\n", listener.Addr())
 	return gallery.serve(ctx, listener, *grace)
+}
+
+const usage = `Usage: gallery [flags]
+
+Serves a web gallery of the pictures and recordings of the deployment that AICONTENT_BASE_URL and
+AICONTENT_API_KEY name, which may bill what visitors create. Without them it uses a service in
+memory. SIGINT and SIGTERM stop it, and it logs what it created and what may have been billed.
+
+`
+
+// defaultFolder returns where the gallery remembers what was created, or "" if this user has no such place.
+func defaultFolder() string {
+	folder, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(folder, "aicontent-gallery")
+}
+
+// open opens the ledger in the folder, and makes sure that it can be written.
+func open(ctx context.Context, folder string) (ledger once.Ledger, where string, err error) {
+	if folder == "" {
+		return nil, "", errors.New("there is no home directory to remember in what was created; use -ledger")
+	}
+	ledger = once.Dir(folder)
+	_, version, err := ledger.Get(ctx, formKey("start"))
+	if err == nil {
+		_, err = ledger.Put(ctx, formKey("start"), []byte(time.Now().Format(time.RFC3339)), version)
+	}
+	if err != nil && !errors.Is(err, once.ErrChanged) {
+		return nil, "", fmt.Errorf("-ledger: %w", err)
+	}
+	return ledger, "What was created is remembered in " + folder, nil
 }
 
 func appendNetwork(networks *[]netip.Prefix) func(string) error {
@@ -113,65 +157,19 @@ func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Du
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+lastWords)
 		defer cancel()
 		srv.Shutdown(ending)
-		closed <- srv.Close() // what is still open has sent no whole request
+		err := srv.Close() // what is still open has sent no whole request
+		giveUp()
+		s.looking.Wait()
+		created, open := s.forms.sum()
+		s.log.Info("stopped", "created", created)
+		if len(open) > 0 {
+			s.log.Warn("these may have been created, and billed: their forms tell, if they are sent again",
+				"names", open)
+		}
+		closed <- err
 	})
 	if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return <-closed
-}
-
-// connect returns a client of the deployment named by the environment. If there is none, it starts the service in
-// memory, which the caller must close.
-func connect(stdout io.Writer) (*aicontent.Client, *aicontenttest.Server, error) {
-	if os.Getenv("AICONTENT_BASE_URL") != "" || os.Getenv("AICONTENT_API_KEY") != "" {
-		client, err := aicontent.NewClientFromEnv(aicontent.WithUserAgent("aicontent-gallery"))
-		return client, nil, err
-	}
-	// It reads uploads slowly, so that their progress can be seen.
-	service, err := aicontenttest.Start(aicontenttest.FullRecords, aicontenttest.SlowUpload(4<<20))
-	if err != nil {
-		return nil, nil, err
-	}
-	addDemo(service)
-	fmt.Fprintln(stdout, "AICONTENT_BASE_URL is not set: the service runs in memory, "+
-		"and what you create is lost when the gallery stops.")
-	return service.Client(), service, nil
-}
-
-// addDemo adds enough records for more than one page.
-func addDemo(service *aicontenttest.Server) {
-	places := []string{"Lighthouse", "Harbor", "Pine forest", "Salt marsh", "Old town", "High pasture"}
-	moments := []struct{ name, description, style, medium, filter string }{
-		{"at noon", "in bright sun, under a high sky", "pop_art", "acrylic", ""},
-		{"in the fog", "in thick fog, hardly to be seen", "sketch", "charcoal", "grayscale"},
-		{"in winter", "under the first snow", "illustration", "watercolor", ""},
-		{"at night", "lit by the moon alone", "vaporwave", "spray_paint", ""},
-		{"in spring", "among flowering trees", "origami", "pastel", ""},
-		{"at dusk", "in the last light of the day", "retro", "canvas", ""},
-		{"remembered", "as on an old postcard", "photography", "", "sepia"},
-	}
-	for n := range len(places) * len(moments) {
-		place, moment := places[n%len(places)], moments[n%len(moments)]
-		made := time.Now().Add(time.Duration(n-len(places)*len(moments)) * time.Hour)
-		service.AddImage(aicontenttest.Image{
-			Name:        place + " " + moment.name,
-			Description: fmt.Sprintf("%s, %s", place, moment.description),
-			Resolution:  "512x512", Style: moment.style, Medium: moment.medium, Filter: moment.filter,
-			Favorite: n%5 == 0, CreatedAt: made, UpdatedAt: made,
-		})
-	}
-	for _, recording := range []aicontenttest.Transcription{{
-		Name: "Interview with the keeper", Description: "On the balcony, with wind", Language: "GB", Favorite: true,
-		Result: "I came here in the autumn of eighty-one, for one winter, they said. The light was turned by hand " +
-			"then, and you had to wind it every three hours, all night. You get used to sleeping in pieces.",
-	}, {
-		Name: "Harbor master, morning notice", Language: "GB",
-		Result: "Wind south-west, five to six, rising in the afternoon. Berths four and five are closed.",
-	}, {
-		Name:   "Note to self",
-		Result: "Ask about the second staircase. The drawing shows it, and nobody remembers it.",
-	}} {
-		service.AddTranscription(recording)
-	}
 }

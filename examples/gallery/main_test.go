@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 
 // start runs the program with args on a free port until the test ends, and returns what it says and its address.
 func start(t *testing.T, args ...string) (said []string, url string) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	ctx, stop := context.WithCancel(t.Context())
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
@@ -53,7 +56,8 @@ func TestItUsesTheDeploymentOfTheEnvironment(t *testing.T) {
 	t.Setenv("AICONTENT_BASE_URL", service.URL)
 	t.Setenv("AICONTENT_API_KEY", testKey)
 	said, url := start(t)
-	assert.Len(t, said, 1)
+	folder := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "aicontent-gallery")
+	assert.Equal(t, "What was created is remembered in "+folder, said[0])
 	resp, err := http.Get(url + "/pictures")
 	page := (&fixture{t: t}).page(resp, err)
 	says(t, page, "Harbor")
@@ -87,10 +91,17 @@ func TestWrongArguments(t *testing.T) {
 		"-grace -1s":                 "-grace must not be negative: -1s",
 		"-private-pictures 10.0.0.1": `invalid value "10.0.0.1" for flag -private-pictures`,
 		"-addr":                      "flag needs an argument: -addr",
-		"-addr nowhere:port":         "listen tcp",
+		"-addr nowhere:port":         "-addr: listen tcp",
 	} {
 		assert.ErrorContains(t, run(t.Context(), strings.Fields(args), io.Discard, io.Discard), want)
 	}
 	t.Setenv("AICONTENT_BASE_URL", "https://content.example.com")
 	assert.ErrorContains(t, run(t.Context(), nil, io.Discard, io.Discard), "AICONTENT_API_KEY")
+	t.Setenv("AICONTENT_API_KEY", testKey)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	assert.ErrorContains(t, run(t.Context(), []string{"-ledger", file}, io.Discard, io.Discard), "-ledger: ")
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("HOME", "")
+	assert.ErrorContains(t, run(t.Context(), nil, io.Discard, io.Discard), "use -ledger")
 }

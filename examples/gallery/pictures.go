@@ -9,12 +9,18 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-func (s *server) pictures() *collection[aicontent.Image, aicontent.ImageListParams] {
+type pictures = collection[aicontent.Image, aicontent.ImageListParams, aicontent.ImageStoreParams]
+
+func (s *server) pictures() *pictures {
 	images := s.client.Images
-	return &collection[aicontent.Image, aicontent.ImageListParams]{
+	return &pictures{
 		server: s, name: "picture", filters: pictureFilters, list: images.List, all: images.All, show: images.Show,
-		texts:  func(image *aicontent.Image) url.Values { return url.Values{"name": {image.Name}} },
-		update: s.updatePicture, delete: images.Delete, read: s.readPicture,
+		update: s.updatePicture, delete: images.Delete, read: readPicture, store: s.names.Images.Store,
+		find: s.names.Images.Find,
+		id:   func(image *aicontent.Image) aicontent.ID { return image.ID },
+		texts: func(image *aicontent.Image) url.Values {
+			return url.Values{"name": {title(image.Name)}}
+		},
 	}
 }
 
@@ -33,23 +39,17 @@ func pictureFilters(query url.Values, size aicontent.PerPage) aicontent.ImageLis
 	return params
 }
 
-func (s *server) readPicture(w http.ResponseWriter, r *http.Request) (draft, error) {
+func readPicture(w http.ResponseWriter, r *http.Request) (url.Values, aicontent.ImageStoreParams, error) {
 	err := parseForm(w, r, maxFields)
-	form := r.PostForm
-	return draft{form, func(ctx context.Context) (aicontent.ID, error) {
-		image, err := s.client.Images.Store(ctx, aicontent.ImageStoreParams{
-			Name:        form.Get("name"),
-			Description: form.Get("description"),
-			Resolution:  aicontent.Resolution(form.Get("resolution")),
-			Style:       aicontent.Style(form.Get("style")),
-			Medium:      aicontent.Medium(form.Get("medium")),
-			Filter:      aicontent.Filter(form.Get("filter")),
-		})
-		if err != nil {
-			return "", err
-		}
-		return image.ID, nil
-	}}, err
+	form := withToken(r.PostForm)
+	return form, aicontent.ImageStoreParams{
+		Name:        recordName(form),
+		Description: form.Get("description"),
+		Resolution:  aicontent.Resolution(form.Get("resolution")),
+		Style:       aicontent.Style(form.Get("style")),
+		Medium:      aicontent.Medium(form.Get("medium")),
+		Filter:      aicontent.Filter(form.Get("filter")),
+	}, err
 }
 
 func (s *server) updatePicture(ctx context.Context, id aicontent.ID, form url.Values) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/http"
 	"slices"
@@ -20,7 +21,8 @@ type problem struct {
 	Title     string
 	Detail    string // in the words of the service
 	Advice    string
-	LookAt    string            // address of a list that may have the record; empty if there is none
+	LookAt    string            // address of the record, or of a list that may have it; empty if there is none
+	Sent      bool              // whether the form has created a record, so that another one needs a new form
 	Fields    map[string]string // what is wrong with each field of the form
 	Reference string            // the request ID, to quote to the service
 }
@@ -35,6 +37,7 @@ const (
 	pressAgain    = "You can press the button again."
 	shorten       = "Shorten it and press the button again."
 	chooseSmaller = "Choose a smaller file and press the button again."
+	fixFolder     = "Retrying will not help until the gallery’s operator makes room in it."
 	fixKey        = "Retrying will not help until the gallery’s operator fixes its key."
 )
 
@@ -44,7 +47,7 @@ var kinds = []struct {
 	kind
 }{
 	{errSentBefore, kind{409, "This form was already sent", ""}},
-	{errOldForm, kind{409, "This form may already have been sent", ""}},
+	{errNoRecord, kind{404, "There is nothing from this form", ""}},
 	{errChanged, kind{409, "This was changed since you opened it", ""}},
 	{errStalled, kind{408, "The form stopped arriving", pressAgain}},
 	{errMalformedForm, kind{400, "The form could not be read", pressAgain}},
@@ -74,8 +77,14 @@ func kindOf(err error) kind {
 	}
 	var transport *aicontent.TransportError
 	switch {
+	case errors.As(err, new(*aicontent.ConflictError)):
+		return kind{409, "This form was already sent", ""}
+	case errors.As(err, new(*fs.PathError)):
+		return kind{500, "The gallery cannot write to its folder", fixFolder}
 	case errors.As(err, new(*aicontent.DecodeError)):
 		return kind{502, "The service sent a response that the gallery cannot read", pressAgain}
+	case errors.Is(err, context.DeadlineExceeded):
+		return kind{504, "The service took too long", pressAgain}
 	case errors.Is(err, context.Canceled):
 		return kind{503, "Cancelled", pressAgain}
 	case errors.As(err, &transport) && transport.Timeout():
@@ -113,7 +122,7 @@ func (s *server) explain(r *http.Request, err error, a action) problem {
 	case errors.As(err, &unreadable):
 		p.Reference = unreadable.RequestID
 	}
-	s.log.Warn("failed", "page", r.Method+" "+r.URL.Path, "outcome", outcomeOf(err), "error", err)
+	s.log.Warn("failed", "page", r.Method+" "+r.URL.Path, "outcome", aicontent.OutcomeOf(err), "error", err)
 	return p
 }
 
@@ -156,14 +165,13 @@ const (
 // advise says what a failed call may have changed, and whether to press the button again. The remedy is what to do if
 // nothing was changed.
 func advise(err error, a action, remedy string) string {
-	outcome := outcomeOf(err)
+	outcome := aicontent.OutcomeOf(err)
 	switch {
-	case errors.Is(err, errSentBefore):
-		return "The first press may already have created it, which is billed. Check first. " +
-			"To create another, press the button again."
-	case errors.Is(err, errOldForm):
-		return "It was opened before the gallery was restarted. If it was sent, it may have created a record, " +
-			"which is billed. Check first. To create one now, press the button."
+	case errors.Is(err, errSentBefore), errors.As(err, new(*aicontent.ConflictError)):
+		return "Look first at what became of it, which may be billed. To create another, press the button again."
+	case errors.Is(err, errNoRecord):
+		return "It was sent before the gallery was restarted. Nothing was created, or it has been deleted. " +
+			"You can press the button again."
 	case errors.Is(err, errChanged):
 		return "What you typed was not saved. To replace what is there now with it, press the button again."
 	case a == reading && errors.Is(err, aicontent.ErrInvalid) && !errors.Is(err, aicontent.ErrNotFound):
@@ -173,9 +181,10 @@ func advise(err error, a action, remedy string) string {
 	case a == reading:
 		return remedy
 	case a == creating && outcome == aicontent.OutcomeUnknown:
-		return "It may have been created anyway, and billed. Check before you press the button again."
+		return "It may have been created anyway, and billed. You can press the button again: " +
+			"the gallery then finds out, and creates no second one."
 	case a == creating && outcome == aicontent.OutcomeDone:
-		return "It was created and billed, so do not press the button again."
+		return "It was created and billed. Look for it first. To create another, press the button again."
 	case a == creating:
 		return "Nothing was created and nothing was billed. " + remedy
 	case outcome == aicontent.OutcomeUnknown:
@@ -189,18 +198,6 @@ func advise(err error, a action, remedy string) string {
 // unsent is an error of the gallery's own, or of a request that only reads: nothing was asked of the service.
 type unsent struct{ error }
 
-func (e unsent) Unwrap() error { return e.error }
-
-// outcomeOf is aicontent.OutcomeOf, extended to the gallery's errors.
-func outcomeOf(err error) aicontent.Outcome {
-	if errors.As(err, new(unsent)) {
-		return aicontent.OutcomeNotSent
-	}
-	return aicontent.OutcomeOf(err)
-}
-
-// mayExist reports whether a failed create request may have created a record.
-func mayExist(err error) bool {
-	outcome := outcomeOf(err)
-	return outcome == aicontent.OutcomeUnknown || outcome == aicontent.OutcomeDone
-}
+func (e unsent) Unwrap() error            { return e.error }
+func (unsent) Outcome() aicontent.Outcome { return aicontent.OutcomeNotSent }
+func (unsent) Temporary() bool            { return true }

@@ -15,8 +15,9 @@ import (
 // How a failed create request reads: what to do next.
 const (
 	tryAgain  = "Nothing was created and nothing was billed. You can press the button again."
-	lookFirst = "It may have been created anyway, and billed. Check before you press the button again."
-	keyFirst  = "Retrying will not help until the gallery’s operator fixes its key."
+	lookFirst = "It may have been created anyway, and billed. You can press the button again: " +
+		"the gallery then finds out, and creates no second one."
+	keyFirst = "Retrying will not help until the gallery’s operator fixes its key."
 )
 
 // failure is a kind of failed create request.
@@ -25,7 +26,6 @@ type failure struct {
 	fault         aicontenttest.Fault // the zero fault is a service that is not there
 	status        int
 	title, advice string
-	made          int // records that it leaves
 }
 
 func (failure failure) strike(f *fixture) {
@@ -33,55 +33,86 @@ func (failure failure) strike(f *fixture) {
 		f.service.Close()
 		return
 	}
-	f.service.Fault(failure.fault)
+	f.service.FaultOn(aicontenttest.ImagesStore, 1, failure.fault)
 }
 
 var failures = []failure{
 	{"no key", aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502,
-		"The service rejects the gallery’s key", keyFirst, 0},
+		"The service rejects the gallery’s key", keyFirst},
 	{"no right", aicontenttest.Status(403, `{"message":"This action is unauthorized."}`), 502,
-		"The service rejects the gallery’s key", keyFirst, 0},
+		"The service rejects the gallery’s key", keyFirst},
 	{"refused form", aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["The name is too long."]}}`),
 		422, "The name is too long.",
-		"Nothing was created and nothing was billed. Correct it and press the button again.", 0},
+		"Nothing was created and nothing was billed. Correct it and press the button again."},
 	{"too large", aicontenttest.Status(413, "<html><title>413 Request Entity Too Large</title></html>"), 413,
-		"The file is too large for the service", "Choose a smaller file", 0},
+		"The file is too large for the service", "Choose a smaller file"},
 	{"too often", aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503,
-		"The service is busy: wait 10 minutes", tryAgain, 0},
-	{"maintenance", aicontenttest.Status(503, "down").WithRetryAfter("120"), 502,
-		"The service had a problem: wait 2 minutes", lookFirst, 0},
+		"The service is busy: wait 10 minutes", tryAgain},
 	{"server error", aicontenttest.Status(500, `{"message":"Server Error"}`), 502,
-		"The service says: “Server Error”", lookFirst, 0},
-	{"proxy gave up", aicontenttest.ActThenStatus(504), 502, "The service had a problem", lookFirst, 1},
-	{"no connection", aicontenttest.Fault{}, 502, "The service cannot be reached", tryAgain, 0},
-	{"lost response", aicontenttest.LoseResponse(), 502, "The service cannot be reached", lookFirst, 1},
-	{"unreadable response", aicontenttest.InvalidJSON(), 502,
-		"The service sent a response that the gallery cannot read",
-		"It was created and billed, so do not press the button again.", 1},
+		"The service says: “Server Error”", tryAgain},
+	{"no connection", aicontenttest.Fault{}, 502, "The service cannot be reached", tryAgain},
 	{"foreign page", aicontenttest.HTMLPage(200), 502, "The service sent a response that the gallery cannot read",
-		lookFirst, 0},
+		tryAgain},
+	{"firewall", aicontenttest.HTMLPage(403), 502, "The service rejects the gallery’s key", lookFirst},
+	{"not implemented", aicontenttest.Status(501, "no"), 502, "The service had a problem", lookFirst},
 }
 
 // Each kind of failure says what happened, and whether to press the button again.
 func TestFailedCreateIsExplained(t *testing.T) {
-	for _, test := range failures {
+	for _, test := range append(failures, failure{
+		"maintenance", aicontenttest.Status(503, "down").WithRetryAfter("120"), 502,
+		"The service had a problem", tryAgain,
+	}) {
 		t.Run(test.name, func(t *testing.T) {
-			f := newFixture(t)
-			test.strike(f)
-			resp, err := http.PostForm(f.url+"/new-picture", url.Values{
-				"name": {"Fox"}, "description": {"A fox in the snow"}, "resolution": {"256x256"}, "style": {"retro"},
+			bubble(t, func(f *fixture) {
+				test.strike(f)
+				form := fox(newToken())
+				form.Set("style", "retro")
+				status, page := f.send("/new-picture", form)
+				assert.Equal(f.t, test.status, status)
+				says(f.t, page, test.title)
+				says(f.t, page, test.advice)
+				says(f.t, page, "A fox")
+				assert.Contains(f.t, page, `<option value="retro" selected>`)
+				assert.Empty(f.t, f.service.Images())
+				assert.Equal(f.t, test.advice == lookFirst, regexpMatch(page, `href="/pictures\?search=Fox"`))
+				assert.Equal(f.t, form.Get("form"), tokenOf(f.t, page), "the button can be pressed again")
 			})
-			page := f.page(resp, err)
-			assert.Equal(t, test.status, resp.StatusCode)
-			says(t, page, test.title)
-			says(t, page, test.advice)
-			says(t, page, "A fox in the snow")
-			assert.Contains(t, page, `<option value="retro" selected>`)
-			assert.Len(t, f.service.Images(), test.made)
-			assert.Equal(t, test.advice == lookFirst || test.made > 0,
-				regexpMatch(page, `href="/pictures\?search=Fox"`), "a link to look for it")
 		})
 	}
+}
+
+// What was created is found, even if the service's response did not arrive.
+func TestLostResponses(t *testing.T) {
+	for name, fault := range map[string]aicontenttest.Fault{
+		"lost": aicontenttest.LoseResponse(), "proxy gave up": aicontenttest.ActThenStatus(504),
+		"unreadable": aicontenttest.InvalidJSON(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.service.FaultOn(aicontenttest.ImagesStore, 1, fault)
+			says(t, f.post("/new-picture", fox(newToken())), "Here it is.")
+			assert.Len(t, f.service.Records(), 1)
+		})
+	}
+}
+
+// What was created and cannot be found is never created again by the same form, which says so.
+func TestCreatedAndNeverListed(t *testing.T) {
+	f := newFixture(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		if r.Request.Operation == aicontenttest.ImagesList {
+			r.Body = []byte(`{"data":[]}`)
+		}
+	}))
+	f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.InvalidJSON())
+	form := fox(newToken())
+	for range 2 {
+		page := f.post("/new-picture", form)
+		says(t, page, "It was created and billed. Look for it first. To create another, press the button again.")
+		assert.Equal(t, "/pictures?search=Fox", lookAt(t, page))
+		assert.NotEqual(t, form.Get("form"), tokenOf(t, page))
+	}
+	assert.Len(t, f.service.Records(), 1)
 }
 
 // What is missing is said beside its field, and nothing is sent.
@@ -105,7 +136,7 @@ func TestProblemsAreInTheOrderOfTheForm(t *testing.T) {
 	invalid := url.Values{"name": {" "}, "resolution": {"8x8"}, "style": {"x"}, "filter": {"x"}, "medium": {"x"}}
 	assert.Regexp(t, "Name .*Description .*Resolution .*Style .*Medium .*Filter ",
 		shown(f.post("/new-picture", invalid)))
-	f.service.Fault(aicontenttest.Status(422,
+	f.service.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(422,
 		`{"errors":{"account":["1"],"zone":["2"],"language":["3"],"name":["4"]}}`))
 	page := f.upload(map[string]string{"name": "Song", "language": "gb"}, "song.wav", recording(100))
 	assert.Regexp(t, "#name.*#language.*#account.*#zone", strings.ReplaceAll(page, "\n", " "))

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,14 +9,20 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-func (s *server) recordings() *collection[aicontent.Transcription, aicontent.TranscriptionListParams] {
+type recordings = collection[
+	aicontent.Transcription, aicontent.TranscriptionListParams, aicontent.TranscriptionStoreParams,
+]
+
+func (s *server) recordings() *recordings {
 	transcriptions := s.client.Transcriptions
-	return &collection[aicontent.Transcription, aicontent.TranscriptionListParams]{
+	return &recordings{
 		server: s, name: "recording", filters: recordingFilters, list: transcriptions.List, all: transcriptions.All,
-		show: transcriptions.Show, texts: func(transcription *aicontent.Transcription) url.Values {
-			return url.Values{"name": {transcription.Name}, "result": {transcription.Result}}
+		show: transcriptions.Show, update: s.updateRecording, delete: transcriptions.Delete, read: s.readRecording,
+		store: s.names.Transcriptions.Store, find: s.names.Transcriptions.Find,
+		id: func(transcription *aicontent.Transcription) aicontent.ID { return transcription.ID },
+		texts: func(transcription *aicontent.Transcription) url.Values {
+			return url.Values{"name": {title(transcription.Name)}, "result": {transcription.Result}}
 		},
-		update: s.updateRecording, delete: transcriptions.Delete, read: s.readRecording,
 	}
 }
 
@@ -35,54 +39,43 @@ func recordingFilters(query url.Values, size aicontent.PerPage) aicontent.Transc
 
 // readRecording reads the form up to the file, which is passed on to the service while it arrives. If the upload ends
 // early, for example because the visitor leaves the page, so does the request to the service.
-func (s *server) readRecording(w http.ResponseWriter, r *http.Request) (draft, error) {
-	u, err := readUpload(r, http.MaxBytesReader(w, r.Body, s.maxUpload))
+func (s *server) readRecording(
+	w http.ResponseWriter, r *http.Request,
+) (url.Values, aicontent.TranscriptionStoreParams, error) {
+	form, file, err := readUpload(r, http.MaxBytesReader(w, r.Body, s.maxUpload))
 	if err == nil && r.ContentLength > s.maxUpload {
 		err = unsent{&http.MaxBytesError{Limit: s.maxUpload}}
 	}
-	return s.draftRecording(u.fields, u.file), err
+	withToken(form)
+	return form, aicontent.TranscriptionStoreParams{
+		Name:        recordName(form),
+		Description: form.Get("description"),
+		Language:    aicontent.CountryCode(strings.ToUpper(strings.TrimSpace(form.Get("language")))),
+		File:        file,
+	}, err
 }
 
-func (s *server) draftRecording(form url.Values, file aicontent.File) draft {
-	return draft{form, func(ctx context.Context) (aicontent.ID, error) {
-		transcription, err := s.client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
-			Name:        form.Get("name"),
-			Description: form.Get("description"),
-			Language:    aicontent.CountryCode(strings.ToUpper(strings.TrimSpace(form.Get("language")))),
-			File:        file,
-		})
-		if err != nil {
-			return "", err
-		}
-		return transcription.ID, nil
-	}}
-}
-
-// maxHead is how much of a file is looked at to tell whether it may be a recording, in bytes.
-const maxHead = 4 << 10
-
-// checkRecording says what is wrong with a form before its file is uploaded. It looks at the file's first bytes only.
+// checkRecording says what is wrong with a form before its file is uploaded: this one has only the file's first bytes.
+// If the form was sent before, it leads to what became of it.
 func (s *server) checkRecording(w http.ResponseWriter, r *http.Request) {
-	u, err := readUpload(r, r.Body)
-	if u.content != nil {
-		var head []byte
-		head, err = io.ReadAll(io.LimitReader(u.content, maxHead))
-		u.file = aicontent.FileFromBytes(u.file.Name, head)
-	}
+	c := s.recordings()
+	form, params, err := c.read(w, r)
+	var sent sentForm
 	if err == nil {
-		_, err = s.forms.find(u.fields.Get("form"))
+		sent, _, err = c.lookUp(r, form.Get("form"))
 	}
-	if err == nil {
-		// With a context that has ended, Store checks what it is given and sends nothing.
-		ended, end := context.WithCancel(r.Context())
-		end()
-		_, err = s.draftRecording(u.fields, u.file).store(ended)
-	}
-	if errors.Is(err, context.Canceled) {
-		w.WriteHeader(http.StatusNoContent)
+	if err == nil && (sent.working > 0 || sent.id != "") {
+		http.Redirect(w, r, c.resultPath(form.Get("form")), http.StatusSeeOther)
 		return
 	}
-	s.recordings().refuse(w, r, u.fields, err)
+	if err == nil {
+		err = params.Validate()
+	}
+	if err != nil {
+		c.renderForm(w, r, form, c.explainForm(r, form, err))
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 func (s *server) updateRecording(ctx context.Context, id aicontent.ID, form url.Values) error {

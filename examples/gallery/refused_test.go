@@ -24,7 +24,8 @@ func TestRefusedFormKeepsTheFile(t *testing.T) {
 	assert.Empty(t, f.service.Requests())
 	assert.NotContains(t, f.logged(), "POST /new-recording", "the file was not uploaded")
 
-	f.service.Fault(aicontenttest.Status(http.StatusUnprocessableEntity, `{"errors":{"name":["The name is taken."]}}`))
+	f.service.FaultOn(aicontenttest.TranscriptionsStore, 1,
+		aicontenttest.Status(http.StatusUnprocessableEntity, `{"errors":{"name":["The name is taken."]}}`))
 	p.do(chromedp.SetValue(css("#language"), "gb"), chromedp.Click(css("form.stack button")))
 	p.says("The name is taken.")
 	assert.EqualValues(t, 1<<20, get[int](p, `document.querySelector("#file").files[0].size`))

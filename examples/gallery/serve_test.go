@@ -7,12 +7,17 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -53,7 +58,7 @@ func served(
 ) (took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		service := aicontenttest.NewServer(t, append(opts, aicontenttest.InMemoryNetwork())...)
-		f := &fixture{t: t, service: service}
+		f := &fixture{t: t, service: service, ledger: once.InMemory()}
 		f.open(service.Client())
 		f.gallery.visitors.atOnce, f.gallery.visitors.burst = 1000, 1e6 // all pipes count as one visitor
 		listener := &pipes{make(chan net.Conn), make(chan struct{})}
@@ -67,6 +72,32 @@ func served(
 		took = time.Since(began)
 	})
 	return took
+}
+
+// bubble runs test against a gallery without a network, where waiting costs nothing.
+func bubble(t *testing.T, test func(f *fixture), opts ...aicontenttest.Option) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fixture{t: t, ledger: once.InMemory()}
+		f.service = aicontenttest.NewServer(t, append(opts, aicontenttest.InMemoryNetwork())...)
+		f.open(f.service.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})))
+		test(f)
+	})
+}
+
+// send sends a form and returns the page that it leads to, without a network. Without a form it gets the page.
+func (f *fixture) send(path string, form url.Values) (status int, page string) {
+	r := httptest.NewRequestWithContext(f.t.Context(), http.MethodGet, "http://localhost"+path, nil)
+	if form != nil {
+		r = httptest.NewRequestWithContext(f.t.Context(), http.MethodPost, r.URL.String(),
+			strings.NewReader(form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	w := httptest.NewRecorder()
+	f.gallery.handler().ServeHTTP(w, r)
+	if to := w.Header().Get("Location"); to != "" {
+		return f.send(to, nil)
+	}
+	return w.Code, w.Body.String()
 }
 
 // uploadHead is a request that begins an upload of the length.
@@ -177,8 +208,11 @@ func TestItEndsInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			said := make(chan string, 1)
+			var log *lockedBuffer
 			took := served(t, func(f *fixture, gallery *pipes) {
-				f.service.Fault(aicontenttest.Stall(aicontenttest.BeforeResponse))
+				f.service.FaultOn(aicontenttest.TranscriptionsStore, 1,
+					aicontenttest.Stall(aicontenttest.BeforeResponse))
+				log = &f.log
 				browser := gallery.dial(test.sent)
 				go func() {
 					response, _ := io.ReadAll(browser)
@@ -189,6 +223,9 @@ func TestItEndsInOrder(t *testing.T) {
 			})
 			assert.LessOrEqual(t, took, test.in)
 			assert.Contains(t, <-said, test.says)
+			assert.Regexp(t, "msg=stopped created=0", log.buf.String())
+			const open = `may have been created, and billed.* names="\[Opera #[a-z2-7]{12}\]"`
+			assert.Equal(t, name == "transcribing", regexpMatch(log.buf.String(), open), log.buf.String())
 		})
 	}
 }
@@ -219,7 +256,8 @@ func TestTheEndWaitsForWhatIsBeingCreated(t *testing.T) {
 						browser.Close()
 					}()
 					synctest.Wait()
-				}, aicontenttest.Latency(grace/2))
+				}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, grace/2),
+					aicontenttest.LatencyOn(aicontenttest.TranscriptionsStore, grace/2))
 				assert.InDelta(t, grace/2, took, float64(2*time.Second))
 				assert.Len(t, service.Records(), 1)
 				if response := <-said; !leaves {

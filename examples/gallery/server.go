@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"embed"
 	"html/template"
@@ -11,14 +10,16 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // server is the gallery. The API key stays in its client; browsers never see it.
 type server struct {
 	client    *aicontent.Client
+	names     *once.Client
 	fetcher   *aicontent.Client // of pictures; it has no API key
 	log       *slog.Logger
 	host      string         // host name that browsers may use besides localhost and IP addresses; may be empty
@@ -28,16 +29,23 @@ type server struct {
 
 	templates *template.Template
 	key       signingKey
-	forms     *sentForms
 	visitors  *visitors
+	forms     *forms
+	looking   sync.WaitGroup // for what became of forms of earlier runs
 }
 
-func newServer(client *aicontent.Client, log *slog.Logger) (*server, error) {
-	s := &server{client: client, log: log, maxUpload: 1 << 30, key: signingKey(rand.Text()), visitors: newVisitors()}
-	s.forms = &sentForms{
-		ctx: context.Background(), key: s.key, opened: time.Now(), sent: make(map[string]creation),
+// newServer returns a gallery that remembers in the ledger what it has created.
+func newServer(
+	client *aicontent.Client, ledger once.Ledger, log *slog.Logger, opts ...once.Option,
+) (*server, error) {
+	names, err := once.New(client, ledger, append(opts, once.WithLogger(log))...)
+	if err != nil {
+		return nil, err
 	}
-	var err error
+	s := &server{
+		client: client, names: names, log: log, maxUpload: 1 << 30, key: signingKey(rand.Text()),
+		visitors: newVisitors(), forms: newForms(ledger),
+	}
 	s.fetcher, err = aicontent.NewClient(client.BaseURL(), "none", aicontent.WithInsecureHTTP(),
 		aicontent.WithHTTPClient(&http.Client{Transport: s.publicTransport()}))
 	if err != nil {
@@ -46,6 +54,7 @@ func newServer(client *aicontent.Client, log *slog.Logger) (*server, error) {
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"contains":        strings.Contains,
 		"fingerprint":     fingerprint,
+		"title":           title,
 		"recordPath":      recordPath,
 		"pictureSource":   s.pictureSource,
 		"recordingSource": s.recordingSource,
@@ -103,6 +112,7 @@ func (v view) Wrong(field string) *aicontent.FieldProblem {
 // notices are the messages that a redirect can ask for.
 var notices = map[string]string{
 	"created": "Here it is.",
+	"found":   "This form was sent before. Here is what it created.",
 	"saved":   "Saved.",
 	"deleted": "Deleted.",
 }
@@ -157,7 +167,8 @@ func (s *server) guard(next http.Handler) http.Handler {
 		leave, ok := s.visitors.enter(r)
 		if !ok {
 			h.Set("Retry-After", "10")
-			http.Error(w, "Too many requests from your address. Try again in a few seconds.", http.StatusTooManyRequests)
+			http.Error(w, "Too many requests from your address. Try again in a few seconds.",
+				http.StatusTooManyRequests)
 			return
 		}
 		defer leave()

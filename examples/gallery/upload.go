@@ -15,13 +15,6 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-// upload is a form with a file that has not been read yet.
-type upload struct {
-	fields  url.Values
-	file    aicontent.File
-	content io.Reader // of the file; nil without one
-}
-
 // maxFields limits the fields of a form that creates a record, in bytes, and maxParts those of an upload.
 const (
 	maxFields = 64 << 10
@@ -32,11 +25,11 @@ var errMalformedForm = unsent{errors.New("the form is malformed")}
 
 // readUpload reads the fields of a multipart form up to the file, which must come last. Reading the file then reads
 // from the body.
-func readUpload(r *http.Request, body io.Reader) (upload, error) {
-	u := upload{fields: make(url.Values)}
+func readUpload(r *http.Request, body io.Reader) (fields url.Values, file aicontent.File, err error) {
+	fields = make(url.Values)
 	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || mediaType != "multipart/form-data" {
-		return u, errMalformedForm
+		return fields, file, errMalformedForm
 	}
 	head := &counter{Reader: body}
 	parts := multipart.NewReader(head, params["boundary"])
@@ -44,32 +37,31 @@ func readUpload(r *http.Request, body io.Reader) (upload, error) {
 	for range maxParts {
 		part, err := parts.NextPart()
 		if err == io.EOF {
-			return u, nil
+			return fields, file, nil
 		}
 		if err != nil {
-			return u, errors.Join(errMalformedForm, err)
+			return fields, file, errors.Join(errMalformedForm, err)
 		}
 		if part.FormName() == "file" {
 			if part.FileName() != "" {
-				u.content = part
-				u.file = aicontent.FileFromReader(part.FileName(), part)
+				file = aicontent.FileFromReader(part.FileName(), part)
 				if r.ContentLength > 0 {
-					u.file.Size = r.ContentLength - head.n - int64(len("\r\n--"+params["boundary"]+"--\r\n"))
+					file.Size = r.ContentLength - head.n - int64(len("\r\n--"+params["boundary"]+"--\r\n"))
 				}
 				head.ahead = true
 			}
-			return u, nil
+			return fields, file, nil
 		}
 		value, err := io.ReadAll(io.LimitReader(part, left+1))
 		if err != nil {
-			return u, errors.Join(errMalformedForm, err)
+			return fields, file, errors.Join(errMalformedForm, err)
 		}
 		if left -= int64(len(value)); left < 0 {
-			return u, unsent{&http.MaxBytesError{Limit: maxFields}}
+			return fields, file, unsent{&http.MaxBytesError{Limit: maxFields}}
 		}
-		u.fields.Set(part.FormName(), string(value))
+		fields.Set(part.FormName(), string(value))
 	}
-	return u, errMalformedForm
+	return fields, file, errMalformedForm
 }
 
 // counter counts what is read through it. Until the file begins it reads single bytes, so that nothing is read ahead.

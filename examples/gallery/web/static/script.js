@@ -28,9 +28,13 @@ async function upload(form) {
   }
   button.disabled = true;
   try {
-    const refused = await check(form);
-    if (refused) {
-      show(refused, form);
+    const checked = await check(form);
+    if (checked.redirected) {
+      location.assign(checked.url); // it was sent before
+      return;
+    }
+    if (checked.page) {
+      show(checked.page, form);
       return;
     }
     cancel.hidden = false;
@@ -49,7 +53,8 @@ async function upload(form) {
   }
 }
 
-// check asks whether the form may be sent, with the first bytes of its file. It returns the page that says why not.
+// check asks whether the form may be sent, with the first bytes of its file. It returns where that leads, or the page
+// that says why not.
 async function check(form) {
   const body = new FormData(form);
   const file = body.get("file");
@@ -63,7 +68,7 @@ async function check(form) {
   if (response.status === 429) {
     throw new Error("Too many requests from your address. Nothing was sent. Try again in a few seconds.");
   }
-  return response.status === 204 ? "" : response.text();
+  return { redirected: response.redirected, url: response.url, page: await response.text() };
 }
 
 // send sends the form, and returns where that leads. An XMLHttpRequest tells how much it has sent, as fetch does not.
@@ -95,15 +100,15 @@ async function consequence(form) {
   say("Checking what was created.");
   for (let look = 0; look < 10; look++) {
     try {
-      if (!await check(form)) {
+      if (!(await check(form)).redirected) {
         return "Nothing was created and nothing was billed. You can press the button again.";
       }
     } catch {
-      return "Check the recordings before you press the button again.";
+      return "It may be created anyway, and billed. Press the button again to see: no second one is created.";
     }
     await new Promise((resolve) => { setTimeout(resolve, 200); });
   }
-  return "It may have been created anyway, and billed. Check before you press the button again.";
+  return "It may be created anyway, and billed. Press the button again to see: no second one is created.";
 }
 
 // show replaces the page's content by that of another page. The chosen file stays chosen.
@@ -111,7 +116,7 @@ function show(text, form) {
   const page = new DOMParser().parseFromString(text, "text/html");
   const main = page.querySelector("main:has(#file)");
   if (!main) {
-    throw new Error("Something in between rejected the upload. Check the recordings before you press the button again.");
+    throw new Error("Something in between rejected the upload. Press the button again: no second one is created.");
   }
   document.querySelector("main").replaceWith(main);
   document.getElementById("file").files = form.elements.file.files;
