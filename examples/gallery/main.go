@@ -163,8 +163,8 @@ func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Du
 		created, open := s.forms.sum()
 		s.log.Info("stopped", "created", created)
 		if len(open) > 0 {
-			s.log.Warn("these may have been created, and billed: their forms tell, if they are sent again",
-				"names", open)
+			s.log.Warn("these may have been created, and billed: after the next start, /new-picture?form=TOKEN and "+
+				"/new-recording?form=TOKEN tell, with the token behind the #", "names", open)
 		}
 		closed <- err
 	})
