@@ -23,6 +23,7 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 var (
@@ -68,13 +69,6 @@ func passing(faults []aicontenttest.Fault) []aicontenttest.Fault {
 	})
 }
 
-// searching are the passing faults that a search gets over too.
-func searching(faults []aicontenttest.Fault) []aicontenttest.Fault {
-	return slices.DeleteFunc(passing(faults), func(f aicontenttest.Fault) bool {
-		return slices.Contains([]int{200, 302, 501}, f.Status) || slices.Contains([]string{"invalid-json", "oversized-response"}, f.Name)
-	})
-}
-
 // strike lets each request meet one of its faults with the probability chaosRate. What the nth request of a deed meets
 // depends on the seed alone, whatever the goroutines do, so that a seed can be replayed.
 func (r *chaos) strike(others, stores []aicontenttest.Fault) {
@@ -113,6 +107,7 @@ type deed struct {
 	tag  string
 	name string // that the record has or is to have
 	id   aicontent.ID
+	left bool // the client left while the service worked
 	err  error
 }
 
@@ -121,14 +116,21 @@ type chaos struct {
 	t     *testing.T
 	srv   *aicontenttest.Server
 	c     *aicontent.Client
-	once  bool // Store calls have WithOnce
+	names *once.Client  // for Store calls; nil for plain ones
+	leave time.Duration // after which every fifth Store call is left; 0 for never
 	seed  uint64
 	deeds []*deed
 }
 
 // newChaos makes a server with a record for each delete and update, and the deeds to do.
-func newChaos(t *testing.T, once bool, srv *aicontenttest.Server, opts ...aicontent.Option) *chaos {
-	r := &chaos{t: t, srv: srv, once: once, seed: *chaosSeed, c: srv.Client(append(opts, aicontent.WithMaxResponseSize(chaosLimit), aicontent.WithRetryBudget(0))...)}
+func newChaos(t *testing.T, byName bool, srv *aicontenttest.Server, opts ...aicontent.Option) *chaos {
+	r := &chaos{t: t, srv: srv, seed: *chaosSeed}
+	r.c = srv.Client(append(opts, aicontent.WithMaxResponseSize(chaosLimit), aicontent.WithRetryBudget(0))...)
+	if byName {
+		var err error
+		r.names, err = once.New(r.c, once.InMemory())
+		require.NoError(t, err)
+	}
 	if r.seed == 0 {
 		r.seed = rand.Uint64()
 	}
@@ -141,7 +143,7 @@ func newChaos(t *testing.T, once bool, srv *aicontenttest.Server, opts ...aicont
 	}
 	for i := range *chaosOps {
 		add("store", fmt.Sprintf("job-%d-store", i))
-		if !once {
+		if !byName {
 			add([]string{"delete", "update", "list"}[i%3], fmt.Sprintf("job-%d-other", i))
 		}
 	}
@@ -176,21 +178,11 @@ func (r *chaos) do(ctx context.Context, d *deed) {
 	tag := aicontent.WithHeader(chaosTag, d.tag)
 	switch d.kind {
 	case "store":
-		storing := []aicontent.CallOption{tag}
-		if r.once {
-			storing = append(storing, aicontent.WithOnce())
+		d.err = r.store(ctx, d, tag)
+		for calls := 1; r.names != nil && d.err != nil && calls < 50; calls++ {
+			time.Sleep(r.leave) // as long as a job queue may wait
+			d.err = r.store(ctx, d, tag)
 		}
-		if len(d.tag)%2 == 0 {
-			_, d.err = r.c.Images.Store(ctx, aicontent.ImageStoreParams{Name: d.name, Description: "d", Resolution: aicontent.Resolution256x256}, storing...)
-			return
-		}
-		size := 4_000
-		if strings.HasSuffix(d.tag, "5") {
-			// More than the transport takes at once: what breaks in the middle of it is not sent, and retried.
-			size = 200_000
-		}
-		audio := aicontent.FileFromBytes("a.wav", []byte("RIFF\x24\x00\x00\x00WAVEfmt "+strings.Repeat("\x00", size)))
-		_, d.err = r.c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: d.name, File: audio}, storing...)
 	case "delete":
 		d.err = r.c.Images.Delete(ctx, d.id, tag)
 	case "update":
@@ -200,6 +192,38 @@ func (r *chaos) do(ctx context.Context, d *deed) {
 	}
 }
 
+// store makes a Store call, which the client may leave if it is the deed's first one.
+func (r *chaos) store(ctx context.Context, d *deed, tag aicontent.CallOption) (err error) {
+	if r.leave > 0 && !d.left && strings.HasSuffix(strings.TrimRight(d.tag, "13579"), "0") {
+		d.left = true
+		leaving, cancel := context.WithTimeout(ctx, r.leave)
+		defer cancel()
+		ctx = leaving
+	}
+	if len(d.tag)%2 == 0 {
+		image := aicontent.ImageStoreParams{Name: d.name, Description: "d", Resolution: aicontent.Resolution256x256}
+		if r.names != nil {
+			_, _, err = r.names.Images.Store(ctx, image, tag)
+		} else {
+			_, err = r.c.Images.Store(ctx, image, tag)
+		}
+		return err
+	}
+	size := 4_000
+	if strings.HasSuffix(d.tag, "5") {
+		// More than the transport takes at once: what breaks in the middle of it is not sent, and retried.
+		size = 200_000
+	}
+	audio := aicontent.FileFromBytes("a.wav", []byte("RIFF\x24\x00\x00\x00WAVEfmt "+strings.Repeat("\x00", size)))
+	text := aicontent.TranscriptionStoreParams{Name: d.name, File: audio}
+	if r.names != nil {
+		_, _, err = r.names.Transcriptions.Store(ctx, text, tag)
+	} else {
+		_, err = r.c.Transcriptions.Store(ctx, text, tag)
+	}
+	return err
+}
+
 // tally is what a run came to, against the server's own book.
 type tally struct {
 	ended                                        map[string]int // calls by kind and outcome
@@ -207,7 +231,7 @@ type tally struct {
 	unsaved                                      []string
 	undone                                       []string
 	unknown                                      map[string][2]int // Store calls by the fault that caused it: not executed, executed
-	sends                                        int
+	sends, left                                  int
 }
 
 func (r *chaos) tally() tally {
@@ -261,7 +285,9 @@ func (r *chaos) tally() tally {
 			told[min(made[d.name], 1)]++
 			count.unknown[faults[d.tag]] = told
 		}
-		if savable(d) {
+		if d.left {
+			count.left++
+		} else if savable(d) {
 			count.unsaved = append(count.unsaved, note)
 		}
 	}
@@ -300,6 +326,7 @@ func (r *chaos) check(count tally) {
 	for _, ending := range slices.Sorted(maps.Keys(count.ended)) {
 		r.t.Logf("| %s | %d |", ending, count.ended[ending])
 	}
+	r.t.Logf("| calls that were left | %d |", count.left)
 	r.t.Logf("| records made twice | %d |", len(count.doubles))
 	r.t.Logf("| successes that did nothing | %d |", len(count.phantoms))
 	r.t.Logf("| NotSent or Rejected, and acted on | %d |", len(count.falseRefusals))
@@ -341,37 +368,55 @@ func TestChaos(t *testing.T) {
 func TestChaosInVirtualTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"))
+		srv := aicontenttest.NewServer(t, slow()...)
 		policy := aicontent.DefaultRetryPolicy()
 		policy.MaxAttempts = patience.MaxAttempts
 		faults := append(chaosFaults(time.Minute), aicontenttest.Trickle(time.Second))
 		r := newChaos(t, false, srv, aicontent.WithRetryPolicy(policy))
+		r.leave = chaosLatency / 3
 		r.strike(faults, faults)
 		start := time.Now()
 		r.run(t.Context())
-		r.check(r.tally())
+		time.Sleep(2 * time.Minute) // until nothing is late any more
+		count := r.tally()
+		r.check(count)
+		assert.NotZero(t, count.left, "calls that were left")
 		t.Logf("%v of virtual time", time.Since(start).Round(time.Minute))
 	})
 }
 
-// With WithOnce every store ends with exactly one record, as long as the service acts within the settle time.
+// With package once, and called again until it succeeds, every store ends with exactly one record, as long as the
+// service acts within the settle time.
 func TestChaosOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"))
+		srv := aicontenttest.NewServer(t, slow()...)
 		policy := aicontent.DefaultRetryPolicy()
 		policy.MaxAttempts = patience.MaxAttempts
-		faults := chaosFaults(time.Minute)
+		faults := passing(chaosFaults(time.Minute))
 		r := newChaos(t, true, srv, aicontent.WithRetryPolicy(policy))
-		r.strike(searching(faults), append(passing(faults), aicontenttest.LateAct(504, 4*time.Minute)))
+		r.leave = chaosLatency / 3
+		r.strike(faults, append(slices.Clip(faults), aicontenttest.LateAct(504, 4*time.Minute)))
 		start := time.Now()
 		r.run(t.Context())
 		count := r.tally()
 		r.check(count)
 		assert.Empty(t, count.undone, "stores that ended without a record")
 		assert.Equal(t, *chaosOps, count.ended["store succeeded"], "every store returns its record")
+		assert.NotZero(t, count.left, "calls that were left")
 		t.Logf("%v of virtual time", time.Since(start).Round(time.Minute))
 	})
+}
+
+// chaosLatency is how long the service takes for a create request in virtual time. Some clients leave before that.
+const chaosLatency = 15 * time.Second
+
+func slow() []aicontenttest.Option {
+	return []aicontenttest.Option{
+		aicontenttest.InMemoryNetwork(), aicontenttest.BasePath("/tenant"),
+		aicontenttest.LatencyOn(aicontent.ImagesStore, chaosLatency),
+		aicontenttest.LatencyOn(aicontent.TranscriptionsStore, chaosLatency),
+	}
 }
 
 func TestChaosNeedsItsFaults(t *testing.T) {

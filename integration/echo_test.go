@@ -26,6 +26,7 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/internal/fakes"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // oddKey has every character that one escape or another treats in its own way.
@@ -379,7 +380,9 @@ func TestDuplicateErrorsAreMasked(t *testing.T) {
 	})
 	c, err := aicontent.NewClient(baseURL, fakes.Key)
 	require.NoError(t, err)
-	_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: aicontent.Resolution256x256}, aicontent.WithOnce())
+	names, err := once.New(c, once.InMemory())
+	require.NoError(t, err)
+	_, _, err = names.Images.Store(t.Context(), aStore)
 	require.ErrorIs(t, err, aicontent.ErrConflict)
 	assert.ErrorContains(t, err, "(id [API key], 8 9)")
 	fakes.AssertNoKey(t, err, fakes.Key)

@@ -19,6 +19,7 @@ import (
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/internal/fakes"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // forwarder is a proxy. It passes requests on, and responses back. To create requests it sends a reply of its own, once
@@ -36,7 +37,7 @@ type reply struct {
 	status     int
 	kind, body string
 	retryAfter string
-	final      bool // it will not change by itself, so that WithOnce does not wait for the record
+	final      bool // it will not change by itself, so that a call of package once does not wait for the record
 }
 
 // serve serves a connection of a client.
@@ -99,7 +100,7 @@ var replies = map[string]reply{
 	"503 to retry after 0":      {503, "text/html", varnishPage, "0", false},
 	"503 to retry in a while":   {503, "text/html", varnishPage, "in a while", false},
 	"503 without a Retry-After": {503, "text/html", varnishPage, "", false},
-	"499":                       {499, "text/html", "<html><title>499</title></html>", "", false},
+	"499":                       {499, "text/html", "<html><title>499</title></html>", "", true},
 	"403":                       {403, "text/html", "<html><title>403 Forbidden</title></html>", "", true},
 	"404":                       {404, "text/plain", "default backend - 404", "", true},
 	"405":                       {405, "text/html", "<html><title>405 Not Allowed</title></html>", "", true},
@@ -122,7 +123,9 @@ func behind(t *testing.T, test func(t *testing.T, p *proxied)) {
 						c, err := aicontent.NewClient(srv.URL, srv.APIKey, aicontent.WithHTTPClient(hc))
 						require.NoError(t, err)
 						t.Cleanup(c.CloseIdleConnections)
-						test(t, &proxied{forwarder: f, srv: srv, op: op, store: allTen(c)[string(op)]})
+						names, err := once.New(c, once.InMemory())
+						require.NoError(t, err)
+						test(t, &proxied{forwarder: f, srv: srv, op: op, store: allTen(c)[string(op)], names: names})
 					})
 				})
 			}
@@ -136,13 +139,12 @@ type proxied struct {
 	srv   *aicontenttest.Server
 	op    aicontenttest.Operation
 	store func(context.Context, ...aicontent.CallOption) error
+	names *once.Client
 }
 
-// once makes a Store call with WithOnce.
-func (p *proxied) once(ctx context.Context) (*aicontent.Response, error) {
-	var resp *aicontent.Response
-	err := p.store(ctx, aicontent.WithOnce(), aicontent.WithResponse(&resp))
-	return resp, err
+// once makes a Store call of package once.
+func (p *proxied) once(ctx context.Context) (found bool, err error) {
+	return storeOnce(ctx, p.names, p.op)
 }
 
 // assertUnknown asserts that a call ended with the reply, which proves nothing.
@@ -171,24 +173,22 @@ func TestStoreBehindProxyThatGivesUp(t *testing.T) {
 	})
 }
 
-// A job that stores once must have one record in the end, in one call or in two. A proxy's 403, 404 or 405 will not
+// A job that stores once must have one record in the end, in one call or in two. A proxy's 403, 404, 405 or 499 will not
 // change by itself, so that the first call ends there, and the second one finds what the first one has made.
 func TestOnceBehindProxyThatGivesUp(t *testing.T) {
 	behind(t, func(t *testing.T, p *proxied) {
-		resp, err := p.once(t.Context())
+		found, err := p.once(t.Context())
 		if p.reply.final {
 			p.assertUnknown(t, err)
 		} else {
 			require.NoError(t, err)
-			assert.True(t, resp.Found)
-			assert.Equal(t, 1, resp.Attempts)
+			assert.False(t, found, "the call has created it")
 		}
 
 		p.healthy.Store(true)
-		resp, err = p.once(t.Context())
+		found, err = p.once(t.Context())
 		require.NoError(t, err)
-		assert.True(t, resp.Found)
-		assert.Zero(t, resp.Attempts)
+		assert.True(t, found)
 		p.assertOne(t)
 	})
 }
@@ -199,9 +199,9 @@ func TestOnceBehindProxyInShortCalls(t *testing.T) {
 		calls, found := 0, false
 		for ; !found && calls < 10; calls++ {
 			ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
-			resp, err := p.once(ctx)
+			var err error
+			found, err = p.once(ctx)
 			cancel()
-			found = err == nil && resp.Found
 			if !found {
 				assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), "%v", err)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/internal/fakes"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 var (
@@ -24,6 +25,17 @@ func allTen(c *aicontent.Client) map[string]func(context.Context, ...aicontent.C
 	maps.Copy(calls, fakes.Calls("transcriptions", c.Transcriptions,
 		aicontent.TranscriptionStoreParams{Name: "n", File: wav}, aicontent.TranscriptionUpdateParams{Result: new("r")}))
 	return calls
+}
+
+// storeOnce makes a Store call of package once like one of allTen.
+func storeOnce(ctx context.Context, names *once.Client, op aicontent.Operation) (found bool, err error) {
+	if op == aicontent.ImagesStore {
+		_, found, err = names.Images.Store(ctx, aStore)
+		return found, err
+	}
+	wav := aicontent.FileFromBytes("a.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))
+	_, found, err = names.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "n", File: wav})
+	return found, err
 }
 
 // requestsOf returns how many requests of an operation have reached the service.

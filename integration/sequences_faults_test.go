@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	settleTime = 20 * time.Second // of the clients
+	settleTime = 20 * time.Second // of package once
 	lateAct    = 10 * time.Second // when a service acts that is slower than a proxy in front of it
 	tooLate    = 45 * time.Second // when it acts after the settle time
+	latency    = 3 * time.Second  // of a service whose client leaves meanwhile
 	lag        = 15 * time.Second // of a list
 	allLate    = time.Minute      // by when everything has happened
 	mostBytes  = 64 << 10         // of a response
@@ -28,11 +29,11 @@ const (
 type strike struct {
 	name  string
 	fault aicontenttest.Fault
-	// Which Store calls get over it, as long as attempts are left.
+	// Which programs get over it, as long as attempts are left.
 	image, transcription survivors
 }
 
-// survivors are the Store calls of the collection that must get over it.
+// survivors are the programs that must get over it in the collection.
 func (s strike) survivors(collection string) survivors {
 	if collection == "images" {
 		return s.image
@@ -45,14 +46,14 @@ func (s strike) class() bool {
 	return slices.ContainsFunc(strikes[:10], func(c strike) bool { return c.name == s.name })
 }
 
-// survivors are the Store calls that must get over a fault.
+// survivors are the programs that must get over a fault.
 type survivors int
 
 const (
-	nobody    survivors = iota // another attempt would end alike: the call sends none
-	unclear                    // WithOnce may send another
-	whoLooks                   // WithOnce alone: the service may have acted
-	everybody                  // the service has not acted, and the client saw why
+	nobody    survivors = iota // another request would end alike: the error is not temporary
+	unclear                    // it may be temporary
+	whoLooks                   // those with package once, which search, and then call again: the service may have acted
+	everybody                  // the same call sends again: the service has not acted, and the client saw why
 )
 
 // strikes are what can happen to a create request. Each function of the kit that makes a fault is among them. Cut off
@@ -128,7 +129,7 @@ type obstacle struct {
 	verb  string // list or show
 	fault aicontenttest.Fault
 	lasts time.Duration // how long after the first call has begun requests meet it; 0 is for one request
-	harms bool          // WithOnce need not get over it
+	final bool          // a call of package once ends there, and calling again need not help
 	from  int           // the request of this verb that meets it, or the first one, from 1
 }
 
@@ -140,17 +141,17 @@ var obstacles = []obstacle{
 	{"list-503", "list", aicontenttest.HTMLPage(503), 0, false, 0},
 	{"list-429", "list", says(429, ``).WithRetryAfter("5"), 0, false, 0},
 	{"list-403", "list", says(403, `{"message":"This action is unauthorized."}`), 0, true, 0},
-	{"list-page", "list", aicontenttest.HTMLPage(200), 0, true, 0},
+	{"list-page", "list", aicontenttest.HTMLPage(200), 0, false, 0},
 	{"list-lost", "list", aicontenttest.LoseResponse(), 0, false, 0},
 	{"list-stalls", "list", aicontenttest.Stall(aicontenttest.MidResponse), 0, false, 0},
 	{"list-lags", "list", says(200, `{"data":[]}`), lag, false, 0},
-	{"list-down", "list", aicontenttest.HTMLPage(502), allLate, true, 0},
+	{"list-down", "list", aicontenttest.HTMLPage(502), allLate, false, 0},
 	{"show-503", "show", aicontenttest.HTMLPage(503), 0, false, 0},
-	{"show-404", "show", says(404, `{"message":"Not Found"}`), 0, true, 0},
-	{"show-404-page", "show", aicontenttest.HTMLPage(404), 0, true, 0},
+	{"show-404", "show", says(404, `{"message":"Not Found"}`), 0, false, 0},
+	{"show-404-page", "show", aicontenttest.HTMLPage(404), 0, false, 0},
 	{"show-lost", "show", aicontenttest.LoseResponse(), 0, false, 0},
-	{"show-lags", "show", says(404, `{"message":"Not Found"}`), allLate, true, 0},
-	{"show-down", "show", aicontenttest.HTMLPage(404), allLate, true, 0},
+	{"show-lags", "show", says(404, `{"message":"Not Found"}`), allLate, false, 0},
+	{"show-down", "show", aicontenttest.HTMLPage(404), allLate, false, 0},
 }
 
 // audio fits into no buffer on the way: not into the network's, nor into what a server reads after its response.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // modes are the ways in which programs call Store.
@@ -29,26 +30,21 @@ var modes = map[string]func(*play){
 	},
 	// A job queue, which calls again.
 	"once": func(p *play) {
-		c := call{client: p.client(), once: true}
-		p.try(2, c)
+		c := call{process: p.process()}
+		p.queue(c)
 		p.repair(c)
 	},
 	// A job queue that has less patience than the settle time.
 	"hurried": func(p *play) {
-		c := call{client: p.client(), once: true}
+		c := call{process: p.process()}
 		hurried := c
 		hurried.patience = 7 * time.Second
-		ended := false
-		for tries := 0; !ended && tries < 30; tries++ {
-			ended = p.try(1, hurried) || p.conflicts()
-			time.Sleep(3 * time.Second)
-		}
-		p.check(ended, "a loop of short calls does not end")
+		p.queue(hurried)
 		p.repair(c)
 	},
 	// Two goroutines at once.
 	"both": func(p *play) {
-		c := call{client: p.client(), once: true}
+		c := call{process: p.process()}
 		var both sync.WaitGroup
 		for range 2 {
 			both.Go(func() { p.try(1, c) })
@@ -58,32 +54,35 @@ var modes = map[string]func(*play){
 		slices.SortFunc(p.calls, func(a, b *call) int {
 			return cmp.Or(a.ended.Compare(b.ended), a.began.Compare(b.began)) // the second may end in the same moment
 		})
+		p.queue(c)
 		p.repair(c)
 	},
-	// A process that dies, and the next one.
-	"since": func(p *play) {
-		p.try(1, p.cancelled(call{client: p.client(), once: true}))
-		c := call{client: p.client(), once: true, since: time.Now()}
-		p.try(2, c)
+	// A process that is killed, and the next one.
+	"crash": func(p *play) {
+		dies := p.process()
+		p.try(1, call{process: dies, ctx: dies.life, cut: dies.kill})
+		c := call{process: p.process()}
+		p.queue(c)
 		p.repair(c)
 	},
 	// A program that survives the panics and vetoes of its hook or middleware.
 	"panic": func(p *play) {
-		c := call{client: p.client(), once: true}
+		c := call{process: p.process()}
 		panics := c
 		panics.cut = func() { panic(errCut) }
 		if !p.try(1, panics) {
-			p.try(2, c)
+			p.queue(c)
 		}
 		p.repair(c)
 	},
 }
 
 // interrupted are the modes whose first call is interrupted at each of its attempts in turn, and the moments: by a hook
-// that panics or vetoes before it is sent, while it is on its way, and when it has ended.
+// that panics or vetoes before it is sent, while it is on its way, and when it has ended. In the last two, the service
+// takes its time for each create request, and the client leaves meanwhile.
 var interrupted = map[string][]string{
-	"cancelled": {"sent", "done"},
-	"since":     {"sent", "done"},
+	"cancelled": {"sent", "done", "latency", "dropped"},
+	"crash":     {"sent", "done", "latency", "dropped"},
 	"panic":     {"hook", "veto", "sent", "done"},
 }
 
@@ -104,21 +103,24 @@ type play struct {
 	met     []string       // strikes and obstacles
 	calm    bool           // nothing goes wrong any more
 	budgets []int          // that requests of no call have found
-	twice   bool           // WithOnce succeeded, and there are two records
+	excuses []string       // for a second record
+
+	ledger once.Ledger // that processes share
 }
 
 // A call is one Store call.
 type call struct {
-	client   *aicontent.Client
+	client   *aicontent.Client // for a plain call
+	process  *process          // for one of package once
 	ctx      context.Context
 	patience time.Duration // 0 for a context without a deadline
-	once     bool
-	since    time.Time // for WithOnceSince
-	cut      func()    // interrupts the call; nil where that is not planned
+	cut      func()        // interrupts the call; nil where that is not planned
 	wasCut   bool
 
 	attempts []*attempt
 	id       aicontent.ID
+	found    bool
+	complete bool // the record has all that it gets
 	response *aicontent.Response
 	err      error
 
@@ -130,6 +132,7 @@ type attempt struct {
 	aicontent.Attempt
 	result       aicontent.AttemptResult
 	dones        int
+	search       bool   // of package once
 	sent         bool   // no hook was against it
 	strike       strike // of a create request
 	request      int    // the server's number; 0 if none arrived
@@ -144,8 +147,8 @@ func carryOut(t *testing.T, s sequence) (p *play) {
 		}
 	}()
 	synctest.Test(t, func(t *testing.T) {
-		p = &play{T: t, sequence: s, start: time.Now(), sought: map[string]int{}}
-		p.srv = aicontenttest.NewServer(p, aicontenttest.InMemoryNetwork())
+		p = &play{T: t, sequence: s, start: time.Now(), sought: map[string]int{}, ledger: once.InMemory()}
+		p.srv = aicontenttest.NewServer(p, p.service()...)
 		modes[s.mode](p)
 		time.Sleep(allLate)
 		synctest.Wait()
@@ -168,15 +171,68 @@ func (p *play) check(holds bool, format string, args ...any) {
 	}
 }
 
+// service is what the sequence says of the server.
+func (p *play) service() []aicontenttest.Option {
+	opts := []aicontenttest.Option{aicontenttest.InMemoryNetwork()}
+	if p.personality != "" {
+		opts = append(opts, p.personality)
+	}
+	if p.leaves() {
+		opts = append(opts, aicontenttest.LatencyOn(aicontent.ImagesStore, latency),
+			aicontenttest.LatencyOn(aicontent.TranscriptionsStore, latency))
+	}
+	if p.moment == "dropped" {
+		opts = append(opts, aicontenttest.DropAbandoned())
+	}
+	return opts
+}
+
+// leaves reports whether the client leaves while the service works.
+func (s sequence) leaves() bool { return s.moment == "latency" || s.moment == "dropped" }
+
 func (p *play) client() *aicontent.Client {
 	opts := []aicontent.Option{
-		aicontent.WithSettleTime(settleTime), aicontent.WithMaxResponseSize(mostBytes),
-		aicontent.WithAttemptHook(p.note), aicontent.WithAttemptHook(p.arm),
+		aicontent.WithMaxResponseSize(mostBytes), aicontent.WithAttemptHook(p.note), aicontent.WithAttemptHook(p.arm),
 	}
 	if p.mode == "panic" {
 		opts = append(opts, aicontent.WithMiddleware(p.middleware))
 	}
 	return p.srv.Client(opts...)
+}
+
+// A process shares a ledger with others, and the service, and nothing else. Nothing of it gets there once it is dead.
+type process struct {
+	once.Ledger
+	names *once.Client
+	life  context.Context
+	kill  context.CancelFunc
+}
+
+func (p *play) process() *process {
+	m := &process{Ledger: p.ledger}
+	m.life, m.kill = context.WithCancel(p.Context())
+	names, err := once.New(p.client(), m, once.WithSettleTime(settleTime))
+	if err != nil {
+		panic(err)
+	}
+	m.names = names
+	return m
+}
+
+var errKilled = errors.New("the process was killed")
+
+func (m *process) Get(ctx context.Context, key string) ([]byte, string, error) {
+	if m.life.Err() != nil {
+		return nil, "", errKilled
+	}
+	return m.Ledger.Get(ctx, key)
+}
+
+func (m *process) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
+	if m.life.Err() != nil {
+		return "", errKilled
+	}
+	return m.Ledger.Put(ctx, key, entry, version)
 }
 
 // cancelled has the call's context end at the moment that the sequence names.
@@ -202,17 +258,36 @@ func (p *play) try(times int, like call) bool {
 	return false
 }
 
-// repair makes one more call, when nothing goes wrong any more: that is how a job ends well, whatever it has met.
-func (p *play) repair(like call) {
-	p.calm = true
-	fine := p.try(1, like) || p.conflicts()
-	p.check(fine, "cannot be repaired: %v", p.calls[len(p.calls)-1].err)
+// queue makes calls for as long as their errors are temporary, as a job queue does. It must come to an end.
+func (p *play) queue(like call) {
+	for range 30 {
+		if p.try(1, like) || !aicontent.Temporary(p.calls[len(p.calls)-1].err) {
+			return
+		}
+		time.Sleep(3 * time.Second)
+	}
+	p.check(p.personality == aicontenttest.SaysNo, "temporary for ever: %v", p.calls[len(p.calls)-1].err)
 }
 
-// conflicts reports whether the last call found two records, one of which was made after the settle time.
-func (p *play) conflicts() bool {
-	var conflict *aicontent.ConflictError
-	return slices.Contains(p.met, tooLateAct) && errors.As(p.calls[len(p.calls)-1].err, &conflict)
+// repair makes calls when nothing goes wrong any more: that is how a job ends well, whatever it has met.
+func (p *play) repair(like call) {
+	p.calm = true
+	p.queue(like)
+	err := p.calls[len(p.calls)-1].err
+	p.check(err == nil || p.beyondRepair(err), "cannot be repaired: %v", err)
+}
+
+// beyondRepair reports whether the last call has met what no call can mend: two records, of which one was made after
+// the settle time, or one that was created, and renamed before its ID was known, or a service that does nothing.
+func (p *play) beyondRepair(err error) bool {
+	switch {
+	case p.personality == aicontenttest.SaysNo:
+		return aicontent.OutcomeOf(err) == aicontent.OutcomeUnknown && len(p.srv.Records()) == 0
+	case p.personality == aicontenttest.Rewritten && aicontent.OutcomeOf(err) == aicontent.OutcomeDone:
+		p.excuses = append(p.excuses, renamedExcuse)
+		return true
+	}
+	return slices.Contains(p.met, tooLateAct) && errors.As(err, new(*aicontent.ConflictError))
 }
 
 // errCut is the panic of an interrupted call, and its error.
@@ -237,25 +312,28 @@ func (p *play) store(c *call) {
 		ctx = hurried
 	}
 	ctx = context.WithValue(ctx, callKey{}, c)
-	opts := []aicontent.CallOption{aicontent.WithResponse(&c.response)}
-	switch {
-	case !c.since.IsZero():
-		opts = append(opts, aicontent.WithOnceSince(c.since))
-	case c.once:
-		opts = append(opts, aicontent.WithOnce())
-	}
 	if p.collection == "images" {
 		params := aicontent.ImageStoreParams{Name: "job-1", Description: "d", Resolution: aicontent.Resolution256x256}
-		record, err := c.client.Images.Store(ctx, params, opts...)
-		if c.err = err; err == nil {
-			c.id = record.ID
+		var image *aicontent.Image
+		if c.process != nil {
+			image, c.found, c.err = c.process.names.Images.Store(ctx, params)
+		} else {
+			image, c.err = c.client.Images.Store(ctx, params, aicontent.WithResponse(&c.response))
+		}
+		if c.err == nil {
+			c.id, c.complete = image.ID, true
 		}
 		return
 	}
 	params := aicontent.TranscriptionStoreParams{Name: "job-1", File: audio}
-	record, err := c.client.Transcriptions.Store(ctx, params, opts...)
-	if c.err = err; err == nil {
-		c.id = record.ID
+	var text *aicontent.Transcription
+	if c.process != nil {
+		text, c.found, c.err = c.process.names.Transcriptions.Store(ctx, params)
+	} else {
+		text, c.err = c.client.Transcriptions.Store(ctx, params, aicontent.WithResponse(&c.response))
+	}
+	if c.err == nil {
+		c.id, c.complete = text.ID, text.Result != ""
 	}
 }
 
@@ -265,7 +343,7 @@ func (p *play) note(ctx context.Context, told aicontent.Attempt) (func(aicontent
 	if !ours {
 		return func(r aicontent.AttemptResult) { p.budgets = append(p.budgets, r.Budget) }, nil
 	}
-	a := &attempt{Attempt: told, began: time.Now()}
+	a := &attempt{Attempt: told, began: time.Now(), search: once.IsSearch(ctx)}
 	c.attempts = append(c.attempts, a)
 	return func(r aicontent.AttemptResult) {
 		a.result, a.ended = r, time.Now()
@@ -291,7 +369,7 @@ func (p *play) arm(ctx context.Context, _ aicontent.Attempt) (func(aicontent.Att
 	a.sent = true
 	p.srv.ClearFaults()
 	name, fault := p.next(a)
-	cut := p.mode != "panic" && p.isCut(c, "sent")
+	cut := p.mode != "panic" && (p.isCut(c, "sent") || p.isCut(c, p.moment) && p.leaves())
 	if fault.Name == aicontenttest.RefuseConnection().Name && !cut {
 		p.met = append(p.met, name)
 		p.srv.Fault(fault) // refuses to be dialed
@@ -304,7 +382,11 @@ func (p *play) arm(ctx context.Context, _ aicontent.Attempt) (func(aicontent.Att
 		a.request = r.Number
 		if cut {
 			c.wasCut = true
-			c.cut()
+			if p.leaves() {
+				time.AfterFunc(latency/3, c.cut)
+			} else {
+				c.cut()
+			}
 		}
 		return true
 	}, 1, fault)
@@ -332,7 +414,11 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 // isCut reports whether this is the attempt and the moment at which the sequence interrupts the call.
 func (p *play) isCut(c *call, moment string) bool {
-	return c.cut != nil && !c.wasCut && len(c.attempts) == p.at && moment == p.moment
+	attempts := len(c.attempts)
+	if p.leaves() {
+		attempts = len(c.stores())
+	}
+	return c.cut != nil && !c.wasCut && attempts == p.at && moment == p.moment
 }
 
 func (p *play) interrupt(c *call, moment string) {
