@@ -136,14 +136,10 @@ func (x *exchange) run(hc *http.Client, h *history, take func(*http.Response) er
 // newRequest returns the request with a fresh body.
 func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
 	r := x.request
-	// In one piece of memory; and a RoundTripper may change the URL.
-	own := &struct {
-		url    url.URL
-		values [3]string
-	}{r.url, [...]string{x.client.userAgent, "application/json", "Bearer " + string(x.key)}}
-	header := http.Header{"User-Agent": own.values[0:1:1]}
+	address := r.url // a RoundTripper may change it
+	header := http.Header{"User-Agent": {x.client.userAgent}}
 	if x.key != "" {
-		header["Accept"], header["Authorization"] = own.values[1:2:2], own.values[2:3:3]
+		header["Accept"], header["Authorization"] = []string{"application/json"}, []string{"Bearer " + string(x.key)}
 	}
 	for _, h := range r.header {
 		if r.body != nil || h.key != "Expect" { // which asks about a body
@@ -151,7 +147,7 @@ func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
 		}
 	}
 	bare := http.Request{
-		Method: r.method, URL: &own.url, Host: r.url.Host, Header: header,
+		Method: r.method, URL: &address, Host: r.url.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	req := bare.WithContext(ctx)

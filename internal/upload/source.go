@@ -68,8 +68,7 @@ func (s inFS) open(in *input) error {
 		in.size = info.Size()
 		return nil
 	}
-	// Objects of a store call themselves irregular. Devices and pipes have no size, and a Read of them may wait.
-	in.r = readerFunc(f.Read)
+	// Objects of a store call themselves irregular. Devices and pipes have no size.
 	if in.size < 0 && info.Size() > 0 {
 		in.size = info.Size()
 	}
