@@ -155,7 +155,8 @@ func (j *job) one(outer context.Context, r *recording, patient bool) result {
 	case res.err != nil && outer.Err() != nil:
 		res.status = unfinished
 	case res.err != nil:
-		res.status, res.later = failed, res.id == "" && errors.Is(context.Cause(ctx), errLater)
+		res.status = failed
+		res.later = res.id == "" && errors.Is(context.Cause(ctx), errLater) && !errors.Is(res.err, errAsked)
 	}
 	line.end(res)
 	res.text = "" // saved or printed

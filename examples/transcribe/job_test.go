@@ -111,6 +111,30 @@ func TestALostResponseIsNotPaidForAgain(t *testing.T) {
 	}
 }
 
+// A service may list a record before it has its text. An empty one in its place would look like a silent recording.
+func TestATextThatComesLateIsWaitedFor(t *testing.T) {
+	shows := 0
+	srv, flags := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		switch r.Request.Operation {
+		case aicontenttest.TranscriptionsList:
+			r.SetJSON(map[string]any{"data": []any{map[string]any{"id": 1, "name": r.Request.Query.Get("search")}}})
+		case aicontenttest.TranscriptionsShow:
+			if shows++; shows < 3 {
+				r.SetJSON(map[string]any{"data": map[string]any{"id": 1, "result": nil}})
+			}
+		}
+	}))
+	// Nothing is listed until a request was sent.
+	srv.FaultOn(aicontenttest.TranscriptionsList, 1, aicontenttest.Status(200, `{"data":[],"links":{"next":null}}`))
+	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.ActThenStatus(504))
+	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	status, stdout, stderr := transcribe(t, append(flags, "-settle", "1m", file)...)
+	assert.Equal(t, exitDone, status, stderr)
+	assert.Contains(t, stdout, "No transcript")
+	assert.Equal(t, 3, shows)
+	assert.Equal(t, 1, stores(srv))
+}
+
 // A bad recording does not stop the others, and the summary says what is wrong with it.
 func TestOneBadRecordingDoesNotStopTheOthers(t *testing.T) {
 	srv, flags := deployment(t)
@@ -246,8 +270,9 @@ func TestErrorsAreNotCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			srv, flags := deployment(t)
 			srv.FaultWhen(isStore, 100, c.fault)
-			_, _, stderr := transcribe(t, append(flags, "-settle", "1s", file)...)
+			_, _, stderr := transcribe(t, append(flags, "-settle", "1h", file)...)
 			assert.Contains(t, stderr, "  "+file+c.says)
+			assert.NotContains(t, stderr, "looking for its text until", "nobody is held up by a service that asks for hours")
 		})
 	}
 	stalled := &aicontent.TransportError{Err: errors.New("the upload stalled: no bytes (WithStallTimeout)")}

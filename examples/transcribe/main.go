@@ -166,7 +166,7 @@ end how many texts were made, which may be billed, and found, which are not.
 	flags.SetOutput(w)
 	flags.PrintDefaults()
 	fmt.Fprint(w, `
-Exit status: 0 all texts were printed or saved, 1 some failed, 2 wrong usage or API key,
+Exit status: 0 all texts were printed or saved, 1 some failed, 2 wrong usage, API key or journal,
 130 interrupted.
 `)
 }
