@@ -110,6 +110,10 @@ func (c *call[T]) run(
 	}
 	defer c.names.unlock(c.key)
 	held, err := c.take(ctx)
+	if held == nil && err == nil {
+		c.logger.InfoContext(ctx, "once waits for another process that has the name", "collection", c.collection,
+			"name", c.name, "holder", c.last.Holder, "until", c.last.Beat.Add(c.last.lease()+skew))
+	}
 	for ; held == nil && err == nil; held, err = c.take(ctx) {
 		if err := sleep(ctx, glance); err != nil {
 			return nil, c.waitEnded("another process has the name", err)

@@ -72,10 +72,7 @@ func (n *names) unlock(key string) {
 func (n *names) over(process, key, version string, e entry) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	limit := lease
-	if e.Sending {
-		limit = leaseSend
-	}
+	limit := e.lease()
 	s := n.seen[key]
 	if s.version != version {
 		maps.DeleteFunc(n.seen, func(_ string, s sight) bool { return time.Since(s.since) > 2*leaseSend }) // given up
@@ -88,6 +85,14 @@ func (n *names) over(process, key, version string, e entry) bool {
 		return true
 	}
 	return false
+}
+
+// lease is how long the holder of an entry may not be heard of.
+func (e entry) lease() time.Duration {
+	if e.Sending {
+		return leaseSend
+	}
+	return lease
 }
 
 // take is step 2: it takes the name unless another process has it, and returns a context that ends when the name is

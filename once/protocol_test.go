@@ -540,6 +540,19 @@ func TestWithLogger(t *testing.T) {
 		assert.NotContains(t, w.Ledger.last, "secret")
 
 		buf.Reset()
+		w.FaultOn(kit.ImagesList, 1, kit.Stall(kit.BeforeRead))
+		killed := w.process(t)
+		time.AfterFunc(time.Second, killed.kill)
+		_, _, err = killed.Images.Store(killed, job("c"))
+		require.Error(t, err)
+		beat := time.Now().Add(-time.Second)
+		_, _, err = p.Images.Store(p, job("c"))
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(buf.Bytes(), &line), "one line, however often it asks: %s", buf.String())
+		assert.NotEmpty(t, line["holder"], "a process that was killed, and held the name")
+		assert.Equal(t, beat.Add(90*time.Second).UTC().Format(time.RFC3339), line["until"])
+
+		buf.Reset()
 		w.Ledger.fail = func(n int, entry string) (bool, error) {
 			if strings.Contains(entry, "made") {
 				return false, errDisk
