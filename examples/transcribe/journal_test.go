@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -100,4 +103,44 @@ func TestTwoRunsShareAJournal(t *testing.T) {
 	wg.Wait()
 	require.Len(t, srv.Records(), 6)
 	assert.Equal(t, 6, stores(srv))
+}
+
+// What a killed run was at has to wait until it is surely dead. The other recordings do not.
+func TestAKilledRunHoldsUpNoOtherRecording(t *testing.T) {
+	reached, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	srv, flags := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		if isStore(&r.Request) {
+			once.Do(func() {
+				close(reached)
+				<-release
+			})
+		}
+	}))
+	dir := t.TempDir()
+	first := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000)
+	cmd := program(t.Context(), append(flags, first)...)
+	require.NoError(t, cmd.Start())
+	<-reached
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	close(release)
+
+	recordingFile(t, filepath.Join(dir, "b.wav"), 2, 1000)
+	ctx, interrupt := context.WithCancel(t.Context())
+	var stderr strings.Builder
+	waits := writerFunc(func(p []byte) (int, error) {
+		if strings.Contains(string(p), "was killed at it; waiting until") {
+			interrupt()
+		}
+		return stderr.Write(p)
+	})
+	assert.Equal(t, exitInterrupted, run(ctx, append(flags, "-j", "1", dir), io.Discard, waits))
+	assert.Regexp(t, `(?s)a\.wav: may have been sent before; .*b\.wav: made, .*a\.wav: another run is at it`, stderr.String())
+
+	age(t, flags[1], 10*time.Minute)
+	status, _, messages := transcribe(t, append(flags, dir)...)
+	assert.Equal(t, exitDone, status, messages)
+	assert.Contains(t, messages, "Made: 0. Found: 2.")
+	assert.Equal(t, 2, stores(srv))
 }

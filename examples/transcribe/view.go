@@ -74,8 +74,7 @@ type line struct {
 	phase atomic.Value
 	last  time.Time // when a plain line was printed
 
-	putOff func()    // called instead of waiting, unless it is nil
-	waits  sync.Once // says what for
+	putOff func() // called instead of waiting, unless it is nil
 }
 
 // begin shows a recording.
@@ -129,30 +128,26 @@ func (waits) Handle(ctx context.Context, r slog.Record) error {
 	if !ok {
 		return nil
 	}
-	var until time.Time
-	var failed any
+	said := make(map[string]slog.Value)
 	r.Attrs(func(a slog.Attr) bool {
-		switch a.Key {
-		case "until":
-			until = a.Value.Time()
-		case "error":
-			failed = a.Value.Any()
-		}
+		said[a.Key] = a.Value
 		return true
 	})
+	var until time.Time
+	if v, ok := said["until"]; ok {
+		until = v.Time()
+	}
+	text := "%s: may have been sent before; looking for its text until %s"
+	if _, ok := said["holder"]; ok {
+		text = "%s: another run is at it, or was killed at it; waiting until %s, or for as long as it runs"
+	}
 	switch {
 	case r.Level >= slog.LevelWarn:
-		l.view.line("%s: the journal could not be written: %s", l.r, printable(fmt.Sprint(failed)))
-	case !until.IsZero() && until.Before(time.Now()):
-		// It looks once.
+		l.view.line("%s: the journal could not be written: %s", l.r, printable(said["error"].String()))
+	case !time.Now().Before(until): // It looks once.
 	case l.putOff != nil:
 		l.putOff()
-	case until.IsZero():
-		l.waits.Do(func() {
-			l.view.line("%s: another run is at it, or was killed at it; waiting, up to six minutes", l.r)
-		})
 	default:
-		const text = "%s: may have been sent before; looking for its text until %s"
 		l.view.line(text, l.r, until.Local().Format(time.TimeOnly))
 	}
 	return nil

@@ -31,8 +31,7 @@ func story(v *view) {
 	l = v.begin(other)
 	log := slog.New(waits{})
 	ctx := context.WithValue(context.Background(), lineKey{}, l)
-	log.InfoContext(ctx, "has the name", "holder", "another")
-	log.InfoContext(ctx, "has the name", "holder", "another")
+	log.InfoContext(ctx, "waits", "until", time.Now().Add(time.Hour), "holder", "another")
 	log.InfoContext(ctx, "looks for it", "until", time.Now().Add(time.Hour))
 	log.WarnContext(ctx, "not written", "error", errors.New("disk full"))
 	log.InfoContext(context.Background(), "of another call")
@@ -46,7 +45,7 @@ func TestPlainLines(t *testing.T) {
 	story(newView(&out, io.Discard))
 	assert.Regexp(t, `^talks/a recording with a very long name.wav: 2097152 of 4194304 bytes, sending, attempt 2
 talks/a recording with a very long name.wav: made, id 7
-b.wav: another run is at it, or was killed at it; waiting, up to six minutes
+b.wav: another run is at it, or was killed at it; waiting until \d\d:\d\d:\d\d, or for as long as it runs
 b.wav: may have been sent before; looking for its text until \d\d:\d\d:\d\d
 b.wav: the journal could not be written: disk full
 b.wav: failed: no
