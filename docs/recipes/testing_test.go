@@ -105,11 +105,11 @@ func TestPictureIsSlow(t *testing.T) {
 
 func TestIllustrateOnEveryDeployment(t *testing.T) {
 	for _, personality := range aicontenttest.Personalities() {
-		t.Run(string(personality), func(t *testing.T) {
-			srv := aicontenttest.NewServer(t, personality)
+		synctest.Test(t, func(t *testing.T) {
+			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), personality)
 			_, err := Illustrate(t.Context(), srv.Client(), "4711", "A whale in the harbor")
 			if refuses := personality == aicontenttest.SaysNo; refuses != (err != nil) {
-				t.Errorf("err = %v", err)
+				t.Errorf("%s: err = %v", personality, err)
 			}
 		})
 	}
