@@ -61,7 +61,8 @@ func (c *ours) Walk(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// Create calls again for as long as the error says that this may help, where retries are asked for, as a job queue does.
+// Create calls again, where retries are asked for, for as long as the error says that this may help, as a job queue
+// does.
 func (c *ours) Create(ctx context.Context, name string) error {
 	params := aicontent.ImageStoreParams{Name: name, Description: "a tower", Resolution: aicontent.Resolution512x512}
 	if c.names == nil {

@@ -272,7 +272,7 @@ func TestErrorsAreNotCut(t *testing.T) {
 			srv.FaultWhen(isStore, 100, c.fault)
 			_, _, stderr := transcribe(t, append(flags, "-settle", "1h", file)...)
 			assert.Contains(t, stderr, "  "+file+c.says)
-			assert.NotContains(t, stderr, "looking for its text until", "nobody is held up by a service that asks for hours")
+			assert.NotContains(t, stderr, "looking for its text until", "nobody waits with a service that asks for hours")
 		})
 	}
 	stalled := &aicontent.TransportError{Err: errors.New("the upload stalled: no bytes (WithStallTimeout)")}
@@ -508,7 +508,9 @@ func TestDecimalIDsCompareAsNumbers(t *testing.T) {
 // A service that was set up anew, or restored from a backup, gives its IDs to other recordings: theirs is not the text,
 // and what was saved before is worth more. Nobody can tell whether the record was renamed.
 func TestARecordWithAnotherNameIsNotTheText(t *testing.T) {
-	for name, becomes := range map[string]string{"of this program": namePrefix + "another", "of somebody else": "My talk"} {
+	for name, becomes := range map[string]string{
+		"of this program": namePrefix + "another", "of somebody else": "My talk",
+	} {
 		t.Run(name, func(t *testing.T) {
 			srv, flags := deployment(t)
 			file, out := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000), t.TempDir()
@@ -516,11 +518,12 @@ func TestARecordWithAnotherNameIsNotTheText(t *testing.T) {
 			transcribe(t, flags...)
 			text, err := os.ReadFile(filepath.Join(out, "a.wav.txt"))
 			require.NoError(t, err)
-			record, client := srv.Transcriptions()[0], srv.Client()
-			_, err = client.Transcriptions.Update(t.Context(), aicontent.ID(record.ID), aicontent.TranscriptionUpdateParams{
-				Name: &becomes, Result: new("The text of another recording."),
-			})
-			require.NoError(t, err)
+			record := srv.Transcriptions()[0]
+			update := func(params aicontent.TranscriptionUpdateParams) {
+				_, err := srv.Client().Transcriptions.Update(t.Context(), aicontent.ID(record.ID), params)
+				require.NoError(t, err)
+			}
+			update(aicontent.TranscriptionUpdateParams{Name: &becomes, Result: new("The text of another recording.")})
 
 			status, _, stderr := transcribe(t, flags...)
 			assert.Equal(t, exitSomeFailed, status)
@@ -532,8 +535,7 @@ func TestARecordWithAnotherNameIsNotTheText(t *testing.T) {
 			assert.Equal(t, string(text), string(kept))
 			assert.Equal(t, 1, stores(srv))
 
-			_, err = client.Transcriptions.Update(t.Context(), aicontent.ID(record.ID), aicontent.TranscriptionUpdateParams{Name: &record.Name})
-			require.NoError(t, err)
+			update(aicontent.TranscriptionUpdateParams{Name: &record.Name})
 			status, _, stderr = transcribe(t, flags...)
 			assert.Equal(t, exitDone, status, stderr)
 		})
@@ -587,8 +589,9 @@ func TestOthersComeBeforeWhatAnEarlierRunSent(t *testing.T) {
 		return stderr.Write(p)
 	})
 	assert.Equal(t, exitDone, run(t.Context(), append(flags, "-j", "1", dir), io.Discard, shows))
-	assert.Regexp(t, `(?s)a\.wav: may have been sent before; looking for its text when the others are done\n`+
-		`\S+b\.wav: made, .*a\.wav: may have been sent before; looking for its text until .*a\.wav: found, `, stderr.String())
+	const story = `(?s)a\.wav: may have been sent before; looking for its text when the others are done\n` +
+		`\S+b\.wav: made, .*a\.wav: may have been sent before; looking for its text until .*a\.wav: found, `
+	assert.Regexp(t, story, stderr.String())
 	assert.Equal(t, 2, stores(srv))
 }
 
@@ -604,6 +607,6 @@ func TestAnOutageEndsTheRun(t *testing.T) {
 	assert.Equal(t, exitSomeFailed, status)
 	assert.Equal(t, maxInRow, stores(srv))
 	assert.Contains(t, stderr, "Not tried: 7. Failed: 5.")
-	assert.Contains(t, stderr, "503: down (the service asks to wait 2h0m0s; the text may still be created; the next run looks for it first)\n")
+	assert.Contains(t, stderr, "503: down (the service asks to wait 2h0m0s; the text may still be created; ")
 	assert.Contains(t, stderr, "Run it again for 12 of these.")
 }

@@ -136,7 +136,8 @@ func TestAKilledRunHoldsUpNoOtherRecording(t *testing.T) {
 		return stderr.Write(p)
 	})
 	assert.Equal(t, exitInterrupted, run(ctx, append(flags, "-j", "1", dir), io.Discard, waits))
-	assert.Regexp(t, `(?s)a\.wav: may have been sent before; .*b\.wav: made, .*a\.wav: another run is at it`, stderr.String())
+	const story = `(?s)a\.wav: may have been sent before; .*b\.wav: made, .*a\.wav: another run is at it`
+	assert.Regexp(t, story, stderr.String())
 
 	age(t, flags[1], 10*time.Minute)
 	status, _, messages := transcribe(t, append(flags, dir)...)

@@ -35,7 +35,8 @@ func plain(err error) string {
 	}
 	switch outcome := aicontent.OutcomeOf(err); {
 	case outcome == aicontent.OutcomeDone && errors.Is(err, aicontent.ErrNotFound):
-		more = append(more, "the text was made, and is not shown; if it was deleted, run again later to have it made anew")
+		more = append(more,
+			"the text was made, and is not shown; if it was deleted, run again later to have it made anew")
 	case outcome == aicontent.OutcomeUnknown:
 		more = append(more, "the text may still be created; the next run looks for it first")
 	case outcome == aicontent.OutcomeDone && aicontent.Temporary(err):
