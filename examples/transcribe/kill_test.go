@@ -143,17 +143,29 @@ func TestKilledAnywhereNothingIsPaidForTwice(t *testing.T) {
 		if random.IntN(2) == 0 {
 			later()
 		}
-		cmd := program(t.Context(), args()...)
-		require.NoError(t, cmd.Start())
-		ended := make(chan error)
-		go func() { ended <- cmd.Wait() }()
+		// Two runs share the journal now and then.
+		ended := make(chan struct{})
+		var runs []*exec.Cmd
+		var running sync.WaitGroup
+		for range 1 + random.IntN(2) {
+			cmd := program(t.Context(), args()...)
+			require.NoError(t, cmd.Start())
+			runs = append(runs, cmd)
+			running.Go(func() { _ = cmd.Wait() })
+		}
+		go func() {
+			running.Wait()
+			close(ended)
+		}()
 		select {
 		case <-ended:
 			// Little is left to do.
 			longest /= 2
 		case <-time.After(time.Duration(random.Int64N(int64(longest)))):
 			killed++
-			require.NoError(t, cmd.Process.Kill())
+			for _, cmd := range runs {
+				_ = cmd.Process.Kill() // fails for one that has ended
+			}
 			<-ended
 		}
 	}
