@@ -166,6 +166,7 @@
 //
 // # Other servers
 //
-// [TestService] checks any deployment against the documented API. The command in cmd/aicontent-server serves curl,
-// browsers and programs in other languages, which see with [Inspect] what a Go test sees with Requests and Records.
+// [TestService] checks any deployment against the documented API, and [TestLedger] a ledger for package once. The
+// command in cmd/aicontent-server serves curl, browsers and programs in other languages, which see with [Inspect] what
+// a Go test sees with Requests and Records.
 package aicontenttest

@@ -11,7 +11,16 @@ import (
 
 	aicontent "github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 )
+
+// A ledger in a database of your own is tested in this way. InMemory is one for a single process.
+func ExampleTestLedger() {
+	shared := once.InMemory()
+	err := aicontenttest.TestLedger(func() (once.Ledger, error) { return shared, nil })
+	fmt.Println(err)
+	// Output: <nil>
+}
 
 // Illustrate is the function under test.
 func Illustrate(ctx context.Context, client *aicontent.Client, headline string) (string, error) {

@@ -56,7 +56,8 @@ func (c *call) open() {
 		header.Set("Authorization", "Bearer ***")
 	}
 	c.entry = &Request{
-		Connection: network.ConnOf(r.Request).Number, Operation: Operation(r.Route.Operation(r.Method)), Method: r.Method,
+		Connection: network.ConnOf(r.Request).Number,
+		Operation:  Operation(r.Route.Operation(r.Method)), Method: r.Method,
 		Path: r.URL.Path, EscapedPath: r.URL.EscapedPath(), Query: r.Query, Header: header,
 	}
 	book.open(c.entry)

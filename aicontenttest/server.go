@@ -64,7 +64,9 @@ func newServer(t TB, opts []Option) (*Server, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	s := &Server{APIKey: c.apiKey, config: c, t: t, service: service.New(c.service), book: newBook(), faults: newFaults(t)}
+	s := &Server{
+		APIKey: c.apiKey, config: c, t: t, service: service.New(c.service), book: newBook(), faults: newFaults(t),
+	}
 	var err error
 	s.network, err = network.Open(network.Config{
 		Addr: c.addr, InMemory: c.inMemory, TLS: c.tls, HTTP2: c.http2, UploadRate: c.uploadRate,

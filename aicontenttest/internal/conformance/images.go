@@ -48,7 +48,9 @@ func (s *Suite) imagesStore(t TB) {
 		s.images = append(s.images, image.ID)
 		compareImage(t, params, image)
 	}
-	plain := aicontent.ImageStoreParams{Name: s.name("image 98, plain"), Description: "A harbor", Resolution: aicontent.Resolution256x256}
+	plain := aicontent.ImageStoreParams{
+		Name: s.name("image 98, plain"), Description: "A harbor", Resolution: aicontent.Resolution256x256,
+	}
 	image := s.storeImage(t, plain)
 	s.images = append(s.images, image.ID)
 	compareImage(t, plain, image)

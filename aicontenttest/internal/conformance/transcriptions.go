@@ -21,14 +21,19 @@ func (s *Suite) transcriptionScenarios() []Scenario {
 
 // silence is half a second of silence as WAV: 8000 samples per second of one byte.
 func silence() []byte {
-	const header = "RIFF\xc4\x0f\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data\xa0\x0f\x00\x00"
+	const header = "RIFF\xc4\x0f\x00\x00WAVE" +
+		"fmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00" +
+		"data\xa0\x0f\x00\x00"
 	return append([]byte(header), bytes.Repeat([]byte{0x80}, 4000)...)
 }
 
 func (s *Suite) transcriptionsStore(t TB) {
 	for _, params := range []aicontent.TranscriptionStoreParams{
 		{Name: s.name("recording 0"), File: aicontent.FileFromBytes("silence.wav", silence())},
-		{Name: s.name("recording 1"), File: aicontent.FileFromBytes(`a "quiet" moment, ü.wav`, silence()), Language: "GB"},
+		{
+			Name: s.name("recording 1"), Language: "GB",
+			File: aicontent.FileFromBytes(`a "quiet" moment, ü.wav`, silence()),
+		},
 		{
 			// A reader that cannot be read again.
 			Name: s.name("recording 2"), File: aicontent.FileFromReader("silence.wav", bytes.NewBuffer(silence())),
@@ -91,7 +96,10 @@ func (s *Suite) transcriptionsUpdate(t TB, method string) {
 		{"result", aicontent.TranscriptionUpdateParams{Result: &result}, name, result, false},
 		{"name", aicontent.TranscriptionUpdateParams{Name: new(name + " changed")}, name + " changed", result, false},
 		{"favorite", aicontent.TranscriptionUpdateParams{Favorite: new(true)}, name + " changed", result, true},
-		{"all", aicontent.TranscriptionUpdateParams{Name: &name, Result: &result, Favorite: new(false)}, name, result, false},
+		{
+			"all", aicontent.TranscriptionUpdateParams{Name: &name, Result: &result, Favorite: new(false)},
+			name, result, false,
+		},
 	} {
 		changed, err := client.Transcriptions.Update(context.Background(), id, step.params)
 		if err != nil {
@@ -126,5 +134,6 @@ func (s *Suite) transcriptionsDelete(t TB) {
 	}
 	_, err := s.client.Transcriptions.Show(context.Background(), id)
 	fails(t, "show what was deleted", err, aicontent.ErrNotFound)
-	same(t, "what is left", reversed(s.transcriptions[1:]), s.listedTranscriptions(t, aicontent.TranscriptionListParams{}))
+	left := s.listedTranscriptions(t, aicontent.TranscriptionListParams{})
+	same(t, "what is left", reversed(s.transcriptions[1:]), left)
 }

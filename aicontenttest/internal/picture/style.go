@@ -33,7 +33,8 @@ func (s *scene) styled(c rgb, u, v float64, n int) rgb {
 	case "3d_render":
 		if distance < 1 && sky {
 			// A sphere, lit from the upper left.
-			return s.sun.scale(0.35 + 0.75*math.Max(0, 1-math.Hypot(u-s.sunU+0.3*s.sunSize, v-s.sunV+0.3*s.sunSize)/s.sunSize))
+			lit := 1 - math.Hypot(u-s.sunU+0.3*s.sunSize, v-s.sunV+0.3*s.sunSize)/s.sunSize
+			return s.sun.scale(0.35 + 0.75*math.Max(0, lit))
 		}
 		return c.scale(1.12 - 0.25*s.depthInLayer(u, v, n))
 	case "abstract":
@@ -97,7 +98,9 @@ func (s *scene) styled(c rgb, u, v float64, n int) rgb {
 		if n == len(s.layers) {
 			// A grid that runs to the horizon.
 			deep := v - 0.8
-			if math.Abs(math.Mod((u-0.5)/(0.2+deep)*6+60, 1)-0.5) > 0.46 || math.Mod(0.5/(0.05+max(0, deep)), 1) < 0.12 {
+			across := math.Abs(math.Mod((u-0.5)/(0.2+deep)*6+60, 1) - 0.5)
+			along := math.Mod(0.5/(0.05+max(0, deep)), 1)
+			if across > 0.46 || along < 0.12 {
 				return web(0x00f0ff)
 			}
 		}

@@ -123,7 +123,8 @@ func (w Writer) write(result service.Result, request service.Request) Response {
 		return Response{Status: http.StatusNoContent, Header: make(http.Header)}
 	case result.Deleted:
 		return w.json(http.StatusOK, object{
-			{"id", w.id(result.Record)}, {"object", result.Collection.Singular}, {"deleted", true}, {"status", http.StatusOK},
+			{"id", w.id(result.Record)}, {"object", result.Collection.Singular},
+			{"deleted", true}, {"status", http.StatusOK},
 		})
 	}
 	status := result.Status

@@ -101,7 +101,8 @@ func (r *reader) query() Query {
 // positive reads a number from 1 as PHP's integer filter does: without leading zeros.
 func positive(s string) (int, bool) {
 	n, err := strconv.Atoi(s)
-	return n, n > 0 && (err == nil || errors.Is(err, strconv.ErrRange)) && strings.Trim(s, "0123456789") == "" && s[0] != '0'
+	digits := strings.Trim(s, "0123456789") == ""
+	return n, n > 0 && (err == nil || errors.Is(err, strconv.ErrRange)) && digits && s[0] != '0'
 }
 
 func (q *Query) matches(r *Record) bool {
