@@ -49,6 +49,7 @@ type sentForm struct {
 const (
 	maxTitle   = 1 << 10   // in bytes; services are known to accept 128 characters
 	maxRecent  = 8 << 20   // limit of forms.size
+	maxOpen    = 1000      // limit of forms.open
 	createTime = time.Hour // for a create request, and the search for what became of it
 )
 
@@ -93,7 +94,11 @@ func newForms(ledger once.Ledger) *forms {
 
 // creating returns a context for creating a record from the request's form. It goes on after the visitor has left.
 func (f *forms) creating(r *http.Request) (context.Context, context.CancelFunc) {
-	upload := time.Duration(max(r.ContentLength, 0)) * time.Second / minRate // at its slowest
+	length := r.ContentLength
+	if length < 0 {
+		length = maxMaxUpload
+	}
+	upload := time.Duration(length/minRate) * time.Second // at its slowest
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), createTime+upload)
 	context.AfterFunc(f.ctx, cancel)
 	return ctx, cancel
@@ -174,7 +179,7 @@ func (f *forms) end(form, name string, result sentForm, outcome aicontent.Outcom
 		f.created++
 	}
 	nothing := outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected
-	if delete(f.open, name); sent.id == "" && !nothing {
+	if delete(f.open, name); sent.id == "" && !nothing && len(f.open) < maxOpen {
 		f.open[name] = true
 	}
 	free := sent.working == 0 && nothing

@@ -295,6 +295,25 @@ func TestNothingBeginsAfterTheEnd(t *testing.T) {
 	says(t, f.post("/new-picture", fox(form)), "Here it is.")
 }
 
+// The time for creating a record begins when its upload has ended, however long that may take.
+func TestTimeForCreating(t *testing.T) {
+	f := newFixture(t)
+	for length, least := range map[int64]time.Duration{
+		0: createTime, 1 << 30: 12 * 24 * time.Hour, maxMaxUpload: 30 * 365 * 24 * time.Hour,
+		-1: 30 * 365 * 24 * time.Hour,
+	} {
+		left, leave := context.WithCancel(t.Context())
+		r := httptest.NewRequestWithContext(left, http.MethodPost, "/new-recording", nil)
+		r.ContentLength = length
+		ctx, cancel := f.gallery.forms.creating(r)
+		leave()
+		require.NoError(t, ctx.Err())
+		ends, _ := ctx.Deadline()
+		assert.Greater(t, time.Until(ends), least-time.Minute)
+		cancel()
+	}
+}
+
 // asked reports whether the service got a request for the operation.
 func (f *fixture) asked(operation aicontent.Operation) bool {
 	return slices.ContainsFunc(f.service.Requests(), func(r aicontenttest.Request) bool {

@@ -35,6 +35,9 @@ func main() {
 	}
 }
 
+// maxMaxUpload limits -max-upload, in bytes.
+const maxMaxUpload = 1 << 40
+
 // run serves until ctx ends.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("gallery", flag.ContinueOnError)
@@ -61,8 +64,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if *maxUpload < 1 || *maxUpload > 1<<20 {
-		return fmt.Errorf("-max-upload must be from 1 to 1048576, not %d", *maxUpload)
+	if *maxUpload < 1 || *maxUpload > maxMaxUpload>>20 {
+		return fmt.Errorf("-max-upload must be from 1 to %d, not %d", maxMaxUpload>>20, *maxUpload)
 	}
 	if *grace < 0 {
 		return fmt.Errorf("-grace must not be negative: %v", *grace)
@@ -147,7 +150,7 @@ func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Du
 		Handler:           s.handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    16 << 10,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
 	closed := make(chan error, 1)

@@ -122,7 +122,7 @@ func (s *server) explain(r *http.Request, err error, a action) problem {
 	case errors.As(err, &unreadable):
 		p.Reference = unreadable.RequestID
 	}
-	s.log.Warn("failed", "page", r.Method+" "+r.URL.Path, "outcome", aicontent.OutcomeOf(err), "error", err)
+	s.log.Warn("failed", "page", fmt.Sprintf("%s %.100s", r.Method, r.URL.Path), "outcome", aicontent.OutcomeOf(err), "error", err)
 	return p
 }
 

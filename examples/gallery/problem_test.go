@@ -188,4 +188,7 @@ func TestFailureIsLogged(t *testing.T) {
 	f.get("/pictures")
 	require.Contains(t, f.logged(), "disk full")
 	assert.NotContains(t, f.logged(), testKey)
+	before := len(f.logged())
+	f.get("/pictures/" + strings.Repeat("x", 10_000))
+	assert.Less(t, len(f.logged())-before, 4000, "what visitors send does not fill the log")
 }

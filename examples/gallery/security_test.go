@@ -114,6 +114,27 @@ func TestCrossSiteRequestsAreRefused(t *testing.T) {
 	assert.Empty(t, f.service.Requests(), "the service was called")
 }
 
+// A page of another site can link to the gallery, and cannot have it ask the service for anything by embedding it.
+func TestOtherSitesCanOnlyLink(t *testing.T) {
+	f := newFixture(t)
+	for dest, status := range map[string]int{
+		"document": http.StatusOK, "image": http.StatusForbidden, "iframe": http.StatusForbidden,
+		"empty": http.StatusForbidden,
+	} {
+		for _, site := range []string{"cross-site", "same-site"} {
+			before := len(f.service.Requests())
+			req, err := http.NewRequest(http.MethodGet, f.url+"/pictures", nil)
+			require.NoError(t, err)
+			req.Header.Set("Sec-Fetch-Site", site)
+			req.Header.Set("Sec-Fetch-Dest", dest)
+			resp, err := http.DefaultClient.Do(req)
+			f.page(resp, err)
+			assert.Equal(t, status, resp.StatusCode, dest)
+			assert.Equal(t, status == http.StatusOK, len(f.service.Requests()) > before)
+		}
+	}
+}
+
 // What browsers send with the gallery's forms is taken.
 func TestOwnRequestsAreTaken(t *testing.T) {
 	f := newFixture(t)

@@ -164,6 +164,49 @@ func TestStalledFormsAreClosed(t *testing.T) {
 	}
 }
 
+// Whoever asks for pages and pictures and does not read them is not waited for, and does not keep the program from
+// ending.
+func TestUnreadResponsesAreClosed(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		took := served(t, func(f *fixture, gallery *pipes) {
+			image := f.service.AddImage(aicontenttest.Image{Name: "Fox", Description: "x", Resolution: "256x256"})
+			source := f.gallery.pictureSource(aicontent.Image{URL: f.service.URL + "/pictures/" + image.ID})
+			for _, path := range []string{"/pictures", source, "/static/style.css", "/", "/nowhere"} {
+				browser := gallery.dial("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
+				f.t.Cleanup(func() { browser.Close() })
+			}
+			synctest.Wait()
+			if ends {
+				return
+			}
+			time.Sleep(2 * maxRead)
+			for _, visitor := range f.gallery.visitors.known {
+				assert.Zero(f.t, visitor.busy)
+			}
+		}, aicontenttest.FullRecords)
+		assert.LessOrEqual(t, took, maxRead+time.Second)
+	}
+}
+
+// A visitor on a slow line gets the whole page.
+func TestSlowReader(t *testing.T) {
+	served(t, func(f *fixture, gallery *pipes) {
+		text := strings.Repeat("all night ", 100<<10)
+		id := f.service.AddTranscription(aicontenttest.Transcription{Name: "Keeper", Result: text}).ID
+		browser := gallery.dial("GET /recordings/" + id + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+		defer browser.Close()
+		size, second := 0, make([]byte, minRate)
+		for {
+			n, err := browser.Read(second)
+			if size += n; err != nil {
+				break
+			}
+			time.Sleep(time.Second)
+		}
+		assert.Greater(f.t, size, 2*len(text))
+	})
+}
+
 // A large upload on a slow line takes more than a day, and is not cut off.
 func TestSlowUploadArrives(t *testing.T) {
 	const size, piece = 300 << 20, 64 << 10

@@ -141,13 +141,14 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, p problem) {
 // guard refuses requests from other sites and sets the headers that keep foreign content out of the pages. It also
 // refuses unknown host names: any site can point its name at this address, and would then count as the same origin.
 func (s *server) guard(next http.Handler) http.Handler {
-	crossOrigin := http.NewCrossOriginProtection()
-	crossOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	deny := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, problem{
 			Status: http.StatusForbidden, Title: "Another site tried to use the gallery",
 			Advice: "Nothing was done. Open the gallery itself and press the button there.",
 		})
-	}))
+	})
+	crossOrigin := http.NewCrossOriginProtection()
+	crossOrigin.SetDenyHandler(deny)
 	next = crossOrigin.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -159,6 +160,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		w = &movingWriter{w, http.NewResponseController(w)}
 		defer keepMoving(w, r)()
 		if !s.knownHost(r.Host) {
 			http.Error(w, "The gallery does not use this name: see its flag -host.", http.StatusMisdirectedRequest)
@@ -172,8 +174,19 @@ func (s *server) guard(next http.Handler) http.Handler {
 			return
 		}
 		defer leave()
+		if embeds(r) {
+			deny(w, r)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// embeds reports whether another site's page has asked for the address other than by a link. It could not see what it
+// gets, but would use up what the service allows the gallery.
+func embeds(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return (site == "cross-site" || site == "same-site") && r.Header.Get("Sec-Fetch-Dest") != "document"
 }
 
 func (s *server) knownHost(hostport string) bool {

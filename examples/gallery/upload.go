@@ -1,24 +1,22 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"os"
-	"sync"
-	"time"
 
 	"github.com/aicontent/aicontent-go"
 )
 
-// maxFields limits the fields of a form that creates a record, in bytes, and maxParts those of an upload.
+// maxFields limits the fields of a form that creates a record, in bytes, and maxParts those of an upload. All that an
+// upload has before its file may be maxHead.
 const (
 	maxFields = 64 << 10
 	maxParts  = 8
+	maxHead   = maxFields + 16<<10
 )
 
 var errMalformedForm = unsent{errors.New("the form is malformed")}
@@ -72,8 +70,11 @@ type counter struct {
 }
 
 func (c *counter) Read(p []byte) (int, error) {
-	if !c.ahead && len(p) > 1 {
-		p = p[:1]
+	if !c.ahead {
+		if c.n > maxHead {
+			return 0, errMalformedForm
+		}
+		p = p[:min(len(p), 1)]
 	}
 	n, err := c.Reader.Read(p)
 	c.n += int64(n)
@@ -99,61 +100,4 @@ func posted(form url.Values, field string) *string {
 		return nil
 	}
 	return new(asTyped(field, form.Get(field)))
-}
-
-// A body may keep the gallery waiting for maxWait in all. Each second's worth of bytes, at minRate bytes per second,
-// gives a second back: a slow upload continues, and one that stalls or trickles is closed.
-const (
-	maxWait = 30 * time.Second
-	minRate = 1 << 10
-)
-
-var errStalled = errors.New("the form stopped arriving")
-
-// movingBody is the body of a request, with a read deadline that moves with its bytes.
-type movingBody struct {
-	io.ReadCloser
-	ctx  context.Context
-	conn *http.ResponseController
-
-	mu   sync.Mutex
-	left time.Duration // to wait
-}
-
-// keepMoving gives the request a moving body. Reading it ends with the request's context. The handler must call stop
-// when it is done.
-func keepMoving(w http.ResponseWriter, r *http.Request) (stop func() bool) {
-	if r.Body == http.NoBody {
-		return func() bool { return true }
-	}
-	conn := http.NewResponseController(w)
-	// It also holds for what the server reads of a body that no handler has read.
-	conn.SetReadDeadline(time.Now().Add(maxWait))
-	r.Body = &movingBody{ReadCloser: r.Body, ctx: r.Context(), conn: conn, left: maxWait}
-	return context.AfterFunc(r.Context(), func() { conn.SetReadDeadline(time.Now()) })
-}
-
-func (b *movingBody) Read(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	began, allowed := time.Now(), b.left
-	b.conn.SetReadDeadline(began.Add(allowed))
-	if b.ctx.Err() != nil {
-		// The deadline just set may have replaced the one that the context's end set.
-		b.conn.SetReadDeadline(began)
-		return 0, context.Cause(b.ctx)
-	}
-	n, err := b.ReadCloser.Read(p)
-	took := time.Since(began)
-	b.left = min(maxWait, allowed-took+time.Duration(n)*time.Second/minRate)
-	switch {
-	case err == io.EOF:
-		// While the request is served, the server waits for the end of the connection.
-		b.conn.SetReadDeadline(time.Time{})
-	case errors.Is(err, os.ErrDeadlineExceeded) && took >= allowed:
-		err = errStalled // by now the context has ended too: the server ends it
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = context.Cause(b.ctx)
-	}
-	return n, err
 }

@@ -83,6 +83,7 @@ func TestMalformedUploads(t *testing.T) {
 		"another boundary": {"multipart/form-data; boundary=other", whole},
 		"cut off":          {contentType, whole[:60]},
 		"too many fields":  {manyType, manyFields},
+		"a long preamble":  {contentType, append(bytes.Repeat([]byte("\r\n"), maxHead/2+1), whole...)},
 	} {
 		resp, err := http.Post(f.url+"/new-recording", request.contentType, bytes.NewReader(request.body))
 		page := f.page(resp, err)

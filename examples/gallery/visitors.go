@@ -27,11 +27,12 @@ type visitor struct {
 	seen  time.Time
 }
 
-// A visitor may make perSecond requests in the long run. A page has some thirty, with its pictures. A form that creates
-// a record counts as many as it may be billed.
+// A visitor may make perSecond requests in the long run. A page has some thirty, with its pictures. What asks more of
+// the service counts more: a form that creates a record, and a page to which the gallery may have to walk.
 const (
 	perSecond = 50
 	formCost  = 50
+	pageCost  = 10
 )
 
 func newVisitors() *visitors {
@@ -44,6 +45,8 @@ func (v *visitors) enter(r *http.Request) (leave func(), ok bool) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/new-") && r.Method == http.MethodPost:
 		cost = formCost
+	case r.URL.Query().Has("page"):
+		cost = pageCost
 	case r.ContentLength < 0:
 		weight += maxForm >> 20
 	default:

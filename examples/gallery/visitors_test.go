@@ -63,7 +63,10 @@ func TestLongFormsCountMore(t *testing.T) {
 
 // In the long run a visitor has so many requests a second, and fewer that create. Nobody is remembered for long.
 func TestRequestsInTheLongRun(t *testing.T) {
-	for path, perMinute := range map[string]int{"/pictures": 60 * perSecond, "/new-picture": 60 * perSecond / formCost} {
+	for path, perMinute := range map[string]int{
+		"/pictures": 60 * perSecond, "/new-picture": 60 * perSecond / formCost,
+		"/pictures?page=2": 60 * perSecond / pageCost,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			v := newVisitors()
 			ask := func() bool {
