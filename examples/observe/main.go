@@ -17,6 +17,7 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 	"go.opentelemetry.io/otel"
 )
 
@@ -84,17 +85,30 @@ func run(ctx context.Context, demo bool, args []string, out io.Writer) error {
 
 // tour makes three calls. The last one fails.
 func tour(ctx context.Context, client *aicontent.Client) error {
+	names, err := once.New(client, once.InMemory())
+	if err != nil {
+		return err
+	}
 	name := "observe " + rand.Text()
 	upload := aicontent.TranscriptionStoreParams{Name: name, File: aicontent.FileFromBytes("a.wav", silence())}
 	made, err := call(ctx, "transcriptions.store", func(ctx context.Context) (*aicontent.Transcription, error) {
-		return client.Transcriptions.Store(ctx, upload, aicontent.WithOnce())
+		made, _, err := names.Transcriptions.Store(ctx, upload)
+		return made, err
 	})
 	switch aicontent.OutcomeOf(err) {
 	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
 		return err
 	}
-	// After any other error there may be a record all the same.
-	if err := errors.Join(err, remove(ctx, client, name)); err != nil {
+	// After any other error there may be a record all the same. It is deleted even after an interrupt.
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	_, errDelete := call(after, "transcriptions.delete", func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, names.Transcriptions.Delete(ctx, name)
+	})
+	if errDelete != nil {
+		errDelete = fmt.Errorf("the transcription was not deleted: %w", errDelete)
+	}
+	if err := errors.Join(err, errDelete); err != nil {
 		return err
 	}
 	_, err = call(ctx, "transcriptions.show", func(ctx context.Context) (*aicontent.Transcription, error) {
@@ -102,23 +116,6 @@ func tour(ctx context.Context, client *aicontent.Client) error {
 	})
 	if !errors.Is(err, aicontent.ErrNotFound) {
 		return fmt.Errorf("the deleted transcription %s should not be found, got error: %v", made.ID, err)
-	}
-	return nil
-}
-
-// remove deletes the transcription with the name, even after an interrupt.
-func remove(ctx context.Context, client *aicontent.Client, name string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	_, err := call(ctx, "transcriptions.delete", func(ctx context.Context) (*aicontent.Transcription, error) {
-		found, err := client.Transcriptions.FindByName(ctx, name)
-		if err == nil {
-			err = client.Transcriptions.Delete(ctx, found.ID)
-		}
-		return found, err
-	})
-	if err != nil {
-		return fmt.Errorf("the transcription %q was not deleted: %w", name, err)
 	}
 	return nil
 }

@@ -325,7 +325,7 @@ func TestTheMetricsNeedTheHookAlone(t *testing.T) {
 	require.NoError(t, err)
 	client := srv.Client(aicontent.WithAttemptHook(m.hook))
 	srv.FaultOn(aicontenttest.ImagesList, 1, aicontenttest.LoseResponse())
-	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{}, once)
+	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{}, single)
 	require.Error(t, err)
 	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err)
@@ -350,8 +350,8 @@ func TestTheMetricsNeedTheHookAlone(t *testing.T) {
 	}, durations)
 }
 
-// once is a policy without retries.
-var once = aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
+// single is a policy without retries.
+var single = aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
 
 // A base URL without a port has that of its scheme.
 func TestTheServerHasAPort(t *testing.T) {
@@ -447,7 +447,7 @@ func calls(ctx context.Context, client *aicontent.Client, secret string) {
 		return client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 			Name: secret, Description: secret,
 			File: aicontent.FileFromBytes(secret+".wav", append(silence(), secret...)),
-		}, aicontent.WithOnce(), twice)
+		}, twice)
 	})
 	_, _ = call(ctx, "transcriptions.delete", func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, client.Transcriptions.Delete(ctx, "1", twice)

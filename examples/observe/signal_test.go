@@ -34,6 +34,9 @@ func TestWhateverEndsTheProgramTheRecordIsDeleted(t *testing.T) {
 				}
 			}))
 			deployment(t, srv)
+			if name != "head" { // who waits for the response
+				srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Stall(aicontenttest.MidResponse))
+			}
 			// A process inherits what is ignored, as under nohup. What this one handles has its default there.
 			handled := make(chan os.Signal, 1)
 			signal.Notify(handled, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
