@@ -64,7 +64,7 @@ func TestWithoutADeploymentItRefusesToStart(t *testing.T) {
 		"no folder":   {[]string{"-folder", "/does/not/exist"}, env, "/does/not/exist"},
 		"no journal":  {[]string{"-journal", filepath.Join(os.Args[0], "x")}, env, os.Args[0]},
 		"no limit":    {[]string{"-limit", "-1"}, env, `invalid value "-1" for flag -limit`},
-		"no time":     {[]string{"-settle", "-1s"}, env, "settle_time"},
+		"no time":     {[]string{"-settle", "0s"}, env, "-settle must be 1s or more, not 0s"},
 		"a flag":      {[]string{"-port", "1"}, env, "-port"},
 		"an argument": {[]string{"recordings", "-limit", "1"}, env, `unexpected argument "recordings"`},
 	} {
@@ -151,18 +151,19 @@ func TestStandardOutputHasNothingButTheProtocol(t *testing.T) {
 	a := &agent{ClientSession: session}
 	assert.True(t, a.mustCreate(t, "create_image", lighthouse(1)).Billed)
 	require.NoError(t, a.Close())
-	assert.Contains(t, stderr.String(), "aicontent looks for the record", "logs are on standard error")
+	assert.Contains(t, stderr.String(), "once looks for what a create request may have become", "logs are on standard error")
 	assert.NotContains(t, stderr.String(), srv.APIKey)
 	assert.Contains(t, lines.String(), "billed_by_this_call")
 	assert.Equal(t, strings.Count(lines.String(), "read error: "), strings.Count(lines.String(), "read error: EOF\n"))
 }
 
-// An agent's host kills its servers and starts them again. The service draws on meanwhile.
-func TestKilledAndStartedAgainItIsBilledOnce(t *testing.T) {
-	arrived := make(chan struct{})
+// An agent's host kills its servers and starts them again. The service draws on meanwhile, and may for a while: a call
+// that waited for the end of that would look hung to the host.
+func TestKilledAndStartedAgainItSaysThatItHasToWait(t *testing.T) {
+	arrived := make(chan struct{}, 2)
 	srv, env := deployment(t, aicontenttest.OnRequest(func(r aicontenttest.Request) {
 		if r.Operation == aicontenttest.ImagesStore {
-			close(arrived)
+			arrived <- struct{}{}
 		}
 	}))
 	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, 2*time.Second))
@@ -180,13 +181,15 @@ func TestKilledAndStartedAgainItIsBilledOnce(t *testing.T) {
 	require.Error(t, <-ended)
 	require.Empty(t, srv.Records())
 
-	cmd, stderr := program(t, "-journal", journal)
+	cmd, stderr := program(t, "-journal", journal, "-wait", "1s")
 	cmd.Env = append(cmd.Env, env...)
 	second := dial(t, cmd)
-	c := second.mustCreate(t, "create_image", lighthouse(1))
-	assert.False(t, c.Billed)
-	assert.Len(t, srv.Records(), 1)
+	text := second.mustFail(t, "create_image", lighthouse(1))
+	assert.Contains(t, text, "It may have been created. Call again with the same arguments")
+	assert.Contains(t, text, "it is known within 22m0s")
+	second.mustCreate(t, "create_image", lighthouse(2))
 	require.NoError(t, second.Close(), stderr)
+	assert.Equal(t, 2, requests(srv, aicontenttest.ImagesStore))
 }
 
 // A host that goes away while a tool works does not have to kill the server.

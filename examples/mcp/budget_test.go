@@ -11,29 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A server that is killed while the service works must not pay again when it is started and asked again.
-func TestAServerThatIsStartedAgainLooksForWhatTheLastOneSent(t *testing.T) {
-	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
-		dir := t.TempDir()
-		first := startAgent(t, srv, dir, 100, nil)
-		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, settleTime-time.Minute))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, _, err := first.call(ctx, "create_image", lighthouse(1))
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Empty(t, srv.Records(), "the service is still at work")
-
-		second := startAgent(t, srv, dir, 100, nil)
-		c := second.mustCreate(t, "create_image", lighthouse(1))
-		assert.False(t, c.Billed)
-		assert.Len(t, srv.Records(), 1)
-
-		start := time.Now()
-		second.mustCreate(t, "create_image", lighthouse(2))
-		assert.Less(t, time.Since(start), time.Second, "what no server has sent is not waited for")
-	})
-}
-
 // What created nothing costs nothing: it neither counts nor is looked for after a restart.
 func TestWhatCreatedNothingLeavesNoTrace(t *testing.T) {
 	for name, fault := range map[string]aicontenttest.Fault{
