@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 func limitedClient(baseURL, apiKey string) (*aicontent.Client, error) {
@@ -19,13 +20,16 @@ func limitedClient(baseURL, apiKey string) (*aicontent.Client, error) {
 	)
 }
 
-// patientClient is for a deployment that may take twenty minutes to transcribe a recording.
-func patientClient(baseURL, apiKey string) (*aicontent.Client, error) {
-	return aicontent.NewClient(baseURL, apiKey,
+// patient is for a deployment that may take twenty minutes to transcribe a recording.
+func patient(baseURL, apiKey string) (*once.Client, error) {
+	client, err := aicontent.NewClient(baseURL, apiKey,
 		aicontent.WithStoreTimeout(20*time.Minute),
 		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 6}),
-		aicontent.WithSettleTime(25*time.Minute), // for WithOnce: longer than any Store call takes
 	)
+	if err != nil {
+		return nil, err
+	}
+	return once.New(client, once.InMemory(), once.WithSettleTime(25*time.Minute)) // more than a Store call waits
 }
 
 // rotating reads the key from a file that another program replaces, such as a mounted secret.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // done is called with the result of an attempt.
@@ -36,7 +37,7 @@ func dailyLimit(n int) aicontent.Option {
 	var sent int
 	return aicontent.WithAttemptHook(func(_ context.Context, a aicontent.Attempt) (done, error) {
 		if a.Operation != aicontent.ImagesStore && a.Operation != aicontent.TranscriptionsStore {
-			return nil, nil // is not billed, and neither are WithOnce's searches
+			return nil, nil // is not billed
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -74,8 +75,8 @@ func breaker() aicontent.Option {
 			return err == nil || errors.As(err, &refused) && refused.StatusCode < 500
 		},
 	})
-	return aicontent.WithAttemptHook(func(_ context.Context, a aicontent.Attempt) (done, error) {
-		if a.Search || a.Operation == aicontent.ImagesDownload {
+	return aicontent.WithAttemptHook(func(ctx context.Context, a aicontent.Attempt) (done, error) {
+		if once.IsSearch(ctx) || a.Operation == aicontent.ImagesDownload {
 			return nil, nil // a search may find what was billed, and pictures come from other hosts
 		}
 		report, err := circuit.Allow()

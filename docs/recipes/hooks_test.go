@@ -19,6 +19,7 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 func TestDailyLimit(t *testing.T) {
@@ -43,11 +44,13 @@ func TestDailyLimit(t *testing.T) {
 
 		other := image
 		other.Name = "Beacon"
-		_, err = client.Images.Store(t.Context(), other, aicontent.WithOnce())
+		names, err := once.New(client, once.InMemory())
+		require.NoError(t, err)
+		_, _, err = names.Images.Store(t.Context(), other)
 		require.ErrorIs(t, err, errSpent)
 		assert.Len(t, srv.Requests(), sent+1, "the search is free")
 		srv.AddImage(aicontenttest.Image{Name: "Beacon"})
-		_, err = client.Images.Store(t.Context(), other, aicontent.WithOnce())
+		_, _, err = names.Images.Store(t.Context(), other)
 		require.NoError(t, err, "what is found costs nothing")
 
 		time.Sleep(24 * time.Hour)
@@ -104,7 +107,9 @@ func TestBreakerLetsSearchesPass(t *testing.T) {
 			require.ErrorIs(t, err, aicontent.ErrServer)
 		}
 		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, 10*time.Second))
-		_, err := client.Images.Store(t.Context(), image, aicontent.WithOnce())
+		names, err := once.New(client, once.InMemory())
+		require.NoError(t, err)
+		_, _, err = names.Images.Store(t.Context(), image)
 		require.NoError(t, err)
 		_, err = client.Images.Show(t.Context(), "7")
 		require.ErrorIs(t, err, gobreaker.ErrOpenState)

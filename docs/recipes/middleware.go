@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // tracing makes a span for each attempt. otelhttp exports the URL, so the query is hidden from it: searches have the
@@ -65,8 +66,8 @@ func signing(secret []byte) aicontent.Option {
 	return aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return signer{next, secret} })
 }
 
-// cache keeps the responses to Show for a while; any change to a record clears it. Lists must not be cached, because
-// WithOnce searches them.
+// cache keeps the responses to Show for a while; any change to a record clears it. What package once looks at must not
+// be cached, as it looks for what has just changed.
 type cache struct {
 	next http.RoundTripper
 	keep time.Duration
@@ -88,7 +89,7 @@ func (c *cache) RoundTrip(req *http.Request) (*http.Response, error) {
 		defer c.forget() // responses that were read while the record changed
 		return c.next.RoundTrip(req)
 	}
-	if last := path.Base(req.URL.Path); last == "images" || last == "transcriptions" {
+	if last := path.Base(req.URL.Path); last == "images" || last == "transcriptions" || once.IsSearch(req.Context()) {
 		return c.next.RoundTrip(req)
 	}
 	c.mu.Lock()

@@ -18,21 +18,17 @@ const largestPicture = 32 << 20
 
 var errLargePicture = errors.New("the picture is larger than 32 MiB")
 
-// limited is a file of at most largestPicture bytes. With Seek and Truncate, Download can start over.
-type limited struct{ file *os.File }
+// limited writes no more than is left.
+type limited struct {
+	io.Writer
+	left int
+}
 
-func (l limited) Seek(offset int64, whence int) (int64, error) { return l.file.Seek(offset, whence) }
-func (l limited) Truncate(size int64) error                    { return l.file.Truncate(size) }
-
-func (l limited) Write(p []byte) (int, error) {
-	at, err := l.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return 0, err
-	}
-	if at+int64(len(p)) > largestPicture {
+func (l *limited) Write(p []byte) (int, error) {
+	if l.left -= len(p); l.left < 0 {
 		return 0, errLargePicture
 	}
-	return l.file.Write(p)
+	return l.Writer.Write(p)
 }
 
 // save downloads a picture to a file, either whole or not at all: it writes to another name in the same folder, and so
@@ -48,7 +44,7 @@ func save(ctx context.Context, client *aicontent.Client, image *aicontent.Image,
 			os.Remove(part.Name())
 		}
 	}()
-	if _, err := client.Images.Download(ctx, image, limited{part}); err != nil {
+	if _, err := client.Images.Download(ctx, image, &limited{part, largestPicture}); err != nil {
 		return err
 	}
 	if err := part.Sync(); err != nil { // or a power failure may leave an empty file under the new name

@@ -71,20 +71,20 @@ func TestSaveTakesNoPictureOfAnySize(t *testing.T) {
 	assert.Empty(t, names(t, folder))
 }
 
-// The limit must not keep a download from starting over, nor count what was thrown away.
-func TestSaveStartsOverWithinItsLimit(t *testing.T) {
+// Half a picture is never there under its name, and the next run gets the whole.
+func TestSaveLeavesNothingOfAPictureThatIsCutOff(t *testing.T) {
 	folder := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), large(largestPicture))
-		sent, err := srv.Client().Images.Store(t.Context(), image)
-		require.NoError(t, err)
-		srv.FaultOn(aicontenttest.ImagesDownload, 2, aicontenttest.CloseMidResponse())
-		path := filepath.Join(folder, "lighthouse.png")
-		require.NoError(t, save(t.Context(), srv.Client(), sent, path))
-		saved, err := os.Stat(path)
-		require.NoError(t, err)
-		assert.EqualValues(t, largestPicture, saved.Size())
-	})
+	srv := aicontenttest.NewServer(t, large(largestPicture))
+	sent, err := srv.Client().Images.Store(t.Context(), image)
+	require.NoError(t, err)
+	srv.FaultOn(aicontenttest.ImagesDownload, 1, aicontenttest.CloseMidResponse())
+	path := filepath.Join(folder, "lighthouse.png")
+	require.ErrorAs(t, save(t.Context(), srv.Client(), sent, path), new(*aicontent.DecodeError))
+	assert.Empty(t, names(t, folder))
+	require.NoError(t, save(t.Context(), srv.Client(), sent, path))
+	saved, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.EqualValues(t, largestPicture, saved.Size())
 }
 
 // A proxy in front of a service that is being deployed has a 404 of its own.

@@ -6,14 +6,16 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // transcribeObject transcribes an object of a bucket. The name must be unique to the object's content.
 func transcribeObject(
-	ctx context.Context, client *aicontent.Client, bucket *blob.Bucket, key, name string,
+	ctx context.Context, names *once.Client, bucket *blob.Bucket, key, name string,
 ) (*aicontent.Transcription, error) {
-	return client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+	transcription, _, err := names.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 		Name: name,
 		File: aicontent.FileFromFS(bucket, key),
-	}, aicontent.WithOnce())
+	})
+	return transcription, err
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // Objects have a size and can be opened again: they are never chunked, and a retry sends all of them.
@@ -33,7 +34,9 @@ func TestTranscribeObject(t *testing.T) {
 			srv := aicontenttest.NewServer(t, aicontenttest.NoChunkedUploads)
 			srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(http.StatusTooManyRequests, ""))
 			client := srv.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxBackoff: time.Millisecond}))
-			transcription, err := transcribeObject(t.Context(), client, bucket, "2024/a.mp3", "4711")
+			names, err := once.New(client, once.InMemory())
+			require.NoError(t, err)
+			transcription, err := transcribeObject(t.Context(), names, bucket, "2024/a.mp3", "4711")
 			require.NoError(t, err)
 			assert.Equal(t, "4711", transcription.Name)
 			require.Len(t, srv.Transcriptions(), 1)
@@ -42,12 +45,12 @@ func TestTranscribeObject(t *testing.T) {
 			assert.Equal(t, "a.mp3", upload.Name)
 			assert.Equal(t, "audio/mpeg", upload.ContentType)
 
-			_, err = transcribeObject(t.Context(), client, bucket, "2024/b.mp3", "4712")
+			_, err = transcribeObject(t.Context(), names, bucket, "2024/b.mp3", "4712")
 			require.ErrorIs(t, err, fs.ErrNotExist)
 			require.ErrorIs(t, err, aicontent.ErrFile)
-			_, err = transcribeObject(t.Context(), client, bucket, "2024", "4713")
+			_, err = transcribeObject(t.Context(), names, bucket, "2024", "4713")
 			require.ErrorContains(t, err, "is a directory")
-			_, err = transcribeObject(t.Context(), client, bucket, "2024/empty.mp3", "4714")
+			_, err = transcribeObject(t.Context(), names, bucket, "2024/empty.mp3", "4714")
 			require.ErrorContains(t, err, "must not be empty")
 			assert.Len(t, srv.Records(), 1)
 		})

@@ -31,6 +31,7 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 func write(t *testing.T, name, kind string, der []byte) string {
@@ -180,7 +181,9 @@ func TestTracingExportsNoQuery(t *testing.T) {
 		provider := trace.NewTracerProvider(trace.WithSyncer(spans))
 		otel.SetTracerProvider(provider)
 		srv := aicontenttest.NewServer(t)
-		_, err := srv.Client(tracing()).Images.Store(t.Context(), image, aicontent.WithOnce())
+		names, err := once.New(srv.Client(tracing()), once.InMemory())
+		require.NoError(t, err)
+		_, _, err = names.Images.Store(t.Context(), image)
 		require.NoError(t, err)
 		require.Equal(t, "Lighthouse", srv.Requests()[0].Query.Get("search"), "the service gets it")
 		addresses := 0
@@ -229,11 +232,17 @@ func TestCachingSparesRequestsAndKeepsNothingStale(t *testing.T) {
 		show()
 		assert.Len(t, srv.Requests(), 4)
 
-		// The searches of WithOnce must see what is there.
+		// What looks for a record must see what is there.
 		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, 30*time.Second))
-		_, err = client.Images.Store(t.Context(), image, aicontent.WithOnce())
+		names, err := once.New(client, once.InMemory())
+		require.NoError(t, err)
+		stored, _, err := names.Images.Store(t.Context(), image)
 		require.NoError(t, err)
 		assert.Len(t, srv.Images(), 2)
+		require.NoError(t, srv.Client().Images.Delete(t.Context(), stored.ID), "by another program")
+		time.Sleep(30 * time.Second)
+		_, err = names.Images.Find(t.Context(), image.Name)
+		require.ErrorIs(t, err, aicontent.ErrNotFound)
 	})
 }
 
@@ -243,9 +252,9 @@ func TestClientsWithLimitsPatienceAndLogs(t *testing.T) {
 	require.NoError(t, err)
 	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err)
-	client, err = patientClient(srv.URL, srv.APIKey)
+	names, err := patient(srv.URL, srv.APIKey)
 	require.NoError(t, err)
-	_, err = client.Images.List(t.Context(), aicontent.ImageListParams{})
+	_, _, err = names.Images.Store(t.Context(), image)
 	require.NoError(t, err)
 	client, err = loggingClient(srv.URL, srv.APIKey)
 	require.NoError(t, err)

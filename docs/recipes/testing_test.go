@@ -14,19 +14,29 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // Illustrate is the code under test.
-func Illustrate(ctx context.Context, client *aicontent.Client, article, headline string) (string, error) {
-	image, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
+func Illustrate(ctx context.Context, names *once.Client, article, headline string) (string, error) {
+	image, _, err := names.Images.Store(ctx, aicontent.ImageStoreParams{
 		Name:        "article " + article,
 		Description: headline,
 		Resolution:  aicontent.Resolution512x512,
-	}, aicontent.WithOnce())
+	})
 	if err != nil {
 		return "", err
 	}
 	return image.URL, nil
+}
+
+// onceClient returns what Illustrate is given in production, with a ledger of its own.
+func onceClient(t *testing.T, srv *aicontenttest.Server) *once.Client {
+	names, err := once.New(srv.Client(), once.InMemory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 func TestIllustrateSurvivesAnOutage(t *testing.T) {
@@ -34,7 +44,7 @@ func TestIllustrateSurvivesAnOutage(t *testing.T) {
 		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
 		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseResponse())
 
-		url, err := Illustrate(t.Context(), srv.Client(), "4711", "A whale in the harbor")
+		url, err := Illustrate(t.Context(), onceClient(t, srv), "4711", "A whale in the harbor")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,8 +79,19 @@ func (n Newsroom) Replace(ctx context.Context, old aicontent.ID, params aiconten
 type refusing struct{ deleted []aicontent.ID }
 
 func (r *refusing) Store(context.Context, aicontent.ImageStoreParams, ...option) (*aicontent.Image, error) {
-	return nil, &aicontent.APIError{StatusCode: http.StatusForbidden, Message: "no credit"}
+	return nil, failure{&aicontent.APIError{StatusCode: http.StatusForbidden}, aicontent.OutcomeRejected, false}
 }
+
+// failure gives an error what OutcomeOf and Temporary say of it. To them, an error that a program made is Unknown.
+type failure struct {
+	error
+	outcome   aicontent.Outcome
+	temporary bool
+}
+
+func (f failure) Outcome() aicontent.Outcome { return f.outcome }
+func (f failure) Temporary() bool            { return f.temporary }
+func (f failure) Unwrap() error              { return f.error }
 
 func (r *refusing) Delete(_ context.Context, id aicontent.ID, _ ...option) error {
 	r.deleted = append(r.deleted, id)
@@ -82,6 +103,9 @@ func TestReplaceKeepsTheOldImageWithoutANewOne(t *testing.T) {
 	err := Newsroom{images}.Replace(t.Context(), "7", aicontent.ImageStoreParams{Name: "Whale"})
 	if !errors.Is(err, aicontent.ErrForbidden) || len(images.deleted) > 0 {
 		t.Error(err, images.deleted)
+	}
+	if aicontent.OutcomeOf(err) != aicontent.OutcomeRejected || aicontent.Temporary(err) {
+		t.Error("no outcome of a fake:", err)
 	}
 }
 
@@ -107,7 +131,7 @@ func TestIllustrateOnEveryDeployment(t *testing.T) {
 	for _, personality := range aicontenttest.Personalities() {
 		synctest.Test(t, func(t *testing.T) {
 			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork(), personality)
-			_, err := Illustrate(t.Context(), srv.Client(), "4711", "A whale in the harbor")
+			_, err := Illustrate(t.Context(), onceClient(t, srv), "4711", "A whale in the harbor")
 			if refuses := personality == aicontenttest.SaysNo; refuses != (err != nil) {
 				t.Errorf("%s: err = %v", personality, err)
 			}
@@ -120,7 +144,7 @@ func TestIllustrateInAnyOrderOfFaults(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
 			srv.Chaos(seed, 0.2) // one request in five meets a fault; a failing test logs the seed
-			_, err := Illustrate(t.Context(), srv.Client(), "4711", "A whale in the harbor")
+			_, err := Illustrate(t.Context(), onceClient(t, srv), "4711", "A whale in the harbor")
 			if n := len(srv.Records()); n > 1 || err == nil && n == 0 {
 				t.Errorf("%d images were created; err = %v", n, err)
 			}

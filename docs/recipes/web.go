@@ -10,38 +10,26 @@ import (
 	"time"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
-const (
-	largestUpload = 512 << 20
-	patience      = 20 * time.Second // how long a visitor waits once the upload has arrived
-)
+const largestUpload = 512 << 20
 
 // passOn handles PUT /recordings/{id}: it streams the body to the service as it arrives. The page with the form has the
 // ID, from rand.Text, so a form that is submitted twice makes one transcription.
-func passOn(client *aicontent.Client) http.HandlerFunc {
+func passOn(names *once.Client) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength < 0 { // the upload would be chunked, which some deployments refuse
 			http.Error(w, "the request has no Content-Length", http.StatusLengthRequired)
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), 15*time.Minute)
+		// What was sent is billed, so the call goes on if the visitor leaves.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 15*time.Minute)
 		defer cancel()
 		file := aicontent.FileFromReader("message.m4a", http.MaxBytesReader(w, r.Body, largestUpload))
 		file.Size = r.ContentLength
-		sent := func(p aicontent.Progress) {
-			if p.Sent == p.Total {
-				time.AfterFunc(patience, cancel)
-			}
-		}
-		transcription, err := client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
-			Name: r.PathValue("id"),
-			File: file,
-		},
-			aicontent.WithOnce(),
-			aicontent.WithProgress(sent),
-			aicontent.WithStallTimeout(30*time.Second),
-		)
+		params := aicontent.TranscriptionStoreParams{Name: r.PathValue("id"), File: file}
+		transcription, _, err := names.Transcriptions.Store(ctx, params, aicontent.WithStallTimeout(30*time.Second))
 		if err != nil {
 			http.Error(w, http.StatusText(statusOf(err)), statusOf(err))
 			return
@@ -50,10 +38,13 @@ func passOn(client *aicontent.Client) http.HandlerFunc {
 	}
 }
 
-// result handles GET /recordings/{id}, which the page polls after a 504.
-func result(client *aicontent.Client) http.HandlerFunc {
+// result handles GET /recordings/{id}, which the page requests once its upload is gone, and again after each 504. It
+// waits with the visitor.
+func result(names *once.Client) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		transcription, err := client.Transcriptions.FindByName(r.Context(), r.PathValue("id"))
+		ctx, cancel := context.WithTimeout(r.Context(), 20*time.Second)
+		defer cancel()
+		transcription, err := names.Transcriptions.Find(ctx, r.PathValue("id"))
 		if err != nil {
 			http.Error(w, http.StatusText(statusOf(err)), statusOf(err))
 			return
@@ -71,6 +62,8 @@ func statusOf(err error) int {
 		return http.StatusOK
 	case outcome == aicontent.OutcomeUnknown:
 		return http.StatusGatewayTimeout // the record may exist: look before sending it again
+	case errors.Is(err, aicontent.ErrConflict):
+		return http.StatusConflict // another record has the name
 	case outcome == aicontent.OutcomeDone:
 		return http.StatusBadGateway // the record exists, but could not be read
 	case errors.As(err, new(*http.MaxBytesError)), errors.Is(err, aicontent.ErrTooLarge):
@@ -81,9 +74,7 @@ func statusOf(err error) int {
 		return http.StatusBadRequest // the visitor's upload broke off
 	case errors.Is(err, aicontent.ErrInvalid):
 		return http.StatusUnprocessableEntity
-	case errors.Is(err, aicontent.ErrConflict):
-		return http.StatusConflict
-	case errors.Is(err, aicontent.ErrNotFound) && known && refused.Method != http.MethodPost:
+	case errors.Is(err, aicontent.ErrNotFound) && (!known || refused.Method != http.MethodPost):
 		return http.StatusNotFound // for a POST, there is no API at the base URL
 	case aicontent.Temporary(err):
 		return http.StatusServiceUnavailable // nothing was created: the visitor may retry
