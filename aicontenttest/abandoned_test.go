@@ -113,7 +113,6 @@ func TestAFormThatWasSentIsReadToItsEnd(t *testing.T) {
 			hc.Timeout = time.Second
 			_, err := hc.Do(signed(t, s, post("/api/v1/images", storeForm)))
 			require.Error(t, err)
-			assert.Empty(t, s.Images())
 			time.Sleep(time.Minute)
 			assert.Equal(t, !drops, len(s.Images()) == 1)
 		})

@@ -124,7 +124,7 @@ func TestARequestIsExecutedAfterItsClientHasLeft(t *testing.T) {
 			log <- list
 		}()
 		_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"},
-			aicontent.WithResponseTimeout(50*time.Millisecond))
+			aicontent.WithStoreTimeout(50*time.Millisecond))
 		require.Error(t, err)
 		assert.Equal(t, exitDone, end(), "an interrupt ends the latency, too")
 		assert.Equal(t, []string{line}, <-log, flag)
