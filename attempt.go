@@ -221,6 +221,8 @@ func (x *exchange) succeeded(err error) {
 		return // with an error of its own
 	case errors.Is(err, ErrUnauthorized):
 		o.content = contentLogin
+	case errors.Is(err, lenient.ErrSaysError):
+		o.content = contentError
 	default:
 		o.content = contentOf(x.body, x.header)
 	}
@@ -268,12 +270,14 @@ func (x *exchange) rejected(resp *http.Response) {
 	_ = x.readBody(resp, min(x.client.maxResponse, maxErrorBody))
 	x.wire.Stop()
 	e := x.apiError(resp)
-	x.err, x.retryAfter = e, e.RetryAfter
 	x.seen.content = contentOf(x.body, x.header)
+	x.err, x.retryAfter, e.blind = e, e.RetryAfter, !x.seen.content.isJSON()
 	r := x.request
 	switch {
 	case x.status == http.StatusNotFound && !r.op.record && r.op != imagesDownload:
 		x.note = fmt.Sprintf("there is no API at %s%s: is the base URL right?", x.client.base, apiPrefix)
+	case e.blind && r.op.mayBeMisled(x.status):
+		x.note = fmt.Sprintf("a proxy may have responded: is the base URL %s right?", x.client.base)
 	case r.body != nil && r.body.FileSize < 0 && slices.Contains([]int{400, 411, 422}, x.status):
 		x.note = "the upload was chunked, which some services do not accept: set File.Size"
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 var errUserLeft = errors.New("the user left")
@@ -196,13 +197,13 @@ func TestLimiterThatFailsLaterKeepsTheLastResponse(t *testing.T) {
 
 func TestDeleteThatWasLostTakesNotFoundForDone(t *testing.T) {
 	t.Parallel()
-	s := &fakes.Script{Responses: fakes.Responses{fakes.Lose, fakes.Respond(404, ``)}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Lose, fakes.Respond(404, `{}`)}}
 	require.NoError(t, over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"))
 
-	s = &fakes.Script{Responses: fakes.Responses{fakes.Respond(404, ``)}}
+	s = &fakes.Script{Responses: fakes.Responses{fakes.Respond(404, `{}`)}}
 	require.ErrorIs(t, over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "it was not deleted")
 
-	s = &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``), fakes.Respond(404, ``)}}
+	s = &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``), fakes.Respond(404, `{}`)}}
 	require.ErrorIs(t, over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "the first attempt cannot have deleted it")
 }
 
@@ -425,6 +426,11 @@ func TestDeleteResponses(t *testing.T) {
 		`{"status":"error","message":"busy"}`: false,
 		`{"error":"busy"}`:                    false,
 		`{"data":{"status":"fail"}}`:          false,
+		`{"message":"no","status":422}`:       false,
+		`{"success":false}`:                   false,
+		`{"image":{"ok":false}}`:              false,
+		`{"id":7,"deleted":false}`:            false,
+		`{"id":7,"deleted":0,"status":200}`:   false,
 		`<!doctype html>`:                     false,
 	} {
 		s := &fakes.Script{Responses: fakes.Responses{fakes.OK(body)}}
@@ -441,7 +447,12 @@ func TestDeleteResponses(t *testing.T) {
 	baseURL, _ := fakes.Counted(t, respondingBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":7,")))
 	c, err := NewClient(baseURL, fakes.Key)
 	require.NoError(t, err)
-	assert.NoError(t, c.Images.Delete(t.Context(), "7"), "cut off on the wire")
+	assert.ErrorIs(t, c.Images.Delete(t.Context(), "7", WithRetryPolicy(quick)), wire.ErrCutOff)
+	baseURL, sent := fakes.Counted(t, respondingBytes([]byte("HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{\"id\":7,")))
+	c, err = NewClient(baseURL, fakes.Key)
+	require.NoError(t, err)
+	assert.NoError(t, c.Images.Delete(t.Context(), "7"), "a 201 says it without its body")
+	assert.EqualValues(t, 1, sent.Load())
 }
 
 // A 2xx that says that it is an error is no record without an id, and proves nothing.

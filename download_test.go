@@ -540,7 +540,8 @@ func TestDownloadOfAMissingPicture(t *testing.T) {
 	require.NoError(t, err)
 	var resp *Response
 	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), io.Discard, WithResponse(&resp))
-	require.ErrorIs(t, err, ErrNotFound)
+	assert.NotErrorIs(t, err, ErrNotFound, "it is not the service's own word")
+	assert.False(t, Temporary(err))
 	assert.EqualError(t, err, "images.download: 404: no such key (request req-7)")
 	require.NotNil(t, resp)
 	assert.Equal(t, 404, resp.StatusCode)

@@ -22,7 +22,7 @@ var (
 	ErrBadRequest   = errors.New("bad request")       // 400
 	ErrUnauthorized = errors.New("unauthorized")      // 401, and a redirect to a login page
 	ErrForbidden    = errors.New("forbidden")         // 403
-	ErrNotFound     = errors.New("not found")         // 404
+	ErrNotFound     = errors.New("not found")         // 404 with JSON: without it, a proxy may have responded
 	ErrConflict     = errors.New("conflict")          // 409, 412, and any [ConflictError]
 	ErrTooLarge     = errors.New("too large")         // 413
 	ErrInvalid      = errors.New("invalid")           // 422, and any [ValidationError]
@@ -113,7 +113,7 @@ type APIError struct {
 
 	summary
 	login bool // the service redirects to a login page
-	blind bool // of a search that failed: it does not tell whether there is a record
+	blind bool // it does not tell whether there is a record: not the service's own word, or of a search that failed
 }
 
 // Error is one line: the operation, status, message and attempts.

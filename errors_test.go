@@ -153,3 +153,23 @@ func TestARefusedKeyIsMaskedInTheErrorOfItsSource(t *testing.T) {
 	assert.Contains(t, err.Error(), "cannot renew")
 	fakes.AssertNoKey(t, err, fakes.Key)
 }
+
+// A mirror that removes the file of a record that is gone must not believe a proxy during a deploy.
+func TestNotFoundIsTheServicesOwnWord(t *testing.T) {
+	t.Parallel()
+	for body, own := range map[string]bool{
+		`{"message":"Resource not found.","status":404}`: true, `{}`: true, `[]`: true, `{"error":"gone"}`: true,
+		`<html><h1>404 Not Found</h1></html>`: false, `404 page not found`: false, `default backend - 404`: false, ``: false, `404`: false,
+		`"not found"`: false, `null`: false, `{"message":"Res`: false,
+	} {
+		c := over(t, fakes.RoundTripper(fakes.Respond(404, body)), WithRetryPolicy(quick))
+		for name, call := range allTen(c) {
+			err := call(t.Context())
+			require.ErrorAs(t, err, new(*APIError), name)
+			assert.Equal(t, own, errors.Is(err, ErrNotFound), "%s: %s", name, body)
+			assert.Equal(t, !own && !strings.HasSuffix(name, "store"), Temporary(err), "%s: %s", name, body)
+			record := strings.HasSuffix(name, "show") || strings.HasSuffix(name, "update") || strings.HasSuffix(name, "delete")
+			assert.Equal(t, !own || !record, strings.Contains(err.Error(), "https://content.example.com/tenant"), "%s: %v", name, err)
+		}
+	}
+}

@@ -84,7 +84,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			"images.show: 502: bad gateway (attempt 2 of 2; before: 502)",
 		},
 		"something else before": {
-			"images.show", fakes.Responses{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.Lose, fakes.Respond(404, ``)}, RetryPolicy{MaxAttempts: 9, MinBackoff: -1}, "",
+			"images.show", fakes.Responses{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.Lose, fakes.Respond(404, `{}`)}, RetryPolicy{MaxAttempts: 9, MinBackoff: -1}, "",
 			"images.show: 404: not found (attempt 4 of 9; before: 502, 502, connection reset by peer)",
 		},
 		"no API there": {
@@ -109,7 +109,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		},
 		"a record is missing": {
 			"images.show", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "",
-			"images.show: 404: Not Found",
+			"images.show: 404: Not Found (a proxy may have responded: is the base URL https://content.example.com/tenant right?)",
 		},
 		"too long a wait": {
 			"images.show", fakes.Responses{fakes.Respond(429, `{"message":"Too Many Attempts."}`, "Retry-After", "90")}, RetryPolicy{}, "",
@@ -140,12 +140,12 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			"images.store: 301: redirect refused: a POST is not repeated at another address; is the base URL right? (outcome unknown: it may have been created)",
 		},
 		"no connection before": {
-			"images.show", fakes.Responses{fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED}), fakes.Respond(404, ``)}, quick, "",
+			"images.show", fakes.Responses{fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED}), fakes.Respond(404, `{}`)}, quick, "",
 			"images.show: 404: not found (attempt 2 of 3; before: dial: " + syscall.ECONNREFUSED.Error() + ")",
 		},
 		"two connections lost, in different ways": {
 			"images.show", fakes.Responses{
-				fails(io.EOF), fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{Port: 2}, Err: syscall.ECONNRESET}), fakes.Respond(404, ``),
+				fails(io.EOF), fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{Port: 2}, Err: syscall.ECONNRESET}), fakes.Respond(404, `{}`),
 			}, quick, "",
 			"images.show: 404: not found (attempt 3 of 3; before: EOF, read: connection reset by peer)",
 		},
@@ -154,7 +154,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 			"images.show: 302: found",
 		},
 		"cut off before": {
-			"images.show", fakes.Responses{fakes.OK(`{"id":7,"na`), fakes.Respond(404, ``)}, quick, "",
+			"images.show", fakes.Responses{fakes.OK(`{"id":7,"na`), fakes.Respond(404, `{}`)}, quick, "",
 			"images.show: 404: not found (attempt 2 of 3; before: 200 unreadable)",
 		},
 		"a choice": {

@@ -1,9 +1,8 @@
 package aicontent
 
 import (
-	"bytes"
-	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
@@ -41,13 +40,15 @@ type content int
 const (
 	contentNone  content = iota // no byte, or white space
 	contentAsked                // what was asked for
-	contentJSON                 // another JSON object or array, or the beginning of one
-	contentValue                // any other JSON, which plain text may look like
+	contentJSON                 // another JSON object or array
 	contentError                // JSON that says it is an error
 	contentPage                 // HTML
 	contentLogin                // HTML, to which a redirect led
-	contentText
+	contentText                 // anything else, which includes other JSON: plain text may look like it
 )
+
+// isJSON reports whether the service itself responded, as far as that can be known.
+func (c content) isJSON() bool { return c == contentJSON || c == contentError }
 
 // verdict is what an observation proves.
 type verdict struct {
@@ -110,24 +111,24 @@ func judgeSilence(op *operation, o observation) verdict {
 }
 
 // judgeSuccess is the table's part about 2xx. A server may send its status before it has done anything, and a portal,
-// a proxy or a login page may send it in its place: 201, 204 and JSON are the evidence.
+// a proxy or a login page may send it in its place: only 201 and 204 are evidence without what was asked for.
 func judgeSuccess(op *operation, o observation) verdict {
-	if o.content == contentAsked || o.end == endWriter {
-		return verdict{outcome: OutcomeDone, ok: o.end != endWriter}
-	}
 	v := verdict{outcome: OutcomeUnknown}
-	isJSON := o.content == contentJSON || o.content == contentValue
-	if o.content != contentError && (o.status == 201 || o.status == 204 || isJSON) {
+	made := (o.status == 201 || o.status == 204) && o.content != contentError
+	// Nothing else of the response to a delete is needed.
+	v.ok = o.end != endWriter && (o.content == contentAsked || made && o.cut && op.method == http.MethodDelete)
+	switch {
+	case v.ok, made:
 		v.outcome = OutcomeDone
+	case !o.complete:
+		v.outcome = OutcomeNotSent
 	}
-	if o.cut && v.outcome == OutcomeDone && op.method == http.MethodDelete {
-		v.ok = true // nothing else of the response is needed
+	if v.ok || o.end == endWriter {
 		return v
 	}
-	v.temporary = o.cut || v.outcome == OutcomeUnknown && (o.content == contentNone || o.content == contentPage)
+	v.temporary = !made && (o.cut || o.content == contentNone || o.content == contentPage)
 	switch {
-	case o.end == endCancelled:
-	case op == imagesDownload && !o.rewinds:
+	case o.end == endCancelled, op == imagesDownload && !o.rewinds:
 	case o.cut:
 		v.follow = followRetry
 	case op.creates():
@@ -136,23 +137,22 @@ func judgeSuccess(op *operation, o observation) verdict {
 	return v
 }
 
-// judgeStatus is the table's part about all other responses. An intermediary may send a 403, 404 or 405 of its own
-// after the service has acted: only JSON counts as the service's word.
+// judgeStatus is the table's part about all other responses. An intermediary may send a 4xx of its own after the
+// service has acted: only JSON counts as the service's word, and what proxies send before they forward a request.
 func judgeStatus(op *operation, o observation) verdict {
 	status := o.status
-	v := verdict{outcome: OutcomeUnknown, temporary: transient(status)}
-	isJSON := o.content == contentJSON || o.content == contentError
-	foreign := op.creates() && !isJSON && (status == 403 || status == 404 || status == 405)
-	switch {
-	case status == 307, status == 308, status/100 == 3 && op.method == http.MethodGet,
-		status/100 == 4 && status != 408 && status != 499 && !foreign:
+	refused := status/100 == 4 && status != 408 && status != 499
+	mute := refused && !o.content.isJSON()
+	foreign := mute && op.creates() && !slices.Contains([]int{400, 401, 411, 413, 414, 417, 421, 429, 431}, status)
+	v := verdict{outcome: OutcomeUnknown, temporary: transient(status) || mute && op.mayBeMisled(status)}
+	if status == 307 || status == 308 || status/100 == 3 && op.method == http.MethodGet || refused && !foreign {
 		v.outcome = OutcomeRejected
 	}
 	if !o.complete && (v.outcome == OutcomeUnknown || status/100 == 3) {
 		v.outcome = OutcomeNotSent
 	}
 	switch {
-	case status == 404 && op.method == http.MethodDelete && o.lost && o.content != contentPage:
+	case status == 404 && op.method == http.MethodDelete && o.lost && !mute:
 		return verdict{outcome: OutcomeDone, ok: true} // an earlier attempt has deleted it
 	case transient(status):
 		v.follow = followRetry
@@ -164,6 +164,11 @@ func judgeStatus(op *operation, o observation) verdict {
 	return v
 }
 
+// mayBeMisled reports whether a status without JSON may be a proxy's, during a deploy or below a wrong base URL.
+func (op *operation) mayBeMisled(status int) bool {
+	return !op.creates() && op != imagesDownload && (status == 403 || status == 404 || status == 405)
+}
+
 // transient reports whether another attempt may end with another status.
 func transient(status int) bool {
 	return status == 408 || status == 429 || status/100 == 5 && status != 501 && status != 505
@@ -171,29 +176,18 @@ func transient(status int) bool {
 
 // contentOf tells what a body holds that is not what was asked for.
 func contentOf(body []byte, header http.Header) content {
-	text := lenient.Trim(body)
-	v, err := lenient.Parse(text)
-	begun := err == nil || errors.Is(err, lenient.ErrCutOff)
+	v, err := lenient.Parse(body)
+	_, not := lenient.Record(v, "", nil)
+	kind := strings.ToLower(header.Get("Content-Type"))
 	switch {
-	case err == nil && saysError(v):
+	case not == lenient.ErrSaysError:
 		return contentError
-	case bytes.HasPrefix(text, []byte("{")), begun && bytes.HasPrefix(text, []byte("[")):
+	case v.IsObject(), v.IsArray():
 		return contentJSON
-	case begun:
-		return contentValue
 	case err == lenient.ErrEmpty:
 		return contentNone
-	case err == lenient.ErrHTML, saysHTML(header):
+	case err == lenient.ErrHTML, err != nil && strings.HasPrefix(kind, "text/html"):
 		return contentPage
 	}
 	return contentText
-}
-
-func saysError(v lenient.Value) bool {
-	_, err := lenient.Record(v, "", new(Image).fields(nil))
-	return err == lenient.ErrSaysError
-}
-
-func saysHTML(header http.Header) bool {
-	return strings.HasPrefix(strings.ToLower(header.Get("Content-Type")), "text/html")
 }

@@ -25,45 +25,93 @@ func from(first, last int, but ...int) (list []int) {
 	return list
 }
 
-// statuses are those that a row of the table of OutcomeOf speaks of, written down here once more.
-var statuses = map[string][]int{
-	"429": {429},
-	"401, if the key source then returns another key": {401},
-	"403, 404 or 405 without JSON, for Store":         {403, 404, 405},
-	"any other 4xx except 408 and 499":                from(400, 498, 401, 408, 429),
-	"307 or 308":                                      {307, 308},
-	"any other 3xx, for List and Show":                from(300, 399, 307, 308),
-	"any other 3xx, for Store, Update and Delete":     from(300, 399, 307, 308),
-	"408, or 5xx except 501 and 505":                  append(from(500, 599, 501, 505), 408),
-	"499, 501 or 505":                                 {499, 501, 505},
+// responded is a response as a row of the table of OutcomeOf sees it.
+type responded struct {
+	status                        int
+	json, says, blank, cut, early bool // early: before the end of an upload
+	store, reads, record          bool // record: neither Store nor Download
+}
 
-	"an upload cut off by the network, a stall, 408, or 5xx except 501 and 505": append(from(500, 599, 501, 505), 408),
-	"an upload cut off by 3xx, 499, 501, 505, or 403 to 405 without JSON":       append(from(300, 399), 499, 501, 505, 403, 404, 405),
+// statuses says which rows of the table of OutcomeOf speak of a response, written down here once more, in the order of
+// the table: the first one that does counts.
+var statuses = []struct {
+	row    string
+	speaks func(r responded) bool
+}{
+	{"an upload cut off by the network, a stall, 408, or 5xx except 501 and 505", func(r responded) bool {
+		return r.early && slices.Contains(append(from(500, 599, 501, 505), 408), r.status)
+	}},
+	{"an upload cut off by its reader, or by a 3xx, 4xx or 5xx that proves nothing", func(r responded) bool {
+		foreign := !r.json && slices.Contains(from(400, 499, 400, 401, 408, 411, 413, 414, 417, 421, 429, 431), r.status)
+		return r.early && (foreign || slices.Contains(append(from(300, 399), 499, 501, 505), r.status))
+	}},
+	{"429", func(r responded) bool { return r.status == 429 }},
+	{"401, if the key source then returns another key", func(r responded) bool { return r.status == 401 }},
+	{"403, 404 or 405 without JSON, for List, Show, Update and Delete", func(r responded) bool {
+		return r.record && !r.json && slices.Contains([]int{403, 404, 405}, r.status)
+	}},
+	{"400, 401, 411, 413, 414, 417, 421 or 431", func(r responded) bool {
+		return slices.Contains([]int{400, 401, 411, 413, 414, 417, 421, 431}, r.status)
+	}},
+	{"any other 4xx except 408 and 499, for Store only with JSON", func(r responded) bool {
+		return slices.Contains(from(400, 498, 408), r.status) && (r.json || !r.store)
+	}},
+	{"307, 308, or for List and Show any other 3xx", func(r responded) bool {
+		return r.status == 307 || r.status == 308 || r.reads && slices.Contains(from(300, 399), r.status)
+	}},
+	{"201 or 204 that is cut off", func(r responded) bool { return (r.status == 201 || r.status == 204) && r.cut && !r.says }},
+	{"201 or 204 without a record, unless JSON says that it is an error", func(r responded) bool {
+		return (r.status == 201 || r.status == 204) && !r.says
+	}},
+	{"any other 2xx that is cut off", func(r responded) bool { return r.status < 300 && r.cut }},
+	{"any other 2xx that is empty, blank or an HTML page", func(r responded) bool { return r.status < 300 && r.blank }},
+	{"408, or 5xx except 501 and 505", func(r responded) bool {
+		return slices.Contains(append(from(500, 599, 501, 505), 408), r.status)
+	}},
+	{"any other response without what was asked for", func(responded) bool { return true }},
 }
 
 // A status that moves into another row bills twice, or gives up what could be saved: each of them is looked up in the
 // documented table, for each kind of request and of body.
 func TestJudgeEachStatus(t *testing.T) {
 	t.Parallel()
-	table := docTable(t)
-	for row := range statuses {
-		require.True(t, slices.ContainsFunc(table, func(r tableRow) bool { return r.text == row }), "the table has no row %q", row)
+	table := map[string]tableRow{}
+	for _, row := range docTable(t) {
+		table[row.text] = row
 	}
 	ops := []*operation{images.list, images.show, images.store, images.remove, transcriptions.store, imagesDownload,
 		{name: ImagesUpdate, in: images, method: http.MethodPatch}}
 	visited := map[string]bool{}
-	for status := 300; status <= 599; status++ {
+	for status := 200; status <= 599; status++ {
 		for _, op := range ops {
-			for _, body := range []content{contentNone, contentJSON, contentError, contentValue, contentPage, contentText} {
-				for _, complete := range []bool{true, false} {
-					if !complete && op != transcriptions.store {
-						continue
+			for _, body := range []content{contentNone, contentJSON, contentError, contentPage, contentLogin, contentText} {
+				for bits := range 4 {
+					early, cut := bits&1 != 0, bits&2 != 0
+					if early && op != transcriptions.store || cut && status >= 300 || cut && status < 300 && op == images.remove {
+						continue // a delete has rows of its own
 					}
-					what := fmt.Sprintf("%d to %s, body %d, complete %v", status, op.name, body, complete)
-					row := rowOf(t, table, status, op, body == contentJSON || body == contentError, complete)
+					what := fmt.Sprintf("%d to %s, body %d, early %v, cut %v", status, op.name, body, early, cut)
+					r := responded{
+						status: status, json: body == contentJSON || body == contentError, says: body == contentError,
+						blank: body == contentNone || body == contentPage, cut: cut, early: early,
+						store: op.creates(), reads: op.method == http.MethodGet, record: !op.creates() && op != imagesDownload,
+					}
+					var row tableRow
+					for _, s := range statuses {
+						require.Contains(t, table, s.row)
+						if s.speaks(r) {
+							row = table[s.row]
+							break
+						}
+					}
 					visited[row.text] = true
-					got := judge(op, observation{status: status, content: body, complete: complete})
-					want := map[string]Outcome{"NotSent": OutcomeNotSent, "Rejected": OutcomeRejected, "Unknown": OutcomeUnknown}[row.outcome]
+					got := judge(op, observation{status: status, content: body, complete: !early, cut: cut, rewinds: true})
+					want := map[string]Outcome{
+						"NotSent": OutcomeNotSent, "Rejected": OutcomeRejected, "Done": OutcomeDone, "Unknown": OutcomeUnknown,
+					}[row.outcome]
+					if early && status < 300 && want == OutcomeUnknown {
+						want = OutcomeNotSent
+					}
 					assert.Equal(t, want, got.outcome, what)
 					assert.Equal(t, row.temporary == "yes", got.temporary, what)
 					assert.False(t, got.ok, what)
@@ -71,44 +119,16 @@ func TestJudgeEachStatus(t *testing.T) {
 					if op.creates() {
 						sends = row.store
 					}
+					if early && status < 300 && cut && want == OutcomeNotSent {
+						sends = "yes" // as any upload that was cut off
+					}
 					assert.Equal(t, sends == "yes", got.follow == followRetry, what)
 					assert.Equal(t, sends == "once", got.follow == followRenew, what)
-					ended := row.text == "403, 404 or 405 without JSON, for Store"
-					assert.Equal(t, op.creates() && want == OutcomeUnknown && !ended, got.follow == followSearch, what)
 				}
 			}
 		}
 	}
 	assert.Len(t, visited, len(statuses), "each row has its statuses")
-}
-
-// rowOf finds the row that speaks of a response, which must be one alone.
-func rowOf(t *testing.T, table []tableRow, status int, op *operation, isJSON, complete bool) tableRow {
-	var found []tableRow
-	reads := op.method == http.MethodGet
-	foreign := slices.Contains([]int{403, 404, 405}, status) && !isJSON && op.creates()
-	for _, row := range table {
-		if !slices.Contains(statuses[row.text], status) {
-			continue
-		}
-		early := strings.HasPrefix(row.text, "an upload ")
-		speaks := early == (!complete && (status/100 == 3 || status/100 == 5 || status == 408 || status == 499 || foreign))
-		switch row.text {
-		case "any other 3xx, for List and Show":
-			speaks = speaks && reads
-		case "any other 3xx, for Store, Update and Delete":
-			speaks = speaks && !reads
-		case "403, 404 or 405 without JSON, for Store":
-			speaks = speaks && foreign
-		case "any other 4xx except 408 and 499":
-			speaks = speaks && !foreign
-		}
-		if speaks {
-			found = append(found, row)
-		}
-	}
-	require.Len(t, found, 1, "%d to %s, JSON %v, complete %v", status, op.name, isJSON, complete)
-	return found[0]
 }
 
 // What has no status, and what a 2xx holds, row by row.
@@ -139,29 +159,32 @@ func TestJudge(t *testing.T) {
 		"a record":                {store, observation{status: 201, content: contentAsked}, verdict{OutcomeDone, true, followNone, false}},
 		"201, an error":           {store, observation{status: 201, content: contentError}, verdict{OutcomeUnknown, false, followSearch, false}},
 		"201, a page":             {store, observation{status: 201, content: contentPage}, verdict{OutcomeDone, false, followSearch, false}},
+		"201, cut off":            {store, observation{status: 201, cut: true}, verdict{OutcomeDone, false, followSearch, false}},
 		"204":                     {read, observation{status: 204}, verdict{OutcomeDone, false, followNone, false}},
-		"200, JSON":               {store, observation{status: 200, content: contentJSON}, verdict{OutcomeDone, false, followSearch, false}},
-		"200, JSON cut off":       {store, observation{status: 200, content: contentJSON, cut: true}, verdict{OutcomeDone, false, followSearch, true}},
-		"200, JSON cut off, read": {read, observation{status: 200, content: contentJSON, cut: true}, verdict{OutcomeDone, false, followRetry, true}},
+		"200, JSON":               {store, observation{status: 200, content: contentJSON}, verdict{OutcomeUnknown, false, followSearch, false}},
+		"200, JSON cut off":       {store, observation{status: 200, content: contentText, cut: true}, verdict{OutcomeUnknown, false, followSearch, true}},
+		"200, JSON cut off, read": {read, observation{status: 200, content: contentText, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},
 		"200, cut off by the context": {
-			read, observation{status: 200, content: contentJSON, cut: true, end: endCancelled}, verdict{OutcomeDone, false, followNone, true},
+			read, observation{status: 200, content: contentText, cut: true, end: endCancelled}, verdict{OutcomeUnknown, false, followNone, true},
 		},
 		"200, a page":                 {read, observation{status: 200, content: contentPage}, verdict{OutcomeUnknown, false, followNone, true}},
 		"200, a login page":           {read, observation{status: 200, content: contentLogin}, verdict{OutcomeUnknown, false, followNone, false}},
 		"200, blank":                  {store, observation{status: 200}, verdict{OutcomeUnknown, false, followSearch, true}},
 		"200, text":                   {read, observation{status: 200, content: contentText}, verdict{OutcomeUnknown, false, followNone, false}},
 		"200, cut off before a byte":  {read, observation{status: 200, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},
-		"delete, cut off within JSON": {remove, observation{status: 200, content: contentJSON, cut: true}, verdict{OutcomeDone, true, followNone, false}},
-		"delete, cut off before":      {remove, observation{status: 200, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},
+		"delete, cut off":             {remove, observation{status: 200, content: contentText, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},
+		"delete, 204, cut off":        {remove, observation{status: 204, cut: true}, verdict{OutcomeDone, true, followNone, false}},
+		"delete, 201, cut off, error": {remove, observation{status: 201, content: contentError, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},
+		"delete, an error":            {remove, observation{status: 200, content: contentError}, verdict{OutcomeUnknown, false, followNone, false}},
 		"delete, gone":                {remove, observation{status: 404, lost: true, content: contentJSON}, verdict{OutcomeDone, true, followNone, false}},
-		"delete, gone, no body":       {remove, observation{status: 404, lost: true}, verdict{OutcomeDone, true, followNone, false}},
-		"delete, a proxy's page":      {remove, observation{status: 404, lost: true, content: contentPage}, verdict{OutcomeRejected, false, followNone, false}},
+		"delete, gone, no body":       {remove, observation{status: 404, lost: true}, verdict{OutcomeRejected, false, followNone, true}},
+		"delete, a proxy's page":      {remove, observation{status: 404, lost: true, content: contentPage}, verdict{OutcomeRejected, false, followNone, true}},
 		"delete, never there":         {remove, observation{status: 404, content: contentJSON}, verdict{OutcomeRejected, false, followNone, false}},
 		"show, gone":                  {read, observation{status: 404, lost: true, content: contentJSON}, verdict{OutcomeRejected, false, followNone, false}},
 
 		"a picture cut off at its start":   {picture, observation{status: 200, cut: true, rewinds: true}, verdict{OutcomeUnknown, false, followRetry, true}},
 		"a picture cut off, half written":  {picture, observation{status: 200, cut: true}, verdict{OutcomeUnknown, false, followNone, true}},
-		"a picture that cannot be written": {picture, observation{status: 200, end: endWriter}, verdict{OutcomeDone, false, followNone, false}},
+		"a picture that cannot be written": {picture, observation{status: 200, end: endWriter}, verdict{OutcomeUnknown, false, followNone, false}},
 	} {
 		tt.o.complete = tt.o.complete || tt.o.status != 0
 		assert.Equal(t, tt.want, judge(tt.op, tt.o), name)
@@ -195,8 +218,8 @@ func TestOutcomesAreClaimedInOnePlace(t *testing.T) {
 func TestContentOf(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]content{
-		``: contentNone, " \n": contentNone, `{"message":"Forbidden"}`: contentJSON, `[]`: contentJSON, `{"mess`: contentJSON, `{nonsense`: contentJSON,
-		`[1,`: contentJSON, `{"error":"no"}`: contentError, `404`: contentValue, `"Forbidden"`: contentValue, `null`: contentValue, `n`: contentValue,
+		``: contentNone, " \n": contentNone, `{"message":"Forbidden"}`: contentJSON, `[]`: contentJSON, `{"mess`: contentText, `{nonsense`: contentText,
+		`[1,`: contentText, `{"error":"no"}`: contentError, `404`: contentText, `"Forbidden"`: contentText, `null`: contentText, `n`: contentText,
 		`<html>`: contentPage, `Forbidden`: contentText, `[warn] slow`: contentText,
 	} {
 		assert.Equal(t, want, contentOf([]byte(body), nil), "%q", body)

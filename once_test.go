@@ -190,7 +190,7 @@ func TestOnceDoesNotStoreBlindly(t *testing.T) {
 		list  func(int) (*http.Response, error)
 		match error
 	}{
-		"search refused":   {func(int) (*http.Response, error) { return fakes.Respond(403, ``)(nil) }, ErrForbidden},
+		"search refused":   {func(int) (*http.Response, error) { return fakes.Respond(403, `{"message":"Forbidden"}`)(nil) }, ErrForbidden},
 		"pages not told":   {func(int) (*http.Response, error) { return fakes.OK(full)(nil) }, ErrPagination},
 		"search is broken": {func(int) (*http.Response, error) { return fakes.Lose(nil) }, nil},
 	} {
@@ -217,7 +217,7 @@ func TestOnceSearchThatFailsAfterALostStore(t *testing.T) {
 			if n == 1 {
 				return nil, nil
 			}
-			return fakes.Respond(403, ``)(nil)
+			return fakes.Respond(403, `{"message":"Forbidden"}`)(nil)
 		},
 	}
 	_, err := over(t, l, WithRetryPolicy(quick)).Images.Store(t.Context(), job("job-4711"), WithOnce())
@@ -333,7 +333,7 @@ func TestOnceShowsWhatItFinds(t *testing.T) {
 func TestOnceRecordThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for text, response := range map[string]func(*http.Request) (*http.Response, error){
-		"403: forbidden":               fakes.Respond(403, ``),
+		"403: Forbidden":               fakes.Respond(403, `{"message":"Forbidden"}`),
 		"the response holds no record": fakes.OK(`{"status":"ok"}`),
 		"the response is not JSON":     fakes.OK(`nonsense`),
 	} {
@@ -710,7 +710,7 @@ func TestOnceSearchesThatFailAfterALostStore(t *testing.T) {
 		match  error
 	}{
 		"401":                   {func() (*http.Response, error) { return fakes.Respond(401, ``)(nil) }, false, ErrUnauthorized},
-		"403":                   {func() (*http.Response, error) { return fakes.Respond(403, ``)(nil) }, false, ErrForbidden},
+		"403":                   {func() (*http.Response, error) { return fakes.Respond(403, `{"message":"Forbidden"}`)(nil) }, false, ErrForbidden},
 		"a refused certificate": {untrusted, false, x509.UnknownAuthorityError{}},
 		"503":                   {func() (*http.Response, error) { return fakes.Respond(503, ``)(nil) }, true, nil},
 		"503 with Retry-After":  {func() (*http.Response, error) { return fakes.Respond(503, ``, "Retry-After", "20")(nil) }, true, nil},
@@ -1071,7 +1071,7 @@ func TestOnceSearchesAsListDoes(t *testing.T) {
 		"429 for an hour": {fakes.Respond(429, ``, "Retry-After", "3600"), new(*APIError), 1},
 		"503 for an hour": {fakes.Respond(503, ``, "Retry-After", "3600"), new(*APIError), 1},
 		"401":             {fakes.Respond(401, ``), new(*APIError), 1},
-		"403":             {fakes.Respond(403, ``), new(*APIError), 1},
+		"403":             {fakes.Respond(403, `{"message":"Forbidden"}`), new(*APIError), 1},
 		"429":             {fakes.Respond(429, ``), new(*APIError), 4},
 		"an HTML page":    {fakes.OK(`<html>`), new(*DecodeError), 1},
 		"no network":      {fakes.Lose, new(*TransportError), 4},

@@ -31,46 +31,46 @@ func (o Outcome) String() string {
 // The table lists how an attempt can fail, and whether it is retried: for Store, and for the other methods, which are
 // safe to execute twice. The last column is [Temporary].
 //
-//	the call ended with                                                        outcome   others  store  temporary
-//	invalid arguments                                                          NotSent   no      no     no
-//	the context, a limiter, a key source or a hook, before a byte was sent     NotSent   no      no     yes
-//	no connection                                                              NotSent   yes     yes    yes
-//	an untrusted certificate                                                   NotSent   no      no     no
-//	a connection that broke before a byte was written                          NotSent   yes     yes    yes
-//	an upload cut off by the network, a stall, 408, or 5xx except 501 and 505  NotSent   -       yes    yes
-//	an upload cut off by the context                                           NotSent   -       no     yes
-//	an upload cut off by its reader                                            NotSent   -       no     no
-//	an upload cut off by 3xx, 499, 501, 505, or 403 to 405 without JSON        NotSent   -       no     no
-//	a refused HTTP/2 stream (REFUSED_STREAM), except for Store                 Rejected  yes     -      yes
-//	429                                                                        Rejected  yes     yes    yes
-//	401, if the key source then returns another key                            Rejected  once    once   no
-//	403, 404 or 405 without JSON, for Store                                    Unknown   -       no     no
-//	any other 4xx except 408 and 499                                           Rejected  no      no     no
-//	307 or 308                                                                 Rejected  no      no     no
-//	any other 3xx, for List and Show                                           Rejected  no      -      no
-//	any other 3xx, for Store, Update and Delete                                Unknown   no      no     no
-//	408, or 5xx except 501 and 505                                             Unknown   yes     no     yes
-//	499, 501 or 505                                                            Unknown   no      no     no
-//	2xx with JSON that says it is an error                                     Unknown   no      no     no
-//	201 or 204 without a record                                                Done      no      no     no
-//	any other 2xx with JSON of another shape                                   Done      no      no     no
-//	201 that is cut off, or any other 2xx that is cut off within its JSON      Done      yes     no     yes
-//	any other 2xx with an HTML page instead of JSON                            Unknown   no      no     yes
-//	any other 2xx that is empty or blank                                       Unknown   no      no     yes
-//	any other 2xx that is cut off before a byte of JSON                        Unknown   yes     no     yes
-//	no response, because a middleware kept the attempt from the transport      Unknown   yes     no     yes
-//	a broken connection or a timeout, after a byte was written                 Unknown   yes     no     yes
-//	the context, after a byte was written                                      Unknown   no      no     yes
+//	the call ended with                                                           outcome   others  store  temporary
+//	invalid arguments                                                             NotSent   no      no     no
+//	the context, a limiter, a key source or a hook, before a byte was sent        NotSent   no      no     yes
+//	no connection, or one that broke before a byte was written                    NotSent   yes     yes    yes
+//	an untrusted certificate                                                      NotSent   no      no     no
+//	an upload cut off by the network, a stall, 408, or 5xx except 501 and 505     NotSent   -       yes    yes
+//	an upload cut off by the context                                              NotSent   -       no     yes
+//	an upload cut off by its reader, or by a 3xx, 4xx or 5xx that proves nothing  NotSent   -       no     no
+//	a refused HTTP/2 stream (REFUSED_STREAM), except for Store                    Rejected  yes     -      yes
+//	429                                                                           Rejected  yes     yes    yes
+//	401, if the key source then returns another key                               Rejected  once    once   no
+//	403, 404 or 405 without JSON, for List, Show, Update and Delete               Rejected  no      -      yes
+//	400, 401, 411, 413, 414, 417, 421 or 431                                      Rejected  no      no     no
+//	any other 4xx except 408 and 499, for Store only with JSON                    Rejected  no      no     no
+//	307, 308, or for List and Show any other 3xx                                  Rejected  no      no     no
+//	201 or 204 without a record, unless JSON says that it is an error             Done      no      no     no
+//	201 or 204 that is cut off                                                    Done      yes     no     no
+//	any other 2xx that is cut off                                                 Unknown   yes     no     yes
+//	any other 2xx that is empty, blank or an HTML page                            Unknown   no      no     yes
+//	408, or 5xx except 501 and 505                                                Unknown   yes     no     yes
+//	any other response without what was asked for                                 Unknown   no      no     no
+//	no response, after a byte was written or a middleware kept the attempt back   Unknown   yes     no     yes
+//	the context, after a byte was written                                         Unknown   no      no     yes
 //
 // An upload is cut off if it ended before any byte of the form's last boundary, which follows the file, was handed to
-// the transport. No known parser accepts such a form as complete. From that byte on, the last rows apply.
+// the transport. No known parser accepts such a form as complete. From that byte on, the last rows apply. A 2xx that
+// would be Unknown is NotSent if it cuts off an upload.
 //
-// Rejected trusts the service, and everything in front of it, to send these statuses only for a request that was not
-// executed. A 503 proves nothing, whatever its headers: a proxy may send it while the service is still working.
+// JSON is an object or array here. A firewall or proxy may send any other 4xx after the service has acted; the statuses
+// that need no JSON are sent before a request is forwarded. Rejected trusts the service, and everything in front of it,
+// to send its statuses only for a request that was not executed. A 503 proves nothing, whatever its headers, and nor
+// does a 200 without the record.
+//
+// JSON says that it is an error if an object without both an ID and a name has a member error, errors or exception that
+// is not empty, a status of error, fail or failed, a number of 400 or more as status or code, or success or ok false.
+// Nothing nested in such an object counts.
 //
 // With [WithOnce], the outcome is the record's: Unknown while an earlier request for the name may still create it. A
-// Delete succeeds with any complete 2xx response except an HTML page and JSON that says it is an error, with one that
-// is cut off if the table says Done, and, after an attempt of unknown outcome, with a 404 that is not an HTML page.
+// Delete succeeds with any complete 2xx except an HTML page and JSON that says that it is an error or that nothing was
+// deleted, with a 201 or 204 that is cut off, and, after an attempt of unknown outcome, with a 404 with JSON.
 // Redirects of List and Show within the base URL's origin are followed; the table is about the others. [ErrPagination]
 // is Done: the pages before it were read.
 func OutcomeOf(err error) Outcome {

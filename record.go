@@ -55,6 +55,9 @@ func readRecord[T any, R record[T]](x *exchange) (R, error) {
 	if err != nil {
 		return nil, err
 	}
+	if fields := r.fields(nil); x.request.op.creates() && *fields[0].At.(*string)+*fields[1].At.(*string) == "" {
+		return nil, lenient.ErrNoRecord // it names nothing that was created
+	}
 	if cap(x.body) > 2*len(raw) {
 		raw = slices.Clone(raw) // or a record that is kept would keep the whole buffer
 	}
@@ -64,10 +67,12 @@ func readRecord[T any, R record[T]](x *exchange) (R, error) {
 
 // readDeleted accepts any response to a delete but an HTML page and an error: the API does not specify one.
 func readDeleted(x *exchange) (struct{}, error) {
-	switch contentOf(x.body, x.header) {
-	case contentPage:
+	if contentOf(x.body, x.header) == contentPage {
 		return struct{}{}, lenient.ErrHTML
-	case contentError:
+	}
+	v, _ := lenient.Parse(x.body)
+	_, err := lenient.Record(v, x.request.op.in.singular, nil)
+	if err == lenient.ErrSaysError || slices.Contains([]string{"false", "0"}, string(v.Member("deleted"))) {
 		return struct{}{}, lenient.ErrSaysError
 	}
 	return struct{}{}, nil

@@ -257,7 +257,7 @@ func TestContextThatEndsWithoutAPause(t *testing.T) {
 // A page that a proxy sends during a deploy is no word on the record.
 func TestDeleteAfterALostAttempt(t *testing.T) {
 	t.Parallel()
-	for body, gone := range map[string]bool{`{"message":"Resource not found."}`: true, ``: true, `<html>deploying</html>`: false} {
+	for body, gone := range map[string]bool{`{"message":"Resource not found."}`: true, `[]`: true, ``: false, `404 page not found`: false, `<html>deploying</html>`: false} {
 		s := &fakes.Script{Responses: fakes.Responses{fakes.Lose, fakes.Respond(404, body)}}
 		err := over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7")
 		assert.Equal(t, gone, err == nil, "%q: %v", body, err)

@@ -164,23 +164,6 @@ func TestDocumentsLinkToFilesThatExist(t *testing.T) {
 	}
 }
 
-// The table of outcomes in docs/errors.md is that of the package doc, which is tested row by row.
-func TestErrorsDocumentHasTheOutcomeTable(t *testing.T) {
-	t.Parallel()
-	rows := func(file, pattern string) (list [][]string) {
-		text, err := os.ReadFile(filepath.Join("..", file))
-		require.NoError(t, err)
-		for _, row := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
-			list = append(list, row[1:])
-		}
-		require.NotEmpty(t, list)
-		return list
-	}
-	assert.Equal(t,
-		rows("outcome.go", `(?m)^//\t(\S.*?) {2,}(NotSent|Rejected|Done|Unknown) +(\S+) +(\S+) +(\S+)$`),
-		rows("docs/errors.md", `(?m)^\| (.+?) \| (NotSent|Rejected|Done|Unknown) \| (\S+) \| (\S+) \| (\S+) \| .+ \|$`))
-}
-
 // The README says which statuses are retried in a sentence: it names those of the table, and no others.
 func TestReadmeNamesTheRetriedStatuses(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ func (m Members) Member(name string) Value {
 func FindList(v Value, collection string) (List, error) {
 	list, err := findList(&cursor{text: v}, []string{"data", collection, "items", "results"}, wrappers)
 	empty := err == ErrNoList || err == nil && len(list.Items) == 0
-	if empty && v.Member("id").IsNull() && v.SaysError() {
+	if empty && v.SaysError() {
 		err = ErrSaysError
 	}
 	return list, err

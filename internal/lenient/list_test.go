@@ -64,7 +64,7 @@ func TestResponsesThatHoldNoList(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]error{
-		`7`: ErrNoList, `"x"`: ErrNoList, `null`: ErrNoList, `true`: ErrNoList, `{"id":7,"error":"x"}`: ErrNoList, `{"error":"x"}`: ErrSaysError, `{"status":"fail","data":null}`: ErrSaysError,
+		`7`: ErrNoList, `"x"`: ErrNoList, `null`: ErrNoList, `true`: ErrNoList, `{"id":7,"error":"x"}`: ErrSaysError, `{"id":7,"name":"a","error":"x"}`: ErrNoList, `{"error":"x"}`: ErrSaysError, `{"status":"fail","data":null}`: ErrSaysError,
 		`{"data":[],"error":"x"}`: ErrSaysError, `{"status":"error","data":{"data":[]}}`: ErrSaysError, `{"data":[],"error":null,"errors":[]}`: nil, `{"data":[{}],"errors":["x"]}`: nil,
 	} {
 		_, err := FindList(Value(text), "images")

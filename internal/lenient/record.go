@@ -26,15 +26,22 @@ type Field struct {
 //
 // It looks at v and at the objects under data and under the singular name, two levels deep, and takes the outermost
 // with an id and a name. If there is none, it takes the outermost with an id, and after that the outermost that has
-// another field of the JSON type it should have. If no object has an id and one says that it is an error, the error
-// is ErrSaysError. If there is no record, it is ErrNoRecord.
+// another field of the JSON type it should have. An object that says that it is an error hides what is nested in it,
+// and leaves only the first rule for the others: the error is then ErrSaysError. If there is no record, it is
+// ErrNoRecord.
 func Record(v Value, singular string, fields []Field) (json.RawMessage, error) {
 	// The objects inside objects[i] are objects[2*i+1] and objects[2*i+2].
 	objects := [1 + 2 + 4]Value{v}
 	var best candidate
+	saysError := false
 	for i := range objects {
 		c := candidate{text: objects[i]}
-		if c.read(singular, fields); c.rank == complete {
+		c.read(singular, fields)
+		switch {
+		case (c.rank < complete || c.blank) && c.text.SaysError():
+			saysError = true
+			continue
+		case c.rank == complete:
 			return c.fill(fields), nil
 		}
 		if c.rank > best.rank {
@@ -45,7 +52,7 @@ func Record(v Value, singular string, fields []Field) (json.RawMessage, error) {
 		}
 	}
 	switch {
-	case best.rank < identified && slices.ContainsFunc(objects[:], Value.SaysError):
+	case saysError:
 		return nil, ErrSaysError
 	case best.rank == 0:
 		return nil, ErrNoRecord
@@ -73,6 +80,7 @@ type candidate struct {
 	members [maxFields]Value // in the order of the fields; nil where the value is no string, number or boolean
 	inside  [2]Value         // under data and the singular name
 	rank    int
+	blank   bool // the id or the name says nothing
 }
 
 // read goes over the object once and takes what it has of a record. Anything else has nothing.
@@ -93,8 +101,9 @@ func (c *candidate) read(singular string, fields []Field) {
 		}
 		next = i + 1
 		switch {
-		case i >= 0:
-			hasName = hasName || string(key) == "name"
+		case i >= 0 && string(key) == "name":
+			hasName = true
+			c.blank = c.blank || isBlank(member)
 		case string(key) == "data":
 			c.inside[0] = member
 		case string(key) == singular:
@@ -108,6 +117,7 @@ func (c *candidate) read(singular string, fields []Field) {
 				continue
 			}
 			hasID = true
+			c.blank = c.blank || isBlank(member)
 		case hasType(member, fields[i].At):
 			c.rank = typed
 		}
@@ -131,21 +141,33 @@ func hasType(v Value, at any) bool {
 	return v.IsString()
 }
 
-// SaysError reports whether an object says that it is an error.
+// SaysError reports whether an object says that it is an error: without both an id and a name, it has an error, errors
+// or exception, a status of error, fail or failed, a status or code of 400 or more, or a success or ok that is false.
 func (v Value) SaysError() bool { return saysError(v) }
 
 // SaysError reports whether the object with these members says that it is an error.
 func (m Members) SaysError() bool { return saysError(m) }
 
 func saysError(v interface{ Member(name string) Value }) bool {
-	for _, name := range []string{"error", "errors", "exception"} {
-		if !slices.Contains([]string{"", "null", "false", "0", `""`, "[]", "{}"}, string(v.Member(name))) {
-			return true
-		}
+	id := v.Member("id")
+	if (id.IsString() || id.IsNumber()) && !isBlank(id) && !isBlank(v.Member("name")) {
+		return false
 	}
-	status := strings.ToLower(v.Member("status").Text())
-	return status == "error" || status == "fail"
+	says := func(names []string, test func(Value) bool) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return test(v.Member(name)) })
+	}
+	return says([]string{"error", "errors", "exception"}, func(m Value) bool { return !isBlank(m) }) ||
+		says([]string{"status", "code"}, func(m Value) bool { return m.Int() >= 400 }) ||
+		says([]string{"status"}, func(m Value) bool { return isWord(m, "error", "fail", "failed") }) ||
+		says([]string{"success", "ok"}, func(m Value) bool { return isWord(m, "false", "0") })
 }
+
+// isBlank reports whether a member is missing, or says nothing.
+func isBlank(v Value) bool {
+	return slices.Contains([]string{"", "null", "false", "0", `""`, "[]", "{}"}, string(v))
+}
+
+func isWord(v Value, words ...string) bool { return slices.Contains(words, strings.ToLower(v.Text())) }
 
 // fill sets the fields and returns the record's text. The short texts of a record share a piece of memory: a list of 100
 // records has some 800.

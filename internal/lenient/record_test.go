@@ -185,19 +185,25 @@ func TestWhichObjectIsTheRecord(t *testing.T) {
 		`{"id":1,"owner":{"id":9,"name":"Ada"}}`:             "1 ",
 		`{"id":-5}`:                                          "-5 ",
 		// The outermost with another field of its type.
-		`{"name":"a","data":{"name":"b"}}`:            " a",
-		`{"name":"a","data":{"x":1}}`:                 " a",
-		`{"name":7,"data":{"name":"b"}}`:              " b",
-		`{"data":{"name":"b","id":true}}`:             " b",
-		`{"error":null,"data":{"name":"b"}}`:          " b",
-		`{"errors":[],"data":{"name":"b"}}`:           " b",
-		`{"error":false,"name":"a"}`:                  " a",
-		`{"status":"success","name":"a","error":""}`:  " a",
-		`{"name":"a","errors":{},"exception":null}`:   " a",
-		`{"status":200,"error":0,"data":{"name":""}}`: " ",
-		// An object with an ID is a record whatever else it says.
-		`{"status":"error","data":{"id":7,"name":"a"}}`: "7 a",
-		`{"id":7,"status":"error"}`:                     "7 ",
+		`{"name":"a","data":{"name":"b"}}`:                " a",
+		`{"name":"a","data":{"x":1}}`:                     " a",
+		`{"name":7,"data":{"name":"b"}}`:                  " b",
+		`{"data":{"name":"b","id":true}}`:                 " b",
+		`{"error":null,"data":{"name":"b"}}`:              " b",
+		`{"errors":[],"data":{"name":"b"}}`:               " b",
+		`{"error":false,"name":"a"}`:                      " a",
+		`{"status":"success","name":"a","error":""}`:      " a",
+		`{"name":"a","errors":{},"exception":null}`:       " a",
+		`{"status":200,"error":0,"data":{"name":""}}`:     " ",
+		`{"data":{"name":"b"},"status":"200","code":399}`: " b",
+		`{"success":true,"ok":1,"data":{"name":"b"}}`:     " b",
+		`{"success":null,"ok":"yes","data":{"id":7}}`:     "7 ",
+		// An object with an ID and a name of its own is a record whatever else it says.
+		`{"id":7,"name":"a","status":"error"}`:                           "7 a",
+		`{"data":{"id":7,"name":"a","error":"slow","code":500}}`:         "7 a",
+		`{"id":7,"name":"a","data":{"error":"no"}}`:                      "7 a",
+		`{"image":{"id":7,"name":"a"},"data":{"status":"failed"}}`:       "7 a",
+		`{"id":"7","name":"a","success":false,"data":{"id":8,"name":1}}`: "7 a",
 	} {
 		var p picture
 		_, err := Record(parsed(t, text), "image", p.fields(nil))
@@ -212,6 +218,14 @@ func TestObjectsThatSayTheyAreErrors(t *testing.T) {
 		`{"status":"error","name":"ValidationException"}`, `{"name":"a","status":"Fail"}`, `{"name":"a","error":"no"}`, `{"name":"a","error":true}`,
 		`{"name":"a","errors":["no"]}`, `{"name":"a","errors":{"name":["no"]}}`, `{"exception":"RuntimeException"}`, `{"status":"error"}`,
 		`{"status":"error","data":{"name":"is required"}}`, `{"data":{"name":"a","error":1}}`, `{"\u0065rror":"no"}`, `{"id":null,"error":"no"}`, `{"id":true,"error":"no"}`,
+		`{"success":false,"message":"Insufficient credits"}`, `{"message":"Too Many Attempts.","status":429}`, `{"status":"failed"}`, `{"ok":false}`,
+		`{"code":402}`, `{"code":"402"}`, `{"status":"422"}`, `{"status":500.0}`, `{"success":0}`, `{"ok":"False"}`, `{"success":"0","name":"a"}`,
+		// Without both an ID and a name that say something, nothing makes a record of it.
+		`{"id":"req_1","error":{"message":"quota exceeded"}}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32000}}`, `{"id":"x","status":"error"}`,
+		`{"id":0,"name":"","error":"quota"}`, `{"id":7,"name":null,"success":false}`, `{"id":true,"name":"a","error":"no"}`, `{"id":"","name":"a","error":"no"}`,
+		// Nor does what is nested in it.
+		`{"status":"error","data":{"id":7,"name":"a"}}`, `{"success":false,"image":{"id":7,"name":"a"}}`, `{"data":{"code":409,"data":{"id":7,"name":"a"}}}`,
+		`{"id":7,"data":{"error":"no"}}`, `{"name":"a","image":{"ok":false}}`,
 	} {
 		_, err := Record(parsed(t, text), "image", new(picture).fields(nil))
 		assert.Equal(t, ErrSaysError, err, text)
