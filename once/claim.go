@@ -107,7 +107,7 @@ func (c *call[T]) take(ctx context.Context) (context.Context, error) {
 		lock: make(chan struct{}, 1), entry: c.last, version: c.version,
 		limit: time.AfterFunc(giveUp, func() { lose(errLate) }),
 	}
-	if err := c.claim.put(ctx, c.takeOver()); err != nil {
+	if err := c.claim.put(held, c.takeOver()); err != nil {
 		c.claim.limit.Stop()
 		lose(nil)
 		if errors.Is(err, ErrChanged) {
