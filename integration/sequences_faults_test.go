@@ -110,6 +110,7 @@ var strikes = []strike{
 	{"stall-before-response", aicontenttest.Stall(aicontenttest.BeforeResponse), whoLooks, whoLooks},
 	{"stall-mid-response", aicontenttest.Stall(aicontenttest.MidResponse), whoLooks, whoLooks},
 	{"trickle", aicontenttest.Trickle(time.Millisecond), everybody, everybody},
+	{"minutes", aicontenttest.Trickle(time.Second), everybody, everybody},
 	{"truncated-json", aicontenttest.TruncatedJSON(), whoLooks, whoLooks},
 	{"invalid-json", aicontenttest.InvalidJSON(), whoLooks, whoLooks},
 	{"oversized", aicontenttest.OversizedResponse(mostBytes), whoLooks, whoLooks},
