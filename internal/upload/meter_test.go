@@ -100,8 +100,10 @@ func TestTheFirstReportComesAtOnce(t *testing.T) {
 		m.Begin(t.Context(), 1)
 		synctest.Wait()
 		assert.Equal(t, []report{{0, 1}}, r.list)
+		m.Begin(t.Context(), 2)
+		assert.Equal(t, []report{{0, 1}, {0, 2}}, r.list)
 		m.Stop(t.Context())
-		assert.Equal(t, []report{{0, 1}}, r.list)
+		assert.Equal(t, []report{{0, 1}, {0, 2}}, r.list)
 	})
 }
 

@@ -79,7 +79,7 @@ func (s *Sending) Read(p []byte) (int, error) {
 	s.lock <- struct{}{}
 	defer func() { <-s.lock }()
 	if s.failed == nil && s.file != nil {
-		s.failed = s.file.ctx.Err()
+		s.failed = s.file.ctx.Err() // Close may have left a Read alone
 	}
 	if s.failed != nil || len(p) == 0 {
 		return 0, s.failed

@@ -559,3 +559,78 @@ func TestProgressOfSingleBytes(t *testing.T) {
 		})
 	}
 }
+
+// A Read that does not return in time keeps neither the call nor what it calls later. When it returns, the file is
+// closed, and the transport gets nothing more.
+func TestReadsThatReturnAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))}))
+		free, ended, read := make(chan struct{}), false, make(chan error, 1)
+		s.parts = io.MultiReader(readerFunc(func(p []byte) (int, error) {
+			<-free
+			return copy(p, "late"), io.EOF
+		}), s.tail)
+		s.file.done = func() { ended = true }
+		go func() {
+			_, err := io.Copy(io.Discard, req.Body)
+			read <- err
+		}()
+		synctest.Wait()
+		start := time.Now()
+		s.End()
+		assert.Equal(t, 2*wire.Grace, time.Since(start))
+		s.End()
+		req.Body.Close()
+		assert.Equal(t, 2*wire.Grace, time.Since(start), "waited once more")
+		assert.False(t, ended, "closed while it is read")
+		close(free)
+		require.Error(t, <-read)
+		synctest.Wait()
+		assert.True(t, ended, "never closed")
+		assert.False(t, s.Complete())
+	})
+}
+
+// A reader that panics because the call has ended, as one may whose connection is closed, panics in the call.
+func TestReadersThatPanicAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reads := 0
+		req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Reader(readerFunc(func(p []byte) (int, error) {
+			if reads++; reads > 1 {
+				time.Sleep(wire.Grace * 9 / 10)
+				panic("boom")
+			}
+			return copy(p, recording(headSize)), nil
+		}))}))
+		go func() { _, _ = io.Copy(io.Discard, req.Body) }()
+		synctest.Wait()
+		assert.PanicsWithValue(t, "boom", s.End)
+	})
+}
+
+// A callback that panics in the middle of an upload ends it: the service must not get the file whole, as the call ends
+// in a panic that says nothing of a record.
+func TestReportsThatPanicInTheMiddle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMeter(func(sent int64, _ int) {
+			if sent > 0 {
+				panic("boom")
+			}
+		})
+		m.Begin(t.Context(), 1)
+		ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
+		defer attempt.Stop()
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+		s, err := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100_000))}).Attach(req, attempt, m)
+		require.NoError(t, err)
+		slow := readerFunc(func(p []byte) (int, error) {
+			time.Sleep(reportInterval)
+			return req.Body.Read(p)
+		})
+		_, err = io.Copy(io.Discard, slow)
+		require.ErrorIs(t, err, wire.ErrSource)
+		assert.False(t, s.Complete())
+		assert.PanicsWithValue(t, "boom", s.End)
+		m.Stop(t.Context())
+	})
+}

@@ -17,9 +17,7 @@ func Call(ctx context.Context, f func() error) (err error, left <-chan error) {
 		stray := new(Panic)
 		var err error = stray // until f has returned
 		defer func() {
-			if err == stray {
-				stray.value = recover()
-			}
+			stray.value = recover()
 			done <- err
 		}()
 		err = f()

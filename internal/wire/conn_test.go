@@ -193,6 +193,28 @@ func TestDeadlinesOfTheCaller(t *testing.T) {
 	}
 }
 
+// Only the write behind a deadline may be an alert: whatever follows is counted, however short it is.
+func TestWritesAfterADeadlineAreCounted(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	go func() { _, _ = io.Copy(io.Discard, theirs) }()
+	var sent atomic.Int64
+	c := &conn{Conn: ours, closed: make(chan struct{})}
+	require.True(t, countInto(&sent, c))
+	require.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Hour)))
+	for i, n := range []int{maxAlert + 1, 1, 10} {
+		before := sent.Load()
+		_, err := c.Write(make([]byte, n))
+		require.NoError(t, err)
+		assert.EqualValues(t, n, sent.Load()-before, "write %d", i)
+	}
+	require.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Hour)))
+	_, err := c.Write(make([]byte, maxAlert))
+	require.NoError(t, err)
+	assert.EqualValues(t, maxAlert+12, sent.Load(), "an alert")
+}
+
 // watched is a connection that tells when it is closed.
 type watched struct {
 	net.Conn

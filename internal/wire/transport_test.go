@@ -408,3 +408,41 @@ func TestRedirectToWhatIsNoURL(t *testing.T) {
 		assert.Equal(t, []string{location}, header["Location"], "what the RoundTripper holds is not changed")
 	}
 }
+
+// Net/http waits for a Read of the body. Where that never returns, the call does not wait for net/http, and nothing is
+// known of what it still does.
+func TestUploadsWhoseBodyHangs(t *testing.T) {
+	s := serve(t, false, func(nc net.Conn) { _, _ = io.Copy(io.Discard, nc) })
+	transport, free := s.transport(t), make(chan struct{})
+	defer close(free)
+	parent, cancel := context.WithCancel(t.Context())
+	ctx, w := transport.Watch(parent, Limits{Upload: true})
+	defer w.Stop()
+	body := readerFunc(func([]byte) (int, error) {
+		cancel()
+		<-free
+		return 0, io.EOF
+	})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, body)
+	require.NoError(t, err)
+	_, err = transport.RoundTrip(req)
+	require.ErrorIs(t, err, context.Canceled)
+	w.Stop()
+	assert.False(t, w.Evidence().Seen, "RoundTrip has not returned")
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// A panic of the caller's below an upload stays in the caller's goroutine.
+func TestUploadsWhoseProxyPanics(t *testing.T) {
+	base := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { panic("boom") }}
+	transport := New(base, true)
+	ctx, w := transport.Watch(t.Context(), Limits{Upload: true})
+	defer w.Stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:1/", strings.NewReader("x"))
+	require.NoError(t, err)
+	assert.PanicsWithValue(t, "boom", func() { _, _ = transport.RoundTrip(req) })
+	assert.False(t, w.Evidence().Seen)
+}
