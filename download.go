@@ -106,11 +106,12 @@ type target struct {
 	start   int64 // where the picture begins in a file that stood at its end; -1 in any other writer
 }
 
-// end returns the size of a file that stands at its end, and -1 of any other writer. Pipes and terminals have no end.
+// end returns the size of a file that stands at its end, and -1 of any other writer. Pipes and terminals have a size of
+// 0 and stand there, whatever was written to them.
 func (t *target) end() int64 {
 	if f, ok := t.Writer.(*os.File); ok {
 		info, err := f.Stat()
-		if at, _ := f.Seek(0, io.SeekCurrent); err == nil && info.Mode().IsRegular() && info.Size() == at {
+		if at, _ := f.Seek(0, io.SeekCurrent); err == nil && info.Size() == at {
 			return at
 		}
 	}
