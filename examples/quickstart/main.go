@@ -157,8 +157,11 @@ func recorded(path string) error {
 	return err
 }
 
-// writable returns an error if no file can be made in the directory, before anything is paid for.
+// writable returns an error if the picture cannot be saved in the directory, before anything is paid for.
 func writable(dir string) error {
+	if info, err := os.Lstat(filepath.Join(dir, pictureName)); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a directory", filepath.Join(dir, pictureName))
+	}
 	file, err := newFile(dir)
 	if err != nil {
 		return err

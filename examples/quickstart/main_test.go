@@ -169,6 +169,7 @@ func TestBadPathsAreNoticedBeforeAnythingIsBilled(t *testing.T) {
 	scan, empty := file("scan.mp3", "%PDF-1.7 and so on"), file("empty.mp3", "")
 	users := "root:x:0:0:root:/root:/bin/bash\n"
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder.wav"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "taken", pictureName), 0o700))
 	for name, c := range map[string]struct{ flag, path, says string }{
 		"no audio file":       {"-audio", filepath.Join(dir, "missing.mp3"), "missing.mp3"},
 		"an empty file":       {"-audio", empty, "empty"},
@@ -179,6 +180,7 @@ func TestBadPathsAreNoticedBeforeAnythingIsBilled(t *testing.T) {
 		"a page like a sound": {"-audio", file("page.wav", "<!DOCTYPE html><p>"), "is text, not a recording"},
 		"no folder":           {"-out", filepath.Join(dir, "missing"), "read the arguments: -out: "},
 		"a file as a folder":  {"-out", scan, "read the arguments: -out: "},
+		"a picture's folder":  {"-out", filepath.Join(dir, "taken"), pictureName + " is a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := deployment(t)

@@ -102,6 +102,9 @@ func (t *tour) notStored(name string, err error) error {
 	return err
 }
 
+// pictureName is the file name of the picture.
+const pictureName = "quickstart-coast.png"
+
 // savePicture downloads the first picture. Its address is the service's choice, often another host, so that a picture
 // that cannot be fetched from here is no failure of the tour.
 func (t *tour) savePicture(ctx context.Context) error {
@@ -110,7 +113,7 @@ func (t *tour) savePicture(ctx context.Context) error {
 		t.say("saved", "nothing: this deployment sends no picture URLs")
 		return nil
 	}
-	path, err := filepath.Abs(filepath.Join(t.dir, "quickstart-coast.png"))
+	path, err := filepath.Abs(filepath.Join(t.dir, pictureName))
 	if err != nil {
 		return err
 	}

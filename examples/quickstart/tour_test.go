@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -162,10 +163,13 @@ func TestThePicturesHostGetsNoKey(t *testing.T) {
 
 // A picture that cannot be written is a failing step like any other.
 func TestAPictureThatCannotBeSaved(t *testing.T) {
-	srv := deployment(t)
-	untouched(t, srv)
 	dir := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "quickstart-coast.png"), 0o700))
+	var once sync.Once
+	srv := deployment(t, aicontenttest.OnRequest(func(aicontenttest.Request) {
+		// Somebody makes a folder in the picture's place after the program has looked.
+		once.Do(func() { assert.NoError(t, os.Mkdir(filepath.Join(dir, pictureName), 0o700)) })
+	}))
+	untouched(t, srv)
 	err := run(t.Context(), []string{"-out", dir}, io.Discard)
 	assert.ErrorContains(t, err, "save a picture: ")
 }
