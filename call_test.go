@@ -166,12 +166,12 @@ func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
 			WithRateLimiter(fakes.Limiter(func(context.Context) error { asked = append(asked, "limiter"); return nil })),
 			WithAPIKeySource(func(context.Context) (string, error) {
 				asked = append(asked, "key")
-				return fmt.Sprint("key-", len(asked)), nil
+				return fmt.Sprint("api-key-", len(asked)), nil
 			}))
 		_, err := c.Images.Show(t.Context(), "7")
 		require.NoError(t, err)
 		assert.Equal(t, []string{"limiter", "key", "limiter", "key", "limiter", "key"}, asked)
-		for i, key := range []string{"key-2", "key-4", "key-6"} {
+		for i, key := range []string{"api-key-2", "api-key-4", "api-key-6"} {
 			assert.Equal(t, "Bearer "+key, s.Sent[i].Header.Get("Authorization"))
 		}
 	})
@@ -362,7 +362,7 @@ func TestWhatCostsNoBudget(t *testing.T) {
 	})
 	asked := 0
 	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, ``)}}
-	c := over(t, s, WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-", asked), nil }))
+	c := over(t, s, WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("api-key-", asked), nil }))
 	_, err := c.Images.Show(t.Context(), "7")
 	require.ErrorIs(t, err, ErrUnauthorized)
 	assert.Len(t, s.Asked, 2)

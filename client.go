@@ -65,7 +65,8 @@ type network struct {
 
 // NewClient returns a client for the service at baseURL, the part before /api/v1, such as https://content.example.com
 // or https://example.com/ai. An http:// URL is accepted for loopback hosts only, unless [WithInsecureHTTP] is given.
-// The key is sent to that scheme, host and port only.
+// The key is sent to that scheme, host and port only. It must have at least 8 characters: a shorter one could not be
+// told from ordinary words, and masked, where a service sends it back.
 //
 // The proxy is [http.DefaultTransport]'s, by default from the environment (HTTPS_PROXY, NO_PROXY). Invalid arguments
 // and options are a [*ValidationError] with a problem for each field. No error contains the key.

@@ -183,12 +183,12 @@ func TestAPIKeys(t *testing.T) {
 			fakes.AssertNoKey(t, err, fakes.Key)
 		}
 	}
-	for key, reason := range map[string]string{"": "is required", fakes.Key + "\n": "control characters", " " + fakes.Key: "begin or end with a space", fakes.Key + "é": "printable ASCII"} {
+	for key, reason := range map[string]string{"": "is required", fakes.Key + "\n": "control characters", " " + fakes.Key: "begin or end with a space", fakes.Key + "é": "printable ASCII", "k-12345": "at least 8 characters"} {
 		_, err := NewClient("https://content.example.com", key)
 		assert.ErrorContains(t, err, reason)
 	}
 	// All that can stand in a header is the deployment's to choose.
-	for _, key := range []string{"k", "0", "7|Xy+z/==", `!"#$%&'()*+,-./:;<=>?@[\]^_` + "`{|}~", strings.Repeat("k", 4000)} {
+	for _, key := range []string{"k-123456", "00000000", "7|Xy+z/==", `!"#$%&'()*+,-./:;<=>?@[\]^_` + "`{|}~", strings.Repeat("k", 4000)} {
 		var sent string
 		c, err := NewClient("https://content.example.com", key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			sent = r.Header.Get("Authorization")

@@ -49,13 +49,8 @@ func (i Image) String() string { return fmt.Sprintf("Image(%s %q)", i.ID, i.Name
 // GoString returns the fields that are set, without Raw.
 func (i Image) GoString() string { return goString("Image", i.fields(nil)) }
 
-// MarshalJSON writes the fields by their API names, without unknown members.
-func (i Image) MarshalJSON() ([]byte, error) {
-	type fields Image
-	return json.Marshal(fields(i))
-}
-
-// UnmarshalJSON reads a record as the client does. A JSON null is a no-op.
+// UnmarshalJSON reads a record as the client does. A JSON null is a no-op. A struct that embeds a record has this
+// method too, and needs one of its own to read its other fields.
 func (i *Image) UnmarshalJSON(data []byte) error { return unmarshalRecord(i, data) }
 
 func (i *Image) fields(list []lenient.Field) []lenient.Field {
@@ -155,7 +150,8 @@ func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts
 	return do(ctx, s.core(), params.call(), opts, readRecord[Image])
 }
 
-// Update changes only the fields that are set and returns the updated image. It is retried after transient failures.
+// Update changes only the fields that are set and returns the updated image. It is retried after transient failures. A
+// retry after an attempt that was executed, but whose response was lost, overwrites what others have written meanwhile.
 func (s *ImagesService) Update(
 	ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption,
 ) (*Image, error) {

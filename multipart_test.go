@@ -691,7 +691,7 @@ func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 	const note = "the file's reader can be read only once"
 	rotating := WithAPIKeySource(func() func(context.Context) (string, error) {
 		n := 0
-		return func(context.Context) (string, error) { n++; return fmt.Sprint("key-", n), nil }
+		return func(context.Context) (string, error) { n++; return fmt.Sprint("api-key-", n), nil }
 	}())
 	for name, row := range map[string]struct {
 		respond func(*http.Request) (*http.Response, error)

@@ -767,7 +767,7 @@ func TestOnceSearchesWithARotatedKey(t *testing.T) {
 	t.Parallel()
 	l := &fakes.Ledger{Names: []string{"job-4711"}}
 	asked := 0
-	source := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-", min(asked, 2)), nil })
+	source := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("api-key-", min(asked, 2)), nil })
 	l.List = func(n int) (*http.Response, error) {
 		if n == 1 {
 			return fakes.Respond(401, ``)(nil)

@@ -13,7 +13,8 @@ import (
 // [WithOnceSince] and [WithResponse], which are errors there.
 type Option interface{ applyClient(*Client) []FieldProblem }
 
-// CallOption configures one call, and overrides the same option given to [NewClient].
+// CallOption configures one call, and overrides the same option given to [NewClient]. Only hooks, and values of names
+// that end in [], add up.
 type CallOption interface {
 	Option
 	applyCall(*settings) []FieldProblem
@@ -124,7 +125,7 @@ func WithRateLimiter(l RateLimiter) Option {
 // WithRetryBudget limits the retries of all calls of the client together, so that they do not worsen an outage. The
 // budget starts with that many tokens and never has more; the default is 100, and 0 is no limit. Each retry costs one
 // token, except after a Retry-After or a 401. A call that succeeds at the first attempt earns a tenth of a token; one
-// that succeeds after retries gets its tokens back. Without tokens, calls are not retried.
+// that succeeds after retries gets its tokens back. Without tokens, only these two kinds of retries remain.
 func WithRetryBudget(retries int) Option {
 	return clientOption{
 		check(retries >= 0, "retry_budget", retries, "must not be negative"),
@@ -227,7 +228,7 @@ func WithHeader(key, value string) CallOption {
 }
 
 // WithQuery sets a query parameter, such as one that the API does not document. It overrides a documented parameter of
-// the same name. Given twice, the last one counts; only names that end in [] may repeat.
+// the same name. Given twice, to the client or the call, the last one counts; values of a name that ends in [] add up.
 func WithQuery(key, value string) CallOption {
 	return callOption{
 		check(key != "", "query", key, "must have a name"),
@@ -236,8 +237,9 @@ func WithQuery(key, value string) CallOption {
 }
 
 // WithFormField sets a form field of a Store or Update call, such as one that the API does not document; other methods
-// ignore it. It overrides a documented field of the same name, and can supply a required one. Given twice, the last one
-// counts; only names that end in [] may repeat. Setting a transcription's file is an error.
+// ignore it. It overrides a documented field of the same name, and can supply a required one. Given twice, to the
+// client or the call, the last one counts; values of a name that ends in [] add up. A transcription's file is an error,
+// and so is the name of a Store call whose params have one: FindByName would not find the record by it.
 func WithFormField(key, value string) CallOption {
 	clean := key != "" && !strings.ContainsFunc(key, unicode.IsControl)
 	return callOption{

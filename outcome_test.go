@@ -250,7 +250,7 @@ var rows = map[string][]func(*testing.T) scene{
 	"401, if the key source then returns another key": {func(t *testing.T) scene {
 		s := status(401, `{"message":"Unauthenticated."}`)(t)
 		var asked atomic.Int64
-		s.opts = []Option{WithAPIKeySource(func(context.Context) (string, error) { return fmt.Sprint("key-", asked.Add(1)), nil })}
+		s.opts = []Option{WithAPIKeySource(func(context.Context) (string, error) { return fmt.Sprint("api-key-", asked.Add(1)), nil })}
 		return s
 	}},
 	"400, 401, 411, 413, 414, 417, 421 or 431": {

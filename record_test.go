@@ -224,3 +224,22 @@ func TestFieldsOfARecordAreAllListed(t *testing.T) {
 	assert.Len(t, new(Image).fields(nil), exported(Image{}))
 	assert.Len(t, new(Transcription).fields(nil), exported(Transcription{}))
 }
+
+// A program that keeps a record with fields of its own must find all of them in what json.Marshal writes.
+func TestEmbeddedRecordsAreWrittenInFull(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(struct {
+		Image
+		Tenant string
+	}{Image{ID: "7", Name: "n"}, "a"})
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"id":"7"`)
+	assert.Contains(t, string(text), `"Tenant":"a"`)
+	text, err = json.Marshal(struct {
+		*Transcription
+		Tenant string
+	}{&Transcription{ID: "8", Words: 3}, "a"})
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"words":3`)
+	assert.Contains(t, string(text), `"Tenant":"a"`)
+}

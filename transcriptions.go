@@ -49,13 +49,8 @@ func (t Transcription) String() string { return fmt.Sprintf("Transcription(%s %q
 // GoString returns the fields that are set, without Raw.
 func (t Transcription) GoString() string { return goString("Transcription", t.fields(nil)) }
 
-// MarshalJSON writes the fields by their API names, without unknown members.
-func (t Transcription) MarshalJSON() ([]byte, error) {
-	type fields Transcription
-	return json.Marshal(fields(t))
-}
-
-// UnmarshalJSON reads a record as the client does. A JSON null is a no-op.
+// UnmarshalJSON reads a record as the client does. A JSON null is a no-op. A struct that embeds a record has this
+// method too, and needs one of its own to read its other fields.
 func (t *Transcription) UnmarshalJSON(data []byte) error { return unmarshalRecord(t, data) }
 
 func (t *Transcription) fields(list []lenient.Field) []lenient.Field {
@@ -154,7 +149,8 @@ func (s *TranscriptionsService) Store(
 }
 
 // Update changes only the fields that are set and returns the updated transcription. It is retried after transient
-// failures.
+// failures. A retry after an attempt that was executed, but whose response was lost, overwrites what others have
+// written meanwhile.
 func (s *TranscriptionsService) Update(
 	ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption,
 ) (*Transcription, error) {

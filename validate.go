@@ -168,6 +168,8 @@ func checkHeaderValue(field, value string, shown any) []FieldProblem {
 	return nil
 }
 
+var keyLength = fmt.Sprintf("must have at least %d characters: a shorter one cannot be masked", redact.MinKey)
+
 // checkKey reports an API key that cannot be sent, without showing it. The first problem says the most.
 func checkKey(key string) []FieldProblem {
 	odd := strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
@@ -175,5 +177,6 @@ func checkKey(key string) []FieldProblem {
 		check(strings.TrimSpace(key) != "", "api_key", nil, "is required"),
 		checkHeaderValue("api_key", key, nil),
 		check(!odd, "api_key", nil, "must be printable ASCII without spaces"),
+		check(len(key) >= redact.MinKey, "api_key", nil, keyLength),
 	)
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"log"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -300,14 +299,6 @@ func TestErrorsOfTransportsAreMasked(t *testing.T) {
 			fakes.AssertNoKey(t, err, key)
 		}
 	}
-	c, err := aicontent.NewClient("https://content.example.com", "e", aicontent.WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
-		return nil, &net.OpError{Op: "dial", Err: cause}
-	})}), aicontent.WithRetryPolicy(quick))
-	require.NoError(t, err)
-	_, err = c.Images.Show(t.Context(), "7")
-	var op *net.OpError
-	assert.ErrorAs(t, err, &op, "an error with the letter e in it is no leak")
-	assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), "the kind of an error is no evidence")
 }
 
 // An error's text is one line, whatever a transport or a hostile peer puts into it; the cause is found.

@@ -78,7 +78,7 @@ func (f *fixture) open(client *aicontent.Client) {
 	f.gallery, err = newServer(client, f.ledger, slog.New(slog.NewTextHandler(&f.log, nil)), f.opts...)
 	require.NoError(f.t, err)
 	transport := &http.Client{Transport: f.gallery.publicTransport()}
-	f.gallery.fetcher, err = aicontent.NewClient(client.BaseURL(), "none", aicontent.WithHTTPClient(transport),
+	f.gallery.fetcher, err = aicontent.NewClient(client.BaseURL(), "not-needed", aicontent.WithHTTPClient(transport),
 		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 	require.NoError(f.t, err)
 	f.gallery.forms.ctx = f.t.Context() // otherwise the end of a test waits for what a stalled service creates

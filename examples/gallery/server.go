@@ -46,7 +46,7 @@ func newServer(
 		client: client, names: names, log: log, maxUpload: 1 << 30, key: signingKey(rand.Text()),
 		visitors: newVisitors(), forms: newForms(ledger),
 	}
-	s.fetcher, err = aicontent.NewClient(client.BaseURL(), "none", aicontent.WithInsecureHTTP(),
+	s.fetcher, err = aicontent.NewClient(client.BaseURL(), "not-needed", aicontent.WithInsecureHTTP(),
 		aicontent.WithHTTPClient(&http.Client{Transport: s.publicTransport()}))
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ type Members []struct{ name, value Value }
 // Member returns the value of the last member with the name, and nil if there is none.
 func (m Members) Member(name string) Value {
 	for _, member := range slices.Backward(m) {
-		if member.name.Text() == name {
+		if member.name.names(name) {
 			return member.value
 		}
 	}

@@ -164,13 +164,13 @@ func saysError(v interface{ Member(name string) Value }) bool {
 
 // isBlank reports whether a member is missing, or says nothing.
 func isBlank(v Value) bool {
-	return slices.Contains([]string{"", "null", "false", "0", `""`, "[]", "{}"}, string(v))
+	return len(v) <= len("false") && slices.Contains([]string{"", "null", "false", "0", `""`, "[]", "{}"}, string(v))
 }
 
 func isWord(v Value, words ...string) bool { return slices.Contains(words, strings.ToLower(v.Text())) }
 
-// fill sets the fields and returns the record's text. The short texts of a record share a piece of memory: a list of 100
-// records has some 800.
+// fill sets the fields and returns the record's text. The short texts of a record share a piece of memory: a list of
+// 100 records has some 800.
 func (c *candidate) fill(fields []Field) json.RawMessage {
 	size := 0
 	for i, f := range fields {

@@ -60,11 +60,17 @@ func (v Value) Elements() iter.Seq[Value] {
 func (v Value) Member(name string) Value {
 	var found Value
 	for key, member := range v.Members() {
-		if key.Text() == name {
+		if key.names(name) {
 			found = member
 		}
 	}
 	return found
+}
+
+// names reports whether v is the name of a member, in quotes. It makes no copy of what has no escapes.
+func (v Value) names(name string) bool {
+	plain := v[1 : len(v)-1]
+	return string(plain) == name || bytes.IndexByte(plain, '\\') >= 0 && v.Text() == name
 }
 
 // Text returns the text of a string, number or boolean. Anything else has none. Bytes that are not UTF-8 are

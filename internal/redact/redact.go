@@ -20,8 +20,10 @@ const (
 	// MaxLine is how many bytes of text [Key.Line] keeps. An ellipsis follows where there were more.
 	MaxLine = 1000
 
-	mask   = "[API key]"
-	minKey = 8 // the length of the shortest key that is masked
+	// MinKey is the length of the shortest key that is masked: a shorter one may be a part of ordinary words.
+	MinKey = 8
+
+	mask = "[API key]"
 )
 
 // Key is an API key: printable ASCII without spaces. It prints as "[API key]" with every verb of fmt, in JSON and in
@@ -80,7 +82,7 @@ var (
 // longest is the first, as one may begin with another.
 func (k Key) spellings(length int) []string {
 	key := string(k)
-	if len(key) < minKey || len(key) > length {
+	if len(key) < MinKey || len(key) > length {
 		return nil
 	}
 	// Hosts are compared in lower case.

@@ -285,7 +285,7 @@ func FuzzKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, k, before, after string, cut uint16) {
 		key := Key(k)
 		_ = key.Line(before)
-		if len(key) < minKey || strings.ContainsFunc(k, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		if len(key) < MinKey || strings.ContainsFunc(k, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			return
 		}
 		for name, encode := range encodings {
