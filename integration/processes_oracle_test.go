@@ -153,7 +153,7 @@ func (g *stage) interfered() bool {
 func (g *stage) judgeTime() {
 	success := func(d *deal) bool { return d.err == nil && d.verb == "store" }
 	i := slices.IndexFunc(g.deals, success)
-	if i < 0 || g.excuse() != "" || g.disturbed.After(g.deals[i].at) {
+	if i < 0 || g.excuse() != "" {
 		return
 	}
 	last := g.start

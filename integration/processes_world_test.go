@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	settled  = 45 * time.Second // the settle time of processes, more than all that may delay a request
+	settled  = 30 * time.Second // the settle time of processes
 	working  = 2 * time.Second  // how long their service takes for a create request
 	inFlight = 20 * time.Second // how long what was sent may be under way when its sender is gone
 	allOver  = 10 * time.Minute // by when everything has happened

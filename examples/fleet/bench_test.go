@@ -70,7 +70,7 @@ func measure(b *testing.B, workers, jobs int, size uint32) (s sample) {
 }
 
 func runFleet(b *testing.B, workers, jobs int, size uint32) (s sample) {
-	l := limits{replicas: 1, room: 2 << 30, ackWait: 30 * time.Second, rate: benchRate}
+	l := limits{replicas: 1, room: 2 << 30, texts: 256 << 20, ackWait: 30 * time.Second, rate: benchRate}
 	f := newFleet(b, startNodeProcess(b), l, startService(b, benchLatency, 0, 1), benchConcurrency)
 	f.enqueue(jobs, size)
 	f.startWorkers(workers)
@@ -102,7 +102,7 @@ func BenchmarkSharedRate(b *testing.B) {
 			b.Run(fmt.Sprintf("replicas=%d/workers=%d", replicas, workers), func(b *testing.B) {
 				var limiters []*limiter
 				for range workers {
-					l := limits{replicas: replicas, room: 1 << 20, ackWait: 30 * time.Second}
+					l := limits{replicas: replicas, room: 1 << 20, texts: 1 << 20, ackWait: 30 * time.Second}
 					q, err := openQueue(b.Context(), url, &l)
 					require.NoError(b, err)
 					defer q.nc.Close()
@@ -145,13 +145,14 @@ func peakMemory(b *testing.B, pid int) float64 {
 }
 
 const style = `<style>
-text { font: 13px system-ui, sans-serif; fill: #24292f } .title { font-weight: 600; font-size: 15px }
-.note { fill: #57606a } .axis { stroke: #8c959f } .bar { fill: #0969da }
+text { font: 13px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600; font-size: 15px }
+.ground { fill: #ffffff } .note { fill: #59636e } .axis { stroke: #818b98 } .bar { fill: #0969da }
 .limit { stroke: #cf222e; stroke-dasharray: 6 4 } .value { fill: #ffffff }
 @media (prefers-color-scheme: dark) {
-text { fill: #e6edf3 } .note { fill: #9198a1 } .axis { stroke: #6e7681 }
+.ground { fill: #0d1117 } text { fill: #e6edf3 } .note { fill: #9198a1 } .axis { stroke: #656c76 }
 .bar { fill: #4493f8 } .limit { stroke: #ff7b72 } .value { fill: #0d1117 } }
 </style>
+<rect class="ground" width="100%" height="100%"/>
 `
 
 // A chart shows bars, and a limit where there is one.

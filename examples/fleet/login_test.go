@@ -23,7 +23,8 @@ import (
 func guardedNode(t *testing.T) (url, creds, ca string) {
 	t.Helper()
 	certificate, ca := certificate(t)
-	operator, account, user := newKey(t, nkeys.CreateOperator), newKey(t, nkeys.CreateAccount), newKey(t, nkeys.CreateUser)
+	operator, account := newKey(t, nkeys.CreateOperator), newKey(t, nkeys.CreateAccount)
+	user := newKey(t, nkeys.CreateUser)
 	accountClaims := jwt.NewAccountClaims(account.public)
 	accountClaims.Limits.JetStreamLimits = jwt.JetStreamLimits{DiskStorage: -1, Streams: -1, Consumer: -1}
 	accountJWT, err := accountClaims.Encode(operator.pair)
@@ -73,13 +74,15 @@ func certificate(t *testing.T) (tls.Certificate, string) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(24 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(24 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:        true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	require.NoError(t, err)
 	file := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, write(t, t.TempDir(), "ca.pem", string(file))
+	ca := write(t, t.TempDir(), "ca.pem", string(file))
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, ca
 }
 
 func TestCommandsLogInToNATSOverTLS(t *testing.T) {
@@ -124,7 +127,8 @@ func TestLoginThatCannotWorkIsExplained(t *testing.T) {
 			`invalid value "gone.pem" for flag -ca: stat gone.pem: no such file`},
 		"no certificates": {[]string{"watch", "-ca", file}, "nats://127.0.0.1:1", exitFailed,
 			"failed to parse root certificate"},
-		"demo":     {[]string{"-ca", file}, "nats://127.0.0.1:1", exitUsage, "-creds and -ca need -deployment"},
+		"demo": {[]string{"-ca", file}, "nats://127.0.0.1:1", exitUsage,
+			"-creds, -ca, -queue and -account need -deployment"},
 		"no queue": {[]string{"-deployment", "-ca", file}, "", exitUsage, "NATS_URL is not set"},
 	}
 	for name, test := range tests {

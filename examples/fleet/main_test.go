@@ -28,11 +28,13 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		nats string
 		want string
 	}{
-		"unknown flag":     {[]string{"-x"}, "", "flag provided but not defined: -x"},
-		"no files":         {[]string{"produce"}, queue, "fleet: produce needs a file or folder"},
-		"bad rate":         {[]string{"set", "-rate", "fast"}, queue, `invalid value "fast" for flag -rate`},
-		"negative rate":    {[]string{"set", "-rate", "-1"}, queue, "fleet: -rate must be 0 or from 0.001 to 1000000, not -1"},
-		"NaN":              {[]string{"set", "-rate", "NaN"}, queue, "fleet: -rate must be 0 or from 0.001 to 1000000, not NaN"},
+		"unknown flag": {[]string{"-x"}, "", "flag provided but not defined: -x"},
+		"no files":     {[]string{"produce"}, queue, "fleet: produce needs a file or folder"},
+		"bad rate":     {[]string{"set", "-rate", "fast"}, queue, `invalid value "fast" for flag -rate`},
+		"negative rate": {[]string{"set", "-rate", "-1"}, queue,
+			"fleet: -rate must be 0 or from 0.001 to 1000000, not -1"},
+		"NaN": {[]string{"set", "-rate", "NaN"}, queue,
+			"fleet: -rate must be 0 or from 0.001 to 1000000, not NaN"},
 		"surplus argument": {[]string{"watch", "x"}, queue, `fleet: unexpected argument "x"`},
 		"no language": {[]string{"produce", "-language", "english", "x"}, queue,
 			`fleet: -language must be a country code such as GB, not "english"`},
@@ -40,11 +42,21 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"idle worker": {[]string{"work", "-concurrency", "0"}, queue,
 			"fleet: -concurrency must be at least 1, not 0"},
 		"no room": {[]string{"set", "-room", "9"}, queue,
-			"fleet: -replicas, -ack-wait and -room must be at least 1, 1s and 1048576, not 1, 45s and 9"},
+			"fleet: -replicas, -ack-wait, -room and -texts must be at least 1, 1s, 1048576 and 1048576, " +
+				"not 1, 45s, 9 and 268435456"},
+		"no place": {[]string{"results"}, "",
+			"fleet: NATS_URL, -queue or AICONTENT_BASE_URL must say which queue"},
+		"demo account": {[]string{"-account", "x"}, "", "fleet: -creds, -ca, -queue and -account need -deployment"},
+		"account and NATS": {[]string{"set", "-account", "x"}, queue,
+			"fleet: -account is for queues in your state folder"},
+		"account and path": {[]string{"set", "-account", "../x"}, "",
+			`fleet: -account must be letters, digits, - and _, not "../x"`},
+		"no date": {[]string{"results", "-since", "monday"}, queue, `invalid value "monday" for flag -since`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("NATS_URL", test.nats)
+			t.Setenv("AICONTENT_BASE_URL", "")
 			status, _, errOut := command(t, test.args...)
 			assert.Equal(t, exitUsage, status)
 			assert.Contains(t, errOut, test.want)
@@ -111,13 +123,27 @@ func TestQueueThatIsNotThereIsAnError(t *testing.T) {
 	t.Setenv("NATS_URL", "nats://127.0.0.1:1")
 	status, _, errOut := command(t, "watch")
 	assert.Equal(t, exitFailed, status)
-	assert.Contains(t, errOut, "fleet: connect to NATS at nats://127.0.0.1:1: nats: no servers available")
+	assert.Contains(t, errOut, "fleet: connect to NATS at 127.0.0.1:1: nats: no servers available")
 }
 
 func TestErrorOfAnUnreachableQueueKeepsItsPassword(t *testing.T) {
 	t.Setenv("NATS_URL", "nats://user:secret@127.0.0.1:1,token@127.0.0.1:2")
 	_, _, errOut := command(t, "watch")
-	assert.Contains(t, errOut, "fleet: connect to NATS at nats://127.0.0.1:1,127.0.0.1:2: ")
+	assert.Contains(t, errOut, "fleet: connect to NATS at 127.0.0.1:1, 127.0.0.1:2: ")
+}
+
+func TestMalformedURLOfTheQueueIsNotPrinted(t *testing.T) {
+	for _, url := range []string{
+		"nats://user:hu sh@127.0.0.1:1", "nats://user:hush/hush@127.0.0.1:1", "nats://user:hush",
+		"nats://127.0.0.1:1,nats://user:%hush@127.0.0.1:2", "nats://u:hush\n@127.0.0.1:1",
+	} {
+		t.Setenv("NATS_URL", url)
+		status, _, errOut := command(t, "watch")
+		assert.Equal(t, exitFailed, status)
+		assert.Contains(t, errOut, "fleet: NATS_URL must be one or more URLs")
+		assert.NotContains(t, errOut, "sh@")
+		assert.NotContains(t, errOut, "hush")
+	}
 }
 
 func TestProduceKeepsTheSettingsOfAQueue(t *testing.T) {
@@ -150,7 +176,7 @@ func TestProduceKeepsTheSettingsOfAQueue(t *testing.T) {
 
 // The default room is larger than this server's disk, but nothing is to be made.
 func TestProduceReservesNoRoomForAQueueThatExists(t *testing.T) {
-	q := queueOn(t, &server.Options{JetStreamMaxStore: 700 << 20}, limits{rate: 7})
+	q := queueOn(t, &server.Options{JetStreamMaxStore: 800 << 20}, limits{rate: 7})
 	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
 	status, _, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", recording(1)))
 	assert.Zero(t, status, errOut)
@@ -158,7 +184,7 @@ func TestProduceReservesNoRoomForAQueueThatExists(t *testing.T) {
 
 func TestQueueThatFoundNoRoomIsMadeWithLess(t *testing.T) {
 	o := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: t.TempDir()}
-	o.JetStreamMaxStore = 700 << 20
+	o.JetStreamMaxStore = 1000 << 20
 	node, err := startNode(o)
 	require.NoError(t, err)
 	defer node.Shutdown()
@@ -169,7 +195,7 @@ func TestQueueThatFoundNoRoomIsMadeWithLess(t *testing.T) {
 	assert.Equal(t, "fleet: open the queue: there is none yet; fleet produce creates it\n", errOut)
 	status, _, errOut = command(t, "produce", file)
 	assert.Equal(t, exitFailed, status)
-	assert.Contains(t, errOut, "has no room for 577 MiB and -room 1073741824 bytes")
+	assert.Contains(t, errOut, "has no room for 577 MiB, -room 1073741824 and -texts 268435456 bytes")
 	status, _, errOut = command(t, "produce", "-room", "2000000", file)
 	assert.Zero(t, status)
 	assert.Equal(t, "Files queued: 1, already known: 0\n", errOut)
@@ -179,16 +205,17 @@ func TestSetChangesWhatIsGivenAndNothingElse(t *testing.T) {
 	q := testQueue(t, limits{rate: 7, ackWait: 20 * time.Second})
 	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
 	for args, want := range map[[2]string]string{
-		{"-ack-wait", "9s"}:  "-replicas 1 -ack-wait 9s -room 67108864 -rate 7\n",
-		{"-room", "2000000"}: "-replicas 1 -ack-wait 20s -room 2000000 -rate 7\n",
-		{"-rate", "0.5"}:     "-replicas 1 -ack-wait 20s -room 67108864 -rate 0.5\n",
+		{"-ack-wait", "9s"}:   "-replicas 1 -ack-wait 9s -room 67108864 -texts 67108864 -rate 7\n",
+		{"-room", "2000000"}:  "-replicas 1 -ack-wait 20s -room 2000000 -texts 67108864 -rate 7\n",
+		{"-texts", "3000000"}: "-replicas 1 -ack-wait 20s -room 67108864 -texts 3000000 -rate 7\n",
+		{"-rate", "0.5"}:      "-replicas 1 -ack-wait 20s -room 67108864 -texts 67108864 -rate 0.5\n",
 	} {
 		status, out, errOut := command(t, "set", args[0], args[1])
 		assert.Zero(t, status, errOut)
 		assert.Equal(t, want, out)
 		_, out, _ = command(t, "set")
 		assert.Equal(t, want, out, "set without flags shows something else")
-		command(t, "set", "-ack-wait", "20s", "-room", "67108864", "-rate", "7")
+		command(t, "set", "-ack-wait", "20s", "-room", "67108864", "-texts", "67108864", "-rate", "7")
 	}
 	status, _, errOut := command(t, "set", "-replicas", "3")
 	assert.Equal(t, exitFailed, status)

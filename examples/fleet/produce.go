@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,6 +60,17 @@ func check(path string, inFolder bool) error {
 		return errors.New("not a recording by its extension")
 	case err == nil && (!info.Mode().IsRegular() || info.Size() == 0):
 		return errors.New("empty, or not a file")
+	case err != nil:
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	head, err := io.ReadAll(io.LimitReader(file, 512))
+	if err == nil && strings.HasPrefix(http.DetectContentType(head), "text/") {
+		err = errors.New("text, not a recording")
 	}
 	return err
 }
@@ -72,18 +84,18 @@ func skip(path string, err error) error {
 }
 
 // produce queues files, and skips those it cannot read. It may be interrupted and run again.
-func produce(ctx context.Context, q *queue, language string, files []string, out io.Writer) (skipped error) {
-	p := &producer{q: q, language: aicontent.CountryCode(language), out: out}
+func produce(ctx context.Context, q *queue, language string, files []string, out io.Writer) (p *producer, err error) {
+	p = &producer{q: q, language: aicontent.CountryCode(language), out: out, names: map[string]bool{}}
 	for _, path := range files {
-		err := p.add(ctx, path)
-		if _, ok := errors.AsType[*fs.PathError](err); ok {
-			skipped = errors.Join(skipped, skip(path, err))
-		} else if err != nil {
-			return errors.Join(skipped, fmt.Errorf("queue %s: %w", field(path), err))
+		added := p.add(ctx, path)
+		if cause, ok := errors.AsType[*fs.PathError](added); ok {
+			err = errors.Join(err, skip(path, cause))
+		} else if added != nil {
+			return p, errors.Join(err, fmt.Errorf("queue %s: %w", field(path), added))
 		}
 	}
 	fmt.Fprintf(out, "Files queued: %d, already known: %d\n", p.queued, p.known)
-	return skipped
+	return p, err
 }
 
 // A producer puts files into the queue.
@@ -93,6 +105,7 @@ type producer struct {
 	out      io.Writer
 
 	queued, known int
+	names         map[string]bool // keys of the files' names
 }
 
 // add queues a file unless the same content is queued, running or done. A dead job is queued again.
@@ -102,29 +115,24 @@ func (p *producer) add(ctx context.Context, path string) error {
 		return err
 	}
 	defer file.Close()
-	id, err := jobID(file, p.language)
+	hash := newHash(p.language)
+	size, err := io.Copy(hash, file)
 	if err != nil {
 		return err
 	}
-	r, revision, err := p.q.read(ctx, id)
+	id := idOf(hash)
+	r, _, err := p.q.read(ctx, id)
+	if err == nil && (r.State == "" || r.State == dead) { // if it is queued, its file is there
+		err = p.store(ctx, id, file)
+	}
 	if err != nil {
 		return err
 	}
-	if r.State != "" && r.State != queued && r.State != dead {
-		p.known++
-		return nil
-	}
-	if err := p.store(ctx, id, file); err != nil {
+	revision, err := p.enter(ctx, id, path)
+	if err != nil || revision == 0 {
 		return err
 	}
-	if r.State == dead {
-		c := &claim{q: p.q, id: id, record: r, revision: revision}
-		if err := c.write(ctx, func(r *record) { r.State, r.Runs, r.Lost = queued, 0, 0 }); err != nil {
-			return err
-		}
-		revision = c.revision
-	}
-	message := encode(job{ID: id, File: path, Language: p.language})
+	message := encode(job{id, []byte(path), size, p.language})
 	return p.whenThereIsRoom(ctx, func(ctx context.Context) error {
 		// The message ID lets the queue drop the message if an earlier run, or another producer, has sent it.
 		messageID := jetstream.WithMsgID(fmt.Sprintf("%s-%d", id, revision))
@@ -141,25 +149,69 @@ func (p *producer) add(ctx context.Context, path string) error {
 	})
 }
 
-// store puts the file into the bucket before the job is queued.
-func (p *producer) store(ctx context.Context, id string, file *os.File) error {
-	if _, err := p.q.files.GetInfo(ctx, id); !errors.Is(err, jetstream.ErrObjectNotFound) {
+// enter notes the name of a file, and that its job is queued. It returns the revision of the job's record, or 0 if the
+// job needs no other message.
+func (p *producer) enter(ctx context.Context, id, path string) (revision uint64, err error) {
+	name := nameKey(id, path)
+	p.names[name] = true
+	err = p.whenThereIsRoom(ctx, func(ctx context.Context) error {
+		_, err := p.q.jobs.Create(ctx, name, []byte(path))
+		if err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+			return err
+		}
+		r, was, err := p.q.read(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case r.State == queued: // by a run that was interrupted, or by another producer
+			revision = was
+		case r.State == "" || r.State == dead:
+			revision, err = p.q.jobs.Update(ctx, id, encode(record{State: queued}), was)
+		default:
+			p.known++
+		}
 		return err
-	}
-	return p.whenThereIsRoom(ctx, func(ctx context.Context) error {
+	})
+	return revision, err
+}
+
+// store puts the file into the queue before its job, unless its content is no longer the job's.
+func (p *producer) store(ctx context.Context, id string, file *os.File) error {
+	err := p.whenThereIsRoom(ctx, func(ctx context.Context) error {
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		_, err := p.q.files.Put(ctx, jetstream.ObjectMeta{Name: id}, file)
-		return err
+		return p.q.files.write(ctx, id, &verifier{file, newHash(p.language), id})
 	})
+	if errors.Is(err, errChanged) {
+		err = errors.Join(err, p.q.files.remove(ctx, id))
+	}
+	return err
+}
+
+// A verifier reads a file and fails at its end if it is not the file of a job.
+type verifier struct {
+	file io.Reader
+	hash hash.Hash
+	id   string
+}
+
+var errChanged = errors.New("changed while it was queued")
+
+func (v *verifier) Read(p []byte) (int, error) {
+	n, err := v.file.Read(p)
+	v.hash.Write(p[:n])
+	if err == io.EOF && idOf(v.hash) != v.id {
+		err = &fs.PathError{Op: "read", Path: v.id, Err: errChanged}
+	}
+	return n, err
 }
 
 // whenThereIsRoom calls do until the queue is no longer full.
 func (p *producer) whenThereIsRoom(ctx context.Context, do func(context.Context) error) error {
 	err := patiently(ctx, do)
 	if full(err) {
-		fmt.Fprintln(p.out, "The queue is full. Waiting for workers to make room.")
+		fmt.Fprintln(p.out, "The queue is full. Waiting for workers, or results -drop, to make room.")
 	}
 	for full(err) && pause(ctx, time.Second) == nil {
 		err = patiently(ctx, do)
@@ -169,57 +221,20 @@ func (p *producer) whenThereIsRoom(ctx context.Context, do func(context.Context)
 
 // jobID returns a hash of the content and the settings.
 func jobID(file io.Reader, language aicontent.CountryCode) (string, error) {
+	hash := newHash(language)
+	_, err := io.Copy(hash, file)
+	return idOf(hash), err
+}
+
+func newHash(language aicontent.CountryCode) hash.Hash {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s\n", language)
-	_, err := io.Copy(hash, file)
-	return jobPrefix + hex.EncodeToString(hash.Sum(nil)[:16]), err
+	return hash
 }
 
-// A bucket holds what may be larger than a message of NATS, in chunks.
-type bucket struct {
-	jetstream.ObjectStore
-	stream jetstream.Stream // of the chunks
-}
+func idOf(hash hash.Hash) string { return jobPrefix + hex.EncodeToString(hash.Sum(nil)[:16]) }
 
-// fetch copies a job's object by chunks. If a node dies meanwhile, ObjectStore.Get waits until its deadline.
-func (b bucket) fetch(ctx context.Context, id string, to io.Writer) error {
-	info, err := b.GetInfo(ctx, id)
-	if err != nil {
-		return err
-	}
-	next, subject := uint64(1), jetstream.WithGetMsgSubject(chunkSubject(info))
-	for range info.Chunks {
-		err := patiently(ctx, func(ctx context.Context) error {
-			chunk, err := b.stream.GetMsg(ctx, next, subject)
-			if err != nil {
-				return err
-			}
-			next = chunk.Sequence + 1
-			_, err = to.Write(chunk.Data)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// nameKey is the key of a file's name: copies of a recording are one job.
+func nameKey(id, path string) string {
+	return fmt.Sprintf("%s.%x", id, sha256.Sum256([]byte(path)))[:len(id)+17]
 }
-
-// remove purges a job's object. ObjectStore.Delete writes a marker, for which a full bucket has no room.
-func (b bucket) remove(ctx context.Context, id string) error {
-	info, err := b.GetInfo(ctx, id)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := b.stream.Purge(ctx, jetstream.WithPurgeSubject(chunkSubject(info))); err != nil {
-		return err
-	}
-	name := base64.URLEncoding.EncodeToString([]byte(id))
-	return b.stream.Purge(ctx, jetstream.WithPurgeSubject("$O."+info.Bucket+".M."+name))
-}
-
-// chunkSubject is the subject of an object's chunks, and of no other's.
-func chunkSubject(info *jetstream.ObjectInfo) string { return "$O." + info.Bucket + ".C." + info.NUID }

@@ -22,6 +22,7 @@ func TestFilesOfAFolderThatAreNoRecordingsAreSkippedAndSaidSo(t *testing.T) {
 	write(t, dir, "a.WAV", recording(1))
 	write(t, dir, "empty.mp3", "")
 	write(t, dir, ".hidden.mp3", recording(2))
+	write(t, dir, "list.mp3", "shopping list: eggs, milk")
 	write(t, dir, "notes.txt", "no recording")
 	write(t, dir, "x\nfleet: all is well\x1b[2J.txt", "no recording")
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "gone.mp3")))
@@ -36,6 +37,7 @@ func TestFilesOfAFolderThatAreNoRecordingsAreSkippedAndSaidSo(t *testing.T) {
 		filepath.Join(linked, "empty.mp3") + ": empty, or not a file",
 		filepath.Join(linked, "endless.mp3") + ": empty, or not a file",
 		filepath.Join(linked, "gone.mp3") + ": no such file or directory",
+		filepath.Join(linked, "list.mp3") + ": text, not a recording",
 		filepath.Join(linked, "notes.txt") + ": not a recording by its extension",
 		strconv.Quote(filepath.Join(linked, "x\nfleet: all is well\x1b[2J.txt")) + ": not a recording by its extension",
 		"missing.mp3: no such file or directory",
@@ -48,7 +50,7 @@ func TestFileThatCannotBeReadIsSkipped(t *testing.T) {
 	dir := t.TempDir()
 	files := []string{filepath.Join(dir, "gone.wav"), write(t, dir, "a.wav", recording(1))}
 	var out strings.Builder
-	err := produce(t.Context(), q, "", files, &out)
+	_, err := produce(t.Context(), q, "", files, &out)
 	require.EqualError(t, err, "skipped: "+files[0]+": no such file or directory")
 	assert.Equal(t, "Files queued: 1, already known: 0\n", out.String())
 }
@@ -58,7 +60,8 @@ func TestDeadJobIsQueuedAgainAfterAnInterruptedProduce(t *testing.T) {
 	q := testQueue(t, limits{rate: 1000})
 	path := write(t, t.TempDir(), "a.wav", recording(1))
 	c := &claim{q: q, id: fileID(t, path)}
-	require.NoError(t, c.write(t.Context(), func(r *record) { r.State, r.File = queued, path }))
+	require.NoError(t, q.files.write(t.Context(), c.id, strings.NewReader(recording(1))))
+	require.NoError(t, c.write(t.Context(), func(r *record) { r.State = queued }))
 	var out strings.Builder
 	require.NoError(t, produceAll(t.Context(), q, &out, path))
 	require.NoError(t, produceAll(t.Context(), q, &out, path))
@@ -81,7 +84,7 @@ func TestProducerWaitsWhileTheQueueIsFull(t *testing.T) {
 	}()
 	lines := bufio.NewScanner(out)
 	require.True(t, lines.Scan())
-	assert.Equal(t, "The queue is full. Waiting for workers to make room.", lines.Text())
+	assert.Equal(t, "The queue is full. Waiting for workers, or results -drop, to make room.", lines.Text())
 	srv := testWorker(t, q)
 	for lines.Scan() {
 	}

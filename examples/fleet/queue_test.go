@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -42,6 +41,9 @@ func queueOn(t *testing.T, o *server.Options, l limits) *queue {
 	l.replicas = 1
 	if l.room == 0 {
 		l.room = 64 << 20
+	}
+	if l.texts == 0 {
+		l.texts = 64 << 20
 	}
 	if l.ackWait == 0 {
 		l.ackWait = 30 * time.Second
@@ -106,26 +108,22 @@ func recording(seed uint64) string { return string(noise(seed, 500)) }
 // produceAll queues files and what is in folders.
 func produceAll(ctx context.Context, q *queue, out io.Writer, paths ...string) error {
 	files, skipped := collect(paths)
-	return errors.Join(skipped, produce(ctx, q, "", files, out))
+	_, err := produce(ctx, q, "", files, out)
+	return errors.Join(skipped, err)
 }
 
-// outcome waits until no job is left and returns the records by file.
+// outcome waits until no job is left and returns the records by the names of files.
 func outcome(t *testing.T, q *queue) map[string]record {
 	t.Helper()
-	if err := watch(t.Context(), q, io.Discard); err != nil {
-		require.Contains(t, err.Error(), "dead jobs: ")
-	}
-	watcher, err := q.jobs.WatchAll(t.Context())
+	_, err := watch(t.Context(), q, io.Discard)
 	require.NoError(t, err)
 	records := map[string]record{}
-	for change := range watcher.Updates() {
-		if change == nil {
-			break
-		}
-		r, _, err := q.read(t.Context(), change.Key())
-		require.NoError(t, err)
-		records[filepath.Base(r.File)] = r
-	}
+	require.NoError(t, q.watched(t.Context(), "*.*", func(name string, path []byte) error {
+		id, _, _ := strings.Cut(name, ".")
+		r, _, err := q.read(t.Context(), id)
+		records[filepath.Base(string(path))] = r
+		return err
+	}))
 	return records
 }
 
@@ -142,9 +140,9 @@ func TestEqualFilesAreOneJobHoweverOftenTheyAreProduced(t *testing.T) {
 
 	srv := testWorker(t, q)
 	records := outcome(t, q)
-	assert.Len(t, records, 2)
+	assert.Len(t, records, 3)
 	require.NoError(t, produceAll(t.Context(), q, &out, dir))
-	assert.Zero(t, len(outcome(t, q))-2)
+	assert.Len(t, outcome(t, q), 3)
 	assert.Len(t, srv.Records(), 2)
 }
 
@@ -166,7 +164,7 @@ func TestJobThatCannotSucceedIsDeadAtOnceAndSaysWhy(t *testing.T) {
 		assert.Contains(t, r.Reason, reason)
 		assert.Equal(t, 1, r.Runs, "%s was run again", name)
 	}
-	files, err := q.js.Stream(t.Context(), "OBJ_"+filesBucket)
+	files, err := q.js.Stream(t.Context(), "KV_"+filesBucket)
 	require.NoError(t, err)
 	assert.Zero(t, files.CachedInfo().State.Msgs, "files of jobs that have ended are still there")
 	assert.Empty(t, srv.Records())
@@ -183,7 +181,10 @@ func TestJobThatKillsItsWorkersIsDeadAfterSomeRuns(t *testing.T) {
 	require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
 	id := fileID(t, path)
 	c := &claim{q: q, id: id}
-	require.NoError(t, c.write(t.Context(), func(r *record) { r.State, r.File, r.Lost = running, path, patience-1 }))
+	_, revision, err := q.read(t.Context(), id)
+	require.NoError(t, err)
+	c.revision = revision
+	require.NoError(t, c.write(t.Context(), func(r *record) { r.State, r.Lost = running, patience-1 }))
 	srv := testWorker(t, q)
 	r := outcome(t, q)["bomb.wav"]
 	assert.Equal(t, dead, r.State)
@@ -195,14 +196,16 @@ func TestRecordThatALostRunHasMadeIsTheResult(t *testing.T) {
 	q := testQueue(t, limits{rate: 1000})
 	path := write(t, t.TempDir(), "a.wav", recording(1))
 	require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
-	c, _, err := q.claim(t.Context(), job{ID: fileID(t, path), File: path}, "killed")
+	c, err := q.claim(t.Context(), fileID(t, path), "killed")
 	require.NoError(t, err)
-	require.NoError(t, c.write(t.Context(), func(r *record) { r.Until = time.Now().Add(-time.Second) }))
 	srv := testWorker(t, q)
 	srv.AddTranscription(aicontenttest.Transcription{Name: c.id, Result: "text"})
 	r := outcome(t, q)["a.wav"]
-	assert.Equal(t, "text", r.Text)
+	text, err := q.text(t.Context(), c.id)
+	require.NoError(t, err)
+	assert.Equal(t, "text", text)
 	assert.Equal(t, 2, r.Runs)
+	assert.Equal(t, 1, r.Lost)
 	assert.Len(t, srv.Records(), 1)
 }
 
@@ -225,14 +228,17 @@ func TestInterruptedWorkerFinishesItsJob(t *testing.T) {
 
 func TestFileOfManyChunksComesBackWhole(t *testing.T) {
 	q := testQueue(t, limits{rate: 1000})
-	content := noise(1, 1<<20)
+	content := noise(1, 2*part-44) // whole parts
 	path := write(t, t.TempDir(), "a.wav", string(content))
 	require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
 	var fetched bytes.Buffer
-	require.NoError(t, q.files.fetch(t.Context(), fileID(t, path), &fetched))
+	require.NoError(t, q.files.copy(t.Context(), fileID(t, path), &fetched))
 	assert.True(t, bytes.Equal(content, fetched.Bytes()))
 	require.NoError(t, q.files.remove(t.Context(), fileID(t, path)))
-	require.ErrorIs(t, q.files.fetch(t.Context(), fileID(t, path), io.Discard), jetstream.ErrObjectNotFound)
+	require.ErrorIs(t, q.files.copy(t.Context(), fileID(t, path), io.Discard), jetstream.ErrKeyNotFound)
+	info, err := q.files.stream.Info(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, info.State.Bytes)
 }
 
 // NATS refuses messages over 1 MiB.
@@ -251,88 +257,20 @@ func TestLongTextArrives(t *testing.T) {
 	assert.Zero(t, uploads(srv))
 }
 
-// Escaped as JSON, a text may be six times as long.
-func TestTextThatGrowsAsJSONArrives(t *testing.T) {
+// A worker that falls silent, and comes back, changes nothing that a later run has written.
+func TestOnlyTheLatestRunFailsAJob(t *testing.T) {
 	q := testQueue(t, limits{rate: 1000})
-	c, _, err := q.claim(t.Context(), job{ID: "job", File: "a.wav"}, "worker")
+	first, err := q.claim(t.Context(), "job", "first")
 	require.NoError(t, err)
-	for _, size := range []int{inline, inline + 1, 5 * inline} {
-		text := strings.Repeat("\x01", size)
-		require.NoError(t, c.succeed(t.Context(), &aicontent.Transcription{ID: "7", Result: text}))
-		var out strings.Builder
-		_, err = printResults(t.Context(), q, &out)
-		require.NoError(t, err)
-		assert.Equal(t, "a.wav\tdone\t7\t\""+strings.Repeat(`\x01`, size)+"\"\n", out.String())
-	}
-}
-
-func TestTextThatCannotBeStoredIsAReasonThatWatchShows(t *testing.T) {
-	q := testQueue(t, limits{rate: 1000})
-	path := write(t, t.TempDir(), "a.wav", recording(1))
-	config := q.texts.stream.CachedInfo().Config
-	room := config.MaxBytes
-	config.MaxBytes = 1 << 10
-	_, err := q.js.UpdateStream(t.Context(), config)
+	second, err := q.claim(t.Context(), "job", "second")
 	require.NoError(t, err)
-	srv := testWorker(t, q)
-	text := strings.Repeat("long talk ", 300_000)
-	srv.AddTranscription(aicontenttest.Transcription{Name: fileID(t, path), Result: text})
-	require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
-	changes, err := q.jobs.WatchAll(t.Context())
-	require.NoError(t, err)
-	for change := range changes.Updates() {
-		var r record
-		if change != nil && json.Unmarshal(change.Value(), &r) == nil && r.State == waiting {
-			assert.Contains(t, r.Reason, "store the text: ")
-			break
-		}
-	}
-	config.MaxBytes = room
-	_, err = q.js.UpdateStream(t.Context(), config)
-	require.NoError(t, err)
-	assert.Equal(t, done, outcome(t, q)["a.wav"].State)
-	assert.Zero(t, uploads(srv))
-}
-
-func TestClaimIsOneWorkersUntilItLapses(t *testing.T) {
-	q := testQueue(t, limits{rate: 1000})
-	j := job{ID: "job", File: "a.wav"}
-	first, _, err := q.claim(t.Context(), j, "first")
-	require.NoError(t, err)
-	assert.Zero(t, first.before)
-	assert.Less(t, first.lasts, 30*time.Second, "the queue delivers the job again while the claim holds")
-
-	none, wait, err := q.claim(t.Context(), j, "second")
-	require.NoError(t, err)
-	assert.Nil(t, none)
-	assert.InDelta(t, time.Until(first.record.Until), wait, float64(time.Second))
-
-	// The first worker falls silent, and its claim ends.
-	lapsed := time.Now().Add(-time.Minute)
-	require.NoError(t, first.write(t.Context(), func(r *record) { r.Until = lapsed }))
-	second, _, err := q.claim(t.Context(), j, "second")
-	require.NoError(t, err)
-	assert.WithinDuration(t, lapsed, second.before, 0, "the second run does not know when the first may have sent")
 	assert.Equal(t, 2, second.record.Runs)
-	assert.Equal(t, 1, second.record.Lost)
-
-	// The first worker comes back and finds out.
-	require.ErrorIs(t, first.write(t.Context(), func(r *record) { r.State = dead }), jetstream.ErrKeyRevisionMismatch)
-	require.NoError(t, second.succeed(t.Context(), &aicontent.Transcription{ID: "7", Result: "text"}))
-	none, wait, err = q.claim(t.Context(), j, "third")
+	require.ErrorIs(t, first.fail(t.Context(), dead, "x"), jetstream.ErrKeyRevisionMismatch)
+	require.NoError(t, second.fail(t.Context(), waiting, "y"))
+	require.NoError(t, first.succeed(t.Context(), &aicontent.Transcription{ID: "7", Result: "text"}))
+	none, err := q.claim(t.Context(), "job", "third")
 	require.NoError(t, err)
 	assert.Nil(t, none)
-	assert.Zero(t, wait)
-}
-
-func TestRenewalThatTimedOutAfterItWasMadeIsNoLoss(t *testing.T) {
-	q := testQueue(t, limits{rate: 1000})
-	c, _, err := q.claim(t.Context(), job{ID: "job"}, "worker")
-	require.NoError(t, err)
-	unaware := *c
-	require.NoError(t, c.write(t.Context(), func(r *record) { r.Until = r.Until.Add(time.Second) }))
-	assert.True(t, unaware.renew(t.Context()))
-	assert.Greater(t, unaware.revision, c.revision)
 }
 
 func fileID(t *testing.T, path string) string {

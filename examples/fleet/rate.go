@@ -46,6 +46,10 @@ type limiter struct {
 
 // Wait returns when the request may be sent. It waits while the queue is unreachable.
 func (l *limiter) Wait(ctx context.Context) error {
+	if t, ok := ctx.Value(turnKey{}).(*turn); ok {
+		t.waits.Stop()
+		defer t.waits.Reset(longestWait)
+	}
 	at, err := l.reserve(ctx)
 	if err != nil {
 		return err

@@ -30,17 +30,19 @@ func TestTwoRunsForOneAccountDoNotShareAFolder(t *testing.T) {
 	t.Setenv("AICONTENT_BASE_URL", srv.URL)
 	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
 	file := write(t, t.TempDir(), "a.wav", recording(1))
-	_, unlock, err := openState(strings.Replace(srv.URL, "127.0.0.1", "LOCALHOST", 1)+"/", srv.APIKey)
+	dir := accountFolder(strings.Replace(srv.URL, "127.0.0.1", "LOCALHOST", 1)+"/", "default")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	_, unlock, err := openFolder(t.Context(), dir, use{start: true})
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
 	status, out, errOut := command(t, "-deployment", "-rate", "100", file)
 	assert.Equal(t, exitUsage, status)
 	assert.Empty(t, out)
-	assert.Regexp(t, `^fleet: the queue in `+regexp.QuoteMeta(home)+`/aicontent-fleet/[0-9a-f]{16}: `+
+	assert.Regexp(t, `^fleet: the queue in `+regexp.QuoteMeta(home)+`/aicontent-fleet/localhost-[0-9a-f]{16}/default: `+
 		`another run is using it; wait until it ends\n$`, errOut)
 	assert.Empty(t, srv.Requests())
 
-	require.NoError(t, unlock())
+	unlock()
 	for range 2 {
 		t.Chdir(t.TempDir())
 		status, out, errOut = command(t, "-deployment", "-rate", "100", file)
@@ -56,34 +58,134 @@ func TestTwoRunsForOneAccountDoNotShareAFolder(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestSpellingsOfAnAccountAreOneAndOtherAccountsAreNot(t *testing.T) {
+func TestSpellingsOfADeploymentAreOneAndOthersAreNot(t *testing.T) {
 	tests := map[string]struct {
-		base, key string
-		same      bool
+		base string
+		same bool
 	}{
-		"the same":         {"http://127.0.0.1:8080/ai", "key", true},
-		"localhost":        {"http://LocalHost:8080/ai", "key", true},
-		"IPv6":             {"http://[::1]:8080/ai", "key", true},
-		"long IPv6":        {"http://[0:0:0:0:0:0:0:1]:8080/ai/", "key", true},
-		"another port":     {"http://127.0.0.1:8081/ai", "key", false},
-		"another scheme":   {"https://127.0.0.1:8080/ai", "key", false},
-		"another path":     {"http://127.0.0.1:8080/ai2", "key", false},
-		"another host":     {"http://10.0.0.1:8080/ai", "key", false},
-		"another key":      {"http://127.0.0.1:8080/ai", "kez", false},
-		"key in the path?": {"http://127.0.0.1:8080/", "ai\nkey", false},
+		"the same":       {"http://127.0.0.1:8080/ai", true},
+		"localhost":      {"http://LocalHost:8080/ai", true},
+		"IPv6":           {"http://[::1]:8080/ai", true},
+		"long IPv6":      {"http://[0:0:0:0:0:0:0:1]:8080/ai/", true},
+		"another port":   {"http://127.0.0.1:8081/ai", false},
+		"another scheme": {"https://127.0.0.1:8080/ai", false},
+		"another path":   {"http://127.0.0.1:8080/ai2", false},
+		"another host":   {"http://10.0.0.1:8080/ai", false},
 	}
-	want := account("http://127.0.0.1:8080/ai", "key")
-	assert.Len(t, want, 16)
+	want := site("http://127.0.0.1:8080/ai")
+	assert.Regexp(t, "^localhost-[0-9a-f]{16}$", want)
 	for name, test := range tests {
-		assert.Equal(t, test.same, want == account(test.base, test.key), name)
+		assert.Equal(t, test.same, want == site(test.base), name)
 	}
-	assert.Equal(t, account("https://example.com", "key"), account("HTTPS://EXAMPLE.COM:443//", "key"))
-	assert.Equal(t, account("http://localhost", "key"), account("http://127.0.0.1:80", "key"))
+	assert.Equal(t, site("https://example.com"), site("HTTPS://EXAMPLE.COM:443//"))
+	assert.Equal(t, site("http://localhost"), site("http://127.0.0.1:80"))
+	assert.Regexp(t, `^fe80\.\.1-[0-9a-f]{16}$`, site("http://[fe80::1]"))
 }
 
 func TestStateFolderThatCannotBeMadeIsAnError(t *testing.T) {
+	deployment(t)
+	t.Setenv("NATS_URL", "")
 	t.Setenv("XDG_STATE_HOME", write(t, t.TempDir(), "file", "no folder"))
 	xdg.Reload()
-	_, _, err := openState("https://example.com", "key")
-	require.ErrorContains(t, err, "no folder for the queue: ")
+	status, _, errOut := command(t, "-deployment")
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, errOut, "fleet: no folder for the queue: ")
+}
+
+// localDeployment is a service, and a queue in a state folder.
+func localDeployment(t *testing.T) *aicontenttest.Server {
+	t.Helper()
+	stateFolder(t)
+	srv, _ := deployment(t)
+	t.Setenv("NATS_URL", "")
+	return srv
+}
+
+func TestAReplacedKeyHasTheQueueOfTheAccount(t *testing.T) {
+	srv := localDeployment(t)
+	file := write(t, t.TempDir(), "a.wav", recording(1))
+	srv.FaultOn(aicontenttest.TranscriptionsList, 100, aicontenttest.Status(401, `{"message":"Unauthenticated."}`))
+	t.Setenv("AICONTENT_API_KEY", "revoked")
+	status, _, _ := command(t, "-deployment", "-rate", "100", file)
+	assert.Equal(t, exitFailed, status)
+
+	srv.ClearFaults()
+	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
+	for range 2 {
+		status, out, errOut := command(t, "-deployment", file)
+		assert.Zero(t, status, errOut)
+		assert.Contains(t, out, "a.wav\tdone\t1\t")
+	}
+	assert.Len(t, srv.Records(), 1)
+}
+
+func TestUnfinishedJobsOfAnotherAccountAreTold(t *testing.T) {
+	srv := localDeployment(t)
+	file := write(t, t.TempDir(), "a.wav", recording(1))
+	t.Setenv("AICONTENT_API_KEY", "wrong")
+	status, _, _ := command(t, "-deployment", "-account", "studio", "-rate", "100", file)
+	assert.Equal(t, exitFailed, status)
+	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
+	status, _, errOut := command(t, "-deployment")
+	assert.Zero(t, status, errOut)
+	assert.Contains(t, errOut, "Another account of this deployment has 1 unfinished jobs; see -account studio\n")
+	status, out, errOut := command(t, "-deployment", "-account", "studio")
+	assert.Zero(t, status, errOut)
+	assert.Contains(t, out, "a.wav\tdone\t1\t")
+	_, _, errOut = command(t, "-deployment")
+	assert.NotContains(t, errOut, "Another account")
+}
+
+// Between two runs, and beside one, a queue is reached by its folder.
+func TestQueueIsReachedByItsFolder(t *testing.T) {
+	srv := localDeployment(t)
+	file := write(t, t.TempDir(), "a.wav", recording(1))
+	status, _, errOut := command(t, "-deployment", "-rate", "100", file)
+	assert.Zero(t, status, errOut)
+	dir := accountFolder(srv.URL, "default")
+	for _, args := range [][]string{{"set", "-rate", "7"}, {"set", "-queue", dir}} {
+		status, out, errOut := command(t, args...)
+		assert.Zero(t, status, errOut)
+		assert.Contains(t, out, "-rate 7\n")
+	}
+	status, out, errOut := command(t, "results", "-queue", dir)
+	assert.Zero(t, status, errOut)
+	assert.Contains(t, out, "a.wav\tdone\t1\t")
+	status, _, errOut = command(t, "watch")
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, errOut, dir+": no run is using it\n")
+
+	_, end, err := openFolder(t.Context(), dir, use{start: true})
+	require.NoError(t, err)
+	defer end()
+	status, _, errOut = command(t, "set", "-rate", "9")
+	assert.Zero(t, status, errOut)
+
+	empty := t.TempDir()
+	status, _, errOut = command(t, "results", "-queue", empty)
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, errOut, "fleet: the queue in "+empty+": there is none yet")
+	left, err := os.ReadDir(empty)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+// Other users of the machine can reach the port.
+func TestQueueOnThisMachineNeedsTheTokenOfItsFolder(t *testing.T) {
+	dir := t.TempDir()
+	url, end, err := openFolder(t.Context(), dir, use{start: true})
+	require.NoError(t, err)
+	token := regexp.MustCompile("//.*@").FindString(url)
+	_, err = openQueue(t.Context(), strings.Replace(url, token, "//", 1), nil)
+	require.ErrorContains(t, err, "Authorization Violation")
+	info, err := os.Stat(filepath.Join(dir, addressFile))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode())
+	end()
+	_, err = os.Stat(filepath.Join(dir, addressFile))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	again, end, err := openFolder(t.Context(), dir, use{start: true})
+	require.NoError(t, err)
+	defer end()
+	assert.NotContains(t, again, token)
 }

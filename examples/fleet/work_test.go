@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 func TestWorkerWhoseKeyIsRefusedStopsWithTheReason(t *testing.T) {
@@ -22,11 +24,6 @@ func TestWorkerWhoseKeyIsRefusedStopsWithTheReason(t *testing.T) {
 		srv, q := deployment(t)
 		srv.FaultOn(aicontenttest.TranscriptionsList, 100, aicontenttest.Status(status, `{"message":"`+text+`"}`))
 		path := write(t, t.TempDir(), "a.wav", recording(1))
-		c := &claim{q: q, id: fileID(t, path)}
-		// An earlier run makes the worker look for its transcription.
-		lost := time.Now().Add(-time.Minute)
-		require.NoError(t, c.write(t.Context(), func(r *record) { r.State, r.Until = running, lost }))
-		require.NoError(t, c.write(t.Context(), func(r *record) { r.State = queued }))
 		require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
 		code, _, errOut := command(t, "work")
 		assert.Equal(t, exitFailed, code)
@@ -58,11 +55,12 @@ func storeError(t *testing.T, file aicontent.File, on aicontenttest.Operation, f
 	t.Helper()
 	srv := aicontenttest.NewServer(t)
 	srv.FaultOn(on, 100, fault)
-	once := aicontent.RetryPolicy{MaxAttempts: 1}
-	client := srv.Client(aicontent.WithRetryPolicy(once), aicontent.WithSettleTime(0),
-		aicontent.WithResponseTimeout(time.Second), aicontent.WithStoreTimeout(time.Second))
-	_, err := client.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: "fleet-1", File: file},
-		aicontent.WithOnceSince(time.Now().Add(-time.Second)))
+	policy := aicontent.RetryPolicy{MaxAttempts: 1}
+	client := srv.Client(aicontent.WithRetryPolicy(policy), aicontent.WithResponseTimeout(time.Second),
+		aicontent.WithStoreTimeout(time.Second))
+	names, err := once.New(client, once.InMemory(), once.WithSettleTime(0))
+	require.NoError(t, err)
+	_, _, err = names.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: "fleet-1", File: file})
 	require.Error(t, err)
 	return err
 }
@@ -86,10 +84,10 @@ func TestErrorsReadAsPlainWordsWithTheCauseFirst(t *testing.T) {
 			`^file "a\.pdf": must be an audio file, but it is a PDF document$`},
 		"wrong key": {unauthorized(t), `^401: Unauthenticated\.$`},
 		"refused": {storeError(t, wav, list, aicontenttest.RefuseConnection()),
-			`^the service closed the connection before a response came: connection reset by peer$`},
+			`^the service closed the connection before a response came: connection reset by peer \(host `},
 		"no answer": {storeError(t, wav, list, stall),
-			`^no complete response within 1s$`},
-		"down":       {storeError(t, wav, store, down), `^503: x`},
+			`^no complete response within 1s \(host `},
+		"down":       {storeError(t, wav, store, down), `^no record came of it: 503: x$`},
 		"end of job": {io.ErrUnexpectedEOF, "^unexpected EOF$"},
 	}
 	goName := regexp.MustCompile(`With\w*[A-Z]|context |\w+\.(store|list)\b|tcp`)
@@ -110,7 +108,7 @@ func TestWorkerLogsHowEachJobEnds(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var log safeBuffer
 	ended := make(chan int)
-	go func() { ended <- run(ctx, []string{"work", "-settle", "1ms"}, io.Discard, &log) }()
+	go func() { ended <- run(ctx, []string{"work", "-settle", "1s"}, io.Discard, &log) }()
 	outcome(t, q)
 	require.NoError(t, produceAll(t.Context(), q, io.Discard, bad))
 	outcome(t, q)
@@ -119,10 +117,70 @@ func TestWorkerLogsHowEachJobEnds(t *testing.T) {
 	for _, want := range []string{
 		`level=WARN msg="job failed" job=` + fileID(t, good) + ` file=` + good + ` run=1 reason="404: x (`,
 		`level=INFO msg="job done" job=` + fileID(t, good) + ` file=` + good + ` run=2 record=1 took=`,
-		`level=ERROR msg="job dead" job=` + fileID(t, bad) + ` file=` + bad + ` run=1 reason="file \"bad.pdf\": must be an`,
+		`level=ERROR msg="job dead" job=` + fileID(t, bad) + ` file=` + bad + ` run=1 ` +
+			`reason="file \"bad.pdf\": must be an`,
 	} {
 		assert.Equal(t, 1, strings.Count(log.String(), want), "%s\n%s", want, log.String())
 	}
+}
+
+// A job may have to wait for a quarter of an hour for what became of a request. Others are transcribed meanwhile.
+func TestJobThatWaitsGivesItsTurnToAnotherButNotDuringARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn, end := newTurn(t.Context())
+		defer end()
+		time.Sleep(longestWait - time.Second)
+		done, err := turn.attempt(t.Context(), aicontent.Attempt{})
+		require.NoError(t, err)
+		time.Sleep(10 * longestWait)
+		require.NoError(t, turn.ctx.Err())
+		done(aicontent.AttemptResult{})
+		time.Sleep(longestWait - time.Second)
+		synctest.Wait()
+		require.NoError(t, turn.ctx.Err())
+		time.Sleep(2 * time.Second)
+		require.ErrorIs(t, context.Cause(turn.ctx), errWaits)
+	})
+}
+
+func TestStoppedWorkerLetsARequestEndAndWaitsForNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stop, interrupt := context.WithCancel(t.Context())
+		idle, end := newTurn(stop)
+		defer end()
+		busy, end := newTurn(stop)
+		defer end()
+		done, err := busy.attempt(t.Context(), aicontent.Attempt{})
+		require.NoError(t, err)
+		interrupt()
+		synctest.Wait()
+		require.ErrorIs(t, idle.ctx.Err(), context.Canceled)
+		require.NoError(t, busy.ctx.Err())
+		done(aicontent.AttemptResult{})
+		synctest.Wait()
+		require.ErrorIs(t, busy.ctx.Err(), context.Canceled)
+	})
+}
+
+// The settle time may be a quarter of an hour.
+func TestInterruptedRunDoesNotWaitForALostResponse(t *testing.T) {
+	srv, q := deployment(t)
+	ctx, stop := context.WithCancel(t.Context())
+	lose := func(r *aicontenttest.Request) bool {
+		if r.Operation == aicontenttest.TranscriptionsStore {
+			stop()
+			return true
+		}
+		return false
+	}
+	srv.FaultWhen(lose, 1, aicontenttest.HTMLPage(504))
+	file := write(t, t.TempDir(), "a.wav", recording(1))
+	var errOut strings.Builder
+	assert.Equal(t, exitInterrupted, run(ctx, []string{"-deployment", file}, io.Discard, &errOut))
+	r, _, err := q.read(t.Context(), fileID(t, file))
+	require.NoError(t, err)
+	assert.Equal(t, waiting, r.State)
+	assert.Equal(t, 1, uploads(srv))
 }
 
 // A safeBuffer takes what goroutines write.

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
+)
+
+func TestLedgerKeepsItsPromise(t *testing.T) {
+	for replicas, url := range map[int]string{1: startNodeProcess(t), 3: startCluster(t).url} {
+		l := limits{replicas: replicas, room: 1 << 20, texts: 1 << 20, ackWait: 30 * time.Second, rate: 1}
+		err := aicontenttest.TestLedger(func() (once.Ledger, error) {
+			q, err := openQueue(t.Context(), url, &l)
+			if err != nil {
+				return nil, err
+			}
+			t.Cleanup(q.nc.Close)
+			return ledger{q.ledger}, nil
+		})
+		require.NoError(t, err, "%d replicas", replicas)
+	}
+}
+
+// An operator may delete a key, or a bucket, while a process has its version.
+func TestVersionOfALedgerNeverReturns(t *testing.T) {
+	q := testQueue(t, limits{rate: 1})
+	l, ctx := ledger{q.ledger}, t.Context()
+	const key = "0000000000000000000000000000000000000000000000000000000000000000"
+	seen := map[string]bool{"": true}
+	put := func(version string) string {
+		t.Helper()
+		next, err := l.Put(ctx, key, []byte("entry"), version)
+		require.NoError(t, err)
+		assert.False(t, seen[next], next)
+		seen[next] = true
+		return next
+	}
+	gone := func() {
+		t.Helper()
+		_, version, err := l.Get(ctx, key)
+		require.NoError(t, err)
+		assert.Empty(t, version)
+		for version := range seen {
+			if version != "" {
+				_, err := l.Put(ctx, key, []byte("old"), version)
+				require.Error(t, err, version)
+			}
+		}
+	}
+	put(put(put("")))
+	require.NoError(t, q.ledger.Delete(ctx, key))
+	gone()
+	put(put(""))
+	require.NoError(t, q.ledger.Purge(ctx, key))
+	gone()
+	put("")
+	require.NoError(t, q.js.DeleteStream(ctx, "KV_"+ledgerBucket))
+	b, err := createBucket(ctx, q.js, ledgerBucket, 1, 1<<20)
+	require.NoError(t, err)
+	l.bucket = b
+	gone()
+	put(put(""))
+}
+
+func TestLedgerOfAQueueIsReadFromItsLeader(t *testing.T) {
+	q := testQueue(t, limits{rate: 1})
+	assert.False(t, q.ledger.stream.CachedInfo().Config.AllowDirect)
+}
