@@ -446,3 +446,26 @@ func TestUploadsWhoseProxyPanics(t *testing.T) {
 	assert.PanicsWithValue(t, "boom", func() { _, _ = transport.RoundTrip(req) })
 	assert.False(t, w.Evidence().Seen)
 }
+
+// A RoundTripper of another kind is waited for, however late it returns: what it does until then is not known.
+func TestUploadsThroughOthersAreWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := roundTripper(func(req *http.Request) (*http.Response, error) {
+			<-req.Context().Done()
+			time.Sleep(time.Minute)
+			return nil, req.Context().Err()
+		})
+		transport := New(late, false)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		ctx, w := transport.Watch(ctx, Limits{Upload: true})
+		defer w.Stop()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://service.test/", strings.NewReader("x"))
+		require.NoError(t, err)
+		start := time.Now()
+		_, err = transport.RoundTrip(req)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, time.Second+time.Minute, time.Since(start))
+		assert.True(t, w.Evidence().Seen)
+	})
+}
