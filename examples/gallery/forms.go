@@ -100,8 +100,11 @@ func (f *forms) creating(r *http.Request) (context.Context, context.CancelFunc) 
 	}
 	upload := time.Duration(length/minRate) * time.Second // at its slowest
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), createTime+upload)
-	context.AfterFunc(f.ctx, cancel)
-	return ctx, cancel
+	forget := context.AfterFunc(f.ctx, cancel)
+	return ctx, func() {
+		forget()
+		cancel()
+	}
 }
 
 // look returns what became of a form that was sent of late.

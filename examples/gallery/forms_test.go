@@ -295,6 +295,26 @@ func TestNothingBeginsAfterTheEnd(t *testing.T) {
 	says(t, f.post("/new-picture", fox(form)), "Here it is.")
 }
 
+// watched counts who waits for its end.
+type watched struct {
+	context.Context
+	waiting int
+}
+
+func (w *watched) AfterFunc(func()) (stop func() bool) {
+	w.waiting++
+	return func() bool { w.waiting--; return true }
+}
+
+// A form that has ended leaves nothing behind that waits for the end of the gallery.
+func TestFormsLeaveNothingBehind(t *testing.T) {
+	f := newFixture(t)
+	ctx := &watched{Context: t.Context()}
+	f.gallery.forms.ctx = ctx
+	f.post("/new-picture", fox(newToken()))
+	assert.Zero(t, ctx.waiting)
+}
+
 // The time for creating a record begins when its upload has ended, however long that may take.
 func TestTimeForCreating(t *testing.T) {
 	f := newFixture(t)

@@ -180,6 +180,8 @@ func TestUnreadResponsesAreClosed(t *testing.T) {
 				return
 			}
 			time.Sleep(2 * maxRead)
+			f.gallery.visitors.mu.Lock()
+			defer f.gallery.visitors.mu.Unlock()
 			for _, visitor := range f.gallery.visitors.known {
 				assert.Zero(f.t, visitor.busy)
 			}
