@@ -334,6 +334,25 @@ func TestTimeForCreating(t *testing.T) {
 	}
 }
 
+// Of two calls for one form, one that fails neither frees the title that the other one uses nor hides what it created.
+func TestTwoCallsForOneForm(t *testing.T) {
+	f := newForms(once.InMemory())
+	begin := func(name string) error { return f.begin(t.Context(), "form", name, url.Values{}) }
+	failed := sentForm{problem: &problem{}}
+	require.NoError(t, begin("Fox"))
+	require.NoError(t, begin("Fox"))
+	f.end("form", "Fox", failed, aicontent.OutcomeNotSent)
+	require.ErrorIs(t, begin("Wolf"), errSentBefore)
+	f.end("form", "Fox", sentForm{id: "7"}, aicontent.OutcomeDone)
+	require.NoError(t, begin("Fox"))
+	f.end("form", "Fox", failed, aicontent.OutcomeUnknown)
+	sent, _ := f.look("form")
+	assert.Equal(t, aicontent.ID("7"), sent.id)
+	created, open := f.sum()
+	assert.Equal(t, 1, created)
+	assert.Empty(t, open)
+}
+
 // asked reports whether the service got a request for the operation.
 func (f *fixture) asked(operation aicontent.Operation) bool {
 	return slices.ContainsFunc(f.service.Requests(), func(r aicontenttest.Request) bool {

@@ -313,6 +313,22 @@ func TestTheEndWaitsForWhatIsBeingCreated(t *testing.T) {
 	}
 }
 
+// Looking for what became of an old form does not keep the program from ending.
+func TestTheEndDoesNotWaitForLooking(t *testing.T) {
+	took := served(t, func(f *fixture, gallery *pipes) {
+		token := newToken()
+		require.NoError(f.t, f.gallery.forms.begin(f.t.Context(), "picture "+token, "Fox #"+token, nil))
+		clear(f.gallery.forms.recent)
+		f.service.FaultOn(aicontenttest.ImagesList, 1, aicontenttest.Stall(aicontenttest.BeforeResponse))
+		browser := gallery.dial("GET /new-picture?form=" + token + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		go io.Copy(io.Discard, browser)
+		f.t.Cleanup(func() { browser.Close() })
+		synctest.Wait()
+		require.True(f.t, f.asked(aicontenttest.ImagesList))
+	})
+	assert.LessOrEqual(t, took, time.Second)
+}
+
 // What is read of a body ends with its request, also where the deadline of a read was set a moment before.
 func TestReadingEndsWithTheRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
