@@ -43,9 +43,6 @@ type settings struct {
 	form      []pair
 	response  **Response
 	progress  func(Progress)
-	search    bool // a search of WithOnce
-	once      bool
-	lastTry   time.Time // of WithOnceSince
 	readAhead int
 }
 
@@ -72,7 +69,6 @@ type request struct {
 	hooks  []attemptHook
 	policy RetryPolicy
 	budget *budget
-	search bool // of WithOnce, as hooks see it
 }
 
 // Response is the raw response, for what records do not contain: see [WithResponse]. The API key is masked wherever the
@@ -82,11 +78,7 @@ type Response struct {
 	Header     http.Header
 	Body       []byte // decompressed; up to 1 MiB of a response other than 2xx
 	RequestID  string // from the usual headers; empty if none was sent
-	Attempts   int    // number of attempts, without searches; a Store call without any was not billed
-
-	// Found means that WithOnce found the record, and that this is the response to its search. The record may be older
-	// than the call, or created by one of its attempts: see Attempts.
-	Found bool
+	Attempts   int    // number of attempts, from 1
 }
 
 // do makes a call and returns what read takes from its response. With invalid arguments nothing is sent.
@@ -111,12 +103,7 @@ func do[T any](
 	attempt := func() (*exchange, error) { return c.attempt(ctx, r, h, take) }
 	err = errPanic // until it has ended
 	defer func() { h.finish(r, s.response, err) }()
-	if s.once && r.op.creates() {
-		o := once{client: c, request: r, history: h, settings: s, take: take}
-		err = o.store(ctx, attempt)
-	} else {
-		err = c.send(ctx, r, h, attempt)
-	}
+	err = c.send(ctx, r, h, attempt)
 	return value, err
 }
 
@@ -154,7 +141,7 @@ func (s *settings) request(op *operation, method string) *request {
 	}
 	return &request{
 		op: op, method: method, limits: limits, hooks: s.hooks,
-		policy: s.policy.complete(), budget: s.budget, search: s.search,
+		policy: s.policy.complete(), budget: s.budget,
 	}
 }
 

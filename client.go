@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/aicontent/aicontent-go/internal/wire"
@@ -46,7 +45,6 @@ type Client struct {
 	limiter      RateLimiter
 	log          []attemptHook // called after all others; nil for none
 	budget       *budget
-	names        *onceNames
 	insecure     bool
 	words        bool // booleans as true and false
 	updateMethod string
@@ -100,7 +98,6 @@ func configure(opts []Option) (*Client, []FieldProblem) {
 		updateMethod: "PATCH",
 		maxResponse:  32 << 20,
 		budget:       newBudget(defaultBudget),
-		names:        newNames(5 * time.Minute),
 		defaults:     newSettings(),
 	}
 	var problems []FieldProblem

@@ -23,7 +23,7 @@
 //   - [*APIError]: a response with a status other than 2xx
 //   - [*DecodeError]: a 2xx response without what was asked for
 //   - [*TransportError]: no response, because of the network, a timeout, the context, a limiter, a key source or a hook
-//   - [*ConflictError]: [WithOnce] found a different record with the name, or it or FindByName found several
+//   - [*ConflictError]: FindByName found several records with the name
 //
 // [errors.Is] finds sentinels, such as [ErrNotFound], and the context's errors. The error text is one line that begins
 // with the operation. It never contains the API key.
@@ -49,8 +49,8 @@
 // once. A file that can be read only once is not sent again: see [FileFromReader].
 //
 // Each create request has an HTTP/1.1 connection of its own, so that the SDK knows what was written: see
-// [WithHTTPClient]. [WithOnce] makes a Store call safe to repeat after any failure. It costs a search before the first
-// create request, and the name must be unique.
+// [WithHTTPClient]. Package [github.com/aicontent/aicontent-go/once] makes a Store call safe to repeat after any
+// failure, by any process. It costs a search before the create request, and the name must be unique.
 //
 // # Timeouts
 //
@@ -66,10 +66,9 @@
 //
 // # Common mistakes
 //
-//   - using [WithOnce] with a title that a person typed: two people may type the same one
+//   - storing under a title that a person typed with package once: two people may type the same one
 //   - repeating a failed Store call without asking [OutcomeOf]: the first one may have been billed
-//   - creating a client for each call: it forgets the names of earlier calls and opens new connections
-//   - setting a deadline shorter than the settle time without a later WithOnce call: nobody looks for the record
+//   - creating a client for each call: it opens new connections
 //   - passing one variable to [WithResponse] in several goroutines: a data race
 //
 // # Testing

@@ -222,8 +222,8 @@ func (e TransportError) with(s summary) error {
 	return &e
 }
 
-// ConflictError reports that [WithOnce] found a different record with the name, or that it or FindByName found several.
-// It matches [ErrConflict].
+// ConflictError reports that the name does not stand for one record alone: FindByName found several, or package once
+// knows it for another one. It matches [ErrConflict].
 type ConflictError struct {
 	Name   string
 	IDs    []ID   // of the records with the name, at most two

@@ -293,24 +293,6 @@ func ExampleValidationError() {
 	// not sent 0
 }
 
-func ExampleWithOnce() {
-	srv := service()
-	defer srv.Close()
-	srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Method == http.MethodPost }, 1, aicontenttest.LoseResponse())
-	ctx, client := context.Background(), srv.Client()
-
-	image, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
-		Name:        "job-4711 lighthouse",
-		Description: "A lighthouse on a cliff at dusk",
-		Resolution:  aicontent.Resolution512x512,
-	}, aicontent.WithOnce())
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(image.Name, len(srv.Images()))
-	// Output: job-4711 lighthouse 1
-}
-
 func ExampleWithRetryPolicy() {
 	srv := service()
 	defer srv.Close()
@@ -499,40 +481,6 @@ func ExampleImagesService_Download() {
 	}
 	fmt.Println(n, &file)
 	// Output: 22 the bytes of a picture
-}
-
-func ExampleWithOnceSince() {
-	srv := service()
-	defer srv.Close()
-	srv.AddImage(aicontenttest.Image{Name: "job-4711", Description: "A lighthouse", Resolution: "512x512"})
-	ctx, client := context.Background(), srv.Client()
-	lastSeen := time.Now().Add(-time.Minute) // of the run that was killed, from its log or heartbeat
-
-	var response *aicontent.Response
-	image, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
-		Name: "job-4711", Description: "A lighthouse", Resolution: aicontent.Resolution512x512,
-	}, aicontent.WithOnceSince(lastSeen), aicontent.WithResponse(&response))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(image.Name, "was found:", response.Found)
-	// Output: job-4711 was found: true
-}
-
-func ExampleConflictError() {
-	srv := service()
-	defer srv.Close()
-	srv.AddImage(aicontenttest.Image{ID: "7", Name: "cover", Description: "A cat", Resolution: "512x512"})
-	ctx, client := context.Background(), srv.Client()
-
-	_, err := client.Images.Store(ctx, aicontent.ImageStoreParams{
-		Name: "cover", Description: "A cat", Resolution: aicontent.Resolution256x256,
-	}, aicontent.WithOnce())
-	var conflict *aicontent.ConflictError
-	if errors.As(err, &conflict) {
-		fmt.Println(conflict.IDs, conflict.Reason)
-	}
-	// Output: [7] the record with the name has a different resolution: "512x512", not "256x256"
 }
 
 func ExampleFile_size() {

@@ -33,7 +33,6 @@ type summary struct {
 	host      string
 	outcome   Outcome
 	temporary bool // the same call may succeed later
-	search    bool // it is the search of WithOnce that failed
 	attempts  int
 	stopped   error    // what ended the wait for another attempt
 	details   []string // what stands in parentheses in the error's text
@@ -69,9 +68,6 @@ var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 func (s summary) logValue(attrs ...any) slog.Value {
 	if s.op != "" {
 		attrs = append([]any{"op", string(s.op), "host", s.host, "attempts", s.attempts}, attrs...)
-	}
-	if s.search {
-		attrs = append(attrs, "search", true)
 	}
 	return slog.Group("", append(attrs, "outcome", s.outcome.String())...).Value
 }

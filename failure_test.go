@@ -332,9 +332,9 @@ func TestErrorsAsLogValues(t *testing.T) {
 	assert.Equal(t, `err.op=images.store err.host=content.example.com err.attempts=1 err.status=201 err.error="the response is empty" err.request_id=req-7 err.outcome=done`,
 		logged(of(fakes.Respond(201, ``, "X-Request-Id", "req-7"), "images.store")))
 	l := &fakes.Ledger{Names: []string{"private", "private"}}
-	_, err := over(t, l).Images.Store(t.Context(), job("private"), WithOnce())
+	_, err := over(t, l).Images.FindByName(t.Context(), "private")
 	require.Error(t, err)
-	assert.Equal(t, `err.op=images.store err.host=content.example.com err.attempts=0 err.ids="[1 2]" err.outcome="not sent"`, logged(err))
+	assert.Equal(t, `err.op=images.list err.host=content.example.com err.attempts=0 err.ids="[1 2]" err.outcome=done`, logged(err))
 	_, err = over(t, l).Images.Store(t.Context(), ImageStoreParams{Name: "private", Resolution: "private"})
 	assert.Equal(t, `err.op=images.store err.description="is required" err.resolution="must be one of 256x256, 512x512, 1024x1024"`, logged(err))
 
@@ -532,22 +532,6 @@ func TestErrorsOfTheCallersCode(t *testing.T) {
 	_, err = over(t, fakes.RoundTripper(fakes.Lose), nested).Images.Store(t.Context(), aStore)
 	require.ErrorIs(t, err, ErrInvalid)
 	assert.EqualError(t, err, "images.store: 422: no")
-}
-
-// A log shows whether it was a create request that failed, or the search before it.
-func TestLogOfAFailedSearch(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&out, nil))
-	_, err := over(t, fakes.RoundTripper(fakes.OK(`{"status":"ok"}`))).Images.Store(t.Context(), job("job-4711"), WithOnce())
-	require.Error(t, err)
-	log.Info("failed", "error", err)
-	assert.Contains(t, out.String(), "error.op=images.store")
-	assert.Contains(t, out.String(), "error.search=true")
-	out.Reset()
-	_, err = over(t, fakes.RoundTripper(fakes.OK(`{"status":"ok"}`))).Images.Store(t.Context(), job("job-4711"))
-	log.Info("failed", "error", err)
-	assert.NotContains(t, out.String(), "search")
 }
 
 // PHP behind Apache's proxy sees an empty form where an upload is chunked: only the SDK knows that it was.

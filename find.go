@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/redact"
@@ -29,7 +28,8 @@ func findByName[T any, R record[T]](
 	if err := invalid(in.list.name, problems); err != nil {
 		return nil, err
 	}
-	id, page, err := c.find(ctx, in, normalText(name), append(slices.Clip(opts), searching))
+	opts = append(slices.Clip(opts), searching)
+	id, page, err := c.find(ctx, in, normalText(name), opts)
 	if e, ok := err.(*APIError); ok {
 		e.blind = true
 	}
@@ -177,12 +177,4 @@ func normalText(text string) string {
 func searchable(name string) string {
 	parts := strings.FieldsFunc(name+" ", func(r rune) bool { return r == '\\' || r == '\n' })
 	return strings.TrimSpace(slices.MaxFunc(parts, func(a, b string) int { return len(a) - len(b) }))
-}
-
-// retryAfterOf is how long the service asked to wait before the next search.
-func retryAfterOf(err error) time.Duration {
-	if e, ok := err.(*APIError); ok {
-		return e.RetryAfter
-	}
-	return 0
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,7 +47,7 @@ func TestFindByName(t *testing.T) {
 	assert.Equal(t, "job-4711", transcription.Name)
 }
 
-func TestOnceSearchesForTheLongestPart(t *testing.T) {
+func TestFindByNameSearchesForTheLongestPart(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"job-4711": "job-4711", `a\the longest\b`: "the longest", "a\nthe longest": "the longest", `the longest\b`: "the longest", `\`: "",
@@ -101,7 +103,8 @@ func TestFindByNameWhereTheListIsNotFound(t *testing.T) {
 	}
 }
 
-// Each outcome of a search tells whether the record may be there: nothing before a list has shown it, for certain after.
+// Each outcome of a search tells whether the record may be there: nothing before a list has shown it, for certain
+// after.
 func TestFindByNameOutcomes(t *testing.T) {
 	t.Parallel()
 	listed := func(id string) func(int) (*http.Response, error) {
@@ -199,4 +202,151 @@ func TestFindByNameDuringDeletions(t *testing.T) {
 		assert.True(t, Temporary(err), name)
 		assert.Equal(t, !errors.As(err, new(*DecodeError)), errors.Is(err, ErrNotFound), name)
 	}
+}
+
+// Names that only look alike are other records, wherever they are.
+func TestFindByNameAmongOthers(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]*fakes.Ledger{
+		"job-4711":                {Names: []string{"other", "job-47110", "JOB-4711", "a job-4711", "job-4711"}},
+		"page 3":                  {Names: []string{"page 3 a", "page 3 b", "page 3 c", "page 3 d", "page 3"}, PerPage: 2},
+		" trimmed by service\t":   {Names: []string{"trimmed by service"}},
+		"job\r\n4711 of today":    {Names: []string{"job\n4711 of today"}},
+		"\r\njob\r4711 of\ttoday": {Names: []string{"job\n4711 of\ttoday"}},
+		"job\n4711":               {Names: []string{"job\r4711"}},
+		"kept as it was":          {Names: []string{"\r\nkept as it was\r\n"}},
+	} {
+		image, err := over(t, l).Images.FindByName(t.Context(), name)
+		require.NoError(t, err, "%q", name)
+		assert.Equal(t, l.Names[len(l.Names)-1], image.Name)
+		assert.Equal(t, ID(fmt.Sprint(len(l.Names))), image.ID)
+	}
+	l := &fakes.Ledger{Names: []string{"job-47110", "JOB-4711", "a job-4711"}}
+	_, err := over(t, l).Images.FindByName(t.Context(), "job-4711")
+	require.ErrorIs(t, err, ErrNotFound)
+	assert.Equal(t, []url.Values{{"search": {"job-4711"}, "search_by": {"name"}, "per_page": {"100"}}}, l.Queries)
+}
+
+// A record that moves onto the next page during the search is one record.
+func TestFindByNameOfARecordThatMoves(t *testing.T) {
+	t.Parallel()
+	l := &fakes.Ledger{Names: []string{"job-4711"}}
+	const page = `{"data":[{"id":%d,"name":"job-4711 b"},{"id":1,"name":"job-4711"}],"meta":{"current_page":%d,"last_page":2}}`
+	l.List = func(n int) (*http.Response, error) { return fakes.OK(fmt.Sprintf(page, 10-n, n))(nil) }
+	image, err := over(t, l).Images.FindByName(t.Context(), "job-4711")
+	require.NoError(t, err)
+	assert.Equal(t, ID("1"), image.ID)
+}
+
+// Two records with the name are enough to know that it is not unique.
+func TestFindByNameOfManyRecords(t *testing.T) {
+	t.Parallel()
+	l := &fakes.Ledger{Names: []string{"job-4711", "job-4711", "job-4711"}}
+	_, err := over(t, l).Images.FindByName(t.Context(), "job-4711")
+	conflict, ok := errors.AsType[*ConflictError](err)
+	require.True(t, ok)
+	assert.Equal(t, []ID{"1", "2"}, conflict.IDs)
+	assert.False(t, Temporary(err))
+}
+
+// A name that a large part of all records contains costs ten requests, and no more.
+func TestFindByNameIsBounded(t *testing.T) {
+	t.Parallel()
+	l := &fakes.Ledger{PerPage: 1}
+	for n := range 20 {
+		l.Names = append(l.Names, fmt.Sprint("record ", n))
+	}
+	_, err := over(t, l).Images.FindByName(t.Context(), `\\\`)
+	require.EqualError(t, err, "images.list: 200: the search found more than 10 pages of records; use a name that few others contain")
+	assert.IsType(t, &DecodeError{}, err)
+	assert.Len(t, l.Searches, 10)
+
+	l = &fakes.Ledger{PerPage: 1, Names: l.Names[:10]}
+	_, err = over(t, l).Images.FindByName(t.Context(), `\\\`)
+	require.ErrorIs(t, err, ErrNotFound, "ten pages are searched")
+}
+
+// A filter that the program gives to all its lists would hide the record, and a second one would be billed.
+func TestFindByNameWithoutFilters(t *testing.T) {
+	t.Parallel()
+	var opts []Option
+	for _, name := range []string{
+		"search", "search_by", "resolution", "style", "medium", "filter", "favorite", "sort_by", "sort", "per_page", "page", "cursor", "tenant",
+	} {
+		opts = append(opts, WithQuery(name, "5"))
+	}
+	var sent []*http.Request
+	l := &fakes.Ledger{Names: []string{`C:\temp\render 100%`}}
+	c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		sent = append(sent, r)
+		return l.RoundTrip(r)
+	}), append(opts, WithHeader("Expect", "100-continue"), WithHeader("X-Tenant", "5"))...)
+	_, err := c.Images.FindByName(t.Context(), `C:\temp\render 100%`)
+	require.NoError(t, err)
+	want := url.Values{"search": {"render 100%"}, "search_by": {"name"}, "per_page": {"100"}, "tenant": {"5"}}
+	assert.Equal(t, []url.Values{want}, l.Queries, "a backslash is an escape in many a database's search")
+	require.Len(t, sent, 2)
+	for _, r := range sent {
+		assert.Equal(t, "no-cache", r.Header.Get("Cache-Control"), "a cache does not know what is there now")
+		assert.Equal(t, "5", r.Header.Get("X-Tenant"))
+		assert.Empty(t, r.Header.Get("Expect"))
+	}
+}
+
+// What a search cannot read it cannot call missing.
+func TestFindByNameIsNotBlindToWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	for _, list := range []string{
+		`{"data":[{"uuid":"a","name":"job-4711"}],"links":{"next":null}}`,
+		`{"data":[{"id":7}],"links":{"next":null}}`,
+		`{"data":[{"id":7,"name":"other"},{"key":7,"title":"job-4711"}],"links":{"next":null}}`,
+		`{"data":[],"error":"the search index is not available"}`,
+		`{"status":"error","data":[]}`,
+		`{"data":[{"id":1,"name":"job-47110"}],"errors":["shard 3 timed out"]}`,
+	} {
+		_, err := over(t, fakes.RoundTripper(fakes.OK(list))).Images.FindByName(t.Context(), "job-4711")
+		require.ErrorAs(t, err, new(*DecodeError), list)
+		assert.NotErrorIs(t, err, ErrNotFound, list)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), list)
+	}
+}
+
+// A search is retried as a list is.
+func TestFindByNameIsRetried(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		list     func(*http.Request) (*http.Response, error)
+		error    any
+		requests int
+	}{
+		"429 for an hour": {fakes.Respond(429, ``, "Retry-After", "3600"), new(*APIError), 1},
+		"503 for an hour": {fakes.Respond(503, ``, "Retry-After", "3600"), new(*APIError), 1},
+		"401":             {fakes.Respond(401, ``), new(*APIError), 1},
+		"403":             {fakes.Respond(403, `{"message":"Forbidden"}`), new(*APIError), 1},
+		"429":             {fakes.Respond(429, ``), new(*APIError), 4},
+		"an HTML page":    {fakes.OK(`<html>`), new(*DecodeError), 1},
+		"no network":      {fakes.Lose, new(*TransportError), 4},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &fakes.Ledger{List: func(int) (*http.Response, error) { return row.list(nil) }}
+			_, err := over(t, l).Images.FindByName(t.Context(), "job-4711")
+			require.ErrorAs(t, err, row.error, name)
+			assert.ErrorContains(t, err, "images.list: ", name)
+			assert.Len(t, l.Searches, row.requests, name)
+		})
+	}
+	asked := 0
+	source := WithAPIKeySource(func(context.Context) (string, error) {
+		asked++
+		return fmt.Sprint("rotated-key-", min(asked, 2)), nil
+	})
+	l := &fakes.Ledger{Names: []string{"job-4711"}, List: func(n int) (*http.Response, error) {
+		if n == 1 {
+			return fakes.Respond(401, ``)(nil)
+		}
+		return nil, nil
+	}}
+	_, err := over(t, l, source).Images.FindByName(t.Context(), "job-4711")
+	require.NoError(t, err)
+	assert.Len(t, l.Searches, 2, "with another key")
 }

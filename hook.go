@@ -14,8 +14,7 @@ type Attempt struct {
 	Operation Operation
 	Method    string
 	Path      string // as sent, without the query
-	Number    int    // of the attempt, from 1; each search has a count of its own
-	Search    bool   // [WithOnce] searches for the record
+	Number    int    // of the attempt, from 1
 }
 
 // AttemptResult is the result of an attempt.
@@ -26,7 +25,7 @@ type AttemptResult struct {
 	Err        error         // nil for success
 	BytesSent  int64         // of the request; 0 if the connection does not tell
 	Duration   time.Duration // until the response was read, without waits for the limiter and the key
-	WillRetry  bool          // the same request follows after Pause; false if WithOnce searches first
+	WillRetry  bool          // the same request follows after Pause
 	Pause      time.Duration
 	Budget     int // retries left of [WithRetryBudget]; -1 for no limit
 }
@@ -38,13 +37,14 @@ type AttemptResult struct {
 //
 // If hook returns an error, the attempt is not made, not counted and not retried. Before the first attempt, the call
 // returns a [*TransportError] that wraps the error, with the outcome NotSent; later, it returns the error of its last
-// attempt, which then wraps both. A circuit breaker should let searches pass: refusing one ends the call, though the
-// record that it would find may have been billed.
+// attempt, which then wraps both. A circuit breaker should let the searches of
+// package once pass, which once.IsSearch tells: refusing one ends the call, though the record that it would find may
+// have been billed.
 //
 // If done is not nil, it is called once with the result, before the pause for the next attempt, even if the attempt or
 // a later hook panics, or a later hook refuses the attempt. Hooks are called in the order in which they were given,
-// their done functions in reverse. A hook must not store the name of its own call with [WithOnce]: it would wait for
-// itself.
+// their done functions in reverse. Given to a call, a hook is called after the client's. A hook must not store the name
+// of its own call with package once: it would wait for itself.
 func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(AttemptResult), err error)) CallOption {
 	return callOption{
 		check(hook != nil, "attempt_hook", nil, "must not be nil"),
@@ -64,7 +64,7 @@ func (h *history) begin(ctx context.Context, c *Client, r *request) error {
 		return nil
 	}
 	h.began = time.Now()
-	a := Attempt{r.op.name, r.method, r.url.EscapedPath(), h.count + 1, r.search}
+	a := Attempt{r.op.name, r.method, r.url.EscapedPath(), h.count + 1}
 	for _, hook := range hooks {
 		done, err := hook(ctx, a)
 		if err != nil {

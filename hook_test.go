@@ -64,7 +64,7 @@ func TestAttemptHookSeesEachAttempt(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 7*time.Second, paused, "the first result is told before the pause")
 		assert.Equal(t, []Attempt{
-			{ImagesStore, "POST", "/tenant/api/v1/images", 1, false}, {ImagesStore, "POST", "/tenant/api/v1/images", 2, false},
+			{ImagesStore, "POST", "/tenant/api/v1/images", 1}, {ImagesStore, "POST", "/tenant/api/v1/images", 2},
 		}, o.attempts)
 		require.Len(t, o.results, 2)
 		first := o.results[0]
@@ -111,58 +111,6 @@ func TestAttemptHookRefuses(t *testing.T) {
 	assert.Equal(t, 100, c.budget.retries(), "the attempt that was not made is given back")
 }
 
-// Searches can be told apart, so that a circuit breaker does not end them; and a refusal in one ends the call.
-func TestAttemptHookAndOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		o := &observer{}
-		l := &fakes.Ledger{Store: func(_ int, add func()) (*http.Response, error) {
-			time.AfterFunc(2*time.Second, add)
-			return fakes.Respond(504, ``)(nil)
-		}}
-		_, err := over(t, l, WithAttemptHook(o.hook)).Images.Store(t.Context(), job("job-4711"), WithOnce())
-		require.NoError(t, err)
-		var searches, creates int
-		for i, a := range o.attempts {
-			assert.Equal(t, a.Operation != ImagesStore, a.Search, "%v", a)
-			assert.False(t, o.results[i].WillRetry, "WithOnce searches first: %v", a)
-			if a.Search {
-				searches++
-			} else {
-				creates++
-			}
-		}
-		assert.Equal(t, 1, creates)
-		assert.Equal(t, len(l.Searches)+l.Shows, searches)
-	})
-	synctest.Test(t, func(t *testing.T) {
-		open := errors.New("the circuit is open")
-		l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
-		o := &observer{refuse: func(a Attempt) error {
-			if a.Search && l.Stores > 0 {
-				return open
-			}
-			return nil
-		}}
-		_, err := over(t, l, WithAttemptHook(o.hook)).Images.Store(t.Context(), job("job-4711"), WithOnce())
-		require.ErrorIs(t, err, open)
-		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "what was sent may have been executed")
-		assert.Equal(t, 1, l.Stores)
-	})
-	l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return fakes.Lose(nil) }}
-	full := errors.New("no more creates today")
-	o := &observer{refuse: func(a Attempt) error {
-		if !a.Search {
-			return full
-		}
-		return nil
-	}}
-	_, err := over(t, l, WithAttemptHook(o.hook)).Images.Store(t.Context(), job("job-4711"), WithOnce())
-	require.ErrorIs(t, err, full)
-	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
-	assert.Len(t, l.Searches, 1, "nothing was sent that could be searched for")
-}
-
 // It sees downloads, attempts with another key, and pages that are read ahead.
 func TestAttemptHookSeesEveryKindOfCall(t *testing.T) {
 	t.Parallel()
@@ -172,7 +120,7 @@ func TestAttemptHookSeesEveryKindOfCall(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png?secret=1"), io.Discard)
 	require.NoError(t, err)
-	assert.Equal(t, []Attempt{{ImagesDownload, "GET", "/a.png", 1, false}}, o.attempts)
+	assert.Equal(t, []Attempt{{ImagesDownload, "GET", "/a.png", 1}}, o.attempts)
 
 	o = &observer{}
 	asked := 0

@@ -138,14 +138,14 @@ func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*I
 // FindByName returns the image with exactly the given name, as Show returns it. White space around names and the form
 // of line breaks are ignored. It searches with List and is retried like List. The error matches [ErrNotFound] only if a
 // list that was read to its end has no such image; a 404 from the search does not match. If several images have the
-// name, it is a [*ConflictError] with two of their IDs. [WithOnce] searches the same way.
+// name, it is a [*ConflictError] with two of their IDs. Package once searches with it.
 func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Image, error) {
 	return findByName[Image](ctx, s.core(), images, name, opts)
 }
 
 // Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is retried
 // only if the service cannot have executed the request. A failed Store may still have created, and billed, the image:
-// ask [OutcomeOf] before you store it again, or use [WithOnce].
+// ask [OutcomeOf] before you store it again, or store it with [github.com/aicontent/aicontent-go/once].
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
 	return do(ctx, s.core(), params.call(), opts, readRecord[Image])
 }

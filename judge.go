@@ -62,10 +62,9 @@ type verdict struct {
 type follow int
 
 const (
-	followNone   follow = iota
-	followSearch        // the same create request, but only if a search proves that nothing was created
-	followRenew         // the same request with another key
-	followRetry         // the same request
+	followNone  follow = iota
+	followRenew        // the same request with another key
+	followRetry        // the same request
 )
 
 const (
@@ -84,8 +83,8 @@ func judge(op *operation, o observation) verdict {
 	default:
 		v = judgeStatus(op, o)
 	}
-	if op.creates() && (v.outcome == OutcomeUnknown || v.outcome == OutcomeDone) && v.follow == followRetry {
-		v.follow = followSearch
+	if op.creates() && (v.outcome == OutcomeUnknown || v.outcome == OutcomeDone) {
+		v.follow = followNone
 	}
 	return v
 }
@@ -131,8 +130,6 @@ func judgeSuccess(op *operation, o observation) verdict {
 	case o.end == endCancelled, op == imagesDownload && !o.rewinds:
 	case o.cut:
 		v.follow = followRetry
-	case op.creates():
-		v.follow = followSearch
 	}
 	return v
 }
@@ -158,8 +155,6 @@ func judgeStatus(op *operation, o observation) verdict {
 		v.follow = followRetry
 	case status == 401:
 		v.follow = followRenew
-	case op.creates() && v.outcome == OutcomeUnknown && !foreign:
-		v.follow = followSearch
 	}
 	return v
 }

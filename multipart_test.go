@@ -659,12 +659,12 @@ func TestReadersAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakes.Ledger{Store: func(n int, add func()) (*http.Response, error) {
 			if n == 1 {
-				return fakes.OK(`<html>`)(nil)
+				return fakes.Respond(429, ``)(nil)
 			}
-			return stored("n")(nil)
+			return fakes.Respond(201, `{"data":{"id":1,"name":"n"}}`)(nil)
 		}}
 		file := FileFromReader("a.wav", bytes.NewReader(recording(1000)))
-		_, err := over(t, l).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file}, WithOnce())
+		_, err := over(t, l).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file})
 		require.NoError(t, err)
 		assert.Equal(t, 2, l.Stores)
 	})
@@ -696,7 +696,6 @@ func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 	for name, row := range map[string]struct {
 		respond func(*http.Request) (*http.Response, error)
 		opts    []Option
-		once    bool
 		blamed  bool
 	}{
 		"overloaded":                      {respond: fakes.Respond(429, ``), blamed: true},
@@ -708,7 +707,6 @@ func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 		"the key is refused":              {respond: fakes.Respond(401, ``)},
 		"the key is refused, another one": {respond: fakes.Respond(401, ``), opts: []Option{rotating}, blamed: true},
 		"lost":                            {respond: fakes.Lose},
-		"lost, once":                      {respond: fakes.Lose, once: true, blamed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -723,12 +721,8 @@ func TestReadersAreBlamedForMissingRetriesAlone(t *testing.T) {
 				})})}, row.opts...)
 				c, err := NewClient("https://content.example.com/tenant", fakes.Key, opts...)
 				require.NoError(t, err)
-				var once []CallOption
-				if row.once {
-					once = append(once, WithOnce())
-				}
 				file := FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(fileSize))))
-				_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file}, once...)
+				_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file})
 				require.Error(t, err)
 				assert.Equal(t, row.blamed, strings.Contains(err.Error(), note), err.Error())
 				assert.Equal(t, 1, sends)

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Option configures a [Client]. A [CallOption] given to [NewClient] is the default for all calls, except [WithOnce],
-// [WithOnceSince] and [WithResponse], which are errors there.
+// Option configures a [Client]. A [CallOption] given to [NewClient] is the default for all calls, except
+// [WithResponse], which is an error there.
 type Option interface{ applyClient(*Client) []FieldProblem }
 
 // CallOption configures one call, and overrides the same option given to [NewClient]. Only hooks, and values of names
@@ -110,8 +110,8 @@ func WithUserAgent(product string) Option {
 }
 
 // WithLogger logs each attempt at debug level, with the attributes op, method, path, attempt, status, request_id,
-// result, outcome, took, pause (before the next attempt), sent (bytes) and budget (retries left). At info level it logs
-// what [WithOnce] waits for. Keys, bodies and query values are never logged. Nil logs nothing.
+// result, outcome, took, pause (before the next attempt), sent (bytes) and budget (retries left). Keys, bodies and
+// query values are never logged. Nil logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return clientOption{nil, func(c *Client) { c.logger = l }}
 }
@@ -130,17 +130,6 @@ func WithRetryBudget(retries int) Option {
 	return clientOption{
 		check(retries >= 0, "retry_budget", retries, "must not be negative"),
 		func(c *Client) { c.budget = newBudget(retries) },
-	}
-}
-
-// WithSettleTime sets how long after its attempt ended a create request may still become a record that lists show. It
-// depends on the deployment, and must exceed its longest Store call; how long a call waits is up to its context.
-// [WithOnce] searches for that long before it sends again, and the client remembers a name for that long. The default
-// is five minutes; 0 is one search; less than a millisecond is an error.
-func WithSettleTime(d time.Duration) Option {
-	return clientOption{
-		checkDuration("settle_time", d),
-		func(c *Client) { c.names = newNames(d) },
 	}
 }
 

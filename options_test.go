@@ -57,18 +57,13 @@ func capturing(t *testing.T, opts ...Option) (*Client, *[]sent) {
 	return c, list
 }
 
-// One name for every record would make one record of all of them, and concurrent calls would race for one response.
+// Concurrent calls would race for one response.
 func TestOptionsOfOneCall(t *testing.T) {
 	t.Parallel()
 	var resp *Response
-	for name, opt := range map[string]Option{
-		"WithOnce": WithOnce(), "WithOnceSince": WithOnceSince(time.Now()), "WithResponse": WithResponse(&resp),
-	} {
-		_, err := NewClient("https://content.example.com", "test-key", opt)
-		require.ErrorIs(t, err, ErrInvalid)
-		assert.ErrorContains(t, err, `option "`+name+`"`)
-		assert.ErrorContains(t, err, "must be given to a call")
-	}
+	_, err := NewClient("https://content.example.com", "test-key", WithResponse(&resp))
+	require.ErrorIs(t, err, ErrInvalid)
+	assert.ErrorContains(t, err, `option "WithResponse": must be given to a call`)
 }
 
 // An option that is wrong is found before anything is sent, given to the client or to a call.
@@ -475,11 +470,9 @@ func TestFormFieldsForRequiredOnes(t *testing.T) {
 	assert.Len(t, *requests, 1)
 	_, err = c.Images.Store(t.Context(), aStore, WithFormField("file", "x"))
 	assert.NoError(t, err, "an image has no file")
-	_, err = c.Images.Store(t.Context(), ImageStoreParams{Description: "d", Resolution: Resolution256x256}, WithFormField("name", " "), WithOnce())
-	assert.EqualError(t, err, `images.store: name " ": is required`, "WithOnce needs a name to look for")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = c.Images.Store(ended, ImageStoreParams{Name: "n", Resolution: Resolution256x256}, WithFormField("description", ""), WithOnce())
+	_, err = c.Images.Store(ended, ImageStoreParams{Name: "n", Resolution: Resolution256x256}, WithFormField("description", ""))
 	assert.ErrorIs(t, err, context.Canceled, "an empty description that was given is sent")
 }
 

@@ -68,7 +68,7 @@ func (o Outcome) String() string {
 // is not empty, a status of error, fail or failed, a number of 400 or more as status or code, or success or ok false.
 // Nothing nested in such an object counts.
 //
-// With [WithOnce], the outcome is the record's: Unknown while an earlier request for the name may still create it. A
+// In package once, the outcome is the record's: Unknown while an earlier request for the name may still create it. A
 // Delete succeeds with any complete 2xx except an HTML page and JSON that says that it is an error or that nothing was
 // deleted, with a 201 or 204 that is cut off, and, after an attempt of unknown outcome, with a 404 with JSON.
 // Redirects of List and Show within the base URL's origin are followed; the table is about the others. [ErrPagination]
@@ -94,8 +94,8 @@ func OutcomeOf(err error) Outcome {
 // the method Temporary of the same errors as [OutcomeOf]; of joined errors, all that have the methods must be
 // temporary.
 //
-// Temporary says nothing about the outcome: if that is Unknown or Done, only a Store call with [WithOnce] is safe to
-// repeat.
+// Temporary says nothing about the outcome: if that is Unknown or Done, only a Store call of package once is safe
+// to repeat.
 func Temporary(err error) bool {
 	found := verdicts(err)
 	permanent := func(e judged) bool { return !e.Temporary() }

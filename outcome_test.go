@@ -660,9 +660,5 @@ func TestTemporaryOfWhatTheClientHeldBack(t *testing.T) {
 		sealed := WithAPIKeySource(func(context.Context) (string, error) { return "", errors.New("sealed") })
 		_, err = over(t, fakes.RoundTripper(fakes.Lose), sealed).Images.Show(t.Context(), "7")
 		assert.True(t, Temporary(err), "a key source: %v", err)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err = over(t, fakes.RoundTripper(fakes.Lose)).Images.Store(ctx, job("n"), WithOnceSince(time.Now()))
-		assert.True(t, Temporary(err), "the first wait: %v", err)
 	})
 }

@@ -137,7 +137,8 @@ func TestPageByNumber(t *testing.T) {
 	assert.Equal(t, []string{"page=3&style=retro", "page=4&style=retro", "page=3", "page=4"}, b.Asked)
 }
 
-// A service may cap its pages below what was asked for, and tell the total alone: a copy of the list must have all of it.
+// A service may cap its pages below what was asked for, and tell the total alone: a copy of the list must have all of
+// it.
 func TestAllGivesTheTotalOfCappedPages(t *testing.T) {
 	t.Parallel()
 	const total = 120

@@ -62,7 +62,7 @@ func (p RetryPolicy) check() (problems []FieldProblem) {
 // next reports whether another attempt may follow the n-th, and after which pause. Random is in [0, 1).
 func (p RetryPolicy) next(n int, x *exchange, random float64) (time.Duration, bool) {
 	switch {
-	case x.follow < followRenew, n >= p.MaxAttempts, x.retryAfter > p.MaxRetryAfter:
+	case x.follow == followNone, n >= p.MaxAttempts, x.retryAfter > p.MaxRetryAfter:
 		return 0, false
 	case x.follow == followRenew:
 		return 0, true
@@ -106,8 +106,7 @@ type history struct {
 	last    *exchange
 	worst   Outcome
 	words   []string              // of the attempts before the last, the latest five
-	latest  *exchange             // the latest attempt, or search, that got a response; nil for none
-	found   bool                  // latest is of a search that found the record
+	latest  *exchange             // the latest attempt that got a response; nil for none
 	dones   []func(AttemptResult) // of the hooks that were asked about the attempt under way
 	began   time.Time             // when they were asked
 	key     redact.Key            // with which a 401 was answered, until it is used; empty for none
@@ -216,7 +215,7 @@ func (h *history) response() *Response {
 	}
 	return &Response{
 		StatusCode: x.status, Header: x.key.Header(x.header), Body: bytes.Clone(x.key.Bytes(x.body)),
-		RequestID: x.requestID, Attempts: h.count, Found: h.found,
+		RequestID: x.requestID, Attempts: h.count,
 	}
 }
 

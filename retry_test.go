@@ -87,7 +87,7 @@ func TestRetryPolicyRefusesNonsense(t *testing.T) {
 func TestNextAttempt(t *testing.T) {
 	t.Parallel()
 	p := RetryPolicy{}.complete()
-	for follow, want := range map[follow]bool{followNone: false, followSearch: false, followRenew: true, followRetry: true} {
+	for follow, want := range map[follow]bool{followNone: false, followRenew: true, followRetry: true} {
 		_, may := p.next(1, &exchange{verdict: verdict{follow: follow}}, 0)
 		assert.Equal(t, want, may, "%d", follow)
 		_, may = p.next(4, &exchange{verdict: verdict{follow: follow}}, 0)
@@ -164,39 +164,6 @@ func TestBudgetOfAttemptsThatAreNotMade(t *testing.T) {
 		assert.Equal(t, 98, c.budget.retries(), name)
 		cancel()
 	}
-}
-
-// The same holds where WithOnce searches first, and the search ends the call.
-func TestBudgetOfAStoreThatASearchEnds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		for name, list := range map[string]func(*http.Request) (*http.Response, error){
-			"the search is refused": fakes.Respond(403, ``),
-			"another record":        fakes.OK(`{"data":[{"id":1,"name":"job-4711"},{"id":2,"name":"job-4711"}]}`),
-		} {
-			for _, store := range (fakes.Responses{fakes.Lose, fakes.Respond(503, ``, "Retry-After", "0")}) {
-				l := &fakes.Ledger{Store: func(int, func()) (*http.Response, error) { return store(nil) }}
-				l.List = func(n int) (*http.Response, error) {
-					if n == 1 {
-						return nil, nil
-					}
-					return list(nil)
-				}
-				c := over(t, l)
-				_, err := c.Images.Store(t.Context(), job("job-4711"), WithOnce())
-				require.Error(t, err, name)
-				assert.Equal(t, 1, l.Stores, name)
-				assert.Equal(t, 100, c.budget.retries(), name)
-			}
-		}
-		l := &fakes.Ledger{List: func(int) (*http.Response, error) { return fakes.Respond(502, ``)(nil) }}
-		c := over(t, l, WithRetryPolicy(RetryPolicy{MinBackoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour}))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := c.Images.Store(ctx, job("job-4711"), WithOnce())
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, 100, c.budget.retries(), "a search that is not made")
-	})
 }
 
 // A header that is not what HTTP allows must not make a call wait for ever, or give up.

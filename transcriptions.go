@@ -140,8 +140,8 @@ func (s *TranscriptionsService) FindByName(
 // Store creates a transcription from an audio file and returns when the service has transcribed it, which may take
 // minutes and is billed. The file is streamed, never held in memory. Store is retried only if the file can be read
 // again (see [FileFromReader]) and the service cannot have executed the request, as when an upload was cut off. A
-// failed Store may still have created, and billed, the transcription: ask [OutcomeOf] before you store it again, or use
-// [WithOnce].
+// failed Store may still have created, and billed, the transcription: ask [OutcomeOf] before you store it again, or
+// store it with [github.com/aicontent/aicontent-go/once].
 func (s *TranscriptionsService) Store(
 	ctx context.Context, params TranscriptionStoreParams, opts ...CallOption,
 ) (*Transcription, error) {

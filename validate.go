@@ -52,8 +52,7 @@ func checkForm(call call, form url.Values, s *settings) (problems []FieldProblem
 		return slices.ContainsFunc(s.form, func(p pair) bool { return p.key == field })
 	}
 	for _, field := range call.required {
-		needed := !given(field) || s.once && field == "name" // WithOnce searches for the name
-		if needed && empty(form, field) {
+		if !given(field) && empty(form, field) {
 			problems = append(problems, problem(field, form.Get(field), "is required")...)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -185,7 +186,10 @@ func calls(t *testing.T, c *aicontent.Client, size int) map[string]func(context.
 		},
 		"store once": func(ctx context.Context, o ...aicontent.CallOption) error {
 			params := aicontent.ImageStoreParams{Name: "once", Description: "d", Resolution: aicontent.Resolution256x256}
-			_, err := c.Images.Store(ctx, params, append(o, aicontent.WithOnce())...)
+			names, err := once.New(c, once.InMemory(), once.WithSettleTime(0))
+			if err == nil {
+				_, _, err = names.Images.Store(ctx, params, o...)
+			}
 			return err
 		},
 		"update": func(ctx context.Context, o ...aicontent.CallOption) error {
@@ -206,7 +210,7 @@ func calls(t *testing.T, c *aicontent.Client, size int) map[string]func(context.
 func client(t *testing.T, s *service, opts ...aicontent.Option) *aicontent.Client {
 	t.Helper()
 	c, err := aicontent.NewClient(s.URL+"/tenant", "sk-0123456789", append(opts, aicontent.WithMaxResponseSize(1<<20),
-		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 3, MinBackoff: 1, MaxBackoff: 1}), aicontent.WithSettleTime(0), aicontent.WithRetryBudget(0),
+		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 3, MinBackoff: 1, MaxBackoff: 1}), aicontent.WithRetryBudget(0),
 		aicontent.WithProgress(func(aicontent.Progress) {}))...)
 	if err != nil {
 		t.Fatal(err)
@@ -258,13 +262,12 @@ func TestCallsThatAreCancelled(t *testing.T) {
 func TestCallsThatTimeOut(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := serve(t)
-	// Options of the client hold for the searches of WithOnce, too.
 	c := client(t, s, aicontent.WithResponseTimeout(20*time.Millisecond), aicontent.WithStoreTimeout(20*time.Millisecond),
 		aicontent.WithStallTimeout(20*time.Millisecond))
-	once := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
+	oneAttempt := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})
 	for _, kind := range []string{"silent", "slow", "unread"} {
 		for name, call := range calls(t, c, 16<<20) {
-			err := call(t.Context(), aicontent.WithQuery("kind", kind), once)
+			err := call(t.Context(), aicontent.WithQuery("kind", kind), oneAttempt)
 			if err == nil && name != "delete" {
 				t.Errorf("%s, %s: no error", name, kind)
 			}

@@ -36,7 +36,7 @@ func everything(t *testing.T, newClient func(...aicontent.Option) *aicontent.Cli
 			require.NoError(t, err)
 		}
 		image, err := c.Images.Store(ctx, aicontent.ImageStoreParams{Name: "Newer", Description: "d", Resolution: "1536x1024"},
-			aicontent.WithoutValidation(), aicontent.WithFormField("quality", "high"), aicontent.WithOnce())
+			aicontent.WithoutValidation(), aicontent.WithFormField("quality", "high"))
 		require.NoError(t, err)
 		for _, size := range []aicontent.PerPage{aicontent.PerPage10, aicontent.PerPage25, aicontent.PerPage50, aicontent.PerPage100} {
 			_, err = aicontent.Collect(c.Images.All(ctx, aicontent.ImageListParams{
@@ -56,7 +56,7 @@ func everything(t *testing.T, newClient func(...aicontent.Option) *aicontent.Cli
 		require.NoError(t, err)
 		require.NoError(t, c.Images.Delete(ctx, image.ID))
 
-		transcription, err := c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "Keeper", File: speech, Description: "d", Language: "GB"}, aicontent.WithOnce())
+		transcription, err := c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "Keeper", File: speech, Description: "d", Language: "GB"})
 		require.NoError(t, err)
 		for _, file := range []aicontent.File{
 			aicontent.FileFromReader("talk.mp3", readOnly{strings.NewReader("ID3 and so on")}),

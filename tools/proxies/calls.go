@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // job is a record to be created: by so many calls, one after the other. Its name is what the table calls them.
@@ -16,55 +17,63 @@ type job struct {
 	op    aicontent.Operation
 	name  string
 	count int
-	opts  []aicontent.CallOption
+	once  bool // through package once
 }
 
 func jobs() (list []job) {
-	once := []aicontent.CallOption{aicontent.WithOnce()}
 	for _, op := range []aicontent.Operation{aicontent.ImagesStore, aicontent.TranscriptionsStore} {
 		list = append(list,
-			job{op, "one call", 1, nil},
-			job{op, "WithOnce", 1, once},
-			job{op, "WithOnce, twice", 2, once},
+			job{op, "one call", 1, false},
+			job{op, "once", 1, true},
+			job{op, "once, twice", 2, true},
 		)
 	}
 	return list
 }
 
-// right reports whether there is one record, and the calls say of it what they can know. At a proxy's 405 a call with
-// WithOnce ends, and the next one finds the record.
+// right reports whether there is one record, and the calls say of it what they can know. At a proxy's 405 a call
+// ends, and the next one finds the record.
 func (j job) right(r row) bool {
 	want := "unknown"
-	if j.opts != nil {
+	switch {
+	case j.once && j.count == 1:
+		want = "created"
+	case j.once:
 		want = "found"
 	}
 	known := strings.HasSuffix(r.outcome, want) || j.count == 1 && r.outcome == "405 unknown"
 	return known && r.posts == 1 && r.records == 1
 }
 
-// store makes a Store call.
-func (j job) store(ctx context.Context, c *aicontent.Client, data []byte, opts ...aicontent.CallOption) (err error) {
-	if opts = append(opts, j.opts...); j.op == aicontent.ImagesStore {
-		_, err = c.Images.Store(ctx, aicontent.ImageStoreParams{
-			Name: j.name, Description: "A lighthouse", Resolution: aicontent.Resolution256x256,
-		}, opts...)
-		return err
+// store makes a Store call, through names if they are not nil.
+func (j job) store(ctx context.Context, c *aicontent.Client, names *once.Client, data []byte) (found bool, err error) {
+	image := aicontent.ImageStoreParams{
+		Name: j.name, Description: "A lighthouse", Resolution: aicontent.Resolution256x256,
 	}
 	file := aicontent.FileFromBytes("interview.wav", append([]byte("RIFF\x04\x00\x00\x00WAVE"), data...))
-	_, err = c.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: j.name, File: file}, opts...)
-	return err
+	recording := aicontent.TranscriptionStoreParams{Name: j.name, File: file}
+	switch isImage := j.op == aicontent.ImagesStore; {
+	case isImage && names != nil:
+		_, found, err = names.Images.Store(ctx, image)
+	case isImage:
+		_, err = c.Images.Store(ctx, image)
+	case names != nil:
+		_, found, err = names.Transcriptions.Store(ctx, recording)
+	default:
+		_, err = c.Transcriptions.Store(ctx, recording)
+	}
+	return found, err
 }
 
 // run makes the calls, and tells what came of each of them.
-func (j job) run(ctx context.Context, c *aicontent.Client) string {
+func (j job) run(ctx context.Context, c *aicontent.Client, names *once.Client) string {
 	var list []string
 	for range j.count {
-		var resp *aicontent.Response
-		err := j.store(ctx, c, nil, aicontent.WithResponse(&resp))
+		found, err := j.store(ctx, c, names, nil)
 		switch {
 		case err != nil:
 			list = append(list, outcome(err))
-		case resp.Found:
+		case found:
 			list = append(list, "found")
 		default:
 			list = append(list, "created")
@@ -98,13 +107,19 @@ func giveUp(ctx context.Context, p proxy, store time.Duration) ([]row, error) {
 	rows := make([]row, len(list))
 	var group sync.WaitGroup
 	for i, j := range list {
-		client, err := aicontent.NewClient("http://"+r.address, s.kit.APIKey, aicontent.WithSettleTime(2*store))
+		client, err := aicontent.NewClient("http://"+r.address, s.kit.APIKey)
 		if err != nil {
 			return nil, err
 		}
 		defer client.CloseIdleConnections()
+		var names *once.Client
+		if j.once {
+			if names, err = once.New(client, once.InMemory(), once.WithSettleTime(2*store)); err != nil {
+				return nil, err
+			}
+		}
 		rows[i] = row{proxy: r.title, call: string(j.op) + ", " + j.name}
-		group.Go(func() { rows[i].outcome = j.run(ctx, client) })
+		group.Go(func() { rows[i].outcome = j.run(ctx, client, names) })
 	}
 	group.Wait()
 	s.drain(ctx)

@@ -63,7 +63,8 @@ func refuseWith(ctx context.Context, p proxy, code int, pair string, hc *http.Cl
 	defer c.CloseIdleConnections()
 	outcomes, data := map[string]int{}, make([]byte, uploadSize)
 	for range uploads {
-		outcomes[outcome(job{op: aicontent.TranscriptionsStore, name: "interview"}.store(ctx, c, data))]++
+		_, err := job{op: aicontent.TranscriptionsStore, name: "interview"}.store(ctx, c, nil, data)
+		outcomes[outcome(err)]++
 	}
 	return row{
 		proxy: r.title, call: fmt.Sprintf("%d uploads of 32 MiB, refused with %d", uploads, code),
