@@ -486,6 +486,10 @@ func TestStoreOfADeletedRecord(t *testing.T) {
 		_, _, err = p.Images.Store(p, job("a"))
 		require.Equal(t, "done, temporary", outcome(err), "%v", err)
 		time.Sleep(settle)
+		w.FaultOn(kit.ImagesShow, 1, kit.HTMLPage(404))
+		_, _, err = p.Images.Store(p, job("a"))
+		require.Equal(t, "done, temporary", outcome(err), "a proxy does not know what is there: %v", err)
+
 		again, found, err := p.Images.Store(p, job("a"))
 		require.NoError(t, err)
 		assert.False(t, found)
