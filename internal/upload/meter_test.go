@@ -225,3 +225,23 @@ func TestReportsThatPanicOrExit(t *testing.T) {
 		}
 	}
 }
+
+// A report that blocks when the call ends must not stop the time of a test, which it may be waiting for.
+func TestAMeterInABubbleLetsTimePass(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		slept, start := false, time.Now()
+		m := NewMeter(func(int64, int) {
+			time.Sleep(time.Minute)
+			slept = true
+		})
+		go m.At(ctx, 1)
+		synctest.Wait()
+		m.Stop(ctx) // which the report holds up, until the context ends
+		assert.Equal(t, time.Second+wire.Grace, time.Since(start))
+		time.Sleep(time.Minute)
+		assert.True(t, slept)
+	})
+}
