@@ -112,7 +112,7 @@ func TestDeploymentWithoutFilesMakesUpNone(t *testing.T) {
 
 func TestDeploymentWithAWrongKeyEnds(t *testing.T) {
 	deployment(t)
-	t.Setenv("AICONTENT_API_KEY", "wrong")
+	t.Setenv("AICONTENT_API_KEY", "a-wrong-key")
 	status, _, errOut := command(t, "-deployment", write(t, t.TempDir(), "a.wav", recording(1)))
 	assert.Equal(t, exitFailed, status)
 	assert.Contains(t, errOut, "fleet: the service refuses the API key: 401: ")

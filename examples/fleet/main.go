@@ -149,7 +149,7 @@ AICONTENT_BASE_URL and AICONTENT_API_KEY are the service, NATS_URL is the queue.
 is in a folder: -queue, or that of the base URL and -account in your state folder. Without a command the
 service is in memory, unless -deployment is given. No recording is billed twice as long as all runs for an
 account share one queue that is never lost, -settle is at least the service's longest transcription, the
-machines' clocks agree within a second, and none is set forward by more than -settle. Results and settings
+machines' clocks agree within a minute, and none is set forward by more than -settle. Results and settings
 go to standard output, everything else to standard error. Flags: see fleet -h, fleet work -h and so on.
 `
 

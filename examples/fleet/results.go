@@ -73,10 +73,18 @@ func results(ctx context.Context, q *queue, s selection, out io.Writer) (died in
 	for id, r := range records {
 		// A worker that has ended a job, and not yet removed it from the queue, would not know it.
 		if err == nil && s.has("", r) && !left[id] {
-			err = errors.Join(q.jobs.forget(ctx, id+".*"), q.texts.remove(ctx, id), q.jobs.forget(ctx, id))
+			err = q.drop(ctx, id)
 		}
 	}
 	return died, err
+}
+
+// drop removes a job. Its record is last, so that an interrupted drop is repeated.
+func (q *queue) drop(ctx context.Context, id string) error {
+	if err := q.texts.remove(ctx, id); err != nil {
+		return err
+	}
+	return q.jobs.remove(ctx, id)
 }
 
 // print prints a row, with the path of the text if it goes to a folder.
@@ -84,9 +92,9 @@ func (q *queue) print(ctx context.Context, id string, r record, path string, fol
 	text, err := r.Reason, error(nil)
 	if r.State == done {
 		text, err = q.text(ctx, id)
-	}
-	if err == nil && folder != nil && r.State == done {
-		text, err = export(folder, fileName(path, id), text)
+		if err == nil && folder != nil {
+			text, err = export(folder, fileName(path, id), text)
+		}
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", field(path), r.State, field(string(r.ID)), field(text))

@@ -68,11 +68,10 @@ func openFolder(ctx context.Context, dir string, how use) (url string, end func(
 		}
 	}()
 	lock := flock.New(filepath.Join(dir, lockFile), flock.SetPermissions(0o600))
-	brief, cancel := context.WithTimeout(ctx, grace)
-	defer cancel()
-	locked, err := lock.TryLockContext(brief, 100*time.Millisecond)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = nil
+	locked, err := lock.TryLock()
+	for end := time.Now().Add(grace); err == nil && !locked && !how.join && time.Now().Before(end); {
+		_ = pause(ctx, 100*time.Millisecond)
+		locked, err = lock.TryLock()
 	}
 	address := filepath.Join(dir, addressFile)
 	switch {

@@ -105,7 +105,7 @@ func TestAReplacedKeyHasTheQueueOfTheAccount(t *testing.T) {
 	srv := localDeployment(t)
 	file := write(t, t.TempDir(), "a.wav", recording(1))
 	srv.FaultOn(aicontenttest.TranscriptionsList, 100, aicontenttest.Status(401, `{"message":"Unauthenticated."}`))
-	t.Setenv("AICONTENT_API_KEY", "revoked")
+	t.Setenv("AICONTENT_API_KEY", "a-revoked-key")
 	status, _, _ := command(t, "-deployment", "-rate", "100", file)
 	assert.Equal(t, exitFailed, status)
 
@@ -122,7 +122,7 @@ func TestAReplacedKeyHasTheQueueOfTheAccount(t *testing.T) {
 func TestUnfinishedJobsOfAnotherAccountAreTold(t *testing.T) {
 	srv := localDeployment(t)
 	file := write(t, t.TempDir(), "a.wav", recording(1))
-	t.Setenv("AICONTENT_API_KEY", "wrong")
+	t.Setenv("AICONTENT_API_KEY", "a-wrong-key")
 	status, _, _ := command(t, "-deployment", "-account", "studio", "-rate", "100", file)
 	assert.Equal(t, exitFailed, status)
 	t.Setenv("AICONTENT_API_KEY", srv.APIKey)

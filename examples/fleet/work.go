@@ -267,7 +267,7 @@ func hopeless(err error) bool {
 }
 
 // jargon is what errors say to programmers alone.
-var jargon = regexp.MustCompile(`\btranscriptions\.[a-z]+: |\bonce: transcriptions "[^"]*": |` +
+var jargon = regexp.MustCompile(`\baicontent\.\w+: |\btranscriptions\.[a-z]+: |\bonce: transcriptions "[^"]*": |` +
 	` \(outcome [^()]*\)| \([^()]*\bWith\w*[A-Z][^()]*\)|` +
 	`\b(dial|read|write) tcp ?\S*: ((connect|read|write): )?|\bl?stat `)
 
