@@ -25,7 +25,7 @@ type entry struct {
 	Beat   time.Time `json:"beat,omitzero"`    // their last heartbeat
 
 	Sending bool      `json:"sending,omitempty"` // a create request is under way
-	Sender  string    `json:"sender,omitempty"`  // process of the last create request
+	Sender  string    `json:"sender,omitempty"`  // process whose clock Sent and Made are of
 	Sent    time.Time `json:"sent,omitzero"`     // when the last request that may still become a record ended
 	Until   time.Time `json:"until,omitzero"`    // when it no longer may, for people and for InMemory
 

@@ -62,7 +62,7 @@ func (c *call[T]) find(ctx context.Context) (*T, error) {
 		if !errors.Is(err, aicontent.ErrNotFound) {
 			return record, err
 		}
-		if time.Since(e.Made) < c.settle {
+		if time.Since(e.Made) < c.settles(e) {
 			return nil, c.failed(e.ID, true, fmt.Errorf("made at %v, and not shown: %w", e.Made, err))
 		}
 		if err := c.claim.put(ctx, (*entry).forget); err != nil {
@@ -80,13 +80,18 @@ func (c *call[T]) until(e entry) time.Time {
 	if e.ID == "" && e.Made.After(sent) {
 		sent = e.Made
 	}
-	switch {
-	case sent.IsZero():
+	if sent.IsZero() {
 		return sent
-	case e.Sender != c.process:
-		sent = sent.Add(skew)
 	}
-	return sent.Add(c.settle)
+	return sent.Add(c.settles(e))
+}
+
+// settles is the settle time after a time in the entry, which may be of another clock.
+func (c *call[T]) settles(e entry) time.Duration {
+	if e.Sender != c.process {
+		return c.settle + skew
+	}
+	return c.settle
 }
 
 // look is step 3: it searches for the name, until what was sent is there or can no longer be. After is the error of the
@@ -134,7 +139,7 @@ func (c *call[T]) outcome(e entry, err error) aicontent.Outcome {
 
 // found writes down a record that was found, and returns it when it is complete.
 func (c *call[T]) found(ctx context.Context, record *T, e entry) *T {
-	done, until := made(c.facts(record)), c.until(e)
+	done, until := c.made(record), c.until(e)
 	c.result = func(now *entry) {
 		done(now)
 		now.Sent, now.Until = e.Sent, e.Until
@@ -163,9 +168,10 @@ func (c *call[T]) completed(ctx context.Context, record *T, until time.Time) *T 
 }
 
 // made is what the entry says of a record that is there.
-func made(f facts) func(*entry) {
-	now := time.Now().UTC()
+func (c *call[T]) made(record *T) func(*entry) {
+	f, now := c.facts(record), time.Now().UTC()
 	return func(e *entry) {
+		e.Sender = c.process
 		e.Sending, e.Sent, e.Until = false, time.Time{}, time.Time{}
 		e.Made, e.ID, e.Named = now, f.id, nameHash(f.name)
 	}

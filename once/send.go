@@ -29,7 +29,7 @@ func (c *call[T]) send(ctx context.Context, create create[T]) (record *T, sent b
 	record, err = create(ctx, append(c.opts, c.notes(ctx))...)
 	switch outcome := aicontent.OutcomeOf(err); {
 	case err == nil:
-		c.result = made(c.facts(record))
+		c.result = c.made(record)
 		return record, true, nil
 	case outcome == aicontent.OutcomeNotSent, outcome == aicontent.OutcomeRejected:
 		record, err = c.refused(ctx, outcome, err)
