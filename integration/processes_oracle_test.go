@@ -153,7 +153,7 @@ func (g *stage) interfered() bool {
 func (g *stage) judgeTime() {
 	success := func(d *deal) bool { return d.err == nil && d.verb == "store" }
 	i := slices.IndexFunc(g.deals, success)
-	if i < 0 || g.excuse() != "" {
+	if i < 0 || g.excuse() != "" || g.disturbed.After(g.deals[i].at) {
 		return
 	}
 	last := g.start
@@ -163,11 +163,11 @@ func (g *stage) judgeTime() {
 		}
 	}
 	g.took = g.deals[i].at.Sub(last)
-	most := leaseTime + clockTime + settled + clockTime + time.Minute // polls, and pauses between calls
+	longest := leaseTime + clockTime + settled + clockTime + time.Minute // polls, and pauses between calls
 	if strings.HasPrefix(g.cast, "relay") {
-		most += 2 * time.Minute // who took the name over was killed, too
+		longest += 2 * time.Minute // who took the name over was killed, too
 	}
-	g.check(g.took <= most, "it took %v after the last disturbance", g.took)
+	g.check(g.took <= longest, "it took %v after the last disturbance", g.took)
 }
 
 func (g *stage) ends() (ends []time.Time) {

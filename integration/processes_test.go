@@ -120,13 +120,25 @@ var casts = map[string]func(*stage){
 	"apart":  func(g *stage) { g.both(10 * time.Minute) },
 	// Lists never show anything.
 	"blind": func(g *stage) { g.actor("a", g.disk).plays("store") },
+	// Two at once. Lists lag.
+	"lagging": func(g *stage) { g.both(0) },
+	// One that is ahead comes when the other one is done. Lists and Show lag.
+	"replica": func(g *stage) {
+		g.actor("a", g.disk).plays("store")
+		g.wait()
+		time.Sleep(replicaLag * 4 / 5)
+		b := g.actor("b", g.disk)
+		b.skew = 55 * time.Second
+		b.plays("store")
+	},
 	// Processes that are killed again and again.
 	"relay-700ms": func(g *stage) { g.actor("a", g.disk).plays("store") },
 	"relay-5s":    func(g *stage) { g.actor("a", g.disk).plays("store") },
 	"relay-12s":   func(g *stage) { g.actor("a", g.disk).plays("store") },
 	// One stores, another one deletes what it has stored, and a third one stores meanwhile.
 	"delete": func(g *stage) {
-		g.actor("a", g.disk).play("store")
+		g.actor("a", g.disk).plays("store")
+		g.wait()
 		g.actor("b", g.disk).plays("delete")
 		time.Sleep(time.Millisecond)
 		g.actor("c", g.disk).plays("store")
@@ -152,10 +164,10 @@ func carryOutScene(t *testing.T, s scene) (g *stage) {
 		g = &stage{T: t, scene: s, start: time.Now(), disk: &disk{}, fired: make([]bool, len(s.events))}
 		g.srv = aicontenttest.NewServer(g, aicontenttest.InMemoryNetwork(),
 			aicontenttest.LatencyOn(aicontent.ImagesStore, working),
-			aicontenttest.LatencyOn(aicontent.TranscriptionsStore, working))
+			aicontenttest.LatencyOn(aicontent.TranscriptionsStore, working), aicontenttest.OnResponse(g.lag))
 		g.arm()
 		casts[s.cast](g)
-		g.playing.Wait()
+		g.wait()
 		g.end()
 		time.Sleep(allOver)
 		synctest.Wait()
@@ -273,12 +285,12 @@ func TestProcesses(t *testing.T) {
 			}
 		}
 	}
-	for _, cast := range []string{"alone", "two", "hurried"} {
+	for _, cast := range []string{"alone", "lagging", "hurried"} {
 		walk("images", cast, "a", short)
 	}
 	walk("images", "delete", "b", []string{"ok"})
 	if *seqFull {
-		for _, cast := range []string{"alone", "two", "hurried", "ahead", "behind"} {
+		for _, cast := range []string{"alone", "two", "lagging", "hurried", "ahead", "behind"} {
 			walk("images", cast, "a", full)
 			walk("images", cast, "b", full[:2])
 			walk("transcriptions", cast, "a", short)
@@ -333,7 +345,7 @@ var excused = []string{
 	"processes/images/alone/late-504/forget@a.put3,crash-before@a.put3",
 	"processes/images/alone/ok/elsewhere@a.put2",
 	"processes/images/alone/lose-response/rename@a.put3",
-	"processes/images/two/ok/pause-8m@a.store1",
+	"processes/images/two/ok/pause-20m@a.store1",
 }
 
 // walk plays a scene with each event at each operation of a kind.
@@ -351,7 +363,7 @@ func (w *tour) walk(t *testing.T, s scene, who, op string) {
 // draw is a scene in which several things happen.
 func draw(random *rand.Rand) scene {
 	pick := func(all ...string) string { return all[random.IntN(len(all))] }
-	s := scene{collection: pick("images", "transcriptions"), cast: pick("alone", "two", "hurried", "ahead", "behind")}
+	s := scene{collection: pick("images", "transcriptions"), cast: pick("alone", "two", "lagging", "hurried", "ahead", "behind")}
 	for range random.IntN(3) {
 		s.strikes = append(s.strikes, struck(pick(
 			"ok", "lose-response", "late-504", "502", "act-201-empty", "422", "minutes", "429", "501"))...)

@@ -21,11 +21,13 @@ import (
 )
 
 const (
-	settled  = 30 * time.Second // the settle time of processes
+	settled  = 2 * time.Minute  // the settle time of processes, more than all that delays a record
 	working  = 2 * time.Second  // how long their service takes for a create request
 	inFlight = 20 * time.Second // how long what was sent may be under way when its sender is gone
-	allOver  = 10 * time.Minute // by when everything has happened
+	allOver  = 30 * time.Minute // by when everything has happened
 	holdUp   = 10 * time.Second // how long a process is held up while another one comes in between
+
+	most = 5_000 // processes
 
 	// The lease while a request is under way, and by how much clocks may differ.
 	leaseTime, clockTime = 5 * time.Minute, time.Minute
@@ -42,12 +44,13 @@ type stage struct {
 	mu         sync.Mutex
 	moment     int // counts what happens, as many things happen at the same time
 	actors     []*actor
-	playing    sync.WaitGroup // actors
-	deals      []*deal        // in the order in which they ended
+	playing    int     // actors
+	deals      []*deal // in the order in which they ended
 	sends      []*send
 	fired      []bool // events
 	disturbed  time.Time
-	calm       bool // nothing goes wrong any more
+	created    time.Time // the latest record
+	calm       bool      // nothing goes wrong any more
 	complaints []string
 	excused    []string
 	took       time.Duration // until the name was finished
@@ -111,6 +114,7 @@ type actor struct {
 	down   time.Time      // until when its ledger is out of order
 	deal   *deal
 	cut    context.CancelFunc // ends the context of the call
+	left   bool               // it has done what it came for
 }
 
 func (g *stage) actor(name string, disk *disk) *actor {
@@ -130,24 +134,47 @@ func (g *stage) actor(name string, disk *disk) *actor {
 
 func (a *actor) dead() bool { return a.life.Err() != nil }
 
-// die ends the process. Its successor begins at once.
+// die ends the process. Its successor begins at once, unless it has done what it came for.
 func (a *actor) die() {
 	a.mu.Lock()
-	n := len(a.actors)
-	a.mu.Unlock()
-	if a.dead() || !a.check(n < 2000, "it takes too many processes") {
-		return
+	n, follows := len(a.actors), !a.left && !a.dead() && len(a.actors) < most
+	if follows {
+		a.playing++
 	}
 	a.kill()
-	successor := fmt.Sprint("s", n)
-	next := a.actor(successor, a.disk)
-	next.patience, next.skew = a.patience, a.skew
-	next.plays("store")
+	a.mu.Unlock()
+	if follows {
+		next := a.actor(fmt.Sprint("s", n), a.disk)
+		next.patience, next.skew = a.patience, a.skew
+		go next.perform("store")
+	}
+	a.check(n < most, "it takes %d processes", most)
 }
 
 // plays has the process call until it succeeds, or an error is not temporary.
 func (a *actor) plays(verb string) {
-	a.playing.Go(func() { a.play(verb) })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.playing++
+	go a.perform(verb)
+}
+
+func (a *actor) perform(verb string) {
+	a.play(verb)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left = true
+	a.playing--
+}
+
+// wait waits until nobody plays any more.
+func (g *stage) wait() {
+	for playing := 1; playing > 0; {
+		time.Sleep(time.Second)
+		g.mu.Lock()
+		playing = g.playing
+		g.mu.Unlock()
+	}
 }
 
 func (a *actor) play(verb string) {
@@ -521,6 +548,27 @@ func (a *actor) send(r *http.Request) *send {
 	r.Header.Set(strikeHeader, s.strike.name)
 	r.Header.Set(sendHeader, fmt.Sprint(len(a.sends)-1))
 	return s
+}
+
+// lags are how long nobody sees a record, by cast.
+var lags = map[string]time.Duration{"lagging": time.Minute, "replica": replicaLag}
+
+const replicaLag = 100 * time.Second
+
+// lag makes a service show what it had some time ago, if the cast is for that.
+func (g *stage) lag(r *aicontenttest.Response) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case r.Request.Method == http.MethodPost && r.Status == http.StatusCreated:
+		g.created = time.Now()
+	case r.Request.Method != http.MethodGet || time.Since(g.created) >= lags[g.cast]:
+	case strings.HasSuffix(r.Request.Path, g.collection):
+		r.SetJSON(map[string]any{"data": []any{}})
+	case g.cast == "replica":
+		r.Status = http.StatusNotFound
+		r.SetJSON(map[string]any{"message": "Not Found"})
+	}
 }
 
 // arm tells the service what goes wrong with the requests that say so.
