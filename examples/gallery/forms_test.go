@@ -82,6 +82,17 @@ func TestFormFromBeforeTheRestart(t *testing.T) {
 	assert.Len(t, f.service.Records(), 3)
 }
 
+// If the folder is deleted, what a form created is found in the service's list.
+func TestDeletedFolder(t *testing.T) {
+	f := newFixture(t)
+	form := fox(newToken())
+	f.post("/new-picture", form)
+	f.ledger = once.InMemory()
+	f.restart()
+	says(t, f.post("/new-picture", form), "This form was sent before. Here is what it created.")
+	assert.Len(t, f.service.Records(), 1)
+}
+
 // A form that was edited after it was sent does not create a second record by itself, before and after a restart.
 func TestEditedForms(t *testing.T) {
 	for name, field := range map[string]string{"title": "name", "prompt": "description", "size": "resolution"} {
