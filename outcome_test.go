@@ -215,7 +215,7 @@ var rows = map[string][]func(*testing.T) scene{
 			stuck := make(chan struct{})
 			s := uploading(func(http.ResponseWriter, *http.Request) { <-stuck })(t)
 			t.Cleanup(func() { close(stuck) })
-			s.opts = []Option{WithStallTimeout(50 * time.Millisecond)}
+			s.opts = []Option{WithStallTimeout(500 * time.Millisecond)}
 			return s
 		},
 		uploadRefused(500), uploadRefused(502), uploadRefused(503), uploadRefused(504), uploadRefused(507), uploadRefused(408),
