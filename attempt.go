@@ -168,7 +168,7 @@ func (x *exchange) noResponse(err error, limit time.Duration) {
 	}
 	expired := x.wire.Expired()
 	x.wire.Stop()
-	x.sending.End()
+	x.sending.Close()
 	seen := x.wire.Evidence()
 	x.seen.seen, x.seen.wrote = seen.Seen, seen.Wrote
 	switch {

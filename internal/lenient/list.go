@@ -6,10 +6,14 @@ import "slices"
 // of items and gigabytes of memory.
 const maxItems = 100_000
 
+// maxAround is how many members are kept of an object around a list. Laravel's plain paginator has 13; a million of them
+// would take ten times the memory of their text.
+const maxAround = 100
+
 // List is a list that was found in a response.
 type List struct {
 	Items  []Value
-	Around Members // of the objects that the list was found in, the outer one's first, without the list itself
+	Around Members // of the objects that the list was found in, the outer one's first, without what may be a list
 }
 
 // Members are members of objects, with their names in quotes.
@@ -46,8 +50,8 @@ func findList(c *cursor, names []string, depth int) (list List, err error) {
 		c.skip()
 		return List{}, ErrNoList
 	}
-	best, at := 2*len(names), 0
-	around := make(Members, 0, 16) // Laravel's plain paginator has 13.
+	best := 2 * len(names)
+	around := make(Members, 0, 16)
 	err = ErrNoList
 	for c.more() {
 		name := c.name()
@@ -55,16 +59,16 @@ func findList(c *cursor, names []string, depth int) (list List, err error) {
 		if rank >= 0 && c.text[c.at] != '[' {
 			rank += len(names)
 		}
-		start := c.at
-		if rank < 0 || rank > best {
-			c.skip()
-		} else if found, failed := findList(c, names, depth-1); failed != ErrNoList {
-			list, err, best, at = found, failed, rank, len(around)
+		if rank >= 0 && rank <= best {
+			if found, failed := findList(c, names, depth-1); failed != ErrNoList {
+				list, err, best = found, failed, rank
+			}
+		} else if value := c.value(); len(around) < maxAround {
+			around = append(around, struct{ name, value Value }{name, value})
 		}
-		around = append(around, struct{ name, value Value }{name, c.text[start:c.at:c.at]})
 	}
 	if err == nil {
-		list.Around = append(slices.Delete(around, at, at+1), list.Around...)
+		list.Around = append(around, list.Around...)
 	}
 	return list, err
 }

@@ -115,6 +115,9 @@ func TestMembersAroundAList(t *testing.T) {
 	list, err := FindList(parsed(t, `{"data":[]}`), "images")
 	require.NoError(t, err)
 	assert.Nil(t, list.Around.Member("data"), "the list itself is no member around it")
+	list, err = FindList(parsed(t, `{`+strings.Repeat(`"":0,`, 100_000)+`"data":[]}`), "images")
+	require.NoError(t, err)
+	assert.Len(t, list.Around, maxAround, "a million members would take ten times the memory of their text")
 }
 
 func FuzzFindList(f *testing.F) {
