@@ -20,13 +20,8 @@ func create[P, T any](
 	ctx context.Context, t *tools, req *request,
 	store func(context.Context, P, ...aicontent.CallOption) (*T, bool, error), params P,
 ) (*mcp.CallToolResult, any, error) {
-	call, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	call, end := context.WithCancelCause(t.life)
 	defer end(nil)
-	defer context.AfterFunc(ctx, func() {
-		if cause := context.Cause(ctx); cause != context.Canceled { // the session is over, and soon this process
-			end(cause)
-		}
-	})()
 	waiting, stop := context.WithTimeoutCause(ctx, t.wait, fmt.Errorf("waited for what becomes of a request, "+
 		"perhaps of a server that was killed: it is known within %v", t.settle+7*time.Minute))
 	defer stop()

@@ -57,7 +57,8 @@ func main() {
 	days := filepath.Join(*journal, "days")
 	check(os.MkdirAll(days, 0o700))
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	t := &tools{budget: &budget{days, *limit}, settle: *settle, wait: *wait}
+	life, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	t := &tools{budget: &budget{days, *limit}, settle: *settle, wait: *wait, life: life}
 	t.client, err = aicontent.NewClientFromEnv(aicontent.WithLogger(log), aicontent.WithAttemptHook(t.budget.attempt))
 	check(err)
 	t.names, err = once.New(t.client, once.Dir(filepath.Join(*journal, "names")),
@@ -70,10 +71,9 @@ func main() {
 	fmt.Fprintf(os.Stderr, "mcp: %d of %d records left today; the journal is %s\n", t.budget.left(), *limit, *journal)
 
 	// Its host ends a server by the end of its input. A signal does the same: calls under way are noted.
-	ended, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	in, host := io.Pipe()
-	context.AfterFunc(ended, func() { stop(); host.Close() })
-	go func() { _, err := io.Copy(host, os.Stdin); host.CloseWithError(err) }()
+	context.AfterFunc(life, func() { stop(); host.Close() })
+	go func() { _, _ = io.Copy(host, os.Stdin); stop() }()
 	check(t.server().Run(context.Background(), &mcp.IOTransport{Reader: in, Writer: os.Stdout}))
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -192,37 +193,49 @@ func TestKilledAndStartedAgainItSaysThatItHasToWait(t *testing.T) {
 	assert.Equal(t, 2, requests(srv, aicontenttest.ImagesStore))
 }
 
-// A host that goes away while a tool works does not have to kill the server.
+// A host that goes away while a tool works does not have to kill the server, even if it gave up on the tool before.
 func TestItEndsWithItsClientWhileACallIsUnderWay(t *testing.T) {
-	arrived := make(chan struct{})
-	srv, env := deployment(t)
-	srv.FaultWhen(func(r *aicontenttest.Request) bool {
-		if r.Operation != aicontenttest.ImagesStore {
-			return false
-		}
-		close(arrived)
-		return true
-	}, 1, aicontenttest.Stall(aicontenttest.BeforeResponse))
-	cmd, _ := program(t, "-journal", t.TempDir())
-	cmd.Env = append(cmd.Env, env...)
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).
-		Connect(t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
-	require.NoError(t, err)
-	a := &agent{ClientSession: session}
-	ended := make(chan error)
-	go func() {
-		_, _, err := a.call(t.Context(), "create_image", lighthouse(1))
-		ended <- err
-	}()
-	<-arrived
-	require.NoError(t, stdin.Close())
-	require.Error(t, <-ended)
-	require.NoError(t, cmd.Wait())
+	for name, cancelled := range map[string]bool{"and is waited for": false, "and was cancelled": true} {
+		t.Run(name, func(t *testing.T) {
+			arrived := make(chan struct{})
+			srv, env := deployment(t)
+			srv.FaultWhen(func(r *aicontenttest.Request) bool {
+				if r.Operation != aicontenttest.ImagesStore {
+					return false
+				}
+				close(arrived)
+				return true
+			}, 1, aicontenttest.Stall(aicontenttest.BeforeResponse))
+			cmd, _ := program(t, "-journal", t.TempDir())
+			cmd.Env = append(cmd.Env, env...)
+			stdin, err := cmd.StdinPipe()
+			require.NoError(t, err)
+			stdout, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).
+				Connect(t.Context(), &mcp.IOTransport{Reader: stdout, Writer: stdin}, nil)
+			require.NoError(t, err)
+			a := &agent{ClientSession: session}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() {
+				_, _, err := a.call(ctx, "create_image", lighthouse(1))
+				ended <- err
+			}()
+			<-arrived
+			if cancelled {
+				cancel()
+				require.Error(t, <-ended)
+				require.NoError(t, a.Ping(t.Context(), nil)) // the server has read of it
+				ended <- context.Canceled
+			}
+			require.NoError(t, stdin.Close())
+			require.Error(t, <-ended)
+			require.NoError(t, cmd.Wait())
+		})
+	}
 }
 
 // What README tells to write into a client's configuration works as it stands, but for the values of the reader.

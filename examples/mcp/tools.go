@@ -27,7 +27,8 @@ type tools struct {
 	budget *budget
 	folder *os.Root // of recordings; nil for none
 	settle time.Duration
-	wait   time.Duration // see create
+	wait   time.Duration   // see create
+	life   context.Context // of the server; ends the create requests, too
 }
 
 type (

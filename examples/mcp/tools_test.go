@@ -53,7 +53,8 @@ func startAgent(t *testing.T, srv *aicontenttest.Server, dir string, limit uint,
 	names, err := once.New(client, once.Dir(filepath.Join(dir, "names")), once.WithSettleTime(settleTime))
 	require.NoError(t, err)
 	here, there := mcp.NewInMemoryTransports()
-	server, err := (&tools{client, names, b, root, settleTime, patience}).server().Connect(t.Context(), there, nil)
+	all := &tools{client, names, b, root, settleTime, patience, t.Context()}
+	server, err := all.server().Connect(t.Context(), there, nil)
 	require.NoError(t, err)
 	a := &agent{progress: make(chan *mcp.ProgressNotificationParams, 1000)}
 	a.ClientSession, err = mcp.NewClient(&mcp.Implementation{Name: "agent"}, &mcp.ClientOptions{
