@@ -369,7 +369,8 @@ func draw(random *rand.Rand) scene {
 			"ok", "lose-response", "late-504", "502", "act-201-empty", "422", "minutes", "429", "501"))...)
 	}
 	for range 2 + random.IntN(3) {
-		op, who := pick("get", "put", "put", "list", "show", "store"), pick("a", "a", "b", "s1", "s2", "s3")
+		op := pick("get", "put", "put", "list", "show", "store")
+		who := pick("a", "a", "b", "s1", "s2", "s3")
 		s.events = append(s.events, event{pick(happenings[op]...), who, op, 1 + random.IntN(5)})
 	}
 	return s
