@@ -2,8 +2,8 @@ package lenient
 
 import "slices"
 
-// maxItems bounds a list to a thousand times the largest documented page: a few kilobytes, compressed, can be millions
-// of items and gigabytes of memory.
+// maxItems bounds a list to a thousand times the largest documented page: a few kilobytes, compressed, can be
+// millions of items and gigabytes of memory.
 const maxItems = 100_000
 
 // maxAround is how many members are kept of an object around a list. Laravel's plain paginator has 13; a million of them
