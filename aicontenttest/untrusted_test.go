@@ -2,6 +2,7 @@ package aicontenttest
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -197,4 +198,19 @@ func TestSaysNo(t *testing.T) {
 	}
 	assert.Contains(t, send(t, s, get("/api/v1/images")).body, `"name":"kept"`)
 	assert.Equal(t, 200, send(t, s, get("/pictures/1.png")).status)
+}
+
+// A service that refuses in these ways has created nothing, and no program may believe that it has.
+func TestNoRefusalIsASuccess(t *testing.T) {
+	s := NewServer(t, BasePath("/tenant"), SaysNo)
+	kept := aicontent.ID(s.AddImage(Image{Name: "kept"}).ID)
+	c := s.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	for i := range 13 {
+		image, err := c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"})
+		require.Error(t, err, fmt.Sprint(i))
+		assert.Nil(t, image)
+		assert.NotEqual(t, aicontent.OutcomeDone, aicontent.OutcomeOf(err), "refusal %d: %v", i, err)
+		require.Error(t, c.Images.Delete(t.Context(), kept), i)
+	}
+	assert.Len(t, s.Records(), 1)
 }

@@ -113,7 +113,9 @@ func (j *job) verdict(err error) error {
 	case errors.Is(err, aicontent.ErrUnauthorized):
 		return errors.New("the API key was refused; see AICONTENT_API_KEY")
 	case !serviceWide(err):
-		j.inRow = 0
+		if !errors.Is(err, errLater) { // which says nothing of the service
+			j.inRow = 0
+		}
 		return nil
 	}
 	if j.inRow++; j.inRow >= maxInRow {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -314,6 +315,23 @@ func TestAServiceThatTakesNothingStopsTheRun(t *testing.T) {
 			assert.Equal(t, exitSomeFailed, status)
 			assert.Equal(t, test.tried, stores(srv), stderr)
 		})
+	}
+}
+
+// Recordings of an earlier run that are put off between the failures do not hide an outage.
+func TestWhatIsPutOffDoesNotHideAnOutage(t *testing.T) {
+	down, later := &aicontent.APIError{StatusCode: 503}, &once.Error{Err: errLater}
+	j := new(job)
+	for range maxInRow - 1 {
+		assert.NoError(t, j.verdict(down))
+		assert.NoError(t, j.verdict(later))
+	}
+	assert.EqualError(t, j.verdict(down), "5 in a row failed")
+
+	j = new(job)
+	for range 2 * maxInRow {
+		assert.NoError(t, j.verdict(down))
+		assert.NoError(t, j.verdict(nil), "a success does")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -111,9 +112,10 @@ func TestARequestIsExecutedAfterItsClientHasLeft(t *testing.T) {
 	for flag, line := range map[string]string{
 		"-drop-abandoned=false": executed, "-drop-abandoned": "no response " + request,
 	} {
-		lines, end := served(t, "-key", "test-key", "-latency", "1h", flag)
+		lines, end := served(t, "-key", "test-key", "-latency", "1h", "-inspect", flag)
 		require.True(t, lines.Scan())
-		c, err := aicontent.NewClient(lines.Text(), "test-key")
+		base := lines.Text()
+		c, err := aicontent.NewClient(base, "test-key")
 		require.NoError(t, err)
 		log := make(chan []string)
 		go func() {
@@ -126,6 +128,10 @@ func TestARequestIsExecutedAfterItsClientHasLeft(t *testing.T) {
 		_, err = c.Images.Store(t.Context(), aicontent.ImageStoreParams{Name: "n", Description: "d", Resolution: "256x256"},
 			aicontent.WithStoreTimeout(50*time.Millisecond))
 		require.Error(t, err)
+		for received := false; !received; runtime.Gosched() {
+			seen := inspected(t, base).Requests
+			received = len(seen) > 0 && len(seen[0].Form) > 0
+		}
 		assert.Equal(t, exitDone, end(), "an interrupt ends the latency, too")
 		assert.Equal(t, []string{line}, <-log, flag)
 	}

@@ -98,9 +98,10 @@ func (r *report) copies(first, other once.Ledger) *chain {
 	return c
 }
 
+const goroutines, increments = 16, 8
+
 // count has many goroutines increase a counter. Each tries again while another one was faster.
 func (r *report) count(ledgers []once.Ledger) *chain {
-	const goroutines, increments = 16, 8
 	c := newChain(r)
 	var seen sync.Map
 	var all sync.WaitGroup
@@ -136,7 +137,7 @@ func (r *report) count(ledgers []once.Ledger) *chain {
 
 // increase adds 1 to the counter and returns the version of the entry.
 func increase(l once.Ledger, key string) (string, error) {
-	const tries = 10_000
+	const tries = goroutines * increments // each that fails is one of another goroutine that succeeds
 	for range tries {
 		entry, version, err := get(context.Background(), l, key)
 		if err != nil {
