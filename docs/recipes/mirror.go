@@ -2,7 +2,6 @@ package recipes
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -82,7 +81,7 @@ func mirror(ctx context.Context, client *aicontent.Client, folder string) error 
 	for name, id := range old {
 		// A list can miss a record, as when others are deleted during the walk. Only Show is certain.
 		_, err := client.Images.Show(ctx, id)
-		if gone(err) {
+		if errors.Is(err, aicontent.ErrNotFound) {
 			err = os.Remove(filepath.Join(folder, name))
 		}
 		if err != nil {
@@ -90,12 +89,6 @@ func mirror(ctx context.Context, client *aicontent.Client, folder string) error 
 		}
 	}
 	return errors.Join(failed...)
-}
-
-// gone reports whether the service itself says, in JSON, that there is no such record: a proxy's own 404 is a page.
-func gone(err error) bool {
-	var refused *aicontent.APIError
-	return errors.Is(err, aicontent.ErrNotFound) && errors.As(err, &refused) && json.Valid(refused.Body)
 }
 
 // pictures returns the image IDs of the pictures in the folder by file name, and removes what a killed run has left.

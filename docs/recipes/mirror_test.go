@@ -48,7 +48,7 @@ func TestSaveWritesBesideTheFile(t *testing.T) {
 	assert.Equal(t, "image/png", http.DetectContentType(picture))
 
 	sent.URL = srv.URL + "/pictures/none.png"
-	require.ErrorIs(t, save(t.Context(), srv.Client(), sent, filepath.Join(folder, "none.png")), aicontent.ErrNotFound)
+	require.ErrorContains(t, save(t.Context(), srv.Client(), sent, filepath.Join(folder, "none.png")), "404")
 	assert.Equal(t, []string{"lighthouse.png"}, names(t, folder))
 }
 
@@ -99,7 +99,7 @@ func TestMirrorKeepsThePictureOfARecordThatAProxyDenies(t *testing.T) {
 			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
 			require.NoError(t, os.WriteFile(filepath.Join(folder, "7.png"), nil, 0o600))
 			srv.FaultOn(aicontenttest.ImagesShow, 1, page)
-			require.ErrorIs(t, mirror(t.Context(), srv.Client(), folder), aicontent.ErrNotFound, name)
+			require.ErrorContains(t, mirror(t.Context(), srv.Client(), folder), "image 7: images.show: 404", name)
 			require.Equal(t, []string{"7.png"}, names(t, folder), name)
 
 			require.NoError(t, mirror(t.Context(), srv.Client(), folder))
@@ -126,7 +126,7 @@ func TestMirror(t *testing.T) {
 		client := srv.Client()
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "123.part"), []byte("of a run that was killed"), 0o600))
 		srv.FaultOn(aicontenttest.ImagesDownload, 1, aicontenttest.Status(http.StatusNotFound, "not yet"))
-		require.ErrorIs(t, mirror(t.Context(), client, folder), aicontent.ErrNotFound, "one picture failed")
+		require.ErrorContains(t, mirror(t.Context(), client, folder), "images.download: 404: not yet", "one picture failed")
 		require.Len(t, names(t, folder), 2)
 		require.NoError(t, mirror(t.Context(), client, folder))
 		require.Equal(t, []string{"1.png", "2.png", "3.png"}, names(t, folder))

@@ -73,6 +73,6 @@ func TestRecorded(t *testing.T) {
 	require.Contains(t, string(text), "Lighthouse")
 	require.NotContains(t, string(text), "Authorization")
 	t.Run("replay", func(t *testing.T) {
-		work(t, "https://content.example.com", "any-key")
+		work(t, "https://content.example.com", "any-other-key")
 	})
 }

@@ -121,11 +121,11 @@ func TestStatusOf(t *testing.T) {
 		"403 of a firewall":      {fault: aicontenttest.HTMLPage(403), call: storeImage, want: 504},
 		"404 of a Store call":    {fault: aicontenttest.Status(404, `{"message":"Not found."}`), call: storeImage, want: 502},
 		"no such record":         {call: show, want: 404},
-		"409":                    {fault: aicontenttest.Status(409, ""), call: storeImage, want: 409},
+		"409":                    {fault: aicontenttest.Status(409, `{"message":"Conflict"}`), call: storeImage, want: 409},
 		"name of another record": {call: storeTwice, want: 409},
 		"413":                    {fault: aicontenttest.Status(413, "").Early(), call: upload(long()), want: 413},
 		"larger than our limit":  {call: upload(http.MaxBytesReader(nil, io.NopCloser(long()), 100)), want: 413},
-		"422":                    {fault: aicontenttest.Status(422, ""), call: storeImage, want: 422},
+		"422":                    {fault: aicontenttest.Status(422, `{"message":"Not this."}`), call: storeImage, want: 422},
 		"broken upload":          {call: upload(broken), want: 400},
 		"stalled upload":         {call: stalledUpload, want: 408},
 		"response without record": {
@@ -171,7 +171,7 @@ func storeNothing(ctx context.Context, client *aicontent.Client) error {
 }
 
 func storeWithoutCredit(ctx context.Context, client *aicontent.Client) error {
-	spent, err := aicontent.NewClient(client.BaseURL(), "key", dailyLimit(0))
+	spent, err := aicontent.NewClient(client.BaseURL(), "test-key", dailyLimit(0))
 	if err != nil {
 		return err
 	}
