@@ -64,8 +64,9 @@
 //
 // [Dir] has a file for each name, named by a hash, with a line of JSON for each change, the last one at the end. A line
 // has the name, "holder" while a call has it, "sending" while a request is under way, and "until" when its record can
-// no longer appear; "made" and "id" are those of the record. So grep -l '"sending":true' finds what may be open, and
-// Delete, called for a name, deletes its record and clears its entry.
+// no longer appear; "made" and "id" are those of the record. So
+// tail -qn1 folder/* | grep -E '"(sending|until)":' shows what may be open, and Delete, called for a name, deletes its
+// record and clears its entry.
 //
 // If the folder is deleted, or lost with its machine, every name is new: a call searches once, and finds what the
 // service lists. That is safe when no request was sent within the settle time. A copy is a ledger of its own, and must
