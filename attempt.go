@@ -95,9 +95,7 @@ func (x *exchange) run(hc *http.Client, h *history, take func(*http.Response) er
 		return err
 	}
 	r, start := x.request, time.Now()
-	limits := r.limits
-	limits.Upload = r.body != nil && r.body.Tracked()
-	ctx, attempt := x.client.network().transport.Watch(x.ctx, limits)
+	ctx, attempt := x.client.network().transport.Watch(x.ctx, r.limits())
 	defer attempt.Stop()
 	x.wire = attempt
 	defer func() { x.sending.Close() }() // a RoundTripper may panic

@@ -17,59 +17,53 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// call is one call as plain data.
-type call struct {
-	op       *operation
-	id       ID             // of the record that is shown, updated or deleted
-	query    url.Values     // nil for none
-	page     url.Values     // what a page's link adds to the query
-	form     url.Values     // nil for no body
-	file     *File          // nil for a form without a file
-	required []string       // form fields that must not be empty
-	unlisted []FieldProblem // with values that the API does not document
+// request is what a call asks: the arguments of its method, what the options set, and what prepare makes of both for
+// all its attempts, except for the key.
+type request struct {
+	op     *operation
+	id     ID         // of the record that is shown, updated or deleted
+	params any        // the documented fields, as a struct; nil for none
+	page   url.Values // what a page's link adds to the query
+	file   *File      // nil for a form without a file
+
+	*settings // shared by the calls that have no options of their own
+
+	method string
+	url    url.URL
+	query  url.Values    // of url
+	form   url.Values    // of body
+	header []pair        // none for a download
+	body   *upload.Body  // nil for none
+	meter  *upload.Meter // nil for none
 }
 
 // settings is what the options of a call set.
 type settings struct {
-	wait      time.Duration // for the response, except Store's
-	storeWait time.Duration
-	stall     time.Duration
-	hooks     []attemptHook
-	policy    RetryPolicy
-	budget    *budget
-	unchecked bool
-	header    []pair
-	query     []pair
-	form      []pair
-	response  **Response
-	progress  func(Progress)
-	readAhead int
+	wait       time.Duration // for the response, except Store's
+	storeWait  time.Duration
+	stall      time.Duration
+	hooks      []attemptHook
+	policy     RetryPolicy // complete
+	unchecked  bool
+	moreHeader []pair
+	moreQuery  []pair
+	moreForm   []pair
+	response   **Response
+	progress   func(Progress)
+	readAhead  int
 }
 
 func newSettings() *settings {
-	return &settings{wait: 30 * time.Second, storeWait: 10 * time.Minute, stall: 60 * time.Second}
+	return &settings{
+		wait: 30 * time.Second, storeWait: 10 * time.Minute, stall: 60 * time.Second,
+		policy: DefaultRetryPolicy(),
+	}
 }
 
 type pair struct{ key, value string }
 
 // with appends without writing into a list that calls share.
 func with(list []pair, key, value string) []pair { return append(slices.Clip(list), pair{key, value}) }
-
-// request is a call made ready: what all its attempts send, except for the key.
-type request struct {
-	op     *operation
-	method string
-	url    url.URL
-	query  url.Values // of url
-	header []pair
-	form   url.Values    // of body
-	body   *upload.Body  // nil for none
-	meter  *upload.Meter // nil for none
-	limits wire.Limits
-	hooks  []attemptHook
-	policy RetryPolicy
-	budget *budget
-}
 
 // Response is the raw response, for what records do not contain: see [WithResponse]. The API key is masked wherever the
 // service sent it back.
@@ -83,34 +77,31 @@ type Response struct {
 
 // do makes a call and returns what read takes from its response. With invalid arguments nothing is sent.
 func do[T any](
-	ctx context.Context, c *Client, call call, opts []CallOption, read func(*exchange) (T, error),
+	ctx context.Context, c *Client, ask request, opts []CallOption, read func(*exchange) (T, error),
 ) (value T, err error) {
-	s, problems := c.settings(ctx, opts)
-	r, err := c.prepare(ctx, call, s, problems)
-	if err != nil {
+	r := &ask
+	set, problems := c.settings(ctx, opts)
+	r.settings = set
+	if err := c.prepare(ctx, r, problems); err != nil {
 		return value, err
 	}
-	if s.progress != nil && call.file != nil {
+	if r.progress != nil && r.file != nil {
 		total := r.body.FileSize
-		r.meter = upload.NewMeter(func(sent int64, attempt int) { s.progress(Progress{sent, total, attempt}) })
+		r.meter = upload.NewMeter(func(sent int64, attempt int) { r.progress(Progress{sent, total, attempt}) })
 		defer r.meter.Stop(ctx)
 	}
 	take := func(x *exchange) (err error) {
 		value, err = read(x)
 		return err
 	}
-	h := newHistory()
-	attempt := func() (*exchange, error) { return c.attempt(ctx, r, h, take) }
-	err = errPanic // until it has ended
-	defer func() { h.finish(r, s.response, err) }()
-	err = c.send(ctx, r, h, attempt)
+	err = c.send(ctx, r, func(h *history) (*exchange, error) { return c.attempt(ctx, r, h, take) })
 	return value, err
 }
 
 // validate reports what prepare would, without a client.
-func validate(call call) error {
-	_, err := noClient.prepare(context.Background(), call, noClient.defaults, nil)
-	return err
+func validate(r request) error {
+	r.settings = noClient.defaults
+	return noClient.prepare(context.Background(), &r, nil)
 }
 
 // settings returns the settings of a call with the given options.
@@ -133,55 +124,58 @@ func (c *Client) settings(ctx context.Context, opts []CallOption) (*settings, []
 	return s, append(problems, check(ctx != nil, "ctx", nil, "must not be nil")...)
 }
 
-// request is a request of the operation with the limits that the options set.
-func (s *settings) request(op *operation, method string) *request {
-	limits := wire.Limits{Stall: s.stall, Wait: s.wait, Option: "WithResponseTimeout"}
-	if op.creates() {
-		limits.Wait, limits.Option = s.storeWait, "WithStoreTimeout"
+// prepare checks a call and makes its URL and body. The file of an upload is looked at here, and not held open.
+func (c *Client) prepare(ctx context.Context, r *request, problems []FieldProblem) error {
+	r.method = cmp.Or(r.op.method, c.updateMethod)
+	query, form := valuesOf(r.params), url.Values(nil)
+	if r.op.done != "" {
+		query, form = nil, query
 	}
-	return &request{
-		op: op, method: method, limits: limits, hooks: s.hooks,
-		policy: s.policy.complete(), budget: s.budget,
-	}
-}
-
-// prepare checks and encodes a call. The file of an upload is looked at here, and not held open.
-func (c *Client) prepare(ctx context.Context, call call, s *settings, problems []FieldProblem) (*request, error) {
-	r := s.request(call.op, cmp.Or(call.op.method, c.updateMethod))
-	r.header, r.query = s.header, c.complete(call.query, s.query)
-	maps.Copy(r.query, call.page)
-	r.url = c.url(call, r.query)
-	if call.op.record {
-		problems = append(problems, call.id.check()...)
+	r.header, r.query = r.moreHeader, c.complete(query, r.moreQuery)
+	maps.Copy(r.query, r.page)
+	r.url = c.url(r)
+	if r.op.record {
+		problems = append(problems, r.id.check()...)
 	}
 	problems = append(problems, checkText(r.query)...)
 	var causes []error
-	if call.form != nil {
-		r.form = c.complete(call.form, s.form)
-		problems = append(problems, checkForm(call, r.form, s)...)
-		if call.file == nil {
+	if form != nil {
+		r.form = c.complete(form, r.moreForm)
+		problems = append(problems, checkForm(r, form)...)
+		if r.file == nil {
 			r.body = upload.Form(r.form)
 		} else if ctx != nil {
-			var bad []FieldProblem
-			var err error
-			if bad, causes, err = r.attach(ctx, call.file, s.unchecked); err != nil {
-				return nil, newHistory().fail(r, err)
+			found, errs, err := r.attach(ctx)
+			if err != nil {
+				return newHistory().fail(r, err)
 			}
-			problems = append(problems, bad...)
+			problems, causes = append(problems, found...), errs
 		}
 	}
-	if !s.unchecked {
-		replaced := slices.Concat(s.query, s.form)
-		problems = append(problems, slices.DeleteFunc(call.unlisted, func(p FieldProblem) bool {
+	if !r.unchecked {
+		replaced := slices.Concat(r.moreQuery, r.moreForm)
+		problems = append(problems, slices.DeleteFunc(unlisted(r.params), func(p FieldProblem) bool {
 			return slices.ContainsFunc(replaced, func(with pair) bool { return with.key == p.Field })
 		})...)
 	}
-	return r, invalid(call.op.name, problems, causes...)
+	return invalid(r.op.name, problems, causes...)
 }
 
-// valuesOf encodes a struct: what is not set is left out, a boolean is 1 or 0. Only what is no struct would be an
-// error.
+// limits are the time limits of an attempt.
+func (r *request) limits() wire.Limits {
+	l := wire.Limits{Stall: r.stall, Wait: r.wait, Option: "WithResponseTimeout"}
+	if r.op.creates() {
+		l.Wait, l.Option = r.storeWait, "WithStoreTimeout"
+	}
+	l.Upload = r.body != nil && r.body.Tracked()
+	return l
+}
+
+// valuesOf encodes a struct: what is not set is left out, a boolean is 1 or 0. It is nil for no struct.
 func valuesOf(params any) url.Values {
+	if params == nil {
+		return nil
+	}
 	values, _ := query.Values(params)
 	return values
 }
@@ -208,12 +202,12 @@ func (c *Client) complete(fields url.Values, extra []pair) url.Values {
 }
 
 // url is the address of a collection, or of a record in it: the one place where a segment is escaped.
-func (c *Client) url(call call, query url.Values) url.URL {
+func (c *Client) url(r *request) url.URL {
 	segment := ""
-	if call.op.record {
-		segment = "/" + url.PathEscape(string(call.id))
+	if r.op.record {
+		segment = "/" + url.PathEscape(string(r.id))
 	}
-	escaped := c.base.EscapedPath() + apiPrefix + "/" + call.op.in.name + segment
+	escaped := c.base.EscapedPath() + apiPrefix + "/" + r.op.in.name + segment
 	path, _ := url.PathUnescape(escaped) // it was escaped, so it can be unescaped
-	return url.URL{Scheme: c.base.Scheme, Host: c.base.Host, Path: path, RawPath: escaped, RawQuery: query.Encode()}
+	return url.URL{Scheme: c.base.Scheme, Host: c.base.Host, Path: path, RawPath: escaped, RawQuery: r.query.Encode()}
 }

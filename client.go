@@ -126,7 +126,7 @@ func (c *Client) finish(op Operation, problems []FieldProblem, baseURL, apiKey s
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
-	c.base, c.defaults.budget = base, c.budget
+	c.base = base
 	if c.logger != nil {
 		c.log = []attemptHook{logAttempts(c.logger)}
 	}

@@ -40,19 +40,15 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 	if err := invalid(ImagesDownload, problems); err != nil {
 		return 0, err
 	}
-	r := set.request(imagesDownload, imagesDownload.method)
-	r.url = *address
+	r := &request{op: imagesDownload, settings: set, method: imagesDownload.method, url: *address}
 	to := &target{Writer: w}
-	err := c.download(ctx, r, set.response, to)
+	err := c.download(ctx, r, to)
 	return to.written, err
 }
 
 // download makes attempts of its own: with another http.Client, and without key and rate limiter.
-func (c *Client) download(ctx context.Context, r *request, response **Response, to *target) (err error) {
-	h := newHistory()
-	err = errPanic // until it has ended
-	defer func() { h.finish(r, response, err) }()
-	return c.send(ctx, r, h, func() (*exchange, error) {
+func (c *Client) download(ctx context.Context, r *request, to *target) error {
+	return c.send(ctx, r, func(h *history) (*exchange, error) {
 		if ctx.Err() != nil {
 			return nil, contextError(ctx)
 		}

@@ -40,7 +40,7 @@ func findByName[T any, R record[T]](
 		text := fmt.Sprintf("no %s has the name %s", in.singular, redact.Quote(name))
 		return nil, &nameError{text, summary{op: in.list.name, host: c.base.Host, temporary: true}}
 	}
-	found, err := do(ctx, c, call{op: in.show, id: id}, opts, readRecord[T, R])
+	found, err := do(ctx, c, request{op: in.show, id: id}, opts, readRecord[T, R])
 	if err == nil {
 		return found, nil
 	}
@@ -94,8 +94,10 @@ func paramNames(structs ...any) (names []string) {
 
 // searching leaves out what the caller adds and would hide the record, and asks caches for nothing.
 var searching = callOption{set: func(s *settings) {
-	s.query = slices.DeleteFunc(slices.Clone(s.query), func(p pair) bool { return slices.Contains(listParams, p.key) })
-	s.header = with(s.header, "Cache-Control", "no-cache")
+	s.moreQuery = slices.DeleteFunc(slices.Clone(s.moreQuery), func(p pair) bool {
+		return slices.Contains(listParams, p.key)
+	})
+	s.moreHeader = with(s.moreHeader, "Cache-Control", "no-cache")
 }}
 
 // find returns the ID of the record with exactly the name, and the page that shows it. The ID is empty if a list that
@@ -118,7 +120,7 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 	var ids []ID
 	var on, last *Page[Image]
 	came, total, pages, shrank := map[string]bool{}, 0, 0, false
-	page, err := list[Image](ctx, c, call{op: in.list, query: valuesOf(params)}, opts)
+	page, err := list[Image](ctx, c, request{op: in.list, params: params}, opts)
 	for n := 1; page != nil && err == nil; n++ {
 		if len(page.found.IDs) < page.found.Count {
 			return "", nil, page.unclear(errors.New("the list has something other than a record"), false)

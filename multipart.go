@@ -80,11 +80,10 @@ const filePart = "file"
 
 // attach looks at the file and makes the body of an upload. The error is what ended the wait for the file's first
 // bytes.
-func (r *request) attach(
-	ctx context.Context, file *File, unchecked bool,
-) (problems []FieldProblem, causes []error, err error) {
+func (r *request) attach(ctx context.Context) (problems []FieldProblem, causes []error, err error) {
+	file := r.file
 	f := upload.File{Name: file.Name, ContentType: file.ContentType, Size: file.Size, Source: file.source}
-	size, found, err := f.Inspect(ctx, r.limits.Stall)
+	size, found, err := f.Inspect(ctx, r.stall)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,7 +91,7 @@ func (r *request) attach(
 		switch {
 		case !p.Waivable:
 			problems = append(problems, problem(filePart, file.Name, p.Reason, p.Hint)...)
-		case !unchecked:
+		case !r.unchecked:
 			problems = append(problems, problem(filePart, file.Name, p.Reason, p.Hint, waivable)...)
 		}
 		if p.Err != nil {

@@ -26,6 +26,8 @@ type operation struct {
 	method string      // empty for an update: the client has the choice
 	record bool        // the path ends in a record's ID
 	done   string      // what it does to a record, for texts of errors; empty if it changes nothing
+	// required are the fields of a form that must not be empty, except a file.
+	required []string
 }
 
 // collection is a collection of records, with its operations.
@@ -37,19 +39,21 @@ type collection struct {
 
 var (
 	images = newCollection("images", "image",
-		ImagesList, ImagesShow, ImagesStore, ImagesUpdate, ImagesDelete)
+		ImagesList, ImagesShow, ImagesStore, ImagesUpdate, ImagesDelete,
+		"name", "description", "resolution")
 	transcriptions = newCollection("transcriptions", "transcription",
-		TranscriptionsList, TranscriptionsShow, TranscriptionsStore, TranscriptionsUpdate, TranscriptionsDelete)
+		TranscriptionsList, TranscriptionsShow, TranscriptionsStore, TranscriptionsUpdate, TranscriptionsDelete,
+		"name")
 	imagesDownload = &operation{name: ImagesDownload, method: "GET"}
 )
 
-func newCollection(name, singular string, list, show, store, update, remove Operation) *collection {
+func newCollection(name, singular string, list, show, store, update, remove Operation, required ...string) *collection {
 	c := &collection{name: name, singular: singular}
-	c.list = &operation{list, c, "GET", false, ""}
-	c.show = &operation{show, c, "GET", true, ""}
-	c.store = &operation{store, c, "POST", false, "created"}
-	c.update = &operation{update, c, "", true, "updated"}
-	c.remove = &operation{remove, c, "DELETE", true, "deleted"}
+	c.list = &operation{list, c, "GET", false, "", nil}
+	c.show = &operation{show, c, "GET", true, "", nil}
+	c.store = &operation{store, c, "POST", false, "created", required}
+	c.update = &operation{update, c, "", true, "updated", nil}
+	c.remove = &operation{remove, c, "DELETE", true, "deleted", nil}
 	return c
 }
 

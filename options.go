@@ -196,7 +196,7 @@ func WithStallTimeout(d time.Duration) CallOption {
 func WithRetryPolicy(policy RetryPolicy) CallOption {
 	return callOption{
 		policy.check(),
-		func(s *settings) { s.policy = policy },
+		func(s *settings) { s.policy = policy.complete() },
 	}
 }
 
@@ -212,7 +212,7 @@ func WithoutValidation() CallOption {
 func WithHeader(key, value string) CallOption {
 	return callOption{
 		checkHeader(key, value),
-		func(s *settings) { s.header = with(s.header, http.CanonicalHeaderKey(key), value) },
+		func(s *settings) { s.moreHeader = with(s.moreHeader, http.CanonicalHeaderKey(key), value) },
 	}
 }
 
@@ -221,7 +221,7 @@ func WithHeader(key, value string) CallOption {
 func WithQuery(key, value string) CallOption {
 	return callOption{
 		check(key != "", "query", key, "must have a name"),
-		func(s *settings) { s.query = with(s.query, key, value) },
+		func(s *settings) { s.moreQuery = with(s.moreQuery, key, value) },
 	}
 }
 
@@ -233,7 +233,7 @@ func WithFormField(key, value string) CallOption {
 	clean := key != "" && !strings.ContainsFunc(key, unicode.IsControl)
 	return callOption{
 		check(clean, "form_field", key, "must have a name, without control characters and line breaks"),
-		func(s *settings) { s.form = with(s.form, key, value) },
+		func(s *settings) { s.moreForm = with(s.moreForm, key, value) },
 	}
 }
 

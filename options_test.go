@@ -272,7 +272,7 @@ func TestOptionsCanBeShared(t *testing.T) {
 			c, err := NewClient(fmt.Sprintf("https://host-%d.example", n), fakes.Key, opts...)
 			if assert.NoError(t, err) {
 				assert.True(t, strings.HasPrefix(c.userAgent, "gallery/1 aicontent-go/"), c.userAgent)
-				assert.Len(t, c.defaults.header, 1)
+				assert.Len(t, c.defaults.moreHeader, 1)
 			}
 		})
 	}

@@ -74,17 +74,12 @@ func (p *Page[T]) arrive(next *Page[T], err error) (*Page[T], error) {
 	return next, nil
 }
 
-// listing is the call of a list with a struct of parameters.
-func listing(op *operation, params any) call {
-	return call{op: op, query: valuesOf(params), unlisted: unlisted(params)}
-}
-
 // list returns the first page.
-func list[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) (*Page[T], error) {
+func list[T any, R record[T]](ctx context.Context, c *Client, first request, opts []CallOption) (*Page[T], error) {
 	fetch := func(ctx context.Context, link url.Values, more ...CallOption) (*Page[T], error) {
-		call := first
-		call.page = link
-		return do(ctx, c, call, append(slices.Clip(opts), more...), readPage[T, R])
+		ask := first
+		ask.page = link
+		return do(ctx, c, ask, append(slices.Clip(opts), more...), readPage[T, R])
 	}
 	page, err := fetch(ctx, nil)
 	if err != nil {
@@ -140,7 +135,7 @@ func Collect[T any](records iter.Seq2[*T, error]) ([]*T, error) {
 }
 
 // all returns the records of all pages.
-func all[T any, R record[T]](ctx context.Context, c *Client, first call, opts []CallOption) iter.Seq2[*T, error] {
+func all[T any, R record[T]](ctx context.Context, c *Client, first request, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		s, _ := c.settings(ctx, opts)
 		page, err := list[T, R](ctx, c, first, opts)

@@ -51,11 +51,12 @@ func readRecord[T any, R record[T]](x *exchange) (R, error) {
 		return nil, err
 	}
 	r := R(new(T))
-	raw, err := lenient.Record(v, x.request.op.in.singular, r.fields(nil))
+	fields := r.fields(nil)
+	raw, err := lenient.Record(v, x.request.op.in.singular, fields)
 	if err != nil {
 		return nil, err
 	}
-	if fields := r.fields(nil); x.request.op.creates() && *fields[0].At.(*string)+*fields[1].At.(*string) == "" {
+	if x.request.op.creates() && *fields[0].At.(*string)+*fields[1].At.(*string) == "" {
 		return nil, lenient.ErrNoRecord // it names nothing that was created
 	}
 	if cap(x.body) > 2*len(raw) {

@@ -77,11 +77,16 @@ func (p RetryPolicy) backoff(n int, random float64) time.Duration {
 	return time.Duration(random * min(limit, float64(p.MaxBackoff)))
 }
 
-// send makes attempts until one succeeds or no other may follow. The error of an attempt says why it was not made.
-func (c *Client) send(ctx context.Context, r *request, h *history, attempt func() (*exchange, error)) error {
+// send makes attempts until one succeeds or no other may follow. The error of attempt says why it was not made.
+func (c *Client) send(
+	ctx context.Context, r *request, attempt func(*history) (*exchange, error),
+) (err error) {
+	h := newHistory()
+	err = errPanic // until it has ended
+	defer func() { h.finish(c, r, err) }()
 	defer h.panicked(c)
 	for {
-		x, err := attempt()
+		x, err := attempt(h)
 		if err != nil {
 			return h.fail(r, err)
 		}
@@ -102,18 +107,18 @@ func (c *Client) send(ctx context.Context, r *request, h *history, attempt func(
 
 // history is what the attempts of a call have come to so far.
 type history struct {
-	count   int
-	last    *exchange
-	worst   Outcome
-	words   []string              // of the attempts before the last, the latest five
-	latest  *exchange             // the latest attempt that got a response; nil for none
-	dones   []func(AttemptResult) // of the hooks that were asked about the attempt under way
-	began   time.Time             // when they were asked
-	key     redact.Key            // with which a 401 was answered, until it is used; empty for none
-	renewed bool                  // a 401 has been answered so
-	stopped error                 // why no other attempt follows, if that is not the attempt itself
-	taken   int                   // from the retry budget
-	charged bool                  // one of them is for the next attempt
+	count    int
+	last     *exchange
+	worst    Outcome
+	words    []string              // of the attempts before the last, the latest five
+	latest   *exchange             // the latest attempt that got a response; nil for none
+	dones    []func(AttemptResult) // of the hooks that were asked about the attempt under way
+	began    time.Time             // when they were asked
+	key      redact.Key            // with which a 401 was answered, until it is used; empty for none
+	renewed  bool                  // a 401 has been answered so
+	stopped  error                 // why no other attempt follows, if that is not the attempt itself
+	taken    int                   // from the retry budget, for attempts that were made
+	reserved bool                  // another one was taken, for the next attempt
 }
 
 func newHistory() *history { return &history{worst: noAttempt} }
@@ -128,7 +133,10 @@ func (h *history) add(x *exchange) {
 		h.latest = x
 	}
 	h.count++
-	h.charged = false
+	if h.reserved {
+		h.taken++
+		h.reserved = false
+	}
 	h.last = x
 	h.worst = worse(h.worst, x.outcome)
 }
@@ -160,7 +168,11 @@ func (h *history) next(c *Client, r *request) (time.Duration, bool) {
 	case x.retryAfter > 0:
 		return pause, true
 	}
-	return pause, h.charge(r)
+	h.reserved = c.budget.take()
+	if !h.reserved {
+		x.note = "not retried: the client's retry budget is used up (WithRetryBudget)"
+	}
+	return pause, h.reserved
 }
 
 const noReplay = "not retried: the file's reader can be read only once, or a Read of it has not returned"
@@ -175,17 +187,6 @@ func (h *history) renew(c *Client) bool {
 	return err == nil && h.key != h.last.key
 }
 
-// charge takes the next attempt from the budget, and reports whether there was one left.
-func (h *history) charge(r *request) bool {
-	if !r.budget.take() {
-		h.last.note = "not retried: the client's retry budget is used up (WithRetryBudget)"
-		return false
-	}
-	h.taken++
-	h.charged = true
-	return true
-}
-
 // panicked tells the hooks of an attempt that ended in a panic.
 func (h *history) panicked(c *Client) {
 	if len(h.dones) > 0 {
@@ -193,17 +194,17 @@ func (h *history) panicked(c *Client) {
 	}
 }
 
-// finish ends a call. The budget gets back what a successful call took, else what was taken for an attempt that was
+// finish ends a call: what it took from the budget comes back with success, else what it took for an attempt that was
 // not made.
-func (h *history) finish(r *request, response **Response, err error) {
+func (h *history) finish(c *Client, r *request, err error) {
 	switch {
 	case err == nil:
-		r.budget.give(h.taken)
-	case h.charged:
-		r.budget.give(1)
+		c.budget.give(max(h.taken*budgetUnit, 1)) // a tenth of a retry for a success at once
+	case h.reserved:
+		c.budget.give(budgetUnit)
 	}
-	if response != nil {
-		*response = h.response()
+	if r.response != nil {
+		*r.response = h.response()
 	}
 }
 
@@ -280,11 +281,11 @@ func (b *budget) take() bool {
 	return true
 }
 
-// give returns the retries that a call took, or a tenth of one for a call that took none.
-func (b *budget) give(took int) {
+// give gives tenths of a retry back.
+func (b *budget) give(tenths int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left = min(b.cap, b.left+max(took*budgetUnit, 1))
+	b.left = min(b.cap, b.left+tenths)
 }
 
 // retries is what is left, -1 where there is no limit.

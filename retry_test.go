@@ -112,15 +112,15 @@ func TestBudget(t *testing.T) {
 	require.True(t, b.take())
 	require.False(t, b.take())
 	for range 9 {
-		b.give(0)
+		b.give(1)
 	}
 	require.False(t, b.take(), "nine successes are no retry yet")
-	b.give(0)
+	b.give(1)
 	assert.Equal(t, 1, b.retries())
 	require.True(t, b.take())
-	b.give(1)
+	b.give(budgetUnit)
 	assert.Equal(t, 1, b.retries(), "what a successful call took comes back")
-	b.give(50)
+	b.give(50 * budgetUnit)
 	assert.Equal(t, 2, b.retries(), "it never holds more than at first")
 	free := newBudget(0)
 	for range 1000 {

@@ -90,13 +90,10 @@ type TranscriptionStoreParams struct {
 // Validate returns what Store would refuse before it sends anything, as a [*ValidationError], or nil. A service that
 // accepts a job and runs it later can ask it first. It reads the beginning of the file, which Store can still send. If
 // the file returns no bytes for a minute, the error is a [*TransportError] that matches [ErrFile].
-func (p TranscriptionStoreParams) Validate() error { return validate(p.call()) }
+func (p TranscriptionStoreParams) Validate() error { return validate(p.request()) }
 
-func (p TranscriptionStoreParams) call() call {
-	return call{
-		op: transcriptions.store, form: valuesOf(p), file: &p.File,
-		required: []string{"name"}, unlisted: unlisted(p),
-	}
+func (p TranscriptionStoreParams) request() request {
+	return request{op: transcriptions.store, params: p, file: &p.File}
 }
 
 // TranscriptionUpdateParams are the fields to change; a nil field is not changed. The request is sent even if all are
@@ -112,7 +109,7 @@ type TranscriptionUpdateParams struct {
 func (s *TranscriptionsService) List(
 	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
 ) (*Page[Transcription], error) {
-	return list[Transcription](ctx, s.core(), listing(transcriptions.list, params), opts)
+	return list[Transcription](ctx, s.core(), request{op: transcriptions.list, params: params}, opts)
 }
 
 // All returns an iterator over the transcriptions of all pages. It behaves like [ImagesService.All]: an error ends the
@@ -120,13 +117,13 @@ func (s *TranscriptionsService) List(
 func (s *TranscriptionsService) All(
 	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
 ) iter.Seq2[*Transcription, error] {
-	return all[Transcription](ctx, s.core(), listing(transcriptions.list, params), opts)
+	return all[Transcription](ctx, s.core(), request{op: transcriptions.list, params: params}, opts)
 }
 
 // Show returns the transcription with the given ID. It is retried after transient failures. If there is none, the error
 // matches [ErrNotFound].
 func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.core(), call{op: transcriptions.show, id: id}, opts, readRecord[Transcription])
+	return do(ctx, s.core(), request{op: transcriptions.show, id: id}, opts, readRecord[Transcription])
 }
 
 // FindByName returns the transcription with exactly the given name, as Show returns it. If there is none, the error
@@ -145,7 +142,7 @@ func (s *TranscriptionsService) FindByName(
 func (s *TranscriptionsService) Store(
 	ctx context.Context, params TranscriptionStoreParams, opts ...CallOption,
 ) (*Transcription, error) {
-	return do(ctx, s.core(), params.call(), opts, readRecord[Transcription])
+	return do(ctx, s.core(), params.request(), opts, readRecord[Transcription])
 }
 
 // Update changes only the fields that are set and returns the updated transcription. It is retried after transient
@@ -154,14 +151,14 @@ func (s *TranscriptionsService) Store(
 func (s *TranscriptionsService) Update(
 	ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption,
 ) (*Transcription, error) {
-	update := call{op: transcriptions.update, id: id, form: valuesOf(params)}
+	update := request{op: transcriptions.update, id: id, params: params}
 	return do(ctx, s.core(), update, opts, readRecord[Transcription])
 }
 
 // Delete deletes a transcription. It is retried after transient failures; after an attempt that may have been executed,
 // a 404 is success.
 func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
-	_, err := do(ctx, s.core(), call{op: transcriptions.remove, id: id}, opts, readDeleted)
+	_, err := do(ctx, s.core(), request{op: transcriptions.remove, id: id}, opts, readDeleted)
 	return err
 }
 

@@ -47,24 +47,25 @@ func invalid(op Operation, problems []FieldProblem, causes ...error) error {
 }
 
 // checkForm reports fields that are missing, empty, or no text. What WithFormField gave is sent as it is.
-func checkForm(call call, form url.Values, s *settings) (problems []FieldProblem) {
+func checkForm(r *request, documented url.Values) (problems []FieldProblem) {
+	form := r.form
 	given := func(field string) bool {
-		return slices.ContainsFunc(s.form, func(p pair) bool { return p.key == field })
+		return slices.ContainsFunc(r.moreForm, func(p pair) bool { return p.key == field })
 	}
-	for _, field := range call.required {
+	for _, field := range r.op.required {
 		if !given(field) && empty(form, field) {
 			problems = append(problems, problem(field, form.Get(field), "is required")...)
 		}
 	}
-	if call.op.creates() && !empty(call.form, "name") && given("name") { // it would not be found by its name
+	if r.op.creates() && !empty(documented, "name") && given("name") { // it would not be found by its name
 		const reason = "must be given once: as Name of the params, or as a form field"
 		problems = append(problems, problem("name", form.Get("name"), reason)...)
 	}
-	if call.op.record && form.Has("name") && empty(form, "name") { // an update
+	if r.op.record && form.Has("name") && empty(form, "name") { // an update
 		const hint = "leave it nil to keep the current one"
 		problems = append(problems, problem("name", form.Get("name"), "must not be empty", hint)...)
 	}
-	if call.file != nil && form.Has(filePart) {
+	if r.file != nil && form.Has(filePart) {
 		const reason = "must be given as TranscriptionStoreParams.File, not as a form field"
 		problems = append(problems, problem(filePart, form.Get(filePart), reason)...)
 	}
@@ -89,6 +90,9 @@ func checkText(values url.Values) (problems []FieldProblem) {
 
 // unlisted reports the fields of a struct of parameters whose values are set and not documented.
 func unlisted(params any) (problems []FieldProblem) {
+	if params == nil {
+		return nil
+	}
 	fields := reflect.ValueOf(params)
 	for i := range fields.NumField() {
 		value := fields.Field(i).Interface()
