@@ -105,6 +105,9 @@ func (c *call[T]) look(ctx context.Context, e entry, after error) (*T, error) {
 	one := append(c.opts, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 	pace := pace{ask: retryAfter(after)}
 	for err := after; ; {
+		if pace.ask > longestAsk {
+			return nil, c.fail(c.outcome(e, err), true, err)
+		}
 		if ended := pace.wait(ctx, until); ended != nil {
 			return nil, c.fail(c.outcome(e, err), true, because(ended, err))
 		}
@@ -222,6 +225,7 @@ func retryAfter(err error) time.Duration {
 const (
 	firstPause = time.Second // between two looks; it doubles
 	lastPause  = 30 * time.Second
+	longestAsk = 15 * time.Minute // that is obeyed: a call that waits has the name
 	// The last look before a context's deadline gets twice the time that the one before took, at most this, and
 	// lastMoment on top of it.
 	longestLook = 5 * time.Second

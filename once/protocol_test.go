@@ -359,6 +359,21 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 	})
 }
 
+// A service that asks to wait until tomorrow does not hold the call, and with it the name, until then.
+func TestRetryAfterOfADay(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(503, 2*time.Second).WithRetryAfter("86400"))
+		_, _, err := p.Images.Store(p, job("a"))
+		require.Equal(t, "unknown, temporary", outcome(err), "%v", err)
+		assert.Zero(t, time.Since(w.start))
+		_, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.True(t, found)
+		w.require1(t)
+	})
+}
+
 // An attempt that panics may have been executed. The name is free at once, and its record looked for.
 func TestPanic(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
