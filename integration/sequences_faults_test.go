@@ -18,6 +18,7 @@ const (
 	latency    = 3 * time.Second  // of a service whose client leaves meanwhile
 	lag        = 15 * time.Second // of a list
 	allLate    = time.Minute      // by when everything has happened
+	tooLong    = 30 * time.Minute // for a call: a Store call waits for 10, and two may have to wait
 	mostBytes  = 64 << 10         // of a response
 
 	maxAttempts, retryBudget = 4, 100 // the defaults
@@ -85,6 +86,7 @@ var strikes = []strike{
 	{"502", aicontenttest.HTMLPage(502), whoLooks, whoLooks},
 	{"503", aicontenttest.HTMLPage(503), whoLooks, whoLooks},
 	{"503-retry-after", aicontenttest.HTMLPage(503).WithRetryAfter("5"), whoLooks, whoLooks},
+	{"503-tomorrow", aicontenttest.HTMLPage(503).WithRetryAfter("86400"), whoLooks, whoLooks},
 	{"503-early", aicontenttest.HTMLPage(503).Early(), whoLooks, everybody},
 	{"507-early", aicontenttest.HTMLPage(507).Early(), whoLooks, everybody},
 	{"200-page", aicontenttest.HTMLPage(200), unclear, unclear},
@@ -141,6 +143,7 @@ func (o obstacle) meets(n int, passed time.Duration) bool {
 var obstacles = []obstacle{
 	{"list-503", "list", aicontenttest.HTMLPage(503), 0, false, 0},
 	{"list-429", "list", says(429, ``).WithRetryAfter("5"), 0, false, 0},
+	{"list-tomorrow", "list", says(429, ``).WithRetryAfter("86400"), 0, true, 0},
 	{"list-403", "list", says(403, `{"message":"This action is unauthorized."}`), 0, true, 0},
 	{"list-page", "list", aicontenttest.HTMLPage(200), 0, false, 0},
 	{"list-lost", "list", aicontenttest.LoseResponse(), 0, false, 0},

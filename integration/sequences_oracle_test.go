@@ -59,6 +59,8 @@ func (p *play) judgeOnce(n int, c *call) {
 	}
 	told := c.err == nil || c.err == errCut || errors.As(c.err, new(*once.Error))
 	p.check(told, "call %d: an error that is no *once.Error: %v", n+1, c.err)
+	took := c.ended.Sub(c.began)
+	p.check(took < tooLong, "call %d took %v: %v", n+1, took, c.err)
 	if c.err != nil {
 		return
 	}
