@@ -21,7 +21,8 @@ func TestWhatCreatedNothingLeavesNoTrace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 				dir, root := t.TempDir(), recordings(t, 1)
-				require.NoError(t, root.WriteFile("long.wav", append(read(t, root, "0.wav"), make([]byte, 500_000)...), 0o600))
+				data := append(read(t, root, "0.wav"), make([]byte, 500_000)...)
+				require.NoError(t, root.WriteFile("long.wav", data, 0o600))
 				transcribe := map[string]any{"path": "long.wav"}
 				srv.FaultOn(aicontenttest.TranscriptionsStore, 100, fault)
 				text := startAgent(t, srv, dir, 1, root).mustFail(t, "transcribe_file", transcribe)

@@ -47,8 +47,9 @@ func TestAServerThatIsStartedAgainLooksForWhatTheLastOneSent(t *testing.T) {
 				start := time.Now()
 				second := startAgent(t, srv, after, 100, nil)
 				text := second.mustFail(t, "create_image", lighthouse(1))
-				assert.Regexp(t, `^It may have been created\. Call again with the same arguments.*: waited for what becomes `+
-					`of a request, perhaps of a server that was killed: it is known within 12m0s`, text)
+				assert.Regexp(t, `^It may have been created\. Call again with the same arguments.*: `+
+					`waited for what becomes of a request, perhaps of a server that was killed: `+
+					`it is known within 12m0s`, text)
 				assert.InDelta(t, patience.Seconds(), time.Since(start).Seconds(), 2)
 				second.mustCreate(t, "create_image", lighthouse(2)) // what no server has sent is not waited for
 				assert.InDelta(t, patience.Seconds(), time.Since(start).Seconds(), 2)

@@ -152,7 +152,7 @@ func TestStandardOutputHasNothingButTheProtocol(t *testing.T) {
 	a := &agent{ClientSession: session}
 	assert.True(t, a.mustCreate(t, "create_image", lighthouse(1)).Billed)
 	require.NoError(t, a.Close())
-	assert.Contains(t, stderr.String(), "once looks for what a create request may have become", "logs are on standard error")
+	assert.Contains(t, stderr.String(), "once looks for what a create request may have become")
 	assert.NotContains(t, stderr.String(), srv.APIKey)
 	assert.Contains(t, lines.String(), "billed_by_this_call")
 	assert.Equal(t, strings.Count(lines.String(), "read error: "), strings.Count(lines.String(), "read error: EOF\n"))

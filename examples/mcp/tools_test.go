@@ -410,13 +410,14 @@ func TestErrorsNameNoOptionsOfTheSDK(t *testing.T) {
 	wrong := lighthouse(1)
 	wrong["resolution"] = "1x1"
 	long := map[string]any{"path": "long.wav"}
+	seven := map[string]any{"id": "7"}
 	for says, c := range map[string]struct {
 		fault     aicontenttest.Fault
 		tool      string
 		arguments map[string]any
 	}{
 		"must be one of 256x256, ":        {aicontenttest.Status(422, "{}"), "create_image", wrong},
-		"larger than 33554432 bytes":      {aicontenttest.OversizedResponse(64 << 20), "show_image", map[string]any{"id": "7"}},
+		"larger than 33554432 bytes":      {aicontenttest.OversizedResponse(64 << 20), "show_image", seven},
 		"no complete response within 30s": {aicontenttest.Stall(aicontenttest.BeforeResponse), "list_images", nil},
 		"the upload stalled: ":            {aicontenttest.Stall(aicontenttest.MidUpload), "transcribe_file", long},
 	} {
@@ -468,7 +469,8 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 				start := time.Now()
 				if c.text == done { // but no list has it, and nothing is sent again
 					time.Sleep(settleTime)
-					assert.Contains(t, a.mustFail(t, "create_image", lighthouse(1)), "It was created. Call again once: ")
+					again := a.mustFail(t, "create_image", lighthouse(1))
+					assert.Contains(t, again, "It was created. Call again once: ")
 					assert.Equal(t, 1, requests(srv, aicontenttest.ImagesStore))
 					return
 				}
