@@ -1,5 +1,5 @@
-// Package aicontent is a client for the AI content service. It creates images from text and transcriptions from audio,
-// and gets, lists, updates and deletes both.
+// Package aicontent is a client for the AI content service, a self-hosted product that many operators run. It creates
+// images from text and transcriptions from audio, and gets, lists, updates and deletes both.
 //
 //	client, err := aicontent.NewClient("https://content.example.com", apiKey)
 //	if err != nil {
@@ -21,9 +21,9 @@
 //
 //   - [*ValidationError]: invalid arguments; nothing was sent
 //   - [*APIError]: a response with a status other than 2xx
-//   - [*DecodeError]: a 2xx response without what was asked for
+//   - [*DecodeError]: a 2xx response without a usable record or list
 //   - [*TransportError]: no response, because of the network, a timeout, the context, a limiter, a key source or a hook
-//   - [*ConflictError]: FindByName found several records with the name
+//   - [*ConflictError]: the name is not this record's alone: FindByName found several, or package once knows another
 //
 // [errors.Is] finds sentinels, such as [ErrNotFound], and the context's errors. The error text is one line that begins
 // with the operation. It never contains the API key.
@@ -32,11 +32,14 @@
 //
 // Creating a record is billed, and a failed Store call may still have created one. [OutcomeOf] returns what is certain:
 //
-//   - NotSent: the service did not get the whole request, so the call created nothing
-//   - Rejected: the service responded that it did not execute the request, so the call created nothing
+//   - NotSent: the service did not get the whole request, so this call created nothing
+//   - Rejected: the service responded that it did not execute the request, so this call created nothing
 //   - Done: the service executed the request, but its response could not be read
-//   - Unknown: the service may have executed the request; look for the record with FindByName before you store it again
+//   - Unknown: the service may have executed the request, or may still do so
 //
+// After Unknown, a record may appear minutes later: a proxy's timeout does not stop the service. Wait longer than the
+// slowest Store call takes, then look for the record with FindByName, and only if there is none store it again. Package
+// [github.com/aicontent/aicontent-go/once] does that for records that are stored with it from the first call on.
 // [Temporary] reports whether the same call may succeed later. A job queue needs both.
 //
 // # Retries
@@ -49,13 +52,42 @@
 // once. A file that can be read only once is not sent again: see [FileFromReader].
 //
 // Each create request has an HTTP/1.1 connection of its own, so that the SDK knows what was written: see
-// [WithHTTPClient]. Package [github.com/aicontent/aicontent-go/once] makes a Store call safe to repeat after any
-// failure, by any process. It costs a search before the create request, and the name must be unique.
+// [WithHTTPClient].
 //
 // # Timeouts
 //
-// Only the context limits a whole call. In each attempt, [WithResponseTimeout] limits the wait for the response, from
-// the last byte sent, and [WithStallTimeout] aborts an upload or download without progress.
+// Only the context limits a whole call. In each attempt, [WithResponseTimeout] and, for Store, [WithStoreTimeout] limit
+// the wait for the response, from the last byte sent, and [WithStallTimeout] aborts an upload or download without
+// progress.
+//
+// # Options
+//
+// Options of a client are given to NewClient; options of a call to a method, or to NewClient as the default of all
+// calls, except WithResponse.
+//
+//	WithHTTPClient        client  sends through a copy of your http.Client: TLS, proxies, dialers
+//	WithMiddleware        client  wraps the transport: tracing, signing, caching
+//	WithAPIKeySource      client  gets the key before each attempt, for keys that rotate
+//	WithUserAgent         client  puts your product before the SDK in User-Agent
+//	WithLogger            client  logs each attempt at debug level; never keys, bodies or query values
+//	WithRateLimiter       client  waits for your limiter before each attempt
+//	WithRetryBudget       client  limits the retries of all calls together: 100 by default
+//	WithInsecureHTTP      client  allows http:// for hosts other than loopback
+//	WithBooleanWords      client  sends booleans as true and false instead of 1 and 0
+//	WithUpdateMethod      client  sends updates with PUT instead of PATCH
+//	WithMaxResponseSize   client  limits the size of a response: 32 MiB by default
+//	WithAttemptHook       call    is called before each attempt, and may refuse it: metrics, limits, circuit breakers
+//	WithResponseTimeout   call    limits an attempt's wait for the response, except Store's: 30 s by default
+//	WithStoreTimeout      call    limits a Store attempt's wait for the response: 10 min by default
+//	WithStallTimeout      call    aborts an upload or download without progress: after 60 s by default
+//	WithRetryPolicy       call    sets the number of attempts and the pauses
+//	WithoutValidation     call    sends values that the API does not document, such as newer resolutions
+//	WithHeader            call    sets a request header
+//	WithQuery             call    sets a query parameter, such as page
+//	WithFormField         call    sets a form field that the API does not document
+//	WithResponse          call    returns the raw response, even if the call fails
+//	WithProgress          call    reports the progress of an upload
+//	WithReadAhead         call    lets All prefetch pages
 //
 // # Responses
 //
@@ -66,7 +98,7 @@
 //
 // # Common mistakes
 //
-//   - storing under a title that a person typed with package once: two people may type the same one
+//   - giving package once a title that a person typed: two people may type the same one
 //   - repeating a failed Store call without asking [OutcomeOf]: the first one may have been billed
 //   - creating a client for each call: it opens new connections
 //   - passing one variable to [WithResponse] in several goroutines: a data race

@@ -67,7 +67,7 @@ func TestCodeInDocumentsIsCompiled(t *testing.T) {
 }
 
 // Every option is in the table, no other is, and each says truly where it can be given.
-func TestReadmeListsEveryOption(t *testing.T) {
+func TestPackageDocListsEveryOption(t *testing.T) {
 	t.Parallel()
 	given := map[string]string{"Option": "client", "CallOption": "call"}
 	want := map[string]string{}
@@ -90,12 +90,14 @@ func TestReadmeListsEveryOption(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, want)
-	_, section, found := strings.Cut(readme(t), "\n## Options\n")
+	text, err := os.ReadFile("../doc.go")
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(text), "\n// # Options\n")
 	require.True(t, found)
-	section, _, _ = strings.Cut(section, "\n## ")
+	section, _, _ = strings.Cut(section, "\n// # ")
 	got := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| (`With\\w+`) \\| (\\w+) \\| .+ \\|$").FindAllStringSubmatch(section, -1) {
-		got[row[1]] = row[2]
+	for _, row := range regexp.MustCompile(`(?m)^//\t(With\w+) +(client|call) +\S`).FindAllStringSubmatch(section, -1) {
+		got["`"+row[1]+"`"] = row[2]
 	}
 	assert.Equal(t, want, got)
 }
@@ -104,7 +106,9 @@ func TestReadmeListsEveryOption(t *testing.T) {
 func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 	var code strings.Builder
-	for _, file := range sources(t) {
+	once, err := filepath.Glob("../once/*.go")
+	require.NoError(t, err)
+	for _, file := range append(sources(t), once...) {
 		if strings.Contains(filepath.ToSlash(file), "/fakes/") {
 			continue
 		}
@@ -114,7 +118,7 @@ func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
 	}
 	// These come from the operating system, the resolver, the TLS package or the server.
 	foreign := []string{"connection refused", "no such host", "certificate signed by unknown authority", "certificate required", "handshake failure"}
-	text, err := os.ReadFile("../docs/deployments.md")
+	text, err := os.ReadFile("../docs/troubleshooting.md")
 	require.NoError(t, err)
 	found := 0
 	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(string(text), -1) {
@@ -123,7 +127,7 @@ func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
 				continue
 			}
 			for piece := range strings.SplitSeq(quote[1], "…") {
-				assert.Contains(t, code.String(), strings.Trim(piece, " :,"), "quoted in docs/deployments.md")
+				assert.Contains(t, code.String(), strings.Trim(piece, " :,"), "quoted in docs/troubleshooting.md")
 				found++
 			}
 		}

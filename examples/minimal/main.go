@@ -22,7 +22,7 @@ func main() {
 		Style:       aicontent.StyleIllustration,
 	})
 	if err != nil {
-		log.Fatal(err)
+		log.Fatalf("outcome %v: %v", aicontent.OutcomeOf(err), err) // unknown: look before you store it again
 	}
 	fmt.Println(image.ID, image.URL)
 }

@@ -1,0 +1,79 @@
+package recipes
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"strconv"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
+)
+
+func TestALostResponseCostsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // a bubble, in which waiting takes no time
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseResponse())
+		names, _ := once.New(srv.Client(), once.InMemory())
+		params := aicontent.ImageStoreParams{Name: "order-4711", Description: "A whale", Resolution: "512x512"}
+		_, found, err := names.Images.Store(t.Context(), params) // or your code, given names
+		if n := len(srv.Records()); n != 1 || err != nil {
+			t.Errorf("%d images were created and billed; found %t, error %v", n, found, err)
+		}
+	})
+}
+
+func TestTheProgramsOfREADME(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	client := srv.Client()
+	for range 2 {
+		require.NoError(t, storeOnce(t.Context(), client))
+	}
+	assert.Len(t, srv.Records(), 1)
+	require.NoError(t, sketches(t.Context(), client))
+
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("interview.mp3", []byte("ID3 a recording"), 0o600))
+	require.NoError(t, transcribe(t.Context(), client))
+}
+
+// A check of the deployment's health must not retry, nor hide a key that is refused.
+func TestReady(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	require.NoError(t, ready(t.Context(), srv.Client()))
+	srv.Fault(aicontenttest.Status(http.StatusServiceUnavailable, `{"message":"Back soon."}`))
+	require.ErrorIs(t, ready(t.Context(), srv.Client()), aicontent.ErrServer)
+	stranger, err := aicontent.NewClient(srv.URL, "another-key")
+	require.NoError(t, err)
+	require.ErrorIs(t, ready(t.Context(), stranger), aicontent.ErrUnauthorized)
+	assert.Len(t, srv.Requests(), 3)
+}
+
+// All can start in the middle, and Next can be called again after an error.
+func TestWalksCanBeResumed(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	for n := range 35 {
+		srv.AddImage(aicontenttest.Image{Name: strconv.Itoa(n)})
+	}
+	client := srv.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	params := aicontent.ImageListParams{Sort: aicontent.SortAsc}
+	rest, err := aicontent.Collect(client.Images.All(t.Context(), params, aicontent.WithQuery("page", "3")))
+	require.NoError(t, err)
+	require.Len(t, rest, 15)
+	assert.Equal(t, "20", rest[0].Name)
+
+	first, err := client.Images.List(t.Context(), params)
+	require.NoError(t, err)
+	srv.Fault(aicontenttest.Status(http.StatusBadGateway, ""))
+	_, err = first.Next(t.Context())
+	require.ErrorIs(t, err, aicontent.ErrServer)
+	second, err := first.Next(context.Background())
+	require.NoError(t, err)
+	assert.Equal(t, "10", second.Items[0].Name)
+}
