@@ -116,7 +116,7 @@ func (x *exchange) run(hc *http.Client, h *history, take func(*http.Response) er
 		x.status, x.header, x.requestID = resp.StatusCode, resp.Header, requestID(resp.Header, x.key)
 		x.seen.status = x.status
 		if x.status/100 == 2 {
-			x.succeeded(take(resp))
+			x.accepted(take(resp))
 		} else {
 			x.rejected(resp)
 		}
@@ -184,13 +184,12 @@ func (x *exchange) noResponse(err error, limit time.Duration) {
 		x.seen.end = endUntrusted
 	}
 	err = explain(err, seen.Wrote || !seen.Seen, x.sending.Complete(), limit)
-	x.failed(cmp.Or(contextError(x.ctx), expired, err))
+	x.err = x.request.failed(x.key.Error(cmp.Or(contextError(x.ctx), expired, err)))
 }
 
-// failed sets an error without a response.
-func (x *exchange) failed(err error) {
-	err = x.key.Error(err)
-	x.err = &TransportError{Method: x.request.method, Path: x.request.url.EscapedPath(), Err: err}
+// failed is the error of a request that ended for another reason than a response.
+func (r *request) failed(err error) *TransportError {
+	return &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: err}
 }
 
 // read reads a 2xx response.
@@ -208,8 +207,8 @@ func (x *exchange) read(resp *http.Response, read func(*exchange) error) error {
 	return err
 }
 
-// succeeded observes a 2xx response. The error says why it does not hold what was asked for.
-func (x *exchange) succeeded(err error) {
+// accepted observes a 2xx response. The error says why it does not hold what was asked for.
+func (x *exchange) accepted(err error) {
 	o := &x.seen
 	switch {
 	case err == nil:
@@ -224,21 +223,23 @@ func (x *exchange) succeeded(err error) {
 	default:
 		o.content = contentOf(x.body, x.header)
 	}
-	o.cut = errors.Is(err, wire.ErrCutOff) || errors.Is(err, lenient.ErrCutOff) || errors.Is(err, errPictureCut)
 	if x.ctx.Err() != nil {
 		o.end = endCancelled
 	}
-	if ended := cmp.Or(contextError(x.ctx), x.wire.Expired()); ended != nil && errors.Is(err, wire.ErrCutOff) {
+	broken := errors.Is(err, wire.ErrCutOff)
+	o.cut = broken || errors.Is(err, lenient.ErrCutOff) || errors.Is(err, errPictureCut)
+	if ended := cmp.Or(contextError(x.ctx), x.wire.Expired()); broken && ended != nil {
 		err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
 	}
-	kept := x.key.Bytes(x.body)
-	if len(kept) > maxErrorBody {
-		kept = bytes.Clone(kept[:maxErrorBody])
-	}
-	x.err = x.decodeError(kept, x.key.Error(err))
+	x.err = x.decodeError(x.body, x.key.Error(err))
 }
 
+// decodeError keeps as much of the body as of any other error.
 func (x *exchange) decodeError(body []byte, err error) *DecodeError {
+	body = x.key.Bytes(body)
+	if len(body) > maxErrorBody {
+		body = bytes.Clone(body[:maxErrorBody])
+	}
 	return &DecodeError{
 		StatusCode: x.status, Method: x.request.method, Path: x.request.url.EscapedPath(),
 		RequestID: x.requestID, Header: x.key.Header(x.header), Body: body, Err: err,

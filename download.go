@@ -150,7 +150,8 @@ func (x *exchange) copy(resp *http.Response, to *target) error {
 	switch {
 	case err != nil && !errors.Is(err, body.failed):
 		x.seen.end = endWriter
-		x.failed(fmt.Errorf("writing the picture after %d bytes: %w", to.written, err))
+		err = fmt.Errorf("writing the picture after %d bytes: %w", to.written, err)
+		x.err = x.request.failed(x.key.Error(err))
 		return err
 	case err == nil && (to.written < resp.ContentLength || context.Cause(x.ctx) == io.EOF):
 		err = io.ErrUnexpectedEOF // net/http returns the cause of a context as it is

@@ -24,7 +24,7 @@ import (
 type callError interface {
 	error
 	with(summary) error // a copy that knows its call
-	facts() summary
+	facts() *summary
 }
 
 // summary is what an error knows of its call beyond the last attempt. It is zero for an error that no call returned.
@@ -38,7 +38,7 @@ type summary struct {
 	details   []string // what stands in parentheses in the error's text
 }
 
-func (s summary) facts() summary { return s }
+func (s *summary) facts() *summary { return s }
 
 // Outcome is what [OutcomeOf] returns: Unknown for an error that a program made itself.
 func (s summary) Outcome() Outcome { return s.outcome }
@@ -51,15 +51,18 @@ func (s summary) causes(err error) []error {
 	return slices.DeleteFunc([]error{err, s.stopped}, func(err error) bool { return err == nil })
 }
 
-// line makes an error's text, on one line: the operation, or the request where that is not known, what happened, and
-// the details. The caller's own errors may have several lines, or be of a call of the same operation.
+// line makes an error's text, on one line: the operation, or the request if that is not known, then what happened and
+// the details. The caller's own errors may have several lines, or begin with the same operation.
 func (s summary) line(request, text string) string {
 	if len(s.details) > 0 {
 		text += " (" + strings.Join(s.details, "; ") + ")"
 	}
 	text = oneLine.Replace(text)
-	subject := cmp.Or(string(s.op), request) + ": "
-	return strings.TrimPrefix(subject+strings.TrimPrefix(text, subject), ": ")
+	subject := cmp.Or(string(s.op), request)
+	if subject == "" || strings.HasPrefix(text, subject+": ") {
+		return text
+	}
+	return subject + ": " + text
 }
 
 var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
@@ -78,7 +81,7 @@ func (h *history) fail(r *request, stopped error) error {
 	s := h.summary(r)
 	if h.count == 0 {
 		s.temporary = !errors.Is(stopped, ErrFile)
-		return &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: stopped, summary: s}
+		return r.failed(stopped).with(s)
 	}
 	if stopped != nil {
 		s.stopped, s.temporary = stopped, true
@@ -95,9 +98,7 @@ func (h *history) summary(r *request) summary {
 			s.details = append(s.details, detail)
 		}
 	}
-	done := r.op.done
 	if h.count == 0 {
-		add(h.worst == OutcomeUnknown, "outcome unknown: an earlier call may have "+done+" it")
 		return s
 	}
 	s.temporary = h.last.temporary
@@ -106,7 +107,7 @@ func (h *history) summary(r *request) summary {
 	add(h.count > 1, fmt.Sprintf("attempt %d of %d; before: %s", h.count, r.policy.MaxAttempts, before))
 	add(h.last.requestID != "", "request "+h.last.requestID)
 	add(h.last.status == 0, "host "+s.host)
-	if done != "" {
+	if done := r.op.done; done != "" {
 		add(h.worst == OutcomeUnknown, "outcome unknown: it may have been "+done)
 		add(h.worst == OutcomeDone, "outcome done: it was "+done)
 		add(h.worst == OutcomeNotSent, "nothing was "+done)

@@ -15,8 +15,12 @@ import (
 )
 
 const (
-	maxPages = 10 // of 100 records, in one search
-	maxAgain = 3  // how often a search is repeated if records were deleted meanwhile
+	// maxPages is how many pages of 100 records one search reads. A name that 1,000 others contain is not one to search
+	// for: each page is a request that rate limits count.
+	maxPages = 10
+	// maxAgain is how often a search is repeated if records were deleted meanwhile. A service from which they are
+	// deleted all the time, or whose total is wrong, is not asked forever.
+	maxAgain = 3
 )
 
 // findByName returns the record with exactly the name, shown in full.
@@ -29,7 +33,10 @@ func findByName[T any, R record[T]](
 		return nil, err
 	}
 	opts = append(slices.Clip(opts), searching)
-	id, page, err := c.find(ctx, in, normalText(name), opts)
+	id, page, err := c.search(ctx, in, normalText(name), opts)
+	for again := 0; again < maxAgain && errors.Is(err, errShort); again++ {
+		id, page, err = c.search(ctx, in, normalText(name), opts)
+	}
 	if e, ok := err.(*APIError); ok {
 		e.blind = true
 	}
@@ -52,15 +59,12 @@ func findByName[T any, R record[T]](
 	return nil, about(err, listed)
 }
 
-// about returns err with the outcome that it has for the record.
+// about gives an error the outcome that it has for the record.
 func about(err error, outcome Outcome) error {
-	e, ok := err.(callError)
-	if !ok {
-		return err
+	if e, ok := err.(callError); ok {
+		e.facts().outcome = outcome
 	}
-	s := e.facts()
-	s.outcome = outcome
-	return e.with(s)
+	return err
 }
 
 // nameError reports that no record has a name.
@@ -100,21 +104,12 @@ var searching = callOption{set: func(s *settings) {
 	s.moreHeader = with(s.moreHeader, "Cache-Control", "no-cache")
 }}
 
-// find returns the ID of the record with exactly the name, and the page that shows it. The ID is empty if a list that
-// was read to its end has no such record. Several are a ConflictError.
-func (c *Client) find(ctx context.Context, in *collection, name string, opts []CallOption) (ID, *Page[Image], error) {
-	for again := 0; ; again++ {
-		id, page, err := c.search(ctx, in, name, opts)
-		if again == maxAgain || !errors.Is(err, errShort) {
-			return id, page, err
-		}
-	}
-}
-
 // errShort is the error of a search during which records were deleted: one may have moved past the reader.
 var errShort = errors.New("the list has fewer records than it tells of")
 
-// search is one search of find. Of either kind of record an Image holds the ID and the name.
+// search returns the ID of the record with exactly the name, and the page that shows it. The ID is empty if a list that
+// was read to its end has no such record. Several are a ConflictError. Of either kind of record an Image holds the ID
+// and the name.
 func (c *Client) search(ctx context.Context, in *collection, name string, opts []CallOption) (ID, *Page[Image], error) {
 	params := ImageListParams{Search: searchable(name), SearchBy: ImageSearchByName, PerPage: PerPage100}
 	var ids []ID
@@ -163,7 +158,7 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 	key, _ := c.key(ctx)
 	ids = ids[:2]
 	for i, id := range ids {
-		ids[i] = ID(redact.Shorten(redact.Key(key).Line(string(id)), 80))
+		ids[i] = ID(redact.Key(key).Line(string(id)))
 	}
 	s := summary{op: in.list.name, host: c.base.Host, outcome: listed}
 	return "", nil, &ConflictError{Name: name, IDs: ids, Reason: "more than one record has the name", summary: s}
