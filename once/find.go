@@ -121,6 +121,7 @@ func (c *call[T]) look(ctx context.Context, e entry, after error) (*T, error) {
 		case errors.As(failed, new(*aicontent.ConflictError)):
 			return nil, c.fail(aicontent.OutcomeDone, false, failed)
 		case absent && began.Before(until):
+			continue
 		case absent && !e.Made.IsZero():
 			return nil, c.fail(aicontent.OutcomeDone, false, errGone)
 		case absent:

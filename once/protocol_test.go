@@ -322,12 +322,13 @@ func TestContextThatEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 3*time.Minute))
-		for range 3 {
+		for n := range 3 {
 			ctx, cancel := context.WithTimeout(p, 50*time.Second)
 			_, _, err := p.Images.Store(ctx, job("a"))
 			cancel()
 			require.Equal(t, "unknown, temporary", outcome(err))
 			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, n == 0, errors.As(err, new(*aicontent.APIError)), "what the request came to stays in the error")
 		}
 		assert.InDelta(t, 150, time.Since(w.start).Seconds(), 1, "the last look comes right before the deadline")
 		last := w.Requests()[len(w.Requests())-1]
