@@ -174,7 +174,8 @@ func carryOutScene(t *testing.T, s scene) (g *stage) {
 		g = &stage{T: t, scene: s, start: time.Now(), disk: &disk{}, fired: make([]bool, len(s.events))}
 		g.srv = aicontenttest.NewServer(g, aicontenttest.InMemoryNetwork(),
 			aicontenttest.LatencyOn(aicontent.ImagesStore, g.works()),
-			aicontenttest.LatencyOn(aicontent.TranscriptionsStore, g.works()), aicontenttest.OnResponse(g.lag))
+			aicontenttest.LatencyOn(aicontent.TranscriptionsStore, g.works()), aicontenttest.OnResponse(g.lag),
+			aicontenttest.OnRequest(g.acted))
 		g.arm()
 		casts[s.cast](g)
 		g.wait()

@@ -122,8 +122,8 @@ func (w *walk) beyond(t *testing.T, s sequence, stores int, e extent) {
 		longer.strikes = append(slices.Clip(s.strikes), f)
 		onlyClasses := !slices.ContainsFunc(longer.strikes, func(f strike) bool { return !f.class() })
 		switch {
-		case s.personality == aicontenttest.SaysNo && strings.HasPrefix(f.name, "act-20"):
-			// A service that refuses says nothing else.
+		case refuses(s.personality) && strings.HasPrefix(f.name, "act-20"):
+			// A service that refuses does not say that it created a record.
 		case len(longer.strikes) > e.strikes && (len(longer.strikes) > e.classes || !onlyClasses):
 		case i == 0:
 			w.beyond(t, longer, stores, e)
@@ -255,6 +255,11 @@ func (w *walk) mode(t *testing.T, s sequence) {
 			w.from(t, s, short)
 		}
 	}
+}
+
+// refuses reports whether the service refuses create requests that are well formed.
+func refuses(p aicontenttest.Personality) bool {
+	return p == aicontenttest.SaysNo || p == aicontenttest.UniqueNames
 }
 
 // untrusted are the personalities that concern searches, and what a response proves.
