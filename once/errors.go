@@ -40,8 +40,8 @@ var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Outcome says what is known of the record: Done if it was made, Unknown while a request of anybody may still become
-// it, else NotSent, or Rejected if the service said so. [aicontent.OutcomeOf] returns it.
+// Outcome returns what is known of the record: Done if it was created, Unknown while anybody's request may still create
+// it, otherwise NotSent, or Rejected if the service said so. [aicontent.OutcomeOf] calls it.
 func (e *Error) Outcome() aicontent.Outcome {
 	if e == nil {
 		return aicontent.OutcomeUnknown
@@ -49,15 +49,15 @@ func (e *Error) Outcome() aicontent.Outcome {
 	return e.outcome
 }
 
-// Temporary reports whether the same call may succeed later, as [aicontent.Temporary] returns it: true if a wait ended,
-// the ledger failed, or a search failed for a reason that may pass.
+// Temporary reports whether the same call may succeed later: true if a wait was cut short, the ledger failed, or a
+// request failed for a reason that may pass. [aicontent.Temporary] calls it.
 func (e *Error) Temporary() bool { return e != nil && e.temporary }
 
 type searchKey struct{}
 
 func searching(ctx context.Context) context.Context { return context.WithValue(ctx, searchKey{}, true) }
 
-// IsSearch reports whether the request with the context looks for a record of this package, with List or Show. A hook
-// or a middleware that refuses requests, such as a circuit breaker, should let it pass: without it, nobody learns what
+// IsSearch reports whether a request with this context is a List or Show with which this package looks for a record. A
+// hook or middleware that refuses requests, such as a circuit breaker, should let it pass: otherwise nobody learns what
 // became of a create request that was billed.
 func IsSearch(ctx context.Context) bool { return ctx.Value(searchKey{}) != nil }

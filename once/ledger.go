@@ -10,12 +10,14 @@ import (
 	"time"
 )
 
-// A Ledger keeps entries, each under a key of 64 hexadecimal digits. Its methods are safe for concurrent use, also by
-// the other processes that use the same storage. They must end when their context does.
+// A Ledger keeps entries, each under a key of 64 hexadecimal digits, with a version. An entry is JSON of some 300 bytes
+// without secrets: the API key, a description and a text are never in it, but the name is. Entries must not expire.
 //
-// Its promise is compare-and-set: of two Puts that replace the same version, one at most succeeds. A storage that
-// forgets, or answers with an older entry than the one that was put, breaks that promise, and a record may be created
-// twice. The kit has a test for it, [github.com/aicontent/aicontent-go/aicontenttest.TestLedger].
+// The methods must be safe for concurrent use, including by other processes that use the same storage, and return when
+// their context ends. A ledger promises compare-and-set: of several Puts that replace the same version, at most one
+// succeeds, and whoever calls Get afterwards sees it. A storage that forgets an entry, or returns an older one, breaks
+// that promise, and a record may be created twice. Test your own with
+// [github.com/aicontent/aicontent-go/aicontenttest.TestLedger]; docs/recipes.md has two, and what others should need.
 type Ledger interface {
 	// Get returns the entry and its version. The version is empty if there is no entry. The caller may modify the
 	// entry.
@@ -31,12 +33,13 @@ type Ledger interface {
 // ErrChanged is the error of a Put for an entry that has another version.
 var ErrChanged = errors.New("the entry has another version")
 
-// remembered is how many made records InMemory keeps: some 5 MB, and more than a process is asked for again.
+// remembered is how many made records InMemory keeps: some 5 MB, and more than a process is likely to be asked for
+// again.
 const remembered = 10_000
 
-// InMemory returns a ledger for one process. It remembers 10,000 made records, of which the oldest are forgotten first,
-// and each name with a request that may still become a record for as long as it may, or until the record was found. It
-// is lost when the process ends: another one may then store again what this one has stored, see [Dir].
+// InMemory returns a ledger for one process. It remembers the last 10,000 records that were made or found, and each
+// name whose request may still create a record, for as long as it may. It is lost when the process ends: the next one
+// may then store again what the service does not list yet. For what must survive, see [Dir].
 func InMemory() Ledger { return &memory{entries: map[string]kept{}} }
 
 type memory struct {

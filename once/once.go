@@ -9,7 +9,7 @@ import (
 )
 
 // Client stores, finds and deletes records by name. It is safe for concurrent use. Create one with [New] and keep it:
-// calls for the same name wait for each other without asking the ledger.
+// its calls for the same name wait for each other in memory, without polling the ledger.
 type Client struct {
 	Images         *Images
 	Transcriptions *Transcriptions
@@ -23,13 +23,14 @@ type option func(*config)
 func (o option) apply(c *config) { o(c) }
 
 // WithSettleTime sets how long after a create request ended its record may still appear in lists. The default is 15
-// minutes, which is more than a Store call waits for a response; with a longer [aicontent.WithStoreTimeout], it must be
-// set, to more than that. All processes that share a ledger need the same one. With 0, a call searches once: for a
-// single process and a service whose lists never lag.
+// minutes, which is more than a Store call waits for a response. With a longer [aicontent.WithStoreTimeout], set it to
+// more than that. All processes that share a ledger need the same settle time. With 0, a call searches once: for a
+// single process, and a service that creates a record before it responds, or not at all, and lists it at once. Anything
+// else below a millisecond is an error.
 func WithSettleTime(d time.Duration) Option { return option(func(c *config) { c.settle = d }) }
 
 // WithScope keeps apart what must not meet in one ledger, such as the accounts of one base URL. The default is none.
-// With another scope, everything that was stored before is unknown.
+// Under another scope, nothing that was stored before is known.
 func WithScope(scope string) Option { return option(func(c *config) { c.scope = scope }) }
 
 // WithLogger logs what a call waits for and until when, at info level, and what could not be written to the ledger, as
@@ -42,7 +43,7 @@ func WithLogger(l *slog.Logger) Option {
 	})
 }
 
-// config is what the calls of a client have in common.
+// config is what the calls of a client share.
 type config struct {
 	ledger  Ledger
 	base    string // URL
