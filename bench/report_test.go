@@ -70,7 +70,7 @@ func TestTargetsThatWereMissedAreSaidToBe(t *testing.T) {
 		oneCall + ": binary over net/http by hand":                                                true,
 		defaultRetries + ": records made twice":                                                   true,
 		documentedRetries + ": records made once, and told":                                       false,
-		"create, loopback with TLS: time over net/http by hand":                                   false,
+		"create, loopback with TLS: time more than net/http by hand":                              false,
 		outageWork(badGateway) + ": requests":                                                     false,
 		aheadWork + ": time over a page at a time":                                                true,
 	}, met)

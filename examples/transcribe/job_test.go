@@ -256,8 +256,8 @@ func TestErrorsAreNotCut(t *testing.T) {
 		says  string
 	}{
 		"parentheses": {
-			aicontenttest.Status(422, `{"message":"Not (WithoutPrefix.mp3) (see (a) and (b)), WithOnce: no."}`),
-			": 422: Not (WithoutPrefix.mp3) (see (a) and (b)), WithOnce: no.\n",
+			aicontenttest.Status(422, `{"message":"Not (WithoutPrefix.mp3) (see (a) and (b)), WithIt: no."}`),
+			": 422: Not (WithoutPrefix.mp3) (see (a) and (b)), WithIt: no.\n",
 		},
 		"two hours after a limit": {
 			aicontenttest.Status(429, `{"message":"Too many (for now)."}`).WithRetryAfter("7200"),
