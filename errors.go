@@ -150,8 +150,8 @@ func (e APIError) with(s summary) error {
 	return &e
 }
 
-// DecodeError is a 2xx response without what was asked for: no record or list, no picture, or a page that matches
-// [ErrPagination]. The service may have executed the request: see [OutcomeOf].
+// DecodeError is a 2xx response without a usable record, list or picture, or a page that matches [ErrPagination]. The
+// service may have executed the request: see [OutcomeOf].
 type DecodeError struct {
 	StatusCode int
 	Method     string

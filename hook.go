@@ -33,7 +33,8 @@ type AttemptResult struct {
 // WithAttemptHook calls hook before each attempt, including searches and downloads: for metrics, an audit log, a
 // spending limit or a circuit breaker. It is called after the rate limiter and the key source, in the call's goroutine,
 // or in several with [WithReadAhead]. Hooks given to a call are called after those given to [NewClient]. A hook that
-// blocks delays its call. Nil is an error.
+// blocks delays its call, and one that stores the name of its own call with package once waits for itself. Nil is an
+// error.
 //
 // If hook returns an error, the attempt is not made, not counted and not retried. Before the first attempt, the call
 // returns a [*TransportError] that wraps the error, with the outcome NotSent; later, it returns the error of its last
@@ -43,8 +44,7 @@ type AttemptResult struct {
 //
 // If done is not nil, it is called once with the result, before the pause for the next attempt, even if the attempt or
 // a later hook panics, or a later hook refuses the attempt. Hooks are called in the order in which they were given,
-// their done functions in reverse. Given to a call, a hook is called after the client's. A hook must not store the name
-// of its own call with package once: it would wait for itself.
+// their done functions in reverse.
 func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(AttemptResult), err error)) CallOption {
 	return callOption{
 		check(hook != nil, "attempt_hook", nil, "must not be nil"),

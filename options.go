@@ -109,9 +109,8 @@ func WithUserAgent(product string) Option {
 	}
 }
 
-// WithLogger logs each attempt at debug level, with the attributes op, method, path, attempt, status, request_id,
-// result, outcome, took, pause (before the next attempt), sent (bytes) and budget (retries left). Keys, bodies and
-// query values are never logged. Nil logs nothing.
+// WithLogger logs each attempt at debug level, with attributes that docs/production.md lists. Keys, bodies and query
+// values are never logged. Nil logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return clientOption{nil, func(c *Client) { c.logger = l }}
 }

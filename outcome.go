@@ -61,8 +61,8 @@ func (o Outcome) String() string {
 //
 // JSON is an object or array here. A firewall or proxy may send any other 4xx after the service has acted; the statuses
 // that need no JSON are sent before a request is forwarded. Rejected trusts the service, and everything in front of it,
-// to send its statuses only for a request that was not executed. A 503 proves nothing, whatever its headers, and nor
-// does a 200 without the record.
+// to send its statuses only for a request that was not executed. A 503 proves nothing, whatever its headers, nor does a
+// 200 without the record.
 //
 // JSON says that it is an error if an object without both an ID and a name has a member error, errors or exception that
 // is not empty, a status of error, fail or failed, a number of 400 or more as status or code, or success or ok false.

@@ -64,9 +64,9 @@
 //
 // # Personalities
 //
-// Deployments differ. Each of these options changes one thing. They can be combined, unless they contradict each
-// other. [OnResponse] makes others, such as a deployment that responds with 409 instead of 422. An asterisk marks what
-// was not seen on a deployment of the service.
+// A personality is a way in which deployments differ. Each of these options changes one thing. They can be combined,
+// unless they contradict each other. [OnResponse] makes others, such as a deployment that responds with 409 instead of
+// 422. An asterisk marks what was not seen on a deployment of the service.
 //
 //	DataEnvelope          records and lists under data; the default              Laravel API resources
 //	BareRecords*          records and lists without envelope                     Laravel models, Express
@@ -102,10 +102,10 @@
 //	NewerValues           other resolutions, any language, pages of 100, and a   newer versions of the service
 //	                      quality instead of style, medium and filter
 //
-// A program fails with SaysNo, and should: each Store, Update and Delete is refused with status 200 and JSON that is no
-// record, from {"success":false,"message":"Insufficient credits"} to []. The bodies follow each other in turn; those of
-// a delete all say that they are errors. What fails with Rewritten assumes that texts come back as they were sent, and
-// with LaggingList, that a new record is in the list.
+// A program should fail with SaysNo: each Store, Update and Delete is refused with status 200 and JSON that is not a
+// record, from {"success":false,"message":"Insufficient credits"} to []. The bodies take turns; those of a delete all
+// say that they are errors. A program that fails with LateResult assumes that a record is complete once it exists, with
+// LaggingList that lists show it at once, and with Rewritten that texts come back as they were sent.
 //
 // [BooleanWords] is for stacks such as ASP.NET, which accept only true and false. [OtherAccount] adds an account with
 // records of its own. Despite UniqueNames, [Server.AddImage] adds a name that is taken, as another process would
@@ -143,13 +143,13 @@
 // Connection: close sends a GOAWAY over HTTP/2. [SlowUpload], [Latency] and [LatencyOn] slow the server down, and a
 // client may leave meanwhile: the service finishes what it has received, unless [DropAbandoned] is given.
 //
-// Faults strike downloads of pictures, too: TruncatedJSON sends half of one, and OversizedResponse appends to it.
+// Faults apply to downloads of pictures, too: TruncatedJSON sends half of one, and OversizedResponse appends to it.
 //
 // # What a response proves
 //
-// An error response need not mean that a create request did nothing: proxies send some while the service still works
-// on it, or after it has acted. 408, 499, 5xx, and REFUSED_STREAM over HTTP/2 prove nothing, even with Retry-After;
-// 403, 404 and 405 do only as JSON. See [aicontent.OutcomeOf], and test your code with such proxies:
+// An error response need not mean that a create request did nothing: a proxy may send one while the service is still
+// working on the request, or after it has acted. The doc of [aicontent.OutcomeOf] says which statuses prove something,
+// and which only with JSON. Test your code with such proxies:
 //
 //	LateAct(503, time.Minute).WithRetryAfter("5")   Varnish, if the service is slower than its first_byte_timeout
 //	LateAct(504, time.Minute)                       nginx, if the service is slower than its proxy_read_timeout

@@ -11,7 +11,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 )
 
-// A Place is the moment of a request at which a fault strikes.
+// A Place is the moment of a request at which a fault occurs.
 type Place int
 
 // The places, in the order in which a request passes them.
@@ -39,7 +39,7 @@ func (p Place) valid() bool { return p >= 0 && int(p) < len(placeNames) }
 type Fault struct {
 	// Name is recorded in [Request].
 	Name string
-	// Place is where the fault strikes.
+	// Place is when the fault occurs.
 	Place Place
 	// Acts reports whether the service still executes the request. Before BeforeResponse it never does.
 	Acts bool
@@ -60,8 +60,8 @@ type Fault struct {
 }
 
 // Status responds with the code and body instead of acting. The body is sent as JSON if it begins with { or [, else as
-// HTML, even if it is empty. A 403, 404 or 405 as HTML is a proxy's, and proves nothing to a client; the kit's own are
-// JSON for clients that accept it.
+// HTML, even if it is empty. To a client, most statuses without JSON are a proxy's: see [aicontent.OutcomeOf]. The kit's
+// own are JSON for clients that accept it.
 func Status(code int, body string) Fault {
 	contentType := "text/html; charset=UTF-8"
 	if len(body) > 0 && (body[0] == '{' || body[0] == '[') {

@@ -81,7 +81,7 @@ type Record struct {
 	DeletedBy  int // number of the request that deleted it
 }
 
-// The book records what the server has seen and done.
+// The book is the history of what the server has seen and done.
 type book struct {
 	mu         sync.Mutex
 	last       int
