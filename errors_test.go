@@ -125,7 +125,7 @@ func (separated) Open(string) (fs.File, error) {
 // Logs are read line by line: an error is one, whatever the caller's own code puts into it.
 func TestErrorsOfTheCallersCodeAreOneLine(t *testing.T) {
 	t.Parallel()
-	limiter := fakes.Limiter(func(context.Context) error { return errors.New("first\r\nsecond\rthird") })
+	var limiter RateLimiter = fakes.Limiter(func(context.Context) error { return errors.New("first\r\nsecond\rthird") })
 	_, waiting := over(t, fakes.RoundTripper(fakes.Lose), WithRateLimiter(limiter)).Images.Show(t.Context(), "7")
 	_, opening := over(t, fakes.RoundTripper(fakes.Lose)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
 		Name: "a", Language: "SE", File: FileFromFS(separated{}, "a.wav"),

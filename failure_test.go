@@ -316,6 +316,8 @@ func TestErrorsAsLogValues(t *testing.T) {
 	logged := func(err error) string {
 		var out bytes.Buffer
 		slog.New(slog.NewTextHandler(&out, nil)).Info("failed", "err", err)
+		value := err.(slog.LogValuer).LogValue()
+		assert.Equal(t, slog.KindGroup, value.Kind(), "attributes, not a text")
 		_, text, _ := strings.Cut(strings.TrimSpace(out.String()), "msg=failed ")
 		return text
 	}
