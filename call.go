@@ -86,7 +86,7 @@ type request struct {
 	page   url.Values // what a page's link adds to the query
 	file   *File      // nil for a form without a file
 
-	*settings // shared by the calls that have no options of their own
+	settings
 
 	method string
 	url    url.URL
@@ -140,8 +140,7 @@ func do[T any](
 	ctx context.Context, c *Client, ask request, opts []CallOption, read func(*exchange) (T, error),
 ) (value T, err error) {
 	r := &ask
-	set, problems := c.settings(ctx, opts)
-	r.settings = set
+	problems := c.set(ctx, &r.settings, opts)
 	if err := c.prepare(ctx, r, problems); err != nil {
 		return value, err
 	}
@@ -160,16 +159,13 @@ func do[T any](
 
 // validate reports what prepare would, without a client.
 func validate(r request) error {
-	r.settings = noClient.defaults
+	r.settings = *noClient.defaults
 	return noClient.prepare(context.Background(), &r, nil)
 }
 
-// settings returns the settings of a call with the given options.
-func (c *Client) settings(ctx context.Context, opts []CallOption) (*settings, []FieldProblem) {
-	s := c.defaults
-	if len(opts) > 0 {
-		s = new(*s) // all calls share the defaults
-	}
+// set makes s the settings of a call with the given options.
+func (c *Client) set(ctx context.Context, s *settings, opts []CallOption) []FieldProblem {
+	*s = *c.defaults
 	problems := check(c != noClient, "client", nil, "was not created with NewClient")
 	for _, opt := range opts {
 		if opt == nil {
@@ -181,7 +177,7 @@ func (c *Client) settings(ctx context.Context, opts []CallOption) (*settings, []
 	if s.response != nil {
 		*s.response = nil // an earlier call's must not be taken for this one's
 	}
-	return s, append(problems, check(ctx != nil, "ctx", nil, "must not be nil")...)
+	return append(problems, check(ctx != nil, "ctx", nil, "must not be nil")...)
 }
 
 // prepare checks a call and makes its URL and body. The file of an upload is looked at here, and not held open.

@@ -34,13 +34,14 @@ import (
 // bytes received, and for a response without a picture: 204, 205, JSON, XML or text.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
 	c := s.core()
-	set, problems := c.settings(ctx, opts)
+	r := &request{op: imagesDownload, method: imagesDownload.method}
+	problems := c.set(ctx, &r.settings, opts)
 	address, bad := c.picture(image)
 	problems = slices.Concat(problems, check(w != nil, "w", nil, "must not be nil"), bad)
 	if err := invalid(ImagesDownload, problems); err != nil {
 		return 0, err
 	}
-	r := &request{op: imagesDownload, settings: set, method: imagesDownload.method, url: *address}
+	r.url = *address
 	to := &target{Writer: w}
 	err := c.download(ctx, r, to)
 	return to.written, err

@@ -27,7 +27,7 @@ const (
 func findByName[T any, R record[T]](
 	ctx context.Context, c *Client, in *collection, name string, opts []CallOption,
 ) (R, error) {
-	_, problems := c.settings(ctx, opts)
+	problems := c.set(ctx, new(settings), opts)
 	problems = append(problems, check(strings.TrimSpace(name) != "", "name", name, "is required")...)
 	if err := invalid(in.list.name, problems); err != nil {
 		return nil, err

@@ -228,7 +228,7 @@ func TestWillRetryOnlyWhereAnAttemptFollows(t *testing.T) {
 // Nobody pays for a hook that is not there.
 func TestNoAttemptHookCostsNothing(t *testing.T) {
 	c := over(t, fakes.RoundTripper(fakes.OK(fakes.StoredImage)))
-	r, h := &request{op: images.show, settings: newSettings()}, newHistory()
+	r, h := &request{op: images.show}, newHistory()
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		if h.begin(t.Context(), c, r) != nil {
 			t.Fail()

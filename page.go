@@ -137,7 +137,8 @@ func Collect[T any](records iter.Seq2[*T, error]) ([]*T, error) {
 // all returns the records of all pages.
 func all[T any, R record[T]](ctx context.Context, c *Client, first request, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		s, _ := c.settings(ctx, opts)
+		var s settings
+		c.set(ctx, &s, opts)
 		page, err := list[T, R](ctx, c, first, opts)
 		if err != nil {
 			yield(nil, err)
