@@ -143,23 +143,40 @@ func hasType(v Value, at any) bool {
 
 // SaysError reports whether an object says that it is an error: without both an id and a name, it has an error, errors
 // or exception, a status of error, fail or failed, a status or code of 400 or more, or a success or ok that is false.
-func (v Value) SaysError() bool { return saysError(v) }
+func (v Value) SaysError() bool {
+	var told tellings // in one pass: the object may hold the whole record
+	for key, member := range v.Members() {
+		for i, name := range telling {
+			if key.names(name) {
+				told[i] = member
+			}
+		}
+	}
+	return told.sayError()
+}
 
 // SaysError reports whether the object with these members says that it is an error.
-func (m Members) SaysError() bool { return saysError(m) }
+func (m Members) SaysError() bool {
+	var told tellings
+	for i, name := range telling {
+		told[i] = m.Member(name)
+	}
+	return told.sayError()
+}
 
-func saysError(v interface{ Member(name string) Value }) bool {
-	id := v.Member("id")
-	if (id.IsString() || id.IsNumber()) && !isBlank(id) && !isBlank(v.Member("name")) {
+// telling are the members that tell an error from a record.
+var telling = [...]string{"id", "name", "error", "errors", "exception", "status", "code", "success", "ok"}
+
+type tellings [len(telling)]Value
+
+func (t *tellings) sayError() bool {
+	id, name, failures, status, code, successes := t[0], t[1], t[2:5], t[5], t[6], t[7:]
+	if (id.IsString() || id.IsNumber()) && !isBlank(id) && !isBlank(name) {
 		return false
 	}
-	says := func(names []string, test func(Value) bool) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return test(v.Member(name)) })
-	}
-	return says([]string{"error", "errors", "exception"}, func(m Value) bool { return !isBlank(m) }) ||
-		says([]string{"status", "code"}, func(m Value) bool { return m.Int() >= 400 }) ||
-		says([]string{"status"}, func(m Value) bool { return isWord(m, "error", "fail", "failed") }) ||
-		says([]string{"success", "ok"}, func(m Value) bool { return isWord(m, "false", "0") })
+	return slices.ContainsFunc(failures, func(m Value) bool { return !isBlank(m) }) ||
+		status.Int() >= 400 || code.Int() >= 400 || isWord(status, "error", "fail", "failed") ||
+		slices.ContainsFunc(successes, func(m Value) bool { return isWord(m, "false", "0") })
 }
 
 // isBlank reports whether a member is missing, or says nothing.
