@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aicontent/aicontent-go/once"
 )
@@ -225,5 +226,6 @@ func (c *chain) interrupted(ctx context.Context, l, other once.Ledger, data []by
 			c.problem("Put %s: %w", when, err)
 			return
 		}
+		time.Sleep(20 * time.Millisecond << try) // A replicated storage may not be done with the Put.
 	}
 }
