@@ -158,7 +158,7 @@ func (g *stage) judgeTime() {
 	}
 	last := g.start
 	for _, at := range append([]time.Time{g.disturbed}, g.ends()...) {
-		if at.After(last) && at.Before(g.deals[i].at) {
+		if at.After(last) && !at.After(g.deals[i].at) {
 			last = at
 		}
 	}

@@ -324,7 +324,7 @@ func TestProcesses(t *testing.T) {
 	}
 	draws := 300
 	if *seqFull {
-		draws = 20_000
+		draws = 10_000
 	}
 	random := rand.New(rand.NewPCG(1, 1))
 	for range draws {
