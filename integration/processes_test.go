@@ -120,6 +120,12 @@ var casts = map[string]func(*stage){
 	"apart":  func(g *stage) { g.both(10 * time.Minute) },
 	// Lists never show anything.
 	"blind": func(g *stage) { g.actor("a", g.disk).plays("store") },
+	// One that calls once, and another one that comes after it.
+	"heir": func(g *stage) {
+		g.actor("a", g.disk).plays("try")
+		g.wait()
+		g.actor("b", g.disk).plays("store")
+	},
 	// Two at once. The service takes longer for a request than the settle time.
 	"slow": func(g *stage) { g.both(0) },
 	// Two at once. Lists lag.
@@ -303,8 +309,10 @@ func TestProcesses(t *testing.T) {
 		walk("images", cast, "a", short)
 	}
 	walk("images", "delete", "b", []string{"ok"})
+	heir := scene{collection: "images", cast: "heir", strikes: struck("502")}
+	jobs = append(jobs, func(t *testing.T) { w.walk(t, heir, "a", "store") })
 	if *seqFull {
-		for _, cast := range []string{"alone", "two", "lagging", "hurried", "ahead", "behind"} {
+		for _, cast := range []string{"alone", "two", "heir", "lagging", "hurried", "ahead", "behind"} {
 			walk("images", cast, "a", full)
 			walk("images", cast, "b", full[:2])
 			walk("transcriptions", cast, "a", short)

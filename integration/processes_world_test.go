@@ -182,6 +182,10 @@ func (a *actor) play(verb string) {
 		timer := time.AfterFunc(parsed(life), a.die)
 		defer timer.Stop()
 	}
+	if verb == "try" {
+		a.call("store")
+		return
+	}
 	for range 300 {
 		d := a.call(verb)
 		absent := verb == "find" && errors.Is(d.err, aicontent.ErrNotFound)
