@@ -238,7 +238,7 @@ func (w *walk) mode(t *testing.T, s sequence) {
 		long, short, last = extent{2, 3}, extent{0, 2}, 3
 	}
 	if interrupted[s.mode] != nil {
-		long, last = extent{long.strikes - 1, long.classes - 1}, last-1
+		long, last = extent{long.strikes - 1, long.classes / 2}, last-1
 		short.classes--
 	}
 	w.from(t, s, long)
