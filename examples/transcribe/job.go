@@ -158,7 +158,7 @@ func (j *job) one(outer context.Context, r *recording, patient bool) result {
 		res.status = unfinished
 	case res.err != nil:
 		res.status = failed
-		res.later = res.id == "" && errors.Is(context.Cause(ctx), errLater) && !errors.Is(res.err, errAsked)
+		res.later = res.id == "" && errors.Is(context.Cause(ctx), errLater) && !line.asked
 	}
 	line.end(res)
 	res.text = "" // saved or printed
@@ -179,6 +179,7 @@ func (j *job) transcribe(ctx context.Context, r *recording, line *line) result {
 		return func(result aicontent.AttemptResult) {
 			// Whoever asks for an hour will not have the text before.
 			if e, ok := errors.AsType[*aicontent.APIError](result.Err); ok && e.RetryAfter > longest {
+				line.asked = true
 				stop(errAsked)
 			}
 		}, nil

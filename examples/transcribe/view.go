@@ -75,6 +75,7 @@ type line struct {
 	last  time.Time // when a plain line was printed
 
 	putOff func() // called instead of waiting, unless it is nil
+	asked  bool   // the service asked to wait for longer than a run does
 }
 
 // begin shows a recording.
