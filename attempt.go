@@ -253,7 +253,9 @@ func (x *exchange) unclear(err error, temporary bool) error {
 	return x.decodeError(nil, err).with(s)
 }
 
-const maxErrorBody = 1 << 20 // bytes that are kept of a response that is an error
+// maxErrorBody is how many bytes are kept of a response that is an error: frameworks' debug pages fit, and many errors
+// that are kept at once do not fill the memory.
+const maxErrorBody = 1 << 20
 
 // readBody reads a body of up to limit bytes. One that is cut off may end within the key.
 func (x *exchange) readBody(resp *http.Response, limit int64) (err error) {
@@ -288,7 +290,7 @@ func requestID(header http.Header, key redact.Key) string {
 		"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-Trace-Id", "Cf-Ray",
 	} {
 		if ids := header[name]; len(ids) > 0 && ids[0] != "" {
-			return redact.Shorten(key.Text(ids[0]), 200)
+			return redact.Shorten(key.Text(ids[0]), 200) // trace headers have some 100 bytes
 		}
 	}
 	return ""

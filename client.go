@@ -24,7 +24,7 @@ const Version = "0.1.0"
 
 const (
 	apiPrefix = "/api/v1"
-	// maxRedirects is how many redirects within the origin one request follows.
+	// maxRedirects is how many redirects one request follows: as many as net/http follows.
 	maxRedirects = 10
 )
 

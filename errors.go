@@ -121,7 +121,8 @@ func (e *APIError) Error() string {
 	status := strconv.Itoa(e.StatusCode)
 	text := strings.TrimSpace(strings.TrimPrefix(errtext.Text(e.Message, e.Fields), status))
 	text = cmp.Or(text, strings.ToLower(http.StatusText(e.StatusCode)))
-	return e.line(e.Method+" "+e.Path, strings.TrimSuffix(status+": "+redact.Shorten(text, 500), ": "))
+	text = redact.Shorten(text, 500) // a paragraph: the message for several fields fits, and a log line stays one
+	return e.line(e.Method+" "+e.Path, strings.TrimSuffix(status+": "+text, ": "))
 }
 
 // Is reports whether target is the sentinel of the status code.

@@ -161,7 +161,7 @@ func failureWord(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		text = strings.ReplaceAll(text, op.Error(), op.Op+": "+op.Err.Error())
 	}
-	return redact.Shorten(text, 100)
+	return redact.Shorten(text, 100) // one of several in a line
 }
 
 // apiError reads a response other than 2xx, in whatever shape it comes.

@@ -108,6 +108,13 @@ func (h *history) end(c *Client, r *request, pause time.Duration, again bool) {
 	h.tell(c, res)
 }
 
+// panicked tells the hooks of an attempt that ended in a panic.
+func (h *history) panicked(c *Client) {
+	if len(h.dones) > 0 {
+		h.tell(c, AttemptResult{Err: errPanic, Duration: time.Since(h.began)})
+	}
+}
+
 // logAttempts is a hook that logs each attempt. What the service said stays out of the log.
 func logAttempts(l *slog.Logger) attemptHook {
 	return func(ctx context.Context, a Attempt) (func(AttemptResult), error) {

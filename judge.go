@@ -126,9 +126,7 @@ func judgeSuccess(op *operation, o observation) verdict {
 		return v
 	}
 	v.temporary = !made && (o.cut || o.content == contentNone || o.content == contentPage)
-	switch {
-	case o.end == endCancelled, op == imagesDownload && !o.rewinds:
-	case o.cut:
+	if o.cut && o.end != endCancelled && (op != imagesDownload || o.rewinds) {
 		v.follow = followRetry
 	}
 	return v

@@ -110,7 +110,7 @@ type history struct {
 	count    int
 	last     *exchange
 	worst    Outcome
-	words    []string              // of the attempts before the last, the latest five
+	words    []string              // of the attempts before the last, the latest maxWords
 	latest   *exchange             // the latest attempt that got a response; nil for none
 	dones    []func(AttemptResult) // of the hooks that were asked about the attempt under way
 	began    time.Time             // when they were asked
@@ -121,13 +121,16 @@ type history struct {
 	reserved bool                  // another one was taken, for the next attempt
 }
 
+// maxWords keeps the error of a call with many attempts readable: the latest show a pattern, and the log has them all.
+const maxWords = 5
+
 func newHistory() *history { return &history{worst: noAttempt} }
 
 // add takes the next attempt.
 func (h *history) add(x *exchange) {
 	if h.count > 0 {
 		h.words = append(h.words, word(h.last.status, h.last.err))
-		h.words = h.words[max(len(h.words)-5, 0):]
+		h.words = h.words[max(len(h.words)-maxWords, 0):]
 	}
 	if x.status != 0 {
 		h.latest = x
@@ -185,13 +188,6 @@ func (h *history) renew(c *Client) bool {
 		h.stopped = h.last.key.Error(err) // which may name the key that was refused
 	}
 	return err == nil && h.key != h.last.key
-}
-
-// panicked tells the hooks of an attempt that ended in a panic.
-func (h *history) panicked(c *Client) {
-	if len(h.dones) > 0 {
-		h.tell(c, AttemptResult{Err: errPanic, Duration: time.Since(h.began)})
-	}
 }
 
 // finish ends a call: what it took from the budget comes back with success, else what it took for an attempt that was
@@ -256,8 +252,8 @@ func sleep(ctx context.Context, pause time.Duration) error {
 }
 
 const (
-	defaultBudget = 100
-	budgetUnit    = 10 // one retry: a call that succeeds at once returns a tenth of it
+	defaultBudget = 100 // the four attempts of some 30 calls at once; in an outage, at most so many requests more
+	budgetUnit    = 10  // one retry: a call that succeeds at once returns a tenth of it
 )
 
 // budget is how many retries a client has left, for all its calls together.
