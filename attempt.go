@@ -33,9 +33,6 @@ func (c *Client) attempt(
 
 // admit waits for the rate limiter and returns the key: what comes before each attempt.
 func (c *Client) admit(ctx context.Context, h *history) (redact.Key, error) {
-	if ctx.Err() != nil {
-		return "", contextError(ctx)
-	}
 	if c.limiter != nil {
 		if err := c.limiter.Wait(ctx); err != nil {
 			return "", fmt.Errorf("rate limiter: %w", err)

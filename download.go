@@ -50,9 +50,6 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 // download makes attempts of its own: with another http.Client, and without key and rate limiter.
 func (c *Client) download(ctx context.Context, r *request, to *target) error {
 	return c.send(ctx, r, func(h *history) (*exchange, error) {
-		if ctx.Err() != nil {
-			return nil, contextError(ctx)
-		}
 		x := &exchange{ctx: ctx, client: c, request: r, number: h.count + 1}
 		return x, x.run(c.network().download, h, func(resp *http.Response) error { return x.copy(resp, to) })
 	})

@@ -78,14 +78,12 @@ func (p RetryPolicy) backoff(n int, random float64) time.Duration {
 }
 
 // send makes attempts until one succeeds or no other may follow. The error of attempt says why it was not made.
-func (c *Client) send(
-	ctx context.Context, r *request, attempt func(*history) (*exchange, error),
-) (err error) {
+func (c *Client) send(ctx context.Context, r *request, attempt func(*history) (*exchange, error)) (err error) {
 	h := newHistory()
 	err = errPanic // until it has ended
 	defer func() { h.finish(c, r, err) }()
 	defer h.panicked(c)
-	for {
+	for ctx.Err() == nil {
 		x, err := attempt(h)
 		if err != nil {
 			return h.fail(r, err)
@@ -99,10 +97,9 @@ func (c *Client) send(
 		case !again:
 			return h.fail(r, h.stopped)
 		}
-		if err := sleep(ctx, pause); err != nil {
-			return h.fail(r, err)
-		}
+		sleep(ctx, pause)
 	}
+	return h.fail(r, contextError(ctx))
 }
 
 // history is what the attempts of a call have come to so far.
@@ -239,15 +236,10 @@ func endsWithin(ctx context.Context, pause time.Duration) bool {
 }
 
 // sleep waits, unless the context ends first.
-func sleep(ctx context.Context, pause time.Duration) error {
-	if pause <= 0 {
-		return contextError(ctx)
-	}
+func sleep(ctx context.Context, pause time.Duration) {
 	select {
 	case <-ctx.Done():
-		return contextError(ctx)
 	case <-time.After(pause):
-		return nil
 	}
 }
 
