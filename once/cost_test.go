@@ -1,6 +1,8 @@
 package once_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,4 +83,47 @@ func TestSearchesInAMinute(t *testing.T) {
 			assert.Equal(t, 2, perMinute[minute])
 		}
 	})
+}
+
+// hanging is a ledger that stops responding.
+type hanging struct {
+	once.Ledger
+	hangs atomic.Bool
+}
+
+func (h *hanging) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
+	if h.hangs.Load() {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	return h.Ledger.Put(ctx, key, entry, version)
+}
+
+// A program that is told to stop has ten seconds, though its request would take minutes, and even if the ledger hangs.
+func TestACallEndsWithinTenSecondsOfItsContext(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		hangs bool
+		limit time.Duration
+	}{
+		"a ledger that works": {false, time.Millisecond},
+		"a ledger that hangs": {true, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv := kit.NewServer(t, kit.InMemoryNetwork(), kit.LatencyOn(kit.ImagesStore, 5*time.Minute))
+				ledger := &hanging{Ledger: once.InMemory()}
+				names, err := once.New(srv.Client(), ledger)
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(30*time.Second, func() { ledger.hangs.Store(c.hangs); cancel() })
+				params := aicontent.ImageStoreParams{Name: "order-4711", Description: "A whale", Resolution: "512x512"}
+				began := time.Now()
+				_, _, err = names.Images.Store(ctx, params)
+				require.ErrorIs(t, err, context.Canceled)
+				assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err))
+				assert.LessOrEqual(t, time.Since(began), 30*time.Second+c.limit)
+			})
+		})
+	}
 }
