@@ -156,13 +156,18 @@ func (g *stage) judgeTime() {
 	if i < 0 || g.excuse() != "" || g.disturbed.After(g.deals[i].at) {
 		return
 	}
-	last := g.start
-	for _, at := range append([]time.Time{g.disturbed}, g.ends()...) {
-		if at.After(last) && !at.After(g.deals[i].at) {
-			last = at
+	// Each request comes, and the name is finished, so long after whatever was before it.
+	for _, next := range append(g.begins(), g.deals[i].at) {
+		last := g.start
+		for _, at := range append([]time.Time{g.disturbed}, g.ends()...) {
+			if at.After(last) && !at.After(next) {
+				last = at
+			}
+		}
+		if !next.After(g.deals[i].at) {
+			g.took = max(g.took, next.Sub(last))
 		}
 	}
-	g.took = g.deals[i].at.Sub(last)
 	longest := settled + clockTime + time.Minute                  // polls, and pauses between calls
 	minutes := func(s strike) bool { return s.name == "minutes" } // whose responses take that long
 	if strings.HasPrefix(g.cast, "relay") || slices.ContainsFunc(g.events, event.leaves) ||
@@ -178,6 +183,13 @@ func (g *stage) judgeTime() {
 // leaves reports whether the name may stay taken: a process that only gives its call up frees it.
 func (e event) leaves() bool {
 	return !strings.HasPrefix(e.what, "cancel") && e.what != "slow" && e.what != "find"
+}
+
+func (g *stage) begins() (begins []time.Time) {
+	for _, s := range g.sends {
+		begins = append(begins, s.at)
+	}
+	return begins
 }
 
 func (g *stage) ends() (ends []time.Time) {

@@ -92,7 +92,8 @@ type deal struct {
 type send struct {
 	deal   *deal
 	strike strike
-	began  int       // moment
+	began  int // moment
+	at     time.Time
 	ended  time.Time // zero while it is under way
 
 	created bool // the service has said so
@@ -544,7 +545,7 @@ func (a *actor) send(r *http.Request) *send {
 	began := a.tick()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := &send{deal: a.deal, strike: strikes[0], began: began}
+	s := &send{deal: a.deal, strike: strikes[0], began: began, at: time.Now()}
 	if n := len(a.sends); n < len(a.strikes) && !a.calm {
 		s.strike = a.strikes[n]
 	}
