@@ -425,7 +425,7 @@ func TestInterruptedHTTP2Requests(t *testing.T) {
 	for _, nc := range []net.Conn{h2Conn{}, &net.TCPConn{}} {
 		_, a := Watch(t.Context(), Limits{})
 		require.NoError(t, a.enter())
-		a.connecting()
+		a.connecting("")
 		assert.False(t, a.Evidence().Wrote, "%T", nc)
 		a.gotConn(httptrace.GotConnInfo{Conn: nc})
 		assert.True(t, a.Evidence().Wrote, "%T", nc)

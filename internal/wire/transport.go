@@ -184,7 +184,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	addr := ""
 	if t.exact {
-		a.connecting()
+		a.connecting("")
 	} else {
 		addr = net.JoinHostPort(req.URL.Hostname(), cmp.Or(req.URL.Port(), ports[req.URL.Scheme]))
 		if req.Method == "POST" && req.Body != nil {
@@ -222,9 +222,7 @@ type handedOut struct {
 }
 
 func (b *handedOut) Read(p []byte) (int, error) {
-	b.attempt.mu.Lock()
-	b.attempt.uncounted = true
-	b.attempt.mu.Unlock()
+	b.attempt.uncounted.Store(true)
 	return b.ReadCloser.Read(p)
 }
 

@@ -31,10 +31,12 @@ type Watcher struct {
 	limits Limits // no limit is forever
 	trace  httptrace.ClientTrace
 	sent   atomic.Int64  // in bytes, added to by the connections that count
-	traced atomic.Bool   // the transport tells of its connections
-	apart  atomic.Bool   // the transport has a goroutine of its own, which can be abandoned
 	strays *atomic.Int64 // of the Transport; nil for none
 	before int64         // how many there were at the start
+
+	uncounted atomic.Bool // what was written is not known
+	traced    atomic.Bool // the transport tells of its connections
+	apart     atomic.Bool // the transport has a goroutine of its own, which can be abandoned
 
 	mu       sync.Mutex
 	timer    *time.Timer
@@ -42,12 +44,11 @@ type Watcher struct {
 	deadline time.Time     // when the phase has taken too long
 	wait     time.Duration // what is left of Limits.Wait for later phases
 
-	inside    int    // how many calls of RoundTrip are under way
-	seen      bool   // there was one
-	err       error  // that the latest one returned
-	asked     string // host and port of the connection that the transport last asked for
-	conns     int    // how many connections there were, the same one counted again
-	uncounted bool   // what was written is not known
+	inside int    // how many calls of RoundTrip are under way
+	seen   bool   // there was one
+	err    error  // that the latest one returned
+	asked  string // host and port of the connection that the transport last asked for
+	conns  int    // how many connections there were, the same one counted again
 }
 
 // Evidence is what the Transport observed of an attempt, whatever happened above it. Only this counts: an error that
@@ -63,7 +64,7 @@ func (w *Watcher) Evidence() Evidence {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	strays := w.strays != nil && w.strays.Load() != w.before
-	return Evidence{w.seen && w.inside == 0, w.uncounted || strays || w.sent.Load() > 0, w.err}
+	return Evidence{w.seen && w.inside == 0, w.uncounted.Load() || strays || w.sent.Load() > 0, w.err}
 }
 
 // Phase is what an attempt is doing.
@@ -152,12 +153,13 @@ func (w *Watcher) expire() {
 	w.cancel(late)
 }
 
-// connecting notes that the transport tells of its connections, and waits for one.
-func (w *Watcher) connecting() {
+// connecting notes that the transport tells of its connections, and waits for one to addr.
+func (w *Watcher) connecting(addr string) {
 	w.begin(Pausing)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = addr
 	if !w.traced.Swap(true) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
 		// What went by before was no time of waiting for a response.
 		w.wait = w.limits.Wait
 	}
@@ -185,7 +187,7 @@ func (w *Watcher) leave(addr string, err error) {
 	w.inside--
 	w.err = err
 	if addr != "" && (w.conns > 0 || w.asked != addr) {
-		w.uncounted = true
+		w.uncounted.Store(true)
 	}
 }
 
@@ -199,10 +201,7 @@ func (w *Watcher) within() bool {
 
 func (w *Watcher) getConn(addr string) {
 	if w.within() {
-		w.mu.Lock()
-		w.asked = addr
-		w.mu.Unlock()
-		w.connecting()
+		w.connecting(addr)
 	}
 }
 
@@ -210,13 +209,13 @@ func (w *Watcher) gotConn(info httptrace.GotConnInfo) {
 	if !w.within() {
 		return
 	}
-	counted := countInto(&w.sent, info.Conn)
+	if !countInto(&w.sent, info.Conn) {
+		w.uncounted.Store(true)
+	}
 	w.begin(Sending)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.conns++
-	w.uncounted = w.uncounted || !counted
-	if w.conns > maxConns {
+	if w.conns++; w.conns > maxConns {
 		w.cancel(errRepeats)
 	}
 }

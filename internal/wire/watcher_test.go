@@ -68,11 +68,11 @@ func TestClocks(t *testing.T) {
 		"no body, no limit":                 {Limits{Stall: limit}, func(*Watcher) {}, nil, 0},
 		"no stall timeout":                  {Limits{Upload: true, Wait: 2 * limit}, func(a *Watcher) { time.Sleep(time.Hour); a.Taken(true) }, wait(0), 2 * limit},
 		"no timeout":                        {Limits{Upload: true, Stall: limit}, func(a *Watcher) { a.Taken(true) }, nil, 0},
-		"waiting for a connection":          {limits, func(a *Watcher) { a.connecting() }, nil, 0},
-		"waiting for a connection, no body": {Limits{Wait: limit}, func(a *Watcher) { a.connecting() }, nil, 0},
+		"waiting for a connection":          {limits, func(a *Watcher) { a.connecting("") }, nil, 0},
+		"waiting for a connection, no body": {Limits{Wait: limit}, func(a *Watcher) { a.connecting("") }, nil, 0},
 		"redirects share one wait": {Limits{Wait: 2 * limit}, func(a *Watcher) {
 			for range 2 {
-				a.connecting()
+				a.connecting("")
 				time.Sleep(time.Hour)
 				a.gotConn(httptrace.GotConnInfo{Conn: new(net.TCPConn)})
 				time.Sleep(limit / 2)
@@ -83,7 +83,7 @@ func TestClocks(t *testing.T) {
 			a.Stop()
 			a.Reading()
 			a.Taken(false)
-			a.connecting()
+			a.connecting("")
 			a.gotConn(httptrace.GotConnInfo{Conn: new(net.TCPConn)})
 			a.wroteRequest(httptrace.WroteRequestInfo{})
 			a.Responded()
