@@ -83,20 +83,19 @@ const filePart = "file"
 func (r *request) attach(ctx context.Context) (problems []FieldProblem, causes []error, err error) {
 	file := r.file
 	f := upload.File{Name: file.Name, ContentType: file.ContentType, Size: file.Size, Source: file.source}
-	size, found, err := f.Inspect(ctx, r.stall)
+	size, p, err := f.Inspect(ctx, r.stall)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, p := range found {
-		switch {
-		case !p.Waivable:
-			problems = append(problems, problem(filePart, file.Name, p.Reason, p.Hint)...)
-		case !r.unchecked:
-			problems = append(problems, problem(filePart, file.Name, p.Reason, p.Hint, waivable)...)
-		}
-		if p.Err != nil {
-			causes = append(causes, p.Err)
-		}
+	switch {
+	case p.Reason == "" || p.Waivable && r.unchecked:
+	case p.Waivable:
+		problems = problem(filePart, file.Name, p.Reason, p.Hint, waivable)
+	default:
+		problems = problem(filePart, file.Name, p.Reason, p.Hint)
+	}
+	if p.Err != nil {
+		causes = []error{p.Err}
 	}
 	r.body = upload.Multipart(r.form, filePart, f, size)
 	return problems, causes, nil

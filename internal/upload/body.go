@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"maps"
+	"mime/multipart"
 	"net/http"
+	"net/textproto"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
@@ -34,28 +34,27 @@ func Form(fields url.Values) *Body {
 // Multipart is a multipart/form-data body. Its last part is the file, in the given field and of the size that
 // [File.Inspect] found out.
 func Multipart(fields url.Values, field string, f File, size int64) *Body {
-	boundary := rand.Text()
-	part := "--" + boundary + "\r\nContent-Disposition: form-data; name=\""
+	// The writer quotes names as PHP, Go, Python and busboy read them, with a backslash before a quote. Browsers write
+	// %22, which these take for three characters.
 	var head bytes.Buffer
+	form := multipart.NewWriter(&head)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		for _, value := range fields[name] {
-			head.WriteString(part + partNames.Replace(name) + "\"\r\n\r\n" + value + "\r\n")
+			_ = form.WriteField(name, value)
 		}
 	}
-	head.WriteString(part + field + "\"; filename=\"" + partNames.Replace(f.base()) + "\"\r\n")
-	head.WriteString("Content-Type: " + f.mediaType() + "\r\n\r\n")
+	_, _ = form.CreatePart(textproto.MIMEHeader{
+		"Content-Disposition": {multipart.FileContentDisposition(field, f.base())},
+		"Content-Type":        {f.mediaType()},
+	})
 	return &Body{
 		FileSize:    size,
-		contentType: "multipart/form-data; boundary=" + boundary,
+		contentType: form.FormDataContentType(),
 		head:        head.Bytes(),
-		tail:        []byte("\r\n--" + boundary + "--\r\n"),
+		tail:        []byte("\r\n--" + form.Boundary() + "--\r\n"),
 		file:        &f,
 	}
 }
-
-// partNames quotes a name as PHP, Go, Python and busboy read it: a backslash goes before a quote. Browsers write
-// %22 for a quote, which these take for three characters. A line break would end the header line.
-var partNames = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "%0D", "\n", "%0A")
 
 // Replayable reports whether another attempt can send the same bytes. Between Attach and [Sending.Close] a body that
 // reads from a user's reader is not replayable.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -23,7 +22,7 @@ type File struct {
 	Source      Source
 }
 
-// Problem is a reason not to send a file.
+// Problem is a reason not to send a file. The zero value is none.
 type Problem struct {
 	Reason   string // follows the name of the field: "must not be empty"
 	Hint     string // for the programmer; may be empty
@@ -31,29 +30,21 @@ type Problem struct {
 	Err      error  // why the file cannot be read, a [*ReadError]; else nil
 }
 
-// Hints on how a file is made.
-const (
-	constructors = "make it with FileFromPath, FileFromFS, FileFromBytes or FileFromReader"
-	named        = "FileFromPath and FileFromFS take it from their path, " +
-		"FileFromBytes and FileFromReader from their first argument"
-)
-
-// Inspect looks at the file before anything is sent, and returns its size in bytes, -1 where that is unknown. Whatever
-// is wrong with the file is a problem. The error is the context's cause where that ended, or a [*wire.TimeoutError]
-// where a Read waited for longer than stall; 0 is no limit.
-func (f File) Inspect(ctx context.Context, stall time.Duration) (int64, []Problem, error) {
-	if f.Source == nil {
-		return 0, []Problem{{Reason: "is required", Hint: constructors}}, nil
+// Inspect looks at the file before anything is sent, and returns its size in bytes, -1 where that is unknown, and the
+// first problem with it. The error is the context's cause where that ended, or a [*wire.TimeoutError] where a Read
+// waited for longer than stall; 0 is no limit.
+func (f File) Inspect(ctx context.Context, stall time.Duration) (int64, Problem, error) {
+	if p := f.badFields(); p.Reason != "" {
+		return 0, p, nil
 	}
 	ctx, attempt := wire.Watch(ctx, wire.Limits{Upload: true, Stall: stall})
 	defer attempt.Stop()
 	attempt.Reading()
 	size, head, err := f.look(ctx)
 	if err != nil && ctx.Err() != nil {
-		return 0, nil, context.Cause(ctx)
+		return 0, Problem{}, context.Cause(ctx)
 	}
-	problems := []Problem{f.badFields(), f.badContent(size, head, err)}
-	return size, slices.DeleteFunc(problems, func(p Problem) bool { return p.Reason == "" }), nil
+	return size, f.badContent(size, head, err), nil
 }
 
 // headSize is how many bytes of a file http.DetectContentType looks at.
@@ -89,8 +80,13 @@ func (f File) look(ctx context.Context) (size int64, head []byte, err error) {
 // badFields finds a problem with what the user set.
 func (f File) badFields() (p Problem) {
 	switch name := f.base(); {
+	case f.Source == nil:
+		p.Reason = "is required"
+		p.Hint = "make it with FileFromPath, FileFromFS, FileFromBytes or FileFromReader"
 	case strings.TrimSpace(name) == "" || name == "." || name == "..":
-		p.Reason, p.Hint = "must have a file name", named
+		p.Reason = "must have a file name"
+		p.Hint = "FileFromPath and FileFromFS take it from their path, " +
+			"FileFromBytes and FileFromReader from their first argument"
 	case !utf8.ValidString(name):
 		p.Reason = "must have a name in valid UTF-8"
 	case strings.ContainsFunc(name, unicode.IsControl):

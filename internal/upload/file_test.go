@@ -97,29 +97,30 @@ func TestFileProblems(t *testing.T) {
 		"more than declared":          {declared(511, once(512)), "has more than the 511 bytes that its Size says", false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, problems, err := c.file.Inspect(t.Context(), 0)
+			_, problem, err := c.file.Inspect(t.Context(), 0)
 			require.NoError(t, err)
-			require.Len(t, problems, 1)
-			assert.Contains(t, problems[0].Reason, c.reason)
-			assert.Equal(t, c.waivable, problems[0].Waivable)
-			unread := strings.HasPrefix(problems[0].Reason, "cannot be read")
-			assert.Equal(t, unread, errors.Is(problems[0].Err, wire.ErrSource))
-			made := problems[0].Reason == "is required" || problems[0].Reason == "must have a file name"
-			assert.Equal(t, made, strings.Contains(problems[0].Hint, "FileFromPath"), "a hint on how a file is made")
+			require.NotEmpty(t, problem.Reason)
+			assert.Contains(t, problem.Reason, c.reason)
+			assert.Equal(t, c.waivable, problem.Waivable)
+			unread := strings.HasPrefix(problem.Reason, "cannot be read")
+			assert.Equal(t, unread, errors.Is(problem.Err, wire.ErrSource))
+			made := problem.Reason == "is required" || problem.Reason == "must have a file name"
+			assert.Equal(t, made, strings.Contains(problem.Hint, "FileFromPath"), "a hint on how a file is made")
 			if c.cause != nil {
-				require.ErrorIs(t, problems[0].Err, c.cause)
+				require.ErrorIs(t, problem.Err, c.cause)
 			}
 		})
 	}
 }
 
-// Every problem is reported at once.
-func TestFileProblemsAtOnce(t *testing.T) {
-	_, problems, err := File{Name: "", Source: Bytes(nil)}.Inspect(t.Context(), 0)
+// A file whose name cannot be sent is not read: a reader may be read only once.
+func TestFilesWithoutANameAreNotRead(t *testing.T) {
+	content := bytes.NewReader(recording(9))
+	_, problem, err := File{Source: Reader(content)}.Inspect(t.Context(), 0)
 	require.NoError(t, err)
-	require.Len(t, problems, 2)
-	assert.Contains(t, problems[0].Reason, "file name")
-	assert.Contains(t, problems[1].Reason, "empty")
+	assert.Contains(t, problem.Reason, "file name")
+	assert.False(t, problem.Waivable)
+	assert.Equal(t, 9, content.Len())
 }
 
 // A file that was just written stands at its end: the hint says what to do.
@@ -129,12 +130,12 @@ func TestFilesAtTheirEnd(t *testing.T) {
 	defer f.Close()
 	_, err = f.Write(recording(1))
 	require.NoError(t, err)
-	_, problems, err := File{Name: "a.wav", Source: Reader(f)}.Inspect(t.Context(), 0)
+	_, problem, err := File{Name: "a.wav", Source: Reader(f)}.Inspect(t.Context(), 0)
 	require.NoError(t, err)
-	require.Len(t, problems, 1)
-	assert.Equal(t, "must not be empty", problems[0].Reason)
-	assert.Contains(t, problems[0].Hint, "Seek(0, io.SeekStart)")
-	assert.Contains(t, problems[0].Hint, "byte 1: ")
+	require.NotEmpty(t, problem.Reason)
+	assert.Equal(t, "must not be empty", problem.Reason)
+	assert.Contains(t, problem.Hint, "Seek(0, io.SeekStart)")
+	assert.Contains(t, problem.Hint, "byte 1: ")
 }
 
 // The size that the user declares goes into Content-Length, before what a reader happens to have buffered.
@@ -158,9 +159,9 @@ func TestDeclaredSizes(t *testing.T) {
 func TestSizesOfReadersThatWereLookedAt(t *testing.T) {
 	file := File{Name: "a.wav", Source: Reader(bytes.NewBuffer(recording(20_000)))}
 	for range 2 {
-		size, problems, err := file.Inspect(t.Context(), 0)
+		size, problem, err := file.Inspect(t.Context(), 0)
 		require.NoError(t, err)
-		assert.Empty(t, problems)
+		assert.Empty(t, problem)
 		assert.EqualValues(t, 20_000, size)
 	}
 }

@@ -19,18 +19,18 @@ import (
 func TestNamedPipesAreRefusedUnopened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe.wav")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
-	_, problems, err := File{Name: "pipe.wav", Source: Path(path)}.Inspect(t.Context(), 0)
+	_, problem, err := File{Name: "pipe.wav", Source: Path(path)}.Inspect(t.Context(), 0)
 	require.NoError(t, err)
-	require.Len(t, problems, 1)
-	assert.Contains(t, problems[0].Reason, "use FileFromReader")
+	require.NotEmpty(t, problem.Reason)
+	assert.Contains(t, problem.Reason, "use FileFromReader")
 }
 
 // A path names a recording: a device, which never ends or has nothing, is a slip.
 func TestDevicesAreRefusedByPath(t *testing.T) {
-	_, problems, err := File{Name: "a.wav", Source: Path("/dev/zero")}.Inspect(t.Context(), 0)
+	_, problem, err := File{Name: "a.wav", Source: Path("/dev/zero")}.Inspect(t.Context(), 0)
 	require.NoError(t, err)
-	require.Len(t, problems, 1)
-	assert.Contains(t, problems[0].Reason, "is not a regular file; open it and use FileFromReader")
+	require.NotEmpty(t, problem.Reason)
+	assert.Contains(t, problem.Reason, "is not a regular file; open it and use FileFromReader")
 }
 
 // A file system may hold a pipe, whose Read waits for the writer: the call must end all the same.
@@ -50,8 +50,8 @@ func TestDevicesTellNoSize(t *testing.T) {
 	f, err := os.Open("/dev/zero")
 	require.NoError(t, err)
 	defer f.Close()
-	size, problems, err := File{Name: "a.wav", Source: Reader(f)}.Inspect(t.Context(), 0)
+	size, problem, err := File{Name: "a.wav", Source: Reader(f)}.Inspect(t.Context(), 0)
 	require.NoError(t, err)
-	assert.Empty(t, problems)
+	assert.Empty(t, problem)
 	assert.EqualValues(t, -1, size)
 }

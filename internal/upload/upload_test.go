@@ -123,11 +123,9 @@ func serve(t testing.TB, handler http.HandlerFunc) string {
 
 // bodyOf makes the body of a file without problems.
 func bodyOf(t testing.TB, f File) *Body {
-	size, problems, err := f.Inspect(t.Context(), 0)
+	size, problem, err := f.Inspect(t.Context(), 0)
 	require.NoError(t, err)
-	for _, p := range problems {
-		require.True(t, p.Waivable, "%s", p.Reason)
-	}
+	require.True(t, problem.Reason == "" || problem.Waivable, "%s", problem.Reason)
 	return Multipart(url.Values{"name": {"Interview"}}, "file", f, size)
 }
 
