@@ -9,6 +9,7 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/paging"
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // Page is one page of a list. It is not safe for concurrent use.
@@ -188,11 +189,9 @@ type readAhead[T any] struct {
 type ahead[T any] struct {
 	link     string
 	cancel   context.CancelFunc
-	done     chan struct{} // closed when the fields below are set
+	done     <-chan error // gets the error when the fields below are set
 	page     *Page[T]
-	err      error
 	response *Response
-	panicked any
 }
 
 // start fetches the pages after page that are not on their way. A link that is not the one foreseen ends those that
@@ -206,13 +205,12 @@ func (a *readAhead[T]) start(ctx context.Context, page *Page[T]) {
 	for len(a.row) < len(links) {
 		link := links[len(a.row)]
 		ctx, cancel := context.WithCancel(ctx)
-		f := &ahead[T]{link: link.Encode(), cancel: cancel, done: make(chan struct{}), err: errPanic}
+		f := &ahead[T]{link: link.Encode(), cancel: cancel}
 		a.row = append(a.row, f)
-		go func() {
-			defer close(f.done)
-			defer func() { f.panicked = recover() }()
-			f.page, f.err = page.fetch(ctx, link, WithResponse(&f.response))
-		}()
+		f.done = wire.Go(func() (err error) {
+			f.page, err = page.fetch(ctx, link, WithResponse(&f.response))
+			return err
+		})
 	}
 }
 
@@ -223,15 +221,13 @@ func (a *readAhead[T]) next(ctx context.Context, page *Page[T]) (*Page[T], error
 	}
 	f := a.row[0]
 	a.row = a.row[1:]
-	<-f.done
+	err := <-f.done
 	f.cancel()
-	if f.panicked != nil {
-		panic(f.panicked)
-	}
+	wire.Raise(err)
 	if a.response != nil {
 		*a.response = f.response
 	}
-	return page.arrive(f.page, f.err)
+	return page.arrive(f.page, err)
 }
 
 // stop ends the requests of the row, and waits for them.

@@ -58,7 +58,7 @@ func (f File) look(ctx context.Context) (size int64, head []byte, err error) {
 	}
 	defer func() {
 		in.end()
-		in.panicked.Raise()
+		wire.Raise(in.panicked)
 	}()
 	head, err = io.ReadAll(io.LimitReader(in, headSize))
 	n := int64(len(head))

@@ -25,7 +25,7 @@ type input struct {
 
 	piece    []byte       // memory that an abandoned Read may still write to
 	left     <-chan error // of what was abandoned; nil for nothing
-	panicked *wire.Panic  // nil for nothing
+	panicked error        // if it is a [*wire.Panic]
 }
 
 // open starts to read the file. Only an input without an error must be ended.
@@ -33,7 +33,7 @@ func (f File) open(ctx context.Context) (*input, error) {
 	in := &input{ctx: ctx, size: cmp.Or(f.Size, -1), done: func() {}}
 	if err := in.do(func() error { return f.Source.open(in) }); err != nil {
 		in.end()
-		in.panicked.Raise()
+		wire.Raise(in.panicked)
 		return nil, err
 	}
 	return in, nil
@@ -42,8 +42,8 @@ func (f File) open(ctx context.Context) (*input, error) {
 // do runs f on a goroutine of its own. When the context ends, f is abandoned, and the error is the context's.
 func (in *input) do(f func() error) (err error) {
 	err, in.left = wire.Call(in.ctx, f)
-	if stray, ok := err.(*wire.Panic); ok {
-		in.panicked = stray
+	if _, ok := err.(*wire.Panic); ok {
+		in.panicked = err
 	}
 	return err
 }
@@ -97,8 +97,8 @@ func (in *input) end() {
 		_ = in.do(closed)
 		return
 	}
-	go func() {
+	wire.Go(func() error {
 		<-in.left
-		_, _ = wire.Call(context.Background(), closed)
-	}()
+		return closed()
+	})
 }

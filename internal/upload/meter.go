@@ -30,12 +30,13 @@ func NewMeter(report func(sent int64, attempt int)) *Meter {
 func (m *Meter) Begin(ctx context.Context, attempt int) {
 	if m != nil {
 		m.attempt, m.reported, m.due = attempt, -1, time.Time{}
-		m.At(ctx, 0).Raise()
+		wire.Raise(m.At(ctx, 0))
 	}
 }
 
-// At notes how many bytes of the file the transport has sent in this attempt. It returns what the report panicked with.
-func (m *Meter) At(ctx context.Context, sent int64) *wire.Panic {
+// At notes how many bytes of the file the transport has sent in this attempt. The error is a panic of the report, or
+// the context's.
+func (m *Meter) At(ctx context.Context, sent int64) error {
 	if m == nil {
 		return nil
 	}
@@ -49,7 +50,7 @@ func (m *Meter) At(ctx context.Context, sent int64) *wire.Panic {
 }
 
 // tell reports what was not reported yet. A report that blocks is abandoned when the context ends.
-func (m *Meter) tell(ctx context.Context) *wire.Panic {
+func (m *Meter) tell(ctx context.Context) error {
 	report, sent, attempt := m.report, m.sent, m.attempt
 	if report == nil || sent == m.reported {
 		return nil
@@ -59,8 +60,7 @@ func (m *Meter) tell(ctx context.Context) *wire.Panic {
 		m.report = nil
 	}
 	m.reported, m.due = sent, time.Now().Add(reportInterval)
-	stray, _ := err.(*wire.Panic)
-	return stray
+	return err
 }
 
 // Stop makes the last report, which is exact. It is called once, when nothing is sent any more. A panic of the report
@@ -68,5 +68,5 @@ func (m *Meter) tell(ctx context.Context) *wire.Panic {
 func (m *Meter) Stop(ctx context.Context) {
 	m.lock <- struct{}{}
 	defer func() { <-m.lock }()
-	m.tell(ctx).Raise()
+	wire.Raise(m.tell(ctx))
 }

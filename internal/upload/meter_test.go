@@ -208,7 +208,7 @@ func TestReportsThatPanicOrExit(t *testing.T) {
 				m.Begin(t.Context(), 1)
 				m.due = time.Time{}
 				if at == "a piece" {
-					m.At(t.Context(), 5).Raise()
+					wire.Raise(m.At(t.Context(), 5))
 				}
 				m.sent = 7
 				m.Stop(t.Context())
@@ -242,6 +242,7 @@ func TestAMeterInABubbleLetsTimePass(t *testing.T) {
 		m.Stop(ctx) // which the report holds up, until the context ends
 		assert.Equal(t, time.Second+wire.Grace, time.Since(start))
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		assert.True(t, slept)
 	})
 }

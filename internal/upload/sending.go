@@ -65,7 +65,7 @@ func (s *Sending) close() {
 func (s *Sending) End() {
 	_ = s.Close()
 	if s != nil && s.file != nil && !s.left.Load() {
-		s.file.panicked.Raise()
+		wire.Raise(s.file.panicked)
 	}
 }
 
@@ -93,12 +93,11 @@ func (s *Sending) Read(p []byte) (int, error) {
 // readFile reads a piece of the file. A file that is longer or shorter than it was is an error before the closing
 // delimiter: a request must not look complete unless it is.
 func (s *Sending) readFile(p []byte) (int, error) {
-	if stray := s.meter.At(s.file.ctx, s.offset); stray != nil {
-		s.file.panicked = stray
-		return 0, s.body.file.readError(s.offset, stray)
+	n, err := 0, s.meter.At(s.file.ctx, s.offset)
+	if s.file.panicked = err; err == nil {
+		s.file.direct = s.attempt.Reading()
+		n, err = s.file.Read(p)
 	}
-	s.file.direct = s.attempt.Reading()
-	n, err := s.file.Read(p)
 	s.offset += int64(n)
 	switch size := s.body.FileSize; {
 	case err != nil && s.file.ctx.Err() != nil:

@@ -64,12 +64,8 @@ func (s inFS) open(in *input) error {
 		return err
 	case info.IsDir():
 		return errors.New("is a directory")
-	case info.Mode().IsRegular():
-		in.size = info.Size()
-		return nil
-	}
 	// Objects of a store call themselves irregular. Devices and pipes have no size.
-	if in.size < 0 && info.Size() > 0 {
+	case info.Mode().IsRegular() || in.size < 0 && info.Size() > 0:
 		in.size = info.Size()
 	}
 	return nil

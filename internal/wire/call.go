@@ -9,9 +9,8 @@ import (
 // Grace is how long the end of a context waits for what is under way. Most calls return by then.
 const Grace = 100 * time.Millisecond
 
-// Call runs f on a goroutine of its own and waits for it. When ctx has ended and f does not return within a moment, f
-// is abandoned: left receives its error when it does. A panic of f is a [*Panic].
-func Call(ctx context.Context, f func() error) (err error, left <-chan error) {
+// Go runs f on a goroutine of its own, and sends its error when it returns. A panic of f is a [*Panic].
+func Go(f func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() {
 		stray := new(Panic)
@@ -22,6 +21,13 @@ func Call(ctx context.Context, f func() error) (err error, left <-chan error) {
 		}()
 		err = f()
 	}()
+	return done
+}
+
+// Call is [Go] that waits for f. When ctx has ended and f does not return within a moment, f is abandoned: left
+// receives its error when it does.
+func Call(ctx context.Context, f func() error) (err error, left <-chan error) {
+	done := Go(f)
 	select {
 	case err = <-done:
 		return err, nil
@@ -42,13 +48,13 @@ type Panic struct {
 
 func (*Panic) Error() string { return "a panic" }
 
-// Raise lets the panic continue in the goroutine that calls it. It does nothing if p is nil.
-func (p *Panic) Raise() {
-	switch {
-	case p == nil:
-	case p.value == nil:
+// Raise lets err continue in the goroutine that calls it if it is a [*Panic].
+func Raise(err error) {
+	switch stray, ok := err.(*Panic); {
+	case !ok:
+	case stray.value == nil:
 		runtime.Goexit() // as FailNow of a test does
 	default:
-		panic(p.value)
+		panic(stray.value)
 	}
 }

@@ -207,9 +207,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if left != nil {
 		return nil, err
 	}
-	if stray, ok := err.(*Panic); ok {
-		stray.Raise()
-	}
+	Raise(err)
 	a.leave(addr, err)
 	return resp, err
 }
