@@ -16,8 +16,10 @@ type List struct {
 	Around Members // of the objects that the list was found in, the outer one's first, without what may be a list
 }
 
-// Members are members of objects, with their names in quotes.
-type Members []struct{ name, value Value }
+// Members are members of objects.
+type Members []member
+
+type member struct{ name, value Value } // the name in quotes
 
 // Member returns the value of the last member with the name, and nil if there is none.
 func (m Members) Member(name string) Value {
@@ -64,7 +66,7 @@ func findList(c *cursor, names []string, depth int) (list List, err error) {
 				list, err, best = found, failed, rank
 			}
 		} else if value := c.value(); len(around) < maxAround {
-			around = append(around, struct{ name, value Value }{name, value})
+			around = append(around, member{name, value})
 		}
 	}
 	if err == nil {

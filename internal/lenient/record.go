@@ -38,7 +38,7 @@ func Record(v Value, singular string, fields []Field) (json.RawMessage, error) {
 		c := candidate{text: objects[i]}
 		c.read(singular, fields)
 		switch {
-		case (c.rank < complete || c.blank) && c.text.SaysError():
+		case (isBlank(c.id) || isBlank(c.name)) && c.text.SaysError():
 			saysError = true
 			continue
 		case c.rank == complete:
@@ -79,8 +79,9 @@ type candidate struct {
 	text    Value
 	members [maxFields]Value // in the order of the fields; nil where the value is no string, number or boolean
 	inside  [2]Value         // under data and the singular name
+	id      Value            // nil for none
+	name    Value            // of any type; nil for none
 	rank    int
-	blank   bool // the id or the name says nothing
 }
 
 // read goes over the object once and takes what it has of a record. Anything else has nothing.
@@ -88,7 +89,6 @@ func (c *candidate) read(singular string, fields []Field) {
 	if !c.text.IsObject() {
 		return
 	}
-	hasID, hasName := false, false
 	next := 0 // Most services send members in much the same order.
 	for name, member := range c.text.Members() {
 		key := []byte(name[1 : len(name)-1]) // quicker than text, which most names do not need
@@ -101,9 +101,8 @@ func (c *candidate) read(singular string, fields []Field) {
 		}
 		next = i + 1
 		switch {
-		case i >= 0 && string(key) == "name":
-			hasName = true
-			c.blank = c.blank || isBlank(member)
+		case string(key) == "name":
+			c.name = member
 		case string(key) == "data":
 			c.inside[0] = member
 		case string(key) == singular:
@@ -116,16 +115,15 @@ func (c *candidate) read(singular string, fields []Field) {
 			if member.isBool() || string(member) == `""` {
 				continue
 			}
-			hasID = true
-			c.blank = c.blank || isBlank(member)
+			c.id = member
 		case hasType(member, fields[i].At):
 			c.rank = typed
 		}
 		c.members[i] = member
 	}
-	if hasID && hasName {
+	if c.id != nil && c.name != nil {
 		c.rank = complete
-	} else if hasID {
+	} else if c.id != nil {
 		c.rank = identified
 	}
 }

@@ -67,8 +67,11 @@ func (v Value) Member(name string) Value {
 	return found
 }
 
-// names reports whether v, in quotes, is the name of a member.
-func (v Value) names(name string) bool { return string(v.text(make([]byte, 0, 64))) == name }
+// names reports whether v is the name of a member, in quotes. It makes no copy of what has no escapes.
+func (v Value) names(name string) bool {
+	plain := v[1 : len(v)-1]
+	return string(plain) == name || bytes.IndexByte(plain, '\\') >= 0 && v.Text() == name
+}
 
 // Text returns the text of a string, number or boolean. Anything else has none. Bytes that are not UTF-8 are
 // replaced by U+FFFD.

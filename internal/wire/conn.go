@@ -128,20 +128,17 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-func (c *conn) Write(p []byte) (int, error) {
-	alert := c.closing.Swap(false) && len(p) <= maxAlert
-	if sent := c.sent.Load(); sent != nil && !alert {
-		return c.request(p, sent)
-	}
-	return c.Conn.Write(p)
-}
-
-// request writes a part of a request, and counts it.
+// Write counts what is a part of a request.
 //
 // It delays a failure until net/http closes the connection, or for earlyResponse: a server that responds early and
 // closes makes the write fail before its response was read, and net/http would return the failure. Systems that drop
 // what was received when the peer resets the connection, as Windows does, lose the response all the same.
-func (c *conn) request(p []byte, sent *atomic.Int64) (int, error) {
+func (c *conn) Write(p []byte) (int, error) {
+	alert := c.closing.Swap(false) && len(p) <= maxAlert
+	sent := c.sent.Load()
+	if sent == nil || alert {
+		return c.Conn.Write(p)
+	}
 	// Before the write, as the response may be read before this goroutine runs again.
 	sent.Add(int64(len(p)))
 	n, err := c.Conn.Write(p)
