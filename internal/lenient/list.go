@@ -6,8 +6,8 @@ import "slices"
 // millions of items and gigabytes of memory.
 const maxItems = 100_000
 
-// maxAround is how many members are kept of an object around a list. Laravel's plain paginator has 13; a million of
-// them would take ten times the memory of their text.
+// maxAround is how many members are kept of an object around a list, or of one that may say that it is an error.
+// Laravel's plain paginator has 13; a million of them would take ten times the memory of their text.
 const maxAround = 100
 
 // List is a list that was found in a response.

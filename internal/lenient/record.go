@@ -139,42 +139,31 @@ func hasType(v Value, at any) bool {
 	return v.IsString()
 }
 
-// SaysError reports whether an object says that it is an error: without both an id and a name, it has an error, errors
-// or exception, a status of error, fail or failed, a status or code of 400 or more, or a success or ok that is false.
+// SaysError reports whether an object says that it is an error: see [Members.SaysError].
 func (v Value) SaysError() bool {
-	var told tellings // in one pass: the object may hold the whole record
-	for key, member := range v.Members() {
-		for i, name := range telling {
-			if key.names(name) {
-				told[i] = member
-			}
+	telling := make(Members, 0, 16) // in one pass: the object may hold the whole record
+	for name, value := range v.Members() {
+		if len(telling) < maxAround && slices.ContainsFunc(tell, name.names) {
+			telling = append(telling, member{name, value})
 		}
 	}
-	return told.sayError()
+	return telling.SaysError()
 }
 
-// SaysError reports whether the object with these members says that it is an error.
+// tell are the members that tell an error from a record.
+var tell = []string{"id", "name", "error", "errors", "exception", "status", "code", "success", "ok"}
+
+// SaysError reports whether the object with these members says that it is an error: without both an id and a name, it
+// has an error, errors or exception, a status of error, fail or failed, a status or code of 400 or more, or a success
+// or ok that is false.
 func (m Members) SaysError() bool {
-	var told tellings
-	for i, name := range telling {
-		told[i] = m.Member(name)
-	}
-	return told.sayError()
-}
-
-// telling are the members that tell an error from a record.
-var telling = [...]string{"id", "name", "error", "errors", "exception", "status", "code", "success", "ok"}
-
-type tellings [len(telling)]Value
-
-func (t *tellings) sayError() bool {
-	id, name, failures, status, code, successes := t[0], t[1], t[2:5], t[5], t[6], t[7:]
-	if (id.IsString() || id.IsNumber()) && !isBlank(id) && !isBlank(name) {
+	id, status := m.Member("id"), m.Member("status")
+	if (id.IsString() || id.IsNumber()) && !isBlank(id) && !isBlank(m.Member("name")) {
 		return false
 	}
-	return slices.ContainsFunc(failures, func(m Value) bool { return !isBlank(m) }) ||
-		status.Int() >= 400 || code.Int() >= 400 || isWord(status, "error", "fail", "failed") ||
-		slices.ContainsFunc(successes, func(m Value) bool { return isWord(m, "false", "0") })
+	return !isBlank(m.Member("error")) || !isBlank(m.Member("errors")) || !isBlank(m.Member("exception")) ||
+		status.Int() >= 400 || m.Member("code").Int() >= 400 || isWord(status, "error", "fail", "failed") ||
+		isWord(m.Member("success"), "false", "0") || isWord(m.Member("ok"), "false", "0")
 }
 
 // isBlank reports whether a member is missing, or says nothing.
