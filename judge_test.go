@@ -123,7 +123,7 @@ func TestJudgeEachStatus(t *testing.T) {
 						sends = "yes" // as any upload that was cut off
 					}
 					assert.Equal(t, sends == "yes", got.follow == followRetry, what)
-					assert.Equal(t, sends == "once", got.follow == followRenew, what)
+					assert.Equal(t, sends == "1x", got.follow == followRenew, what)
 				}
 			}
 		}

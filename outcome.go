@@ -28,8 +28,8 @@ func (o Outcome) String() string {
 // severe outcome counts. All errors of this package have the methods, and a program's own may. Nil is Done. Unknown are
 // a nil pointer, an error without the methods, and an error of this package that a program made itself.
 //
-// The table lists how an attempt can fail, and whether it is retried: for Store, and for the other methods, which are
-// safe to execute twice. The last column is [Temporary].
+// The table lists how an attempt can fail, and whether it is retried (1x is a single time): for Store, and for the other
+// methods, which are safe to execute twice. The last column is [Temporary].
 //
 //	the call ended with                                                           outcome   others  store  temporary
 //	invalid arguments                                                             NotSent   no      no     no
@@ -41,7 +41,7 @@ func (o Outcome) String() string {
 //	an upload cut off by its reader, or by a 3xx, 4xx or 5xx that proves nothing  NotSent   -       no     no
 //	a refused HTTP/2 stream (REFUSED_STREAM), except for Store                    Rejected  yes     -      yes
 //	429                                                                           Rejected  yes     yes    yes
-//	401, if the key source then returns another key                               Rejected  once    once   no
+//	401, if the key source then returns another key                               Rejected  1x      1x     no
 //	403, 404 or 405 without JSON, for List, Show, Update and Delete               Rejected  no      -      yes
 //	400, 401, 411, 413, 414, 417, 421 or 431                                      Rejected  no      no     no
 //	any other 4xx except 408 and 499, for Store only with JSON                    Rejected  no      no     no
