@@ -28,8 +28,8 @@ func (o Outcome) String() string {
 // severe outcome counts. All errors of this package have the methods, and a program's own may. Nil is Done. Unknown are
 // a nil pointer, an error without the methods, and an error of this package that a program made itself.
 //
-// The table lists how an attempt can fail, and whether it is retried (1x is a single time): for Store, and for the other
-// methods, which are safe to execute twice. The last column is [Temporary].
+// The table lists how an attempt can fail, and whether it is retried (1x is a single time): for Store, and for the
+// other methods, which are safe to execute twice. The last column is [Temporary].
 //
 //	the call ended with                                                           outcome   others  store  temporary
 //	invalid arguments                                                             NotSent   no      no     no
