@@ -78,30 +78,18 @@ func (s summary) logValue(attrs ...any) slog.Value {
 // fail makes the error of the whole call. Stopped is what ended the wait for another attempt, or all of it; nil for
 // nothing.
 func (h *history) fail(r *request, stopped error) error {
-	s := h.summary(r)
+	s := summary{op: r.op.name, host: r.url.Host, outcome: h.worst, attempts: h.count}
 	if h.count == 0 {
 		s.temporary = !errors.Is(stopped, ErrFile)
 		return r.failed(stopped).with(s)
 	}
-	if stopped != nil {
-		s.stopped, s.temporary = stopped, true
-		s.details = append([]string{fmt.Sprintf("not retried: %v", stopped)}, s.details...)
-	}
-	return h.last.err.with(s)
-}
-
-// summary is what an error tells of the attempts so far.
-func (h *history) summary(r *request) summary {
-	s := summary{op: r.op.name, host: r.url.Host, outcome: h.worst, attempts: h.count}
 	add := func(holds bool, detail string) {
 		if holds {
 			s.details = append(s.details, detail)
 		}
 	}
-	if h.count == 0 {
-		return s
-	}
-	s.temporary = h.last.temporary
+	s.stopped, s.temporary = stopped, h.last.temporary || stopped != nil
+	add(stopped != nil, fmt.Sprintf("not retried: %v", stopped))
 	add(h.last.note != "", h.last.note)
 	before := strings.Join(h.words, ", ")
 	add(h.count > 1, fmt.Sprintf("attempt %d of %d; before: %s", h.count, r.policy.MaxAttempts, before))
@@ -112,7 +100,7 @@ func (h *history) summary(r *request) summary {
 		add(h.worst == OutcomeDone, "outcome done: it was "+done)
 		add(h.worst == OutcomeNotSent, "nothing was "+done)
 	}
-	return s
+	return h.last.err.with(s)
 }
 
 // explained is an error of the network after what it means. One meaning may have many errors.
