@@ -131,7 +131,11 @@ func TestWrongRequestsDoNotConform(t *testing.T) {
 			wrong.Style = "baroque"
 			_, _ = c.Images.Store(ctx, wrong, aicontent.WithoutValidation())
 		},
-		"name": func(c *aicontent.Client) { _, _ = c.Images.Store(ctx, params, aicontent.WithFormField("name", "")) },
+		"name": func(c *aicontent.Client) {
+			wrong := params
+			wrong.Name = ""
+			_, _ = c.Images.Store(ctx, wrong, aicontent.WithFormField("name", ""))
+		},
 		"per_page": func(c *aicontent.Client) {
 			_, _ = c.Images.List(ctx, aicontent.ImageListParams{PerPage: 7}, aicontent.WithoutValidation())
 		},
