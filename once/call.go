@@ -11,7 +11,7 @@ import (
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-// service is what a call needs of a collection.
+// service is what a call needs to know of a collection.
 type service[T any] struct {
 	*config
 	collection string
@@ -21,7 +21,7 @@ type service[T any] struct {
 	facts      func(*T) facts
 }
 
-// facts are what counts of a record.
+// facts are what a call must know of a record.
 type facts struct {
 	id       aicontent.ID
 	name     string
@@ -93,7 +93,7 @@ func (c *call[T]) delete(ctx context.Context) error {
 	return err
 }
 
-// run has do done while the call has the name. If the ledger knows the record, showing it may be enough.
+// run calls do while the call has the name. With enough, a record that the ledger knows and Show returns ends the call.
 func (c *call[T]) run(
 	ctx context.Context, enough bool, do func(context.Context) (*T, error),
 ) (record *T, err error) {
@@ -144,7 +144,7 @@ func (c *call[T]) check(ctx context.Context) error {
 	return &aicontent.ValidationError{Problems: []aicontent.FieldProblem{problem}}
 }
 
-// fail makes the error of the call. What is wrong with the arguments is returned as it is.
+// fail makes the error of the call. A ValidationError is returned as it is.
 func (c *call[T]) fail(outcome aicontent.Outcome, temporary bool, err error) error {
 	if _, ok := err.(*aicontent.ValidationError); ok {
 		return err
@@ -157,7 +157,7 @@ func (c *call[T]) failed(id aicontent.ID, temporary bool, err error) error {
 	return &Error{c.collection, c.name, id, err, aicontent.OutcomeDone, temporary}
 }
 
-// conflict is the error of a name whose record may not be the one that was asked for.
+// conflict is the error for a name whose record may not be the one that the caller means.
 func (c *call[T]) conflict(e entry, reason string) error {
 	var ids []aicontent.ID
 	if e.ID != "" {

@@ -17,7 +17,7 @@ const (
 	beat     = 10 * time.Second
 	beatSend = time.Minute // while a create request is under way
 
-	// A process that was not heard of for the lease has lost the name. It gives the name up itself before that.
+	// A process that has not been heard of for the lease loses the name. It gives the name up by itself before that.
 	lease      = 30 * time.Second
 	leaseSend  = 5 * time.Minute
 	giveUp     = 25 * time.Second
@@ -26,21 +26,21 @@ const (
 	skew = time.Minute // by which the clocks of two processes may differ
 )
 
-// names is what a process knows of the names that its calls want.
+// names is what a process knows of the names that its calls are waiting for or have.
 type names struct {
 	mu   sync.Mutex
 	busy map[string]chan struct{} // of calls under way; closed when the name is free
 	seen map[string]sight         // of names that another process has
 }
 
-// sight is since when this process has seen a version of an entry.
+// sight is a version of an entry, and since when this process has seen it.
 type sight struct {
 	version string
 	since   time.Time
 }
 
-// lock takes the name for one call of this process. If another call has it, lock waits for that and reports so, without
-// taking the name: what there is to know may have changed.
+// lock takes the name for one call of this process. If another call has it, lock waits for that call to end and reports
+// so, without taking the name: the ledger may know more by then.
 func (n *names) lock(ctx context.Context, key string) (waited bool, err error) {
 	n.mu.Lock()
 	busy := n.busy[key]
@@ -66,9 +66,9 @@ func (n *names) unlock(key string) {
 	delete(n.busy, key)
 }
 
-// over reports whether nobody has the name: its holder was a call of this process, which has ended, or has lost it. All
-// calls of this process together have then seen nothing of it for the lease, or its last heartbeat is older by any
-// clock.
+// over reports whether nobody has the name any more: there is no holder, the holder was a call of this process, which
+// has ended, or the holder has lost the name. That is so if the calls of this process, taken together, have not seen
+// the entry change for the lease, or if its last heartbeat is older than that by any clock.
 func (n *names) over(process, key, version string, e entry) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -87,7 +87,7 @@ func (n *names) over(process, key, version string, e entry) bool {
 	return false
 }
 
-// lease is how long the holder of an entry may not be heard of.
+// lease is how long the holder of an entry may be silent.
 func (e entry) lease() time.Duration {
 	if e.Sending {
 		return leaseSend
@@ -122,8 +122,8 @@ func (c *call[T]) take(ctx context.Context) (context.Context, error) {
 	return held, nil
 }
 
-// takeOver notes the new holder. A request that was under way has ended when its sender had lost the name. A time in
-// the future is of a clock that is ahead.
+// takeOver notes the new holder. A request that was under way ended at the latest when its sender lost the name. A time
+// in the future comes from a clock that is ahead.
 func (c *call[T]) takeOver() func(*entry) {
 	before, now := c.last, time.Now().UTC()
 	return func(e *entry) {
@@ -161,8 +161,9 @@ type claim struct {
 	limit   *time.Timer
 }
 
-// put writes the changed entry with a new heartbeat. After a Put that failed, what the ledger has decides: the entry
-// itself, the version as before, another entry with the claim's token, from which it goes on, or that of somebody else.
+// put writes the changed entry with a new heartbeat. After a Put that failed, the ledger's entry decides what follows:
+// if it is the new one, the Put has succeeded; if it is the old one, or another with the claim's token, put tries again
+// from there; if it is somebody else's, the name is lost.
 func (c *claim) put(ctx context.Context, change func(*entry)) error {
 	if err := c.acquire(ctx); err != nil {
 		return err

@@ -22,7 +22,8 @@ import (
 // ever removed. Delete files of names that are never stored again, or the folder, only while no process uses them: see
 // the package documentation for what is then forgotten.
 //
-// Linux, macOS and Windows append a line as a whole on a local disk. Network file systems do not: use a database there.
+// On a local disk, Linux, macOS and Windows append a line as a whole. Network file systems do not: use a database
+// there.
 func Dir(path string) Ledger { return dir(path) }
 
 // dir keeps an entry in a file to which each Put appends a line: the version that it replaces, its own, the entry, and
@@ -77,8 +78,8 @@ func (d dir) read(key, last string) (entry []byte, version string, err error) {
 	return entry, version, nil
 }
 
-// write appends a line, and returns when it is on the disk. It begins with a line break, as the one before it may have
-// been cut off.
+// write appends a line, and returns when it is on the disk. A line begins with a line break, as the one before it may
+// have been cut off.
 func (d dir) write(key, line string, first bool) error {
 	if first {
 		if err := os.MkdirAll(string(d), 0o700); err != nil {
@@ -104,7 +105,7 @@ func (d dir) write(key, line string, first bool) error {
 	return folder.Sync()
 }
 
-// none writes a version that is empty.
+// none returns the version, or how an empty one is written.
 func none(version string) string {
 	if version == "" {
 		return "-"

@@ -15,7 +15,7 @@ import (
 // format is the number of the entry's format. A newer one is not read, nor overwritten.
 const format = 1
 
-// entry is what a ledger keeps of a name. Its times are of the clock of the process that wrote it.
+// entry is what a ledger keeps of a name. Its times are by the clock of the process that wrote it.
 type entry struct {
 	Format     int    `json:"format"`
 	Collection string `json:"collection"`
@@ -35,7 +35,7 @@ type entry struct {
 	Form  string       `json:"form,omitempty"`  // hash of the form that was sent
 }
 
-// empty reports whether the entry tells nothing that no entry would not.
+// empty reports whether the entry says no more than a missing one.
 func (e entry) empty() bool {
 	return e.Holder == "" && !e.Sending && e.Sent.IsZero() && e.Made.IsZero()
 }
@@ -51,7 +51,7 @@ func (e entry) outcome() aicontent.Outcome {
 	return aicontent.OutcomeNotSent
 }
 
-// forget is for a name of which no record is left, or was never made.
+// forget clears what the entry says of a record: there is none left, or there never was one.
 func (e *entry) forget() {
 	*e = entry{Format: format, Collection: e.Collection, Name: e.Name, Holder: e.Holder, Beat: e.Beat}
 }
@@ -78,8 +78,7 @@ func (e entry) encode() []byte {
 	return data
 }
 
-// ledgerKey is the key of a name. A base URL has the same one whatever the case of its host, with and without the
-// default port.
+// ledgerKey returns the key of a name. Neither the case of the base URL's host nor a default port makes a difference.
 func ledgerKey(scope, baseURL, collection, name string) string {
 	if u, err := url.Parse(baseURL); err == nil {
 		u.Host = strings.ToLower(u.Host)
@@ -92,7 +91,7 @@ func ledgerKey(scope, baseURL, collection, name string) string {
 	return hash(string(data))
 }
 
-// formHash stands for the fields that are not empty. How they are spaced does not count: services trim them.
+// formHash returns a hash of the fields that are not empty. Spaces around them do not count: services trim them.
 func formHash(fields map[string]string) string {
 	values := url.Values{}
 	for key, value := range fields {
@@ -103,12 +102,13 @@ func formHash(fields map[string]string) string {
 	return hash(values.Encode())
 }
 
-// normal is a text as two of them are compared: services trim it, and browsers and databases change line breaks.
+// normal returns a text in the form in which texts are compared: services trim them, and browsers and databases change
+// their line breaks.
 func normal(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
 }
 
-// nameHash is empty for a name that the service did not tell.
+// nameHash returns the hash of a name, or nothing for a name that the service did not send.
 func nameHash(name string) string {
 	if name = normal(name); name == "" {
 		return ""

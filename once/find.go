@@ -24,7 +24,7 @@ func (c *call[T]) known(ctx context.Context, enough bool) (*T, error) {
 	return record, err
 }
 
-// read reads the entry before the call has the name, and compares the form that was sent for it.
+// read reads the entry before the call has the name, and compares the form with the one that was sent for it.
 func (c *call[T]) read(ctx context.Context) error {
 	data, version, err := c.ledger.Get(ctx, c.key)
 	if err != nil {
@@ -158,7 +158,7 @@ func (c *call[T]) found(ctx context.Context, record *T, e entry) *T {
 	return record
 }
 
-// completed waits for what is missing in a record, until the time is over or the context ends.
+// completed waits for what is missing in a record, until the given time or the end of the context.
 func (c *call[T]) completed(ctx context.Context, record *T, until time.Time) *T {
 	for pace := (pace{}); !c.facts(record).complete && time.Now().Before(until); {
 		if pace.wait(ctx, until) != nil {
@@ -207,7 +207,7 @@ func final(err error) bool {
 	return false
 }
 
-// because is an error with the one before it, if there is one.
+// because returns err, wrapped together with the error before it, if there was one.
 func because(err, before error) error {
 	if before == nil {
 		return err
@@ -215,7 +215,7 @@ func because(err, before error) error {
 	return fmt.Errorf("%w; before: %w", err, before)
 }
 
-// retryAfter is how long the service asked to wait.
+// retryAfter returns how long the service asked to wait.
 func retryAfter(err error) time.Duration {
 	if e, ok := errors.AsType[*aicontent.APIError](err); ok {
 		return e.RetryAfter
@@ -268,7 +268,7 @@ func sleep(ctx context.Context, wait time.Duration) error {
 	return ended(ctx)
 }
 
-// ended is why a context ended, and nil for one that has not.
+// ended returns why a context ended, or nil if it has not.
 func ended(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(err, cause) {

@@ -20,15 +20,15 @@ func newImages(c *config, client *aicontent.ImagesService) *Images {
 }
 
 // Store creates the image with the name in params unless the ledger or the service has it. The name must be unique,
-// such as a job's ID, and never a title that a person typed; known services accept up to 128 characters. Found means
-// that the image was there, and this call created and billed nothing. It may then differ from params, if it was stored
-// without this package. If the ledger knows that another form was sent for the name, the error is an
+// such as a job's ID, and never a title that a person typed; known services accept up to 128 characters. If found is
+// true, the image existed, and this call created and billed nothing; if it was stored without this package, it may
+// differ from params. If the ledger knows that other params were sent for the name, the error is an
 // [*aicontent.ConflictError].
 //
 // Store waits while another call, of any process, stores the same name, and while an earlier request may still become
-// the image: up to the settle time, or until ctx ends. It sends what one plain Store call sends, and never a second
-// one. The options apply to all calls that it makes. The error is an [*Error], or an [*aicontent.ValidationError]; ask
-// [aicontent.Temporary] whether to call again, which never creates a second image.
+// the image: up to the settle time, or until ctx ends. It makes at most one plain Store call, with its retries. The
+// options apply to all calls that it makes. The error is an [*Error] or an [*aicontent.ValidationError]. Ask
+// [aicontent.Temporary] whether to call Store again, which never creates a second image.
 func (s *Images) Store(
 	ctx context.Context, params aicontent.ImageStoreParams, opts ...aicontent.CallOption,
 ) (image *aicontent.Image, found bool, err error) {
@@ -48,7 +48,7 @@ func (s *Images) Find(ctx context.Context, name string, opts ...aicontent.CallOp
 	return s.service.call(name, opts).findOnly(ctx)
 }
 
-// Delete finds the image as Find does, deletes it, and frees the name. It is no error if there is none.
+// Delete finds the image as Find does, deletes it, and frees the name. It is not an error if there is none.
 func (s *Images) Delete(ctx context.Context, name string, opts ...aicontent.CallOption) error {
 	return s.service.call(name, opts).delete(ctx)
 }
@@ -88,7 +88,7 @@ func (s *Transcriptions) Find(
 	return s.service.call(name, opts).findOnly(ctx)
 }
 
-// Delete finds the transcription as Find does, deletes it, and frees the name. It is no error if there is none.
+// Delete finds the transcription as Find does, deletes it, and frees the name. It is not an error if there is none.
 func (s *Transcriptions) Delete(ctx context.Context, name string, opts ...aicontent.CallOption) error {
 	return s.service.call(name, opts).delete(ctx)
 }

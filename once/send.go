@@ -9,7 +9,7 @@ import (
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-// ownTime is how long writing may take that goes on after the call's context has ended.
+// ownTime limits a write to the ledger, which continues after the call's context has ended.
 const ownTime = 5 * time.Second
 
 // write writes to the ledger, even if the call's context has ended.
@@ -24,7 +24,7 @@ func (c *call[T]) write(ctx context.Context, change func(*entry)) error {
 	return err
 }
 
-// send is step 4: one Store call. Sent means that it may have created the record.
+// send is step 4: one Store call. Sent reports whether it may have created the record.
 func (c *call[T]) send(ctx context.Context, create create[T]) (record *T, sent bool, err error) {
 	record, err = create(ctx, append(c.opts, c.notes(ctx))...)
 	switch outcome := aicontent.OutcomeOf(err); {
@@ -53,7 +53,7 @@ func (c *call[T]) notes(ctx context.Context) aicontent.CallOption {
 	})
 }
 
-// refused ends a call that created nothing. Where names are unique, another one may have been faster.
+// refused ends a call that created nothing. If names are unique, another call may have been faster.
 func (c *call[T]) refused(ctx context.Context, outcome aicontent.Outcome, err error) (*T, error) {
 	c.result = (*entry).forget
 	e, ok := errors.AsType[*aicontent.APIError](err)
