@@ -232,6 +232,13 @@ func TestObjectsThatSayTheyAreErrors(t *testing.T) {
 	}
 }
 
+// A response of many members that tell an error must not take more memory than its text.
+func TestMembersThatTellAnErrorAreBounded(t *testing.T) {
+	v := parsed(t, "{"+strings.Repeat(`"error":0,`, 100_000)+`"error":""}`)
+	used := fakes.Allocated(func() { assert.False(t, v.SaysError()) })
+	assert.Less(t, used, uint64(len(v)))
+}
+
 // A boolean, a number or a time can be all that a response tells of a record.
 func TestOneFieldOfItsTypeIsEnough(t *testing.T) {
 	for text, want := range map[string]error{
