@@ -251,6 +251,8 @@ func TestPanicsReachTheCaller(t *testing.T) {
 					assert.False(t, complete && method != "Close", at)
 					if name == "panics" {
 						assert.Equal(t, boom, recovered, at)
+					} else {
+						assert.Nil(t, recovered, at)
 					}
 					s.Reader.Seek(0, io.SeekStart)
 					complete, returned, _ = call()

@@ -218,6 +218,8 @@ func TestReportsThatPanicOrExit(t *testing.T) {
 			assert.False(t, returned, "%s at %s", name, at)
 			if name == "panics" {
 				assert.Equal(t, "boom", recovered, at)
+			} else {
+				assert.Nil(t, recovered, at)
 			}
 			before := calls
 			m.Stop(t.Context())
