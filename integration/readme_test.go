@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -229,4 +231,78 @@ func TestLinesOfDocumentsFitAScreen(t *testing.T) {
 		}
 		assert.False(t, code, "%s has a block of code without an end", name)
 	}
+}
+
+// Numbers in README that are older than the results beside them would be a claim that nobody measured.
+func TestReadmeHasTheMeasuredNumbers(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../bench/results/results.md")
+	require.NoError(t, err)
+	results := string(text)
+	lines := strings.Split(readme(t), "\n")
+	row := func(prefix string) []string {
+		i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, prefix) })
+		require.GreaterOrEqual(t, i, 0, prefix)
+		return cells(lines[i])[1:]
+	}
+	for name, places := range map[string]struct {
+		tables       []string // the first that has the client counts
+		column, unit string
+	}{
+		"records made once, and told":                 {[]string{"Faults, retries as documented", "Faults, as it comes"}, "made once and told", ""},
+		"records made twice":                          {[]string{"Faults, retries as documented", "Faults, as it comes"}, "made twice", ""},
+		"requests, searches included":                 {[]string{"Faults, retries as documented", "Faults, as it comes"}, "requests", ""},
+		"a create request over loopback with TLS, ms": {[]string{"Create, loopback with TLS"}, "ns", "ns"},
+		"peak memory of a 512 MiB upload, MiB":        {[]string{"Upload 512 MiB"}, "peak memory over start, MiB", ""},
+	} {
+		var want []string
+		for _, client := range row("| | aicontent") {
+			value := ""
+			for _, table := range places.tables {
+				value = cmp.Or(value, measured(t, results, table, client, places.column))
+			}
+			if places.unit == "ns" {
+				ns, err := strconv.ParseFloat(value, 64)
+				require.NoError(t, err, client)
+				value = strconv.FormatFloat(ns/1e6, 'f', 2, 64)
+			}
+			want = append(want, value)
+		}
+		assert.Equal(t, want, row("| "+name), name)
+	}
+	alone := measured(t, results, "Faults, as it comes", "aicontent", "made once and told")
+	assert.Contains(t, readme(t), "Without package once: "+alone+" of the 66, and none twice.")
+	assert.Equal(t, "0", measured(t, results, "Faults, as it comes", "aicontent", "made twice"))
+}
+
+// measured is the median in a table of the results, empty for a client that it does not have.
+func measured(t *testing.T, results, table, client, column string) string {
+	_, section, found := strings.Cut(results, "\n## "+table+"\n")
+	require.True(t, found, table)
+	section, _, _ = strings.Cut(section, "\n## ")
+	at := -1
+	for line := range strings.Lines(section) {
+		list := cells(line)
+		switch {
+		case len(list) > 0 && list[0] == "SDK":
+			at = slices.Index(list, column)
+			require.GreaterOrEqual(t, at, 0, "%s: %s", table, column)
+		case len(list) > 0 && list[0] == client:
+			value, _, _ := strings.Cut(list[at], " ")
+			return value
+		}
+	}
+	return ""
+}
+
+// cells are those of a row of a table.
+func cells(line string) (list []string) {
+	line = strings.TrimSpace(line)
+	if !strings.HasPrefix(line, "|") {
+		return nil
+	}
+	for cell := range strings.SplitSeq(strings.Trim(line, "|"), "|") {
+		list = append(list, strings.TrimSpace(cell))
+	}
+	return list
 }
