@@ -56,8 +56,8 @@ type Request struct {
 	RecordID string
 	// Status is the status of the response; 0 if none was begun.
 	Status int
-	// Responded reports whether the whole response was handed to the network. The client may not have
-	// received it all the same.
+	// Responded reports whether the whole response was handed to the network. Even so, the client may not have
+	// received it.
 	Responded bool
 }
 
@@ -162,7 +162,7 @@ func (s *Server) Violations() []Violation {
 	return slices.Clone(s.book.violations)
 }
 
-// ResetBook drops the recorded requests, violations and histories, to save memory in a long run. The records stay, and
+// ResetBook drops the history of requests, violations and records, to save memory in a long run. The records stay, and
 // numbering continues.
 func (s *Server) ResetBook() {
 	s.book.mu.Lock()
