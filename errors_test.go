@@ -154,6 +154,17 @@ func TestARefusedKeyIsMaskedInTheErrorOfItsSource(t *testing.T) {
 	fakes.AssertNoKey(t, err, fakes.Key)
 }
 
+// A program that keeps what the service sent in place of a record must not keep the key with it.
+func TestTheBodyOfADecodeErrorIsMasked(t *testing.T) {
+	t.Parallel()
+	c := over(t, fakes.RoundTripper(fakes.OK(`{"debug":{"authorization":"Bearer `+fakes.Key+`"}}`)))
+	_, err := c.Images.Show(t.Context(), "7")
+	failed, ok := errors.AsType[*DecodeError](err)
+	require.True(t, ok, err)
+	assert.Contains(t, string(failed.Body), "authorization")
+	assert.NotContains(t, string(failed.Body), fakes.Key)
+}
+
 // A mirror that removes the file of a record that is gone must not believe a proxy during a deploy.
 func TestNotFoundIsTheServicesOwnWord(t *testing.T) {
 	t.Parallel()

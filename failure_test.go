@@ -305,6 +305,7 @@ func TestErrorOfALoginPage(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	assert.ErrorIs(t, err, ErrUnauthorized)
+	assert.False(t, Temporary(err), "a key that is not accepted stays so")
 	assert.NotContains(t, err.Error(), "decod")
 	assert.NotContains(t, err.Error(), "cannot read")
 	assert.ErrorContains(t, err, "images.show: unauthorized: the API key is not accepted: the service redirected to a login page")

@@ -417,6 +417,7 @@ func TestReadersThatWaitAreLeft(t *testing.T) {
 		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromReader("a.wav", reader)}, WithStallTimeout(time.Second))
 		assert.ErrorContains(t, err, "transcriptions.store: the upload stalled: the file returned no bytes for 1s (WithStallTimeout)")
 		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+		assert.False(t, Temporary(err), "a reader that stands still does so again")
 		assert.LessOrEqual(t, time.Since(start), 2*time.Second)
 		assert.Empty(t, *requests)
 	})
