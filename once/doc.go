@@ -50,7 +50,7 @@
 //	no response, and no record                                         1        36  25 min: NotSent, temporary
 //	the process was killed while it sent, and then:
 //	  the record appears                                               0      2-36  5 min, or when it appears
-//	  no record appears                                                1        37  21 min until it sends, then as above
+//	  no record appears                                                1        37  sends after 21 min, then as above
 //
 // A 502, 503 or 504 is never followed by a second create request in the same call; no connection, an upload that was
 // cut off and a 429 are, up to four attempts in all, because they created nothing.
@@ -87,9 +87,11 @@
 //
 // [Dir] has a file for each name, named by a hash, with a line of JSON for each change, the last one at the end. A line
 // has the name, "holder" while a call has it, "sending" while a request is under way, and "until" when its record can
-// no longer appear; "made" and "id" are those of the record. So
-// tail -qn1 folder/* | grep -E '"(sending|until)":' lists what may be open, and Delete, called for a name, deletes its
-// record and clears its entry.
+// no longer appear; "made" and "id" are those of the record. This lists what may be open:
+//
+//	tail -qn1 folder/* | grep -E '"(sending|until)":'
+//
+// Delete, called for a name, deletes its record and clears its entry.
 //
 // If the folder is deleted, or lost with its machine, every name is new: a call searches once, and finds what the
 // service lists. That is safe if no request was sent within the settle time. A copy is a ledger of its own, and must

@@ -2,8 +2,8 @@
 //
 //	go run . [flags]
 //
-// With AICONTENT_BASE_URL and AICONTENT_API_KEY set, it uses that deployment, which may bill what is created. Without
-// them it runs against the service in memory.
+// With AICONTENT_BASE_URL and AICONTENT_API_KEY set, it uses that deployment, which may charge for what is created.
+// Without them it runs against the service in memory.
 package main
 
 import (
@@ -100,7 +100,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 const usage = `Usage: gallery [flags]
 
 Serves a web gallery of the pictures and recordings of the deployment that AICONTENT_BASE_URL and
-AICONTENT_API_KEY name, which may bill what visitors create. Without them it uses a service in
+AICONTENT_API_KEY name, which may charge for what visitors create. Without them it uses a service in
 memory. SIGINT and SIGTERM stop it, and it logs what it created and what may have been billed.
 
 `

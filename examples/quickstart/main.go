@@ -4,7 +4,7 @@
 //	go run ./examples/quickstart [-audio FILE] [-out DIR]
 //
 // Without configuration it starts the service in memory. With AICONTENT_BASE_URL and
-// AICONTENT_API_KEY in the environment it uses that deployment, which may bill the three Store
+// AICONTENT_API_KEY in the environment it uses that deployment, which may charge for the three Store
 // calls. The calls are in tour.go.
 package main
 
@@ -107,7 +107,7 @@ const usage = `Usage: quickstart [-audio FILE] [-out DIR]
 
 Takes a transcription and two images through the whole life of a record, and deletes them. Without
 configuration it starts the service in memory. With AICONTENT_BASE_URL and AICONTENT_API_KEY in the
-environment it uses that deployment, which may bill three Store calls for each run.
+environment it uses that deployment, which may charge for three Store calls for each run.
 
 `
 

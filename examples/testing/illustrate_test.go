@@ -35,9 +35,9 @@ func TestIllustrateMakesOnePictureWhateverGoesWrong(t *testing.T) {
 				srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
 				srv.FaultOn(aicontenttest.ImagesStore, 1, fault)
 				names := newNames(t, srv.Client())
-				url, err := Illustrate(t.Context(), names, "4711", "A whale in the harbour")
+				url, err := Illustrate(t.Context(), names, "4711", "A whale in the harbor")
 				if aicontent.Temporary(err) { // the queue runs the job again
-					url, err = Illustrate(t.Context(), names, "4711", "A whale in the harbour")
+					url, err = Illustrate(t.Context(), names, "4711", "A whale in the harbor")
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -56,7 +56,7 @@ func TestIllustrateMakesOnePictureWhateverGoesWrong(t *testing.T) {
 func TestIllustrateSaysWhenItIsNotLetIn(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	srv.Fault(aicontenttest.Status(403, `{"message":"No credit left."}`))
-	_, err := Illustrate(t.Context(), newNames(t, srv.Client()), "4711", "A whale in the harbour")
+	_, err := Illustrate(t.Context(), newNames(t, srv.Client()), "4711", "A whale in the harbor")
 	if !errors.Is(err, aicontent.ErrForbidden) {
 		t.Errorf("want an error that is ErrForbidden, got %v", err)
 	}
@@ -69,7 +69,7 @@ func TestIllustrateSaysWhenItIsNotLetIn(t *testing.T) {
 func TestIllustrateNoticesAnotherHeadline(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	names := newNames(t, srv.Client())
-	if _, err := Illustrate(t.Context(), names, "4711", "A whale in the harbour"); err != nil {
+	if _, err := Illustrate(t.Context(), names, "4711", "A whale in the harbor"); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Illustrate(t.Context(), names, "4711", "A whale in the canal")
