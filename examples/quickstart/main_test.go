@@ -213,7 +213,7 @@ func TestHelpSaysWhatItCosts(t *testing.T) {
 	unconfigured(t)
 	var out bytes.Buffer
 	assert.ErrorIs(t, run(t.Context(), []string{"-h"}, &out), flag.ErrHelp)
-	for _, says := range []string{"AICONTENT_BASE_URL", "bill three Store calls", "deletes them", "-audio", "-out"} {
+	for _, says := range []string{"AICONTENT_BASE_URL", "charge for three Store calls", "deletes them", "-audio", "-out"} {
 		assert.Contains(t, out.String(), says)
 	}
 }
