@@ -115,10 +115,11 @@ func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts .
 	return list[Image](ctx, s.core(), request{op: images.list, params: params}, opts)
 }
 
-// All returns an iterator over the images of all pages. Each loop starts with the first page and fetches the others
-// when it reaches them, or earlier with [WithReadAhead]. Leaving the loop ends all requests. An error is yielded once,
-// with a nil image, and ends the loop; it matches [ErrPagination] if the service does not say whether more pages
-// follow, or repeats one. The images of a page share memory: to keep a few of many, copy them.
+// All returns an iterator over the images of all pages. Each loop starts with the first page, or that of
+// WithQuery("page", "3"), and fetches the others when it reaches them, or earlier with [WithReadAhead]. Leaving the
+// loop ends all requests. An error is yielded once, with a nil image, and ends the loop; it matches [ErrPagination] if
+// the service does not say whether more pages follow, or repeats one. The images of a page share memory: to keep a few
+// of many, copy them.
 //
 // An image that moves to the next page during the loop is yielded once. If others are deleted during the loop, some may
 // be missed: confirm with Show that an image is gone before you delete a copy of it.

@@ -25,11 +25,11 @@ func TestHowLongACallTakes(t *testing.T) {
 		took           time.Duration // by the last call
 		outcome        aicontent.Outcome
 	}{
-		"504 at once, and no record":         {kit.Status(504, ""), false, 36, 1, 15 * time.Minute, aicontent.OutcomeNotSent},
-		"no response, and no record":         {kit.Stall(kit.BeforeRead), false, 36, 1, 25 * time.Minute, aicontent.OutcomeNotSent},
-		"504, and the record after 8 min":    {kit.LateAct(504, 8*time.Minute), false, 22, 1, 481 * time.Second, aicontent.OutcomeDone},
-		"killed, and no record":              {kit.Stall(kit.BeforeRead), true, 37, 2, 1230 * time.Second, aicontent.OutcomeDone},
-		"killed, and the record after 8 min": {kit.LateAct(504, 8*time.Minute), true, 25, 1, 451 * time.Second, aicontent.OutcomeDone},
+		"504 at once, and no record":              {kit.Status(504, ""), false, 36, 1, 15 * time.Minute, aicontent.OutcomeNotSent},
+		"no response, and no record":              {kit.Stall(kit.BeforeRead), false, 36, 1, 25 * time.Minute, aicontent.OutcomeNotSent},
+		"504 at once, and the record after 8 min": {kit.LateAct(504, 8*time.Minute), false, 22, 1, 481 * time.Second, aicontent.OutcomeDone},
+		"killed, and no record":                   {kit.Stall(kit.BeforeRead), true, 37, 2, 1230 * time.Second, aicontent.OutcomeDone},
+		"killed, and the record after 8 min":      {kit.LateAct(504, 8*time.Minute), true, 25, 1, 451 * time.Second, aicontent.OutcomeDone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {

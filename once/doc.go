@@ -41,11 +41,11 @@
 //
 // # How long a call takes
 //
-// Only the context limits a call. With all else at its default:
+// Only the context limits a call. With all else at its default, and searches that succeed:
 //
 //	                                                     create requests  searches  until the call ends
 //	the record is created, and the response arrives                    1         1  as long as a Store
-//	a 504 after a minute, and the record after 8                       1        22  8 min
+//	a 504 at once, and the record 8 min later                          1        22  8 min
 //	a 504 at once, and no record                                       1        36  15 min: NotSent, temporary
 //	no response, and no record                                         1        36  25 min: NotSent, temporary
 //	the process was killed while it sent, and then:
@@ -55,10 +55,13 @@
 // A 502, 503 or 504 is never followed by a second create request in the same call; no connection, an upload that was
 // cut off and a 429 are, up to four attempts in all, because they created nothing.
 //
-// A search is a List request for up to 100 records; more pages follow only if more names contain this one. A call that
-// waits searches after 0, 1, 3, 7, 15 and 31 seconds, and then every 30 seconds: six times in the first minute, twice
-// in each other. At a limit of 60 requests a minute, 30 names may wait at once. Searches wait for the client's rate
-// limiter, and obey Retry-After up to 15 minutes.
+// A search is a List request for up to 100 records; more pages follow only if more names contain this one, and a Show
+// if it finds the record. If the first search of a call fails and no earlier request may still create the record, the
+// call ends: NotSent, temporary, nothing is sent. A later one that fails is repeated. A call that waits searches after
+// 0, 1, 3, 7, 15 and 31 seconds, and then every 30 seconds: 30 names that wait use up a limit of 60 requests a minute,
+// and three times that in their first minute. A rate limiter delays searches and loses nothing. Retry-After is obeyed
+// up to 15 minutes. The 21 minutes after a kill are the five of the name, the settle time, and one for clocks that
+// differ.
 //
 // # What a call costs
 //
