@@ -497,3 +497,43 @@ func TestStoreOfADeletedRecord(t *testing.T) {
 		w.require1(t)
 	})
 }
+
+// A service may create a record without telling its ID. The list has it, though perhaps not yet.
+func TestStoreOfARecordWithoutAnID(t *testing.T) {
+	var until time.Time
+	bubble(t, func(t *testing.T, w *world) {
+		until = time.Now().Add(time.Minute)
+		p := w.process(t)
+		w.FaultOn(kit.ImagesStore, 1, kit.Status(201, `{"data":{"name":"a"}}`).Acting())
+		image, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.False(t, found)
+		assert.Empty(t, image.ID)
+		image, found, err = p.Images.Store(p, job("a"))
+		require.NoError(t, err, "it waits for a list that lags")
+		assert.True(t, found)
+		assert.NotEmpty(t, image.ID)
+		assert.Less(t, time.Since(w.start), 2*time.Minute)
+		w.require1(t)
+	}, lagging(func() time.Time { return until }))
+}
+
+// A text that the response to a create request did not have is the service's to add: nobody waits for it.
+func TestStoreOfARecordWithoutAText(t *testing.T) {
+	hide := kit.OnResponse(func(r *kit.Response) {
+		body, _ := r.JSON().(map[string]any)
+		if data, ok := body["data"].(map[string]any); ok {
+			data["result"] = nil
+			r.SetJSON(body)
+		}
+	})
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		for n := range 2 {
+			_, found, err := p.Transcriptions.Store(p, recording("a"))
+			require.NoError(t, err)
+			assert.Equal(t, n > 0, found)
+		}
+		assert.Zero(t, time.Since(w.start))
+	}, hide)
+}
