@@ -70,7 +70,8 @@ func Example_webHandler() {
 			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 		case aicontent.Temporary(err):
 			w.Header().Set("Retry-After", "60")
-			http.Error(w, "Your picture is not there yet. Send the form again in a minute: it is drawn once.", 503)
+			http.Error(w, "Your picture is not there yet. Send the form again in a minute: it is drawn once.",
+				http.StatusServiceUnavailable)
 		default:
 			http.Error(w, "Your picture could not be drawn.", http.StatusBadGateway)
 		}

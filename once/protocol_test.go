@@ -461,7 +461,8 @@ func TestStoreThatIsRefused(t *testing.T) {
 			require.IsType(t, invalid, p.Images.Delete(p, name))
 			assert.Empty(t, w.Requests())
 		}
-		_, err = p.Images.Find(nil, "a") //nolint:staticcheck // a nil context is an error and no panic
+		//lint:ignore SA1012 a nil context is an error, and no panic
+		_, err = p.Images.Find(nil, "a")
 		require.IsType(t, invalid, err)
 
 		w.FaultOn(kit.ImagesStore, 1, kit.Status(402, `{"message":"no credit"}`))

@@ -41,7 +41,7 @@ func (f File) open(ctx context.Context) (*input, error) {
 
 // do runs f on a goroutine of its own. When the context ends, f is abandoned, and the error is the context's.
 func (in *input) do(f func() error) (err error) {
-	err, in.left = wire.Call(in.ctx, f)
+	in.left, err = wire.Call(in.ctx, f)
 	if _, ok := err.(*wire.Panic); ok {
 		in.panicked = err
 	}

@@ -219,8 +219,10 @@ func TestPanicsReachTheCaller(t *testing.T) {
 							defer attempt.Stop()
 							req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
 							sending, err := Multipart(nil, "file", file, size).Attach(req, attempt, nil)
-							defer sending.Close()
-							defer func() { complete = sending.Complete() }()
+							defer func() {
+								complete = sending.Complete()
+								sending.Close()
+							}()
 							if err == nil {
 								transport := make(chan struct{})
 								go func() { // as a transport does

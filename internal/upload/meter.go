@@ -55,7 +55,7 @@ func (m *Meter) tell(ctx context.Context) error {
 	if report == nil || sent == m.reported {
 		return nil
 	}
-	err, _ := wire.Call(ctx, func() error { report(sent, attempt); return nil })
+	_, err := wire.Call(ctx, func() error { report(sent, attempt); return nil })
 	if err != nil {
 		m.report = nil
 	}

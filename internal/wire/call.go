@@ -26,18 +26,18 @@ func Go(f func() error) <-chan error {
 
 // Call is [Go] that waits for f. When ctx has ended and f does not return within a moment, f is abandoned: left
 // receives its error when it does.
-func Call(ctx context.Context, f func() error) (err error, left <-chan error) {
+func Call(ctx context.Context, f func() error) (left <-chan error, err error) {
 	done := Go(f)
 	select {
 	case err = <-done:
-		return err, nil
+		return nil, err
 	case <-ctx.Done():
 	}
 	select {
 	case err = <-done:
-		return err, nil
+		return nil, err
 	case <-time.After(Grace):
-		return ctx.Err(), done
+		return done, ctx.Err()
 	}
 }
 

@@ -200,7 +200,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	// Net/http waits until a Read of the body has returned, which one of a file behind a dead network may never do.
 	a.apart.Store(true)
 	var resp *http.Response
-	err, left := Call(a, func() (err error) {
+	left, err := Call(a, func() (err error) {
 		resp, err = tamed(rt, req)
 		return err
 	})

@@ -142,12 +142,12 @@ func increase(l once.Ledger, key string) (string, error) {
 	for range tries {
 		entry, version, err := get(context.Background(), l, key)
 		if err != nil {
-			return "", fmt.Errorf("Get: %w", err)
+			return "", fmt.Errorf("in Get: %w", err)
 		}
 		n := 0
 		if version != "" {
 			if n, err = strconv.Atoi(string(entry)); err != nil {
-				return "", fmt.Errorf("Get: not what was put: %w", err)
+				return "", fmt.Errorf("in Get: not what was put: %w", err)
 			}
 		}
 		next, err := put(context.Background(), l, key, strconv.AppendInt(nil, int64(n+1), 10), version)
@@ -155,10 +155,10 @@ func increase(l once.Ledger, key string) (string, error) {
 			return next, nil
 		}
 		if !errors.Is(err, once.ErrChanged) {
-			return "", fmt.Errorf("Put: %w", err)
+			return "", fmt.Errorf("in Put: %w", err)
 		}
 	}
-	return "", fmt.Errorf("Put has said %d times in a row that the entry has changed", tries)
+	return "", fmt.Errorf("in Put: ErrChanged %d times in a row", tries)
 }
 
 // cancel ends contexts before and during Get and Put.
