@@ -174,6 +174,7 @@ func TestStoreOfASlowService(t *testing.T) {
 		assert.Equal(t, "a", image.Name)
 		w.require1(t)
 		assert.Less(t, time.Since(w.start), 9*time.Minute)
+		assert.NotContains(t, w.Ledger.last, `"sent"`, "nothing is waited for any more")
 	})
 }
 
@@ -431,6 +432,13 @@ func TestStoreOfATakenName(t *testing.T) {
 			_, _, err = p.Images.Store(p, job("b"))
 			require.Equal(t, want, outcome(err), "%v", err)
 		}
+
+		// Nobody has the name where something else is wrong.
+		w.ResetBook()
+		w.FaultOn(kit.ImagesStore, 1, kit.Status(422, `{"message":"x","errors":{"description":["too long"]}}`))
+		_, _, err = p.Images.Store(p, job("c"))
+		require.Equal(t, "rejected", outcome(err), "%v", err)
+		assert.Equal(t, 1, w.requests(kit.ImagesList))
 	}, kit.UniqueNames)
 }
 

@@ -89,8 +89,9 @@ func (c *candidate) read(singular string, fields []Field) {
 	if !c.text.IsObject() {
 		return
 	}
-	next := 0 // Most services send members in much the same order.
-	for name, member := range c.text.Members() {
+	next := 0                                      // Most services send members in much the same order.
+	for at := (cursor{text: c.text}); at.more(); { // without the allocations of Members
+		name, member := at.name(), at.value()
 		key := []byte(name[1 : len(name)-1]) // quicker than text, which most names do not need
 		if bytes.IndexByte(key, '\\') >= 0 {
 			key = name.text(make([]byte, 0, 32))
@@ -141,8 +142,12 @@ func hasType(v Value, at any) bool {
 
 // SaysError reports whether an object says that it is an error: see [Members.SaysError].
 func (v Value) SaysError() bool {
+	if !v.IsObject() {
+		return false
+	}
 	telling := make(Members, 0, 16) // in one pass: the object may hold the whole record
-	for name, value := range v.Members() {
+	for at := (cursor{text: v}); at.more(); {
+		name, value := at.name(), at.value()
 		if len(telling) < maxAround && slices.ContainsFunc(tell, name.names) {
 			telling = append(telling, member{name, value})
 		}
@@ -162,9 +167,12 @@ func (m Members) SaysError() bool {
 		return false
 	}
 	return !isBlank(m.Member("error")) || !isBlank(m.Member("errors")) || !isBlank(m.Member("exception")) ||
-		status.Int() >= 400 || m.Member("code").Int() >= 400 || isWord(status, "error", "fail", "failed") ||
+		isFailure(status) || isFailure(m.Member("code")) || isWord(status, "error", "fail", "failed") ||
 		isWord(m.Member("success"), "false", "0") || isWord(m.Member("ok"), "false", "0")
 }
+
+// isFailure reports whether a status or code is of 400 or more. Most records have none.
+func isFailure(v Value) bool { return v != nil && v.Int() >= 400 }
 
 // isBlank reports whether a member is missing, or says nothing.
 func isBlank(v Value) bool {
