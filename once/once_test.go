@@ -187,6 +187,7 @@ func TestStoreSendsOnce(t *testing.T) {
 		require.Equal(t, "not sent, temporary", outcome(err), "%v", err)
 		assert.Equal(t, settle, time.Since(w.start), "no other pause comes on top")
 		assert.Equal(t, 1+35, w.requests(kit.ImagesList), "as the package doc says")
+		assert.NotContains(t, w.Ledger.last, `"form"`, "the name is anybody's")
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
 
 		_, found, err := p.Images.Store(p, job("a"))

@@ -438,6 +438,19 @@ func TestHookThatRefuses(t *testing.T) {
 		require.ErrorIs(t, err, limit)
 		_, _, err = p.Images.Store(p, job("a"))
 		require.NoError(t, err)
+
+		// What cannot be written down is not known to the next call.
+		puts := w.Ledger.puts
+		w.Ledger.fail = func(n int, _ string) (bool, error) {
+			if n > puts+1 {
+				return false, errDisk
+			}
+			return false, nil
+		}
+		_, _, err = p.Images.Store(p, job("b"), hook)
+		require.Equal(t, "unknown, temporary", outcome(err))
+		require.ErrorIs(t, err, limit)
+		require.ErrorIs(t, err, errDisk)
 		assert.Zero(t, time.Since(w.start))
 	})
 }
