@@ -157,24 +157,6 @@ func recorded(path string) error {
 	return err
 }
 
-// writable returns an error if the picture cannot be saved in the directory, before anything is paid for.
-func writable(dir string) error {
-	if info, err := os.Lstat(filepath.Join(dir, pictureName)); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a directory", filepath.Join(dir, pictureName))
-	}
-	file, err := newFile(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Close(), os.Remove(file.Name()))
-}
-
-// newFile makes a file in the directory under a name of its own. It opens no file and follows no link that is there.
-func newFile(dir string) (*os.File, error) {
-	path := filepath.Join(dir, "quickstart-"+strings.ToLower(rand.Text())+".tmp")
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-}
-
 // connect returns a client of the deployment in the environment, or of a service in memory. end stops what it
 // has started.
 func connect(out io.Writer) (client *aicontent.Client, end func(), err error) {

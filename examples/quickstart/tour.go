@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -104,41 +102,6 @@ func (t *tour) notStored(name string, err error) error {
 
 // pictureName is the file name of the picture.
 const pictureName = "quickstart-coast.png"
-
-// savePicture downloads the first picture. Its address is the service's choice, often another host, so that a picture
-// that cannot be fetched from here is no failure of the tour.
-func (t *tour) savePicture(ctx context.Context) error {
-	image := t.images[0]
-	if image.URL == "" {
-		t.say("saved", "nothing: this deployment sends no picture URLs")
-		return nil
-	}
-	path, err := filepath.Abs(filepath.Join(t.dir, pictureName))
-	if err != nil {
-		return err
-	}
-	// The picture of an earlier run stays until this one is whole.
-	file, err := newFile(t.dir)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // fails once it has its name
-	twice := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2})
-	n, err := t.client.Images.Download(ctx, image, file, twice)
-	if closed := file.Close(); closed != nil {
-		return closed
-	}
-	if err != nil {
-		t.say("saved", "nothing: %v", err)
-		return nil
-	}
-	// This replaces a link, and leaves what it points to as it is.
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	t.say("saved", "%s (%s): take a look", path, size(n))
-	return nil
-}
 
 func (t *tour) list(ctx context.Context) error {
 	page, err := t.client.Images.List(ctx, aicontent.ImageListParams{Search: t.mark, Filter: aicontent.FilterSepia})
