@@ -157,10 +157,10 @@ func do[T any](
 	return value, err
 }
 
-// validate reports what prepare would, without a client.
-func validate(r request) error {
-	r.settings = *noClient.defaults
-	return noClient.prepare(context.Background(), &r, nil)
+// validate reports what a call would refuse before it sends anything, its file aside.
+func (c *Client) validate(r request, opts []CallOption) error {
+	problems := c.set(context.Background(), &r.settings, opts)
+	return invalid(r.op.name, append(problems, c.encode(&r)...))
 }
 
 // set makes s the settings of a call with the given options.
@@ -182,6 +182,24 @@ func (c *Client) set(ctx context.Context, s *settings, opts []CallOption) []Fiel
 
 // prepare checks a call and makes its URL and body. The file of an upload is looked at here, and not held open.
 func (c *Client) prepare(ctx context.Context, r *request, problems []FieldProblem) error {
+	problems = append(problems, c.encode(r)...)
+	var causes []error
+	switch {
+	case r.form == nil:
+	case r.file == nil:
+		r.body = upload.Form(r.form)
+	case ctx != nil:
+		found, errs, err := r.attach(ctx)
+		if err != nil {
+			return newHistory().fail(r, err)
+		}
+		problems, causes = append(problems, found...), errs
+	}
+	return invalid(r.op.name, problems, causes...)
+}
+
+// encode makes the query, the form and the URL of a call, and reports what is wrong with them.
+func (c *Client) encode(r *request) (problems []FieldProblem) {
 	r.method = cmp.Or(r.op.method, c.updateMethod)
 	query, form := valuesOf(r.params), url.Values(nil)
 	if r.op.done != "" {
@@ -191,22 +209,12 @@ func (c *Client) prepare(ctx context.Context, r *request, problems []FieldProble
 	maps.Copy(r.query, r.page)
 	r.url = c.url(r)
 	if r.op.record {
-		problems = append(problems, r.id.check()...)
+		problems = r.id.check()
 	}
 	problems = append(problems, checkText(r.query)...)
-	var causes []error
 	if form != nil {
 		r.form = c.complete(form, r.moreForm)
 		problems = append(problems, checkForm(r, form)...)
-		if r.file == nil {
-			r.body = upload.Form(r.form)
-		} else if ctx != nil {
-			found, errs, err := r.attach(ctx)
-			if err != nil {
-				return newHistory().fail(r, err)
-			}
-			problems, causes = append(problems, found...), errs
-		}
 	}
 	if !r.unchecked {
 		replaced := slices.Concat(r.moreQuery, r.moreForm)
@@ -214,7 +222,7 @@ func (c *Client) prepare(ctx context.Context, r *request, problems []FieldProble
 			return slices.ContainsFunc(replaced, func(with pair) bool { return with.key == p.Field })
 		})...)
 	}
-	return invalid(r.op.name, problems, causes...)
+	return problems
 }
 
 // limits are the time limits of an attempt.

@@ -40,7 +40,7 @@
 // After Unknown, a record may appear minutes later: a proxy's timeout does not stop the service. Wait longer than the
 // slowest Store call takes, then look for the record with FindByName, and only if there is none store it again. Package
 // [github.com/aicontent/aicontent-go/once] does that for records that are stored with it from the first call on.
-// [Temporary] reports whether the same call may succeed later. A job queue needs both.
+// [Temporary] reports whether the same call may be made again: whether that is safe, and may help.
 //
 // # Retries
 //
@@ -99,7 +99,7 @@
 // # Common mistakes
 //
 //   - giving package once a title that a person typed: two people may type the same one
-//   - repeating a failed Store call without asking [OutcomeOf]: the first one may have been billed
+//   - repeating a failed Store call without asking [Temporary]: the first one may have been billed
 //   - creating a client for each call: it opens new connections
 //   - passing one variable to [WithResponse] in several goroutines: a data race
 //

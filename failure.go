@@ -32,7 +32,7 @@ type summary struct {
 	op        Operation // empty for an error that a program made
 	host      string
 	outcome   Outcome
-	temporary bool // the same call may succeed later
+	temporary bool // the same call may be made again: it is safe, and may help
 	attempts  int
 	stopped   error    // what ended the wait for another attempt
 	details   []string // what stands in parentheses in the error's text
@@ -92,7 +92,7 @@ func (h *history) fail(r *request, stopped error) error {
 	add(stopped != nil, fmt.Sprintf("not retried: %v", stopped))
 	add(h.last.note != "", h.last.note)
 	before := strings.Join(h.words, ", ")
-	add(h.count > 1, fmt.Sprintf("attempt %d of %d; before: %s", h.count, r.policy.MaxAttempts, before))
+	add(h.count > 1, fmt.Sprintf("attempt %d of %d; before: %s", h.count, max(h.count, r.policy.MaxAttempts), before))
 	add(h.last.requestID != "", "request "+h.last.requestID)
 	add(h.last.status == 0, "host "+s.host)
 	if done := r.op.done; done != "" {

@@ -361,7 +361,10 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 			"a refused certificate": {fails(x509.UnknownAuthorityError{}), false, false},
 		} {
 			s := &fakes.Script{Responses: fakes.Responses{row.respond}}
-			_, err := over(t, s, WithRetryPolicy(oneAttempt)).Images.Store(t.Context(), aStore)
+			c := over(t, s, WithRetryPolicy(oneAttempt))
+			_, err := c.Images.Store(t.Context(), aStore)
+			assert.False(t, Temporary(err), "%s: a Store call that may have been executed", name)
+			_, err = c.Images.Show(t.Context(), "7")
 			var lost net.Error
 			require.ErrorAs(t, err, &lost, name)
 			assert.Equal(t, row.timeout, lost.Timeout(), name)

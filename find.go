@@ -19,7 +19,7 @@ const (
 	// for: each page is a request that rate limits count.
 	maxPages = 10
 	// maxAgain is how often a search is repeated if records were deleted meanwhile. A service from which they are
-	// deleted all the time, or whose total is wrong, is not asked forever.
+	// deleted all the time is not asked forever.
 	maxAgain = 3
 )
 
@@ -34,7 +34,7 @@ func findByName[T any, R record[T]](
 	}
 	opts = append(slices.Clip(opts), searching)
 	id, page, err := c.search(ctx, in, normalText(name), opts)
-	for again := 0; again < maxAgain && errors.Is(err, errShort); again++ {
+	for again := 0; again < maxAgain && errors.Is(err, errShrank); again++ {
 		id, page, err = c.search(ctx, in, normalText(name), opts)
 	}
 	if e, ok := err.(*APIError); ok {
@@ -45,7 +45,7 @@ func findByName[T any, R record[T]](
 	}
 	if id == "" {
 		text := fmt.Sprintf("no %s has the name %s", in.singular, redact.Quote(name))
-		return nil, &nameError{text, summary{op: in.list.name, host: c.base.Host, temporary: true}}
+		return nil, &nameError{text, summary{op: in.list.name, host: c.base.Host}}
 	}
 	found, err := do(ctx, c, request{op: in.show, id: id}, opts, readRecord[T, R])
 	if err == nil {
@@ -104,8 +104,8 @@ var searching = callOption{set: func(s *settings) {
 	s.moreHeader = with(s.moreHeader, "Cache-Control", "no-cache")
 }}
 
-// errShort is the error of a search during which records were deleted: one may have moved past the reader.
-var errShort = errors.New("the list has fewer records than it tells of")
+// errShrank is the error of a search during which records were deleted: one may have moved past the reader.
+var errShrank = errors.New("the list became shorter while it was read")
 
 // search returns the ID of the record with exactly the name, and the page that shows it. The ID is empty if a list that
 // was read to its end has no such record. Several are a ConflictError. Of either kind of record an Image holds the ID
@@ -114,7 +114,7 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 	params := ImageListParams{Search: searchable(name), SearchBy: ImageSearchByName, PerPage: PerPage100}
 	var ids []ID
 	var on, last *Page[Image]
-	came, total, pages, shrank := map[string]bool{}, 0, 0, false
+	total, pages, shrank := 0, 0, false
 	page, err := list[Image](ctx, c, request{op: in.list, params: params}, opts)
 	for n := 1; page != nil && err == nil; n++ {
 		if len(page.found.IDs) < page.found.Count {
@@ -122,9 +122,6 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 		}
 		if page.found.Around.SaysError() {
 			return "", nil, page.unclear(fmt.Errorf("the list may lack records: %w", lenient.ErrSaysError), false)
-		}
-		for i, id := range page.found.IDs {
-			came[cmp.Or(id, fmt.Sprint(n, ".", i))] = true
 		}
 		shrank = shrank || page.Total > 0 && page.Total < total || page.Last > 0 && page.Last < pages
 		total, pages = cmp.Or(page.Total, total), cmp.Or(page.Last, pages)
@@ -150,8 +147,8 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 	switch {
 	case len(ids) == 1: // even if a later page cannot be read
 		return ids[0], on, nil
-	case len(ids) == 0 && err == nil && (shrank || len(came) < total):
-		return "", nil, last.unclear(errShort, true)
+	case len(ids) == 0 && err == nil && shrank:
+		return "", nil, last.unclear(errShrank, true)
 	case len(ids) < 2:
 		return "", nil, err
 	}

@@ -96,10 +96,6 @@ type ImageStoreParams struct {
 	Filter      Filter     `url:"filter,omitempty"`
 }
 
-// Validate returns what Store would refuse before it sends anything, as a [*ValidationError], or nil. A service that
-// accepts a job and runs it later can ask it first.
-func (p ImageStoreParams) Validate() error { return validate(p.request()) }
-
 func (p ImageStoreParams) request() request {
 	return request{op: images.store, params: p}
 }
@@ -139,6 +135,12 @@ func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*I
 // name, it is a [*ConflictError] with two of their IDs. Package once searches with it.
 func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Image, error) {
 	return findByName[Image](ctx, s.core(), images, name, opts)
+}
+
+// Validate returns what Store would refuse before it sends anything, as a [*ValidationError], or nil: for a service that
+// accepts a job and runs it later. The options of the client and of the call apply.
+func (s *ImagesService) Validate(params ImageStoreParams, opts ...CallOption) error {
+	return s.core().validate(params.request(), opts)
 }
 
 // Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is retried

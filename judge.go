@@ -55,7 +55,7 @@ type verdict struct {
 	outcome   Outcome
 	ok        bool // the attempt succeeded
 	follow    follow
-	temporary bool // the same call may succeed later
+	temporary bool // the same call may be made again: it is safe, and may help
 }
 
 // follow is what may follow an attempt.
@@ -84,7 +84,7 @@ func judge(op *operation, o observation) verdict {
 		v = judgeStatus(op, o)
 	}
 	if op.creates() && (v.outcome == OutcomeUnknown || v.outcome == OutcomeDone) {
-		v.follow = followNone
+		v.follow, v.temporary = followNone, false // or what was made is billed twice
 	}
 	return v
 }

@@ -113,7 +113,9 @@ func TestJudgeEachStatus(t *testing.T) {
 						want = OutcomeNotSent
 					}
 					assert.Equal(t, want, got.outcome, what)
-					assert.Equal(t, row.temporary == "yes", got.temporary, what)
+					temporary := row.temporary == "yes" || row.temporary == "others" && (!r.store || want == OutcomeNotSent)
+					assert.Equal(t, temporary, got.temporary, what)
+					assert.False(t, r.store && got.temporary && want != OutcomeNotSent && want != OutcomeRejected, "%s: it may be billed twice", what)
 					assert.False(t, got.ok, what)
 					sends := row.others
 					if op.creates() {
@@ -141,19 +143,19 @@ func TestJudge(t *testing.T) {
 		o    observation
 		want verdict
 	}{
-		"not seen":                   {store, whole, verdict{OutcomeUnknown, false, followNone, true}},
+		"not seen":                   {store, whole, verdict{OutcomeUnknown, false, followNone, false}},
 		"not seen, read":             {read, whole, verdict{OutcomeUnknown, false, followRetry, true}},
 		"not seen, an upload":        {store, observation{}, verdict{OutcomeNotSent, false, followRetry, true}},
 		"nothing written":            {store, observation{seen: true, complete: true}, verdict{OutcomeNotSent, false, followRetry, true}},
-		"written":                    {store, observation{seen: true, wrote: true, complete: true}, verdict{OutcomeUnknown, false, followNone, true}},
+		"written":                    {store, observation{seen: true, wrote: true, complete: true}, verdict{OutcomeUnknown, false, followNone, false}},
 		"written, an upload cut off": {store, observation{seen: true, wrote: true}, verdict{OutcomeNotSent, false, followRetry, true}},
-		"cancelled":                  {store, observation{complete: true, end: endCancelled}, verdict{OutcomeUnknown, false, followNone, true}},
+		"cancelled":                  {store, observation{complete: true, end: endCancelled}, verdict{OutcomeUnknown, false, followNone, false}},
 		"cancelled before":           {store, observation{seen: true, complete: true, end: endCancelled}, verdict{OutcomeNotSent, false, followNone, true}},
 		"a reader that failed":       {store, observation{seen: true, wrote: true, end: endReader}, verdict{OutcomeNotSent, false, followNone, false}},
 		"a reader that stalled":      {store, observation{seen: true, wrote: true, end: endIdle}, verdict{OutcomeNotSent, false, followRetry, false}},
 		"a certificate":              {store, observation{seen: true, complete: true, end: endUntrusted}, verdict{OutcomeNotSent, false, followNone, false}},
 		"a refused stream":           {read, observation{seen: true, wrote: true, complete: true, end: endRefused}, verdict{OutcomeRejected, false, followRetry, true}},
-		"a refused stream, store":    {store, observation{seen: true, wrote: true, complete: true, end: endRefused}, verdict{OutcomeUnknown, false, followNone, true}},
+		"a refused stream, store":    {store, observation{seen: true, wrote: true, complete: true, end: endRefused}, verdict{OutcomeUnknown, false, followNone, false}},
 		"a refused redirect":         {read, observation{seen: true, wrote: true, complete: true, end: endRedirect}, verdict{OutcomeRejected, false, followNone, false}},
 
 		"a record":                {store, observation{status: 201, content: contentAsked}, verdict{OutcomeDone, true, followNone, false}},
@@ -162,14 +164,14 @@ func TestJudge(t *testing.T) {
 		"201, cut off":            {store, observation{status: 201, cut: true}, verdict{OutcomeDone, false, followNone, false}},
 		"204":                     {read, observation{status: 204}, verdict{OutcomeDone, false, followNone, false}},
 		"200, JSON":               {store, observation{status: 200, content: contentJSON}, verdict{OutcomeUnknown, false, followNone, false}},
-		"200, JSON cut off":       {store, observation{status: 200, content: contentText, cut: true}, verdict{OutcomeUnknown, false, followNone, true}},
+		"200, JSON cut off":       {store, observation{status: 200, content: contentText, cut: true}, verdict{OutcomeUnknown, false, followNone, false}},
 		"200, JSON cut off, read": {read, observation{status: 200, content: contentText, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},
 		"200, cut off by the context": {
 			read, observation{status: 200, content: contentText, cut: true, end: endCancelled}, verdict{OutcomeUnknown, false, followNone, true},
 		},
 		"200, a page":                 {read, observation{status: 200, content: contentPage}, verdict{OutcomeUnknown, false, followNone, true}},
 		"200, a login page":           {read, observation{status: 200, content: contentLogin}, verdict{OutcomeUnknown, false, followNone, false}},
-		"200, blank":                  {store, observation{status: 200}, verdict{OutcomeUnknown, false, followNone, true}},
+		"200, blank":                  {store, observation{status: 200}, verdict{OutcomeUnknown, false, followNone, false}},
 		"200, text":                   {read, observation{status: 200, content: contentText}, verdict{OutcomeUnknown, false, followNone, false}},
 		"200, cut off before a byte":  {read, observation{status: 200, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},
 		"delete, cut off":             {remove, observation{status: 200, content: contentText, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},

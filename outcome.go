@@ -48,12 +48,12 @@ func (o Outcome) String() string {
 //	307, 308, or for List and Show any other 3xx                                  Rejected  no      no     no
 //	201 or 204 without a record, unless JSON says that it is an error             Done      no      no     no
 //	201 or 204 that is cut off                                                    Done      yes     no     no
-//	any other 2xx that is cut off                                                 Unknown   yes     no     yes
-//	any other 2xx that is empty, blank or an HTML page                            Unknown   no      no     yes
-//	408, or 5xx except 501 and 505                                                Unknown   yes     no     yes
+//	any other 2xx that is cut off                                                 Unknown   yes     no     others
+//	any other 2xx that is empty, blank or an HTML page                            Unknown   no      no     others
+//	408, or 5xx except 501 and 505                                                Unknown   yes     no     others
 //	any other response without what was asked for                                 Unknown   no      no     no
-//	no response, after a byte was written or a middleware kept the attempt back   Unknown   yes     no     yes
-//	the context, after a byte was written                                         Unknown   no      no     yes
+//	no response, after a byte was written or a middleware kept the attempt back   Unknown   yes     no     others
+//	the context, after a byte was written                                         Unknown   no      no     others
 //
 // An upload is cut off if it ended before any byte of the form's last boundary, which follows the file, was handed to
 // the transport. No known parser accepts such a form as complete. From that byte on, the last rows apply. A 2xx that
@@ -88,14 +88,16 @@ func OutcomeOf(err error) Outcome {
 	return worst
 }
 
-// Temporary reports whether the same call may succeed later: what a job queue needs to know before it retries. The
-// table of [OutcomeOf] has the answers for attempts. A Retry-After that is too long and a retry budget that is used up
-// are temporary. Nil, a [*ConflictError], [ErrFile], [ErrPagination] and errors without the methods are not. It calls
-// the method Temporary of the same errors as [OutcomeOf]; of joined errors, all that have the methods must be
-// temporary.
+// Temporary reports whether the same call may be made again: whether that is safe, and may help. It is all that a job
+// queue needs to ask. Safe means that nothing is billed twice: of a failed Store call only NotSent and Rejected can be
+// temporary. An Update made again may overwrite what others wrote meanwhile, and a Delete made again may end with
+// [ErrNotFound], which then means done.
 //
-// Temporary says nothing about the outcome: if that is Unknown or Done, only a Store call of package once is safe
-// to repeat.
+// The table of [OutcomeOf] has the answers for attempts; "others" is yes, except for Store. A Retry-After that is too
+// long and a retry budget that is used up are temporary. Nil, a [*ConflictError], [ErrFile], [ErrPagination], a name that
+// FindByName does not find and errors without the methods are not. It calls the method Temporary of the same errors as
+// [OutcomeOf]; of joined errors, all that have the methods must be temporary. The errors of package once have an answer
+// of their own, as its calls are safe to repeat whatever their outcome.
 func Temporary(err error) bool {
 	found := verdicts(err)
 	permanent := func(e judged) bool { return !e.Temporary() }

@@ -19,7 +19,7 @@ import (
 // RetryPolicy sets how often a call is retried and the pauses in between. Zero fields have their defaults:
 // RetryPolicy{} is [DefaultRetryPolicy]. The table of [OutcomeOf] lists the failures that are retried.
 type RetryPolicy struct {
-	MaxAttempts   int           // attempts in all; 1 is no retry; a negative number is an error
+	MaxAttempts   int           // attempts in all, except the one after a 401; 1 is no retry; negative is an error
 	MinBackoff    time.Duration // limit of the first pause, doubled for each further one; negative is no pause
 	MaxBackoff    time.Duration // limit of every pause; negative is no pause
 	MaxRetryAfter time.Duration // longest Retry-After that is obeyed; negative is none
@@ -62,10 +62,10 @@ func (p RetryPolicy) check() (problems []FieldProblem) {
 // next reports whether another attempt may follow the n-th, and after which pause. Random is in [0, 1).
 func (p RetryPolicy) next(n int, x *exchange, random float64) (time.Duration, bool) {
 	switch {
-	case x.follow == followNone, n >= p.MaxAttempts, x.retryAfter > p.MaxRetryAfter:
-		return 0, false
 	case x.follow == followRenew:
 		return 0, true
+	case x.follow == followNone, n >= p.MaxAttempts, x.retryAfter > p.MaxRetryAfter:
+		return 0, false
 	}
 	return cmp.Or(x.retryAfter, p.backoff(n, random)), true
 }
@@ -144,10 +144,18 @@ func (h *history) add(x *exchange) {
 // lost reports whether the service may have executed an attempt that got no response.
 func (h *history) lost() bool { return h.count > 0 && h.worst == OutcomeUnknown }
 
+// counted is how many attempts count for MaxAttempts: all but the one with a new key.
+func (h *history) counted() int {
+	if h.renewed {
+		return h.count - 1
+	}
+	return h.count
+}
+
 // next decides on another attempt, and takes it from the budget. A wait that the service asked for costs nothing.
 func (h *history) next(c *Client, r *request) (time.Duration, bool) {
 	x := h.last
-	pause, may := r.policy.next(h.count, x, rand.Float64())
+	pause, may := r.policy.next(h.counted(), x, rand.Float64())
 	switch {
 	case !may:
 		if x.follow == followRetry && x.retryAfter > r.policy.MaxRetryAfter {

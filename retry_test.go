@@ -3,8 +3,10 @@ package aicontent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -91,7 +93,7 @@ func TestNextAttempt(t *testing.T) {
 		_, may := p.next(1, &exchange{verdict: verdict{follow: follow}}, 0)
 		assert.Equal(t, want, may, "%d", follow)
 		_, may = p.next(4, &exchange{verdict: verdict{follow: follow}}, 0)
-		assert.False(t, may, "the last attempt")
+		assert.Equal(t, follow == followRenew, may, "the last attempt but for one with another key: %d", follow)
 	}
 	pause, may := p.next(1, &exchange{verdict: verdict{follow: followRetry}, retryAfter: time.Minute}, 0.5)
 	assert.True(t, may)
@@ -102,6 +104,38 @@ func TestNextAttempt(t *testing.T) {
 	assert.Equal(t, 250*time.Millisecond, pause, "a pause also where the service did not ask for one")
 	pause, _ = p.next(1, &exchange{verdict: verdict{follow: followRenew}}, 0.5)
 	assert.Zero(t, pause, "another key need not be waited for")
+}
+
+// A call that may make one attempt alone must not end with a key that was replaced meanwhile.
+func TestAnotherKeyIsTriedWhateverMaxAttemptsSays(t *testing.T) {
+	t.Parallel()
+	refused := fakes.Respond(401, `{"message":"Unauthenticated."}`)
+	for most, row := range []struct {
+		responses fakes.Responses
+		attempts  int
+	}{
+		1: {fakes.Responses{refused, fakes.OK(fakes.StoredImage)}, 2},
+		2: {fakes.Responses{fakes.Respond(429, ``), refused, fakes.OK(fakes.StoredImage)}, 3},
+		3: {fakes.Responses{refused, fakes.Respond(429, ``), fakes.Respond(429, ``), fakes.OK(fakes.StoredImage)}, 4},
+	} {
+		if most == 0 {
+			continue
+		}
+		for _, name := range []string{"images.show", "images.store"} {
+			asked := 0
+			source := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-number-", asked), nil })
+			policy := quick
+			policy.MaxAttempts = most
+			s := &fakes.Script{Responses: slices.Clone(row.responses)}
+			require.NoError(t, allTen(over(t, s, source, WithRetryPolicy(policy)))[name](t.Context()), "%s, %d", name, most)
+			assert.Len(t, s.Asked, row.attempts)
+
+			s = &fakes.Script{Responses: append(slices.Clone(row.responses[:row.attempts-1]), fakes.Respond(429, ``))}
+			err := allTen(over(t, s, source, WithRetryPolicy(policy)))[name](t.Context())
+			require.ErrorIs(t, err, ErrRateLimited)
+			assert.ErrorContains(t, err, fmt.Sprintf("attempt %d of %[1]d", row.attempts), "no further one follows")
+		}
+	}
 }
 
 // An outage must not be multiplied by the clients that suffer from it.

@@ -87,11 +87,6 @@ type TranscriptionStoreParams struct {
 	Language    CountryCode `url:"language,omitempty"`    // a country, as the API documents it: ISO 3166-1 alpha-2
 }
 
-// Validate returns what Store would refuse before it sends anything, as a [*ValidationError], or nil. A service that
-// accepts a job and runs it later can ask it first. It reads the beginning of the file, which Store can still send. If
-// the file returns no bytes for a minute, the error is a [*TransportError] that matches [ErrFile].
-func (p TranscriptionStoreParams) Validate() error { return validate(p.request()) }
-
 func (p TranscriptionStoreParams) request() request {
 	return request{op: transcriptions.store, params: p, file: &p.File}
 }
@@ -132,6 +127,13 @@ func (s *TranscriptionsService) FindByName(
 	ctx context.Context, name string, opts ...CallOption,
 ) (*Transcription, error) {
 	return findByName[Transcription](ctx, s.core(), transcriptions, name, opts)
+}
+
+// Validate returns what Store would refuse before it sends anything, as a [*ValidationError], or nil: for a service that
+// accepts a job and runs it later. The options of the client and of the call apply. It does not look at the file, which
+// may be missing.
+func (s *TranscriptionsService) Validate(params TranscriptionStoreParams, opts ...CallOption) error {
+	return s.core().validate(params.request(), opts)
 }
 
 // Store creates a transcription from an audio file and returns when the service has transcribed it, which may take

@@ -2,7 +2,6 @@ package aicontent
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -211,29 +210,33 @@ func TestValidInputPasses(t *testing.T) {
 // A service that accepts a job now and runs it later wants to refuse it now, for the reasons that Store will have.
 func TestValidateIsWhatStoreRefuses(t *testing.T) {
 	t.Parallel()
-	c, requests := capturing(t)
-	for _, params := range []ImageStoreParams{
-		{}, {Name: " ", Description: "d", Resolution: "7x7", Style: "odd"}, {Name: "a\xff", Description: "d", Resolution: Resolution256x256},
+	for name, opts := range map[string][]Option{
+		"":                  nil,
+		"WithoutValidation": {WithoutValidation()},
+		"WithFormField":     {WithFormField("resolution", "7x7"), WithFormField("language", "en")},
 	} {
-		_, err := c.Images.Store(t.Context(), params)
-		require.ErrorAs(t, err, new(*ValidationError))
-		assert.Equal(t, err, params.Validate())
+		c, requests := capturing(t, opts...)
+		for _, params := range []ImageStoreParams{
+			aStore, {}, {Name: " ", Description: "d", Resolution: "7x7", Style: "odd"}, {Name: "n", Description: "d"},
+			{Name: "a\xff", Description: "d", Resolution: Resolution256x256},
+		} {
+			for _, opt := range []CallOption{WithStallTimeout(0), WithoutValidation(), WithFormField("style", "odd"), WithFormField("name", "m"), WithQuery("", "x")} {
+				_, err := c.Images.Store(t.Context(), params, opt)
+				assert.Equal(t, err, c.Images.Validate(params, opt), "%s: %+v", name, params)
+			}
+		}
+		sent := len(*requests)
+		for _, params := range []TranscriptionStoreParams{{Name: " "}, {Name: "n", Language: "en"}, {Name: "n", Language: "US"}, {Name: "a\xff"}} {
+			for _, opt := range []CallOption{WithStallTimeout(0), WithoutValidation(), WithFormField("file", "f")} {
+				found := c.Transcriptions.Validate(params, opt)
+				params.File = FileFromBytes("a.wav", []byte(wavHead))
+				_, err := c.Transcriptions.Store(t.Context(), params, opt)
+				assert.Equal(t, err, found, "%s: %+v", name, params)
+				params.File = FileFromReader("a.wav", iotest.ErrReader(errors.New("gone")))
+				assert.Equal(t, err, c.Transcriptions.Validate(params, opt), "the file is not looked at")
+			}
+		}
+		assert.Greater(t, len(*requests), sent)
 	}
-	broken := FileFromReader("a.wav", iotest.ErrReader(errors.New("gone")))
-	for _, params := range []TranscriptionStoreParams{
-		{}, {Name: "n", File: FileFromBytes("a.pdf", []byte("%PDF-1.7"))}, {Name: "n", File: FileFromPath("/no/such.wav"), Language: "en"},
-	} {
-		_, err := c.Transcriptions.Store(t.Context(), params)
-		require.ErrorAs(t, err, new(*ValidationError))
-		assert.EqualError(t, params.Validate(), err.Error())
-	}
-	assert.ErrorIs(t, TranscriptionStoreParams{Name: "n", File: broken}.Validate(), ErrFile)
-	assert.Empty(t, *requests)
-
-	require.NoError(t, aStore.Validate())
-	once := TranscriptionStoreParams{Name: "n", File: FileFromReader("a.wav", io.MultiReader(strings.NewReader(wavHead)))}
-	require.NoError(t, once.Validate())
-	_, err := c.Transcriptions.Store(t.Context(), once)
-	require.NoError(t, err)
-	assert.Contains(t, (*requests)[0].body, wavHead, "what was looked at is sent")
+	assert.ErrorIs(t, (&Client{}).Images.Validate(aStore), ErrInvalid, "a client that NewClient did not make")
 }

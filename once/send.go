@@ -2,6 +2,7 @@ package once
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -79,7 +80,7 @@ func (c *call[T]) unclear(ctx context.Context, outcome aicontent.Outcome, err er
 	_ = c.write(ctx, note)
 	e := entry{Sender: c.process} // as it is, even if it could not be written
 	note(&e)
-	if outcome == aicontent.OutcomeUnknown && !aicontent.Temporary(err) {
+	if outcome == aicontent.OutcomeUnknown && hopeless(err) {
 		return nil, c.fail(outcome, false, err)
 	}
 	record, failed := c.look(ctx, e, err)
@@ -88,6 +89,15 @@ func (c *call[T]) unclear(ctx context.Context, outcome aicontent.Outcome, err er
 		failed = c.fail(aicontent.OutcomeNotSent, true, fmt.Errorf("no record came of it: %w", err))
 	}
 	return record, failed
+}
+
+// hopeless reports whether nothing is expected to come of a request of unknown outcome.
+func hopeless(err error) bool {
+	if e, ok := errors.AsType[*aicontent.DecodeError](err); ok {
+		return json.Valid(e.Body)
+	}
+	e, ok := errors.AsType[*aicontent.APIError](err)
+	return ok && e.StatusCode != 408 && (e.StatusCode < 500 || e.StatusCode == 501 || e.StatusCode == 505)
 }
 
 // release is step 5: it writes the result, and frees the name. An attempt that panicked may have been executed.

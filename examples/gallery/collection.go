@@ -11,7 +11,7 @@ import (
 )
 
 // collection serves the pages of the pictures or of the recordings. The functions are where the two differ.
-type collection[T, L any, S storeParams] struct {
+type collection[T, L, S any] struct {
 	*server
 	name    string // of a record, in addresses and for templates: picture or recording
 	filters func(query url.Values, size aicontent.PerPage) L
@@ -21,13 +21,12 @@ type collection[T, L any, S storeParams] struct {
 	update  func(context.Context, aicontent.ID, url.Values) error
 	delete  func(context.Context, aicontent.ID, ...aicontent.CallOption) error
 	read    func(http.ResponseWriter, *http.Request) (url.Values, S, error) // of a form that creates
+	check   func(S, ...aicontent.CallOption) error                          // what store refuses before it sends
 	store   func(context.Context, S, ...aicontent.CallOption) (*T, bool, error)
 	find    func(context.Context, string, ...aicontent.CallOption) (*T, error)
 	id      func(*T) aicontent.ID
 	texts   func(*T) url.Values // that its form changes
 }
-
-type storeParams interface{ Validate() error }
 
 func (c *collection[T, L, S]) addTo(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+c.path(), c.showList)

@@ -75,7 +75,7 @@ func (c *collection[T, L, S]) lookUp(r *http.Request, token string) (sent sentFo
 func (c *collection[T, L, S]) create(w http.ResponseWriter, r *http.Request) {
 	fields, params, err := c.read(w, r)
 	if err == nil {
-		err = params.Validate()
+		err = c.check(params)
 	}
 	switch {
 	case err != nil:

@@ -15,9 +15,9 @@ func (s *server) pictures() *pictures {
 	images := s.client.Images
 	return &pictures{
 		server: s, name: "picture", filters: pictureFilters, list: images.List, all: images.All, show: images.Show,
-		update: s.updatePicture, delete: images.Delete, read: readPicture, store: s.names.Images.Store,
-		find: s.names.Images.Find,
-		id:   func(image *aicontent.Image) aicontent.ID { return image.ID },
+		update: s.updatePicture, delete: images.Delete, read: readPicture, check: images.Validate,
+		store: s.names.Images.Store, find: s.names.Images.Find,
+		id: func(image *aicontent.Image) aicontent.ID { return image.ID },
 		texts: func(image *aicontent.Image) url.Values {
 			return url.Values{"name": {title(image.Name)}}
 		},

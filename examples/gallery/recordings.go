@@ -18,7 +18,7 @@ func (s *server) recordings() *recordings {
 	return &recordings{
 		server: s, name: "recording", filters: recordingFilters, list: transcriptions.List, all: transcriptions.All,
 		show: transcriptions.Show, update: s.updateRecording, delete: transcriptions.Delete, read: s.readRecording,
-		store: s.names.Transcriptions.Store, find: s.names.Transcriptions.Find,
+		check: transcriptions.Validate, store: s.names.Transcriptions.Store, find: s.names.Transcriptions.Find,
 		id: func(transcription *aicontent.Transcription) aicontent.ID { return transcription.ID },
 		texts: func(transcription *aicontent.Transcription) url.Values {
 			return url.Values{"name": {title(transcription.Name)}, "result": {transcription.Result}}
@@ -69,7 +69,7 @@ func (s *server) checkRecording(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err == nil {
-		err = params.Validate()
+		err = c.check(params)
 	}
 	if err != nil {
 		c.renderForm(w, r, form, c.explainForm(r, form, err))
