@@ -100,7 +100,7 @@ var replies = map[string]reply{
 	"503 to retry after 0":      {503, "text/html", varnishPage, "0", false},
 	"503 to retry in a while":   {503, "text/html", varnishPage, "in a while", false},
 	"503 without a Retry-After": {503, "text/html", varnishPage, "", false},
-	"499":                       {499, "text/html", "<html><title>499</title></html>", "", true},
+	"499":                       {499, "text/html", "<html><title>499</title></html>", "", false},
 	"403":                       {403, "text/html", "<html><title>403 Forbidden</title></html>", "", true},
 	"404":                       {404, "text/plain", "default backend - 404", "", true},
 	"405":                       {405, "text/html", "<html><title>405 Not Allowed</title></html>", "", true},
@@ -173,7 +173,7 @@ func TestStoreBehindProxyThatGivesUp(t *testing.T) {
 	})
 }
 
-// A job that stores once must have one record in the end, in one call or in two. A proxy's 403, 404, 405 or 499 will not
+// A job that stores once must have one record in the end, in one call or in two. A proxy's 403, 404 or 405 will not
 // change by itself, so that the first call ends there, and the second one finds what the first one has made.
 func TestOnceBehindProxyThatGivesUp(t *testing.T) {
 	behind(t, func(t *testing.T, p *proxied) {

@@ -1,11 +1,16 @@
 package once
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
-	"fmt"
+	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 
 	aicontent "github.com/aicontent/aicontent-go"
@@ -15,118 +20,164 @@ import (
 type service[T any] struct {
 	*config
 	collection string
-	search     func(context.Context, string, ...aicontent.CallOption) (*T, error)
+	byName     func(context.Context, string, ...aicontent.CallOption) (*T, error)
 	show       func(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error)
 	remove     func(context.Context, aicontent.ID, ...aicontent.CallOption) error
 	facts      func(*T) facts
+	partial    func(*T) bool // reports whether something of a record is yet to come
 }
 
 // facts are what a call must know of a record.
 type facts struct {
-	id       aicontent.ID
-	name     string
-	complete bool // nothing of it is yet to come
+	id   aicontent.ID
+	name string
 }
 
 // call is one call for a name.
 type call[T any] struct {
 	service[T]
-	name string // as given
-	key  string
-	form string // hash of the form that would be sent; empty if none would
-	opts []aicontent.CallOption
+	name  string // as given
+	key   string
+	token string // of the call, in the entries that it writes
+	form  string // hash of the form that would be sent; empty if none would
+	opts  []aicontent.CallOption
+	log   *slog.Logger
 
-	last    entry        // as read before the call had the name
-	version string       // of it
-	claim   *claim       // the name
-	result  func(*entry) // what the release writes
+	entry   entry     // as last read, or written if it could be
+	version string    // of it
+	since   time.Time // when this call first saw the version; zero if it has read nothing
+
+	searched bool
+	noted    bool  // a request was announced
+	paid     bool  // and its outcome was neither NotSent nor Rejected
+	done     bool  // and it made a record without telling the ID
+	cause    error // why the Store call failed; nil if there was none
+
+	delay  time.Duration // the next pause
+	waited time.Duration // in all
 }
 
-func (s service[T]) call(name string, opts []aicontent.CallOption) *call[T] {
-	key := ledgerKey(s.scope, s.base, s.collection, name)
-	return &call[T]{service: s, name: name, key: key, opts: slices.Clip(opts), result: func(*entry) {}}
+func (s service[T]) call(name, form string, opts []aicontent.CallOption) *call[T] {
+	return &call[T]{
+		service: s, name: name, key: ledgerKey(s.scope, s.base, s.collection, name), token: rand.Text(), form: form,
+		opts: slices.Clip(opts), log: s.logger.With("collection", s.collection, "name", name), delay: firstPause,
+	}
 }
 
 // create sends the create request.
 type create[T any] func(context.Context, ...aicontent.CallOption) (*T, error)
 
-func (c *call[T]) store(ctx context.Context, form string, create create[T]) (record *T, found bool, err error) {
-	c.form = form
-	sent := false
-	record, err = c.run(ctx, true, func(ctx context.Context) (*T, error) {
-		record, err := c.find(ctx)
-		if record == nil && err == nil {
-			record, sent, err = c.send(ctx, create)
+func (c *call[T]) store(ctx context.Context, create create[T]) (record *T, found bool, err error) {
+	leave, err := c.enter(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer leave()
+	record, err = c.look(ctx, c.known, func() (*T, error) {
+		if c.noted {
+			return nil, c.none(ctx, aicontent.OutcomeNotSent, true, because(errNothing, c.cause))
 		}
-		return record, err
+		return c.send(ctx, create)
 	})
-	return record, record != nil && !sent, err
+	return record, record != nil && !c.paid, err
 }
 
-func (c *call[T]) findOnly(ctx context.Context) (*T, error) {
-	return c.run(ctx, true, func(ctx context.Context) (*T, error) {
-		record, err := c.find(ctx)
-		if record == nil && err == nil {
-			c.result = (*entry).forget
-			err = c.fail(aicontent.OutcomeNotSent, true, aicontent.ErrNotFound)
-		}
-		return record, err
-	})
-}
-
-func (c *call[T]) delete(ctx context.Context) error {
-	_, err := c.run(ctx, false, func(ctx context.Context) (*T, error) {
-		record, err := c.find(ctx)
-		if err != nil && !errors.Is(err, errGone) {
-			return nil, err
-		}
-		if record != nil {
-			id := c.facts(record).id
-			err := c.remove(ctx, id, c.opts...)
-			if err != nil && !errors.Is(err, aicontent.ErrNotFound) {
-				return nil, c.failed(id, aicontent.Temporary(err), err)
-			}
-		}
-		c.result = (*entry).forget
-		return nil, nil
-	})
-	return err
-}
-
-// run calls do while the call has the name. With enough, a record that the ledger knows and Show returns ends the call.
-func (c *call[T]) run(
-	ctx context.Context, enough bool, do func(context.Context) (*T, error),
-) (record *T, err error) {
-	if err := c.check(ctx); err != nil {
-		return nil, err
-	}
-	for waited := true; waited; {
-		if record, err = c.known(ctx, enough); record != nil || err != nil {
-			return record, err
-		}
-		if waited, err = c.names.lock(ctx, c.key); err != nil {
-			return nil, c.waitEnded("another call has the name", err)
-		}
-	}
-	defer c.names.unlock(c.key)
-	held, err := c.take(ctx)
-	if held == nil && err == nil {
-		c.logger.InfoContext(ctx, "once waits for another process that has the name", "collection", c.collection,
-			"name", c.name, "holder", c.last.Holder, "until", c.last.Beat.Add(c.last.lease()+skew))
-	}
-	for ; held == nil && err == nil; held, err = c.take(ctx) {
-		if err := sleep(ctx, glance); err != nil {
-			return nil, c.waitEnded("another process has the name", err)
-		}
-		if record, err = c.known(ctx, enough); record != nil || err != nil {
-			return record, err
-		}
-	}
+func (c *call[T]) find(ctx context.Context) (*T, error) {
+	leave, err := c.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = c.release(ctx, err) }()
-	return do(held)
+	defer leave()
+	return c.look(ctx, c.known, c.absent(ctx))
+}
+
+// absent is what Find and Delete do where there is no record, and none will be.
+func (c *call[T]) absent(ctx context.Context) func() (*T, error) {
+	return func() (*T, error) {
+		return nil, c.none(ctx, aicontent.OutcomeNotSent, false, aicontent.ErrNotFound)
+	}
+}
+
+// delete is rule 6.
+func (c *call[T]) delete(ctx context.Context) error {
+	leave, err := c.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	c.partial = func(*T) bool { return false }
+	record, err := c.look(ctx, c.named, c.absent(ctx))
+	switch {
+	case errors.Is(err, aicontent.ErrNotFound):
+		return nil
+	case errors.Is(err, errGone):
+		if err := c.write(ctx, entry{}); err != nil {
+			return c.fail(aicontent.OutcomeDone, true, err)
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	c.entry.ID = cmp.Or(c.entry.ID, c.facts(record).id)
+	err = c.remove(ctx, c.entry.ID, c.opts...)
+	if err != nil && !errors.Is(err, aicontent.ErrNotFound) {
+		return c.fail(aicontent.OutcomeDone, aicontent.Temporary(err), err)
+	}
+	_ = c.write(ctx, entry{}) // If it cannot be written, the next call is told that there is no record with the ID.
+	return nil
+}
+
+// turns has the names of the calls of this process that are under way, each with a channel that is closed at its end.
+var turns sync.Map
+
+// turn is a name in a ledger.
+type turn struct {
+	ledger any
+	key    string
+}
+
+// enter waits until no other call of this process is under way for the name.
+func (c *call[T]) enter(ctx context.Context) (leave func(), err error) {
+	if err := c.check(ctx); err != nil {
+		return nil, err
+	}
+	t := turn{c.ledger, c.key}
+	if !reflect.ValueOf(c.ledger).Comparable() {
+		t.ledger = c.config
+	}
+	var over <-chan time.Time
+	if c.limited {
+		over = time.After(c.maxWait)
+	}
+	start, mine := time.Now(), make(chan struct{})
+	for {
+		busy, waits := turns.LoadOrStore(t, mine)
+		if !waits {
+			break
+		}
+		select {
+		case <-busy.(chan struct{}):
+		case <-ctx.Done():
+			return nil, c.leave(ctx, contextError(ctx))
+		case <-over:
+			return nil, c.leave(ctx, errWait)
+		}
+	}
+	c.waited = time.Since(start)
+	return func() {
+		turns.Delete(t)
+		close(mine)
+	}, nil
+}
+
+// leave is the error of a call that ends early. It says what the ledger says.
+func (c *call[T]) leave(ctx context.Context, why error) error {
+	if c.since.IsZero() {
+		own, cancel := ownContext(ctx)
+		defer cancel()
+		_ = c.get(own)
+	}
+	return c.fail(c.outcome(), true, because(why, c.cause))
 }
 
 func (c *call[T]) check(ctx context.Context) error {
@@ -142,35 +193,4 @@ func (c *call[T]) check(ctx context.Context) error {
 		return nil
 	}
 	return &aicontent.ValidationError{Problems: []aicontent.FieldProblem{problem}}
-}
-
-// fail makes the error of the call. A ValidationError is returned as it is.
-func (c *call[T]) fail(outcome aicontent.Outcome, temporary bool, err error) error {
-	if _, ok := err.(*aicontent.ValidationError); ok {
-		return err
-	}
-	return &Error{Collection: c.collection, Name: c.name, Err: err, outcome: outcome, temporary: temporary}
-}
-
-// failed is the error of a record that is known by its ID.
-func (c *call[T]) failed(id aicontent.ID, temporary bool, err error) error {
-	return &Error{c.collection, c.name, id, err, aicontent.OutcomeDone, temporary}
-}
-
-// conflict is the error for a name whose record may not be the one that the caller means.
-func (c *call[T]) conflict(e entry, reason string) error {
-	var ids []aicontent.ID
-	if e.ID != "" {
-		ids = append(ids, e.ID)
-	}
-	return c.fail(e.outcome(), false, &aicontent.ConflictError{Name: c.name, IDs: ids, Reason: reason})
-}
-
-// waitEnded is the error of a call that did not get the name.
-func (c *call[T]) waitEnded(reason string, err error) error {
-	outcome := aicontent.OutcomeUnknown
-	if !c.last.Made.IsZero() {
-		outcome = aicontent.OutcomeDone
-	}
-	return c.fail(outcome, true, fmt.Errorf("%s: %w", reason, err))
 }

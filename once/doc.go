@@ -5,6 +5,8 @@
 //	if err != nil {
 //		return err
 //	}
+//	ctx, cancel := context.WithTimeout(ctx, 40*time.Minute)
+//	defer cancel()
 //	image, found, err := names.Images.Store(ctx, params) // creates the image unless it exists
 //
 // A Store call is billed, and one that failed may still have created its record: a proxy gave up, the connection broke,
@@ -17,62 +19,72 @@
 // Store calls.
 //
 // The ledger is [InMemory] for a single process, [Dir] for the processes of one machine, or a database. A database
-// holds one row for each name: a key, an entry of some 300 bytes, and a version. See [Ledger].
+// holds one row for each name: a key, an entry of some 350 bytes, and a version. See [Ledger].
 //
 // # How it works
 //
-//  1. If the ledger knows the record's ID, Store shows that record and returns it.
-//  2. Otherwise, it takes the name in the ledger, so that no other call stores it meanwhile. A process that dies loses
-//     the name after 30 seconds, or after five minutes if a create request was under way.
-//  3. It searches for the name. If a create request was sent before, even by a process that was killed, it repeats the
-//     search until the settle time after that request has passed: see [WithSettleTime]. A restart does not begin the
-//     wait anew.
-//  4. If there is no record, it notes in the ledger that a create request is under way, and makes one plain Store call.
-//     If the outcome is Unknown, or the service created the record without telling its ID, step 3 follows.
-//  5. It writes the result to the ledger, and gives the name back.
+// Before a create request goes out, the ledger says until when its record may still appear: while it is sent two
+// minutes and the settle time ahead ([WithSettleTime]), and after it ended the settle time. Nobody sends for the name
+// before a search that began after that time found nothing. A call goes through these steps:
+//
+//  1. If the ledger knows the record's ID, it shows that record and returns it.
+//  2. Otherwise, it searches for the name. If there is no record, but one may still appear, it pauses and begins again.
+//  3. If there is none and none may appear, it announces a create request in the ledger, in place of the very version
+//     that it read before the search: of two calls, one succeeds, and the other begins again. Then it makes one plain
+//     Store call, and renews the announcement every 30 seconds. A request whose announcement cannot be renewed is cut
+//     off in time.
+//  4. It writes down the result. If the outcome is Unknown, or the service created the record without telling its ID,
+//     it begins again, and sends nothing more.
+//
+// Nobody holds a name. If a process dies, others wait for its record, not for the process: at most the settle time and
+// two minutes. A restart does not begin the wait anew. Stop a program with SIGTERM, not SIGKILL, so that its calls can
+// write down their results.
 //
 // A record that was created is never created again, even if no list shows it, until Delete frees the name. The service
 // may change what it stores, even the name: once its ID is known, a record is found by the ID. If the name of the
-// record with that ID has changed since, the error is a [*aicontent.ConflictError]: somebody has renamed the record, or
-// a database was reset and the ID belongs to another one.
+// record with that ID has changed since, the error is a [*aicontent.ConflictError]: somebody renamed the record, or a
+// database was reset and the ID belongs to another one. Delete then frees the name, and leaves the record alone.
 //
 // The outcome of an [*Error] is that of the record, not of the call: Done if it was created, Unknown while a request
 // may still create it, and NotSent or Rejected only if there is none and will be none.
 //
 // # How long a call takes
 //
-// Only the context limits a call. With all else at its default, and searches that succeed:
+// A call lasts no longer than an earlier request may become a record, a search and a Store. Its context can end it
+// earlier. A context that ends also ends a create request, which is billed all the same: in a handler or a queue
+// worker, limit the pauses alone with [WithMaxWait], and call again at the time in [Error].Until, or give calls that
+// wait workers of their own. With all else at its default, and searches that succeed:
 //
 //	                                                     create requests  searches  until the call ends
 //	the record is created, and the response arrives                    1         1  as long as a Store
-//	a 504 at once, and the record 8 min later                          1        22  8 min
+//	a 504 at once, and the record 8 min later                          1        21  8 min
 //	a 504 at once, and no record                                       1        36  15 min: NotSent, temporary
 //	no response, and no record                                         1        36  25 min: NotSent, temporary
+//	the process was killed before it announced a request               1         1  as long as a Store
 //	the process was killed while it sent, and then:
-//	  the record appears                                               0      2-36  5 min, or when it appears
-//	  no record appears                                                1        37  sends after 21 min, then as above
+//	  the record appears                                               0      1-40  when it appears
+//	  no record appears                                                1        40  sends after 17 min, then as above
 //
-// A 502, 503 or 504 is never followed by a second create request in the same call; no connection, an upload that was
-// cut off and a 429 are, up to four attempts in all, because they created nothing.
+// No connection, an upload that was cut off, a 429, and a 401 if the key was renewed, are followed by another attempt
+// in the same Store call, up to four in all, because they created nothing. Nothing else is.
 //
 // A search is a List request for up to 100 records; more pages follow only if more names contain this one, and a Show
-// if it finds the record. If the first search of a call fails and no earlier request may still create the record, the
-// call ends: NotSent, temporary, nothing is sent. A later one that fails is repeated. A call that waits searches after
-// 0, 1, 3, 7, 15 and 31 seconds, and then every 30 seconds: 30 names that wait use up a limit of 60 requests a minute,
-// and three times that in their first minute. A rate limiter delays searches and loses nothing. Retry-After is obeyed
-// up to 15 minutes. The 21 minutes after a kill are the five of the name, the settle time, and one for clocks that
-// differ.
+// if it finds the record. The first search of a call is retried as a List is; the others make one attempt. A call that
+// waits searches after 0, 1, 3, 7, 15 and 31 seconds, and then every 30 seconds, or after a Retry-After if that is
+// longer: 30 waiting calls make 60 requests a minute, and 180 in their first minute. A rate limiter delays searches and
+// loses nothing. Between searches it reads the ledger every second, so that it learns at once what another process
+// found.
 //
 // # What a call costs
 //
 //	                                        Get  Put  requests
 //	a record that the ledger knows            1    0  Show
-//	a new record                              1    3  a search, Store
-//	a record that only the service knows      1    2  a search, Show
-//	Delete                                    1    2  Show, Delete
+//	a new record                              1    2  a search, Store
+//	a record that only the service knows      1    1  a search, Show
+//	Find of a name that is not there          2    0  a search
+//	Delete                                    1    1  Show, Delete
 //
-// A Put of [Dir] is one fsync, or two for a new name. While a call has the name, it also renews its claim, every 10
-// seconds, or every minute while it sends.
+// A Put of [Dir] is one fsync, or two for a new name. Sending costs one more Put every 30 seconds.
 //
 // # What it cannot do
 //
@@ -80,19 +92,27 @@
 //
 //   - a program stores the name without this package, or with another ledger or scope
 //   - the service creates the record later than the settle time after the request ended
+//   - the service changes names, and a response is lost: no search finds the record. A warning is logged as soon as a
+//     record comes back under another name
 //   - somebody renames the record, or deletes it without this package, before its ID is known
 //   - no list ever shows the record, or lists have no names
-//   - the clocks of two processes differ by more than a minute, or one is set forward by more than the settle time
-//   - a process, or its machine, is suspended between noting a request and the end of that request
-//   - an entry is deleted, or restored from a backup, while it says more than the service's lists do
+//   - the clocks of two processes differ by more than the settle time has room for; a call that is shorter than the
+//     difference does not get past a clock that is ahead
+//   - a process, or its machine, is suspended between its announcement and the end of its request, for longer than 15
+//     seconds and what the settle time has beyond the service's needs
+//   - an entry is deleted, or restored from a backup, while it holds something the service's lists do not show yet
+//   - a record was created without telling its ID, and the ledger could not be written
+//   - a Delete is suspended for longer than the settle time beside a Store
+//
+// A record that is deleted without this package is stored again, and billed, by a Store after the settle time.
 //
 // # Looking after a ledger
 //
-// [Dir] has a file for each name, named by a hash, with a line of JSON for each change, the last one at the end. A line
-// has the name, "holder" while a call has it, "sending" while a request is under way, and "until" when its record can
-// no longer appear; "made" and "id" are those of the record. This lists what may be open:
+// [Dir] has a file for each name, named by a hash, with a line for each change, the last one at the end. Its entry is
+// JSON, with \s for a space: the name; "until", when what was sent is a record that lists have, or never will be;
+// "made" and "id", those of the record. This lists what may be open:
 //
-//	tail -qn1 folder/* | grep -E '"(sending|until)":'
+//	tail -qn1 folder/* | grep '"until":'
 //
 // Delete, called for a name, deletes its record and clears its entry.
 //

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-// format is the number of the entry's format. A newer one is not read, nor overwritten.
-const format = 1
+// format is the number of the entry's format. Any other is not read, nor overwritten.
+const format = 2
 
 // entry is what a ledger keeps of a name. Its times are by the clock of the process that wrote it.
 type entry struct {
@@ -21,48 +22,35 @@ type entry struct {
 	Collection string `json:"collection"`
 	Name       string `json:"name"`
 
-	Holder string    `json:"holder,omitempty"` // process and call that have the name; empty for none
-	Beat   time.Time `json:"beat,omitzero"`    // their last heartbeat
-
-	Sending bool      `json:"sending,omitempty"` // a create request is under way
-	Sender  string    `json:"sender,omitempty"`  // process whose clock Sent and Made are of
-	Sent    time.Time `json:"sent,omitzero"`     // when the last request that may still become a record ended
-	Until   time.Time `json:"until,omitzero"`    // when it no longer may, for people and for InMemory
-
+	Call  string       `json:"call,omitempty"`  // that wrote the entry
+	Until time.Time    `json:"until,omitzero"`  // what was sent is a record that lists and Show have, or never will be
 	Made  time.Time    `json:"made,omitzero"`   // when the record was made or found; zero for none
 	ID    aicontent.ID `json:"id,omitempty"`    // of the record; empty if nobody knows it
 	Named string       `json:"named,omitempty"` // hash of the name that the service gave it
 	Form  string       `json:"form,omitempty"`  // hash of the form that was sent
 }
 
-// empty reports whether the entry says no more than a missing one.
-func (e entry) empty() bool {
-	return e.Holder == "" && !e.Sending && e.Sent.IsZero() && e.Made.IsZero()
-}
+// blank reports whether the entry says no more than a missing one.
+func (e entry) blank() bool { return e.Until.IsZero() && e.Made.IsZero() }
 
 // outcome is what the entry says of the record.
 func (e entry) outcome() aicontent.Outcome {
 	switch {
 	case !e.Made.IsZero():
 		return aicontent.OutcomeDone
-	case e.Sending || !e.Sent.IsZero():
+	case !e.Until.IsZero():
 		return aicontent.OutcomeUnknown
 	}
 	return aicontent.OutcomeNotSent
 }
 
-// forget clears what the entry says of a record: there is none left, or there never was one.
-func (e *entry) forget() {
-	*e = entry{Format: format, Collection: e.Collection, Name: e.Name, Holder: e.Holder, Beat: e.Beat}
-}
+var errEntry = errors.New("the ledger's entry cannot be read")
 
-// decode reads an entry of the ledger, and returns a new one for none.
-func decode(data []byte, version, collection, name string) (e entry, err error) {
-	e = entry{Format: format, Collection: collection, Name: name}
+// decode reads an entry of the ledger. No version is no entry.
+func decode(data []byte, version string) (e entry, err error) {
 	if version == "" {
 		return e, nil
 	}
-	e.Format = 0
 	if err := json.Unmarshal(data, &e); err != nil {
 		return e, fmt.Errorf("%w: %w", errEntry, err)
 	}
@@ -78,16 +66,19 @@ func (e entry) encode() []byte {
 	return data
 }
 
-// ledgerKey returns the key of a name. Neither the case of the base URL's host nor a default port makes a difference.
+// ledgerKey returns the key of a name. A scope stands in place of the base URL, whose host's case and default port make
+// no difference.
 func ledgerKey(scope, baseURL, collection, name string) string {
-	if u, err := url.Parse(baseURL); err == nil {
+	if scope != "" {
+		baseURL = ""
+	} else if u, err := url.Parse(baseURL); err == nil {
 		u.Host = strings.ToLower(u.Host)
 		if port := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]; port != "" {
 			u.Host = strings.TrimSuffix(u.Host, port)
 		}
 		baseURL = u.String()
 	}
-	data, _ := json.Marshal([]string{scope, baseURL, collection, normal(name)}) // strings alone
+	data, _ := json.Marshal([]string{scope, baseURL, collection, normalText(name)}) // strings alone
 	return hash(string(data))
 }
 
@@ -95,22 +86,22 @@ func ledgerKey(scope, baseURL, collection, name string) string {
 func formHash(fields map[string]string) string {
 	values := url.Values{}
 	for key, value := range fields {
-		if value = normal(value); value != "" {
+		if value = normalText(value); value != "" {
 			values.Set(key, value)
 		}
 	}
 	return hash(values.Encode())
 }
 
-// normal returns a text in the form in which texts are compared: services trim them, and browsers and databases change
-// their line breaks.
-func normal(text string) string {
+// normalText returns a text in the form in which texts are compared: services trim them, and browsers and databases
+// change their line breaks.
+func normalText(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
 }
 
 // nameHash returns the hash of a name, or nothing for a name that the service did not send.
 func nameHash(name string) string {
-	if name = normal(name); name == "" {
+	if name = normalText(name); name == "" {
 		return ""
 	}
 	return hash(name)

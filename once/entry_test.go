@@ -26,6 +26,7 @@ func TestLedgerKey(t *testing.T) {
 	const base = "https://content.example.com/ai"
 	assert.Equal(t, ledgerKey("", base, "images", "a\r\nb\rc"), ledgerKey("", base, "images", "a\nb\nc"))
 	assert.Equal(t, ledgerKey("", "http://localhost", "images", "a"), ledgerKey("", "http://localhost:80", "images", "a"))
+	assert.Equal(t, ledgerKey("eu", base, "images", "a"), ledgerKey("eu", "http://localhost", "images", "a"))
 	seen := map[string]bool{}
 	for _, other := range [][4]string{
 		{"", base, "images", "job-4711"}, {"eu", base, "images", "job-4711"}, {"", base + "/", "images", "job-4711"},
@@ -52,25 +53,21 @@ func TestFormHash(t *testing.T) {
 func TestEntryFormat(t *testing.T) {
 	t.Parallel()
 	e := entry{
-		Format: 1, Collection: "images", Name: "a", Holder: "p.c", Beat: time.Unix(1, 0).UTC(), Sending: true, Sender: "p",
-		Sent: time.Unix(2, 0).UTC(), Until: time.Unix(3, 0).UTC(), Made: time.Unix(4, 0).UTC(), ID: "7", Named: "n", Form: "f",
+		Format: 2, Collection: "images", Name: "a", Call: "c", Until: time.Unix(3, 0).UTC(), Made: time.Unix(4, 0).UTC(),
+		ID: "7", Named: "n", Form: "f",
 	}
-	const text = `{"format":1,"collection":"images","name":"a","holder":"p.c","beat":"1970-01-01T00:00:01Z",` +
-		`"sending":true,"sender":"p","sent":"1970-01-01T00:00:02Z","until":"1970-01-01T00:00:03Z",` +
+	const text = `{"format":2,"collection":"images","name":"a","call":"c","until":"1970-01-01T00:00:03Z",` +
 		`"made":"1970-01-01T00:00:04Z","id":"7","named":"n","form":"f"}`
 	assert.Equal(t, text, string(e.encode()))
-	got, err := decode([]byte(text), "1", "images", "a")
+	got, err := decode([]byte(text), "1")
 	require.NoError(t, err)
 	assert.Equal(t, e, got)
 
-	fresh, err := decode(nil, "", "images", "a")
+	none, err := decode(nil, "")
 	require.NoError(t, err)
-	assert.True(t, fresh.empty())
-	assert.Equal(t, `{"format":1,"collection":"images","name":"a"}`, string(fresh.encode()))
-	e.forget()
-	assert.Equal(t, entry{Format: 1, Collection: "images", Name: "a", Holder: "p.c", Beat: time.Unix(1, 0).UTC()}, e)
-	for _, bad := range []string{``, `{`, `{}`, `[]`, `{"format":2}`, `{"format":0}`, `{"format":1,"made":"yesterday"}`} {
-		_, err := decode([]byte(bad), "1", "images", "a")
+	assert.Equal(t, entry{}, none)
+	for _, bad := range []string{``, `{`, `{}`, `[]`, `{"format":1}`, `{"format":3}`, `{"format":2,"made":"yesterday"}`} {
+		_, err := decode([]byte(bad), "1")
 		assert.ErrorIs(t, err, errEntry, bad)
 	}
 }
@@ -79,12 +76,13 @@ func TestEntryOutcome(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	for want, entries := range map[aicontent.Outcome][]entry{
-		aicontent.OutcomeNotSent: {{}, {Holder: "h", Beat: now}},
-		aicontent.OutcomeUnknown: {{Sending: true}, {Sent: now}},
-		aicontent.OutcomeDone:    {{Made: now}, {Made: now, ID: "1", Sent: now}},
+		aicontent.OutcomeNotSent: {{}, {Call: "c", Form: "f"}},
+		aicontent.OutcomeUnknown: {{Until: now}},
+		aicontent.OutcomeDone:    {{Made: now}, {Made: now, ID: "1", Until: now}},
 	} {
 		for _, e := range entries {
 			assert.Equal(t, want, e.outcome(), "%+v", e)
+			assert.Equal(t, want == aicontent.OutcomeNotSent, e.blank())
 		}
 	}
 }

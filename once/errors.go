@@ -5,22 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-var (
-	errEntry = errors.New("the ledger's entry cannot be read")
-	errLost  = errors.New("another process took the name over, as this one did not renew its claim in time")
-	errLate  = errors.New("the ledger could not be written for too long, so another process may take the name over")
-)
-
-// Error is the error of Store, Find and Delete, except for a [*aicontent.ValidationError], which is returned as it is.
+// Error is the error of Store, Find and Delete, except for the [*aicontent.ValidationError] of arguments that are
+// refused before anything else.
 type Error struct {
 	Collection string       // images or transcriptions
 	Name       string       // as given
-	ID         aicontent.ID // of the record, if it is known and could not be shown or deleted
-	Err        error        // why the call failed
+	ID         aicontent.ID // of the record; empty if it is not known
+	// Until is when what was sent can no longer become a record, or be missing from lists. It is zero if nothing is
+	// open. A queue calls again then, or earlier to look.
+	Until time.Time
+	Err   error // why the call failed
 
 	outcome   aicontent.Outcome
 	temporary bool
@@ -29,6 +28,9 @@ type Error struct {
 // Error is one line: the collection, the name, the cause, and what is known of the record.
 func (e *Error) Error() string {
 	known := "outcome " + e.outcome.String()
+	if !e.Until.IsZero() {
+		known += ", open until " + e.Until.Format(time.RFC3339)
+	}
 	if e.ID != "" {
 		known += ", id " + string(e.ID)
 	}
@@ -49,15 +51,69 @@ func (e *Error) Outcome() aicontent.Outcome {
 	return e.outcome
 }
 
-// Temporary reports whether the same call may succeed later: true if a wait was cut short, the ledger failed, or a
-// request failed for a reason that may pass. [aicontent.Temporary] calls it.
+// Temporary reports whether the same call may be made again: it is always safe, and here it may help.
+// [aicontent.Temporary] calls it.
 func (e *Error) Temporary() bool { return e != nil && e.temporary }
 
 type searchKey struct{}
 
-func searching(ctx context.Context) context.Context { return context.WithValue(ctx, searchKey{}, true) }
+// asSearch marks the requests with which this package looks for a record.
+func asSearch(ctx context.Context) context.Context { return context.WithValue(ctx, searchKey{}, true) }
 
 // IsSearch reports whether a request with this context is a List or Show with which this package looks for a record. A
-// hook or middleware that refuses requests, such as a circuit breaker, should let it pass: otherwise nobody learns what
-// became of a create request that was billed.
+// circuit breaker should let it pass: otherwise nobody learns what became of a create request that was billed. A hook
+// asks for [aicontent.Attempt].Operation too, and a middleware for the method: calls that a hook makes itself have the
+// same context, unless it gives them another.
 func IsSearch(ctx context.Context) bool { return ctx.Value(searchKey{}) != nil }
+
+var (
+	errGone = errors.New("the record was created, and no list shows it; nothing is sent again: " +
+		"Delete frees the name")
+	errNothing = errors.New("no record came of the create request")
+	errLate    = errors.New("the create request was cut off, as the ledger could not be written in time")
+	errWait    = errors.New("it would wait for longer than WithMaxWait allows")
+)
+
+// fail makes the error of the call.
+func (c *call[T]) fail(outcome aicontent.Outcome, temporary bool, err error) error {
+	var until time.Time
+	if open := c.until(); open.After(time.Now()) {
+		until = open.UTC()
+	}
+	return &Error{c.collection, c.name, c.entry.ID, until, err, outcome, temporary}
+}
+
+// conflict is the error of a name whose record may not be the one that the caller means.
+func (c *call[T]) conflict(temporary bool, reason string) error {
+	err := &aicontent.ConflictError{Name: c.name, Reason: reason}
+	if c.entry.ID != "" {
+		err.IDs = []aicontent.ID{c.entry.ID}
+	}
+	return c.fail(c.entry.outcome(), temporary, err)
+}
+
+// ledgerError is an error of the ledger. It only matches those of contexts if the caller's has ended.
+func ledgerError(ctx context.Context, what string, err error) error {
+	own := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if own && ctx.Err() == nil {
+		err = errors.New(err.Error())
+	}
+	return fmt.Errorf("the ledger could not be %s: %w", what, err)
+}
+
+// contextError returns why a context ended, or nil if it has not.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(err, cause) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// because returns err, wrapped together with the error before it, if there was one.
+func because(err, before error) error {
+	if before == nil {
+		return err
+	}
+	return fmt.Errorf("%w; before: %w", err, before)
+}

@@ -17,7 +17,10 @@ import (
 	"github.com/aicontent/aicontent-go/once"
 )
 
-const settle = 15 * time.Minute // the default
+const (
+	settle = 15 * time.Minute // the default
+	margin = 2 * time.Minute
+)
 
 // bubble runs a test in virtual time, with a service and a ledger that processes share.
 func bubble(t *testing.T, f func(t *testing.T, w *world), opts ...kit.Option) {
@@ -91,6 +94,10 @@ type spy struct {
 func (s *spy) Get(ctx context.Context, key string) ([]byte, string, error) {
 	s.mu.Lock()
 	s.gets++
+	if s.keys == nil {
+		s.keys = map[string]bool{}
+	}
+	s.keys[key] = true
 	s.mu.Unlock()
 	return s.Ledger.Get(ctx, key)
 }
@@ -105,10 +112,6 @@ func (s *spy) Put(ctx context.Context, key string, entry []byte, version string)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.keys == nil {
-		s.keys = map[string]bool{}
-	}
-	s.keys[key] = true
 	if s.fail != nil {
 		if written, err := s.fail(n, string(entry)); err != nil {
 			if written {
@@ -136,7 +139,7 @@ func (w *world) write(t *testing.T, name, entry string) {
 	require.NoError(t, err)
 }
 
-// key is the key of an image's name: that of the only Put of a call that finds nothing and changes nothing.
+// key is the key of an image's name.
 func (w *world) key(t *testing.T, name string) string {
 	t.Helper()
 	other := &spy{Ledger: once.InMemory()}

@@ -3,8 +3,8 @@ package once
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -26,7 +26,7 @@ type Ledger interface {
 	// Put replaces the entry if its version is still the given one, which is empty if there must be none. It returns
 	// once the entry is as durable as the ledger is, with a version that no entry of the key ever had. It does not keep
 	// the slice. The error wraps [ErrChanged] if the entry has another version; after any other error, the entry may
-	// have been written.
+	// have been written, or may be later.
 	Put(ctx context.Context, key string, entry []byte, version string) (string, error)
 }
 
@@ -34,24 +34,26 @@ type Ledger interface {
 var ErrChanged = errors.New("the entry has another version")
 
 // remembered is how many made records InMemory keeps: some 5 MB, and more than a process is likely to be asked for
-// again.
-const remembered = 10_000
+// again. It looks for what it can forget after so many more names.
+const remembered, more = 10_000, 1000
 
 // InMemory returns a ledger for one process. It remembers the last 10,000 records that were made or found, and each
 // name whose request may still create a record, for as long as it may. It is lost when the process ends: the next one
 // may then store again what the service does not list yet. For what must survive, see [Dir].
-func InMemory() Ledger { return &memory{entries: map[string]kept{}} }
+func InMemory() Ledger { return &memory{entries: map[string]kept{}, full: remembered + more} }
 
 type memory struct {
 	mu      sync.Mutex
 	entries map[string]kept
 	last    int // version
+	full    int // entries at which it forgets
 }
 
 type kept struct {
 	data    []byte
 	version string
 	entry   entry
+	foreign bool // what it says is not known
 }
 
 func (m *memory) Get(ctx context.Context, key string) ([]byte, string, error) {
@@ -72,35 +74,33 @@ func (m *memory) Put(ctx context.Context, key string, data []byte, version strin
 	}
 	m.last++
 	k := kept{data: bytes.Clone(data), version: strconv.Itoa(m.last)}
-	if json.Unmarshal(data, &k.entry) != nil || k.entry.Format != format {
-		k.entry = entry{Holder: "somebody"} // whose entries are kept
-	}
+	e, err := decode(data, k.version)
+	k.entry, k.foreign = e, err != nil
 	m.entries[key] = k
-	if k.entry.empty() {
+	if !k.foreign && e.blank() {
 		delete(m.entries, key)
 	}
-	if len(m.entries) > remembered {
+	if len(m.entries) >= m.full {
 		m.forget()
+		m.full = max(len(m.entries), remembered) + more
 	}
 	return k.version, nil
 }
 
-// forget drops what can no longer become a record, and the oldest made record if there are too many.
+// forget drops what can no longer become a record, and the records made first if there are too many.
 func (m *memory) forget() {
-	made, oldest := 0, ""
+	var made []string
 	for key, k := range m.entries {
 		switch e := k.entry; {
-		case e.Holder != "", e.Sending:
-		case e.Made.IsZero() && time.Now().After(e.Until):
+		case k.foreign, time.Now().Before(e.Until):
+		case e.Made.IsZero():
 			delete(m.entries, key)
 		case e.ID != "":
-			made++
-			if oldest == "" || e.Made.Before(m.entries[oldest].entry.Made) {
-				oldest = key
-			}
+			made = append(made, key)
 		}
 	}
-	if made > remembered {
-		delete(m.entries, oldest)
+	slices.SortFunc(made, func(a, b string) int { return m.entries[a].entry.Made.Compare(m.entries[b].entry.Made) })
+	for _, key := range made[:max(len(made)-remembered, 0)] {
+		delete(m.entries, key)
 	}
 }

@@ -1,8 +1,8 @@
 package once
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -10,116 +10,213 @@ import (
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-// ownTime limits a write to the ledger, which continues after the call's context has ended.
-const ownTime = 5 * time.Second
+const (
+	margin  = 2 * time.Minute // that the ledger has in advance while a request is under way
+	cutOff  = margin - 15*time.Second
+	beat    = 30 * time.Second
+	ownTime = 5 * time.Second // for the ledger after the call's context has ended
+)
 
-// write writes to the ledger, even if the call's context has ended.
-func (c *call[T]) write(ctx context.Context, change func(*entry)) error {
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), ownTime)
-	defer cancel()
-	err := c.claim.put(own, change)
-	if err != nil {
-		c.logger.WarnContext(ctx, "once could not write to the ledger",
-			"collection", c.collection, "name", c.name, "error", err)
+// send is rules 3 and 4: one Store call. The error is overtaken if the record must be looked for.
+func (c *call[T]) send(ctx context.Context, create create[T]) (*T, error) {
+	sending, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	record, err := create(sending, append(c.opts, c.announces(cut))...)
+	outcome, temporary := aicontent.OutcomeOf(err), aicontent.Temporary(err)
+	if ctx.Err() == nil && errors.Is(err, context.Canceled) {
+		err = fmt.Errorf("%w: %v", context.Cause(sending), err)
 	}
-	return err
+	c.cause = err
+	c.paid = outcome == aicontent.OutcomeDone || outcome == aicontent.OutcomeUnknown
+	result := entry{Until: time.Now().Add(c.settle), Form: c.form}
+	switch {
+	case !c.paid:
+		return c.refused(ctx, outcome, temporary, err)
+	case outcome == aicontent.OutcomeUnknown:
+		_ = c.write(ctx, result)
+		return nil, c.hopeless(err)
+	}
+	result.Made = time.Now()
+	if err == nil {
+		result.ID, result.Named = c.facts(record).id, nameHash(c.facts(record).name)
+	}
+	if c.done = result.ID == ""; c.done {
+		_ = c.write(ctx, result)
+		return nil, overtaken{}
+	}
+	if result.Named != "" && result.Named != nameHash(c.name) {
+		const text = "once: the service changed the name, so it would not find a record whose response is lost"
+		c.log.WarnContext(ctx, text, "now", c.facts(record).name)
+	}
+	result.Until = time.Time{}
+	_ = c.write(ctx, result)
+	return record, nil
 }
 
-// send is step 4: one Store call. Sent reports whether it may have created the record.
-func (c *call[T]) send(ctx context.Context, create create[T]) (record *T, sent bool, err error) {
-	record, err = create(ctx, append(c.opts, c.notes(ctx))...)
-	switch outcome := aicontent.OutcomeOf(err); {
-	case err == nil:
-		c.result = c.made(record)
-		return record, true, nil
-	case outcome == aicontent.OutcomeNotSent, outcome == aicontent.OutcomeRejected:
-		record, err = c.refused(ctx, outcome, err)
-		return record, false, err
-	default:
-		record, err = c.unclear(ctx, outcome, err)
-		return record, true, err
-	}
-}
-
-// notes is the hook that notes each attempt before it is made, or refuses it.
-func (c *call[T]) notes(ctx context.Context) aicontent.CallOption {
-	return aicontent.WithAttemptHook(func(context.Context, aicontent.Attempt) (func(aicontent.AttemptResult), error) {
-		if err := ended(ctx); err != nil {
-			return nil, err
+// hopeless is the error of a request whose record is not waited for, as the service cannot make one, or a firewall was
+// in between. It is overtaken for any other.
+func (c *call[T]) hopeless(err error) error {
+	if e, ok := errors.AsType[*aicontent.APIError](err); ok {
+		switch status := e.StatusCode; {
+		case status == 501 || status == 505:
+			return c.fail(aicontent.OutcomeUnknown, false, err)
+		case status/100 == 4 && status != 408 && status != 499:
+			return c.fail(aicontent.OutcomeUnknown, true, err)
 		}
-		return nil, c.write(ctx, func(e *entry) {
-			e.forget()
-			e.Sending, e.Sender, e.Form = true, c.process, c.form
-		})
-	})
+	}
+	return overtaken{}
 }
 
 // refused ends a call that created nothing. If names are unique, another call may have been faster.
-func (c *call[T]) refused(ctx context.Context, outcome aicontent.Outcome, err error) (*T, error) {
-	c.result = (*entry).forget
+func (c *call[T]) refused(ctx context.Context, outcome aicontent.Outcome, temporary bool, err error) (*T, error) {
 	e, ok := errors.AsType[*aicontent.APIError](err)
 	taken := ok && (e.StatusCode == 409 || e.StatusCode == 422 && e.Fields["name"] != nil)
 	if taken {
-		record, failed := c.look(ctx, entry{}, nil)
-		if record != nil || failed != nil && aicontent.OutcomeOf(failed) == aicontent.OutcomeDone {
-			return record, failed
+		temporary = e.StatusCode == 409
+		record, failed := c.seek(ctx)
+		if failed == nil {
+			return c.found(ctx, record)
+		}
+		if aicontent.OutcomeOf(failed) == aicontent.OutcomeDone {
+			return nil, c.fail(aicontent.OutcomeDone, aicontent.Temporary(failed), failed)
 		}
 	}
-	return nil, c.fail(outcome, aicontent.Temporary(err) || taken && e.StatusCode == 409, err)
+	return nil, c.none(ctx, outcome, temporary, err)
 }
 
-// unclear looks for the record of a request that may have been executed.
-func (c *call[T]) unclear(ctx context.Context, outcome aicontent.Outcome, err error) (*T, error) {
-	now := time.Now().UTC()
-	note := func(e *entry) {
-		e.Sending, e.Sent, e.Until = false, now, now.Add(c.settle)
-		if outcome == aicontent.OutcomeDone {
-			e.Made = now
+// none is rule 5: the error that says that there is no record, and none will be, and why.
+func (c *call[T]) none(ctx context.Context, outcome aicontent.Outcome, temporary bool, why error) error {
+	var err error
+	if c.noted {
+		err = c.write(ctx, entry{})
+	} else {
+		own, cancel := ownContext(ctx)
+		defer cancel()
+		e, version, failed := c.read(own)
+		if err = failed; version != c.version && !e.blank() || errors.Is(err, errEntry) {
+			err = overtaken{e}
 		}
 	}
-	_ = c.write(ctx, note)
-	e := entry{Sender: c.process} // as it is, even if it could not be written
-	note(&e)
-	if outcome == aicontent.OutcomeUnknown && hopeless(err) {
-		return nil, c.fail(outcome, false, err)
+	switch {
+	case changed(err):
+		return err
+	case err != nil:
+		return c.fail(aicontent.OutcomeUnknown, true, because(err, why))
 	}
-	record, failed := c.look(ctx, e, err)
-	if record == nil && failed == nil {
-		c.result = (*entry).forget
-		failed = c.fail(aicontent.OutcomeNotSent, true, fmt.Errorf("no record came of it: %w", err))
-	}
-	return record, failed
+	c.entry = entry{}
+	return c.fail(outcome, temporary, why)
 }
 
-// hopeless reports whether nothing is expected to come of a request of unknown outcome.
-func hopeless(err error) bool {
-	if e, ok := errors.AsType[*aicontent.DecodeError](err); ok {
-		return json.Valid(e.Body)
-	}
-	e, ok := errors.AsType[*aicontent.APIError](err)
-	return ok && e.StatusCode != 408 && (e.StatusCode < 500 || e.StatusCode == 501 || e.StatusCode == 505)
-}
-
-// release is step 5: it writes the result, and frees the name. An attempt that panicked may have been executed.
-func (c *call[T]) release(ctx context.Context, err error) error {
-	c.claim.stop()
-	now := time.Now().UTC()
-	written := c.write(ctx, func(e *entry) {
-		c.result(e)
-		if e.Sending {
-			e.Sending, e.Sent, e.Until = false, now, now.Add(c.settle)
+// announces is the hook that announces each attempt, and keeps the announcement ahead of it while it is under way. The
+// attempt is cut off when that fails.
+func (c *call[T]) announces(cut context.CancelCauseFunc) aicontent.CallOption {
+	type done = func(aicontent.AttemptResult)
+	return aicontent.WithAttemptHook(func(ctx context.Context, _ aicontent.Attempt) (done, error) {
+		began, err := c.announce(ctx)
+		if err != nil {
+			return nil, err
 		}
-		e.Holder, e.Beat = "", time.Time{}
+		limit := time.AfterFunc(time.Until(began.Add(cutOff)), func() { cut(errLate) })
+		beating, stop := context.WithCancel(ctx)
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			c.beat(beating, limit, cut)
+		}()
+		return func(aicontent.AttemptResult) {
+			stop()
+			<-stopped
+			limit.Stop()
+		}, nil
 	})
-	c.claim.limit.Stop()
-	c.claim.lose(nil)
-	e, ok := err.(*Error)
-	if ok && written != nil && (e.outcome == aicontent.OutcomeNotSent || e.outcome == aicontent.OutcomeRejected) {
-		e.outcome = aicontent.OutcomeUnknown
-		if errors.Is(err, aicontent.ErrNotFound) { // as nobody knows what another process does with the name
-			e.Err = errors.New("no record has the name yet")
+}
+
+// announce notes until when the record of a request under way may appear, and returns when it began to.
+func (c *call[T]) announce(ctx context.Context) (began time.Time, err error) {
+	began = time.Now()
+	err = c.put(ctx, cutOff, entry{Until: began.Add(margin + c.settle), Form: c.form})
+	c.noted = c.noted || err == nil
+	if err == nil && time.Since(began) >= cutOff {
+		err = errLate
+	}
+	return began, err
+}
+
+// beat announces the request again and again until the context ends. A record that another process has found is that of
+// this request, which is paid for.
+func (c *call[T]) beat(ctx context.Context, limit *time.Timer, cut context.CancelCauseFunc) {
+	ticks := time.NewTicker(beat)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
 		}
-		e.Err = fmt.Errorf("%w; the name could not be released: %w", e.Err, written)
+		began, err := c.announce(ctx)
+		switch other, lost := err.(overtaken); {
+		case lost && !other.entry.Made.IsZero():
+			limit.Stop()
+			return
+		case lost:
+			cut(err)
+			return
+		case err == nil:
+			limit.Reset(time.Until(began.Add(cutOff)))
+		}
+	}
+}
+
+// overtaken says that another round must follow, as another call has written the entry.
+type overtaken struct{ entry entry }
+
+func (overtaken) Error() string { return "another call has written the ledger's entry" }
+
+func changed(err error) bool {
+	_, ok := err.(overtaken)
+	return ok
+}
+
+// write is put, even if the call's context has ended.
+func (c *call[T]) write(ctx context.Context, next entry) error {
+	err := c.put(context.WithoutCancel(ctx), ownTime, next)
+	if err != nil {
+		c.log.WarnContext(ctx, "once: the ledger was not written", "error", err)
 	}
 	return err
+}
+
+// put is rule 7: it writes the entry in place of the version that the call has.
+func (c *call[T]) put(ctx context.Context, limit time.Duration, next entry) (err error) {
+	own, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	next.Format, next.Collection, next.Name, next.Call = format, c.collection, c.name, c.token
+	next.Until, next.Made = next.Until.UTC(), next.Made.UTC()
+	data := next.encode()
+	for range 3 { // a ledger that fails once or twice costs nothing
+		version, failed := c.ledger.Put(own, c.key, data, c.version)
+		if failed == nil {
+			c.set(next, version)
+			return nil
+		}
+		err = ledgerError(ctx, "written", failed)
+		now, version, failed := c.ledger.Get(own, c.key)
+		e, unreadable := decode(now, version)
+		switch {
+		case failed != nil:
+			return err
+		case bytes.Equal(now, data):
+			c.set(next, version)
+			return nil
+		case version != c.version && (unreadable != nil || e.Call != c.token):
+			return overtaken{e}
+		}
+		c.version = version // of an earlier Put of this call that came late, or the same
+	}
+	return err
+}
+
+// ownContext is one for the ledger, even if the call's has ended.
+func ownContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), ownTime)
 }
