@@ -137,9 +137,7 @@ func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
 		header["Accept"], header["Authorization"] = []string{"application/json"}, []string{"Bearer " + string(x.key)}
 	}
 	for _, h := range r.header {
-		if r.body != nil || h.key != "Expect" { // which asks about a body
-			header[h.key] = []string{h.value}
-		}
+		header[h.key] = []string{h.value}
 	}
 	bare := http.Request{
 		Method: r.method, URL: &address, Host: r.url.Host, Header: header,

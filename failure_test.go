@@ -415,9 +415,9 @@ func TestErrorsOfTheTransportsLimits(t *testing.T) {
 		}()
 		return near, nil
 	}
-	deaf := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
+	deaf := func(context.Context, string, string) (net.Conn, error) {
+		time.Sleep(30 * time.Second)
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 	}
 	for name, row := range map[string]struct {
 		transport *http.Transport

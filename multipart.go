@@ -16,9 +16,7 @@ import (
 // is refused before it is sent; TIFF, HEIC and AVIF are not recognized.
 //
 // A service or proxy may reject the request during the upload, because of the key or the file's size. That response is
-// then the call's error, after up to some MiB were sent in vain. With WithHeader("Expect", "100-continue"), the file is
-// sent only after the service asks for it. Behind a TLS forwarder, only this shows a rejection reliably. It is not the
-// default, because a service that ignores it delays each attempt by a second.
+// then the call's error, after up to some MiB were sent in vain.
 type File struct {
 	// Name is the file name. Only the part after the last slash or backslash is sent.
 	Name string

@@ -581,45 +581,6 @@ func TestStoresCannotBeReadAgain(t *testing.T) {
 	assert.Equal(t, []bool{true, true}, got)
 }
 
-// With Expect: 100-continue a service that refuses a file is heard before any of it is sent. It is the caller's
-// choice, as a service that ignores it delays each attempt.
-func TestExpectContinue(t *testing.T) {
-	t.Parallel()
-	expect := WithHeader("Expect", "100-continue")
-	for _, refusal := range []string{fakes.OnTheWire(413, "", ""), "HTTP/1.1 413 Status\r\nContent-Length: 0\r\n\r\n"} {
-		synctest.Test(t, func(t *testing.T) {
-			body := int64(-1)
-			u := receiving(t, func(_ int, r *bufio.Reader, req *http.Request, nc net.Conn) {
-				assert.Equal(t, "100-continue", req.Header.Get("Expect"))
-				_ = nc.SetReadDeadline(time.Now().Add(999 * time.Millisecond))
-				early, _ := io.Copy(io.Discard, r)
-				_ = nc.SetReadDeadline(time.Time{})
-				_, _ = io.WriteString(nc, refusal)
-				late, _ := io.Copy(io.Discard, r)
-				body = early + late
-			})
-			err := u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)), expect)
-			assert.ErrorIs(t, err, ErrTooLarge)
-			assert.Equal(t, OutcomeRejected, OutcomeOf(err))
-			synctest.Wait()
-			assert.Zero(t, body)
-		})
-	}
-	synctest.Test(t, func(t *testing.T) {
-		var u *uploads
-		u = receiving(t, func(n int, _ *bufio.Reader, req *http.Request, nc net.Conn) {
-			assert.Equal(t, n == 1, req.Header.Get("Expect") != "")
-			if n == 1 {
-				_, _ = io.WriteString(nc, "HTTP/1.1 100 Continue\r\n\r\n")
-			}
-			u.take(t, req, nc)
-		})
-		require.NoError(t, u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize)), expect))
-		require.NoError(t, u.store(t.Context(), FileFromBytes("a.wav", recording(fileSize))))
-		assert.Equal(t, 2, u.whole)
-	})
-}
-
 // A response that begins before the file is sent is waited for as any other.
 func TestEarlyResponsesThatStall(t *testing.T) {
 	t.Parallel()

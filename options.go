@@ -205,9 +205,8 @@ func WithoutValidation() CallOption {
 	return callOption{nil, func(s *settings) { s.unchecked = true }}
 }
 
-// WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length and connection headers such as
-// Upgrade are errors, and so are values with control characters or surrounding spaces. For Expect: 100-continue see
-// [File].
+// WithHeader sets a request header. Authorization, Host, Content-Type, Content-Length, Expect and connection headers
+// such as Upgrade are errors, and so are values with control characters or surrounding spaces.
 func WithHeader(key, value string) CallOption {
 	return callOption{
 		checkHeader(key, value),

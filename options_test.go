@@ -107,6 +107,7 @@ func TestOptionsRefused(t *testing.T) {
 		"Trailer":                  {WithHeader("Trailer", "X"), "header", "set by the SDK"},
 		"Connection":               {WithHeader("Connection", "upgrade"), "header", "set by the SDK"},
 		"Upgrade":                  {WithHeader("Upgrade", "websocket"), "header", "set by the SDK"},
+		"Expect":                   {WithHeader("expect", "100-continue"), "header", "set by the SDK"},
 		"TE":                       {WithHeader("TE", "trailers"), "header", "set by the SDK"},
 		"Proxy-Authorization":      {WithHeader("Proxy-Authorization", "Basic x"), "header", "set by the SDK"},
 		"Proxy-Connection":         {WithHeader("proxy-connection", "close"), "header", "set by the SDK"},

@@ -140,10 +140,10 @@ func checkDuration(field string, d time.Duration) []FieldProblem {
 	return nil
 }
 
-// reservedHeaders are set by the SDK, or speak of the connection, which net/http manages.
+// reservedHeaders are set by the SDK, or speak of the connection or the upload, which net/http manages.
 var reservedHeaders = []string{
 	"Authorization", "Host", "Content-Type", "Content-Length", "Transfer-Encoding", "Trailer",
-	"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Upgrade",
+	"Connection", "Expect", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Upgrade",
 }
 
 // checkHeader reports a name that is not an HTTP token, or not for the caller to set, and a bad value without showing

@@ -5,29 +5,20 @@ package wire
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
 const (
-	dialTimeout      = 30 * time.Second
-	handshakeTimeout = 10 * time.Second
 	// earlyResponse is how long a failed write waits for the response that the server may have sent before.
 	earlyResponse = time.Second
 	// maxAlert is the most bytes of TLS's closing alert: 69 with the longest of Go's ciphers, 24 to 31 with all that it
 	// offers by default, and some more below an https:// proxy. A request has 100 and more.
 	maxAlert = 99
 )
-
-// ErrDialedHTTP2 is the error of a request for which the caller's TLS dialer made an HTTP/2 connection, although it
-// is a POST or HTTP/2 is turned off.
-var ErrDialedHTTP2 = errors.New("DialTLSContext or DialTLS negotiated HTTP/2, which a POST never uses, " +
-	"nor anything else without ForceAttemptHTTP2: offer http/1.1 alone in the NextProtos of the dialer")
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
@@ -37,15 +28,15 @@ type tlsConn interface {
 	ConnectionState() tls.ConnectionState
 }
 
-// setDialers makes t's dialers end, and their connections count.
-func setDialers(t *http.Transport) {
+// countConns makes the connections that t dials count. A dialer that the caller has not set ends after dialTimeout.
+func countConns(t *http.Transport) {
 	dial := dialer(t.DialContext, t.Dial)
 	if dial == nil {
-		dial = new(net.Dialer).DialContext
+		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	}
-	t.DialContext = within(dialTimeout, dial, t.Protocols)
+	t.DialContext = counting(dial, t.Protocols)
 	if dial = dialer(t.DialTLSContext, t.DialTLS); dial != nil {
-		t.DialTLSContext = within(dialTimeout+handshakeTimeout, dial, t.Protocols)
+		t.DialTLSContext = counting(dial, t.Protocols)
 	}
 }
 
@@ -57,59 +48,16 @@ func dialer(dial dialFunc, old func(network, address string) (net.Conn, error)) 
 	return dial
 }
 
-// within ends dial after limit, even if it ignores its context. A connection that comes too late is
-// closed.
-func within(limit time.Duration, dial dialFunc, allowed *http.Protocols) dialFunc {
+// counting makes the connections of dial count, but not those that net/http has to see as they are, nor those that
+// requests share: a count says nothing of one of them.
+func counting(dial dialFunc, allowed *http.Protocols) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeoutCause(ctx, limit, os.ErrDeadlineExceeded)
-		defer cancel()
-		var nc net.Conn
-		var err error
-		done := make(chan struct{})
-		go func() {
-			if nc, err = dial(ctx, network, address); err == nil && nc != nil {
-				nc, err = ready(ctx, nc, allowed)
-			}
-			select {
-			case done <- struct{}{}:
-			case <-ctx.Done():
-				if nc != nil {
-					nc.Close()
-				}
-			}
-		}()
-		select {
-		case <-done:
+		nc, err := dial(ctx, network, address)
+		if _, secure := nc.(tlsConn); err != nil || nc == nil || secure || allowed.UnencryptedHTTP2() {
 			return nc, err
-		case <-ctx.Done():
-			return nil, &net.OpError{Op: "dial", Net: network, Err: context.Cause(ctx)}
 		}
-	}
-}
-
-// ready makes nc count or, where it speaks TLS, makes the handshake a part of dialing, which ends: net/http would make
-// it without a limit.
-func ready(ctx context.Context, nc net.Conn, allowed *http.Protocols) (net.Conn, error) {
-	secure, ok := nc.(tlsConn)
-	switch {
-	case !ok && allowed.UnencryptedHTTP2():
-		// The count of a connection that requests share says nothing of one of them.
-		return nc, nil
-	case !ok:
 		return &conn{Conn: nc, closed: make(chan struct{})}, nil
 	}
-	var err error
-	if c, ok := nc.(interface{ HandshakeContext(context.Context) error }); ok {
-		err = c.HandshakeContext(ctx)
-	}
-	if err == nil && !allowed.HTTP2() && secure.ConnectionState().NegotiatedProtocol == "h2" {
-		err = ErrDialedHTTP2
-	}
-	if err != nil {
-		nc.Close()
-		return nil, err
-	}
-	return nc, nil
 }
 
 // conn counts what is written, so that "no byte of the request was sent" is known and not guessed.

@@ -25,8 +25,9 @@ const (
 	// A connection that died in silence is noticed after the sum of these two.
 	pingAfter   = 15 * time.Second
 	pingTimeout = 10 * time.Second
-	// continueTimeout is how long a body waits for the 100 Continue that its request expects.
-	continueTimeout = time.Second
+	// dialTimeout and handshakeTimeout apply where the caller's transport has no dialer, or no limit.
+	dialTimeout      = 30 * time.Second
+	handshakeTimeout = 10 * time.Second
 )
 
 // ErrClearProxy is the error of a request whose Authorization header a proxy would see.
@@ -82,7 +83,6 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 func clone(t *http.Transport, clearProxy bool) *http.Transport {
 	c := t.Clone()
 	c.TLSHandshakeTimeout = cmp.Or(c.TLSHandshakeTimeout, handshakeTimeout)
-	c.ExpectContinueTimeout = cmp.Or(c.ExpectContinueTimeout, continueTimeout)
 	c.MaxResponseHeaderBytes = cmp.Or(c.MaxResponseHeaderBytes, maxHeaderBytes)
 	c.TLSClientConfig = cmp.Or(c.TLSClientConfig, &tls.Config{})
 	// net/http turns HTTP/2 off for a transport that has a dialer, as c has in any case. By now t's entry tells
@@ -97,7 +97,7 @@ func clone(t *http.Transport, clearProxy bool) *http.Transport {
 	c.HTTP2 = cmp.Or(c.HTTP2, &http.HTTP2Config{})
 	c.HTTP2.SendPingTimeout = cmp.Or(c.HTTP2.SendPingTimeout, pingAfter)
 	c.HTTP2.PingTimeout = cmp.Or(c.HTTP2.PingTimeout, pingTimeout)
-	setDialers(c)
+	countConns(c)
 	nameProxy(c)
 	if proxy := t.Proxy; proxy != nil && !clearProxy {
 		c.Proxy = func(req *http.Request) (*url.URL, error) {
@@ -172,9 +172,6 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		// With GetBody, net/http below another RoundTripper could repeat a body that it has read.
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
-		if watched && req.Header.Get("Expect") != "" && req.Body != nil && req.Body != http.NoBody {
-			req = hold(req)
-		}
 	}
 	if !watched {
 		return tamed(rt, req)

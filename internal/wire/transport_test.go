@@ -469,3 +469,177 @@ func TestUploadsThroughOthersAreWaitedFor(t *testing.T) {
 		assert.True(t, w.Evidence().Seen)
 	})
 }
+
+// upload sends zeros of this length, or of an unknown one where chunked, and returns what came of it.
+func upload(t *testing.T, rt http.RoundTripper, url string, size int64, chunked bool) sent {
+	ctx, a := Watch(t.Context(), limits)
+	defer a.Stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, zeros(size))
+	require.NoError(t, err)
+	if !chunked {
+		req.ContentLength = size
+	}
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		return sent{err: err}
+	}
+	defer resp.Body.Close()
+	a.Responded()
+	data, err := ReadBody(resp, 1<<20)
+	return sent{status: resp.StatusCode, body: string(data), err: err}
+}
+
+// refusing responds in mid-upload. It closes the connection right away where the client says so, as most servers do,
+// else it reads on. Then closed tells whether it has closed the connection.
+func refusing(t *testing.T, status int, closed chan<- bool) *server {
+	return serve(t, false, func(nc net.Conn) {
+		req, err := http.ReadRequest(bufio.NewReader(nc))
+		if err != nil {
+			return
+		}
+		_, _ = io.CopyN(io.Discard, req.Body, 256<<10)
+		_, _ = io.WriteString(nc, response(status, ""))
+		if req.Close {
+			reset(nc)
+			closed <- true
+			return
+		}
+		closed <- false
+		_, _ = io.Copy(io.Discard, req.Body)
+	})
+}
+
+// forwarder passes connections on to the server, as some that end TLS do: it closes both directions at once, and drops
+// what it has not passed on when it learns that the server has closed its connection.
+func forwarder(t *testing.T, secure bool, to *server, closed <-chan bool) *server {
+	return serve(t, secure, func(client net.Conn) {
+		server, err := net.Dial("tcp", to.listener.Addr().String())
+		if err != nil {
+			return
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = io.Copy(server, client)
+			server.Close()
+		}()
+		buf := make([]byte, 32<<10)
+		n, err := server.Read(buf)
+		for err == nil && !<-closed {
+			_, _ = client.Write(buf[:n])
+			n, err = server.Read(buf)
+		}
+		reset(client)
+		server.Close()
+		<-done
+	})
+}
+
+// A wrong key or a file that is too large must be reported as such, and not as a broken connection that is worth a
+// retry.
+func TestEarlyResponsesBehindAForwarder(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		for _, chunked := range []bool{false, true} {
+			for status, single := range map[int]bool{401: false, 413: true} {
+				t.Run(fmt.Sprintf("tls=%v/chunked=%v/%d", secure, chunked, status), func(t *testing.T) {
+					closed := make(chan bool)
+					f := forwarder(t, secure, refusing(t, status, closed), closed)
+					base := f.base()
+					base.DisableKeepAlives = single
+					transport := closing(t, New(base, false))
+					for range 3 {
+						got := upload(t, transport, f.url, 64<<20, chunked)
+						require.NoError(t, got.err)
+						assert.Equal(t, status, got.status)
+						assert.Equal(t, "hello", got.body)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Whatever the caller's transport says of connections, that of a POST is closed when the response was read, and the
+// service is not told to close it before.
+func TestPOSTConnectionsAreClosed(t *testing.T) {
+	for name, set := range map[string]func(*http.Transport){
+		"as it is":            func(*http.Transport) {},
+		"DisableKeepAlives":   func(b *http.Transport) { b.DisableKeepAlives = true },
+		"MaxIdleConnsPerHost": func(b *http.Transport) { b.MaxIdleConnsPerHost = 10 },
+		"IdleConnTimeout":     func(b *http.Transport) { b.IdleConnTimeout = time.Hour },
+		"MaxConnsPerHost":     func(b *http.Transport) { b.MaxConnsPerHost = 1 },
+	} {
+		texts := map[string]string{"body": response(201, ""), "no body": "HTTP/1.1 204 No Content\r\n\r\n"}
+		for kind, text := range texts {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				rest := make(chan string, 1)
+				s := serve(t, false, func(nc net.Conn) {
+					r := bufio.NewReader(nc)
+					req, err := request(r)
+					if err != nil {
+						rest <- err.Error()
+						return
+					}
+					_, _ = io.WriteString(nc, text)
+					more, _ := io.ReadAll(r)
+					rest <- fmt.Sprint(req.Close, string(more))
+				})
+				base := s.base()
+				set(base)
+				transport := closing(t, New(base, false))
+				for i := range 3 {
+					got := send(t.Context(), transport, Limits{}, http.MethodPost, s.url, strings.NewReader("a=b"))
+					require.NoError(t, got.err)
+					assert.Equal(t, "false", <-rest)
+					assert.EqualValues(t, i+1, s.dials.Load())
+				}
+			})
+		}
+	}
+}
+
+// A connection that was dialed for a POST that was given up must not serve a later one: the service may be closing it
+// by then.
+func TestConnectionsDialedInVainAreClosed(t *testing.T) {
+	var first atomic.Bool
+	got := make(chan int64, 2)
+	s := serve(t, false, func(nc net.Conn) {
+		r := bufio.NewReader(nc)
+		_, err := request(r)
+		if err != nil {
+			got <- 0
+			return
+		}
+		_, _ = io.WriteString(nc, response(201, ""))
+		n, _ := io.Copy(io.Discard, r)
+		got <- 1 + n
+	})
+	dialing, free := make(chan struct{}), make(chan struct{})
+	second := make(chan struct{})
+	base := s.base()
+	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		waits := free
+		if first.Swap(true) {
+			waits = second
+		}
+		dialing <- struct{}{}
+		<-waits
+		return new(net.Dialer).DialContext(context.WithoutCancel(ctx), network, address)
+	}
+	transport := closing(t, New(base, false))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-dialing; cancel() }()
+	refused := send(ctx, transport, Limits{}, http.MethodPost, s.url, strings.NewReader("a=b"))
+	require.ErrorIs(t, refused.err, context.Canceled)
+
+	done := make(chan sent, 1)
+	go func() {
+		done <- send(t.Context(), transport, Limits{}, http.MethodPost, s.url, strings.NewReader("a=b"))
+	}()
+	<-dialing
+	close(free)
+	assert.Zero(t, <-got, "the second POST was sent on the connection of the first")
+	close(second)
+	require.NoError(t, (<-done).err)
+	assert.EqualValues(t, 1, <-got)
+}

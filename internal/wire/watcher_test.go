@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -282,9 +283,8 @@ func TestConnectingCountsForNoLimit(t *testing.T) {
 	}
 }
 
-// Connecting must end too: by the limits of dialing and of the handshake, also with a dialer that ignores its context.
-// Nothing was sent then.
-func TestConnectingEnds(t *testing.T) {
+// A handshake must end too, by the limit of the caller's transport or our own. Nothing was sent then.
+func TestHandshakesEnd(t *testing.T) {
 	silent := func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
 		go func() {
@@ -293,65 +293,58 @@ func TestConnectingEnds(t *testing.T) {
 		}()
 		return client, nil
 	}
-	unverified := &tls.Config{InsecureSkipVerify: true}
-	for name, tt := range map[string]struct {
-		base func(late chan net.Conn) *http.Transport
-		url  string
-		want time.Duration
-	}{
-		"a dialer": {func(chan net.Conn) *http.Transport {
-			return &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }}
-		}, "http://127.0.0.1/", 30 * time.Second},
-		"a deaf dialer": {func(late chan net.Conn) *http.Transport {
-			return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return <-late, nil }}
-		}, "http://127.0.0.1/", 30 * time.Second},
-		"a deprecated dialer": {func(late chan net.Conn) *http.Transport {
-			return &http.Transport{Dial: func(string, string) (net.Conn, error) { return <-late, nil }}
-		}, "http://127.0.0.1/", 30 * time.Second},
-		"a TLS dialer": {func(late chan net.Conn) *http.Transport {
-			return &http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return <-late, nil }}
-		}, "https://127.0.0.1/", 40 * time.Second},
-		"a deprecated TLS dialer": {func(late chan net.Conn) *http.Transport {
-			return &http.Transport{DialTLS: func(string, string) (net.Conn, error) { return <-late, nil }}
-		}, "https://127.0.0.1/", 40 * time.Second},
-		"a handshake": {func(chan net.Conn) *http.Transport {
-			return &http.Transport{DialContext: silent, TLSClientConfig: unverified}
-		}, "https://127.0.0.1/", 10 * time.Second},
-		"a handshake with a limit": {func(chan net.Conn) *http.Transport {
-			return &http.Transport{DialContext: silent, TLSClientConfig: unverified, TLSHandshakeTimeout: 3 * time.Second}
-		}, "https://127.0.0.1/", 3 * time.Second},
-		"a handshake left to net/http": {func(chan net.Conn) *http.Transport {
-			return &http.Transport{DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				nc, err := silent(ctx, network, address)
-				return tls.Client(nc, unverified), err
+	for limit, want := range map[time.Duration]time.Duration{0: 10 * time.Second, 3 * time.Second: 3 * time.Second} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			t.Run(fmt.Sprint(method, limit), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					base := &http.Transport{
+						DialContext: silent, TLSHandshakeTimeout: limit,
+						TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+					}
+					transport := closing(t, New(base, false))
+					start := time.Now()
+					got := send(t.Context(), transport, Limits{Wait: time.Second}, method, "https://127.0.0.1/", nil)
+					assert.Equal(t, want, time.Since(start))
+					assert.False(t, got.wrote)
+					assert.NoError(t, got.late)
+					var timeout net.Error
+					require.ErrorAs(t, got.err, &timeout)
+					assert.True(t, timeout.Timeout())
+					synctest.Wait()
+				})
+			})
+		}
+	}
+}
+
+// A caller's dialer has no limit but the context, even one that ignores it. Nothing was sent then.
+func TestContextEndsDialing(t *testing.T) {
+	type dial = func(network, address string) (net.Conn, error)
+	for name, base := range map[string]func(deaf dial) *http.Transport{
+		"DialContext": func(deaf dial) *http.Transport {
+			return &http.Transport{DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
+				return deaf(network, address)
 			}}
-		}, "https://127.0.0.1/", 40 * time.Second},
+		},
+		"Dial":    func(deaf dial) *http.Transport { return &http.Transport{Dial: deaf} },
+		"DialTLS": func(deaf dial) *http.Transport { return &http.Transport{DialTLS: deaf} },
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			t.Run(name+"/"+method, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					late := make(chan net.Conn)
-					transport := closing(t, New(tt.base(late), false))
+					late := make(chan struct{})
+					transport := closing(t, New(base(func(string, string) (net.Conn, error) {
+						<-late
+						return nil, io.ErrClosedPipe
+					}), false))
+					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+					defer cancel()
 					start := time.Now()
-					got := send(t.Context(), transport, Limits{Wait: time.Second}, method, tt.url, nil)
-					require.Error(t, got.err)
-					assert.Equal(t, tt.want, time.Since(start))
+					got := send(ctx, transport, Limits{Wait: time.Second}, method, "https://127.0.0.1/", nil)
+					require.ErrorIs(t, got.err, context.DeadlineExceeded)
+					assert.Equal(t, time.Hour, time.Since(start))
 					assert.False(t, got.wrote)
-					assert.NoError(t, got.late)
-					assert.NotErrorIs(t, got.err, context.Canceled)
-					var timeout net.Error
-					require.ErrorAs(t, got.err, &timeout)
-					assert.True(t, timeout.Timeout())
-					client, server := net.Pipe()
-					synctest.Wait()
-					select {
-					case late <- client:
-						_, err := server.Read(make([]byte, 1))
-						assert.ErrorIs(t, err, io.EOF, "a connection that comes too late is closed")
-						assert.False(t, got.wrote)
-					default:
-					}
-					synctest.Wait()
+					close(late)
 				})
 			})
 		}
@@ -364,7 +357,12 @@ func TestContextEndsConnecting(t *testing.T) {
 		left := errors.New("the user left")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(limit, func() { cancel(left) })
-		base := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }}
+		base := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+			defer cancel()
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
 		start := time.Now()
 		got := send(ctx, New(base, false), Limits{}, http.MethodPost, "http://127.0.0.1/", nil)
 		require.ErrorIs(t, got.err, left)
