@@ -109,7 +109,7 @@ func (x *exchange) run(hc *http.Client, h *history, take func(*http.Response) er
 		x.noResponse(err, limit)
 	} else {
 		defer resp.Body.Close()
-		attempt.Responded()
+		attempt.Responded(resp.StatusCode)
 		x.status, x.header, x.requestID = resp.StatusCode, resp.Header, requestID(resp.Header, x.key)
 		x.seen.status = x.status
 		if x.status/100 == 2 {

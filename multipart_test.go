@@ -581,6 +581,42 @@ func TestStoresCannotBeReadAgain(t *testing.T) {
 	assert.Equal(t, []bool{true, true}, got)
 }
 
+// A server that sends its status before it has read the file must not have an upload cut off that still moves: the
+// record would be lost, although it was created. The wait begins with the last byte of the request.
+func TestUploadsGoOnAfterAnEarlySuccess(t *testing.T) {
+	t.Parallel()
+	for _, stalls := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			const body = `{"data":{"id":7,"name":"n"}}`
+			var read time.Time
+			u := receiving(t, func(_ int, _ *bufio.Reader, req *http.Request, nc net.Conn) {
+				_, _ = fmt.Fprintf(nc, "HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n", len(body))
+				for {
+					time.Sleep(time.Second)
+					if _, err := io.CopyN(io.Discard, req.Body, 4<<20); err != nil {
+						break
+					}
+				}
+				read = time.Now()
+				if stalls {
+					time.Sleep(time.Hour)
+				}
+				_, _ = io.WriteString(nc, body)
+			}, WithStoreTimeout(3*time.Second))
+			err := u.store(t.Context(), FileFromBytes("a.wav", recording(32<<20)))
+			if stalls {
+				assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+				assert.ErrorContains(t, err, "WithStoreTimeout")
+				assert.Equal(t, OutcomeDone, OutcomeOf(err))
+				assert.Equal(t, 3*time.Second, time.Since(read))
+				time.Sleep(time.Hour)
+				return
+			}
+			assert.NoError(t, err)
+		})
+	}
+}
+
 // A response that begins before the file is sent is waited for as any other.
 func TestEarlyResponsesThatStall(t *testing.T) {
 	t.Parallel()

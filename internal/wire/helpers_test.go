@@ -101,7 +101,7 @@ func send(ctx context.Context, rt http.RoundTripper, limits Limits, method, url 
 	if err != nil {
 		return sent{err: err, wrote: wrote(a), late: a.Expired(), bytes: a.Sent()}
 	}
-	a.Responded()
+	a.Responded(resp.StatusCode)
 	defer resp.Body.Close()
 	data, err := ReadBody(resp, 1<<20)
 	return sent{resp.StatusCode, string(data), err, wrote(a), a.Expired(), resp.Proto, a.Sent()}

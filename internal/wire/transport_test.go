@@ -484,7 +484,7 @@ func upload(t *testing.T, rt http.RoundTripper, url string, size int64, chunked 
 		return sent{err: err}
 	}
 	defer resp.Body.Close()
-	a.Responded()
+	a.Responded(resp.StatusCode)
 	data, err := ReadBody(resp, 1<<20)
 	return sent{status: resp.StatusCode, body: string(data), err: err}
 }

@@ -36,6 +36,7 @@ type Watcher struct {
 
 	uncounted atomic.Bool // what was written is not known
 	traced    atomic.Bool // the transport tells of its connections
+	responded atomic.Bool // the header of the response is here
 	apart     atomic.Bool // the transport has a goroutine of its own, which can be abandoned
 
 	mu       sync.Mutex
@@ -221,7 +222,7 @@ func (w *Watcher) gotConn(info httptrace.GotConnInfo) {
 }
 
 func (w *Watcher) wroteRequest(info httptrace.WroteRequestInfo) {
-	if info.Err == nil && w.within() {
+	if info.Err == nil && w.within() || w.responded.Load() {
 		w.begin(Waiting, Reading, Sending)
 	}
 }
@@ -242,8 +243,16 @@ func (w *Watcher) Taken(done bool) {
 	w.begin(next, Reading, Sending)
 }
 
-// Responded notes that the header of the response is here, which may be before the request was written.
-func (w *Watcher) Responded() { w.begin(Waiting) }
+// Responded notes that the header of the response is here, which may be before the request was written. A 2xx does not
+// end an upload: the wait for the rest of the response begins with the last byte of the request.
+func (w *Watcher) Responded(status int) {
+	w.responded.Store(true)
+	if status/100 == 2 {
+		w.begin(Waiting, Waiting, Pausing)
+	} else {
+		w.begin(Waiting)
+	}
+}
 
 // Receiving notes that a byte of the response is waited for, until Pause.
 func (w *Watcher) Receiving() { w.begin(Receiving) }

@@ -60,9 +60,11 @@ func TestClocks(t *testing.T) {
 			}
 		}, network, limit},
 		"the response takes its time":       {limits, func(a *Watcher) { a.Taken(false); almost(); a.Taken(true) }, wait(0), 2 * limit},
-		"the body of an early response":     {limits, func(a *Watcher) { a.Taken(false); almost(); a.Responded() }, wait(0), 2 * limit},
-		"the body of a response":            {limits, func(a *Watcher) { a.Taken(true); almost(); a.Responded() }, wait(0), limit + 1},
-		"bytes are taken after a response":  {limits, func(a *Watcher) { a.Responded(); almost(); a.Reading(); a.Taken(false); a.Taken(true) }, wait(0), limit + 1},
+		"the body of an early response":     {limits, func(a *Watcher) { a.Taken(false); almost(); a.Responded(422) }, wait(0), 2 * limit},
+		"an upload after a 2xx":             {limits, func(a *Watcher) { a.Responded(201); almost(); a.Taken(false); almost(); a.Taken(false) }, network, limit},
+		"the end of it":                     {limits, func(a *Watcher) { a.Responded(201); almost(); a.Taken(false); almost(); a.Taken(true) }, wait(0), 2 * limit},
+		"the body of a response":            {limits, func(a *Watcher) { a.Taken(true); almost(); a.Responded(201) }, wait(0), limit + 1},
+		"bytes are taken after a response":  {limits, func(a *Watcher) { a.Responded(500); almost(); a.Reading(); a.Taken(false); a.Taken(true) }, wait(0), limit + 1},
 		"the request is written":            {limits, func(a *Watcher) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{}) }, wait(0), 2 * limit},
 		"the request failed":                {limits, func(a *Watcher) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{Err: io.EOF}) }, network, 1},
 		"no body":                           {Limits{Stall: limit, Wait: 2 * limit}, func(*Watcher) {}, wait(0), 2 * limit},
@@ -87,7 +89,7 @@ func TestClocks(t *testing.T) {
 			a.connecting("")
 			a.gotConn(httptrace.GotConnInfo{Conn: new(net.TCPConn)})
 			a.wroteRequest(httptrace.WroteRequestInfo{})
-			a.Responded()
+			a.Responded(200)
 		}, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -511,7 +513,7 @@ func (s *silencing) Close() error {
 func TestNoClockRunsAfterStop(t *testing.T) {
 	_, a := Watch(t.Context(), limits)
 	a.Stop()
-	a.Responded()
+	a.Responded(200)
 	assert.False(t, a.timer.Stop())
 }
 
