@@ -508,11 +508,10 @@ func ExampleImage_Equal() {
 		log.Fatal(err)
 	}
 	fmt.Println(got.Equal(want))
-	fmt.Printf("%v\n%#v\n", got, got)
+	fmt.Println(got)
 	// Output:
 	// true
 	// Image(7 "Lighthouse")
-	// aicontent.Image{id: "7", name: "Lighthouse", created_at: 2026-05-04T12:00:00+02:00}
 }
 
 func ExampleAPIError_LogValue() {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"time"
-
-	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
 // ImagesService has the methods for images. Use [Client].Images. It is safe for concurrent use.
@@ -33,44 +31,26 @@ type Image struct {
 	CreatedAt time.Time `json:"created_at,omitzero"` // UTC if the service names no zone
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 
-	raw json.RawMessage
+	raw string
 }
 
-// Raw returns the record as sent, including unknown members, or nil if there was none. It shares memory with the other
-// records of its page and must not be modified.
-func (i *Image) Raw() json.RawMessage { return i.raw }
+// Raw returns a copy of the record as sent, including unknown members, or nil if there was none.
+func (i *Image) Raw() json.RawMessage { return append(json.RawMessage(nil), i.raw...) }
 
 // Equal reports whether the fields are equal, ignoring Raw and time zones.
-func (i Image) Equal(other Image) bool { return equalFields(i.fields(nil), other.fields(nil)) }
+func (i Image) Equal(other Image) bool { return equal(i, other) }
 
 // String returns the ID and the name.
 func (i Image) String() string { return fmt.Sprintf("Image(%s %q)", i.ID, i.Name) }
-
-// GoString returns the fields that are set, without Raw.
-func (i Image) GoString() string { return goString("Image", i.fields(nil)) }
 
 // UnmarshalJSON reads a record as the client does. A JSON null is a no-op. A struct that embeds a record has this
 // method too, and needs one of its own to read its other fields.
 func (i *Image) UnmarshalJSON(data []byte) error { return unmarshalRecord(i, data) }
 
-func (i *Image) fields(list []lenient.Field) []lenient.Field {
-	return append(list,
-		into("id", (*string)(&i.ID)),
-		into("name", &i.Name),
-		into("description", &i.Description),
-		into("resolution", (*string)(&i.Resolution)),
-		into("style", (*string)(&i.Style)),
-		into("medium", (*string)(&i.Medium)),
-		into("filter", (*string)(&i.Filter)),
-		into("favorite", &i.Favorite),
-		into("result", &i.Result),
-		into("url", &i.URL),
-		into("created_at", &i.CreatedAt),
-		into("updated_at", &i.UpdatedAt),
-	)
+func (i *Image) keep(raw string) (ID, string) {
+	i.raw = raw
+	return i.ID, i.Name
 }
-
-func (i *Image) keep(raw json.RawMessage) { i.raw = raw }
 
 // ImageListParams filter and order a list. The zero value selects all images, newest first.
 type ImageListParams struct {
@@ -115,7 +95,7 @@ func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts .
 // WithQuery("page", "3"), and fetches the others when it reaches them, or earlier with [WithReadAhead]. Leaving the
 // loop ends all requests. An error is yielded once, with a nil image, and ends the loop; it matches [ErrPagination] if
 // the service does not say whether more pages follow, or repeats one. The images of a page share memory: to keep a few
-// of many, copy them.
+// of many, copy their texts.
 //
 // An image that moves to the next page during the loop is yielded once. If others are deleted during the loop, some may
 // be missed: confirm with Show that an image is gone before you delete a copy of it.

@@ -71,7 +71,7 @@ func lighthouse() *Image {
 		ID: "7", Name: "Lighthouse", Description: "a tower", Resolution: Resolution512x512, Style: StyleRetro, Medium: MediumInk,
 		Filter: FilterSepia, Favorite: true, Result: "lighthouse.png", URL: "https://pictures.example.com/lighthouse.png",
 		CreatedAt: time.Date(2024, 5, 4, 10, 11, 12, 0, time.UTC), UpdatedAt: time.Date(2024, 5, 5, 0, 0, 0, 0, time.UTC),
-		raw: []byte(lighthouseJSON),
+		raw: lighthouseJSON,
 	}
 }
 

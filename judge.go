@@ -170,10 +170,9 @@ func transient(status int) bool {
 // contentOf tells what a body holds that is not what was asked for.
 func contentOf(body []byte, header http.Header) content {
 	v, err := lenient.Parse(body)
-	_, not := lenient.Record(v, "", nil)
 	kind := strings.ToLower(header.Get("Content-Type"))
 	switch {
-	case not == lenient.ErrSaysError:
+	case lenient.HoldsError(v, ""):
 		return contentError
 	case v.IsObject(), v.IsArray():
 		return contentJSON

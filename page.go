@@ -104,14 +104,12 @@ func readPage[T any, R record[T]](x *exchange) (*Page[T], error) {
 	}
 	count := len(found.Items)
 	records, items, ids := make([]T, count), make([]*T, 0, count), make([]string, 0, count)
-	var fields []lenient.Field
 	for _, element := range found.Items {
 		item := R(&records[len(items)])
-		fields = item.fields(fields[:0])
-		if raw, err := lenient.Record(element, in.singular, fields); err == nil {
-			item.keep(raw)
+		if raw, err := lenient.Record(element, in.singular, item); err == nil {
+			id, _ := item.keep(string(raw))
 			items = append(items, item)
-			ids = append(ids, *fields[0].At.(*string))
+			ids = append(ids, string(id))
 		}
 	}
 	if count > 0 && len(items) == 0 {

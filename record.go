@@ -1,7 +1,6 @@
 package aicontent
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -31,18 +30,12 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// record is implemented by pointers to the record types.
+// record is implemented by pointers to the record types, whose json tags name the members that they are read from.
 type record[T any] interface {
 	*T
-	// fields appends the record's members, its ID first: the one list from which records are read, compared and
-	// printed.
-	fields([]lenient.Field) []lenient.Field
-	// keep stores the record as sent.
-	keep(json.RawMessage)
+	// keep stores the record as sent, and returns what identifies it.
+	keep(raw string) (id ID, name string)
 }
-
-// into is the member of a record that goes to at: a *string, *bool, *int or *time.Time.
-func into(name string, at any) lenient.Field { return lenient.Field{Name: name, At: at} }
 
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
 func readRecord[T any, R record[T]](x *exchange) (R, error) {
@@ -51,18 +44,17 @@ func readRecord[T any, R record[T]](x *exchange) (R, error) {
 		return nil, err
 	}
 	r := R(new(T))
-	fields := r.fields(nil)
-	raw, err := lenient.Record(v, x.request.op.in.singular, fields)
+	raw, err := lenient.Record(v, x.request.op.in.singular, r)
 	if err != nil {
 		return nil, err
 	}
-	if x.request.op.creates() && *fields[0].At.(*string)+*fields[1].At.(*string) == "" {
+	if len(v) > 2*len(raw) { // or a record that is kept would keep the whole response
+		raw = lenient.Value(strings.Clone(string(raw)))
+		lenient.Bare(raw, r)
+	}
+	if id, name := r.keep(string(raw)); x.request.op.creates() && string(id)+name == "" {
 		return nil, lenient.ErrNoRecord // it names nothing that was created
 	}
-	if cap(x.body) > 2*len(raw) {
-		raw = slices.Clone(raw) // or a record that is kept would keep the whole buffer
-	}
-	r.keep(raw)
 	return r, nil
 }
 
@@ -72,8 +64,8 @@ func readDeleted(x *exchange) (struct{}, error) {
 		return struct{}{}, lenient.ErrHTML
 	}
 	v, _ := lenient.Parse(x.body)
-	_, err := lenient.Record(v, x.request.op.in.singular, nil)
-	if err == lenient.ErrSaysError || slices.Contains([]string{"false", "0"}, string(v.Member("deleted"))) {
+	refused := slices.Contains([]string{"false", "0"}, string(v.Member("deleted")))
+	if refused || lenient.HoldsError(v, x.request.op.in.singular) {
 		return struct{}{}, lenient.ErrSaysError
 	}
 	return struct{}{}, nil
@@ -91,33 +83,22 @@ func unmarshalRecord[T any, R record[T]](r R, data []byte) error {
 		return errors.New("aicontent: a record must be a JSON object")
 	}
 	*r = *new(T)
-	r.keep(lenient.Bare(slices.Clone(v), r.fields(nil)))
+	lenient.Bare(v, r)
+	r.keep(string(v))
 	return nil
 }
 
-// equalFields compares two records field by field, times as instants.
-func equalFields(a, b []lenient.Field) bool {
-	return slices.EqualFunc(a, b, func(x, y lenient.Field) bool {
-		if t, ok := x.At.(*time.Time); ok {
-			return t.Equal(*y.At.(*time.Time))
-		}
-		return reflect.DeepEqual(x.At, y.At)
-	})
-}
-
-// goString prints the fields that are set, in their order, for the text of a failed test.
-func goString(name string, fields []lenient.Field) string {
-	var set []string
-	for _, f := range fields {
-		v := reflect.ValueOf(f.At).Elem()
-		if v.IsZero() {
+// equal compares two records field by field, times as instants.
+func equal(a, b any) bool {
+	one, other := reflect.ValueOf(a), reflect.ValueOf(b)
+	for i := range one.NumField() {
+		if !one.Type().Field(i).IsExported() {
 			continue
 		}
-		text := fmt.Sprintf("%#v", v.Interface())
-		if t, ok := v.Interface().(time.Time); ok {
-			text = t.Format(time.RFC3339Nano)
+		x, y := one.Field(i).Interface(), other.Field(i).Interface()
+		if t, ok := x.(time.Time); ok && !t.Equal(y.(time.Time)) || !ok && x != y {
+			return false
 		}
-		set = append(set, f.Name+": "+text)
 	}
-	return "aicontent." + name + "{" + strings.Join(set, ", ") + "}"
+	return true
 }

@@ -24,7 +24,7 @@ var noon = time.Date(2024, 5, 4, 10, 11, 12, 0, time.UTC)
 
 // bare is an image without its raw text.
 func bare(i Image) Image {
-	i.raw = nil
+	i.raw = ""
 	return i
 }
 
@@ -124,21 +124,19 @@ func TestMarshalledRecordsComeBack(t *testing.T) {
 	assert.True(t, back.Equal(Transcription{ID: "8", Words: 3, Result: "a text"}))
 }
 
-// Logs must not fill with texts, and the text of a failed test must be readable.
+// Logs must not fill with texts.
 func TestRecordsPrintShort(t *testing.T) {
 	t.Parallel()
-	transcription := Transcription{ID: "8", Name: "Keeper", Result: "private words", CreatedAt: noon, raw: json.RawMessage(`{}`)}
+	transcription := Transcription{ID: "8", Name: "Keeper", Result: "private words", CreatedAt: noon, raw: `{}`}
 	assert.Equal(t, `Transcription(8 "Keeper")`, fmt.Sprintf("%v", transcription))
 	assert.Equal(t, `Image(7 "")`, fmt.Sprint(&Image{ID: "7"}))
-	assert.Equal(t, `aicontent.Transcription{id: "8", name: "Keeper", result: "private words", created_at: 2024-05-04T10:11:12Z}`, fmt.Sprintf("%#v", transcription))
-	assert.Equal(t, `aicontent.Image{id: "7", favorite: true}`, fmt.Sprintf("%#v", Image{ID: "7", Favorite: true}))
 }
 
 func TestEqualComparesEachField(t *testing.T) {
 	t.Parallel()
-	whole := Image{"7", "Lighthouse", "sea", Resolution256x256, StyleRetro, MediumInk, FilterSepia, true, "a.png", "https://x/a.png", noon, noon, json.RawMessage(`{}`)}
+	whole := Image{"7", "Lighthouse", "sea", Resolution256x256, StyleRetro, MediumInk, FilterSepia, true, "a.png", "https://x/a.png", noon, noon, `{}`}
 	same := whole
-	same.raw, same.CreatedAt = nil, noon.In(time.FixedZone("", 3600))
+	same.raw, same.CreatedAt = "", noon.In(time.FixedZone("", 3600))
 	assert.True(t, whole.Equal(same), "Raw is not compared, times are instants")
 	v := reflect.ValueOf(&same).Elem()
 	for i := range v.NumField() {
@@ -154,7 +152,7 @@ func TestEqualComparesEachField(t *testing.T) {
 
 func TestUnmarshalledRecords(t *testing.T) {
 	t.Parallel()
-	image := Image{Name: "of before", raw: json.RawMessage(`{}`)}
+	image := Image{Name: "of before", raw: `{}`}
 	data := []byte(`{"id":9007199254740993,"name":null}`)
 	require.NoError(t, json.Unmarshal(data, &image))
 	assert.Equal(t, Image{ID: "9007199254740993"}, bare(image))
@@ -207,22 +205,14 @@ func TestIDsThatAreNoJSON(t *testing.T) {
 	assert.ErrorContains(t, new(ID).UnmarshalJSON([]byte("7 8")), "aicontent: reading an ID: ")
 }
 
-// A field that is not in the list is neither read nor written, and a name that is spelled wrong reads nothing.
-func TestFieldsOfARecordAreAllListed(t *testing.T) {
+// A field without a json tag is neither read nor written.
+func TestFieldsOfARecordAreAllRead(t *testing.T) {
 	t.Parallel()
-	for _, list := range [][]lenient.Field{new(Image).fields(nil), new(Transcription).fields(nil)} {
-		assert.Equal(t, "id", list[0].Name)
-	}
-	exported := func(of any) (n int) {
-		for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
-			if f.IsExported() {
-				n++
-			}
+	for _, record := range []any{Image{}, Transcription{}} {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(record)) {
+			assert.Equal(t, f.IsExported(), f.Tag.Get("json") != "", f.Name)
 		}
-		return n
 	}
-	assert.Len(t, new(Image).fields(nil), exported(Image{}))
-	assert.Len(t, new(Transcription).fields(nil), exported(Transcription{}))
 }
 
 // A program that keeps a record with fields of its own must find all of them in what json.Marshal writes.

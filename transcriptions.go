@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"time"
-
-	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
 // TranscriptionsService has the methods for transcriptions. Use [Client].Transcriptions. It is safe for concurrent use.
@@ -31,43 +29,26 @@ type Transcription struct {
 	CreatedAt time.Time `json:"created_at,omitzero"` // UTC if the service names no zone
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 
-	raw json.RawMessage
+	raw string
 }
 
-// Raw returns the record as sent, including unknown members, or nil if there was none. It shares memory with the other
-// records of its page and must not be modified.
-func (t *Transcription) Raw() json.RawMessage { return t.raw }
+// Raw returns a copy of the record as sent, including unknown members, or nil if there was none.
+func (t *Transcription) Raw() json.RawMessage { return append(json.RawMessage(nil), t.raw...) }
 
 // Equal reports whether the fields are equal, ignoring Raw and time zones.
-func (t Transcription) Equal(other Transcription) bool {
-	return equalFields(t.fields(nil), other.fields(nil))
-}
+func (t Transcription) Equal(other Transcription) bool { return equal(t, other) }
 
 // String returns the ID and the name, not the text.
 func (t Transcription) String() string { return fmt.Sprintf("Transcription(%s %q)", t.ID, t.Name) }
-
-// GoString returns the fields that are set, without Raw.
-func (t Transcription) GoString() string { return goString("Transcription", t.fields(nil)) }
 
 // UnmarshalJSON reads a record as the client does. A JSON null is a no-op. A struct that embeds a record has this
 // method too, and needs one of its own to read its other fields.
 func (t *Transcription) UnmarshalJSON(data []byte) error { return unmarshalRecord(t, data) }
 
-func (t *Transcription) fields(list []lenient.Field) []lenient.Field {
-	return append(list,
-		into("id", (*string)(&t.ID)),
-		into("name", &t.Name),
-		into("description", &t.Description),
-		into("language", (*string)(&t.Language)),
-		into("result", &t.Result),
-		into("favorite", &t.Favorite),
-		into("words", &t.Words),
-		into("created_at", &t.CreatedAt),
-		into("updated_at", &t.UpdatedAt),
-	)
+func (t *Transcription) keep(raw string) (ID, string) {
+	t.raw = raw
+	return t.ID, t.Name
 }
-
-func (t *Transcription) keep(raw json.RawMessage) { t.raw = raw }
 
 // TranscriptionListParams filter and order a list. The zero value selects all transcriptions, newest first.
 type TranscriptionListParams struct {

@@ -29,7 +29,7 @@ const (
 func interview() *Transcription {
 	return &Transcription{
 		ID: "b3a1", Name: "Interview", Description: "two voices", Language: "GB", Result: "Hello.", Words: 1,
-		CreatedAt: time.Date(2024, 5, 4, 10, 11, 12, 0, time.UTC), raw: []byte(interviewJSON),
+		CreatedAt: time.Date(2024, 5, 4, 10, 11, 12, 0, time.UTC), raw: interviewJSON,
 	}
 }
 

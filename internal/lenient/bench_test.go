@@ -29,12 +29,6 @@ type picture struct {
 	UpdatedAt   time.Time   `json:"updated_at"`
 }
 
-func (p *picture) fields(list []Field) []Field {
-	return append(list, Field{"id", (*string)(&p.ID)}, Field{"name", &p.Name}, Field{"description", &p.Description}, Field{"resolution", &p.Resolution},
-		Field{"style", &p.Style}, Field{"medium", &p.Medium}, Field{"filter", &p.Filter}, Field{"favorite", &p.Favorite},
-		Field{"result", &p.Result}, Field{"url", &p.URL}, Field{"created_at", &p.CreatedAt}, Field{"updated_at", &p.UpdatedAt})
-}
-
 // oddPicture is what encoding/json can make of values of other types: text to be read by the caller.
 type oddPicture struct {
 	ID        string          `json:"id"`
@@ -75,10 +69,9 @@ func readList(body []byte) error {
 		return err
 	}
 	items := make([]picture, len(list.Items))
-	raws := make([]json.RawMessage, len(list.Items))
-	fields := make([]Field, 0, maxFields)
+	raws := make([]Value, len(list.Items))
 	for i, item := range list.Items {
-		if raws[i], err = Record(item, "image", items[i].fields(fields)); err != nil {
+		if raws[i], err = Record(item, "image", &items[i]); err != nil {
 			return err
 		}
 	}
@@ -94,7 +87,7 @@ func readRecord(body []byte) error {
 		return err
 	}
 	p := new(picture)
-	_, err = Record(v, "image", p.fields(make([]Field, 0, maxFields)))
+	_, err = Record(v, "image", p)
 	return err
 }
 

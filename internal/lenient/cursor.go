@@ -1,5 +1,7 @@
 package lenient
 
+import "strings"
+
 // cursor reads a valid value once, from its beginning to its end. It stands before a value, a name or a bracket.
 type cursor struct {
 	text Value
@@ -34,7 +36,7 @@ func (c *cursor) name() Value {
 func (c *cursor) value() Value {
 	start := c.at
 	c.skip()
-	return c.text[start:c.at:c.at]
+	return c.text[start:c.at]
 }
 
 func (c *cursor) space() {
@@ -69,12 +71,16 @@ func (c *cursor) skip() {
 	c.at = i
 }
 
-// closing returns the index of the quote that ends the string at i.
+// closing returns the index of the quote that ends the string at i: one behind an even number of backslashes.
 func closing(text Value, i int) int {
-	for i++; text[i] != '"'; i++ {
-		if text[i] == '\\' {
-			i++
+	for {
+		i += 1 + strings.IndexByte(string(text[i+1:]), '"')
+		escapes := 0
+		for text[i-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i
 		}
 	}
-	return i
 }

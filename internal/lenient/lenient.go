@@ -26,19 +26,19 @@ func Trim(body []byte) []byte {
 	return bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 }
 
-// Parse returns body as a value that shares its memory. The error is ErrEmpty, ErrHTML, ErrCutOff or ErrNotJSON.
+// Parse returns body as a value, which is a copy. The error is ErrEmpty, ErrHTML, ErrCutOff or ErrNotJSON.
 func Parse(body []byte) (Value, error) {
 	text := Trim(body)
 	switch {
 	case len(text) == 0:
-		return nil, ErrEmpty
+		return "", ErrEmpty
 	case json.Valid(text):
-		return Value(text[:len(text):len(text)]), nil
+		return Value(text), nil
 	case text[0] == '<':
-		return nil, ErrHTML
+		return "", ErrHTML
 	}
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage)); errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, ErrCutOff
+		return "", ErrCutOff
 	}
-	return nil, ErrNotJSON
+	return "", ErrNotJSON
 }

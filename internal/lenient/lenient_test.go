@@ -72,7 +72,7 @@ func TestParseSaysWhatCameInsteadOfJSON(t *testing.T) {
 		i := slices.IndexFunc([]error{ErrEmpty, ErrHTML, ErrCutOff, ErrNotJSON}, func(e error) bool { return err == e })
 		require.GreaterOrEqual(t, i, 0, "%.40q: %v", body, err)
 		assert.Equal(t, want, err, "%.40q", body)
-		assert.Nil(t, v)
+		assert.Empty(t, v)
 	}
 	assert.ErrorIs(t, ErrCutOff, ErrNotJSON)
 }

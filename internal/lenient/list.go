@@ -21,14 +21,14 @@ type Members []member
 
 type member struct{ name, value Value } // the name in quotes
 
-// Member returns the value of the last member with the name, and nil if there is none.
+// Member returns the value of the last member with the name, and an empty one if there is none.
 func (m Members) Member(name string) Value {
 	for _, member := range slices.Backward(m) {
 		if member.name.names(name) {
 			return member.value
 		}
 	}
-	return nil
+	return ""
 }
 
 // FindList finds a list: v itself, or the array that it has under data, the collection's name, items or results, in

@@ -1,7 +1,6 @@
 package lenient
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -35,7 +34,7 @@ func TestListsOfEveryShape(t *testing.T) {
 		var records []string
 		for _, item := range list.Items {
 			var p picture
-			if _, err := Record(item, "image", p.fields(nil)); err == nil {
+			if _, err := Record(item, "image", &p); err == nil {
 				records = append(records, strings.TrimSpace(p.ID.String()+" "+p.Name))
 			}
 			assert.Contains(t, string(body), string(item), name)
@@ -59,7 +58,7 @@ func TestResponsesThatHoldNoList(t *testing.T) {
 		}
 		assert.Equal(t, table[name], err, name)
 		for _, item := range list.Items {
-			_, err := Record(item, "image", new(picture).fields(nil))
+			_, err := Record(item, "image", new(picture))
 			assert.Equal(t, ErrNoRecord, err, name)
 		}
 	}
@@ -111,10 +110,10 @@ func TestMembersAroundAList(t *testing.T) {
 		require.NoError(t, err, text)
 		assert.Equal(t, want, string(list.Around.Member("next")), text)
 	}
-	assert.Nil(t, Value(nil).Member("next"))
+	assert.Empty(t, Value("").Member("next"))
 	list, err := FindList(parsed(t, `{"data":[]}`), "images")
 	require.NoError(t, err)
-	assert.Nil(t, list.Around.Member("data"), "the list itself is no member around it")
+	assert.Empty(t, list.Around.Member("data"), "the list itself is no member around it")
 	list, err = FindList(parsed(t, `{`+strings.Repeat(`"":0,`, 100_000)+`"data":[]}`), "images")
 	require.NoError(t, err)
 	assert.Len(t, list.Around, maxAround, "a million members would take ten times the memory of their text")
@@ -136,11 +135,11 @@ func FuzzFindList(f *testing.F) {
 		}
 		require.LessOrEqual(t, len(list.Items), min(maxItems, len(body)))
 		for _, item := range list.Items {
-			require.True(t, bytes.Contains(body, item))
-			assertReadAsEncodingJSONDoes(t, item)
+			require.True(t, strings.Contains(string(body), string(item)))
+			assertReadAsEncodingJSONDoes(t, []byte(item))
 		}
-		if member := list.Around.Member(name); member != nil {
-			assertReadAsEncodingJSONDoes(t, member)
+		if member := list.Around.Member(name); member != "" {
+			assertReadAsEncodingJSONDoes(t, []byte(member))
 		}
 	})
 }

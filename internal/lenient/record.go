@@ -1,35 +1,56 @@
 package lenient
 
 import (
-	"bytes"
-	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
 const (
-	maxFields = 12  // of a record
-	wrappers  = 2   // objects that may stand around a record or a list
-	longText  = 256 // bytes from which on a text has memory of its own; the shorter ones of a record share theirs
+	maxFields   = 12       // of a record
+	wrappers    = 2        // objects that may stand around a record or a list
+	largeRecord = 16 << 10 // bytes from which on its texts have memory of their own, so that a short one keeps little
 )
 
-// Field is a member of a record and where its value goes: a *string, *bool, *int or *time.Time. The field called "id"
-// is the record's identity.
-type Field struct {
-	Name string
-	At   any
+// field is a field of a record, and the member that it is read from.
+type field struct {
+	name  string
+	index int
+	kind  reflect.Kind // String, Bool, Int, or Struct for a time.Time
 }
 
-// Record finds the record in v, sets its fields and returns its text. Fields that are null, missing or unreadable are
-// left as they are. There are at most 12 fields.
+var layouts sync.Map // from the type of a record to its fields
+
+// layout returns the fields of a record that have a json tag.
+func layout(record reflect.Type) (fields []field) {
+	if known, ok := layouts.Load(record); ok {
+		return known.([]field)
+	}
+	for i := range record.NumField() {
+		f := record.Field(i)
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			fields = append(fields, field{name, i, f.Type.Kind()})
+		}
+	}
+	layouts.Store(record, fields)
+	return fields
+}
+
+// Record finds the record in v, sets the fields of the struct that record points to, and returns the text of what it
+// found. A field is read from the member that its json tag names; it is a text, a boolean, an int or a time.Time, and
+// there are at most 12. Fields that are null, missing or unreadable are left as they are. Texts share the memory
+// of v, unless the record is large.
 //
 // It looks at v and at the objects under data and under the singular name, two levels deep, and takes the outermost
 // with an id and a name. If there is none, it takes the outermost with an id, and after that the outermost that has
 // another field of the JSON type it should have. An object that says that it is an error hides what is nested in it,
 // and leaves only the first rule for the others: the error is then ErrSaysError. If there is no record, it is
 // ErrNoRecord.
-func Record(v Value, singular string, fields []Field) (json.RawMessage, error) {
+func Record(v Value, singular string, record any) (Value, error) {
+	target := reflect.ValueOf(record).Elem()
+	fields := layout(target.Type())
 	// The objects inside objects[i] are objects[2*i+1] and objects[2*i+2].
 	objects := [1 + 2 + 4]Value{v}
 	var best candidate
@@ -42,7 +63,8 @@ func Record(v Value, singular string, fields []Field) (json.RawMessage, error) {
 			saysError = true
 			continue
 		case c.rank == complete:
-			return c.fill(fields), nil
+			c.fill(target, fields)
+			return c.text, nil
 		}
 		if c.rank > best.rank {
 			best = c
@@ -53,18 +75,29 @@ func Record(v Value, singular string, fields []Field) (json.RawMessage, error) {
 	}
 	switch {
 	case saysError:
-		return nil, ErrSaysError
+		return "", ErrSaysError
 	case best.rank == 0:
-		return nil, ErrNoRecord
+		return "", ErrNoRecord
 	}
-	return best.fill(fields), nil
+	best.fill(target, fields)
+	return best.text, nil
 }
 
-// Bare sets the fields from v itself, which is an object, and returns its text.
-func Bare(v Value, fields []Field) json.RawMessage {
+// Bare sets the fields of the struct that record points to from v itself, which is an object.
+func Bare(v Value, record any) {
+	target := reflect.ValueOf(record).Elem()
+	fields := layout(target.Type())
 	c := candidate{text: v}
 	c.read("", fields)
-	return c.fill(fields)
+	c.fill(target, fields)
+}
+
+// HoldsError reports whether v says that it is an error, or an object that may be the record in it does.
+func HoldsError(v Value, singular string) bool { return holdsError(v, singular, wrappers) }
+
+func holdsError(v Value, singular string, depth int) bool {
+	return v.SaysError() || depth > 0 && (holdsError(v.Member("data"), singular, depth-1) ||
+		holdsError(v.Member(singular), singular, depth-1))
 }
 
 // What an object has of a record.
@@ -77,64 +110,64 @@ const (
 // candidate is an object that may be the record.
 type candidate struct {
 	text    Value
-	members [maxFields]Value // in the order of the fields; nil where the value is no string, number or boolean
+	members [maxFields]Value // in the order of the fields; empty where the value is no string, number or boolean
 	inside  [2]Value         // under data and the singular name
-	id      Value            // nil for none
-	name    Value            // of any type; nil for none
+	id      Value            // empty for none
+	name    Value            // of any type; empty for none
 	rank    int
 }
 
 // read goes over the object once and takes what it has of a record. Anything else has nothing.
-func (c *candidate) read(singular string, fields []Field) {
+func (c *candidate) read(singular string, fields []field) {
 	if !c.text.IsObject() {
 		return
 	}
 	next := 0                                      // Most services send members in much the same order.
 	for at := (cursor{text: c.text}); at.more(); { // without the allocations of Members
 		name, member := at.name(), at.value()
-		key := []byte(name[1 : len(name)-1]) // quicker than text, which most names do not need
-		if bytes.IndexByte(key, '\\') >= 0 {
-			key = name.text(make([]byte, 0, 32))
-		}
+		key := string(name[1 : len(name)-1]) // quicker than Text, which most names do not need
 		i := next
-		if i == len(fields) || fields[i].Name != string(key) {
-			i = slices.IndexFunc(fields, func(f Field) bool { return f.Name == string(key) })
+		if i == len(fields) || fields[i].name != key {
+			if strings.IndexByte(key, '\\') >= 0 {
+				key = name.Text()
+			}
+			i = slices.IndexFunc(fields, func(f field) bool { return f.name == key })
 		}
 		next = i + 1
-		switch {
-		case string(key) == "name":
+		switch key {
+		case "name":
 			c.name = member
-		case string(key) == "data":
+		case "data":
 			c.inside[0] = member
-		case string(key) == singular:
+		case singular:
 			c.inside[1] = member
 		}
 		switch {
 		case i < 0 || !member.isScalar():
 			continue
-		case string(key) == "id":
-			if member.isBool() || string(member) == `""` {
+		case key == "id":
+			if member.isBool() || member == `""` {
 				continue
 			}
 			c.id = member
-		case hasType(member, fields[i].At):
+		case hasType(member, fields[i].kind):
 			c.rank = typed
 		}
 		c.members[i] = member
 	}
-	if c.id != nil && c.name != nil {
+	if c.id != "" && c.name != "" {
 		c.rank = complete
-	} else if c.id != nil {
+	} else if c.id != "" {
 		c.rank = identified
 	}
 }
 
 // hasType reports whether a value has the JSON type of a field.
-func hasType(v Value, at any) bool {
-	switch at.(type) {
-	case *bool:
+func hasType(v Value, kind reflect.Kind) bool {
+	switch kind {
+	case reflect.Bool:
 		return v.isBool()
-	case *int:
+	case reflect.Int:
 		return v.IsNumber()
 	}
 	return v.IsString()
@@ -172,7 +205,7 @@ func (m Members) SaysError() bool {
 }
 
 // isFailure reports whether a status or code is of 400 or more. Most records have none.
-func isFailure(v Value) bool { return v != nil && v.Int() >= 400 }
+func isFailure(v Value) bool { return v != "" && v.Int() >= 400 }
 
 // isBlank reports whether a member is missing, or says nothing.
 func isBlank(v Value) bool {
@@ -181,42 +214,24 @@ func isBlank(v Value) bool {
 
 func isWord(v Value, words ...string) bool { return slices.Contains(words, strings.ToLower(v.Text())) }
 
-// fill sets the fields and returns the record's text. The short texts of a record share a piece of memory: a list of
-// 100 records has some 800.
-func (c *candidate) fill(fields []Field) json.RawMessage {
-	size := 0
+// fill sets the fields.
+func (c *candidate) fill(target reflect.Value, fields []field) {
 	for i, f := range fields {
-		if _, ok := f.At.(*string); ok && len(c.members[i]) < longText {
-			size += len(c.members[i])
+		v, at := c.members[i], target.Field(f.index)
+		switch {
+		case v == "":
+		case f.kind == reflect.String:
+			text := v.Text()
+			if len(c.text) >= largeRecord {
+				text = strings.Clone(text)
+			}
+			at.SetString(text)
+		case f.kind == reflect.Bool:
+			at.SetBool(v.Bool())
+		case f.kind == reflect.Int:
+			at.SetInt(int64(v.Int()))
+		default:
+			*at.Addr().Interface().(*time.Time) = v.Time()
 		}
 	}
-	var texts strings.Builder
-	texts.Grow(size)
-	for i, f := range fields {
-		v := c.members[i]
-		if v == nil {
-			continue
-		}
-		switch at := f.At.(type) {
-		case *string:
-			*at = v.textIn(&texts)
-		case *bool:
-			*at = v.Bool()
-		case *int:
-			*at = v.Int()
-		case *time.Time:
-			*at = v.Time()
-		}
-	}
-	return json.RawMessage(c.text)
-}
-
-// textIn returns Text, in memory of the builder unless it is long.
-func (v Value) textIn(texts *strings.Builder) string {
-	if len(v) >= longText {
-		return v.Text()
-	}
-	start := texts.Len()
-	texts.Write(v.text(make([]byte, 0, longText)))
-	return texts.String()[start:]
 }

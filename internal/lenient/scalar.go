@@ -43,7 +43,7 @@ func (v Value) Time() time.Time {
 		}
 		return time.Unix(seconds, 0).UTC()
 	}
-	text := append(make([]byte, 0, 64), v.text(nil)...)
+	text := append(make([]byte, 0, 64), v.Text()...)
 	if space := bytes.IndexByte(text, ' '); space >= 0 {
 		text[space] = 'T'
 	}

@@ -1,8 +1,6 @@
 package lenient
 
 import (
-	"bytes"
-	"encoding/json"
 	"iter"
 	"strconv"
 	"strings"
@@ -11,8 +9,8 @@ import (
 )
 
 // Value is the text of one valid JSON value without white space around it, as [Parse] returns it. Its methods do not
-// check it again and may panic on anything else. Nil is a value that is missing. What they return shares its memory.
-type Value []byte
+// check it again and may panic on anything else. Empty is a value that is missing. What they return shares its memory.
+type Value string
 
 // IsObject reports whether v is an object.
 func (v Value) IsObject() bool { return len(v) > 0 && v[0] == '{' }
@@ -56,7 +54,7 @@ func (v Value) Elements() iter.Seq[Value] {
 	}
 }
 
-// Member returns the member with the name, the last one if there are several, and nil if there is none.
+// Member returns the member with the name, the last one if there are several, and an empty one if there is none.
 func (v Value) Member(name string) Value {
 	var found Value
 	for key, member := range v.Members() {
@@ -67,54 +65,54 @@ func (v Value) Member(name string) Value {
 	return found
 }
 
-// names reports whether v is the name of a member, in quotes. It makes no copy of what has no escapes.
+// names reports whether v is the name of a member, in quotes.
 func (v Value) names(name string) bool {
-	plain := v[1 : len(v)-1]
-	return string(plain) == name || bytes.IndexByte(plain, '\\') >= 0 && v.Text() == name
+	return string(v[1:len(v)-1]) == name || strings.IndexByte(string(v), '\\') >= 0 && v.Text() == name
 }
 
 // Text returns the text of a string, number or boolean. Anything else has none. Bytes that are not UTF-8 are
-// replaced by U+FFFD.
-func (v Value) Text() string { return string(v.text(make([]byte, 0, 64))) }
-
-// text returns Text: a part of v or, where that has escapes, what it appends to room, which is empty.
-func (v Value) text(room []byte) []byte {
-	switch {
-	case !v.isScalar():
-		return nil
-	case !v.IsString():
-		return v
-	}
-	rest := v[1 : len(v)-1]
-	if !utf8.Valid(rest) {
-		return v.unmarshaled(room)
-	}
-	for {
-		escape := bytes.IndexByte(rest, '\\')
-		if escape < 0 && len(room) == 0 {
-			return rest
+// replaced by U+FFFD. What has neither these nor escapes is a part of v.
+func (v Value) Text() string {
+	if !v.IsString() {
+		if v.isScalar() {
+			return string(v)
 		}
-		if escape < 0 {
-			return append(room, rest...)
-		}
-		room = append(room, rest[:escape]...)
+		return ""
+	}
+	rest := string(v[1 : len(v)-1])
+	if !utf8.ValidString(rest) {
+		rest = string([]rune(rest))
+	}
+	escape := strings.IndexByte(rest, '\\')
+	if escape < 0 {
+		return rest
+	}
+	var text strings.Builder
+	text.Grow(len(rest))
+	for ; escape >= 0; escape = strings.IndexByte(rest, '\\') {
+		text.WriteString(rest[:escape])
 		c := rest[escape+1]
 		rest = rest[escape+2:]
 		if c != 'u' {
-			room = append(room, "\"\\/\b\f\n\r\t"[strings.IndexByte(`"\/bfnrt`, c)])
+			text.WriteByte("\"\\/\b\f\n\r\t"[strings.IndexByte(`"\/bfnrt`, c)])
 			continue
 		}
-		unit, _ := strconv.ParseUint(string(rest[:4]), 16, 16)
-		if utf16.IsSurrogate(rune(unit)) {
-			return v.unmarshaled(room[:0])
+		r := unit(rest)
+		rest = rest[4:]
+		if utf16.IsSurrogate(r) {
+			low, paired := strings.CutPrefix(rest, `\u`)
+			if r = utf16.DecodeRune(r, unit(low)); paired && r != utf8.RuneError {
+				rest = low[4:]
+			}
 		}
-		room, rest = utf8.AppendRune(room, rune(unit)), rest[4:]
+		text.WriteRune(r)
 	}
+	text.WriteString(rest)
+	return text.String()
 }
 
-// unmarshaled is text for what is rare: characters in two escapes, and bytes that are not UTF-8.
-func (v Value) unmarshaled(room []byte) []byte {
-	var text string
-	_ = json.Unmarshal(v, &text)
-	return append(room, text...)
+// unit returns the character that the hexadecimal digits at the beginning of an escape stand for.
+func unit(digits string) rune {
+	n, _ := strconv.ParseUint(digits[:min(len(digits), 4)], 16, 16)
+	return rune(n)
 }

@@ -58,7 +58,7 @@ func rebuild(v Value) any {
 func assertReadAsEncodingJSONDoes(t testing.TB, text []byte) {
 	t.Helper()
 	want := decode(t, text)
-	require.Equal(t, fmt.Sprintf("%#v", want), fmt.Sprintf("%#v", rebuild(text)))
+	require.Equal(t, fmt.Sprintf("%#v", want), fmt.Sprintf("%#v", rebuild(Value(text))))
 	object, ok := want.(map[string]any)
 	if !ok {
 		return
@@ -68,7 +68,7 @@ func assertReadAsEncodingJSONDoes(t testing.TB, text []byte) {
 			require.Equal(t, fmt.Sprintf("%#v", member), fmt.Sprintf("%#v", rebuild(Value(text).Member(name))), name)
 		}
 	}
-	require.Nil(t, Value(text).Member("no such member \x00"))
+	require.Empty(t, Value(text).Member("no such member \x00"))
 }
 
 func TestValuesAreReadAsEncodingJSONDoes(t *testing.T) {
@@ -99,15 +99,15 @@ func FuzzWalker(f *testing.F) {
 		v, err := Parse(body)
 		require.Equal(t, json.Valid(Trim(body)), err == nil)
 		if err == nil {
-			assertReadAsEncodingJSONDoes(t, v)
+			assertReadAsEncodingJSONDoes(t, []byte(v))
 		}
 	})
 }
 
 // A missing value is what an optional member is that was not sent.
 func TestMissingValues(t *testing.T) {
-	for _, v := range []Value{nil, Value("null"), Value("{}"), Value("[]"), Value("7").Member("x")} {
-		assert.Nil(t, v.Member("x"))
+	for _, v := range []Value{"", Value("null"), Value("{}"), Value("[]"), Value("7").Member("x")} {
+		assert.Empty(t, v.Member("x"))
 		assert.Empty(t, v.Text())
 		assert.Zero(t, v.Int())
 		assert.False(t, v.Bool())
@@ -116,7 +116,7 @@ func TestMissingValues(t *testing.T) {
 			t.Fatal("an element")
 		}
 	}
-	assert.True(t, Value(nil).IsNull())
+	assert.True(t, Value("").IsNull())
 	assert.True(t, Value("null").IsNull())
 	assert.False(t, Value("0").IsNull())
 }
@@ -127,7 +127,7 @@ func TestEscapedNames(t *testing.T) {
 		assert.Equal(t, "1", string(Value(text).Member("next")), text)
 	}
 	for _, text := range []string{`{"nex":1}`, `{"nexts":1}`, `{"n\\ext":1}`, `{"\u006dext":1}`, `{"Next":1}`} {
-		assert.Nil(t, Value(text).Member("next"), text)
+		assert.Empty(t, Value(text).Member("next"), text)
 	}
 }
 

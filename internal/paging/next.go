@@ -125,7 +125,7 @@ func bodyLink(around lenient.Members) (link string, found bool) {
 		if next.IsObject() {
 			next = next.Member("href")
 		}
-		if next.IsString() || next != nil && next.IsNull() {
+		if next.IsString() || next != "" && next.IsNull() {
 			return next.Text(), true
 		}
 	}

@@ -30,9 +30,11 @@ func response(body []byte, query url.Values, links ...string) (Facts, error) {
 	}
 	r := Facts{Around: list.Around, Link: links, Query: query, Count: len(list.Items)}
 	for _, item := range list.Items {
-		var id string
-		if _, err := lenient.Record(item, "image", []lenient.Field{{Name: "id", At: &id}}); err == nil {
-			r.IDs = append(r.IDs, id)
+		var record struct {
+			ID string `json:"id"`
+		}
+		if _, err := lenient.Record(item, "image", &record); err == nil {
+			r.IDs = append(r.IDs, record.ID)
 		}
 	}
 	return r, nil
