@@ -125,7 +125,6 @@
 //	ActThenStatus           an HTML page of a proxy               yes
 //	LateAct                 an HTML page of a proxy               later
 //	RefuseConnection        a connection refused or reset         no
-//	RefuseStream            REFUSED_STREAM over HTTP/2            no
 //	CloseBeforeRead         the end of the connection             no
 //	CloseMidUpload          the same, in the middle of the body   no
 //	LoseResponse            the same, after the whole request     yes
@@ -155,7 +154,6 @@
 //	LateAct(504, time.Minute)                       nginx, if the service is slower than its proxy_read_timeout
 //	ActThenStatus(403)                              a firewall that refuses the service's response
 //	Status(404, "default backend").Acting()         an ingress whose service has just ended
-//	RefuseStream().Acting()                         HAProxy, over HTTP/2
 //	Status(403, `{"message":"Forbidden."}`)         the service itself: nothing was created
 //
 // # What happened

@@ -109,13 +109,6 @@ func RefuseConnection() Fault {
 	return Fault{Name: "refuse-connection", kind: network.Refuses, Place: BeforeRead, Reset: true}
 }
 
-// RefuseStream resets the stream with REFUSED_STREAM, without acting. In HTTP/2 that means that the request was not
-// processed, but HAProxy also sends it after the service has acted: RefuseStream().Acting(). Over HTTP/1.1 the two are
-// [CloseBeforeRead] and [LoseResponse].
-func RefuseStream() Fault {
-	return Fault{Name: "refuse-stream", kind: network.RefusesStream, Place: BeforeRead}
-}
-
 // CloseBeforeRead closes the connection without acting or reading the body.
 //
 // In memory, as with sockets, a connection buffers 64 KiB. A form that fits is sent whole, and a Store call always ends
@@ -224,7 +217,7 @@ func Faults() []Fault {
 		ActThenStatus(502), ActThenStatus(504), ActThenStatus(524),
 		LateAct(504, 50*time.Millisecond), LateAct(503, 50*time.Millisecond).WithRetryAfter("1"), ActThenStatus(403),
 		RedirectTo(302, "https://elsewhere.example/"),
-		RefuseConnection(), RefuseStream(),
+		RefuseConnection(),
 		CloseBeforeRead(), CloseBeforeRead().WithReset(),
 		CloseMidUpload(64), CloseMidUpload(64).WithReset(),
 		LoseResponse(), LoseResponse().WithReset(),

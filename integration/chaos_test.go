@@ -51,7 +51,7 @@ func chaosFaults(wait time.Duration) []aicontenttest.Fault {
 		aicontenttest.ActThenStatus(524), aicontenttest.ActThenStatus(403), aicontenttest.LateAct(504, wait),
 		aicontenttest.LateAct(503, wait).WithRetryAfter(seconds),
 		aicontenttest.RedirectTo(302, "https://elsewhere.example/"), aicontenttest.RedirectTo(307, "https://elsewhere.example/"),
-		aicontenttest.RefuseConnection(), aicontenttest.RefuseStream(),
+		aicontenttest.RefuseConnection(),
 		aicontenttest.CloseBeforeRead(), aicontenttest.CloseBeforeRead().WithReset(),
 		aicontenttest.CloseMidUpload(64), aicontenttest.CloseMidUpload(64).WithReset(), aicontenttest.CloseMidUpload(2000),
 		aicontenttest.LoseResponse(), aicontenttest.LoseResponse().WithReset(),

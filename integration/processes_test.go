@@ -296,7 +296,7 @@ func TestProcesses(t *testing.T) {
 	start := time.Now()
 	var jobs []func(*testing.T)
 	short := []string{"lose-response", "502"}
-	full := []string{"ok", "late-504", "act-201-empty", "422", "minutes", "429,501", "refuse-stream,lose-response"}
+	full := []string{"ok", "late-504", "act-201-empty", "422", "minutes", "429,501", "close-before-read,lose-response"}
 	walk := func(collection, cast, who string, all []string) {
 		for _, strikes := range all {
 			for _, op := range slices.Sorted(maps.Keys(happenings)) {

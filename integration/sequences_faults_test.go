@@ -100,7 +100,6 @@ var strikes = []strike{
 	{"act-524", aicontenttest.ActThenStatus(524), whoLooks, whoLooks},
 	{"redirect-302", aicontenttest.RedirectTo(302, "https://elsewhere.example/"), unclear, unclear},
 	{"redirect-307", aicontenttest.RedirectTo(307, "https://elsewhere.example/"), nobody, nobody},
-	{"refuse-stream", aicontenttest.RefuseStream(), whoLooks, everybody},
 	{"close-before-read", aicontenttest.CloseBeforeRead(), whoLooks, everybody},
 	{"reset-before-read", aicontenttest.CloseBeforeRead().WithReset(), whoLooks, everybody},
 	{"close-mid-upload", aicontenttest.CloseMidUpload(32), whoLooks, everybody},

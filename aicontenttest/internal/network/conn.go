@@ -18,25 +18,10 @@ type Conn struct {
 	listener *listener
 	idle     atomic.Bool
 	left     sync.Once
-	frames   *frames // nil without HTTP/2
 }
 
 // ConnOf returns the connection of a request.
 func ConnOf(r *http.Request) *Conn { return r.Context().Value(connKey{}).(*Conn) }
-
-func (c *Conn) Read(p []byte) (int, error) {
-	if c.frames != nil {
-		return c.frames.read(p)
-	}
-	return c.Conn.Read(p)
-}
-
-func (c *Conn) Write(p []byte) (int, error) {
-	if c.frames != nil {
-		p = c.frames.rewrite(p)
-	}
-	return c.Conn.Write(p)
-}
 
 // Close also removes the connection from the listener.
 func (c *Conn) Close() error {

@@ -18,22 +18,15 @@ type Exchange struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	conn    *Conn
-	stream  uint32 // 0 over HTTP/1.1
 	fault   Fault
 	body    body
 }
 
-// Exchange returns the exchange of a request. It removes from the request's header what the network has
-// added.
+// Exchange returns the exchange of a request.
 func (n *Network) Exchange(w http.ResponseWriter, r *http.Request) *Exchange {
 	x := &Exchange{network: n, w: w, r: r, conn: ConnOf(r)}
 	x.body = body{from: r.Body, limit: -1, rate: n.config.UploadRate, pause: x.pauseReading}
 	x.body.complete = r.ContentLength == 0
-	if values := r.Header.Values(streamHeader); x.conn.frames != nil && r.ProtoMajor == 2 && len(values) > 0 {
-		number, _ := strconv.ParseUint(values[len(values)-1], 10, 31)
-		x.stream = uint32(number)
-		r.Header.Del(streamHeader)
-	}
 	return x
 }
 
@@ -69,7 +62,7 @@ func (x *Exchange) Strike(at Place) error {
 	case TakesOver:
 		x.handOver()
 		return ErrEnded
-	case Closes, Refuses, RefusesStream:
+	case Closes, Refuses:
 	default:
 		return nil
 	}
@@ -81,8 +74,6 @@ func (x *Exchange) Strike(at Place) error {
 		x.conn.reset()
 	case x.r.ProtoMajor == 1:
 		x.finish()
-	case x.fault.Kind == RefusesStream:
-		x.conn.frames.refuse(x.stream)
 	}
 	return ErrEnded
 }

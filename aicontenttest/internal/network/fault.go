@@ -22,18 +22,17 @@ type Kind int
 
 // The kinds of faults.
 const (
-	None          Kind = iota
-	Responds           // another response is sent than the service's
-	Closes             // the connection ends
-	Stalls             // nothing more is read or sent
-	Trickles           // the response is sent byte by byte
-	Truncates          // the JSON is cut, the response is complete
-	Garbles            // the response is no JSON
-	Swells             // the response is much longer
-	ActsLate           // the service acts after the response
-	Refuses            // the connection is refused
-	RefusesStream      // the HTTP/2 stream is refused
-	TakesOver          // the test has the connection
+	None      Kind = iota
+	Responds       // another response is sent than the service's
+	Closes         // the connection ends
+	Stalls         // nothing more is read or sent
+	Trickles       // the response is sent byte by byte
+	Truncates      // the JSON is cut, the response is complete
+	Garbles        // the response is no JSON
+	Swells         // the response is much longer
+	ActsLate       // the service acts after the response
+	Refuses        // the connection is refused
+	TakesOver      // the test has the connection
 )
 
 // A Fault is one thing that goes wrong with an exchange.
@@ -52,7 +51,7 @@ func (f Fault) interruptsBody() bool {
 		return false
 	}
 	switch f.Kind {
-	case Responds, Closes, Stalls, Refuses, RefusesStream, TakesOver:
+	case Responds, Closes, Stalls, Refuses, TakesOver:
 		return true
 	}
 	return false

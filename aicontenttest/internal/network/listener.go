@@ -10,8 +10,7 @@ import (
 type listener struct {
 	net.Listener
 	tls    *tls.Config // nil for plain connections
-	http2  bool
-	slow   bool // keep the buffer of the system small
+	slow   bool        // keep the buffer of the system small
 	refuse func(connection int) bool
 	work   *tracker
 
@@ -49,9 +48,6 @@ func (l *listener) Accept() (net.Conn, error) {
 		}
 		if l.tls != nil {
 			c.Conn = tls.Server(raw, l.tls)
-		}
-		if l.http2 {
-			c.frames = newFrames(c.Conn)
 		}
 		return c, nil
 	}

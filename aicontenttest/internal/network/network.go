@@ -53,7 +53,7 @@ func Open(config Config) (*Network, error) {
 	n := &Network{config: config, work: newTracker(), closing: make(chan struct{})}
 	n.listener = &listener{
 		work: n.work, open: make(map[*Conn]struct{}), refuse: config.Refuse,
-		http2: config.HTTP2, slow: config.UploadRate > 0,
+		slow: config.UploadRate > 0,
 	}
 	if config.InMemory {
 		number := inMemoryServers.Add(1)
