@@ -35,8 +35,8 @@
 // # Realism
 //
 // The server parses real requests and keeps real records. Lists search, filter, sort and page; uploads are streamed
-// and hashed. An image's URL serves anyone a PNG of the right size, drawn from its description, style, medium and
-// filter. A transcription's result describes the file: format, duration, size and hash.
+// and hashed. An image's URL serves anyone a PNG of the right size: hills that depend on its description and medium, in
+// the colors of its style and filter. A transcription's result describes the file: format, duration, size and hash.
 //
 // By default the server responds like Laravel, on which the service is built:
 //
