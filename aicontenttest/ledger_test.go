@@ -197,38 +197,41 @@ func ledgerStorage(breakage string) *storage {
 
 func TestLedgersThatAreWrong(t *testing.T) {
 	const (
-		bytes  = ": the entry is not byte for byte what was put"
-		after  = "Get after a Put whose context has ended: "
-		twice  = "a version comes back: an entry has had the one that Put returns"
-		copies = "Get after the slices of Put and Get were changed" + bytes
+		bytes   = ": the entry is not byte for byte what was put"
+		neither = "the entry is neither the old one nor, with another version, the new one"
+		stale   = "Put with no version, or one that is not the entry's, succeeds"
+		after   = "after a Put whose context has ended: "
+		twice   = "a version comes back: an entry has had the one that Put returns"
+		slice   = "Get after Put, and after its slice was changed" + bytes
+		other   = "Get after Put in another process" + bytes
 	)
 	for breakage, says := range map[string]string{
 		"checks before it writes":           "updates are lost: a counter that was increased",
 		"has one entry for all keys":        "Get of a key beside it" + bytes,
-		"takes the version before":          "Put with a version that is 1 behind succeeds after later ones",
-		"takes the version before that":     "Put with a version that is 2 behind succeeds after later ones",
-		"takes no version for any":          "Put with no version succeeds after later ones",
-		"takes any version for none":        "Put of a missing entry with a version ends with <nil>",
-		"has an error of its own":           "Put with no version fails without ErrChanged after later ones: conflict",
-		"creates nothing":                   "Put with the entry's version says that it has changed: ",
+		"takes the version before":          stale,
+		"takes the version before that":     stale,
+		"takes no version for any":          stale,
+		"takes any version for none":        stale,
+		"has an error of its own":           "Put with no version, or one that is not the entry's, fails without ErrChanged: conflict",
+		"creates nothing":                   "Put with the entry's version: the version is",
 		"makes versions of the bytes":       twice,
 		"counts in each process":            twice,
 		"counts to four":                    twice,
 		"returns no version":                "Put returns no version",
 		"returns another version":           "Get after Put: the version is not the one that Put has returned",
-		"reads what it has read before":     "Get after Put in one of two processes" + bytes,
+		"reads what it has read before":     other,
 		"loses everything":                  "Get after opening again: the entry is gone",
-		"keeps text":                        copies,
-		"keeps lines":                       "Get in another process" + bytes,
-		"keeps 4 KiB":                       "Get in another process" + bytes,
+		"keeps text":                        "Get after Put" + bytes,
+		"keeps lines":                       "Get after Put" + bytes,
+		"keeps 4 KiB":                       "Get after Put" + bytes,
 		"keeps the caller's slice":          "Get after Put" + bytes,
-		"gives its slice away":              copies,
+		"gives its slice away":              slice,
 		"has no entry for an ended context": "Get with a context that has ended returns no error, and no entry",
 		"stays locked":                      after + "the storage is locked",
-		"writes half":                       after + "the entry has changed, and its version has not",
-		"writes something else":             after + "the entry is neither the old nor the new one",
+		"writes half":                       after + neither,
+		"writes something else":             after + neither,
 		"blames a change":                   "Put whose context has ended says that the entry has changed",
-		"fails in between":                  "Put: disk full",
+		"fails in between":                  "Put with the entry's version: disk full",
 	} {
 		t.Run(breakage, func(t *testing.T) {
 			err := TestLedger(ledgerStorage(breakage).open)

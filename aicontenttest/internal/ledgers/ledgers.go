@@ -2,9 +2,9 @@
 package ledgers
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,214 +18,219 @@ import (
 
 // Test returns the problems of the ledgers that open returns, and the error of open.
 func Test(open func() (once.Ledger, error)) ([]error, error) {
-	var both [2]once.Ledger
-	for i := range both {
-		var err error
-		if both[i], err = open(); err != nil {
-			return nil, err
-		}
+	first, err := open()
+	other, otherErr := open()
+	if err := errors.Join(err, otherErr); err != nil {
+		return nil, err
 	}
-	r := new(report)
-	first, other := both[0], both[1]
-	chains := []*chain{r.replace(first, other), r.copies(first, other), r.count(both[:]), r.cancel(first, other)}
+	ctx, end := context.WithTimeout(context.Background(), 5*time.Minute) // for one that hangs
+	defer end()
+	r := &report{ctx: ctx}
+	chains := []*chain{r.replace(first, other), r.count(first, other), r.interrupt(first, other)}
 	again, err := open()
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range chains {
 		c.get(again, "after opening again")
-		c.put(again, []byte(`{"opened":"again"}`))
-		c.stale(first, "after opening again")
-		c.get(other, "after opening again and Put")
+		c.put(again, `{"opened":"again"}`, c.version)
+		c.check(first, "after opening again and Put")
 	}
 	return r.problems, nil
 }
 
-// replace makes and replaces an entry, by turns in two ledgers of the same storage.
+// A report collects problems, each once.
+type report struct {
+	ctx      context.Context
+	mu       sync.Mutex
+	problems []error
+}
+
+func (r *report) problem(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := fmt.Errorf(format, args...)
+	if !slices.ContainsFunc(r.problems, func(known error) bool { return known.Error() == err.Error() }) {
+		r.problems = append(r.problems, err)
+	}
+}
+
+// replace replaces an entry by turns in two ledgers of the same storage.
 func (r *report) replace(first, other once.Ledger) *chain {
-	c, neighbor := newChain(r), newChain(r)
+	c, neighbor := r.chain(), r.chain()
 	c.get(first, "before the first Put")
-	c.put(first, []byte(`{"n":1}`))
-	c.get(first, "after Put")
-	c.get(other, "in another process")
-	neighbor.get(first, "of a key beside it")
-	_, err := put(context.Background(), first, neighbor.key, []byte("{}"), c.version())
-	if !errors.Is(err, once.ErrChanged) {
-		r.problem("Put of a missing entry with a version ends with %v, and not with ErrChanged", err)
-	}
-	neighbor.get(first, "of a key beside it")
-	// The same bytes twice in a row, and again later: their version must be another one each time.
-	for i, text := range []string{"a", "a", "b", "a", "", "a"} {
-		c.put([]once.Ledger{other, first}[i%2], []byte(text))
-		c.get(first, "after Put in one of two processes")
-		c.get(other, "after Put in one of two processes")
-		c.stale(first, "after later ones")
-		c.stale(other, "after later ones")
-		c.get(first, "after a Put that must fail")
-	}
-	neighbor.put(other, []byte(`{"n":2}`))
-	c.get(first, "after Put of another key")
-	neighbor.get(first, "after Put of another key")
-	return c
-}
-
-// copies puts bytes of all kinds, and changes each slice that the ledger returns.
-func (r *report) copies(first, other once.Ledger) *chain {
-	every := make([]byte, 0, 1<<8)
-	for b := range 1 << 8 {
-		every = append(every, byte(b))
-	}
-	random := make([]byte, 1<<10)
-	_, _ = rand.Read(random) // never fails
-	c := newChain(r)
-	for _, data := range [][]byte{
-		[]byte(`{"name":"line one\nline two, \"quoted\", ü 日本 😀 \\ \u0000"}`), []byte(" \t\r\n "),
-		every, random,
-		[]byte(`{"name":"` + strings.Repeat("n", 20<<10) + `"}`),
+	// The same bytes twice in a row, and again later, have another version each time.
+	for _, data := range []string{
+		`{"n":1}`, "a", "a", "b", "a", "", "a", `"ü 日本 😀 \ \u0000"`, " \t\r\n ", "\x00\x7f\x80\xc0\xf5\xff",
+		strings.Repeat("n", 20<<10),
 	} {
-		c.put(first, data)
-		for range 2 {
-			entry, _, err := get(context.Background(), first, c.key)
-			if err != nil {
-				break // as the next one says
-			}
-			for i := range entry {
-				entry[i] = 'x'
-			}
-		}
-		c.get(first, "after the slices of Put and Get were changed")
-		c.get(other, "in another process")
+		c.put(first, data, c.version)
+		c.check(first, "after Put")
+		c.check(other, "after Put in another process")
+		neighbor.get(first, "of a key beside it")
+		neighbor.put(first, `{"stale":true}`, c.version)
+		first, other = other, first
 	}
 	return c
 }
 
-const goroutines, increments = 16, 8
-
-// count has many goroutines increase a counter. Each tries again while another one was faster.
-func (r *report) count(ledgers []once.Ledger) *chain {
-	c := newChain(r)
-	var seen sync.Map
-	var all sync.WaitGroup
+// count has many goroutines increase a counter, each of which tries again while another one was faster.
+func (r *report) count(first, other once.Ledger) *chain {
+	const goroutines, increments = 16, 8
+	c, all := r.chain(), sync.WaitGroup{}
+	versions := make(chan string, goroutines*increments)
 	for i := range goroutines {
+		l := []once.Ledger{first, other}[i%2]
 		all.Go(func() {
-			l := ledgers[i%len(ledgers)]
-			for range increments {
-				version, err := increase(l, c.key)
-				if err != nil {
+			// Each try that fails is one of another goroutine that succeeds.
+			for left, tries := increments, 0; left > 0 && tries < goroutines*increments; tries++ {
+				entry, version, err := l.Get(r.ctx, c.key)
+				n, _ := strconv.Atoi(string(entry))
+				if err == nil {
+					version, err = c.write(r.ctx, l, strconv.Itoa(n+1), version)
+				}
+				if err == nil {
+					left--
+					versions <- version
+				} else if !errors.Is(err, once.ErrChanged) {
 					r.problem("while many processes replace an entry: %w", err)
 					return
-				}
-				if _, had := seen.LoadOrStore(version, true); had {
-					r.problem("two changes of an entry have the same version")
 				}
 			}
 		})
 	}
 	all.Wait()
-	changes := 0
-	seen.Range(func(any, any) bool { changes++; return true })
-	entry, version, err := get(context.Background(), ledgers[0], c.key)
-	if err != nil {
-		r.problem("Get after many changes: %w", err)
-	} else if n, err := strconv.Atoi(string(entry)); err == nil && n < changes {
-		r.problem("updates are lost: a counter that was increased %d times is %d", changes, n)
-	} else if err != nil {
-		r.problem("updates are lost: a counter is %q", entry)
+	close(versions)
+	for version := range versions {
+		c.changed("", version)
 	}
-	c.data, c.versions = entry, []string{version}
+	entry, version, err := first.Get(r.ctx, c.key)
+	if n, _ := strconv.Atoi(string(entry)); err != nil || n != goroutines*increments {
+		r.problem("updates are lost: a counter that was increased %d times is %d: %v", goroutines*increments, n, err)
+	}
+	c.data, c.version = string(entry), version
 	return c
 }
 
-// increase adds 1 to the counter and returns the version of the entry.
-func increase(l once.Ledger, key string) (string, error) {
-	const tries = goroutines * increments // each that fails is one of another goroutine that succeeds
-	for range tries {
-		entry, version, err := get(context.Background(), l, key)
-		if err != nil {
-			return "", fmt.Errorf("in Get: %w", err)
-		}
-		n := 0
-		if version != "" {
-			if n, err = strconv.Atoi(string(entry)); err != nil {
-				return "", fmt.Errorf("in Get: not what was put: %w", err)
-			}
-		}
-		next, err := put(context.Background(), l, key, strconv.AppendInt(nil, int64(n+1), 10), version)
-		if err == nil {
-			return next, nil
-		}
-		if !errors.Is(err, once.ErrChanged) {
-			return "", fmt.Errorf("in Put: %w", err)
-		}
-	}
-	return "", fmt.Errorf("in Put: ErrChanged %d times in a row", tries)
-}
-
-// cancel ends contexts before and during Get and Put.
-func (r *report) cancel(first, other once.Ledger) *chain {
-	c := newChain(r)
-	c.put(first, []byte("before"))
-	ended, end := context.WithCancel(context.Background())
-	end()
-	if _, version, err := get(ended, first, c.key); err == nil && version == "" {
-		r.problem("Get with a context that has ended returns no error, and no entry where there is one")
-	}
+// interrupt ends contexts before and during Get and Put.
+func (r *report) interrupt(first, other once.Ledger) *chain {
+	c := r.chain()
+	c.put(first, "before", "")
 	for i := range 20 {
-		ctx := ended
-		if i > 0 {
-			during, stop := context.WithCancel(context.Background())
-			go stop()
-			ctx = during
+		ctx, stop := context.WithCancel(r.ctx)
+		if i == 0 {
+			stop()
 		}
-		c.interrupted(ctx, first, other, fmt.Appendf(nil, `{"interrupted":%d}`, i))
+		go stop()
+		if _, version, err := first.Get(ctx, c.key); err == nil && version == "" {
+			r.problem("Get with a context that has ended returns no error, and no entry where there is one")
+		}
+		data := fmt.Sprintf(`{"interrupted":%d}`, i)
+		version, err := c.write(ctx, first, data, c.version)
+		if err == nil {
+			c.changed(data, version)
+		} else if errors.Is(err, once.ErrChanged) {
+			r.problem("Put whose context has ended says that the entry has changed, which it has not: %w", err)
+		} else if err = c.recover(first, data); err != nil {
+			r.problem("after a Put whose context has ended: %w", err)
+		}
+		c.get(other, "after a Put whose context has ended")
 	}
 	return c
 }
 
-// interrupted puts data with a context that ends. After an error, the entry is the old or the new one, and can be
-// replaced. A storage that is far away may do that when Put has ended already.
-func (c *chain) interrupted(ctx context.Context, l, other once.Ledger, data []byte) {
-	const when = "after a Put whose context has ended"
-	version, err := put(ctx, l, c.key, data, c.version())
-	if err == nil {
-		c.changed(data, version)
-		c.get(other, when+" without an error")
-		return
-	}
-	if errors.Is(err, once.ErrChanged) {
-		c.problem("Put whose context has ended says that the entry has changed, which it has not: %w", err)
-	}
-	const tries = 5
-	for try := range tries {
-		entry, version, err := get(context.Background(), l, c.key)
+// recover replaces the entry after a Put of data that failed. It is the old or the new one. A storage that is far away
+// may not be done with the Put when that returns.
+func (c *chain) recover(l once.Ledger, data string) error {
+	for pause := 20 * time.Millisecond; ; pause *= 2 {
+		entry, version, err := l.Get(c.ctx, c.key)
+		old := version == c.version && string(entry) == c.data
 		switch {
 		case err != nil:
-			c.problem("Get %s: %w", when, err)
-			return
-		case version == c.version() && bytes.Equal(entry, c.data):
-		case version == c.version():
-			c.problem("Get %s: the entry has changed, and its version has not", when)
-			return
-		case string(entry) != string(data):
-			c.problem("Get %s: the entry is neither the old nor the new one", when)
-			return
-		case slices.Contains(c.versions, version):
-			c.problem("Get %s: a version comes back", when)
-			return
-		default:
-			c.data, c.versions = data, append(c.versions, version)
+			return err
+		case !old && (version == c.version || string(entry) != data):
+			return errors.New("the entry is neither the old one nor, with another version, the new one")
+		case !old:
+			c.changed(data, version)
 		}
-		after := fmt.Appendf(nil, "%s, and then", data)
-		next, err := put(context.Background(), l, c.key, after, c.version())
+		version, err = c.write(c.ctx, l, data+"!", version)
 		if err == nil {
-			c.changed(after, next)
-			c.get(other, when)
-			return
+			c.changed(data+"!", version)
 		}
-		if !errors.Is(err, once.ErrChanged) || try == tries-1 {
-			c.problem("Put %s: %w", when, err)
-			return
+		if !errors.Is(err, once.ErrChanged) || pause > time.Second/2 {
+			return err
 		}
-		time.Sleep(20 * time.Millisecond << try) // A replicated storage may not be done with the Put.
+		time.Sleep(pause)
 	}
+}
+
+// A chain is what one entry must be, one change after the other.
+type chain struct {
+	*report
+	key, data, version string
+	had                []string // versions
+}
+
+// chain returns the chain of a key that no other run has.
+func (r *report) chain() *chain {
+	return &chain{report: r, key: fmt.Sprintf("%x", sha256.Sum256([]byte(rand.Text())))}
+}
+
+// put replaces the entry, which must succeed if it has the version.
+func (c *chain) put(l once.Ledger, data, version string) {
+	next, err := c.write(c.ctx, l, data, version)
+	switch right := version == c.version; {
+	case right && err != nil:
+		c.problem("Put with the entry's version: %w", err)
+	case !right && err == nil:
+		c.problem("Put with no version, or one that is not the entry's, succeeds")
+	case !right && !errors.Is(err, once.ErrChanged):
+		c.problem("Put with no version, or one that is not the entry's, fails without ErrChanged: %w", err)
+	}
+	if err == nil {
+		c.changed(data, next)
+	}
+}
+
+// write calls Put with bytes that it then overwrites: the ledger must not keep them.
+func (c *chain) write(ctx context.Context, l once.Ledger, data, version string) (string, error) {
+	lent := []byte(data)
+	defer clear(lent)
+	return l.Put(ctx, c.key, lent, version)
+}
+
+// changed notes a change.
+func (c *chain) changed(data, version string) {
+	if version == "" {
+		c.problem("Put returns no version")
+	} else if slices.Contains(c.had, version) {
+		c.problem("a version comes back: an entry has had the one that Put returns")
+	}
+	c.data, c.version, c.had = data, version, append(c.had, version)
+}
+
+// get compares the entry with what it must be.
+func (c *chain) get(l once.Ledger, when string) {
+	entry, version, err := l.Get(c.ctx, c.key)
+	defer clear(entry) // the ledger must not keep it
+	switch {
+	case err != nil:
+		c.problem("Get %s: %w", when, err)
+	case version == "" && c.version != "":
+		c.problem("Get %s: the entry is gone", when)
+	case string(entry) != c.data:
+		c.problem("Get %s: the entry is not byte for byte what was put", when)
+	case version != c.version:
+		c.problem("Get %s: the version is not the one that Put has returned", when)
+	}
+}
+
+// check also tries to replace the entry by versions that it no longer has.
+func (c *chain) check(l once.Ledger, when string) {
+	c.get(l, when)
+	c.get(l, when+", and after its slice was changed")
+	for _, version := range append([]string{""}, c.had[:max(0, len(c.had)-1)]...) {
+		c.put(l, `{"stale":true}`, version)
+	}
+	c.get(l, "after a Put that must fail")
 }

@@ -114,7 +114,6 @@ func (c rgb) mix(d rgb, share float64) rgb {
 	return rgb{c[0] + (d[0]-c[0])*share, c[1] + (d[1]-c[1])*share, c[2] + (d[2]-c[2])*share}
 }
 
-// colors returns the palette.
 func colors(p Params, sunY float64) (list color.Palette) {
 	style, known := palettes[p.Style]
 	if !known {
