@@ -64,52 +64,13 @@
 //
 // # Personalities
 //
-// A personality is a way in which deployments differ. Each of these options changes one thing. They can be combined,
+// A [Personality] is a way in which deployments differ. Each of these options changes one thing. They can be combined,
 // unless they contradict each other. [OnResponse] makes others, such as a deployment that responds with 409 instead of
-// 422. An asterisk marks what was not seen on a deployment of the service.
+// 422. [BooleanWords] is for stacks such as ASP.NET, which accept only true and false. [OtherAccount] adds an account
+// with records of its own.
 //
-//	DataEnvelope          records and lists under data; the default              Laravel API resources
-//	BareRecords*          records and lists without envelope                     Laravel models, Express
-//	UnwrappedRecords      records without envelope, lists with                   Laravel withoutWrapping
-//	FullRecords*          description and language in records                    Laravel models
-//	MissingMembers        no unset or undocumented members; no url               Laravel when()
-//	NullURLs              url is null                                            disks without public URLs
-//	PlainPaginator        next_page_url, total, … beside data                    Laravel paginate
-//	SimplePaginator       no total, no last page                                 Laravel simplePaginate
-//	CursorPaginator       cursors, not pages; sorting by name skips equal names  Laravel cursorPaginate
-//	LinkHeader*           the next link in the Link header, too                  GitHub
-//	ForeignNextLinks      links and picture URLs to an internal host             Laravel behind a proxy
-//	PlainHTTPNextLinks    the same with http instead of https                    Laravel behind a TLS proxy
-//	FilterlessNextLinks   links without the filters of the list                  Laravel without withQueryString
-//	StringIDs*            IDs as strings: "7"                                    Laravel string casts, JSON:API
-//	UUIDs*                IDs that are not numbers                               Laravel HasUuids
-//	NumericBooleans*      favorite as 1 or 0                                     Laravel without casts on MySQL
-//	QuotedNumbers*        IDs and word counts as strings                         PHP with emulated statements
-//	MessageOnly422*       a 422 without fields                                   custom exception handlers
-//	FieldsAsMessage       a 422 whose message is an object; the most frequent    custom exception handlers
-//	LoginRedirect*        a wrong key redirects to HTML, even for JSON clients   single sign-on proxies
-//	StoreResponds200      200 for a Store call, not 201                          Laravel models
-//	DeleteResponds204     204 without a body for a delete                        Laravel noContent()
-//	AudioTypes            only mp3, mp4, mpeg, mpga, m4a, wav, webm accepted     Laravel validation
-//	LengthLimits          names up to 128, descriptions up to 2,048 characters   Laravel validation
-//	NoChunkedUploads      a chunked body arrives as an empty form                Apache with PHP-FPM, Django
-//	UniqueNames*          store and update refuse taken names, ignoring case     Laravel's rule unique
-//	LateResult*           result and url are null for LateResultDelay            queues, services that insert first
-//	LaggingList*          no list shows a record for LaggingListDelay            replicas, search indexes
-//	Rewritten*            names marked, prompts cut, HTML entities, other        sanitizers, prompt filters
-//	                      spellings of settings; description in records
-//	SaysNo                changes are refused with status 200: see below         {"success":false} of many services
-//	NewerValues           other resolutions, any language, pages of 100, and a   newer versions of the service
-//	                      quality instead of style, medium and filter
-//
-// A program should fail with SaysNo: each Store, Update and Delete is refused with status 200 and JSON that is not a
-// record, from {"success":false,"message":"Insufficient credits"} to []. The bodies take turns; those of a delete all
-// say that they are errors. A program that fails with LateResult assumes that a record is complete once it exists, with
-// LaggingList that lists show it at once, and with Rewritten that texts come back as they were sent.
-//
-// [BooleanWords] is for stacks such as ASP.NET, which accept only true and false. [OtherAccount] adds an account with
-// records of its own. Despite UniqueNames, [Server.AddImage] adds a name that is taken, as another process would
-// between a client's search and its create request.
+// A program that fails with [LateResult] assumes that a record is complete once it exists, with [LaggingList] that
+// lists show it at once, and with [Rewritten] that texts come back as they were sent. It should fail with [SaysNo].
 //
 // # Faults
 //

@@ -8,43 +8,54 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 )
 
-// A Personality is an [Option]: one way in which deployments of the service differ. An error names two that contradict
-// each other.
+// A Personality is an [Option]: one way in which deployments of the service differ. The empty one changes nothing. An
+// error names two that contradict each other.
 type Personality string
 
-// The personalities. The package doc has a table of them.
+// The personalities, with what they are like. An asterisk marks what was not seen on a deployment of the service.
+//
+// NewerValues has a quality instead of style, medium and filter. UniqueNames concerns Store and Update calls:
+// [Server.AddImage] adds a name that is taken, as another process would between a client's search and its create
+// request.
 const (
-	DataEnvelope        Personality = "data-envelope"
-	BareRecords         Personality = "bare-records"
-	FullRecords         Personality = "full-records"
-	MissingMembers      Personality = "missing-members"
-	PlainPaginator      Personality = "plain-paginator"
-	SimplePaginator     Personality = "simple-paginator"
-	CursorPaginator     Personality = "cursor-paginator"
-	LinkHeader          Personality = "link-header"
-	ForeignNextLinks    Personality = "foreign-next-links"
-	PlainHTTPNextLinks  Personality = "plain-http-next-links"
-	FilterlessNextLinks Personality = "filterless-next-links"
-	StringIDs           Personality = "string-ids"
-	UUIDs               Personality = "uuids"
-	NumericBooleans     Personality = "numeric-booleans"
-	QuotedNumbers       Personality = "quoted-numbers"
-	MessageOnly422      Personality = "message-only-422"
-	LoginRedirect       Personality = "login-redirect"
-	StoreResponds200    Personality = "store-responds-200"
-	DeleteResponds204   Personality = "delete-responds-204"
-	NewerValues         Personality = "newer-values"
-	UnwrappedRecords    Personality = "unwrapped-records"
-	NullURLs            Personality = "null-urls"
-	FieldsAsMessage     Personality = "fields-as-message"
-	AudioTypes          Personality = "audio-types"
-	LengthLimits        Personality = "length-limits"
-	NoChunkedUploads    Personality = "no-chunked-uploads"
-	UniqueNames         Personality = "unique-names"
-	LateResult          Personality = "late-result"
-	LaggingList         Personality = "lagging-list"
-	Rewritten           Personality = "rewritten"
-	SaysNo              Personality = "says-no"
+	DataEnvelope        Personality = "data-envelope"         // records and lists under data; the default
+	BareRecords         Personality = "bare-records"          // records and lists without envelope (Express)*
+	UnwrappedRecords    Personality = "unwrapped-records"     // records without envelope, lists with
+	FullRecords         Personality = "full-records"          // description and language in records (Laravel models)*
+	MissingMembers      Personality = "missing-members"       // no unset or undocumented members; no url
+	NullURLs            Personality = "null-urls"             // url is null (disks without public URLs)
+	PlainPaginator      Personality = "plain-paginator"       // next_page_url, total, … beside data (paginate)
+	SimplePaginator     Personality = "simple-paginator"      // no total, no last page (simplePaginate)
+	CursorPaginator     Personality = "cursor-paginator"      // cursors, not pages; sorting by name skips equal names
+	LinkHeader          Personality = "link-header"           // the next link in the Link header, too (GitHub)*
+	ForeignNextLinks    Personality = "foreign-next-links"    // links and picture URLs to an internal host (proxies)
+	PlainHTTPNextLinks  Personality = "plain-http-next-links" // the same with http, not https (TLS proxies)
+	FilterlessNextLinks Personality = "filterless-next-links" // links without the filters of the list
+	StringIDs           Personality = "string-ids"            // IDs as strings: "7" (Laravel string casts, JSON:API)*
+	UUIDs               Personality = "uuids"                 // IDs that are not numbers (Laravel HasUuids)*
+	NumericBooleans     Personality = "numeric-booleans"      // favorite as 1 or 0 (Laravel without casts on MySQL)*
+	QuotedNumbers       Personality = "quoted-numbers"        // IDs and word counts as strings (PHP)*
+	MessageOnly422      Personality = "message-only-422"      // a 422 without fields (custom exception handlers)*
+	FieldsAsMessage     Personality = "fields-as-message"     // a 422 whose message is an object; the most frequent
+	LoginRedirect       Personality = "login-redirect"        // a wrong key redirects to HTML, even for JSON clients*
+	StoreResponds200    Personality = "store-responds-200"    // 200 for a Store call, not 201 (Laravel models)
+	DeleteResponds204   Personality = "delete-responds-204"   // 204 without a body for a delete (Laravel noContent())
+	AudioTypes          Personality = "audio-types"           // only mp3, mp4, mpeg, mpga, m4a, wav, webm accepted
+	LengthLimits        Personality = "length-limits"         // names up to 128, descriptions up to 2,048 characters
+	NoChunkedUploads    Personality = "no-chunked-uploads"    // a chunked body is an empty form (PHP-FPM, Django)
+	UniqueNames         Personality = "unique-names"          // taken names are refused, ignoring case*
+	LateResult          Personality = "late-result"           // result and url are null for [LateResultDelay]*
+	LaggingList         Personality = "lagging-list"          // lists show a record after [LaggingListDelay]*
+	NewerValues         Personality = "newer-values"          // other resolutions, any language, pages of 100
+
+	// Rewritten marks names, cuts prompts short, writes HTML entities and spells settings in another way, as sanitizers
+	// and prompt filters do. Records have a description, to show it.*
+	Rewritten Personality = "rewritten"
+
+	// SaysNo refuses each Store, Update and Delete with status 200 and JSON that is not a record, from
+	// {"success":false,"message":"Insufficient credits"} to []. The bodies take turns; those of a delete all say that
+	// they are errors.
+	SaysNo Personality = "says-no"
 )
 
 // LateResultDelay is how long after a record was created its result and url are null with [LateResult], and its picture
@@ -111,6 +122,9 @@ func Personalities() []Personality {
 }
 
 func (p Personality) apply(c *config) {
+	if p == "" {
+		return
+	}
 	for _, known := range personalities {
 		if known.name == p {
 			known.set(c)

@@ -200,9 +200,10 @@ func TestLoginRedirect(t *testing.T) {
 }
 
 func TestEveryPersonalityIsKnownByItsName(t *testing.T) {
-	for _, p := range Personalities() {
+	for _, p := range append(Personalities(), "") {
 		assert.NoError(t, newConfig([]Option{p}).err)
 	}
+	assert.EqualError(t, newConfig([]Option{Personality("surly")}).err, `unknown personality "surly"`)
 }
 
 func TestOnResponseMakesAPersonality(t *testing.T) {

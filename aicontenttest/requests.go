@@ -162,8 +162,8 @@ func (s *Server) Violations() []Violation {
 	return slices.Clone(s.book.violations)
 }
 
-// ResetBook drops the history of requests, violations and records, to save memory in a long run. The records stay, and
-// numbering continues.
+// ResetBook empties what [Server.Requests], [Server.Records] and [Server.Violations] return, for the next part of a test
+// or to save memory in a long run. The service keeps its records, numbering continues, and queued faults stay.
 func (s *Server) ResetBook() {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()

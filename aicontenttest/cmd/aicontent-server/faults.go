@@ -24,37 +24,32 @@ var faults = append(aicontenttest.Faults(),
 	aicontenttest.Stall(aicontenttest.BeforeResponse), aicontenttest.Stall(aicontenttest.MidResponse),
 )
 
-// A plannedFault is a -fault.
-type plannedFault struct {
-	op    aicontenttest.Operation
-	n     int
-	fault aicontenttest.Fault
-}
-
-func parseFault(text string) (plannedFault, error) {
+// parseFault reads a -fault, which it queues at a server later.
+func parseFault(text string) (queue func(*aicontenttest.Server), err error) {
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 {
-		return plannedFault{}, errors.New("must be operation:n:fault, such as images.store:2:lose-response")
+		return nil, errors.New("must be operation:n:fault, such as images.store:2:lose-response")
 	}
-	op, err := parseOperation(parts[0])
+	op, err := find("operation", parts[0], operations)
 	if err != nil {
-		return plannedFault{}, err
+		return nil, err
 	}
 	n, err := strconv.Atoi(parts[1])
 	if err != nil || n < 1 {
-		return plannedFault{}, fmt.Errorf("n must be at least 1, not %q", parts[1])
+		return nil, fmt.Errorf("n must be at least 1, not %q", parts[1])
 	}
-	i := slices.IndexFunc(faults, func(f aicontenttest.Fault) bool { return f.Name == parts[2] })
-	if i < 0 {
-		const text = "unknown fault %q: must be one of %s"
-		return plannedFault{}, fmt.Errorf(text, parts[2], strings.Join(names(faults), ", "))
+	name, err := find("fault", parts[2], names(faults))
+	if err != nil {
+		return nil, err
 	}
-	return plannedFault{op, n, faults[i]}, nil
+	i := slices.IndexFunc(faults, func(f aicontenttest.Fault) bool { return f.Name == name })
+	return func(srv *aicontenttest.Server) { srv.FaultOn(op, n, faults[i]) }, nil
 }
 
+// parseLatency reads a -latency-on.
 func parseLatency(text string) (aicontenttest.Option, error) {
 	name, value, _ := strings.Cut(text, "=")
-	op, err := parseOperation(name)
+	op, err := find("operation", name, operations)
 	if err != nil {
 		return nil, err
 	}
@@ -65,56 +60,30 @@ func parseLatency(text string) (aicontenttest.Option, error) {
 	return aicontenttest.LatencyOn(op, d), nil
 }
 
-func parseOperation(name string) (aicontenttest.Operation, error) {
-	op := aicontenttest.Operation(name)
-	if !slices.Contains(operations, op) {
-		return "", fmt.Errorf("unknown operation %q: must be one of %s", name, joined(operations))
+// find returns the name as an element of the list.
+func find[T ~string](kind, name string, list []T) (T, error) {
+	if !slices.Contains(list, T(name)) {
+		all := strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
+		return "", fmt.Errorf("unknown %s %q: must be one of %s", kind, name, all)
 	}
-	return op, nil
+	return T(name), nil
 }
 
-func names(faults []aicontenttest.Fault) []string {
-	var list []string
+func names(faults []aicontenttest.Fault) (names []string) {
 	for _, f := range faults {
-		list = append(list, f.Name)
+		names = append(names, f.Name)
 	}
-	return list
-}
-
-func joined(operations []aicontenttest.Operation) string {
-	var list []string
-	for _, op := range operations {
-		list = append(list, string(op))
-	}
-	return strings.Join(list, ", ")
-}
-
-// faultsExplained lists what -fault and -latency-on accept.
-func faultsExplained() string {
-	var spares, acts []string
-	for _, f := range faults {
-		if f.Acts {
-			acts = append(acts, f.Name)
-		} else {
-			spares = append(spares, f.Name)
-		}
-	}
-	return "Operations:\n" + wrapped(strings.Split(joined(operations), ", ")) +
-		"\nFaults that leave the request unexecuted (late-act executes it 50 ms later):\n" + wrapped(spares) +
-		"\nFaults after a record was created, changed or deleted:\n" + wrapped(acts)
+	return names
 }
 
 // wrapped is a list in lines of less than 100 columns.
-func wrapped(list []string) string {
-	var b strings.Builder
-	column := 0
-	for _, word := range list {
-		if column > 0 && column+len(word) > 94 {
-			b.WriteString("\n")
-			column = 0
+func wrapped[T ~string](list []T) string {
+	text, column := "", 0
+	for _, name := range list {
+		if column += 2 + len(name); column > 98 {
+			text, column = text+"\n", 2+len(name)
 		}
-		b.WriteString("  " + word)
-		column += 2 + len(word)
+		text += "  " + string(name)
 	}
-	return b.String() + "\n"
+	return text + "\n"
 }

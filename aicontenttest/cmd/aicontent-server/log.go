@@ -3,70 +3,47 @@ package main
 import (
 	"fmt"
 	"io"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/mask"
 )
 
-// A log writes lines, with the keys masked. Nobody waits for it: while its reader is behind by logLimit, lines are
-// dropped and counted.
+// A log writes lines, with the keys masked. Nobody waits for it: while its reader is behind by logLimit lines, further
+// ones are dropped and counted.
 type log struct {
-	keys mask.Mask
-
-	mu      sync.Mutex
-	waiting []byte
-	dropped int
-	closed  bool
-	more    chan struct{} // has a value while there is something to write
-	written chan struct{} // closed when everything is
+	keys    mask.Mask
+	lines   chan string
+	dropped atomic.Int64
+	written chan struct{} // closed when everything is, or nothing more can be
 }
 
 const (
-	logLimit = 1 << 20     // bytes that wait to be written
+	logLimit = 4096
 	logGrace = time.Second // for the last lines
 )
 
 // newLog returns a log that writes to w, until w fails.
 func newLog(w io.Writer, keys ...string) *log {
-	l := &log{keys: mask.New(keys...), more: make(chan struct{}, 1), written: make(chan struct{})}
-	go l.write(w)
+	l := &log{keys: mask.New(keys...), lines: make(chan string, logLimit), written: make(chan struct{})}
+	go func() {
+		defer close(l.written)
+		for line := range l.lines {
+			if _, err := io.WriteString(w, line); err != nil {
+				return
+			}
+		}
+	}()
 	return l
-}
-
-func (l *log) write(w io.Writer) {
-	defer close(l.written)
-	for range l.more {
-		l.mu.Lock()
-		lines, dropped, closed := l.waiting, l.dropped, l.closed
-		l.waiting, l.dropped = nil, 0
-		l.mu.Unlock()
-		if dropped > 0 {
-			lines = fmt.Appendf(lines, "%d lines are missing here: nobody read the log\n", dropped)
-		}
-		if _, err := w.Write(lines); err != nil || closed {
-			return
-		}
-	}
 }
 
 // close waits until everything is written, or the reader has had its time.
 func (l *log) close() {
-	l.mu.Lock()
-	l.closed = true
-	l.mu.Unlock()
-	l.wake()
+	close(l.lines)
 	select {
 	case <-l.written:
 	case <-time.After(logGrace):
-	}
-}
-
-func (l *log) wake() {
-	select {
-	case l.more <- struct{}{}:
-	default:
 	}
 }
 
@@ -74,29 +51,29 @@ func (l *log) printf(format string, args ...any) {
 	l.line(l.keys.Text(fmt.Sprintf(format, args...)))
 }
 
+// line writes a line, or drops it.
 func (l *log) line(line string) {
 	line += "\n"
-	l.mu.Lock()
-	if len(l.waiting)+len(line) > logLimit {
-		l.dropped++
-	} else {
-		l.waiting = append(l.waiting, line...)
+	dropped := l.dropped.Swap(0)
+	if dropped > 0 {
+		line = fmt.Sprintf("%d lines are missing here: nobody read the log\n", dropped) + line
 	}
-	l.mu.Unlock()
-	l.wake()
+	select {
+	case l.lines <- line:
+	default:
+		l.dropped.Add(dropped + 1)
+	}
 }
 
 // request writes the line of a request, escaped as it came.
 func (l *log) request(r aicontenttest.Request) {
-	address := r.EscapedPath
-	if len(r.Query) > 0 {
-		address += "?" + r.Query.Encode()
-	}
-	status := fmt.Sprint(r.Status)
+	status, address, what := fmt.Sprint(r.Status), r.EscapedPath, string(r.Operation)
 	if r.Status == 0 {
 		status = "no response"
 	}
-	what := string(r.Operation)
+	if len(r.Query) > 0 {
+		address += "?" + r.Query.Encode()
+	}
 	if r.RecordID != "" {
 		what += fmt.Sprintf(" %q", r.RecordID)
 	}

@@ -12,29 +12,18 @@ var places = []string{
 	"a station at night", "terraces above the sea", "a frozen river",
 }
 
-var sentences = []string{
-	"Good morning, and thank you all for coming.", "The next train leaves from platform four.",
-	"We agreed to meet again on Thursday.", "Please leave your message after the tone.",
-}
-
 // seed adds n images, in all styles, and n transcriptions.
 func seed(srv *aicontenttest.Server, n int) {
 	styles, mediums, resolutions := aicontent.Styles(), aicontent.Mediums(), aicontent.Resolutions()
 	for i := range n {
 		place := places[i%len(places)]
 		srv.AddImage(aicontenttest.Image{
-			Name:        fmt.Sprintf("Picture %d, %s", i+1, place),
-			Description: fmt.Sprintf("%s, number %d", place, i+1),
-			Resolution:  string(resolutions[i%len(resolutions)]),
-			Style:       string(styles[i%len(styles)]),
-			Medium:      string(mediums[i%len(mediums)]),
-			Favorite:    i%5 == 0,
+			Name: fmt.Sprintf("Picture %d, %s", i+1, place), Description: fmt.Sprintf("%s, number %d", place, i+1),
+			Resolution: string(resolutions[i%len(resolutions)]), Style: string(styles[i%len(styles)]),
+			Medium: string(mediums[i%len(mediums)]), Favorite: i%5 == 0,
 		})
 		srv.AddTranscription(aicontenttest.Transcription{
-			Name:     fmt.Sprintf("Recording %d", i+1),
-			Language: "GB",
-			Result:   sentences[i%len(sentences)],
-			Favorite: i%5 == 0,
+			Name: fmt.Sprintf("Recording %d", i+1), Language: "GB", Result: "We met at " + place + ".", Favorite: i%5 == 0,
 		})
 	}
 }
