@@ -39,53 +39,19 @@ func Inspect() Option {
 }
 
 type inspection struct {
-	Records    []inspectedRecord    `json:"records"`
-	Requests   []inspectedRequest   `json:"requests"`
-	Violations []inspectedViolation `json:"violations"`
-}
-
-type inspectedRecord struct {
-	Collection string `json:"collection"`
-	ID         string `json:"id"`
-	Name       string `json:"name"`
-	Request    int    `json:"request"`
-	Deleted    bool   `json:"deleted"`
-	DeletedBy  int    `json:"deleted_by"`
+	Records    []Record           `json:"records"`
+	Requests   []inspectedRequest `json:"requests"`
+	Violations []Violation        `json:"violations"`
 }
 
 type inspectedRequest struct {
-	Number     int                 `json:"number"`
-	Connection int                 `json:"connection"`
-	Operation  Operation           `json:"operation"`
-	Method     string              `json:"method"`
-	Path       string              `json:"path"`
-	Query      map[string][]string `json:"query"`
-	Header     map[string][]string `json:"header"`
-	Form       map[string][]string `json:"form"`
-	File       *inspectedFile      `json:"file"`
-	Received   int64               `json:"received"`
-	Fault      string              `json:"fault"`
-	Acted      bool                `json:"acted"`
-	RecordID   string              `json:"record_id"`
-	Status     int                 `json:"status"`
-	Responded  bool                `json:"responded"`
+	Request
+	File *inspectedFile `json:"file"` // instead of the request's
 }
 
 type inspectedFile struct {
-	Name        string  `json:"name"`
-	ContentType string  `json:"content_type"`
-	Size        int64   `json:"size"`
-	SHA256      string  `json:"sha256"`
-	Format      string  `json:"format"`
-	Seconds     float64 `json:"seconds"`
-}
-
-type inspectedViolation struct {
-	Rule    string `json:"rule"`
-	Request int    `json:"request"`
-	Line    string `json:"line"`
-	Field   string `json:"field"`
-	Value   string `json:"value"`
+	Upload
+	Seconds float64 `json:"seconds"`
 }
 
 // serveInspection responds to the path of Inspect, and reports whether the request was for it.
@@ -104,30 +70,23 @@ func (s *Server) serveInspection(w http.ResponseWriter, r *http.Request, path st
 
 func (s *Server) inspect() inspection {
 	hide := mask.New(slices.Concat(s.keys()...)...)
-	seen := inspection{Records: []inspectedRecord{}, Requests: []inspectedRequest{}, Violations: []inspectedViolation{}}
-	for _, r := range s.Records() {
-		r.ID, r.Name = hide.Text(r.ID), hide.Text(r.Name)
-		seen.Records = append(seen.Records, inspectedRecord(r))
+	seen := inspection{Records: s.Records(), Requests: []inspectedRequest{}, Violations: []Violation{}}
+	for i, r := range seen.Records {
+		seen.Records[i].ID, seen.Records[i].Name = hide.Text(r.ID), hide.Text(r.Name)
 	}
 	for _, r := range s.Requests() {
-		request := inspectedRequest{
-			Number: r.Number, Connection: r.Connection, Operation: r.Operation,
-			Method: r.Method, Path: hide.Text(r.Path), Query: hide.Values(r.Query),
-			Header: hide.Values(r.Header), Form: hide.Values(r.Form),
-			Received: r.Received, Fault: r.Fault, Acted: r.Acted, RecordID: hide.Text(r.RecordID),
-			Status: r.Status, Responded: r.Responded,
-		}
+		r.Path, r.RecordID = hide.Text(r.Path), hide.Text(r.RecordID)
+		r.Query, r.Header, r.Form = hide.Values(r.Query), hide.Values(r.Header), hide.Values(r.Form)
+		request := inspectedRequest{Request: r}
 		if f := r.File; f != nil {
-			request.File = &inspectedFile{
-				Name: hide.Text(f.Name), ContentType: hide.Text(f.ContentType), Size: f.Size, SHA256: f.SHA256,
-				Format: f.Format, Seconds: f.Duration.Seconds(),
-			}
+			f.Name, f.ContentType = hide.Text(f.Name), hide.Text(f.ContentType)
+			request.File = &inspectedFile{Upload: *f, Seconds: f.Duration.Seconds()}
 		}
 		seen.Requests = append(seen.Requests, request)
 	}
 	for _, v := range s.Violations() {
 		v.Line, v.Field, v.Value = hide.Text(v.Line), hide.Text(v.Field), hide.Text(v.Value)
-		seen.Violations = append(seen.Violations, inspectedViolation(v))
+		seen.Violations = append(seen.Violations, v)
 	}
 	return seen
 }

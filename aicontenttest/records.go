@@ -39,13 +39,13 @@ type Transcription struct {
 
 // An Upload is what the server keeps of a file.
 type Upload struct {
-	Name        string // as sent, with its path
-	ContentType string // of the part
-	Size        int64
-	SHA256      string        // in hex
-	Format      string        // MP3, MP4, MPEG, WAV or WebM; empty for any other
-	Duration    time.Duration // of a WAV file; 0 for any other
-	Data        []byte        // with [KeepUploads] alone
+	Name        string        `json:"name"`         // as sent, with its path
+	ContentType string        `json:"content_type"` // of the part
+	Size        int64         `json:"size"`
+	SHA256      string        `json:"sha256"` // in hex
+	Format      string        `json:"format"` // MP3, MP4, MPEG, WAV or WebM; empty for any other
+	Duration    time.Duration `json:"-"`      // of a WAV file; 0 for any other
+	Data        []byte        `json:"-"`      // with [KeepUploads] alone
 }
 
 // AddImage adds an image, or replaces the one with its ID, and returns it.

@@ -38,27 +38,28 @@ var operations = []Operation{
 // A Request is what the server knows of one request. Fields that it did not get to, because the connection ended, are
 // zero.
 type Request struct {
-	Number      int       // from 1, in the order of arrival
-	Connection  int       // from 1, in the order of dialing
-	Operation   Operation // empty where the API has none
-	Method      string
-	Path        string // with the base path
-	EscapedPath string // as it was sent
-	Query       url.Values
-	Header      http.Header // the token of Authorization is masked
-	Form        url.Values  // without the file
-	File        *Upload
-	Received    int64  // bytes read from the body
-	Fault       string // name of the fault; empty for none
+	// Number counts from 1 in the order of arrival, Connection in the order of dialing.
+	Number      int         `json:"number"`
+	Connection  int         `json:"connection"`
+	Operation   Operation   `json:"operation"` // empty where the API has none
+	Method      string      `json:"method"`
+	Path        string      `json:"path"` // with the base path
+	EscapedPath string      `json:"-"`    // as it was sent
+	Query       url.Values  `json:"query"`
+	Header      http.Header `json:"header"` // the token of Authorization is masked
+	Form        url.Values  `json:"form"`   // without the file
+	File        *Upload     `json:"-"`
+	Received    int64       `json:"received"` // bytes read from the body
+	Fault       string      `json:"fault"`    // name of the fault; empty for none
 	// Acted reports whether the service executed the request.
-	Acted bool
+	Acted bool `json:"acted"`
 	// RecordID is the record that was created, shown, updated or deleted.
-	RecordID string
+	RecordID string `json:"record_id"`
 	// Status is the status of the response; 0 if none was begun.
-	Status int
+	Status int `json:"status"`
 	// Responded reports whether the whole response was handed to the network. Even so, the client may not have
 	// received it.
-	Responded bool
+	Responded bool `json:"responded"`
 }
 
 func (r *Request) clone() Request {
@@ -73,12 +74,12 @@ func (r *Request) clone() Request {
 
 // A Record is the history of one record, which may have been deleted since.
 type Record struct {
-	Collection string // images or transcriptions
-	ID         string
-	Name       string // when it was created
-	Request    int    // number of the request that created it; 0 for one that the test added
-	Deleted    bool
-	DeletedBy  int // number of the request that deleted it
+	Collection string `json:"collection"` // images or transcriptions
+	ID         string `json:"id"`
+	Name       string `json:"name"`    // when it was created
+	Request    int    `json:"request"` // number of the request that created it; 0 for one that the test added
+	Deleted    bool   `json:"deleted"`
+	DeletedBy  int    `json:"deleted_by"` // number of the request that deleted it
 }
 
 // The book is the history of what the server has seen and done.

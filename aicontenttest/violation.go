@@ -23,11 +23,11 @@ const (
 
 // A Violation is something in a request that the API does not allow.
 type Violation struct {
-	Rule    string
-	Request int    // its Number
-	Line    string // method, path and query of the request
-	Field   string // the parameter, field or header; empty if there is none
-	Value   string // as sent, shortened; empty for Authorization
+	Rule    string `json:"rule"`
+	Request int    `json:"request"` // its Number
+	Line    string `json:"line"`    // method, path and query of the request
+	Field   string `json:"field"`   // the parameter, field or header; empty if there is none
+	Value   string `json:"value"`   // as sent, shortened; empty for Authorization
 }
 
 // String is one line: the rule, the request, and the field with its value.

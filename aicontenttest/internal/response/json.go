@@ -1,7 +1,8 @@
 package response
 
 import (
-	"strconv"
+	"bytes"
+	"encoding/json"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -15,45 +16,32 @@ type member struct {
 	value any
 }
 
-// digits is a number of any size.
-type digits string
-
 // appendJSON writes JSON as PHP does: slashes and everything beyond ASCII are escaped.
 func appendJSON(b []byte, value any) []byte {
 	switch v := value.(type) {
-	case nil:
-		return append(b, "null"...)
-	case bool:
-		return strconv.AppendBool(b, v)
-	case int:
-		return strconv.AppendInt(b, int64(v), 10)
-	case digits:
-		return append(b, v...)
+	case object:
+		b = append(b, '{')
+		for _, m := range v {
+			b = append(appendJSON(b, m.name), ':')
+			b = append(appendJSON(b, m.value), ',')
+		}
+		return append(bytes.TrimSuffix(b, []byte(",")), '}')
+	case []any:
+		b = append(b, '[')
+		for _, item := range v {
+			b = append(appendJSON(b, item), ',')
+		}
+		return append(bytes.TrimSuffix(b, []byte(",")), ']')
 	case string:
 		return appendString(b, v)
 	case time.Time:
 		return appendString(b, v.UTC().Format("2006-01-02T15:04:05.000000Z"))
-	case object:
-		b = append(b, '{')
-		for i, m := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(appendString(b, m.name), ':')
-			b = appendJSON(b, m.value)
-		}
-		return append(b, '}')
-	case []any:
-		b = append(b, '[')
-		for i, item := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendJSON(b, item)
-		}
-		return append(b, ']')
 	}
-	panic("aicontenttest: a value of an unexpected type")
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic("aicontenttest: a value of an unexpected type")
+	}
+	return append(b, text...)
 }
 
 // shortEscapes are the letters that escape control characters.

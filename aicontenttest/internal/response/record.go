@@ -1,6 +1,7 @@
 package response
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,7 @@ func (w Writer) number(n string) any {
 	if w.Style.QuotedNumbers {
 		return n
 	}
-	return digits(n)
+	return json.Number(n)
 }
 
 func (w Writer) boolean(b bool) any {

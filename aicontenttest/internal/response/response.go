@@ -39,7 +39,6 @@ type Style struct {
 	Store200, Delete204            bool
 	Newer                          bool
 	Spelled                        bool // settings in another spelling
-	Labels                         bool // of settings, instead of their values
 }
 
 // A Writer writes the responses of one server.

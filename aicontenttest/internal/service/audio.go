@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
@@ -26,35 +27,24 @@ const headBytes = 4 << 10
 
 // receive reads a file to its end. Its bytes are kept in memory only if keep is true.
 func receive(r io.Reader, name, contentType string, keep bool) (*Upload, error) {
-	head := limitedBuffer{limit: headBytes}
+	u := &Upload{Name: name, ContentType: contentType}
+	file := bufio.NewReaderSize(r, headBytes)
+	head, _ := file.Peek(headBytes) // a shorter file is read whole
+	u.Format, u.Duration = audioFormat(head)
 	var data bytes.Buffer
 	hash := sha256.New()
-	sinks := []io.Writer{hash, &head}
+	sinks := []io.Writer{hash}
 	if keep {
 		sinks = append(sinks, &data)
 	}
-	n, err := io.Copy(io.MultiWriter(sinks...), r)
-	u := &Upload{
-		Name: name, ContentType: contentType, Size: n,
-		SHA256: hex.EncodeToString(hash.Sum(nil)), Data: data.Bytes(),
-	}
-	u.Format, u.Duration = audioFormat(head.kept)
+	var err error
+	u.Size, err = io.Copy(io.MultiWriter(sinks...), file)
+	u.SHA256, u.Data = hex.EncodeToString(hash.Sum(nil)), data.Bytes()
 	return u, err
 }
 
 // audioTypes are the formats that deployments with a list of types accept.
 var audioTypes = []string{"MP3", "MP4", "MPEG", "WAV", "WebM"}
-
-// limitedBuffer keeps the beginning of what is written to it.
-type limitedBuffer struct {
-	kept  []byte
-	limit int
-}
-
-func (b *limitedBuffer) Write(p []byte) (int, error) {
-	b.kept = append(b.kept, p[:min(len(p), b.limit-len(b.kept))]...)
-	return len(p), nil
-}
 
 // report is the result of a transcription: not a transcript, but a description of the file.
 func (u *Upload) report() string {

@@ -1,6 +1,9 @@
 package service
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // fold lowers ASCII letters, the only ones whose case a search ignores.
 func fold(s string) string {
@@ -12,56 +15,26 @@ func fold(s string) string {
 	}, s)
 }
 
-// A pattern is the operand of SQL's LIKE: % is any text, _ any character, and a backslash escapes. Its
-// literals are folded.
-type pattern []token
-
-type token struct {
-	literal rune
-	any     bool // any character
-	many    bool // any text
-}
-
-// containing returns the pattern that a search becomes: the text between two %, as it is. A backslash at its
-// end escapes the second.
-func containing(search string) pattern {
-	p := pattern{}
-	escaped := false
-	for _, r := range "%" + fold(search) + "%" {
+// like translates a search into what it means to SQL's LIKE, on folded text: the search between two %, where % is any
+// text, _ any character, and a backslash escapes. One at the end escapes the second %.
+func like(search string) *regexp.Regexp {
+	expression, escaped := "(?s)", false
+	for _, r := range fold(search) {
 		switch {
-		case escaped:
-			p = append(p, token{literal: r})
-			escaped = false
-		case r == '\\':
+		case !escaped && r == '\\':
 			escaped = true
+			continue
+		case !escaped && r == '%':
+			expression += ".*"
+		case !escaped && r == '_':
+			expression += "."
 		default:
-			p = append(p, token{r, r == '_', r == '%'})
+			expression += regexp.QuoteMeta(string(r))
 		}
+		escaped = false
 	}
-	return p
-}
-
-// matches reports whether the folded text matches.
-func (p pattern) matches(folded string) bool {
-	text := []rune(folded)
-	at, retry, retryAt := 0, -1, 0
-	for i := 0; i < len(text); {
-		switch {
-		case at < len(p) && p[at].many:
-			retry, retryAt = at+1, i
-			at++
-		case at < len(p) && (p[at].any || p[at].literal == text[i]):
-			at++
-			i++
-		case retry >= 0:
-			retryAt++
-			at, i = retry, retryAt
-		default:
-			return false
-		}
+	if escaped {
+		expression += "%$"
 	}
-	for at < len(p) && p[at].many {
-		at++
-	}
-	return at == len(p)
+	return regexp.MustCompile(expression)
 }

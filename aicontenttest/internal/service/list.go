@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -20,7 +21,7 @@ type Query struct {
 	SizeGiven     bool // PerPage is not the default
 
 	account     int
-	search      pattern // nil for none
+	search      *regexp.Regexp // nil for none
 	searchBy    string
 	equal       map[string]string // resolution, style, medium, filter
 	favorite    *bool
@@ -76,7 +77,7 @@ func (r *reader) query() Query {
 		asc:      given("sort") == "asc",
 	}
 	if v := given("search"); v != "" {
-		q.search = containing(v)
+		q.search = like(v)
 	}
 	if b, ok := r.boolean(given("favorite")); ok {
 		q.favorite = &b
@@ -121,13 +122,13 @@ func (q *Query) matches(r *Record) bool {
 	case q.search == nil:
 		return true
 	case q.searchBy == "name":
-		return q.search.matches(r.folded)
+		return q.search.MatchString(r.folded)
 	}
 	if q.searchBy == "result" && r.Pending() {
 		return false
 	}
 	value := r.Value(q.searchBy)
-	return value != nil && q.search.matches(fold(*value))
+	return value != nil && q.search.MatchString(fold(*value))
 }
 
 // A Page is one page of a list. First is the index of its first record among the Total.
