@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"os"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -51,9 +54,11 @@ func TestTheLimitHoldsAcrossRestartsUntilMidnight(t *testing.T) {
 
 		second := startAgent(t, srv, dir, 3, nil)
 		second.mustCreate(t, "create_image", lighthouse(3))
-		const text = "Nothing was created. Create nothing before midnight UTC; what exists is still returned. Reason: "
+		const text = "the limit of 3 records a day is reached: create nothing before midnight UTC"
 		for range 2 {
-			assert.Contains(t, second.mustFail(t, "create_image", lighthouse(4)), text)
+			said := second.mustFail(t, "create_image", lighthouse(4))
+			assert.True(t, strings.HasPrefix(said, "Nothing was created. "), said)
+			assert.Contains(t, said, text)
 		}
 		assert.False(t, second.mustCreate(t, "create_image", lighthouse(1)).Billed, "searches pass")
 		assert.Len(t, srv.Records(), 2)
@@ -73,5 +78,25 @@ func TestNothingIsCreatedWithoutAJournal(t *testing.T) {
 		text := a.mustFail(t, "create_image", lighthouse(1))
 		assert.Contains(t, text, "Nothing was created.")
 		assert.Empty(t, srv.Records())
+	})
+}
+
+// full is a ledger on a full disk.
+type full struct{ once.Ledger }
+
+func (full) Put(context.Context, string, []byte, string) (string, error) { return "", syscall.ENOSPC }
+
+// What could not be noted was not sent: it is neither looked for nor counted.
+func TestNothingIsCreatedOnAFullDisk(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		dir := t.TempDir()
+		a := startWith(t, srv, dir, 1, nil, full{once.InMemory()})
+		for range 3 {
+			text := a.mustFail(t, "create_image", lighthouse(1))
+			assert.True(t, strings.HasPrefix(text, "Nothing was created. Call again"), text)
+			assert.Contains(t, text, "no space left on device")
+		}
+		assert.Zero(t, requests(srv, aicontenttest.ImagesStore))
+		assert.True(t, startAgent(t, srv, dir, 1, nil).mustCreate(t, "create_image", lighthouse(1)).Billed)
 	})
 }

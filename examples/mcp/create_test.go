@@ -28,9 +28,9 @@ func TestAServerThatIsStartedAgainLooksForWhatTheLastOneSent(t *testing.T) {
 		billed bool
 		within time.Duration
 	}{
-		"and finds it": {aicontenttest.LateAct(504, 4*time.Minute), false, 6 * time.Minute},
+		"and finds it": {aicontenttest.LateAct(504, 4*time.Minute), false, 4 * time.Minute},
 		"and creates what did not arrive": {
-			aicontenttest.Stall(aicontenttest.BeforeRead), true, settleTime + 7*time.Minute,
+			aicontenttest.Stall(aicontenttest.BeforeRead), true, settleTime + 2*time.Minute,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,12 +47,10 @@ func TestAServerThatIsStartedAgainLooksForWhatTheLastOneSent(t *testing.T) {
 				start := time.Now()
 				second := startAgent(t, srv, after, 100, nil)
 				text := second.mustFail(t, "create_image", lighthouse(1))
-				assert.Regexp(t, `^It may have been created\. Call again with the same arguments.*: `+
-					`waited for what becomes of a request, perhaps of a server that was killed: `+
-					`it is known within 12m0s`, text)
-				assert.InDelta(t, patience.Seconds(), time.Since(start).Seconds(), 2)
+				assert.Regexp(t, `^It may have been created\. Call again with the same arguments.*open until 2`, text)
+				assert.LessOrEqual(t, time.Since(start), patience+time.Second)
 				second.mustCreate(t, "create_image", lighthouse(2)) // what no server has sent is not waited for
-				assert.InDelta(t, patience.Seconds(), time.Since(start).Seconds(), 2)
+				assert.LessOrEqual(t, time.Since(start), patience+time.Second)
 				created, ok := second.obey(t, "create_image", lighthouse(1))
 				require.True(t, ok)
 				assert.Equal(t, c.billed, created.Billed)

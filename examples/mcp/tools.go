@@ -1,15 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
-	"syscall"
+	"regexp"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
@@ -26,9 +28,6 @@ type tools struct {
 	names  *once.Client
 	budget *budget
 	folder *os.Root // of recordings; nil for none
-	settle time.Duration
-	wait   time.Duration   // see create
-	life   context.Context // of the server; ends the create requests, too
 }
 
 type (
@@ -47,115 +46,161 @@ type (
 		Language    aicontent.CountryCode `json:"language,omitempty" jsonschema:"the speakers' country, such as GB"`
 		Again       uint                  `json:"again,omitempty" jsonschema:"2 creates and bills a second one"`
 	}
-	idArguments struct {
-		ID aicontent.ID `json:"id"`
-	}
-	nameArguments struct {
-		Name string `json:"name,omitempty" jsonschema:"part of the name, or nothing"`
-	}
 )
 
 func (t *tools) server() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "aicontent", Version: aicontent.Version}, nil)
-	creates := func(name, description string) *mcp.Tool {
-		return &mcp.Tool{Name: name, Description: description, Annotations: &mcp.ToolAnnotations{
-			IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(true),
-		}}
-	}
 	cost := fmt.Sprintf("COSTS MONEY: a new record is billed, at most %d a day. It may take minutes. The same "+
 		"arguments are one record, billed once: after a timeout or an error, repeat the same call.", t.budget.limit)
 	draws := fmt.Sprintf("Draws an image. Resolutions: %v. Styles: %v. Mediums: %v. Filters: %v. ",
 		aicontent.Resolutions(), aicontent.Styles(), aicontent.Mediums(), aicontent.Filters())
-	mcp.AddTool(s, creates("create_image", draws+cost), t.createImage)
+	creates := &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(true)}
+	mcp.AddTool(s, &mcp.Tool{Name: "create_image", Description: draws + cost, Annotations: creates}, t.createImage)
 	if t.folder != nil {
-		mcp.AddTool(s, creates("transcribe_file", "Transcribes a recording. "+cost), t.transcribeFile)
+		tool := &mcp.Tool{Name: "transcribe_file", Description: "Transcribes a recording. " + cost, Annotations: creates}
+		mcp.AddTool(s, tool, t.transcribeFile)
 	}
-	free(s, "show_image", "Returns an image.", func(ctx context.Context, in idArguments) (any, error) {
-		return t.client.Images.Show(ctx, in.ID)
-	})
-	free(s, "show_transcription", "Returns a transcription.", func(ctx context.Context, in idArguments) (any, error) {
-		return t.client.Transcriptions.Show(ctx, in.ID)
-	})
-	free(s, "list_images", "Lists images, the newest first.", func(ctx context.Context, in nameArguments) (any, error) {
-		page, err := t.client.Images.List(ctx, aicontent.ImageListParams{Search: in.Name})
-		if err == nil {
-			for _, image := range page.Items {
-				image.Description = short(image.Description)
-			}
-		}
-		return page, err
-	})
-	free(s, "list_transcriptions", "Lists transcriptions, the newest first.",
-		func(ctx context.Context, in nameArguments) (any, error) {
-			page, err := t.client.Transcriptions.List(ctx, aicontent.TranscriptionListParams{Search: in.Name})
-			if err == nil {
-				for _, text := range page.Items {
-					text.Description, text.Result = short(text.Description), short(text.Result)
-				}
-			}
-			return page, err
-		})
+	look(s, "image", t.client.Images.Show, t.client.Images.List,
+		func(name string) aicontent.ImageListParams { return aicontent.ImageListParams{Search: name} },
+		func(i *aicontent.Image) []*string { return []*string{&i.Description} })
+	look(s, "transcription", t.client.Transcriptions.Show, t.client.Transcriptions.List,
+		func(name string) aicontent.TranscriptionListParams {
+			return aicontent.TranscriptionListParams{Search: name}
+		},
+		func(t *aicontent.Transcription) []*string { return []*string{&t.Description, &t.Result} })
 	return s
 }
 
-// free adds a tool that creates nothing.
-func free[In any](s *mcp.Server, name, description string, f func(context.Context, In) (any, error)) {
+// look adds the tools that show and list records. A list has the beginnings of texts, which would fill it.
+func look[T, P any](
+	s *mcp.Server, kind string, show func(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error),
+	list func(context.Context, P, ...aicontent.CallOption) (*aicontent.Page[T], error), search func(string) P,
+	texts func(*T) []*string,
+) {
 	looks := &mcp.ToolAnnotations{IdempotentHint: true, ReadOnlyHint: true, OpenWorldHint: new(false)}
-	mcp.AddTool(s, &mcp.Tool{Name: name, Description: description + " Free.", Annotations: looks},
-		func(ctx context.Context, _ *request, in In) (*mcp.CallToolResult, any, error) {
-			found, err := f(ctx, in)
+	tool := func(name, does string) *mcp.Tool {
+		return &mcp.Tool{Name: name, Description: does + " Free.", Annotations: looks}
+	}
+	mcp.AddTool(s, tool("show_"+kind, "Returns one."),
+		func(ctx context.Context, _ *request, in struct {
+			ID aicontent.ID `json:"id"`
+		}) (*mcp.CallToolResult, any, error) {
+			record, err := show(ctx, in.ID)
+			return nil, record, advise("", err)
+		})
+	mcp.AddTool(s, tool("list_"+kind+"s", "Lists the newest, or those with this in their names."),
+		func(ctx context.Context, _ *request, in struct {
+			Name string `json:"name,omitempty"`
+		}) (*mcp.CallToolResult, any, error) {
+			page, err := list(ctx, search(in.Name))
 			if err != nil {
-				return nil, nil, advise(err, false)
+				return nil, nil, advise("", err)
 			}
-			return nil, found, nil
+			for _, record := range page.Items {
+				for _, text := range texts(record) {
+					if len(*text) > 1000 {
+						*text = fmt.Sprintf("%.200s… (%d bytes; show has all)", *text, len(*text))
+					}
+				}
+			}
+			return nil, page, nil
 		})
 }
 
-// short is the beginning of a text that would fill a list.
-func short(text string) string {
-	const most = 200
-	if characters := []rune(text); len(characters) > most {
-		return fmt.Sprintf("%s… (%d characters; show has all)", string(characters[:most]), len(characters))
-	}
-	return text
-}
-
-func (t *tools) createImage(ctx context.Context, req *request, in imageArguments) (*mcp.CallToolResult, any, error) {
+func (t *tools) createImage(ctx context.Context, _ *request, in imageArguments) (*mcp.CallToolResult, any, error) {
 	in.Again = max(in.Again, 1)
-	params := aicontent.ImageStoreParams{
+	return create(ctx, t.names.Images.Store, aicontent.ImageStoreParams{
 		Name: nameOf(in), Description: in.Description, Resolution: in.Resolution,
 		Style: in.Style, Medium: in.Medium, Filter: in.Filter,
-	}
-	return create(ctx, t, req, t.names.Images.Store, params)
+	})
 }
 
-func (t *tools) transcribeFile(ctx context.Context, req *request, in fileArguments) (*mcp.CallToolResult, any, error) {
-	data, err := t.read(in.Path)
-	if err != nil {
-		return nil, nil, advise(err, false)
+func (t *tools) transcribeFile(ctx context.Context, _ *request, in fileArguments) (*mcp.CallToolResult, any, error) {
+	info, err := t.folder.Stat(in.Path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || info.Size() > largest {
+		return nil, nil, advise("", fmt.Errorf("%q: must be a file of 1 to %d bytes below the folder", in.Path, largest))
 	}
-	params := aicontent.TranscriptionStoreParams{
+	data, err := t.folder.ReadFile(in.Path) // the name stands for what is sent, even if the file changes meanwhile
+	if err != nil {
+		return nil, nil, advise("", err)
+	}
+	return create(ctx, t.names.Transcriptions.Store, aicontent.TranscriptionStoreParams{
 		Name: nameOf(sha256.Sum256(data), in.Description, in.Language, max(in.Again, 1)), Description: in.Description,
 		Language: in.Language, File: aicontent.FileFromBytes(filepath.Base(in.Path), data),
-	}
-	return create(ctx, t, req, t.names.Transcriptions.Store, params)
-}
-
-// read reads the whole file: the name stands for what is sent, even if the file changes meanwhile.
-func (t *tools) read(path string) ([]byte, error) {
-	f, err := t.folder.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or a pipe would block
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > largest {
-		return nil, errors.Join(fmt.Errorf("%s: must be a file of at most %d bytes", path, largest), err)
-	}
-	return io.ReadAll(f)
+	})
 }
 
 // nameOf is a hash of all that a record is made of. Arguments that are added must be left out where they are empty.
 func nameOf(parts ...any) string {
 	data, _ := json.Marshal(parts) // cannot fail for texts, numbers and bytes
 	return fmt.Sprintf("mcp-%x", sha256.Sum256(data))[:44]
+}
+
+// create makes a Store call, which waits no longer than the flag -wait says. A create request is never cut off, because
+// it is billed all the same: the next call with the same arguments gets what came of it. But whoever cancels a call that
+// waits is not billed for it later.
+func create[P, T any](
+	ctx context.Context,
+	store func(context.Context, P, ...aicontent.CallOption) (*T, bool, error), params P,
+) (*mcp.CallToolResult, any, error) {
+	veto := func(_ context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
+		if a.Method != http.MethodPost {
+			return nil, nil
+		}
+		return nil, ctx.Err()
+	}
+	record, found, err := store(context.WithoutCancel(ctx), params, aicontent.WithAttemptHook(veto))
+	if err != nil {
+		known := map[aicontent.Outcome]string{
+			aicontent.OutcomeUnknown: "It may have been created. ", aicontent.OutcomeDone: "It was created. ",
+		}
+		return nil, nil, advise(cmp.Or(known[aicontent.OutcomeOf(err)], "Nothing was created. "), err)
+	}
+	return nil, map[string]any{"record": record, "billed_by_this_call": !found}, nil
+}
+
+// forProgrammers is what an error says of options of the SDK, which an agent does not have.
+var forProgrammers = regexp.MustCompile(` \([^()]*\bWith(?:out)?[A-Z][^()]*\)`)
+
+// advise puts before an error what an agent should know and do.
+func advise(known string, err error) error {
+	if err == nil {
+		return nil
+	}
+	do := "The same call would fail again: change the arguments or ask the user."
+	if aicontent.Temporary(err) {
+		do = "Call again with the same arguments in a minute, or when the reason says."
+	}
+	return fmt.Errorf("%s%s Reason: %s", known, do, forProgrammers.ReplaceAllString(err.Error(), ""))
+}
+
+// A budget is how many create requests of a day, in UTC, create a record or may have. Each is an empty file in the
+// folder: so the limit survives a restart, and all servers of the folder share it.
+type budget struct {
+	dir   string
+	limit uint
+}
+
+// attempt is a hook that refuses create requests above the limit.
+func (b *budget) attempt(_ context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
+	if a.Method != http.MethodPost {
+		return nil, nil
+	}
+	day := time.Now().UTC().Format(time.DateOnly)
+	for n := range b.limit {
+		path := filepath.Join(b.dir, fmt.Sprintf("%s.%d", day, n+1))
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return func(r aicontent.AttemptResult) {
+			if r.Outcome == aicontent.OutcomeNotSent || r.Outcome == aicontent.OutcomeRejected {
+				_ = os.Remove(path) // a file that stays counts
+			}
+		}, f.Close()
+	}
+	return nil, fmt.Errorf("the limit of %d records a day is reached: create nothing before midnight UTC", b.limit)
 }

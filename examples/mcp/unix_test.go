@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -14,8 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A named pipe that nobody writes to would hold the call up for ever, and a huge file would fill the memory.
-func TestPipesAndHugeFilesAreRefused(t *testing.T) {
+// A named pipe that nobody writes to would hold the call up for ever, and a huge file would fill the memory. An empty one
+// is never sent, so it is not looked for either.
+func TestPipesAndHugeAndEmptyFilesAreRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		root := recordings(t, 1)
 		require.NoError(t, syscall.Mkfifo(filepath.Join(root.Name(), "pipe.wav"), 0o600))
@@ -24,9 +26,10 @@ func TestPipesAndHugeFilesAreRefused(t *testing.T) {
 		require.NoError(t, huge.Truncate(largest+1)) // of no blocks
 		require.NoError(t, huge.Close())
 		a := startAgent(t, srv, t.TempDir(), 100, root)
-		for _, path := range []string{"pipe.wav", "huge.wav"} {
+		require.NoError(t, root.WriteFile("empty.wav", nil, 0o600))
+		for _, path := range []string{"pipe.wav", "huge.wav", "empty.wav"} {
 			said := a.mustFail(t, "transcribe_file", map[string]any{"path": path})
-			assert.Contains(t, said, path+": must be a file of at most 536870912 bytes")
+			assert.Contains(t, said, strconv.Quote(path)+": must be a file of 1 to 536870912 bytes below the folder")
 		}
 		assert.Empty(t, srv.Requests())
 	})
