@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
@@ -33,14 +32,6 @@ import (
 
 const scope = "github.com/aicontent/aicontent-go/examples/observe"
 
-// telemetry shows spans and log lines on the terminal, and sends them and metrics where the OTEL_ variables say.
-type telemetry struct {
-	spans   *sdktrace.TracerProvider
-	metrics *sdkmetric.MeterProvider
-	logs    *sdklog.LoggerProvider
-	client  *aicontent.Client
-}
-
 // terminalAlone sends nothing that the variables do not ask for: exporters would look for a collector on this machine.
 func terminalAlone() {
 	for _, signal := range []string{"TRACES", "METRICS", "LOGS"} {
@@ -51,50 +42,41 @@ func terminalAlone() {
 	}
 }
 
-// newTelemetry makes a client that is observed, and sets the global tracer provider.
-func newTelemetry(ctx context.Context, base, key string, out io.Writer) (*telemetry, error) {
+// observed makes a client whose spans and log lines appear on the terminal, and with its metrics wherever the OTEL_
+// variables say. End sends what is left: a collector that is down costs three seconds at most, and fails nothing.
+func observed(ctx context.Context, base, key string, out io.Writer) (
+	client *aicontent.Client, end func(context.Context), err error,
+) {
 	process, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("aicontent-observe")),
 		resource.WithTelemetrySDK(), resource.WithFromEnv()) // OTEL_SERVICE_NAME wins
-	spans, errSpans := autoexport.NewSpanExporter(ctx)
-	metrics, errMetrics := autoexport.NewMetricReader(ctx)
-	logs, errLogs := autoexport.NewLogExporter(ctx)
+	toSpans, errSpans := autoexport.NewSpanExporter(ctx)
+	toMetrics, errMetrics := autoexport.NewMetricReader(ctx)
+	toLogs, errLogs := autoexport.NewLogExporter(ctx)
 	if err := errors.Join(err, errSpans, errMetrics, errLogs); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	t := &telemetry{
-		spans: sdktrace.NewTracerProvider(sdktrace.WithResource(process),
-			sdktrace.WithSyncer(&view{out, map[trace.SpanID][]sdktrace.ReadOnlySpan{}}), sdktrace.WithBatcher(spans)),
-		metrics: sdkmetric.NewMeterProvider(sdkmetric.WithResource(process), sdkmetric.WithReader(metrics)),
-		logs: sdklog.NewLoggerProvider(sdklog.WithResource(process),
-			sdklog.WithProcessor(sdklog.NewBatchProcessor(logs))),
-	}
-	otel.SetTracerProvider(t.spans)
-	attempts, err := newAttempts(t.metrics.Meter(scope), base)
+	spans := sdktrace.NewTracerProvider(sdktrace.WithResource(process), sdktrace.WithBatcher(toSpans),
+		sdktrace.WithSyncer(&view{out, map[trace.SpanID][]sdktrace.ReadOnlySpan{}}))
+	metrics := sdkmetric.NewMeterProvider(sdkmetric.WithResource(process), sdkmetric.WithReader(toMetrics))
+	logs := sdklog.NewLoggerProvider(sdklog.WithResource(process), sdklog.WithProcessor(sdklog.NewBatchProcessor(toLogs)))
+	otel.SetTracerProvider(spans)
+	attempts, err := newAttempts(metrics.Meter(scope), base)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	terminal := traced{slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})}
-	collector := otelslog.NewHandler(scope, otelslog.WithLoggerProvider(t.logs))
-	t.client, err = aicontent.NewClient(base, key,
+	collector := otelslog.NewHandler(scope, otelslog.WithLoggerProvider(logs))
+	client, err = aicontent.NewClient(base, key,
 		aicontent.WithAttemptHook(attempts.hook),
 		aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return propagate{next} }),
 		aicontent.WithLogger(slog.New(slog.NewMultiHandler(terminal, collector))))
-	return t, err
-}
-
-// close sends what is left. A collector that is down is reported, costs three seconds at most, and fails nothing.
-func (t *telemetry) close(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	var all sync.WaitGroup
-	for _, shutdown := range []func(context.Context) error{t.spans.Shutdown, t.metrics.Shutdown, t.logs.Shutdown} {
-		all.Go(func() {
-			if err := shutdown(ctx); err != nil {
-				otel.Handle(err)
-			}
-		})
-	}
-	all.Wait()
+	return client, func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+		defer cancel()
+		if err := errors.Join(spans.Shutdown(ctx), metrics.Shutdown(ctx), logs.Shutdown(ctx)); err != nil {
+			otel.Handle(err)
+		}
+	}, err
 }
 
 // propagate sends the call's span in the header traceparent, so that the service can join the trace.
@@ -107,12 +89,12 @@ func (p propagate) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // call runs an SDK call in a span. The spans of its attempts are its children.
-func call[T any](ctx context.Context, op string, f func(context.Context) (T, error)) (T, error) {
+func call(ctx context.Context, op string, f func(context.Context) error) error {
 	ctx, span := otel.Tracer(scope).Start(ctx, op)
 	defer span.End()
-	result, err := f(ctx)
+	err := f(ctx)
 	span.SetAttributes(came(span, aicontent.OutcomeOf(err), err)...)
-	return result, err
+	return err
 }
 
 // came is what came of a call or an attempt. The text of an error may quote a response, so only its kind is exported.

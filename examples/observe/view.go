@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,18 +14,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// An output keeps the last error of a writer, which log handlers and exporters drop.
-type output struct {
-	io.Writer
-	err error
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	n, err := o.Writer.Write(p)
-	o.err = cmp.Or(err, o.err)
-	return n, err
-}
-
 // A view prints each call when it has ended, with its attempts: when each began, how long it took, and what it was.
 type view struct {
 	out      io.Writer
@@ -36,37 +23,28 @@ type view struct {
 func (v *view) Shutdown(context.Context) error { return nil }
 
 func (v *view) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	var text strings.Builder
 	for _, span := range spans {
 		if parent := span.Parent(); parent.IsValid() {
 			v.attempts[parent.SpanID()] = append(v.attempts[parent.SpanID()], span)
 			continue
 		}
 		id := span.SpanContext().SpanID()
-		fmt.Fprintf(v.out, "\ntrace %s\n", span.SpanContext().TraceID())
+		fmt.Fprintf(&text, "\ntrace %s\n", span.SpanContext().TraceID())
 		for i, s := range append([]sdktrace.ReadOnlySpan{span}, v.attempts[id]...) {
 			const unit = 100 * time.Microsecond
 			at := s.StartTime().Sub(span.StartTime()).Round(unit)
 			took := s.EndTime().Sub(s.StartTime()).Round(unit)
 			name := strings.Repeat("  ", min(i, 1)) + s.Name()
-			fmt.Fprintf(v.out, "%-22s %8v %8v  %s\n", name, "+"+at.String(), took, list(s.Attributes()))
+			rest, _ := attribute.NewSetWithFiltered(s.Attributes(), attribute.NewDenyKeysFilter(
+				semconv.HTTPRequestMethodKey, semconv.ServerAddressKey, semconv.ServerPortKey)) // said elsewhere
+			fmt.Fprintf(&text, "%-22s %8v %8v  %s\n", name, "+"+at.String(), took, rest.Encoded(attribute.DefaultEncoder()))
 		}
-		fmt.Fprintln(v.out)
+		text.WriteString("\n")
 		delete(v.attempts, id)
 	}
-	return nil
-}
-
-// list leaves out what the rest of the line says.
-func list(attributes []attribute.KeyValue) string {
-	var words []string
-	for _, a := range attributes {
-		switch a.Key {
-		case semconv.HTTPRequestMethodKey, semconv.ServerAddressKey, semconv.ServerPortKey:
-			continue
-		}
-		words = append(words, string(a.Key)+"="+a.Value.String())
-	}
-	return strings.Join(words, " ")
+	_, err := io.WriteString(v.out, text.String())
+	return err
 }
 
 // traced adds the id of the trace to each log line.
