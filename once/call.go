@@ -1,7 +1,6 @@
 package once
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -50,8 +49,8 @@ type call[T any] struct {
 	searched bool
 	noted    bool  // a request was announced
 	paid     bool  // and its outcome was neither NotSent nor Rejected
-	done     bool  // and it made a record without telling the ID
-	cause    error // why the Store call failed; nil if there was none
+	made     bool  // a record was made, though the entry may not say so
+	cause    error // why the Store call failed, or else a search; nil if none did
 
 	delay  time.Duration // the next pause
 	waited time.Duration // in all
@@ -73,9 +72,9 @@ func (c *call[T]) store(ctx context.Context, create create[T]) (record *T, found
 		return nil, false, err
 	}
 	defer leave()
-	record, err = c.look(ctx, c.known, func() (*T, error) {
+	record, err = c.look(ctx, func() (*T, error) {
 		if c.noted {
-			return nil, c.none(ctx, aicontent.OutcomeNotSent, true, because(errNothing, c.cause))
+			return nil, c.none(ctx, aicontent.OutcomeNotSent, true, errNothing)
 		}
 		return c.send(ctx, create)
 	})
@@ -88,14 +87,13 @@ func (c *call[T]) find(ctx context.Context) (*T, error) {
 		return nil, err
 	}
 	defer leave()
-	return c.look(ctx, c.known, c.absent(ctx))
+	return c.lookOnly(ctx)
 }
 
-// absent is what Find and Delete do where there is no record, and none will be.
-func (c *call[T]) absent(ctx context.Context) func() (*T, error) {
-	return func() (*T, error) {
+func (c *call[T]) lookOnly(ctx context.Context) (*T, error) {
+	return c.look(ctx, func() (*T, error) {
 		return nil, c.none(ctx, aicontent.OutcomeNotSent, false, aicontent.ErrNotFound)
-	}
+	})
 }
 
 // delete is rule 6.
@@ -106,22 +104,27 @@ func (c *call[T]) delete(ctx context.Context) error {
 	}
 	defer leave()
 	c.partial = func(*T) bool { return false }
-	record, err := c.look(ctx, c.named, c.absent(ctx))
+	record, err := c.lookOnly(ctx)
 	switch {
 	case errors.Is(err, aicontent.ErrNotFound):
 		return nil
+	case errors.Is(err, aicontent.ErrConflict) && c.entry.ID != "": // It was renamed.
+		_ = c.write(ctx, entry{})
+		return err
 	case errors.Is(err, errGone):
 		if err := c.write(ctx, entry{}); err != nil {
-			return c.fail(aicontent.OutcomeDone, true, err)
+			return c.fail(true, err)
 		}
 		return nil
-	case err != nil:
+	case err != nil && !errors.Is(err, errNotShown):
 		return err
+	case c.entry.ID == "":
+		c.entry.ID = c.facts(record).id
 	}
-	c.entry.ID = cmp.Or(c.entry.ID, c.facts(record).id)
 	err = c.remove(ctx, c.entry.ID, c.opts...)
 	if err != nil && !errors.Is(err, aicontent.ErrNotFound) {
-		return c.fail(aicontent.OutcomeDone, aicontent.Temporary(err), err)
+		c.made = true
+		return c.fail(aicontent.Temporary(err), err)
 	}
 	_ = c.write(ctx, entry{}) // If it cannot be written, the next call is told that there is no record with the ID.
 	return nil
@@ -177,7 +180,7 @@ func (c *call[T]) leave(ctx context.Context, why error) error {
 		defer cancel()
 		_ = c.get(own)
 	}
-	return c.fail(c.outcome(), true, because(why, c.cause))
+	return c.fail(true, why)
 }
 
 func (c *call[T]) check(ctx context.Context) error {

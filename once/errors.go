@@ -69,18 +69,30 @@ func IsSearch(ctx context.Context) bool { return ctx.Value(searchKey{}) != nil }
 var (
 	errGone = errors.New("the record was created, and no list shows it; nothing is sent again: " +
 		"Delete frees the name")
-	errNothing = errors.New("no record came of the create request")
-	errLate    = errors.New("the create request was cut off, as the ledger could not be written in time")
-	errWait    = errors.New("it would wait for longer than WithMaxWait allows")
+	errNotShown = errors.New("it was there lately, and is not shown")
+	errNothing  = errors.New("no record came of the create request")
+	errLate     = errors.New("the create request was cut off, as the ledger could not be written in time")
+	errWait     = errors.New("it would wait for longer than WithMaxWait allows")
 )
 
-// fail makes the error of the call.
-func (c *call[T]) fail(outcome aicontent.Outcome, temporary bool, err error) error {
+// outcome is Done if a record was made, and Unknown otherwise.
+func (c *call[T]) outcome() aicontent.Outcome {
+	if c.made || !c.entry.Made.IsZero() {
+		return aicontent.OutcomeDone
+	}
+	return aicontent.OutcomeUnknown
+}
+
+// fail makes the error of the call, unless it is known that there is no record: see none.
+func (c *call[T]) fail(temporary bool, err error) *Error {
+	if c.cause != nil && c.cause != err && err != aicontent.ErrNotFound {
+		err = fmt.Errorf("%w; before: %w", err, c.cause)
+	}
 	var until time.Time
 	if open := c.until(); open.After(time.Now()) {
 		until = open.UTC()
 	}
-	return &Error{c.collection, c.name, c.entry.ID, until, err, outcome, temporary}
+	return &Error{c.collection, c.name, c.entry.ID, until, err, c.outcome(), temporary}
 }
 
 // conflict is the error of a name whose record may not be the one that the caller means.
@@ -89,7 +101,7 @@ func (c *call[T]) conflict(temporary bool, reason string) error {
 	if c.entry.ID != "" {
 		err.IDs = []aicontent.ID{c.entry.ID}
 	}
-	return c.fail(c.entry.outcome(), temporary, err)
+	return c.fail(temporary, err)
 }
 
 // ledgerError is an error of the ledger. It only matches those of contexts if the caller's has ended.
@@ -108,12 +120,4 @@ func contextError(ctx context.Context) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, cause)
-}
-
-// because returns err, wrapped together with the error before it, if there was one.
-func because(err, before error) error {
-	if before == nil {
-		return err
-	}
-	return fmt.Errorf("%w; before: %w", err, before)
 }

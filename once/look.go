@@ -20,11 +20,8 @@ const (
 // has the error of the search that failed, if one did.
 type pending struct{ error }
 
-// look is rules 1 and 2, round after round. What it does with an ID in the entry is known's part, which returns nil and
-// nil for a search; what it does if there is no record, and none will be, is absent's.
-func (c *call[T]) look(
-	ctx context.Context, known func(context.Context) (*T, error), absent func() (*T, error),
-) (*T, error) {
+// look is rules 1 and 2, round after round, and then what absent does if there is no record, and none will be.
+func (c *call[T]) look(ctx context.Context, absent func() (*T, error)) (*T, error) {
 	for {
 		if ended := contextError(ctx); ended != nil {
 			return nil, c.leave(ctx, ended)
@@ -32,7 +29,7 @@ func (c *call[T]) look(
 		var record *T
 		err := c.get(ctx)
 		if err == nil && c.entry.ID != "" {
-			record, err = known(ctx)
+			record, err = c.known(ctx)
 		}
 		if record == nil && err == nil {
 			record, err = c.search(ctx)
@@ -40,15 +37,17 @@ func (c *call[T]) look(
 		if record == nil && err == nil {
 			record, err = absent()
 		}
-		switch e := err.(type) {
+		switch err := err.(type) {
+		case nil:
+			return record, nil
 		default:
-			return record, err
+			return nil, err
 		case overtaken:
 		case pending:
-			if ended := c.pause(ctx, e.error); ended != nil && record != nil {
+			if ended := c.pause(ctx, err.error); ended != nil && record != nil {
 				return record, nil
 			} else if ended != nil {
-				return nil, c.fail(c.outcome(), true, because(ended, cmp.Or(c.cause, e.error)))
+				return nil, c.fail(true, ended)
 			}
 		}
 	}
@@ -58,7 +57,7 @@ func (c *call[T]) look(
 func (c *call[T]) get(ctx context.Context) error {
 	e, version, err := c.read(ctx)
 	if err != nil {
-		return c.fail(c.outcome(), !errors.Is(err, errEntry), because(err, c.cause))
+		return c.fail(!errors.Is(err, errEntry), err)
 	}
 	c.set(e, version)
 	made := !e.Made.IsZero()
@@ -94,14 +93,6 @@ func (c *call[T]) until() time.Time {
 	return c.entry.Until
 }
 
-// outcome is Done if a record was made, and Unknown otherwise.
-func (c *call[T]) outcome() aicontent.Outcome {
-	if c.done || !c.entry.Made.IsZero() {
-		return aicontent.OutcomeDone
-	}
-	return aicontent.OutcomeUnknown
-}
-
 // compare is the error of a form that the entry rules out.
 func (c *call[T]) compare(temporary bool) error {
 	if c.form == "" || c.entry.Form == "" || c.entry.Form == c.form {
@@ -113,80 +104,58 @@ func (c *call[T]) compare(temporary bool) error {
 // known is rule 1 for an entry with an ID: the record, unless it was deleted.
 func (c *call[T]) known(ctx context.Context) (*T, error) {
 	record, err := c.show(asSearch(ctx), c.entry.ID, c.opts...)
+	if err == nil {
+		name := nameHash(c.facts(record).name)
+		if name != "" && c.entry.Named != "" && name != c.entry.Named && name != nameHash(c.name) {
+			const reason = "the record with its ID has another name: it was renamed, or IDs were given anew"
+			return nil, c.conflict(false, reason)
+		}
+		return record, cmp.Or(c.compare(false), c.unfinished(record))
+	}
 	if !errors.Is(err, aicontent.ErrNotFound) {
-		return c.shown(record, err)
+		final := errors.Is(err, aicontent.ErrForbidden) || errors.Is(err, aicontent.ErrInvalid)
+		return nil, c.fail(!final || aicontent.Temporary(err), err)
 	}
 	made := c.entry.Made
 	if c.since.Before(made) { // by a clock that is ahead
 		made = c.since
 	}
 	if c.entry.Until = made.Add(c.settle); time.Now().Before(c.entry.Until) {
-		return nil, c.fail(aicontent.OutcomeDone, true, fmt.Errorf("it was there lately, and is not shown: %v", err))
+		return nil, c.fail(true, fmt.Errorf("%w: %v", errNotShown, err))
 	}
 	c.entry = entry{}
 	return nil, nil
 }
 
-// named is rule 6 for an entry with an ID: the record, even if Show does not know it, and not one with another name.
-func (c *call[T]) named(ctx context.Context) (*T, error) {
-	record, err := c.show(asSearch(ctx), c.entry.ID, c.opts...)
-	if errors.Is(err, aicontent.ErrNotFound) {
-		return new(T), nil
-	}
-	record, err = c.shown(record, err)
-	if errors.Is(err, aicontent.ErrConflict) {
-		_ = c.write(ctx, entry{})
-	}
-	return record, err
-}
-
-// shown judges what Show returned of the record with the entry's ID.
-func (c *call[T]) shown(record *T, err error) (*T, error) {
-	if err != nil {
-		final := errors.Is(err, aicontent.ErrForbidden) || errors.Is(err, aicontent.ErrInvalid)
-		return nil, c.fail(aicontent.OutcomeDone, !final || aicontent.Temporary(err), err)
-	}
-	name := nameHash(c.facts(record).name)
-	if name != "" && c.entry.Named != "" && name != c.entry.Named && name != nameHash(c.name) {
-		return nil, c.conflict(false, "the record with its ID has another name: it was renamed, or IDs were given anew")
-	}
-	return record, cmp.Or(c.compare(false), c.unfinished(record))
-}
-
-// search is rule 2.
+// search is rule 2. The first one of a call has the client's retries.
 func (c *call[T]) search(ctx context.Context) (*T, error) {
-	began := time.Now()
-	record, err := c.seek(ctx)
-	open := began.Before(c.until())
-	temporary := aicontent.Temporary(err)
-	switch {
-	case err == nil:
-		return c.found(ctx, record)
-	case aicontent.OutcomeOf(err) == aicontent.OutcomeDone:
-		return nil, c.fail(aicontent.OutcomeDone, temporary, err)
-	case errors.Is(err, aicontent.ErrNotFound) && open:
-		return nil, pending{}
-	case errors.Is(err, aicontent.ErrNotFound) && c.outcome() == aicontent.OutcomeDone:
-		return nil, c.fail(aicontent.OutcomeDone, false, errGone)
-	case errors.Is(err, aicontent.ErrNotFound):
-		return nil, nil
-	case open && temporary:
-		return nil, pending{err}
-	case c.entry.blank():
-		return nil, c.none(ctx, aicontent.OutcomeNotSent, temporary, because(err, c.cause))
-	}
-	temporary = temporary || errors.Is(err, aicontent.ErrUnauthorized) // The key source may lag.
-	return nil, c.fail(c.outcome(), temporary, because(err, c.cause))
-}
-
-// seek makes the request of a search: the first one of a call with the client's retries.
-func (c *call[T]) seek(ctx context.Context) (*T, error) {
 	opts := c.opts
 	if c.searched {
 		opts = append(opts, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 	}
 	c.searched = true
-	return c.byName(asSearch(ctx), c.name, opts...)
+	began := time.Now()
+	record, err := c.byName(asSearch(ctx), c.name, opts...)
+	open, temporary, none := began.Before(c.until()), aicontent.Temporary(err), errors.Is(err, aicontent.ErrNotFound)
+	switch {
+	case err == nil:
+		return c.found(ctx, record)
+	case aicontent.OutcomeOf(err) == aicontent.OutcomeDone:
+		c.made = true
+		return nil, c.fail(temporary, err)
+	case none && open:
+		return nil, pending{}
+	case none && c.outcome() == aicontent.OutcomeDone:
+		return nil, c.fail(false, errGone)
+	case none:
+		return nil, nil
+	case c.entry.blank():
+		return nil, c.none(ctx, aicontent.OutcomeNotSent, temporary, err)
+	case open && temporary:
+		c.cause = cmp.Or(c.cause, err)
+		return nil, pending{err}
+	}
+	return nil, c.fail(temporary || errors.Is(err, aicontent.ErrUnauthorized), err) // The key source may lag.
 }
 
 // found writes down a record that a search found. Nobody knows its form if that fails.
@@ -199,9 +168,9 @@ func (c *call[T]) found(ctx context.Context, record *T) (*T, error) {
 		err = c.compare(false)
 	case c.form == "" && !changed(err):
 		err = nil
-	case c.form != "" && !changed(err):
-		c.entry.ID = next.ID
-		err = c.fail(aicontent.OutcomeDone, true, err)
+	case !changed(err):
+		c.entry, c.made = next, true
+		err = c.fail(true, err)
 	}
 	return record, cmp.Or(err, c.unfinished(record))
 }

@@ -34,13 +34,21 @@ func (c *call[T]) send(ctx context.Context, create create[T]) (*T, error) {
 		return c.refused(ctx, outcome, temporary, err)
 	case outcome == aicontent.OutcomeUnknown:
 		_ = c.write(ctx, result)
-		return nil, c.hopeless(err)
+		e, ok := errors.AsType[*aicontent.APIError](err)
+		switch {
+		case !ok:
+		case e.StatusCode == 501 || e.StatusCode == 505:
+			return nil, c.fail(false, err)
+		case e.StatusCode/100 == 4 && e.StatusCode != 408 && e.StatusCode != 499: // a firewall's page
+			return nil, c.fail(true, err)
+		}
+		return nil, overtaken{}
 	}
 	result.Made = time.Now()
 	if err == nil {
 		result.ID, result.Named = c.facts(record).id, nameHash(c.facts(record).name)
 	}
-	if c.done = result.ID == ""; c.done {
+	if c.made = true; result.ID == "" {
 		_ = c.write(ctx, result)
 		return nil, overtaken{}
 	}
@@ -53,32 +61,15 @@ func (c *call[T]) send(ctx context.Context, create create[T]) (*T, error) {
 	return record, nil
 }
 
-// hopeless is the error of a request whose record is not waited for, as the service cannot make one, or a firewall was
-// in between. It is overtaken for any other.
-func (c *call[T]) hopeless(err error) error {
-	if e, ok := errors.AsType[*aicontent.APIError](err); ok {
-		switch status := e.StatusCode; {
-		case status == 501 || status == 505:
-			return c.fail(aicontent.OutcomeUnknown, false, err)
-		case status/100 == 4 && status != 408 && status != 499:
-			return c.fail(aicontent.OutcomeUnknown, true, err)
-		}
-	}
-	return overtaken{}
-}
-
 // refused ends a call that created nothing. If names are unique, another call may have been faster.
 func (c *call[T]) refused(ctx context.Context, outcome aicontent.Outcome, temporary bool, err error) (*T, error) {
 	e, ok := errors.AsType[*aicontent.APIError](err)
 	taken := ok && (e.StatusCode == 409 || e.StatusCode == 422 && e.Fields["name"] != nil)
 	if taken {
 		temporary = e.StatusCode == 409
-		record, failed := c.seek(ctx)
-		if failed == nil {
-			return c.found(ctx, record)
-		}
-		if aicontent.OutcomeOf(failed) == aicontent.OutcomeDone {
-			return nil, c.fail(aicontent.OutcomeDone, aicontent.Temporary(failed), failed)
+		record, failed := c.search(ctx)
+		if record != nil || c.made {
+			return record, failed
 		}
 	}
 	return nil, c.none(ctx, outcome, temporary, err)
@@ -101,10 +92,12 @@ func (c *call[T]) none(ctx context.Context, outcome aicontent.Outcome, temporary
 	case changed(err):
 		return err
 	case err != nil:
-		return c.fail(aicontent.OutcomeUnknown, true, because(err, why))
+		return c.fail(true, err)
 	}
 	c.entry = entry{}
-	return c.fail(outcome, temporary, why)
+	e := c.fail(temporary, why)
+	e.outcome = outcome
+	return e
 }
 
 // announces is the hook that announces each attempt, and keeps the announcement ahead of it while it is under way. The
