@@ -3,6 +3,8 @@ package recipes
 import (
 	"bufio"
 	"context"
+	"database/sql"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -44,12 +46,25 @@ func init() {
 		return storesAll(ctx, client, once.Dir(filepath.Join(folder, "ledger")))
 	}
 	programs["stores all in SQLite"] = func(ctx context.Context, client *aicontent.Client, folder string) error {
-		ledger, err := OpenLedger(ctx, filepath.Join(folder, "ledger.db"))
+		db, err := openSQLite(folder)
 		if err != nil {
 			return err
 		}
-		return storesAll(ctx, client, ledger)
+		return storesAll(ctx, client, NewLedger(db))
 	}
+}
+
+func openSQLite(folder string) (*sql.DB, error) {
+	return sql.Open("sqlite", filepath.Join(folder, "ledger.db")+SQLiteSettings)
+}
+
+// createsLedger is what an installation does before processes start.
+func createsLedger(ctx context.Context, folder string) error {
+	db, err := openSQLite(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(CreateLedger(ctx, db), db.Close())
 }
 
 // storesAll stores the names on standard input, each until it is there, four at a time, with calls that have little
@@ -158,6 +173,7 @@ func TestProcessesThatAreKilled(t *testing.T) {
 				t.Parallel()
 			}
 			k := &kills{t: t, program: program, folder: t.TempDir(), stored: map[string]bool{}}
+			require.NoError(t, createsLedger(t.Context(), k.folder))
 			k.srv = aicontenttest.NewServer(t, aicontenttest.LatencyOn(aicontenttest.ImagesStore, killLatency))
 			for n := range *killsNames {
 				k.names = append(k.names, fmt.Sprint("job-", n))
