@@ -1,41 +1,98 @@
 package integration
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
-	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 )
 
-// excuse is why there may be two records, or a call may say what is wrong: what no ledger can do, in the words of the
-// package documentation. It is empty for the scenes that must end well.
+// What no ledger can do, in the words of the package documentation.
+const (
+	apartExcuse     = "clocks differ by more than the settle time has room for"
+	blindExcuse     = "lists never show the record"
+	namelessExcuse  = "lists have no names"
+	renamingExcuse  = "the service changes names"
+	idlessExcuse    = "a Done without an ID whose Put failed"
+	entryExcuse     = "somebody deletes or restores an entry"
+	elsewhereExcuse = "a program stores the name with another ledger"
+	plainExcuse     = "a program stores the name without the ledger"
+	renameExcuse    = "somebody renames the record before its ID is known"
+	removeExcuse    = "somebody deletes the record without package once"
+	lateExcuse      = "the service is slower than the settle time"
+	suspendedExcuse = "a process is suspended between its note and the end of its request"
+)
+
+var excuses = []string{
+	apartExcuse, blindExcuse, namelessExcuse, renamingExcuse, idlessExcuse, entryExcuse, elsewhereExcuse, plainExcuse,
+	renameExcuse, removeExcuse, lateExcuse, suspendedExcuse,
+}
+
+// excuse is why there may be two records, or a call may say what is wrong. It is empty for the scenes that must end
+// well.
 func (s scene) excuse() string {
-	switch s.cast {
-	case "apart":
-		return "the clocks of two processes differ by more than a minute"
-	case "blind":
-		return "a list never shows the record"
+	switch {
+	case s.cast == "apart":
+		return apartExcuse
+	case s.service == "nameless":
+		return namelessExcuse
+	case s.service == "renaming":
+		return renamingExcuse
+	case s.service == "blind" && s.told() && slices.ContainsFunc(s.events, func(e event) bool { return e.op == "put" }):
+		return idlessExcuse
+	case s.service == "blind" && (!s.told() || len(s.events) > 0):
+		return blindExcuse
 	}
 	for _, e := range s.events {
-		switch {
-		case e.what == "forget":
-			return "an entry is deleted"
-		case e.what == "elsewhere":
-			return "a program stores the name with another ledger"
-		case e.what == "rename":
-			return "somebody renames the record before its ID is known"
-		case e.op == "store" && e.pause() > leaseTime:
-			return "a process is suspended between noting a request and its end"
+		switch e.what {
+		case "forget", "restored":
+			return entryExcuse
+		case "elsewhere":
+			return elsewhereExcuse
+		case "plain":
+			return plainExcuse
+		case "rename":
+			return renameExcuse
+		case "remove":
+			return removeExcuse
 		}
 	}
 	return ""
 }
+
+// told reports whether the service says of each request that it created a record.
+func (s scene) told() bool {
+	return !slices.ContainsFunc(s.strikes, func(s strike) bool { return s.name != "ok" && s.name != "act-201-empty" })
+}
+
+// pauses reports whether a process stands still.
+func (s scene) pauses() bool {
+	return slices.ContainsFunc(s.events, func(e event) bool { return e.pause() > 0 })
+}
+
+// excuse is that of the scene, or what has become of a request.
+func (g *stage) excuse() string {
+	if excuse := g.scene.excuse(); excuse != "" {
+		return excuse
+	}
+	for _, l := range g.lives {
+		switch s, seen := l.send, g.seen(l); {
+		case s.suspended && seen.After(s.noted.Add(g.reach())):
+			return suspendedExcuse
+		case !s.suspended && !s.ended.IsZero() && seen.Sub(s.ended) > g.lateness()+time.Second:
+			return lateExcuse
+		}
+	}
+	return ""
+}
+
+// reach is how long after a note its record may come.
+func (s scene) reach() time.Duration { return margin + s.lateness() + time.Second }
 
 // holds is check for what an excuse may break.
 func (g *stage) holds(holds bool, format string, args ...any) {
@@ -48,85 +105,147 @@ func (g *stage) holds(holds bool, format string, args ...any) {
 	}
 }
 
-// sent returns the create request that made a record.
-func (g *stage) sent(r aicontenttest.Record) *send {
-	n, err := strconv.Atoi(g.srv.Requests()[r.Request-1].Header.Get(sendHeader))
-	if err != nil {
-		panic(err)
+// judgeSend checks that no other request is under way. It wants the lock held.
+func (g *stage) judgeSend(s *send) {
+	for _, other := range g.sends {
+		if !other.ended.IsZero() || other.deal.actor.dead() || g.scene.excuse() != "" || s.deal.verb == "plain" {
+			continue
+		}
+		if other.suspended && s.at.After(other.noted.Add(g.reach())) {
+			g.excused = append(g.excused, suspendedExcuse)
+			continue
+		}
+		g.complaints = append(g.complaints,
+			fmt.Sprintf("%s sends (%d) while %s does", s.deal.actor.name, s.began, other.deal.actor.name))
 	}
-	return g.sends[n]
 }
 
 // judge holds what the calls have said against the records that the service has made, now that nothing is late any
 // more.
 func (g *stage) judge() {
-	var made []aRecord
-	left := 0
-	for _, r := range g.srv.Records() {
-		made = append(made, aRecord{r, g.sent(r)})
-		if !r.Deleted {
-			left++
-		}
-	}
-	g.holds(left <= 1, "%d records", left)
+	g.tick()
+	g.judgeLives()
 	for _, d := range g.deals {
-		g.judgeDeal(d, made)
+		g.judgeDeal(d)
 	}
 	g.judgeTime()
 }
 
-type aRecord struct {
-	aicontenttest.Record
-	send *send
+// judgeLives checks that no request was sent where there was a record, or one might still come.
+func (g *stage) judgeLives() {
+	for _, l := range g.lives {
+		for _, other := range g.lives {
+			if other.send.began >= l.send.began {
+				continue
+			}
+			gone := other.died > 0 && other.died <= l.send.began
+			g.holds(gone, "%s (%s at %d) is there beside %s (%s at %d)",
+				l.id, l.send.deal.actor.name, l.send.began, other.id, other.send.deal.actor.name, other.send.began)
+			g.holds(!gone || !other.outside, "%s was created after somebody had deleted %s", l.id, other.id)
+		}
+	}
 }
 
-func (g *stage) judgeDeal(d *deal, made []aRecord) {
-	var before, own, open int // records of requests that were sent before the call ended, and those that nobody deleted
-	var ids []aicontent.ID
-	for _, r := range made {
-		if r.send.began > d.ended {
-			continue
-		}
-		before++
-		ids = append(ids, aicontent.ID(r.ID))
-		if r.send.deal == d {
-			own++
-		}
-		if !r.Deleted {
-			open++
+// open are the records of which there was one at this moment, or that might still come.
+func (g *stage) open(moment int) (open []aicontent.ID) {
+	for _, l := range g.lives {
+		if l.send.began <= moment && (l.died == 0 || l.died > moment) {
+			open = append(open, l.id)
 		}
 	}
+	return open
+}
+
+// free reports whether there was a moment at which there was no record, and none was to come.
+func (g *stage) free(from, to int) bool {
+	for moment := from; moment <= to; moment++ {
+		if len(g.open(moment)) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *stage) judgeDeal(d *deal) {
 	say := func(holds bool, text string, args ...any) {
-		text = fmt.Sprintf(text, args...)
-		g.holds(holds, "%s's %s (%d-%d) %s: %v", d.actor.name, d.verb, d.began, d.ended, text, d.err)
+		if !holds {
+			text = fmt.Sprintf(text, args...)
+			g.holds(false, "%s's %s (%d-%d) %s: %v", d.actor.name, d.verb, d.began, d.ended, text, d.err)
+		}
 	}
-	outcome := aicontent.OutcomeOf(d.err)
+	if d.verb == "plain" {
+		return
+	}
+	g.judgeLength(d, say)
 	switch {
 	case d.err != nil:
 		say(errors.As(d.err, new(*once.Error)), "failed with another error")
+		g.judgeError(d, say)
 	case d.verb == "delete":
-		say(open == 0, "left %d records", open)
-		return
+		say(g.free(d.began, d.ended), "says that it is gone, and there was always one of %v", g.open(d.ended))
 	default:
-		say(slices.Contains(ids, d.id), "returned %s of %v", d.id, ids)
-		say(!d.found || own == 0, "found a record, and made one")
-		say(d.found || d.verb == "find" || len(g.sendsOf(d)) > 0, "made a record without a request")
+		g.judgeRecord(d, say)
+	}
+}
+
+type say = func(holds bool, text string, args ...any)
+
+// judgeRecord checks that the record that a call has returned is what it says.
+func (g *stage) judgeRecord(d *deal, say say) {
+	i := slices.IndexFunc(g.lives, func(l *life) bool { return l.id == d.id && l.send.began < d.ended })
+	if i < 0 {
+		say(false, "returned %q", d.id)
 		return
 	}
-	switch outcome {
-	case aicontent.OutcomeDone:
-		say(before > 0, "is done, and there is no record")
-	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
-		say(open == 0, "is %v, and there are %d records", outcome, open)
-	}
+	l := g.lives[i]
+	say(l.died == 0 || l.died > d.began, "returned %s, which was deleted at %d", d.id, l.died)
+	say(!d.found || l.send.deal != d, "found a record, and made one")
+	say(d.found || d.verb == "find" || len(g.sendsOf(d)) > 0, "made a record without a request")
+	say(d.verb == "find" || l.send.deal.actor.form == d.actor.form, "returned a record of another form")
+}
+
+// judgeError checks that an error says nothing that is wrong.
+func (g *stage) judgeError(d *deal, say say) {
+	outcome := aicontent.OutcomeOf(d.err)
 	sends := g.sendsOf(d)
+	before := slices.ContainsFunc(g.lives, func(l *life) bool { return l.send.began < d.ended })
+	switch {
+	case outcome == aicontent.OutcomeDone:
+		say(before, "is done, and there is no record")
+	case outcome == aicontent.OutcomeNotSent, outcome == aicontent.OutcomeRejected,
+		errors.Is(d.err, aicontent.ErrNotFound):
+		free := len(g.open(d.ended)) == 0 || taken(sends) && g.free(sends[len(sends)-1].began, d.ended)
+		say(free, "is %v, and there is, or will be, %v", outcome, g.open(d.ended))
+	}
 	if len(sends) > 0 && sends[len(sends)-1].created && !d.cut && d.actor.patience == 0 {
-		say(g.pauses(), "failed, and the service has said that it created the record")
+		say(sends[len(sends)-1].suspended, "failed, and the service has said that it created the record")
 	}
-	if !aicontent.Temporary(d.err) {
+	if !aicontent.Temporary(d.err) && !(d.verb == "find" && errors.Is(d.err, aicontent.ErrNotFound)) {
 		final := func(s *send) bool { return s.strike.survivors(g.collection) <= unclear }
-		say(slices.ContainsFunc(sends, final) || g.interfered(), "gave up")
+		say(slices.ContainsFunc(sends, final) || g.interfered() || g.conflicts(d) || g.service == "blind", "gave up")
 	}
+	ended := errors.Is(d.err, context.Canceled) || errors.Is(d.err, context.DeadlineExceeded)
+	say(!ended || d.cut || d.actor.patience > 0, "blames a context that has not ended")
+	if until := d.until(); !until.IsZero() {
+		for _, l := range g.lives {
+			if s := l.send; s.began < d.ended && !s.ended.IsZero() && !s.ended.After(d.at) {
+				say(!g.seen(l).After(until), "says until %v of what came at %v", until, g.seen(l))
+			}
+		}
+	}
+}
+
+// taken reports whether the service has refused the last request in a way that lets a call look for the record of a
+// faster one. By then, there was none.
+func taken(sends []*send) bool {
+	return len(sends) > 0 && slices.Contains([]string{"409", "422"}, sends[len(sends)-1].strike.name)
+}
+
+// conflicts reports whether the error is that the name is of another form.
+func (g *stage) conflicts(d *deal) bool {
+	return errors.Is(d.err, aicontent.ErrConflict) && slices.ContainsFunc(g.sends, func(s *send) bool {
+		return s.deal.actor.form != d.actor.form
+	})
 }
 
 func (g *stage) sendsOf(d *deal) (sends []*send) {
@@ -138,63 +257,86 @@ func (g *stage) sendsOf(d *deal) (sends []*send) {
 	return sends
 }
 
-// pauses reports whether a process stood still, and so may have lost the name.
-func (g *stage) pauses() bool {
-	return slices.ContainsFunc(g.events, func(e event) bool { return e.pause() > 0 })
-}
-
 // interfered reports whether somebody deletes the record.
 func (g *stage) interfered() bool {
-	return g.cast == "delete" || slices.ContainsFunc(g.events, func(e event) bool { return e.what == "delete" })
+	return strings.HasPrefix(g.cast, "delete") ||
+		slices.ContainsFunc(g.events, func(e event) bool { return e.what == "delete" })
 }
 
-// judgeTime checks that nobody waits longer than the settle time after the last request, and the lease of whoever sent
-// it: no restart begins a wait anew.
+// judgeLength checks that a call lasts no longer than until what was sent may come, a search and a Store; with a maximum
+// wait, no longer than that, a search and a Store; and no longer than what has befallen the process.
+func (g *stage) judgeLength(d *deal, say say) {
+	last := d.since
+	until, ahead := d.actor.disk.until(d.at)
+	if until.After(last) {
+		last = until
+	}
+	say(ahead <= margin+settled+clock, "an entry was %v ahead", ahead)
+	if g.cast == "apart" { // A reader does not wait for a clock that is ahead.
+		last = d.since.Add(margin + settled)
+	}
+	if d.actor.maxWait != unlimited {
+		last = d.since.Add(d.actor.maxWait)
+	}
+	for _, s := range g.sendsOf(d) {
+		if s.ended.After(last) {
+			last = s.ended
+		}
+	}
+	if slices.ContainsFunc(g.events, func(e event) bool { return e.lasts() > inFlight }) && g.disturbed.After(last) {
+		last = g.disturbed
+	}
+	store := g.works()
+	if slices.ContainsFunc(g.strikes, strike.lasts) {
+		store += tooLong / 5
+	}
+	late := d.at.Sub(last.Add(store))
+	g.check(late <= time.Minute+inFlight, "%s's %s took %v too long: %v", d.actor.name, d.verb, late, d.err)
+}
+
+// judgeTime checks that nobody waits longer than the settle time after the last request, and the margin if its sender is
+// gone: no restart begins a wait anew.
 func (g *stage) judgeTime() {
-	success := func(d *deal) bool { return d.err == nil && d.verb == "store" }
-	i := slices.IndexFunc(g.deals, success)
-	if i < 0 || g.excuse() != "" || g.disturbed.After(g.deals[i].at) {
+	longest := settled + time.Minute // searches, and pauses between calls
+	if g.cast == "ahead" || g.cast == "behind" {
+		longest += clock
+	}
+	if strings.HasPrefix(g.cast, "relay") || slices.ContainsFunc(g.events, event.leaves) {
+		longest += margin
+	}
+	if slices.ContainsFunc(g.strikes, strike.lasts) {
+		longest += tooLong / 5
+	}
+	progress := g.progress()
+	slices.SortFunc(progress, time.Time.Compare)
+	i := slices.IndexFunc(progress, g.disturbed.Before)
+	if i < 0 || g.excuse() != "" {
 		return
 	}
 	// Each request comes, and the name is finished, so long after whatever was before it.
-	for _, next := range append(g.begins(), g.deals[i].at) {
-		last := g.start
-		for _, at := range append([]time.Time{g.disturbed}, g.ends()...) {
-			if at.After(last) && !at.After(next) {
-				last = at
-			}
-		}
-		if !next.After(g.deals[i].at) {
-			g.took = max(g.took, next.Sub(last))
+	last := g.start
+	if g.disturbed.After(last) {
+		last = g.disturbed
+	}
+	for _, s := range g.sends {
+		if s.ended.After(last) && !s.ended.After(progress[i]) {
+			last = s.ended
 		}
 	}
-	longest := settled + clockTime + time.Minute                  // polls, and pauses between calls
-	minutes := func(s strike) bool { return s.name == "minutes" } // whose responses take that long
-	if strings.HasPrefix(g.cast, "relay") || slices.ContainsFunc(g.events, event.leaves) ||
-		slices.ContainsFunc(g.strikes, minutes) {
-		longest += leaseTime + clockTime
-	}
-	if strings.HasPrefix(g.cast, "relay") {
-		longest += 2 * time.Minute // who took the name over was killed, too
-	}
+	g.took = max(g.took, progress[i].Sub(last))
 	g.check(g.took <= longest, "it took %v after the last disturbance", g.took)
+	if !g.killed.IsZero() {
+		i := slices.IndexFunc(progress, g.killed.Before)
+		took := progress[max(i, 0)].Sub(g.killed)
+		g.check(i >= 0 && took <= margin+settled+clock+lifetime+inFlight, "it took %v after all were killed", took)
+	}
 }
 
-// leaves reports whether the name may stay taken: a process that only gives its call up frees it.
+// lasts reports whether the response takes minutes.
+func (s strike) lasts() bool { return s.name == "minutes" }
+
+// leaves reports whether what was sent may be open for longer than the settle time: a process that only ends its call
+// says when its request has ended.
 func (e event) leaves() bool {
-	return !strings.HasPrefix(e.what, "cancel") && e.what != "slow" && e.what != "find"
-}
-
-func (g *stage) begins() (begins []time.Time) {
-	for _, s := range g.sends {
-		begins = append(begins, s.at)
-	}
-	return begins
-}
-
-func (g *stage) ends() (ends []time.Time) {
-	for _, s := range g.sends {
-		ends = append(ends, s.ended)
-	}
-	return ends
+	return !strings.HasPrefix(e.what, "cancel") && !strings.HasPrefix(e.what, "slow") && e.what != "find"
 }

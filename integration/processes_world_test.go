@@ -1,14 +1,9 @@
 package integration
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math"
-	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,16 +16,16 @@ import (
 )
 
 const (
-	settled  = 2 * time.Minute  // the settle time of processes, more than all that delays a record
-	working  = 2 * time.Second  // how long their service takes for a create request
+	settled  = 2 * time.Minute  // the settle time of processes
+	margin   = 2 * time.Minute  // what a process that sends has in advance of it
 	inFlight = 20 * time.Second // how long what was sent may be under way when its sender is gone
 	allOver  = 30 * time.Minute // by when everything has happened
 	holdUp   = 10 * time.Second // how long a process is held up while another one comes in between
+	clock    = 55 * time.Second // how far apart clocks are that the settle time has room for
+	lifetime = 7 * time.Second  // of the processes that are killed one after the other once all others are dead
 
-	most = 5_000 // processes
-
-	// The lease while a request is under way, and by how much clocks may differ.
-	leaseTime, clockTime = 5 * time.Minute, time.Minute
+	most      = 5_000 // processes
+	unlimited = -1    // for WithMaxWait
 )
 
 // A stage is where processes store one name: a service, a ledger, and the processes.
@@ -47,13 +42,15 @@ type stage struct {
 	playing    int     // actors
 	deals      []*deal // in the order in which they ended
 	sends      []*send
+	lives      []*life
+	requests   int    // of the service
 	fired      []bool // events
 	disturbed  time.Time
-	created    time.Time // the latest record
+	killed     time.Time // when all were killed
 	calm       bool      // nothing goes wrong any more
 	complaints []string
 	excused    []string
-	took       time.Duration // until the name was finished
+	took       time.Duration // the longest wait after a disturbance
 	all        time.Duration
 }
 
@@ -69,60 +66,78 @@ func (g *stage) check(holds bool, format string, args ...any) bool {
 	return holds
 }
 
+// tick is the next moment. What the service has done since the last one has happened by then.
 func (g *stage) tick() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.moment++
+	g.observe()
 	return g.moment
 }
 
 // A deal is one call of a process that lived to see its end.
 type deal struct {
 	actor        *actor
-	verb         string // store, find or delete
+	verb         string // store, find, delete or plain
 	id           aicontent.ID
 	found        bool
 	cut          bool // its context ended
 	err          error
 	began, ended int // moments
-	at           time.Time
+	since, at    time.Time
 }
 
-// A send is one create request.
-type send struct {
-	deal   *deal
-	strike strike
-	began  int // moment
-	at     time.Time
-	ended  time.Time // zero while it is under way
-
-	created bool // the service has said so
+// until is what the error says of it.
+func (d *deal) until() (until time.Time) {
+	if told := new(*once.Error); errors.As(d.err, told) {
+		until = (*told).Until
+	}
+	return until
 }
 
 // An actor is a process. All that it does to the world goes through its ports, which are its ledger and its network.
 type actor struct {
 	*stage
 	name     string
+	disk     *disk
 	patience time.Duration // of a call; 0 for no limit
+	maxWait  time.Duration // of WithMaxWait
+	punctual bool          // it calls again when the error says, and not before
 	skew     time.Duration // how far its clock is ahead
+	form     string        // of what it stores; empty for the first one
+	client   *aicontent.Client
 	names    *once.Client
 	life     context.Context
 	kill     context.CancelFunc
 
 	// under the lock of the stage
-	counts map[string]int // of operations
-	paused time.Time      // until when it stands still
-	down   time.Time      // until when its ledger is out of order
-	deal   *deal
-	cut    context.CancelFunc // ends the context of the call
-	left   bool               // it has done what it came for
+	counts  map[string]int // of operations
+	paused  time.Time      // until when it stands still
+	down    time.Time      // until when its ledger is out of order
+	offline time.Time      // until when it does not reach the service
+	deal    *deal
+	cut     context.CancelFunc // ends the context of the call
+	sending *send              // nil where none is under way
+	noted   time.Time          // when the last Put began that succeeded
+	left    bool               // it has done what it came for
 }
 
-func (g *stage) actor(name string, disk *disk) *actor {
-	a := &actor{stage: g, name: name, counts: map[string]int{}}
+// actor returns a process like the given one, ready to play.
+func (g *stage) actor(name string, like actor) *actor {
+	a := &actor{
+		stage: g, name: name, disk: like.disk, patience: like.patience, maxWait: like.maxWait, punctual: like.punctual,
+		skew: like.skew, form: like.form, counts: map[string]int{},
+	}
+	if a.disk == nil {
+		a.disk = g.disk
+	}
 	a.life, a.kill = context.WithCancel(g.Context())
-	client := g.srv.Client(aicontent.WithMaxResponseSize(mostBytes), aicontent.WithMiddleware(a.network))
-	names, err := once.New(client, &port{a, disk}, once.WithSettleTime(settled))
+	a.client = g.srv.Client(aicontent.WithMaxResponseSize(mostBytes), aicontent.WithMiddleware(a.network))
+	opts := []once.Option{once.WithSettleTime(settled)}
+	if a.maxWait != unlimited {
+		opts = append(opts, once.WithMaxWait(a.maxWait))
+	}
+	names, err := once.New(a.client, &port{a}, opts...)
 	if err != nil {
 		panic(err)
 	}
@@ -133,23 +148,71 @@ func (g *stage) actor(name string, disk *disk) *actor {
 	return a
 }
 
+// patient is a process whose calls wait for as long as they have to.
+var patient = actor{maxWait: unlimited}
+
 func (a *actor) dead() bool { return a.life.Err() != nil }
 
 // die ends the process. Its successor begins at once, unless it has done what it came for.
 func (a *actor) die() {
 	a.mu.Lock()
-	n, follows := len(a.actors), !a.left && !a.dead() && len(a.actors) < most
+	n, follows := len(a.actors), !a.left && !a.dead() && a.killed.IsZero() && len(a.actors) < most
 	if follows {
 		a.playing++
 	}
 	a.kill()
 	a.mu.Unlock()
 	if follows {
-		next := a.actor(fmt.Sprint("s", n), a.disk)
-		next.patience, next.skew = a.patience, a.skew
-		go next.perform("store")
+		go a.actor(fmt.Sprint("s", n), *a).perform("store")
 	}
 	a.check(n < most, "it takes %d processes", most)
+}
+
+// massacre kills all processes. Then one follows another, each of which is killed before the next one begins, until one
+// has sent a request or returned the record. The last one is not killed.
+func (a *actor) massacre() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.killed.IsZero() || a.calm {
+		return
+	}
+	a.killed, a.disturbed = time.Now(), time.Now()
+	for _, b := range a.actors {
+		b.kill()
+	}
+	a.playing++
+	go func() {
+		defer a.leaves()
+		for n := 0; !a.moved() && n < 300; n++ {
+			b := a.actor(fmt.Sprint("m", n), patient)
+			time.AfterFunc(lifetime, b.kill)
+			b.play("store")
+			<-b.life.Done()
+		}
+		a.check(a.moved(), "no process has sent, or found the record, after all were killed")
+		a.actor("last", patient).play("store")
+	}()
+}
+
+// moved reports whether a request was sent, or a Store call has succeeded, since all were killed.
+func (g *stage) moved() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.ContainsFunc(g.progress(), func(at time.Time) bool { return at.After(g.killed) })
+}
+
+// progress are the times at which a request was sent, or a Store call has succeeded, or ended as there is a record of
+// another form.
+func (g *stage) progress() (all []time.Time) {
+	for _, s := range g.sends {
+		all = append(all, s.at)
+	}
+	for _, d := range g.deals {
+		if d.verb == "store" && (d.err == nil || g.conflicts(d) && !aicontent.Temporary(d.err)) {
+			all = append(all, d.at)
+		}
+	}
+	return all
 }
 
 // plays has the process call until it succeeds, or an error is not temporary.
@@ -161,7 +224,11 @@ func (a *actor) plays(verb string) {
 }
 
 func (a *actor) perform(verb string) {
+	defer a.leaves()
 	a.play(verb)
+}
+
+func (a *actor) leaves() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.left = true
@@ -179,12 +246,12 @@ func (g *stage) wait() {
 }
 
 func (a *actor) play(verb string) {
-	if life, found := strings.CutPrefix(a.cast, "relay-"); found && !a.calm {
+	if life, found := strings.CutPrefix(a.cast, "relay-"); found && !a.calm && a.killed.IsZero() {
 		timer := time.AfterFunc(parsed(life), a.die)
 		defer timer.Stop()
 	}
-	if verb == "try" {
-		a.call("store")
+	if verb == "try" || verb == "plain" {
+		a.call(strings.Replace(verb, "try", "store", 1))
 		return
 	}
 	for range 300 {
@@ -193,7 +260,11 @@ func (a *actor) play(verb string) {
 		if a.dead() || d.err == nil || absent || !aicontent.Temporary(d.err) {
 			return
 		}
-		time.Sleep(3 * time.Second)
+		pause := 3 * time.Second
+		if a.punctual {
+			pause = max(pause, time.Until(d.until()))
+		}
+		_ = pass(a.life, pause)
 	}
 	a.check(false, "%s: temporary for ever: %v", a.name, a.deal.err)
 }
@@ -206,10 +277,15 @@ func (a *actor) call(verb string) *deal {
 		ctx, cut = context.WithTimeout(ctx, a.patience)
 		defer cut()
 	}
-	d := &deal{actor: a, verb: verb, began: a.tick()}
+	d := &deal{actor: a, verb: verb, began: a.tick(), since: time.Now()}
 	a.mu.Lock()
 	a.deal, a.cut = d, cut
 	a.mu.Unlock()
+	endless := time.AfterFunc(endless, func() {
+		a.check(false, "%s's %s has no end", a.name, d.verb)
+		cut()
+	})
+	defer endless.Stop()
 	if a.collection == "images" {
 		a.image(ctx, d)
 	} else {
@@ -224,16 +300,23 @@ func (a *actor) call(verb string) *deal {
 	return d
 }
 
+// endless is how long no call takes.
+const endless = 2 * time.Hour
+
 func (a *actor) image(ctx context.Context, d *deal) {
+	params := aicontent.ImageStoreParams{
+		Name: "job-1", Description: "d" + a.form, Resolution: aicontent.Resolution256x256,
+	}
 	var image *aicontent.Image
 	switch d.verb {
 	case "store":
-		params := aicontent.ImageStoreParams{Name: "job-1", Description: "d", Resolution: aicontent.Resolution256x256}
 		image, d.found, d.err = a.names.Images.Store(ctx, params)
 	case "find":
 		image, d.err = a.names.Images.Find(ctx, "job-1")
 	case "delete":
 		d.err = a.names.Images.Delete(ctx, "job-1")
+	case "plain":
+		image, d.err = a.client.Images.Store(ctx, params)
 	}
 	if image != nil {
 		d.id = image.ID
@@ -241,15 +324,17 @@ func (a *actor) image(ctx context.Context, d *deal) {
 }
 
 func (a *actor) text(ctx context.Context, d *deal) {
+	params := aicontent.TranscriptionStoreParams{Name: "job-1", Description: a.form, File: sound}
 	var text *aicontent.Transcription
 	switch d.verb {
 	case "store":
-		params := aicontent.TranscriptionStoreParams{Name: "job-1", File: sound}
 		text, d.found, d.err = a.names.Transcriptions.Store(ctx, params)
 	case "find":
 		text, d.err = a.names.Transcriptions.Find(ctx, "job-1")
 	case "delete":
 		d.err = a.names.Transcriptions.Delete(ctx, "job-1")
+	case "plain":
+		text, d.err = a.client.Transcriptions.Store(ctx, params)
 	}
 	if text != nil {
 		d.id = text.ID
@@ -257,11 +342,6 @@ func (a *actor) text(ctx context.Context, d *deal) {
 }
 
 var sound = aicontent.FileFromBytes("a.wav", []byte("RIFF\x24\x00\x00\x00WAVEfmt "))
-
-var (
-	errDisk = errors.New("the ledger is out of order")
-	errLine = errors.New("the line is dead")
-)
 
 // step is an operation of a process that is about to happen, with what the scene has for it.
 type step struct {
@@ -272,6 +352,16 @@ type step struct {
 }
 
 func (s *step) has(what string) bool { return slices.Contains(s.events, what) }
+
+// takes is how long the operation takes because of an event.
+func (s *step) takes() time.Duration {
+	for _, what := range s.events {
+		if text, found := strings.CutPrefix(what, "slow-"); found {
+			return parsed(text)
+		}
+	}
+	return 0
+}
 
 // step waits until the process may act, and returns an error if it is dead.
 func (a *actor) step(op string) (*step, error) {
@@ -287,6 +377,9 @@ func (a *actor) step(op string) (*step, error) {
 	for {
 		a.mu.Lock()
 		wait := time.Until(a.paused)
+		if wait > 0 && a.sending != nil {
+			a.sending.suspended = true
+		}
 		a.mu.Unlock()
 		if wait <= 0 {
 			break
@@ -297,6 +390,7 @@ func (a *actor) step(op string) (*step, error) {
 	if a.dead() {
 		return nil, errKilled
 	}
+	a.tick()
 	return s, nil
 }
 
@@ -333,7 +427,9 @@ func (a *actor) meets(op string) (events []event) {
 	for i, e := range a.scene.events {
 		if e.who == a.name && e.op == op && e.n == a.counts[op] && !a.fired[i] {
 			a.fired[i] = true
-			a.disturbed = time.Now().Add(e.lasts())
+			if over := time.Now().Add(e.lasts()); over.After(a.disturbed) {
+				a.disturbed = over
+			}
 			events = append(events, e)
 		}
 	}
@@ -342,115 +438,57 @@ func (a *actor) meets(op string) (events []event) {
 
 // before is the moment before an operation.
 func (a *actor) before(e event) {
-	pause := e.pause()
 	switch e.what {
 	case "crash-before":
 		a.die()
+	case "massacre":
+		a.massacre()
 	case "cancel-before":
 		a.leave()
-	case "rival", "delete", "find":
-		b := a.actor("b", a.disk)
-		b.plays(map[string]string{"rival": "store", "delete": "delete", "find": "find"}[e.what])
-	case "outage-20s", "outage-6m":
-		a.mu.Lock()
-		a.down = time.Now().Add(e.lasts())
-		a.mu.Unlock()
+	case "rival":
+		a.actor("b", patient).plays("store")
+	case "delete", "find":
+		a.actor("b", patient).plays(e.what)
+	case "other":
+		other := patient
+		other.form = "other"
+		a.actor("b", other).plays("store")
 	case "forget":
 		a.disk.forget()
 	case "elsewhere":
-		other := a.actor("other", &disk{})
-		other.plays("store")
-	case "rename":
-		for _, image := range a.srv.Images() {
-			params := aicontent.ImageUpdateParams{Name: new("renamed")}
-			_, err := a.srv.Client().Images.Update(a.life, aicontent.ID(image.ID), params)
-			a.check(err == nil, "somebody else: %v", err)
+		elsewhere := patient
+		elsewhere.disk = &disk{}
+		a.actor("other", elsewhere).plays("store")
+	case "plain":
+		a.actor("other", patient).plays("plain")
+	case "rename", "remove":
+		a.meddle(e.what)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	over := time.Now().Add(e.lasts())
+	switch {
+	case strings.HasPrefix(e.what, "outage-"):
+		a.down = over
+	case strings.HasPrefix(e.what, "offline-"):
+		a.offline = over
+	case e.pause() > 0:
+		a.paused = time.Now().Add(e.pause())
+	}
+}
+
+// meddle is what somebody does who knows nothing of package once.
+func (a *actor) meddle(what string) {
+	for _, image := range a.srv.Images() {
+		var err error
+		id := aicontent.ID(image.ID)
+		if what == "rename" {
+			_, err = a.srv.Client().Images.Update(a.Context(), id, aicontent.ImageUpdateParams{Name: new("renamed")})
+		} else {
+			err = a.srv.Client().Images.Delete(a.Context(), id)
 		}
+		a.check(err == nil, "somebody else: %v", err)
 	}
-	if pause > 0 {
-		a.mu.Lock()
-		a.paused = time.Now().Add(pause)
-		a.mu.Unlock()
-	}
-}
-
-// port is the ledger of a process.
-type port struct {
-	*actor
-	disk *disk
-}
-
-func (p *port) Get(ctx context.Context, key string) ([]byte, string, error) {
-	s, err := p.step("get")
-	if err != nil {
-		return nil, "", err
-	}
-	switch {
-	case p.out() || s.has("fail"):
-		return nil, "", errDisk
-	case s.has("slow"):
-		err = pass(ctx, inFlight)
-	case !s.was:
-		err = ctx.Err()
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	entry, version := p.disk.get(key, s.has("stale"))
-	if err := s.done(); err != nil {
-		return nil, "", err
-	}
-	return shifted(entry, -p.skew), version, nil
-}
-
-func (p *port) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
-	s, err := p.step("put")
-	if err != nil {
-		return "", err
-	}
-	entry = shifted(entry, p.skew)
-	put := func() (string, error) { return p.disk.put(key, entry, version) }
-	later := func() { time.AfterFunc(inFlight, func() { _, _ = put() }) }
-	switch {
-	case p.out() || s.has("fail"):
-		return "", errDisk
-	case s.has("fail-written"):
-		_, _ = put()
-		return "", errDisk
-	case s.has("fail-late"):
-		later()
-		return "", errDisk
-	case s.has("hang"):
-		later()
-		<-ctx.Done()
-		return "", ctx.Err()
-	case s.has("crash-late"):
-		later()
-		p.die()
-		return "", errKilled
-	case s.has("slow"):
-		err = pass(ctx, 3*time.Second)
-	case !s.was:
-		err = ctx.Err()
-	}
-	if err != nil {
-		return "", err
-	}
-	next, err := put()
-	if s.has("changed") && err == nil {
-		next, err = "", fmt.Errorf("disk: %w", once.ErrChanged)
-	}
-	if err := s.done(); err != nil {
-		return "", err
-	}
-	return next, err
-}
-
-// out reports whether the process cannot reach its ledger.
-func (p *port) out() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return time.Now().Before(p.down)
 }
 
 // pass waits, unless the context ends first.
@@ -461,207 +499,4 @@ func pass(ctx context.Context, wait time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-const (
-	strikeHeader = "X-Strike"
-	sendHeader   = "X-Send"
-)
-
-// network is the middleware of a process.
-func (a *actor) network(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		op := map[string]string{http.MethodPost: "store", http.MethodDelete: "remove", http.MethodGet: "list"}[r.Method]
-		if op == "list" && !strings.HasSuffix(r.URL.Path, a.collection) {
-			op = "show"
-		}
-		var sent *send
-		if op == "store" {
-			sent = a.send(r)
-		}
-		resp, err := a.roundTrip(op, r, next)
-		if sent != nil {
-			a.mu.Lock()
-			sent.ended = time.Now()
-			sent.created = err == nil && resp.StatusCode == http.StatusCreated && sent.strike.name == "ok"
-			a.mu.Unlock()
-		}
-		return resp, err
-	})
-}
-
-func (a *actor) roundTrip(op string, r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	if r.Body == nil {
-		r.Body = http.NoBody
-	}
-	if op == "store" && a.pauses() { // What stands still has the whole request in its hands.
-		body, _ := io.ReadAll(r.Body)
-		_ = r.Body.Close()
-		r.Body = io.NopCloser(bytes.NewReader(body))
-	}
-	s, err := a.step(op)
-	if err != nil {
-		_ = r.Body.Close()
-		return nil, err
-	}
-	switch {
-	case s.was && op == "store": // It had checked its context before it stood still.
-		r, next = r.WithContext(context.WithoutCancel(r.Context())), a.srv.HTTPClient().Transport
-	case s.has("fail"):
-		_ = r.Body.Close()
-		return nil, errLine
-	case s.has("fail-late"), s.has("crash-late"):
-		body, _ := io.ReadAll(r.Body)
-		later := r.Clone(context.WithoutCancel(r.Context()))
-		later.Body = io.NopCloser(bytes.NewReader(body))
-		hc := a.srv.HTTPClient()
-		time.AfterFunc(inFlight, func() {
-			if resp, err := hc.Transport.RoundTrip(later); err == nil {
-				_ = resp.Body.Close()
-			}
-		})
-		if s.has("crash-late") {
-			a.die()
-			return nil, errKilled
-		}
-		return nil, errLine
-	case s.has("crash-during"):
-		time.AfterFunc(working/2, a.die)
-	case s.has("cancel-during"):
-		time.AfterFunc(working/2, a.leave)
-	}
-	resp, err := next.RoundTrip(r)
-	if err := s.done(); err != nil {
-		if resp != nil {
-			_ = resp.Body.Close()
-		}
-		return nil, err
-	}
-	return resp, err
-}
-
-// send notes a create request, and says what goes wrong with it.
-func (a *actor) send(r *http.Request) *send {
-	began := a.tick()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	s := &send{deal: a.deal, strike: strikes[0], began: began, at: time.Now()}
-	if n := len(a.sends); n < len(a.strikes) && !a.calm {
-		s.strike = a.strikes[n]
-	}
-	a.sends = append(a.sends, s)
-	r.Header.Set(strikeHeader, s.strike.name)
-	r.Header.Set(sendHeader, fmt.Sprint(len(a.sends)-1))
-	return s
-}
-
-// lags are how long nobody sees a record, by cast.
-var lags = map[string]time.Duration{"lagging": time.Minute, "replica": replicaLag}
-
-const replicaLag = 100 * time.Second
-
-// acted notes when a record was created, whether or not anybody heard of it.
-func (g *stage) acted(r aicontenttest.Request) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if r.Method == http.MethodPost && r.Acted {
-		g.created = time.Now()
-	}
-}
-
-// lag makes a service show what it had some time ago, if the cast is for that.
-func (g *stage) lag(r *aicontenttest.Response) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch {
-	case r.Request.Method != http.MethodGet || time.Since(g.created) >= lags[g.cast]:
-	case strings.HasSuffix(r.Request.Path, g.collection):
-		r.SetJSON(map[string]any{"data": []any{}})
-	case g.cast == "replica":
-		r.Status = http.StatusNotFound
-		r.SetJSON(map[string]any{"message": "Not Found"})
-	}
-}
-
-// arm tells the service what goes wrong with the requests that say so.
-func (g *stage) arm() {
-	for _, s := range g.strikes {
-		g.srv.FaultWhen(func(r *aicontenttest.Request) bool { return r.Header.Get(strikeHeader) == s.name },
-			math.MaxInt, s.fault)
-	}
-	if g.cast == "blind" {
-		blind := says(200, `{"data":[]}`)
-		g.srv.FaultWhen(func(r *aicontenttest.Request) bool {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			return strings.HasSuffix(string(r.Operation), ".list")
-		}, math.MaxInt, blind)
-	}
-}
-
-// A disk is a ledger that remembers all that was ever put.
-type disk struct {
-	mu      sync.Mutex
-	last    int
-	entries map[string][]written
-}
-
-type written struct {
-	entry   []byte
-	version string
-}
-
-// get returns the latest entry, or the one before it.
-func (d *disk) get(key string, stale bool) ([]byte, string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	all := d.entries[key]
-	if stale && len(all) > 0 {
-		all = all[:len(all)-1]
-	}
-	if len(all) == 0 {
-		return nil, ""
-	}
-	return bytes.Clone(all[len(all)-1].entry), all[len(all)-1].version
-}
-
-func (d *disk) put(key string, entry []byte, version string) (string, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	all, now := d.entries[key], ""
-	if len(all) > 0 {
-		now = all[len(all)-1].version
-	}
-	if version != now {
-		return "", once.ErrChanged
-	}
-	if d.entries == nil {
-		d.entries = map[string][]written{}
-	}
-	d.last++
-	next := written{bytes.Clone(entry), fmt.Sprint("v", d.last)}
-	d.entries[key] = append(all, next)
-	return next.version, nil
-}
-
-func (d *disk) forget() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.entries = nil
-}
-
-var times = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*Z"`)
-
-// shifted is an entry as it is to a clock that is ahead.
-func shifted(entry []byte, by time.Duration) []byte {
-	if by == 0 {
-		return entry
-	}
-	return times.ReplaceAllFunc(entry, func(text []byte) []byte {
-		at, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(text))
-		if err != nil {
-			panic(err)
-		}
-		return []byte(at.Add(by).Format(`"` + time.RFC3339Nano + `"`))
-	})
 }

@@ -139,6 +139,9 @@ func (o obstacle) meets(n int, passed time.Duration) bool {
 	return n == o.from || n > o.from && passed < o.lasts
 }
 
+// outlasts reports whether no search succeeds until the settle time is over.
+func (o obstacle) outlasts() bool { return o.lasts > settleTime }
+
 var obstacles = []obstacle{
 	{"list-503", "list", aicontenttest.HTMLPage(503), 0, false, 0},
 	{"list-429", "list", says(429, ``).WithRetryAfter("5"), 0, false, 0},

@@ -151,6 +151,10 @@ func (p *play) gaveUp(n int, c *call) bool {
 		return false
 	case !aicontent.Temporary(c.err):
 		return true
+	case aicontent.OutcomeOf(c.err) == aicontent.OutcomeDone: // It is there, and another call will get it.
+		return false
+	case slices.ContainsFunc(p.obstacles, obstacle.outlasts): // So is a call that cannot look any more.
+		return false
 	case saved == whoLooks: // The search must have found it.
 		return made.own > made.excused
 	}

@@ -260,7 +260,11 @@ func (p *play) try(times int, like call) bool {
 
 // queue makes calls for as long as their errors are temporary, as a job queue does. It must come to an end.
 func (p *play) queue(like call) {
-	for range 30 {
+	rounds := 30
+	if p.personality == aicontenttest.SaysNo {
+		rounds = 2 // each of which comes to nothing
+	}
+	for range rounds {
 		if p.try(1, like) || !aicontent.Temporary(p.calls[len(p.calls)-1].err) {
 			return
 		}
@@ -282,7 +286,7 @@ func (p *play) repair(like call) {
 func (p *play) beyondRepair(err error) bool {
 	switch {
 	case p.personality == aicontenttest.SaysNo:
-		return aicontent.OutcomeOf(err) == aicontent.OutcomeUnknown && len(p.srv.Records()) == 0
+		return aicontent.OutcomeOf(err) == aicontent.OutcomeNotSent && len(p.srv.Records()) == 0
 	case p.personality == aicontenttest.Rewritten && aicontent.OutcomeOf(err) == aicontent.OutcomeDone:
 		p.excuses = append(p.excuses, renamedExcuse)
 		return true

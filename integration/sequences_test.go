@@ -235,10 +235,10 @@ func TestSequences(t *testing.T) {
 func (w *walk) mode(t *testing.T, s sequence) {
 	long, short, last := extent{1, 2}, extent{0, 1}, 2
 	if *seqFull {
-		long, short, last = extent{2, 3}, extent{0, 2}, 3
+		long, short, last = extent{1, 3}, extent{0, 2}, 3
 	}
 	if interrupted[s.mode] != nil {
-		long, last = extent{long.strikes - 1, long.classes / 2}, last-1
+		long, last = extent{long.strikes - 1, long.classes / 2}, 1
 		short.classes--
 	}
 	w.from(t, s, long)
