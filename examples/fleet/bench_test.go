@@ -70,7 +70,7 @@ func measure(b *testing.B, workers, jobs int, size uint32) (s sample) {
 }
 
 func runFleet(b *testing.B, workers, jobs int, size uint32) (s sample) {
-	l := limits{replicas: 1, room: 2 << 30, texts: 256 << 20, ackWait: 30 * time.Second, rate: benchRate}
+	l := limits{Room: 2 << 30, AckWait: 30 * time.Second, Rate: perSecond(benchRate)}
 	f := newFleet(b, startNodeProcess(b), l, startService(b, benchLatency, 0, 1), benchConcurrency)
 	f.enqueue(jobs, size)
 	f.startWorkers(workers)
@@ -102,12 +102,8 @@ func BenchmarkSharedRate(b *testing.B) {
 			b.Run(fmt.Sprintf("replicas=%d/workers=%d", replicas, workers), func(b *testing.B) {
 				var limiters []*limiter
 				for range workers {
-					l := limits{replicas: replicas, room: 1 << 20, texts: 1 << 20, ackWait: 30 * time.Second}
-					q, err := openQueue(b.Context(), url, &l)
-					require.NoError(b, err)
-					defer q.nc.Close()
-					require.NoError(b, setRate(b.Context(), q.rate, 1e6))
-					limiters = append(limiters, &limiter{bucket: q.rate})
+					l := limits{Replicas: replicas, Room: 1 << 20, Rate: perSecond(1e6)}
+					limiters = append(limiters, &limiter{bucket: queueAt(b, url, &l).rate, stop: b.Context()})
 				}
 				ctx, cancel := context.WithTimeout(b.Context(), 2*time.Second)
 				defer cancel()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -19,54 +18,27 @@ type bucket struct {
 	stream jetstream.Stream
 }
 
-// createBucket creates a bucket that its leader alone reads: a replica may lag. Revisions begin at the time of
-// creation, so that a bucket that is created again repeats none.
-func createBucket(
-	ctx context.Context, js jetstream.JetStream, name string, replicas int, room int64,
-) (bucket, error) {
-	_, err := js.CreateStream(ctx, jetstream.StreamConfig{
+// openBucket returns a bucket, as openStream does. Its leader alone reads: a replica may lag. Revisions begin at the
+// time of creation, so that a bucket that is created again repeats none.
+func (q *queue) openBucket(ctx context.Context, create *limits, name string, room int64) (bucket, error) {
+	s, err := q.openStream(ctx, create, jetstream.StreamConfig{
 		Name: "KV_" + name, Subjects: []string{"$KV." + name + ".>"}, FirstSeq: uint64(time.Now().UnixMicro()),
-		MaxMsgsPerSubject: 1, AllowRollup: true, DenyDelete: true, Discard: jetstream.DiscardNew,
-		Replicas: replicas, MaxBytes: room,
+		MaxMsgsPerSubject: 1, AllowRollup: true, DenyDelete: true, Discard: jetstream.DiscardNew, MaxBytes: room,
 	})
 	if err != nil {
 		return bucket{}, err
 	}
-	return openBucket(ctx, js, name)
-}
-
-func openBucket(ctx context.Context, js jetstream.JetStream, name string) (b bucket, err error) {
-	kv, err := js.KeyValue(ctx, name)
-	if err != nil {
-		return bucket{}, err
-	}
-	s, err := js.Stream(ctx, "KV_"+name)
-	if err != nil {
-		return bucket{}, err
-	}
-	return bucket{kv, s}, nil
-}
-
-// forget purges keys. KeyValue.Purge writes a marker, for which a full bucket has no room.
-func (b bucket) forget(ctx context.Context, keys ...string) error {
-	for _, key := range keys {
-		subject := jetstream.WithPurgeSubject("$KV." + b.Bucket() + "." + key)
-		if err := b.stream.Purge(ctx, subject); err != nil {
-			return err
-		}
-	}
-	return nil
+	kv, err := q.js.KeyValue(ctx, name)
+	return bucket{kv, s}, err
 }
 
 // part is how many bytes of a large value are in a message; NATS accepts 1 MiB. The last part has less.
 const part = 512 << 10
 
-func partKey(key string, n int) string {
-	if n == 0 {
-		return key
-	}
-	return fmt.Sprintf("%s.%d", key, n)
-}
+// inParts is the room that so many bytes take, with what NATS adds to each part.
+func inParts(size int64) int64 { return size + (size/part+1)*256 }
+
+func partKey(key string, n int) string { return fmt.Sprintf("%s.%d", key, n) }
 
 // write stores what it reads, of any size.
 func (b bucket) write(ctx context.Context, key string, from io.Reader) error {
@@ -100,40 +72,29 @@ func (b bucket) copy(ctx context.Context, key string, to io.Writer) error {
 	}
 }
 
-// remove removes a value of any size.
-func (b bucket) remove(ctx context.Context, key string) error { return b.forget(ctx, key+".*", key) }
-
-// spare is room for texts beyond -texts: a text needs its own before it has that of what it replaces.
-const spare = 8 << 20
-
-var errNoRoom = errors.New("no room for its text; export and drop results, or raise -texts")
-
-// reserve makes room for the text of a job before its recording is sent. Speech has less text than a 64th of its size.
-func (q *queue) reserve(ctx context.Context, id string, size int64) error {
-	_, err := q.texts.Create(ctx, id, make([]byte, min(max(64<<10, size/64), part)))
-	switch {
-	case errors.Is(err, jetstream.ErrKeyExists):
-		return nil
-	case full(err):
-		return errNoRoom
-	case err != nil:
-		return err
-	}
-	info, err := q.texts.stream.Info(ctx)
-	if err == nil && info.State.Bytes > uint64(info.Config.MaxBytes-spare) {
-		err = errors.Join(errNoRoom, q.texts.remove(ctx, id))
-	}
-	return err
+// remove removes a value of any size. KeyValue.Purge would write a marker, for which a full bucket has no room.
+func (b bucket) remove(ctx context.Context, key string) error {
+	return b.stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+b.Bucket()+"."+key+".*"))
 }
 
-// text returns the text of a job that is done.
-func (q *queue) text(ctx context.Context, id string) (string, error) {
-	var text strings.Builder
-	err := q.texts.copy(ctx, id, &text)
+// each calls do with every entry, until it fails.
+func (b bucket) each(
+	ctx context.Context, do func(jetstream.KeyValueEntry) error, opts ...jetstream.WatchOpt,
+) error {
+	entries, err := b.WatchAll(ctx, opts...)
 	if err != nil {
-		err = fmt.Errorf("the text of %s: %w", id, err)
+		return err
 	}
-	return text.String(), err
+	defer func() { _ = entries.Stop() }()
+	for entry := range entries.Updates() {
+		if entry == nil {
+			return nil
+		}
+		if err := do(entry); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // patiently calls do until it succeeds or fails for good, for up to a minute: NATS may be electing a leader, or be
@@ -157,7 +118,9 @@ func transient(err error) bool {
 		nats.ErrReconnectBufExceeded, jetstream.ErrNoStreamResponse}, is)
 }
 
-// full reports whether NATS has no room: the codes mean a failed write, a server's limit and an account's limit.
+var errFull = &jetstream.APIError{ErrorCode: 10077, Code: 503, Description: "the queue has no room for the file now"}
+
+// full reports whether there is no room: the codes mean a failed write, a server's limit and an account's limit.
 func full(err error) bool {
 	api, ok := errors.AsType[jetstream.JetStreamError](err)
 	return ok && api.APIError() != nil &&

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
@@ -18,47 +17,52 @@ const (
 	dead    state = "dead" // a dead letter: no retry can succeed
 )
 
-// A record holds the state of a job. Every change but the one to done is a compare-and-set.
+// A record is what is known of a job. Every change but the one to done is a compare-and-set.
 type record struct {
-	State  state        `json:"state"`
-	Worker string       `json:"worker,omitempty"` // of the latest run
-	Runs   int          `json:"runs,omitempty"`   // how many were started
-	Lost   int          `json:"lost,omitempty"`   // how many of them ended without reporting
-	Reason string       `json:"reason,omitempty"`
-	ID     aicontent.ID `json:"id,omitempty"`
-	Ended  time.Time    `json:"ended,omitzero"`
+	State    state                 `json:"state"`
+	Since    time.Time             `json:"since"` // when it came to the state
+	File     []byte                `json:"file"`  // as the user named it, in whatever encoding
+	Language aicontent.CountryCode `json:"language,omitempty"`
+	Worker   string                `json:"worker,omitempty"` // of the latest run
+	Runs     int                   `json:"runs,omitempty"`   // how many were started
+	Lost     int                   `json:"lost,omitempty"`   // how many of them did not report, or found no file
+	Reason   string                `json:"reason,omitempty"`
+	ID       aicontent.ID          `json:"id,omitempty"` // of the transcription
 }
 
 func (r record) ended() bool { return r.State == done || r.State == dead }
 
+// at returns the record of a job that has just come to a state.
+func (r record) at(s state, reason string) record {
+	r.State, r.Reason, r.Since = s, reason, time.Now()
+	return r
+}
+
 // A claim is one run of a job. That another run may be under way does no harm: package once lets one of them send.
 type claim struct {
 	q        *queue
-	id       string
+	id       string // of the job; a hash of content and settings, which also names the transcription
 	record   record
 	revision uint64
 }
 
 // claim begins a run of a job, unless the job has ended: then it returns nil.
 func (q *queue) claim(ctx context.Context, id, worker string) (*claim, error) {
-	r, revision, err := q.read(ctx, id)
+	r, revision, err := read[record](ctx, q.jobs, id)
 	if err != nil || r.ended() {
 		return nil, err
 	}
 	c := &claim{q: q, id: id, record: r, revision: revision}
-	return c, c.write(ctx, func(r *record) {
-		if r.State == running {
-			r.Lost++
-		}
-		r.State, r.Worker = running, worker
-		r.Runs++
-	})
+	if r.State == running {
+		r.Lost++
+	}
+	r.Runs++
+	r.Worker = worker
+	return c, c.write(ctx, r.at(running, r.Reason))
 }
 
 // write changes the record by compare-and-set: it fails if another run has changed it.
-func (c *claim) write(ctx context.Context, change func(*record)) error {
-	next := c.record
-	change(&next)
+func (c *claim) write(ctx context.Context, next record) error {
 	revision, err := c.q.jobs.Update(ctx, c.id, encode(next), c.revision)
 	if err != nil {
 		return err
@@ -67,27 +71,10 @@ func (c *claim) write(ctx context.Context, change func(*record)) error {
 	return nil
 }
 
-// succeed stores the result. It is valid even if another run has begun.
+// succeed notes which transcription is the job's. It is valid even if another run has begun.
 func (c *claim) succeed(ctx context.Context, t *aicontent.Transcription) error {
-	if err := c.q.texts.write(ctx, c.id, strings.NewReader(t.Result)); err != nil {
-		return err
-	}
-	r := c.record
-	r.State, r.Reason, r.ID, r.Ended = done, "", t.ID, time.Now()
+	r := c.record.at(done, "")
+	r.ID = t.ID
 	_, err := c.q.jobs.Put(ctx, c.id, encode(r))
-	return err
-}
-
-// fail records why the job waits or is dead.
-func (c *claim) fail(ctx context.Context, next state, reason string) error {
-	err := c.write(ctx, func(r *record) {
-		r.State, r.Reason = next, reason
-		if next == dead {
-			r.Ended = time.Now()
-		}
-	})
-	if err == nil && next == dead {
-		err = c.q.texts.remove(ctx, c.id)
-	}
 	return err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"flag"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,20 +20,15 @@ func TestLedgerKeepsItsPromise(t *testing.T) {
 	if *ledgerReplicas == 3 {
 		url = startCluster(t).url
 	}
-	l := limits{replicas: *ledgerReplicas, room: 1 << 20, texts: 1 << 20, ackWait: 30 * time.Second, rate: 1}
+	l := limits{Replicas: *ledgerReplicas, Room: 1 << 20}
 	require.NoError(t, aicontenttest.TestLedger(func() (once.Ledger, error) {
-		q, err := openQueue(t.Context(), url, &l)
-		if err != nil {
-			return nil, err
-		}
-		t.Cleanup(q.nc.Close)
-		return ledger{q.ledger}, nil
+		return ledger{queueAt(t, url, &l).ledger}, nil
 	}))
 }
 
 // An operator may delete a key, or a bucket, while a process has its version.
 func TestVersionOfALedgerNeverReturns(t *testing.T) {
-	q := testQueue(t, limits{rate: 1})
+	q := testQueue(t, limits{})
 	l, ctx := ledger{q.ledger}, t.Context()
 	const key = "0000000000000000000000000000000000000000000000000000000000000000"
 	seen := map[string]bool{"": true}
@@ -66,7 +60,7 @@ func TestVersionOfALedgerNeverReturns(t *testing.T) {
 	gone()
 	put("")
 	require.NoError(t, q.js.DeleteStream(ctx, "KV_"+ledgerBucket))
-	b, err := createBucket(ctx, q.js, ledgerBucket, 1, 1<<20)
+	b, err := q.openBucket(ctx, &limits{}, ledgerBucket, 1<<20)
 	require.NoError(t, err)
 	l.bucket = b
 	gone()
@@ -74,6 +68,6 @@ func TestVersionOfALedgerNeverReturns(t *testing.T) {
 }
 
 func TestLedgerOfAQueueIsReadFromItsLeader(t *testing.T) {
-	q := testQueue(t, limits{rate: 1})
+	q := testQueue(t, limits{})
 	assert.False(t, q.ledger.stream.CachedInfo().Config.AllowDirect)
 }

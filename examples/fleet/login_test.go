@@ -7,8 +7,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -85,59 +88,33 @@ func certificate(t *testing.T) (tls.Certificate, string) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}, ca
 }
 
-func TestCommandsLogInToNATSOverTLS(t *testing.T) {
+func TestCommandsLogInToNATSWithAContext(t *testing.T) {
 	url, creds, ca := guardedNode(t)
 	deployment(t)
-	t.Setenv("NATS_URL", url)
+	config := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", config)
+	require.NoError(t, os.MkdirAll(filepath.Join(config, "nats", "context"), 0o700))
+	save := func(name, creds, ca string) {
+		text := fmt.Sprintf(`{"url":%q,"creds":%q,"ca":%q}`, url, creds, ca)
+		write(t, filepath.Join(config, "nats", "context"), name+".json", text)
+	}
+	save("fleet", creds, ca)
+	save("stranger", "", ca)
+	save("unsafe", creds, "")
 	file := write(t, t.TempDir(), "a.wav", recording(1))
 	for _, args := range [][]string{
-		{"produce", "-creds", creds, "-ca", ca, file},
-		{"set", "-creds", creds, "-ca", ca, "-rate", "100"},
-		{"-deployment", "-creds", creds, "-ca", ca},
-		{"watch", "-creds", creds, "-ca", ca},
-		{"results", "-creds", creds, "-ca", ca},
-	} {
-		status, out, errOut := command(t, args...)
-		assert.Zero(t, status, "%s: %s", args, errOut)
-		if args[0] == "results" {
-			assert.Contains(t, out, "a.wav\tdone\t1\t")
-		}
-	}
-	for want, args := range map[string][]string{
-		"Authorization Violation":       {"watch", "-ca", ca},
-		"certificate signed by unknown": {"watch", "-creds", creds},
+		{"-context", "fleet", "produce", file}, {"set", "-context", "fleet", "-rate", "100"},
+		{"results", "-context=fleet"},
 	} {
 		status, _, errOut := command(t, args...)
-		assert.Equal(t, exitFailed, status, args)
+		assert.Zero(t, status, "%s: %s", args, errOut)
+	}
+	for name, want := range map[string]string{
+		"stranger": "Authorization Violation", "unsafe": "certificate signed by unknown", "missing": "missing",
+	} {
+		status, _, errOut := command(t, "watch", "-context", name)
+		assert.Equal(t, exitFailed, status, name)
+		assert.Contains(t, errOut, "fleet: connect to NATS: ")
 		assert.Contains(t, errOut, want)
-	}
-}
-
-func TestLoginThatCannotWorkIsExplained(t *testing.T) {
-	file := write(t, t.TempDir(), "file", "x")
-	tests := map[string]struct {
-		args   []string
-		url    string
-		status int
-		want   string
-	}{
-		"no credentials": {[]string{"watch", "-creds", "gone.creds"}, "nats://127.0.0.1:1", exitUsage,
-			`invalid value "gone.creds" for flag -creds: stat gone.creds: no such file`},
-		"no CA": {[]string{"watch", "-ca", "gone.pem"}, "nats://127.0.0.1:1", exitUsage,
-			`invalid value "gone.pem" for flag -ca: stat gone.pem: no such file`},
-		"no certificates": {[]string{"watch", "-ca", file}, "nats://127.0.0.1:1", exitFailed,
-			"failed to parse root certificate"},
-		"demo": {[]string{"-ca", file}, "nats://127.0.0.1:1", exitUsage,
-			"-creds, -ca, -queue and -account need -deployment"},
-		"no queue": {[]string{"-deployment", "-ca", file}, "", exitUsage, "NATS_URL is not set"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			deployment(t)
-			t.Setenv("NATS_URL", test.url)
-			status, _, errOut := command(t, test.args...)
-			assert.Equal(t, test.status, status)
-			assert.Contains(t, errOut, test.want)
-		})
 	}
 }

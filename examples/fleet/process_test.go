@@ -165,12 +165,14 @@ type service struct {
 
 // A book is what the service has seen.
 type book struct {
-	Made       int            // records
-	Records    map[string]int // the same by name
-	Faults     int            // requests that met one
-	Arrivals   []time.Time    // of requests
-	Violations []string       // of the contract
+	Made       int               // records
+	Records    map[string][]made // the same by name
+	Faults     int               // requests that met one
+	Arrivals   []time.Time       // of requests
+	Violations []string          // of the contract
 }
+
+type made struct{ ID, Result string }
 
 func startService(t testing.TB, latency time.Duration, faults float64, seed uint64) *service {
 	t.Helper()
@@ -223,9 +225,9 @@ func serviceMain(args []string) {
 		case "up":
 			up()
 		case "book":
-			answer.Records = map[string]int{}
-			for _, r := range srv.Records() {
-				answer.Records[r.Name]++
+			answer.Records = map[string][]made{}
+			for _, r := range srv.Transcriptions() {
+				answer.Records[r.Name] = append(answer.Records[r.Name], made{r.ID, r.Result})
 			}
 			for _, r := range srv.Requests() {
 				if r.Fault != "" {

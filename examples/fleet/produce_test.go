@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,15 +10,18 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 func TestFilesOfAFolderThatAreNoRecordingsAreSkippedAndSaidSo(t *testing.T) {
-	q := testQueue(t, limits{rate: 0})
-	t.Setenv("NATS_URL", q.nc.ConnectedUrl())
+	q := testQueue(t, limits{Rate: perSecond(0)})
+	t.Setenv("NATS_URL", q.js.Conn().ConnectedUrl())
 	dir := t.TempDir()
 	write(t, dir, "a.WAV", recording(1))
 	write(t, dir, "empty.mp3", "")
@@ -44,34 +48,44 @@ func TestFilesOfAFolderThatAreNoRecordingsAreSkippedAndSaidSo(t *testing.T) {
 	}, "\nskipped: ")+"\n", errOut)
 }
 
-// A file may go between the look at its folder and its turn.
-func TestFileThatCannotBeReadIsSkipped(t *testing.T) {
-	q := testQueue(t, limits{rate: 0})
-	dir := t.TempDir()
-	files := []string{filepath.Join(dir, "gone.wav"), write(t, dir, "a.wav", recording(1))}
-	var out strings.Builder
-	_, err := produce(t.Context(), q, "", files, &out)
-	require.EqualError(t, err, "skipped: "+files[0]+": no such file or directory")
-	assert.Equal(t, "Files queued: 1, already known: 0\n", out.String())
+// A producer that dies between the steps of queuing a job must not leave it to nobody.
+func TestJobOfAnInterruptedProduceIsQueuedAgain(t *testing.T) {
+	for _, interrupted := range []state{queued, dead} {
+		q := testQueue(t, limits{})
+		path := write(t, t.TempDir(), "a.wav", recording(1))
+		_, err := q.jobs.Create(t.Context(), fileID(t, path), encode(record{File: []byte(path)}.at(interrupted, "x")))
+		require.NoError(t, err)
+		var out strings.Builder
+		for range 2 {
+			require.NoError(t, produce(t.Context(), q, "", []string{path}, &out))
+		}
+		assert.Equal(t, "Files queued: 1, already known: 0\nFiles queued: 0, already known: 1\n", out.String())
+		testWorker(t, q)
+		assert.Equal(t, done, outcome(t, q)["a.wav"].State)
+	}
 }
 
-// A producer that dies between the two steps of queuing a dead job again must not leave it to nobody.
-func TestDeadJobIsQueuedAgainAfterAnInterruptedProduce(t *testing.T) {
-	q := testQueue(t, limits{rate: 1000})
-	path := write(t, t.TempDir(), "a.wav", recording(1))
-	c := &claim{q: q, id: fileID(t, path)}
-	require.NoError(t, q.files.write(t.Context(), c.id, strings.NewReader(recording(1))))
-	require.NoError(t, c.write(t.Context(), func(r *record) { r.State = queued }))
-	var out strings.Builder
-	require.NoError(t, produceAll(t.Context(), q, &out, path))
-	require.NoError(t, produceAll(t.Context(), q, &out, path))
-	assert.Equal(t, "Files queued: 1, already known: 0\nFiles queued: 0, already known: 1\n", out.String())
-	testWorker(t, q)
-	assert.Equal(t, done, outcome(t, q)["a.wav"].State)
+func TestProducersOfTheSameFilesShareTheirJobs(t *testing.T) {
+	q := testQueue(t, limits{})
+	dir := t.TempDir()
+	for i := range uint64(20) {
+		write(t, dir, fmt.Sprint(i, ".wav"), recording(i))
+	}
+	var group sync.WaitGroup
+	for range 3 {
+		group.Go(func() { assert.NoError(t, produce(t.Context(), q, "", []string{dir}, io.Discard)) })
+	}
+	srv := testWorker(t, q)
+	group.Wait()
+	for name, r := range outcome(t, q) {
+		assert.Equal(t, done, r.State, name)
+	}
+	assert.Len(t, srv.Records(), 20)
+	assert.Equal(t, 20, uploads(srv))
 }
 
 func TestProducerWaitsWhileTheQueueIsFull(t *testing.T) {
-	q := testQueue(t, limits{rate: 1000, room: 600 << 10})
+	q := testQueue(t, limits{Room: 600 << 10})
 	dir := t.TempDir()
 	for i := range uint64(8) {
 		write(t, dir, fmt.Sprint(i, ".wav"), string(noise(i, 200_000)))
@@ -79,12 +93,12 @@ func TestProducerWaitsWhileTheQueueIsFull(t *testing.T) {
 	out, told := io.Pipe()
 	produced := make(chan error, 1)
 	go func() {
-		err := produceAll(t.Context(), q, told, dir)
+		err := produce(t.Context(), q, "", []string{dir}, told)
 		produced <- errors.Join(err, told.Close())
 	}()
 	lines := bufio.NewScanner(out)
 	require.True(t, lines.Scan())
-	assert.Equal(t, "The queue is full. Waiting for workers, or results -drop, to make room.", lines.Text())
+	assert.Equal(t, "The queue is full. Waiting for workers to make room.", lines.Text())
 	srv := testWorker(t, q)
 	for lines.Scan() {
 	}
@@ -93,4 +107,85 @@ func TestProducerWaitsWhileTheQueueIsFull(t *testing.T) {
 		assert.Equal(t, done, r.State, name)
 	}
 	assert.Len(t, srv.Records(), 8)
+}
+
+func TestFileThatNeverFitsIsRefusedWithBothSizes(t *testing.T) {
+	q := testQueue(t, limits{Room: 1 << 20})
+	dir := t.TempDir()
+	large := write(t, dir, "a.wav", string(noise(1, 1<<20-44)))
+	write(t, dir, "b.wav", recording(1))
+	var out strings.Builder
+	err := produce(t.Context(), q, "", []string{dir}, &out)
+	require.EqualError(t, err, "skipped: "+large+": it has 1.0 MB, and the queue room for 1.0 MB; produce -room makes more")
+	assert.Equal(t, "Files queued: 1, already known: 0\n", out.String())
+	large = write(t, dir, "a.wav", string(noise(1, 1<<20-44-1000)))
+	produceAll(t, testQueue(t, limits{Room: 1 << 20}), large)
+}
+
+// room is how much the files take in the queue.
+func room(t *testing.T, q *queue) uint64 {
+	t.Helper()
+	info, err := q.files.stream.Info(t.Context())
+	require.NoError(t, err)
+	return info.State.Bytes
+}
+
+// An interrupt may come while any part of a file is on its way.
+func TestInterruptedProduceLeavesNoPartsOfAFile(t *testing.T) {
+	q := testQueue(t, limits{Rate: perSecond(0)})
+	path := write(t, t.TempDir(), "a.wav", string(noise(1, 20*part)))
+	ctx, interrupt := context.WithCancel(t.Context())
+	parts, err := q.files.WatchAll(ctx)
+	require.NoError(t, err)
+	go func() {
+		<-parts.Updates() // there is nothing yet
+		<-parts.Updates()
+		interrupt()
+	}()
+	require.ErrorIs(t, produce(ctx, q, "", []string{path}, io.Discard), context.Canceled)
+	assert.Zero(t, room(t, q))
+	produceAll(t, q, path)
+	assert.Positive(t, room(t, q))
+}
+
+// What a killed producer has left makes room after a while. Nothing else does.
+func TestPartsThatAKilledProducerHasLeftAreRemoved(t *testing.T) {
+	q := testQueue(t, limits{Rate: perSecond(0)})
+	path := write(t, t.TempDir(), "a.wav", recording(1))
+	produceAll(t, q, path)
+	require.NoError(t, q.files.write(t.Context(), jobPrefix+"abandoned", strings.NewReader(strings.Repeat("x", 2*part))))
+	was := room(t, q)
+	require.NoError(t, q.sweep(t.Context(), time.Now().Add(-abandoned)))
+	assert.Equal(t, was, room(t, q), "a producer may still be at work")
+	require.NoError(t, q.sweep(t.Context(), time.Now().Add(time.Second)))
+	assert.Less(t, room(t, q), was-2*part)
+	require.NoError(t, q.files.copy(t.Context(), fileID(t, path), io.Discard))
+	require.ErrorIs(t, q.files.copy(t.Context(), jobPrefix+"abandoned", io.Discard), jetstream.ErrKeyNotFound)
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+func TestFileThatChangesWhileItWaitsIsNotQueued(t *testing.T) {
+	q := testQueue(t, limits{Rate: perSecond(0), Room: 1 << 20})
+	dir := t.TempDir()
+	first := write(t, dir, "a.wav", string(noise(1, 900_000)))
+	waits := write(t, dir, "b.wav", string(noise(2, 300_000)))
+	was := fileID(t, waits)
+	produceAll(t, q, first)
+	out := writer(func(p []byte) (int, error) {
+		if strings.Contains(string(p), "The queue is full") {
+			require.NoError(t, os.WriteFile(waits, noise(3, 300_000), 0o600))
+			require.NoError(t, q.files.remove(t.Context(), fileID(t, first)))
+		}
+		return len(p), nil
+	})
+	err := produce(t.Context(), q, "", []string{waits}, out)
+	require.EqualError(t, err, "skipped: "+waits+": changed while it was queued")
+	assert.Zero(t, room(t, q))
+	_, _, err = read[record](t.Context(), q.jobs, was)
+	require.ErrorIs(t, err, jetstream.ErrKeyNotFound, "a job without its file is left")
+	produceAll(t, q, waits)
+	require.NoError(t, q.files.copy(t.Context(), fileID(t, waits), io.Discard), "the new content is a job of its own")
 }

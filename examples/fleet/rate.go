@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -41,15 +42,15 @@ func (s schedule) reserve(now time.Time) (at time.Time, after schedule, ok bool)
 // A limiter makes a worker's requests follow the schedule.
 type limiter struct {
 	bucket jetstream.KeyValue
-	turn   sync.Mutex // lets one of this worker's requests reserve at a time
+	stop   context.Context // when it ends, no request waits any longer
+	turn   sync.Mutex      // lets one of this worker's requests reserve at a time
 }
 
 // Wait returns when the request may be sent. It waits while the queue is unreachable.
 func (l *limiter) Wait(ctx context.Context) error {
-	if t, ok := ctx.Value(turnKey{}).(*turn); ok {
-		t.waits.Stop()
-		defer t.waits.Reset(longestWait)
-	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.stop, cancel)()
 	at, err := l.reserve(ctx)
 	if err != nil {
 		return err
@@ -80,6 +81,13 @@ func (l *limiter) reserve(ctx context.Context) (time.Time, error) {
 		}
 	}
 	return time.Time{}, ctx.Err()
+}
+
+func checkRate(perSecond float64) error {
+	if perSecond != 0 && !(perSecond >= 0.001 && perSecond <= 1e6) {
+		return fmt.Errorf("-rate must be 0 or from 0.001 to 1000000, not %g", perSecond)
+	}
+	return nil
 }
 
 // setRate changes the rate of the whole fleet.

@@ -37,12 +37,12 @@ func TestScheduleSpacesRequests(t *testing.T) {
 }
 
 func TestWorkersShareOneRate(t *testing.T) {
-	q := testQueue(t, limits{rate: 1000})
+	q := testQueue(t, limits{})
 	var mu sync.Mutex
 	var moments []time.Time
 	var group sync.WaitGroup
 	for range 4 {
-		l := &limiter{bucket: q.rate}
+		l := &limiter{bucket: q.rate, stop: t.Context()}
 		for range 5 {
 			group.Go(func() {
 				at, err := l.reserve(t.Context())
@@ -61,8 +61,8 @@ func TestWorkersShareOneRate(t *testing.T) {
 }
 
 func TestChangedRateHoldsForRequestsThatWait(t *testing.T) {
-	q := testQueue(t, limits{rate: 0})
-	l := &limiter{bucket: q.rate}
+	q := testQueue(t, limits{Rate: perSecond(0)})
+	l := &limiter{bucket: q.rate, stop: t.Context()}
 	waited := make(chan error)
 	go func() { waited <- l.Wait(t.Context()) }()
 	require.NoError(t, setRate(t.Context(), q.rate, 100))
@@ -79,8 +79,8 @@ func TestChangedRateHoldsForRequestsThatWait(t *testing.T) {
 }
 
 func TestRaisedRatePullsTheNextRequestNear(t *testing.T) {
-	q := testQueue(t, limits{rate: 0.001})
-	_, err := (&limiter{bucket: q.rate}).reserve(t.Context())
+	q := testQueue(t, limits{Rate: perSecond(0.001)})
+	_, err := (&limiter{bucket: q.rate, stop: t.Context()}).reserve(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, setRate(t.Context(), q.rate, 5))
 	s, _, err := read[schedule](t.Context(), q.rate, scheduleKey)

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,35 +23,36 @@ import (
 )
 
 // patience is how many runs of a job may end without reporting, as if it killed its workers, or without its file, as a
-// replica of the queue may lag.
+// node of the queue may lag.
 const patience = 10
 
 // A worker runs jobs, several at a time.
 type worker struct {
-	name   string
-	q      *queue
-	client *aicontent.Client
-	names  *once.Client // of the client
-	log    *slog.Logger
-	end    context.CancelCauseFunc // takes no further jobs
+	name  string
+	q     *queue
+	names *once.Client
+	log   *slog.Logger
+	end   context.CancelCauseFunc // takes no further jobs
 }
 
-// A connector makes the client of a worker.
-type connector func(...aicontent.Option) (*aicontent.Client, error)
-
-// newWorker returns a worker. settle is how long after a lost response the transcription may still appear.
-func newWorker(q *queue, settle time.Duration, connect connector, log *slog.Logger) (*worker, error) {
-	host, _ := os.Hostname()
+// newWorker returns a worker whose requests wait for nothing once stop has ended. settle is how long after a lost
+// response the transcription may still appear. connect makes its client.
+func newWorker(
+	stop context.Context, q *queue, settle time.Duration,
+	connect func(...aicontent.Option) (*aicontent.Client, error), log *slog.Logger,
+) (*worker, error) {
 	client, err := connect(
 		aicontent.WithUserAgent("aicontent-fleet"),
-		aicontent.WithRateLimiter(&limiter{bucket: q.rate}),
+		aicontent.WithRateLimiter(&limiter{bucket: q.rate, stop: stop}),
 	)
 	if err != nil {
 		return nil, err
 	}
-	names, err := once.New(client, ledger{q.ledger}, once.WithSettleTime(settle), once.WithLogger(log))
-	name := fmt.Sprintf("%s-%d", host, os.Getpid())
-	return &worker{name: name, q: q, client: client, names: names, log: log}, err
+	// A job whose earlier request may still become its record waits in the queue, and others have its slot.
+	names, err := once.New(client, ledger{q.ledger},
+		once.WithSettleTime(settle), once.WithMaxWait(0), once.WithLogger(log))
+	host, _ := os.Hostname()
+	return &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q, names: names, log: log}, err
 }
 
 // work runs jobs until ctx ends, or the service refuses the key, which is its error. It then finishes the running jobs.
@@ -64,10 +64,12 @@ func (w *worker) work(ctx context.Context, concurrency int) error {
 	for range concurrency {
 		slots.Go(func() {
 			for taking.Err() == nil {
-				msg, err := w.next(taking)
+				fetch, cancel := context.WithTimeout(taking, 5*time.Second)
+				msg, err := w.q.pending.Next(jetstream.FetchContext(fetch))
+				cancel()
 				idle := errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
 				if err == nil {
-					w.handle(ctx, msg)
+					w.handle(context.WithoutCancel(ctx), msg)
 				} else if taking.Err() == nil && !idle {
 					w.log.Warn("could not get a job", "reason", plain(err))
 					_ = pause(taking, time.Second)
@@ -76,41 +78,28 @@ func (w *worker) work(ctx context.Context, concurrency int) error {
 		})
 	}
 	slots.Wait()
-	if err := w.q.nc.Flush(); err != nil || ctx.Err() != nil {
+	if err := w.q.js.Conn().Flush(); err != nil || ctx.Err() != nil {
 		return err
 	}
 	return context.Cause(taking)
 }
 
-func (w *worker) next(ctx context.Context) (jetstream.Msg, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	return w.q.pending.Next(jetstream.FetchContext(ctx))
-}
-
-// handle runs a job and acknowledges its message. A message that it cannot acknowledge is delivered again. If stop
-// ends, the job's request is finished, but nothing is waited for.
-func (w *worker) handle(stop context.Context, msg jetstream.Msg) {
-	ctx := context.WithoutCancel(stop)
-	var j job
-	if err := json.Unmarshal(msg.Data(), &j); err != nil {
-		w.log.Error("dropped a message that is not a job", "reason", err)
-		_ = msg.TermWithReason(err.Error())
-		return
-	}
+// handle runs a job and acknowledges its message. A message that it cannot acknowledge is delivered again.
+func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
+	id := strings.TrimPrefix(msg.Subject(), jobSubject)
 	var delay time.Duration
-	c, err := w.q.claim(ctx, j.ID, w.name)
+	c, err := w.q.claim(ctx, id, w.name)
 	if c != nil && err == nil {
 		release := w.hold(ctx, msg)
-		delay, err = w.run(ctx, stop, c, j)
+		delay, err = w.run(ctx, c)
 		release()
 	}
 	if err == nil && delay == 0 {
-		err = w.tidy(ctx, j, msg)
+		err = w.tidy(ctx, id, msg)
 	}
 	if err != nil {
 		delay = 5 * time.Second
-		w.log.Error("queue failed", "job", j.ID, "file", string(j.File), "reason", plain(err), "again_in", delay)
+		w.log.Error("queue failed", "job", id, "reason", plain(err), "again_in", delay)
 	}
 	if delay > 0 {
 		_ = msg.NakWithDelay(delay + rand.N(time.Second))
@@ -118,9 +107,9 @@ func (w *worker) handle(stop context.Context, msg jetstream.Msg) {
 }
 
 // tidy removes an ended job's file and message. The message is last, so that an interrupted tidy is repeated.
-func (w *worker) tidy(ctx context.Context, j job, msg jetstream.Msg) error {
+func (w *worker) tidy(ctx context.Context, id string, msg jetstream.Msg) error {
 	return patiently(ctx, func(ctx context.Context) error {
-		if err := w.q.files.remove(ctx, j.ID); err != nil {
+		if err := w.q.files.remove(ctx, id); err != nil {
 			return err
 		}
 		return msg.DoubleAck(ctx)
@@ -143,47 +132,57 @@ func (w *worker) hold(ctx context.Context, msg jetstream.Msg) (release func()) {
 }
 
 // run runs a claimed job and records how it ended. A delay above zero asks for another run after it.
-func (w *worker) run(ctx, stop context.Context, c *claim, j job) (delay time.Duration, err error) {
-	var transcription *aicontent.Transcription
+func (w *worker) run(ctx context.Context, c *claim) (delay time.Duration, err error) {
 	begin := time.Now()
-	log := w.log.With("job", j.ID, "file", string(j.File), "run", c.record.Runs)
-	if c.record.Lost >= patience {
-		err = fmt.Errorf("gave up: %d runs ended without reporting", c.record.Lost)
-	} else {
-		transcription, err = w.transcribe(ctx, stop, j)
-	}
+	log := w.log.With("job", c.id, "file", string(c.record.File), "run", c.record.Runs)
+	t, err := w.transcribe(ctx, c)
 	if err == nil {
-		err = patiently(ctx, func(ctx context.Context) error { return c.succeed(ctx, transcription) })
-		if err == nil {
-			log.Info("job done", "record", transcription.ID, "took", time.Since(begin).Round(time.Millisecond))
-			return 0, nil
-		}
-		err = fmt.Errorf("store the text: %w", err)
-	}
-	longest := w.q.pending.CachedInfo().Config.AckWait * 2 / 3
-	next, delay := waiting, min(time.Second<<min(c.record.Runs, 10), longest)
-	if errors.Is(err, errWaits) {
-		delay = longest
+		log.Info("job done", "record", t.ID, "took", time.Since(begin).Round(time.Millisecond))
+		return 0, patiently(ctx, func(ctx context.Context) error { return c.succeed(ctx, t) })
 	}
 	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
-		delay = max(delay, refused.RetryAfter)
 		// A firewall may send a 403 of its own, which is not JSON and says nothing of the key.
 		if refused.StatusCode == 401 || refused.StatusCode == 403 && json.Valid(refused.Body) {
 			w.end(fmt.Errorf("the service refuses the API key: %w", refused))
 		}
 	}
-	missing := (errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, errChanged)) && c.record.Runs > patience
-	if hopeless(err) || missing || c.record.Lost >= patience {
-		next, delay = dead, 0
-		log.Error("job dead", "reason", plain(err))
+	next, delay := c.record.after(err, w.q.pending.CachedInfo().Config.AckWait*2/3)
+	if next.State == dead {
+		log.Error("job dead", "reason", next.Reason)
 	} else {
-		log.Warn("job failed", "reason", plain(err), "again_in", delay)
+		log.Warn("job failed", "reason", next.Reason, "again_in", delay)
 	}
-	return delay, patiently(ctx, func(ctx context.Context) error { return c.fail(ctx, next, plain(err)) })
+	return delay, patiently(ctx, func(ctx context.Context) error { return c.write(ctx, next) })
+}
+
+// after returns the record of a job whose run has failed: it is dead, or runs again after a delay, which is not above
+// longest unless the service asks for more. However often a run finds that an earlier request may still become the
+// transcription, the job goes on.
+func (r record) after(err error, longest time.Duration) (next record, delay time.Duration) {
+	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, errChanged) {
+		r.Lost++
+	}
+	reason := plain(err)
+	if hopeless(err) || r.Lost >= patience {
+		return r.at(dead, reason), 0
+	}
+	delay = min(time.Second<<min(r.Runs, 10), longest)
+	if open, ok := errors.AsType[*once.Error](err); ok && open.Until.After(time.Now()) {
+		delay = min(delay, time.Until(open.Until))
+		reason = fmt.Sprintf("an earlier request may become its record until %s: %s",
+			open.Until.Local().Format(time.TimeOnly), reason)
+	}
+	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
+		delay = max(delay, refused.RetryAfter)
+	}
+	return r.at(waiting, reason), delay
 }
 
 // transcribe fetches the file and transcribes it, unless an earlier run did.
-func (w *worker) transcribe(ctx, stop context.Context, j job) (*aicontent.Transcription, error) {
+func (w *worker) transcribe(ctx context.Context, c *claim) (*aicontent.Transcription, error) {
+	if c.record.Lost >= patience {
+		return nil, fmt.Errorf("gave up: %d runs ended without reporting", c.record.Lost)
+	}
 	file, err := os.CreateTemp("", "fleet-")
 	if err != nil {
 		return nil, err
@@ -191,84 +190,41 @@ func (w *worker) transcribe(ctx, stop context.Context, j job) (*aicontent.Transc
 	defer os.Remove(file.Name())
 	defer file.Close()
 	_ = os.Remove(file.Name()) // now, where the system allows it, so that a killed worker leaves nothing
-	if err := w.q.reserve(ctx, j.ID, j.Size); err != nil {
-		return nil, err
-	}
-	hash := newHash(j.Language)
-	err = w.q.files.copy(ctx, j.ID, io.MultiWriter(file, hash))
-	if err == nil && idOf(hash) != j.ID {
+	hash := newHash(c.record.Language)
+	err = w.q.files.copy(ctx, c.id, io.MultiWriter(file, hash))
+	if err == nil && idOf(hash) != c.id {
 		err = errChanged
 	}
 	if err != nil {
 		return nil, fmt.Errorf("fetch the file: %w", err)
 	}
 	_, _ = file.Seek(0, io.SeekStart)
-	turn, end := newTurn(stop)
-	defer end()
-	ctx = context.WithValue(turn.ctx, turnKey{}, turn) // for the limiter
-	upload := aicontent.FileFromReader(printable(filepath.Base(string(j.File))), file)
+	upload := aicontent.FileFromReader(c.id+extension.FindString(string(c.record.File)), file)
 	t, _, err := w.names.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
-		Name: j.ID, File: upload, Language: j.Language,
-	}, aicontent.WithAttemptHook(turn.attempt))
-	if err == nil && t.Result == "" && ctx.Err() != nil {
-		err = fmt.Errorf("the record has no text yet: %w", ctx.Err())
-	}
+		Name: c.id, File: upload, Language: c.record.Language,
+	})
 	return t, err
 }
 
-// A turn is a job's time in one of a worker's slots. It ends when the worker is stopped, or when the job has waited for
-// what became of an earlier request, so that others have a turn: but never while a request is under way.
-type turn struct {
-	ctx     context.Context
-	waits   *time.Timer
-	request chan struct{} // full while one is under way
-}
-
-type turnKey struct{}
-
-const longestWait = 5 * time.Second
-
-var errWaits = errors.New("waiting for what became of an earlier request")
-
-func newTurn(stop context.Context) (t *turn, end func()) {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(stop))
-	t = &turn{ctx: ctx, request: make(chan struct{}, 1)}
-	over := func(cause error) {
-		t.request <- struct{}{}
-		cancel(cause)
-		<-t.request
-	}
-	t.waits = time.AfterFunc(longestWait, func() { over(errWaits) })
-	forget := context.AfterFunc(stop, func() { over(context.Canceled) })
-	return t, func() {
-		forget()
-		t.waits.Stop()
-		cancel(nil)
-	}
-}
-
-// attempt is an attempt hook.
-func (t *turn) attempt(context.Context, aicontent.Attempt) (done func(aicontent.AttemptResult), err error) {
-	t.request <- struct{}{}
-	t.waits.Stop()
-	return func(aicontent.AttemptResult) {
-		<-t.request
-		t.waits.Reset(longestWait)
-	}, nil
-}
+// extension is what the service may learn of a file's name, which may have any characters.
+var extension = regexp.MustCompile(`\.\w+$`)
 
 // hopeless reports whether the job itself is the cause of err, so that no further run can succeed.
 func hopeless(err error) bool {
+	if aicontent.Temporary(err) {
+		return false
+	}
 	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
 		return slices.Contains([]int{400, 409, 413, 415, 422}, refused.StatusCode)
 	}
 	return errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict) ||
-		aicontent.OutcomeOf(err) == aicontent.OutcomeDone && !aicontent.Temporary(err)
+		aicontent.OutcomeOf(err) == aicontent.OutcomeDone
 }
 
 // jargon is what errors say to programmers alone.
 var jargon = regexp.MustCompile(`\baicontent\.\w+: |\btranscriptions\.[a-z]+: |\bonce: transcriptions "[^"]*": |` +
 	` \(outcome [^()]*\)| \([^()]*\bWith\w*[A-Z][^()]*\)|` +
+	`it would wait for longer than WithMaxWait allows(; before: )?|` +
 	`\b(dial|read|write) tcp ?\S*: ((connect|read|write): )?|\bl?stat `)
 
 var words = strings.NewReplacer("context canceled: ", "", "context canceled", "interrupted",

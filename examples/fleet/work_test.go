@@ -2,15 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -24,7 +25,7 @@ func TestWorkerWhoseKeyIsRefusedStopsWithTheReason(t *testing.T) {
 		srv, q := deployment(t)
 		srv.FaultOn(aicontenttest.TranscriptionsList, 100, aicontenttest.Status(status, `{"message":"`+text+`"}`))
 		path := write(t, t.TempDir(), "a.wav", recording(1))
-		require.NoError(t, produceAll(t.Context(), q, io.Discard, path))
+		produceAll(t, q, path)
 		code, _, errOut := command(t, "work")
 		assert.Equal(t, exitFailed, code)
 		reason := strconv.Itoa(status) + ": " + text
@@ -44,7 +45,7 @@ func TestWorkerSurvivesAFirewall(t *testing.T) {
 		srv, q := deployment(t)
 		srv.FaultOn(op, 1, aicontenttest.ActThenStatus(403))
 		startTestWorker(t, q, srv)
-		require.NoError(t, produceAll(t.Context(), q, io.Discard, write(t, t.TempDir(), "a.wav", recording(1))))
+		produceAll(t, q, write(t, t.TempDir(), "a.wav", recording(1)))
 		assert.Equal(t, done, outcome(t, q)["a.wav"].State, op)
 		assert.Len(t, srv.Records(), 1)
 	}
@@ -103,14 +104,14 @@ func TestWorkerLogsHowEachJobEnds(t *testing.T) {
 	srv, q := deployment(t)
 	dir := t.TempDir()
 	good, bad := write(t, dir, "good.wav", recording(1)), write(t, dir, "bad.pdf", "%PDF-1.7 xxxxxxxxxx")
-	require.NoError(t, produceAll(t.Context(), q, io.Discard, good))
+	produceAll(t, q, good)
 	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(404, `{"message":"x"}`))
 	ctx, stop := context.WithCancel(t.Context())
 	var log safeBuffer
 	ended := make(chan int)
 	go func() { ended <- run(ctx, []string{"work", "-settle", "1s"}, io.Discard, &log) }()
 	outcome(t, q)
-	require.NoError(t, produceAll(t.Context(), q, io.Discard, bad))
+	produceAll(t, q, bad)
 	outcome(t, q)
 	stop()
 	assert.Zero(t, <-ended)
@@ -118,52 +119,46 @@ func TestWorkerLogsHowEachJobEnds(t *testing.T) {
 		`level=WARN msg="job failed" job=` + fileID(t, good) + ` file=` + good + ` run=1 reason="404: x (`,
 		`level=INFO msg="job done" job=` + fileID(t, good) + ` file=` + good + ` run=2 record=1 took=`,
 		`level=ERROR msg="job dead" job=` + fileID(t, bad) + ` file=` + bad + ` run=1 ` +
-			`reason="file \"bad.pdf\": must be an`,
+			`reason="file \"fleet-`,
 	} {
 		assert.Equal(t, 1, strings.Count(log.String(), want), "%s\n%s", want, log.String())
 	}
 }
 
-// A job may have to wait for a quarter of an hour for what became of a request. Others are transcribed meanwhile.
-func TestJobThatWaitsGivesItsTurnToAnotherButNotDuringARequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		turn, end := newTurn(t.Context())
-		defer end()
-		time.Sleep(longestWait - time.Second)
-		done, err := turn.attempt(t.Context(), aicontent.Attempt{})
-		require.NoError(t, err)
-		time.Sleep(10 * longestWait)
-		require.NoError(t, turn.ctx.Err())
-		done(aicontent.AttemptResult{})
-		time.Sleep(longestWait - time.Second)
-		synctest.Wait()
-		require.NoError(t, turn.ctx.Err())
-		time.Sleep(2 * time.Second)
-		require.ErrorIs(t, context.Cause(turn.ctx), errWaits)
+// A name that a killed worker was sending is open for the settle time and two minutes. No number of runs, no deadline of
+// the queue and no count of deliveries may end the job before.
+func TestJobOutlivesTheWaitForAnEarlierRequest(t *testing.T) {
+	_, q := deployment(t)
+	assert.Equal(t, -1, q.pending.CachedInfo().Config.MaxDeliver)
+	for _, s := range []jetstream.Stream{q.stream, q.files.stream, q.jobs.stream, q.ledger.stream} {
+		assert.Zero(t, s.CachedInfo().Config.MaxAge, s.CachedInfo().Config.Name)
+	}
+	srv := aicontenttest.NewServer(t)
+	names, err := once.New(srv.Client(), once.InMemory(), once.WithMaxWait(0))
+	require.NoError(t, err)
+	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.HTMLPage(504))
+	_, _, err = names.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
+		Name: "fleet-1", File: aicontent.FileFromBytes("a.wav", noise(1, 500)),
 	})
-}
+	open, ok := errors.AsType[*once.Error](err)
+	require.True(t, ok)
+	require.Greater(t, time.Until(open.Until), 14*time.Minute)
 
-func TestStoppedWorkerLetsARequestEndAndWaitsForNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stop, interrupt := context.WithCancel(t.Context())
-		idle, end := newTurn(stop)
-		defer end()
-		busy, end := newTurn(stop)
-		defer end()
-		done, err := busy.attempt(t.Context(), aicontent.Attempt{})
-		require.NoError(t, err)
-		interrupt()
-		synctest.Wait()
-		require.ErrorIs(t, idle.ctx.Err(), context.Canceled)
-		require.NoError(t, busy.ctx.Err())
-		done(aicontent.AttemptResult{})
-		synctest.Wait()
-		require.ErrorIs(t, busy.ctx.Err(), context.Canceled)
-	})
+	const longest = 30 * time.Second
+	r := record{State: running, Runs: 1}
+	for waited, delay := time.Duration(0), time.Duration(0); waited < 24*time.Hour; waited += delay {
+		r, delay = r.after(err, longest)
+		require.Equal(t, waiting, r.State, "after %v and %d runs", waited, r.Runs)
+		require.Positive(t, delay)
+		require.LessOrEqual(t, delay, longest)
+		r.State = running
+		r.Runs++
+	}
+	assert.Contains(t, r.Reason, "an earlier request may become its record until ")
 }
 
 // The settle time may be a quarter of an hour.
-func TestInterruptedRunDoesNotWaitForALostResponse(t *testing.T) {
+func TestInterruptedWorkerDoesNotWaitForALostResponse(t *testing.T) {
 	srv, q := deployment(t)
 	ctx, stop := context.WithCancel(t.Context())
 	lose := func(r *aicontenttest.Request) bool {
@@ -175,12 +170,69 @@ func TestInterruptedRunDoesNotWaitForALostResponse(t *testing.T) {
 	}
 	srv.FaultWhen(lose, 1, aicontenttest.HTMLPage(504))
 	file := write(t, t.TempDir(), "a.wav", recording(1))
+	produceAll(t, q, file)
 	var errOut strings.Builder
-	assert.Equal(t, exitInterrupted, run(ctx, []string{"-deployment", file}, io.Discard, &errOut))
-	r, _, err := q.read(t.Context(), fileID(t, file))
+	assert.Zero(t, run(ctx, []string{"work"}, io.Discard, &errOut), errOut.String())
+	assert.Contains(t, errOut.String(), "Finishing the running jobs.")
+	r, _, err := read[record](t.Context(), q.jobs, fileID(t, file))
 	require.NoError(t, err)
 	assert.Equal(t, waiting, r.State)
 	assert.Equal(t, 1, uploads(srv))
+}
+
+func TestInterruptedWorkerDoesNotWaitForTheRate(t *testing.T) {
+	srv, q := deployment(t)
+	require.NoError(t, setRate(t.Context(), q.rate, 0))
+	file := write(t, t.TempDir(), "a.wav", recording(1))
+	produceAll(t, q, file)
+	changes, err := q.jobs.Watch(t.Context(), fileID(t, file))
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan int)
+	go func() { ended <- run(ctx, []string{"work"}, io.Discard, io.Discard) }()
+	for change := range changes.Updates() {
+		if change != nil && strings.Contains(string(change.Value()), `"running"`) {
+			break
+		}
+	}
+	stop()
+	assert.Zero(t, <-ended)
+	assert.Empty(t, srv.Requests())
+}
+
+// What a worker sends is what the job's name is a hash of.
+func TestDamagedFileIsNotSent(t *testing.T) {
+	q := testQueue(t, limits{})
+	path := write(t, t.TempDir(), "a.wav", recording(1))
+	produceAll(t, q, path)
+	id := fileID(t, path)
+	require.NoError(t, q.files.write(t.Context(), id, strings.NewReader(recording(2))))
+	c, err := q.claim(t.Context(), id, "one")
+	require.NoError(t, err)
+	next := c.record.at(waiting, "")
+	next.Lost = patience - 1
+	require.NoError(t, c.write(t.Context(), next))
+	srv := testWorker(t, q)
+	r := outcome(t, q)["a.wav"]
+	assert.Equal(t, dead, r.State)
+	assert.Contains(t, r.Reason, "fetch the file: changed while it was queued")
+	assert.Empty(t, srv.Requests())
+}
+
+func TestNamesThatTheServiceRefusesAreNoReasonToRefuseTheFile(t *testing.T) {
+	srv, q := deployment(t)
+	dir := t.TempDir()
+	for i, name := range []string{"a\nb.wav", "c\xff.wav", "d\x1b\".wav"} {
+		write(t, dir, name, recording(uint64(i)))
+	}
+	produceAll(t, q, dir)
+	startTestWorker(t, q, srv)
+	outcome(t, q)
+	status, out, errOut := command(t, "results")
+	assert.Zero(t, status, errOut)
+	for _, name := range []string{`/a\nb.wav"`, `/c\xff.wav"`, `/d\x1b\".wav"`} {
+		assert.Contains(t, out, name+"\tdone\t")
+	}
 }
 
 // A safeBuffer takes what goroutines write.
