@@ -38,8 +38,6 @@ const part = 512 << 10
 // inParts is the room that so many bytes take, with what NATS adds to each part.
 func inParts(size int64) int64 { return size + (size/part+1)*256 }
 
-func partKey(key string, n int) string { return fmt.Sprintf("%s.%d", key, n) }
-
 // write stores what it reads, of any size.
 func (b bucket) write(ctx context.Context, key string, from io.Reader) error {
 	data := make([]byte, part)
@@ -47,7 +45,7 @@ func (b bucket) write(ctx context.Context, key string, from io.Reader) error {
 		size, err := io.ReadFull(from, data)
 		last := err == io.EOF || err == io.ErrUnexpectedEOF
 		if err == nil || last {
-			_, err = b.Put(ctx, partKey(key, n), data[:size])
+			_, err = b.Put(ctx, fmt.Sprintf("%s.%d", key, n), data[:size])
 		}
 		if err != nil || last {
 			return err
@@ -60,7 +58,7 @@ func (b bucket) copy(ctx context.Context, key string, to io.Writer) error {
 	for n := 0; ; n++ {
 		var entry jetstream.KeyValueEntry
 		err := patiently(ctx, func(ctx context.Context) (err error) {
-			entry, err = b.Get(ctx, partKey(key, n))
+			entry, err = b.Get(ctx, fmt.Sprintf("%s.%d", key, n))
 			return err
 		})
 		if err == nil {

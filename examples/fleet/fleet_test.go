@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	fleetJobs  = flag.Int("fleet.jobs", 300, "jobs of the test that kills")
+	fleetJobs  = flag.Int("fleet.jobs", 200, "jobs of the test that kills")
 	fleetKills = flag.Int("fleet.kills", 8, "workers that it kills")
 	fleetSeed  = flag.Uint64("fleet.seed", 0, "its seed; 0 draws one")
 
@@ -181,7 +181,7 @@ func TestKilledWorkersAndNodesLoseNothingAndPayForNothingTwice(t *testing.T) {
 	due := func(from, to int) int { return from**fleetJobs/100 + random.IntN((to-from)**fleetJobs/100) }
 	var kills []int
 	for range *fleetKills {
-		kills = append(kills, due(2, 98))
+		kills = append(kills, due(2, 80))
 	}
 	slices.Sort(kills)
 	victim, dies := random.IntN(3), due(10, 50)

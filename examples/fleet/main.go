@@ -117,11 +117,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 			fmt.Fprintln(errOut, "Finishing the running jobs. Interrupt again to leave them to other workers.")
 		})()
 	}
-	if command == "demo" {
-		err = demo(ctx, out, errOut)
-	} else {
-		err = c.run(ctx, command, out, errOut)
-	}
+	err = c.run(ctx, command, out, errOut)
 	switch {
 	case ctx.Err() != nil && command != "work":
 		return exitInterrupted
@@ -132,8 +128,11 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	return exitFailed
 }
 
-// run runs a command on the queue.
+// run runs a command: the demo, or another on the queue.
 func (c *commands) run(ctx context.Context, command string, out, errOut io.Writer) error {
+	if command == "demo" {
+		return demo(ctx, out, errOut)
+	}
 	nc, err := connect(c.Context)
 	if err != nil {
 		return err

@@ -90,6 +90,7 @@ type producer struct {
 	out      io.Writer
 
 	queued, known int
+	told          bool // that the queue is full
 }
 
 // add queues a file unless the same content is queued, running or done. A dead job is queued again, and so is one whose
@@ -148,15 +149,12 @@ func (p *producer) add(ctx context.Context, path string, inFolder bool) error {
 func (p *producer) send(ctx context.Context, id string, revision uint64) error {
 	return p.whenThereIsRoom(ctx, func(ctx context.Context) error {
 		ack, err := p.q.js.Publish(ctx, jobSubject+id, nil, jetstream.WithMsgID(fmt.Sprintf("%s-%d", id, revision)))
-		switch {
-		case err != nil:
-			return err
-		case ack.Duplicate:
+		if err == nil && ack.Duplicate {
 			p.known++
-		default:
+		} else if err == nil {
 			p.queued++
 		}
-		return nil
+		return err
 	})
 }
 
@@ -201,8 +199,9 @@ var errChanged = errors.New("changed while it was queued")
 // whenThereIsRoom calls do until the queue is no longer full.
 func (p *producer) whenThereIsRoom(ctx context.Context, do func(context.Context) error) error {
 	err := patiently(ctx, do)
-	if full(err) {
+	if full(err) && !p.told {
 		fmt.Fprintln(p.out, "The queue is full. Waiting for workers to make room.")
+		p.told = true
 	}
 	for full(err) {
 		if err := p.q.sweep(ctx, time.Now().Add(-abandoned)); err != nil {

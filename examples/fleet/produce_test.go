@@ -116,7 +116,8 @@ func TestFileThatNeverFitsIsRefusedWithBothSizes(t *testing.T) {
 	write(t, dir, "b.wav", recording(1))
 	var out strings.Builder
 	err := produce(t.Context(), q, "", []string{dir}, &out)
-	require.EqualError(t, err, "skipped: "+large+": it has 1.0 MB, and the queue room for 1.0 MB; produce -room makes more")
+	require.EqualError(t, err, "skipped: "+large+": it has 1.0 MB, and the queue room for 1.0 MB; "+
+		"produce -room makes more")
 	assert.Equal(t, "Files queued: 1, already known: 0\n", out.String())
 	large = write(t, dir, "a.wav", string(noise(1, 1<<20-44-1000)))
 	produceAll(t, testQueue(t, limits{Room: 1 << 20}), large)
@@ -153,7 +154,8 @@ func TestPartsThatAKilledProducerHasLeftAreRemoved(t *testing.T) {
 	q := testQueue(t, limits{Rate: perSecond(0)})
 	path := write(t, t.TempDir(), "a.wav", recording(1))
 	produceAll(t, q, path)
-	require.NoError(t, q.files.write(t.Context(), jobPrefix+"abandoned", strings.NewReader(strings.Repeat("x", 2*part))))
+	parts := strings.NewReader(strings.Repeat("x", 2*part))
+	require.NoError(t, q.files.write(t.Context(), jobPrefix+"abandoned", parts))
 	was := room(t, q)
 	require.NoError(t, q.sweep(t.Context(), time.Now().Add(-abandoned)))
 	assert.Equal(t, was, room(t, q), "a producer may still be at work")

@@ -107,7 +107,8 @@ func TestWatchThatSeesAJobDieFails(t *testing.T) {
 		return log.Write(p)
 	}))
 	assert.Equal(t, exitFailed, status)
-	assert.Regexp(t, `1 dead; workers: 0, up to 1000/s; file .* must be an audio file, .*\nfleet: dead jobs: 1\n$`, log.String())
+	problem := `1 dead; workers: 0, up to 1000/s; file .* must be an audio file, .*\nfleet: dead jobs: 1\n$`
+	assert.Regexp(t, problem, log.String())
 	status, _, errOut := command(t, "watch")
 	assert.Zero(t, status, errOut)
 }

@@ -125,8 +125,8 @@ func TestWorkerLogsHowEachJobEnds(t *testing.T) {
 	}
 }
 
-// A name that a killed worker was sending is open for the settle time and two minutes. No number of runs, no deadline of
-// the queue and no count of deliveries may end the job before.
+// A name that a killed worker was sending is open for the settle time and two minutes. No number of runs, no deadline
+// of the queue and no count of deliveries may end the job before.
 func TestJobOutlivesTheWaitForAnEarlierRequest(t *testing.T) {
 	_, q := deployment(t)
 	assert.Equal(t, -1, q.pending.CachedInfo().Config.MaxDeliver)
