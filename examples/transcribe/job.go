@@ -1,14 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,9 +19,9 @@ import (
 // A job transcribes recordings.
 type job struct {
 	options
-	client *aicontent.Client
-	names  *once.Client
-	view   *view
+	client         *aicontent.Client
+	quick, patient *once.Client // of one journal; the calls of quick wait for nothing
+	view           *view
 
 	mu    sync.Mutex
 	inRow int // consecutive failures that are not about a single recording
@@ -38,8 +37,7 @@ const (
 	notTried status = iota
 	unfinished
 	failed
-	found
-	made
+	done
 )
 
 type result struct {
@@ -50,14 +48,6 @@ type result struct {
 	err    error // where it failed
 	later  bool  // it has to wait, and is tried again when the others are done
 }
-
-// errLater ends a call that would wait while there are other recordings to transcribe.
-var errLater = errors.New("an earlier upload may still become its text")
-
-// errAsked ends a call if the service asks to wait for longer than the longest pause of a run.
-var errAsked = errors.New("the service asks to wait")
-
-const longest = time.Minute
 
 // run transcribes the recordings and returns a result for each. Those that have to wait, mostly for what became of an
 // upload of an earlier run, come last. It stops early when the context ends or the service seems to refuse everything.
@@ -70,10 +60,10 @@ func (j *job) run(outer context.Context, recordings []*recording) []result {
 	more, enough := context.WithCancelCause(outer)
 	defer enough(nil)
 	slots := make(chan struct{}, j.parallel)
-	for _, patient := range []bool{false, true} {
+	for _, names := range []*once.Client{j.quick, j.patient} {
 		var wg sync.WaitGroup
-		for i, r := range recordings {
-			if results[i].later != patient {
+		for i := range results {
+			if results[i].later != (names == j.patient) {
 				continue
 			}
 			slots <- struct{}{}
@@ -82,8 +72,8 @@ func (j *job) run(outer context.Context, recordings []*recording) []result {
 				break
 			}
 			wg.Go(func() {
-				results[i] = j.one(outer, r, patient)
-				if why := j.verdict(results[i].err); why != nil {
+				results[i] = j.one(outer, names, results[i])
+				if why := j.verdict(results[i]); why != nil {
 					enough(why)
 				}
 				<-slots
@@ -97,23 +87,22 @@ func (j *job) run(outer context.Context, recordings []*recording) []result {
 		}
 	}
 	if more.Err() != nil && outer.Err() == nil {
-		j.view.line("Stopped: %v.", context.Cause(more))
+		fmt.Fprintf(j.view, "Stopped: %v.\n", context.Cause(more))
 	}
-	j.view.close()
 	return results
 }
 
 // verdict returns a reason to try no further recordings, or nil.
-func (j *job) verdict(err error) error {
+func (j *job) verdict(res result) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
-	case errors.Is(err, errUnprinted):
-		return errUnprinted
-	case errors.Is(err, aicontent.ErrUnauthorized):
+	case errors.Is(res.err, errTexts):
+		return errTexts
+	case errors.Is(res.err, aicontent.ErrUnauthorized):
 		return errors.New("the API key was refused; see AICONTENT_API_KEY")
-	case !serviceWide(err):
-		if !errors.Is(err, errLater) { // which says nothing of the service
+	case !serviceWide(res.err):
+		if !res.later { // which says nothing of the service
 			j.inRow = 0
 		}
 		return nil
@@ -134,93 +123,95 @@ func serviceWide(err error) bool {
 		errors.Is(err, aicontent.ErrRateLimited) || errors.Is(err, aicontent.ErrServer))
 }
 
-// one transcribes a recording and saves its text. Unless it is patient, it puts the recording off where it would wait.
-func (j *job) one(outer context.Context, r *recording, patient bool) result {
-	ctx, putOff := context.WithCancelCause(outer)
-	defer putOff(nil)
-	line := j.view.begin(r)
-	if !patient {
-		line.putOff = func() { putOff(errLater) }
+// one transcribes a recording and saves or prints its text. Before is the result of the call that did not wait.
+func (j *job) one(ctx context.Context, names *once.Client, before result) result {
+	r := before.recording
+	j.view.begin(before)
+	t, err := j.transcribe(ctx, names, r)
+	res := result{recording: r, status: done, err: err}
+	if err == nil {
+		res.id, res.text = t.ID, t.Result
+		res.later = t.Result == "" // it may come
+	} else {
+		res.later = waits(err)
 	}
-	res := j.transcribe(context.WithValue(ctx, lineKey{}, line), r, line)
+	res.later = res.later && names == j.quick
 	text := strings.TrimRight(res.text, "\n") + "\n"
 	switch {
-	case res.err != nil:
+	case res.err != nil || res.later:
 	case j.out == "":
 		res.err = j.view.print(r, text)
 	default:
 		for _, in := range r.files() {
-			res.err = errors.Join(res.err, replaceFile(filepath.Join(j.out, in.output), []byte(text)))
+			res.err = errors.Join(res.err, save(filepath.Join(j.out, in.output), text))
 		}
 	}
 	switch {
-	case res.err != nil && outer.Err() != nil:
+	case res.err != nil && ctx.Err() != nil:
 		res.status = unfinished
 	case res.err != nil:
 		res.status = failed
-		res.later = res.id == "" && errors.Is(context.Cause(ctx), errLater) && !line.asked
 	}
-	line.end(res)
-	res.text = "" // saved or printed
+	j.view.end(res)
 	return res
 }
 
-// transcribe finds or creates the record.
-func (j *job) transcribe(ctx context.Context, r *recording, line *line) result {
-	params := aicontent.TranscriptionStoreParams{
-		Name:        r.name,
-		File:        aicontent.FileFromFS(r, r.sentName()),
-		Description: j.description,
-		Language:    aicontent.CountryCode(j.language),
-	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	asked := func(_ context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
+// waits reports whether a call has ended only because it was not to wait. It does not help to wait for a service that
+// asks for hours, or whose firewall was in between.
+func waits(err error) bool {
+	e, ok := errors.AsType[*once.Error](err)
+	api, _ := errors.AsType[*aicontent.APIError](err)
+	hopeless := api != nil && (api.StatusCode < 500 || api.RetryAfter > time.Minute)
+	return ok && e.Temporary() && !e.Until.IsZero() && e.ID == "" && !hopeless
+}
+
+// transcribe finds or creates the record. If a text is there, it must be that of a record: another one could not be
+// saved, and would be paid for.
+func (j *job) transcribe(ctx context.Context, names *once.Client, r *recording) (t *aicontent.Transcription, err error) {
+	bill := func(_ context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
+		if a.Operation != aicontent.TranscriptionsStore {
+			return nil, nil
+		}
 		return func(result aicontent.AttemptResult) {
-			// Whoever asks for an hour will not have the text before.
-			if e, ok := errors.AsType[*aicontent.APIError](result.Err); ok && e.RetryAfter > longest {
-				line.asked = true
-				stop(errAsked)
-			}
+			billed := result.Outcome == aicontent.OutcomeDone || result.Outcome == aicontent.OutcomeUnknown
+			r.billed = r.billed || billed
 		}, nil
 	}
-	t, wasThere, err := j.names.Transcriptions.Store(ctx, params,
-		aicontent.WithProgress(line.progress), aicontent.WithAttemptHook(asked))
-	if conflict, ok := errors.AsType[*aicontent.ConflictError](err); ok && len(conflict.IDs) > 1 {
-		wasThere = true
-		t, err = j.oldest(ctx, conflict)
+	if text := j.existing(r); text != "" {
+		if t, err = names.Transcriptions.Find(ctx, r.name); errors.Is(err, aicontent.ErrNotFound) {
+			err = fmt.Errorf("%s is there, and the service has no text for it; move it away to have one made", text)
+		}
+	} else {
+		t, _, err = names.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+			Name:        r.name,
+			File:        aicontent.FileFromFS(r, r.sentName()),
+			Description: j.description,
+			Language:    aicontent.CountryCode(j.language),
+		}, aicontent.WithProgress(j.view.progress(r)), aicontent.WithAttemptHook(bill))
 	}
-	switch {
-	case err != nil:
-		return result{recording: r, err: err}
-	case wasThere:
-		return result{recording: r, status: found, id: t.ID, text: t.Result}
+	if several, ok := errors.AsType[*aicontent.ConflictError](err); ok && len(several.IDs) > 1 {
+		// They have the same content, since the name is its hash.
+		return j.client.Transcriptions.Show(ctx, several.IDs[len(several.IDs)-1])
 	}
-	return result{recording: r, status: made, id: t.ID, text: t.Result}
+	return t, err
 }
 
-// oldest returns the first of several records with a name. They have the same content, since the name is its hash.
-func (j *job) oldest(ctx context.Context, several *aicontent.ConflictError) (*aicontent.Transcription, error) {
-	params := aicontent.TranscriptionListParams{Search: several.Name, PerPage: aicontent.PerPage100}
-	records, err := aicontent.Collect(j.client.Transcriptions.All(ctx, params))
-	records = slices.DeleteFunc(records, func(t *aicontent.Transcription) bool { return t.Name != several.Name })
-	if err != nil || len(records) == 0 {
-		return nil, cmp.Or[error](err, several)
+// existing is the path of a text of the recording that is there, or empty.
+func (j *job) existing(r *recording) string {
+	for _, in := range r.files() {
+		path := filepath.Join(j.out, in.output)
+		if _, err := os.Lstat(path); j.out != "" && err == nil {
+			return path
+		}
 	}
-	return j.client.Transcriptions.Show(ctx, slices.MinFunc(records, byAge).ID)
-}
-
-// byAge compares records by their time of creation, then by ID. Decimal IDs compare as numbers.
-func byAge(a, b *aicontent.Transcription) int {
-	x, y := strings.TrimLeft(string(a.ID), "0"), strings.TrimLeft(string(b.ID), "0")
-	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
+	return ""
 }
 
 // summarize prints the totals and the failures, and returns the exit status. Unread are the files and folders that
 // could not be read.
 func summarize(w io.Writer, interrupted bool, unread, results []result) int {
-	var count [made + 1]int
-	files, again, refused := 0, 0, false
+	var count [done + 1]int
+	files, again, made, found, perhaps, refused := 0, 0, 0, 0, 0, false
 	all := append(unread, results...)
 	for _, r := range all {
 		count[r.status]++
@@ -229,9 +220,19 @@ func summarize(w io.Writer, interrupted bool, unread, results []result) int {
 			again++
 		}
 		refused = refused || errors.Is(r.err, aicontent.ErrUnauthorized)
+		switch outcome := aicontent.OutcomeOf(r.err); {
+		case r.billed && (r.id != "" || outcome == aicontent.OutcomeDone):
+			made++
+		case r.billed && outcome == aicontent.OutcomeUnknown:
+			perhaps++
+		case r.id != "":
+			found++
+		}
 	}
-	fmt.Fprintf(w, "\nFiles: %d. Different recordings: %d. Made: %d. Found: %d.",
-		files, len(results), count[made], count[found])
+	fmt.Fprintf(w, "\nFiles: %d. Different recordings: %d. Made: %d. Found: %d.", files, len(results), made, found)
+	if perhaps > 0 {
+		fmt.Fprintf(w, " Perhaps made: %d.", perhaps)
+	}
 	for s, label := range [...]string{"Not tried", "Interrupted", "Failed"} {
 		if count[s] > 0 {
 			fmt.Fprintf(w, " %s: %d.", label, count[s])
@@ -254,7 +255,7 @@ func summarize(w io.Writer, interrupted bool, unread, results []result) int {
 		return exitInterrupted
 	case refused:
 		return exitUsage
-	case count[made]+count[found] < len(all):
+	case count[done] < len(all):
 		return exitSomeFailed
 	}
 	return exitDone

@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -38,12 +37,9 @@ const (
 const grace = 900 * time.Millisecond
 
 func main() {
-	// A signal that nohup or a shell has switched off stays off.
-	signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
-		// A second interrupt ends the program at once.
-		stop()
+		stop() // a second interrupt ends the program at once
 		time.AfterFunc(grace, func() { os.Exit(exitInterrupted) })
 	})
 	// If nobody reads the texts, printing fails, and the uploads in flight are still brought to an end.
@@ -73,7 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "transcribe:", plain(err))
 		return exitUsage
 	}
-	job := &job{options: o, view: newView(stderr, stdout)}
+	job := &job{options: o, view: &view{w: stderr, texts: stdout}}
 	end, err := job.connect(stderr)
 	if err != nil {
 		fmt.Fprintln(stderr, "transcribe:", plain(err))
@@ -96,6 +92,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return summarize(stderr, ctx.Err() != nil, append(unread, unreadToo...), results)
 }
 
+const usage = `Usage: transcribe [flags] FILE|FOLDER...
+
+Uploads recordings and prints or saves their texts. Folders are searched for audio files.
+AICONTENT_BASE_URL and AICONTENT_API_KEY in the environment name the deployment. If it was
+interrupted or killed, run it again: it continues, and pays for nothing twice as long as an account
+is used with only one journal.
+
+Exit status: 0 all texts were printed or saved, 1 some failed, 2 wrong usage, API key or journal,
+130 interrupted.
+
+`
+
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	journals, err := os.UserConfigDir()
@@ -105,8 +113,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("transcribe", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.out, "o", "",
-		"write each text to a file in `DIR` instead of standard output; existing texts are\n"+
-			"overwritten with what the service has now")
+		"write each text to a file in `DIR` instead of standard output; no file is overwritten")
 	flags.IntVar(&o.parallel, "j", 4, "transcribe `N` recordings at a time")
 	flags.StringVar(&o.language, "language", "",
 		"`country` of the language spoken, such as GB or DE (ISO 3166-1 alpha-2)")
@@ -120,7 +127,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	for len(args) > 0 {
 		if err := flags.Parse(args); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
-				usage(flags, stderr)
+				fmt.Fprint(stderr, usage)
+				flags.SetOutput(stderr)
+				flags.PrintDefaults()
 			}
 			return o, err
 		}
@@ -144,31 +153,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("no directory for the journal; use -journal")
 	case o.out != "":
 		// Whatever cannot be saved is better known before anything is paid for.
-		if err := savable(filepath.Join(o.out, ".transcribe"), true); err != nil {
+		if err := savable(filepath.Join(o.out, ".transcribe")); err != nil {
 			return o, fmt.Errorf("-o: %w", err)
 		}
 	}
 	return o, nil
-}
-
-func usage(flags *flag.FlagSet, w io.Writer) {
-	fmt.Fprint(w, `Usage: transcribe [flags] FILE|FOLDER...
-
-Uploads recordings and prints or saves their texts. Folders are searched for audio files.
-AICONTENT_BASE_URL and AICONTENT_API_KEY in the environment name the deployment.
-
-If it was interrupted or killed, run it again: it continues where it stopped, and pays for
-nothing twice as long as an account is used with only one journal, -settle is long enough, and
-no clock is set forward by more than that. Each run prints the path of its journal, and at its
-end how many texts were made, which may be billed, and found, which are not.
-
-`)
-	flags.SetOutput(w)
-	flags.PrintDefaults()
-	fmt.Fprint(w, `
-Exit status: 0 all texts were printed or saved, 1 some failed, 2 wrong usage, API key or journal,
-130 interrupted.
-`)
 }
 
 // connect connects the job to the deployment in the environment, or to the demo's service.
@@ -191,7 +180,12 @@ func (j *job) connect(stderr io.Writer) (end func(), err error) {
 		}
 		ledger, end = once.Dir(j.journalDir), j.client.CloseIdleConnections
 	}
-	j.names, err = once.New(j.client, ledger, once.WithSettleTime(j.settle), once.WithLogger(slog.New(waits{})))
+	log := slog.New(slog.NewTextHandler(j.view, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	settle, warn := once.WithSettleTime(j.settle), once.WithLogger(log)
+	j.quick, err = once.New(j.client, ledger, settle, warn, once.WithMaxWait(0))
+	if err == nil {
+		j.patient, err = once.New(j.client, ledger, settle, warn)
+	}
 	return end, err
 }
 
@@ -204,7 +198,7 @@ func openJournal(dir string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := savable(filepath.Join(dir, "entry"), true); err != nil {
+	if err := savable(filepath.Join(dir, "entry")); err != nil {
 		return err
 	}
 	if len(entries) == 0 {

@@ -102,7 +102,7 @@ func TestWrongUseIsStatus2AndSendsNothing(t *testing.T) {
 func TestHelpExplainsTheFlags(t *testing.T) {
 	status, _, stderr := transcribe(t, "-h")
 	assert.Equal(t, exitDone, status)
-	for _, says := range []string{"transcribe [flags] FILE|FOLDER...", "-settle", "longest recording", "only one journal", "-demo", "Exit status: 0"} {
+	for _, says := range []string{"transcribe [flags] FILE|FOLDER...", "-settle", "only one journal", "-demo", "Exit status: 0"} {
 		assert.Contains(t, stderr, says)
 	}
 }
@@ -143,7 +143,8 @@ func TestAServiceInMemoryIsForTheDemoAlone(t *testing.T) {
 	t.Run("demo over a true text", func(t *testing.T) {
 		status, _, stderr := transcribe(t, "-demo", "-o", dir, a)
 		assert.Equal(t, exitSomeFailed, status)
-		assert.Contains(t, stderr, text+" exists, and -demo overwrites nothing")
+		assert.Contains(t, stderr, text+" is there, and the service has no text for it")
+		assert.Contains(t, stderr, "Made: 0. Found: 0.")
 		kept, err := os.ReadFile(text)
 		require.NoError(t, err)
 		assert.Equal(t, "A true text.", string(kept))
@@ -209,7 +210,7 @@ func TestATextDoesNotWaitForTheOthers(t *testing.T) {
 	assert.Regexp(t, `^# \S+quick\.wav\nNo transcript.* 1000 bytes.*\n\n# \S+slow\.wav\nNo transcript.* 2000 bytes.*\n$`, &stdout)
 }
 
-// Nobody is told that all went well when the texts are nowhere, and nothing more is paid for.
+// Nobody is told that all went well when the texts are nowhere. What was billed is counted, and nothing more is.
 func TestTextsThatCannotBePrintedAreAFailure(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
@@ -218,16 +219,17 @@ func TestTextsThatCannotBePrintedAreAFailure(t *testing.T) {
 	full := writerFunc(func([]byte) (int, error) { return 0, syscall.ENOSPC })
 	var messages bytes.Buffer
 	assert.Equal(t, exitSomeFailed, run(t.Context(), append(flags, "-j", "1", file, other), full, &messages))
-	assert.Contains(t, messages.String(), "  "+file+": the texts cannot be printed: no space left on device\n")
-	assert.Contains(t, messages.String(), "Stopped: the texts cannot be printed.")
-	assert.Contains(t, messages.String(), "Not tried: 1. Failed: 1.")
+	assert.Contains(t, messages.String(), "  "+file+": the texts cannot be printed or saved: no space left on device\n")
+	assert.Contains(t, messages.String(), "Stopped: the texts cannot be printed or saved.")
+	assert.Contains(t, messages.String(), "Made: 1. Found: 0. Not tried: 1. Failed: 1.")
 	assert.Len(t, srv.Records(), 1)
 
 	out := t.TempDir()
 	assert.Equal(t, exitDone, run(t.Context(), append(flags, "-o", out, file), full, &messages), "nothing is printed")
-	status, stdout, _ := transcribe(t, append(flags, file)...)
+	status, stdout, stderr := transcribe(t, append(flags, file)...)
 	assert.Equal(t, exitDone, status)
 	assert.Contains(t, stdout, "No transcript")
+	assert.Contains(t, stderr, "Made: 0. Found: 1.\n")
 	assert.Len(t, srv.Records(), 1)
 }
 
@@ -247,7 +249,7 @@ func TestABrokenPipeEndsTheRun(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = w, &stderr
 	_ = cmd.Run()
 	assert.Equal(t, exitSomeFailed, cmd.ProcessState.ExitCode(), &stderr)
-	assert.Contains(t, stderr.String(), "Not tried: 2. Failed: 1.")
+	assert.Contains(t, stderr.String(), "Made: 1. Found: 0. Not tried: 2. Failed: 1.")
 	assert.Len(t, srv.Records(), 1)
 }
 
@@ -271,7 +273,7 @@ func TestAnInterruptEndsTheProgramWithinASecond(t *testing.T) {
 		status, _, stderr := transcribe(t, args...)
 		assert.Equal(t, exitDone, status)
 		assert.Contains(t, stderr, "Made: 1. Found: 0.")
-		assert.NotContains(t, stderr, "may have been sent before", "an upload that was cut off makes no record")
+		assert.NotContains(t, stderr, "looking for its text", "an upload that was cut off makes no record")
 	})
 	t.Run("while the text is awaited", func(t *testing.T) {
 		reached, release := make(chan struct{}), make(chan struct{})

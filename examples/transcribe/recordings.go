@@ -49,6 +49,7 @@ func printable(text string) string {
 type recording struct {
 	input          // the first file with the content
 	copies []input // the others
+	billed bool    // a create request of this run has made its record, or may have
 	name   string  // of its record
 	size   int64
 	sum    [sha256.Size]byte
@@ -56,6 +57,15 @@ type recording struct {
 
 // files returns all files with the content.
 func (r *recording) files() []input { return append([]input{r.input}, r.copies...) }
+
+// String names all its files.
+func (r *recording) String() string {
+	text := r.input.String()
+	for _, in := range r.copies {
+		text += " = " + in.String()
+	}
+	return text
+}
 
 var errChanged = errors.New("the file changed after it was first read; run again")
 
@@ -158,7 +168,7 @@ func identify(ctx context.Context, inputs []input, o options) (recordings []*rec
 // and settings.
 func read(ctx context.Context, in input, o options) (*recording, error) {
 	if o.out != "" {
-		if err := savable(filepath.Join(o.out, in.output), !o.demo); err != nil {
+		if err := savable(filepath.Join(o.out, in.output)); err != nil {
 			return nil, err
 		}
 	}
@@ -172,9 +182,11 @@ func read(ctx context.Context, in input, o options) (*recording, error) {
 	head := make([]byte, 512)
 	n, err := io.ReadFull(f, head)
 	switch {
-	case n > 0 && strings.HasPrefix(http.DetectContentType(head[:n]), "text/"):
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("is empty")
+	case strings.HasPrefix(http.DetectContentType(head[:n]), "text/"):
 		return nil, errors.New("is text, not a recording")
-	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, err
 	}
 	content := sha256.New()
