@@ -15,10 +15,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -36,29 +34,17 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	// A pipe that nobody reads is an error of the write, which ends the tour. It must not end the clean-up.
 	signal.Ignore(syscall.SIGPIPE)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-	case ctx.Err() != nil:
-		fmt.Fprintf(os.Stderr, "\nquickstart was interrupted and failed to %v\n", err)
-		os.Exit(exitInterrupted)
-	case errors.Is(err, errArguments):
-		fmt.Fprintf(os.Stderr, "quickstart failed to %v\n", err)
-		os.Exit(exitUsage)
-	default:
-		fmt.Fprintf(os.Stderr, "\nquickstart failed to %v\n", err)
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "\nquickstart failed to", err)
+		if ctx.Err() != nil {
+			os.Exit(exitInterrupted)
+		}
 		os.Exit(exitFailed)
 	}
 }
 
 // The exit statuses other than 0.
-const (
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
-
-var errArguments = errors.New("read the arguments")
+const exitFailed, exitInterrupted = 1, 130
 
 // run is main without the process around it.
 func run(ctx context.Context, args []string, stdout io.Writer) error {
@@ -73,19 +59,19 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&t.audio, "audio", "", "upload this audio `file` instead of the example's recording")
-	flags.StringVar(&t.dir, "out", ".", "save the picture in this `directory`")
-	if err := flags.Parse(args); err != nil {
-		return fmt.Errorf("%w: %w", errArguments, err)
+	dir := flags.String("out", ".", "save the picture in this `directory`")
+	err := flags.Parse(args)
+	if err == nil && flags.NArg() > 0 {
+		err = fmt.Errorf("unexpected %q", flags.Arg(0))
 	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("%w: unexpected %q", errArguments, flags.Arg(0))
+	if err == nil {
+		err = t.open(*dir)
 	}
-	if err := recorded(t.audio); err != nil {
-		return fmt.Errorf("%w: -audio: %w", errArguments, err)
+	if err != nil {
+		return fmt.Errorf("read the arguments: %w", err)
 	}
-	if err := writable(t.dir); err != nil {
-		return fmt.Errorf("%w: -out: %w", errArguments, err)
-	}
+	defer os.Remove(t.picture.Name()) // fails once the picture has its own name
+	defer t.picture.Close()
 	client, end, err := connect(out)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
@@ -97,17 +83,13 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "\nDone in %v.\n", time.Since(start).Round(time.Millisecond))
-	if ctx.Err() == nil {
-		return context.Cause(watched)
-	}
-	return nil
+	return context.Cause(watched)
 }
 
 const usage = `Usage: quickstart [-audio FILE] [-out DIR]
 
-Takes a transcription and two images through the whole life of a record, and deletes them. Without
-configuration it starts the service in memory. With AICONTENT_BASE_URL and AICONTENT_API_KEY in the
-environment it uses that deployment, which may charge for three Store calls for each run.
+Stores, changes and deletes a transcription and two images: without configuration in a service in memory, with
+AICONTENT_BASE_URL and AICONTENT_API_KEY on that deployment, which may charge for three Store calls for each run.
 
 `
 
@@ -123,38 +105,6 @@ func (o *output) Write(p []byte) (int, error) {
 		o.stop(fmt.Errorf("print: %w", err))
 	}
 	return n, err
-}
-
-// formats are the file name extensions of -audio.
-var formats = strings.Fields(".aac .aif .aiff .amr .caf .flac .m4a .mov .mp3 .mp4 .mpeg .mpga .oga .ogg .opus .wav " +
-	".webm .wma")
-
-// recorded returns an error if the file is no recording by its name or content. The SDK finds out the rest, such as
-// archives, before it sends anything.
-func recorded(path string) error {
-	if path == "" {
-		return nil
-	}
-	if !slices.Contains(formats, strings.ToLower(filepath.Ext(path))) {
-		return fmt.Errorf("%q must end in one of %s", path, strings.Join(formats, ", "))
-	}
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%q must be a regular file", path)
-	}
-	if err != nil {
-		return err
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	head, err := io.ReadAll(io.LimitReader(file, 512))
-	if err == nil && len(head) > 0 && strings.HasPrefix(http.DetectContentType(head), "text/") {
-		err = fmt.Errorf("%q is text, not a recording", path)
-	}
-	return err
 }
 
 // connect returns a client of the deployment in the environment, or of a service in memory. end stops what it

@@ -51,7 +51,7 @@ func TestEndedByASignalItCleansUp(t *testing.T) {
 			require.NoError(t, cmd.Process.Signal(signal))
 			_ = cmd.Wait()
 			assert.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
-			assert.Contains(t, stderr.String(), "quickstart was interrupted and failed to ")
+			assert.Contains(t, stderr.String(), "quickstart failed to ")
 			assert.Contains(t, stdout.String(), "deleted    transcription 2\n")
 		})
 	}

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -26,9 +27,10 @@ const spoken = "The lighthouse keeper counts the ships at dusk, and writes their
 type tour struct {
 	client         *aicontent.Client
 	out            io.Writer
-	dir            string // where the picture goes
-	audio          string // a file of the user's; empty is the recording
-	mark           string // begins the name of everything that this run makes
+	picture        *os.File // where the picture goes until it is whole
+	path           string   // where it goes then
+	audio          string   // a file of the user's; empty is the recording
+	mark           string   // begins the name of everything that this run makes
 	images         []*aicontent.Image
 	transcriptions []*aicontent.Transcription
 	lost           []string // names of records that a failed Store call may have created
@@ -64,21 +66,13 @@ func (t *tour) take(ctx context.Context) (err error) {
 
 func (t *tour) storeImages(ctx context.Context) error {
 	t.head("Images")
-	for _, params := range []aicontent.ImageStoreParams{
-		{
-			Name:        t.mark + ", coast",
-			Description: "The coast below the lighthouse, in the last light of the day",
-			Resolution:  aicontent.Resolution512x512,
-			Style:       aicontent.StyleIllustration,
-			Medium:      aicontent.MediumWatercolor,
-		},
-		{
-			Name:        t.mark + ", harbor",
-			Description: "The harbor in the fog",
-			Resolution:  aicontent.Resolution256x256,
-			Filter:      aicontent.FilterSepia,
-		},
-	} {
+	for _, params := range []aicontent.ImageStoreParams{{
+		Name: t.mark + ", coast", Resolution: aicontent.Resolution512x512, Style: aicontent.StyleIllustration,
+		Medium: aicontent.MediumWatercolor, Description: "The coast below the lighthouse, in the last light of the day",
+	}, {
+		Name: t.mark + ", harbor", Resolution: aicontent.Resolution256x256, Filter: aicontent.FilterSepia,
+		Description: "The harbor in the fog",
+	}} {
 		image, err := t.client.Images.Store(ctx, params)
 		if err != nil {
 			return t.notStored(params.Name, err)
@@ -91,17 +85,46 @@ func (t *tour) storeImages(ctx context.Context) error {
 
 // notStored notes a Store call that failed but may have created its record, which must then be deleted too.
 func (t *tour) notStored(name string, err error) error {
-	switch aicontent.OutcomeOf(err) {
-	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
-	default:
+	if o := aicontent.OutcomeOf(err); o != aicontent.OutcomeNotSent && o != aicontent.OutcomeRejected {
 		t.lost = append(t.lost, name)
 		t.say("unknown", "whether %q was created: looking for it", name)
 	}
 	return err
 }
 
-// pictureName is the file name of the picture.
-const pictureName = "quickstart-coast.png"
+// open makes the file of the picture, before anything is paid for. The picture of an earlier run stays until this one
+// is whole.
+func (t *tour) open(dir string) (err error) {
+	if t.path, err = filepath.Abs(filepath.Join(dir, "quickstart-coast.png")); err == nil {
+		t.picture, err = os.CreateTemp(dir, "quickstart-*.tmp")
+	}
+	return err
+}
+
+// savePicture downloads the first picture. Its address is the service's choice, often another host, so that a picture
+// that cannot be fetched from here is no failure of the tour.
+func (t *tour) savePicture(ctx context.Context) error {
+	image := t.images[0]
+	if image.URL == "" {
+		t.say("saved", "nothing: this deployment sends no picture URLs")
+		return nil
+	}
+	twice := aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2})
+	n, err := t.client.Images.Download(ctx, image, t.picture, twice)
+	if err != nil {
+		t.say("saved", "nothing: %v", err)
+		return nil
+	}
+	if err := t.picture.Close(); err != nil {
+		return err
+	}
+	// This replaces a link, and leaves what it points to as it is.
+	if err := os.Rename(t.picture.Name(), t.path); err != nil {
+		return err
+	}
+	t.say("saved", "%s (%s): take a look", t.path, size(n))
+	return nil
+}
 
 func (t *tour) list(ctx context.Context) error {
 	page, err := t.client.Images.List(ctx, aicontent.ImageListParams{Search: t.mark, Filter: aicontent.FilterSepia})
@@ -117,9 +140,7 @@ func (t *tour) list(ctx context.Context) error {
 
 func (t *tour) walkPages(ctx context.Context) error {
 	all, own := 0, 0
-	params := aicontent.ImageListParams{
-		SortBy: aicontent.SortByName, Sort: aicontent.SortAsc, PerPage: aicontent.PerPage100,
-	}
+	params := aicontent.ImageListParams{SortBy: aicontent.SortByName, PerPage: aicontent.PerPage100}
 	// Each page is on its way before the loop reaches it.
 	for image, err := range t.client.Images.All(ctx, params, aicontent.WithReadAhead(4)) {
 		if err != nil {
@@ -139,12 +160,8 @@ func (t *tour) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	style, medium := cmp.Or(image.Style.Label(), "no style"), cmp.Or(image.Medium.Label(), "no medium")
-	t.say("shown", "%s: %s, %s", image.Name, style, medium)
-	// The API promises no time of creation.
-	if !image.CreatedAt.IsZero() {
-		t.say("", "created %s", image.CreatedAt.Format(time.DateTime))
-	}
+	t.say("shown", "%s: %s, %s", image.Name,
+		cmp.Or(image.Style.Label(), "no style"), cmp.Or(image.Medium.Label(), "no medium"))
 	return nil
 }
 
@@ -159,11 +176,11 @@ func (t *tour) favorite(ctx context.Context) error {
 
 func (t *tour) upload(ctx context.Context) error {
 	t.head("Transcription")
-	params := aicontent.TranscriptionStoreParams{Name: t.mark + ", recording"}
+	params := aicontent.TranscriptionStoreParams{
+		Name: t.mark + ", recording", File: aicontent.FileFromFS(recording, "speech.wav"), Language: "GB",
+	}
 	if t.audio != "" {
-		params.File = aicontent.FileFromPath(t.audio)
-	} else {
-		params.File, params.Language = aicontent.FileFromFS(recording, "speech.wav"), "GB"
+		params.File, params.Language = aicontent.FileFromPath(t.audio), ""
 	}
 	tenth := int64(-1)
 	progress := func(p aicontent.Progress) {
@@ -188,8 +205,8 @@ func (t *tour) correct(ctx context.Context) error {
 	if t.audio != "" {
 		text = strings.TrimSpace(transcription.Result + " (checked)")
 	}
-	params := aicontent.TranscriptionUpdateParams{Result: &text}
-	transcription, err := t.client.Transcriptions.Update(ctx, transcription.ID, params)
+	transcription, err := t.client.Transcriptions.Update(ctx, transcription.ID,
+		aicontent.TranscriptionUpdateParams{Result: &text})
 	if err != nil {
 		return err
 	}
@@ -201,59 +218,40 @@ func (t *tour) correct(ctx context.Context) error {
 func (t *tour) cleanUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	failed := []error{t.findLost(ctx)}
-	var images, transcriptions []aicontent.ID
-	for _, image := range t.images {
-		images = append(images, image.ID)
-	}
-	for _, transcription := range t.transcriptions {
-		transcriptions = append(transcriptions, transcription.ID)
-	}
-	if len(images)+len(transcriptions) > 0 {
-		t.head("Clean-up")
-	}
-	failed = append(failed,
-		t.delete(ctx, "image", images, t.client.Images.Delete),
-		t.delete(ctx, "transcription", transcriptions, t.client.Transcriptions.Delete))
-	return errors.Join(failed...)
-}
-
-// findLost finds what failed Store calls have made, by its name. It returns an error that names what is not there: the
-// service may still be making it.
-func (t *tour) findLost(ctx context.Context) error {
 	var failed []error
 	for _, name := range t.lost {
-		images, err := aicontent.Collect(t.client.Images.All(ctx, aicontent.ImageListParams{Search: name}))
-		failed = append(failed, err)
-		transcriptions, err := aicontent.Collect(t.client.Transcriptions.All(ctx,
-			aicontent.TranscriptionListParams{Search: name}))
-		failed = append(failed, err)
-		images = slices.DeleteFunc(images, func(image *aicontent.Image) bool { return image.Name != name })
-		transcriptions = slices.DeleteFunc(transcriptions, func(transcription *aicontent.Transcription) bool {
-			return transcription.Name != name
-		})
-		if len(images)+len(transcriptions) == 0 {
-			failed = append(failed, fmt.Errorf("%q may still appear, and be billed: look for this name later", name))
-		}
-		t.images, t.transcriptions = append(t.images, images...), append(t.transcriptions, transcriptions...)
+		failed = append(failed, t.find(ctx, name))
 	}
-	return errors.Join(failed...)
-}
-
-// delete deletes the records once each, and continues if one fails.
-func (t *tour) delete(ctx context.Context, kind string, ids []aicontent.ID,
-	remove func(context.Context, aicontent.ID, ...aicontent.CallOption) error,
-) error {
-	var failed []error
-	slices.Sort(ids)
-	for _, id := range slices.Compact(ids) {
-		if err := remove(ctx, id); err != nil {
+	t.head("Clean-up")
+	deleted := func(kind string, id aicontent.ID, err error) {
+		if err != nil {
 			failed = append(failed, fmt.Errorf("%s %s is still there: %w", kind, id, err))
-			continue
+			return
 		}
 		t.say("deleted", "%s %s", kind, id)
 	}
+	for _, image := range t.images {
+		deleted("image", image.ID, t.client.Images.Delete(ctx, image.ID))
+	}
+	for _, transcription := range t.transcriptions {
+		deleted("transcription", transcription.ID, t.client.Transcriptions.Delete(ctx, transcription.ID))
+	}
 	return errors.Join(failed...)
+}
+
+// find finds what a failed Store call has made, by its name. It is an error if that is not there: the service may still
+// be making it.
+func (t *tour) find(ctx context.Context, name string) error {
+	if image, err := t.client.Images.FindByName(ctx, name); err == nil {
+		t.images = append(t.images, image)
+		return nil
+	}
+	transcription, err := t.client.Transcriptions.FindByName(ctx, name)
+	if err != nil {
+		return fmt.Errorf("%q may still appear, and be billed: look for this name later", name)
+	}
+	t.transcriptions = append(t.transcriptions, transcription)
+	return nil
 }
 
 func (t *tour) head(title string) { fmt.Fprintf(t.out, "\n%s\n", title) }
@@ -262,9 +260,4 @@ func (t *tour) say(what, format string, args ...any) {
 	fmt.Fprintf(t.out, "  %-10s "+format+"\n", append([]any{what}, args...)...)
 }
 
-func size(bytes int64) string {
-	if bytes >= 1<<20 {
-		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
-}
+func size(bytes int64) string { return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10)) }

@@ -167,7 +167,7 @@ func TestAPictureThatCannotBeSaved(t *testing.T) {
 	var once sync.Once
 	srv := deployment(t, aicontenttest.OnRequest(func(aicontenttest.Request) {
 		// Somebody makes a folder in the picture's place after the program has looked.
-		once.Do(func() { assert.NoError(t, os.Mkdir(filepath.Join(dir, pictureName), 0o700)) })
+		once.Do(func() { assert.NoError(t, os.Mkdir(filepath.Join(dir, "quickstart-coast.png"), 0o700)) })
 	}))
 	untouched(t, srv)
 	err := run(t.Context(), []string{"-out", dir}, io.Discard)
@@ -232,7 +232,7 @@ func TestAnInterruptedStoreIsNamed(t *testing.T) {
 			<-ended
 			assert.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
 			assert.Regexp(t, `unknown    whether "quickstart \w+, `+name+`" was created: looking for it`, stdout.String())
-			assert.Contains(t, stderr.String(), "quickstart was interrupted and failed to ")
+			assert.Contains(t, stderr.String(), "quickstart failed to ")
 			assert.Regexp(t, `clean up: "quickstart \w+, `+name+`" may still appear, and be billed`, stderr.String())
 		})
 	}
