@@ -1,238 +1,170 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"image/color"
-	"io/fs"
+	"html"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/aicontent/aicontent-go/bench/clients"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// charts are the drawings of a run, by file name.
-var charts = map[string]chart{
-	"memory.svg": memoryChart{},
-	"list.svg": barChart{
-		"Time of a list of 100 records\nMedian of one call. Shorter is better.", "time, µs", "not measured", 1e-3,
-		[]series{
-			{"in memory: the client's work alone", "list, stub", nanoseconds},
-			{"over loopback, to another process", "list, loopback", nanoseconds},
-		},
-	},
-	"create.svg": barChart{
-		"Time of a create request over loopback\nThis SDK opens a connection for each,\n" +
-			"the others reuse one. Shorter is better.",
-		"time, µs", "not measured", 1e-3,
-		[]series{
-			{"without TLS", "create, loopback", nanoseconds},
-			{"with TLS", "create, loopback with TLS", nanoseconds},
-		},
-	},
-	"faults.svg": barChart{
-		"Records made once, and told, under faults\n" +
-			"Of 66 operations that create a record each,\nand meet a fault, or two. Longer is better.",
-		"operations", notOffered, 1,
-		[]series{{asItComes, defaultRetries, doneOnce}, {asDocumented, documentedRetries, doneOnce}},
-	},
-	"outage.svg": barChart{
-		fmt.Sprintf("Requests in an outage\nWhat %d calls at once become while a gateway\n"+
-			"responds with 502 to each. Shorter is better.", outageCalls),
-		"requests sent", notOffered, 1,
-		[]series{
-			{asItComes, outageWork(badGateway), requests},
-			{asDocumented, outageWork(badGateway), requestsDocumented},
-		},
-	},
-	"walk.svg": barChart{
-		fmt.Sprintf("Time of a walk over %d pages\nEach response takes %d ms. Shorter is better.",
-			latencyPages, latency.Milliseconds()),
-		"time, s", notOffered, 1,
-		[]series{
-			{"a page at a time", latencyWork, seconds},
-			{fmt.Sprintf("%d pages ahead", pagesAhead), aheadWork, seconds},
-		},
-	},
-}
+// charts draw some of a run's figures, by file name. One is nil if the run has none of them.
+var charts = map[string]func(*Results) *chart{"faults.svg": faultsChart, "memory.svg": memoryChart}
 
-// A chart draws some of a run's figures. It returns nil if the run has none of them.
-type chart interface {
-	draw(*Results) ([]byte, error)
-}
-
-// drawAll draws the charts into the directory. A chart of another run that this one has no figures for goes.
+// drawAll draws the charts into the directory, and removes those of another run that this one has no figures for.
 func drawAll(dir string, r *Results) error {
-	for name, c := range charts {
+	for name, of := range charts {
 		path := filepath.Join(dir, name)
-		picture, err := c.draw(r)
-		switch {
-		case err != nil:
-		case picture != nil:
-			err = replaceFile(path, picture)
-		default:
-			if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
-				err = nil
+		var err error
+		if c := of(r); c != nil {
+			err = replaceFile(path, []byte(c.svg()))
+		} else {
+			err = os.RemoveAll(path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chart has a bar for each row, as long as the row's parts together.
+type chart struct {
+	title    string
+	subtitle string
+	legend   []string // of the parts; empty where there is one
+	rows     []chartRow
+	most     float64 // what a bar of full length stands for
+}
+
+// chartRow is a line of text with a bar below it.
+type chartRow struct {
+	name, text string
+	parts      []float64
+	ours       bool
+}
+
+// faultsChart shows what became of the records of each SDK: with retries as its documentation sets them, or as it comes
+// where it has none to set.
+func faultsChart(r *Results) *chart {
+	c := &chart{
+		title:    "Records made once, and twice",
+		subtitle: fmt.Sprintf("Create requests that meet faults, after %.0f s", patience.Seconds()),
+		legend:   []string{"made once, and told", "made twice", "still waiting for the settle time"},
+	}
+	add := func(work, sdk, name string) {
+		// Its settle time follows the name.
+		row := chartRow{name: strings.Replace(name, clients.Ours+", once", "package once,", 1)}
+		row.ours = strings.HasPrefix(sdk, clients.Ours)
+		var texts []string
+		for i, m := range []measure{doneOnce, madeTwice, waiting} {
+			f := r.find(work, sdk, m)
+			if f == nil {
+				continue
+			}
+			row.parts = append(row.parts, f.Value.Median)
+			if i == 0 || f.Value.Median > 0 {
+				texts = append(texts, number(f.Value.Median)+[]string{" once", " twice", " waiting"}[i])
 			}
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		row.text = strings.Join(texts, ", ")
+		c.most = max(c.most, r.find(work, sdk, operations).Value.Median)
+		c.rows = append(c.rows, row)
+	}
+	documented := r.rows(documentedRetries)
+	for _, sdk := range documented {
+		add(documentedRetries, sdk, sdk)
+	}
+	for _, sdk := range r.rows(defaultRetries) {
+		if r.find(documentedRetries, sdk, doneOnce) == nil {
+			add(defaultRetries, sdk, sdk+", as it comes")
 		}
 	}
-	return nil
+	if len(documented) == 0 {
+		return nil
+	}
+	return c
 }
 
+// memoryChart shows the memory that the largest upload takes which every SDK makes.
+func memoryChart(r *Results) *chart {
+	const work = "upload 512 MiB"
+	c := &chart{title: "Peak memory of an upload of 512 MiB", subtitle: "Over the memory before it; less is better"}
+	for _, sdk := range r.rows(work) {
+		mebibytes := r.find(work, sdk, peak).Value.Median / mib
+		c.rows = append(c.rows, chartRow{sdk, number(mebibytes) + " MiB", []float64{mebibytes}, sdk == clients.Ours})
+		c.most = max(c.most, mebibytes)
+	}
+	if len(c.rows) == 0 {
+		return nil
+	}
+	return c
+}
+
+// The measures of a chart. It is narrow, with large texts, for phones.
 const (
-	asItComes    = "as it comes"
-	asDocumented = "retries as documented"
-	notOffered   = "not offered"
+	chartWidth = 360
+	margin     = 12
+	line       = 20 // of text
+	barHeight  = 12
+	rowHeight  = line + barHeight + 8
 )
 
-// The measures of pictures, in points: narrow, and with large texts, for phones.
-const (
-	width    = 320
-	fontSize = 10
-	margin   = 8
-	rowSize  = fontSize + 3 // of the legend
-)
-
-// newPlot is an empty picture. Its legend, of that many rows, stands between the title and the data.
-func newPlot(title, x string, rows int) *plot.Plot {
-	p := plot.New()
-	for _, style := range []*text.Style{
-		&p.Title.TextStyle, &p.Legend.TextStyle,
-		&p.X.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label,
-	} {
-		style.Font.Variant, style.Font.Size = "Sans", fontSize
-	}
-	for _, line := range []*draw.LineStyle{
-		&p.X.LineStyle, &p.X.Tick.LineStyle, &p.Y.LineStyle, &p.Y.Tick.LineStyle,
-	} {
-		line.Color = axis.light
-	}
-	p.Title.Text, p.X.Label.Text = title, x
-	p.Title.Padding = vg.Length(rows*rowSize + 12)
-	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, 2
-	p.Legend.YOffs = vg.Length(rows*rowSize + 6)
-	return p
+// The reader's choice of light or dark is followed. Part 0 is what one wishes for, and this SDK's has a colour of its
+// own; part 1 is what one does not wish for.
+const chartStyle = `<style>
+text { font: 14px system-ui, 'Liberation Sans', Arial, sans-serif; fill: #1f2328 }
+.title { font-weight: bold } .figures { text-anchor: end }
+.ground { fill: #ffffff } .part0 { fill: #6e7781 } .ours .part0 { fill: #1a7f37 }
+.part1 { fill: #cf222e } .part2 { fill: #9a6700 }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6edf3 }
+.ground { fill: #0d1117 } .part0 { fill: #8b949e } .ours .part0 { fill: #3fb950 }
+.part1 { fill: #f85149 } .part2 { fill: #bb8009 }
 }
+</style>
+`
 
-// render paints the ground and leaves a margin. The height is in points.
-func render(p *plot.Plot, height vg.Length) ([]byte, error) {
-	picture := vgsvg.New(width, height)
-	canvas := draw.New(picture)
-	canvas.SetColor(ground.light)
-	canvas.Fill(canvas.Rectangle.Path())
-	p.BackgroundColor = nil
-	p.Draw(draw.Crop(canvas, margin, -margin, margin, -margin))
-	var b bytes.Buffer
-	_, err := picture.WriteTo(&b)
-	return themed(b.Bytes()), err
-}
-
-// barChart has a row for each SDK, with a bar for each series.
-type barChart struct {
-	title, axis string
-	missing     string  // stands where there is no figure
-	scale       float64 // of the figures
-	series      []series
-}
-
-// series is a bar for each SDK: the median of a measure.
-type series struct {
-	name    string
-	work    string
-	measure measure
-}
-
-const barWidth = 11
-
-// draw draws the bars from left to right, the first SDK at the top.
-func (c barChart) draw(r *Results) ([]byte, error) {
-	c.series = slices.DeleteFunc(slices.Clone(c.series), func(s series) bool { return !s.measured(r) })
-	if len(c.series) == 0 {
-		return nil, nil
+func (c *chart) svg() string {
+	top := margin + 2*line
+	var b strings.Builder
+	for i, part := range c.legend {
+		fmt.Fprintf(&b, `<g class="ours"><rect class="part%d" x="%d" y="%d" width="12" height="12"/></g>`+"\n",
+			i, margin, top+4)
+		text(&b, "legend", margin+20, top, part)
+		top += line
 	}
-	p := newPlot(c.title, c.axis, len(c.series))
-	sdks := clients.All()
-	names := make([]string, len(sdks))
-	for i, sdk := range sdks {
-		names[len(sdks)-1-i] = sdk.Name
-	}
-	for i := range c.series {
-		if err := c.add(p, i, names, r); err != nil {
-			return nil, err
+	top += margin
+	for _, row := range c.rows {
+		class := "other"
+		if row.ours {
+			class = "ours"
 		}
+		fmt.Fprintf(&b, `<g class="%s">`+"\n", class)
+		text(&b, "name", margin, top, row.name)
+		text(&b, "figures", chartWidth-margin, top, row.text)
+		from := float64(margin)
+		for i, part := range row.parts {
+			wide := part / c.most * (chartWidth - 2*margin)
+			fmt.Fprintf(&b, `<rect class="part%d" x="%.1f" y="%d" width="%.1f" height="%d"/>`+"\n",
+				i, from, top+line, wide, barHeight)
+			from += wide
+		}
+		b.WriteString("</g>\n")
+		top += rowHeight
 	}
-	p.NominalY(names...)
-	p.X.Min, p.X.Tick.Marker = 0, plot.DefaultTicks{}
-	lines := strings.Count(c.title, "\n") + 1
-	return render(p, vg.Length(76+lines*fontSize+len(c.series)*rowSize+len(names)*(len(c.series)*barWidth+8)))
+	var head strings.Builder
+	fmt.Fprintf(&head, `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">`+
+		"\n<title>%s</title>\n%s", chartWidth, top, html.EscapeString(c.title), chartStyle)
+	fmt.Fprintf(&head, `<rect class="ground" width="%d" height="%d"/>`+"\n", chartWidth, top)
+	text(&head, "title", margin, margin, c.title)
+	text(&head, "subtitle", margin, margin+line, c.subtitle)
+	return head.String() + b.String() + "</svg>\n"
 }
 
-func (s series) measured(r *Results) bool {
-	return slices.ContainsFunc(clients.All(), func(sdk clients.SDK) bool {
-		return r.find(s.work, sdk.Name, s.measure) != nil
-	})
-}
-
-// add adds the bars of a series, and the figures after them.
-func (c barChart) add(p *plot.Plot, at int, names []string, r *Results) error {
-	ours, others := make(plotter.Values, len(names)), make(plotter.Values, len(names))
-	var texts plotter.XYLabels
-	for y, name := range names {
-		value, label := 0.0, c.missing
-		if f := r.find(c.series[at].work, name, c.series[at].measure); f != nil {
-			value = f.Value.Median * c.scale
-			label = number(value)
-		}
-		texts.XYs = append(texts.XYs, plotter.XY{X: value, Y: float64(y)})
-		texts.Labels = append(texts.Labels, label)
-		if name == clients.Ours {
-			ours[y] = value
-		} else {
-			others[y] = value
-		}
-	}
-	offset := vg.Length(barWidth) * (vg.Length(len(c.series)-1)/2 - vg.Length(at))
-	add := func(values plotter.Values, colour color.Color) (*plotter.BarChart, error) {
-		bars, err := plotter.NewBarChart(values, barWidth)
-		if err != nil {
-			return nil, err
-		}
-		bars.Horizontal, bars.Color, bars.Offset, bars.LineStyle.Width = true, colour, offset, 0
-		p.Add(bars)
-		return bars, nil
-	}
-	_, err := add(ours, ourBars[at].light)
-	bars, other := add(others, otherBars[at].light)
-	if err := errors.Join(err, other); err != nil {
-		return err
-	}
-	p.Legend.Add(c.series[at].name, bars)
-	return addTexts(p, texts, offset)
-}
-
-// addTexts adds the texts after the bars with that offset.
-func addTexts(p *plot.Plot, texts plotter.XYLabels, offset vg.Length) error {
-	labels, err := plotter.NewLabels(texts)
-	if err != nil {
-		return err
-	}
-	labels.Offset = vg.Point{X: 4, Y: offset}
-	for i := range labels.TextStyle {
-		labels.TextStyle[i] = p.Legend.TextStyle
-		labels.TextStyle[i].YAlign = draw.YCenter
-	}
-	p.Add(labels)
-	return nil
+// text writes a text whose line begins at the height y.
+func text(b *strings.Builder, class string, x, y int, s string) {
+	fmt.Fprintf(b, `<text class="%s" x="%d" y="%d">%s</text>`+"\n", class, x, y+15, html.EscapeString(s))
 }

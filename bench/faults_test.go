@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,6 +23,8 @@ func TestEndingsAreCountedForWhatTheyAre(t *testing.T) {
 		"made twice":             {ending{made: 2, requests: 2}, faultsResult{Twice: 1, Requests: 2}},
 		"made twice, and failed": {ending{made: 2, err: failed}, faultsResult{Twice: 1}},
 		"success without record": {ending{}, faultsResult{Hollow: 1}},
+		"still waiting":          {ending{err: failed, waiting: true, made: 1}, faultsResult{Waiting: 1}},
+		"twice, and waiting":     {ending{err: failed, waiting: true, made: 2}, faultsResult{Twice: 1}},
 		"given up":               {ending{err: failed}, faultsResult{GivenUp: 1}},
 		"made, told an error":    {ending{err: failed, made: 1}, faultsResult{MadeUntold: 1}},
 	}
@@ -35,11 +39,9 @@ func TestEndingsAreCountedForWhatTheyAre(t *testing.T) {
 
 // The reference does not repeat, so that its endings can be told beforehand.
 func TestFaultsReachTheCaller(t *testing.T) {
-	sdk, err := clients.Named(clients.Reference)
-	require.NoError(t, err)
 	for fault := range service.FaultCount {
 		t.Run(fault.String(), func(t *testing.T) {
-			end := endOf(t.Context(), sdk, false, "one", service.Plan{fault})
+			end := endOf(t.Context(), job{SDK: clients.Reference}, "one", service.Plan{fault})
 			require.NoError(t, end.broken)
 			assert.Error(t, end.err)
 			assert.Equal(t, 1, end.requests)
@@ -50,11 +52,9 @@ func TestFaultsReachTheCaller(t *testing.T) {
 
 // This SDK's promise, and the reason for the picture in the README.
 func TestThisSDKMakesNothingTwice(t *testing.T) {
-	sdk, err := clients.Named(clients.Ours)
-	require.NoError(t, err)
 	for fault := service.BadGatewayAfter; fault < service.FaultCount; fault++ {
 		t.Run(fault.String(), func(t *testing.T) {
-			end := endOf(t.Context(), sdk, false, "one", service.Plan{fault})
+			end := endOf(t.Context(), job{SDK: clients.Ours}, "one", service.Plan{fault})
 			require.NoError(t, end.broken)
 			assert.Equal(t, 1, end.made)
 			assert.Equal(t, 1, end.requests, "sent again after the service acted")
@@ -64,15 +64,47 @@ func TestThisSDKMakesNothingTwice(t *testing.T) {
 
 // What package once is for: whatever goes wrong, the record is made, once, and its caller is told.
 func TestWithRetriesThisSDKMakesEachRecordOnceAndSaysSo(t *testing.T) {
-	sdk, err := clients.Named(clients.Ours)
-	require.NoError(t, err)
 	for fault := range service.FaultCount {
 		t.Run(fault.String(), func(t *testing.T) {
 			t.Parallel()
-			end := endOf(t.Context(), sdk, true, "one", service.Plan{fault, service.FaultCount - 1 - fault})
+			j := job{SDK: clients.Ours, Retries: true, Settle: time.Second}
+			end := endOf(t.Context(), j, "one", service.Plan{fault, service.FaultCount - 1 - fault})
 			require.NoError(t, end.broken)
 			assert.NoError(t, end.err)
 			assert.Equal(t, 1, end.made)
 		})
 	}
+}
+
+// With its default settle time package once waits longer than the bench does: such a call is counted for what it is,
+// and has made no second record.
+func TestCallsThatStillWaitAreCounted(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	plan := service.Plan{service.BadGatewayBefore}
+	end := endOf(ctx, job{SDK: clients.Ours, Retries: true}, "one", plan)
+	require.NoError(t, end.broken)
+	assert.True(t, end.waiting)
+	assert.Zero(t, end.made)
+
+	end = endOf(t.Context(), job{SDK: clients.Reference}, "one", plan)
+	require.NoError(t, end.broken)
+	assert.Error(t, end.err)
+	assert.False(t, end.waiting, "it gave up")
+}
+
+// Each SDK meets the faults as it comes, and again with what its documentation says to set; package once with the settle
+// time that suits the service, and with its default, which README must not hide.
+func TestVariantsOfRetries(t *testing.T) {
+	var names []string
+	for _, v := range variants(clients.All(), true) {
+		names = append(names, v.name+" "+v.setting())
+	}
+	assert.Equal(t, []string{
+		"net/http as it comes", "openai-go as it comes", "go-openai as it comes", "go-github as it comes",
+		"resty as it comes", "hcloud-go as it comes", "aicontent as it comes",
+		"openai-go retries as documented", "go-github retries as documented", "resty retries as documented",
+		"hcloud-go retries as documented",
+		"aicontent, once 1 s retries as documented", "aicontent, once 15 min retries as documented",
+	}, names)
 }

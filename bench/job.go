@@ -25,10 +25,9 @@ type job struct {
 	Rounds  int
 	Records int
 	Retries bool
-	Outage  string
-	Ahead   int    // pages that a walk reads ahead
-	Secure  string // the URL of the server with TLS, where the job has two
-	CA      []byte // the server's certificate, in DER; empty without TLS
+	Settle  time.Duration // of this SDK's package once; 0 is its default
+	Secure  string        // the URL of the server with TLS, where the job has two
+	CA      []byte        // the server's certificate, in DER; empty without TLS
 }
 
 var jobs = map[string]func(context.Context, job) (any, error){
@@ -58,7 +57,7 @@ func (j job) client() (clients.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := clients.Settings{URL: j.URL, Retries: j.Retries, ReadAhead: j.Ahead}
+	settings := clients.Settings{URL: j.URL, Retries: j.Retries, Settle: j.Settle}
 	if len(j.CA) > 0 {
 		if settings.Transport, err = trusting(j.CA); err != nil {
 			return nil, err

@@ -26,8 +26,8 @@ var kinds = []struct {
 	do   func(*runner, context.Context) error
 }{
 	{"calls", (*runner).calls}, {"goroutines", (*runner).goroutines}, {"walk", (*runner).walk},
-	{"latency", (*runner).latency}, {"faults", (*runner).faults}, {"outage", (*runner).outage},
-	{"uploads", (*runner).uploads}, {"large", (*runner).large}, {"builds", (*runner).builds},
+	{"faults", (*runner).faults}, {"outage", (*runner).outage}, {"uploads", (*runner).uploads},
+	{"large", (*runner).large}, {"builds", (*runner).builds},
 }
 
 func main() {
@@ -46,7 +46,7 @@ func main() {
 	out := flag.String("out", "", "directory for results.json, results.md and the charts (default results; "+
 		"a new temporary one with -quick or -only)")
 	only := flag.String("only", "", "one kind of work: "+all)
-	again := flag.Bool("draw", false, "draw the charts of the results in -out again, without measuring")
+	again := flag.Bool("draw", false, "write the tables and charts of the results in -out again, without measuring")
 	what := flag.String("serve", "", "internal: serve what is given as JSON until the standard input ends")
 	task := flag.String("job", "", "internal: do one job, given as JSON, and print its result")
 	flag.Parse()
@@ -99,6 +99,7 @@ func run(ctx context.Context, quick bool, only, out string) error {
 	if quick {
 		p = quickPlan()
 	}
+	others := othersTime()
 	r := &runner{plan: p, only: only, scratch: scratch, sdks: clients.All(), samples: &samples{}}
 	for _, kind := range kinds {
 		if only != "" && only != kind.name {
@@ -110,7 +111,7 @@ func run(ctx context.Context, quick bool, only, out string) error {
 		}
 		log.Printf("%-10s %6.1f s", kind.name, time.Since(began).Seconds())
 	}
-	return r.write(start, out)
+	return r.write(start, othersTime()-others, out)
 }
 
 // results is where the results of the last full run are.
@@ -134,8 +135,8 @@ func usable(dir string, partial bool) error {
 }
 
 // write writes the reports, to a new temporary directory if out is empty.
-func (r *runner) write(start time.Time, out string) error {
-	found := r.results(start)
+func (r *runner) write(start time.Time, others time.Duration, out string) error {
+	found := r.results(start, others)
 	if out == "" {
 		var err error
 		if out, err = os.MkdirTemp("", "bench-results-"); err != nil {
@@ -145,20 +146,23 @@ func (r *runner) write(start time.Time, out string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	err := errors.Join(writeJSON(filepath.Join(out, "results.json"), found),
-		writeMarkdown(filepath.Join(out, "results.md"), found), drawAll(out, found))
-	if err != nil {
+	if err := errors.Join(writeJSON(filepath.Join(out, "results.json"), found), show(out, found)); err != nil {
 		return err
 	}
 	log.Printf("%-10s %6.1f s, written to %s", "all", time.Since(start).Seconds(), out)
 	return nil
 }
 
-// redraw draws the charts of a run that was written to the directory.
+// show writes what people read of the results.
+func show(out string, r *Results) error {
+	return errors.Join(writeMarkdown(filepath.Join(out, "results.md"), r), drawAll(out, r))
+}
+
+// redraw shows a run again that was written to the directory.
 func redraw(dir string) error {
 	r, err := readJSON(filepath.Join(dir, "results.json"))
 	if err != nil {
 		return err
 	}
-	return drawAll(dir, r)
+	return show(dir, r)
 }

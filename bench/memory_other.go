@@ -20,6 +20,9 @@ func readMemory() memory {
 	return memory{peak: held, now: held}
 }
 
+// othersTime is not known without /proc.
+func othersTime() time.Duration { return 0 }
+
 // cpuTime is the runtime's estimate of time in Go code.
 func cpuTime() time.Duration {
 	sample := []metrics.Sample{{Name: "/cpu/classes/user:cpu-seconds"}}

@@ -9,26 +9,17 @@ import (
 	"github.com/aicontent/aicontent-go/bench/clients"
 )
 
-// The reference makes one request of a call, whatever the outage: a server that answered, or a count that is wrong,
+// The reference makes one request of a call: a server that answered, or a count that is wrong,
 // shows here.
 func TestOutagesCountEachRequestOnce(t *testing.T) {
-	for _, outage := range outages {
-		t.Run(outage, func(t *testing.T) {
-			result, err := outageJob(t.Context(), job{SDK: clients.Reference, Outage: outage, Times: 20})
-			require.NoError(t, err)
-			assert.EqualValues(t, 20, result.(outageResult).Requests)
-		})
-	}
+	result, err := outageJob(t.Context(), job{SDK: clients.Reference, Times: 20})
+	require.NoError(t, err)
+	assert.EqualValues(t, 20, result.(outageResult).Requests)
 }
 
-// The reason for the chart: a client that repeats every call would multiply the outage.
+// A client that repeats every call would multiply the outage.
 func TestThisSDKStaysWithinItsRetryBudget(t *testing.T) {
-	for _, outage := range outages {
-		t.Run(outage, func(t *testing.T) {
-			t.Parallel()
-			result, err := outageJob(t.Context(), job{SDK: clients.Ours, Outage: outage, Times: 300})
-			require.NoError(t, err)
-			assert.EqualValues(t, 400, result.(outageResult).Requests)
-		})
-	}
+	result, err := outageJob(t.Context(), job{SDK: clients.Ours, Times: 300})
+	require.NoError(t, err)
+	assert.EqualValues(t, 400, result.(outageResult).Requests)
 }

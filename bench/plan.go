@@ -23,10 +23,8 @@ type plan struct {
 	ManyTime    time.Duration // 64 goroutines of show
 	WalkRounds  int
 	WalkRecords int
-	// LatencyRounds are those of the walk over a service with latency.
-	LatencyRounds int
-	Operations    int      // that meet faults
-	Outages       []string // most of their time is spent in the pauses before retries
+	Operations  int // that meet faults
+	OutageCalls int // at once, while a gateway responds with 502
 }
 
 // uploadSize is a size, how often a process repeats the upload after the first, cold one, and in how many rounds.
@@ -49,7 +47,7 @@ func fullPlan() plan {
 		LargeRounds: 3, LargeMiB: 4096, Parallel: 64, ParallelMiB: 64,
 		CallRounds: 21, CallTime: 35 * time.Millisecond,
 		ManyRounds: 3, ManyTime: 1500 * time.Millisecond,
-		WalkRounds: 2, WalkRecords: records, LatencyRounds: 3, Operations: 66, Outages: outages,
+		WalkRounds: 2, WalkRecords: records, Operations: 66, OutageCalls: 3200,
 	}
 }
 
@@ -59,6 +57,6 @@ func quickPlan() plan {
 		LargeRounds: 1, LargeMiB: 512, Parallel: 8, ParallelMiB: 16,
 		CallRounds: 3, CallTime: 20 * time.Millisecond,
 		ManyRounds: 1, ManyTime: 250 * time.Millisecond,
-		WalkRounds: 1, WalkRecords: 5_000, LatencyRounds: 1, Operations: 22, Outages: []string{refused},
+		WalkRounds: 1, WalkRecords: 5_000, Operations: 22, OutageCalls: 200,
 	}
 }

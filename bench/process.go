@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"time"
 
 	"github.com/aicontent/aicontent-go/bench/service"
 )
@@ -21,8 +20,7 @@ import (
 // serving says what a server process serves.
 type serving struct {
 	Records int
-	Latency time.Duration // before each response
-	TLS     bool          // over HTTP/1.1, as without TLS
+	TLS     bool // over HTTP/1.1, as without TLS
 }
 
 // serve is the server process: it prints its URL and its certificate, and ends when its standard input does, so that it
@@ -32,7 +30,7 @@ func serve(what string) error {
 	if err := json.Unmarshal([]byte(what), &s); err != nil {
 		return err
 	}
-	server := httptest.NewUnstartedServer(service.Late(s.Latency, service.Handler(s.Records)))
+	server := httptest.NewUnstartedServer(service.Handler(s.Records))
 	if s.TLS {
 		server.StartTLS()
 		fmt.Println(server.URL, hex.EncodeToString(server.Certificate().Raw))

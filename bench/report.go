@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/aicontent/aicontent-go/bench/clients"
@@ -67,68 +68,53 @@ func markdown(r *Results) string {
 		fmt.Fprintf(&b, ", %s alone", r.Only)
 	}
 	b.WriteString(". Medians, with the least and the greatest in brackets where rounds differ; " +
-		"× is the ratio to net/http by hand in the same round.\n\n")
-	row(&b, []string{"SDK", "version"})
-	row(&b, []string{"---", "---"})
+		"× is the ratio to net/http by hand in the same round.")
+	if r.Others > 0 {
+		fmt.Fprintf(&b, " Other programs took %.0f%% of the CPUs", 100*r.Others)
+		if r.busy() {
+			b.WriteString(": times and throughputs are rough, and have one digit")
+		}
+		b.WriteString(".")
+	}
+	b.WriteString("\n\n")
+	head(&b, []string{"SDK", "version"})
 	for _, sdk := range clients.All() {
 		row(&b, []string{sdk.Name, r.Versions[sdk.Name]})
 	}
-	if len(r.Targets) > 0 {
+	if aims := targets(r); len(aims) > 0 {
 		b.WriteString("\n## What this SDK sets out to reach\n\n")
-		row(&b, []string{"what", "wanted", "measured", ""})
-		row(&b, []string{"---", "---", "--:", "---"})
-		for _, t := range r.Targets {
+		head(&b, []string{"what", "wanted", "measured", ""})
+		for _, t := range aims {
 			row(&b, []string{t.What, t.Want, t.Got, map[bool]string{true: "met", false: "**missed**"}[t.Met]})
 		}
 	}
-	for _, work := range works(r) {
+	for _, work := range r.works() {
 		table(&b, r, work)
 	}
 	return b.String()
 }
 
-// works lists what was done, in its order.
-func works(r *Results) []string {
-	var list []string
-	for _, f := range r.Figures {
-		if !slices.Contains(list, f.Work) {
-			list = append(list, f.Work)
-		}
-	}
-	return list
-}
-
 func table(b *strings.Builder, r *Results, work string) {
 	fmt.Fprintf(b, "\n## %s%s\n\n", strings.ToUpper(work[:1]), work[1:])
-	var columns []measure
-	var rows []string
-	for _, f := range r.Figures {
-		if f.Work != work {
-			continue
-		}
-		if !slices.Contains(columns, f.Measure) {
-			columns = append(columns, f.Measure)
-		}
-		if !slices.Contains(rows, f.SDK) {
-			rows = append(rows, f.SDK)
-		}
-	}
-	head, line := []string{"SDK"}, []string{"---"}
+	columns := r.columns(work)
+	headings := []string{"SDK"}
 	for _, m := range columns {
-		head, line = append(head, heading(m)), append(line, "--:")
+		headings = append(headings, heading(m))
 	}
-	row(b, head)
-	row(b, line)
-	for _, sdk := range clients.All() {
-		if !slices.Contains(rows, sdk.Name) {
-			continue
-		}
-		cells := []string{sdk.Name}
+	head(b, headings)
+	for _, sdk := range r.rows(work) {
+		cells := []string{sdk}
 		for _, m := range columns {
-			cells = append(cells, cell(r.find(work, sdk.Name, m)))
+			cells = append(cells, cell(r.find(work, sdk, m), r.busy()))
 		}
 		row(b, cells)
 	}
+}
+
+// head begins a table. All columns but the first are aligned to the right.
+func head(b *strings.Builder, headings []string) {
+	row(b, headings)
+	b.WriteString("| --- |" + strings.Repeat(" --: |", len(headings)-1) + "\n")
 }
 
 func row(b *strings.Builder, cells []string) {
@@ -137,12 +123,19 @@ func row(b *strings.Builder, cells []string) {
 
 // heading names the unit that cells are shown in.
 func heading(m measure) string {
-	return strings.NewReplacer("over start, bytes", "over start, MiB", "bytes allocated", "KiB allocated",
-		", bytes", ", MB").Replace(string(m))
+	switch m {
+	case nanoseconds, cpuNanoseconds:
+		return strings.Replace(string(m), "ns", "µs", 1)
+	case peak:
+		return strings.Replace(string(m), "bytes", "MiB", 1)
+	case allocated:
+		return strings.Replace(string(m), "bytes", "KiB", 1)
+	}
+	return strings.Replace(string(m), ", bytes", ", MB", 1)
 }
 
-// cell shows a figure in its heading's unit.
-func cell(f *Figure) string {
+// cell shows a figure in its heading's unit. Where other programs were busy, what a clock measured has one digit.
+func cell(f *Figure, busy bool) string {
 	if f == nil {
 		return "–"
 	}
@@ -154,26 +147,42 @@ func cell(f *Figure) string {
 		scale = 1 << 10
 	case binarySize, strippedSize:
 		scale = 1e6
+	case nanoseconds, cpuNanoseconds:
+		scale = 1e3
 	}
-	text := number(f.Value.Median / scale)
+	show := number
+	if busy && slices.Contains([]measure{throughput, nanoseconds, rate, seconds}, f.Measure) {
+		show = func(v float64) string { return digits(v, 1) }
+	}
+	text := show(f.Value.Median / scale)
 	if f.Value.Least != f.Value.Greatest {
-		text += fmt.Sprintf(" (%s–%s)", number(f.Value.Least/scale), number(f.Value.Greatest/scale))
+		text += fmt.Sprintf(" (%s–%s)", show(f.Value.Least/scale), show(f.Value.Greatest/scale))
 	}
 	if f.Ratio != nil && f.Measure != operations && f.SDK != clients.Reference {
-		text += " ×" + number(f.Ratio.Median)
+		text += " ×" + show(f.Ratio.Median)
 	}
 	return text
 }
 
 // number shows three digits, or all those of a whole number.
 func number(v float64) string {
-	switch size := math.Abs(v); {
-	case v == math.Trunc(v) && size < 1e9, size >= 100:
-		return fmt.Sprintf("%.0f", v)
-	case size >= 10:
-		return fmt.Sprintf("%.1f", v)
-	case size >= 0.1:
-		return fmt.Sprintf("%.2f", v)
+	if v == math.Trunc(v) {
+		return grouped(strconv.FormatFloat(v, 'f', 0, 64))
 	}
-	return fmt.Sprintf("%.3g", v)
+	return digits(v, 3)
+}
+
+// digits shows that many of a number's digits, and zeros in place of the others.
+func digits(v float64, n int) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
+	return grouped(strconv.FormatFloat(rounded, 'f', -1, 64))
+}
+
+// grouped sets commas between thousands.
+func grouped(text string) string {
+	whole, fraction, _ := strings.Cut(text, ".")
+	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	return strings.TrimSuffix(whole+"."+fraction, ".")
 }

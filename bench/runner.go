@@ -3,8 +3,11 @@ package main
 import (
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/bench/clients"
 )
 
@@ -46,20 +49,20 @@ type Results struct {
 	Quick    bool              `json:"quick"`
 	Only     string            `json:"only,omitempty"` // the kind of work; empty for all
 	Seconds  float64           `json:"seconds"`
+	Others   float64           `json:"others"`   // the share of the CPUs that other programs took; 0 outside Linux
 	Versions map[string]string `json:"versions"` // by SDK
 	Figures  []Figure          `json:"figures"`
-	Targets  []Target          `json:"targets"`
 }
 
-func (r *runner) results(start time.Time) *Results {
-	results := &Results{
+func (r *runner) results(start time.Time, others time.Duration) *Results {
+	took := time.Since(start)
+	return &Results{
 		Date: start.UTC().Format(time.DateOnly), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		CPUs: runtime.NumCPU(), Quick: r.plan.Quick, Only: r.only,
-		Seconds:  time.Since(start).Round(time.Second).Seconds(),
+		Seconds:  took.Round(time.Second).Seconds(),
+		Others:   others.Seconds() / took.Seconds() / float64(runtime.NumCPU()),
 		Versions: versions(r.sdks), Figures: r.samples.figures(),
 	}
-	results.Targets = targets(results)
-	return results
 }
 
 // find is the figure of a work, SDK and measure; nil where there is none.
@@ -72,21 +75,56 @@ func (r *Results) find(work, sdk string, m measure) *Figure {
 	return nil
 }
 
+// works lists what was done, in its order.
+func (r *Results) works() (list []string) {
+	for _, f := range r.Figures {
+		if !slices.Contains(list, f.Work) {
+			list = append(list, f.Work)
+		}
+	}
+	return list
+}
+
+// rows are the SDKs that did a work, in the order of its table.
+func (r *Results) rows(work string) (list []string) {
+	for _, f := range r.Figures {
+		if f.Work == work && !slices.Contains(list, f.SDK) {
+			list = append(list, f.SDK)
+		}
+	}
+	return list
+}
+
+// columns are the measures of a work, in the order of its table.
+func (r *Results) columns(work string) (list []measure) {
+	for _, f := range r.Figures {
+		if f.Work == work && !slices.Contains(list, f.Measure) {
+			list = append(list, f.Measure)
+		}
+	}
+	return list
+}
+
+// busy reports whether other programs took so much of the CPUs that times say little.
+func (r *Results) busy() bool { return r.Others > 0.1 }
+
 // versions reads those that were built in.
 func versions(sdks []clients.SDK) map[string]string {
 	found := map[string]string{}
-	info, ok := debug.ReadBuildInfo()
-	for _, sdk := range sdks {
-		if sdk.Module == "" {
-			found[sdk.Name] = runtime.Version()
-		}
-		if !ok {
-			continue
-		}
+	modules := map[string]string{}
+	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
-			if module.Path == sdk.Module {
-				found[sdk.Name] = module.Version
-			}
+			modules[module.Path] = strings.TrimPrefix(module.Version, "v")
+		}
+	}
+	for _, sdk := range sdks {
+		switch sdk.Name {
+		case clients.Reference:
+			found[sdk.Name] = runtime.Version()
+		case clients.Ours:
+			found[sdk.Name] = aicontent.Version
+		default:
+			found[sdk.Name] = modules[sdk.Module]
 		}
 	}
 	return found

@@ -23,17 +23,15 @@ const (
 	operations     measure = "operations"
 	doneOnce       measure = "made once and told"
 	madeTwice      measure = "made twice"
+	waiting        measure = "still waiting"
 	hollow         measure = "success, none made"
 	givenUp        measure = "given up, a retry could have saved"
 	madeUntold     measure = "made, but told an error"
 	requests       measure = "requests"
-	// The same with retries as documented, where one table has both.
-	requestsDocumented measure = "requests, retries as documented"
-	secondsDocumented  measure = "s, retries as documented"
-	binarySize         measure = "binary, bytes"
-	strippedSize       measure = "binary without symbols, bytes"
-	packages           measure = "packages"
-	foreign            measure = "packages outside the standard library"
+	binarySize     measure = "binary, bytes"
+	strippedSize   measure = "binary without symbols, bytes"
+	packages       measure = "packages"
+	foreign        measure = "packages outside the standard library"
 )
 
 // sample is one value of one round.

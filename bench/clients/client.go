@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/aicontent/aicontent-go/bench/service"
 )
@@ -30,8 +31,8 @@ type Settings struct {
 	Transport http.RoundTripper
 	// Retries sets retries as the SDK's documentation shows; false leaves the defaults.
 	Retries bool
-	// ReadAhead is the number of pages that a walk fetches ahead, for an SDK that can.
-	ReadAhead int
+	// Settle is the settle time of this SDK's package once; 0 is its default.
+	Settle time.Duration
 }
 
 // httpClient is nil where the SDK is to use its default.
@@ -45,7 +46,7 @@ func (s Settings) httpClient() *http.Client {
 // SDK is one of those that are measured.
 type SDK struct {
 	Name    string // in tables and flags
-	Module  string // the module whose version is shown; empty for the standard library
+	Module  string // the module whose version is shown; empty for the reference and this SDK
 	Wire    service.Wire
 	Streams bool   // uploads in memory that does not grow with the file
 	Form    bool   // uploads in a multipart form, not the bare file
@@ -84,7 +85,7 @@ func All() []SDK {
 			Retries: "WithRetryOpts", New: newHetzner,
 		},
 		{
-			Name: Ours, Module: "github.com/aicontent/aicontent-go", Wire: service.Native, Streams: true, Form: true,
+			Name: Ours, Wire: service.Native, Streams: true, Form: true,
 			Retries: "WithRetryPolicy, package once", New: newOurs,
 		},
 	}

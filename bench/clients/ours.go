@@ -2,7 +2,6 @@ package clients
 
 import (
 	"context"
-	"time"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/once"
@@ -22,15 +21,15 @@ func newOurs(s Settings) (Client, error) {
 	if s.Retries {
 		opts = append(opts, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 6}))
 	}
-	if s.ReadAhead > 0 {
-		opts = append(opts, aicontent.WithReadAhead(s.ReadAhead))
-	}
 	client, err := aicontent.NewClient(s.URL+"/tenant", key, opts...)
 	if err != nil || !s.Retries {
 		return &ours{client: client}, err
 	}
-	// The service of the faults acts at once or never.
-	names, err := once.New(client, once.InMemory(), once.WithSettleTime(time.Second))
+	var settle []once.Option
+	if s.Settle > 0 {
+		settle = append(settle, once.WithSettleTime(s.Settle))
+	}
+	names, err := once.New(client, once.InMemory(), settle...)
 	return &ours{client, names}, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"path"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -248,6 +249,16 @@ func (f *Faulty) shown(id int) []byte {
 		return []byte(`{"data":` + madeRecord(id, name) + `}`)
 	}
 	return []byte(`{"data":null}`)
+}
+
+// Down responds to each request as a gateway does that cannot reach the service, and counts it in requests.
+func Down(requests *atomic.Int64) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		requests.Add(1)
+		_, _ = io.Copy(io.Discard, req.Body)
+		w.Header().Set("Content-Type", "text/html")
+		send(w, http.StatusBadGateway, []byte(Refusal(Native, http.StatusBadGateway)))
+	})
 }
 
 func madeRecord(id int, name string) string {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // ReceivedPath returns the number of uploads and the number of bytes that came with them.
@@ -40,14 +39,6 @@ type route struct {
 	pattern string
 	wire    Wire
 	call    call
-}
-
-// Late is h with a wait before each response.
-func Late(latency time.Duration, h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		time.Sleep(latency)
-		h.ServeHTTP(w, req)
-	})
 }
 
 // call is what a route does.
