@@ -110,7 +110,6 @@ type settings struct {
 	moreForm   []pair
 	response   **Response
 	progress   func(Progress)
-	readAhead  int
 }
 
 func newSettings() *settings {

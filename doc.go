@@ -87,7 +87,6 @@
 //	WithFormField         call    sets a form field that the API does not document
 //	WithResponse          call    returns the raw response, even if the call fails
 //	WithProgress          call    reports the progress of an upload
-//	WithReadAhead         call    lets All prefetch pages
 //
 // # Responses
 //

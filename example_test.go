@@ -413,24 +413,6 @@ func ExampleWithRetryBudget() {
 	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget))
 }
 
-func ExampleWithReadAhead() {
-	srv := service()
-	defer srv.Close()
-	for n := range 250 {
-		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1), Resolution: "256x256"})
-	}
-	ctx, client := context.Background(), srv.Client()
-
-	// Up to four pages are fetched at once. The images come in the same order as without.
-	params := aicontent.ImageListParams{PerPage: aicontent.PerPage10, Sort: aicontent.SortAsc}
-	images, err := aicontent.Collect(client.Images.All(ctx, params, aicontent.WithReadAhead(4)))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(len(images), images[0].Name, images[249].Name, len(srv.Requests()))
-	// Output: 250 Study no. 1 Study no. 250 25
-}
-
 func ExampleCollect() {
 	srv := service()
 	defer srv.Close()

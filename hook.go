@@ -31,8 +31,8 @@ type AttemptResult struct {
 }
 
 // WithAttemptHook calls hook before each attempt, including searches and downloads: for metrics, an audit log, a
-// spending limit or a circuit breaker. It is called after the rate limiter and the key source, in the call's goroutine,
-// or in several with [WithReadAhead]. Hooks given to a call are called after those given to [NewClient]. A hook that
+// spending limit or a circuit breaker. It is called after the rate limiter and the key source, in the call's goroutine.
+// Hooks given to a call are called after those given to [NewClient]. A hook that
 // blocks delays its call, and one that stores the name of its own call with package once waits for itself. Nil is an
 // error.
 //

@@ -133,7 +133,7 @@ func TestAttemptHookSeesEveryKindOfCall(t *testing.T) {
 	assert.Equal(t, 100, o.results[0].Budget, "the retry with another key costs nothing")
 
 	o = &observer{}
-	ids, err := idsOf(t.Context(), over(t, &fakes.Pages{Respond: numbered(10)}, WithAttemptHook(o.hook)), WithReadAhead(4))
+	ids, err := idsOf(t.Context(), over(t, &fakes.Pages{Respond: numbered(10)}, WithAttemptHook(o.hook)))
 	require.NoError(t, err)
 	assert.Equal(t, tenPages, ids)
 	assert.Len(t, o.attempts, 10)

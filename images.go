@@ -92,10 +92,9 @@ func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts .
 }
 
 // All returns an iterator over the images of all pages. Each loop starts with the first page, or that of
-// WithQuery("page", "3"), and fetches the others when it reaches them, or earlier with [WithReadAhead]. Leaving the
-// loop ends all requests. An error is yielded once, with a nil image, and ends the loop; it matches [ErrPagination] if
-// the service does not say whether more pages follow, or repeats one. The images of a page share memory: to keep a few
-// of many, copy their texts.
+// WithQuery("page", "3"), and fetches the others when it reaches them. An error is yielded once, with a nil image, and
+// ends the loop; it matches [ErrPagination] if the service does not say whether more pages follow, or repeats one. The
+// images of a page share memory: to keep a few of many, copy their texts.
 //
 // An image that moves to the next page during the loop is yielded once. If others are deleted during the loop, some may
 // be missed: confirm with Show that an image is gone before you delete a copy of it.
@@ -117,8 +116,8 @@ func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...Cal
 	return findByName[Image](ctx, s.core(), images, name, opts)
 }
 
-// Validate returns what Store would refuse before it sends anything, as a [*ValidationError], or nil: for a service that
-// accepts a job and runs it later. The options of the client and of the call apply.
+// Validate returns what Store would refuse before it sends anything, as a [*ValidationError], or nil: for a program
+// that accepts a job and runs it later. The options of the client and of the call apply.
 func (s *ImagesService) Validate(params ImageStoreParams, opts ...CallOption) error {
 	return s.core().validate(params.request(), opts)
 }

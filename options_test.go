@@ -91,8 +91,6 @@ func TestOptionsRefused(t *testing.T) {
 		"a stall without a unit":   {WithStallTimeout(30), "stall_timeout", "write 30*time.Second"},
 		"no middleware":            {WithMiddleware(nil), "middleware", "nil"},
 		"middleware to nothing":    {WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "middleware", "nil"},
-		"negative read-ahead":      {WithReadAhead(-1), "read_ahead", "between 0 and 32"},
-		"much read-ahead":          {WithReadAhead(33), "read_ahead", "between 0 and 32"},
 		"a query without name":     {WithQuery("", "v"), "query", "name"},
 		"a form without name":      {WithFormField("", "v"), "form_field", "name"},
 		"a form name of two lines": {WithFormField("a\r\nb", "v"), "form_field", "line breaks"},

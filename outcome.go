@@ -94,8 +94,8 @@ func OutcomeOf(err error) Outcome {
 // [ErrNotFound], which then means done.
 //
 // The table of [OutcomeOf] has the answers for attempts; "others" is yes, except for Store. A Retry-After that is too
-// long and a retry budget that is used up are temporary. Nil, a [*ConflictError], [ErrFile], [ErrPagination], a name that
-// FindByName does not find and errors without the methods are not. It calls the method Temporary of the same errors as
+// long and a retry budget that is used up are temporary. Nil, a [*ConflictError], [ErrFile], [ErrPagination], a name
+// that FindByName does not find and errors without the methods are not. It calls the method Temporary of the same errors as
 // [OutcomeOf]; of joined errors, all that have the methods must be temporary. The errors of package once have an answer
 // of their own, as its calls are safe to repeat whatever their outcome.
 func Temporary(err error) bool {

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -146,7 +142,7 @@ func TestAllGivesTheTotalOfCappedPages(t *testing.T) {
 	for id := range total {
 		want = append(want, strconv.Itoa(id))
 	}
-	for _, ahead := range []int{0, 1, 8} {
+	{
 		b := pages(t, func(query url.Values) string {
 			page, _ := strconv.Atoi(query.Get("page"))
 			var ids []int
@@ -155,28 +151,28 @@ func TestAllGivesTheTotalOfCappedPages(t *testing.T) {
 			}
 			return fmt.Sprintf(`{"data":%s,"total":%d}`, recordsOf(ids...), total)
 		})
-		ids, err := walked(t, b, ImageListParams{PerPage: PerPage100}, WithReadAhead(ahead))
-		require.NoError(t, err, ahead)
-		assert.Equal(t, strings.Join(want, " "), ids, ahead)
-		assert.ElementsMatch(t, []string{"per_page=100", "page=2&per_page=100", "page=3&per_page=100"}, b.Asked, ahead)
+		ids, err := walked(t, b, ImageListParams{PerPage: PerPage100})
+		require.NoError(t, err)
+		assert.Equal(t, strings.Join(want, " "), ids)
+		assert.ElementsMatch(t, []string{"per_page=100", "page=2&per_page=100", "page=3&per_page=100"}, b.Asked)
 	}
 }
 
 // A total that is never reached must not keep a walk going for ever.
 func TestAllEndsBelowATotalThatIsWrong(t *testing.T) {
 	t.Parallel()
-	for _, ahead := range []int{0, 4} {
+	{
 		b := pages(t, func(query url.Values) string {
 			if query.Get("page") == "" {
 				return `{"data":` + recordsOf(2, 1) + `,"total":9007199254740991}`
 			}
 			return `{"data":[],"total":9007199254740991}`
 		})
-		ids, err := walked(t, b, ImageListParams{}, WithReadAhead(ahead))
+		ids, err := walked(t, b, ImageListParams{})
 		require.ErrorIs(t, err, ErrPagination)
 		assert.ErrorContains(t, err, "100 pages without records")
 		assert.Equal(t, "2 1", ids)
-		assert.LessOrEqual(t, b.Requests(), 101+ahead)
+		assert.LessOrEqual(t, b.Requests(), 101)
 	}
 }
 
@@ -227,64 +223,22 @@ func TestMovedRecordsAreGivenOnce(t *testing.T) {
 	assert.Equal(t, "6", names(second))
 }
 
-// A deployment may say in a header alone what follows.
-func TestNextPageByHeader(t *testing.T) {
+// A list that says only in a Link header what follows is as one that says nothing: a full page is not the end of it.
+func TestListsWithALinkHeaderAlone(t *testing.T) {
 	t.Parallel()
-	var b *book
-	b = pages(t, func(query url.Values) string {
-		b.Header.Del("Link")
-		if query.Get("page") == "" {
-			b.Header.Set("Link", `<https://app.internal/images?page=2>; rel="next"`)
-			return recordsOf(9, 8)
-		}
-		return recordsOf(7)
-	})
-	ids, err := walked(t, b, ImageListParams{})
-	require.NoError(t, err)
-	assert.Equal(t, "9 8 7", ids)
-}
-
-// Lists as GitHub and WordPress send them say only in Link headers what follows, and say of the last page nothing, or
-// that one came before it. Every record must come, and no error after the last.
-func TestWalksByLinkHeadersEnd(t *testing.T) {
-	t.Parallel()
-	const path = "<https://app.internal/api/v1/images?page="
-	for name, tt := range map[string]struct {
-		links []string // of the pages
-		ids   int
-		err   error
-	}{
-		"GitHub": {[]string{
-			path + `2>; rel="next", ` + path + `3>; rel="last"`,
-			path + `1>; rel="prev", ` + path + `3>; rel="next", ` + path + `3>; rel="last", ` + path + `1>; rel="first"`,
-			path + `2>; rel="prev", ` + path + `1>; rel="first"`,
-		}, 30, nil},
-		"WordPress": {[]string{
-			path + `2>; rel="next"`, path + `1>; rel="prev", ` + path + `3>; rel="next"`, path + `2>; rel="prev"`,
-		}, 30, nil},
-		"no header on the last page": {[]string{path + `2>; rel="next"`, path + `3>; rel="next"`, ""}, 30, nil},
-		"the last page alone":        {[]string{path + `3>; rel="last"`, path + `3>; rel="last"`, path + `3>; rel="last"`}, 30, nil},
-		"no header on any page":      {[]string{"", "", ""}, 10, ErrPagination},
-		"another page as the last": {[]string{
-			path + `2>; rel="next"`, path + `1>; rel="prev", <https://app.internal/images?cursor=z>; rel="last"`, "",
-		}, 20, ErrPagination},
-	} {
-		baseURL := fakes.RawServer(t, func(r *http.Request) string {
-			number := max(atoi(r.URL.Query().Get("page")), 1)
+	for count, want := range map[int]error{10: ErrPagination, 9: nil} {
+		b := pages(t, func(url.Values) string {
 			var ids []int
-			for i := range 10 {
-				ids = append(ids, number*10+i)
+			for id := range count {
+				ids = append(ids, id+1)
 			}
-			return fakes.OnTheWire(200, "Link: "+tt.links[number-1], recordsOf(ids...))
+			return recordsOf(ids...)
 		})
-		c, err := NewClient(baseURL, "a-key-for-tests")
-		require.NoError(t, err)
-		images, err := Collect(c.Images.All(t.Context(), ImageListParams{PerPage: PerPage10}))
-		assert.ErrorIs(t, err, tt.err, name)
-		require.Len(t, images, tt.ids, name)
-		for i, image := range images {
-			assert.Equal(t, strconv.Itoa(10+i), string(image.ID), name)
-		}
+		b.Header.Set("Link", `<https://app.internal/images?page=2>; rel="next"`)
+		images, err := Collect(b.Images.All(t.Context(), ImageListParams{PerPage: PerPage10}))
+		assert.ErrorIs(t, err, want)
+		assert.Len(t, images, count)
+		assert.Equal(t, 1, b.Requests())
 	}
 }
 
@@ -528,325 +482,7 @@ func idsOf(ctx context.Context, c *Client, opts ...CallOption) (string, error) {
 	return strings.Join(ids, " "), err
 }
 
-// aSecond is what a page takes.
-func aSecond(url.Values) time.Duration { return time.Second }
-
 const tenPages = "11 12 21 22 31 32 41 42 51 52 61 62 71 72 81 82 91 92 101 102"
-
-// Ten pages at a second each come in three, in order, and no more are asked for at once than were allowed.
-func TestReadAheadKeepsTheOrder(t *testing.T) {
-	t.Parallel()
-	for ahead, took := range map[int]time.Duration{0: 10 * time.Second, 1: 10 * time.Second, 4: 4 * time.Second, 9: 2 * time.Second, 32: 2 * time.Second} {
-		for name, delay := range map[string]func(url.Values) time.Duration{
-			"all the same": aSecond,
-			"later ones are fast": func(query url.Values) time.Duration {
-				return time.Second / time.Duration(max(1, atoi(query.Get("page"))))
-			},
-		} {
-			synctest.Test(t, func(t *testing.T) {
-				s := &fakes.Pages{Respond: numbered(10), Delay: delay}
-				start := time.Now()
-				ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(ahead))
-				require.NoError(t, err)
-				assert.Equal(t, tenPages, ids)
-				assert.Len(t, s.Asked, 10, "no page twice, and none after the last")
-				assert.LessOrEqual(t, s.Most, max(ahead, 1))
-				if name == "all the same" {
-					assert.Equal(t, took, time.Since(start), "%d pages ahead, %s", ahead, name)
-				}
-			})
-		}
-	}
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Respond: numbered(10), Delay: aSecond}
-		start := time.Now()
-		_, err := idsOf(t.Context(), over(t, s, WithReadAhead(9)))
-		require.NoError(t, err)
-		assert.Equal(t, 2*time.Second, time.Since(start), "an option of the client")
-	})
-}
-
-// What fails ahead must not hide the records before it.
-func TestReadAheadGivesErrorsAtTheirPlace(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Respond: func(query url.Values) (int, string) {
-			if query.Get("page") == "4" {
-				return 422, `{"message":"page 4 is broken"}`
-			}
-			return numbered(10)(query)
-		}, Delay: func(query url.Values) time.Duration {
-			if query.Get("page") == "4" {
-				return 0
-			}
-			return time.Second
-		}}
-		ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(5))
-		assert.Equal(t, "11 12 21 22 31 32", ids)
-		assert.EqualError(t, err, "images.list: 422: page 4 is broken (request page 4)")
-		assert.Zero(t, s.InFlight, "the rest was ended")
-	})
-}
-
-// A loop that is left must leave nothing running: no request, no goroutine.
-func TestLeavingEndsWhatIsReadAhead(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Respond: numbered(100), Delay: func(query url.Values) time.Duration {
-			if query.Get("page") == "" {
-				return 0
-			}
-			return time.Hour
-		}}
-		start := time.Now()
-		for _, err := range over(t, s).Images.All(t.Context(), ImageListParams{}, WithReadAhead(8)) {
-			require.NoError(t, err)
-			synctest.Wait()
-			assert.Equal(t, 8, s.InFlight)
-			break
-		}
-		assert.Zero(t, s.InFlight)
-		assert.Equal(t, 8, s.Ended)
-		assert.Zero(t, time.Since(start))
-	})
-}
-
-func TestReadAheadEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := contextAfter(t, 90*time.Second)
-		defer cancel()
-		s := &fakes.Pages{Respond: numbered(100), Delay: func(url.Values) time.Duration { return time.Minute }}
-		ids, err := idsOf(ctx, over(t, s, WithResponseTimeout(0)), WithReadAhead(3))
-		assert.Equal(t, "11 12", ids)
-		require.ErrorIs(t, err, errUserLeft)
-		assert.Zero(t, s.InFlight)
-	})
-}
-
-// A limit on requests is not to be got around by asking early.
-func TestReadAheadWaitsForTheLimiter(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Respond: numbered(10)}
-		var mu sync.Mutex
-		next, waits := time.Now(), 0
-		limiter := fakes.Limiter(func(ctx context.Context) error {
-			mu.Lock()
-			waits++
-			next = next.Add(time.Minute)
-			wait := time.Until(next)
-			mu.Unlock()
-			sleep(ctx, wait)
-			return ctx.Err()
-		})
-		start := time.Now()
-		ids, err := idsOf(t.Context(), over(t, s, WithRateLimiter(limiter)), WithReadAhead(8))
-		require.NoError(t, err)
-		assert.Equal(t, tenPages, ids)
-		assert.Equal(t, 10, waits)
-		assert.Equal(t, 10*time.Minute, time.Since(start))
-	})
-}
-
-// With a cursor only the page that follows is known: it is fetched while the loop works.
-func TestReadAheadByCursor(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Delay: aSecond, Respond: func(query url.Values) (int, string) {
-			page := max(1, atoi(query.Get("cursor")))
-			next := fmt.Sprintf(`"?cursor=%d"`, page+1)
-			if page == 5 {
-				next = "null"
-			}
-			return 200, fmt.Sprintf(`{"data":%s,"links":{"next":%s}}`, recordsOf(page), next)
-		}}
-		start, seen := time.Now(), 0
-		for image, err := range over(t, s).Images.All(t.Context(), ImageListParams{}, WithReadAhead(8)) {
-			require.NoError(t, err)
-			seen++
-			assert.Equal(t, strconv.Itoa(seen), string(image.ID))
-			synctest.Wait()
-			assert.Equal(t, min(seen+1, 5), s.Requests(), "one page ahead")
-			time.Sleep(time.Second)
-		}
-		assert.Equal(t, 5, seen)
-		assert.Equal(t, 6*time.Second, time.Since(start), "the wait for a page and the work on the one before are the same second")
-	})
-}
-
-// WithResponse has the response of the page that the loop is at, and not of one that came early.
-func TestReadAheadAndResponse(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Respond: numbered(5), Delay: func(query url.Values) time.Duration {
-			return time.Second / time.Duration(max(1, atoi(query.Get("page"))))
-		}}
-		var resp *Response
-		for image, err := range over(t, s).Images.All(t.Context(), ImageListParams{}, WithReadAhead(4), WithResponse(&resp)) {
-			require.NoError(t, err)
-			time.Sleep(time.Minute)
-			page := string(image.ID)[:1]
-			require.NotNil(t, resp)
-			assert.Contains(t, string(resp.Body), `"current_page":`+page)
-			assert.Equal(t, strings.TrimRight("page "+page, "1"), resp.RequestID)
-		}
-	})
-	// The response of a page that failed is there too.
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Delay: aSecond, Respond: func(query url.Values) (int, string) {
-			if query.Get("page") == "3" {
-				return 418, ``
-			}
-			return numbered(5)(query)
-		}}
-		var resp *Response
-		_, err := idsOf(t.Context(), over(t, s), WithReadAhead(4), WithResponse(&resp))
-		require.Error(t, err)
-		assert.Equal(t, 418, resp.StatusCode)
-	})
-}
-
-// Where the last page is not told, pages after it are requested in vain, and their responses are no error of the
-// caller's.
-func TestReadAheadBeyondTheEnd(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Delay: aSecond, Respond: func(query url.Values) (int, string) {
-			page := max(1, atoi(query.Get("page")))
-			switch {
-			case page > 3:
-				return 404, ``
-			case page == 3:
-				return 200, `{"data":` + recordsOf(31) + `,"links":{"next":null}}`
-			}
-			return 200, fmt.Sprintf(`{"data":%s,"links":{"next":"?page=%d"}}`, recordsOf(10*page+1), page+1)
-		}}
-		ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(4))
-		require.NoError(t, err)
-		assert.Equal(t, "11 21 31", ids)
-		assert.Zero(t, s.InFlight)
-		assert.LessOrEqual(t, len(s.Asked), 3+4)
-	})
-}
-
-// A list whose last page is not told costs few requests behind its end, however many pages may be read ahead.
-func TestReadAheadOfAListOfUnknownLength(t *testing.T) {
-	t.Parallel()
-	for _, pages := range []int{1, 2, 3, 4, 5, 9, 40} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &fakes.Pages{Delay: aSecond, Respond: func(query url.Values) (int, string) {
-				page := max(1, atoi(query.Get("page")))
-				next := fmt.Sprintf(`"?page=%d"`, page+1)
-				if page >= pages {
-					next = "null"
-				}
-				return 200, fmt.Sprintf(`{"data":%s,"links":{"next":%s}}`, recordsOf(page), next)
-			}}
-			start := time.Now()
-			ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(32))
-			require.NoError(t, err)
-			assert.Len(t, strings.Fields(ids), pages)
-			assert.LessOrEqual(t, len(s.Asked), pages+min(max(pages-2, 0), 31), "%d pages", pages)
-			doubled := time.Duration(bits.Len(uint(pages - 1))) // A round trip brings as many pages as came before.
-			assert.Equal(t, (1+doubled)*time.Second, time.Since(start), "%d pages", pages)
-		})
-	}
-}
-
-// Records that move, loops and repeats are judged as they are without reading ahead.
-func TestReadAheadJudgesAsWithout(t *testing.T) {
-	t.Parallel()
-	for name, row := range map[string]struct {
-		respond func(url.Values) (int, string)
-		ids     string
-		err     error
-	}{
-		"a record moved on": {func(query url.Values) (int, string) {
-			page := max(1, atoi(query.Get("page")))
-			return 200, fmt.Sprintf(`{"data":%s,"meta":{"current_page":%d,"last_page":3}}`, recordsOf(page, page+1), page)
-		}, "1 2 3 4", nil},
-		"the same page for ever": {func(query url.Values) (int, string) {
-			return 200, fmt.Sprintf(`{"data":%s,"links":{"next":"?page=%d"}}`, recordsOf(1, 2), max(1, atoi(query.Get("page")))+1)
-		}, "1 2", ErrPagination},
-		"a link that leads back": {func(query url.Values) (int, string) {
-			page := max(1, atoi(query.Get("page")))
-			return 200, fmt.Sprintf(`{"data":%s,"links":{"next":"?page=%d"}}`, recordsOf(page), page%3+1)
-		}, "1 2 3", ErrPagination},
-		"a cursor that leads back": {func(query url.Values) (int, string) {
-			page := atoi(query.Get("cursor"))
-			return 200, fmt.Sprintf(`{"data":%s,"links":{"next":"?cursor=%d"}}`, recordsOf(page), page%3+1)
-		}, "0 1 2 3", ErrPagination},
-	} {
-		for _, ahead := range []int{0, 1, 3, 10} {
-			synctest.Test(t, func(t *testing.T) {
-				s := &fakes.Pages{Delay: aSecond, Respond: row.respond}
-				ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(ahead))
-				assert.Equal(t, row.ids, ids, "%s, %d ahead", name, ahead)
-				assert.True(t, errors.Is(err, row.err), "%s, %d ahead: %v", name, ahead, err)
-			})
-		}
-	}
-}
-
-// Requests that run at once take their query from the same link. Only the race detector sees what they write into it.
-func TestReadAheadWithALinkThatRepeatsAParameter(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakes.Pages{Delay: aSecond, Respond: func(query url.Values) (int, string) {
-			page := max(1, atoi(query.Get("page")))
-			link := fmt.Sprintf(`"?tag=a&tag=b&tag=c&page=%d"`, page+1)
-			if page == 5 {
-				link = "null"
-			}
-			return 200, fmt.Sprintf(`{"data":%s,"links":{"next":%s},"meta":{"last_page":5}}`, recordsOf(page), link)
-		}}
-		ids, err := idsOf(t.Context(), over(t, s), WithReadAhead(4))
-		require.NoError(t, err)
-		assert.Equal(t, "1 2 3 4 5", ids)
-		assert.Equal(t, 4, s.Most)
-		assert.ElementsMatch(t, []string{"", "page=2&tag=a&tag=b&tag=c", "page=3&tag=a&tag=b&tag=c", "page=4&tag=a&tag=b&tag=c", "page=5&tag=a&tag=b&tag=c"}, s.Asked)
-	})
-}
-
-// A panic of the caller's own code reaches whoever loops, as without read-ahead, and can be recovered there.
-func TestPanicsBelowReadAhead(t *testing.T) {
-	t.Parallel()
-	s := &fakes.Pages{Respond: numbered(10)}
-	for name, blows := range map[string]func(blow func()) Option{
-		"middleware": func(blow func()) Option {
-			return WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-				return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) { blow(); return next.RoundTrip(r) })
-			})
-		},
-		"limiter": func(blow func()) Option {
-			return WithRateLimiter(fakes.Limiter(func(context.Context) error { blow(); return nil }))
-		},
-		"key source": func(blow func()) Option {
-			return WithAPIKeySource(func(context.Context) (string, error) { blow(); return fakes.Key, nil })
-		},
-		"hook": func(blow func()) Option {
-			return WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { blow(); return nil, nil })
-		},
-	} {
-		var calls atomic.Int64
-		blow := func() {
-			if calls.Add(1) > 1 {
-				panic("after the first page")
-			}
-		}
-		seen := 0
-		walk := func() {
-			all := over(t, s, blows(blow)).Images.All(t.Context(), ImageListParams{}, WithReadAhead(3))
-			for _, err := range all {
-				require.NoError(t, err)
-				seen++
-			}
-		}
-		assert.PanicsWithValue(t, "after the first page", walk, name)
-		assert.Equal(t, 2, seen, "the records before it were yielded")
-	}
-}
 
 // Whoever is on call wants to know which response did not say what follows.
 func TestPaginationErrorsKeepTheirResponse(t *testing.T) {

@@ -64,7 +64,7 @@ func mirror(ctx context.Context, client *aicontent.Client, folder string) error 
 	}
 	var failed []error
 	params := aicontent.ImageListParams{PerPage: aicontent.PerPage100}
-	for image, err := range client.Images.All(ctx, params, aicontent.WithReadAhead(2)) {
+	for image, err := range client.Images.All(ctx, params) {
 		if err != nil {
 			return errors.Join(append(failed, err)...) // an image that was not listed may still exist: remove nothing
 		}

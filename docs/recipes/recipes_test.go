@@ -299,5 +299,13 @@ func TestPages(t *testing.T) {
 	assert.Equal(t, "Study no. 180", items[0].Name)
 	all, err := everything(t.Context(), srv.Client())
 	require.NoError(t, err)
-	assert.Len(t, all, 230)
+	require.Len(t, all, 230)
+	for n, image := range all {
+		require.Equal(t, fmt.Sprintf("Study no. %d", n+1), image.Name)
+	}
+	plain := aicontenttest.NewServer(t, aicontenttest.SimplePaginator)
+	plain.AddImage(aicontenttest.Image{Name: "Study"})
+	all, err = everything(t.Context(), plain.Client())
+	require.NoError(t, err)
+	assert.Len(t, all, 1, "pages without numbers of the last come one by one")
 }

@@ -3,6 +3,10 @@ package recipes
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/aicontent/aicontent-go"
 )
@@ -33,7 +37,31 @@ func thirdPage(ctx context.Context, client *aicontent.Client) ([]*aicontent.Imag
 	return page.Items, nil
 }
 
+// everything returns all images in their order, with up to eight pages under way at once.
 func everything(ctx context.Context, client *aicontent.Client) ([]*aicontent.Image, error) {
-	return aicontent.Collect(client.Images.All(ctx, aicontent.ImageListParams{PerPage: aicontent.PerPage100},
-		aicontent.WithReadAhead(8)))
+	params := aicontent.ImageListParams{PerPage: aicontent.PerPage100, Sort: aicontent.SortAsc} // new ones come last
+	first, err := client.Images.List(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	if first.Last == 0 { // the service does not number its pages
+		return aicontent.Collect(client.Images.All(ctx, params))
+	}
+	pages := make([][]*aicontent.Image, first.Last)
+	pages[0] = first.Items
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i := 1; i < len(pages); i++ {
+		group.Go(func() error {
+			page, err := client.Images.List(ctx, params, aicontent.WithQuery("page", strconv.Itoa(i+1)))
+			if err == nil {
+				pages[i] = page.Items
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.Concat(pages...), nil // one that moved meanwhile comes twice, or not at all
 }

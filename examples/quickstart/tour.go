@@ -142,7 +142,7 @@ func (t *tour) walkPages(ctx context.Context) error {
 	all, own := 0, 0
 	params := aicontent.ImageListParams{SortBy: aicontent.SortByName, PerPage: aicontent.PerPage100}
 	// Each page is on its way before the loop reaches it.
-	for image, err := range t.client.Images.All(ctx, params, aicontent.WithReadAhead(4)) {
+	for image, err := range t.client.Images.All(ctx, params) {
 		if err != nil {
 			return err
 		}

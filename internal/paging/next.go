@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
@@ -25,15 +24,11 @@ func (s State) after(f Facts, moved int) State {
 	if s.seen == 0 { // a walk may begin in the middle
 		n.seen += (n.current() - 1) * cmp.Or(n.PerPage, came)
 	}
-	header := headerLinks(f.Link)
-	n.last = n.lastPage(came, header)
+	last := n.lastPage(came)
 
-	// The first of these that says anything counts: a next link in the body, one in the header, the numbers, and last
-	// the absence of a link where one would be.
-	link, found := bodyLink(f.Around)
-	if !found {
-		link, found = header["next"]
-	}
+	// The first of these that says anything counts: a next link, the numbers, and last the absence of a link where the
+	// page before had one.
+	link, found := nextLink(f.Around)
 	n.linked = link != ""
 	switch {
 	case n.linked:
@@ -42,9 +37,9 @@ func (s State) after(f Facts, moved int) State {
 			n.noNext = errors.New("the service sent a next link without a query")
 		}
 	case found: // a link that is null or empty says that this is the last page
-	case n.current() < n.last:
+	case n.current() < last:
 		n.next = url.Values{pageParam: {strconv.Itoa(n.current() + 1)}}
-	case n.last == 0 && f.Count >= full && !endsLinks(f.Query, header, s.linked):
+	case last == 0 && f.Count >= full && !s.linked:
 		const noWord = "the service sent a full page of %d records and does not say whether more follow"
 		n.noNext = fmt.Errorf(noWord, f.Count)
 	}
@@ -67,13 +62,12 @@ func (s State) fullPage(f Facts) int {
 
 // lastPage returns the number of the last page, and 0 if it is not known. A total is held against the records that
 // came, not against the size that was asked for: the service may send smaller pages.
-func (s State) lastPage(came int, header map[string]string) int {
+func (s State) lastPage(came int) int {
 	if s.Last == 0 && s.total > 0 {
 		left := max(s.total-s.seen, 0)
 		return s.current() + (left+came-1)/came
 	}
-	linked, _ := pageNumber(query(header["last"]))
-	return cmp.Or(s.Last, max(linked, 0))
+	return s.Last
 }
 
 // info returns the numbers in the JSON around the records. Those in meta go first.
@@ -90,16 +84,6 @@ func info(around lenient.Members) Info {
 	}
 }
 
-// endsLinks reports whether the absence of a next link says that the page that was asked for is the last one: a link
-// led to it, or there is one to the page before, and none to another page as the last.
-func endsLinks(asked url.Values, header map[string]string, ledHere bool) bool {
-	if last, found := header["last"]; found && !asksNothingNew(query(last), asked) {
-		return false
-	}
-	_, found := header["prev"]
-	return found || ledHere
-}
-
 // query returns the query of a link, empty if it cannot be read. Nothing else of the link counts: an application behind
 // a proxy is often wrong about its scheme and host.
 func query(link string) url.Values {
@@ -114,8 +98,8 @@ func query(link string) url.Values {
 	return values
 }
 
-// bodyLink returns the next link in the JSON around the records. It is empty for null.
-func bodyLink(around lenient.Members) (link string, found bool) {
+// nextLink returns the next link in the JSON around the records. It is empty for null.
+func nextLink(around lenient.Members) (link string, found bool) {
 	places := []lenient.Value{
 		around.Member("links").Member("next"),
 		around.Member("next_page_url"),
@@ -130,25 +114,4 @@ func bodyLink(around lenient.Members) (link string, found bool) {
 		}
 	}
 	return "", false
-}
-
-// headerLinks returns the targets in Link headers (RFC 8288) by their relations in lower case. Of targets with the same
-// relation the first counts. Titles are expected to hold no semicolon and no link.
-func headerLinks(header []string) map[string]string {
-	targets := map[string]string{}
-	_, links, _ := strings.Cut(strings.Join(header, ","), "<")
-	for link := range strings.SplitSeq(links, "<") {
-		target, params, _ := strings.Cut(link, ">")
-		for param := range strings.SplitSeq(params, ";") {
-			name, value, _ := strings.Cut(param, "=")
-			if !strings.EqualFold(strings.TrimSpace(name), "rel") {
-				continue
-			}
-			for relation := range strings.FieldsSeq(strings.ToLower(strings.Trim(value, "\", \t"))) {
-				targets[relation] = cmp.Or(targets[relation], target)
-			}
-			break // the first rel counts
-		}
-	}
-	return targets
 }

@@ -31,7 +31,6 @@ type Info struct {
 // Facts are what is known of the response that holds a page.
 type Facts struct {
 	Around lenient.Members // the JSON around the records
-	Link   []string        // the Link headers
 	Query  url.Values      // of the request
 	IDs    []string        // of the records, in order; empty for a record without one
 	Count  int             // records as sent, those that cannot be read included
@@ -45,7 +44,6 @@ type State struct {
 	noNext     error      // why next is not known on a page that may not be the last
 	linked     bool       // a link led to the page that follows
 	number     int        // of this page; 0 if unknown
-	last       int        // the last page's number, perhaps computed; 0 if unknown
 	total      int        // records on all pages, as last told; 0 if unknown
 	seen       int        // records that came up to this page; an empty page counts as a full one
 	emptyPages int        // in a row, up to this page
@@ -114,27 +112,6 @@ func (s State) Arrive(f Facts) (State, map[string]bool, error) {
 		}
 	}
 	return n, before, nil
-}
-
-// Ahead returns what to lay over the query for the pages that follow, as far as it can be told without them: for page
-// numbers, up to n of them where a response has named the last page, and none behind that, else up to guess; for a
-// cursor one.
-func (s State) Ahead(n, guess int) []url.Values {
-	if s.last == 0 {
-		n = min(n, guess)
-	}
-	var ahead []url.Values
-	next, _ := s.Next()
-	for next != nil && len(ahead) < n {
-		ahead = append(ahead, next)
-		number, ok := pageNumber(next)
-		if !ok || s.last > 0 && number >= s.last {
-			break
-		}
-		next = maps.Clone(next)
-		next.Set(pageParam, strconv.Itoa(number+1))
-	}
-	return ahead
 }
 
 func pageNumber(query url.Values) (int, bool) {

@@ -41,7 +41,7 @@ func everything(t *testing.T, newClient func(...aicontent.Option) *aicontent.Cli
 		for _, size := range []aicontent.PerPage{aicontent.PerPage10, aicontent.PerPage25, aicontent.PerPage50, aicontent.PerPage100} {
 			_, err = aicontent.Collect(c.Images.All(ctx, aicontent.ImageListParams{
 				Search: "Lighthouse", SearchBy: aicontent.ImageSearchByName, SortBy: aicontent.SortByName, Sort: aicontent.SortAsc, PerPage: size,
-			}, aicontent.WithReadAhead(2)))
+			}))
 			require.NoError(t, err)
 		}
 		_, err = c.Images.List(ctx, aicontent.ImageListParams{
