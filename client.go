@@ -137,7 +137,7 @@ func (c *Client) finish(op Operation, problems []FieldProblem, baseURL, apiKey s
 	}
 	transport := wire.New(hc.Transport, c.insecure)
 	download := &http.Client{
-		Transport:     transport.Download(),
+		Transport:     wire.NewDownload(hc.Transport),
 		CheckRedirect: downloadRedirect(hc.CheckRedirect),
 		Timeout:       hc.Timeout,
 	}
@@ -159,6 +159,7 @@ func (c *Client) finish(op Operation, problems []FieldProblem, baseURL, apiKey s
 func (c *Client) CloseIdleConnections() {
 	if c != nil && c.base != nil {
 		c.network().api.CloseIdleConnections()
+		c.network().download.CloseIdleConnections()
 		c.network().transport.CloseIdleConnections() // A middleware may not pass it on.
 	}
 }

@@ -105,8 +105,8 @@ var (
 
 // stream is a reader that the user has opened.
 type stream struct {
-	r    io.Reader
-	held sync.Mutex // until the last Read or Seek of r has returned; guards the rest
+	r     io.Reader
+	inUse sync.Mutex // until the last Read or Seek of r has returned; guards the rest
 
 	once  sync.Once // for look
 	seek  io.Seeker // nil where r cannot seek
@@ -116,18 +116,18 @@ type stream struct {
 }
 
 func (s *stream) replayable() bool {
-	if !s.held.TryLock() {
+	if !s.inUse.TryLock() {
 		return false
 	}
-	defer s.held.Unlock()
+	defer s.inUse.Unlock()
 	return !s.used
 }
 
 func (s *stream) open(in *input) error {
-	if !s.held.TryLock() {
+	if !s.inUse.TryLock() {
 		return errInUse
 	}
-	in.done = s.held.Unlock
+	in.done = s.inUse.Unlock
 	switch {
 	case isNil(s.r):
 		return fmt.Errorf("the reader is a nil %T", s.r)

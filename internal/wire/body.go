@@ -20,7 +20,7 @@ var ErrCutOff = errors.New("the response was cut off")
 // A body that begins as gzip is decompressed, as net/http does unless a transport is told not to, and has no
 // Content-Encoding any more. What the header says does not count: proxies decompress and forget to say so.
 func ReadBody(resp *http.Response, limit int64) ([]byte, error) {
-	body, err := read(resp.Body, resp.ContentLength, limit)
+	body, err := readUpTo(resp.Body, resp.ContentLength, limit)
 	if !bytes.HasPrefix(body, []byte("\x1f\x8b")) {
 		return body, err
 	}
@@ -29,12 +29,12 @@ func ReadBody(resp *http.Response, limit int64) ([]byte, error) {
 	if broken != nil {
 		return nil, cmp.Or(err, fmt.Errorf("%w: %w", ErrCutOff, broken))
 	}
-	body, broken = read(z, -1, limit)
+	body, broken = readUpTo(z, -1, limit)
 	return body, cmp.Or(err, broken)
 }
 
-// read reads up to limit bytes. A negative length is unknown.
-func read(r io.Reader, length, limit int64) ([]byte, error) {
+// readUpTo reads up to limit bytes. A negative length is unknown.
+func readUpTo(r io.Reader, length, limit int64) ([]byte, error) {
 	// A length that the server only claims is not worth much memory. A page of 100 long records has less than that.
 	const trusted = 1 << 20
 	size := int64(4096)

@@ -80,7 +80,7 @@ func TestProxiesThatWouldSeeTheKey(t *testing.T) {
 	p := fakes.StartTunnel(t, "")
 	proxy := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Addr().String()})}
 	allowed := closing(t, New(proxy, true))
-	for _, rt := range []http.RoundTripper{allowed, New(proxy, false).Download()} {
+	for _, rt := range []http.RoundTripper{allowed, NewDownload(proxy)} {
 		require.NoError(t, send(t.Context(), rt, Limits{}, http.MethodGet, "http://content.example.com/tenant", nil).err)
 	}
 	require.NoError(t, send(t.Context(), allowed, Limits{}, http.MethodPost, "http://content.example.com/tenant", nil).err)

@@ -40,9 +40,9 @@ var ErrClearProxy = errors.New("a proxy would see the API key of an http:// base
 //
 // It is safe for concurrent use.
 type Transport struct {
-	shared, single, download http.RoundTripper // single is for POST
-	exact                    bool              // they are *http.Transports, so that a Watcher knows what was written
-	strays                   atomic.Int64      // POSTs that were of no Watcher
+	shared, single http.RoundTripper // single is for POST
+	exact          bool              // they are *http.Transports, so that a Watcher knows what was written
+	strays         atomic.Int64      // POSTs that were of no Watcher
 }
 
 // New returns a Transport that works as base does, or as [http.DefaultTransport] where base is nil. An
@@ -52,36 +52,38 @@ type Transport struct {
 //
 // A proxy that would see the header of an http:// request fails it with [ErrClearProxy], unless clearProxy is set.
 func New(base http.RoundTripper, clearProxy bool) *Transport {
-	std := base == nil
-	if std {
-		base = http.DefaultTransport
-	}
+	base = cmp.Or(base, http.DefaultTransport)
 	t, ok := base.(*http.Transport)
 	if !ok {
-		return &Transport{shared: base, single: base, download: base}
+		return &Transport{shared: base, single: base}
 	}
-	shared := clone(t, clearProxy)
-	shared.MaxIdleConnsPerHost = cmp.Or(shared.MaxIdleConnsPerHost, idleConns)
-	if std && shared.MaxIdleConns > 0 {
-		shared.MaxIdleConns = max(shared.MaxIdleConns, idleConns)
-	}
-
-	// What tells a server who the caller is, a resumed session too, is for the API alone, as is its server name.
-	download := shared.Clone()
-	download.Proxy = t.Proxy
-	download.TLSClientConfig.Certificates = nil
-	download.TLSClientConfig.GetClientCertificate = nil
-	download.TLSClientConfig.ClientSessionCache = nil
-	download.TLSClientConfig.ServerName = ""
-
 	single := clone(t, clearProxy)
 	oneRequest(single)
-	return &Transport{shared: shared, single: single, download: download, exact: true}
+	return &Transport{shared: clone(t, clearProxy), single: single, exact: true}
+}
+
+// NewDownload returns what [New] does, for requests to other hosts that must not learn who the caller is: it has no
+// client certificates, and no server name but the URL's. Proxy, dialer and CA settings apply; what a DialTLSContext
+// function sends is its affair.
+func NewDownload(base http.RoundTripper) *Transport {
+	d := New(base, true)
+	if t, ok := d.shared.(*http.Transport); ok {
+		t.TLSClientConfig.Certificates = nil
+		t.TLSClientConfig.GetClientCertificate = nil
+		t.TLSClientConfig.ClientSessionCache = nil // a resumed session tells who the caller is, too
+		t.TLSClientConfig.ServerName = ""
+		d.single = t
+	}
+	return d
 }
 
 // clone returns a copy of t with limits where t has none, and without a proxy that would see a request in clear.
 func clone(t *http.Transport, clearProxy bool) *http.Transport {
 	c := t.Clone()
+	c.MaxIdleConnsPerHost = cmp.Or(c.MaxIdleConnsPerHost, idleConns)
+	if http.RoundTripper(t) == http.DefaultTransport && c.MaxIdleConns > 0 {
+		c.MaxIdleConns = max(c.MaxIdleConns, idleConns)
+	}
 	c.TLSHandshakeTimeout = cmp.Or(c.TLSHandshakeTimeout, handshakeTimeout)
 	c.MaxResponseHeaderBytes = cmp.Or(c.MaxResponseHeaderBytes, maxHeaderBytes)
 	c.TLSClientConfig = cmp.Or(c.TLSClientConfig, &tls.Config{})
@@ -244,12 +246,4 @@ func tamed(rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 // CloseIdleConnections closes the connections that are not in use. The Transport remains usable.
 func (t *Transport) CloseIdleConnections() {
 	(&http.Client{Transport: t.shared}).CloseIdleConnections()
-	(&http.Client{Transport: t.download}).CloseIdleConnections()
-}
-
-// Download returns a RoundTripper for requests to other hosts that must not learn who the caller is: it has no client
-// certificates, and no server name but the URL's. Proxy, dialer and CA settings apply; what a DialTLSContext function
-// sends is its affair. A RoundTripper other than an [*http.Transport] is used as it is.
-func (t *Transport) Download() http.RoundTripper {
-	return &Transport{shared: t.download, single: t.download, download: t.download, exact: t.exact}
 }

@@ -169,7 +169,7 @@ func TestProtocolsOfTheCallersTransportHold(t *testing.T) {
 	} {
 		transport := New(tt.base, false)
 		assert.Equal(t, tt.http2, transport.shared.(*http.Transport).Protocols.HTTP2(), name)
-		assert.Equal(t, tt.http2, transport.download.(*http.Transport).Protocols.HTTP2(), name)
+		assert.Equal(t, tt.http2, NewDownload(tt.base).shared.(*http.Transport).Protocols.HTTP2(), name)
 		assert.False(t, transport.single.(*http.Transport).Protocols.HTTP2(), name)
 		assert.Equal(t, []string{"http/1.1"}, transport.single.(*http.Transport).TLSClientConfig.NextProtos, name)
 	}
@@ -217,7 +217,7 @@ func TestSettingsOfTheCallersTransportHold(t *testing.T) {
 	http.DefaultTransport = otherKind{mine}
 	transport := New(nil, false)
 	assert.False(t, transport.exact)
-	assert.Equal(t, http.DefaultTransport, transport.Download().(*Transport).shared)
+	assert.Equal(t, http.DefaultTransport, NewDownload(nil).shared)
 	require.NoError(t, send(t.Context(), transport, Limits{}, http.MethodGet, "https://example.com/tenant", nil).err)
 	transport.CloseIdleConnections()
 	mine.CloseIdleConnections()
@@ -263,12 +263,12 @@ func TestTLSSessionsAreResumed(t *testing.T) {
 			} else {
 				base.TLSClientConfig.ClientSessionCache = own
 			}
-			transport := closing(t, New(base, false))
+			transport, stranger := closing(t, New(base, false)), closing(t, NewDownload(base))
 			for i := range 3 {
 				if tt.set == nil {
 					// The session that a certificate was shown in must not be resumed without it.
-					require.NoError(t, send(t.Context(), transport.Download(), Limits{}, http.MethodGet, srv, nil).err)
-					transport.CloseIdleConnections()
+					require.NoError(t, send(t.Context(), stranger, Limits{}, http.MethodGet, srv, nil).err)
+					stranger.CloseIdleConnections()
 				} else {
 					require.NoError(t, send(t.Context(), transport, Limits{}, http.MethodPost, srv, strings.NewReader("a=b")).err)
 				}
@@ -302,7 +302,7 @@ func TestDownload(t *testing.T) {
 		if name != "a server name" {
 			assert.Equal(t, "1", send(t.Context(), transport, Limits{}, http.MethodGet, "https://example.com/a.png", nil).body, name)
 		}
-		got := send(t.Context(), transport.Download(), Limits{}, http.MethodGet, "https://example.com/a.png", nil)
+		got := send(t.Context(), closing(t, NewDownload(base)), Limits{}, http.MethodGet, "https://example.com/a.png", nil)
 		require.NoError(t, got.err, name)
 		assert.Equal(t, "0", got.body, name)
 		assert.NotEmpty(t, p.Requests(), name)

@@ -192,22 +192,22 @@ func (w *Watcher) leave(addr string, err error) {
 	}
 }
 
-// within reports whether a RoundTrip is under way. Otherwise httptrace tells of a request that a middleware makes with
+// sending reports whether a RoundTrip is under way. Otherwise httptrace tells of a request that a middleware makes with
 // the context of this one.
-func (w *Watcher) within() bool {
+func (w *Watcher) sending() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.inside > 0
 }
 
 func (w *Watcher) getConn(addr string) {
-	if w.within() {
+	if w.sending() {
 		w.connecting(addr)
 	}
 }
 
 func (w *Watcher) gotConn(info httptrace.GotConnInfo) {
-	if !w.within() {
+	if !w.sending() {
 		return
 	}
 	if !countInto(&w.sent, info.Conn) {
@@ -222,7 +222,7 @@ func (w *Watcher) gotConn(info httptrace.GotConnInfo) {
 }
 
 func (w *Watcher) wroteRequest(info httptrace.WroteRequestInfo) {
-	if info.Err == nil && w.within() || w.responded.Load() {
+	if info.Err == nil && w.sending() || w.responded.Load() {
 		w.begin(Waiting, Reading, Sending)
 	}
 }
