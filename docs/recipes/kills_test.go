@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -30,7 +31,7 @@ import (
 var (
 	killsFor = flag.Duration("kills.for", 2*time.Second, "kills: how long processes are killed")
 	killsEnd = flag.Bool("kills.end", false,
-		"kills: wait until each name is finished, which takes minutes: a name that was being stored is somebody's lease")
+		"kills: wait until each name is finished, which takes minutes: those that were being sent are open")
 	killsNames = flag.Int("kills.names", 300, "kills: how many names")
 )
 
@@ -38,6 +39,8 @@ const (
 	killers     = 8                      // processes
 	killLatency = 300 * time.Millisecond // of the service, which finishes what it began
 	killSettle  = 10 * time.Second
+	killMargin  = 2 * time.Minute // what package once has in advance of the settle time
+	killSlow    = 1500 * time.Millisecond
 	callHeader  = "X-Call"
 )
 
@@ -164,6 +167,23 @@ func (k *kills) start() (kill func()) {
 	return func() { _ = cmd.Process.Kill() }
 }
 
+// unreliable is a service that is slow, slower than that for every second record, loses responses, and fails.
+func unreliable(t *testing.T) *aicontenttest.Server {
+	slow := aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		if id := r.Request.RecordID; r.Request.Operation == aicontent.ImagesStore && id != "" && id[len(id)-1]%2 == 0 {
+			<-time.After(killSlow)
+		}
+	})
+	srv := aicontenttest.NewServer(t, aicontenttest.LatencyOn(aicontent.ImagesStore, killLatency), slow)
+	for _, fault := range []aicontenttest.Fault{
+		aicontenttest.LoseResponse(), aicontenttest.HTMLPage(502), aicontenttest.LateAct(504, killSettle/5),
+		aicontenttest.ActThenStatus(503), aicontenttest.CloseMidResponse(),
+	} {
+		srv.FaultWhen(func(*aicontenttest.Request) bool { return rand.IntN(40) == 0 }, math.MaxInt, fault)
+	}
+	return srv
+}
+
 // Eight processes that share a ledger are killed at random, for a service that finishes what it began: no name has two
 // records, and no call has said what is not true.
 func TestProcessesThatAreKilled(t *testing.T) {
@@ -174,7 +194,7 @@ func TestProcessesThatAreKilled(t *testing.T) {
 			}
 			k := &kills{t: t, program: program, folder: t.TempDir(), stored: map[string]bool{}}
 			require.NoError(t, createsLedger(t.Context(), k.folder))
-			k.srv = aicontenttest.NewServer(t, aicontenttest.LatencyOn(aicontenttest.ImagesStore, killLatency))
+			k.srv = unreliable(t)
 			for n := range *killsNames {
 				k.names = append(k.names, fmt.Sprint("job-", n))
 			}
@@ -195,11 +215,13 @@ func TestProcessesThatAreKilled(t *testing.T) {
 					kill()
 				}
 			}
+			last := time.Now()
 			k.running.Wait()
-			took := time.Since(start)
+			took := time.Since(last)
 			k.srv.Close() // ends the latency: the service executes what it has received
-			t.Logf("%d names, %d processes, %d killed in %v; %d records then, %d in the end, after %v",
+			t.Logf("%d names, %d processes, %d killed in %v; %d records then, %d in the end, %v after the last kill",
 				len(k.names), k.started, k.started-k.ended, *killsFor, records, len(k.srv.Records()), took.Round(time.Second))
+			assert.LessOrEqual(t, took, killSettle+killMargin+30*time.Second)
 			k.check()
 		})
 	}

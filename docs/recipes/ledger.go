@@ -15,7 +15,7 @@ import (
 
 // SQLiteSettings follow the path of a SQLite database that has the ledger's table. Writers wait for each other for up to
 // 5 seconds, readers for nobody (WAL), and each change is on the disk when Put returns (FULL).
-const SQLiteSettings = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
+const SQLiteSettings = "?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 
 // CreateLedger creates the ledger's table in a SQLite or PostgreSQL database, unless it is there. Call it once, with the
 // other migrations and before the processes start: those that create a table at the same time get in each other's way.
