@@ -88,7 +88,7 @@ func TestErrorsReadAsPlainWordsWithTheCauseFirst(t *testing.T) {
 			`^the service closed the connection before a response came: connection reset by peer \(host `},
 		"no answer": {storeError(t, wav, list, stall),
 			`^no complete response within 1s \(host `},
-		"down":       {storeError(t, wav, store, down), `^no record came of it: 503: x$`},
+		"down":       {storeError(t, wav, store, down), `^no record came of the create request; before: 503: x$`},
 		"end of job": {io.ErrUnexpectedEOF, "^unexpected EOF$"},
 	}
 	goName := regexp.MustCompile(`With\w*[A-Z]|context |\w+\.(store|list)\b|tcp`)
