@@ -38,23 +38,24 @@ func looks(file string) []look {
 		{"recording", at("/recordings/1")},
 		{"not-found", at("/pictures/4711")},
 		{"found", at("/pictures/3?done=found")},
+		{"recording-open", func(p *tab, f *fixture) {
+			p.do(chromedp.Navigate(f.url + "/recordings/1"))
+			p.open("Correct the text")
+		}},
+		{"bad-filter", at("/pictures?style=foo&search=fog")},
 		{"changed", func(p *tab, f *fixture) {
-			p.do(chromedp.Navigate(f.url+"/recordings/2"), chromedp.WaitVisible(css("#result")))
+			p.do(chromedp.Navigate(f.url + "/recordings/2"))
+			p.open("Correct the text")
 			f.post("/recordings/2", url.Values{"result": {rand.Text()}})
-			p.do(chromedp.SendKeys(css("#result"), "!"), chromedp.Click(css("form.stack button")),
+			p.do(chromedp.SendKeys(css("#result"), "!"), chromedp.Click(css("details[open] button")),
 				chromedp.WaitVisible(css(".problem")))
 		}},
 		{"sent-form", func(p *tab, f *fixture) {
 			form := newToken()
 			f.post("/new-picture", fox(form))
-			p.do(chromedp.Navigate(f.url + "/new-picture?form=" + form))
-		}},
-		{"working", func(p *tab, f *fixture) {
-			form := newToken()
-			require.NoError(p.t, f.gallery.forms.begin(f.t.Context(), "picture "+form, "Fox", fox(form)))
-			p.do(chromedp.Navigate(f.url + "/new-picture?form=" + form))
-			// It would load itself again while it is looked at.
-			p.do(chromedp.Evaluate[chromedp.Void]("window.stop()"))
+			p.do(chromedp.Navigate(f.url+"/new-picture?form="+form), chromedp.SendKeys(css("#name"), "Fox"),
+				chromedp.SendKeys(css("#description"), "Another"), chromedp.Click(css("form.stack button")),
+				chromedp.WaitVisible(css(".problem")))
 		}},
 		{"invalid", func(p *tab, f *fixture) {
 			f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(http.StatusUnprocessableEntity,

@@ -115,6 +115,13 @@ func quote(text string) string {
 	return string(quoted)
 }
 
+// open opens the part of the page with the summary.
+func (p *tab) open(summary string) {
+	p.t.Helper()
+	p.says(summary)
+	p.do(chromedp.Click(chromedp.Search("//summary[text()='"+summary+"']")), chromedp.WaitVisible(css("details[open]")))
+}
+
 // theme sets what the visitor prefers: light or dark.
 func (p *tab) theme(name string) {
 	p.t.Helper()

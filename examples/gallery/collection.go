@@ -21,11 +21,9 @@ type collection[T, L, S any] struct {
 	update  func(context.Context, aicontent.ID, url.Values) error
 	delete  func(context.Context, aicontent.ID, ...aicontent.CallOption) error
 	read    func(http.ResponseWriter, *http.Request) (url.Values, S, error) // of a form that creates
-	check   func(S, ...aicontent.CallOption) error                          // what store refuses before it sends
-	store   func(context.Context, S, ...aicontent.CallOption) (*T, bool, error)
-	find    func(context.Context, string, ...aicontent.CallOption) (*T, error)
+	store   func(context.Context, *http.Request, S) (*T, bool, error)
 	id      func(*T) aicontent.ID
-	texts   func(*T) url.Values // that its form changes
+	text    func(record *T, field string) string
 }
 
 func (c *collection[T, L, S]) addTo(mux *http.ServeMux) {
@@ -45,13 +43,14 @@ func recordPath(collection string, id aicontent.ID) string {
 }
 
 func (c *collection[T, L, S]) showList(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	records, err := c.fetchList(r.Context(), query)
+	v := view{Title: sentence(c.name + "s")}
+	records, err := c.fetchList(r.Context(), r.URL.Query())
 	if err != nil {
-		c.fail(w, r, c.explain(r, err, reading))
-		return
+		p := c.explain(r, err, reading)
+		v.Problem = &p
 	}
-	c.render(w, r, c.name+"s", view{Title: sentence(c.name + "s"), Data: records})
+	v.Data = records
+	c.render(w, r, c.name+"s", v)
 }
 
 func (c *collection[T, L, S]) showRecord(w http.ResponseWriter, r *http.Request) {
@@ -64,18 +63,18 @@ func (c *collection[T, L, S]) showRecord(w http.ResponseWriter, r *http.Request)
 	c.render(w, r, c.name, view{Data: record, List: list, Back: c.listPath(list, id)})
 }
 
-// changeRecord updates the fields that the form has. If that fails, it shows the form again, as it was filled in.
+// changeRecord updates the fields that the form has. If that fails, it shows what was typed again.
 func (c *collection[T, L, S]) changeRecord(w http.ResponseWriter, r *http.Request) {
 	id, list := aicontent.ID(r.PathValue("id")), r.URL.Query().Get("list")
-	err := parseForm(w, r, maxForm)
-	e := edit{ID: id, Fields: r.PostForm}
+	err := parseForm(w, r)
+	e := newEdit(r.PostForm)
 	if err == nil {
-		err = c.save(r.Context(), &e)
+		err = c.save(r.Context(), id, &e)
 	}
 	switch form := r.PostForm; {
-	case err != nil && form.Has("name"):
+	case err != nil && e.Field != "":
 		p := c.explain(r, err, changing)
-		c.render(w, r, c.name, view{Problem: &p, List: list, Data: e})
+		c.render(w, r, "edit", view{Title: "Edit a " + c.name, Problem: &p, List: list, Data: e})
 	case err != nil:
 		c.fail(w, r, c.explain(r, err, changing))
 	case form.Has("list"):
@@ -86,21 +85,19 @@ func (c *collection[T, L, S]) changeRecord(w http.ResponseWriter, r *http.Reques
 	}
 }
 
-func (c *collection[T, L, S]) save(ctx context.Context, e *edit) error {
-	form := e.Fields
-	if form.Has("opened-name") {
-		record, err := c.show(ctx, e.ID)
+// save updates the record, unless the form's text was not changed, or somebody else has changed it too.
+func (c *collection[T, L, S]) save(ctx context.Context, id aicontent.ID, e *edit) error {
+	if e.Opened != "" {
+		record, err := c.show(ctx, id)
 		if err != nil {
 			return unsent{err}
 		}
-		if form, err = e.changes(c.texts(record)); err != nil {
+		needed, err := e.compare(c.text(record, e.Field))
+		if !needed {
 			return err
 		}
 	}
-	if !form.Has("name") && !form.Has("result") && !form.Has("favorite") {
-		return nil
-	}
-	return c.update(ctx, e.ID, form)
+	return c.update(ctx, id, e.form)
 }
 
 func (c *collection[T, L, S]) deleteRecord(w http.ResponseWriter, r *http.Request) {

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
@@ -28,36 +28,23 @@ func connect() (*aicontent.Client, *aicontenttest.Server, error) {
 // addDemo adds enough records for more than one page.
 func addDemo(service *aicontenttest.Server) {
 	places := []string{"Lighthouse", "Harbor", "Pine forest", "Salt marsh", "Old town", "High pasture"}
-	moments := []struct{ name, description, style, medium, filter string }{
-		{"at noon", "in bright sun, under a high sky", "pop_art", "acrylic", ""},
-		{"in the fog", "in thick fog, hardly to be seen", "sketch", "charcoal", "grayscale"},
-		{"in winter", "under the first snow", "illustration", "watercolor", ""},
-		{"at night", "lit by the moon alone", "vaporwave", "spray_paint", ""},
-		{"in spring", "among flowering trees", "origami", "pastel", ""},
-		{"at dusk", "in the last light of the day", "retro", "canvas", ""},
-		{"remembered", "as on an old postcard", "photography", "", "sepia"},
-	}
-	for n := range len(places) * len(moments) {
-		place, moment := places[n%len(places)], moments[n%len(moments)]
-		made := time.Now().Add(time.Duration(n-len(places)*len(moments)) * time.Hour)
+	styles, mediums := aicontent.Styles(), aicontent.Mediums()
+	const pictures = 42
+	for n := range pictures {
+		place, style := places[n%len(places)], styles[n%len(styles)]
+		made := time.Now().Add(time.Duration(n-pictures) * time.Hour)
 		service.AddImage(aicontenttest.Image{
-			Name:        place + " " + moment.name,
-			Description: fmt.Sprintf("%s, %s", place, moment.description),
-			Resolution:  "512x512", Style: moment.style, Medium: moment.medium, Filter: moment.filter,
+			Name: place + ", " + strings.ToLower(style.Label()), Description: place + " in the evening",
+			Resolution: "512x512", Style: string(style), Medium: string(mediums[n%len(mediums)]),
 			Favorite: n%5 == 0, CreatedAt: made, UpdatedAt: made,
 		})
 	}
-	for _, recording := range []aicontenttest.Transcription{{
-		Name: "Interview with the keeper", Description: "On the balcony, with wind", Language: "GB", Favorite: true,
-		Result: "I came here in the autumn of eighty-one, for one winter, they said. The light was turned by hand " +
-			"then, and you had to wind it every three hours, all night. You get used to sleeping in pieces.",
-	}, {
-		Name: "Harbor master, morning notice", Language: "GB",
-		Result: "Wind south-west, five to six, rising in the afternoon. Berths four and five are closed.",
-	}, {
-		Name:   "Note to self",
-		Result: "Ask about the second staircase. The drawing shows it, and nobody remembers it.",
-	}} {
-		service.AddTranscription(recording)
+	for name, result := range map[string]string{
+		"Interview with the keeper": "I came here in the autumn of eighty-one, for one winter, they said. The light was " +
+			"turned by hand then, and you had to wind it every three hours. You get used to sleeping in pieces.",
+		"Harbor master, morning notice": "Wind south-west, five to six, rising in the afternoon. Berths four and five " +
+			"are closed.",
+	} {
+		service.AddTranscription(aicontenttest.Transcription{Name: name, Language: "GB", Result: result})
 	}
 }

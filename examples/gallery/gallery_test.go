@@ -5,6 +5,7 @@ import (
 	"html"
 	"io"
 	"log/slog"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -75,14 +76,22 @@ func newFixture(t *testing.T, opts ...aicontenttest.Option) *fixture {
 // open makes the gallery, which may fetch the pictures of a service on loopback.
 func (f *fixture) open(client *aicontent.Client) {
 	var err error
-	f.gallery, err = newServer(client, f.ledger, slog.New(slog.NewTextHandler(&f.log, nil)), f.opts...)
+	f.gallery, err = newServer(client, f.ledger, slog.New(slog.NewTextHandler(&f.log, nil)), nil, f.opts...)
 	require.NoError(f.t, err)
-	transport := &http.Client{Transport: f.gallery.publicTransport()}
-	f.gallery.fetcher, err = aicontent.NewClient(client.BaseURL(), "not-needed", aicontent.WithHTTPClient(transport),
-		aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	f.allowPictures(loopback)
+	f.gallery.creating = f.t.Context() // otherwise the end of a test waits for what a stalled service creates
+}
+
+var loopback = netip.MustParsePrefix("127.0.0.1/32")
+
+// allowPictures makes the gallery fetch pictures from public addresses and the networks, once each.
+func (f *fixture) allowPictures(networks ...netip.Prefix) {
+	f.t.Helper()
+	var err error
+	transport := &http.Client{Transport: publicTransport(networks)}
+	f.gallery.fetcher, err = aicontent.NewClient(f.gallery.client.BaseURL(), "not-needed",
+		aicontent.WithHTTPClient(transport), aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
 	require.NoError(f.t, err)
-	f.gallery.forms.ctx = f.t.Context() // otherwise the end of a test waits for what a stalled service creates
-	f.gallery.private = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 }
 
 // get returns a page.
@@ -142,8 +151,13 @@ func uploadBody(
 	return out.Bytes(), form.FormDataContentType()
 }
 
+// upload sends a recording, in a form of its own unless the fields say otherwise.
 func (f *fixture) upload(fields map[string]string, fileName string, file []byte) string {
 	f.t.Helper()
+	fields = maps.Clone(fields)
+	if _, has := fields["form"]; !has {
+		fields["form"] = newToken()
+	}
 	body, contentType := uploadBody(f.t, fields, fileName, file)
 	resp, err := http.Post(f.url+"/new-recording", contentType, bytes.NewReader(body))
 	return f.page(resp, err)
@@ -152,7 +166,8 @@ func (f *fixture) upload(fields map[string]string, fileName string, file []byte)
 func TestPictureFromFormToDeletion(t *testing.T) {
 	f := newFixture(t)
 	page := f.post("/new-picture", url.Values{
-		"name": {"Lighthouse"}, "description": {"A lighthouse at dusk"}, "resolution": {"256x256"}, "style": {"retro"},
+		"form": {newToken()}, "name": {"Lighthouse"}, "description": {"A lighthouse at dusk"},
+		"resolution": {"256x256"}, "style": {"retro"},
 	})
 	says(t, page, "Here it is.")
 	says(t, page, "A lighthouse at dusk")
@@ -268,57 +283,6 @@ func TestListsShowBeginnings(t *testing.T) {
 	assert.Less(t, len(page), 10_000)
 }
 
-// A button that is pressed twice makes one picture, and shows it.
-func TestFormSentTwice(t *testing.T) {
-	f := newFixture(t)
-	form := fox(newToken())
-	says(t, f.post("/new-picture", form), "Here it is.")
-	says(t, f.post("/new-picture", form), "This form was sent before. Here is what it created.")
-	assert.Len(t, f.service.Records(), 1)
-	says(t, f.post("/new-picture", fox(newToken())), "Here it is.")
-	assert.Len(t, f.service.Records(), 2, "pictures may share a title")
-}
-
-// A record's name is its title and the token of its form. Pages show the title, and renaming takes the token off.
-func TestTitles(t *testing.T) {
-	f := newFixture(t)
-	token := newToken()
-	page := f.post("/new-picture", fox(token))
-	assert.Equal(t, "Fox #"+token, f.service.Images()[0].Name)
-	f.upload(map[string]string{"form": token, "name": " Fox "}, "fox.wav", recording(100))
-	assert.Equal(t, "Fox #"+token, f.service.Transcriptions()[0].Name)
-	path := "/pictures/" + f.service.Images()[0].ID
-	text := "/recordings/" + f.service.Transcriptions()[0].ID
-	for _, page := range []string{page, f.get("/pictures?search=fox"), f.get("/recordings"), f.get(text)} {
-		says(t, page, "Fox")
-		assert.NotContains(t, page, token)
-	}
-	says(t, f.post(path, editForm(t, f.get(path))), "Saved.")
-	assert.Empty(t, f.updates(), "the title is as it was")
-	f.post(path, url.Values{"name": {"Red fox"}})
-	assert.Equal(t, "Red fox", f.service.Images()[0].Name)
-	for _, name := range []string{"Fox #1", "Fox #abcdefghijk", "Fox#abcdefghijkl", "Fox #ABCDEFGHIJKL"} {
-		assert.Equal(t, name, title(name))
-	}
-}
-
-// A form that the visitor goes back to after sending it is the same one: its address holds the token.
-func TestFormKeepsItsToken(t *testing.T) {
-	f := newFixture(t)
-	for _, path := range []string{"/new-picture", "/new-recording"} {
-		resp, err := http.Get(f.url + path)
-		first := f.page(resp, err)
-		token := resp.Request.URL.Query().Get("form")
-		require.NotEmpty(t, token)
-		assert.Contains(t, first, `name="form" value="`+token+`"`)
-		assert.Equal(t, first, f.get(resp.Request.URL.RequestURI()))
-		assert.NotContains(t, f.get(path), token, "another visit is another form")
-	}
-	token := newToken()
-	page := f.post("/new-picture", url.Values{"form": {token}, "name": {" "}})
-	assert.Contains(t, page, `name="form" value="`+token+`"`, "a refused form has created nothing, and stays the same")
-}
-
 // A picture leads back to the list that it was found in, also after it was renamed or deleted.
 func TestWayBackToTheList(t *testing.T) {
 	f := newFixture(t)
@@ -342,26 +306,6 @@ func TestWayBackToTheList(t *testing.T) {
 	page = f.post(html.UnescapeString(remove[1]), nil)
 	says(t, page, "Deleted.")
 	says(t, page, "1 found.")
-}
-
-// Programs without forms of the gallery are not taken for a button pressed twice.
-func TestFormWithoutToken(t *testing.T) {
-	f := newFixture(t)
-	for range 2 {
-		says(t, f.post("/new-picture",
-			url.Values{"name": {"Fox"}, "description": {"A fox"}, "resolution": {"256x256"}}), "Here it is.")
-	}
-}
-
-// A form that was refused may be sent again as it is.
-func TestFormSentAgainAfterRefusal(t *testing.T) {
-	f := newFixture(t)
-	f.service.FaultOn(aicontenttest.ImagesStore, 1,
-		aicontenttest.Status(http.StatusTooManyRequests, `{"message":"Too Many Attempts."}`))
-	form := fox(newToken())
-	says(t, f.post("/new-picture", form), "You can press the button again.")
-	says(t, f.post("/new-picture", form), "Here it is.")
-	assert.Len(t, f.service.Records(), 1)
 }
 
 // recording is a WAV file of the size.

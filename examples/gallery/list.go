@@ -39,7 +39,7 @@ func (c *collection[T, L, S]) fetchList(ctx context.Context, query url.Values) (
 		page, err = c.fetchPage(ctx, query, number)
 	}
 	if err != nil {
-		return list[T]{}, err
+		return list[T]{Page: number, Query: query}, err
 	}
 	found := list[T]{page.Items, number, page.Last, page.Total, page.HasNext(), false, query}
 	if number > 1 && (page.Current != number || len(page.Items) == 0) {

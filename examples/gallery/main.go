@@ -35,9 +35,6 @@ func main() {
 	}
 }
 
-// maxMaxUpload limits -max-upload, in bytes.
-const maxMaxUpload = 1 << 40
-
 // run serves until ctx ends.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("gallery", flag.ContinueOnError)
@@ -46,29 +43,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprint(stderr, usage)
 		flags.PrintDefaults()
 	}
-	addr := flags.String("addr", "127.0.0.1:8081", "`address` to listen on; anyone who reaches it can use your API key")
-	host := flags.String("host", "", "host `name` that browsers use, if it is not localhost or an IP address")
+	addr := flags.String("addr", "127.0.0.1:8081", "`address` to listen on; other than loopback only with -host")
+	host := flags.String("host", "", "host `name` that browsers use, of the proxy in front, which must have a login")
 	folder := flags.String("ledger", defaultFolder(), "`folder` that remembers what was created, so that no form "+
 		"creates twice")
 	maxUpload := flags.Int64("max-upload", 1024, "largest upload to accept, in `MiB`")
 	grace := flags.Duration("grace", 2*time.Minute,
 		"how long an interrupt or SIGTERM waits for what the service is still creating")
-	var private, proxies []netip.Prefix
+	var private []netip.Prefix
 	flags.Func("private-pictures", "`network`, such as 10.1.0.0/16, of non-public addresses from which pictures "+
-		"may be fetched; repeatable", appendNetwork(&private))
-	flags.Func("proxy", "`network` of proxies in front of the gallery, which tell their visitors apart in "+
-		"X-Forwarded-For; repeatable", appendNetwork(&proxies))
+		"may be fetched; repeatable", func(text string) error {
+		network, err := netip.ParsePrefix(text)
+		private = append(private, network)
+		return err
+	})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if *maxUpload < 1 || *maxUpload > maxMaxUpload>>20 {
-		return fmt.Errorf("-max-upload must be from 1 to %d, not %d", maxMaxUpload>>20, *maxUpload)
-	}
-	if *grace < 0 {
-		return fmt.Errorf("-grace must not be negative: %v", *grace)
+	if *maxUpload < 1 || *maxUpload > 1<<20 {
+		return fmt.Errorf("-max-upload must be from 1 to %d, not %d", 1<<20, *maxUpload)
 	}
 	client, demo, err := connect()
 	if err != nil {
@@ -79,18 +75,26 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if demo != nil {
 		defer demo.Close()
 		private = append(private, netip.MustParsePrefix("127.0.0.1/32"))
-	} else if ledger, where, err = open(ctx, *folder); err != nil {
-		return err
+	} else if *folder == "" {
+		return errors.New("there is no home directory to remember in what was created; use -ledger")
+	} else if err := os.MkdirAll(*folder, 0o700); err != nil {
+		return fmt.Errorf("-ledger: %w", err)
+	} else {
+		ledger, where = once.Dir(*folder), "What was created is remembered in "+*folder
 	}
-	gallery, err := newServer(client, ledger, slog.New(slog.NewTextHandler(stderr, nil)))
+	gallery, err := newServer(client, ledger, slog.New(slog.NewTextHandler(stderr, nil)), private)
 	if err != nil {
 		return err
 	}
-	gallery.host, gallery.maxUpload, gallery.private, gallery.inMemory = *host, *maxUpload<<20, private, demo != nil
-	gallery.visitors.proxies = proxies
+	gallery.host, gallery.maxUpload, gallery.inMemory = *host, *maxUpload<<20, demo != nil
 	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
 		return fmt.Errorf("-addr: %w", err)
+	}
+	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() && *host == "" {
+		listener.Close()
+		return fmt.Errorf("-addr %s: whoever reaches it can use your API key; put a proxy with a login in front, "+
+			"and give the name that browsers use with -host", *addr)
 	}
 	fmt.Fprintln(stdout, where)
 	fmt.Fprintf(stdout, "The gallery is at http://%s\n", listener.Addr())
@@ -101,7 +105,7 @@ const usage = `Usage: gallery [flags]
 
 Serves a web gallery of the pictures and recordings of the deployment that AICONTENT_BASE_URL and
 AICONTENT_API_KEY name, which may charge for what visitors create. Without them it uses a service in
-memory. SIGINT and SIGTERM stop it, and it logs what it created and what may have been billed.
+memory. SIGINT and SIGTERM stop it when what is being created is there.
 
 `
 
@@ -114,30 +118,6 @@ func defaultFolder() string {
 	return filepath.Join(folder, "aicontent-gallery")
 }
 
-// open opens the ledger in the folder, and makes sure that it can be written.
-func open(ctx context.Context, folder string) (ledger once.Ledger, where string, err error) {
-	if folder == "" {
-		return nil, "", errors.New("there is no home directory to remember in what was created; use -ledger")
-	}
-	ledger = once.Dir(folder)
-	_, version, err := ledger.Get(ctx, formKey("start"))
-	if err == nil {
-		_, err = ledger.Put(ctx, formKey("start"), []byte(time.Now().Format(time.RFC3339)), version)
-	}
-	if err != nil && !errors.Is(err, once.ErrChanged) {
-		return nil, "", fmt.Errorf("-ledger: %w", err)
-	}
-	return ledger, "What was created is remembered in " + folder, nil
-}
-
-func appendNetwork(networks *[]netip.Prefix) func(string) error {
-	return func(text string) error {
-		network, err := netip.ParsePrefix(text)
-		*networks = append(*networks, network.Masked())
-		return err
-	}
-}
-
 // lastWords is how long other requests may take to end when the program ends, and create requests after their grace.
 const lastWords = 5 * time.Second
 
@@ -145,7 +125,7 @@ const lastWords = 5 * time.Second
 func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Duration) error {
 	creating, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
-	s.forms.ctx = creating
+	s.creating = creating
 	srv := &http.Server{
 		Handler:           s.handler(),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -153,26 +133,17 @@ func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Du
 		MaxHeaderBytes:    16 << 10,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
-	closed := make(chan error, 1)
+	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
 		s.log.Info("stopping once nothing is being created; interrupt again to stop now", "grace", grace)
 		defer time.AfterFunc(grace, giveUp).Stop()
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+lastWords)
 		defer cancel()
 		srv.Shutdown(ending)
-		err := srv.Close() // what is still open has sent no whole request
-		giveUp()
-		s.looking.Wait()
-		created, open := s.forms.sum()
-		s.log.Info("stopped", "created", created)
-		if len(open) > 0 {
-			s.log.Warn("these may have been created, and billed: after the next start, /new-picture?form=TOKEN and "+
-				"/new-recording?form=TOKEN tell, with the token behind the #", "names", open)
-		}
-		closed <- err
+		ended <- srv.Close()
 	})
 	if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	return <-closed
+	return <-ended
 }

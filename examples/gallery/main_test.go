@@ -72,7 +72,7 @@ func TestItEndsInTheMiddleOfAnUpload(t *testing.T) {
 	for name, sent := range map[string]int{"in the form": 3, "in the file": 1 << 20, "at the end": 4 << 20} {
 		t.Run(name, func(t *testing.T) {
 			_, url := start(t)
-			body, contentType := uploadBody(t, map[string]string{"name": "Opera"}, "opera.wav", recording(4<<20))
+			body, contentType := operaBody(t, 4<<20)
 			f := &fixture{t: t, url: url}
 			f.beginUpload(contentType, len(body), body[:sent])
 			// The gallery has accepted the connection before this one.
@@ -88,10 +88,11 @@ func TestWrongArguments(t *testing.T) {
 		"extra":                      `unexpected argument "extra"`,
 		"-max-upload 0":              "-max-upload must be from 1 to 1048576, not 0",
 		"-max-upload 17592186044416": "-max-upload must be from 1 to 1048576, not 17592186044416",
-		"-grace -1s":                 "-grace must not be negative: -1s",
 		"-private-pictures 10.0.0.1": `invalid value "10.0.0.1" for flag -private-pictures`,
 		"-addr":                      "flag needs an argument: -addr",
 		"-addr nowhere:port":         "-addr: listen tcp",
+		"-addr 0.0.0.0:0":            "put a proxy with a login in front",
+		"-addr :0":                   "put a proxy with a login in front",
 	} {
 		assert.ErrorContains(t, run(t.Context(), strings.Fields(args), io.Discard, io.Discard), want)
 	}

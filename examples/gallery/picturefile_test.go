@@ -47,16 +47,16 @@ func TestPicturesFromPrivateAddressesAreRefused(t *testing.T) {
 		status, content := f.picture(address)
 		assert.Equal(t, http.StatusBadGateway, status, address)
 		assert.Equal(t, "The picture cannot be fetched.\n", content, address)
-		assert.Contains(t, f.logged(), as+" is not a public address: see the flag -private-pictures")
+		assert.Contains(t, f.logged(), as+" is not a permitted destination")
 	}
-	f.gallery.private = nil
+	f.allowPictures()
 	refused(inside.URL, "127.0.0.1")
 	refused("http://localhost:"+port, "127.0.0.1")
 	refused("http://[::ffff:127.0.0.1]:"+port, "127.0.0.1")
 	refused("http://0.0.0.0:"+port, "0.0.0.0")
 	assert.Zero(t, asked)
 
-	f.gallery.private = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	f.allowPictures(loopback)
 	refused(inside.URL+"?to="+url.QueryEscape("http://169.254.169.254/latest/meta-data"), "169.254.169.254")
 	for _, address := range []string{inside.URL, inside.URL + "?to=" + url.QueryEscape(inside.URL)} {
 		status, content := f.picture(address)
@@ -66,7 +66,9 @@ func TestPicturesFromPrivateAddressesAreRefused(t *testing.T) {
 }
 
 func TestPublicAddresses(t *testing.T) {
-	var gallery server
+	reachable := func(address string, private ...netip.Prefix) bool {
+		return guardian(private).SafeAddr(netip.MustParseAddr(address).Unmap()) == nil // as a dialer unmaps it
+	}
 	for _, address := range []string{
 		"127.0.0.1", "127.8.9.10", "::1", "0.0.0.0", "0.1.2.3", "::", "10.0.0.1", "172.16.0.1", "172.31.255.255",
 		"192.168.1.1", "169.254.169.254", "fe80::1", "fe80::1%eth0", "fc00::1", "fd00:ec2::254", "fec0::1",
@@ -75,21 +77,21 @@ func TestPublicAddresses(t *testing.T) {
 		"::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "64:ff9b::7f00:1",
 		"64:ff9b:1::a00:1", "2001:0:1::1", "2002:7f00:1::1",
 	} {
-		assert.False(t, gallery.reachable(netip.MustParseAddr(address)), address)
+		assert.False(t, reachable(address), address)
 	}
 	for _, address := range []string{
 		"1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "172.15.255.255", "172.32.0.0",
 		"192.0.1.0", "198.17.255.255", "198.20.0.0", "223.255.255.255", "2606:4700::1111", "2a00:1450::1",
 		"::ffff:1.1.1.1",
 	} {
-		assert.True(t, gallery.reachable(netip.MustParseAddr(address)), address)
+		assert.True(t, reachable(address), address)
 	}
-	gallery.private = []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/32")}
+	private := []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/32")}
 	for _, address := range []string{"10.1.2.3", "::ffff:10.1.2.3", "fd00:1::7"} {
-		assert.True(t, gallery.reachable(netip.MustParseAddr(address)), address)
+		assert.True(t, reachable(address, private...), address)
 	}
 	for _, address := range []string{"10.2.0.0", "fd00:2::7", "127.0.0.1"} {
-		assert.False(t, gallery.reachable(netip.MustParseAddr(address)), address)
+		assert.False(t, reachable(address, private...), address)
 	}
 }
 

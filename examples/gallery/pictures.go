@@ -15,12 +15,9 @@ func (s *server) pictures() *pictures {
 	images := s.client.Images
 	return &pictures{
 		server: s, name: "picture", filters: pictureFilters, list: images.List, all: images.All, show: images.Show,
-		update: s.updatePicture, delete: images.Delete, read: readPicture, check: images.Validate,
-		store: s.names.Images.Store, find: s.names.Images.Find,
-		id: func(image *aicontent.Image) aicontent.ID { return image.ID },
-		texts: func(image *aicontent.Image) url.Values {
-			return url.Values{"name": {title(image.Name)}}
-		},
+		update: s.updatePicture, delete: images.Delete, read: readPicture, store: s.storePicture,
+		id:   func(image *aicontent.Image) aicontent.ID { return image.ID },
+		text: func(image *aicontent.Image, _ string) string { return title(image.Name) },
 	}
 }
 
@@ -40,8 +37,8 @@ func pictureFilters(query url.Values, size aicontent.PerPage) aicontent.ImageLis
 }
 
 func readPicture(w http.ResponseWriter, r *http.Request) (url.Values, aicontent.ImageStoreParams, error) {
-	err := parseForm(w, r, maxFields)
-	form := withToken(r.PostForm)
+	err := parseForm(w, r)
+	form := r.PostForm
 	return form, aicontent.ImageStoreParams{
 		Name:        recordName(form),
 		Description: form.Get("description"),
@@ -52,8 +49,22 @@ func readPicture(w http.ResponseWriter, r *http.Request) (url.Values, aicontent.
 	}, err
 }
 
+func (s *server) storePicture(
+	ctx context.Context, _ *http.Request, params aicontent.ImageStoreParams,
+) (*aicontent.Image, bool, error) {
+	return s.names.Images.Store(ctx, params)
+}
+
 func (s *server) updatePicture(ctx context.Context, id aicontent.ID, form url.Values) error {
 	params := aicontent.ImageUpdateParams{Name: posted(form, "name"), Favorite: favorite(form)}
 	_, err := s.client.Images.Update(ctx, id, params)
 	return err
+}
+
+// posted returns a pointer to a text of the form, or nil if the form does not have it.
+func posted(form url.Values, field string) *string {
+	if !form.Has(field) {
+		return nil
+	}
+	return new(form.Get(field))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // problem is an error as shown to a visitor: what happened, why, and whether to press the button again.
@@ -21,10 +21,11 @@ type problem struct {
 	Title     string
 	Detail    string // in the words of the service
 	Advice    string
-	LookAt    string            // address of the record, or of a list that may have it; empty if there is none
-	Sent      bool              // whether the form has created a record, so that another one needs a new form
-	Fields    map[string]string // what is wrong with each field of the form
-	Reference string            // the request ID, to quote to the service
+	LookAt    string // address of the record, or of a list that may have it; empty if there is none
+	Sent      bool   // whether the form has created a record, so that another one needs a new form
+	Fixed     bool   // whether the form may have created a record, so that its title must stay
+	Reference string // the request ID, to quote to the service
+	Fields    []aicontent.FieldProblem
 }
 
 // kind is a kind of error: what the page says of it, and what to do if nothing was changed.
@@ -35,9 +36,8 @@ type kind struct {
 
 const (
 	pressAgain    = "You can press the button again."
-	shorten       = "Shorten it and press the button again."
 	chooseSmaller = "Choose a smaller file and press the button again."
-	fixFolder     = "Retrying will not help until the gallery’s operator makes room in it."
+	fixDisk       = "Retrying will not help until the gallery’s operator makes room on it."
 	fixKey        = "Retrying will not help until the gallery’s operator fixes its key."
 )
 
@@ -46,8 +46,6 @@ var kinds = []struct {
 	err error
 	kind
 }{
-	{errSentBefore, kind{409, "This form was already sent", ""}},
-	{errNoRecord, kind{404, "There is nothing from this form", ""}},
 	{errChanged, kind{409, "This was changed since you opened it", ""}},
 	{errStalled, kind{408, "The form stopped arriving", pressAgain}},
 	{errMalformedForm, kind{400, "The form could not be read", pressAgain}},
@@ -63,12 +61,12 @@ var kinds = []struct {
 }
 
 func kindOf(err error) kind {
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		if tooLarge.Limit == maxFields {
-			return kind{413, fmt.Sprintf("Too long: the gallery accepts at most %d KB of text", maxFields>>10), shorten}
-		}
-		title := fmt.Sprintf("Too large: the gallery accepts at most %d MB", tooLarge.Limit>>20)
-		return kind{413, title, chooseSmaller}
+	tooLarge := (*http.MaxBytesError)(nil)
+	switch {
+	case errors.As(err, &tooLarge):
+		return kind{413, fmt.Sprintf("Too large: the gallery accepts at most %d MB", tooLarge.Limit>>20), chooseSmaller}
+	case errors.As(err, new(*fs.PathError)):
+		return kind{500, "The gallery cannot write to its disk", fixDisk}
 	}
 	for _, known := range kinds {
 		if errors.Is(err, known.err) {
@@ -76,21 +74,20 @@ func kindOf(err error) kind {
 		}
 	}
 	var transport *aicontent.TransportError
+	var stored *once.Error
 	switch {
 	case errors.As(err, new(*aicontent.ConflictError)):
 		return kind{409, "This form was already sent", ""}
-	case errors.As(err, new(*fs.PathError)):
-		return kind{500, "The gallery cannot write to its folder", fixFolder}
 	case errors.As(err, new(*aicontent.DecodeError)):
 		return kind{502, "The service sent a response that the gallery cannot read", pressAgain}
-	case errors.Is(err, context.DeadlineExceeded):
-		return kind{504, "The service took too long", pressAgain}
 	case errors.Is(err, context.Canceled):
 		return kind{503, "Cancelled", pressAgain}
-	case errors.As(err, &transport) && transport.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &transport) && transport.Timeout():
 		return kind{504, "The service took too long", pressAgain}
 	case errors.As(err, new(*aicontent.APIError)):
 		return kind{502, "The service refused", pressAgain}
+	case errors.As(err, &stored) && !stored.Until.IsZero():
+		return kind{503, "It is not there yet", pressAgain}
 	}
 	return kind{502, "The service cannot be reached", pressAgain}
 }
@@ -104,17 +101,23 @@ func (s *server) explain(r *http.Request, err error, a action) problem {
 		err = errors.Join(aicontent.ErrNotFound, err) // no record can have it
 	}
 	k := kindOf(err)
-	p := problem{Status: k.status, Title: k.title, Advice: advise(err, a, k.remedy), Fields: make(map[string]string)}
+	p := problem{Status: k.status, Title: k.title, Advice: advise(err, a, k.remedy)}
 	switch {
 	case k.status == http.StatusNotFound:
 	case invalid != nil:
 		for _, wrong := range invalid.Problems {
-			p.Fields[wrong.Field] = sentence(wrong.Field + " " + wrong.Reason)
+			if slices.Contains(choices, wrong.Field) {
+				wrong.Reason = "must be one of those in the list"
+			}
+			wrong.Reason = sentence(strings.ReplaceAll(wrong.Field, "_", " ") + " " + wrong.Reason)
+			p.Fields = append(p.Fields, wrong)
 		}
 	case errors.As(err, &refused):
 		p.Detail, p.Reference = refused.Message, refused.RequestID
-		for field, messages := range refused.Fields {
-			p.Detail, p.Fields[field] = "", strings.Join(messages, " ")
+		for _, field := range slices.Sorted(maps.Keys(refused.Fields)) {
+			reason := strings.Join(refused.Fields[field], " ")
+			p.Fields = append(p.Fields, aicontent.FieldProblem{Field: field, Reason: reason})
+			p.Detail = ""
 		}
 		if refused.RetryAfter > 0 {
 			p.Title += ": wait " + roughly(refused.RetryAfter)
@@ -122,35 +125,25 @@ func (s *server) explain(r *http.Request, err error, a action) problem {
 	case errors.As(err, &unreadable):
 		p.Reference = unreadable.RequestID
 	}
-	s.log.Warn("failed", "page", fmt.Sprintf("%s %.100s", r.Method, r.URL.Path), "outcome", aicontent.OutcomeOf(err), "error", err)
+	if a == creating || r.Context().Err() == nil { // otherwise the visitor has left
+		page := fmt.Sprintf("%s %.100s", r.Method, r.URL.Path)
+		s.log.Warn("failed", "page", page, "outcome", aicontent.OutcomeOf(err), "error", err)
+	}
 	return p
 }
 
-// formOrder is the order of the fields in the forms.
-var formOrder = []string{
-	"name", "description", "resolution", "style", "medium", "filter", "language", "file", "result",
-}
-
-// InOrder returns the fields with problems as the form has them. Those of other fields come last.
-func (p problem) InOrder() []string {
-	place := func(field string) uint { return uint(slices.Index(formOrder, field)) }
-	return slices.SortedFunc(maps.Keys(p.Fields), func(a, b string) int {
-		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
-	})
-}
+// choices are the fields whose values are in a list.
+var choices = []string{"resolution", "style", "medium", "filter", "search_by"}
 
 // sentence returns text with its first letter in upper case.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // roughly returns a time to wait in words.
 func roughly(d time.Duration) string {
-	switch {
-	case d <= 90*time.Second:
+	if d <= 90*time.Second {
 		return fmt.Sprintf("%d seconds", int(d.Seconds()+0.5))
-	case d <= 90*time.Minute:
-		return fmt.Sprintf("%d minutes", int(d.Minutes()+0.5))
 	}
-	return fmt.Sprintf("%d hours", int(d.Hours()+0.5))
+	return fmt.Sprintf("%d minutes", int(d.Minutes()+0.5))
 }
 
 // action is what was attempted.
@@ -167,11 +160,8 @@ const (
 func advise(err error, a action, remedy string) string {
 	outcome := aicontent.OutcomeOf(err)
 	switch {
-	case errors.Is(err, errSentBefore), errors.As(err, new(*aicontent.ConflictError)):
+	case errors.As(err, new(*aicontent.ConflictError)):
 		return "Look first at what became of it, which may be billed. To create another, press the button again."
-	case errors.Is(err, errNoRecord):
-		return "It was sent before the gallery was restarted. Nothing was created, or it has been deleted. " +
-			"You can press the button again."
 	case errors.Is(err, errChanged):
 		return "What you typed was not saved. To replace what is there now with it, press the button again."
 	case a == reading && errors.Is(err, aicontent.ErrInvalid) && !errors.Is(err, aicontent.ErrNotFound):
@@ -181,8 +171,9 @@ func advise(err error, a action, remedy string) string {
 	case a == reading:
 		return remedy
 	case a == creating && outcome == aicontent.OutcomeUnknown:
-		return "It may have been created anyway, and billed. You can press the button again: " +
-			"the gallery then finds out, and creates no second one."
+		return "It may have been created anyway, and billed. " + lookAgain + certain(err)
+	case a == creating && outcome == aicontent.OutcomeDone && aicontent.Temporary(err):
+		return "It was created and billed. " + lookAgain
 	case a == creating && outcome == aicontent.OutcomeDone:
 		return "It was created and billed. Look for it first. To create another, press the button again."
 	case a == creating:
@@ -193,6 +184,17 @@ func advise(err error, a action, remedy string) string {
 		return "The change was saved."
 	}
 	return "Nothing was changed. " + remedy
+}
+
+const lookAgain = "You can press the button again: the gallery then looks for it, and creates no second one."
+
+// certain says when nothing can come any more of what was sent.
+func certain(err error) string {
+	var stored *once.Error
+	if !errors.As(err, &stored) || stored.Until.IsZero() {
+		return ""
+	}
+	return " If it is not there in " + roughly(time.Until(stored.Until)) + ", nothing came of it."
 }
 
 // unsent is an error of the gallery's own, or of a request that only reads: nothing was asked of the service.

@@ -16,7 +16,7 @@ import (
 const (
 	tryAgain  = "Nothing was created and nothing was billed. You can press the button again."
 	lookFirst = "It may have been created anyway, and billed. You can press the button again: " +
-		"the gallery then finds out, and creates no second one."
+		"the gallery then looks for it, and creates no second one."
 	keyFirst = "Retrying will not help until the gallery’s operator fixes its key."
 )
 
@@ -26,6 +26,7 @@ type failure struct {
 	fault         aicontenttest.Fault // the zero fault is a service that is not there
 	status        int
 	title, advice string
+	settled       bool // whether a search tells that nothing came of it, where nobody waits for the settle time
 }
 
 func (failure failure) strike(f *fixture) {
@@ -38,30 +39,30 @@ func (failure failure) strike(f *fixture) {
 
 var failures = []failure{
 	{"no key", aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502,
-		"The service rejects the gallery’s key", keyFirst},
+		"The service rejects the gallery’s key", keyFirst, false},
 	{"no right", aicontenttest.Status(403, `{"message":"This action is unauthorized."}`), 502,
-		"The service rejects the gallery’s key", keyFirst},
+		"The service rejects the gallery’s key", keyFirst, false},
 	{"refused form", aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["The name is too long."]}}`),
 		422, "The name is too long.",
-		"Nothing was created and nothing was billed. Correct it and press the button again."},
+		"Nothing was created and nothing was billed. Correct it and press the button again.", false},
 	{"too large", aicontenttest.Status(413, "<html><title>413 Request Entity Too Large</title></html>"), 413,
-		"The file is too large for the service", "Choose a smaller file"},
+		"The file is too large for the service", "Choose a smaller file", false},
 	{"too often", aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503,
-		"The service is busy: wait 10 minutes", tryAgain},
+		"The service is busy: wait 10 minutes", tryAgain, false},
 	{"server error", aicontenttest.Status(500, `{"message":"Server Error"}`), 502,
-		"The service says: “Server Error”", tryAgain},
-	{"no connection", aicontenttest.Fault{}, 502, "The service cannot be reached", tryAgain},
+		"The service says: “Server Error”", lookFirst, true},
+	{"no connection", aicontenttest.Fault{}, 502, "The service cannot be reached", tryAgain, false},
 	{"foreign page", aicontenttest.HTMLPage(200), 502, "The service sent a response that the gallery cannot read",
-		tryAgain},
-	{"firewall", aicontenttest.HTMLPage(403), 502, "The service rejects the gallery’s key", lookFirst},
-	{"not implemented", aicontenttest.Status(501, "no"), 502, "The service had a problem", lookFirst},
+		lookFirst, true},
+	{"firewall", aicontenttest.HTMLPage(403), 502, "The service rejects the gallery’s key", lookFirst, false},
+	{"not implemented", aicontenttest.Status(501, "no"), 502, "The service had a problem", lookFirst, false},
 }
 
 // Each kind of failure says what happened, and whether to press the button again.
 func TestFailedCreateIsExplained(t *testing.T) {
 	for _, test := range append(failures, failure{
 		"maintenance", aicontenttest.Status(503, "down").WithRetryAfter("120"), 502,
-		"The service had a problem", tryAgain,
+		"The service had a problem: wait 2 minutes", lookFirst, true,
 	}) {
 		t.Run(test.name, func(t *testing.T) {
 			bubble(t, func(f *fixture) {
@@ -75,7 +76,8 @@ func TestFailedCreateIsExplained(t *testing.T) {
 				says(f.t, page, "A fox")
 				assert.Contains(f.t, page, `<option value="retro" selected>`)
 				assert.Empty(f.t, f.service.Images())
-				assert.Equal(f.t, test.advice == lookFirst, regexpMatch(page, `href="/pictures\?search=Fox"`))
+				assert.Equal(f.t, test.advice == lookFirst, regexpMatch(page, `href="/pictures\?search=Fox`))
+				assert.Equal(f.t, test.advice == lookFirst, isFixed(page))
 				assert.Equal(f.t, form.Get("form"), tokenOf(f.t, page), "the button can be pressed again")
 			})
 		})
@@ -99,47 +101,53 @@ func TestLostResponses(t *testing.T) {
 
 // What was created and cannot be found is never created again by the same form, which says so.
 func TestCreatedAndNeverListed(t *testing.T) {
-	f := newFixture(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+	bubble(t, func(f *fixture) {
+		f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.InvalidJSON())
+		form := fox(newToken())
+		var page string
+		for range 60 {
+			_, page = f.send("/new-picture", form)
+			says(f.t, page, "It was created and billed.")
+		}
+		says(f.t, page, "Look for it first. To create another, press the button again.")
+		assert.NotEqual(f.t, form.Get("form"), tokenOf(f.t, page))
+		assert.Len(f.t, f.service.Images(), 1)
+	}, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
 		if r.Request.Operation == aicontenttest.ImagesList {
 			r.Body = []byte(`{"data":[]}`)
 		}
 	}))
-	f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.InvalidJSON())
-	form := fox(newToken())
-	for range 2 {
-		page := f.post("/new-picture", form)
-		says(t, page, "It was created and billed. Look for it first. To create another, press the button again.")
-		assert.Equal(t, "/pictures?search=Fox", lookAt(t, page))
-		assert.NotEqual(t, form.Get("form"), tokenOf(t, page))
-	}
-	assert.Len(t, f.service.Records(), 1)
 }
 
 // What is missing is said beside its field, and nothing is sent.
 func TestInvalidFormIsExplained(t *testing.T) {
 	f := newFixture(t)
-	page := f.post("/new-picture", url.Values{"name": {" "}, "description": {"A fox"}, "resolution": {"8x8"}})
+	form := fox(newToken())
+	form.Set("name", " ")
+	form.Set("resolution", "8x8")
+	page := f.post("/new-picture", form)
 	says(t, page, "Please check what you entered")
 	says(t, page, "Name is required")
-	says(t, page, "Resolution must be one of")
+	says(t, page, "Resolution must be one of those in the list")
 	assert.True(t, regexpMatch(page, `id="name"[^>]* aria-invalid="true" aria-describedby="name-wrong"`))
 	assert.True(t, regexpMatch(page, `<p class="wrong" id="name-wrong">Name is required</p>`))
-	page = f.upload(map[string]string{"name": "Song", "language": "xx"}, "song.wav", []byte("%PDF-1.7 this is no song"))
-	says(t, page, "Language must be")
+	says(t, f.upload(map[string]string{"name": "Song", "language": "xx"}, "song.wav", recording(100)), "Language must be")
+	page = f.upload(map[string]string{"name": "Song"}, "song.wav", []byte("%PDF-1.7 this is no song"))
 	says(t, page, "File must be an audio file")
-	assert.Empty(t, f.service.Requests())
+	assert.False(t, f.asked(aicontenttest.ImagesStore) || f.asked(aicontenttest.TranscriptionsStore))
 }
 
-// Problems come in the order of the form's fields, those of other fields last, and each text once.
+// What the gallery finds wrong comes in the order of the form's fields, and each text once.
 func TestProblemsAreInTheOrderOfTheForm(t *testing.T) {
 	f := newFixture(t)
-	invalid := url.Values{"name": {" "}, "resolution": {"8x8"}, "style": {"x"}, "filter": {"x"}, "medium": {"x"}}
+	invalid := url.Values{"form": {newToken()}, "name": {" "}, "resolution": {"8x8"}, "style": {"x"}, "filter": {"x"},
+		"medium": {"x"}}
 	assert.Regexp(t, "Name .*Description .*Resolution .*Style .*Medium .*Filter ",
 		shown(f.post("/new-picture", invalid)))
 	f.service.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.Status(422,
 		`{"errors":{"account":["1"],"zone":["2"],"language":["3"],"name":["4"]}}`))
 	page := f.upload(map[string]string{"name": "Song", "language": "gb"}, "song.wav", recording(100))
-	assert.Regexp(t, "#name.*#language.*#account.*#zone", strings.ReplaceAll(page, "\n", " "))
+	assert.Regexp(t, "#account.*#language.*#name.*#zone", strings.ReplaceAll(page, "\n", " "))
 	for _, path := range []string{"/elsewhere", "/pictures/4711", "/pictures?style=baroque"} {
 		page := f.get(path)
 		title := regexp.MustCompile("<h1>(.*)</h1>").FindStringSubmatch(page)
@@ -166,7 +174,14 @@ func TestFailedReadIsExplained(t *testing.T) {
 	f := newFixture(t)
 	says(t, f.get("/pictures/4711"), "Not found It may have been deleted, or the address is wrong.")
 	says(t, f.post("/recordings/4711/delete", nil), "Not found Nothing was changed.")
-	says(t, f.get("/pictures?style=baroque"), "Choose other filters.")
+	page := f.get("/pictures?style=baroque&search=fox")
+	says(t, page, "Style must be one of those in the list Choose other filters.")
+	assert.Contains(t, page, `name="search" value="fox"`, "what was typed is still there")
+	assert.Contains(t, page, `href="#style"`)
+	assert.Contains(t, page, `<select id="style" name="style" aria-invalid="true">`)
+	page = f.get("/recordings?search_by=4711")
+	says(t, page, "Search by must be one of those in the list Choose other filters.")
+	assert.Contains(t, page, `<select id="search_by"`)
 	says(t, f.get("/elsewhere"), "Page not found")
 	// These are sent as browsers do not send them: no record can have such an ID.
 	for _, id := range []string{"..", ".", " ", "\x00"} {

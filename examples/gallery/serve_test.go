@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,7 +59,6 @@ func served(
 		service := aicontenttest.NewServer(t, append(opts, aicontenttest.InMemoryNetwork())...)
 		f := &fixture{t: t, service: service, ledger: once.InMemory()}
 		f.open(service.Client())
-		f.gallery.visitors.atOnce, f.gallery.visitors.burst = 1000, 1e6 // all pipes count as one visitor
 		listener := &pipes{make(chan net.Conn), make(chan struct{})}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -100,6 +98,11 @@ func (f *fixture) send(path string, form url.Values) (status int, page string) {
 	return w.Code, w.Body.String()
 }
 
+// operaBody is the form of a recording of the size.
+func operaBody(t *testing.T, size int) (body []byte, contentType string) {
+	return uploadBody(t, map[string]string{"form": newToken(), "name": "Opera"}, "opera.wav", recording(size))
+}
+
 // uploadHead is a request that begins an upload of the length.
 func uploadHead(length int, contentType string) string {
 	return fmt.Sprintf("POST /new-recording HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n"+
@@ -112,20 +115,17 @@ func formHead(path, host string) string {
 		"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\nname"
 }
 
-// Whoever begins to send a form and stops, or sends it byte by byte, is not waited for.
+// Whoever begins to send a form and stops is not waited for.
 func TestStalledFormsAreClosed(t *testing.T) {
 	const boundary = "multipart/form-data; boundary=x"
 	const file = "--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nSong\r\n" +
 		"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\n\r\nRIFF\x00\x00\x00\x00WAVEfmt "
 	for name, test := range map[string]struct {
 		request string
-		trickle bool
 		status  int
 	}{
 		"in an upload":               {request: uploadHead(1e6, boundary) + "--x", status: 408},
-		"in an upload, byte by byte": {request: uploadHead(1e6, boundary) + "--x", trickle: true, status: 408},
 		"in the file":                {request: uploadHead(1e6, boundary) + file, status: 408},
-		"in the file, byte by byte":  {request: uploadHead(1e6, boundary) + file, trickle: true, status: 408},
 		"in a form":                  {request: formHead("/new-picture", "localhost"), status: 408},
 		"in a form that is not read": {request: formHead("/nowhere", "localhost"), status: 404},
 		"with a foreign name":        {request: formHead("/", "evil.example"), status: 421},
@@ -134,7 +134,6 @@ func TestStalledFormsAreClosed(t *testing.T) {
 			served(t, func(f *fixture, gallery *pipes) {
 				began := time.Now()
 				closed := make(chan time.Duration)
-				var trickles sync.WaitGroup
 				for range 300 {
 					browser := gallery.dial(test.request)
 					go func() {
@@ -146,75 +145,22 @@ func TestStalledFormsAreClosed(t *testing.T) {
 						closed <- time.Since(began)
 						browser.Close()
 					}()
-					if test.trickle {
-						trickles.Go(func() {
-							for _, err := browser.Write([]byte("x")); err == nil; _, err = browser.Write([]byte("x")) {
-								time.Sleep(maxWait / 2)
-							}
-						})
-					}
 				}
 				for range 300 {
-					assert.LessOrEqual(f.t, <-closed, maxWait+time.Second)
+					assert.LessOrEqual(f.t, <-closed, maxStall+time.Second)
 				}
-				trickles.Wait()
 				assert.Empty(f.t, f.service.Records())
 			})
 		})
 	}
 }
 
-// Whoever asks for pages and pictures and does not read them is not waited for, and does not keep the program from
-// ending.
-func TestUnreadResponsesAreClosed(t *testing.T) {
-	for _, ends := range []bool{false, true} {
-		took := served(t, func(f *fixture, gallery *pipes) {
-			image := f.service.AddImage(aicontenttest.Image{Name: "Fox", Description: "x", Resolution: "256x256"})
-			source := f.gallery.pictureSource(aicontent.Image{URL: f.service.URL + "/pictures/" + image.ID})
-			for _, path := range []string{"/pictures", source, "/static/style.css", "/", "/nowhere"} {
-				browser := gallery.dial("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
-				f.t.Cleanup(func() { browser.Close() })
-			}
-			synctest.Wait()
-			if ends {
-				return
-			}
-			time.Sleep(2 * maxRead)
-			f.gallery.visitors.mu.Lock()
-			defer f.gallery.visitors.mu.Unlock()
-			for _, visitor := range f.gallery.visitors.known {
-				assert.Zero(f.t, visitor.busy)
-			}
-		}, aicontenttest.FullRecords)
-		assert.LessOrEqual(t, took, maxRead+time.Second)
-	}
-}
-
-// A visitor on a slow line gets the whole page.
-func TestSlowReader(t *testing.T) {
-	served(t, func(f *fixture, gallery *pipes) {
-		text := strings.Repeat("all night ", 100<<10)
-		id := f.service.AddTranscription(aicontenttest.Transcription{Name: "Keeper", Result: text}).ID
-		browser := gallery.dial("GET /recordings/" + id + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-		defer browser.Close()
-		size, second := 0, make([]byte, minRate)
-		for {
-			n, err := browser.Read(second)
-			if size += n; err != nil {
-				break
-			}
-			time.Sleep(time.Second)
-		}
-		assert.Greater(f.t, size, 2*len(text))
-	})
-}
-
 // A large upload on a slow line takes more than a day, and is not cut off.
 func TestSlowUploadArrives(t *testing.T) {
-	const size, piece = 300 << 20, 64 << 10
+	const size, piece = 40 << 20, 8 << 10
 	served(t, func(f *fixture, gallery *pipes) {
 		began := time.Now()
-		body, contentType := uploadBody(f.t, map[string]string{"name": "Opera"}, "opera.wav", recording(piece))
+		body, contentType := operaBody(f.t, piece)
 		head, tail, _ := bytes.Cut(body, recording(piece))
 		browser := gallery.dial(uploadHead(size+len(head)+len(tail), contentType))
 		defer browser.Close()
@@ -238,18 +184,18 @@ func TestSlowUploadArrives(t *testing.T) {
 // The end of the program ends what goes on, at once where it can, and always within a minute. Create requests that were
 // sent have their grace, and then still tell what is known of them.
 func TestItEndsInOrder(t *testing.T) {
-	body, contentType := uploadBody(t, map[string]string{"name": "Opera"}, "opera.wav", recording(4<<20))
+	body, contentType := operaBody(t, 4<<20)
 	for name, test := range map[string]struct {
 		sent string
 		in   time.Duration
 		says string
 	}{
 		"in the form":             {uploadHead(len(body), contentType) + string(body[:3]), time.Second, tryAgain},
-		"in the file":             {uploadHead(len(body), contentType) + string(body[:1<<20]), time.Second, "HTTP/1.1 503"},
+		"in the file":             {uploadHead(len(body), contentType) + string(body[:1<<20]), time.Second, tryAgain},
 		"transcribing":            {uploadHead(len(body), contentType) + string(body), grace + time.Second, lookFirst},
 		"in the header":           {"POST /new-rec", 11 * time.Second, ""},
 		"before anything":         {"", 11 * time.Second, ""},
-		"in a form not looked at": {formHead("/nowhere", "localhost"), maxWait + time.Second, "HTTP/1.1 404"},
+		"in a form not looked at": {formHead("/nowhere", "localhost"), maxStall + time.Second, "HTTP/1.1 404"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			said := make(chan string, 1)
@@ -268,8 +214,7 @@ func TestItEndsInOrder(t *testing.T) {
 			})
 			assert.LessOrEqual(t, took, test.in)
 			assert.Contains(t, <-said, test.says)
-			assert.Regexp(t, "msg=stopped created=0", log.buf.String())
-			const open = `may have been created, and billed.* names="\[Opera #[a-z2-7]{12}\]"`
+			const open = `outcome=unknown error=.*Opera #[a-z2-7]{12}`
 			assert.Equal(t, name == "transcribing", regexpMatch(log.buf.String(), open), log.buf.String())
 		})
 	}
@@ -277,8 +222,8 @@ func TestItEndsInOrder(t *testing.T) {
 
 // What the service is creating when the program is told to end is waited for, and shown to whoever waits for it.
 func TestTheEndWaitsForWhatIsBeingCreated(t *testing.T) {
-	body, contentType := uploadBody(t, map[string]string{"name": "Opera"}, "opera.wav", recording(1<<20))
-	form := fox("").Encode()
+	body, contentType := operaBody(t, 1<<20)
+	form := fox(newToken()).Encode()
 	for name, request := range map[string]string{
 		"picture": fmt.Sprintf("POST /new-picture HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+
 			"application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", len(form), form),
@@ -313,27 +258,11 @@ func TestTheEndWaitsForWhatIsBeingCreated(t *testing.T) {
 	}
 }
 
-// Looking for what became of an old form does not keep the program from ending.
-func TestTheEndDoesNotWaitForLooking(t *testing.T) {
-	took := served(t, func(f *fixture, gallery *pipes) {
-		token := newToken()
-		require.NoError(f.t, f.gallery.forms.begin(f.t.Context(), "picture "+token, "Fox #"+token, nil))
-		clear(f.gallery.forms.recent)
-		f.service.FaultOn(aicontenttest.ImagesList, 1, aicontenttest.Stall(aicontenttest.BeforeResponse))
-		browser := gallery.dial("GET /new-picture?form=" + token + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		go io.Copy(io.Discard, browser)
-		f.t.Cleanup(func() { browser.Close() })
-		synctest.Wait()
-		require.True(f.t, f.asked(aicontenttest.ImagesList))
-	})
-	assert.LessOrEqual(t, took, time.Second)
-}
-
 // What is read of a body ends with its request, also where the deadline of a read was set a moment before.
 func TestReadingEndsWithTheRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	body := &movingBody{ReadCloser: http.NoBody, ctx: ctx, conn: http.NewResponseController(nil), left: maxWait}
+	body := &movingBody{ReadCloser: http.NoBody, ctx: ctx, conn: http.NewResponseController(httptest.NewRecorder())}
 	_, err := body.Read(make([]byte, 1))
 	assert.ErrorIs(t, err, context.Canceled)
 }

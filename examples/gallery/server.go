@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"embed"
 	"html/template"
@@ -10,7 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/once"
@@ -22,46 +23,47 @@ type server struct {
 	names     *once.Client
 	fetcher   *aicontent.Client // of pictures; it has no API key
 	log       *slog.Logger
-	host      string         // host name that browsers may use besides localhost and IP addresses; may be empty
-	maxUpload int64          // limit of an upload, in bytes
-	inMemory  bool           // whether the service runs in memory
-	private   []netip.Prefix // networks that are not public, from which pictures may come
-
+	creating  context.Context // of create requests, which a visitor who leaves does not end
+	host      string          // host name that browsers may use besides localhost and IP addresses; may be empty
+	maxUpload int64           // limit of an upload, in bytes
+	inMemory  bool            // whether the service runs in memory
 	templates *template.Template
-	key       signingKey
-	visitors  *visitors
-	forms     *forms
-	looking   sync.WaitGroup // for what became of forms of earlier runs
+	key       []byte // for sign
 }
 
-// newServer returns a gallery that remembers in the ledger what it has created.
+// maxPause is how long a visitor waits in vain for what became of a lost response. Pressed again, the button goes on
+// looking.
+const maxPause = 30 * time.Second
+
+// newServer returns a gallery that remembers in the ledger what it has created. It fetches pictures from public
+// addresses and from the private networks.
 func newServer(
-	client *aicontent.Client, ledger once.Ledger, log *slog.Logger, opts ...once.Option,
+	client *aicontent.Client, ledger once.Ledger, log *slog.Logger, private []netip.Prefix, opts ...once.Option,
 ) (*server, error) {
-	names, err := once.New(client, ledger, append(opts, once.WithLogger(log))...)
+	opts = append([]once.Option{once.WithLogger(log), once.WithMaxWait(maxPause)}, opts...)
+	names, err := once.New(client, ledger, opts...)
+	if err != nil {
+		return nil, err
+	}
+	fetcher, err := aicontent.NewClient(client.BaseURL(), "not-needed", aicontent.WithInsecureHTTP(),
+		aicontent.WithHTTPClient(&http.Client{Transport: publicTransport(private)}))
 	if err != nil {
 		return nil, err
 	}
 	s := &server{
-		client: client, names: names, log: log, maxUpload: 1 << 30, key: signingKey(rand.Text()),
-		visitors: newVisitors(), forms: newForms(ledger),
-	}
-	s.fetcher, err = aicontent.NewClient(client.BaseURL(), "not-needed", aicontent.WithInsecureHTTP(),
-		aicontent.WithHTTPClient(&http.Client{Transport: s.publicTransport()}))
-	if err != nil {
-		return nil, err
+		client: client, names: names, fetcher: fetcher, log: log, creating: context.Background(),
+		maxUpload: 1 << 30, key: []byte(rand.Text()),
 	}
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
-		"contains":        strings.Contains,
-		"fingerprint":     fingerprint,
-		"title":           title,
-		"recordPath":      recordPath,
-		"pictureSource":   s.pictureSource,
-		"recordingSource": s.recordingSource,
-		"resolutions":     aicontent.Resolutions,
-		"styles":          aicontent.Styles,
-		"mediums":         aicontent.Mediums,
-		"filters":         aicontent.Filters,
+		"contains":      strings.Contains,
+		"fingerprint":   fingerprint,
+		"title":         title,
+		"recordPath":    recordPath,
+		"pictureSource": s.pictureSource,
+		"resolutions":   aicontent.Resolutions,
+		"styles":        aicontent.Styles,
+		"mediums":       aicontent.Mediums,
+		"filters":       aicontent.Filters,
 	}).ParseFS(web, "web/layout.html", "web/pages/*.html"))
 	return s, nil
 }
@@ -75,7 +77,6 @@ func (s *server) handler() http.Handler {
 	s.pictures().addTo(mux)
 	mux.HandleFunc("GET /picture-file", s.pictureFile)
 	s.recordings().addTo(mux)
-	mux.HandleFunc("POST /check-recording", s.checkRecording)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, problem{
 			Status: http.StatusNotFound, Title: "Page not found",
@@ -103,10 +104,14 @@ type view struct {
 
 // Wrong returns what is wrong with a field of the form, or nil.
 func (v view) Wrong(field string) *aicontent.FieldProblem {
-	if v.Problem == nil || v.Problem.Fields[field] == "" {
-		return nil
+	if v.Problem != nil {
+		for _, wrong := range v.Problem.Fields {
+			if wrong.Field == field {
+				return &wrong
+			}
+		}
 	}
-	return &aicontent.FieldProblem{Field: field, Reason: v.Problem.Fields[field]}
+	return nil
 }
 
 // notices are the messages that a redirect can ask for.
@@ -152,7 +157,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 	next = crossOrigin.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'self'; "+
+		h.Set("Content-Security-Policy", "default-src 'none'; img-src 'self'; style-src 'self'; "+
 			"script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		// With no-referrer, browsers would send forms with the origin "null".
@@ -160,25 +165,15 @@ func (s *server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		w = &movingWriter{w, http.NewResponseController(w)}
 		defer keepMoving(w, r)()
-		if !s.knownHost(r.Host) {
+		switch {
+		case !s.knownHost(r.Host):
 			http.Error(w, "The gallery does not use this name: see its flag -host.", http.StatusMisdirectedRequest)
-			return
-		}
-		leave, ok := s.visitors.enter(r)
-		if !ok {
-			h.Set("Retry-After", "10")
-			http.Error(w, "Too many requests from your address. Try again in a few seconds.",
-				http.StatusTooManyRequests)
-			return
-		}
-		defer leave()
-		if embeds(r) {
+		case embeds(r):
 			deny(w, r)
-			return
+		default:
+			next.ServeHTTP(w, r)
 		}
-		next.ServeHTTP(w, r)
 	})
 }
 

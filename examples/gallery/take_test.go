@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/binary"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,39 +47,4 @@ func TestTextCanBeCopied(t *testing.T) {
 		p.waitFor(`getSelection().toString() !== ""`)
 		assert.Equal(t, text, strings.TrimSpace(get[string](p, "getSelection().toString()")))
 	}
-}
-
-// silence is a WAV file of a second.
-func silence() []byte {
-	const rate = 8000
-	file := []byte("RIFF\x00\x00\x00\x00WAVEfmt ")
-	binary.LittleEndian.PutUint32(file[4:], 36+rate)
-	for _, number := range []uint32{16, 1<<16 | 1, rate, rate, 8<<16 | 1} {
-		file = binary.LittleEndian.AppendUint32(file, number)
-	}
-	file = binary.LittleEndian.AppendUint32(append(file, "data"...), rate)
-	return append(file, strings.Repeat("\x80", rate)...)
-}
-
-// A recording can be played if the deployment sends where it is; otherwise there is no player.
-func TestRecordingCanBePlayed(t *testing.T) {
-	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		assert.Empty(t, r.Header.Get("Authorization"))
-		w.Write(silence())
-	}))
-	t.Cleanup(files.Close)
-	f := newFixture(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-		if r.Request.RecordID == "1" {
-			r.Body = []byte(strings.Replace(string(r.Body), `"result":`, `"url":"`+files.URL+`/a.wav","result":`, 1))
-		}
-	}))
-	f.service.AddTranscription(aicontenttest.Transcription{ID: "1", Name: "Keeper", Result: "I came here."})
-	f.service.AddTranscription(aicontenttest.Transcription{ID: "2", Name: "Harbor", Result: "Wind south-west."})
-	assert.NotContains(t, f.get("/recordings/2"), "<audio")
-	require.Contains(t, f.get("/recordings/1"), "<audio controls")
-
-	p := openTab(t, wide)
-	p.do(chromedp.Navigate(f.url+"/recordings/1"), chromedp.Click(css("audio")))
-	p.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("audio").preload = "auto"`))
-	p.waitFor(`Math.abs(document.querySelector("audio").duration - 1) < 0.01`)
 }

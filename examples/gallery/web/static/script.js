@@ -1,5 +1,5 @@
-// The forms work without this script. It checks a form before its file is sent, keeps the chosen file if the form is
-// refused, shows how far an upload is, lets it be cancelled, and says that a picture is being drawn.
+// The forms work without this script. It shows how far an upload is, lets it be cancelled, keeps the chosen file if the
+// form is refused, and says that a picture is being drawn.
 "use strict";
 
 document.addEventListener("submit", (event) => {
@@ -28,15 +28,6 @@ async function upload(form) {
   }
   button.disabled = true;
   try {
-    const checked = await check(form);
-    if (checked.redirected) {
-      location.assign(checked.url); // it was sent before
-      return;
-    }
-    if (checked.page) {
-      show(checked.page, form);
-      return;
-    }
     cancel.hidden = false;
     cancel.focus();
     const response = await send(form, cancel);
@@ -53,29 +44,15 @@ async function upload(form) {
   }
 }
 
-// check asks whether the form may be sent, with the first bytes of its file. It returns where that leads, or the page
-// that says why not.
-async function check(form) {
-  const body = new FormData(form);
-  const file = body.get("file");
-  body.set("file", file.slice(0, 4096, file.type), file.name);
-  let response;
-  try {
-    response = await fetch("/check-recording", { method: "POST", body });
-  } catch {
-    throw new Error("The gallery cannot be reached, or the file cannot be read. Nothing was sent.");
-  }
-  if (response.status === 429) {
-    throw new Error("Too many requests from your address. Nothing was sent. Try again in a few seconds.");
-  }
-  return { redirected: response.redirected, url: response.url, page: await response.text() };
-}
-
 // send sends the form, and returns where that leads. An XMLHttpRequest tells how much it has sent, as fetch does not.
 function send(form, cancel) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    const fail = async (what) => reject(new Error(what + " " + await consequence(form)));
+    const fail = (what) => {
+      form.elements.name.readOnly = true; // under another name, another record would be created
+      reject(new Error(`${what} Unless the whole file had arrived, nothing was created. `
+        + "Press the button again: no second one is created."));
+    };
     request.upload.onprogress = (event) => progress(event.loaded, event.total);
     request.upload.onload = () => {
       progress();
@@ -93,22 +70,6 @@ function send(form, cancel) {
     progress(0, 1);
     say("Sending. Leaving this page cancels the upload.");
   });
-}
-
-// consequence says what an upload that ended early has done. A form that the gallery accepts again has created nothing.
-async function consequence(form) {
-  say("Checking what was created.");
-  for (let look = 0; look < 10; look++) {
-    try {
-      if (!(await check(form)).redirected) {
-        return "Nothing was created and nothing was billed. You can press the button again.";
-      }
-    } catch {
-      return "It may be created anyway, and billed. Press the button again to see: no second one is created.";
-    }
-    await new Promise((resolve) => { setTimeout(resolve, 200); });
-  }
-  return "It may be created anyway, and billed. Press the button again to see: no second one is created.";
 }
 
 // show replaces the page's content by that of another page. The chosen file stays chosen.
