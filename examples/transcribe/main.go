@@ -12,7 +12,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -164,7 +163,6 @@ func parse(args []string, stderr io.Writer) (options, error) {
 func (j *job) connect(stderr io.Writer) (end func(), err error) {
 	product, ledger := aicontent.WithUserAgent("aicontent-transcribe"), once.InMemory()
 	if j.demo {
-		// Responses take a second, so that the bars can be seen.
 		srv, err := aicontenttest.Start(aicontenttest.Latency(time.Second))
 		if err != nil {
 			return nil, err
@@ -180,13 +178,10 @@ func (j *job) connect(stderr io.Writer) (end func(), err error) {
 		}
 		ledger, end = once.Dir(j.journalDir), j.client.CloseIdleConnections
 	}
-	log := slog.New(slog.NewTextHandler(j.view, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	settle, warn := once.WithSettleTime(j.settle), once.WithLogger(log)
-	j.quick, err = once.New(j.client, ledger, settle, warn, once.WithMaxWait(0))
-	if err == nil {
-		j.patient, err = once.New(j.client, ledger, settle, warn)
-	}
-	return end, err
+	var errQuick error
+	j.quick, errQuick = once.New(j.client, ledger, once.WithSettleTime(j.settle), once.WithMaxWait(0))
+	j.patient, err = once.New(j.client, ledger, once.WithSettleTime(j.settle))
+	return end, errors.Join(errQuick, err)
 }
 
 // openJournal makes sure that the journal can be written, and says where it is.

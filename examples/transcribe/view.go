@@ -66,6 +66,8 @@ func (v *view) progress(r *recording) func(aicontent.Progress) {
 func (v *view) end(res result) {
 	what := "found"
 	switch {
+	case res.status == unfinished:
+		what = "interrupted"
 	case res.later && res.err == nil:
 		what = "its text is not there yet; looking for it when the others are done"
 	case res.later && errors.As(res.err, new(*aicontent.APIError)):
@@ -74,8 +76,6 @@ func (v *view) end(res result) {
 		what = "was sent before; looking for its text when the others are done"
 	case res.status == failed:
 		what = "failed: " + plain(res.err)
-	case res.status == unfinished:
-		what = "interrupted"
 	default:
 		if res.billed {
 			what = "made"
