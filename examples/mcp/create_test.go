@@ -90,7 +90,7 @@ func TestAnAgentThatLosesPatienceGetsTheRecordOfItsFirstCall(t *testing.T) {
 // Whoever has cancelled a call that waited is not billed for it later.
 func TestACallThatIsCancelledWhileItWaitsSendsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
-		a := startAgent(t, srv, t.TempDir(), 100, nil)
+		a, start := startAgent(t, srv, t.TempDir(), 100, nil), time.Now()
 		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.HTMLPage(502))
 		for range 3 {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -98,6 +98,12 @@ func TestACallThatIsCancelledWhileItWaitsSendsNothing(t *testing.T) {
 			cancel()
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 		}
+		// Soon it is certain that there is no record.
+		time.Sleep(time.Until(start.Add(settleTime - 10*time.Second)))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _, err := a.call(ctx, "create_image", lighthouse(1))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
 		time.Sleep(time.Hour)
 		assert.Equal(t, 1, requests(srv, aicontenttest.ImagesStore))
 		assert.True(t, a.mustCreate(t, "create_image", lighthouse(1)).Billed)

@@ -57,8 +57,8 @@ func (t *tools) server() *mcp.Server {
 	creates := &mcp.ToolAnnotations{IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(true)}
 	mcp.AddTool(s, &mcp.Tool{Name: "create_image", Description: draws + cost, Annotations: creates}, t.createImage)
 	if t.folder != nil {
-		tool := &mcp.Tool{Name: "transcribe_file", Description: "Transcribes a recording. " + cost, Annotations: creates}
-		mcp.AddTool(s, tool, t.transcribeFile)
+		does := "Transcribes a recording. " + cost
+		mcp.AddTool(s, &mcp.Tool{Name: "transcribe_file", Description: does, Annotations: creates}, t.transcribeFile)
 	}
 	look(s, "image", t.client.Images.Show, t.client.Images.List,
 		func(name string) aicontent.ImageListParams { return aicontent.ImageListParams{Search: name} },
@@ -118,7 +118,8 @@ func (t *tools) createImage(ctx context.Context, _ *request, in imageArguments) 
 func (t *tools) transcribeFile(ctx context.Context, _ *request, in fileArguments) (*mcp.CallToolResult, any, error) {
 	info, err := t.folder.Stat(in.Path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || info.Size() > largest {
-		return nil, nil, advise("", fmt.Errorf("%q: must be a file of 1 to %d bytes below the folder", in.Path, largest))
+		err = fmt.Errorf("%q: must be a file of 1 to %d bytes below the folder", in.Path, largest)
+		return nil, nil, advise("", err)
 	}
 	data, err := t.folder.ReadFile(in.Path) // the name stands for what is sent, even if the file changes meanwhile
 	if err != nil {
@@ -136,8 +137,8 @@ func nameOf(parts ...any) string {
 	return fmt.Sprintf("mcp-%x", sha256.Sum256(data))[:44]
 }
 
-// create makes a Store call, which waits no longer than the flag -wait says. A create request is never cut off, because
-// it is billed all the same: the next call with the same arguments gets what came of it. But whoever cancels a call that
+// create makes a Store call, which waits no longer than the flag -wait says. A create request is never cut off, since it
+// is billed all the same: the next call with the same arguments gets what came of it. But whoever cancels a call that
 // waits is not billed for it later.
 func create[P, T any](
 	ctx context.Context,

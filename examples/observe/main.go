@@ -73,8 +73,9 @@ func run(ctx context.Context, demo bool, args []string, out io.Writer) error {
 	})
 	if demo && err == nil { // a deployment would bill it
 		err = call(ctx, "transcriptions.store", func(ctx context.Context) error {
-			silence := aicontent.FileFromBytes("silence.wav", make([]byte, 16_000))
-			_, err := client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{Name: "Silence", File: silence})
+			params := aicontent.TranscriptionStoreParams{Name: "Silence"}
+			params.File = aicontent.FileFromBytes("silence.wav", make([]byte, 16_000))
+			_, err := client.Transcriptions.Store(ctx, params)
 			return err
 		})
 	}

@@ -58,7 +58,8 @@ func observed(ctx context.Context, base, key string, out io.Writer) (
 	spans := sdktrace.NewTracerProvider(sdktrace.WithResource(process), sdktrace.WithBatcher(toSpans),
 		sdktrace.WithSyncer(&view{out, map[trace.SpanID][]sdktrace.ReadOnlySpan{}}))
 	metrics := sdkmetric.NewMeterProvider(sdkmetric.WithResource(process), sdkmetric.WithReader(toMetrics))
-	logs := sdklog.NewLoggerProvider(sdklog.WithResource(process), sdklog.WithProcessor(sdklog.NewBatchProcessor(toLogs)))
+	logs := sdklog.NewLoggerProvider(sdklog.WithResource(process),
+		sdklog.WithProcessor(sdklog.NewBatchProcessor(toLogs)))
 	otel.SetTracerProvider(spans)
 	attempts, err := newAttempts(metrics.Meter(scope), base)
 	if err != nil {

@@ -20,6 +20,9 @@ type view struct {
 	attempts map[trace.SpanID][]sdktrace.ReadOnlySpan // by call
 }
 
+var saidElsewhere = attribute.NewDenyKeysFilter(
+	semconv.HTTPRequestMethodKey, semconv.ServerAddressKey, semconv.ServerPortKey)
+
 func (v *view) Shutdown(context.Context) error { return nil }
 
 func (v *view) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
@@ -36,9 +39,9 @@ func (v *view) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) err
 			at := s.StartTime().Sub(span.StartTime()).Round(unit)
 			took := s.EndTime().Sub(s.StartTime()).Round(unit)
 			name := strings.Repeat("  ", min(i, 1)) + s.Name()
-			rest, _ := attribute.NewSetWithFiltered(s.Attributes(), attribute.NewDenyKeysFilter(
-				semconv.HTTPRequestMethodKey, semconv.ServerAddressKey, semconv.ServerPortKey)) // said elsewhere
-			fmt.Fprintf(&text, "%-22s %8v %8v  %s\n", name, "+"+at.String(), took, rest.Encoded(attribute.DefaultEncoder()))
+			rest, _ := attribute.NewSetWithFiltered(s.Attributes(), saidElsewhere)
+			fmt.Fprintf(&text, "%-22s %8v %8v  %s\n",
+				name, "+"+at.String(), took, rest.Encoded(attribute.DefaultEncoder()))
 		}
 		text.WriteString("\n")
 		delete(v.attempts, id)

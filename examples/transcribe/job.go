@@ -167,7 +167,9 @@ func waits(err error) bool {
 
 // transcribe finds or creates the record. If a text is there, it must be that of a record: another one could not be
 // saved, and would be paid for.
-func (j *job) transcribe(ctx context.Context, names *once.Client, r *recording) (t *aicontent.Transcription, err error) {
+func (j *job) transcribe(ctx context.Context, names *once.Client, r *recording) (*aicontent.Transcription, error) {
+	var t *aicontent.Transcription
+	var err error
 	bill := func(_ context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
 		if a.Operation != aicontent.TranscriptionsStore {
 			return nil, nil

@@ -407,7 +407,7 @@ func TestNothingThatIsThereIsOverwritten(t *testing.T) {
 	for range 2 {
 		status, _, stderr = transcribe(t, append(flags, filepath.Join(files, "c.wav"))...)
 		assert.Equal(t, exitSomeFailed, status)
-		assert.Contains(t, stderr, corrected+" has another text, which may have been corrected; move it away")
+		assert.Contains(t, stderr, corrected+" has another text, perhaps a corrected one; move it away")
 		assert.Contains(t, stderr, "c.wav.txt is there, and the service has no text for it; move it away")
 		assert.Contains(t, stderr, "Made: 0. Found: 2. Failed: 2.")
 		assert.NotContains(t, stderr, "Stopped")

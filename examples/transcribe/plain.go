@@ -13,7 +13,8 @@ import (
 // forProgrammers is what errors say of the SDK: its methods, options and terms, and a limit that this program sets.
 var forProgrammers = regexp.MustCompile(`\b(transcriptions|aicontent)\.\w+: | \(outcome [^()]*\)|` +
 	`it would wait for longer than WithMaxWait allows(; before: )?|` +
-	` \([^()]*\bWith(out)?(StoreTimeout|ResponseTimeout|StallTimeout|MaxResponseSize|HTTPClient|InsecureHTTP|Validation)\b[^()]*\)`)
+	` \([^()]*\bWith(StoreTimeout|ResponseTimeout|StallTimeout|MaxResponseSize|HTTPClient|InsecureHTTP)\b[^()]*\)|` +
+	` \([^()]*\bWithoutValidation\b[^()]*\)`)
 
 // plain is the text of an error for people who do not program: what happened, and what is known of the text.
 func plain(err error) string {

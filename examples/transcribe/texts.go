@@ -20,7 +20,7 @@ func save(path, text string) error {
 	case err == nil && string(there) == text:
 		return nil
 	case err == nil:
-		return fmt.Errorf("%s has another text, which may have been corrected; move it away to have the service's", path)
+		return fmt.Errorf("%s has another text, perhaps a corrected one; move it away to have the service's", path)
 	case errors.Is(err, fs.ErrNotExist):
 		err = maybe.WriteFile(path, []byte(text), 0o666)
 	}
