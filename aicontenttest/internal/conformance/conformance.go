@@ -2,6 +2,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,37 +106,30 @@ func (s *Suite) storeTranscription(t TB, params aicontent.TranscriptionStorePara
 // listedImages returns the ids of the images of this run that the parameters select.
 func (s *Suite) listedImages(t TB, params aicontent.ImageListParams) []aicontent.ID {
 	t.Helper()
-	if params.Search == "" {
-		params.Search = s.run
+	params.Search, params.PerPage = cmp.Or(params.Search, s.run), cmp.Or(params.PerPage, aicontent.PerPage100)
+	images, err := aicontent.Collect(s.client.Images.All(context.Background(), params))
+	if err != nil {
+		t.Fatalf("list images %+v: %v", params, err)
 	}
-	if params.PerPage == 0 {
-		params.PerPage = aicontent.PerPage100
-	}
-	var ids []aicontent.ID
-	for image, err := range s.client.Images.All(context.Background(), params) {
-		if err != nil {
-			t.Fatalf("list images %+v: %v", params, err)
-		}
-		ids = append(ids, image.ID)
-	}
-	return ids
+	return ids(images, func(image *aicontent.Image) aicontent.ID { return image.ID })
 }
 
 // listedTranscriptions does the same for transcriptions.
 func (s *Suite) listedTranscriptions(t TB, params aicontent.TranscriptionListParams) []aicontent.ID {
 	t.Helper()
-	if params.Search == "" {
-		params.Search = s.run
+	params.Search, params.PerPage = cmp.Or(params.Search, s.run), aicontent.PerPage100
+	transcriptions, err := aicontent.Collect(s.client.Transcriptions.All(context.Background(), params))
+	if err != nil {
+		t.Fatalf("list transcriptions %+v: %v", params, err)
 	}
-	params.PerPage = aicontent.PerPage100
-	var ids []aicontent.ID
-	for transcription, err := range s.client.Transcriptions.All(context.Background(), params) {
-		if err != nil {
-			t.Fatalf("list transcriptions %+v: %v", params, err)
-		}
-		ids = append(ids, transcription.ID)
+	return ids(transcriptions, func(transcription *aicontent.Transcription) aicontent.ID { return transcription.ID })
+}
+
+func ids[T any](records []*T, id func(*T) aicontent.ID) (list []aicontent.ID) {
+	for _, record := range records {
+		list = append(list, id(record))
 	}
-	return ids
+	return list
 }
 
 // same compares ids and their order.

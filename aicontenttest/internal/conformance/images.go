@@ -174,15 +174,9 @@ func (s *Suite) shownPages(t TB, err error, got []aicontent.ID) {
 }
 
 func (s *Suite) imagesAll(t TB) {
-	var got []aicontent.ID
-	var end error
 	params := aicontent.ImageListParams{Search: s.run, PerPage: aicontent.PerPage10}
-	for image, err := range s.client.Images.All(context.Background(), params) {
-		if end = err; err == nil {
-			got = append(got, image.ID)
-		}
-	}
-	s.shownPages(t, end, got)
+	images, err := aicontent.Collect(s.client.Images.All(context.Background(), params))
+	s.shownPages(t, err, ids(images, func(image *aicontent.Image) aicontent.ID { return image.ID }))
 }
 
 func (s *Suite) imagesNext(t TB) {

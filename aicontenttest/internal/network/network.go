@@ -50,7 +50,7 @@ var inMemoryServers atomic.Uint32
 
 // Open opens the network. Clients can connect, but are not served before [Network.Serve].
 func Open(config Config) (*Network, error) {
-	n := &Network{config: config, work: newTracker(), closing: make(chan struct{})}
+	n := &Network{config: config, work: new(tracker), closing: make(chan struct{})}
 	n.listener = &listener{
 		work: n.work, open: make(map[*Conn]struct{}), refuse: config.Refuse,
 		slow: config.UploadRate > 0,

@@ -5,15 +5,8 @@ import "sync"
 // A tracker counts the goroutines and connections that have to end before the network is closed.
 type tracker struct {
 	mu     sync.Mutex
-	none   sync.Cond
-	count  int
 	closed bool
-}
-
-func newTracker() *tracker {
-	t := new(tracker)
-	t.none.L = &t.mu
-	return t
+	all    sync.WaitGroup
 }
 
 // enter returns false once the network is closing.
@@ -21,26 +14,17 @@ func (t *tracker) enter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.closed {
-		t.count++
+		t.all.Add(1)
 	}
 	return !t.closed
 }
 
-func (t *tracker) leave() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.count--
-	if t.count == 0 {
-		t.none.Broadcast()
-	}
-}
+func (t *tracker) leave() { t.all.Done() }
 
 // wait lets nothing more enter and returns when everything has left.
 func (t *tracker) wait() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.closed = true
-	for t.count > 0 {
-		t.none.Wait()
-	}
+	t.mu.Unlock()
+	t.all.Wait()
 }
