@@ -30,14 +30,9 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// The exit statuses.
 const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
-)
+	exitDone, exitFailed, exitUsage = 0, 1, 2
 
-const (
 	defaultKey = "aicontenttest-key"
 	manual     = "https://pkg.go.dev/github.com/aicontent/aicontent-go/aicontenttest"
 )
@@ -89,7 +84,8 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	flags.Func("key", "API `key` to accept instead of "+defaultKey+"; repeatable, for keys that are rotated",
 		func(key string) error {
 			s.keys = append(s.keys, key)
-			if key == "" || strings.ContainsFunc(key, notInKey) {
+			// An HTTP header cannot carry others in a bearer token.
+			if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 				return errors.New("must be printable ASCII without spaces")
 			}
 			return nil
@@ -141,9 +137,6 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	}
 	return s, nil
 }
-
-// notInKey reports whether an HTTP header cannot carry the character in a bearer token.
-func notInKey(r rune) bool { return r <= ' ' || r > '~' }
 
 func help(flags *flag.FlagSet, w io.Writer) {
 	fmt.Fprint(w, `Usage: aicontent-server [flags]
