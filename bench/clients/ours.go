@@ -2,6 +2,8 @@ package clients
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/once"
@@ -60,8 +62,8 @@ func (c *ours) Walk(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// Create calls again, where retries are asked for, for as long as the error says that this may help, as a job queue
-// does.
+// Create calls again, where retries are asked for, for as long as the error says that this may help and not before it
+// does, as a job queue does.
 func (c *ours) Create(ctx context.Context, name string) error {
 	params := aicontent.ImageStoreParams{Name: name, Description: "a tower", Resolution: aicontent.Resolution512x512}
 	if c.names == nil {
@@ -70,8 +72,14 @@ func (c *ours) Create(ctx context.Context, name string) error {
 	}
 	for {
 		_, _, err := c.names.Images.Store(ctx, params)
-		if ctx.Err() != nil || !aicontent.Temporary(err) {
+		failed, ok := errors.AsType[*once.Error](err)
+		if !ok || !aicontent.Temporary(err) {
 			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Until(failed.Until)):
 		}
 	}
 }
