@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 )
 
@@ -45,7 +46,7 @@ func (j job) right(r row) bool {
 	return known && r.posts == 1 && r.records == 1
 }
 
-// store makes a Store call, through names if they are not nil.
+// store makes a Store call.
 func (j job) store(ctx context.Context, c *aicontent.Client, names *once.Client, data []byte) (found bool, err error) {
 	image := aicontent.ImageStoreParams{
 		Name: j.name, Description: "A lighthouse", Resolution: aicontent.Resolution256x256,
@@ -53,11 +54,11 @@ func (j job) store(ctx context.Context, c *aicontent.Client, names *once.Client,
 	file := aicontent.FileFromBytes("interview.wav", append([]byte("RIFF\x04\x00\x00\x00WAVE"), data...))
 	recording := aicontent.TranscriptionStoreParams{Name: j.name, File: file}
 	switch isImage := j.op == aicontent.ImagesStore; {
-	case isImage && names != nil:
+	case isImage && j.once:
 		_, found, err = names.Images.Store(ctx, image)
 	case isImage:
 		_, err = c.Images.Store(ctx, image)
-	case names != nil:
+	case j.once:
 		_, found, err = names.Transcriptions.Store(ctx, recording)
 	default:
 		_, err = c.Transcriptions.Store(ctx, recording)
@@ -91,41 +92,56 @@ func outcome(err error) string {
 	return kind + " " + aicontent.OutcomeOf(err).String()
 }
 
-// giveUp runs all jobs at once through a proxy that does not wait for the service.
+// giveUp runs all jobs at once through a proxy that does not wait for the service, which works on.
 func giveUp(ctx context.Context, p proxy, store time.Duration) ([]row, error) {
-	s, err := startSlow(store)
+	service, err := aicontenttest.Start(aicontenttest.LatencyOn(aicontent.ImagesStore, store),
+		aicontenttest.LatencyOn(aicontent.TranscriptionsStore, store))
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
-	r, err := p.start(ctx, s.address, nil)
+	defer service.Close()
+	r, err := p.start(ctx, strings.TrimPrefix(service.URL, "http://"))
 	if err != nil {
 		return nil, err
 	}
 	defer r.stop()
+	client, err := aicontent.NewClient("http://"+r.address, service.APIKey)
+	if err != nil {
+		return nil, err
+	}
+	defer client.CloseIdleConnections()
+	names, err := once.New(client, once.InMemory(), once.WithSettleTime(2*store))
+	if err != nil {
+		return nil, err
+	}
 	list := jobs()
 	rows := make([]row, len(list))
 	var group sync.WaitGroup
 	for i, j := range list {
-		client, err := aicontent.NewClient("http://"+r.address, s.kit.APIKey)
-		if err != nil {
-			return nil, err
-		}
-		defer client.CloseIdleConnections()
-		var names *once.Client
-		if j.once {
-			if names, err = once.New(client, once.InMemory(), once.WithSettleTime(2*store)); err != nil {
-				return nil, err
-			}
-		}
 		rows[i] = row{proxy: r.title, call: string(j.op) + ", " + j.name}
 		group.Go(func() { rows[i].outcome = j.run(ctx, client, names) })
 	}
 	group.Wait()
-	s.drain(ctx)
+	// The service finishes what it works on.
+	service.Close()
 	for i, j := range list {
-		rows[i].posts, rows[i].records = s.count(j)
+		rows[i].posts, rows[i].records = j.counts(service)
 		rows[i].right = j.right(rows[i])
 	}
 	return rows, ctx.Err()
+}
+
+// counts returns the create requests that came for the job, and its records.
+func (j job) counts(service *aicontenttest.Server) (posts, records int) {
+	for _, r := range service.Requests() {
+		if r.Operation == j.op && r.Form.Get("name") == j.name {
+			posts++
+		}
+	}
+	for _, r := range service.Records() {
+		if r.Name == j.name && strings.HasPrefix(string(j.op), r.Collection) {
+			records++
+		}
+	}
+	return posts, records
 }

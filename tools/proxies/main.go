@@ -7,9 +7,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"sync"
 	"syscall"
@@ -20,7 +22,7 @@ import (
 // row is a line of the table.
 type row struct {
 	proxy, call    string
-	posts, records int // -1 records where the service makes none
+	posts, records int
 	outcome        string
 	right          bool
 }
@@ -38,12 +40,19 @@ func main() {
 
 // run reports whether all is right. A program that is missing is not wrong.
 func run(ctx context.Context, store time.Duration) (right bool) {
+	dir, err := os.MkdirTemp("", "proxies-")
+	if err != nil {
+		fmt.Println(err)
+		return false
+	}
+	defer os.RemoveAll(dir)
 	tables := make([][]row, len(proxies))
 	problems := make([]error, len(proxies))
 	var group sync.WaitGroup
 	for i, p := range proxies {
+		p.scratch = dir
 		group.Go(func() {
-			if p.tls {
+			if p.refuses > 0 {
 				tables[i], problems[i] = refuse(ctx, p)
 			} else {
 				tables[i], problems[i] = giveUp(ctx, p, store)
@@ -61,21 +70,18 @@ func run(ctx context.Context, store time.Duration) (right bool) {
 			if i > 0 {
 				r.proxy = ""
 			}
-			records, verdict := fmt.Sprint(r.records), ""
-			if r.records < 0 {
-				records = "-"
-			}
+			verdict := ""
 			if !r.right {
 				verdict, right = "WRONG", false
 			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", r.proxy, r.call, r.posts, records, r.outcome, verdict)
+			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", r.proxy, r.call, r.posts, r.records, r.outcome, verdict)
 		}
 	}
 	w.Flush()
 	for i, err := range problems {
 		if err != nil {
 			fmt.Printf("%s: %v\n", proxies[i].name, err)
-			right = right && missing(err)
+			right = right && errors.Is(err, exec.ErrNotFound)
 		}
 	}
 	return right

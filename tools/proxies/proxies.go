@@ -1,28 +1,6 @@
 package main
 
-// nginx is a configuration with what its location / does besides, and the location of its page.
-func nginx(besides, page string) map[string]string {
-	return map[string]string{
-		"down.html": "<html><title>Down</title></html>",
-		"nginx.conf": `
-daemon off; worker_processes 1; {root} user root;
-pid {dir}/pid; error_log {dir}/error.log;
-events {}
-http {
-	access_log off;
-	client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy; fastcgi_temp_path {dir}/fastcgi;
-	uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
-	server {
-		listen 127.0.0.1:{port};
-		location / { proxy_pass http://{backend}; proxy_read_timeout 1s; ` + besides + ` }
-		` + page + `
-	}
-}
-`,
-	}
-}
-
-var nginxArgs = []string{"-p", "{dir}", "-c", "{dir}/nginx.conf", "-e", "{dir}/error.log"}
+import "net/http"
 
 var proxies = []proxy{
 	{
@@ -33,21 +11,12 @@ var proxies = []proxy{
 			"-p", "first_byte_timeout=1",
 		},
 	},
-	{
-		name: "nginx, error_page 504 =503", program: "nginx", debian: "nginx-light", version: "-v",
-		args: nginxArgs,
-		files: nginx("error_page 504 =503 /down.html;",
-			"location = /down.html { internal; root {dir}; add_header Retry-After 5 always; }"),
-	},
-	{
-		// A static file is not for POST.
-		name: "nginx, error_page 504 @down", program: "nginx", debian: "nginx-light", version: "-v",
-		args:  nginxArgs,
-		files: nginx("error_page 504 @down;", "location @down { root {dir}; rewrite ^ /down.html break; }"),
-	},
-	{
-		name: "nginx", program: "nginx", debian: "nginx-light", version: "-v", args: nginxArgs, files: nginx("", ""),
-	},
+	nginx("nginx, error_page 504 =503", "error_page 504 =503 /down.html;",
+		"location = /down.html { internal; root {dir}; add_header Retry-After 5 always; }"),
+	// A static file is not for POST.
+	nginx("nginx, error_page 504 @down", "error_page 504 @down;",
+		"location @down { root {dir}; rewrite ^ /down.html break; }"),
+	nginx("nginx", "", ""),
 	{
 		name: "Apache, 503 with Retry-After", program: "apache2", debian: "apache2", version: "-v",
 		args: []string{"-DFOREGROUND", "-d", "{dir}", "-f", "{dir}/apache.conf"},
@@ -91,8 +60,12 @@ backend service
 	server service {backend}
 `},
 	},
-	{
-		name: "hitch", program: "hitch", debian: "hitch", version: "--version", tls: true,
+	hitch(http.StatusUnauthorized), hitch(http.StatusRequestEntityTooLarge),
+}
+
+func hitch(refuses int) proxy {
+	return proxy{
+		name: "hitch", program: "hitch", debian: "hitch", version: "--version", refuses: refuses,
 		args: []string{"--config={dir}/hitch.conf"},
 		files: map[string]string{"hitch.conf": `
 frontend = "[127.0.0.1]:{port}"
@@ -101,5 +74,31 @@ pem-file = "{dir}/pair.pem"
 {root} user = "nobody"
 {root} group = "nogroup"
 `},
-	},
+	}
+}
+
+// nginx has a configuration with what its location / does besides, and the location of its page.
+func nginx(name, besides, page string) proxy {
+	return proxy{
+		name: name, program: "nginx", debian: "nginx-light", version: "-v",
+		args: []string{"-p", "{dir}", "-c", "{dir}/nginx.conf", "-e", "{dir}/error.log"},
+		files: map[string]string{
+			"down.html": "<html><title>Down</title></html>",
+			"nginx.conf": `
+daemon off; worker_processes 1; {root} user root;
+pid {dir}/pid; error_log {dir}/error.log;
+events {}
+http {
+	access_log off;
+	client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy; fastcgi_temp_path {dir}/fastcgi;
+	uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
+	server {
+		listen 127.0.0.1:{port};
+		location / { proxy_pass http://{backend}; proxy_read_timeout 1s; ` + besides + ` }
+		` + page + `
+	}
+}
+`,
+		},
+	}
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -23,46 +23,61 @@ type proxy struct {
 	version string // the argument that prints it
 	args    []string
 	files   map[string]string
-	tls     bool // it ends TLS, with {dir}/pair.pem; behind others, the service is slow
+	scratch string // where its directories are made
+	// refuses is the status with which the service refuses uploads, behind a proxy that ends TLS with {dir}/pair.pem. It
+	// is 0 for the others, behind which the service is slow.
+	refuses int
 }
-
-// missing reports whether an error says that a program is not installed.
-func missing(err error) bool { return errors.Is(err, exec.ErrNotFound) }
 
 // running is a proxy that was started.
 type running struct {
 	address string
 	title   string // name and version
-	command *exec.Cmd
-	ended   chan error
-	log     string // a file
-	dir     string
+	stop    func() // ends it
 }
 
 // start starts the proxy in front of the backend, an address.
-func (p *proxy) start(ctx context.Context, backend string, files map[string]string) (*running, error) {
+func (p *proxy) start(ctx context.Context, backend string) (*running, error) {
 	program, err := exec.LookPath(p.program)
 	if err != nil {
 		return nil, fmt.Errorf("%w (Debian: %s)", err, p.debian)
 	}
-	dir, err := os.MkdirTemp("", "proxies-")
+	dir, err := os.MkdirTemp(p.scratch, "")
 	if err != nil {
 		return nil, err
 	}
-	r := &running{title: p.name, dir: dir, log: filepath.Join(dir, "output"), ended: make(chan error, 1)}
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	_, port, _ := net.SplitHostPort(address)
+	_, backendPort, _ := net.SplitHostPort(backend)
+	root := ""
+	if os.Geteuid() != 0 {
+		root = "#"
+	}
+	fill := strings.NewReplacer(
+		"{dir}", dir, "{port}", port, "{backend}", backend, "{backend-port}", backendPort, "{root}", root)
+	for name, text := range p.files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(fill.Replace(text)), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	var args []string
+	for _, arg := range p.args {
+		args = append(args, fill.Replace(arg))
+	}
+	running := &running{address: address, title: p.title(ctx, program)}
+	running.stop, err = launch(ctx, exec.Command(program, args...), dir, address)
+	return running, err
+}
+
+// title is the name with the version that the program prints.
+func (p *proxy) title(ctx context.Context, program string) string {
 	printed, _ := exec.CommandContext(ctx, program, p.version).CombinedOutput()
-	if version := regexp.MustCompile(`\d+\.\d+(\.\d+)*`).Find(printed); version != nil {
-		before, after, _ := strings.Cut(p.name, ",")
-		r.title = strings.TrimSuffix(before+" "+string(version)+","+after, ",")
-	}
-	if r.address, err = freeAddress(); err == nil {
-		err = r.launch(ctx, program, p, backend, files)
-	}
-	if err != nil {
-		r.stop()
-		return nil, err
-	}
-	return r, nil
+	version := regexp.MustCompile(`\d+\.\d+(\.\d+)*`).Find(printed)
+	before, after, _ := strings.Cut(p.name, ",")
+	return strings.TrimSuffix(before+" "+string(version)+","+after, ",")
 }
 
 // freeAddress is one that nobody listens on.
@@ -74,75 +89,44 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-func (r *running) launch(ctx context.Context, program string, p *proxy, backend string, files map[string]string) error {
-	_, port, _ := net.SplitHostPort(r.address)
-	_, backendPort, _ := net.SplitHostPort(backend)
-	root := ""
-	if os.Geteuid() != 0 {
-		root = "#"
-	}
-	fill := strings.NewReplacer(
-		"{dir}", r.dir, "{port}", port, "{backend}", backend, "{backend-port}", backendPort, "{root}", root)
-	for name, text := range p.files {
-		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(fill.Replace(text)), 0o600); err != nil {
-			return err
-		}
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
-			return err
-		}
-	}
-	output, err := os.Create(r.log)
-	if err != nil {
-		return err
-	}
-	defer output.Close()
-	var args []string
-	for _, arg := range p.args {
-		args = append(args, fill.Replace(arg))
-	}
-	command := exec.Command(program, args...)
-	command.Stdout, command.Stderr, command.Dir = output, output, r.dir
+// launch starts the command and waits until it accepts connections.
+func launch(ctx context.Context, command *exec.Cmd, dir, address string) (stop func(), err error) {
+	var output bytes.Buffer
+	command.Stdout, command.Stderr, command.Dir = &output, &output, dir
+	// What it has started may outlive it for a moment.
+	command.WaitDelay = time.Second
 	if err := command.Start(); err != nil {
-		return err
+		return nil, err
 	}
-	r.command = command
-	go func() { r.ended <- command.Wait() }()
-	return r.listens(ctx)
-}
-
-// listens waits until the proxy accepts connections.
-func (r *running) listens(ctx context.Context) error {
+	ended := make(chan struct{})
+	go func() {
+		_ = command.Wait()
+		close(ended)
+	}()
+	stop = func() {
+		_ = command.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second):
+			_ = command.Process.Kill()
+			<-ended
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for {
-		nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.address)
+		nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 		if err == nil {
-			return nc.Close()
+			return stop, nc.Close()
 		}
 		select {
-		case err := <-r.ended:
-			r.ended <- err
-			text, _ := os.ReadFile(r.log)
-			return fmt.Errorf("it ended: %v\n%s", err, text)
+		case <-ended:
+			stop()
+			return nil, fmt.Errorf("it ended: %v\n%s", command.ProcessState, output.String())
 		case <-ctx.Done():
-			return fmt.Errorf("it does not listen: %w", err)
+			stop()
+			return nil, fmt.Errorf("it does not listen: %w", err)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-}
-
-// stop ends the proxy and removes its directory.
-func (r *running) stop() {
-	if r.command != nil {
-		_ = r.command.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-r.ended:
-		case <-time.After(10 * time.Second):
-			_ = r.command.Process.Kill()
-			<-r.ended
-		}
-	}
-	os.RemoveAll(r.dir)
 }
