@@ -171,12 +171,10 @@ func (x *exchange) noResponse(err error, limit time.Duration) {
 		x.seen.end = endReader
 	case errors.Is(expired, ErrFile):
 		x.seen.end = endIdle
-	case errors.Is(err, errRedirect):
-		x.seen.end = endRedirect
 	case wire.Refused(seen.Err):
 		x.seen.end = endRefused
-	case wire.Untrusted(seen.Err), errors.Is(seen.Err, wire.ErrClearProxy):
-		x.seen.end = endUntrusted
+	case wire.Untrusted(seen.Err), errors.Is(seen.Err, wire.ErrClearProxy), errors.Is(err, errRedirect):
+		x.seen.end = endFinal
 	}
 	err = explain(err, seen.Wrote || !seen.Seen, x.sending.Complete(), limit)
 	x.err = x.request.failed(x.key.Error(cmp.Or(contextError(x.ctx), expired, err)))
@@ -196,9 +194,6 @@ func (x *exchange) read(resp *http.Response, read func(*exchange) error) error {
 	if encoding := x.header.Get("Content-Encoding"); encoding != "" && errors.Is(err, lenient.ErrNotJSON) {
 		err = fmt.Errorf("%w: its Content-Encoding is %q", err, encoding)
 	}
-	if resp.Request != nil && resp.Request.Response != nil && errors.Is(err, lenient.ErrHTML) {
-		err = fmt.Errorf("%w: the API key is not accepted: the service redirected to a login page", ErrUnauthorized)
-	}
 	return err
 }
 
@@ -211,8 +206,6 @@ func (x *exchange) accepted(err error) {
 		return
 	case o.end == endWriter:
 		return // with an error of its own
-	case errors.Is(err, ErrUnauthorized):
-		o.content = contentLogin
 	case errors.Is(err, lenient.ErrSaysError):
 		o.content = contentError
 	default:

@@ -22,11 +22,7 @@ import (
 // Version is the SDK's version, which is part of the User-Agent header.
 const Version = "0.1.0"
 
-const (
-	apiPrefix = "/api/v1"
-	// maxRedirects is how many redirects one request follows: as many as net/http follows.
-	maxRedirects = 10
-)
+const apiPrefix = "/api/v1"
 
 // Client calls the service at one base URL. Create one with [NewClient] and keep it: it owns the connections. It is
 // safe for concurrent use. The zero value is not usable: its methods return an error.
@@ -141,7 +137,7 @@ func (c *Client) finish(op Operation, problems []FieldProblem, baseURL, apiKey s
 		CheckRedirect: downloadRedirect(hc.CheckRedirect),
 		Timeout:       hc.Timeout,
 	}
-	hc.CheckRedirect = sameOrigin(base, hc.CheckRedirect)
+	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	hc.Transport = transport
 	for _, wrap := range slices.Backward(c.middleware) {
 		hc.Transport = wrap(hc.Transport)
@@ -222,45 +218,6 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 		return u, nil
 	}
 	return u, problem(field, server+u.EscapedPath(), reason, hint)
-}
-
-// sameOrigin follows a redirect for GET only, within the base URL's origin and a limited number of times, and then
-// only where the user's client would. A redirect that is not followed is the response.
-func sameOrigin(base *url.URL, users checkRedirect) checkRedirect {
-	return func(req *http.Request, via []*http.Request) error {
-		if via[0].Method != "GET" || origin(req.URL) != origin(base) || len(via) > maxRedirects {
-			return http.ErrUseLastResponse
-		}
-		err := users.decide(req, via)
-		if err == nil && origin(req.URL) != origin(base) {
-			return http.ErrUseLastResponse
-		}
-		return err
-	}
-}
-
-// checkRedirect is the type of [http.Client.CheckRedirect].
-type checkRedirect func(req *http.Request, via []*http.Request) error
-
-// errRedirect is the error of a redirect that is not followed. Another attempt would meet it again.
-var errRedirect = errors.New("redirect refused")
-
-// decide returns what the user's function says of a redirect, and nothing if there is no function.
-func (users checkRedirect) decide(req *http.Request, via []*http.Request) error {
-	if users == nil {
-		return nil
-	}
-	err := users(req, via)
-	if err == nil || err == http.ErrUseLastResponse {
-		return err
-	}
-	return fmt.Errorf("%w: %w", errRedirect, err)
-}
-
-// origin is scheme, host and port, the default port included.
-func origin(u *url.URL) string {
-	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
-	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
 }
 
 // contextError is why a context ended: its error, and its cause where that says more. It is nil for one that has not

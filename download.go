@@ -67,6 +67,15 @@ func (c *Client) picture(image *Image) (*url.URL, []FieldProblem) {
 	return u, nil
 }
 
+// maxRedirects is how many redirects a download follows: as many as net/http follows.
+const maxRedirects = 10
+
+// errRedirect is the error of a redirect that is not followed. Another attempt would meet it again.
+var errRedirect = errors.New("redirect refused")
+
+// checkRedirect is the type of [http.Client.CheckRedirect].
+type checkRedirect func(req *http.Request, via []*http.Request) error
+
 // downloadRedirect follows redirects of a download where the user's client would. The Referer would hand a signed URL
 // to the next host.
 func downloadRedirect(users checkRedirect) checkRedirect {
@@ -78,7 +87,14 @@ func downloadRedirect(users checkRedirect) checkRedirect {
 			return fmt.Errorf("%w: it does not lead to an http or https URL", errRedirect)
 		}
 		req.Header.Del("Referer")
-		return users.decide(req, via)
+		if users == nil {
+			return nil
+		}
+		err := users(req, via)
+		if err == nil || err == http.ErrUseLastResponse {
+			return err
+		}
+		return fmt.Errorf("%w: %w", errRedirect, err)
 	}
 }
 

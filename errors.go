@@ -168,11 +168,7 @@ type DecodeError struct {
 
 // Error is one line: the operation, the status and what is wrong.
 func (e *DecodeError) Error() string {
-	text := fmt.Sprintf("%d: %v", e.StatusCode, e.Err)
-	if errors.Is(e.Err, ErrUnauthorized) {
-		text = fmt.Sprint(e.Err)
-	}
-	return e.line(e.Method+" "+e.Path, text)
+	return e.line(e.Method+" "+e.Path, fmt.Sprintf("%d: %v", e.StatusCode, e.Err))
 }
 
 // Unwrap returns the cause, and what prevented a retry, if anything.

@@ -160,46 +160,29 @@ func (x *exchange) apiError(resp *http.Response) *APIError {
 		RequestID:  x.requestID, Header: x.key.Header(x.header), Body: x.key.Bytes(x.body),
 	}
 	e.Message, e.Fields = errtext.Read(x.body, x.key)
-	switch x.status {
-	case 301, 302, 303, 307, 308:
-		e.redirected(resp, x.client.base, x.key, x.request.op == imagesDownload)
+	if x.status/100 == 3 {
+		e.redirected(resp, x)
 	}
 	return e
 }
 
-// redirected says why a redirect was not followed.
-func (e *APIError) redirected(resp *http.Response, base *url.URL, key redact.Key, download bool) {
+// redirected says where a redirect leads. No redirect of an API call is followed.
+func (e *APIError) redirected(resp *http.Response, x *exchange) {
 	target, err := resp.Location()
 	if err != nil {
 		return
 	}
-	target = base.ResolveReference(target) // It is relative where a RoundTripper leaves out the response's request.
+	// It is relative where a RoundTripper leaves out the response's request.
+	target = x.client.base.ResolveReference(target)
+	to := x.key.Line(target.Scheme + "://" + target.Host + target.EscapedPath())
 	name := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(path.Base(target.Path)))
-	e.login = name == "login" || name == "signin" || name == "logon"
-	switch from, to := origin(base), key.Line(origin(target)); {
-	case download:
-		e.Message = "redirect refused by the http.Client's CheckRedirect"
-	case from != to:
-		e.Message = fmt.Sprintf("redirect from %s to %s refused: the API key is sent only to the first", from, to)
+	e.login = x.request.op != imagesDownload && (name == "login" || name == "signin" || name == "logon")
+	switch {
 	case e.login:
-		e.Message = ""
-	case e.Method != http.MethodGet:
-		e.Message = "redirect refused: a " + e.Method + " is not repeated at another address; is the base URL right?"
-	case hops(resp) >= maxRedirects:
-		e.Message = fmt.Sprintf("gave up after %d redirects", maxRedirects)
-	default:
+		e.Message = "the API key is not accepted: the service redirects to " + to
+	case x.request.op == imagesDownload:
 		e.Message = "redirect refused by the http.Client's CheckRedirect"
+	default:
+		e.Message = fmt.Sprintf("the service redirects to %s: is the base URL %s right?", to, x.client.base)
 	}
-	if e.login {
-		const refused = "the API key is not accepted: the service redirects to a login page; "
-		e.Message = strings.TrimSuffix(refused+e.Message, "; ")
-	}
-}
-
-// hops is how many redirects led to a response.
-func hops(resp *http.Response) (n int) {
-	for r := resp.Request; r != nil && r.Response != nil; r = r.Response.Request {
-		n++
-	}
-	return n
 }

@@ -129,15 +129,15 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		},
 		"a login page elsewhere": {
 			"images.show", fakes.Responses{fakes.Respond(302, ``, "Location", "https://sso.example.com/login")}, oneAttempt, "",
-			"images.show: 302: the API key is not accepted: the service redirects to a login page; redirect from https://content.example.com:443 to https://sso.example.com:443 refused: the API key is sent only to the first",
+			"images.show: 302: the API key is not accepted: the service redirects to https://sso.example.com/login",
 		},
 		"another origin": {
 			"images.show", fakes.Responses{fakes.Respond(302, ``, "Location", "https://cdn.example.com/images/7")}, oneAttempt, "",
-			"images.show: 302: redirect from https://content.example.com:443 to https://cdn.example.com:443 refused: the API key is sent only to the first",
+			"images.show: 302: the service redirects to https://cdn.example.com/images/7: is the base URL https://content.example.com/tenant right?",
 		},
 		"a store that is redirected": {
 			"images.store", fakes.Responses{fakes.Respond(301, ``, "Location", "/tenant/api/v1/images/")}, oneAttempt, "",
-			"images.store: 301: redirect refused: a POST is not repeated at another address; is the base URL right? (outcome unknown: it may have been created)",
+			"images.store: 301: the service redirects to https://content.example.com/tenant/api/v1/images/: is the base URL https://content.example.com/tenant right? (outcome unknown: it may have been created)",
 		},
 		"no connection before": {
 			"images.show", fakes.Responses{fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED}), fakes.Respond(404, `{}`)}, quick, "",
@@ -159,7 +159,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		},
 		"a choice": {
 			"images.show", fakes.Responses{fakes.Respond(300, ``, "Location", "/elsewhere")}, oneAttempt, "",
-			"images.show: 300: multiple choices",
+			"images.show: 300: the service redirects to https://content.example.com/elsewhere: is the base URL https://content.example.com/tenant right?",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestRedirectWithoutItsRequest(t *testing.T) {
 	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Respond(302, "", "Location", "/moved"))}))
 	require.NoError(t, err)
 	_, err = c.Images.Store(t.Context(), aStore)
-	assert.ErrorContains(t, err, "images.store: 302: redirect refused: a POST is not repeated at another address")
+	assert.ErrorContains(t, err, "images.store: 302: the service redirects to https://content.example.com/moved: is the base URL https://content.example.com right?")
 }
 
 // The time limit of the http.Client is the user's, and the error says so.
@@ -293,14 +293,7 @@ func TestErrorsSayTheirCauseOnce(t *testing.T) {
 // A login page says nothing of JSON: it is the key that is wrong.
 func TestErrorOfALoginPage(t *testing.T) {
 	t.Parallel()
-	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/login") {
-			w.Header().Set("Content-Type", "text/html")
-			_, _ = io.WriteString(w, "<!doctype html><title>Log in</title>")
-			return
-		}
-		http.Redirect(w, r, "/login", http.StatusFound)
-	})
+	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) })
 	c, err := NewClient(baseURL, fakes.Key)
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
@@ -308,7 +301,7 @@ func TestErrorOfALoginPage(t *testing.T) {
 	assert.False(t, Temporary(err), "a key that is not accepted stays so")
 	assert.NotContains(t, err.Error(), "decod")
 	assert.NotContains(t, err.Error(), "cannot read")
-	assert.ErrorContains(t, err, "images.show: unauthorized: the API key is not accepted: the service redirected to a login page")
+	assert.ErrorContains(t, err, "images.show: 302: the API key is not accepted: the service redirects to http://")
 }
 
 // Every error can be logged whole: with what the on-call needs, and without a body, a name or a query.

@@ -29,9 +29,8 @@ const (
 	endReader               // the file could not be read
 	endIdle                 // the reader of the file stalled
 	endWriter               // the writer of a download failed
-	endRedirect             // a redirect was refused without a response
 	endRefused              // HTTP/2 REFUSED_STREAM
-	endUntrusted            // the server's certificate, or a proxy that would see the key
+	endFinal                // for what another attempt meets again, such as an untrusted certificate
 )
 
 // content is what the body of a response holds.
@@ -43,7 +42,6 @@ const (
 	contentJSON                 // another JSON object or array
 	contentError                // JSON that says it is an error
 	contentPage                 // HTML
-	contentLogin                // HTML, to which a redirect led
 	contentText                 // anything else, which includes other JSON: plain text may look like it
 )
 
@@ -93,7 +91,7 @@ func judge(op *operation, o observation) verdict {
 func judgeSilence(op *operation, o observation) verdict {
 	v := verdict{outcome: OutcomeUnknown, follow: followRetry, temporary: true}
 	switch {
-	case o.end == endRedirect, o.end == endRefused && !op.creates():
+	case o.end == endRefused && !op.creates():
 		v.outcome = OutcomeRejected
 	case !o.complete, o.seen && !o.wrote:
 		v.outcome = OutcomeNotSent
@@ -101,7 +99,7 @@ func judgeSilence(op *operation, o observation) verdict {
 	switch o.end {
 	case endCancelled:
 		v.follow = followNone
-	case endReader, endRedirect, endUntrusted:
+	case endReader, endFinal:
 		v.follow, v.temporary = followNone, false
 	case endIdle:
 		v.temporary = false

@@ -84,7 +84,7 @@ func TestJudgeEachStatus(t *testing.T) {
 	visited := map[string]bool{}
 	for status := 200; status <= 599; status++ {
 		for _, op := range ops {
-			for _, body := range []content{contentNone, contentJSON, contentError, contentPage, contentLogin, contentText} {
+			for _, body := range []content{contentNone, contentJSON, contentError, contentPage, contentText} {
 				for bits := range 4 {
 					early, cut := bits&1 != 0, bits&2 != 0
 					if early && op != transcriptions.store || cut && status >= 300 || cut && status < 300 && op == images.remove {
@@ -143,20 +143,20 @@ func TestJudge(t *testing.T) {
 		o    observation
 		want verdict
 	}{
-		"not seen":                   {store, whole, verdict{OutcomeUnknown, false, followNone, false}},
-		"not seen, read":             {read, whole, verdict{OutcomeUnknown, false, followRetry, true}},
-		"not seen, an upload":        {store, observation{}, verdict{OutcomeNotSent, false, followRetry, true}},
-		"nothing written":            {store, observation{seen: true, complete: true}, verdict{OutcomeNotSent, false, followRetry, true}},
-		"written":                    {store, observation{seen: true, wrote: true, complete: true}, verdict{OutcomeUnknown, false, followNone, false}},
-		"written, an upload cut off": {store, observation{seen: true, wrote: true}, verdict{OutcomeNotSent, false, followRetry, true}},
-		"cancelled":                  {store, observation{complete: true, end: endCancelled}, verdict{OutcomeUnknown, false, followNone, false}},
-		"cancelled before":           {store, observation{seen: true, complete: true, end: endCancelled}, verdict{OutcomeNotSent, false, followNone, true}},
-		"a reader that failed":       {store, observation{seen: true, wrote: true, end: endReader}, verdict{OutcomeNotSent, false, followNone, false}},
-		"a reader that stalled":      {store, observation{seen: true, wrote: true, end: endIdle}, verdict{OutcomeNotSent, false, followRetry, false}},
-		"a certificate":              {store, observation{seen: true, complete: true, end: endUntrusted}, verdict{OutcomeNotSent, false, followNone, false}},
-		"a refused stream":           {read, observation{seen: true, wrote: true, complete: true, end: endRefused}, verdict{OutcomeRejected, false, followRetry, true}},
-		"a refused stream, store":    {store, observation{seen: true, wrote: true, complete: true, end: endRefused}, verdict{OutcomeUnknown, false, followNone, false}},
-		"a refused redirect":         {read, observation{seen: true, wrote: true, complete: true, end: endRedirect}, verdict{OutcomeRejected, false, followNone, false}},
+		"not seen":                    {store, whole, verdict{OutcomeUnknown, false, followNone, false}},
+		"not seen, read":              {read, whole, verdict{OutcomeUnknown, false, followRetry, true}},
+		"not seen, an upload":         {store, observation{}, verdict{OutcomeNotSent, false, followRetry, true}},
+		"nothing written":             {store, observation{seen: true, complete: true}, verdict{OutcomeNotSent, false, followRetry, true}},
+		"written":                     {store, observation{seen: true, wrote: true, complete: true}, verdict{OutcomeUnknown, false, followNone, false}},
+		"written, an upload cut off":  {store, observation{seen: true, wrote: true}, verdict{OutcomeNotSent, false, followRetry, true}},
+		"cancelled":                   {store, observation{complete: true, end: endCancelled}, verdict{OutcomeUnknown, false, followNone, false}},
+		"cancelled before":            {store, observation{seen: true, complete: true, end: endCancelled}, verdict{OutcomeNotSent, false, followNone, true}},
+		"a reader that failed":        {store, observation{seen: true, wrote: true, end: endReader}, verdict{OutcomeNotSent, false, followNone, false}},
+		"a reader that stalled":       {store, observation{seen: true, wrote: true, end: endIdle}, verdict{OutcomeNotSent, false, followRetry, false}},
+		"a certificate":               {store, observation{seen: true, complete: true, end: endFinal}, verdict{OutcomeNotSent, false, followNone, false}},
+		"a refused stream":            {read, observation{seen: true, wrote: true, complete: true, end: endRefused}, verdict{OutcomeRejected, false, followRetry, true}},
+		"a refused stream, store":     {store, observation{seen: true, wrote: true, complete: true, end: endRefused}, verdict{OutcomeUnknown, false, followNone, false}},
+		"a picture, refused redirect": {picture, observation{seen: true, wrote: true, complete: true, end: endFinal}, verdict{OutcomeUnknown, false, followNone, false}},
 
 		"a record":                {store, observation{status: 201, content: contentAsked}, verdict{OutcomeDone, true, followNone, false}},
 		"201, an error":           {store, observation{status: 201, content: contentError}, verdict{OutcomeUnknown, false, followNone, false}},
@@ -170,7 +170,6 @@ func TestJudge(t *testing.T) {
 			read, observation{status: 200, content: contentText, cut: true, end: endCancelled}, verdict{OutcomeUnknown, false, followNone, true},
 		},
 		"200, a page":                 {read, observation{status: 200, content: contentPage}, verdict{OutcomeUnknown, false, followNone, true}},
-		"200, a login page":           {read, observation{status: 200, content: contentLogin}, verdict{OutcomeUnknown, false, followNone, false}},
 		"200, blank":                  {store, observation{status: 200}, verdict{OutcomeUnknown, false, followNone, false}},
 		"200, text":                   {read, observation{status: 200, content: contentText}, verdict{OutcomeUnknown, false, followNone, false}},
 		"200, cut off before a byte":  {read, observation{status: 200, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},

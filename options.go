@@ -60,8 +60,8 @@ func (o singleOption) applyClient(*Client) []FieldProblem {
 	return problem("option", o.name, "must be given to a call, not to NewClient")
 }
 
-// WithHTTPClient sends requests through a copy of hc. Nil is an error. Its Timeout, Jar and CheckRedirect apply, but no
-// redirect is followed that the SDK refuses.
+// WithHTTPClient sends requests through a copy of hc. Nil is an error. Its Timeout and Jar apply, and its CheckRedirect
+// to Download: no redirect of an API call is followed.
 //
 // If its transport is nil or an [*http.Transport], two clones with its TLS, proxy and dial settings are used: one for
 // create requests, each on a connection of its own over HTTP/1.1, the other for everything else. A limit such as
@@ -78,9 +78,9 @@ func WithHTTPClient(hc *http.Client) Option {
 }
 
 // WithMiddleware wraps the client's transport, for tracing, signing or caching. Nil is an error. NewClient calls wrap
-// once; the first middleware given is the outermost. A middleware sees each attempt and its redirects, with the
-// Authorization header. It must send a request only with next, and not twice: a create request would be executed, and
-// billed, twice, and what is sent otherwise is not seen. If there is no response, and next was not called with the
+// once; the first middleware given is the outermost. A middleware sees each attempt, with the Authorization header. It
+// must send a request only with next, and not twice: a create request would be executed, and billed, twice, and what is
+// sent otherwise is not seen. If there is no response, and next was not called with the
 // request's context, the outcome is Unknown, or NotSent if the end of an upload was not read; to refuse attempts, use
 // [WithAttemptHook].
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {

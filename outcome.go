@@ -71,8 +71,7 @@ func (o Outcome) String() string {
 // In package once, the outcome is the record's: Unknown while an earlier request for the name may still create it. A
 // Delete succeeds with any complete 2xx except an HTML page and JSON that says that it is an error or that nothing was
 // deleted, with a 201 or 204 that is cut off, and, after an attempt of unknown outcome, with a 404 with JSON.
-// Redirects of List and Show within the base URL's origin are followed; the table is about the others. [ErrPagination]
-// is Done: the pages before it were read.
+// [ErrPagination] is Done: the pages before it were read.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeDone
@@ -95,9 +94,9 @@ func OutcomeOf(err error) Outcome {
 //
 // The table of [OutcomeOf] has the answers for attempts; "others" is yes, except for Store. A Retry-After that is too
 // long and a retry budget that is used up are temporary. Nil, a [*ConflictError], [ErrFile], [ErrPagination], a name
-// that FindByName does not find and errors without the methods are not. It calls the method Temporary of the same errors as
-// [OutcomeOf]; of joined errors, all that have the methods must be temporary. The errors of package once have an answer
-// of their own, as its calls are safe to repeat whatever their outcome.
+// that FindByName does not find and errors without the methods are not. It calls the method Temporary of the same
+// errors as [OutcomeOf]; of joined errors, all that have the methods must be temporary. The errors of package once have
+// an answer of their own, as its calls are safe to repeat whatever their outcome.
 func Temporary(err error) bool {
 	found := verdicts(err)
 	permanent := func(e judged) bool { return !e.Temporary() }

@@ -111,8 +111,8 @@ func (s *TranscriptionsService) FindByName(
 }
 
 // Validate returns what Store would refuse before it sends anything, as a [*ValidationError], or nil: for a program
-// that accepts a job and runs it later. The options of the client and of the call apply. It does not look at the file, which
-// may be missing.
+// that accepts a job and runs it later. The options of the client and of the call apply. It does not look at the file,
+// which may be missing.
 func (s *TranscriptionsService) Validate(params TranscriptionStoreParams, opts ...CallOption) error {
 	return s.core().validate(params.request(), opts)
 }

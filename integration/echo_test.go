@@ -224,7 +224,7 @@ func TestTheKeyAppearsInNoHost(t *testing.T) {
 	require.NoError(t, err)
 	var resp *aicontent.Response
 	_, err = c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
-	require.ErrorContains(t, err, "to https://[API key].example:443 refused")
+	require.ErrorContains(t, err, "to https://[API key].example/login")
 	fakes.AssertNoKey(t, []any{err, resp}, key)
 	assert.Equal(t, "1", resp.Header["[API key]"][0], "a name is written in another case, too")
 }

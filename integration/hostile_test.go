@@ -213,29 +213,6 @@ func TestSlowResponses(t *testing.T) {
 	}
 }
 
-// Redirects must not add up to many times the time for a response.
-func TestSlowRedirects(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		hops := 0
-		c := piped(t, func(nc net.Conn) {
-			for r := bufio.NewReader(nc); ; hops++ {
-				if _, err := http.ReadRequest(r); err != nil {
-					return
-				}
-				<-time.After(20 * time.Second)
-				if _, err := io.WriteString(nc, "HTTP/1.1 302 Found\r\nLocation: /tenant/api/v1/images/7\r\nContent-Length: 0\r\n\r\n"); err != nil {
-					return
-				}
-			}
-		})
-		start := time.Now()
-		_, err := c.Images.Show(t.Context(), "7")
-		assert.ErrorContains(t, err, "no complete response within 30s")
-		assert.Equal(t, 30*time.Second, time.Since(start))
-	})
-}
-
 func TestWrongContentLength(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ response, wants string }{

@@ -77,11 +77,10 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 					continue
 				}
 				assert.Equal(t, status, refused.StatusCode)
-				assert.Contains(t, err.Error(), "redirect from http://"+home+" to ", "%s %d %s", name, status, op)
+				assert.Contains(t, err.Error(), ": is the base URL "+baseURL+" right?", "%s %d %s", name, status, op)
 				where, err2 := url.Parse(location)
 				require.NoError(t, err2)
 				assert.Contains(t, strings.ToLower(err.Error()), strings.ToLower(where.Hostname()), "it must name where to")
-				assert.Contains(t, err.Error(), "refused")
 				assert.EqualValues(t, 1, requests.Load()-before, "not followed, and not retried")
 				want := aicontent.OutcomeRejected
 				if !isGet(op) && status <= 303 {
@@ -92,94 +91,33 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 			}
 		}
 	}
-	// Also from the second hop on.
-	target.Store(new(func(r *http.Request) (int, string) {
-		if r.URL.Path == "/tenant/moved" {
-			return 302, otherPort.URL + "/"
-		}
-		return 302, "/tenant/moved"
-	}))
-	_, err = c.Images.Show(t.Context(), "7")
-	assert.ErrorContains(t, err, "to "+otherPort.URL+" refused")
 	assert.Zero(t, strayed.Load(), "another origin was asked, with the key or without")
 }
 
+// Nor is one within the origin: a create request could be executed twice, a delete could hit something else.
 func TestRedirectsWithinTheOrigin(t *testing.T) {
 	t.Parallel()
 	var status atomic.Int64
-	var mu sync.Mutex
-	var moved []string
 	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		if strings.HasPrefix(r.URL.Path, "/moved/") {
-			mu.Lock()
-			moved = append(moved, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Authorization")+" "+r.Header.Get("Accept"))
-			mu.Unlock()
-			fakes.RespondToAll(w, r)
-			return
-		}
 		w.Header().Set("Location", "/moved"+r.URL.Path+"?kept=1")
 		w.WriteHeader(int(status.Load()))
 	})
-	c, err := aicontent.NewClient(baseURL, fakes.Key)
+	c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(quick))
 	require.NoError(t, err)
 	for _, code := range redirects {
 		status.Store(int64(code))
 		for op, call := range allTen(c) {
-			mu.Lock()
-			moved = nil
-			mu.Unlock()
 			before := requests.Load()
 			err := call(t.Context())
-			if isGet(op) {
-				assert.NoError(t, err, "%d %s", code, op)
-				require.Len(t, moved, 1)
-				assert.True(t, strings.HasPrefix(moved[0], "GET /moved/tenant/api/v1/"), moved[0])
-				assert.True(t, strings.HasSuffix(moved[0], "?kept=1 Bearer "+fakes.Key+" application/json"), moved[0])
-				continue
-			}
 			var refused *aicontent.APIError
-			if assert.ErrorAs(t, err, &refused, "%d %s", code, op) {
-				assert.Contains(t, err.Error(), "is not repeated at another address")
-			}
-			assert.Empty(t, moved, "%d %s: a store could be made twice, a delete hit something else", code, op)
+			require.ErrorAs(t, err, &refused, "%d %s", code, op)
+			assert.Equal(t, code, refused.StatusCode)
+			assert.ErrorContains(t, err, strings.TrimSuffix(baseURL, "/tenant")+"/moved/tenant/api/v1/")
+			assert.NotContains(t, err.Error(), "kept")
 			assert.EqualValues(t, 1, requests.Load()-before)
 		}
 	}
-}
-
-// A port that is written out is no other origin.
-func TestRedirectsToTheDefaultPort(t *testing.T) {
-	t.Parallel()
-	for base, target := range map[string]string{
-		"http://localhost":             "http://localhost:80/8",
-		"http://localhost:80":          "http://LOCALHOST/8",
-		"https://content.example.com":  "https://content.example.com:443/8",
-		"https://content.example.com:": "https://content.example.com/8",
-	} {
-		s := &fakes.Script{Responses: fakes.Responses{
-			fakes.Respond(302, "", "Location", target), fakes.OK(`{"id":8}`),
-		}}
-		c, err := aicontent.NewClient(base, fakes.Key, aicontent.WithHTTPClient(&http.Client{Transport: s}))
-		require.NoError(t, err)
-		image, err := c.Images.Show(t.Context(), "7")
-		require.NoError(t, err, target)
-		assert.Equal(t, aicontent.ID("8"), image.ID)
-	}
-}
-
-func TestRedirectsAreBounded(t *testing.T) {
-	t.Parallel()
-	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, r.URL.Path+"x", http.StatusFound)
-	})
-	c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(quick))
-	require.NoError(t, err)
-	_, err = c.Images.Show(t.Context(), "7")
-	var refused *aicontent.APIError
-	require.ErrorAs(t, err, &refused)
-	assert.ErrorContains(t, err, "gave up after 10 redirects")
-	assert.EqualValues(t, 11, requests.Load())
 }
 
 // An HTML page instead of JSON points to a broken response. Where it is a login page, the key is wrong.
@@ -189,14 +127,9 @@ func TestLoginPages(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html; charset=UTF-8")
 		_, _ = io.WriteString(w, "<!DOCTYPE html><title>Log in</title><form></form>")
 	}
-	for _, login := range []string{"/login", "/tenant/Login/", "/auth/sign-in", "/users/sign_in", "/LogOn", "/login?next=/api/v1/images", "/welcome", "https://sso.example.com/login"} {
+	for _, login := range []string{"/login", "/tenant/Login/", "/auth/sign-in", "/users/sign_in", "/LogOn", "/login?next=/api/v1/images", "/welcome", "/login/help", "https://sso.example.com/login"} {
 		baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
-			if !strings.Contains(r.URL.Path, "/api/v1/") {
-				assert.Equal(t, http.MethodGet, r.Method)
-				page(w)
-				return
-			}
 			w.Header().Set("Content-Type", "text/html")
 			w.Header().Set("Location", login)
 			w.WriteHeader(http.StatusFound)
@@ -207,22 +140,10 @@ func TestLoginPages(t *testing.T) {
 		for op, call := range allTen(c) {
 			before := requests.Load()
 			err := call(t.Context())
-			elsewhere := strings.HasPrefix(login, "https:")
-			if login == "/welcome" && !isGet(op) {
-				// Nothing says that this is a login page, and a POST is not sent on to find out.
-				assert.NotErrorIs(t, err, aicontent.ErrUnauthorized)
-				continue
-			}
-			assert.ErrorIs(t, err, aicontent.ErrUnauthorized, "%s %s", login, op)
-			assert.ErrorContains(t, err, "the API key is not accepted", "%s %s", login, op)
-			if elsewhere {
-				assert.ErrorContains(t, err, "to https://sso.example.com:443 refused", op)
-			}
-			hops := int64(1)
-			if isGet(op) && !elsewhere {
-				hops = 2
-			}
-			assert.Equal(t, hops, requests.Load()-before, "%s %s", login, op)
+			assert.EqualValues(t, 1, requests.Load()-before, "%s %s", login, op)
+			known := login != "/welcome" && login != "/login/help" // by the name alone: nothing is followed to find out
+			assert.Equal(t, known, errors.Is(err, aicontent.ErrUnauthorized), "%s %s", login, op)
+			assert.Equal(t, known, strings.Contains(err.Error(), "the API key is not accepted"), "%s %s", login, op)
 		}
 	}
 	// A page without a redirect is a proxy's or a portal's.
@@ -235,39 +156,6 @@ func TestLoginPages(t *testing.T) {
 		assert.ErrorAs(t, err, &unread, op)
 		assert.NotErrorIs(t, err, aicontent.ErrUnauthorized, op)
 	}
-}
-
-// The caller's own redirect policy is asked too, and cannot lead elsewhere.
-func TestOwnRedirectPolicy(t *testing.T) {
-	t.Parallel()
-	var strayed atomic.Int64
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		strayed.Add(1)
-		fakes.RespondToAll(w, r)
-	}))
-	defer other.Close()
-	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/moved") {
-			fakes.RespondToAll(w, r)
-			return
-		}
-		http.Redirect(w, r, "/moved/7", http.StatusFound)
-	})
-	show := func(policy func(*http.Request, []*http.Request) error) error {
-		requests.Store(0)
-		hc := &http.Client{CheckRedirect: policy}
-		c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithHTTPClient(hc), aicontent.WithRetryPolicy(oneAttempt))
-		require.NoError(t, err)
-		_, err = c.Images.Show(t.Context(), "7")
-		return err
-	}
-	require.NoError(t, show(func(*http.Request, []*http.Request) error { return nil }))
-	assert.EqualValues(t, 2, requests.Load())
-	var refused *aicontent.APIError
-	err := show(func(r *http.Request, _ []*http.Request) error { r.URL, _ = url.Parse(other.URL); return nil })
-	assert.ErrorAs(t, err, &refused)
-	assert.EqualValues(t, 1, requests.Load())
-	assert.Zero(t, strayed.Load())
 }
 
 // rotation is a service that accepts one key, and a source that returns one after the other.
