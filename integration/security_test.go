@@ -224,9 +224,9 @@ func TestKeyRotationOnTheWire(t *testing.T) {
 		opts []aicontent.Option
 		got  []string
 	}{
-		"the same key":       {keys: []string{oldKey}, got: []string{oldKey}},
-		"another bad key":    {keys: []string{oldKey, "sk-third-0123456789", newKey}, got: []string{oldKey, "sk-third-0123456789"}},
-		"two attempts":       {keys: []string{oldKey, "sk-third-0123456789"}, opts: []aicontent.Option{aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2})}, got: []string{oldKey, "sk-third-0123456789"}},
+		"the same key":    {keys: []string{oldKey}, got: []string{oldKey}},
+		"another bad key": {keys: []string{oldKey, "sk-third-0123456789", newKey}, got: []string{oldKey, "sk-third-0123456789"}},
+		"two attempts":    {keys: []string{oldKey, "sk-third-0123456789"}, opts: []aicontent.Option{aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 2})}, got: []string{oldKey, "sk-third-0123456789"}},
 	} {
 		for op := range allTen(&aicontent.Client{}) {
 			r := &rotation{keys: tt.keys}
