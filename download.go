@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,11 +25,10 @@ import (
 // dialer and CA settings apply, and so do the Timeout and CheckRedirect given to [WithHTTPClient]. A relative URL is
 // resolved against the base URL. Only http and https URLs are fetched, with up to ten redirects.
 //
-// Download is retried after transient failures until the first byte is written to w. After that, it is retried only if
-// w is an [*os.File] that stood at its end, as a new file does: it is truncated to where it stood, and the picture
-// starts over. A type that embeds an os.File is not set back: it may count or hash what it is given.
-// [WithResponseTimeout] limits the wait for the header, [WithStallTimeout] the time without progress of the body;
-// [WithMaxResponseSize] does not apply. The error is a [*DecodeError] for a picture that is cut off, with the number of
+// Download is retried after transient failures until the first byte is written to w, and not after it: the error says
+// how much came, what was written remains, and the caller may call again with an empty w. [WithResponseTimeout]
+// limits the wait for the header, [WithStallTimeout] the time without progress of the body; [WithMaxResponseSize] does
+// not apply. The error is a [*DecodeError] for a picture that is cut off, with the number of
 // bytes received, and for a response without a picture: 204, 205, JSON, XML or text.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
 	c := s.core()
@@ -42,17 +40,13 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 		return 0, err
 	}
 	r.url = *address
-	to := &target{Writer: w}
-	err := c.download(ctx, r, to)
-	return to.written, err
-}
-
-// download makes attempts of its own: with another http.Client, and without key and rate limiter.
-func (c *Client) download(ctx context.Context, r *request, to *target) error {
-	return c.send(ctx, r, func(h *history) (*exchange, error) {
+	var written int64
+	// Attempts of its own: with another http.Client, and without key and rate limiter.
+	err := c.send(ctx, r, func(h *history) (*exchange, error) {
 		x := &exchange{ctx: ctx, client: c, request: r, number: h.count + 1}
-		return x, x.run(c.network().download, h, func(resp *http.Response) error { return x.copy(resp, to) })
+		return x, x.run(c.network().download, h, func(resp *http.Response) error { return x.copy(resp, w, &written) })
 	})
+	return written, err
 }
 
 // picture is the address of an image's picture.
@@ -109,74 +103,32 @@ func noPicture(resp *http.Response) string {
 
 var documents = regexp.MustCompile(`^(text/.*|application/(json|xml)|.*\+json)$`)
 
-// target is what a picture is written to.
-type target struct {
-	io.Writer
-	written int64 // of the picture
-	start   int64 // where the picture begins in a file that stood at its end; -1 in any other writer
-}
-
-// end returns the size of a file that stands at its end, and -1 of any other writer. Pipes and terminals have a size of
-// 0 and stand there, whatever was written to them.
-func (t *target) end() int64 {
-	if f, ok := t.Writer.(*os.File); ok {
-		info, err := f.Stat()
-		if at, _ := f.Seek(0, io.SeekCurrent); err == nil && info.Size() == at {
-			return at
-		}
-	}
-	return -1
-}
-
-// rewinds reports whether the picture can start over.
-func (t *target) rewinds() bool {
-	return t.written == 0 || t.start >= 0 && t.end() == t.start+t.written
-}
-
-// rewind sets the writer back to where the picture begins.
-func (t *target) rewind() error {
-	if t.written == 0 {
-		t.start = t.end()
-		return nil
-	}
-	t.written = 0
-	f := t.Writer.(*os.File)
-	if _, err := f.Seek(t.start, io.SeekStart); err != nil {
-		return err
-	}
-	return f.Truncate(t.start)
-}
-
-// copy writes the body of a download.
-func (x *exchange) copy(resp *http.Response, to *target) error {
-	x.seen.rewinds = true
+// copy writes the body of a download to w, and adds to written what it wrote.
+func (x *exchange) copy(resp *http.Response, w io.Writer, written *int64) error {
 	if kind := noPicture(resp); kind != "" {
 		_ = x.readBody(resp, maxErrorBody)
 		message, _ := errtext.Read(x.body, x.key)
 		return errors.New(strings.TrimSuffix("got "+kind+" instead of a picture: "+message, ": "))
 	}
 	body := &watched{body: resp.Body, attempt: x.wire}
-	err := to.rewind()
-	if err == nil {
-		// Without the writer's other methods, so that it gets each byte as it comes.
-		to.written, err = io.Copy(struct{ io.Writer }{to.Writer}, body)
-	}
+	// Without the writer's other methods, so that it gets each byte as it comes.
+	n, err := io.Copy(struct{ io.Writer }{w}, body)
+	*written, x.seen.begun = n, n > 0
 	switch {
 	case err != nil && !errors.Is(err, body.failed):
 		x.seen.end = endWriter
-		err = fmt.Errorf("writing the picture after %d bytes: %w", to.written, err)
+		err = fmt.Errorf("writing the picture after %d bytes: %w", n, err)
 		x.err = x.request.failed(x.key.Error(err))
 		return err
-	case err == nil && (to.written < resp.ContentLength || context.Cause(x.ctx) == io.EOF):
+	case err == nil && (n < resp.ContentLength || context.Cause(x.ctx) == io.EOF):
 		err = io.ErrUnexpectedEOF // net/http returns the cause of a context as it is
 	case err == nil:
 		return nil
 	}
-	came := fmt.Sprintf("%d bytes", to.written)
+	came := fmt.Sprintf("%d bytes", n)
 	if resp.ContentLength >= 0 {
-		came = fmt.Sprintf("%d of %d bytes", to.written, resp.ContentLength)
+		came = fmt.Sprintf("%d of %d bytes", n, resp.ContentLength)
 	}
-	x.seen.rewinds = to.rewinds()
 	err = cmp.Or(contextError(x.ctx), x.wire.Expired(), err)
 	return fmt.Errorf("%w: %s came: %w", errPictureCut, came, err)
 }

@@ -3,12 +3,10 @@ package aicontent
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"log/slog"
 	"net"
@@ -728,130 +726,37 @@ func TestDownloadWithAContextThatHasEnded(t *testing.T) {
 	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
 }
 
-// A picture that breaks off in the middle starts over where the writer can go back, and nowhere else.
-func TestDownloadStartsOver(t *testing.T) {
+// What was written is the caller's: a second start would append to it, or hash it twice.
+func TestDownloadIsNotStartedOver(t *testing.T) {
 	t.Parallel()
-	open := func(t *testing.T, flags int, content string) *os.File {
-		path := filepath.Join(t.TempDir(), "a.png")
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-		f, err := os.OpenFile(path, os.O_RDWR|flags, 0)
-		require.NoError(t, err)
-		t.Cleanup(func() { f.Close() })
-		return f
-	}
-	pipe := func(t *testing.T) *os.File {
-		r, w, err := os.Pipe()
-		require.NoError(t, err)
-		t.Cleanup(func() { r.Close(); w.Close() })
-		return w
-	}
-	for name, row := range map[string]struct {
-		to      func(t *testing.T) io.Writer
-		content string // of the file in the end
-		again   bool
-	}{
-		"a new file": {func(t *testing.T) io.Writer { return open(t, 0, "") }, "a picture", true},
-		"behind what a file holds": {func(t *testing.T) io.Writer {
-			f := open(t, 0, "head")
-			_, err := f.Seek(0, io.SeekEnd)
-			require.NoError(t, err)
-			return f
-		}, "heada picture", true},
-		"within a file": {func(t *testing.T) io.Writer {
-			f := open(t, 0, "head and a longer tail than that")
-			_, err := f.Seek(4, io.SeekStart)
-			require.NoError(t, err)
-			return f
-		}, "heada pica longer tail than that", false},
-		"a file that shrank below its position": {func(t *testing.T) io.Writer {
-			f := open(t, 0, "head")
-			_, err := f.Seek(6, io.SeekStart)
-			require.NoError(t, err)
-			return f
-		}, "head\x00\x00a pic", false},
-		"a file below a hash": {func(t *testing.T) io.Writer {
-			return &hashing{open(t, 0, ""), sha256.New()}
-		}, "", false},
-		"a device": {func(t *testing.T) io.Writer {
-			f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-			require.NoError(t, err)
-			t.Cleanup(func() { f.Close() })
-			return f
-		}, "", false},
-		"an empty file, to append":   {func(t *testing.T) io.Writer { return open(t, os.O_APPEND, "") }, "a picture", true},
-		"a file that is appended to": {func(t *testing.T) io.Writer { return open(t, os.O_APPEND, "kept") }, "kepta pic", false},
-		"a pipe":                     {func(t *testing.T) io.Writer { return pipe(t) }, "", false},
-		"a buffer":                   {func(*testing.T) io.Writer { return new(bytes.Buffer) }, "", false},
-	} {
-		var requests atomic.Int64
-		pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
-			switch requests.Add(1) {
-			case 1:
-				respondingBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na pic"))(w, r)
-			case 2:
-				w.WriteHeader(http.StatusBadGateway)
-			default:
-				_, _ = io.WriteString(w, "a picture")
-			}
-		})
-		c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick))
-		require.NoError(t, err)
-		to := row.to(t)
-		n, err := c.Images.Download(t.Context(), at(pictures.URL), to)
-		if h, ok := to.(*hashing); ok {
-			assert.Equal(t, sha256.Sum256([]byte("a pic")), [32]byte(h.sum.Sum(nil)), "hashed twice")
+	var requests atomic.Int64
+	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
+		switch requests.Add(1) {
+		case 1:
+			w.WriteHeader(http.StatusBadGateway)
+		case 2:
+			respondingBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"))(w, r)
+		default:
+			respondingBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na pic"))(w, r)
 		}
-		if row.again {
-			require.NoError(t, err, name)
-			assert.EqualValues(t, 9, n, name)
-			assert.EqualValues(t, 3, requests.Load(), name)
-		} else {
-			assert.ErrorContains(t, err, "the picture was cut off: 5 of 9 bytes came", name)
-			assert.EqualValues(t, 5, n, name)
-			assert.EqualValues(t, 1, requests.Load(), name)
-		}
-		if f, ok := to.(*os.File); ok && name != "a pipe" && name != "a device" {
-			content, err := os.ReadFile(f.Name())
-			require.NoError(t, err)
-			assert.Equal(t, row.content, string(content), name)
-		}
-	}
-}
-
-// hashing is a file that hashes what it is given. It has the methods of a file, and knows nothing of a start over.
-type hashing struct {
-	*os.File
-	sum hash.Hash
-}
-
-func (h *hashing) Write(p []byte) (int, error) {
-	h.sum.Write(p)
-	return h.File.Write(p)
-}
-
-// What another program appends to the file during a download must not be cut off.
-func TestDownloadKeepsWhatOthersAppend(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "a.log")
-	f, err := os.Create(path)
-	require.NoError(t, err)
-	defer f.Close()
-	requests := 0
-	cut := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		requests++
-		resp, err := fakes.Respond(200, "", "Content-Type", "image/png")(r)
-		resp.ContentLength = 10
-		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader("pic"), readerFunc(func([]byte) (int, error) {
-			return 0, errors.Join(os.WriteFile(path, []byte("pic and a line"), 0o600), io.EOF)
-		})))
-		return resp, err
 	})
-	_, err = over(t, cut, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), f)
-	require.ErrorAs(t, err, new(*DecodeError))
-	assert.Equal(t, 1, requests)
-	content, err := os.ReadFile(path)
+	c, err := NewClient("https://content.example.com/tenant", fakes.Key)
 	require.NoError(t, err)
-	assert.Equal(t, "pic and a line", string(content))
+	file, err := os.Create(filepath.Join(t.TempDir(), "a.png"))
+	require.NoError(t, err)
+	defer file.Close()
+	for _, to := range []io.Writer{file, new(bytes.Buffer)} {
+		requests.Store(0)
+		n, err := c.Images.Download(t.Context(), at(pictures.URL), to, WithRetryPolicy(RetryPolicy{MaxAttempts: 9, MinBackoff: -1}))
+		require.ErrorAs(t, err, new(*DecodeError))
+		assert.ErrorContains(t, err, "the picture was cut off: 5 of 9 bytes came")
+		assert.EqualValues(t, 5, n)
+		assert.EqualValues(t, 3, requests.Load(), "it is retried until the first byte is written")
+		assert.True(t, Temporary(err), "the caller may call again")
+	}
+	content, err := os.ReadFile(file.Name())
+	require.NoError(t, err)
+	assert.Equal(t, "a pic", string(content))
 }
 
 // A guard that stops a redirect is not blamed on the API key, which no download sends.

@@ -17,7 +17,7 @@ type observation struct {
 	content     content
 	cut         bool // the response ended too early
 	lost        bool // an earlier attempt of the call may have been executed
-	rewinds     bool // a download can start over: nothing was written, or the writer can be set back
+	begun       bool // a byte of a download was written
 }
 
 // end is why an attempt ended.
@@ -124,7 +124,7 @@ func judgeSuccess(op *operation, o observation) verdict {
 		return v
 	}
 	v.temporary = !made && (o.cut || o.content == contentNone || o.content == contentPage)
-	if o.cut && o.end != endCancelled && (op != imagesDownload || o.rewinds) {
+	if o.cut && o.end != endCancelled && !o.begun {
 		v.follow = followRetry
 	}
 	return v

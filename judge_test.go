@@ -105,7 +105,7 @@ func TestJudgeEachStatus(t *testing.T) {
 						}
 					}
 					visited[row.text] = true
-					got := judge(op, observation{status: status, content: body, complete: !early, cut: cut, rewinds: true})
+					got := judge(op, observation{status: status, content: body, complete: !early, cut: cut})
 					want := map[string]Outcome{
 						"NotSent": OutcomeNotSent, "Rejected": OutcomeRejected, "Done": OutcomeDone, "Unknown": OutcomeUnknown,
 					}[row.outcome]
@@ -183,8 +183,8 @@ func TestJudge(t *testing.T) {
 		"delete, never there":         {remove, observation{status: 404, content: contentJSON}, verdict{OutcomeRejected, false, followNone, false}},
 		"show, gone":                  {read, observation{status: 404, lost: true, content: contentJSON}, verdict{OutcomeRejected, false, followNone, false}},
 
-		"a picture cut off at its start":   {picture, observation{status: 200, cut: true, rewinds: true}, verdict{OutcomeUnknown, false, followRetry, true}},
-		"a picture cut off, half written":  {picture, observation{status: 200, cut: true}, verdict{OutcomeUnknown, false, followNone, true}},
+		"a picture cut off at its start":   {picture, observation{status: 200, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},
+		"a picture cut off, half written":  {picture, observation{status: 200, cut: true, begun: true}, verdict{OutcomeUnknown, false, followNone, true}},
 		"a picture that cannot be written": {picture, observation{status: 200, end: endWriter}, verdict{OutcomeUnknown, false, followNone, false}},
 	} {
 		tt.o.complete = tt.o.complete || tt.o.status != 0
