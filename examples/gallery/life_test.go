@@ -27,9 +27,9 @@ func TestLifeOfAPicture(t *testing.T) {
 			if size == phone {
 				p.withoutScripts()
 			}
-			p.do(chromedp.Navigate(f.url+"/"), chromedp.Click(css("a.button")),
-				chromedp.WaitVisible(css("#description")),
-				chromedp.SendKeys(css("#name"), "Lighthouse"),
+			p.do(chromedp.Navigate(f.url+"/"), chromedp.Click(css("a.button")))
+			p.says("What the picture shows")
+			p.do(chromedp.SendKeys(css("#name"), "Lighthouse"),
 				chromedp.SendKeys(css("#description"), "A lighthouse at dusk"),
 				chromedp.SetValue(css("#style"), "retro"), chromedp.Click(css("form.stack button")))
 			p.says("Here it is.")
@@ -73,9 +73,9 @@ func TestLifeOfARecording(t *testing.T) {
 			if size == phone {
 				p.withoutScripts()
 			}
-			p.do(chromedp.Navigate(f.url+"/recordings"), chromedp.Click(css("a.button")),
-				chromedp.WaitVisible(css("#file")),
-				chromedp.SendKeys(css("#name"), "Keeper"), chromedp.SendKeys(css("#language"), "gb"),
+			p.do(chromedp.Navigate(f.url+"/recordings"), chromedp.Click(css("a.button")))
+			p.says("Audio file")
+			p.do(chromedp.SendKeys(css("#name"), "Keeper"), chromedp.SendKeys(css("#language"), "gb"),
 				chromedp.SetUploadFiles(css("#file"), []string{file}), chromedp.Click(css("form.stack button")))
 			p.says("Here it is.")
 			require.Len(t, f.service.Transcriptions(), 1)
