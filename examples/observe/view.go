@@ -20,9 +20,6 @@ type view struct {
 	attempts map[trace.SpanID][]sdktrace.ReadOnlySpan // by call
 }
 
-var saidElsewhere = attribute.NewDenyKeysFilter(
-	semconv.HTTPRequestMethodKey, semconv.ServerAddressKey, semconv.ServerPortKey)
-
 func (v *view) Shutdown(context.Context) error { return nil }
 
 func (v *view) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
@@ -39,9 +36,10 @@ func (v *view) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) err
 			at := s.StartTime().Sub(span.StartTime()).Round(unit)
 			took := s.EndTime().Sub(s.StartTime()).Round(unit)
 			name := strings.Repeat("  ", min(i, 1)) + s.Name()
-			rest, _ := attribute.NewSetWithFiltered(s.Attributes(), saidElsewhere)
-			fmt.Fprintf(&text, "%-22s %8v %8v  %s\n",
-				name, "+"+at.String(), took, rest.Encoded(attribute.DefaultEncoder()))
+			set, _ := attribute.NewSetWithFiltered(s.Attributes(), attribute.NewDenyKeysFilter(
+				semconv.HTTPRequestMethodKey, semconv.ServerAddressKey, semconv.ServerPortKey)) // said elsewhere
+			rest := set.Encoded(attribute.DefaultEncoder())
+			fmt.Fprintf(&text, "%-22s %8v %8v  %s\n", name, "+"+at.String(), took, rest)
 		}
 		text.WriteString("\n")
 		delete(v.attempts, id)
