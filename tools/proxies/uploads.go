@@ -15,10 +15,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
-const (
-	uploads    = 20
-	uploadSize = 32 << 20
-)
+const uploads, uploadSize = 20, 32 << 20
 
 // refuse makes uploads through a proxy to a service that refuses them in mid-upload.
 func refuse(ctx context.Context, p proxy) ([]row, error) {
