@@ -19,11 +19,16 @@ import (
 type service[T any] struct {
 	*config
 	collection string
-	byName     func(context.Context, string, ...aicontent.CallOption) (*T, error)
-	show       func(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error)
-	remove     func(context.Context, aicontent.ID, ...aicontent.CallOption) error
+	api        api[T]
 	facts      func(*T) facts
 	partial    func(*T) bool // reports whether something of a record is yet to come
+}
+
+// api is the client's part for a collection.
+type api[T any] interface {
+	FindByName(context.Context, string, ...aicontent.CallOption) (*T, error)
+	Show(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error)
+	Delete(context.Context, aicontent.ID, ...aicontent.CallOption) error
 }
 
 // facts are what a call must know of a record.
@@ -121,7 +126,7 @@ func (c *call[T]) delete(ctx context.Context) error {
 	case c.entry.ID == "":
 		c.entry.ID = c.facts(record).id
 	}
-	err = c.remove(ctx, c.entry.ID, c.opts...)
+	err = c.api.Delete(ctx, c.entry.ID, c.opts...)
 	if err != nil && !errors.Is(err, aicontent.ErrNotFound) {
 		c.made = true
 		return c.fail(aicontent.Temporary(err), err)
@@ -148,10 +153,7 @@ func (c *call[T]) enter(ctx context.Context) (leave func(), err error) {
 	if !reflect.ValueOf(c.ledger).Comparable() {
 		t.ledger = c.config
 	}
-	var over <-chan time.Time
-	if c.limited {
-		over = time.After(c.maxWait)
-	}
+	over := time.After(c.maxWait)
 	start, mine := time.Now(), make(chan struct{})
 	for {
 		busy, waits := turns.LoadOrStore(t, mine)

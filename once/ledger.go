@@ -53,7 +53,6 @@ type kept struct {
 	data    []byte
 	version string
 	entry   entry
-	foreign bool // what it says is not known
 }
 
 func (m *memory) Get(ctx context.Context, key string) ([]byte, string, error) {
@@ -66,7 +65,8 @@ func (m *memory) Get(ctx context.Context, key string) ([]byte, string, error) {
 func (m *memory) Put(ctx context.Context, key string, data []byte, version string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := ctx.Err(); err != nil {
+	err := ctx.Err()
+	if err != nil {
 		return "", err
 	}
 	if m.entries[key].version != version {
@@ -74,10 +74,11 @@ func (m *memory) Put(ctx context.Context, key string, data []byte, version strin
 	}
 	m.last++
 	k := kept{data: bytes.Clone(data), version: strconv.Itoa(m.last)}
-	e, err := decode(data, k.version)
-	k.entry, k.foreign = e, err != nil
+	if k.entry, err = decode(data, k.version); err != nil {
+		k.entry = entry{Made: time.Now()} // which is kept
+	}
 	m.entries[key] = k
-	if !k.foreign && e.blank() {
+	if k.entry.blank() {
 		delete(m.entries, key)
 	}
 	if len(m.entries) >= m.full {
@@ -92,7 +93,7 @@ func (m *memory) forget() {
 	var made []string
 	for key, k := range m.entries {
 		switch e := k.entry; {
-		case k.foreign, time.Now().Before(e.Until):
+		case time.Now().Before(e.Until):
 		case e.Made.IsZero():
 			delete(m.entries, key)
 		case e.ID != "":

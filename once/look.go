@@ -103,7 +103,7 @@ func (c *call[T]) compare(temporary bool) error {
 
 // known is rule 1 for an entry with an ID: the record, unless it was deleted.
 func (c *call[T]) known(ctx context.Context) (*T, error) {
-	record, err := c.show(asSearch(ctx), c.entry.ID, c.opts...)
+	record, err := c.api.Show(asSearch(ctx), c.entry.ID, c.opts...)
 	if err == nil {
 		name := nameHash(c.facts(record).name)
 		if name != "" && c.entry.Named != "" && name != c.entry.Named && name != nameHash(c.name) {
@@ -135,7 +135,7 @@ func (c *call[T]) search(ctx context.Context) (*T, error) {
 	}
 	c.searched = true
 	began := time.Now()
-	record, err := c.byName(asSearch(ctx), c.name, opts...)
+	record, err := c.api.FindByName(asSearch(ctx), c.name, opts...)
 	open, temporary, none := began.Before(c.until()), aicontent.Temporary(err), errors.Is(err, aicontent.ErrNotFound)
 	switch {
 	case err == nil:
@@ -191,7 +191,7 @@ func (c *call[T]) pause(ctx context.Context, failed error) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 		return cmp.Or(contextError(ctx), context.DeadlineExceeded)
 	}
-	if c.limited && c.waited+wait > c.maxWait {
+	if c.waited+wait > c.maxWait {
 		return errWait
 	}
 	if c.delay == firstPause {

@@ -15,9 +15,8 @@ type Images struct {
 func newImages(c *config, client *aicontent.ImagesService) *Images {
 	facts := func(i *aicontent.Image) facts { return facts{i.ID, i.Name} }
 	partial := func(*aicontent.Image) bool { return false }
-	return &Images{client, service[aicontent.Image]{
-		c, "images", client.FindByName, client.Show, client.Delete, facts, partial,
-	}}
+	s := service[aicontent.Image]{c, "images", client, facts, partial}
+	return &Images{client, s}
 }
 
 // Store creates the image with the name in params unless the ledger or the service has it. The name must be unique,
@@ -68,9 +67,8 @@ type Transcriptions struct {
 func newTranscriptions(c *config, client *aicontent.TranscriptionsService) *Transcriptions {
 	facts := func(t *aicontent.Transcription) facts { return facts{t.ID, t.Name} }
 	partial := func(t *aicontent.Transcription) bool { return t.Result == "" }
-	return &Transcriptions{client, service[aicontent.Transcription]{
-		c, "transcriptions", client.FindByName, client.Show, client.Delete, facts, partial,
-	}}
+	s := service[aicontent.Transcription]{c, "transcriptions", client, facts, partial}
+	return &Transcriptions{client, s}
 }
 
 // Store creates the transcription with the name in params unless the ledger or the service has it: see [Images.Store].

@@ -34,7 +34,7 @@ func WithSettleTime(d time.Duration) Option { return option(func(c *config) { c.
 // create request under way is never ended by it, as a context does: it is for handlers and queue workers. With 0, a
 // call never waits; a negative d is an error. The default is no limit but the context.
 func WithMaxWait(d time.Duration) Option {
-	return option(func(c *config) { c.limited, c.maxWait = true, d })
+	return option(func(c *config) { c.maxWait = d })
 }
 
 // WithScope names what the names are unique in, in place of the base URL: for one deployment under two URLs, such as
@@ -52,13 +52,15 @@ func WithLogger(l *slog.Logger) Option {
 	})
 }
 
+// noLimit is longer than any wait.
+const noLimit time.Duration = 1 << 62
+
 // config is what the calls of a client share.
 type config struct {
 	ledger  Ledger
 	base    string // URL
 	scope   string
 	settle  time.Duration
-	limited bool // by maxWait
 	maxWait time.Duration
 	logger  *slog.Logger
 }
@@ -68,7 +70,7 @@ type config struct {
 // time that is negative or below a millisecond, and a negative MaxWait.
 func New(client *aicontent.Client, ledger Ledger, opts ...Option) (*Client, error) {
 	c := &config{
-		ledger: ledger, base: client.BaseURL(), settle: 15 * time.Minute, logger: slog.New(slog.DiscardHandler),
+		ledger: ledger, base: client.BaseURL(), settle: 15 * time.Minute, maxWait: noLimit, logger: slog.New(slog.DiscardHandler),
 	}
 	var problems []aicontent.FieldProblem
 	check := func(ok bool, field string, value any, reason string) {
