@@ -70,7 +70,8 @@ type config struct {
 // time that is negative or below a millisecond, and a negative MaxWait.
 func New(client *aicontent.Client, ledger Ledger, opts ...Option) (*Client, error) {
 	c := &config{
-		ledger: ledger, base: client.BaseURL(), settle: 15 * time.Minute, maxWait: noLimit, logger: slog.New(slog.DiscardHandler),
+		ledger: ledger, base: client.BaseURL(), settle: 15 * time.Minute, maxWait: noLimit,
+		logger: slog.New(slog.DiscardHandler),
 	}
 	var problems []aicontent.FieldProblem
 	check := func(ok bool, field string, value any, reason string) {
