@@ -127,7 +127,13 @@ var casts = map[string]func(*stage){
 	// Two at once, of which the second has a clock that is ahead, behind, and out of order.
 	"ahead":  func(g *stage) { g.both(actor{maxWait: unlimited, skew: clock}) },
 	"behind": func(g *stage) { g.both(actor{maxWait: unlimited, skew: -clock}) },
-	"apart":  func(g *stage) { g.both(actor{maxWait: unlimited, skew: 10 * time.Minute}) },
+	"apart":  func(g *stage) { g.both(actor{maxWait: unlimited, skew: apart}) },
+	// One whose clock is as far ahead, and another one that comes after it.
+	"heir-of-apart": func(g *stage) {
+		g.actor("a", actor{maxWait: unlimited, skew: apart}).plays("try")
+		g.wait()
+		g.actor("b", patient).plays("store")
+	},
 	// One that calls once, and another one that comes after it.
 	"heir": func(g *stage) {
 		g.actor("a", patient).plays("try")
@@ -415,8 +421,12 @@ var beyond = []string{
 
 // walk plays a scene with each event at each operation of a kind, of which a pause has many that are alike.
 func (w *tour) walk(t *testing.T, s scene, who, op string) {
+	last := 6
+	if op == "list" {
+		last = 9 // which begins before what was sent is over, and may end after it
+	}
 	for _, what := range happenings[op] {
-		for n := 1; n <= 6; n++ {
+		for n := 1; n <= last; n++ {
 			s.events = []event{{what, who, op, n}}
 			if !w.play(t, s) {
 				break

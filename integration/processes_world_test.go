@@ -22,6 +22,7 @@ const (
 	allOver  = 30 * time.Minute // by when everything has happened
 	holdUp   = 10 * time.Second // how long a process is held up while another one comes in between
 	clock    = 55 * time.Second // how far apart clocks are that the settle time has room for
+	apart    = 2 * time.Hour    // how far apart they are otherwise
 	lifetime = 7 * time.Second  // of the processes that are killed one after the other once all others are dead
 
 	most      = 5_000 // processes
