@@ -137,9 +137,9 @@ func nameOf(parts ...any) string {
 	return fmt.Sprintf("mcp-%x", sha256.Sum256(data))[:44]
 }
 
-// create makes a Store call, which waits no longer than the flag -wait says. A create request is never cut off, as it is
-// billed all the same: the next call with the same arguments gets what came of it. But whoever cancels a call that waits
-// is not billed for it later.
+// create makes a Store call, which waits no longer than the flag -wait says. A create request is never cut off, as it
+// is billed all the same: the next call with the same arguments gets what came of it. But whoever cancels a call that
+// waits is not billed for it later.
 func create[P, T any](
 	ctx context.Context,
 	store func(context.Context, P, ...aicontent.CallOption) (*T, bool, error), params P,

@@ -35,10 +35,9 @@ func main() {
 
 const usage = `Usage: observe [-demo]
 
-Lists transcriptions, asks for one that does not exist, and prints the spans and log lines of these
-calls. AICONTENT_BASE_URL and AICONTENT_API_KEY name the deployment; nothing is created there. With
--demo, a service in memory is used instead, and gets an upload too. The standard OTEL_ variables also
-send spans, metrics and log lines elsewhere: OTEL_EXPORTER_OTLP_ENDPOINT names a collector.
+Shows spans and log lines of calls to the deployment in AICONTENT_BASE_URL and AICONTENT_API_KEY, where
+they create nothing, or with -demo, of calls to a service in memory. The standard OTEL_ variables send
+them elsewhere too: OTEL_EXPORTER_OTLP_ENDPOINT names a collector.
 
 Exit status: 0 done, 1 failed or interrupted, 2 wrong usage.
 `
@@ -86,8 +85,8 @@ func run(ctx context.Context, demo bool, args []string, out io.Writer) error {
 		_, err := client.Transcriptions.Show(ctx, "999999999")
 		return err
 	})
-	if !errors.Is(err, aicontent.ErrNotFound) {
-		return fmt.Errorf("transcription 999999999 should not be found, got error: %v", err)
+	if errors.Is(err, aicontent.ErrNotFound) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("transcription 999999999 should not be found, got error: %v", err)
 }

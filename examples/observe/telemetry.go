@@ -135,8 +135,7 @@ func newAttempts(meter metric.Meter, base string) (*attempts, error) {
 	a.duration, errs[0] = meter.Float64Histogram("http.client.request.duration", metric.WithUnit("s"),
 		metric.WithExplicitBucketBoundaries(0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600))
 	a.sent, errs[1] = meter.Int64Counter("aicontent.sent", metric.WithUnit("By"))
-	a.budget, errs[2] = meter.Int64Gauge("aicontent.retry_budget",
-		metric.WithDescription("retries left; at 0 failures are no longer retried, -1 is no limit"))
+	a.budget, errs[2] = meter.Int64Gauge("aicontent.retry_budget") // -1 is no limit
 	return a, errors.Join(errs[:]...)
 }
 

@@ -128,12 +128,10 @@ func (j *job) one(ctx context.Context, names *once.Client, before result) result
 	r := before.recording
 	j.view.begin(before)
 	t, err := j.transcribe(ctx, names, r)
-	res := result{recording: r, status: done, err: err}
+	res := result{recording: r, status: done, err: err, later: waits(err)}
 	if err == nil {
 		res.id, res.text = t.ID, t.Result
 		res.later = t.Result == "" // it may come
-	} else {
-		res.later = waits(err)
 	}
 	res.later = res.later && names == j.quick
 	text := strings.TrimRight(res.text, "\n") + "\n"
