@@ -81,7 +81,7 @@ func TestBackoffStaysBelowItsBounds(t *testing.T) {
 		var api *APIError
 		require.ErrorAs(t, err, &api)
 		assert.Equal(t, 4, api.Attempts)
-		assert.Equal(t, "images.show: 502: bad gateway (attempt 4 of 4; before: 502, 502, 502)", err.Error())
+		assert.Equal(t, "images.show: 502: bad gateway (attempt 4 of 4)", err.Error())
 	})
 }
 

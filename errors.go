@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"strconv"
@@ -85,18 +84,6 @@ func (e *ValidationError) Is(target error) bool { return target == ErrInvalid }
 // Unwrap returns the causes, such as why a file cannot be read.
 func (e *ValidationError) Unwrap() []error { return e.causes }
 
-// LogValue returns the fields and reasons as attributes, without the values.
-func (e *ValidationError) LogValue() slog.Value {
-	var attrs []any
-	if e.op != "" {
-		attrs = append(attrs, "op", string(e.op))
-	}
-	for _, p := range e.Problems {
-		attrs = append(attrs, p.Field, p.Reason)
-	}
-	return slog.Group("", attrs...).Value
-}
-
 // APIError is a response with a status other than 2xx, including a refused redirect. It matches the sentinel of its
 // status: errors.Is(err, ErrNotFound). The API key is masked wherever the service sent it back.
 type APIError struct {
@@ -140,12 +127,6 @@ func (e *APIError) Is(target error) bool {
 // Unwrap returns what prevented a retry, such as the context's error, or nil.
 func (e *APIError) Unwrap() error { return e.stopped }
 
-// LogValue returns the error as attributes, without headers and body.
-func (e *APIError) LogValue() slog.Value {
-	message := errtext.Text(e.Message, e.Fields)
-	return e.logValue("status", e.StatusCode, "message", message, "request_id", e.RequestID)
-}
-
 func (e APIError) with(s summary) error {
 	e.summary, e.Attempts = s, s.attempts
 	return &e
@@ -173,11 +154,6 @@ func (e *DecodeError) Error() string {
 
 // Unwrap returns the cause, and what prevented a retry, if anything.
 func (e *DecodeError) Unwrap() []error { return e.causes(e.Err) }
-
-// LogValue returns the error as attributes, without headers and body.
-func (e *DecodeError) LogValue() slog.Value {
-	return e.logValue("status", e.StatusCode, "error", fmt.Sprint(e.Err), "request_id", e.RequestID)
-}
 
 func (e DecodeError) with(s summary) error {
 	e.summary, e.Attempts = s, s.attempts
@@ -209,11 +185,6 @@ func (e *TransportError) Timeout() bool {
 		errors.Is(e.Err, os.ErrDeadlineExceeded) || errors.Is(e.Err, context.DeadlineExceeded)
 }
 
-// LogValue returns the error as attributes.
-func (e *TransportError) LogValue() slog.Value {
-	return e.logValue("error", fmt.Sprint(e.Err))
-}
-
 func (e TransportError) with(s summary) error {
 	e.summary, e.Attempts = s, s.attempts
 	return &e
@@ -241,7 +212,3 @@ func (e *ConflictError) Error() string {
 
 // Is reports whether target is [ErrConflict].
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
-
-// LogValue returns the error as attributes, with the IDs. The name and the reason are the caller's data and are left
-// out.
-func (e *ConflictError) LogValue() slog.Value { return e.logValue("ids", e.IDs) }

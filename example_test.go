@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"time"
 
@@ -408,7 +406,7 @@ func ExampleWithRetryBudget() {
 		fmt.Println(err)
 	}
 	// Output:
-	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget); attempt 3 of 4; before: 500, 500)
+	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget); attempt 3 of 4)
 	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget))
 	// images.show: 500: Server Error (not retried: the client's retry budget is used up (WithRetryBudget))
 }
@@ -494,20 +492,4 @@ func ExampleImage_Equal() {
 	// Output:
 	// true
 	// Image(7 "Lighthouse")
-}
-
-func ExampleAPIError_LogValue() {
-	srv := service()
-	defer srv.Close()
-	srv.Fault(aicontenttest.Status(http.StatusForbidden, `{"message": "No credits left."}`).WithHeader("X-Request-Id", "req-7"))
-	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey || a.Key == "host" {
-			return slog.Attr{}
-		}
-		return a
-	}}))
-
-	_, err := srv.Client().Images.Show(context.Background(), "7")
-	logger.Error("no picture", "err", err)
-	// Output: level=ERROR msg="no picture" err.op=images.show err.attempts=1 err.status=403 err.message="No credits left." err.request_id=req-7 err.outcome=rejected
 }

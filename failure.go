@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -16,7 +14,6 @@ import (
 	"time"
 
 	"github.com/aicontent/aicontent-go/internal/errtext"
-	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/upload"
 )
 
@@ -67,14 +64,6 @@ func (s summary) line(request, text string) string {
 
 var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 
-// logValue groups attributes with what all errors of calls have in common.
-func (s summary) logValue(attrs ...any) slog.Value {
-	if s.op != "" {
-		attrs = append([]any{"op", string(s.op), "host", s.host, "attempts", s.attempts}, attrs...)
-	}
-	return slog.Group("", append(attrs, "outcome", s.outcome.String())...).Value
-}
-
 // fail makes the error of the whole call. Stopped is what ended the wait for another attempt, or all of it; nil for
 // nothing.
 func (h *history) fail(r *request, stopped error) error {
@@ -91,8 +80,7 @@ func (h *history) fail(r *request, stopped error) error {
 	s.stopped, s.temporary = stopped, h.last.temporary || stopped != nil
 	add(stopped != nil, fmt.Sprintf("not retried: %v", stopped))
 	add(h.last.note != "", h.last.note)
-	before := strings.Join(h.words, ", ")
-	add(h.count > 1, fmt.Sprintf("attempt %d of %d; before: %s", h.count, max(h.count, r.policy.MaxAttempts), before))
+	add(h.count > 1, fmt.Sprintf("attempt %d of %d", h.count, max(h.count, r.policy.MaxAttempts)))
 	add(h.last.requestID != "", "request "+h.last.requestID)
 	add(h.last.status == 0, "host "+s.host)
 	if done := r.op.done; done != "" {
@@ -132,24 +120,6 @@ func explain(err error, wrote, complete bool, limit time.Duration) error {
 		return explained{"the service closed the connection during the upload", err}
 	}
 	return explained{"the service closed the connection before a response came", err}
-}
-
-// failureWord is the short text of a failure: without its meaning, and without addresses.
-func failureWord(err error) string {
-	if e, ok := errors.AsType[*TransportError](err); ok {
-		err = e.Err
-	}
-	if e, ok := errors.AsType[explained](err); ok {
-		err = e.error
-	}
-	for inner := (*url.Error)(nil); errors.As(err, &inner) && inner.Err != nil; {
-		err = inner.Err
-	}
-	text := redact.WithoutQueries(err.Error())
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		text = strings.ReplaceAll(text, op.Error(), op.Op+": "+op.Err.Error())
-	}
-	return redact.Shorten(text, 100) // one of several in a line
 }
 
 // apiError reads a response other than 2xx, in whatever shape it comes.

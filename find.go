@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
@@ -78,9 +77,6 @@ func (e *nameError) Error() string { return e.line("", e.text) }
 
 // Unwrap returns ErrNotFound.
 func (e *nameError) Unwrap() error { return ErrNotFound }
-
-// LogValue returns the error as attributes, without the name.
-func (e *nameError) LogValue() slog.Value { return e.logValue("error", ErrNotFound.Error()) }
 
 // listParams are the parameters that would keep a search from finding the name.
 var listParams = append(paramNames(ImageListParams{}, TranscriptionListParams{}), "page", "cursor")

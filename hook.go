@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
 // Attempt is an attempt about to be made: see [WithAttemptHook].
@@ -124,7 +126,7 @@ func logAttempts(l *slog.Logger) attemptHook {
 		return func(res AttemptResult) {
 			attrs := []any{
 				"op", string(a.Operation), "method", a.Method, "path", a.Path, "attempt", a.Number,
-				"status", res.StatusCode, "request_id", res.RequestID, "result", word(res.StatusCode, res.Err),
+				"status", res.StatusCode, "request_id", res.RequestID, "result", result(res),
 				"outcome", res.Outcome.String(), "took", res.Duration, "sent", res.BytesSent, "budget", res.Budget,
 			}
 			if res.WillRetry {
@@ -135,16 +137,19 @@ func logAttempts(l *slog.Logger) attemptHook {
 	}
 }
 
-// word is what the log and the errors of later attempts say of an attempt: its status, or what failed, without
-// addresses.
-func word(status int, err error) string {
+// result is what the log says of an attempt: its status, or what failed.
+func result(res AttemptResult) string {
 	switch {
-	case err == nil:
+	case res.Err == nil:
 		return "ok"
-	case status/100 == 2:
-		return strconv.Itoa(status) + " unreadable"
-	case status != 0:
-		return strconv.Itoa(status)
+	case res.StatusCode/100 == 2:
+		return strconv.Itoa(res.StatusCode) + " unreadable"
+	case res.StatusCode != 0:
+		return strconv.Itoa(res.StatusCode)
 	}
-	return failureWord(err)
+	err := res.Err
+	if e, ok := errors.AsType[*TransportError](err); ok {
+		err = e.Err
+	}
+	return redact.WithoutQueries(oneLine.Replace(err.Error()))
 }

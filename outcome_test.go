@@ -538,7 +538,7 @@ func TestOutcomeRemembersEarlierAttempts(t *testing.T) {
 	_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{})
 	require.ErrorIs(t, err, ErrInvalid)
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
-	assert.Contains(t, err.Error(), "attempt 2 of 3; before: ")
+	assert.Contains(t, err.Error(), "attempt 2 of 3")
 }
 
 // A page that is cut off before its first letter has only its media type to be known by.

@@ -107,7 +107,6 @@ type history struct {
 	count    int
 	last     *exchange
 	worst    Outcome
-	words    []string              // of the attempts before the last, the latest maxWords
 	latest   *exchange             // the latest attempt that got a response; nil for none
 	dones    []func(AttemptResult) // of the hooks that were asked about the attempt under way
 	began    time.Time             // when they were asked
@@ -118,17 +117,10 @@ type history struct {
 	reserved bool                  // another one was taken, for the next attempt
 }
 
-// maxWords keeps the error of a call with many attempts readable: the latest show a pattern, and the log has them all.
-const maxWords = 5
-
 func newHistory() *history { return &history{worst: noAttempt} }
 
 // add takes the next attempt.
 func (h *history) add(x *exchange) {
-	if h.count > 0 {
-		h.words = append(h.words, word(h.last.status, h.last.err))
-		h.words = h.words[max(len(h.words)-maxWords, 0):]
-	}
 	if x.status != 0 {
 		h.latest = x
 	}
