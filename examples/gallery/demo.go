@@ -40,10 +40,10 @@ func addDemo(service *aicontenttest.Server) {
 		})
 	}
 	for name, result := range map[string]string{
-		"Interview with the keeper": "I came here in the autumn of eighty-one, for one winter, they said. The light was " +
-			"turned by hand then, and you had to wind it every three hours. You get used to sleeping in pieces.",
-		"Harbor master, morning notice": "Wind south-west, five to six, rising in the afternoon. Berths four and five " +
-			"are closed.",
+		"Interview with the keeper": "I came here in the autumn of eighty-one, for one winter, they said. The light " +
+			"was turned by hand then, and you had to wind it every three hours. You get used to sleeping in pieces.",
+		"Harbor master, morning notice": "Wind south-west, five to six, rising in the afternoon. Berths four and " +
+			"five are closed.",
 	} {
 		service.AddTranscription(aicontenttest.Transcription{Name: name, Language: "GB", Result: result})
 	}
