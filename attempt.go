@@ -118,7 +118,7 @@ func (x *exchange) run(hc *http.Client, h *history, take func(*http.Response) er
 			x.rejected(resp)
 		}
 	}
-	x.sending.End()
+	x.sending.Close()
 	x.seen.complete = x.sending.Complete()
 	x.verdict = judge(r.op, x.seen)
 	if x.ok {
@@ -147,9 +147,13 @@ func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
 	if r.body == nil {
 		return req, nil
 	}
-	r.meter.Begin(ctx, x.number)
+	var report func(int64)
+	if r.progress != nil {
+		report = func(sent int64) { r.progress(Progress{sent, r.body.FileSize, x.number}) }
+	}
 	var err error
-	x.sending, err = r.body.Attach(req, x.wire, r.meter)
+	clock := upload.Clock{Reading: x.wire.Reading, Taken: x.wire.Taken}
+	x.sending, err = r.body.Attach(req, clock, report)
 	return req, err
 }
 

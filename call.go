@@ -90,11 +90,10 @@ type request struct {
 
 	method string
 	url    url.URL
-	query  url.Values    // of url
-	form   url.Values    // of body
-	header []pair        // none for a download
-	body   *upload.Body  // nil for none
-	meter  *upload.Meter // nil for none
+	query  url.Values   // of url
+	form   url.Values   // of body
+	header []pair       // none for a download
+	body   *upload.Body // nil for none
 }
 
 // settings is what the options of a call set.
@@ -142,11 +141,6 @@ func do[T any](
 	problems := c.set(ctx, &r.settings, opts)
 	if err := c.prepare(ctx, r, problems); err != nil {
 		return value, err
-	}
-	if r.progress != nil && r.file != nil {
-		total := r.body.FileSize
-		r.meter = upload.NewMeter(func(sent int64, attempt int) { r.progress(Progress{sent, total, attempt}) })
-		defer r.meter.Stop(ctx)
 	}
 	take := func(x *exchange) (err error) {
 		value, err = read(x)
@@ -226,7 +220,7 @@ func (c *Client) encode(r *request) (problems []FieldProblem) {
 
 // limits are the time limits of an attempt.
 func (r *request) limits() wire.Limits {
-	l := wire.Limits{Stall: r.stall, Wait: r.wait, Option: "WithResponseTimeout"}
+	l := wire.Limits{Stall: r.stall, Wait: r.wait, Option: "WithResponseTimeout", Source: ErrFile}
 	if r.op.creates() {
 		l.Wait, l.Option = r.storeWait, "WithStoreTimeout"
 	}

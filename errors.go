@@ -13,7 +13,7 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/errtext"
 	"github.com/aicontent/aicontent-go/internal/redact"
-	"github.com/aicontent/aicontent-go/internal/wire"
+	"github.com/aicontent/aicontent-go/internal/upload"
 )
 
 // Sentinels for [errors.Is]. An [APIError] matches the one for its status code.
@@ -36,7 +36,7 @@ var ErrPagination = errors.New("pagination")
 // ErrFile means that the file of an upload could not be read: its reader failed or stalled, or the file changed. It is
 // in a [*ValidationError] if reading fails before the first attempt, and in a [*TransportError] if the reader stalls,
 // or fails later.
-var ErrFile error = wire.ErrSource
+var ErrFile error = upload.ErrSource
 
 // ValidationError lists everything that is wrong with the arguments of a call, at most one problem for each field.
 // Nothing was sent: its [Outcome] is NotSent. It matches [ErrInvalid].

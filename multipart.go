@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/upload"
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // File is an audio file to upload. Create one with [FileFromPath], [FileFromFS], [FileFromBytes] or [FileFromReader].
@@ -56,8 +57,8 @@ func FileFromBytes(name string, data []byte) File {
 //
 // If r can seek, as a [bytes.Reader] or an open file can, each retry rewinds it to where it stood. Any other reader,
 // such as the body of an incoming request, can be read only once: the call is not retried once an attempt has read any
-// of it. Nor is it retried while a Read or Seek of an attempt that stalled has not returned. A panic of r continues in
-// the goroutine of the call.
+// of it. Nor is it retried while a Read or Seek of an attempt that stalled has not returned. A panic of r is an error
+// that matches [ErrFile].
 //
 // A reader that can seek, or has a method Len() int, reports its size; for any other, set [File].Size if you know it. A
 // [mime/multipart.Part] never reports its size, nor does the body of a request. Without a size, the upload is chunked:
@@ -81,7 +82,10 @@ const filePart = "file"
 func (r *request) attach(ctx context.Context) (problems []FieldProblem, causes []error, err error) {
 	file := r.file
 	f := upload.File{Name: file.Name, ContentType: file.ContentType, Size: file.Size, Source: file.source}
-	size, p, err := f.Inspect(ctx, r.stall)
+	ctx, look := wire.Watch(ctx, wire.Limits{Upload: true, Stall: r.stall, Source: ErrFile})
+	defer look.Stop()
+	look.Reading()
+	size, p, err := f.Inspect(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -423,27 +423,29 @@ func TestReadersThatWaitAreLeft(t *testing.T) {
 	})
 }
 
-// A panic of a reader or a callback is the caller's to recover. Hooks are told of the attempt, and the next call works.
+// A reader or callback that panics ends neither the program nor the file's next call: the file cannot be read. In the
+// end of an upload there is nothing left to read.
 func TestUploadsThatPanic(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		attempts int
 		file     func() File
 		opt      CallOption
+		works    bool
 	}{
 		"reader, looked at": {0, func() File {
 			return FileFromReader("a.wav", readerFunc(func([]byte) (int, error) { panic("boom") }))
-		}, nil},
+		}, nil, false},
 		"reader, sent": {1, func() File {
 			return FileFromReader("a.wav", io.MultiReader(bytes.NewReader(recording(100_000)),
 				readerFunc(func([]byte) (int, error) { panic("boom") })))
-		}, nil},
-		"callback at once": {1, func() File { return FileFromBytes("a.wav", recording(100_000)) }, WithProgress(func(Progress) { panic("boom") })},
+		}, nil, false},
+		"callback at once": {1, func() File { return FileFromBytes("a.wav", recording(100_000)) }, WithProgress(func(Progress) { panic("boom") }), false},
 		"callback in the end": {1, func() File { return FileFromBytes("a.wav", recording(100_000)) }, WithProgress(func(p Progress) {
 			if p.Sent == p.Total {
 				panic("boom")
 			}
-		})},
+		}), true},
 	} {
 		var told []AttemptResult
 		c := deployment(t, func(w http.ResponseWriter, r *http.Request) {
@@ -457,11 +459,16 @@ func TestUploadsThatPanic(t *testing.T) {
 		if row.opt != nil {
 			opts = append(opts, row.opt)
 		}
-		assert.PanicsWithValue(t, "boom", func() {
-			_, _ = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: row.file()}, opts...)
-		}, name)
+		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: row.file()}, opts...)
+		if row.works {
+			assert.NoError(t, err, name)
+		} else {
+			assert.ErrorIs(t, err, ErrFile, name)
+			assert.ErrorContains(t, err, "it panicked: boom", name)
+			assert.Equal(t, OutcomeNotSent, OutcomeOf(err), name)
+		}
 		assert.Len(t, told, row.attempts, name)
-		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(1000))})
+		_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(1000))})
 		assert.NoError(t, err, name)
 	}
 }

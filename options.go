@@ -244,10 +244,10 @@ func WithResponse(dst **Response) CallOption {
 	}}
 }
 
-// WithProgress calls f during an upload, one call at a time, at most 20 times a second and once at the end; calls
-// without a file ignore it. The upload waits for f: a slow f slows it down, and one that blocks for longer than
-// [WithStallTimeout] aborts the attempt. Given to [NewClient], f is called for all uploads, concurrently. Nil reports
-// nothing.
+// WithProgress calls f during an upload, one call at a time, at most 20 times a second and at the end of each attempt;
+// calls without a file ignore it. The upload waits for f: a slow f slows it down. One that panics, or blocks for longer
+// than [WithStallTimeout], aborts the attempt. Given to [NewClient], f is called for all uploads, concurrently. Nil
+// reports nothing.
 func WithProgress(f func(Progress)) CallOption {
 	return callOption{nil, func(s *settings) { s.progress = f }}
 }

@@ -19,7 +19,7 @@ const module = "github.com/aicontent/aicontent-go"
 
 // imports is what each package under internal/ imports of this module.
 var imports = map[string][]string{
-	"lenient": nil, "paging": {"lenient"}, "wire": nil, "upload": {"wire"}, "redact": nil, "errtext": {"lenient", "redact"},
+	"lenient": nil, "paging": {"lenient"}, "wire": nil, "upload": nil, "redact": nil, "errtext": {"lenient", "redact"},
 	"fakes": nil,
 }
 

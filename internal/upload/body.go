@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,8 +13,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"slices"
-
-	"github.com/aicontent/aicontent-go/internal/wire"
+	"sync"
 )
 
 // Body is the body of a call: a form, or bytes before a file, the file and the closing delimiter. It is made once, and
@@ -24,6 +24,7 @@ type Body struct {
 	contentType string
 	head, tail  []byte
 	file        *File // nil for a form
+	reporting   sync.Mutex
 }
 
 // Form is an application/x-www-form-urlencoded body.
@@ -67,33 +68,34 @@ func (b *Body) Replayable() bool {
 }
 
 // Attach makes b the body of req, whose context ends the reading. Every attempt has a request and a Sending of its
-// own, and closes the Sending, which is nil for a form. A meter may be nil. The error is a [*ReadError], or the
-// context's cause.
+// own, and closes the Sending, which is nil for a form. Report, which may be nil, is told how many bytes of the file
+// were sent, at most 20 times a second and at the end of the attempt, never twice at once. The error is a
+// [*ReadError], or the context's cause.
 //
 // A request with a file has no GetBody: net/http cannot send it again by itself.
-func (b *Body) Attach(req *http.Request, a *wire.Watcher, m *Meter) (*Sending, error) {
+func (b *Body) Attach(req *http.Request, clock Clock, report func(sent int64)) (*Sending, error) {
 	req.Header["Content-Type"] = []string{b.contentType}
 	if b.file == nil {
-		b.attachForm(req, a)
+		b.attachForm(req, clock)
 		return nil, nil
 	}
 	req.ContentLength = -1
 	if b.FileSize >= 0 {
 		req.ContentLength = int64(len(b.head)) + b.FileSize + int64(len(b.tail))
 	}
-	ctx, cancel := context.WithCancel(req.Context())
-	s := &Sending{
-		body: b, attempt: a, meter: m, cancel: cancel,
-		lock: make(chan struct{}, 1), tail: bytes.NewReader(b.tail),
-	}
+	s := &Sending{body: b, clock: clock, tail: bytes.NewReader(b.tail)}
 	s.parts = io.MultiReader(bytes.NewReader(b.head), readerFunc(s.readFile), s.tail)
+	var told *progress
+	if report != nil {
+		told = &progress{report: report, busy: &b.reporting, reported: -1}
+	}
 	// Opening may wait for the source as a Read may.
-	a.Reading()
+	clock.Reading()
 	var err error
-	s.file, err = b.file.open(ctx)
-	a.Taken(false)
+	s.file, err = b.file.open(req.Context(), told)
+	clock.Taken(false)
 	if err != nil {
-		return s, cmp.Or(context.Cause(ctx), b.file.readError(0, err))
+		return s, cmp.Or(context.Cause(req.Context()), b.file.readError(0, err))
 	}
 	req.Body = s
 	return s, nil
@@ -106,7 +108,7 @@ const largeForm = 64 << 10
 func (b *Body) Tracked() bool { return b.file != nil || len(b.head) > largeForm }
 
 // attachForm lets net/http see that a small body is in memory: it then writes header and body at once.
-func (b *Body) attachForm(req *http.Request, a *wire.Watcher) {
+func (b *Body) attachForm(req *http.Request, clock Clock) {
 	req.ContentLength = int64(len(b.head))
 	if req.ContentLength == 0 {
 		req.Body = http.NoBody
@@ -115,7 +117,7 @@ func (b *Body) attachForm(req *http.Request, a *wire.Watcher) {
 	open := func() (io.ReadCloser, error) {
 		form := bytes.NewReader(b.head)
 		if b.Tracked() {
-			return io.NopCloser(&Sending{attempt: a, lock: make(chan struct{}, 1), parts: form, tail: form}), nil
+			return io.NopCloser(&Sending{clock: clock, parts: form, tail: form}), nil
 		}
 		return io.NopCloser(form), nil
 	}
@@ -129,8 +131,12 @@ func (f File) readError(offset int64, err error) error {
 	return &ReadError{fmt.Errorf("file %.80q: at byte %d: %w", f.base(), offset, err)}
 }
 
-// ReadError is a file that could not be read. It is a [wire.ErrSource].
+// ErrSource is matched by the errors of an upload whose file could not be read: its reader failed or stalled, or the
+// file has changed.
+var ErrSource = errors.New("the file could not be read")
+
+// ReadError is a file that could not be read. It is an [ErrSource].
 type ReadError struct{ error }
 
-// Unwrap returns what went wrong, and [wire.ErrSource].
-func (e *ReadError) Unwrap() []error { return []error{e.error, wire.ErrSource} }
+// Unwrap returns what went wrong, and [ErrSource].
+func (e *ReadError) Unwrap() []error { return []error{e.error, ErrSource} }

@@ -55,7 +55,7 @@ func TestAttemptsSendTheSameBytes(t *testing.T) {
 // The form on the wire, to the byte: the fields in a fixed order, the file last.
 func TestTheFormOnTheWire(t *testing.T) {
 	file := File{Name: "interview.wav", Source: Bytes([]byte("RIFF\x04\x00\x00\x00WAVE"))}
-	size, problem, err := file.Inspect(t.Context(), 0)
+	size, problem, err := file.Inspect(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, problem)
 	body := Multipart(url.Values{"name": {"A \"name\"\r\nof two lines"}, "description": {"Zoë"}, "tags[]": {"b", "a"}, "odd \"name\"\r\n\\": {"1"}}, "file", file, size)
@@ -151,10 +151,9 @@ func TestForms(t *testing.T) {
 	body := Form(url.Values{"name": {"a b"}, "favorite": {"1"}})
 	assert.True(t, body.Replayable())
 	assert.Zero(t, body.FileSize)
-	m := NewMeter(func(int64, int) { t.Error("progress without a file") })
-	defer m.Stop(t.Context())
+
 	req := httptest.NewRequest(http.MethodPost, "/", nil)
-	s, err := body.Attach(req, nil, m)
+	s, err := body.Attach(req, Clock{}, func(int64) { t.Error("progress without a file") })
 	require.NoError(t, err)
 	s.Close()
 	assert.True(t, s.Complete())
@@ -166,7 +165,7 @@ func TestForms(t *testing.T) {
 
 	empty := Form(nil)
 	req = httptest.NewRequest(http.MethodPatch, "/", nil)
-	_, err = empty.Attach(req, nil, nil)
+	_, err = empty.Attach(req, Clock{}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, http.NoBody, req.Body)
 	assert.Zero(t, req.ContentLength)
@@ -178,7 +177,7 @@ func TestWhatNetHTTPMaySendAgain(t *testing.T) {
 	form := Form(url.Values{"name": {"a"}})
 	for method, replay := range map[string]bool{http.MethodPost: false, http.MethodPatch: true, http.MethodPut: true} {
 		req := httptest.NewRequest(method, "/", nil)
-		_, err := form.Attach(req, nil, nil)
+		_, err := form.Attach(req, Clock{}, nil)
 		require.NoError(t, err)
 		require.Equal(t, replay, req.GetBody != nil, method)
 		if replay {
@@ -223,7 +222,7 @@ func TestFormsAreOneWrite(t *testing.T) {
 		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return w, nil }}
 		req, err := http.NewRequestWithContext(t.Context(), method, "http://service.test/", nil)
 		require.NoError(t, err)
-		_, err = Form(url.Values{"name": {"a"}, "description": {"b"}}).Attach(req, nil, nil)
+		_, err = Form(url.Values{"name": {"a"}, "description": {"b"}}).Attach(req, Clock{}, nil)
 		require.NoError(t, err)
 		resp, err := transport.RoundTrip(req)
 		require.NoError(t, err)
@@ -277,7 +276,7 @@ func TestLargeFormsCanStall(t *testing.T) {
 				defer attempt.Stop()
 				req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", nil)
 				require.NoError(t, err)
-				_, err = b.Attach(req, attempt, nil)
+				_, err = b.Attach(req, clockOf(attempt), nil)
 				require.NoError(t, err)
 				time.Sleep(time.Minute / 2)
 				p := make([]byte, c.size)
@@ -304,7 +303,7 @@ func TestLargeFormsEnd(t *testing.T) {
 	text := strings.Repeat("x", largeForm)
 	assert.Equal(t, "d="+text, string(read(t, Form(url.Values{"d": {text}}))))
 	req := &http.Request{Method: http.MethodPatch, Header: http.Header{}}
-	_, err := Form(nil).Attach(req, nil, nil)
+	_, err := Form(nil).Attach(req, Clock{}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, http.NoBody, req.Body, "an empty update can be read too")
 }

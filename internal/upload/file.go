@@ -7,11 +7,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // File is a file to upload.
@@ -31,17 +28,20 @@ type Problem struct {
 }
 
 // Inspect looks at the file before anything is sent, and returns its size in bytes, -1 where that is unknown, and the
-// first problem with it. The error is the context's cause where that ended, or a [*wire.TimeoutError] where a Read
-// waited for longer than stall; 0 is no limit.
-func (f File) Inspect(ctx context.Context, stall time.Duration) (int64, Problem, error) {
+// first problem with it. The error is the context's cause where that ended. Even then it looks at a file that is no
+// reader, so that what is wrong with it is said first.
+func (f File) Inspect(ctx context.Context) (int64, Problem, error) {
 	if p := f.badFields(); p.Reason != "" {
 		return 0, p, nil
 	}
-	ctx, attempt := wire.Watch(ctx, wire.Limits{Upload: true, Stall: stall})
-	defer attempt.Stop()
-	attempt.Reading()
-	size, head, err := f.look(ctx)
-	if err != nil && ctx.Err() != nil {
+	lasting := ctx
+	if _, reader := f.Source.(*stream); ctx.Err() != nil && !reader {
+		var cancel context.CancelFunc
+		lasting, cancel = context.WithTimeout(context.WithoutCancel(ctx), Grace)
+		defer cancel()
+	}
+	size, head, err := f.look(lasting)
+	if err != nil && lasting.Err() != nil {
 		return 0, Problem{}, context.Cause(ctx)
 	}
 	return size, f.badContent(size, head, err), nil
@@ -52,14 +52,11 @@ const headSize = 512
 
 // look returns the size of the file and its first bytes, which a reader that cannot seek keeps for the upload.
 func (f File) look(ctx context.Context) (size int64, head []byte, err error) {
-	in, err := f.open(ctx)
+	in, err := f.open(ctx, nil)
 	if err != nil {
 		return 0, nil, err
 	}
-	defer func() {
-		in.end()
-		wire.Raise(in.panicked)
-	}()
+	defer in.close()
 	head, err = io.ReadAll(io.LimitReader(in, headSize))
 	n := int64(len(head))
 	if err != nil {

@@ -15,8 +15,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // The problems of files are found before anything is sent, and told apart.
@@ -97,13 +95,13 @@ func TestFileProblems(t *testing.T) {
 		"more than declared":          {declared(511, once(512)), "has more than the 511 bytes that its Size says", false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, problem, err := c.file.Inspect(t.Context(), 0)
+			_, problem, err := c.file.Inspect(t.Context())
 			require.NoError(t, err)
 			require.NotEmpty(t, problem.Reason)
 			assert.Contains(t, problem.Reason, c.reason)
 			assert.Equal(t, c.waivable, problem.Waivable)
 			unread := strings.HasPrefix(problem.Reason, "cannot be read")
-			assert.Equal(t, unread, errors.Is(problem.Err, wire.ErrSource))
+			assert.Equal(t, unread, errors.Is(problem.Err, ErrSource))
 			made := problem.Reason == "is required" || problem.Reason == "must have a file name"
 			assert.Equal(t, made, strings.Contains(problem.Hint, "FileFromPath"), "a hint on how a file is made")
 			if c.cause != nil {
@@ -116,7 +114,7 @@ func TestFileProblems(t *testing.T) {
 // A file whose name cannot be sent is not read: a reader may be read only once.
 func TestFilesWithoutANameAreNotRead(t *testing.T) {
 	content := bytes.NewReader(recording(9))
-	_, problem, err := File{Source: Reader(content)}.Inspect(t.Context(), 0)
+	_, problem, err := File{Source: Reader(content)}.Inspect(t.Context())
 	require.NoError(t, err)
 	assert.Contains(t, problem.Reason, "file name")
 	assert.False(t, problem.Waivable)
@@ -130,7 +128,7 @@ func TestFilesAtTheirEnd(t *testing.T) {
 	defer f.Close()
 	_, err = f.Write(recording(1))
 	require.NoError(t, err)
-	_, problem, err := File{Name: "a.wav", Source: Reader(f)}.Inspect(t.Context(), 0)
+	_, problem, err := File{Name: "a.wav", Source: Reader(f)}.Inspect(t.Context())
 	require.NoError(t, err)
 	require.NotEmpty(t, problem.Reason)
 	assert.Equal(t, "must not be empty", problem.Reason)
@@ -159,7 +157,7 @@ func TestDeclaredSizes(t *testing.T) {
 func TestSizesOfReadersThatWereLookedAt(t *testing.T) {
 	file := File{Name: "a.wav", Source: Reader(bytes.NewBuffer(recording(20_000)))}
 	for range 2 {
-		size, problem, err := file.Inspect(t.Context(), 0)
+		size, problem, err := file.Inspect(t.Context())
 		require.NoError(t, err)
 		assert.Empty(t, problem)
 		assert.EqualValues(t, 20_000, size)

@@ -52,7 +52,7 @@ func TestFilesThatChangeWhileTheyAreSent(t *testing.T) {
 			_, sending, err := post(t.Context(), s.url, body)
 			var failed *ReadError
 			require.ErrorAs(t, err, &failed)
-			require.ErrorIs(t, err, wire.ErrSource)
+			require.ErrorIs(t, err, ErrSource)
 			assert.ErrorContains(t, err, c.says)
 			assert.ErrorContains(t, err, fmt.Sprintf(`file "a.wav": at byte %d`, c.offset))
 			assert.False(t, sending.Complete())
@@ -184,7 +184,7 @@ func TestTheEndDoesNotWaitForAReader(t *testing.T) {
 		go s.Close()
 		assert.Equal(t, context.Canceled, <-failed, "the file did not fail")
 		s.Close()
-		assert.Equal(t, wire.Grace, time.Since(start))
+		assert.Equal(t, Grace, time.Since(start))
 		assert.False(t, s.Complete())
 		close(r.free)
 		synctest.Wait()
@@ -192,7 +192,7 @@ func TestTheEndDoesNotWaitForAReader(t *testing.T) {
 }
 
 // pipeTo sends one upload over a pipe to a service, within a bubble, and returns what ended the attempt.
-func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Source, m *Meter) (*wire.Watcher, error) {
+func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Source, report func(int64)) (*wire.Watcher, error) {
 	ours, theirs := net.Pipe()
 	served := make(chan struct{})
 	go func() {
@@ -206,7 +206,7 @@ func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Sou
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ours, nil }, DisableKeepAlives: true}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://service.test/", nil)
 	require.NoError(t, err)
-	s, err := body.Attach(req, attempt, m)
+	s, err := body.Attach(req, clockOf(attempt), report)
 	require.NoError(t, err)
 	resp, err := transport.RoundTrip(req)
 	if err == nil {
@@ -236,7 +236,7 @@ func respondSlowly(pause time.Duration) func(net.Conn) {
 
 // The error of a stalled upload says which side stalled.
 func TestStallsNameTheSideThatStoodStill(t *testing.T) {
-	limits := wire.Limits{Upload: true, Stall: 10 * time.Second}
+	limits := wire.Limits{Upload: true, Stall: 10 * time.Second, Source: ErrSource}
 	for name, phase := range map[string]wire.Phase{"reader": wire.Reading, "network": wire.Sending} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -255,7 +255,7 @@ func TestStallsNameTheSideThatStoodStill(t *testing.T) {
 				var late *wire.TimeoutError
 				require.ErrorAs(t, attempt.Expired(), &late)
 				assert.Equal(t, phase, late.Phase)
-				assert.Equal(t, phase == wire.Reading, errors.Is(late, wire.ErrSource))
+				assert.Equal(t, phase == wire.Reading, errors.Is(late, ErrSource))
 			})
 		})
 	}
@@ -267,7 +267,7 @@ func TestTheWaitBeginsWithTheLastByte(t *testing.T) {
 		ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: 10 * time.Second, Wait: time.Second})
 		defer attempt.Stop()
 		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-		s, err := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(1000))}).Attach(req, attempt, nil)
+		s, err := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(1000))}).Attach(req, clockOf(attempt), nil)
 		require.NoError(t, err)
 		defer s.Close()
 		buf := make([]byte, 100)
@@ -307,11 +307,10 @@ func TestLargeFilesArriveInConstantMemory(t *testing.T) {
 		source      func(path string) Source
 	}{
 		"path": {512 << 20, bound, Path},
-		// A goroutine for each Read.
-		"file system": {64 << 20, bound + 64<<20/pieceSize*1024, func(string) Source {
+		"file system": {64 << 20, bound, func(string) Source {
 			return FS(fstest.MapFS{"a.wav": {Data: make([]byte, 64<<20)}}, "a.wav")
 		}},
-		"reader that cannot seek": {64 << 20, bound + 64<<20/pieceSize*1024, func(path string) Source {
+		"reader that cannot seek": {64 << 20, bound, func(path string) Source {
 			f, err := os.Open(path)
 			require.NoError(t, err)
 			t.Cleanup(func() { f.Close() })
@@ -341,7 +340,7 @@ func BenchmarkRead(b *testing.B) {
 		for b.Loop() {
 			ctx, attempt := wire.Watch(context.Background(), wire.Limits{Upload: true, Stall: time.Minute})
 			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-			s, err := body.Attach(req, attempt, nil)
+			s, err := body.Attach(req, clockOf(attempt), nil)
 			require.NoError(b, err)
 			_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, req.Body, buf)
 			require.NoError(b, err)
@@ -385,7 +384,7 @@ func TestUploadsThatAreNeverReadStallByTheNetwork(t *testing.T) {
 		defer attempt.Stop()
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", nil)
 		require.NoError(t, err)
-		s, err := body.Attach(req, attempt, nil)
+		s, err := body.Attach(req, clockOf(attempt), nil)
 		require.NoError(t, err)
 		defer s.Close()
 		<-ctx.Done()
@@ -416,7 +415,7 @@ func TestFailedBodiesStayFailed(t *testing.T) {
 			ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
 			defer attempt.Stop()
 			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-			s, err := Multipart(nil, "file", File{Name: "a.wav", Size: c.told, Source: source}, c.size).Attach(req, attempt, nil)
+			s, err := Multipart(nil, "file", File{Name: "a.wav", Size: c.told, Source: source}, c.size).Attach(req, clockOf(attempt), nil)
 			require.NoError(t, err)
 			defer s.Close()
 			if c.ended {
@@ -451,7 +450,7 @@ func TestReadersThatEndWithTheContext(t *testing.T) {
 	})
 	source := opener(func() (io.Reader, int64, error) { return r, -1, nil })
 	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-	s, err := Multipart(nil, "file", File{Name: "a.wav", Source: source}, -1).Attach(req, attempt, nil)
+	s, err := Multipart(nil, "file", File{Name: "a.wav", Source: source}, -1).Attach(req, clockOf(attempt), nil)
 	require.NoError(t, err)
 	defer s.Close()
 	_, err = io.Copy(io.Discard, req.Body)
@@ -480,7 +479,7 @@ func TestContextsThatEndWithEOF(t *testing.T) {
 			file := File{Name: "a.wav", Source: source}
 
 			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-			s, err := Multipart(nil, "file", file, -1).Attach(req, attempt, nil)
+			s, err := Multipart(nil, "file", file, -1).Attach(req, clockOf(attempt), nil)
 			require.NoError(t, err)
 			_, err = io.Copy(io.Discard, req.Body)
 			assert.ErrorIs(t, err, context.Canceled, name)
@@ -490,7 +489,7 @@ func TestContextsThatEndWithEOF(t *testing.T) {
 			read = 0
 			parent, cancel = context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			_, _, err = file.Inspect(parent, 0)
+			_, _, err = file.Inspect(parent)
 			assert.Error(t, err, name)
 			close(stuck.free)
 			attempt.Stop()
@@ -534,8 +533,6 @@ func TestProgressOfSingleBytes(t *testing.T) {
 	for given, want := range map[int]int64{9: 9, 10: 10, 11: 10} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &reports{t: t}
-			m := NewMeter(r.take)
-			m.Begin(t.Context(), 1)
 			ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: time.Minute})
 			defer attempt.Stop()
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", nil)
@@ -549,88 +546,12 @@ func TestProgressOfSingleBytes(t *testing.T) {
 				return 1, nil
 			})
 			source := opener(func() (io.Reader, int64, error) { return slow, 10, nil })
-			s, err := Multipart(nil, "file", File{Name: "a.wav", Source: source}, 10).Attach(req, attempt, m)
+			s, err := Multipart(nil, "file", File{Name: "a.wav", Source: source}, 10).Attach(req, clockOf(attempt), r.of(1))
 			require.NoError(t, err)
-			defer s.Close()
 			_, _ = io.Copy(io.Discard, req.Body)
-			m.Stop(t.Context())
+			s.Close()
 			require.NoError(t, attempt.Expired())
 			assert.Equal(t, want, r.last().sent)
 		})
 	}
-}
-
-// A Read that does not return in time keeps neither the call nor what it calls later. When it returns, the file is
-// closed, and the transport gets nothing more.
-func TestReadsThatReturnAfterTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))}))
-		free, ended, read := make(chan struct{}), false, make(chan error, 1)
-		s.parts = io.MultiReader(readerFunc(func(p []byte) (int, error) {
-			<-free
-			return copy(p, "late"), io.EOF
-		}), s.tail)
-		s.file.done = func() { ended = true }
-		go func() {
-			_, err := io.Copy(io.Discard, req.Body)
-			read <- err
-		}()
-		synctest.Wait()
-		start := time.Now()
-		s.End()
-		assert.Equal(t, 2*wire.Grace, time.Since(start))
-		s.End()
-		req.Body.Close()
-		assert.Equal(t, 2*wire.Grace, time.Since(start), "waited once more")
-		assert.False(t, ended, "closed while it is read")
-		close(free)
-		require.Error(t, <-read)
-		synctest.Wait()
-		assert.True(t, ended, "never closed")
-		assert.False(t, s.Complete())
-	})
-}
-
-// A reader that panics because the call has ended, as one may whose connection is closed, panics in the call.
-func TestReadersThatPanicAtTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		reads := 0
-		req, s := attach(t, bodyOf(t, File{Name: "a.wav", Source: Reader(readerFunc(func(p []byte) (int, error) {
-			if reads++; reads > 1 {
-				time.Sleep(wire.Grace * 9 / 10)
-				panic("boom")
-			}
-			return copy(p, recording(headSize)), nil
-		}))}))
-		go func() { _, _ = io.Copy(io.Discard, req.Body) }()
-		synctest.Wait()
-		assert.PanicsWithValue(t, "boom", s.End)
-	})
-}
-
-// A callback that panics in the middle of an upload ends it: the service must not get the file whole, as the call ends
-// in a panic that says nothing of a record.
-func TestReportsThatPanicInTheMiddle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := NewMeter(func(sent int64, _ int) {
-			if sent > 0 {
-				panic("boom")
-			}
-		})
-		m.Begin(t.Context(), 1)
-		ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
-		defer attempt.Stop()
-		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-		s, err := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100_000))}).Attach(req, attempt, m)
-		require.NoError(t, err)
-		slow := readerFunc(func(p []byte) (int, error) {
-			time.Sleep(reportInterval)
-			return req.Body.Read(p)
-		})
-		_, err = io.Copy(io.Discard, slow)
-		require.ErrorIs(t, err, wire.ErrSource)
-		assert.False(t, s.Complete())
-		assert.PanicsWithValue(t, "boom", s.End)
-		m.Stop(t.Context())
-	})
 }

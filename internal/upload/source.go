@@ -16,7 +16,7 @@ import (
 // Source is where the bytes of a file come from: what [Path], [FS], [Bytes] and [Reader] return. Sources can be
 // compared with ==, so each is a pointer, or plain data.
 type Source interface {
-	// open sets what in reads, from the beginning, what ends it, and its size, if that is known better than declared.
+	// open sets what in reads, from the beginning, what ends that, and its size, if that is known better than declared.
 	// It may wait.
 	open(in *input) error
 }

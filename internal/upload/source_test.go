@@ -79,7 +79,7 @@ func TestFilesAreClosedOnEveryPath(t *testing.T) {
 		g := whole()
 		bad := errors.New("stale handle")
 		g.wrap = func(f fs.File, _ int) fs.File { return &unknown{f, bad} }
-		_, problem, err := File{Name: "a", Source: FS(g, "a.wav")}.Inspect(t.Context(), 0)
+		_, problem, err := File{Name: "a", Source: FS(g, "a.wav")}.Inspect(t.Context())
 		require.NoError(t, err)
 		require.NotEmpty(t, problem.Reason)
 		assert.Equal(t, "cannot be read: stale handle", problem.Reason)
@@ -88,7 +88,7 @@ func TestFilesAreClosedOnEveryPath(t *testing.T) {
 	})
 	t.Run("a directory", func(t *testing.T) {
 		g := &guarded{FS: fstest.MapFS{"a/b.wav": {}}}
-		_, problem, err := File{Name: "a", Source: FS(g, "a")}.Inspect(t.Context(), 0)
+		_, problem, err := File{Name: "a", Source: FS(g, "a")}.Inspect(t.Context())
 		require.NoError(t, err)
 		require.NotEmpty(t, problem.Reason)
 		_, open := g.counts()
@@ -104,11 +104,11 @@ func TestFilesThatGoAway(t *testing.T) {
 	require.NoError(t, os.Remove(path))
 	ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
 	defer attempt.Stop()
-	_, err := body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
+	_, err := body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), clockOf(attempt), nil)
 	var failed *ReadError
 	require.ErrorAs(t, err, &failed)
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	require.ErrorIs(t, err, wire.ErrSource)
+	require.ErrorIs(t, err, ErrSource)
 	assert.ErrorContains(t, err, `file "a.wav": at byte 0`)
 }
 
@@ -145,16 +145,16 @@ func TestFileSystemsThatHang(t *testing.T) {
 				fsys := &hangingFS{&guarded{FS: fstest.MapFS{"a.wav": {Data: recording(1000)}}}, nth, make(chan struct{})}
 				file := File{Name: "a.wav", Source: FS(fsys, "a.wav")}
 				start := time.Now()
-				size, _, err := file.Inspect(t.Context(), stall)
+				size, _, err := inspect(t.Context(), file, stall)
 				if nth == 2 {
 					require.NoError(t, err)
-					ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: stall})
+					ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: stall, Source: ErrSource})
 					defer attempt.Stop()
-					_, err = Multipart(nil, "file", file, size).Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
+					_, err = Multipart(nil, "file", file, size).Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), clockOf(attempt), nil)
 				}
-				assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: stall}, err)
-				require.ErrorIs(t, err, wire.ErrSource)
-				assert.Equal(t, stall+wire.Grace, time.Since(start))
+				assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: stall, Source: ErrSource}, err)
+				require.ErrorIs(t, err, ErrSource)
+				assert.Equal(t, stall+Grace, time.Since(start))
 				close(fsys.free)
 				synctest.Wait()
 				opened, open := fsys.counts()
@@ -191,19 +191,19 @@ func TestSeeksThatHang(t *testing.T) {
 				r := &hangingSeeker{bytes.NewReader(recording(1000)), nth, make(chan struct{})}
 				file := File{Name: "a.wav", Source: Reader(r)}
 				start := time.Now()
-				size, _, err := file.Inspect(t.Context(), stall)
+				size, _, err := inspect(t.Context(), file, stall)
 				body := Multipart(nil, "file", file, size)
 				if nth == 2 {
 					require.NoError(t, err)
-					ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: stall})
+					ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: stall, Source: ErrSource})
 					defer attempt.Stop()
 					var s *Sending
-					s, err = body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
+					s, err = body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), clockOf(attempt), nil)
 					s.Close()
 				}
-				assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: stall}, err)
-				require.ErrorIs(t, err, wire.ErrSource)
-				assert.Equal(t, stall+wire.Grace, time.Since(start))
+				assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: stall, Source: ErrSource}, err)
+				require.ErrorIs(t, err, ErrSource)
+				assert.Equal(t, stall+Grace, time.Since(start))
 				assert.False(t, body.Replayable(), "the Seek is still under way")
 				close(r.free)
 				synctest.Wait()
@@ -265,7 +265,7 @@ func TestReadersThatCannotSeekAreUsedOnce(t *testing.T) {
 			_, _, err := post(t.Context(), s.url, body)
 			require.NoError(t, err)
 			assert.False(t, body.Replayable())
-			_, problem, err := file.Inspect(t.Context(), 0)
+			_, problem, err := file.Inspect(t.Context())
 			require.NoError(t, err)
 			require.NotEmpty(t, problem.Reason)
 			assert.Contains(t, problem.Reason, "was used by an earlier call")
@@ -299,7 +299,7 @@ func TestReadersThatWereNotReadCanBeSent(t *testing.T) {
 func TestFirstBytesSurviveACallThatSentNothing(t *testing.T) {
 	data := recording(10_000)
 	file := File{Name: "a.wav", Source: Reader(onlyReader{bytes.NewReader(data)})}
-	_, _, err := file.Inspect(t.Context(), 0)
+	_, _, err := file.Inspect(t.Context())
 	require.NoError(t, err)
 	s := newService(t)
 	_, _, err = post(t.Context(), s.url, bodyOf(t, file))
@@ -367,10 +367,10 @@ func TestInspectEndsWhereAReaderWaits(t *testing.T) {
 		took  time.Duration
 		check func(error)
 	}{
-		"stall": {time.Second, time.Second + wire.Grace, func(err error) {
-			assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: time.Second}, err)
+		"stall": {time.Second, time.Second + Grace, func(err error) {
+			assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: time.Second, Source: ErrSource}, err)
 		}},
-		"context": {0, time.Minute + wire.Grace, func(err error) { require.ErrorIs(t, err, context.DeadlineExceeded) }},
+		"context": {0, time.Minute + Grace, func(err error) { require.ErrorIs(t, err, context.DeadlineExceeded) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -379,18 +379,18 @@ func TestInspectEndsWhereAReaderWaits(t *testing.T) {
 				r := newStuckReader([]byte("RIFF"))
 				file := File{Name: "a.wav", Source: Reader(r)}
 				start := time.Now()
-				_, problem, err := file.Inspect(ctx, c.stall)
+				_, problem, err := inspect(ctx, file, c.stall)
 				assert.Equal(t, c.took, time.Since(start))
 				assert.Empty(t, problem)
 				c.check(err)
 
-				_, problem, err = file.Inspect(t.Context(), 0)
+				_, problem, err = file.Inspect(t.Context())
 				require.NoError(t, err)
 				require.NotEmpty(t, problem.Reason)
 				require.ErrorIs(t, problem.Err, errInUse, "two Reads at once")
 				close(r.free)
 				synctest.Wait()
-				_, problem, err = file.Inspect(t.Context(), 0)
+				_, problem, err = file.Inspect(t.Context())
 				require.NoError(t, err)
 				require.NotEmpty(t, problem.Reason)
 				require.ErrorIs(t, problem.Err, errUsed, "what the abandoned Read took is lost")
@@ -406,7 +406,7 @@ func TestTwoCallsCannotShareAReader(t *testing.T) {
 		_, s := attach(t, body)
 		ctx, attempt := wire.Watch(t.Context(), wire.Limits{})
 		defer attempt.Stop()
-		_, err := body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), attempt, nil)
+		_, err := body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), clockOf(attempt), nil)
 		require.ErrorIs(t, err, errInUse, name)
 		assert.ErrorContains(t, err, "the reader is in use")
 		assert.False(t, body.Replayable(), name)

@@ -19,7 +19,7 @@ import (
 func TestNamedPipesAreRefusedUnopened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe.wav")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
-	_, problem, err := File{Name: "pipe.wav", Source: Path(path)}.Inspect(t.Context(), 0)
+	_, problem, err := File{Name: "pipe.wav", Source: Path(path)}.Inspect(t.Context())
 	require.NoError(t, err)
 	require.NotEmpty(t, problem.Reason)
 	assert.Contains(t, problem.Reason, "use FileFromReader")
@@ -27,7 +27,7 @@ func TestNamedPipesAreRefusedUnopened(t *testing.T) {
 
 // A path names a recording: a device, which never ends or has nothing, is a slip.
 func TestDevicesAreRefusedByPath(t *testing.T) {
-	_, problem, err := File{Name: "a.wav", Source: Path("/dev/zero")}.Inspect(t.Context(), 0)
+	_, problem, err := File{Name: "a.wav", Source: Path("/dev/zero")}.Inspect(t.Context())
 	require.NoError(t, err)
 	require.NotEmpty(t, problem.Reason)
 	assert.Contains(t, problem.Reason, "is not a regular file; open it and use FileFromReader")
@@ -41,8 +41,8 @@ func TestPipesOfFileSystemsMayStall(t *testing.T) {
 	writer, err := os.OpenFile(path, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer writer.Close()
-	_, _, err = File{Name: "pipe.wav", Source: FS(os.DirFS(dir), "pipe.wav")}.Inspect(t.Context(), 10*time.Millisecond)
-	assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: 10 * time.Millisecond}, err)
+	_, _, err = inspect(t.Context(), File{Name: "pipe.wav", Source: FS(os.DirFS(dir), "pipe.wav")}, 10*time.Millisecond)
+	assert.Equal(t, &wire.TimeoutError{Phase: wire.Reading, Limit: 10 * time.Millisecond, Source: ErrSource}, err)
 }
 
 // A device may be able to seek and still not tell its size: it must not be refused as empty.
@@ -50,7 +50,7 @@ func TestDevicesTellNoSize(t *testing.T) {
 	f, err := os.Open("/dev/zero")
 	require.NoError(t, err)
 	defer f.Close()
-	size, problem, err := File{Name: "a.wav", Source: Reader(f)}.Inspect(t.Context(), 0)
+	size, problem, err := File{Name: "a.wav", Source: Reader(f)}.Inspect(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, problem)
 	assert.EqualValues(t, -1, size)

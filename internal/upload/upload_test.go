@@ -20,6 +20,7 @@ import (
 	"testing"
 	"testing/fstest"
 	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -123,10 +124,21 @@ func serve(t testing.TB, handler http.HandlerFunc) string {
 
 // bodyOf makes the body of a file without problems.
 func bodyOf(t testing.TB, f File) *Body {
-	size, problem, err := f.Inspect(t.Context(), 0)
+	size, problem, err := f.Inspect(t.Context())
 	require.NoError(t, err)
 	require.True(t, problem.Reason == "" || problem.Waivable, "%s", problem.Reason)
 	return Multipart(url.Values{"name": {"Interview"}}, "file", f, size)
+}
+
+// clockOf lets a watcher hear what an attempt waits for.
+func clockOf(w *wire.Watcher) Clock { return Clock{Reading: w.Reading, Taken: w.Taken} }
+
+// inspect looks at a file for as long as a stall may take.
+func inspect(ctx context.Context, f File, stall time.Duration) (int64, Problem, error) {
+	ctx, w := wire.Watch(ctx, wire.Limits{Upload: true, Stall: stall, Source: ErrSource})
+	defer w.Stop()
+	w.Reading()
+	return f.Inspect(ctx)
 }
 
 // client sends as the SDK does.
@@ -140,7 +152,7 @@ func post(ctx context.Context, address string, b *Body) (status int, s *Sending,
 	if err != nil {
 		return 0, nil, err
 	}
-	if s, err = b.Attach(req, attempt, nil); err != nil {
+	if s, err = b.Attach(req, clockOf(attempt), nil); err != nil {
 		return 0, nil, err
 	}
 	defer s.Close()
@@ -158,7 +170,7 @@ func attach(t testing.TB, b *Body) (*http.Request, *Sending) {
 	ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
 	t.Cleanup(attempt.Stop)
 	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-	s, err := b.Attach(req, attempt, nil)
+	s, err := b.Attach(req, clockOf(attempt), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	return req, s

@@ -32,15 +32,12 @@ func Untrusted(err error) bool {
 		errors.As(err, new(x509.HostnameError)) || errors.As(err, new(x509.CertificateInvalidError))
 }
 
-// ErrSource is matched by the errors of an upload whose file could not be read: its reader failed or stalled, or the
-// file has changed.
-var ErrSource = errors.New("the file could not be read")
-
 // TimeoutError is the error of an attempt that took longer than its [Limits], which does not end the call: it
 // is an [os.ErrDeadlineExceeded], never a [context.DeadlineExceeded]. It implements [net.Error].
 type TimeoutError struct {
-	Phase Phase // that took too long
-	Limit time.Duration
+	Phase  Phase // that took too long
+	Limit  time.Duration
+	Source error // that the error matches; nil for none
 
 	option string // that sets the limit of the wait for a response
 }
@@ -64,7 +61,7 @@ func (e *TimeoutError) Timeout() bool { return true }
 // Temporary is always true.
 func (e *TimeoutError) Temporary() bool { return true }
 
-// Is reports whether target is [os.ErrDeadlineExceeded], or [ErrSource] if the source of the body stalled.
+// Is reports whether target is [os.ErrDeadlineExceeded], or the error of a source that stalled.
 func (e *TimeoutError) Is(target error) bool {
-	return target == os.ErrDeadlineExceeded || e.Phase == Reading && target == ErrSource
+	return target == os.ErrDeadlineExceeded || e.Source != nil && target == e.Source
 }

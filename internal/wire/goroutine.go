@@ -1,13 +1,6 @@
 package wire
 
-import (
-	"context"
-	"runtime"
-	"time"
-)
-
-// Grace is how long the end of a context waits for what is under way. Most calls return by then.
-const Grace = 100 * time.Millisecond
+import "runtime"
 
 // Go runs f on a goroutine of its own, and sends its error when it returns. A panic of f is a [*Panic].
 func Go(f func() error) <-chan error {
@@ -22,23 +15,6 @@ func Go(f func() error) <-chan error {
 		err = f()
 	}()
 	return done
-}
-
-// Call is [Go] that waits for f. When ctx has ended and f does not return within a moment, f is abandoned: left
-// receives its error when it does.
-func Call(ctx context.Context, f func() error) (left <-chan error, err error) {
-	done := Go(f)
-	select {
-	case err = <-done:
-		return nil, err
-	case <-ctx.Done():
-	}
-	select {
-	case err = <-done:
-		return nil, err
-	case <-time.After(Grace):
-		return done, ctx.Err()
-	}
 }
 
 // Panic is the error of a function that panicked, or ended its goroutine.

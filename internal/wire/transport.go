@@ -190,23 +190,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Body = &handedOut{req.Body, a}
 		}
 	}
-	// A RoundTripper that panics, or is abandoned, never leaves: what it did is not known.
-	if !t.exact || !a.limits.Upload {
-		resp, err := tamed(rt, req)
-		a.leave(addr, err)
-		return resp, err
-	}
-	// Net/http waits until a Read of the body has returned, which one of a file behind a dead network may never do.
-	a.apart.Store(true)
-	var resp *http.Response
-	left, err := Call(a, func() (err error) {
-		resp, err = tamed(rt, req)
-		return err
-	})
-	if left != nil {
-		return nil, err
-	}
-	Raise(err)
+	// A RoundTripper that panics never leaves: what it did is not known.
+	resp, err := tamed(rt, req)
 	a.leave(addr, err)
 	return resp, err
 }

@@ -410,28 +410,6 @@ func TestRedirectToWhatIsNoURL(t *testing.T) {
 	}
 }
 
-// Net/http waits for a Read of the body. Where that never returns, the call does not wait for net/http, and nothing is
-// known of what it still does.
-func TestUploadsWhoseBodyHangs(t *testing.T) {
-	s := serve(t, false, func(nc net.Conn) { _, _ = io.Copy(io.Discard, nc) })
-	transport, free := s.transport(t), make(chan struct{})
-	defer close(free)
-	parent, cancel := context.WithCancel(t.Context())
-	ctx, w := transport.Watch(parent, Limits{Upload: true})
-	defer w.Stop()
-	body := readerFunc(func([]byte) (int, error) {
-		cancel()
-		<-free
-		return 0, io.EOF
-	})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, body)
-	require.NoError(t, err)
-	_, err = transport.RoundTrip(req)
-	require.ErrorIs(t, err, context.Canceled)
-	w.Stop()
-	assert.False(t, w.Evidence().Seen, "RoundTrip has not returned")
-}
-
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

@@ -18,6 +18,7 @@ type Limits struct {
 	Stall  time.Duration // how long sending may go on without a byte of the body being taken
 	Wait   time.Duration // from the last byte sent until the response was read, for all redirects together
 	Option string        // what sets Wait, for the text of the error
+	Source error         // matched by the error of a source that took too long
 }
 
 // Watcher watches one attempt: what was written, and whether it makes progress. It is safe for concurrent use. The
@@ -37,7 +38,6 @@ type Watcher struct {
 	uncounted atomic.Bool // what was written is not known
 	traced    atomic.Bool // the transport tells of its connections
 	responded atomic.Bool // the header of the response is here
-	apart     atomic.Bool // the transport has a goroutine of its own, which can be abandoned
 
 	mu       sync.Mutex
 	timer    *time.Timer
@@ -151,6 +151,9 @@ func (w *Watcher) expire() {
 	if w.phase == Waiting {
 		late.Limit, late.option = w.limits.Wait, w.limits.Option
 	}
+	if w.phase == Reading {
+		late.Source = w.limits.Source
+	}
 	w.cancel(late)
 }
 
@@ -227,12 +230,8 @@ func (w *Watcher) wroteRequest(info httptrace.WroteRequestInfo) {
 	}
 }
 
-// Reading notes that the transport waits for the source of the body from now on: it got rid of what it had. It reports
-// whether the source may keep it waiting for ever.
-func (w *Watcher) Reading() bool {
-	w.begin(Reading, Sending)
-	return w.apart.Load()
-}
+// Reading notes that the transport waits for the source of the body from now on: it got rid of what it had.
+func (w *Watcher) Reading() { w.begin(Reading, Sending) }
 
 // Taken notes that the transport was handed bytes of the body; done says that they were the last.
 func (w *Watcher) Taken(done bool) {

@@ -23,58 +23,80 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-func inputOf(ctx context.Context, r io.Reader, done func()) *input {
-	return &input{ctx: ctx, r: r, done: done}
+// pipeOf reads from r; done is called when nothing uses it any more.
+func pipeOf(t *testing.T, ctx context.Context, r io.Reader, done func()) *pipe {
+	source := closer(func(in *input) error {
+		in.r, in.done = r, done
+		return nil
+	})
+	p, err := File{Source: source}.open(ctx, nil)
+	require.NoError(t, err)
+	t.Cleanup(p.close)
+	return p
 }
 
-func TestInputsReadWhatTheReaderHas(t *testing.T) {
+// closer is a source of a test.
+type closer func(in *input) error
+
+func (c closer) open(in *input) error { return c(in) }
+
+func TestPipesReadWhatTheReaderHas(t *testing.T) {
 	data := recording(200_000)
-	for _, r := range []io.Reader{bytes.NewReader(data), onlyReader{bytes.NewReader(data)}} {
-		require.NoError(t, iotest.TestReader(inputOf(t.Context(), r, nil), data))
+	for _, r := range []io.Reader{
+		bytes.NewReader(data), onlyReader{bytes.NewReader(data)}, iotest.DataErrReader(bytes.NewReader(data)),
+	} {
+		require.NoError(t, iotest.TestReader(pipeOf(t, t.Context(), r, func() {}), data))
 	}
 }
 
-// A Read that is about to return is waited for: what the user does with the reader afterwards must not meet it.
-func TestInputsWaitForReadsThatReturn(t *testing.T) {
+// The end of an attempt waits for a Read that is about to return: what the user does with the reader afterwards must
+// not meet it. None begins later.
+func TestPipesWaitForReadsThatReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
 		read, ended := 0, false
-		in := inputOf(ctx, readerFunc(func(p []byte) (int, error) {
-			<-time.After(wire.Grace / 2)
+		p := pipeOf(t, t.Context(), readerFunc(func(p []byte) (int, error) {
+			time.Sleep(Grace / 2)
 			read++
 			return len(p), nil
 		}), func() { ended = true })
-		cancelled := time.AfterFunc(wire.Grace/4, cancel)
-		defer cancelled.Stop()
-		n, err := in.Read(make([]byte, 10))
-		require.NoError(t, err)
-		assert.Equal(t, 10, n)
-		assert.Equal(t, 1, read, "the Read was abandoned")
-		_, err = in.Read(make([]byte, 10))
-		require.ErrorIs(t, err, context.Canceled)
-		assert.Equal(t, 1, read, "read after the end of the context")
-		in.end()
+		failed := make(chan error)
+		go func() {
+			_, err := p.Read(make([]byte, 10))
+			failed <- err
+		}()
+		synctest.Wait()
+		start := time.Now()
+		go p.close()
+		require.ErrorIs(t, <-failed, context.Canceled)
+		p.close()
+		assert.Equal(t, Grace/2, time.Since(start))
+		assert.Equal(t, 1, read)
 		assert.True(t, ended)
+		_, err := p.Read(make([]byte, 10))
+		require.ErrorIs(t, err, context.Canceled)
+		time.Sleep(time.Minute)
+		assert.Equal(t, 1, read, "read after the end")
 	})
 }
 
-// A Read that waits for ever is abandoned, and what it brings later must not change the caller's memory. The file is
+// A Read that waits for ever is left behind, and what it brings later must not change the caller's memory. The file is
 // closed when it returns, not before.
-func TestInputsAbandonReadsThatWait(t *testing.T) {
+func TestPipesLeaveReadsThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		free, ended := make(chan struct{}), false
-		in := inputOf(ctx, readerFunc(func(p []byte) (int, error) {
+		p := pipeOf(t, ctx, readerFunc(func(p []byte) (int, error) {
 			<-free
 			return copy(p, "late"), nil
 		}), func() { ended = true })
 		buf := make([]byte, 10)
 		start := time.Now()
-		_, err := in.Read(buf)
+		_, err := p.Read(buf)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, time.Second+wire.Grace, time.Since(start))
-		in.end()
+		p.close()
+		p.close()
+		assert.Equal(t, time.Second+Grace, time.Since(start))
 		synctest.Wait()
 		assert.False(t, ended, "closed while it is read")
 		close(free)
@@ -88,20 +110,20 @@ func TestInputsAbandonReadsThatWait(t *testing.T) {
 func TestReadersThatMisbehaveAreErrors(t *testing.T) {
 	negative := readerFunc(func([]byte) (int, error) { return -1, nil })
 	for r, want := range map[io.Reader]string{idleReader{}: io.ErrNoProgress.Error(), miscounting{}: "impossible count", &negative: "impossible count"} {
-		n, err := inputOf(t.Context(), r, nil).Read(make([]byte, 10))
+		n, err := pipeOf(t, t.Context(), r, func() {}).Read(make([]byte, 10))
 		require.ErrorContains(t, err, want)
 		assert.Zero(t, n)
 	}
-	n, err := io.Copy(io.Discard, inputOf(t.Context(), iotest.OneByteReader(bytes.NewReader(recording(1000))), nil))
+	n, err := io.Copy(io.Discard, pipeOf(t, t.Context(), iotest.OneByteReader(bytes.NewReader(recording(1000))), func() {}))
 	require.NoError(t, err)
 	assert.EqualValues(t, 1000, n)
 	hesitant := 99
-	n99, err := inputOf(t.Context(), readerFunc(func(p []byte) (int, error) {
+	n99, err := pipeOf(t, t.Context(), readerFunc(func(p []byte) (int, error) {
 		if hesitant--; hesitant >= 0 {
 			return 0, nil
 		}
 		return copy(p, "at last"), nil
-	}), nil).Read(make([]byte, 10))
+	}), func() {}).Read(make([]byte, 10))
 	require.NoError(t, err)
 	assert.Equal(t, len("at last"), n99)
 }
@@ -139,7 +161,7 @@ func TestFilesThatHang(t *testing.T) {
 		ctx, attempt := wire.Watch(parent, wire.Limits{Upload: true})
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
 		require.NoError(t, err)
-		s, err := body.Attach(req, attempt, nil)
+		s, err := body.Attach(req, clockOf(attempt), nil)
 		require.NoError(t, err)
 		s.parts = io.MultiReader(readerFunc(func([]byte) (int, error) {
 			close(began)
@@ -151,8 +173,8 @@ func TestFilesThatHang(t *testing.T) {
 		}()
 		_, err = (&http.Client{Transport: rt}).Do(req)
 		require.ErrorIs(t, err, context.Canceled, name)
-		s.End()
-		s.End()
+		s.Close()
+		s.Close()
 		assert.False(t, s.Complete(), name)
 		_, err = hangs.Stat()
 		assert.NoError(t, err, "%s: closed while it is read", name)
@@ -195,9 +217,9 @@ func (s *stray) Seek(offset int64, whence int) (int64, error) {
 	return s.Reader.Seek(offset, whence)
 }
 
-// What a user's reader or file system panics with goes on in the goroutine of the call, where the user may recover it.
-// On any other it would end the program. The file can then be sent again.
-func TestPanicsReachTheCaller(t *testing.T) {
+// A user's reader or file system that panics, or ends its goroutine, is one that cannot be read, and does not end the
+// program. The file can then be sent again.
+func TestPanicsAreErrors(t *testing.T) {
 	boom := errors.New("boom")
 	for name, end := range map[string]func(){"panics": func() { panic(boom) }, "exits": runtime.Goexit} {
 		for kind, methods := range map[string][]string{"reader": {"Seek", "Read"}, "file system": {"Open", "Stat", "Read", "Close"}} {
@@ -209,56 +231,39 @@ func TestPanicsReachTheCaller(t *testing.T) {
 						source = FS(s, "a.wav")
 					}
 					file := File{Name: "a.wav", Source: source}
-					call := func() (complete, returned bool, recovered any) {
-						done := make(chan struct{})
-						go func() {
-							defer close(done)
-							defer func() { recovered = recover() }()
-							size, _, _ := file.Inspect(t.Context(), 0)
-							ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
-							defer attempt.Stop()
-							req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-							sending, err := Multipart(nil, "file", file, size).Attach(req, attempt, nil)
-							defer func() {
-								complete = sending.Complete()
-								sending.Close()
-							}()
-							if err == nil {
-								transport := make(chan struct{})
-								go func() { // as a transport does
-									defer close(transport)
-									_, _ = io.Copy(io.Discard, req.Body)
-									req.Body.Close()
-								}()
-								<-transport
-								sending.End()
-							}
-							returned = true
-						}()
-						<-done
-						return complete, returned, recovered
+					call := func() (complete bool, err error) {
+						s.Reader.Seek(0, io.SeekStart)
+						size, problem, err := file.Inspect(t.Context())
+						require.NoError(t, err)
+						if problem.Err != nil {
+							return false, problem.Err
+						}
+						req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
+						sending, err := Multipart(nil, "file", file, size).Attach(req, Clock{func() {}, func(bool) {}}, nil)
+						if err == nil {
+							_, err = io.Copy(io.Discard, req.Body)
+						}
+						sending.Close()
+						return sending.Complete(), err
 					}
-					s.Reader.Seek(0, io.SeekStart)
-					complete, returned, recovered := call()
-					require.True(t, complete && returned && recovered == nil, "%s: %s", kind, method)
+					complete, err := call()
+					require.True(t, complete && err == nil, "%s: %s", kind, method)
 
-					s.Reader.Seek(0, io.SeekStart)
 					s.nth = nth
-					complete, returned, recovered = call()
+					complete, err = call()
 					at := fmt.Sprintf("%s at the %d. %s of a %s", name, nth, method, kind)
 					if s.nth > 0 {
 						continue // it is not called so often
 					}
-					assert.False(t, returned, at)
-					assert.False(t, complete && method != "Close", at)
-					if name == "panics" {
-						assert.Equal(t, boom, recovered, at)
+					if method == "Close" {
+						assert.NoError(t, err, at)
 					} else {
-						assert.Nil(t, recovered, at)
+						assert.ErrorIs(t, err, ErrSource, at)
+						assert.Equal(t, name == "panics", errors.Is(err, boom), at)
+						assert.False(t, complete, at)
 					}
-					s.Reader.Seek(0, io.SeekStart)
-					complete, returned, _ = call()
-					assert.True(t, complete && returned, "%s: not again", at)
+					complete, err = call()
+					assert.True(t, complete && err == nil, "%s: not again: %v", at, err)
 				}
 			}
 		}

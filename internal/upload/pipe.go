@@ -1,0 +1,170 @@
+package upload
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// Grace is how long the end of an attempt waits for code of the user's that is under way. Most returns by then.
+	Grace = 100 * time.Millisecond
+	// pieceSize is the most that is read at once, in bytes: as much as net/http asks for.
+	pieceSize = 32 << 10
+)
+
+// input is a source that was opened.
+type input struct {
+	r    io.Reader
+	size int64  // -1 where it is unknown
+	done func() // called once, when nothing uses r any more
+}
+
+// pipe hands on what a source holds, never ahead of its reader. All code of the user's runs on one goroutine, where a
+// panic is an error. When the context ends, nothing more is begun, and what does not return is left behind.
+type pipe struct {
+	input
+	ctx      context.Context
+	cancel   context.CancelFunc
+	progress *progress    // nil for none
+	sent     atomic.Int64 // bytes of the file
+
+	calls  chan func() error // for the goroutine, one at a time
+	errs   chan error        // that they returned
+	over   chan struct{}     // closed when nothing uses the source any more
+	isLeft atomic.Bool       // that is not waited for
+
+	next   func() error // fills piece; made once
+	buf    []byte
+	piece  []byte // of buf: the bytes that came and were not handed on yet
+	behind error  // what follows them
+}
+
+// open starts to read the file. A pipe without an error must be closed.
+func (f File) open(ctx context.Context, report *progress) (*pipe, error) {
+	p := &pipe{
+		input: input{size: cmp.Or(f.Size, -1), done: func() {}}, progress: report,
+		calls: make(chan func() error, 1), errs: make(chan error, 1), over: make(chan struct{}),
+	}
+	p.next = p.read
+	p.ctx, p.cancel = context.WithCancel(ctx)
+	go p.run()
+	err := p.call(func() error {
+		p.report()
+		return f.Source.open(&p.input)
+	})
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// run is the goroutine. It ends with the context, or a user's code that ends it.
+func (p *pipe) run() {
+	defer close(p.over)
+	defer func() { _ = guard(func() error { p.done(); return nil }) }()
+	for p.ctx.Err() == nil {
+		select {
+		case call := <-p.calls:
+			if p.ctx.Err() == nil {
+				p.errs <- guard(call)
+			}
+		case <-p.ctx.Done():
+		}
+	}
+	_ = guard(func() error { p.report(); return nil })
+}
+
+// call lets the goroutine call f.
+func (p *pipe) call(f func() error) error {
+	p.calls <- f
+	select {
+	case err := <-p.errs:
+		return err
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	case <-p.over:
+		return cmp.Or(p.ctx.Err(), errors.New("it ended its goroutine"))
+	}
+}
+
+// report tells how much was sent, unless the call may have returned.
+func (p *pipe) report() {
+	if p.progress != nil && !p.isLeft.Load() {
+		p.progress.at(p.sent.Load(), p.ctx.Err() != nil)
+	}
+}
+
+// read gives up on a reader that returns nothing a hundred times, as bufio does, and on one that miscounts.
+func (p *pipe) read() error {
+	room := p.piece
+	p.piece = nil
+	p.report()
+	for range 100 {
+		if p.ctx.Err() != nil {
+			break
+		}
+		n, err := p.r.Read(room)
+		if n < 0 || n > len(room) {
+			return errors.New("the reader returned an impossible count")
+		}
+		if n > 0 || err != nil {
+			p.piece = room[:n]
+			return err
+		}
+	}
+	return io.ErrNoProgress
+}
+
+func (p *pipe) Read(b []byte) (int, error) {
+	if err := p.ctx.Err(); err != nil || len(b) == 0 {
+		return 0, err
+	}
+	if len(p.piece) == 0 && p.behind == nil {
+		if p.buf == nil {
+			p.buf = make([]byte, pieceSize)
+		}
+		p.piece = p.buf[:min(len(b), pieceSize)]
+		p.behind = p.call(p.next)
+		if err := p.ctx.Err(); err != nil {
+			return 0, err // and piece is the goroutine's
+		}
+	}
+	n := copy(b, p.piece)
+	if p.piece = p.piece[n:]; len(p.piece) > 0 {
+		return n, nil
+	}
+	return n, p.behind
+}
+
+// close lets nothing more be read, and waits a moment for what is under way.
+func (p *pipe) close() {
+	p.cancel()
+	if p.isLeft.Load() {
+		return
+	}
+	select {
+	case <-p.over:
+	case <-time.After(Grace):
+		p.isLeft.Store(true)
+	}
+}
+
+// guard calls code of the user's. A panic is an error.
+func guard(f func() error) (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case error:
+			err = fmt.Errorf("it panicked: %w", v)
+		default:
+			err = fmt.Errorf("it panicked: %v", v)
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,212 @@
+package upload
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/wire"
+)
+
+type report struct {
+	sent    int64
+	attempt int
+}
+
+// reports keeps what was reported, and when.
+type reports struct {
+	t    *testing.T
+	busy atomic.Bool
+	mu   sync.Mutex
+	list []report
+	at   []time.Time
+}
+
+// of is what an attempt reports to.
+func (r *reports) of(attempt int) func(int64) {
+	return func(sent int64) { r.take(sent, attempt) }
+}
+
+func (r *reports) take(sent int64, attempt int) {
+	assert.True(r.t, r.busy.CompareAndSwap(false, true), "called twice at once")
+	defer r.busy.Store(false)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list, r.at = append(r.list, report{sent, attempt}), append(r.at, time.Now())
+}
+
+func (r *reports) last() report { return r.list[len(r.list)-1] }
+
+// check is what holds of every upload: nothing runs backwards within an attempt, and nothing is said twice.
+func (r *reports) check() {
+	for i, p := range r.list {
+		if i == 0 {
+			continue
+		}
+		before := r.list[i-1]
+		assert.GreaterOrEqual(r.t, p.attempt, before.attempt)
+		if p.attempt == before.attempt {
+			assert.Greater(r.t, p.sent, before.sent)
+		}
+	}
+}
+
+// A progress bar must run forwards, not too often, to exactly the end, at each attempt anew.
+func TestProgressOfAnUpload(t *testing.T) {
+	const size = 4 << 20
+	for name, c := range map[string]struct {
+		source   Source
+		attempts int
+	}{
+		"known":   {Bytes(recording(size)), 3},
+		"unknown": {Reader(onlyReader{bytes.NewReader(recording(size))}), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &reports{t: t}
+				for attempt := range c.attempts {
+					_, err := pipeTo(t, respondSlowly(7*time.Millisecond), wire.Limits{Upload: true}, c.source, r.of(attempt+1))
+					require.NoError(t, err)
+				}
+				returned := len(r.list)
+				time.Sleep(time.Minute)
+				assert.Len(t, r.list, returned, "reported after the end")
+				r.check()
+				assert.Equal(t, report{size, c.attempts}, r.last())
+				perSecond := map[int64]int{}
+				for i, at := range r.at {
+					if p := r.list[i]; p.sent > 0 && p.sent < size {
+						perSecond[at.Unix()]++
+					}
+				}
+				assert.Greater(t, len(perSecond), 4, "the upload was too short to tell")
+				for _, n := range perSecond {
+					assert.LessOrEqual(t, n, 20)
+				}
+			})
+		})
+	}
+}
+
+// A progress bar shows at once that an attempt has begun, and is set back by one that sends nothing.
+func TestTheFirstReportComesAtOnce(t *testing.T) {
+	r := &reports{t: t}
+	body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))})
+	for attempt := range 2 {
+		ctx, w := wire.Watch(t.Context(), wire.Limits{Upload: true})
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+		s, err := body.Attach(req, clockOf(w), r.of(attempt+1))
+		require.NoError(t, err)
+		assert.Equal(t, report{0, attempt + 1}, r.last())
+		s.Close()
+		w.Stop()
+	}
+	assert.Equal(t, []report{{0, 1}, {0, 2}}, r.list)
+}
+
+// A callback that draws slowly slows the upload down, and is not called more often than it can draw.
+func TestSlowReportsHoldTheUploadUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const draws = 700 * time.Millisecond
+		r := &reports{t: t}
+		start := time.Now()
+		_, err := pipeTo(t, respondSlowly(7*time.Millisecond), wire.Limits{Upload: true}, Bytes(recording(1<<20)), func(sent int64) {
+			if time.Sleep(draws); sent < 1<<20 {
+				r.take(sent, 1)
+			}
+		})
+		require.NoError(t, err)
+		r.check()
+		assert.Greater(t, len(r.list), 5)
+		assert.GreaterOrEqual(t, time.Since(start), time.Duration(len(r.list))*draws)
+	})
+}
+
+// What failed is reported up to where it failed, also when the context has ended.
+func TestProgressOfAFailedUpload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ctx, w := wire.Watch(ctx, wire.Limits{Upload: true})
+		defer w.Stop()
+		r := &reports{t: t}
+		body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(200_000))})
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+		s, err := body.Attach(req, clockOf(w), r.of(1))
+		require.NoError(t, err)
+		_, err = io.ReadFull(req.Body, make([]byte, len(body.head)+3*pieceSize))
+		require.NoError(t, err)
+		_, err = req.Body.Read(make([]byte, 1))
+		require.NoError(t, err)
+		cancel()
+		s.Close()
+		assert.Equal(t, []report{{0, 1}, {3 * pieceSize, 1}}, r.list)
+	})
+}
+
+// A callback that blocks must not keep a call from returning when its context ends, and is called neither twice at once
+// nor later.
+func TestReportsThatBlockDoNotKeepTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free, calls := make(chan struct{}), 0
+		body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))})
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			start := time.Now()
+			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+			s, err := body.Attach(req, Clock{func() {}, func(bool) {}}, func(int64) {
+				calls++
+				<-free
+			})
+			if calls == 1 && err == nil {
+				_, _ = io.Copy(io.Discard, req.Body)
+			}
+			s.Close()
+			assert.LessOrEqual(t, time.Since(start), time.Minute+Grace)
+		}
+		close(free)
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		assert.Equal(t, 1, calls)
+	})
+}
+
+// A panic of a callback, and an end of its goroutine, as of a test's FailNow, ends the upload: the service must not get
+// the file whole, as the call ends with an error that says nothing of a record.
+func TestReportsThatPanicOrExit(t *testing.T) {
+	for name, end := range map[string]func(){"panics": func() { panic("boom") }, "exits": runtime.Goexit} {
+		for _, from := range []int64{0, 1} {
+			synctest.Test(t, func(t *testing.T) {
+				req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
+				body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100_000))})
+				s, err := body.Attach(req, Clock{func() {}, func(bool) {}}, func(sent int64) {
+					if sent >= from {
+						end()
+					}
+				})
+				if from > 0 {
+					require.NoError(t, err)
+					slow := readerFunc(func(p []byte) (int, error) {
+						time.Sleep(reportInterval)
+						return req.Body.Read(p)
+					})
+					_, err = io.Copy(io.Discard, slow)
+				}
+				require.ErrorIs(t, err, ErrSource, name)
+				s.Close()
+				assert.False(t, s.Complete(), name)
+			})
+		}
+	}
+}
