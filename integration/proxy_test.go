@@ -62,7 +62,9 @@ func init() {
 		}
 		_ = json.NewEncoder(os.Stdout).Encode(result)
 	case "panic":
-		c, err := aicontent.NewClientFromEnv(aicontent.WithProgress(func(aicontent.Progress) { panic("the callback is at fault") }))
+		c, err := aicontent.NewClientFromEnv(aicontent.WithMiddleware(func(http.RoundTripper) http.RoundTripper {
+			return fakes.RoundTripper(func(*http.Request) (*http.Response, error) { panic("the callback is at fault") })
+		}))
 		if err != nil {
 			panic(err)
 		}
@@ -185,7 +187,7 @@ func TestProxyOfTheCallersTransport(t *testing.T) {
 }
 
 // A callback that panics ends the program, as a panic on any goroutine does; the trace goes to a log.
-func TestPanicInProgressShowsNoKey(t *testing.T) {
+func TestPanicOfACallbackShowsNoKey(t *testing.T) {
 	t.Parallel()
 	baseURL, _ := fakes.Counted(t, fakes.RespondToAll)
 	stdout, stderr, err := child(t, "panic", "AICONTENT_BASE_URL="+baseURL, "GOTRACEBACK=all")
