@@ -86,6 +86,9 @@ func (p *port) Put(ctx context.Context, key string, entry []byte, version string
 		return "", err
 	}
 	next, err := put()
+	if err == nil && s.has("answer-1m30s") {
+		time.Sleep(90 * time.Second)
+	}
 	if s.has("changed") && err == nil {
 		return "", fmt.Errorf("disk: %w", once.ErrChanged)
 	}
@@ -371,6 +374,7 @@ type service struct {
 	listsLag    bool          // lists show a record only just before the settle time is over
 	showLags    bool          // so does Show
 	flickers    bool          // only every second response lags
+	drops       bool          // it drops a request whose client is gone
 	personality aicontenttest.Personality
 	lists       string // what they are, if that is always the same
 }
@@ -381,6 +385,8 @@ var services = map[string]service{
 	"beats":   {works: 75 * time.Second}, // for two beats
 	"slow":    {works: 210 * time.Second},
 	"slower":  {works: 5 * time.Minute}, // than the settle time allows
+	"drops":   {works: 200 * time.Second, listsLag: true, drops: true},
+	"lets-go": {works: 100 * time.Second, listsLag: true, drops: true},
 	"lists":   {works: 2 * time.Second, listsLag: true},
 	"replica": {works: 2 * time.Second, listsLag: true, showLags: true},
 	"flicker": {works: 35 * time.Second, listsLag: true, showLags: true, flickers: true},

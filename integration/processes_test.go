@@ -54,7 +54,7 @@ func (e event) pause() time.Duration {
 func (e event) lasts() time.Duration {
 	kind, text, _ := strings.Cut(e.what, "-")
 	switch {
-	case kind == "outage" || kind == "offline" || kind == "slow":
+	case kind == "answer" || kind == "outage" || kind == "offline" || kind == "slow":
 		return max(parsed(text), inFlight)
 	case e.what == "hang":
 		return hung
@@ -200,6 +200,9 @@ func carryOutScene(t *testing.T, s scene) (g *stage) {
 		if personality := services[s.service].personality; personality != "" {
 			opts = append(opts, personality)
 		}
+		if services[s.service].drops {
+			opts = append(opts, aicontenttest.DropAbandoned())
+		}
 		g.srv = aicontenttest.NewServer(g, opts...)
 		g.arm()
 		casts[s.cast](g)
@@ -281,15 +284,15 @@ var happenings = map[string][]string{
 	},
 	"put": {
 		"crash-before", "crash-after", "crash-late", "cancel-before", "cancel-after", "massacre",
-		"fail", "fail-written", "fail-late", "hang", "changed", "slow-3s", "slow-1m50s", "slow-3m",
+		"fail", "fail-written", "fail-late", "hang", "changed", "answer-1m30s", "slow-3s", "slow-1m50s", "slow-3m",
 		"pause-29s", "pause-1m50s", "pause-8m", "outage-20s", "outage-6m", "rival", "other", "delete", "find",
 	},
 	"list": {
-		"crash-before", "crash-after", "cancel-before", "cancel-after", "fail", "slow-40s", "offline-1m", "offline-6m",
+		"crash-before", "crash-after", "cancel-before", "cancel-after", "fail", "slow-29.5s", "offline-1m", "offline-6m",
 		"pause-29s", "pause-1m50s", "pause-8m", "rival", "other", "delete", "massacre",
 	},
 	"show": {
-		"crash-before", "crash-after", "cancel-before", "cancel-after", "fail", "slow-40s", "offline-6m", "pause-29s",
+		"crash-before", "crash-after", "cancel-before", "cancel-after", "fail", "slow-29.5s", "offline-6m", "pause-29s",
 		"pause-8m", "rival", "delete",
 	},
 	"store": {
@@ -362,6 +365,8 @@ func (w *tour) jobs(t *testing.T) (jobs []func(*testing.T)) {
 		walk("alone", "prompt", "a", full...)
 		walk("two", "beats", "a", "ok", "502", "act-201-empty")
 		walk("two", "slow", "b", "ok")
+		walk("two", "drops", "a", "ok")
+		walk("alone", "lists", "a", "lose-response")
 		walk("two", "flicker", "b", "lose-response")
 		for _, cast := range []string{"heir", "hurried", "ahead", "behind", "brief", "forms", "find"} {
 			walk(cast, "prompt", "a", "502")
@@ -417,6 +422,12 @@ var beyond = []string{
 	"processes/images/alone/prompt/lose-response/remove@a.put2",
 	"processes/images/two/slower/ok/cancel-during@a.store1",
 	"processes/images/two/prompt/ok/pause-20m@a.store1",
+
+	// A search that ends after what was sent is over must have begun after it, too.
+	"processes/images/alone/lists/lose-response/slow-29.5s@a.list9",
+	// A request must be cut off before a record of it could come too late.
+	"processes/images/two/drops/ok/outage-6m@a.put2",
+	"processes/images/two/lets-go/ok/answer-1m30s@a.put1,outage-6m@a.put2",
 }
 
 // walk plays a scene with each event at each operation of a kind, of which a pause has many that are alike.
