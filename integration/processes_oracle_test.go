@@ -43,9 +43,9 @@ func (s scene) excuse() string {
 		return namelessExcuse
 	case s.service == "renaming":
 		return renamingExcuse
-	case s.service == "blind" && s.told() && slices.ContainsFunc(s.events, func(e event) bool { return e.op == "put" }):
+	case s.service == "blind" && s.told() && slices.ContainsFunc(s.events, event.silences):
 		return idlessExcuse
-	case s.service == "blind" && (!s.told() || len(s.events) > 0):
+	case s.service == "blind" && (!s.told() || slices.ContainsFunc(s.events, event.elsewhere)):
 		return blindExcuse
 	}
 	for _, e := range s.events {
@@ -58,12 +58,16 @@ func (s scene) excuse() string {
 			return plainExcuse
 		case "rename":
 			return renameExcuse
-		case "remove":
-			return removeExcuse
 		}
 	}
 	return ""
 }
+
+// silences reports whether no Put succeeds for a while.
+func (e event) silences() bool { return strings.HasPrefix(e.what, "outage") }
+
+// elsewhere reports whether it happens to another operation than a Put.
+func (e event) elsewhere() bool { return e.op != "put" }
 
 // told reports whether the service says of each request that it created a record.
 func (s scene) told() bool {
@@ -93,6 +97,13 @@ func (g *stage) excuse() string {
 
 // reach is how long after a note its record may come.
 func (s scene) reach() time.Duration { return margin + s.lateness() + time.Second }
+
+// undisturbed reports whether nothing keeps the process that sends from its ledger, or ends its call.
+func (g *stage) undisturbed(s *send) bool {
+	free := func(e event) bool { return e.what == "rival" || e.what == "find" || e.what == "other" }
+	return !s.deal.cut && s.deal.actor.patience == 0 && !s.deal.actor.dead() && !g.interfered() &&
+		!slices.ContainsFunc(g.events, func(e event) bool { return !free(e) })
+}
 
 // holds is check for what an excuse may break.
 func (g *stage) holds(holds bool, format string, args ...any) {
@@ -141,7 +152,9 @@ func (g *stage) judgeLives() {
 			gone := other.died > 0 && other.died <= l.send.began
 			g.holds(gone, "%s (%s at %d) is there beside %s (%s at %d)",
 				l.id, l.send.deal.actor.name, l.send.began, other.id, other.send.deal.actor.name, other.send.began)
-			g.holds(!gone || !other.outside, "%s was created after somebody had deleted %s", l.id, other.id)
+			if gone && other.outside {
+				g.excused = append(g.excused, removeExcuse)
+			}
 		}
 	}
 }

@@ -245,10 +245,28 @@ func (a *actor) network(next http.RoundTripper) http.RoundTripper {
 			a.mu.Lock()
 			a.sending, sent.ended = nil, time.Now()
 			sent.created = err == nil && resp.StatusCode == http.StatusCreated && sent.strike.name == "ok"
+			if err == nil {
+				resp.Body = &watched{resp.Body, r.Context(), sent}
+			}
 			a.mu.Unlock()
 		}
 		return resp, err
 	})
+}
+
+// A watched body tells if a response is cut off that nothing is wrong with.
+type watched struct {
+	io.ReadCloser
+	ctx  context.Context
+	send *send
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	if g := w.send.deal.actor.stage; err != nil && w.ctx.Err() != nil {
+		g.check(!g.undisturbed(w.send), "%s's request was cut off: %v", w.send.deal.actor.name, context.Cause(w.ctx))
+	}
+	return n, err
 }
 
 func (a *actor) roundTrip(op string, r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -391,7 +409,7 @@ var services = map[string]service{
 	"replica": {works: 2 * time.Second, listsLag: true, showLags: true},
 	"flicker": {works: 35 * time.Second, listsLag: true, showLags: true, flickers: true},
 
-	"blind":    {works: 2 * time.Second, lists: `{"data":[]}`},
+	"blind":    {works: 35 * time.Second, lists: `{"data":[]}`},
 	"nameless": {works: 2 * time.Second, lists: `{"data":[{"id":7}]}`},
 	"renaming": {works: 2 * time.Second, personality: aicontenttest.Rewritten},
 }

@@ -151,6 +151,15 @@ var casts = map[string]func(*stage){
 	"delete-later": func(g *stage) {
 		g.deletes(settled + margin)
 	},
+	// Somebody deletes what was stored long ago, and then two store it at once.
+	"removed": func(g *stage) {
+		a := g.actor("a", patient)
+		a.plays("store")
+		g.wait()
+		time.Sleep(settled + margin)
+		a.meddle("remove")
+		g.both(patient)
+	},
 	// One deletes while another one stores.
 	"delete-meanwhile": func(g *stage) {
 		a, b := g.actor("a", patient), g.actor("b", patient)
@@ -423,11 +432,19 @@ var beyond = []string{
 	"processes/images/two/slower/ok/cancel-during@a.store1",
 	"processes/images/two/prompt/ok/pause-20m@a.store1",
 
-	// A search that ends after what was sent is over must have begun after it, too.
+	// Each rule has a scene here that another rule does not save.
+	"processes/images/alone/blind/act-201-empty/hang@a.put2",
 	"processes/images/alone/lists/lose-response/slow-29.5s@a.list9",
-	// A request must be cut off before a record of it could come too late.
+	"processes/images/alone/lists/lose-response/offline-6m@a.list2",
 	"processes/images/two/drops/ok/outage-6m@a.put2",
 	"processes/images/two/lets-go/ok/answer-1m30s@a.put1,outage-6m@a.put2",
+	"processes/images/two/beats/502/pause-3m50s@a.put2,crash-before@b.put2",
+	"processes/images/two/beats/422/pause-4m@a.put4,outage-6m@a.put4",
+	"processes/images/two/prompt/ok/offline-1m@a.list1",
+	"processes/images/two/prompt/minutes/",
+	"processes/images/forms/prompt/501/",
+	"processes/images/forms/prompt/ok/pause-29s@b.list1,outage-20s@b.put1",
+	"processes/images/delete/replica/ok/",
 }
 
 // walk plays a scene with each event at each operation of a kind, of which a pause has many that are alike.
