@@ -2,7 +2,10 @@ package recipes
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log"
+	"os"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
@@ -21,36 +24,69 @@ func storeOnce(ctx context.Context, client *aicontent.Client) error {
 		Resolution:  aicontent.Resolution512x512,
 	})
 	if err != nil {
-		return err // call again if aicontent.Temporary(err): there will never be a second image
+		return err // if aicontent.Temporary(err), call again: that never creates a second image
 	}
-	fmt.Println(image.ID, found) // found: it was there, and this call created and billed nothing
+	fmt.Println(image.ID, found) // found: it existed, and this call created and billed nothing
 	return nil
 }
 
-// transcribe is what README shows of uploads.
-func transcribe(ctx context.Context, client *aicontent.Client) error {
-	transcription, err := client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
-		Name:     "Lighthouse keeper",
-		File:     aicontent.FileFromPath("interview.mp3"),
-		Language: "GB", // the API asks for a country: ISO 3166-1 alpha-2
-	}, aicontent.WithProgress(func(p aicontent.Progress) { fmt.Println(p.Sent, "of", p.Total) }))
+// change is what README shows of Show, Update and Delete.
+func change(ctx context.Context, client *aicontent.Client, id aicontent.ID) error {
+	image, err := client.Images.Show(ctx, id) // a field that the service omits keeps its zero value
 	if err != nil {
 		return err
 	}
-	fmt.Println(transcription.Result)
-	return nil
+	if _, err := client.Images.Update(ctx, id, aicontent.ImageUpdateParams{Favorite: new(!image.Favorite)}); err != nil {
+		return err
+	}
+	return client.Images.Delete(ctx, id)
+}
+
+// download is what README shows of pictures.
+func download(ctx context.Context, client *aicontent.Client, image *aicontent.Image) error {
+	file, err := os.Create("lighthouse.png")
+	if err != nil {
+		return err
+	}
+	_, err = client.Images.Download(ctx, image, file) // image is what Show, Store or a list returned
+	return errors.Join(err, file.Close())
+}
+
+// transcribe is what README shows of uploads.
+func transcribe(ctx context.Context, client *aicontent.Client) (*aicontent.Transcription, error) {
+	transcription, err := client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+		Name:     "Lighthouse keeper",
+		File:     aicontent.FileFromPath("interview.mp3"), // also FileFromFS, FileFromBytes, FileFromReader
+		Language: "GB",                                    // the API asks for a country: ISO 3166-1 alpha-2
+	})
+	return transcription, err
 }
 
 // sketches is what README shows of lists.
 func sketches(ctx context.Context, client *aicontent.Client) error {
-	params := aicontent.ImageListParams{Style: aicontent.StyleSketch, PerPage: aicontent.PerPage100}
-	for image, err := range client.Images.All(ctx, params) {
+	for image, err := range client.Images.All(ctx, aicontent.ImageListParams{Style: aicontent.StyleSketch}) {
 		if err != nil {
 			return err
 		}
 		fmt.Println(image.ID, image.Name)
 	}
 	return nil
+}
+
+// report is what README shows of errors.
+func report(err error) {
+	var refused *aicontent.APIError // a response with a status other than 2xx
+	if errors.As(err, &refused) {
+		log.Println(refused.StatusCode, refused.RequestID, refused.Message, refused.Fields)
+	}
+}
+
+// soon is what README shows of the context.
+func soon(ctx context.Context, client *aicontent.Client) (*aicontent.Page[aicontent.Image], error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	page, err := client.Images.List(ctx, aicontent.ImageListParams{}) // after 20 s: context.DeadlineExceeded
+	return page, err
 }
 
 // ready reports whether the deployment responds, and accepts the key. It creates nothing.

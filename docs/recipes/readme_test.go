@@ -2,9 +2,11 @@ package recipes
 
 import (
 	"context"
+	"log"
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -40,7 +42,32 @@ func TestTheProgramsOfREADME(t *testing.T) {
 
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("interview.mp3", []byte("ID3 a recording"), 0o600))
-	require.NoError(t, transcribe(t.Context(), client))
+	transcription, err := transcribe(t.Context(), client)
+	require.NoError(t, err)
+	assert.NotEmpty(t, transcription.Result)
+
+	page, err := soon(t.Context(), client)
+	require.NoError(t, err)
+	image := page.Items[0]
+	require.NoError(t, download(t.Context(), client, image))
+	picture, err := os.Stat("lighthouse.png")
+	require.NoError(t, err)
+	assert.NotZero(t, picture.Size())
+	require.NoError(t, change(t.Context(), client, image.ID))
+	_, err = client.Images.Show(t.Context(), image.ID)
+	require.ErrorIs(t, err, aicontent.ErrNotFound)
+}
+
+// What a program writes down of an error is what the service said, and what a support ticket needs.
+func TestReportNamesStatusAndRequest(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	srv.Fault(aicontenttest.Status(http.StatusForbidden, `{"message":"No credit."}`).WithHeader("X-Request-Id", "req-7"))
+	_, err := soon(t.Context(), srv.Client())
+	var lines strings.Builder
+	log.SetOutput(&lines)
+	t.Cleanup(func() { log.SetOutput(os.Stderr) })
+	report(err)
+	assert.Contains(t, lines.String(), "403 req-7 No credit.")
 }
 
 // A check of the deployment's health must not retry, nor hide a key that is refused.
