@@ -17,7 +17,8 @@
 //
 // # Errors
 //
-// A failed call returns one of these types, which [errors.As] finds:
+// A failed call returns one of these types, which [errors.As] finds. A name that FindByName does not find is the
+// sentinel [ErrNotFound] alone.
 //
 //   - [*ValidationError]: invalid arguments; nothing was sent
 //   - [*APIError]: a response with a status other than 2xx

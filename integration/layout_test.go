@@ -106,6 +106,40 @@ func TestLayoutNamesEveryFile(t *testing.T) {
 	}
 }
 
+// A debugger who follows the table to a function that is gone has lost the way.
+func TestDebuggingTableNamesWhatIsThere(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../CONTRIBUTING.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(text), "\n## Debugging\n")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n## ")
+	once, err := filepath.Glob("../once/*.go")
+	require.NoError(t, err)
+	var code strings.Builder
+	for _, file := range append(sources(t), once...) {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		code.Write(text)
+	}
+	names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(table, -1)
+	require.Greater(t, len(names), 20)
+	for _, name := range names {
+		switch {
+		case strings.Contains(name[1], "/"):
+			_, err := os.Stat(filepath.Join("..", name[1]))
+			assert.NoError(t, err)
+		case strings.HasSuffix(name[1], ".go"):
+			in, err := filepath.Glob("../*/" + name[1])
+			require.NoError(t, err)
+			_, err = os.Stat("../" + name[1])
+			assert.True(t, err == nil || len(in) > 0, name[1])
+		default:
+			assert.Regexp(t, `(?m)^func (\([^)]+\) )?`+name[1]+`[\[(]`, code.String(), name[1])
+		}
+	}
+}
+
 // A file that is too long is two, and a line that is too long is read by nobody.
 func TestLayoutOfSizes(t *testing.T) {
 	t.Parallel()
