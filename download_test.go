@@ -203,7 +203,7 @@ func TestDownloadOfAnHTMLPage(t *testing.T) {
 	assert.Contains(t, log.String(), " result=\"200 unreadable\" outcome=unknown ")
 	var unread *DecodeError
 	require.ErrorAs(t, err, &unread)
-	assert.EqualError(t, err, "images.download: 200: got text/html instead of a picture: Please log in")
+	assert.EqualError(t, err, "images.download: 200: got text/html instead of a picture")
 	assert.Zero(t, out.Len(), "a page must not end up in a file called .png")
 }
 
@@ -540,7 +540,7 @@ func TestDownloadOfAMissingPicture(t *testing.T) {
 	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), io.Discard, WithResponse(&resp))
 	assert.NotErrorIs(t, err, ErrNotFound, "it is not the service's own word")
 	assert.False(t, Temporary(err))
-	assert.EqualError(t, err, "images.download: 404: no such key (request req-7)")
+	assert.EqualError(t, err, "images.download: 404: not found (request req-7)")
 	require.NotNil(t, resp)
 	assert.Equal(t, 404, resp.StatusCode)
 	assert.Contains(t, string(resp.Body), "no such key")

@@ -103,7 +103,7 @@ func TestEndlessResponses(t *testing.T) {
 		"a chunk's size":           {forever("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "0"), "cut off", limit},
 		"trailers":                 {forever("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "X-Endless: 1\r\n"), "cut off", limit},
 		"an error's body":          {forever("HTTP/1.1 500 No\r\n\r\n", "no      "), "images.show: 500: no", errorLimit},
-		"an error's page":          {forever("HTTP/1.1 503 No\r\n\r\n<html><title>", "down    "), "images.show: 503: down", errorLimit},
+		"an error's page":          {forever("HTTP/1.1 503 No\r\n\r\n<html><title>", "down    "), "images.show: 503: service unavailable", errorLimit},
 		"a body of a 101":          {forever("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", "xxxxxxxx"), "101", 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package errtext
 
 import (
 	"cmp"
-	"html"
 	"maps"
 	"slices"
 	"strings"
@@ -18,23 +17,21 @@ const maxTexts = 100
 // Read returns what the body of an error response says in general and about each field. Body must be as it was
 // received; the texts are without the key, each on one line. Where the body speaks of fields alone, message repeats
 // them. Both are empty if it says nothing.
+//
+// It reads the members message (a text, or an object with a member for each field), error (a text, or an object with a
+// message), errors (an object like that of message), title and detail (RFC 9457), and plain text of one line.
 func Read(body []byte, key redact.Key) (message string, fields map[string][]string) {
 	v, err := lenient.Parse(body)
 	if err != nil {
-		// A page's title ends at a tag, which must not be one within the key.
-		return key.Line(plain(string(lenient.Trim(key.Bytes(body))))), nil
+		return key.Line(plain(string(lenient.Trim(body)))), nil
 	}
 	r := reader{key: key, texts: map[string][]string{}}
-	r.field("", v)
-	r.list(v.Member("message"))
-	failure := v.Member("error")
-	if failure.IsObject() {
-		failure = failure.Member("message")
-	}
-	r.list(failure)
-	r.list(v.Member("error_description"))
+	r.add("", text(v.Member("message")))
+	r.add("", text(v.Member("error")))
+	r.add("", text(v.Member("error").Member("message")))
 	r.add("", join([]string{text(v.Member("title")), text(v.Member("detail"))}, ": "))
-	r.list(v.Member("errors"))
+	r.fields(v.Member("message"))
+	r.fields(v.Member("errors"))
 	message = join(r.texts[""], "; ")
 	delete(r.texts, "")
 	if len(r.texts) == 0 {
@@ -43,18 +40,12 @@ func Read(body []byte, key redact.Key) (message string, fields map[string][]stri
 	return redact.Shorten(cmp.Or(message, Text("", r.texts)), redact.MaxLine), r.texts
 }
 
-// plain returns the title of an HTML page, "" for a page without one, and any other text as it is.
+// plain returns a text of one line as it is, and nothing of any other, or of a page.
 func plain(text string) string {
-	if !strings.HasPrefix(text, "<") {
-		return text
+	if strings.HasPrefix(text, "<") || strings.ContainsAny(text, "\r\n") {
+		return ""
 	}
-	for tag := range strings.SplitSeq(text, "<") {
-		if name := tag[:min(len(tag), len("title"))]; strings.EqualFold(name, "title") {
-			_, title, _ := strings.Cut(tag, ">")
-			return html.UnescapeString(title)
-		}
-	}
-	return ""
+	return text
 }
 
 // Text returns one line that holds the message and the texts of each field, in the order of their names. A message that
@@ -106,23 +97,13 @@ func (r *reader) add(field, text string) {
 	r.count++
 }
 
-// list takes a text, an object with a member for each field, or a list of texts and of objects with a message and
-// perhaps a field.
-func (r *reader) list(v lenient.Value) {
-	r.field("", v)
-	for element := range v.Elements() {
-		r.field(element.Member("field").Text(), element.Member("message"))
-	}
-	for name, texts := range v.Members() {
-		r.field(name.Text(), texts)
-	}
-}
-
-// field takes what is said about a field, or in general where that has no name: a text or a list of texts.
-func (r *reader) field(name string, v lenient.Value) {
-	r.add(name, text(v))
-	for element := range v.Elements() {
-		r.add(name, text(element))
+// fields takes what an object says about each field: a text or a list of texts.
+func (r *reader) fields(v lenient.Value) {
+	for name, said := range v.Members() {
+		r.add(name.Text(), text(said))
+		for element := range said.Elements() {
+			r.add(name.Text(), text(element))
+		}
 	}
 }
 
