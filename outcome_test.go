@@ -336,7 +336,7 @@ var rows = map[string][]func(*testing.T) scene{
 				<-r.Context().Done()
 				return nil, r.Context().Err()
 			})(t)
-			s.opts = append(s.opts, WithResponseTimeout(time.Millisecond), WithStoreTimeout(time.Millisecond))
+			s.opts = append(s.opts, WithResponseTimeout(50*time.Millisecond), WithStoreTimeout(50*time.Millisecond))
 			return s
 		},
 		through(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }),
