@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -177,11 +178,18 @@ func (x *exchange) noResponse(err error, limit time.Duration) {
 		x.seen.end = endIdle
 	case wire.Refused(seen.Err):
 		x.seen.end = endRefused
-	case wire.Untrusted(seen.Err), errors.Is(seen.Err, wire.ErrClearProxy), errors.Is(err, errRedirect):
+	case wire.Untrusted(seen.Err), speaksHTTP(seen.Err), errors.Is(seen.Err, wire.ErrClearProxy),
+		errors.Is(err, errRedirect):
 		x.seen.end = endFinal
 	}
 	err = explain(err, seen.Wrote || !seen.Seen, x.sending.Complete(), limit)
 	x.err = x.request.failed(x.key.Error(cmp.Or(contextError(x.ctx), expired, err)))
+}
+
+// speaksHTTP reports whether the answer to a TLS handshake was HTTP, which http.Client makes an ErrSchemeMismatch.
+func speaksHTTP(err error) bool {
+	record, ok := errors.AsType[tls.RecordHeaderError](err)
+	return ok && string(record.RecordHeader[:]) == "HTTP/"
 }
 
 // failed is the error of a request that ended for another reason than a response.
@@ -267,6 +275,8 @@ func (x *exchange) rejected(resp *http.Response) {
 	x.err, x.retryAfter, e.blind = e, e.RetryAfter, !x.seen.content.isJSON()
 	r := x.request
 	switch {
+	case x.status == http.StatusUnauthorized && r.op != imagesDownload:
+		x.note = fmt.Sprintf("%s did not accept the key %s", r.url.Host, x.client.keyFrom)
 	case x.status == http.StatusNotFound && !r.op.record && r.op != imagesDownload:
 		x.note = fmt.Sprintf("there is no API at %s%s: is the base URL right?", x.client.base, apiPrefix)
 	case e.blind && r.op.mayBeMisled(x.status):

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -34,6 +35,7 @@ type Client struct {
 	given        *http.Client                          // of WithHTTPClient; nil when the client is made
 	network      func() network                        // a closure, as buffers of connections hold the key
 	key          func(context.Context) (string, error) // a closure, so that fmt and reflection do not find the key
+	keyFrom      string                                // where the key comes from, for texts
 	rotates      bool                                  // the key comes from a source
 	middleware   []func(http.RoundTripper) http.RoundTripper
 	userAgent    string
@@ -66,6 +68,7 @@ type network struct {
 // and options are a [*ValidationError] with a problem for each field. No error contains the key.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	c, problems := configure(opts)
+	c.keyFrom = cmp.Or(c.keyFrom, "given to NewClient")
 	return c.finish("aicontent.NewClient", problems, baseURL, apiKey)
 }
 
@@ -83,6 +86,7 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
+	c.keyFrom = cmp.Or(c.keyFrom, "in AICONTENT_API_KEY")
 	return c.finish(op, nil, baseURL, apiKey)
 }
 
@@ -174,6 +178,9 @@ func (c Client) String() string { return fmt.Sprintf("aicontent.Client(%s)", c.b
 // GoString returns the same as String, so that %#v prints no internals.
 func (c Client) GoString() string { return c.String() }
 
+// versioned is what a base URL must not end in: the API's own path, and what was copied with it.
+var versioned = regexp.MustCompile(`/api/v[12](/.*)?$`)
+
 // parseBaseURL refuses what cannot be the part before /api/v1, and says how to write it.
 func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	const field, example = "base_url", "such as https://content.example.com"
@@ -187,7 +194,8 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 		return nil, problem(field, nil, reason+example)
 	}
 	server := u.Scheme + "://" + u.Host
-	prefix, twice := strings.CutSuffix(strings.TrimRight(u.Path, "/"), apiPrefix)
+	path := strings.TrimRight(u.Path, "/")
+	prefix := versioned.ReplaceAllString(path, "")
 	port, err := strconv.Atoi(cmp.Or(u.Port(), "443"))
 	// By its name alone, without asking a resolver.
 	loopback := strings.EqualFold(u.Hostname(), "localhost") || net.ParseIP(u.Hostname()).IsLoopback()
@@ -210,7 +218,7 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	case u.Scheme == "http" && !insecure && !loopback:
 		reason = "must begin with https://: http:// would show the API key to the network"
 		hint = "WithInsecureHTTP allows it"
-	case twice:
+	case prefix != path:
 		reason = "must end before " + apiPrefix + ", which the SDK adds: write " + server + prefix
 	default:
 		u.RawPath = strings.TrimRight(u.EscapedPath(), "/")

@@ -96,6 +96,10 @@
 // keeps its zero value. Raw returns a record as it was sent. A response without a record is an error, never an empty
 // record.
 //
+// JSON says that it is an error if an object lacks an ID or a name and has one of these: a member error, errors or
+// exception that is not empty; a status of error, fail or failed; a number of 400 or more as status or code; or success
+// or ok false. Nothing nested in such an object counts.
+//
 // # Common mistakes
 //
 //   - giving package once a title that a person typed: two people may type the same one

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,16 +56,17 @@ type FieldProblem struct {
 	Hint   string `json:"hint,omitempty"`  // for the programmer; may be empty
 }
 
-// Error is one line: each field, its value, what is allowed, and the hint.
+// Error is one line: each field, its value, what is allowed, and the hint, which is not repeated.
 func (e *ValidationError) Error() string {
 	var list []string
-	for _, p := range e.Problems {
+	for i, p := range e.Problems {
 		text := p.Field
 		if value := fmt.Sprint(p.Value); p.Value != nil && value != "" {
 			text += " " + redact.Quote(value)
 		}
 		text += ": " + p.Reason
-		if p.Hint != "" {
+		again := slices.ContainsFunc(e.Problems[i+1:], func(later FieldProblem) bool { return later.Hint == p.Hint })
+		if p.Hint != "" && !again {
 			text += " (" + p.Hint + ")"
 		}
 		list = append(list, text)

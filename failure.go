@@ -114,6 +114,8 @@ func explain(err error, wrote, complete bool, limit time.Duration) error {
 	case limit > 0 && errors.As(err, &timeout) && timeout.Timeout():
 		const text = "the http.Client's Timeout of %v ended the attempt (WithHTTPClient)"
 		return explained{fmt.Sprintf(text, limit), err}
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return explained{"the port speaks http, not https: is the base URL right?", err}
 	case !wrote, errors.As(err, new(*upload.ReadError)), !slices.ContainsFunc(closed, endedBy):
 		return err
 	case !complete:

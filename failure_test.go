@@ -514,3 +514,41 @@ func TestChunkedUploadsThatAreRefusedSaySo(t *testing.T) {
 	sized.Size = 1000
 	assert.NotContains(t, store(sized).Error(), "chunked")
 }
+
+// A key that is wrong is mended where it comes from, and a host that is wrong in the base URL.
+func TestErrorOfAKeyThatIsNotAccepted(t *testing.T) {
+	refuse := WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Respond(401, `{"message":"Unauthenticated."}`))})
+	t.Setenv("AICONTENT_BASE_URL", "https://content.example.com")
+	t.Setenv("AICONTENT_API_KEY", fakes.Key)
+	source := WithAPIKeySource(func(context.Context) (string, error) { return fakes.Key, nil })
+	given, err := NewClient("https://content.example.com", fakes.Key, refuse)
+	require.NoError(t, err)
+	fromEnv, err := NewClientFromEnv(refuse)
+	require.NoError(t, err)
+	rotating, err := NewClientFromEnv(refuse, source)
+	require.NoError(t, err)
+	for from, c := range map[string]*Client{"given to NewClient": given, "in AICONTENT_API_KEY": fromEnv, "of WithAPIKeySource": rotating} {
+		_, err := c.Images.Show(t.Context(), "7")
+		assert.EqualError(t, err, "images.show: 401: Unauthenticated. (content.example.com did not accept the key "+from+")")
+	}
+}
+
+// Another attempt speaks to the same port.
+func TestErrorOfAPortThatSpeaksHTTP(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(fakes.RespondToAll))
+	defer srv.Close()
+	c, err := NewClient(strings.Replace(srv.URL, "http:", "https:", 1), fakes.Key, WithRetryPolicy(quick))
+	require.NoError(t, err)
+	defer c.CloseIdleConnections()
+	for name, call := range allTen(c) {
+		err := call(t.Context())
+		require.ErrorIs(t, err, http.ErrSchemeMismatch, name)
+		assert.ErrorContains(t, err, "the port speaks http, not https: is the base URL right?", name)
+		lost, ok := errors.AsType[*TransportError](err)
+		require.True(t, ok)
+		assert.Equal(t, 1, lost.Attempts, name)
+		assert.False(t, Temporary(err), name)
+		assert.Equal(t, OutcomeNotSent, OutcomeOf(err), name)
+	}
+}

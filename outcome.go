@@ -35,7 +35,7 @@ func (o Outcome) String() string {
 //	invalid arguments                                                             NotSent   no      no     no
 //	the context, a limiter, a key source or a hook, before a byte was sent        NotSent   no      no     yes
 //	no connection, or one that broke before a byte was written                    NotSent   yes     yes    yes
-//	an untrusted certificate                                                      NotSent   no      no     no
+//	an untrusted certificate, or a port that speaks http to an https:// URL       NotSent   no      no     no
 //	an upload cut off by the network, a stall, 408, or 5xx except 501 and 505     NotSent   -       yes    yes
 //	an upload cut off by the context                                              NotSent   -       no     yes
 //	an upload cut off by its reader, or by a 3xx, 4xx or 5xx that proves nothing  NotSent   -       no     no
@@ -64,14 +64,10 @@ func (o Outcome) String() string {
 // to send its statuses only for a request that was not executed. A 503 proves nothing, whatever its headers, nor does a
 // 200 without the record.
 //
-// JSON says that it is an error if an object without both an ID and a name has a member error, errors or exception that
-// is not empty, a status of error, fail or failed, a number of 400 or more as status or code, or success or ok false.
-// Nothing nested in such an object counts.
-//
-// In package once, the outcome is the record's: Unknown while an earlier request for the name may still create it. A
-// Delete succeeds with any complete 2xx except an HTML page and JSON that says that it is an error or that nothing was
-// deleted, with a 201 or 204 that is cut off, and, after an attempt of unknown outcome, with a 404 with JSON.
-// [ErrPagination] is Done: the pages before it were read.
+// A Delete succeeds with any complete 2xx except an HTML page and JSON that says that it is an error (see "Responses"
+// in the package documentation) or that nothing was deleted, with a 201 or 204 that is cut off, and, after an attempt of
+// unknown outcome, with a 404 with JSON. [ErrPagination] is Done: the pages before it were read. Package once documents
+// the outcomes of its own errors.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeDone

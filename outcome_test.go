@@ -193,7 +193,7 @@ var rows = map[string][]func(*testing.T) scene{
 			}
 		},
 	},
-	"an untrusted certificate": {func(t *testing.T) scene {
+	"an untrusted certificate, or a port that speaks http to an https:// URL": {func(t *testing.T) scene {
 		var seen atomic.Int64
 		srv := httptest.NewUnstartedServer(http.NotFoundHandler())
 		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -205,6 +205,17 @@ var rows = map[string][]func(*testing.T) scene{
 		srv.StartTLS()
 		t.Cleanup(srv.Close)
 		return scene{baseURL: srv.URL, seen: func() int { return int(seen.Load()) }}
+	}, func(t *testing.T) scene {
+		var seen atomic.Int64
+		srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+		srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				seen.Add(1)
+			}
+		}
+		srv.Start()
+		t.Cleanup(srv.Close)
+		return scene{baseURL: strings.Replace(srv.URL, "http:", "https:", 1), seen: func() int { return int(seen.Load()) }}
 	}},
 	"an upload cut off by the network, a stall, 408, or 5xx except 501 and 505": {
 		uploading(func(_ http.ResponseWriter, r *http.Request) {
@@ -449,7 +460,7 @@ func checkRow(t *testing.T, row tableRow, operation string, s scene) {
 		again = row.store
 	}
 	attempts := map[string]int{"yes": quick.MaxAttempts, "no": 1, "1x": 2}[again]
-	if row.outcome == "NotSent" && again == "no" && operation != "upload" && row.text != "an untrusted certificate" {
+	if row.outcome == "NotSent" && again == "no" && operation != "upload" && row.text != "an untrusted certificate, or a port that speaks http to an https:// URL" {
 		attempts = 0
 	}
 	assert.Equal(t, attempts, s.seen(), "sends; the call ended with %v", err)

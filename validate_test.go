@@ -71,7 +71,7 @@ func TestValueErrorsSayWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	c, _ := capturing(t)
 	_, err := c.Images.List(t.Context(), ImageListParams{PerPage: 7, Filter: "sepia "})
-	assert.EqualError(t, err, `images.list: filter "sepia ": must be one of grayscale, sepia, invert (WithoutValidation sends it anyway); `+
+	assert.EqualError(t, err, `images.list: filter "sepia ": must be one of grayscale, sepia, invert; `+
 		`per_page "7": must be one of 10, 25, 50, 100 (WithoutValidation sends it anyway)`)
 	var invalid *ValidationError
 	require.ErrorAs(t, err, &invalid)
