@@ -117,19 +117,23 @@ type kills struct {
 	program string
 	folder  string
 	names   []string
+	begun   time.Time
 
 	mu             sync.Mutex
 	lines          []string
 	stored         map[string]bool // names
+	finished       time.Time       // when the last one of them was
 	started, ended int
 	running        sync.WaitGroup
 }
 
-// work are the names that are not stored yet, as far as anybody has said, and some of the others.
+// work are the names that have come up and are not stored yet, as far as anybody has said, and some of the others. They
+// come up one after the other while processes are killed, so that some are always under way.
 func (k *kills) work() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return strings.Join(slices.DeleteFunc(slices.Clone(k.names), func(name string) bool {
+	up := int(float64(len(k.names)) * min(1, time.Since(k.begun).Seconds()/killsFor.Seconds()))
+	return strings.Join(slices.DeleteFunc(slices.Clone(k.names[:up]), func(name string) bool {
 		return k.stored[name] && rand.IntN(20) > 0
 	}), " ")
 }
@@ -153,8 +157,8 @@ func (k *kills) start() (kill func()) {
 			}
 			k.mu.Lock()
 			k.lines = append(k.lines, strings.TrimSpace(line))
-			if fields := strings.Fields(line); fields[3] == "stored" {
-				k.stored[fields[2]] = true
+			if fields := strings.Fields(line); fields[3] == "stored" && !k.stored[fields[2]] {
+				k.stored[fields[2]], k.finished = true, time.Now()
 			}
 			k.mu.Unlock()
 		}
@@ -192,7 +196,7 @@ func TestProcessesThatAreKilled(t *testing.T) {
 			if !*killsEnd {
 				t.Parallel()
 			}
-			k := &kills{t: t, program: program, folder: t.TempDir(), stored: map[string]bool{}}
+			k := &kills{t: t, program: program, folder: t.TempDir(), stored: map[string]bool{}, begun: time.Now()}
 			require.NoError(t, createsLedger(t.Context(), k.folder))
 			k.srv = unreliable(t)
 			for n := range *killsNames {
@@ -202,24 +206,25 @@ func TestProcessesThatAreKilled(t *testing.T) {
 			for i := range processes {
 				processes[i] = k.start()
 			}
-			start := time.Now()
-			for time.Since(start) < *killsFor {
+			for time.Since(k.begun) < *killsFor {
 				<-time.After(rand.N(400 * time.Millisecond))
 				i := rand.IntN(killers)
 				processes[i]()
 				processes[i] = k.start()
 			}
-			records := len(k.srv.Records())
-			if !*killsEnd {
-				for _, kill := range processes {
-					kill()
+			for _, kill := range processes {
+				kill()
+			}
+			last, records := time.Now(), len(k.srv.Records())
+			for range killers {
+				if *killsEnd {
+					k.start()
 				}
 			}
-			last := time.Now()
 			k.running.Wait()
-			took := time.Since(last)
+			took := k.finished.Sub(last)
 			k.srv.Close() // ends the latency: the service executes what it has received
-			t.Logf("%d names, %d processes, %d killed in %v; %d records then, %d in the end, %v after the last kill",
+			t.Logf("%d names, %d processes, %d killed in %v; %d records then, %d in the end; finished %v after the last kill",
 				len(k.names), k.started, k.started-k.ended, *killsFor, records, len(k.srv.Records()), took.Round(time.Second))
 			assert.LessOrEqual(t, took, killSettle+killMargin+30*time.Second)
 			k.check()
