@@ -2,10 +2,13 @@ package integration
 
 import (
 	"cmp"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -231,7 +234,7 @@ func TestReadmeHasTheTwoCommands(t *testing.T) {
 // What README says to try in an empty folder works there, with the first block of Go code as it stands.
 func TestReadmeWorksInAnEmptyModule(t *testing.T) {
 	t.Parallel()
-	text, folder := readme(t), t.TempDir()
+	text, folder, modules, proxy := readme(t), t.TempDir(), t.TempDir(), moduleProxy(t)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(blocks(text, "go")[0]), 0o600))
 	checkout, err := filepath.Abs("..")
 	require.NoError(t, err)
@@ -242,14 +245,36 @@ func TestReadmeWorksInAnEmptyModule(t *testing.T) {
 		require.Equal(t, "go", words[0])
 		cmd := exec.CommandContext(t.Context(), "go", words[1:]...)
 		cmd.Dir = folder
-		cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off",
-			"AICONTENT_BASE_URL="+srv.URL, "AICONTENT_API_KEY="+srv.APIKey)
+		cmd.Env = append(os.Environ(), "GOFLAGS=-modcacherw", "GOWORK=off", "GOSUMDB=off", "GOPRIVATE=", "GONOPROXY=none",
+			"GOPROXY="+proxy, "GOMODCACHE="+modules, "AICONTENT_BASE_URL="+srv.URL, "AICONTENT_API_KEY="+srv.APIKey)
 		printed, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s%s", line, printed)
 		out = string(printed)
 	}
 	require.Len(t, srv.Records(), 1)
 	assert.True(t, strings.HasPrefix(out, "1 http"), out)
+}
+
+// moduleProxy returns the URL of a proxy that has the modules of this machine's cache. Of a module that is not there it
+// has only a go.mod without requirements: a program needs that of a dependency's tests, and nothing else of it.
+func moduleProxy(t *testing.T) string {
+	cache, err := exec.CommandContext(t.Context(), "go", "env", "GOMODCACHE").Output()
+	require.NoError(t, err)
+	download := filepath.Join(strings.TrimSpace(string(cache)), "cache", "download")
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, err := os.ReadFile(filepath.Join(download, filepath.FromSlash(r.URL.Path)))
+		name, version, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/@v/")
+		switch {
+		case err == nil:
+			_, _ = w.Write(text)
+		case strings.HasSuffix(version, ".mod"):
+			fmt.Fprintf(w, "module %s\n", name)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(proxy.Close)
+	return proxy.URL
 }
 
 // Blocks of the README are read at a glance, but for the whole program and package once.
