@@ -65,9 +65,9 @@ func (o Outcome) String() string {
 // 200 without the record.
 //
 // A Delete succeeds with any complete 2xx except an HTML page and JSON that says that it is an error (see "Responses"
-// in the package documentation) or that nothing was deleted, with a 201 or 204 that is cut off, and, after an attempt of
-// unknown outcome, with a 404 with JSON. [ErrPagination] is Done: the pages before it were read. Package once documents
-// the outcomes of its own errors.
+// in the package documentation) or that nothing was deleted, with a 201 or 204 that is cut off, and, after an attempt
+// of unknown outcome, with a 404 with JSON. [ErrPagination] is Done: the pages before it were read. Package once
+// documents the outcomes of its own errors.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeDone

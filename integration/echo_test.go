@@ -271,7 +271,10 @@ func TestMaskedErrorsStillSayWhatIsWrong(t *testing.T) {
 	require.NoError(t, err)
 	var resp *aicontent.Response
 	_, err = c.Images.Show(t.Context(), "7", aicontent.WithResponse(&resp))
-	assert.EqualError(t, err, "images.show: 401: The key [API key] has expired; key: [API key]!")
+	host := strings.TrimPrefix(baseURL, "http://")
+	host, _, _ = strings.Cut(host, "/")
+	const text = "images.show: 401: The key [API key] has expired; key: [API key]! (%s did not accept the key given to NewClient)"
+	assert.EqualError(t, err, fmt.Sprintf(text, host))
 	var refused *aicontent.APIError
 	require.ErrorAs(t, err, &refused)
 	assert.Equal(t, "key=[API key];", refused.Header.Get("X-Debug"))
