@@ -64,33 +64,6 @@ func (s summary) line(request, text string) string {
 
 var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 
-// fail makes the error of the whole call. Stopped is what ended the wait for another attempt, or all of it; nil for
-// nothing.
-func (h *history) fail(r *request, stopped error) error {
-	s := summary{op: r.op.name, host: r.url.Host, outcome: h.worst, attempts: h.count}
-	if h.count == 0 {
-		s.temporary = !errors.Is(stopped, ErrFile)
-		return r.failed(stopped).with(s)
-	}
-	add := func(holds bool, detail string) {
-		if holds {
-			s.details = append(s.details, detail)
-		}
-	}
-	s.stopped, s.temporary = stopped, h.last.temporary || stopped != nil
-	add(stopped != nil, fmt.Sprintf("not retried: %v", stopped))
-	add(h.last.note != "", h.last.note)
-	add(h.count > 1, fmt.Sprintf("attempt %d of %d", h.count, max(h.count, r.policy.MaxAttempts)))
-	add(h.last.requestID != "", "request "+h.last.requestID)
-	add(h.last.status == 0, "host "+s.host)
-	if done := r.op.done; done != "" {
-		add(h.worst == OutcomeUnknown, "outcome unknown: it may have been "+done)
-		add(h.worst == OutcomeDone, "outcome done: it was "+done)
-		add(h.worst == OutcomeNotSent, "nothing was "+done)
-	}
-	return h.last.err.with(s)
-}
-
 // explained is an error of the network after what it means. One meaning may have many errors.
 type explained struct {
 	meaning string

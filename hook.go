@@ -56,67 +56,6 @@ func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(Attemp
 
 type attemptHook = func(context.Context, Attempt) (func(AttemptResult), error)
 
-// errPanic is the error of an attempt, or of a call, that ended in a panic.
-var errPanic = errors.New("the attempt ended in a panic")
-
-// begin asks the hooks for the next attempt of r. Those that were asked are told of it by tell.
-func (h *history) begin(ctx context.Context, c *Client, r *request) error {
-	hooks := slices.Concat(r.hooks, c.log)
-	if len(hooks) == 0 {
-		return nil
-	}
-	h.began = time.Now()
-	a := Attempt{r.op.name, r.method, r.url.EscapedPath(), h.count + 1}
-	for _, hook := range hooks {
-		done, err := hook(ctx, a)
-		if err != nil {
-			h.tell(c, AttemptResult{Outcome: noAttempt, Err: err})
-			return err
-		}
-		if done != nil {
-			h.dones = append(h.dones, done)
-		}
-	}
-	return nil
-}
-
-// tell tells the hooks what came of the attempt, each of them once, even if one panics.
-func (h *history) tell(c *Client, res AttemptResult) {
-	if len(h.dones) == 0 {
-		return
-	}
-	last := len(h.dones) - 1
-	done := h.dones[last]
-	h.dones = h.dones[:last]
-	defer h.tell(c, res)
-	res.Budget = c.budget.retries()
-	done(res)
-}
-
-// end tells the hooks what came of the last attempt, and what follows.
-func (h *history) end(c *Client, r *request, pause time.Duration, again bool) {
-	if len(h.dones) == 0 {
-		return
-	}
-	x := h.last
-	res := AttemptResult{
-		StatusCode: x.status, RequestID: x.requestID, Outcome: x.outcome, BytesSent: x.sent, Duration: x.took,
-		WillRetry: again, Pause: pause,
-	}
-	if x.err != nil {
-		s := summary{op: r.op.name, host: r.url.Host, outcome: x.outcome, temporary: x.temporary, attempts: h.count}
-		res.Err = x.err.with(s)
-	}
-	h.tell(c, res)
-}
-
-// panicked tells the hooks of an attempt that ended in a panic.
-func (h *history) panicked(c *Client) {
-	if len(h.dones) > 0 {
-		h.tell(c, AttemptResult{Err: errPanic, Duration: time.Since(h.began)})
-	}
-}
-
 // logAttempts is a hook that logs each attempt. What the service said stays out of the log.
 func logAttempts(l *slog.Logger) attemptHook {
 	return func(ctx context.Context, a Attempt) (func(AttemptResult), error) {

@@ -233,7 +233,7 @@ func TestNoAttemptHookCostsNothing(t *testing.T) {
 		if h.begin(t.Context(), c, r) != nil {
 			t.Fail()
 		}
-		h.end(c, r, 0, false)
+		h.report(c, r, 0, false)
 	}))
 }
 

@@ -1,19 +1,13 @@
 package aicontent
 
 import (
-	"bytes"
 	"cmp"
-	"context"
-	"fmt"
 	"math"
-	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
 // RetryPolicy sets how often a call is retried and the pauses in between. Zero fields have their defaults:
@@ -59,15 +53,16 @@ func (p RetryPolicy) check() (problems []FieldProblem) {
 	return problems
 }
 
-// next reports whether another attempt may follow the n-th, and after which pause. Random is in [0, 1).
-func (p RetryPolicy) next(n int, x *exchange, random float64) (time.Duration, bool) {
+// next reports whether what the n-th attempt allows may follow it, and after which pause. Asked is how long the service
+// asked to wait, 0 if it did not; random is in [0, 1).
+func (p RetryPolicy) next(n int, allowed follow, asked time.Duration, random float64) (time.Duration, bool) {
 	switch {
-	case x.follow == followRenew:
+	case allowed == followRenew:
 		return 0, true
-	case x.follow == followNone, n >= p.MaxAttempts, x.retryAfter > p.MaxRetryAfter:
+	case allowed == followNone, n >= p.MaxAttempts, asked > p.MaxRetryAfter:
 		return 0, false
 	}
-	return cmp.Or(x.retryAfter, p.backoff(n, random)), true
+	return cmp.Or(asked, p.backoff(n, random)), true
 }
 
 // backoff is the pause after attempt n: random, up to a limit that doubles ("full jitter"), so that clients that
@@ -75,142 +70,6 @@ func (p RetryPolicy) next(n int, x *exchange, random float64) (time.Duration, bo
 func (p RetryPolicy) backoff(n int, random float64) time.Duration {
 	limit := math.Ldexp(float64(p.MinBackoff), n-1)
 	return time.Duration(random * min(limit, float64(p.MaxBackoff)))
-}
-
-// send makes attempts until one succeeds or no other may follow. The error of attempt says why it was not made.
-func (c *Client) send(ctx context.Context, r *request, attempt func(*history) (*exchange, error)) (err error) {
-	h := newHistory()
-	err = errPanic // until it has ended
-	defer func() { h.finish(c, r, err) }()
-	defer h.panicked(c)
-	for ctx.Err() == nil {
-		x, err := attempt(h)
-		if err != nil {
-			return h.fail(r, err)
-		}
-		h.add(x)
-		pause, again := h.next(c, r)
-		h.end(c, r, pause, again)
-		switch {
-		case x.ok:
-			return nil
-		case !again:
-			return h.fail(r, h.stopped)
-		}
-		sleep(ctx, pause)
-	}
-	return h.fail(r, contextError(ctx))
-}
-
-// history is what the attempts of a call have come to so far.
-type history struct {
-	count    int
-	last     *exchange
-	worst    Outcome
-	latest   *exchange             // the latest attempt that got a response; nil for none
-	dones    []func(AttemptResult) // of the hooks that were asked about the attempt under way
-	began    time.Time             // when they were asked
-	key      redact.Key            // with which a 401 was answered, until it is used; empty for none
-	renewed  bool                  // a 401 has been answered so
-	stopped  error                 // why no other attempt follows, if that is not the attempt itself
-	taken    int                   // from the retry budget, for attempts that were made
-	reserved bool                  // another one was taken, for the next attempt
-}
-
-func newHistory() *history { return &history{worst: noAttempt} }
-
-// add takes the next attempt.
-func (h *history) add(x *exchange) {
-	if x.status != 0 {
-		h.latest = x
-	}
-	h.count++
-	if h.reserved {
-		h.taken++
-		h.reserved = false
-	}
-	h.last = x
-	h.worst = worse(h.worst, x.outcome)
-}
-
-// lost reports whether the service may have executed an attempt that got no response.
-func (h *history) lost() bool { return h.count > 0 && h.worst == OutcomeUnknown }
-
-// counted is how many attempts count for MaxAttempts: all but the one with a new key.
-func (h *history) counted() int {
-	if h.renewed {
-		return h.count - 1
-	}
-	return h.count
-}
-
-// next decides on another attempt, and takes it from the budget. A wait that the service asked for costs nothing.
-func (h *history) next(c *Client, r *request) (time.Duration, bool) {
-	x := h.last
-	pause, may := r.policy.next(h.counted(), x, rand.Float64())
-	switch {
-	case !may:
-		if x.follow == followRetry && x.retryAfter > r.policy.MaxRetryAfter {
-			x.note = fmt.Sprintf("the service asks to wait %v, the retry policy allows %v (MaxRetryAfter)",
-				x.retryAfter, r.policy.MaxRetryAfter)
-		}
-		return 0, false
-	case x.follow == followRenew && (!c.rotates || h.renewed):
-		return 0, false
-	case r.body != nil && !r.body.Replayable():
-		x.note = noReplay
-		return 0, false
-	case endsWithin(x.ctx, pause):
-		h.stopped = cmp.Or(contextError(x.ctx), context.DeadlineExceeded)
-		return 0, false
-	case x.follow == followRenew:
-		return 0, h.renew(c)
-	case x.retryAfter > 0:
-		return pause, true
-	}
-	h.reserved = c.budget.take()
-	if !h.reserved {
-		x.note = "not retried: the client's retry budget is used up (WithRetryBudget)"
-	}
-	return pause, h.reserved
-}
-
-const noReplay = "not retried: the file's reader can be read only once, or a Read of it has not returned"
-
-// renew asks the key source for another key than the one that was refused, once for a call.
-func (h *history) renew(c *Client) bool {
-	h.renewed = true
-	var err error
-	if h.key, err = c.currentKey(h.last.ctx); err != nil {
-		h.stopped = h.last.key.Error(err) // which may name the key that was refused
-	}
-	return err == nil && h.key != h.last.key
-}
-
-// finish ends a call: what it took from the budget comes back with success, else what it took for an attempt that was
-// not made.
-func (h *history) finish(c *Client, r *request, err error) {
-	switch {
-	case err == nil:
-		c.budget.give(max(h.taken*budgetUnit, 1)) // a tenth of a retry for a success at once
-	case h.reserved:
-		c.budget.give(budgetUnit)
-	}
-	if r.response != nil {
-		*r.response = h.response()
-	}
-}
-
-// response returns the last response of the call, or nil if none came.
-func (h *history) response() *Response {
-	x := h.latest
-	if x == nil {
-		return nil
-	}
-	return &Response{
-		StatusCode: x.status, Header: x.key.Header(x.header), Body: bytes.Clone(x.key.Bytes(x.body)),
-		RequestID: x.requestID, Attempts: h.count,
-	}
 }
 
 // retryAfter reads the header's seconds or date. 0 is "not said", which includes what is unreadable, zero or past.
@@ -227,20 +86,6 @@ func retryAfter(header string, now time.Time) time.Duration {
 		return max(date.Sub(now), 0)
 	}
 	return 0
-}
-
-// endsWithin reports whether the context has ended, or its deadline comes before the pause is over.
-func endsWithin(ctx context.Context, pause time.Duration) bool {
-	deadline, ok := ctx.Deadline()
-	return ctx.Err() != nil || ok && time.Until(deadline) < pause
-}
-
-// sleep waits, unless the context ends first.
-func sleep(ctx context.Context, pause time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(pause):
-	}
 }
 
 const (

@@ -90,19 +90,19 @@ func TestNextAttempt(t *testing.T) {
 	t.Parallel()
 	p := RetryPolicy{}.complete()
 	for follow, want := range map[follow]bool{followNone: false, followRenew: true, followRetry: true} {
-		_, may := p.next(1, &exchange{verdict: verdict{follow: follow}}, 0)
+		_, may := p.next(1, follow, 0, 0)
 		assert.Equal(t, want, may, "%d", follow)
-		_, may = p.next(4, &exchange{verdict: verdict{follow: follow}}, 0)
+		_, may = p.next(4, follow, 0, 0)
 		assert.Equal(t, follow == followRenew, may, "the last attempt but for one with another key: %d", follow)
 	}
-	pause, may := p.next(1, &exchange{verdict: verdict{follow: followRetry}, retryAfter: time.Minute}, 0.5)
+	pause, may := p.next(1, followRetry, time.Minute, 0.5)
 	assert.True(t, may)
 	assert.Equal(t, time.Minute, pause)
-	_, may = p.next(1, &exchange{verdict: verdict{follow: followRetry}, retryAfter: time.Minute + 1}, 0.5)
+	_, may = p.next(1, followRetry, time.Minute+1, 0.5)
 	assert.False(t, may, "longer than the policy allows")
-	pause, _ = p.next(1, &exchange{verdict: verdict{follow: followRetry}}, 0.5)
+	pause, _ = p.next(1, followRetry, 0, 0.5)
 	assert.Equal(t, 250*time.Millisecond, pause, "a pause also where the service did not ask for one")
-	pause, _ = p.next(1, &exchange{verdict: verdict{follow: followRenew}}, 0.5)
+	pause, _ = p.next(1, followRenew, 0, 0.5)
 	assert.Zero(t, pause, "another key need not be waited for")
 }
 
