@@ -595,7 +595,7 @@ func TestUploadsGoOnAfterAnEarlySuccess(t *testing.T) {
 	for _, stalls := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			const body = `{"data":{"id":7,"name":"n"}}`
-			var read time.Time
+			var read atomic.Pointer[time.Time]
 			u := receiving(t, func(_ int, _ *bufio.Reader, req *http.Request, nc net.Conn) {
 				_, _ = fmt.Fprintf(nc, "HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n", len(body))
 				for {
@@ -604,7 +604,7 @@ func TestUploadsGoOnAfterAnEarlySuccess(t *testing.T) {
 						break
 					}
 				}
-				read = time.Now()
+				read.Store(new(time.Now()))
 				if stalls {
 					time.Sleep(time.Hour)
 				}
@@ -615,7 +615,7 @@ func TestUploadsGoOnAfterAnEarlySuccess(t *testing.T) {
 				assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
 				assert.ErrorContains(t, err, "WithStoreTimeout")
 				assert.Equal(t, OutcomeDone, OutcomeOf(err))
-				assert.Equal(t, 3*time.Second, time.Since(read))
+				assert.Equal(t, 3*time.Second, time.Since(*read.Load()))
 				time.Sleep(time.Hour)
 				return
 			}

@@ -438,6 +438,8 @@ var beyond = []string{
 	"processes/images/alone/lists/lose-response/offline-6m@a.list2",
 	"processes/images/two/drops/ok/outage-6m@a.put2",
 	"processes/images/two/lets-go/ok/answer-1m30s@a.put1,outage-6m@a.put2",
+	"processes/images/two/beats/502/answer-1m30s@a.put5",
+	"processes/images/find/lists/ok/slow-20s@b.get2",
 	"processes/images/two/beats/502/pause-3m50s@a.put2,crash-before@b.put2",
 	"processes/images/two/beats/422/pause-4m@a.put4,outage-6m@a.put4",
 	"processes/images/two/prompt/ok/offline-1m@a.list1",

@@ -162,9 +162,10 @@ func (a *actor) die() {
 		a.playing++
 	}
 	a.kill()
+	like := *a
 	a.mu.Unlock()
 	if follows {
-		go a.actor(fmt.Sprint("s", n), *a).perform("store")
+		go a.actor(fmt.Sprint("s", n), like).perform("store")
 	}
 	a.check(n < most, "it takes %d processes", most)
 }

@@ -178,9 +178,7 @@ func (c *call[T]) enter(ctx context.Context) (leave func(), err error) {
 // leave is the error of a call that ends early. It says what the ledger says.
 func (c *call[T]) leave(ctx context.Context, why error) error {
 	if c.since.IsZero() {
-		own, cancel := ownContext(ctx)
-		defer cancel()
-		_ = c.get(own)
+		_ = c.get(context.WithoutCancel(ctx), ownTime)
 	}
 	return c.fail(true, why)
 }

@@ -71,7 +71,8 @@ var (
 		"Delete frees the name")
 	errNotShown = errors.New("it was there lately, and is not shown")
 	errNothing  = errors.New("no record came of the create request")
-	errLate     = errors.New("the create request was cut off, as the ledger could not be written in time")
+	errLate     = errors.New("the ledger did not answer in time")
+	errCut      = errors.New("the create request was cut off, as the ledger could not be written in time")
 	errWait     = errors.New("it would wait for longer than WithMaxWait allows")
 )
 

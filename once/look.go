@@ -27,7 +27,7 @@ func (c *call[T]) look(ctx context.Context, absent func() (*T, error)) (*T, erro
 			return nil, c.leave(ctx, ended)
 		}
 		var record *T
-		err := c.get(ctx)
+		err := c.get(ctx, cutOff)
 		if err == nil && c.entry.ID != "" {
 			record, err = c.known(ctx)
 		}
@@ -54,8 +54,8 @@ func (c *call[T]) look(ctx context.Context, absent func() (*T, error)) (*T, erro
 }
 
 // get reads the entry, and compares the form with the one that was sent.
-func (c *call[T]) get(ctx context.Context) error {
-	e, version, err := c.read(ctx)
+func (c *call[T]) get(ctx context.Context, limit time.Duration) error {
+	e, version, err := c.read(ctx, limit)
 	if err != nil {
 		return c.fail(!errors.Is(err, errEntry), err)
 	}
@@ -68,9 +68,11 @@ func (c *call[T]) get(ctx context.Context) error {
 }
 
 // read returns the entry and its version.
-func (c *call[T]) read(ctx context.Context) (e entry, version string, err error) {
-	data, version, err := c.ledger.Get(ctx, c.key)
-	if err != nil {
+func (c *call[T]) read(ctx context.Context, limit time.Duration) (e entry, version string, err error) {
+	own, cancel := context.WithTimeoutCause(ctx, limit, errLate)
+	defer cancel()
+	data, version, err := c.ledger.Get(own, c.key)
+	if err = cmp.Or(err, context.Cause(own)); err != nil {
 		return e, "", ledgerError(ctx, "read", err)
 	}
 	e, err = decode(data, version)
@@ -213,7 +215,7 @@ func (c *call[T]) pause(ctx context.Context, failed error) error {
 			return nil
 		case <-ticks.C:
 		}
-		e, version, err := c.read(ctx)
+		e, version, err := c.read(ctx, cutOff)
 		moved := e.Call == c.entry.Call && e.Made.Equal(c.entry.Made) && e.ID == c.entry.ID
 		if err == nil && version != c.version && !moved {
 			return nil

@@ -81,9 +81,7 @@ func (c *call[T]) none(ctx context.Context, outcome aicontent.Outcome, temporary
 	if c.noted {
 		err = c.write(ctx, entry{})
 	} else {
-		own, cancel := ownContext(ctx)
-		defer cancel()
-		e, version, failed := c.read(own)
+		e, version, failed := c.read(context.WithoutCancel(ctx), ownTime)
 		if err = failed; version != c.version && !e.blank() || errors.Is(err, errEntry) {
 			err = overtaken{e}
 		}
@@ -109,7 +107,7 @@ func (c *call[T]) announces(cut context.CancelCauseFunc) aicontent.CallOption {
 		if err != nil {
 			return nil, err
 		}
-		limit := time.AfterFunc(time.Until(began.Add(cutOff)), func() { cut(errLate) })
+		limit := time.AfterFunc(time.Until(began.Add(cutOff)), func() { cut(errCut) })
 		beating, stop := context.WithCancel(ctx)
 		stopped := make(chan struct{})
 		go func() {
@@ -128,10 +126,7 @@ func (c *call[T]) announces(cut context.CancelCauseFunc) aicontent.CallOption {
 func (c *call[T]) announce(ctx context.Context) (began time.Time, err error) {
 	began = time.Now()
 	err = c.put(ctx, cutOff, entry{Until: began.Add(margin + c.settle), Form: c.form})
-	c.noted = c.noted || err == nil
-	if err == nil && time.Since(began) >= cutOff {
-		err = errLate
-	}
+	c.noted = c.noted || c.entry.Call == c.token
 	return began, err
 }
 
@@ -179,9 +174,10 @@ func (c *call[T]) write(ctx context.Context, next entry) error {
 	return err
 }
 
-// put is rule 7: it writes the entry in place of the version that the call has.
+// put is rule 7: it writes the entry in place of the version that the call has. One that took longer than the limit is
+// no success, as it may be replaced already.
 func (c *call[T]) put(ctx context.Context, limit time.Duration, next entry) (err error) {
-	own, cancel := context.WithTimeout(ctx, limit)
+	own, cancel := context.WithTimeoutCause(ctx, limit, errLate)
 	defer cancel()
 	next.Format, next.Collection, next.Name, next.Call = format, c.collection, c.name, c.token
 	next.Until, next.Made = next.Until.UTC(), next.Made.UTC()
@@ -190,7 +186,7 @@ func (c *call[T]) put(ctx context.Context, limit time.Duration, next entry) (err
 		version, failed := c.ledger.Put(own, c.key, data, c.version)
 		if failed == nil {
 			c.set(next, version)
-			return nil
+			return context.Cause(own)
 		}
 		err = ledgerError(ctx, "written", failed)
 		now, version, failed := c.ledger.Get(own, c.key)
@@ -200,16 +196,11 @@ func (c *call[T]) put(ctx context.Context, limit time.Duration, next entry) (err
 			return err
 		case bytes.Equal(now, data):
 			c.set(next, version)
-			return nil
+			return context.Cause(own)
 		case version != c.version && (unreadable != nil || e.Call != c.token):
 			return overtaken{e}
 		}
 		c.version = version // of an earlier Put of this call that came late, or the same
 	}
 	return err
-}
-
-// ownContext is one for the ledger, even if the call's has ended.
-func ownContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), ownTime)
 }
