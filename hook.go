@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aicontent/aicontent-go/internal/redact"
@@ -90,5 +91,6 @@ func result(res AttemptResult) string {
 	if e, ok := errors.AsType[*TransportError](err); ok {
 		err = e.Err
 	}
-	return redact.WithoutQueries(oneLine.Replace(err.Error()))
+	text, _, _ := strings.Cut(err.Error(), ` "`) // net/http quotes what the service sent
+	return redact.WithoutQueries(oneLine.Replace(text))
 }

@@ -217,7 +217,7 @@ func TestErrorsAreInPlainWords(t *testing.T) {
 		"a search with a page": {good, search, aicontenttest.HTMLPage(200), "page"},
 		"an upload that fails": {good, isStore, aicontenttest.Status(422, `{"message":"No."}`), "422: No."},
 		"an upload that is lost": {
-			good, isStore, aicontenttest.LateAct(504, time.Hour), "504: Gateway Timeout",
+			good, isStore, aicontenttest.LateAct(504, time.Hour), "504: gateway timeout",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
