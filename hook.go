@@ -91,6 +91,10 @@ func result(res AttemptResult) string {
 	if e, ok := errors.AsType[*TransportError](err); ok {
 		err = e.Err
 	}
-	text, _, _ := strings.Cut(err.Error(), ` "`) // net/http quotes what the service sent
+	text, quoted, malformed := strings.Cut(err.Error(), "malformed ")
+	if malformed { // net/http quotes what the service sent
+		what, _, _ := strings.Cut(quoted, ` "`)
+		text += "malformed " + what
+	}
 	return redact.WithoutQueries(oneLine.Replace(text))
 }

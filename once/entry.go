@@ -33,17 +33,6 @@ type entry struct {
 // blank reports whether the entry says no more than a missing one.
 func (e entry) blank() bool { return e.Until.IsZero() && e.Made.IsZero() }
 
-// outcome is what the entry says of the record.
-func (e entry) outcome() aicontent.Outcome {
-	switch {
-	case !e.Made.IsZero():
-		return aicontent.OutcomeDone
-	case !e.Until.IsZero():
-		return aicontent.OutcomeUnknown
-	}
-	return aicontent.OutcomeNotSent
-}
-
 var errEntry = errors.New("the ledger's entry cannot be read")
 
 // decode reads an entry of the ledger. No version is no entry.

@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	aicontent "github.com/aicontent/aicontent-go"
 )
 
 // Ledgers outlive versions of this package: the key of a name never changes.
@@ -72,17 +70,13 @@ func TestEntryFormat(t *testing.T) {
 	}
 }
 
-func TestEntryOutcome(t *testing.T) {
+func TestBlankEntries(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	for want, entries := range map[aicontent.Outcome][]entry{
-		aicontent.OutcomeNotSent: {{}, {Call: "c", Form: "f"}},
-		aicontent.OutcomeUnknown: {{Until: now}},
-		aicontent.OutcomeDone:    {{Made: now}, {Made: now, ID: "1", Until: now}},
-	} {
-		for _, e := range entries {
-			assert.Equal(t, want, e.outcome(), "%+v", e)
-			assert.Equal(t, want == aicontent.OutcomeNotSent, e.blank())
-		}
+	for _, e := range []entry{{}, {Call: "c", Form: "f"}} {
+		assert.True(t, e.blank(), "%+v", e)
+	}
+	for _, e := range []entry{{Until: now}, {Made: now}, {Made: now, ID: "1", Until: now}} {
+		assert.False(t, e.blank(), "%+v", e)
 	}
 }

@@ -460,13 +460,13 @@ func TestDeleteWhereShowHasNoID(t *testing.T) {
 func TestDeleteOfARecordThatShowDoesNotKnow(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		p := w.process(t)
-		image, _, err := p.Images.Store(p, job("a"))
+		_, _, err := p.Images.Store(p, job("a"))
 		require.NoError(t, err)
 		w.FaultOn(kit.ImagesShow, 1, kit.Status(404, `{"message":"no"}`))
 		require.NoError(t, p.Images.Delete(p, "a"))
 		assert.Zero(t, w.count())
 
-		image, _, err = p.Images.Store(p, job("a"))
+		image, _, err := p.Images.Store(p, job("a"))
 		require.NoError(t, err)
 		require.NoError(t, w.Client().Images.Delete(p, image.ID))
 		require.NoError(t, p.Images.Delete(p, "a"))

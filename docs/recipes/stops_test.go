@@ -33,7 +33,7 @@ const (
 )
 
 func init() {
-	programs["stops"] = func(ctx context.Context, client *aicontent.Client, folder string) error {
+	programs["stops"] = func(ctx context.Context, _ *aicontent.Client, folder string) error {
 		client, err := aicontent.NewClientFromEnv(aicontent.WithMiddleware(stopping))
 		if err != nil {
 			return err

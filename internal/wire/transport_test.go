@@ -410,10 +410,6 @@ func TestRedirectToWhatIsNoURL(t *testing.T) {
 	}
 }
 
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
 // A panic of the caller's below an upload stays in the caller's goroutine.
 func TestUploadsWhoseProxyPanics(t *testing.T) {
 	base := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { panic("boom") }}
