@@ -189,7 +189,7 @@ func TestCompareRecords(t *testing.T) {
 		ID: "7", Name: "Lighthouse", Result: "7.png", URL: srv.URL + "/pictures/7.png",
 		CreatedAt: time.Unix(1714817472, 0), UpdatedAt: time.Unix(1714817472, 0),
 	}
-	assert.True(t, got.Equal(want), "got %#v", *got)
+	assert.True(t, got.Equal(want), "got %s", got.Raw())
 	if diff := cmp.Diff(want, *got); diff != "" {
 		t.Error(diff)
 	}
