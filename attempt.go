@@ -1,7 +1,6 @@
 package aicontent
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -10,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
@@ -18,64 +18,19 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// attempt makes an attempt of r, and has read take the record or page from a 2xx response. The error says why it
-// ended before anything was sent.
-func (c *Client) attempt(
-	ctx context.Context, r *request, h *history, read func(*exchange) error,
-) (*exchange, error) {
-	key, err := c.admit(ctx, h)
-	if err != nil {
-		return nil, err
-	}
-	x := &exchange{ctx: ctx, client: c, request: r, number: h.count + 1, key: key}
-	x.seen.lost = h.lost()
-	return x, x.run(c.network().api, h, func(resp *http.Response) error { return x.read(resp, read) })
-}
-
-// admit waits for the rate limiter and returns the key: what comes before each attempt.
-func (c *Client) admit(ctx context.Context, h *history) (redact.Key, error) {
-	if c.limiter != nil {
-		if err := c.limiter.Wait(ctx); err != nil {
-			return "", fmt.Errorf("rate limiter: %w", err)
-		}
-	}
-	if key := h.key; key != "" {
-		h.key = ""
-		return key, nil
-	}
-	return c.currentKey(ctx)
-}
-
-// currentKey asks for the key.
-func (c *Client) currentKey(ctx context.Context) (redact.Key, error) {
-	key, err := c.key(ctx)
-	if err != nil {
-		return "", fmt.Errorf("API key source: %w", redact.Key(key).Error(err))
-	}
-	if c.rotates {
-		if bad := checkKey(key); bad != nil {
-			return "", errors.New("API key source: the key " + bad[0].Reason)
-		}
-	}
-	return redact.Key(key), nil
-}
-
 // exchange is one attempt: the request on its way, the response to it, what was observed, and what that proves.
-// Readers of records and pages get it with a 2xx response.
 type exchange struct {
-	ctx     context.Context // of the call
-	client  *Client
-	request *request
-	number  int        // of the attempt, from 1
-	key     redact.Key // that the request was sent with; empty for a download
+	call    *call
+	number  int             // of the attempt, from 1
+	key     redact.Key      // that the request was sent with; empty for a download
+	address url.URL         // of the request: a RoundTripper may change it
+	values  [3]string       // of the request's header
+	watcher wire.Watcher    // with run
+	sending *upload.Sending // nil for a request without a file
 
-	status    int // 0 if no response came
-	header    http.Header
+	header    http.Header // of the response
 	body      []byte
 	requestID string
-
-	wire    *wire.Watcher   // with run
-	sending *upload.Sending // nil for a request without a file
 
 	seen observation
 	verdict
@@ -86,91 +41,123 @@ type exchange struct {
 	note       string // what helps whoever reads the error
 }
 
-// run sends the request, has take read a 2xx response, and judges what was observed. The error is from a hook that
-// refused the attempt.
-func (x *exchange) run(hc *http.Client, h *history, take func(*http.Response) error) error {
-	if err := h.begin(x.ctx, x.client, x.request); err != nil {
+// admit waits for the rate limiter and gets the key: what comes before each attempt with a key. The error says why it
+// ended.
+func (x *exchange) admit() (err error) {
+	k := x.call
+	if l := k.client.limiter; l != nil {
+		if err := l.Wait(k.ctx); err != nil {
+			return fmt.Errorf("rate limiter: %w", err)
+		}
+	}
+	bearer := k.bearer
+	k.bearer = ""
+	if bearer == "" {
+		bearer, err = k.client.bearer(k.ctx)
+	}
+	x.key, x.values[2] = keyOf(bearer), bearer
+	return err
+}
+
+// bearerPrefix is what an Authorization header has before the key.
+const bearerPrefix = "Bearer "
+
+func keyOf(bearer string) redact.Key { return redact.Key(strings.TrimPrefix(bearer, bearerPrefix)) }
+
+// bearerFrom returns a function that asks a key source for the Authorization header.
+func bearerFrom(source func(context.Context) (string, error)) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		key, err := source(ctx)
+		if err != nil {
+			return "", fmt.Errorf("API key source: %w", redact.Key(key).Error(err))
+		}
+		if bad := checkKey(key); bad != nil {
+			return "", errors.New("API key source: the key " + bad[0].Reason)
+		}
+		return bearerPrefix + key, nil
+	}
+}
+
+// run sends the request, has read take what a 2xx response holds, and judges what was observed. The error is from a
+// hook that refused the attempt.
+func (x *exchange) run(hc *http.Client, read func(*http.Response) error) error {
+	k := x.call
+	if err := k.begin(); err != nil {
 		return err
 	}
-	r, start := x.request, time.Now()
-	ctx, attempt := x.client.network().transport.Watch(x.ctx, r.limits())
-	defer attempt.Stop()
-	x.wire = attempt
-	defer func() { x.sending.Close() }() // a RoundTripper may panic
-	var resp *http.Response
+	start := time.Now()
+	ctx := k.client.network().transport.Watch(k.ctx, &x.watcher, k.limits())
+	defer x.close() // a RoundTripper may panic
 	req, err := x.newRequest(ctx)
+	var resp *http.Response
 	if err == nil {
 		resp, err = hc.Do(req)
 	}
+	var failed callError
+	if err == nil {
+		failed = x.responded(resp, read)
+	}
+	x.took = time.Since(start)
+	x.close()
 	if err != nil {
-		limit := hc.Timeout
-		if time.Since(start) < limit {
-			limit = 0 // another one was faster: of the user's transport, its dialer, or the system
-		}
-		x.noResponse(err, limit)
-	} else {
-		defer resp.Body.Close()
-		attempt.Responded(resp.StatusCode)
-		x.status, x.header, x.requestID = resp.StatusCode, resp.Header, requestID(resp.Header, x.key)
-		x.seen.status = x.status
-		if x.status/100 == 2 {
-			x.accepted(take(resp))
-		} else {
-			x.rejected(resp)
-		}
+		failed = x.silent(err, hc.Timeout)
 	}
-	x.sending.Close()
-	x.seen.complete = x.sending.Complete()
-	x.verdict = judge(r.op, x.seen)
-	if x.ok {
-		x.err = nil
+	x.seen.complete, x.seen.lost = x.sending.Complete(), k.lost()
+	x.sent = x.watcher.Sent()
+	x.verdict = judge(k.op, x.seen)
+	if !x.ok {
+		x.err = failed
 	}
-	x.sent, x.took = attempt.Sent(), time.Since(start)
 	return nil
+}
+
+// close ends the attempt: nothing is sent any more, and nothing read from the file.
+func (x *exchange) close() {
+	x.watcher.Stop()
+	x.sending.Close()
 }
 
 // newRequest returns the request with a fresh body.
 func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
-	r := x.request
-	address := r.url // a RoundTripper may change it
-	header := http.Header{"User-Agent": {x.client.userAgent}}
+	k := x.call
+	x.address = k.url
+	x.values[0], x.values[1] = k.client.userAgent, "application/json"
+	header := make(http.Header, 8)
+	header["User-Agent"] = x.values[0:1:1]
 	if x.key != "" {
-		header["Accept"], header["Authorization"] = []string{"application/json"}, []string{"Bearer " + string(x.key)}
+		header["Accept"], header["Authorization"] = x.values[1:2:2], x.values[2:3:3]
 	}
-	for _, h := range r.header {
+	for _, h := range k.header {
 		header[h.key] = []string{h.value}
 	}
 	bare := http.Request{
-		Method: r.method, URL: &address, Host: r.url.Host, Header: header,
+		Method: k.method, URL: &x.address, Host: k.url.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	req := bare.WithContext(ctx)
-	if r.body == nil {
+	if k.body == nil {
 		return req, nil
 	}
 	var report func(int64)
-	if r.progress != nil {
-		report = func(sent int64) { r.progress(Progress{sent, r.body.FileSize, x.number}) }
+	if k.progress != nil {
+		report = func(sent int64) { k.progress(Progress{sent, k.body.FileSize, x.number}) }
 	}
 	var err error
-	clock := upload.Clock{Reading: x.wire.Reading, Taken: x.wire.Taken}
-	x.sending, err = r.body.Attach(req, clock, report)
+	clock := upload.Clock{Reading: x.watcher.Reading, Taken: x.watcher.Taken}
+	x.sending, err = k.body.Attach(req, clock, report)
 	return req, err
 }
 
-// noResponse observes an attempt that no response came to. The limit is the Timeout of the user's client, 0 if it has
-// not passed.
-func (x *exchange) noResponse(err error, limit time.Duration) {
+// silent observes an attempt that no response came to, and returns its error. The limit is the Timeout of the user's
+// client.
+func (x *exchange) silent(err error, limit time.Duration) callError {
 	if outer, ok := err.(*url.Error); ok { // http.Client's, whose text holds the query
 		err = outer.Err
 	}
-	expired := x.wire.Expired()
-	x.wire.Stop()
-	x.sending.Close()
-	seen := x.wire.Evidence()
+	expired, seen := x.watcher.Expired(), x.watcher.Evidence()
 	x.seen.seen, x.seen.wrote = seen.Seen, seen.Wrote
 	switch {
-	case x.ctx.Err() != nil:
+	case x.call.ctx.Err() != nil:
 		x.seen.end = endCancelled
 	case errors.As(err, new(*upload.ReadError)):
 		x.seen.end = endReader
@@ -182,8 +169,11 @@ func (x *exchange) noResponse(err error, limit time.Duration) {
 		errors.Is(err, errRedirect):
 		x.seen.end = endFinal
 	}
+	if x.took < limit {
+		limit = 0 // another one was faster: of the user's transport, its dialer, or the system
+	}
 	err = explain(err, seen.Wrote || !seen.Seen, x.sending.Complete(), limit)
-	x.err = x.request.failed(x.key.Error(cmp.Or(contextError(x.ctx), expired, err)))
+	return x.failed(cmp.Or(contextError(x.call.ctx), expired, err))
 }
 
 // speaksHTTP reports whether the answer to a TLS handshake was HTTP, which http.Client makes an ErrSchemeMismatch.
@@ -192,70 +182,45 @@ func speaksHTTP(err error) bool {
 	return ok && string(record.RecordHeader[:]) == "HTTP/"
 }
 
-// failed is the error of a request that ended for another reason than a response.
-func (r *request) failed(err error) *TransportError {
-	return &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: err}
-}
-
-// read reads a 2xx response.
-func (x *exchange) read(resp *http.Response, read func(*exchange) error) error {
-	err := x.readBody(resp, x.client.maxResponse)
+// responded observes a response, and returns its error, if it is one.
+func (x *exchange) responded(resp *http.Response, read func(*http.Response) error) callError {
+	defer resp.Body.Close()
+	x.watcher.Responded(resp.StatusCode)
+	x.seen.status, x.header, x.requestID = resp.StatusCode, resp.Header, requestID(resp.Header, x.key)
+	if x.seen.status/100 != 2 {
+		return x.rejected(resp)
+	}
+	err := read(resp)
 	if err == nil {
-		err = read(x)
+		x.seen.content = contentAsked
+		return nil
 	}
-	if encoding := x.header.Get("Content-Encoding"); encoding != "" && errors.Is(err, lenient.ErrNotJSON) {
-		err = fmt.Errorf("%w: its Content-Encoding is %q", err, encoding)
-	}
-	return err
+	return x.unread(err)
 }
 
-// accepted observes a 2xx response. The error says why it does not hold what was asked for.
-func (x *exchange) accepted(err error) {
+// unread observes a 2xx response that does not hold what was asked for. The error says why.
+func (x *exchange) unread(err error) callError {
 	o := &x.seen
-	switch {
-	case err == nil:
-		o.content = contentAsked
-		return
-	case o.end == endWriter:
-		return // with an error of its own
-	case errors.Is(err, lenient.ErrSaysError):
-		o.content = contentError
-	default:
-		o.content = contentOf(x.body, x.header)
+	if o.end == endWriter {
+		return x.failed(err)
 	}
-	if x.ctx.Err() != nil {
+	o.content = contentOf(x.body, x.header)
+	if errors.Is(err, lenient.ErrSaysError) {
+		o.content = contentError
+	}
+	if x.call.ctx.Err() != nil {
 		o.end = endCancelled
 	}
 	broken := errors.Is(err, wire.ErrCutOff)
 	o.cut = broken || errors.Is(err, lenient.ErrCutOff) || errors.Is(err, errPictureCut)
-	if ended := cmp.Or(contextError(x.ctx), x.wire.Expired()); broken && ended != nil {
+	if ended := cmp.Or(contextError(x.call.ctx), x.watcher.Expired()); broken && ended != nil {
 		err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
 	}
-	x.err = x.decodeError(x.body, x.key.Error(err))
-}
-
-// decodeError keeps as much of the body as of any other error.
-func (x *exchange) decodeError(body []byte, err error) *DecodeError {
-	body = x.key.Bytes(body)
-	if len(body) > maxErrorBody {
-		body = bytes.Clone(body[:maxErrorBody])
+	if encoding := x.header.Get("Content-Encoding"); encoding != "" && errors.Is(err, lenient.ErrNotJSON) {
+		err = fmt.Errorf("%w: its Content-Encoding is %q", err, encoding)
 	}
-	return &DecodeError{
-		StatusCode: x.status, Method: x.request.method, Path: x.request.url.EscapedPath(),
-		RequestID: x.requestID, Header: x.key.Header(x.header), Body: body, Err: err,
-	}
+	return x.decodeError(x.body, x.key.Error(err))
 }
-
-// unclear is the error of a list that was read, but cannot be used.
-func (x *exchange) unclear(err error, temporary bool) error {
-	s := summary{op: x.request.op.name, host: x.request.url.Host, outcome: listed, attempts: x.number}
-	s.temporary = temporary
-	return x.decodeError(nil, err).with(s)
-}
-
-// maxErrorBody is how many bytes are kept of a response that is an error: frameworks' debug pages fit, and many errors
-// that are kept at once do not fill the memory.
-const maxErrorBody = 1 << 20
 
 // readBody reads a body of up to limit bytes. One that is cut off may end within the key.
 func (x *exchange) readBody(resp *http.Response, limit int64) (err error) {
@@ -266,24 +231,24 @@ func (x *exchange) readBody(resp *http.Response, limit int64) (err error) {
 	return err
 }
 
-// rejected observes a response other than 2xx, which may come in mid-upload.
-func (x *exchange) rejected(resp *http.Response) {
-	_ = x.readBody(resp, min(x.client.maxResponse, maxErrorBody))
-	x.wire.Stop()
-	e := x.apiError(resp)
+// rejected observes a response other than 2xx, which may come in mid-upload, and returns its error.
+func (x *exchange) rejected(resp *http.Response) callError {
+	k, status := x.call, x.seen.status
+	_ = x.readBody(resp, min(k.client.maxResponse, maxErrorBody))
 	x.seen.content = contentOf(x.body, x.header)
-	x.err, x.retryAfter, e.blind = e, e.RetryAfter, !x.seen.content.isJSON()
-	r := x.request
+	e := x.apiError(resp)
+	x.retryAfter, e.blind = e.RetryAfter, !x.seen.content.isJSON()
 	switch {
-	case x.status == http.StatusUnauthorized && r.op != imagesDownload:
-		x.note = fmt.Sprintf("%s did not accept the key %s", r.url.Host, x.client.keyFrom)
-	case x.status == http.StatusNotFound && !r.op.record && r.op != imagesDownload:
-		x.note = fmt.Sprintf("there is no API at %s%s: is the base URL right?", x.client.base, apiPrefix)
-	case e.blind && r.op.mayBeMisled(x.status):
-		x.note = fmt.Sprintf("a proxy may have responded: is the base URL %s right?", x.client.base)
-	case r.body != nil && r.body.FileSize < 0 && slices.Contains([]int{400, 411, 422}, x.status):
+	case status == http.StatusUnauthorized && k.op != imagesDownload:
+		x.note = fmt.Sprintf("%s did not accept the key %s", k.url.Host, k.client.keyFrom)
+	case status == http.StatusNotFound && !k.op.record && k.op != imagesDownload:
+		x.note = fmt.Sprintf("there is no API at %s%s: is the base URL right?", k.client.base, apiPrefix)
+	case e.blind && k.op.mayBeMisled(status):
+		x.note = fmt.Sprintf("a proxy may have responded: is the base URL %s right?", k.client.base)
+	case k.body != nil && k.body.FileSize < 0 && slices.Contains([]int{400, 411, 422}, status):
 		x.note = "the upload was chunked, which some services do not accept: set File.Size"
 	}
+	return e
 }
 
 // requestID returns the first of the headers that services and proxies use, masked.

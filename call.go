@@ -86,7 +86,7 @@ type request struct {
 	page   url.Values // what a page's link adds to the query
 	file   *File      // nil for a form without a file
 
-	settings
+	*settings // shared with the client's other calls if the call has no options
 
 	method string
 	url    url.URL
@@ -133,32 +133,51 @@ type Response struct {
 	Attempts   int    // number of attempts, from 1
 }
 
+// reader takes what a call returns from the body of a 2xx response.
+type reader[T any] func(body []byte, header http.Header, op *operation) (T, error)
+
 // do makes a call and returns what read takes from its response. With invalid arguments nothing is sent.
-func do[T any](
-	ctx context.Context, c *Client, ask request, opts []CallOption, read func(*exchange) (T, error),
-) (value T, err error) {
-	r := &ask
-	problems := c.set(ctx, &r.settings, opts)
-	if err := c.prepare(ctx, r, problems); err != nil {
-		return value, err
-	}
-	take := func(x *exchange) (err error) {
-		value, err = read(x)
-		return err
-	}
-	err = c.send(ctx, r, func(h *history) (*exchange, error) { return c.attempt(ctx, r, h, take) })
+func do[T any](ctx context.Context, c *Client, ask request, opts []CallOption, read reader[T]) (T, error) {
+	value, _, err := fetch(ctx, c, ask, opts, read)
 	return value, err
+}
+
+// fetch is do that also returns the attempt that succeeded.
+func fetch[T any](
+	ctx context.Context, c *Client, ask request, opts []CallOption, read reader[T],
+) (value T, x *exchange, err error) {
+	k := newCall(ctx, c, ask)
+	if err := k.prepare(opts); err != nil {
+		return value, nil, err
+	}
+	err = k.send(func(x *exchange) error {
+		if err := x.admit(); err != nil {
+			return err
+		}
+		return x.run(c.network().api, func(resp *http.Response) error {
+			err := x.readBody(resp, c.maxResponse)
+			if err == nil {
+				value, err = read(x.body, x.header, k.op)
+			}
+			return err
+		})
+	})
+	return value, k.last, err
 }
 
 // validate reports what a call would refuse before it sends anything, its file aside.
 func (c *Client) validate(r request, opts []CallOption) error {
-	problems := c.set(context.Background(), &r.settings, opts)
+	var problems []FieldProblem
+	r.settings, problems = c.set(context.Background(), opts)
 	return invalid(r.op.name, append(problems, c.encode(&r)...))
 }
 
-// set makes s the settings of a call with the given options.
-func (c *Client) set(ctx context.Context, s *settings, opts []CallOption) []FieldProblem {
-	*s = *c.defaults
+// set returns the settings of a call with the given options.
+func (c *Client) set(ctx context.Context, opts []CallOption) (*settings, []FieldProblem) {
+	s := c.defaults
+	if len(opts) > 0 {
+		s = new(*s)
+	}
 	problems := check(c != noClient, "client", nil, "was not created with NewClient")
 	for _, opt := range opts {
 		if opt == nil {
@@ -170,25 +189,27 @@ func (c *Client) set(ctx context.Context, s *settings, opts []CallOption) []Fiel
 	if s.response != nil {
 		*s.response = nil // an earlier call's must not be taken for this one's
 	}
-	return append(problems, check(ctx != nil, "ctx", nil, "must not be nil")...)
+	return s, append(problems, check(ctx != nil, "ctx", nil, "must not be nil")...)
 }
 
 // prepare checks a call and makes its URL and body. The file of an upload is looked at here, and not held open.
-func (c *Client) prepare(ctx context.Context, r *request, problems []FieldProblem) error {
-	problems = append(problems, c.encode(r)...)
+func (k *call) prepare(opts []CallOption) error {
+	var problems []FieldProblem
+	k.settings, problems = k.client.set(k.ctx, opts)
+	problems = append(problems, k.client.encode(&k.request)...)
 	var causes []error
 	switch {
-	case r.form == nil:
-	case r.file == nil:
-		r.body = upload.Form(r.form)
-	case ctx != nil:
-		found, errs, err := r.attach(ctx)
+	case k.form == nil:
+	case k.file == nil:
+		k.body = upload.Form(k.form)
+	case k.ctx != nil:
+		found, errs, err := k.attach(k.ctx)
 		if err != nil {
-			return newHistory().fail(r, err)
+			return k.fail(err)
 		}
 		problems, causes = append(problems, found...), errs
 	}
-	return invalid(r.op.name, problems, causes...)
+	return invalid(k.op.name, problems, causes...)
 }
 
 // encode makes the query, the form and the URL of a call, and reports what is wrong with them.

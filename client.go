@@ -34,7 +34,7 @@ type Client struct {
 	base         *url.URL                              // without a trailing slash
 	given        *http.Client                          // of WithHTTPClient; nil when the client is made
 	network      func() network                        // a closure, as buffers of connections hold the key
-	key          func(context.Context) (string, error) // a closure, so that fmt and reflection do not find the key
+	bearer       func(context.Context) (string, error) // the Authorization header: a closure, so that reflection does not find the key
 	keyFrom      string                                // where the key comes from, for texts
 	rotates      bool                                  // the key comes from a source
 	middleware   []func(http.RoundTripper) http.RoundTripper
@@ -69,7 +69,7 @@ type network struct {
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	c, problems := configure(opts)
 	c.keyFrom = cmp.Or(c.keyFrom, "given to NewClient")
-	return c.finish("aicontent.NewClient", problems, baseURL, apiKey)
+	return c.build("aicontent.NewClient", problems, baseURL, apiKey)
 }
 
 // NewClientFromEnv is [NewClient] with the base URL from AICONTENT_BASE_URL and the key from AICONTENT_API_KEY. The
@@ -81,13 +81,13 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	const unset = "must be set in the environment"
 	problems = slices.Concat(problems,
 		check(baseURL != "", "AICONTENT_BASE_URL", nil, unset),
-		check(apiKey != "" || c.key != nil, "AICONTENT_API_KEY", nil, unset),
+		check(apiKey != "" || c.bearer != nil, "AICONTENT_API_KEY", nil, unset),
 	)
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
 	c.keyFrom = cmp.Or(c.keyFrom, "in AICONTENT_API_KEY")
-	return c.finish(op, nil, baseURL, apiKey)
+	return c.build(op, nil, baseURL, apiKey)
 }
 
 func configure(opts []Option) (*Client, []FieldProblem) {
@@ -111,17 +111,18 @@ func configure(opts []Option) (*Client, []FieldProblem) {
 	return c, problems
 }
 
-// finish checks the arguments and puts the transport together.
-func (c *Client) finish(op Operation, problems []FieldProblem, baseURL, apiKey string) (*Client, error) {
+// build checks the arguments and puts the transport together.
+func (c *Client) build(op Operation, problems []FieldProblem, baseURL, apiKey string) (*Client, error) {
 	base, bad := parseBaseURL(baseURL, c.insecure)
 	problems = append(problems, bad...)
-	if c.key == nil {
+	if c.bearer == nil {
 		bad = checkKey(apiKey)
 		if base == nil && strings.Contains(apiKey, "://") {
 			bad = problem("api_key", nil, "looks like a URL: the base URL is the first argument, the key the second")
 		}
 		problems = append(problems, bad...)
-		c.key = func(context.Context) (string, error) { return apiKey, nil }
+		bearer := bearerPrefix + apiKey
+		c.bearer = func(context.Context) (string, error) { return bearer, nil }
 	}
 	if err := invalid(op, problems); err != nil {
 		return nil, err

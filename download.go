@@ -32,19 +32,22 @@ import (
 // bytes received, and for a response without a picture: 204, 205, JSON, XML or text.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
 	c := s.core()
-	r := &request{op: imagesDownload, method: imagesDownload.method}
-	problems := c.set(ctx, &r.settings, opts)
+	k := newCall(ctx, c, request{op: imagesDownload, method: imagesDownload.method})
+	var problems []FieldProblem
+	k.settings, problems = c.set(ctx, opts)
 	address, bad := c.picture(image)
 	problems = slices.Concat(problems, check(w != nil, "w", nil, "must not be nil"), bad)
 	if err := invalid(ImagesDownload, problems); err != nil {
 		return 0, err
 	}
-	r.url = *address
+	k.url = *address
 	var written int64
 	// Attempts of its own: with another http.Client, and without key and rate limiter.
-	err := c.send(ctx, r, func(h *history) (*exchange, error) {
-		x := &exchange{ctx: ctx, client: c, request: r, number: h.count + 1}
-		return x, x.run(c.network().download, h, func(resp *http.Response) error { return x.copy(resp, w, &written) })
+	err := k.send(func(x *exchange) error {
+		return x.run(c.network().download, func(resp *http.Response) (err error) {
+			written, err = x.copy(resp, w)
+			return err
+		})
 	})
 	return written, err
 }
@@ -103,34 +106,32 @@ func noPicture(resp *http.Response) string {
 
 var documents = regexp.MustCompile(`^(text/.*|application/(json|xml)|.*\+json)$`)
 
-// copy writes the body of a download to w, and adds to written what it wrote.
-func (x *exchange) copy(resp *http.Response, w io.Writer, written *int64) error {
+// copy writes the body of a download to w, and returns how many bytes it wrote.
+func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, error) {
 	if kind := noPicture(resp); kind != "" {
 		_ = x.readBody(resp, maxErrorBody)
 		message, _ := errtext.Read(x.body, x.key)
-		return errors.New(strings.TrimSuffix("got "+kind+" instead of a picture: "+message, ": "))
+		return 0, errors.New(strings.TrimSuffix("got "+kind+" instead of a picture: "+message, ": "))
 	}
-	body := &watched{body: resp.Body, attempt: x.wire}
+	body := &watched{body: resp.Body, attempt: &x.watcher}
 	// Without the writer's other methods, so that it gets each byte as it comes.
 	n, err := io.Copy(struct{ io.Writer }{w}, body)
-	*written, x.seen.begun = n, n > 0
+	x.seen.begun = n > 0
 	switch {
 	case err != nil && !errors.Is(err, body.failed):
 		x.seen.end = endWriter
-		err = fmt.Errorf("writing the picture after %d bytes: %w", n, err)
-		x.err = x.request.failed(x.key.Error(err))
-		return err
-	case err == nil && (n < resp.ContentLength || context.Cause(x.ctx) == io.EOF):
+		return n, fmt.Errorf("writing the picture after %d bytes: %w", n, err)
+	case err == nil && (n < resp.ContentLength || context.Cause(x.call.ctx) == io.EOF):
 		err = io.ErrUnexpectedEOF // net/http returns the cause of a context as it is
 	case err == nil:
-		return nil
+		return n, nil
 	}
 	came := fmt.Sprintf("%d bytes", n)
 	if resp.ContentLength >= 0 {
 		came = fmt.Sprintf("%d of %d bytes", n, resp.ContentLength)
 	}
-	err = cmp.Or(contextError(x.ctx), x.wire.Expired(), err)
-	return fmt.Errorf("%w: %s came: %w", errPictureCut, came, err)
+	err = cmp.Or(contextError(x.call.ctx), x.watcher.Expired(), err)
+	return n, fmt.Errorf("%w: %s came: %w", errPictureCut, came, err)
 }
 
 var errPictureCut = errors.New("the picture was cut off")

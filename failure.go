@@ -1,6 +1,7 @@
 package aicontent
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -97,15 +98,46 @@ func explain(err error, wrote, complete bool, limit time.Duration) error {
 	return explained{"the service closed the connection before a response came", err}
 }
 
+// failed is the error of a request that ended for another reason than a response.
+func (r *request) failed(err error) *TransportError {
+	return &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: err}
+}
+
+// failed is the error of an attempt that ended for another reason than a response.
+func (x *exchange) failed(err error) *TransportError { return x.call.failed(x.key.Error(err)) }
+
+// maxErrorBody is how many bytes are kept of a response that is an error: frameworks' debug pages fit, and many errors
+// that are kept at once do not fill the memory.
+const maxErrorBody = 1 << 20
+
+// decodeError keeps as much of the body as of any other error.
+func (x *exchange) decodeError(body []byte, err error) *DecodeError {
+	body = x.key.Bytes(body)
+	if len(body) > maxErrorBody {
+		body = bytes.Clone(body[:maxErrorBody])
+	}
+	return &DecodeError{
+		StatusCode: x.seen.status, Method: x.call.method, Path: x.call.url.EscapedPath(),
+		RequestID: x.requestID, Header: x.key.Header(x.header), Body: body, Err: err,
+	}
+}
+
+// unclear is the error of a list that was read, but cannot be used.
+func (x *exchange) unclear(err error, temporary bool) error {
+	s := summary{op: x.call.op.name, host: x.call.url.Host, outcome: listed, attempts: x.number}
+	s.temporary = temporary
+	return x.decodeError(nil, err).with(s)
+}
+
 // apiError reads a response other than 2xx, in whatever shape it comes.
 func (x *exchange) apiError(resp *http.Response) *APIError {
 	e := &APIError{
-		StatusCode: x.status, Method: x.request.method, Path: x.request.url.EscapedPath(),
-		RetryAfter: retryAfter(x.header.Get("Retry-After"), time.Now()),
+		StatusCode: x.seen.status, Method: x.call.method, Path: x.call.url.EscapedPath(),
+		RetryAfter: parseRetryAfter(x.header.Get("Retry-After"), time.Now()),
 		RequestID:  x.requestID, Header: x.key.Header(x.header), Body: x.key.Bytes(x.body),
 	}
 	e.Message, e.Fields = errtext.Read(x.body, x.key)
-	if x.status/100 == 3 {
+	if x.seen.status/100 == 3 {
 		e.redirected(resp, x)
 	}
 	return e
@@ -118,16 +150,16 @@ func (e *APIError) redirected(resp *http.Response, x *exchange) {
 		return
 	}
 	// It is relative where a RoundTripper leaves out the response's request.
-	target = x.client.base.ResolveReference(target)
+	target = x.call.client.base.ResolveReference(target)
 	to := x.key.Line(target.Scheme + "://" + target.Host + target.EscapedPath())
 	name := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(path.Base(target.Path)))
-	e.login = x.request.op != imagesDownload && (name == "login" || name == "signin" || name == "logon")
+	e.login = x.call.op != imagesDownload && (name == "login" || name == "signin" || name == "logon")
 	switch {
 	case e.login:
 		e.Message = "the API key is not accepted: the service redirects to " + to
-	case x.request.op == imagesDownload:
+	case x.call.op == imagesDownload:
 		e.Message = "redirect refused by the http.Client's CheckRedirect"
 	default:
-		e.Message = fmt.Sprintf("the service redirects to %s: is the base URL %s right?", to, x.client.base)
+		e.Message = fmt.Sprintf("the service redirects to %s: is the base URL %s right?", to, x.call.client.base)
 	}
 }

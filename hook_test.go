@@ -228,12 +228,12 @@ func TestWillRetryOnlyWhereAnAttemptFollows(t *testing.T) {
 // Nobody pays for a hook that is not there.
 func TestNoAttemptHookCostsNothing(t *testing.T) {
 	c := over(t, fakes.RoundTripper(fakes.OK(fakes.StoredImage)))
-	r, h := &request{op: images.show}, newHistory()
+	k := newCall(t.Context(), c, request{op: images.show, settings: c.defaults})
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		if h.begin(t.Context(), c, r) != nil {
+		if k.begin() != nil {
 			t.Fail()
 		}
-		h.report(c, r, 0, false)
+		k.report(0, false)
 	}))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"net/http"
 	"net/url"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
@@ -17,9 +18,8 @@ type Page[T any] struct {
 
 	state paging.State
 	found paging.Facts
-	// unclear makes the error of a page that cannot be used. A closure: the response may hold secrets, and printing a
-	// page stops there.
-	unclear func(err error, temporary bool) error
+	// attempt is what read the page. A closure: the response may hold secrets, and printing a page stops there.
+	attempt func() *exchange
 	// fetch returns the page to which the query of a link leads. It has not arrived: its place in the walk is unknown.
 	fetch func(ctx context.Context, link url.Values) (*Page[T], error)
 }
@@ -48,7 +48,7 @@ func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	}
 	link, err := p.state.Next()
 	if err != nil {
-		return nil, p.unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
+		return nil, p.attempt().unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
 	}
 	next, err := p.fetch(ctx, link)
 	if err != nil {
@@ -56,7 +56,7 @@ func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	}
 	state, moved, err := p.state.Arrive(next.found)
 	if err != nil {
-		return nil, next.unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
+		return nil, next.attempt().unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
 	}
 	next.fetch, next.state, next.PageInfo = p.fetch, state, PageInfo(state.Info)
 	kept := next.Items[:0]
@@ -74,7 +74,12 @@ func list[T any, R record[T]](ctx context.Context, c *Client, first request, opt
 	fetch := func(ctx context.Context, link url.Values) (*Page[T], error) {
 		ask := first
 		ask.page = link
-		return do(ctx, c, ask, opts, readPage[T, R])
+		page, x, err := fetch(ctx, c, ask, opts, readPage[T, R])
+		if err != nil {
+			return nil, err
+		}
+		page.found.Query, page.attempt = x.call.query, func() *exchange { return x }
+		return page, nil
 	}
 	page, err := fetch(ctx, nil)
 	if err != nil {
@@ -86,13 +91,12 @@ func list[T any, R record[T]](ctx context.Context, c *Client, first request, opt
 }
 
 // readPage finds the records of a list, and what is said about its place.
-func readPage[T any, R record[T]](x *exchange) (*Page[T], error) {
-	v, err := lenient.Parse(x.body)
+func readPage[T any, R record[T]](body []byte, _ http.Header, op *operation) (*Page[T], error) {
+	v, err := lenient.Parse(body)
 	if err != nil {
 		return nil, err
 	}
-	in := x.request.op.in
-	found, err := lenient.FindList(v, in.name)
+	found, err := lenient.FindList(v, op.in.name)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +104,7 @@ func readPage[T any, R record[T]](x *exchange) (*Page[T], error) {
 	records, items, ids := make([]T, count), make([]*T, 0, count), make([]string, 0, count)
 	for _, element := range found.Items {
 		item := R(&records[len(items)])
-		if raw, err := lenient.Record(element, in.singular, item); err == nil {
+		if raw, err := lenient.Record(element, op.in.singular, item); err == nil {
 			id, _ := item.keep(string(raw))
 			items = append(items, item)
 			ids = append(ids, string(id))
@@ -109,9 +113,7 @@ func readPage[T any, R record[T]](x *exchange) (*Page[T], error) {
 	if count > 0 && len(items) == 0 {
 		return nil, lenient.ErrNoRecord
 	}
-	return &Page[T]{Items: items, unclear: x.unclear, found: paging.Facts{
-		Around: found.Around, Query: x.request.query, Count: count, IDs: ids,
-	}}, nil
+	return &Page[T]{Items: items, found: paging.Facts{Around: found.Around, Count: count, IDs: ids}}, nil
 }
 
 // Collect returns the records of an iterator, such as All's, as a slice. With an error, it returns the records before

@@ -3,6 +3,7 @@ package aicontent
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,13 +39,13 @@ type record[T any] interface {
 }
 
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
-func readRecord[T any, R record[T]](x *exchange) (R, error) {
-	v, err := lenient.Parse(x.body)
+func readRecord[T any, R record[T]](body []byte, _ http.Header, op *operation) (R, error) {
+	v, err := lenient.Parse(body)
 	if err != nil {
 		return nil, err
 	}
 	r := R(new(T))
-	raw, err := lenient.Record(v, x.request.op.in.singular, r)
+	raw, err := lenient.Record(v, op.in.singular, r)
 	if err != nil {
 		return nil, err
 	}
@@ -52,20 +53,20 @@ func readRecord[T any, R record[T]](x *exchange) (R, error) {
 		raw = lenient.Value(strings.Clone(string(raw)))
 		lenient.Bare(raw, r)
 	}
-	if id, name := r.keep(string(raw)); x.request.op.creates() && string(id)+name == "" {
+	if id, name := r.keep(string(raw)); op.creates() && string(id)+name == "" {
 		return nil, lenient.ErrNoRecord // it names nothing that was created
 	}
 	return r, nil
 }
 
 // readDeleted accepts any response to a delete but an HTML page and an error: the API does not specify one.
-func readDeleted(x *exchange) (struct{}, error) {
-	if contentOf(x.body, x.header) == contentPage {
+func readDeleted(body []byte, header http.Header, op *operation) (struct{}, error) {
+	if contentOf(body, header) == contentPage {
 		return struct{}{}, lenient.ErrHTML
 	}
-	v, _ := lenient.Parse(x.body)
+	v, _ := lenient.Parse(body)
 	refused := slices.Contains([]string{"false", "0"}, string(v.Member("deleted")))
-	if refused || lenient.HoldsError(v, x.request.op.in.singular) {
+	if refused || lenient.HoldsError(v, op.in.singular) {
 		return struct{}{}, lenient.ErrSaysError
 	}
 	return struct{}{}, nil

@@ -72,8 +72,8 @@ func (p RetryPolicy) backoff(n int, random float64) time.Duration {
 	return time.Duration(random * min(limit, float64(p.MaxBackoff)))
 }
 
-// retryAfter reads the header's seconds or date. 0 is "not said", which includes what is unreadable, zero or past.
-func retryAfter(header string, now time.Time) time.Duration {
+// parseRetryAfter reads the header's seconds or date. 0 is "not said", which includes what is unreadable, zero or past.
+func parseRetryAfter(header string, now time.Time) time.Duration {
 	header = strings.TrimSpace(header)
 	if strings.Trim(header, "0123456789.") == "" {
 		seconds, _ := strconv.ParseFloat(header, 64) // 0 for what is no number

@@ -38,7 +38,7 @@ func TestRetryAfter(t *testing.T) {
 		"Mon, 04 May 2026 09:59:59 GMT":  0, // a clock that is ahead of the service's
 		"Monday, 04-May-26 10:00:10 GMT": 10 * time.Second,
 	} {
-		assert.Equal(t, expected, retryAfter(header, now), "Retry-After: %s", header)
+		assert.Equal(t, expected, parseRetryAfter(header, now), "Retry-After: %s", header)
 	}
 }
 

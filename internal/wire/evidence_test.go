@@ -157,7 +157,8 @@ func TestABodyThatWasReadMayHaveBeenSent(t *testing.T) {
 			}
 			return nil, errors.New("connection refused, or reset at the other address")
 		}), false)
-		ctx, a := tr.Watch(t.Context(), Limits{})
+		a := new(Watcher)
+		ctx := tr.Watch(t.Context(), a, Limits{})
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost:80/", strings.NewReader("name=a"))
 		require.NoError(t, err)
 		_, err = tr.RoundTrip(req)

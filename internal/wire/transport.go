@@ -151,12 +151,11 @@ func nameProxy(t *http.Transport) {
 	}
 }
 
-// Watch starts an attempt whose request t will send. The caller must call [Watcher.Stop] in the end. A middleware may
-// send the request with a context of its own: if t sends such a POST meanwhile, it may be this one.
-func (t *Transport) Watch(ctx context.Context, limits Limits) (context.Context, *Watcher) {
-	ctx, a := Watch(ctx, limits)
-	a.strays, a.before = &t.strays, t.strays.Load()
-	return ctx, a
+// Watch is [Watcher.Watch] for an attempt whose request t will send. A middleware may send the request with a context
+// of its own: if t sends such a POST meanwhile, it may be this one.
+func (t *Transport) Watch(ctx context.Context, w *Watcher, limits Limits) context.Context {
+	w.strays, w.before = &t.strays, t.strays.Load()
+	return w.Watch(ctx, limits)
 }
 
 // RoundTrip implements [http.RoundTripper]. A response of 101 Switching Protocols, which nothing asks for, has no

@@ -414,7 +414,8 @@ func TestRedirectToWhatIsNoURL(t *testing.T) {
 func TestUploadsWhoseProxyPanics(t *testing.T) {
 	base := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { panic("boom") }}
 	transport := New(base, true)
-	ctx, w := transport.Watch(t.Context(), Limits{Upload: true})
+	w := new(Watcher)
+	ctx := transport.Watch(t.Context(), w, Limits{Upload: true})
 	defer w.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:1/", strings.NewReader("x"))
 	require.NoError(t, err)
@@ -433,7 +434,8 @@ func TestUploadsThroughOthersAreWaitedFor(t *testing.T) {
 		transport := New(late, false)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		ctx, w := transport.Watch(ctx, Limits{Upload: true})
+		w := new(Watcher)
+		ctx = transport.Watch(ctx, w, Limits{Upload: true})
 		defer w.Stop()
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://service.test/", strings.NewReader("x"))
 		require.NoError(t, err)

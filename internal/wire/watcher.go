@@ -21,8 +21,8 @@ type Limits struct {
 	Source error         // matched by the error of a source that took too long
 }
 
-// Watcher watches one attempt: what was written, and whether it makes progress. It is safe for concurrent use. The
-// context of the request derives from it, so that a [Transport] finds it.
+// Watcher watches one attempt: what was written, and whether it makes progress. It is safe for concurrent use once it
+// watches. The context of the request derives from it, so that a [Transport] finds it.
 //
 // Waiting for a connection, dialing and the TLS handshake count for no limit, as far as the transport tells of them
 // through httptrace.
@@ -90,10 +90,17 @@ const maxConns = 30
 
 var errRepeats = fmt.Errorf("the request was repeated %d times over HTTP/2, as the server reset it each time", maxConns)
 
-// Watch starts an attempt, and returns the context for its request. The caller must call [Watcher.Stop] in the end.
+// Watch is [Watcher.Watch] of a new Watcher.
 func Watch(ctx context.Context, limits Limits) (context.Context, *Watcher) {
+	w := new(Watcher)
+	return w.Watch(ctx, limits), w
+}
+
+// Watch starts an attempt, and returns the context for its request. A Watcher, whose zero value is ready, watches one
+// attempt. The caller must call [Watcher.Stop] in the end.
+func (w *Watcher) Watch(ctx context.Context, limits Limits) context.Context {
 	limits.Stall, limits.Wait = cmp.Or(limits.Stall, forever), cmp.Or(limits.Wait, forever)
-	w := &Watcher{limits: limits, wait: limits.Wait}
+	w.limits, w.wait = limits, limits.Wait
 	w.Context, w.cancel = context.WithCancelCause(ctx)
 	w.timer = time.AfterFunc(forever, w.expire)
 	// Only an upload has to know, but there may be RoundTrippers that call a hook without asking whether it is nil.
@@ -104,7 +111,7 @@ func Watch(ctx context.Context, limits Limits) (context.Context, *Watcher) {
 	w.trace = httptrace.ClientTrace{GetConn: w.getConn, GotConn: w.gotConn, WroteRequest: wrote}
 	// A transport that tells of its connections stops the clock until there is one.
 	w.begin(Sending)
-	return httptrace.WithClientTrace(w, &w.trace), w
+	return httptrace.WithClientTrace(w, &w.trace)
 }
 
 // Value returns the attempt itself for its key.
