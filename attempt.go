@@ -29,7 +29,7 @@ type exchange struct {
 	sending *upload.Sending // nil for a request without a file
 
 	header    http.Header // of the response
-	body      []byte
+	body      string
 	requestID string
 
 	seen observation
@@ -226,7 +226,7 @@ func (x *exchange) unread(err error) callError {
 func (x *exchange) readBody(resp *http.Response, limit int64) (err error) {
 	x.body, err = wire.ReadBody(resp, limit)
 	if err != nil {
-		x.body = x.key.CutEnd(x.key.Bytes(x.body))
+		x.body = string(x.key.CutEnd([]byte(x.key.Text(x.body))))
 	}
 	return err
 }

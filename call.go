@@ -134,7 +134,7 @@ type Response struct {
 }
 
 // reader takes what a call returns from the body of a 2xx response.
-type reader[T any] func(body []byte, header http.Header, op *operation) (T, error)
+type reader[T any] func(body string, header http.Header, op *operation) (T, error)
 
 // do makes a call and returns what read takes from its response. With invalid arguments nothing is sent.
 func do[T any](ctx context.Context, c *Client, ask request, opts []CallOption, read reader[T]) (T, error) {

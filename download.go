@@ -110,7 +110,7 @@ var documents = regexp.MustCompile(`^(text/.*|application/(json|xml)|.*\+json)$`
 func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, error) {
 	if kind := noPicture(resp); kind != "" {
 		_ = x.readBody(resp, maxErrorBody)
-		message, _ := errtext.Read(x.body, x.key)
+		message, _ := errtext.Read([]byte(x.body), x.key)
 		return 0, errors.New(strings.TrimSuffix("got "+kind+" instead of a picture: "+message, ": "))
 	}
 	body := &watched{body: resp.Body, attempt: &x.watcher}

@@ -1,7 +1,6 @@
 package aicontent
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -111,14 +110,12 @@ func (x *exchange) failed(err error) *TransportError { return x.call.failed(x.ke
 const maxErrorBody = 1 << 20
 
 // decodeError keeps as much of the body as of any other error.
-func (x *exchange) decodeError(body []byte, err error) *DecodeError {
-	body = x.key.Bytes(body)
-	if len(body) > maxErrorBody {
-		body = bytes.Clone(body[:maxErrorBody])
-	}
+func (x *exchange) decodeError(body string, err error) *DecodeError {
+	body = x.key.Text(body)
+	body = body[:min(len(body), maxErrorBody)]
 	return &DecodeError{
 		StatusCode: x.seen.status, Method: x.call.method, Path: x.call.url.EscapedPath(),
-		RequestID: x.requestID, Header: x.key.Header(x.header), Body: body, Err: err,
+		RequestID: x.requestID, Header: x.key.Header(x.header), Body: []byte(body), Err: err,
 	}
 }
 
@@ -126,7 +123,7 @@ func (x *exchange) decodeError(body []byte, err error) *DecodeError {
 func (x *exchange) unclear(err error, temporary bool) error {
 	s := summary{op: x.call.op.name, host: x.call.url.Host, outcome: listed, attempts: x.number}
 	s.temporary = temporary
-	return x.decodeError(nil, err).with(s)
+	return x.decodeError("", err).with(s)
 }
 
 // apiError reads a response other than 2xx, in whatever shape it comes.
@@ -134,9 +131,9 @@ func (x *exchange) apiError(resp *http.Response) *APIError {
 	e := &APIError{
 		StatusCode: x.seen.status, Method: x.call.method, Path: x.call.url.EscapedPath(),
 		RetryAfter: parseRetryAfter(x.header.Get("Retry-After"), time.Now()),
-		RequestID:  x.requestID, Header: x.key.Header(x.header), Body: x.key.Bytes(x.body),
+		RequestID:  x.requestID, Header: x.key.Header(x.header), Body: []byte(x.key.Text(x.body)),
 	}
-	e.Message, e.Fields = errtext.Read(x.body, x.key)
+	e.Message, e.Fields = errtext.Read([]byte(x.body), x.key)
 	if x.seen.status/100 == 3 {
 		e.redirected(resp, x)
 	}

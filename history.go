@@ -1,7 +1,6 @@
 package aicontent
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -158,7 +157,7 @@ func (k *call) lastResponse() *Response {
 		return nil
 	}
 	return &Response{
-		StatusCode: x.seen.status, Header: x.key.Header(x.header), Body: bytes.Clone(x.key.Bytes(x.body)),
+		StatusCode: x.seen.status, Header: x.key.Header(x.header), Body: []byte(x.key.Text(x.body)),
 		RequestID: x.requestID, Attempts: k.count,
 	}
 }

@@ -166,7 +166,7 @@ func transient(status int) bool {
 }
 
 // contentOf tells what a body holds that is not what was asked for.
-func contentOf(body []byte, header http.Header) content {
+func contentOf(body string, header http.Header) content {
 	v, err := lenient.Parse(body)
 	kind := strings.ToLower(header.Get("Content-Type"))
 	switch {

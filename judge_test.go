@@ -223,7 +223,7 @@ func TestContentOf(t *testing.T) {
 		`[1,`: contentText, `{"error":"no"}`: contentError, `404`: contentText, `"Forbidden"`: contentText, `null`: contentText, `n`: contentText,
 		`<html>`: contentPage, `Forbidden`: contentText, `[warn] slow`: contentText,
 	} {
-		assert.Equal(t, want, contentOf([]byte(body), nil), "%q", body)
+		assert.Equal(t, want, contentOf(body, nil), "%q", body)
 	}
-	assert.Equal(t, contentPage, contentOf([]byte("Forbidden"), http.Header{"Content-Type": {"text/HTML; charset=utf-8"}}))
+	assert.Equal(t, contentPage, contentOf("Forbidden", http.Header{"Content-Type": {"text/HTML; charset=utf-8"}}))
 }

@@ -91,7 +91,7 @@ func list[T any, R record[T]](ctx context.Context, c *Client, first request, opt
 }
 
 // readPage finds the records of a list, and what is said about its place.
-func readPage[T any, R record[T]](body []byte, _ http.Header, op *operation) (*Page[T], error) {
+func readPage[T any, R record[T]](body string, _ http.Header, op *operation) (*Page[T], error) {
 	v, err := lenient.Parse(body)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ type record[T any] interface {
 }
 
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
-func readRecord[T any, R record[T]](body []byte, _ http.Header, op *operation) (R, error) {
+func readRecord[T any, R record[T]](body string, _ http.Header, op *operation) (R, error) {
 	v, err := lenient.Parse(body)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func readRecord[T any, R record[T]](body []byte, _ http.Header, op *operation) (
 }
 
 // readDeleted accepts any response to a delete but an HTML page and an error: the API does not specify one.
-func readDeleted(body []byte, header http.Header, op *operation) (struct{}, error) {
+func readDeleted(body string, header http.Header, op *operation) (struct{}, error) {
 	if contentOf(body, header) == contentPage {
 		return struct{}{}, lenient.ErrHTML
 	}

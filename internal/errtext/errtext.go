@@ -23,7 +23,7 @@ const maxTexts = 100
 func Read(body []byte, key redact.Key) (message string, fields map[string][]string) {
 	v, err := lenient.Parse(body)
 	if err != nil {
-		return key.Line(plain(string(lenient.Trim(body)))), nil
+		return key.Line(plain(lenient.Trim(string(body)))), nil
 	}
 	r := reader{key: key, texts: map[string][]string{}}
 	r.add("", text(v.Member("message")))

@@ -3,11 +3,11 @@
 package lenient
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 var (
@@ -22,22 +22,20 @@ var (
 )
 
 // Trim returns body without its byte order mark and the white space around it.
-func Trim(body []byte) []byte {
-	return bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
-}
+func Trim(body string) string { return strings.TrimSpace(strings.TrimPrefix(body, "\xef\xbb\xbf")) }
 
-// Parse returns body as a value, which is a copy. The error is ErrEmpty, ErrHTML, ErrCutOff or ErrNotJSON.
-func Parse(body []byte) (Value, error) {
-	text := Trim(body)
+// Parse returns body as a value, which is a copy where body is no string. The error is ErrEmpty, ErrHTML, ErrCutOff or ErrNotJSON.
+func Parse[T string | []byte](body T) (Value, error) {
+	text := Trim(string(body))
 	switch {
-	case len(text) == 0:
+	case text == "":
 		return "", ErrEmpty
-	case json.Valid(text):
+	case json.Valid([]byte(text)):
 		return Value(text), nil
 	case text[0] == '<':
 		return "", ErrHTML
 	}
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage)); errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := json.NewDecoder(strings.NewReader(text)).Decode(new(json.RawMessage)); errors.Is(err, io.ErrUnexpectedEOF) {
 		return "", ErrCutOff
 	}
 	return "", ErrNotJSON

@@ -65,7 +65,7 @@ func TestParseSaysWhatCameInsteadOfJSON(t *testing.T) {
 		v, err := Parse([]byte(body))
 		if want == nil {
 			assert.NoError(t, err, "%.40q", body)
-			assert.Equal(t, string(Trim([]byte(body))), string(v))
+			assert.Equal(t, Trim(body), string(v))
 			continue
 		}
 		// The first is the exact one: ErrCutOff is an ErrNotJSON too.

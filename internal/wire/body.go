@@ -1,14 +1,14 @@
 package wire
 
 import (
-	"bytes"
 	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
+	"strings"
+	"sync"
 )
 
 // ErrCutOff is matched by the error of a body that ends too early, or cannot be decompressed.
@@ -19,40 +19,44 @@ var ErrCutOff = errors.New("the response was cut off")
 //
 // A body that begins as gzip is decompressed, as net/http does unless a transport is told not to, and has no
 // Content-Encoding any more. What the header says does not count: proxies decompress and forget to say so.
-func ReadBody(resp *http.Response, limit int64) ([]byte, error) {
+func ReadBody(resp *http.Response, limit int64) (string, error) {
 	body, err := readUpTo(resp.Body, resp.ContentLength, limit)
-	if !bytes.HasPrefix(body, []byte("\x1f\x8b")) {
+	if !strings.HasPrefix(body, "\x1f\x8b") {
 		return body, err
 	}
 	resp.Header.Del("Content-Encoding")
-	z, broken := gzip.NewReader(bytes.NewReader(body))
+	z, broken := gzip.NewReader(strings.NewReader(body))
 	if broken != nil {
-		return nil, cmp.Or(err, fmt.Errorf("%w: %w", ErrCutOff, broken))
+		return "", cmp.Or(err, fmt.Errorf("%w: %w", ErrCutOff, broken))
 	}
 	body, broken = readUpTo(z, -1, limit)
 	return body, cmp.Or(err, broken)
 }
 
+// pieces are what bodies are read into, piece by piece: so the string is their only copy.
+var pieces = sync.Pool{New: func() any { return new([16 << 10]byte) }}
+
 // readUpTo reads up to limit bytes. A negative length is unknown.
-func readUpTo(r io.Reader, length, limit int64) ([]byte, error) {
+func readUpTo(r io.Reader, length, limit int64) (string, error) {
 	// A length that the server only claims is not worth much memory. A page of 100 long records has less than that.
 	const trusted = 1 << 20
-	size := int64(4096)
-	if length > 0 {
-		size = min(length, limit, trusted) + 1
-	}
-	buf := make([]byte, 0, size)
+	piece := pieces.Get().(*[16 << 10]byte)
+	defer pieces.Put(piece)
+	var body strings.Builder
+	body.Grow(int(min(max(length, 0), limit, trusted)))
 	for {
-		buf = slices.Grow(buf, 1)
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
+		n, err := r.Read(piece[:])
+		body.Write(piece[:n])
 		switch {
-		case int64(len(buf)) > limit:
-			return buf[:limit], fmt.Errorf("the response is larger than %d bytes (WithMaxResponseSize)", limit)
+		case int64(body.Len()) > limit:
+			err = fmt.Errorf("the response is larger than %d bytes (WithMaxResponseSize)", limit)
+			return body.String()[:limit], err
+		case err == io.EOF && body.Cap() > body.Len()*5/4:
+			return strings.Clone(body.String()), nil // what is kept of it keeps all of it
 		case err == io.EOF:
-			return buf, nil
+			return body.String(), nil
 		case err != nil:
-			return buf, fmt.Errorf("%w: %w", ErrCutOff, err)
+			return body.String(), fmt.Errorf("%w: %w", ErrCutOff, err)
 		}
 	}
 }

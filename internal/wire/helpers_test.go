@@ -104,7 +104,7 @@ func send(ctx context.Context, rt http.RoundTripper, limits Limits, method, url 
 	a.Responded(resp.StatusCode)
 	defer resp.Body.Close()
 	data, err := ReadBody(resp, 1<<20)
-	return sent{resp.StatusCode, string(data), err, wrote(a), a.Expired(), resp.Proto, a.Sent()}
+	return sent{resp.StatusCode, data, err, wrote(a), a.Expired(), resp.Proto, a.Sent()}
 }
 
 // wrote reports whether a byte may have been written; an attempt that the transport did not see may have been.

@@ -463,7 +463,7 @@ func upload(t *testing.T, rt http.RoundTripper, url string, size int64, chunked 
 	defer resp.Body.Close()
 	a.Responded(resp.StatusCode)
 	data, err := ReadBody(resp, 1<<20)
-	return sent{status: resp.StatusCode, body: string(data), err: err}
+	return sent{status: resp.StatusCode, body: data, err: err}
 }
 
 // refusing responds in mid-upload. It closes the connection right away where the client says so, as most servers do,
