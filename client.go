@@ -34,7 +34,7 @@ type Client struct {
 	base         *url.URL                              // without a trailing slash
 	given        *http.Client                          // of WithHTTPClient; nil when the client is made
 	network      func() network                        // a closure, as buffers of connections hold the key
-	bearer       func(context.Context) (string, error) // the Authorization header: a closure, so that reflection does not find the key
+	bearer       func(context.Context) (string, error) // a closure, so that fmt and reflection do not find the key
 	keyFrom      string                                // where the key comes from, for texts
 	rotates      bool                                  // the key comes from a source
 	middleware   []func(http.RoundTripper) http.RoundTripper

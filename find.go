@@ -53,7 +53,7 @@ func findByName[T any, R record[T]](
 	// What a list shows is there, whatever Show says.
 	if _, sent := err.(callError); !sent || errors.Is(err, ErrNotFound) {
 		const text = "the list has a record with the name and the ID %s, but Show does not: %v"
-		err = page.attempt().unclear(fmt.Errorf(text, id, err), sent)
+		err = page.unclear(fmt.Errorf(text, id, err), sent)
 	}
 	return nil, about(err, listed)
 }
@@ -114,17 +114,17 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 	page, err := list[Image](ctx, c, request{op: in.list, params: params}, opts)
 	for n := 1; page != nil && err == nil; n++ {
 		if len(page.found.IDs) < page.found.Count {
-			return "", nil, page.attempt().unclear(errors.New("the list has something other than a record"), false)
+			return "", nil, page.unclear(errors.New("the list has something other than a record"), false)
 		}
 		if page.found.Around.SaysError() {
-			return "", nil, page.attempt().unclear(fmt.Errorf("the list may lack records: %w", lenient.ErrSaysError), false)
+			return "", nil, page.unclear(fmt.Errorf("the list may lack records: %w", lenient.ErrSaysError), false)
 		}
 		shrank = shrank || page.Total > 0 && page.Total < total || page.Last > 0 && page.Last < pages
 		total, pages = cmp.Or(page.Total, total), cmp.Or(page.Last, pages)
 		for _, record := range page.Items {
 			match := normalText(record.Name) == name
 			if record.Name == "" || match && record.ID == "" {
-				return "", nil, page.attempt().unclear(errors.New("the list has a record without a name or an ID"), false)
+				return "", nil, page.unclear(errors.New("the list has a record without a name or an ID"), false)
 			}
 			if match && !slices.Contains(ids, record.ID) {
 				ids, on = append(ids, record.ID), page
@@ -132,7 +132,7 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 		}
 		if n == maxPages && page.HasNext() && len(ids) == 0 {
 			const text = "the search found more than %d pages of records; use a name that few others contain"
-			return "", nil, page.attempt().unclear(fmt.Errorf(text, maxPages), false)
+			return "", nil, page.unclear(fmt.Errorf(text, maxPages), false)
 		}
 		if n == maxPages {
 			break
@@ -144,7 +144,7 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 	case len(ids) == 1: // even if a later page cannot be read
 		return ids[0], on, nil
 	case len(ids) == 0 && err == nil && shrank:
-		return "", nil, last.attempt().unclear(errShrank, true)
+		return "", nil, last.unclear(errShrank, true)
 	case len(ids) < 2:
 		return "", nil, err
 	}

@@ -35,6 +35,11 @@ type PageInfo struct {
 // pageSizes are the documented ones, the default first.
 var pageSizes = []int{10, 25, 50, 100}
 
+// unclear is the error of a page that cannot be used.
+func (p *Page[T]) unclear(err error, temporary bool) error {
+	return p.attempt().unclear(err, temporary)
+}
+
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
 func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 
@@ -48,7 +53,7 @@ func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	}
 	link, err := p.state.Next()
 	if err != nil {
-		return nil, p.attempt().unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
+		return nil, p.unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
 	}
 	next, err := p.fetch(ctx, link)
 	if err != nil {
@@ -56,7 +61,7 @@ func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	}
 	state, moved, err := p.state.Arrive(next.found)
 	if err != nil {
-		return nil, next.attempt().unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
+		return nil, next.unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
 	}
 	next.fetch, next.state, next.PageInfo = p.fetch, state, PageInfo(state.Info)
 	kept := next.Items[:0]

@@ -24,7 +24,8 @@ var (
 // Trim returns body without its byte order mark and the white space around it.
 func Trim(body string) string { return strings.TrimSpace(strings.TrimPrefix(body, "\xef\xbb\xbf")) }
 
-// Parse returns body as a value, which is a copy where body is no string. The error is ErrEmpty, ErrHTML, ErrCutOff or ErrNotJSON.
+// Parse returns body as a value, which is a copy if body is no string. The error is ErrEmpty, ErrHTML, ErrCutOff or
+// ErrNotJSON.
 func Parse[T string | []byte](body T) (Value, error) {
 	text := Trim(string(body))
 	switch {
@@ -35,7 +36,8 @@ func Parse[T string | []byte](body T) (Value, error) {
 	case text[0] == '<':
 		return "", ErrHTML
 	}
-	if err := json.NewDecoder(strings.NewReader(text)).Decode(new(json.RawMessage)); errors.Is(err, io.ErrUnexpectedEOF) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	if err := decoder.Decode(new(json.RawMessage)); errors.Is(err, io.ErrUnexpectedEOF) {
 		return "", ErrCutOff
 	}
 	return "", ErrNotJSON
