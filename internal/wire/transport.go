@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -25,9 +24,8 @@ const (
 	// A connection that died in silence is noticed after the sum of these two.
 	pingAfter   = 15 * time.Second
 	pingTimeout = 10 * time.Second
-	// dialTimeout and handshakeTimeout apply where the caller's transport has no dialer, or no limit.
-	dialTimeout      = 30 * time.Second
-	handshakeTimeout = 10 * time.Second
+	// dialTimeout applies where the caller's transport has no dialer.
+	dialTimeout = 30 * time.Second
 )
 
 // ErrClearProxy is the error of a request whose Authorization header a proxy would see.
@@ -84,7 +82,6 @@ func clone(t *http.Transport, clearProxy bool) *http.Transport {
 	if http.RoundTripper(t) == http.DefaultTransport && c.MaxIdleConns > 0 {
 		c.MaxIdleConns = max(c.MaxIdleConns, idleConns)
 	}
-	c.TLSHandshakeTimeout = cmp.Or(c.TLSHandshakeTimeout, handshakeTimeout)
 	c.MaxResponseHeaderBytes = cmp.Or(c.MaxResponseHeaderBytes, maxHeaderBytes)
 	c.TLSClientConfig = cmp.Or(c.TLSClientConfig, &tls.Config{})
 	// net/http turns HTTP/2 off for a transport that has a dialer, as c has in any case. By now t's entry tells
@@ -100,7 +97,6 @@ func clone(t *http.Transport, clearProxy bool) *http.Transport {
 	c.HTTP2.SendPingTimeout = cmp.Or(c.HTTP2.SendPingTimeout, pingAfter)
 	c.HTTP2.PingTimeout = cmp.Or(c.HTTP2.PingTimeout, pingTimeout)
 	countConns(c)
-	nameProxy(c)
 	if proxy := t.Proxy; proxy != nil && !clearProxy {
 		c.Proxy = func(req *http.Request) (*url.URL, error) {
 			u, err := proxy(req)
@@ -130,24 +126,6 @@ func oneRequest(t *http.Transport) {
 	full := config.VerifyPeerCertificate != nil || config.GetClientCertificate != nil || config.SessionTicketsDisabled
 	if config.ClientSessionCache == nil && !full {
 		config.ClientSessionCache = tls.NewLRUClientSessionCache(0)
-	}
-}
-
-// nameProxy makes the error of a proxy that refuses a tunnel say which proxy and why; net/http has the reason alone.
-// The caller's hook comes first.
-func nameProxy(t *http.Transport) {
-	hook := t.OnProxyConnectResponse
-	t.OnProxyConnectResponse = func(ctx context.Context, proxy *url.URL, req *http.Request, resp *http.Response) error {
-		if hook != nil {
-			if err := hook(ctx, proxy, req, resp); err != nil {
-				return err
-			}
-		}
-		if resp.StatusCode == 200 {
-			return nil
-		}
-		err := fmt.Errorf("the proxy %s refused to connect to %s: %s", proxy.Host, req.Host, resp.Status)
-		return &net.OpError{Op: "proxyconnect", Net: "tcp", Err: err}
 	}
 }
 
