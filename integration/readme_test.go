@@ -124,8 +124,11 @@ func TestQuotedErrorsAreThoseOfTheCode(t *testing.T) {
 		require.NoError(t, err)
 		code.Write(text)
 	}
-	// These come from the operating system, the resolver, the TLS package or the server.
-	foreign := []string{"connection refused", "no such host", "certificate signed by unknown authority", "certificate required", "handshake failure"}
+	// These come from the operating system, the resolver, the TLS package, a proxy or the server.
+	foreign := []string{
+		"connection refused", "no such host", "certificate signed by unknown authority", "certificate required",
+		"handshake failure", "Proxy Authentication Required",
+	}
 	text, err := os.ReadFile("../docs/troubleshooting.md")
 	require.NoError(t, err)
 	found := 0
