@@ -24,7 +24,7 @@
 //   - [*APIError]: a response with a status other than 2xx
 //   - [*DecodeError]: a 2xx response without a usable record or list
 //   - [*TransportError]: no response, because of the network, a timeout, the context, a limiter, a key source or a hook
-//   - [*ConflictError]: the name is not this record's alone: FindByName found several, or package once knows another
+//   - [*ConflictError]: the name belongs to several records, or to another one that package once knows
 //
 // [errors.Is] finds sentinels, such as [ErrNotFound], and the context's errors. The error text is one line that begins
 // with the operation. It never contains the API key.

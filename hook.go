@@ -35,9 +35,8 @@ type AttemptResult struct {
 
 // WithAttemptHook calls hook before each attempt, including searches and downloads: for metrics, an audit log, a
 // spending limit or a circuit breaker. It is called after the rate limiter and the key source, in the call's goroutine.
-// Hooks given to a call are called after those given to [NewClient]. A hook that
-// blocks delays its call, and one that stores the name of its own call with package once waits for itself. Nil is an
-// error.
+// Hooks given to a call are called after those given to [NewClient]. A hook that blocks delays its call, and one that
+// stores the name of its own call with package once deadlocks. Nil is an error.
 //
 // If hook returns an error, the attempt is not made, not counted and not retried. Before the first attempt, the call
 // returns a [*TransportError] that wraps the error, with the outcome NotSent; later, it returns the error of its last

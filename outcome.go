@@ -25,8 +25,8 @@ func (o Outcome) String() string {
 
 // OutcomeOf returns the outcome of the call that returned err. It calls the method Outcome of the first error in the
 // tree of err, as [errors.As] walks it, that has both this method and Temporary() bool; of joined errors, the most
-// severe outcome counts. All errors of this package have the methods, and a program's own may. Nil is Done. Unknown are
-// a nil pointer, an error without the methods, and an error of this package that a program made itself.
+// severe outcome counts. All errors of this package have the methods, and a program's own may. Nil is Done. A nil
+// pointer, an error without the methods, and an error of this package that a program made itself are Unknown.
 //
 // The table lists how an attempt can fail, and whether it is retried (1x is a single time): for Store, and for the
 // other methods, which are safe to execute twice. The last column is [Temporary].

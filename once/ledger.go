@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// A Ledger keeps entries, each under a key of 64 hexadecimal digits, with a version. An entry is JSON of some 300 bytes
+// A Ledger keeps entries, each under a key of 64 hexadecimal digits, with a version. An entry is JSON of some 350 bytes
 // without secrets: the API key, a description and a text are never in it, but the name is. Entries must not expire.
 //
 // The methods must be safe for concurrent use, including by other processes that use the same storage, and return when
 // their context ends. A ledger promises compare-and-set: of several Puts that replace the same version, at most one
 // succeeds, and whoever calls Get afterwards sees it. A storage that forgets an entry, or returns an older one, breaks
 // that promise, and a record may be created twice. Test your own with
-// [github.com/aicontent/aicontent-go/aicontenttest.TestLedger]; docs/recipes.md has two, and what others should need.
+// [github.com/aicontent/aicontent-go/aicontenttest.TestLedger]; docs/recipes.md has two, and untested sketches of others.
 type Ledger interface {
 	// Get returns the entry and its version. The version is empty if there is no entry. The caller may modify the
 	// entry.
