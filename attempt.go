@@ -3,7 +3,6 @@ package aicontent
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,22 +20,19 @@ import (
 // exchange is one attempt: the request on its way, the response to it, what was observed, and what that proves.
 type exchange struct {
 	call    *call
-	number  int             // of the attempt, from 1
 	key     redact.Key      // that the request was sent with; empty for a download
 	address url.URL         // of the request: a RoundTripper may change it
 	values  [3]string       // of the request's header
 	watcher wire.Watcher    // with run
 	sending *upload.Sending // nil for a request without a file
 
-	header    http.Header // of the response
-	body      string
-	requestID string
+	header http.Header // of the response
+	body   string
 
 	seen observation
 	verdict
 	err        callError     // nil for success
 	retryAfter time.Duration // how long the service asked to wait; 0 if it did not
-	sent       int64         // bytes of the request
 	took       time.Duration
 	note       string // what helps whoever reads the error
 }
@@ -102,8 +98,7 @@ func (x *exchange) run(hc *http.Client, read func(*http.Response) error) error {
 	if err != nil {
 		failed = x.silent(err, hc.Timeout)
 	}
-	x.seen.complete, x.seen.lost = x.sending.Complete(), k.lost()
-	x.sent = x.watcher.Sent()
+	x.seen.complete, x.seen.lost = x.sending.Complete(), k.worst == OutcomeUnknown
 	x.verdict = judge(k.op, x.seen)
 	if !x.ok {
 		x.err = failed
@@ -140,7 +135,8 @@ func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
 	}
 	var report func(int64)
 	if k.progress != nil {
-		report = func(sent int64) { k.progress(Progress{sent, k.body.FileSize, x.number}) }
+		number := k.count + 1
+		report = func(sent int64) { k.progress(Progress{sent, k.body.FileSize, number}) }
 	}
 	var err error
 	clock := upload.Clock{Reading: x.watcher.Reading, Taken: x.watcher.Taken}
@@ -165,8 +161,8 @@ func (x *exchange) silent(err error, limit time.Duration) callError {
 		x.seen.end = endIdle
 	case wire.Refused(seen.Err):
 		x.seen.end = endRefused
-	case wire.Untrusted(seen.Err), speaksHTTP(seen.Err), errors.Is(seen.Err, wire.ErrClearProxy),
-		errors.Is(err, errRedirect):
+	case wire.Untrusted(seen.Err), errors.Is(seen.Err, wire.ErrClearProxy),
+		errors.Is(err, http.ErrSchemeMismatch), errors.Is(err, errRedirect):
 		x.seen.end = endFinal
 	}
 	if x.took < limit {
@@ -176,17 +172,11 @@ func (x *exchange) silent(err error, limit time.Duration) callError {
 	return x.failed(cmp.Or(contextError(x.call.ctx), expired, err))
 }
 
-// speaksHTTP reports whether the answer to a TLS handshake was HTTP, which http.Client makes an ErrSchemeMismatch.
-func speaksHTTP(err error) bool {
-	record, ok := errors.AsType[tls.RecordHeaderError](err)
-	return ok && string(record.RecordHeader[:]) == "HTTP/"
-}
-
 // responded observes a response, and returns its error, if it is one.
 func (x *exchange) responded(resp *http.Response, read func(*http.Response) error) callError {
 	defer resp.Body.Close()
 	x.watcher.Responded(resp.StatusCode)
-	x.seen.status, x.header, x.requestID = resp.StatusCode, resp.Header, requestID(resp.Header, x.key)
+	x.seen.status, x.header = resp.StatusCode, resp.Header
 	if x.seen.status/100 != 2 {
 		return x.rejected(resp)
 	}
@@ -252,12 +242,12 @@ func (x *exchange) rejected(resp *http.Response) callError {
 }
 
 // requestID returns the first of the headers that services and proxies use, masked.
-func requestID(header http.Header, key redact.Key) string {
+func (x *exchange) requestID() string {
 	for _, name := range []string{
 		"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-Trace-Id", "Cf-Ray",
 	} {
-		if ids := header[name]; len(ids) > 0 && ids[0] != "" {
-			return redact.Shorten(key.Text(ids[0]), 200) // trace headers have some 100 bytes
+		if ids := x.header[name]; len(ids) > 0 && ids[0] != "" {
+			return redact.Shorten(x.key.Text(ids[0]), 200) // trace headers have some 100 bytes
 		}
 	}
 	return ""

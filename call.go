@@ -102,7 +102,7 @@ type settings struct {
 	storeWait  time.Duration
 	stall      time.Duration
 	hooks      []attemptHook
-	policy     RetryPolicy // complete
+	policy     RetryPolicy // with defaults
 	unchecked  bool
 	moreHeader []pair
 	moreQuery  []pair
@@ -120,8 +120,10 @@ func newSettings() *settings {
 
 type pair struct{ key, value string }
 
-// with appends without writing into a list that calls share.
-func with(list []pair, key, value string) []pair { return append(slices.Clip(list), pair{key, value}) }
+// appended appends without writing into a list that calls share.
+func appended(list []pair, key, value string) []pair {
+	return append(slices.Clip(list), pair{key, value})
+}
 
 // Response is the raw response, for what records do not contain: see [WithResponse]. The API key is masked wherever the
 // service sent it back.
@@ -138,12 +140,12 @@ type reader[T any] func(body string, header http.Header, op *operation) (T, erro
 
 // do makes a call and returns what read takes from its response. With invalid arguments nothing is sent.
 func do[T any](ctx context.Context, c *Client, ask request, opts []CallOption, read reader[T]) (T, error) {
-	value, _, err := fetch(ctx, c, ask, opts, read)
+	value, _, err := perform(ctx, c, ask, opts, read)
 	return value, err
 }
 
-// fetch is do that also returns the attempt that succeeded.
-func fetch[T any](
+// perform is do that also returns the attempt that succeeded.
+func perform[T any](
 	ctx context.Context, c *Client, ask request, opts []CallOption, read reader[T],
 ) (value T, x *exchange, err error) {
 	k := newCall(ctx, c, ask)
@@ -219,7 +221,7 @@ func (c *Client) encode(r *request) (problems []FieldProblem) {
 	if r.op.done != "" {
 		query, form = nil, query
 	}
-	r.header, r.query = r.moreHeader, c.complete(query, r.moreQuery)
+	r.header, r.query = r.moreHeader, c.overlay(query, r.moreQuery)
 	maps.Copy(r.query, r.page)
 	r.url = c.url(r)
 	if r.op.record {
@@ -227,7 +229,7 @@ func (c *Client) encode(r *request) (problems []FieldProblem) {
 	}
 	problems = append(problems, checkText(r.query)...)
 	if form != nil {
-		r.form = c.complete(form, r.moreForm)
+		r.form = c.overlay(form, r.moreForm)
 		problems = append(problems, checkForm(r, form)...)
 	}
 	if !r.unchecked {
@@ -258,9 +260,9 @@ func valuesOf(params any) url.Values {
 	return values
 }
 
-// complete writes booleans as the deployment reads them, and lays the caller's fields over them. Only a name that
+// overlay writes booleans as the deployment reads them, and lays the caller's fields over them. Only a name that
 // ends in [] may repeat.
-func (c *Client) complete(fields url.Values, extra []pair) url.Values {
+func (c *Client) overlay(fields url.Values, extra []pair) url.Values {
 	if fields == nil && extra == nil {
 		return nil
 	}

@@ -64,15 +64,6 @@ func (s summary) line(request, text string) string {
 
 var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 
-// explained is an error of the network after what it means. One meaning may have many errors.
-type explained struct {
-	meaning string
-	error
-}
-
-func (e explained) Error() string { return e.meaning + ": " + e.error.Error() }
-func (e explained) Unwrap() error { return e.error }
-
 // explain says what an error of the network means. Complete tells whether all was sent; limit is the Timeout of the
 // user's client, 0 where it has not passed: the error of a ResponseHeaderTimeout has the same type.
 func explain(err error, wrote, complete bool, limit time.Duration) error {
@@ -83,18 +74,18 @@ func explain(err error, wrote, complete bool, limit time.Duration) error {
 		syscall.ECONNRESET, syscall.EPIPE, wsaReset, wsaAborted,
 	}
 	endedBy := func(target error) bool { return errors.Is(err, target) }
+	meaning := "the service closed the connection before a response came"
 	switch {
 	case limit > 0 && errors.As(err, &timeout) && timeout.Timeout():
-		const text = "the http.Client's Timeout of %v ended the attempt (WithHTTPClient)"
-		return explained{fmt.Sprintf(text, limit), err}
+		meaning = fmt.Sprintf("the http.Client's Timeout of %v ended the attempt (WithHTTPClient)", limit)
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return explained{"the port speaks http, not https: is the base URL right?", err}
+		meaning = "the port speaks http, not https: is the base URL right?"
 	case !wrote, errors.As(err, new(*upload.ReadError)), !slices.ContainsFunc(closed, endedBy):
 		return err
 	case !complete:
-		return explained{"the service closed the connection during the upload", err}
+		meaning = "the service closed the connection during the upload"
 	}
-	return explained{"the service closed the connection before a response came", err}
+	return fmt.Errorf("%s: %w", meaning, err)
 }
 
 // failed is the error of a request that ended for another reason than a response.
@@ -115,13 +106,13 @@ func (x *exchange) decodeError(body string, err error) *DecodeError {
 	body = body[:min(len(body), maxErrorBody)]
 	return &DecodeError{
 		StatusCode: x.seen.status, Method: x.call.method, Path: x.call.url.EscapedPath(),
-		RequestID: x.requestID, Header: x.key.Header(x.header), Body: []byte(body), Err: err,
+		RequestID: x.requestID(), Header: x.key.Header(x.header), Body: []byte(body), Err: err,
 	}
 }
 
 // unclear is the error of a list that was read, but cannot be used.
 func (x *exchange) unclear(err error, temporary bool) error {
-	s := summary{op: x.call.op.name, host: x.call.url.Host, outcome: listed, attempts: x.number}
+	s := summary{op: x.call.op.name, host: x.call.url.Host, outcome: listed, attempts: x.call.count}
 	s.temporary = temporary
 	return x.decodeError("", err).with(s)
 }
@@ -131,7 +122,7 @@ func (x *exchange) apiError(resp *http.Response) *APIError {
 	e := &APIError{
 		StatusCode: x.seen.status, Method: x.call.method, Path: x.call.url.EscapedPath(),
 		RetryAfter: parseRetryAfter(x.header.Get("Retry-After"), time.Now()),
-		RequestID:  x.requestID, Header: x.key.Header(x.header), Body: []byte(x.key.Text(x.body)),
+		RequestID:  x.requestID(), Header: x.key.Header(x.header), Body: []byte(x.key.Text(x.body)),
 	}
 	e.Message, e.Fields = errtext.Read([]byte(x.body), x.key)
 	if x.seen.status/100 == 3 {

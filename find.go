@@ -97,7 +97,7 @@ var searching = callOption{set: func(s *settings) {
 	s.moreQuery = slices.DeleteFunc(slices.Clone(s.moreQuery), func(p pair) bool {
 		return slices.Contains(listParams, p.key)
 	})
-	s.moreHeader = with(s.moreHeader, "Cache-Control", "no-cache")
+	s.moreHeader = appended(s.moreHeader, "Cache-Control", "no-cache")
 }}
 
 // errShrank is the error of a search during which records were deleted: one may have moved past the reader.

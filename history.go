@@ -16,7 +16,7 @@ func (k *call) send(attempt func(*exchange) error) (err error) {
 	defer func() { k.conclude(err) }()
 	defer k.panicked()
 	for k.ctx.Err() == nil {
-		x := k.exchange()
+		x := k.newExchange()
 		if err := attempt(x); err != nil {
 			return k.fail(err)
 		}
@@ -58,13 +58,13 @@ func newCall(ctx context.Context, c *Client, ask request) *call {
 	return &call{request: ask, ctx: ctx, client: c, worst: noAttempt}
 }
 
-// exchange returns the next attempt, yet to be made.
-func (k *call) exchange() *exchange {
+// newExchange returns the next attempt, yet to be made.
+func (k *call) newExchange() *exchange {
 	x := &k.first
 	if k.count > 0 {
 		x = new(exchange)
 	}
-	x.call, x.number = k, k.count+1
+	x.call = k
 	return x
 }
 
@@ -82,21 +82,14 @@ func (k *call) add(x *exchange) {
 	k.worst = worse(k.worst, x.outcome)
 }
 
-// lost reports whether the service may have executed an attempt that got no response.
-func (k *call) lost() bool { return k.count > 0 && k.worst == OutcomeUnknown }
-
-// counted is how many attempts count for MaxAttempts: all but the one with a new key.
-func (k *call) counted() int {
-	if k.renewed {
-		return k.count - 1
-	}
-	return k.count
-}
-
 // next decides on another attempt, and takes it from the budget. A wait that the service asked for costs nothing.
 func (k *call) next() (time.Duration, bool) {
 	x := k.last
-	pause, may := k.policy.next(k.counted(), x.follow, x.retryAfter, rand.Float64())
+	counted := k.count
+	if k.renewed { // the attempt with a new key does not count
+		counted--
+	}
+	pause, may := k.policy.next(counted, x.follow, x.retryAfter, rand.Float64())
 	switch {
 	case !may:
 		if x.follow == followRetry && x.retryAfter > k.policy.MaxRetryAfter {
@@ -158,7 +151,7 @@ func (k *call) lastResponse() *Response {
 	}
 	return &Response{
 		StatusCode: x.seen.status, Header: x.key.Header(x.header), Body: []byte(x.key.Text(x.body)),
-		RequestID: x.requestID, Attempts: k.count,
+		RequestID: x.requestID(), Attempts: k.count,
 	}
 }
 
@@ -179,7 +172,7 @@ func (k *call) fail(stopped error) error {
 	add(stopped != nil, fmt.Sprintf("not retried: %v", stopped))
 	add(k.last.note != "", k.last.note)
 	add(k.count > 1, fmt.Sprintf("attempt %d of %d", k.count, max(k.count, k.policy.MaxAttempts)))
-	add(k.last.requestID != "", "request "+k.last.requestID)
+	add(k.last.requestID() != "", "request "+k.last.requestID())
 	add(k.last.seen.status == 0, "host "+s.host)
 	if done := k.op.done; done != "" {
 		add(k.worst == OutcomeUnknown, "outcome unknown: it may have been "+done)
@@ -194,13 +187,9 @@ var errPanic = errors.New("the attempt ended in a panic")
 
 // begin asks the hooks for the next attempt. Those that were asked are told of it by tell.
 func (k *call) begin() error {
-	hooks := slices.Concat(k.hooks, k.client.log)
-	if len(hooks) == 0 {
-		return nil
-	}
 	k.began = time.Now()
 	a := Attempt{k.op.name, k.method, k.url.EscapedPath(), k.count + 1}
-	for _, hook := range hooks {
+	for _, hook := range slices.Concat(k.hooks, k.client.log) {
 		done, err := hook(k.ctx, a)
 		if err != nil {
 			k.tell(AttemptResult{Outcome: noAttempt, Err: err})
@@ -228,13 +217,10 @@ func (k *call) tell(res AttemptResult) {
 
 // report tells the hooks what came of the last attempt, and what follows.
 func (k *call) report(pause time.Duration, again bool) {
-	if len(k.dones) == 0 {
-		return
-	}
 	x := k.last
 	res := AttemptResult{
-		StatusCode: x.seen.status, RequestID: x.requestID, Outcome: x.outcome, BytesSent: x.sent, Duration: x.took,
-		WillRetry: again, Pause: pause,
+		StatusCode: x.seen.status, RequestID: x.requestID(), Outcome: x.outcome,
+		BytesSent: x.watcher.Sent(), Duration: x.took, WillRetry: again, Pause: pause,
 	}
 	if x.err != nil {
 		s := summary{op: k.op.name, host: k.url.Host, outcome: x.outcome, temporary: x.temporary, attempts: k.count}
@@ -244,11 +230,7 @@ func (k *call) report(pause time.Duration, again bool) {
 }
 
 // panicked tells the hooks of an attempt that ended in a panic.
-func (k *call) panicked() {
-	if len(k.dones) > 0 {
-		k.tell(AttemptResult{Err: errPanic, Duration: time.Since(k.began)})
-	}
-}
+func (k *call) panicked() { k.tell(AttemptResult{Err: errPanic, Duration: time.Since(k.began)}) }
 
 // endsWithin reports whether the context has ended, or its deadline comes before the pause is over.
 func endsWithin(ctx context.Context, pause time.Duration) bool {

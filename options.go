@@ -195,7 +195,7 @@ func WithStallTimeout(d time.Duration) CallOption {
 func WithRetryPolicy(policy RetryPolicy) CallOption {
 	return callOption{
 		policy.check(),
-		func(s *settings) { s.policy = policy.complete() },
+		func(s *settings) { s.policy = policy.withDefaults() },
 	}
 }
 
@@ -210,7 +210,7 @@ func WithoutValidation() CallOption {
 func WithHeader(key, value string) CallOption {
 	return callOption{
 		checkHeader(key, value),
-		func(s *settings) { s.moreHeader = with(s.moreHeader, http.CanonicalHeaderKey(key), value) },
+		func(s *settings) { s.moreHeader = appended(s.moreHeader, http.CanonicalHeaderKey(key), value) },
 	}
 }
 
@@ -219,7 +219,7 @@ func WithHeader(key, value string) CallOption {
 func WithQuery(key, value string) CallOption {
 	return callOption{
 		check(key != "", "query", key, "must have a name"),
-		func(s *settings) { s.moreQuery = with(s.moreQuery, key, value) },
+		func(s *settings) { s.moreQuery = appended(s.moreQuery, key, value) },
 	}
 }
 
@@ -231,7 +231,7 @@ func WithFormField(key, value string) CallOption {
 	clean := key != "" && !strings.ContainsFunc(key, unicode.IsControl)
 	return callOption{
 		check(clean, "form_field", key, "must have a name, without control characters and line breaks"),
-		func(s *settings) { s.moreForm = with(s.moreForm, key, value) },
+		func(s *settings) { s.moreForm = appended(s.moreForm, key, value) },
 	}
 }
 

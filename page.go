@@ -79,7 +79,7 @@ func list[T any, R record[T]](ctx context.Context, c *Client, first request, opt
 	fetch := func(ctx context.Context, link url.Values) (*Page[T], error) {
 		ask := first
 		ask.page = link
-		page, x, err := fetch(ctx, c, ask, opts, readPage[T, R])
+		page, x, err := perform(ctx, c, ask, opts, readPage[T, R])
 		if err != nil {
 			return nil, err
 		}

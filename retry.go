@@ -30,8 +30,8 @@ func DefaultRetryPolicy() RetryPolicy {
 	}
 }
 
-// complete replaces zero fields by their defaults, and negative durations by zero.
-func (p RetryPolicy) complete() RetryPolicy {
+// withDefaults replaces zero fields by their defaults, and negative durations by zero.
+func (p RetryPolicy) withDefaults() RetryPolicy {
 	d := DefaultRetryPolicy()
 	if p.MaxBackoff > 0 {
 		d.MinBackoff = min(d.MinBackoff, p.MaxBackoff)

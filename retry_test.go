@@ -51,7 +51,7 @@ func TestBackoff(t *testing.T) {
 		assert.Equal(t, bound/2, policy.backoff(i+1, 0.5), "attempt %d", i+1)
 	}
 	assert.Equal(t, 3*time.Second/2, policy.backoff(math.MaxInt32, 0.5), "a shift that would overflow")
-	assert.Zero(t, RetryPolicy{MinBackoff: -1}.complete().backoff(100, 0.99), "no pause is none after a hundred attempts either")
+	assert.Zero(t, RetryPolicy{MinBackoff: -1}.withDefaults().backoff(100, 0.99), "no pause is none after a hundred attempts either")
 	long := RetryPolicy{MinBackoff: math.MaxInt64, MaxBackoff: math.MaxInt64}
 	assert.Positive(t, long.backoff(40, 0.99))
 }
@@ -61,14 +61,14 @@ func TestRetryPolicyZeroValuesHaveTheDefaults(t *testing.T) {
 	t.Parallel()
 	d := DefaultRetryPolicy()
 	assert.Equal(t, RetryPolicy{4, 500 * time.Millisecond, 30 * time.Second, time.Minute}, d, "as documented")
-	assert.Equal(t, d, RetryPolicy{}.complete())
-	assert.Equal(t, d, d.complete())
-	assert.Equal(t, time.Minute, RetryPolicy{MaxAttempts: 5}.complete().MaxRetryAfter)
-	assert.Equal(t, time.Hour, RetryPolicy{MinBackoff: time.Hour}.complete().MaxBackoff, "a longer first pause raises the limit")
-	short := RetryPolicy{MaxBackoff: time.Millisecond}.complete()
+	assert.Equal(t, d, RetryPolicy{}.withDefaults())
+	assert.Equal(t, d, d.withDefaults())
+	assert.Equal(t, time.Minute, RetryPolicy{MaxAttempts: 5}.withDefaults().MaxRetryAfter)
+	assert.Equal(t, time.Hour, RetryPolicy{MinBackoff: time.Hour}.withDefaults().MaxBackoff, "a longer first pause raises the limit")
+	short := RetryPolicy{MaxBackoff: time.Millisecond}.withDefaults()
 	assert.Equal(t, RetryPolicy{4, time.Millisecond, time.Millisecond, time.Minute}, short, "the first pause follows a lower limit")
-	assert.EqualValues(t, 1, RetryPolicy{MaxBackoff: 1}.complete().MinBackoff)
-	none := RetryPolicy{MinBackoff: -1, MaxBackoff: -1, MaxRetryAfter: -1}.complete()
+	assert.EqualValues(t, 1, RetryPolicy{MaxBackoff: 1}.withDefaults().MinBackoff)
+	none := RetryPolicy{MinBackoff: -1, MaxBackoff: -1, MaxRetryAfter: -1}.withDefaults()
 	assert.Equal(t, RetryPolicy{MaxAttempts: 4}, none, "negative is none")
 }
 
@@ -88,7 +88,7 @@ func TestRetryPolicyRefusesNonsense(t *testing.T) {
 
 func TestNextAttempt(t *testing.T) {
 	t.Parallel()
-	p := RetryPolicy{}.complete()
+	p := RetryPolicy{}.withDefaults()
 	for follow, want := range map[follow]bool{followNone: false, followRenew: true, followRetry: true} {
 		_, may := p.next(1, follow, 0, 0)
 		assert.Equal(t, want, may, "%d", follow)
