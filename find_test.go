@@ -348,3 +348,21 @@ func TestFindByNameIsRetried(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, l.Searches, 2, "with another key")
 }
+
+// A conflict is known from what was read: another question to a key source could wait, or fail, after the call's work
+// is done.
+func TestConflictDoesNotAskTheKeySource(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	source := func(context.Context) (string, error) {
+		asked++
+		return fakes.Key, nil
+	}
+	const list = `{"data":[{"id":"a-%[1]s","name":"Lighthouse"},{"id":8,"name":"Lighthouse"}],"total":2}`
+	c := over(t, fakes.RoundTripper(fakes.OK(fmt.Sprintf(list, fakes.Key))), WithAPIKeySource(source))
+	_, err := c.Images.FindByName(t.Context(), "Lighthouse")
+	var conflict *ConflictError
+	require.ErrorAs(t, err, &conflict)
+	assert.Equal(t, []ID{"a-[API key]", "8"}, conflict.IDs)
+	assert.Equal(t, 1, asked, "for the list alone")
+}
