@@ -44,7 +44,7 @@ func (c *collection[T, L, S]) create(w http.ResponseWriter, r *http.Request) {
 	var record *T
 	var found bool
 	if err == nil {
-		record, found, err = c.store(c.creating, r, params)
+		record, found, err = c.storeOnce(r, form, params)
 	}
 	if err != nil {
 		c.renderForm(w, r, form, c.explainForm(r, form, err))
@@ -56,6 +56,22 @@ func (c *collection[T, L, S]) create(w http.ResponseWriter, r *http.Request) {
 		c.log.Info("created", "name", recordName(form), "id", c.id(record))
 	}
 	http.Redirect(w, r, recordPath(c.path(), c.id(record))+"?done="+done, http.StatusSeeOther)
+}
+
+// storeOnce stores the record of a form. A visitor who goes back and edits the title of a form that was sent would store
+// another record, so a form keeps its title, as long as the gallery runs, unless nothing came of it.
+func (c *collection[T, L, S]) storeOnce(r *http.Request, form url.Values, params S) (*T, bool, error) {
+	token, name := form.Get("form"), recordName(form)
+	first, again := c.sent.LoadOrStore(token, name)
+	if again && first != name {
+		return nil, false, &aicontent.ConflictError{Name: first.(string), Reason: "the form was sent with another title"}
+	}
+	record, found, err := c.store(c.creating, r, params)
+	outcome := aicontent.OutcomeOf(err)
+	if !again && (outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected) {
+		c.sent.Delete(token)
+	}
+	return record, found, err
 }
 
 // renderForm shows a form, and what is wrong with it. One that has created a record, or has no token, gets a new token.
@@ -80,6 +96,8 @@ func (c *collection[T, L, S]) explainForm(r *http.Request, form url.Values, err 
 	switch {
 	case errors.As(err, &stored) && stored.ID != "":
 		p.LookAt = recordPath(c.path(), stored.ID)
+	case edited:
+		p.LookAt = c.path() + "?" + url.Values{"search": {conflict.Name}}.Encode()
 	case maybe:
 		p.LookAt = c.path() + "?" + url.Values{"search": {recordName(form)}}.Encode()
 	}

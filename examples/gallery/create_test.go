@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -16,6 +17,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
@@ -166,8 +168,11 @@ func TestFormFromBeforeTheRestart(t *testing.T) {
 
 // A form that was edited after it was sent does not create a second record by itself, before and after a restart.
 func TestEditedForms(t *testing.T) {
-	for name, field := range map[string]string{"prompt": "description", "size": "resolution"} {
+	for name, field := range map[string]string{"prompt": "description", "size": "resolution", "title": "name"} {
 		for _, restart := range []bool{false, true} {
+			if field == "name" && restart {
+				continue // The gallery has forgotten the title: with another one it is another form.
+			}
 			t.Run(fmt.Sprintf("%s, restart: %t", name, restart), func(t *testing.T) {
 				f := newFixture(t)
 				form := fox(newToken())
@@ -182,7 +187,11 @@ func TestEditedForms(t *testing.T) {
 				says(t, page, "This form was already sent")
 				says(t, page, "To create another, press the button again.")
 				assert.Len(t, f.service.Records(), 1)
-				assert.Contains(t, f.get(lookAt(t, page)), "<h1>Fox</h1>")
+				shown := "<h1>Fox</h1>"
+				if field == "name" { // of a list with the one record
+					shown = `title="Fox">Fox</span>`
+				}
+				assert.Contains(t, f.get(lookAt(t, page)), shown)
 				assert.False(t, isFixed(page))
 				form.Set("form", tokenOf(t, page))
 				says(t, f.post("/new-picture", form), "Here it is.")
@@ -225,6 +234,24 @@ func TestTitleIsFixedWhileTheOutcomeIsUnknown(t *testing.T) {
 			}, hide)
 		})
 	}
+}
+
+// A visitor who leaves before the response, goes back and edits the title is asked, too.
+func TestEditedTitleOfAFormUnderWay(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.ActThenStatus(504))
+		form := fox(newToken())
+		go f.send("/new-picture", form)
+		synctest.Wait()
+		edited := maps.Clone(form)
+		edited.Set("name", "Fo")
+		_, page := f.send("/new-picture", edited)
+		says(f.t, page, "This form was already sent")
+		assert.NotEqual(f.t, form.Get("form"), tokenOf(f.t, page))
+		_, page = f.send("/new-picture", form)
+		says(f.t, page, found)
+		assert.Len(f.t, f.service.Images(), 1)
+	})
 }
 
 // A title that the service refused may be edited.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
@@ -28,7 +29,8 @@ type server struct {
 	maxUpload int64           // limit of an upload, in bytes
 	inMemory  bool            // whether the service runs in memory
 	templates *template.Template
-	key       []byte // for sign
+	key       []byte   // for sign
+	sent      sync.Map // the name of the record that each form was sent for, by token
 }
 
 // maxPause is how long a visitor waits in vain for what became of a lost response. Pressed again, the button goes on
