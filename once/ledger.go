@@ -17,7 +17,8 @@ import (
 // their context ends. A ledger promises compare-and-set: of several Puts that replace the same version, at most one
 // succeeds, and whoever calls Get afterwards sees it. A storage that forgets an entry, or returns an older one, breaks
 // that promise, and a record may be created twice. Test your own with
-// [github.com/aicontent/aicontent-go/aicontenttest.TestLedger]; docs/recipes.md has two, and untested sketches of others.
+// [github.com/aicontent/aicontent-go/aicontenttest.TestLedger]; docs/recipes.md has two,
+// and untested sketches of others.
 type Ledger interface {
 	// Get returns the entry and its version. The version is empty if there is no entry. The caller may modify the
 	// entry.
