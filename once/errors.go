@@ -73,7 +73,7 @@ var (
 	errNothing  = errors.New("no record came of the create request")
 	errLate     = errors.New("the ledger did not answer in time")
 	errCut      = errors.New("the create request was cut off, as the ledger could not be written in time")
-	errWait     = errors.New("it would wait for longer than WithMaxWait allows")
+	errWait     = errors.New("it would wait for too long (WithMaxWait)")
 )
 
 // outcome is Done if a record was made, and Unknown otherwise.

@@ -224,7 +224,7 @@ func hopeless(err error) bool {
 // jargon is what errors say to programmers alone.
 var jargon = regexp.MustCompile(`\baicontent\.\w+: |\btranscriptions\.[a-z]+: |\bonce: transcriptions "[^"]*": |` +
 	` \(outcome [^()]*\)| \([^()]*\bWith\w*[A-Z][^()]*\)|` +
-	`it would wait for longer than WithMaxWait allows(; before: )?|` +
+	`it would wait for too long \(WithMaxWait\)(; before: )?|` +
 	`\b(dial|read|write) tcp ?\S*: ((connect|read|write): )?|\bl?stat `)
 
 var words = strings.NewReplacer("context canceled: ", "", "context canceled", "interrupted",

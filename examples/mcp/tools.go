@@ -161,7 +161,7 @@ func create[P, T any](
 }
 
 // forProgrammers is what an error says of options of the SDK, which an agent does not have.
-var forProgrammers = regexp.MustCompile(` than WithMaxWait allows| \([^()]*\bWith(?:out)?[A-Z][^()]*\)`)
+var forProgrammers = regexp.MustCompile(` \([^()]*\bWith(?:out)?[A-Z][^()]*\)`)
 
 // advise puts before an error what an agent should know and do.
 func advise(known string, err error) error {

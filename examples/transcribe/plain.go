@@ -12,7 +12,7 @@ import (
 
 // forProgrammers is what errors say of the SDK: its methods, options and terms, and a limit that this program sets.
 var forProgrammers = regexp.MustCompile(`\b(transcriptions|aicontent)\.\w+: | \(outcome [^()]*\)|` +
-	`it would wait for longer than WithMaxWait allows(; before: )?|` +
+	`it would wait for too long \(WithMaxWait\)(; before: )?|` +
 	` \([^()]*\bWith(StoreTimeout|ResponseTimeout|StallTimeout|MaxResponseSize|HTTPClient|InsecureHTTP)\b[^()]*\)|` +
 	` \([^()]*\bWithoutValidation\b[^()]*\)`)
 
