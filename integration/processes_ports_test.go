@@ -409,7 +409,7 @@ var services = map[string]service{
 	"replica": {works: 2 * time.Second, listsLag: true, showLags: true},
 	"flicker": {works: 35 * time.Second, listsLag: true, showLags: true, flickers: true},
 
-	"blind":    {works: 35 * time.Second, lists: `{"data":[]}`},
+	"blind":    {works: 75 * time.Second, lists: `{"data":[]}`},
 	"nameless": {works: 2 * time.Second, lists: `{"data":[{"id":7}]}`},
 	"renaming": {works: 2 * time.Second, personality: aicontenttest.Rewritten},
 }

@@ -418,7 +418,7 @@ var beyond = []string{
 	"processes/images/apart/prompt/minutes/",
 	"processes/images/alone/blind/lose-response/",
 	"processes/images/alone/blind/act-201-empty/",
-	"processes/images/alone/blind/act-201-empty/outage-20s@a.put2",
+	"processes/images/alone/blind/act-201-empty/outage-20s@a.put4",
 	"processes/images/alone/nameless/lose-response/",
 	"processes/images/alone/renaming/lose-response/",
 	"processes/images/alone/renaming/ok/",
