@@ -3,6 +3,7 @@
 package lenient
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,8 +22,10 @@ var (
 	ErrSaysError = errors.New("the response says that it is an error")
 )
 
+const byteOrderMark = "\xef\xbb\xbf"
+
 // Trim returns body without its byte order mark and the white space around it.
-func Trim(body string) string { return strings.TrimSpace(strings.TrimPrefix(body, "\xef\xbb\xbf")) }
+func Trim(body string) string { return strings.TrimSpace(strings.TrimPrefix(body, byteOrderMark)) }
 
 // Parse returns body as a value, which is a copy if body is no string. The error is ErrEmpty, ErrHTML, ErrCutOff or
 // ErrNotJSON.
@@ -31,7 +34,7 @@ func Parse[T string | []byte](body T) (Value, error) {
 	switch {
 	case text == "":
 		return "", ErrEmpty
-	case json.Valid([]byte(text)):
+	case json.Valid(bytes.TrimSpace(bytes.TrimPrefix([]byte(body), []byte(byteOrderMark)))): // of bytes, without a copy
 		return Value(text), nil
 	case text[0] == '<':
 		return "", ErrHTML
