@@ -163,7 +163,7 @@ func (c *call[T]) enter(ctx context.Context) (leave func(), err error) {
 		select {
 		case <-busy.(chan struct{}):
 		case <-ctx.Done():
-			return nil, c.leave(ctx, contextError(ctx))
+			return nil, c.leave(ctx, whyEnded(ctx))
 		case <-over:
 			return nil, c.leave(ctx, errWait)
 		}

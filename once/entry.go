@@ -67,7 +67,7 @@ func ledgerKey(scope, baseURL, collection, name string) string {
 		}
 		baseURL = u.String()
 	}
-	data, _ := json.Marshal([]string{scope, baseURL, collection, normalText(name)}) // strings alone
+	data, _ := json.Marshal([]string{scope, baseURL, collection, canonical(name)}) // strings alone
 	return hash(string(data))
 }
 
@@ -75,22 +75,22 @@ func ledgerKey(scope, baseURL, collection, name string) string {
 func formHash(fields map[string]string) string {
 	values := url.Values{}
 	for key, value := range fields {
-		if value = normalText(value); value != "" {
+		if value = canonical(value); value != "" {
 			values.Set(key, value)
 		}
 	}
 	return hash(values.Encode())
 }
 
-// normalText returns a text in the form in which texts are compared: services trim them, and browsers and databases
+// canonical returns a text in the form in which texts are compared: services trim them, and browsers and databases
 // change their line breaks.
-func normalText(text string) string {
+func canonical(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
 }
 
 // nameHash returns the hash of a name, or nothing for a name that the service did not send.
 func nameHash(name string) string {
-	if name = normalText(name); name == "" {
+	if name = canonical(name); name == "" {
 		return ""
 	}
 	return hash(name)

@@ -34,10 +34,10 @@ func (e *Error) Error() string {
 	if e.ID != "" {
 		known += ", id " + string(e.ID)
 	}
-	return oneLine.Replace(fmt.Sprintf("once: %s %.80q: %v (%s)", e.Collection, e.Name, e.Err, known))
+	return lineBreaks.Replace(fmt.Sprintf("once: %s %.80q: %v (%s)", e.Collection, e.Name, e.Err, known))
 }
 
-var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
+var lineBreaks = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
@@ -114,8 +114,8 @@ func ledgerError(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("the ledger could not be %s: %w", what, err)
 }
 
-// contextError returns why a context ended, or nil if it has not.
-func contextError(ctx context.Context) error {
+// whyEnded returns why a context ended, or nil if it has not.
+func whyEnded(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(err, cause) {
 		return err

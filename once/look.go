@@ -23,7 +23,7 @@ type pending struct{ error }
 // look is rules 1 and 2, round after round, and then what absent does if there is no record, and none will be.
 func (c *call[T]) look(ctx context.Context, absent func() (*T, error)) (*T, error) {
 	for {
-		if ended := contextError(ctx); ended != nil {
+		if ended := whyEnded(ctx); ended != nil {
 			return nil, c.leave(ctx, ended)
 		}
 		var record *T
@@ -191,7 +191,7 @@ func (c *call[T]) pause(ctx context.Context, failed error) error {
 	until := c.until()
 	wait := max(min(max(c.delay, retryAfter(failed)), time.Until(until)), 0)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
-		return cmp.Or(contextError(ctx), context.DeadlineExceeded)
+		return cmp.Or(whyEnded(ctx), context.DeadlineExceeded)
 	}
 	if c.waited+wait > c.maxWait {
 		return errWait
@@ -210,7 +210,7 @@ func (c *call[T]) pause(ctx context.Context, failed error) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return contextError(ctx)
+			return whyEnded(ctx)
 		case <-over:
 			return nil
 		case <-ticks.C:
