@@ -18,6 +18,8 @@ func storeOnce(ctx context.Context, client *aicontent.Client) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, 40*time.Minute)
+	defer cancel()
 	image, found, err := names.Images.Store(ctx, aicontent.ImageStoreParams{
 		Name:        "order-4711", // unique, such as a job's ID
 		Description: "A lighthouse on a cliff at dusk",
@@ -79,14 +81,6 @@ func report(err error) {
 	if errors.As(err, &refused) {
 		log.Println(refused.StatusCode, refused.RequestID, refused.Message, refused.Fields)
 	}
-}
-
-// soon is what README shows of the context.
-func soon(ctx context.Context, client *aicontent.Client) (*aicontent.Page[aicontent.Image], error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	page, err := client.Images.List(ctx, aicontent.ImageListParams{}) // after 20 s: context.DeadlineExceeded
-	return page, err
 }
 
 // ready reports whether the deployment responds, and accepts the key. It creates nothing.

@@ -46,7 +46,7 @@ func TestTheProgramsOfREADME(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEmpty(t, transcription.Result)
 
-	page, err := soon(t.Context(), client)
+	page, err := client.Images.List(t.Context(), aicontent.ImageListParams{})
 	require.NoError(t, err)
 	image := page.Items[0]
 	require.NoError(t, download(t.Context(), client, image))
@@ -62,7 +62,7 @@ func TestTheProgramsOfREADME(t *testing.T) {
 func TestReportNamesStatusAndRequest(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	srv.Fault(aicontenttest.Status(http.StatusForbidden, `{"message":"No credit."}`).WithHeader("X-Request-Id", "req-7"))
-	_, err := soon(t.Context(), srv.Client())
+	_, err := srv.Client().Images.List(t.Context(), aicontent.ImageListParams{})
 	var lines strings.Builder
 	log.SetOutput(&lines)
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
