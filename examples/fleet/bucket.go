@@ -75,6 +75,15 @@ func (b bucket) remove(ctx context.Context, key string) error {
 	return b.stream.Purge(ctx, jetstream.WithPurgeSubject("$KV."+b.Bucket()+"."+key+".*"))
 }
 
+// WatchAll is patient: the node that was to answer may have ended.
+func (b bucket) WatchAll(ctx context.Context, opts ...jetstream.WatchOpt) (entries jetstream.KeyWatcher, err error) {
+	err = patiently(ctx, func(ctx context.Context) error {
+		entries, err = b.KeyValue.WatchAll(ctx, opts...)
+		return err
+	})
+	return entries, err
+}
+
 // each calls do with every entry, until it fails.
 func (b bucket) each(
 	ctx context.Context, do func(jetstream.KeyValueEntry) error, opts ...jetstream.WatchOpt,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -169,13 +170,13 @@ func (r record) after(err error, longest time.Duration) (next record, delay time
 	delay = min(time.Second<<min(r.Runs, 10), longest)
 	if open, ok := errors.AsType[*once.Error](err); ok && open.Until.After(time.Now()) {
 		delay = min(delay, time.Until(open.Until))
-		reason = fmt.Sprintf("an earlier request may become its record until %s: %s",
-			open.Until.Local().Format(time.TimeOnly), reason)
+		reason = strings.TrimSuffix(fmt.Sprintf("an earlier request may become its record until %s: %s",
+			open.Until.Local().Format(time.TimeOnly), reason), ": ")
 	}
 	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
 		delay = max(delay, refused.RetryAfter)
 	}
-	return r.at(waiting, reason), delay
+	return r.at(waiting, cmp.Or(reason, "another run of it has not ended")), delay
 }
 
 // transcribe fetches the file and transcribes it, unless an earlier run did.
@@ -216,6 +217,9 @@ func hopeless(err error) bool {
 	}
 	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
 		return slices.Contains([]int{400, 409, 413, 415, 422}, refused.StatusCode)
+	}
+	if _, garbled := errors.AsType[*aicontent.DecodeError](err); garbled {
+		return false // What is there is not given up because the service, or a proxy, does not make sense today.
 	}
 	return errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict) ||
 		aicontent.OutcomeOf(err) == aicontent.OutcomeDone

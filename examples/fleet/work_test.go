@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,6 +50,24 @@ func TestWorkerSurvivesAFirewall(t *testing.T) {
 		assert.Equal(t, done, outcome(t, q)["a.wav"].State, op)
 		assert.Len(t, srv.Records(), 1)
 	}
+}
+
+// A paid record must not become a dead letter because the response, and the search after it, make no sense.
+func TestGarbledResponsesKillNoJob(t *testing.T) {
+	srv, q := deployment(t)
+	var created atomic.Bool
+	createThenList := func(r *aicontenttest.Request) bool {
+		if r.Operation == aicontenttest.TranscriptionsStore {
+			created.Store(true)
+		}
+		return created.Load()
+	}
+	srv.FaultWhen(createThenList, 2, aicontenttest.InvalidJSON())
+	startTestWorker(t, q, srv)
+	produceAll(t, q, write(t, t.TempDir(), "a.wav", recording(1)))
+	r := outcome(t, q)["a.wav"]
+	assert.Equal(t, done, r.State, r.Reason)
+	assert.Len(t, srv.Records(), 1)
 }
 
 // storeError is the error of an upload that may be repeated.
@@ -154,7 +173,35 @@ func TestJobOutlivesTheWaitForAnEarlierRequest(t *testing.T) {
 		r.State = running
 		r.Runs++
 	}
-	assert.Contains(t, r.Reason, "an earlier request may become its record until ")
+	assert.Regexp(t, `^an earlier request may become its record until [0-9:]{8}: 504: `, r.Reason)
+	_, _, err = names.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
+		Name: "fleet-1", File: aicontent.FileFromBytes("a.wav", noise(1, 500)),
+	})
+	r, _ = r.after(err, longest)
+	assert.Regexp(t, `^an earlier request may become its record until [0-9:]{8}$`, r.Reason)
+}
+
+// A queue that elects another leader may deliver a job again to the worker that runs it.
+func TestRunBesideAnotherSaysSo(t *testing.T) {
+	var store func() error
+	beside := make(chan error, 2)
+	srv := aicontenttest.NewServer(t, aicontenttest.OnRequest(func(r aicontenttest.Request) {
+		if r.Operation == aicontenttest.TranscriptionsList {
+			beside <- store()
+		}
+	}))
+	names, err := once.New(srv.Client(), once.InMemory(), once.WithMaxWait(0))
+	require.NoError(t, err)
+	store = func() error {
+		_, _, err := names.Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
+			Name: "fleet-1", File: aicontent.FileFromBytes("a.wav", noise(1, 500)),
+		})
+		return err
+	}
+	require.NoError(t, store())
+	r, _ := record{State: running, Runs: 1}.after(<-beside, time.Minute)
+	assert.Equal(t, waiting, r.State)
+	assert.Equal(t, "another run of it has not ended", r.Reason)
 }
 
 // The settle time may be a quarter of an hour.
