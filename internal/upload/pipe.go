@@ -22,6 +22,9 @@ type input struct {
 	r    io.Reader
 	size int64  // -1 where it is unknown
 	done func() // called once, when nothing uses r any more
+
+	// direct means that a Read waits for no more than a disk, and is no code of the user's. It is waited for.
+	direct bool
 }
 
 // pipe hands on what a source holds, never ahead of its reader. All code of the user's runs on one goroutine, where a
@@ -31,6 +34,7 @@ type pipe struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	progress *progress    // nil for none
+	due      time.Time    // of the next report of progress, as the reader knows it
 	sent     atomic.Int64 // bytes of the file
 
 	calls  chan func() error // for the goroutine, one at a time
@@ -100,25 +104,31 @@ func (p *pipe) report() {
 	}
 }
 
-// read gives up on a reader that returns nothing a hundred times, as bufio does, and on one that miscounts.
+// read fills piece, on the goroutine.
 func (p *pipe) read() error {
 	room := p.piece
 	p.piece = nil
 	p.report()
+	n, err := p.fill(room)
+	p.piece = room[:n]
+	return err
+}
+
+// fill gives up on a reader that returns nothing a hundred times, as bufio does, and on one that miscounts.
+func (p *pipe) fill(room []byte) (int, error) {
 	for range 100 {
 		if p.ctx.Err() != nil {
 			break
 		}
 		n, err := p.r.Read(room)
 		if n < 0 || n > len(room) {
-			return errors.New("the reader returned an impossible count")
+			return 0, errors.New("the reader returned an impossible count")
 		}
 		if n > 0 || err != nil {
-			p.piece = room[:n]
-			return err
+			return n, err
 		}
 	}
-	return io.ErrNoProgress
+	return 0, io.ErrNoProgress
 }
 
 func (p *pipe) Read(b []byte) (int, error) {
@@ -126,6 +136,9 @@ func (p *pipe) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	if len(p.piece) == 0 && p.behind == nil {
+		if p.direct && (p.progress == nil || time.Now().Before(p.due)) {
+			return p.fill(b)
+		}
 		if p.buf == nil {
 			p.buf = make([]byte, pieceSize)
 		}
@@ -134,6 +147,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 		if err := p.ctx.Err(); err != nil {
 			return 0, err // and piece is the goroutine's
 		}
+		p.due = time.Now().Add(reportInterval)
 	}
 	n := copy(b, p.piece)
 	if p.piece = p.piece[n:]; len(p.piece) > 0 {

@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
+	"testing/fstest"
 	"testing/iotest"
 	"testing/synctest"
 	"time"
@@ -51,6 +53,33 @@ func TestPipesReadWhatTheReaderHas(t *testing.T) {
 
 // The end of an attempt waits for a Read that is about to return: what the user does with the reader afterwards must
 // not meet it. None begins later.
+// What waits for a disk at most is read where it is needed. Anything else might keep a call for ever.
+func TestWhatIsReadDirectly(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.wav")
+	require.NoError(t, os.WriteFile(path, []byte("RIFF"), 0o600))
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	for name, test := range map[string]struct {
+		source Source
+		direct bool
+	}{
+		"memory":             {Bytes([]byte("RIFF")), true},
+		"path":               {Path(path), true},
+		"folder":             {FS(os.DirFS(dir), "a.wav"), true},
+		"user's file system": {FS(fstest.MapFS{"a.wav": {Data: []byte("RIFF")}}, "a.wav"), false},
+		"open file":          {Reader(file), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := File{Source: test.source}.open(t.Context(), nil)
+			require.NoError(t, err)
+			defer p.close()
+			assert.Equal(t, test.direct, p.direct)
+		})
+	}
+}
+
 func TestPipesWaitForReadsThatReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		read, ended := 0, false

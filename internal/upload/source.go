@@ -36,7 +36,7 @@ func (disk) Open(path string) (fs.File, error) {
 }
 
 // FS is the file at path in fsys, opened for each attempt. It is nil where fsys is. An Open or Read that waits is
-// abandoned when the context ends.
+// abandoned when the context ends, but for a Read of a regular file of the operating system.
 func FS(fsys fs.FS, path string) Source {
 	if fsys == nil {
 		return nil
@@ -59,6 +59,8 @@ func (s inFS) open(in *input) error {
 	}
 	in.r, in.done = f, func() { f.Close() }
 	info, err := f.Stat()
+	_, in.direct = f.(*os.File)
+	in.direct = in.direct && err == nil && info.Mode().IsRegular()
 	switch {
 	case err != nil:
 		return err
@@ -77,7 +79,7 @@ func Bytes(data []byte) Source { return &memory{data} }
 type memory struct{ data []byte }
 
 func (m *memory) open(in *input) error {
-	in.r, in.size = bytes.NewReader(m.data), int64(len(m.data))
+	in.r, in.size, in.direct = bytes.NewReader(m.data), int64(len(m.data)), true
 	return nil
 }
 
