@@ -100,7 +100,7 @@ func TestDeadlineNearerThanTheWait(t *testing.T) {
 		var api *APIError
 		require.ErrorAs(t, err, &api)
 		assert.Equal(t, 30*time.Second, api.RetryAfter)
-		assert.Equal(t, OutcomeRejected, OutcomeOf(err))
+		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 		assert.Zero(t, time.Since(start), "it does not wait")
 	})
 }
@@ -266,7 +266,7 @@ func TestLogLines(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, `level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=1 status=502 request_id="" result=502 outcome=unknown sent=0 budget=99 pause=random
 level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=2 status=0 request_id="" result="connection reset by peer" outcome=unknown sent=0 budget=98 pause=random
-level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=3 status=200 request_id="" result=ok outcome=done sent=0 budget=98
+level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=3 status=200 request_id="" result=ok outcome=executed sent=0 budget=98
 `, out.String())
 }
 

@@ -135,7 +135,7 @@ func TestBaseURLsRefused(t *testing.T) {
 			assert.Equal(t, "base_url", invalid.Problems[0].Field)
 			assert.Contains(t, err.Error(), want)
 			assert.NotContains(t, err.Error(), "\n")
-			assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 			assert.ErrorIs(t, err, ErrInvalid)
 		})
 	}
@@ -313,10 +313,10 @@ func TestClosedServer(t *testing.T) {
 	require.NoError(t, err)
 	for name, call := range allTen(c) {
 		err := call(t.Context())
-		var lost *TransportError
+		var lost *CallError
 		if assert.ErrorAs(t, err, &lost, name) {
 			assert.Equal(t, 3, lost.Attempts, name)
-			assert.Equal(t, OutcomeNotSent, OutcomeOf(err), name)
+			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), name)
 			var op *net.OpError
 			assert.ErrorAs(t, err, &op, "the cause must be there for errors.As")
 		}
@@ -526,7 +526,7 @@ func TestCheckRedirectIsNotAskedOfAPICalls(t *testing.T) {
 	_, err = c.Images.Show(t.Context(), "7")
 	host := strings.TrimSuffix(baseURL, "/tenant")
 	assert.EqualError(t, err, "images.show: 302: the service redirects to "+host+"/tenant/moved: is the base URL "+baseURL+" right?")
-	assert.Equal(t, OutcomeRejected, OutcomeOf(err))
+	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 	assert.EqualValues(t, 1, requests.Load())
 }
 
@@ -540,7 +540,7 @@ func TestRedirectsToWhatIsNoURL(t *testing.T) {
 	c, err := NewClient(baseURL, fakes.Key, WithRetryPolicy(quick))
 	require.NoError(t, err)
 	defer c.CloseIdleConnections()
-	for op, outcome := range map[string]Outcome{"images.list": OutcomeRejected, "images.show": OutcomeRejected, "images.store": OutcomeUnknown, "images.delete": OutcomeUnknown} {
+	for op, outcome := range map[string]Outcome{"images.list": OutcomeNotExecuted, "images.show": OutcomeNotExecuted, "images.store": OutcomeUnknown, "images.delete": OutcomeUnknown} {
 		requests.Store(0)
 		err := allTen(c)[op](t.Context())
 		var api *APIError

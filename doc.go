@@ -23,7 +23,7 @@
 //   - [*ValidationError]: invalid arguments; nothing was sent
 //   - [*APIError]: a response with a status other than 2xx
 //   - [*DecodeError]: a 2xx response without a usable record or list
-//   - [*TransportError]: no response, because of the network, a timeout, the context, a limiter, a key source or a hook
+//   - [*CallError]: no response, because of the network, a timeout, the context, a limiter, a key source or a hook
 //   - [*ConflictError]: the name belongs to several records, or to another one that package once knows
 //
 // [errors.Is] finds sentinels, such as [ErrNotFound], and the context's errors. The error text is one line that begins
@@ -33,15 +33,14 @@
 //
 // Creating a record is billed, and a failed Store call may still have created one. [OutcomeOf] returns what is certain:
 //
-//   - NotSent: the service did not get the whole request, so this call created nothing
-//   - Rejected: the service responded that it did not execute the request, so this call created nothing
-//   - Done: the service executed the request, but its response could not be read
+//   - NotExecuted: the service did not execute the request, so this call created nothing
+//   - Executed: the service executed the request, but its response could not be read
 //   - Unknown: the service may have executed the request, or may still do so
 //
 // After Unknown, a record may appear minutes later: a proxy's timeout does not stop the service. Wait longer than the
 // slowest Store call takes, then look for the record with FindByName, and only if there is none store it again. Package
 // [github.com/aicontent/aicontent-go/once] does that for records that are stored with it from the first call on.
-// [Temporary] reports whether the same call may be made again: whether that is safe, and may help.
+// [Retryable] reports whether the same call may be made again: whether that is safe, and may help.
 //
 // # Retries
 //
@@ -103,7 +102,7 @@
 // # Common mistakes
 //
 //   - giving package once a title that a person typed: two people may type the same one
-//   - repeating a failed Store call without asking [Temporary]: the first one may have been billed
+//   - repeating a failed Store call without asking [Retryable]: the first one may have been billed
 //   - creating a client for each call: it opens new connections
 //   - passing one variable to [WithResponse] in several goroutines: a data race
 //

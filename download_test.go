@@ -309,7 +309,7 @@ func TestDownloadWithoutAResponse(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 9, n)
 	assert.False(t, out.empty, "a Write of nothing")
-	assert.Contains(t, log.String(), " result=ok outcome=done ")
+	assert.Contains(t, log.String(), " result=ok outcome=executed ")
 }
 
 func debugging(w io.Writer) Option {
@@ -522,7 +522,7 @@ func TestDownloadErrorsNameTheHost(t *testing.T) {
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), fmt.Sprintf("(host %s)", host))
 	assert.NotContains(t, err.Error(), "private")
-	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 }
 
 // What the host of the pictures says of a missing one is the caller's to see, and speaks of no base URL.
@@ -539,7 +539,7 @@ func TestDownloadOfAMissingPicture(t *testing.T) {
 	var resp *Response
 	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), io.Discard, WithResponse(&resp))
 	assert.NotErrorIs(t, err, ErrNotFound, "it is not the service's own word")
-	assert.False(t, Temporary(err))
+	assert.False(t, Retryable(err))
 	assert.EqualError(t, err, "images.download: 404: not found (request req-7)")
 	require.NotNil(t, resp)
 	assert.Equal(t, 404, resp.StatusCode)
@@ -723,7 +723,7 @@ func TestDownloadWithAContextThatHasEnded(t *testing.T) {
 	cancel()
 	_, err = c.Images.Download(ctx, at(pictures.URL), io.Discard)
 	require.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 }
 
 // What was written is the caller's: a second start would append to it, or hash it twice.
@@ -752,7 +752,7 @@ func TestDownloadIsNotStartedOver(t *testing.T) {
 		assert.ErrorContains(t, err, "the picture was cut off: 5 of 9 bytes came")
 		assert.EqualValues(t, 5, n)
 		assert.EqualValues(t, 3, requests.Load(), "it is retried until the first byte is written")
-		assert.True(t, Temporary(err), "the caller may call again")
+		assert.True(t, Retryable(err), "the caller may call again")
 	}
 	content, err := os.ReadFile(file.Name())
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -35,12 +36,12 @@ var (
 var ErrPagination = errors.New("pagination")
 
 // ErrFile means that the file of an upload could not be read: its reader failed or stalled, or the file changed. It is
-// in a [*ValidationError] if reading fails before the first attempt, and in a [*TransportError] if the reader stalls,
+// in a [*ValidationError] if reading fails before the first attempt, and in a [*CallError] if the reader stalls,
 // or fails later.
 var ErrFile error = upload.ErrSource
 
 // ValidationError lists everything that is wrong with the arguments of a call, at most one problem for each field.
-// Nothing was sent: its [Outcome] is NotSent. It matches [ErrInvalid].
+// Nothing was sent: its [Outcome] is NotExecuted. It matches [ErrInvalid].
 type ValidationError struct {
 	Problems []FieldProblem
 
@@ -74,11 +75,20 @@ func (e *ValidationError) Error() string {
 	return strings.TrimPrefix(string(e.op)+": "+oneLine.Replace(strings.Join(list, "; ")), ": ")
 }
 
-// Outcome is NotSent.
+// Outcome is NotExecuted.
 func (e *ValidationError) Outcome() Outcome { return noAttempt }
 
-// Temporary is false.
-func (e *ValidationError) Temporary() bool { return false }
+// Retryable is false.
+func (e *ValidationError) Retryable() bool { return false }
+
+// Reason is what [Reason] returns: each field and what is allowed.
+func (e *ValidationError) Reason() string {
+	list := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		list[i] = p.Field + ": " + p.Reason
+	}
+	return strings.Join(list, "; ")
+}
 
 // Is reports whether target is [ErrInvalid].
 func (e *ValidationError) Is(target error) bool { return target == ErrInvalid }
@@ -126,6 +136,12 @@ func (e *APIError) Is(target error) bool {
 	return target == sentinel || target == ErrServer && e.StatusCode/100 == 5 || target == ErrUnauthorized && e.login
 }
 
+// Reason is what [Reason] returns: the message, else the text of the status.
+func (e *APIError) Reason() string {
+	status := cmp.Or(strings.ToLower(http.StatusText(e.StatusCode)), "status "+strconv.Itoa(e.StatusCode))
+	return cmp.Or(errtext.Text(e.Message, e.Fields), status)
+}
+
 // Unwrap returns what prevented a retry, such as the context's error, or nil.
 func (e *APIError) Unwrap() error { return e.stopped }
 
@@ -154,6 +170,9 @@ func (e *DecodeError) Error() string {
 	return e.line(e.Method+" "+e.Path, fmt.Sprintf("%d: %v", e.StatusCode, e.Err))
 }
 
+// Reason is what [Reason] returns.
+func (e *DecodeError) Reason() string { return "the response could not be read" }
+
 // Unwrap returns the cause, and what prevented a retry, if anything.
 func (e *DecodeError) Unwrap() []error { return e.causes(e.Err) }
 
@@ -162,9 +181,9 @@ func (e DecodeError) with(s summary) error {
 	return &e
 }
 
-// TransportError is a failure other than a response: the network, a timeout, the context, a rate limiter, a key source,
+// CallError is a failure other than a response: the network, a timeout, the context, a rate limiter, a key source,
 // a hook, or the writer of Download. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
-type TransportError struct {
+type CallError struct {
 	Method   string
 	Path     string // as sent, without the query
 	Attempts int    // number of attempts; 0 if the call ended before the first
@@ -174,20 +193,40 @@ type TransportError struct {
 }
 
 // Error is one line: the operation and the cause.
-func (e *TransportError) Error() string { return e.line(e.Method+" "+e.Path, fmt.Sprint(e.Err)) }
+func (e *CallError) Error() string { return e.line(e.Method+" "+e.Path, fmt.Sprint(e.Err)) }
 
 // Unwrap returns the cause, and what prevented a retry, if anything.
-func (e *TransportError) Unwrap() []error { return e.causes(e.Err) }
+func (e *CallError) Unwrap() []error { return e.causes(e.Err) }
+
+// Temporary is the same as Retryable, for [net.Error].
+func (e *CallError) Temporary() bool { return e.Retryable() }
+
+// Reason is what [Reason] returns: the kind of failure.
+func (e *CallError) Reason() string {
+	switch {
+	case errors.Is(e.Err, ErrFile):
+		return "the file could not be read"
+	case errors.Is(e.Err, context.Canceled):
+		return "stopped"
+	case e.Timeout():
+		return "timed out"
+	case errors.As(e.Err, new(*net.OpError)), errors.As(e.Err, new(*net.DNSError)):
+		return "no connection to the service"
+	case e.Attempts == 0:
+		return "refused: " + e.Err.Error()
+	}
+	return "the connection to the service broke"
+}
 
 // Timeout reports whether the cause is a timeout.
-func (e *TransportError) Timeout() bool {
+func (e *CallError) Timeout() bool {
 	var t interface{ Timeout() bool }
 	return errors.As(e.Err, &t) && t.Timeout() ||
 		// Only errors.Is leads to an error whose text held the key.
 		errors.Is(e.Err, os.ErrDeadlineExceeded) || errors.Is(e.Err, context.DeadlineExceeded)
 }
 
-func (e TransportError) with(s summary) error {
+func (e CallError) with(s summary) error {
 	e.summary, e.Attempts = s, s.attempts
 	return &e
 }

@@ -55,14 +55,14 @@ func TestErrorTexts(t *testing.T) {
 			Fields: map[string][]string{"name": {"The name is taken."}},
 		},
 		"name: is required":                   &ValidationError{Problems: []FieldProblem{{Field: "name", Reason: "is required"}}},
-		"POST /api/v1/images: unexpected EOF": &TransportError{Method: "POST", Path: "/api/v1/images", Err: io.ErrUnexpectedEOF},
+		"POST /api/v1/images: unexpected EOF": &CallError{Method: "POST", Path: "/api/v1/images", Err: io.ErrUnexpectedEOF},
 		"GET /api/v1/images/7: 200: the response is empty": &DecodeError{
 			StatusCode: 200, Method: "GET", Path: "/api/v1/images/7", Err: lenient.ErrEmpty,
 		},
 		`name "a": the record differs (id 7)`:  &ConflictError{Name: "a", IDs: []ID{"7"}, Reason: "the record differs"},
 		"GET /api/v1/images/7: 404: not found": &APIError{StatusCode: 404, Method: "GET", Path: "/api/v1/images/7"},
 		"images.show: 404: No such image.":     &APIError{StatusCode: 404, Message: "No such image.", summary: summary{op: "images.show"}},
-		"images.show: unexpected EOF":          &TransportError{Err: io.ErrUnexpectedEOF, summary: summary{op: "images.show"}},
+		"images.show: unexpected EOF":          &CallError{Err: io.ErrUnexpectedEOF, summary: summary{op: "images.show"}},
 		"images.show: 200: the response is empty": &DecodeError{
 			StatusCode: 200, Err: lenient.ErrEmpty, summary: summary{op: "images.show"},
 		},
@@ -93,14 +93,14 @@ func TestCausesAreFound(t *testing.T) {
 	api := &APIError{StatusCode: 429, summary: summary{stopped: context.DeadlineExceeded}}
 	require.ErrorIs(t, api, context.DeadlineExceeded)
 	require.ErrorIs(t, api, ErrRateLimited)
-	transport := &TransportError{Err: io.ErrUnexpectedEOF, summary: summary{stopped: context.Canceled}}
+	transport := &CallError{Err: io.ErrUnexpectedEOF, summary: summary{stopped: context.Canceled}}
 	require.ErrorIs(t, transport, io.ErrUnexpectedEOF)
 	require.ErrorIs(t, transport, context.Canceled)
 	decode := &DecodeError{Err: wire.ErrCutOff, summary: summary{stopped: context.Canceled}}
 	require.ErrorIs(t, decode, wire.ErrCutOff)
 	require.ErrorIs(t, decode, context.Canceled)
-	assert.False(t, (&TransportError{Err: io.EOF}).Timeout())
-	assert.True(t, (&TransportError{Err: &wire.TimeoutError{}}).Timeout())
+	assert.False(t, (&CallError{Err: io.EOF}).Timeout())
+	assert.True(t, (&CallError{Err: &wire.TimeoutError{}}).Timeout())
 	var netError net.Error
 	require.ErrorAs(t, transport, &netError)
 }
@@ -178,7 +178,7 @@ func TestNotFoundIsTheServicesOwnWord(t *testing.T) {
 			err := call(t.Context())
 			require.ErrorAs(t, err, new(*APIError), name)
 			assert.Equal(t, own, errors.Is(err, ErrNotFound), "%s: %s", name, body)
-			assert.Equal(t, !own && !strings.HasSuffix(name, "store"), Temporary(err), "%s: %s", name, body)
+			assert.Equal(t, !own && !strings.HasSuffix(name, "store"), Retryable(err), "%s: %s", name, body)
 			record := strings.HasSuffix(name, "show") || strings.HasSuffix(name, "update") || strings.HasSuffix(name, "delete")
 			assert.Equal(t, !own || !record, strings.Contains(err.Error(), "https://content.example.com/tenant"), "%s: %v", name, err)
 		}

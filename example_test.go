@@ -193,9 +193,9 @@ func ExampleOutcomeOf() {
 
 	_, err := client.Images.Store(ctx, params)
 	switch aicontent.OutcomeOf(err) {
-	case aicontent.OutcomeDone:
+	case aicontent.OutcomeExecuted:
 		fmt.Println("created")
-	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
+	case aicontent.OutcomeNotExecuted:
 		fmt.Println("this call created nothing: safe to store again")
 	case aicontent.OutcomeUnknown:
 		fmt.Println("perhaps created: look for it before storing it again")
@@ -245,8 +245,8 @@ func ExampleWithAttemptHook() {
 		log.Fatal(err)
 	}
 	// Output:
-	// images.list 1 429 rejected true
-	// images.list 2 200 done false
+	// images.list 1 429 not executed true
+	// images.list 2 200 executed false
 }
 
 func ExampleAPIError() {
@@ -288,7 +288,7 @@ func ExampleValidationError() {
 	// description
 	// resolution
 	// style
-	// not sent 0
+	// not executed 0
 }
 
 func ExampleWithRetryPolicy() {
@@ -492,4 +492,22 @@ func ExampleImage_Equal() {
 	// Output:
 	// true
 	// Image(7 "Lighthouse")
+}
+
+// A queue needs no more than Retryable and RetryAt to decide when a failed job runs again.
+func ExampleRetryAt() {
+	srv := service()
+	defer srv.Close()
+	srv.Fault(aicontenttest.Status(http.StatusTooManyRequests, `{}`).WithRetryAfter("600"))
+
+	_, err := srv.Client().Images.Show(context.Background(), "7")
+	switch at := aicontent.RetryAt(err); {
+	case !aicontent.Retryable(err):
+		fmt.Println("failed:", aicontent.Reason(err))
+	case at.IsZero():
+		fmt.Println("again after a backoff of our own")
+	default:
+		fmt.Println("again in", time.Until(at).Round(time.Minute))
+	}
+	// Output: again in 10m0s
 }

@@ -29,7 +29,8 @@ type summary struct {
 	op        Operation // empty for an error that a program made
 	host      string
 	outcome   Outcome
-	temporary bool // the same call may be made again: it is safe, and may help
+	retryable bool // the same call may be made again: it is safe, and may help
+	retryAt   time.Time
 	attempts  int
 	stopped   error    // what ended the wait for another attempt
 	details   []string // what stands in parentheses in the error's text
@@ -40,8 +41,11 @@ func (s *summary) facts() *summary { return s }
 // Outcome is what [OutcomeOf] returns: Unknown for an error that a program made itself.
 func (s summary) Outcome() Outcome { return s.outcome }
 
-// Temporary is what the function [Temporary] returns: false for an error that a program made itself.
-func (s summary) Temporary() bool { return s.temporary }
+// Retryable is what the function [Retryable] returns: false for an error that a program made itself.
+func (s summary) Retryable() bool { return s.retryable }
+
+// RetryAt is what the function [RetryAt] returns: zero for an error that a program made itself.
+func (s summary) RetryAt() time.Time { return s.retryAt }
 
 // causes are the error's own and what ended the wait for another attempt.
 func (s summary) causes(err error) []error {
@@ -89,12 +93,12 @@ func explain(err error, wrote, complete bool, limit time.Duration) error {
 }
 
 // failed is the error of a request that ended for another reason than a response.
-func (r *request) failed(err error) *TransportError {
-	return &TransportError{Method: r.method, Path: r.url.EscapedPath(), Err: err}
+func (r *request) failed(err error) *CallError {
+	return &CallError{Method: r.method, Path: r.url.EscapedPath(), Err: err}
 }
 
 // failed is the error of an attempt that ended for another reason than a response.
-func (x *exchange) failed(err error) *TransportError { return x.call.failed(x.key.Error(err)) }
+func (x *exchange) failed(err error) *CallError { return x.call.failed(x.key.Error(err)) }
 
 // maxErrorBody is how many bytes are kept of a response that is an error: frameworks' debug pages fit, and many errors
 // that are kept at once do not fill the memory.
@@ -111,9 +115,9 @@ func (x *exchange) decodeError(body string, err error) *DecodeError {
 }
 
 // unclear is the error of a list that was read, but cannot be used.
-func (x *exchange) unclear(err error, temporary bool) error {
+func (x *exchange) unclear(err error, retryable bool) error {
 	s := summary{op: x.call.op.name, host: x.call.url.Host, outcome: listed, attempts: x.call.count}
-	s.temporary = temporary
+	s.retryable = retryable
 	return x.decodeError("", err).with(s)
 }
 

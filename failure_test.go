@@ -74,7 +74,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		},
 		"a 2xx that cannot be read": {
 			"images.store", fakes.Responses{fakes.Respond(201, ``)}, oneAttempt, "",
-			"images.store: 201: the response is empty (outcome done: it was created)",
+			"images.store: 201: the response is empty (outcome executed: it was created)",
 		},
 		"the same every time": {
 			"images.show", fakes.Responses{fakes.Respond(502, ``)}, quick, "",
@@ -280,7 +280,7 @@ func TestErrorOfALoginPage(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	assert.ErrorIs(t, err, ErrUnauthorized)
-	assert.False(t, Temporary(err), "a key that is not accepted stays so")
+	assert.False(t, Retryable(err), "a key that is not accepted stays so")
 	assert.NotContains(t, err.Error(), "decod")
 	assert.NotContains(t, err.Error(), "cannot read")
 	assert.ErrorContains(t, err, "images.show: 302: the API key is not accepted: the service redirects to http://")
@@ -312,7 +312,7 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, row := range map[string]struct {
 			respond            func(*http.Request) (*http.Response, error)
-			timeout, temporary bool
+			timeout, retryable bool
 		}{
 			"a timeout":             {fakes.Hang, true, true},
 			"lost":                  {fakes.Lose, false, true},
@@ -321,13 +321,13 @@ func TestTransportErrorsAreNetErrors(t *testing.T) {
 			s := &fakes.Script{Responses: fakes.Responses{row.respond}}
 			c := over(t, s, WithRetryPolicy(oneAttempt))
 			_, err := c.Images.Store(t.Context(), aStore)
-			assert.False(t, Temporary(err), "%s: a Store call that may have been executed", name)
+			assert.False(t, Retryable(err), "%s: a Store call that may have been executed", name)
 			_, err = c.Images.Show(t.Context(), "7")
 			var lost net.Error
 			require.ErrorAs(t, err, &lost, name)
 			assert.Equal(t, row.timeout, lost.Timeout(), name)
 			//lint:ignore SA1019 Programs still call it.
-			assert.Equal(t, row.temporary, lost.Temporary(), name)
+			assert.Equal(t, row.retryable, lost.Temporary(), name)
 		}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -545,10 +545,10 @@ func TestErrorOfAPortThatSpeaksHTTP(t *testing.T) {
 		err := call(t.Context())
 		require.ErrorIs(t, err, http.ErrSchemeMismatch, name)
 		assert.ErrorContains(t, err, "the port speaks http, not https: is the base URL right?", name)
-		lost, ok := errors.AsType[*TransportError](err)
+		lost, ok := errors.AsType[*CallError](err)
 		require.True(t, ok)
 		assert.Equal(t, 1, lost.Attempts, name)
-		assert.False(t, Temporary(err), name)
-		assert.Equal(t, OutcomeNotSent, OutcomeOf(err), name)
+		assert.False(t, Retryable(err), name)
+		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), name)
 	}
 }

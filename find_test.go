@@ -81,7 +81,7 @@ func TestFindByNameSaysNotFoundOnlyOfWhatNoListShows(t *testing.T) {
 		assert.IsType(t, &DecodeError{}, err, name)
 		require.ErrorContains(t, err, row.text, name)
 		assert.NotErrorIs(t, err, ErrNotFound, name)
-		assert.True(t, Temporary(err), name)
+		assert.True(t, Retryable(err), name)
 	}
 	l := &fakes.Ledger{List: list(`{"data":[` + full + `{"id":1,"name":"another"}]}`)}
 	_, err := over(t, l).Images.FindByName(t.Context(), "job-4711")
@@ -119,27 +119,27 @@ func TestFindByNameOutcomes(t *testing.T) {
 	for name, row := range map[string]struct {
 		list, show func(int) (*http.Response, error)
 		outcome    Outcome
-		temporary  bool
+		retryable  bool
 	}{
 		"the list is refused":                {status(401, `{"message":"Unauthenticated."}`), nil, OutcomeUnknown, false},
 		"the list is lost":                   {lost, nil, OutcomeUnknown, true},
 		"the list is a page":                 {status(200, `<html>`), nil, OutcomeUnknown, true},
 		"the list has something else":        {status(200, `{"data":[7,{"id":1,"name":"m"}]}`), nil, OutcomeUnknown, false},
 		"there is none":                      {status(200, `{"data":[]}`), nil, OutcomeUnknown, false},
-		"listed, Show is refused":            {listed("7"), status(403, `{"message":"Forbidden"}`), OutcomeDone, false},
-		"listed, Show has none":              {listed("7"), status(404, `{"message":"Not found."}`), OutcomeDone, true},
-		"listed, Show fails":                 {listed("7"), status(500, ``), OutcomeDone, true},
-		"listed, Show is lost":               {listed("7"), lost, OutcomeDone, true},
-		"listed, Show is a page":             {listed("7"), status(200, `<html>`), OutcomeDone, true},
-		"listed under what cannot be an ID":  {listed("7 8"), nil, OutcomeDone, false},
-		"listed twice, under two IDs":        {status(200, `[{"id":1,"name":"n"},{"id":2,"name":"n"}]`), nil, OutcomeDone, false},
+		"listed, Show is refused":            {listed("7"), status(403, `{"message":"Forbidden"}`), OutcomeExecuted, false},
+		"listed, Show has none":              {listed("7"), status(404, `{"message":"Not found."}`), OutcomeExecuted, true},
+		"listed, Show fails":                 {listed("7"), status(500, ``), OutcomeExecuted, true},
+		"listed, Show is lost":               {listed("7"), lost, OutcomeExecuted, true},
+		"listed, Show is a page":             {listed("7"), status(200, `<html>`), OutcomeExecuted, true},
+		"listed under what cannot be an ID":  {listed("7 8"), nil, OutcomeExecuted, false},
+		"listed twice, under two IDs":        {status(200, `[{"id":1,"name":"n"},{"id":2,"name":"n"}]`), nil, OutcomeExecuted, false},
 		"a page that does not say what next": {status(200, `{"data":[{"id":1,"name":"m"}],"next_page_url":"?page=1"}`), nil, OutcomeUnknown, false},
 	} {
 		c := over(t, &fakes.Ledger{List: row.list, Show: row.show}, WithRetryPolicy(oneAttempt))
 		_, err := c.Images.FindByName(t.Context(), "n")
 		require.Error(t, err, name)
 		assert.Equal(t, row.outcome, OutcomeOf(err), "%s: %v", name, err)
-		assert.Equal(t, row.temporary, Temporary(err), "%s: %v", name, err)
+		assert.Equal(t, row.retryable, Retryable(err), "%s: %v", name, err)
 		assert.Equal(t, name == "there is none", errors.Is(err, ErrNotFound), "%s: %v", name, err)
 		assert.False(t, name == "there is none" && errors.As(err, new(*APIError)), "nobody sent it")
 	}
@@ -149,7 +149,7 @@ func TestFindByNameOutcomes(t *testing.T) {
 	_, err := c.Images.FindByName(ctx, "n")
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%v", err)
 	_, err = c.Images.FindByName(t.Context(), "n", WithHeader("Host", "h"))
-	assert.Equal(t, OutcomeNotSent, OutcomeOf(err), "%v", err)
+	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), "%v", err)
 }
 
 // A record that a deletion moves from page 2 to page 1 while page 1 is read is on neither: it would be stored again.
@@ -198,7 +198,7 @@ func TestFindByNameDuringDeletions(t *testing.T) {
 		}
 		require.ErrorContains(t, err, row.text, name)
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), name)
-		assert.Equal(t, errors.As(err, new(*DecodeError)), Temporary(err), name)
+		assert.Equal(t, errors.As(err, new(*DecodeError)), Retryable(err), name)
 		assert.Equal(t, !errors.As(err, new(*DecodeError)), errors.Is(err, ErrNotFound), name)
 	}
 }
@@ -245,7 +245,7 @@ func TestFindByNameOfManyRecords(t *testing.T) {
 	conflict, ok := errors.AsType[*ConflictError](err)
 	require.True(t, ok)
 	assert.Equal(t, []ID{"1", "2"}, conflict.IDs)
-	assert.False(t, Temporary(err))
+	assert.False(t, Retryable(err))
 }
 
 // A name that a large part of all records contains costs ten requests, and no more.
@@ -323,7 +323,7 @@ func TestFindByNameIsRetried(t *testing.T) {
 		"403":             {fakes.Respond(403, `{"message":"Forbidden"}`), new(*APIError), 1},
 		"429":             {fakes.Respond(429, ``), new(*APIError), 4},
 		"an HTML page":    {fakes.OK(`<html>`), new(*DecodeError), 1},
-		"no network":      {fakes.Lose, new(*TransportError), 4},
+		"no network":      {fakes.Lose, new(*CallError), 4},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &fakes.Ledger{List: func(int) (*http.Response, error) { return row.list(nil) }}

@@ -160,7 +160,7 @@ func (k *call) lastResponse() *Response {
 func (k *call) fail(stopped error) error {
 	s := summary{op: k.op.name, host: k.url.Host, outcome: k.worst, attempts: k.count}
 	if k.count == 0 {
-		s.temporary = !errors.Is(stopped, ErrFile)
+		s.retryable = !errors.Is(stopped, ErrFile)
 		return k.failed(stopped).with(s)
 	}
 	add := func(holds bool, detail string) {
@@ -168,7 +168,10 @@ func (k *call) fail(stopped error) error {
 			s.details = append(s.details, detail)
 		}
 	}
-	s.stopped, s.temporary = stopped, k.last.temporary || stopped != nil
+	s.stopped, s.retryable = stopped, k.last.retryable || stopped != nil
+	if s.retryable && k.last.retryAfter > 0 {
+		s.retryAt = time.Now().Add(k.last.retryAfter)
+	}
 	add(stopped != nil, fmt.Sprintf("not retried: %v", stopped))
 	add(k.last.note != "", k.last.note)
 	add(k.count > 1, fmt.Sprintf("attempt %d of %d", k.count, max(k.count, k.policy.MaxAttempts)))
@@ -176,8 +179,8 @@ func (k *call) fail(stopped error) error {
 	add(k.last.seen.status == 0, "host "+s.host)
 	if done := k.op.done; done != "" {
 		add(k.worst == OutcomeUnknown, "outcome unknown: it may have been "+done)
-		add(k.worst == OutcomeDone, "outcome done: it was "+done)
-		add(k.worst == OutcomeNotSent, "nothing was "+done)
+		add(k.worst == OutcomeExecuted, "outcome executed: it was "+done)
+		add(k.worst == OutcomeNotExecuted && (k.latest == nil || !k.last.seen.complete), "nothing was "+done)
 	}
 	return k.last.err.with(s)
 }
@@ -223,7 +226,7 @@ func (k *call) report(pause time.Duration, again bool) {
 		BytesSent: x.watcher.Sent(), Duration: x.took, WillRetry: again, Pause: pause,
 	}
 	if x.err != nil {
-		s := summary{op: k.op.name, host: k.url.Host, outcome: x.outcome, temporary: x.temporary, attempts: k.count}
+		s := summary{op: k.op.name, host: k.url.Host, outcome: x.outcome, retryable: x.retryable, attempts: k.count}
 		res.Err = x.err.with(s)
 	}
 	k.tell(res)

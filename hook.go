@@ -39,7 +39,7 @@ type AttemptResult struct {
 // stores the name of its own call with package once deadlocks. Nil is an error.
 //
 // If hook returns an error, the attempt is not made, not counted and not retried. Before the first attempt, the call
-// returns a [*TransportError] that wraps the error, with the outcome NotSent; later, it returns the error of its last
+// returns a [*CallError] that wraps the error, with the outcome NotExecuted; later, it returns the error of its last
 // attempt, which then wraps both. A circuit breaker should let the searches of
 // package once pass, which once.IsSearch tells: refusing one ends the call, though the record that it would find may
 // have been billed.
@@ -87,7 +87,7 @@ func result(res AttemptResult) string {
 		return strconv.Itoa(res.StatusCode)
 	}
 	err := res.Err
-	if e, ok := errors.AsType[*TransportError](err); ok {
+	if e, ok := errors.AsType[*CallError](err); ok {
 		err = e.Err
 	}
 	text, quoted, malformed := strings.Cut(err.Error(), "malformed ")

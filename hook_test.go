@@ -72,9 +72,9 @@ func TestAttemptHookSeesEachAttempt(t *testing.T) {
 		assert.ErrorContains(t, first.Err, "images.store: 429: busy")
 		first.Err = nil
 		assert.Equal(t, AttemptResult{
-			StatusCode: 429, RequestID: "req-1", Outcome: OutcomeRejected, WillRetry: true, Pause: 7 * time.Second, Budget: 100,
+			StatusCode: 429, RequestID: "req-1", Outcome: OutcomeNotExecuted, WillRetry: true, Pause: 7 * time.Second, Budget: 100,
 		}, first)
-		assert.Equal(t, AttemptResult{StatusCode: 200, Outcome: OutcomeDone, Budget: 100}, o.results[1])
+		assert.Equal(t, AttemptResult{StatusCode: 200, Outcome: OutcomeExecuted, Budget: 100}, o.results[1])
 	})
 }
 
@@ -85,10 +85,10 @@ func TestAttemptHookRefuses(t *testing.T) {
 	o := &observer{refuse: func(Attempt) error { return tooMany }}
 	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(fakes.StoredImage)}}
 	_, err := over(t, s, WithAttemptHook(o.hook), WithRetryPolicy(quick)).Images.Store(t.Context(), aStore)
-	var transport *TransportError
+	var transport *CallError
 	require.ErrorAs(t, err, &transport)
 	require.ErrorIs(t, err, tooMany)
-	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 	assert.Zero(t, transport.Attempts)
 	assert.Empty(t, s.Asked)
 	assert.Len(t, o.events, 1, "it is not retried")
@@ -128,7 +128,7 @@ func TestAttemptHookSeesEveryKindOfCall(t *testing.T) {
 	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, ``), fakes.OK(fakes.StoredImage)}}
 	_, err = over(t, s, source, WithAttemptHook(o.hook)).Images.Store(t.Context(), aStore)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"images.store 1", "images.store 1: rejected", "images.store 2", "images.store 2: done"}, o.events)
+	assert.Equal(t, []string{"images.store 1", "images.store 1: not executed", "images.store 2", "images.store 2: executed"}, o.events)
 	assert.True(t, o.results[0].WillRetry)
 	assert.Equal(t, 100, o.results[0].Budget, "the retry with another key costs nothing")
 
@@ -157,12 +157,12 @@ func TestAttemptHooksNest(t *testing.T) {
 	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(fakes.StoredImage)}}
 	_, err := over(t, s, hook("a", nil), silent, hook("b", nil)).Images.Show(t.Context(), "7")
 	require.NoError(t, err)
-	assert.Equal(t, []string{"a", "b", "b: done <nil>", "a: done <nil>"}, events)
+	assert.Equal(t, []string{"a", "b", "b: executed <nil>", "a: executed <nil>"}, events)
 
 	events = nil
 	_, err = over(t, s, hook("a", nil), hook("b", errors.New("no")), hook("c", nil)).Images.Show(t.Context(), "7")
 	require.Error(t, err)
-	assert.Equal(t, []string{"a", "b", "a: not sent no"}, events)
+	assert.Equal(t, []string{"a", "b", "a: not executed no"}, events)
 
 	events = nil
 	c := over(t, fakes.RoundTripper(func(*http.Request) (*http.Response, error) { panic("boom") }), hook("a", nil))
@@ -331,7 +331,7 @@ func TestAttemptHookOfACall(t *testing.T) {
 	refusal := errors.New("not noted")
 	_, err = c.Images.Show(t.Context(), "1", WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { return nil, refusal }))
 	require.ErrorIs(t, err, refusal)
-	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 	_, err = c.Images.Show(t.Context(), "1", WithAttemptHook(nil))
 	assert.ErrorContains(t, err, "attempt_hook: must not be nil")
 }

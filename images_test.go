@@ -237,7 +237,7 @@ func TestImagesRefuseBadInput(t *testing.T) {
 			require.ErrorAs(t, row.err, &invalid)
 			require.ErrorIs(t, row.err, ErrInvalid)
 			assert.Equal(t, row.text, row.err.Error())
-			assert.Equal(t, OutcomeNotSent, OutcomeOf(row.err))
+			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(row.err))
 		})
 	}
 	for _, err := range c.Images.All(t.Context(), ImageListParams{PerPage: 7}) {

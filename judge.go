@@ -53,7 +53,7 @@ type verdict struct {
 	outcome   Outcome
 	ok        bool // the attempt succeeded
 	follow    follow
-	temporary bool // the same call may be made again: it is safe, and may help
+	retryable bool // the same call may be made again: it is safe, and may help
 }
 
 // follow is what may follow an attempt.
@@ -66,8 +66,8 @@ const (
 )
 
 const (
-	noAttempt = OutcomeNotSent // of a call that has made no attempt
-	listed    = OutcomeDone    // of a list that was read, and of a record that it shows
+	noAttempt = OutcomeNotExecuted // of a call that has made no attempt
+	listed    = OutcomeExecuted    // of a list that was read, and of a record that it shows
 )
 
 // judge is the table of OutcomeOf: the one place that says what an attempt proves.
@@ -81,28 +81,28 @@ func judge(op *operation, o observation) verdict {
 	default:
 		v = judgeStatus(op, o)
 	}
-	if op.creates() && (v.outcome == OutcomeUnknown || v.outcome == OutcomeDone) {
-		v.follow, v.temporary = followNone, false // or what was made is billed twice
+	if op.creates() && (v.outcome == OutcomeUnknown || v.outcome == OutcomeExecuted) {
+		v.follow, v.retryable = followNone, false // or what was made is billed twice
 	}
 	return v
 }
 
 // judgeSilence is the table's part about attempts without a response.
 func judgeSilence(op *operation, o observation) verdict {
-	v := verdict{outcome: OutcomeUnknown, follow: followRetry, temporary: true}
+	v := verdict{outcome: OutcomeUnknown, follow: followRetry, retryable: true}
 	switch {
 	case o.end == endRefused && !op.creates():
-		v.outcome = OutcomeRejected
+		v.outcome = OutcomeNotExecuted
 	case !o.complete, o.seen && !o.wrote:
-		v.outcome = OutcomeNotSent
+		v.outcome = OutcomeNotExecuted
 	}
 	switch o.end {
 	case endCancelled:
 		v.follow = followNone
 	case endReader, endFinal:
-		v.follow, v.temporary = followNone, false
+		v.follow, v.retryable = followNone, false
 	case endIdle:
-		v.temporary = false
+		v.retryable = false
 	}
 	return v
 }
@@ -116,14 +116,14 @@ func judgeSuccess(op *operation, o observation) verdict {
 	v.ok = o.end != endWriter && (o.content == contentAsked || made && o.cut && op.method == http.MethodDelete)
 	switch {
 	case v.ok, made:
-		v.outcome = OutcomeDone
+		v.outcome = OutcomeExecuted
 	case !o.complete:
-		v.outcome = OutcomeNotSent
+		v.outcome = OutcomeNotExecuted
 	}
 	if v.ok || o.end == endWriter {
 		return v
 	}
-	v.temporary = !made && (o.cut || o.content == contentNone || o.content == contentPage)
+	v.retryable = !made && (o.cut || o.content == contentNone || o.content == contentPage)
 	if o.cut && o.end != endCancelled && !o.begun {
 		v.follow = followRetry
 	}
@@ -137,16 +137,16 @@ func judgeStatus(op *operation, o observation) verdict {
 	refused := status/100 == 4 && status != 408 && status != 499
 	mute := refused && !o.content.isJSON()
 	foreign := mute && op.creates() && !slices.Contains([]int{400, 401, 411, 413, 414, 417, 421, 429, 431}, status)
-	v := verdict{outcome: OutcomeUnknown, temporary: transient(status) || mute && op.mayBeMisled(status)}
+	v := verdict{outcome: OutcomeUnknown, retryable: transient(status) || mute && op.mayBeMisled(status)}
 	if status == 307 || status == 308 || status/100 == 3 && op.method == http.MethodGet || refused && !foreign {
-		v.outcome = OutcomeRejected
+		v.outcome = OutcomeNotExecuted
 	}
 	if !o.complete && (v.outcome == OutcomeUnknown || status/100 == 3) {
-		v.outcome = OutcomeNotSent
+		v.outcome = OutcomeNotExecuted
 	}
 	switch {
 	case status == 404 && op.method == http.MethodDelete && o.lost && !mute:
-		return verdict{outcome: OutcomeDone, ok: true} // an earlier attempt has deleted it
+		return verdict{outcome: OutcomeExecuted, ok: true} // an earlier attempt has deleted it
 	case transient(status):
 		v.follow = followRetry
 	case status == 401:

@@ -107,21 +107,21 @@ func TestJudgeEachStatus(t *testing.T) {
 					visited[row.text] = true
 					got := judge(op, observation{status: status, content: body, complete: !early, cut: cut})
 					want := map[string]Outcome{
-						"NotSent": OutcomeNotSent, "Rejected": OutcomeRejected, "Done": OutcomeDone, "Unknown": OutcomeUnknown,
+						"NotExecuted": OutcomeNotExecuted, "Executed": OutcomeExecuted, "Unknown": OutcomeUnknown,
 					}[row.outcome]
 					if early && status < 300 && want == OutcomeUnknown {
-						want = OutcomeNotSent
+						want = OutcomeNotExecuted
 					}
 					assert.Equal(t, want, got.outcome, what)
-					temporary := row.temporary == "yes" || row.temporary == "others" && (!r.store || want == OutcomeNotSent)
-					assert.Equal(t, temporary, got.temporary, what)
-					assert.False(t, r.store && got.temporary && want != OutcomeNotSent && want != OutcomeRejected, "%s: it may be billed twice", what)
+					retryable := row.retryable == "yes" || row.retryable == "others" && (!r.store || want == OutcomeNotExecuted)
+					assert.Equal(t, retryable, got.retryable, what)
+					assert.False(t, r.store && got.retryable && want != OutcomeNotExecuted, "%s: it may be billed twice", what)
 					assert.False(t, got.ok, what)
 					sends := row.others
 					if op.creates() {
 						sends = row.store
 					}
-					if early && status < 300 && cut && want == OutcomeNotSent {
+					if early && status < 300 && cut && want == OutcomeNotExecuted {
 						sends = "yes" // as any upload that was cut off
 					}
 					assert.Equal(t, sends == "yes", got.follow == followRetry, what)
@@ -145,24 +145,24 @@ func TestJudge(t *testing.T) {
 	}{
 		"not seen":                    {store, whole, verdict{OutcomeUnknown, false, followNone, false}},
 		"not seen, read":              {read, whole, verdict{OutcomeUnknown, false, followRetry, true}},
-		"not seen, an upload":         {store, observation{}, verdict{OutcomeNotSent, false, followRetry, true}},
-		"nothing written":             {store, observation{seen: true, complete: true}, verdict{OutcomeNotSent, false, followRetry, true}},
+		"not seen, an upload":         {store, observation{}, verdict{OutcomeNotExecuted, false, followRetry, true}},
+		"nothing written":             {store, observation{seen: true, complete: true}, verdict{OutcomeNotExecuted, false, followRetry, true}},
 		"written":                     {store, observation{seen: true, wrote: true, complete: true}, verdict{OutcomeUnknown, false, followNone, false}},
-		"written, an upload cut off":  {store, observation{seen: true, wrote: true}, verdict{OutcomeNotSent, false, followRetry, true}},
+		"written, an upload cut off":  {store, observation{seen: true, wrote: true}, verdict{OutcomeNotExecuted, false, followRetry, true}},
 		"cancelled":                   {store, observation{complete: true, end: endCancelled}, verdict{OutcomeUnknown, false, followNone, false}},
-		"cancelled before":            {store, observation{seen: true, complete: true, end: endCancelled}, verdict{OutcomeNotSent, false, followNone, true}},
-		"a reader that failed":        {store, observation{seen: true, wrote: true, end: endReader}, verdict{OutcomeNotSent, false, followNone, false}},
-		"a reader that stalled":       {store, observation{seen: true, wrote: true, end: endIdle}, verdict{OutcomeNotSent, false, followRetry, false}},
-		"a certificate":               {store, observation{seen: true, complete: true, end: endFinal}, verdict{OutcomeNotSent, false, followNone, false}},
-		"a refused stream":            {read, observation{seen: true, wrote: true, complete: true, end: endRefused}, verdict{OutcomeRejected, false, followRetry, true}},
+		"cancelled before":            {store, observation{seen: true, complete: true, end: endCancelled}, verdict{OutcomeNotExecuted, false, followNone, true}},
+		"a reader that failed":        {store, observation{seen: true, wrote: true, end: endReader}, verdict{OutcomeNotExecuted, false, followNone, false}},
+		"a reader that stalled":       {store, observation{seen: true, wrote: true, end: endIdle}, verdict{OutcomeNotExecuted, false, followRetry, false}},
+		"a certificate":               {store, observation{seen: true, complete: true, end: endFinal}, verdict{OutcomeNotExecuted, false, followNone, false}},
+		"a refused stream":            {read, observation{seen: true, wrote: true, complete: true, end: endRefused}, verdict{OutcomeNotExecuted, false, followRetry, true}},
 		"a refused stream, store":     {store, observation{seen: true, wrote: true, complete: true, end: endRefused}, verdict{OutcomeUnknown, false, followNone, false}},
 		"a picture, refused redirect": {picture, observation{seen: true, wrote: true, complete: true, end: endFinal}, verdict{OutcomeUnknown, false, followNone, false}},
 
-		"a record":                {store, observation{status: 201, content: contentAsked}, verdict{OutcomeDone, true, followNone, false}},
+		"a record":                {store, observation{status: 201, content: contentAsked}, verdict{OutcomeExecuted, true, followNone, false}},
 		"201, an error":           {store, observation{status: 201, content: contentError}, verdict{OutcomeUnknown, false, followNone, false}},
-		"201, a page":             {store, observation{status: 201, content: contentPage}, verdict{OutcomeDone, false, followNone, false}},
-		"201, cut off":            {store, observation{status: 201, cut: true}, verdict{OutcomeDone, false, followNone, false}},
-		"204":                     {read, observation{status: 204}, verdict{OutcomeDone, false, followNone, false}},
+		"201, a page":             {store, observation{status: 201, content: contentPage}, verdict{OutcomeExecuted, false, followNone, false}},
+		"201, cut off":            {store, observation{status: 201, cut: true}, verdict{OutcomeExecuted, false, followNone, false}},
+		"204":                     {read, observation{status: 204}, verdict{OutcomeExecuted, false, followNone, false}},
 		"200, JSON":               {store, observation{status: 200, content: contentJSON}, verdict{OutcomeUnknown, false, followNone, false}},
 		"200, JSON cut off":       {store, observation{status: 200, content: contentText, cut: true}, verdict{OutcomeUnknown, false, followNone, false}},
 		"200, JSON cut off, read": {read, observation{status: 200, content: contentText, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},
@@ -174,14 +174,14 @@ func TestJudge(t *testing.T) {
 		"200, text":                   {read, observation{status: 200, content: contentText}, verdict{OutcomeUnknown, false, followNone, false}},
 		"200, cut off before a byte":  {read, observation{status: 200, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},
 		"delete, cut off":             {remove, observation{status: 200, content: contentText, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},
-		"delete, 204, cut off":        {remove, observation{status: 204, cut: true}, verdict{OutcomeDone, true, followNone, false}},
+		"delete, 204, cut off":        {remove, observation{status: 204, cut: true}, verdict{OutcomeExecuted, true, followNone, false}},
 		"delete, 201, cut off, error": {remove, observation{status: 201, content: contentError, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},
 		"delete, an error":            {remove, observation{status: 200, content: contentError}, verdict{OutcomeUnknown, false, followNone, false}},
-		"delete, gone":                {remove, observation{status: 404, lost: true, content: contentJSON}, verdict{OutcomeDone, true, followNone, false}},
-		"delete, gone, no body":       {remove, observation{status: 404, lost: true}, verdict{OutcomeRejected, false, followNone, true}},
-		"delete, a proxy's page":      {remove, observation{status: 404, lost: true, content: contentPage}, verdict{OutcomeRejected, false, followNone, true}},
-		"delete, never there":         {remove, observation{status: 404, content: contentJSON}, verdict{OutcomeRejected, false, followNone, false}},
-		"show, gone":                  {read, observation{status: 404, lost: true, content: contentJSON}, verdict{OutcomeRejected, false, followNone, false}},
+		"delete, gone":                {remove, observation{status: 404, lost: true, content: contentJSON}, verdict{OutcomeExecuted, true, followNone, false}},
+		"delete, gone, no body":       {remove, observation{status: 404, lost: true}, verdict{OutcomeNotExecuted, false, followNone, true}},
+		"delete, a proxy's page":      {remove, observation{status: 404, lost: true, content: contentPage}, verdict{OutcomeNotExecuted, false, followNone, true}},
+		"delete, never there":         {remove, observation{status: 404, content: contentJSON}, verdict{OutcomeNotExecuted, false, followNone, false}},
+		"show, gone":                  {read, observation{status: 404, lost: true, content: contentJSON}, verdict{OutcomeNotExecuted, false, followNone, false}},
 
 		"a picture cut off at its start":   {picture, observation{status: 200, cut: true}, verdict{OutcomeUnknown, false, followRetry, true}},
 		"a picture cut off, half written":  {picture, observation{status: 200, cut: true, begun: true}, verdict{OutcomeUnknown, false, followNone, true}},
@@ -197,7 +197,7 @@ func TestOutcomesAreClaimedInOnePlace(t *testing.T) {
 	t.Parallel()
 	files, err := os.ReadDir(".")
 	require.NoError(t, err)
-	claims := []string{"OutcomeNotSent", "OutcomeRejected", "OutcomeDone"}
+	claims := []string{"OutcomeNotExecuted", "OutcomeNotExecuted", "OutcomeExecuted"}
 	for _, f := range files {
 		if name := f.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && name != "judge.go" && name != "outcome.go" {
 			parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)

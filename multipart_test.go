@@ -125,7 +125,7 @@ func TestUploadsThatBreakOffAreSentAgain(t *testing.T) {
 						assert.Equal(t, quick.MaxAttempts, u.sends)
 					}
 					assert.ErrorContains(t, err, "transcriptions.store: the service closed the connection during the upload: ")
-					assert.Equal(t, OutcomeNotSent, OutcomeOf(err), "%v", err)
+					assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), "%v", err)
 				})
 			})
 		}
@@ -154,23 +154,23 @@ func TestEarlyResponses(t *testing.T) {
 		outcome Outcome
 		sends   int
 	}{
-		fakes.OnTheWire(500, "", ``):                     {OutcomeNotSent, 3},
-		fakes.OnTheWire(502, "", `<html>`):               {OutcomeNotSent, 3},
-		fakes.OnTheWire(503, "", ``):                     {OutcomeNotSent, 3},
-		fakes.OnTheWire(504, "", ``):                     {OutcomeNotSent, 3},
-		fakes.OnTheWire(520, "", ``):                     {OutcomeNotSent, 3},
-		fakes.OnTheWire(501, "", ``):                     {OutcomeNotSent, 1},
-		fakes.OnTheWire(507, "", `<html>`):               {OutcomeNotSent, 3},
-		fakes.OnTheWire(403, "", `<html>`):               {OutcomeNotSent, 1},
-		fakes.OnTheWire(302, "Location: /login", ``):     {OutcomeNotSent, 1},
-		fakes.OnTheWire(307, "Location: /elsewhere", ``): {OutcomeNotSent, 1},
-		fakes.OnTheWire(413, "", `<html>`):               {OutcomeRejected, 1},
-		fakes.OnTheWire(401, "", ``):                     {OutcomeRejected, 1},
-		fakes.OnTheWire(429, "", ``):                     {OutcomeRejected, 3},
-		fakes.OnTheWire(408, "", ``):                     {OutcomeNotSent, 3},
-		fakes.OnTheWire(200, "", `{}`):                   {OutcomeNotSent, 1},
-		fakes.OnTheWire(201, "", `<html>`):               {OutcomeDone, 1},
-		fakes.OnTheWire(200, "", `<html>`):               {OutcomeNotSent, 1},
+		fakes.OnTheWire(500, "", ``):                     {OutcomeNotExecuted, 3},
+		fakes.OnTheWire(502, "", `<html>`):               {OutcomeNotExecuted, 3},
+		fakes.OnTheWire(503, "", ``):                     {OutcomeNotExecuted, 3},
+		fakes.OnTheWire(504, "", ``):                     {OutcomeNotExecuted, 3},
+		fakes.OnTheWire(520, "", ``):                     {OutcomeNotExecuted, 3},
+		fakes.OnTheWire(501, "", ``):                     {OutcomeNotExecuted, 1},
+		fakes.OnTheWire(507, "", `<html>`):               {OutcomeNotExecuted, 3},
+		fakes.OnTheWire(403, "", `<html>`):               {OutcomeNotExecuted, 1},
+		fakes.OnTheWire(302, "Location: /login", ``):     {OutcomeNotExecuted, 1},
+		fakes.OnTheWire(307, "Location: /elsewhere", ``): {OutcomeNotExecuted, 1},
+		fakes.OnTheWire(413, "", `<html>`):               {OutcomeNotExecuted, 1},
+		fakes.OnTheWire(401, "", ``):                     {OutcomeNotExecuted, 1},
+		fakes.OnTheWire(429, "", ``):                     {OutcomeNotExecuted, 3},
+		fakes.OnTheWire(408, "", ``):                     {OutcomeNotExecuted, 3},
+		fakes.OnTheWire(200, "", `{}`):                   {OutcomeNotExecuted, 1},
+		fakes.OnTheWire(201, "", `<html>`):               {OutcomeExecuted, 1},
+		fakes.OnTheWire(200, "", `<html>`):               {OutcomeNotExecuted, 1},
 	} {
 		t.Run(text[9:12]+text[len(text)-4:], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestUploadsThatStall(t *testing.T) {
 				start := time.Now()
 				err := u.store(t.Context(), row.file(), row.opts...)
 				assert.ErrorContains(t, err, row.text)
-				assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+				assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 				assert.InDelta(t, row.took, time.Since(start), float64(time.Second))
 				var late *wire.TimeoutError
 				require.ErrorAs(t, err, &late)
@@ -274,7 +274,7 @@ func TestContextEndsAnUpload(t *testing.T) {
 		})
 		err := u.store(ctx, FileFromBytes("a.wav", recording(fileSize)))
 		assert.ErrorIs(t, err, errUserLeft)
-		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 		assert.Equal(t, 1, u.sends)
 	})
 }
@@ -312,7 +312,7 @@ func TestFilesThatFailWhileTheyAreSent(t *testing.T) {
 				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) { _, _ = io.Copy(io.Discard, r) })
 				err := u.store(t.Context(), row.file)
 				assert.ErrorContains(t, err, row.text)
-				assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+				assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 				assert.Equal(t, 1, u.sends)
 				var failed *upload.ReadError
 				require.ErrorAs(t, err, &failed)
@@ -416,8 +416,8 @@ func TestReadersThatWaitAreLeft(t *testing.T) {
 		start := time.Now()
 		_, err := c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromReader("a.wav", reader)}, WithStallTimeout(time.Second))
 		assert.ErrorContains(t, err, "transcriptions.store: the upload stalled: the file returned no bytes for 1s (WithStallTimeout)")
-		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
-		assert.False(t, Temporary(err), "a reader that stands still does so again")
+		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
+		assert.False(t, Retryable(err), "a reader that stands still does so again")
 		assert.LessOrEqual(t, time.Since(start), 2*time.Second)
 		assert.Empty(t, *requests)
 	})
@@ -465,7 +465,7 @@ func TestUploadsThatPanic(t *testing.T) {
 		} else {
 			assert.ErrorIs(t, err, ErrFile, name)
 			assert.ErrorContains(t, err, "it panicked: boom", name)
-			assert.Equal(t, OutcomeNotSent, OutcomeOf(err), name)
+			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), name)
 		}
 		assert.Len(t, told, row.attempts, name)
 		_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(1000))})
@@ -484,7 +484,7 @@ func TestProgressThatBlocks(t *testing.T) {
 		start := time.Now()
 		_, err := c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", recording(1000))})
 		require.ErrorIs(t, err, context.Canceled)
-		assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 		assert.InDelta(t, time.Minute, time.Since(start), float64(time.Second))
 		close(release)
 	})
@@ -614,7 +614,7 @@ func TestUploadsGoOnAfterAnEarlySuccess(t *testing.T) {
 			if stalls {
 				assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
 				assert.ErrorContains(t, err, "WithStoreTimeout")
-				assert.Equal(t, OutcomeDone, OutcomeOf(err))
+				assert.Equal(t, OutcomeExecuted, OutcomeOf(err))
 				assert.Equal(t, 3*time.Second, time.Since(*read.Load()))
 				time.Sleep(time.Hour)
 				return
@@ -653,7 +653,7 @@ func TestFilesThatAreGoneAtTheNextAttempt(t *testing.T) {
 	var failed *upload.ReadError
 	require.ErrorAs(t, err, &failed)
 	assert.ErrorIs(t, err, fs.ErrNotExist)
-	assert.Equal(t, OutcomeRejected, OutcomeOf(err))
+	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 	assert.ErrorContains(t, err, "attempt 2 of 3")
 	assert.Len(t, s.Asked, 1)
 }

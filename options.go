@@ -81,8 +81,8 @@ func WithHTTPClient(hc *http.Client) Option {
 // once; the first middleware given is the outermost. A middleware sees each attempt, with the Authorization header. It
 // must send a request only with next, and not twice: a create request would be executed, and billed, twice, and what is
 // sent otherwise is not seen. If there is no response, and next was not called with the
-// request's context, the outcome is Unknown, or NotSent if the end of an upload was not read; to refuse attempts, use
-// [WithAttemptHook].
+// request's context, the outcome is Unknown, or NotExecuted if the end of an upload was not read; to refuse attempts,
+// use [WithAttemptHook].
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption{
 		check(wrap != nil, "middleware", nil, "must not be nil"),

@@ -131,7 +131,7 @@ func TestOptionsRefused(t *testing.T) {
 				assert.Contains(t, err.Error(), tt.text)
 				assert.NotContains(t, err.Error(), "hunter2", "the value of a header may be a secret")
 				assert.NotContains(t, err.Error(), "\n")
-				assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+				assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 			}
 			c, err := NewClient("https://content.example.com", fakes.Key, tt.option)
 			assert.Nil(t, c)
@@ -289,7 +289,7 @@ func TestAPIKeySourceWinsOverTheKey(t *testing.T) {
 		for name, call := range allTen(c) {
 			err := call(t.Context())
 			assert.ErrorContains(t, err, "API key source: the key", name)
-			assert.Equal(t, OutcomeNotSent, OutcomeOf(err), name)
+			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), name)
 		}
 		assert.Empty(t, *requests)
 	}
@@ -367,7 +367,7 @@ func TestMiddleware(t *testing.T) {
 	}
 }
 
-// What was written is known through a middleware too: a connection that never was is NotSent, and a store is retried.
+// What was written is known through a middleware too: a connection that never was is NotExecuted, and a store is retried.
 func TestMiddlewareKeepsOutcomes(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(nil)
@@ -386,7 +386,7 @@ func TestMiddlewareKeepsOutcomes(t *testing.T) {
 	}))
 	require.NoError(t, err)
 	_, err = c.Images.Store(t.Context(), aStore)
-	assert.Equal(t, OutcomeNotSent, OutcomeOf(err), "%v", err)
+	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), "%v", err)
 	assert.Equal(t, 3, attempts)
 }
 
@@ -424,7 +424,7 @@ func TestZeroClients(t *testing.T) {
 			var invalid *ValidationError
 			require.ErrorAs(t, err, &invalid, "%s: %s", name, op)
 			assert.ErrorContains(t, err, ": client: was not created with NewClient")
-			assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 		}
 		n, err := c.Images.Download(t.Context(), at("https://example.com/a.png"), io.Discard)
 		assert.Zero(t, n)

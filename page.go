@@ -36,8 +36,8 @@ type PageInfo struct {
 var pageSizes = []int{10, 25, 50, 100}
 
 // unclear is the error of a page that cannot be used.
-func (p *Page[T]) unclear(err error, temporary bool) error {
-	return p.attempt().unclear(err, temporary)
+func (p *Page[T]) unclear(err error, retryable bool) error {
+	return p.attempt().unclear(err, retryable)
 }
 
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.

@@ -295,7 +295,7 @@ func TestPaginationErrors(t *testing.T) {
 	b := pages(t, func(url.Values) string { return recordsOf(9, 8, 7, 6, 5, 4, 3, 2, 1, 0) })
 	_, err := walked(t, b, ImageListParams{})
 	assert.EqualError(t, err, "images.list: 200: pagination: the service sent a full page of 10 records and does not say whether more follow")
-	assert.Equal(t, OutcomeDone, OutcomeOf(err))
+	assert.Equal(t, OutcomeExecuted, OutcomeOf(err))
 	var refused *APIError
 	assert.False(t, errors.As(err, &refused))
 	b = pages(t, func(query url.Values) string {
@@ -497,5 +497,5 @@ func TestPaginationErrorsKeepTheirResponse(t *testing.T) {
 	assert.Equal(t, "req-7", unread.Header.Get("X-Request-Id"))
 	assert.Equal(t, 1, unread.Attempts)
 	assert.Empty(t, unread.Body)
-	assert.Equal(t, OutcomeDone, OutcomeOf(err))
+	assert.Equal(t, OutcomeExecuted, OutcomeOf(err))
 }

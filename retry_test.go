@@ -262,6 +262,6 @@ func TestDeleteAfterALostAttempt(t *testing.T) {
 		s := &fakes.Script{Responses: fakes.Responses{fakes.Lose, fakes.Respond(404, body)}}
 		err := over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7")
 		assert.Equal(t, gone, err == nil, "%q: %v", body, err)
-		assert.Equal(t, gone, OutcomeOf(err) == OutcomeDone, body)
+		assert.Equal(t, gone, OutcomeOf(err) == OutcomeExecuted, body)
 	}
 }

@@ -167,7 +167,7 @@ func TestTranscriptionsRefuseBadInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.ErrorIs(t, row.err, ErrInvalid)
 			assert.Equal(t, row.text, row.err.Error())
-			assert.Equal(t, OutcomeNotSent, OutcomeOf(row.err))
+			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(row.err))
 		})
 	}
 	assert.ErrorIs(t, store(TranscriptionStoreParams{File: FileFromPath("testdata/none.wav")}), fs.ErrNotExist, "the cause is not lost")

@@ -19,7 +19,7 @@ func problemsOf(t *testing.T, err error) map[string]string {
 	var invalid *ValidationError
 	require.ErrorAs(t, err, &invalid)
 	assert.ErrorIs(t, err, ErrInvalid)
-	assert.Equal(t, OutcomeNotSent, OutcomeOf(err))
+	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 	found := map[string]string{}
 	for _, p := range invalid.Problems {
 		assert.NotContains(t, found, p.Field, "one problem a field")

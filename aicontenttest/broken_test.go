@@ -33,8 +33,8 @@ func TestBrokenUploadsInMemoryEndTheSameWayEachTime(t *testing.T) {
 		{"one write", 300, false, aicontent.OutcomeUnknown},
 		{"fits", 60_000, false, aicontent.OutcomeUnknown},
 		{"fits, chunked", 60_000, true, aicontent.OutcomeUnknown},
-		{"does not fit", 128 << 10, false, aicontent.OutcomeNotSent},
-		{"does not fit, chunked", 128 << 10, true, aicontent.OutcomeNotSent},
+		{"does not fit", 128 << 10, false, aicontent.OutcomeNotExecuted},
+		{"does not fit, chunked", 128 << 10, true, aicontent.OutcomeNotExecuted},
 	} {
 		for network, opts := range networks {
 			for _, f := range faults {
@@ -52,7 +52,7 @@ func TestBrokenUploadsInMemoryEndTheSameWayEachTime(t *testing.T) {
 							start := time.Now()
 							_, err := s.Client(oneAttempt).Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{Name: "n", File: file})
 							outcomes[aicontent.OutcomeOf(err)]++
-							var failed *aicontent.TransportError
+							var failed *aicontent.CallError
 							require.ErrorAs(t, err, &failed)
 							texts[failed.Err.Error()]++
 							assert.Zero(t, time.Since(start), "nobody waits")
@@ -91,7 +91,7 @@ func TestBrokenUploadsOfSlowFiles(t *testing.T) {
 			_, err := s.Client(oneAttempt, aicontent.WithStallTimeout(0)).Transcriptions.Store(t.Context(), aicontent.TranscriptionStoreParams{
 				Name: "n", File: aicontent.FileFromReader("talk.wav", &paused{100}),
 			})
-			assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), "%v", err)
+			assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), "%v", err)
 			assert.Less(t, <-ended, 3*time.Hour, f.Name)
 		})
 	}

@@ -113,9 +113,9 @@ func TestTheSDKCreatesNothingTwiceUnderChaos(t *testing.T) {
 				n := made[name]
 				require.LessOrEqual(t, n, 1, "%s was made twice", name)
 				switch aicontent.OutcomeOf(err) {
-				case aicontent.OutcomeDone:
+				case aicontent.OutcomeExecuted:
 					require.Equal(t, 1, n, "%s: %v", name, err)
-				case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
+				case aicontent.OutcomeNotExecuted:
 					require.Zero(t, n, "%s: %v", name, err)
 				}
 				require.False(t, err != nil && errors.Is(err, aicontent.ErrInvalid), "%v", err)

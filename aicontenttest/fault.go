@@ -112,7 +112,7 @@ func RefuseConnection() Fault {
 // CloseBeforeRead closes the connection without acting or reading the body.
 //
 // In memory, as with sockets, a connection buffers 64 KiB. A form that fits is sent whole, and a Store call always ends
-// with [aicontent.OutcomeUnknown]; with an upload of 128 KiB or more it always ends with [aicontent.OutcomeNotSent]. In
+// with [aicontent.OutcomeUnknown]; with an upload of 128 KiB or more it always ends with [aicontent.OutcomeNotExecuted]. In
 // between, and over loopback, whose buffers are larger, it may be either.
 func CloseBeforeRead() Fault {
 	return Fault{Name: "close-before-read", kind: network.Closes, Place: BeforeRead}

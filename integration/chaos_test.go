@@ -271,10 +271,11 @@ func (r *chaos) tally() tally {
 		case d.kind == "store" && d.err == nil && made[d.name] == 0, d.kind == "delete" && d.err == nil && !deleted[string(d.id)],
 			d.kind == "update" && d.err == nil && names[string(d.id)] != d.name:
 			count.phantoms = append(count.phantoms, note)
-		case d.kind == "store" && (outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected) && made[d.name] > 0,
-			d.kind == "delete" && outcome == aicontent.OutcomeNotSent && deleted[string(d.id)]:
+		case d.kind == "store" && outcome == aicontent.OutcomeNotExecuted && made[d.name] > 0,
+			// A firewall's page in place of the response to a Delete counts as a refusal.
+			d.kind == "delete" && outcome == aicontent.OutcomeNotExecuted && !refused(d.err) && deleted[string(d.id)]:
 			count.falseRefusals = append(count.falseRefusals, note)
-		case d.kind == "store" && d.err != nil && outcome == aicontent.OutcomeDone && made[d.name] == 0:
+		case d.kind == "store" && d.err != nil && outcome == aicontent.OutcomeExecuted && made[d.name] == 0:
 			count.falseDones = append(count.falseDones, note)
 		}
 		if d.kind == "store" && d.err != nil && made[d.name] == 0 {
@@ -294,11 +295,14 @@ func (r *chaos) tally() tally {
 	return count
 }
 
+// refused reports whether a response says that the request was not executed.
+func refused(err error) bool { return errors.As(err, new(*aicontent.APIError)) }
+
 // savable reports whether a further attempt could have saved the call without risk, by the contract alone.
 func savable(d *deed) bool {
 	var api *aicontent.APIError
 	var decode *aicontent.DecodeError
-	var transport *aicontent.TransportError
+	var transport *aicontent.CallError
 	store := d.kind == "store"
 	switch {
 	case errors.As(d.err, &api):
@@ -307,7 +311,7 @@ func savable(d *deed) bool {
 	case errors.As(d.err, &decode):
 		return !store && d.kind != "delete" && strings.Contains(decode.Error(), "cut off")
 	case errors.As(d.err, &transport):
-		return !store || aicontent.OutcomeOf(d.err) == aicontent.OutcomeNotSent
+		return !store || aicontent.OutcomeOf(d.err) == aicontent.OutcomeNotExecuted
 	}
 	return false
 }
@@ -317,8 +321,8 @@ func (r *chaos) check(count tally) {
 	r.t.Helper()
 	replay := fmt.Sprintf("replay with -chaos.seed=%d -chaos.ops=%d -chaos.workers=%d", r.seed, *chaosOps, *chaosWorkers)
 	for what, notes := range map[string][]string{
-		"records made twice": count.doubles, "successes that did nothing": count.phantoms, "reported NotSent or Rejected, and acted on": count.falseRefusals,
-		"reported Done, and not acted on": count.falseDones, "given up where a retry could have saved it": count.unsaved,
+		"records made twice": count.doubles, "successes that did nothing": count.phantoms, "reported NotExecuted, and acted on": count.falseRefusals,
+		"reported Executed, and not acted on": count.falseDones, "given up where a retry could have saved it": count.unsaved,
 	} {
 		assert.Empty(r.t, notes, "%s: %s", what, replay)
 	}
@@ -329,7 +333,7 @@ func (r *chaos) check(count tally) {
 	r.t.Logf("| calls that were left | %d |", count.left)
 	r.t.Logf("| records made twice | %d |", len(count.doubles))
 	r.t.Logf("| successes that did nothing | %d |", len(count.phantoms))
-	r.t.Logf("| NotSent or Rejected, and acted on | %d |", len(count.falseRefusals))
+	r.t.Logf("| NotExecuted, and acted on | %d |", len(count.falseRefusals))
 	r.t.Logf("| given up where a retry could have saved it | %d |", len(count.unsaved))
 	for _, fault := range slices.Sorted(maps.Keys(count.unknown)) {
 		r.t.Logf("| Unknown after %s | %d not acted on, %d acted on |", fault, count.unknown[fault][0], count.unknown[fault][1])

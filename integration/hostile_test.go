@@ -271,10 +271,10 @@ func TestUntrustedServers(t *testing.T) {
 			for op, call := range allTen(c) {
 				before := connections.Load()
 				err := call(t.Context())
-				var lost *aicontent.TransportError
+				var lost *aicontent.CallError
 				require.ErrorAs(t, err, &lost, op)
 				assert.ErrorContains(t, err, tt.wants, op)
-				assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), op)
+				assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), op)
 				if tt.version == 0 {
 					assert.Equal(t, 1, lost.Attempts, "a certificate does not get better by asking again")
 					assert.EqualValues(t, 1, connections.Load()-before, op)
@@ -293,7 +293,7 @@ func TestWrongScheme(t *testing.T) {
 	c, err := aicontent.NewClient(strings.Replace(plain, "http:", "https:", 1), fakes.Key, aicontent.WithRetryPolicy(oneAttempt))
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
-	assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
+	assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err))
 
 	var requests atomic.Int64
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))

@@ -162,7 +162,7 @@ func (w *wrapped) assertUnsent(t *testing.T, err error) {
 	require.Error(t, err)
 	want := aicontent.OutcomeUnknown
 	if w.file {
-		want = aicontent.OutcomeNotSent
+		want = aicontent.OutcomeNotExecuted
 	}
 	assert.Equal(t, want, aicontent.OutcomeOf(err), "%v", err)
 	w.assertCreated(t, 0)
@@ -209,7 +209,7 @@ func TestOnceThroughMiddleware(t *testing.T) {
 			w.assertCreated(t, 0)
 			return
 		}
-		for calls := 1; calls < 3 && aicontent.Temporary(err); calls++ {
+		for calls := 1; calls < 3 && aicontent.Retryable(err); calls++ {
 			_, err = storeOnce(t.Context(), w.names, w.op)
 		}
 		require.NoError(t, err)

@@ -65,7 +65,7 @@ func TestAFullDiskSendsNothing(t *testing.T) {
 		require.NoError(t, err)
 		_, _, err = names.Images.Store(t.Context(), aStore)
 		require.ErrorIs(t, err, syscall.ENOSPC)
-		assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), err)
+		assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), err)
 		assert.Empty(t, srv.Records())
 		disk.full = false
 		start := time.Now()

@@ -223,16 +223,16 @@ func (g *stage) judgeError(d *deal, say say) {
 	sends := g.sendsOf(d)
 	before := slices.ContainsFunc(g.lives, func(l *life) bool { return l.send.began < d.ended })
 	switch {
-	case outcome == aicontent.OutcomeDone:
+	case outcome == aicontent.OutcomeExecuted:
 		say(before, "is done, and there is no record")
-	case outcome == aicontent.OutcomeNotSent, outcome == aicontent.OutcomeRejected,
+	case outcome == aicontent.OutcomeNotExecuted, outcome == aicontent.OutcomeNotExecuted,
 		errors.Is(d.err, aicontent.ErrNotFound):
 		say(len(g.open(d.ended)) == 0, "is %v, and there is, or will be, %v", outcome, g.open(d.ended))
 	}
 	if len(sends) > 0 && sends[len(sends)-1].created && !d.cut && d.actor.patience == 0 {
 		say(sends[len(sends)-1].suspended, "failed, and the service has said that it created the record")
 	}
-	if !aicontent.Temporary(d.err) && !(d.verb == "find" && errors.Is(d.err, aicontent.ErrNotFound)) {
+	if !aicontent.Retryable(d.err) && !(d.verb == "find" && errors.Is(d.err, aicontent.ErrNotFound)) {
 		final := func(s *send) bool { return s.strike.survivors(g.collection) <= unclear }
 		say(slices.ContainsFunc(sends, final) || g.interfered() || g.conflicts(d) || g.service == "blind", "gave up")
 	}

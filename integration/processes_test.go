@@ -236,7 +236,7 @@ func (g *stage) end() {
 		last = g.actor("y", actor{maxWait: unlimited, form: "other"})
 		last.play("store")
 	}
-	if g.service == "blind" && g.told() && aicontent.OutcomeOf(last.deal.err) == aicontent.OutcomeDone {
+	if g.service == "blind" && g.told() && aicontent.OutcomeOf(last.deal.err) == aicontent.OutcomeExecuted {
 		return // nobody knows the record, and nothing is sent again
 	}
 	g.holds(last.deal.err == nil, "cannot be repaired: %v", last.deal.err)

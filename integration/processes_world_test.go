@@ -210,7 +210,7 @@ func (g *stage) progress() (all []time.Time) {
 		all = append(all, s.at)
 	}
 	for _, d := range g.deals {
-		if d.verb == "store" && (d.err == nil || g.conflicts(d) && !aicontent.Temporary(d.err)) {
+		if d.verb == "store" && (d.err == nil || g.conflicts(d) && !aicontent.Retryable(d.err)) {
 			all = append(all, d.at)
 		}
 	}
@@ -259,7 +259,7 @@ func (a *actor) play(verb string) {
 	for range 300 {
 		d := a.call(verb)
 		absent := verb == "find" && errors.Is(d.err, aicontent.ErrNotFound)
-		if a.dead() || d.err == nil || absent || !aicontent.Temporary(d.err) {
+		if a.dead() || d.err == nil || absent || !aicontent.Retryable(d.err) {
 			return
 		}
 		pause := 3 * time.Second

@@ -157,7 +157,7 @@ func TestHTTPSProxyThatRefuses(t *testing.T) {
 	for op, text := range result.Errors {
 		assert.Contains(t, text, "Proxy Authentication Required", op)
 		assert.NotContains(t, text, "pass@", op)
-		assert.Equal(t, "not sent", result.Outcomes[op], op)
+		assert.Equal(t, "not executed", result.Outcomes[op], op)
 	}
 	assert.NotContains(t, p.Seen(), fakes.Key)
 }
@@ -174,7 +174,7 @@ func TestProxyOfTheCallersTransport(t *testing.T) {
 	for op, call := range allTen(c) {
 		err := call(t.Context())
 		assert.ErrorContains(t, err, "NO_PROXY", op)
-		assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), op)
+		assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), op)
 	}
 	assert.Zero(t, requests.Load())
 	assert.Empty(t, p.Requests())

@@ -82,7 +82,7 @@ func TestRedirectsToAnotherOrigin(t *testing.T) {
 				require.NoError(t, err2)
 				assert.Contains(t, strings.ToLower(err.Error()), strings.ToLower(where.Hostname()), "it must name where to")
 				assert.EqualValues(t, 1, requests.Load()-before, "not followed, and not retried")
-				want := aicontent.OutcomeRejected
+				want := aicontent.OutcomeNotExecuted
 				if !isGet(op) && status <= 303 {
 					want = aicontent.OutcomeUnknown
 				}
@@ -233,7 +233,7 @@ func TestKeyRotationOnTheWire(t *testing.T) {
 			var resp *aicontent.Response
 			err := allTen(r.client(t, newKey, tt.opts...))[op](t.Context(), aicontent.WithResponse(&resp))
 			assert.ErrorIs(t, err, aicontent.ErrUnauthorized, "%s %s", name, op)
-			assert.Equal(t, aicontent.OutcomeRejected, aicontent.OutcomeOf(err), "%s %s", name, op)
+			assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), "%s %s", name, op)
 			assert.Equal(t, tt.got, r.got, "%s %s", name, op)
 			for _, key := range tt.got {
 				fakes.AssertNoKey(t, err, key)
@@ -250,7 +250,7 @@ func TestKeySourceThatFails(t *testing.T) {
 		err := allTen(r.client(t, newKey))[op](t.Context())
 		assert.ErrorIs(t, err, errVault, op)
 		assert.ErrorContains(t, err, "API key source: the vault is sealed", op)
-		assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), op)
+		assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), op)
 		assert.Empty(t, r.got, op)
 		assert.Equal(t, 1, r.asked, "the source's error ends the call")
 
@@ -258,7 +258,7 @@ func TestKeySourceThatFails(t *testing.T) {
 		err = allTen(r.client(t, newKey))[op](t.Context())
 		assert.ErrorIs(t, err, errVault, op)
 		assert.ErrorIs(t, err, aicontent.ErrUnauthorized, op)
-		assert.Equal(t, aicontent.OutcomeRejected, aicontent.OutcomeOf(err), op)
+		assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), op)
 		assert.Equal(t, []string{oldKey}, r.got, op)
 	}
 }
@@ -276,7 +276,7 @@ func TestKeySourceHearsTheContext(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Images.Show(ctx, "7")
 	assert.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
+	assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err))
 	assert.Zero(t, requests.Load())
 }
 

@@ -42,7 +42,7 @@ func (p *play) judgePlain(n int, c *call) {
 	switch outcome {
 	case aicontent.OutcomeUnknown:
 		fits = made.own <= 1
-	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
+	case aicontent.OutcomeNotExecuted:
 		fits = made.own == 0
 	}
 	p.check(fits, "call %d ended %v, and made %d records: %v", n+1, outcome, made.own, c.err)
@@ -52,9 +52,9 @@ func (p *play) judgePlain(n int, c *call) {
 func (p *play) judgeOnce(n int, c *call) {
 	made, outcome := p.madeBefore(c, n), aicontent.OutcomeOf(c.err)
 	switch outcome {
-	case aicontent.OutcomeDone: // or success
+	case aicontent.OutcomeExecuted: // or success
 		p.check(made.all > 0, "call %d ended %v, and there is no record: %v", n+1, outcome, c.err)
-	case aicontent.OutcomeNotSent, aicontent.OutcomeRejected:
+	case aicontent.OutcomeNotExecuted:
 		p.check(made.all == made.excused, "call %d ended %v, with %d records: %v", n+1, outcome, made.all, c.err)
 	}
 	told := c.err == nil || c.err == errCut || errors.As(c.err, new(*once.Error))
@@ -149,9 +149,9 @@ func (p *play) gaveUp(n int, c *call) bool {
 	switch {
 	case saved <= unclear:
 		return false
-	case !aicontent.Temporary(c.err):
+	case !aicontent.Retryable(c.err):
 		return true
-	case aicontent.OutcomeOf(c.err) == aicontent.OutcomeDone: // It is there, and another call will get it.
+	case aicontent.OutcomeOf(c.err) == aicontent.OutcomeExecuted: // It is there, and another call will get it.
 		return false
 	case slices.ContainsFunc(p.obstacles, obstacle.outlasts): // So is a call that cannot look any more.
 		return false

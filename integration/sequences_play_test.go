@@ -265,7 +265,7 @@ func (p *play) queue(like call) {
 		rounds = 2 // each of which comes to nothing
 	}
 	for range rounds {
-		if p.try(1, like) || !aicontent.Temporary(p.calls[len(p.calls)-1].err) {
+		if p.try(1, like) || !aicontent.Retryable(p.calls[len(p.calls)-1].err) {
 			return
 		}
 		time.Sleep(3 * time.Second)
@@ -286,8 +286,8 @@ func (p *play) repair(like call) {
 func (p *play) beyondRepair(err error) bool {
 	switch {
 	case p.personality == aicontenttest.SaysNo:
-		return aicontent.OutcomeOf(err) == aicontent.OutcomeNotSent && len(p.srv.Records()) == 0
-	case p.personality == aicontenttest.Rewritten && aicontent.OutcomeOf(err) == aicontent.OutcomeDone:
+		return aicontent.OutcomeOf(err) == aicontent.OutcomeNotExecuted && len(p.srv.Records()) == 0
+	case p.personality == aicontenttest.Rewritten && aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted:
 		p.excuses = append(p.excuses, renamedExcuse)
 		return true
 	}

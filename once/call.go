@@ -53,7 +53,7 @@ type call[T any] struct {
 
 	searched bool
 	noted    bool  // a request was announced
-	paid     bool  // and its outcome was neither NotSent nor Rejected
+	paid     bool  // and its outcome was not NotExecuted
 	made     bool  // a record was made, though the entry may not say so
 	cause    error // why the Store call failed, or else a search; nil if none did
 
@@ -79,7 +79,7 @@ func (c *call[T]) store(ctx context.Context, create create[T]) (record *T, found
 	defer leave()
 	record, err = c.look(ctx, func() (*T, error) {
 		if c.noted {
-			return nil, c.none(ctx, aicontent.OutcomeNotSent, true, errNothing)
+			return nil, c.none(ctx, aicontent.OutcomeNotExecuted, true, errNothing)
 		}
 		return c.send(ctx, create)
 	})
@@ -97,7 +97,7 @@ func (c *call[T]) find(ctx context.Context) (*T, error) {
 
 func (c *call[T]) lookOnly(ctx context.Context) (*T, error) {
 	return c.look(ctx, func() (*T, error) {
-		return nil, c.none(ctx, aicontent.OutcomeNotSent, false, aicontent.ErrNotFound)
+		return nil, c.none(ctx, aicontent.OutcomeNotExecuted, false, aicontent.ErrNotFound)
 	})
 }
 
@@ -129,7 +129,7 @@ func (c *call[T]) delete(ctx context.Context) error {
 	err = c.api.Delete(ctx, c.entry.ID, c.opts...)
 	if err != nil && !errors.Is(err, aicontent.ErrNotFound) {
 		c.made = true
-		return c.fail(aicontent.Temporary(err), err)
+		return c.fail(aicontent.Retryable(err), err)
 	}
 	_ = c.write(ctx, entry{}) // If it cannot be written, the next call is told that there is no record with the ID.
 	return nil

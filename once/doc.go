@@ -11,7 +11,7 @@
 //
 // A Store call is billed, and one that failed may still have created its record: a proxy gave up, the connection broke,
 // the process was killed. A program that stores again may pay twice; one that does not may never get its record. With
-// this package, the program calls Store again with the same arguments whenever [aicontent.Temporary] says so, from any
+// this package, the program calls Store again with the same arguments whenever [aicontent.Retryable] says so, from any
 // process that uses the ledger, and gets the one record.
 //
 // The name must be unique, such as a job's ID or the hash of a file, and never a title that a person typed: two calls
@@ -46,7 +46,7 @@
 // database was reset and the ID belongs to another one. Delete then frees the name, and leaves the record alone.
 //
 // The outcome of an [*Error] is that of the record, not of the call: Done if it was created, Unknown while a request
-// may still create it, and NotSent or Rejected only if there is none and will be none.
+// may still create it, and NotExecuted only if there is none and will be none.
 //
 // # How long a call takes
 //
@@ -58,8 +58,8 @@
 //	                                                     create requests  searches  until the call ends
 //	the record is created, and the response arrives                    1         1  as long as a Store
 //	a 504 at once, and the record 8 min later                          1        21  8 min
-//	a 504 at once, and no record                                       1        36  15 min: NotSent, temporary
-//	no response, and no record                                         1        36  25 min: NotSent, temporary
+//	a 504 at once, and no record                                       1        36  15 min: NotExecuted, retryable
+//	no response, and no record                                         1        36  25 min: NotExecuted, retryable
 //	the process was killed before it announced a request               1         1  as long as a Store
 //	the process was killed while it sent, and then:
 //	  the record appears                                               0      1-40  when it appears
@@ -88,7 +88,7 @@
 //
 // # What it cannot do
 //
-// There may be a second record, or a wrong NotSent, if
+// There may be a second record, or a wrong NotExecuted, if
 //
 //   - a program stores the name without this package, or with another ledger or scope
 //   - the service creates the record later than the settle time after the request ended

@@ -22,7 +22,7 @@ type Error struct {
 	Err   error // why the call failed
 
 	outcome   aicontent.Outcome
-	temporary bool
+	retryable bool
 }
 
 // Error is one line: the collection, the name, the cause, and what is known of the record.
@@ -43,7 +43,7 @@ var lineBreaks = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 func (e *Error) Unwrap() error { return e.Err }
 
 // Outcome returns what is known of the record: Done if it was created, Unknown while anybody's request may still create
-// it, otherwise NotSent, or Rejected if the service said so. [aicontent.OutcomeOf] calls it.
+// it, otherwise otherwise NotExecuted. [aicontent.OutcomeOf] calls it.
 func (e *Error) Outcome() aicontent.Outcome {
 	if e == nil {
 		return aicontent.OutcomeUnknown
@@ -51,9 +51,9 @@ func (e *Error) Outcome() aicontent.Outcome {
 	return e.outcome
 }
 
-// Temporary reports whether the same call may be made again: it is always safe, and here it may help.
-// [aicontent.Temporary] calls it.
-func (e *Error) Temporary() bool { return e != nil && e.temporary }
+// Retryable reports whether the same call may be made again: it is always safe, and here it may help.
+// [aicontent.Retryable] calls it.
+func (e *Error) Retryable() bool { return e != nil && e.retryable }
 
 type searchKey struct{}
 
@@ -79,13 +79,13 @@ var (
 // outcome is Done if a record was made, and Unknown otherwise.
 func (c *call[T]) outcome() aicontent.Outcome {
 	if c.made || !c.entry.Made.IsZero() {
-		return aicontent.OutcomeDone
+		return aicontent.OutcomeExecuted
 	}
 	return aicontent.OutcomeUnknown
 }
 
 // fail makes the error of the call, unless it is known that there is no record: see none.
-func (c *call[T]) fail(temporary bool, err error) *Error {
+func (c *call[T]) fail(retryable bool, err error) *Error {
 	if c.cause != nil && c.cause != err && err != aicontent.ErrNotFound {
 		err = fmt.Errorf("%w; before: %w", err, c.cause)
 	}
@@ -93,16 +93,16 @@ func (c *call[T]) fail(temporary bool, err error) *Error {
 	if open := c.until(); open.After(time.Now()) {
 		until = open.UTC()
 	}
-	return &Error{c.collection, c.name, c.entry.ID, until, err, c.outcome(), temporary}
+	return &Error{c.collection, c.name, c.entry.ID, until, err, c.outcome(), retryable}
 }
 
 // conflict is the error of a name whose record may not be the one that the caller means.
-func (c *call[T]) conflict(temporary bool, reason string) error {
+func (c *call[T]) conflict(retryable bool, reason string) error {
 	err := &aicontent.ConflictError{Name: c.name, Reason: reason}
 	if c.entry.ID != "" {
 		err.IDs = []aicontent.ID{c.entry.ID}
 	}
-	return c.fail(temporary, err)
+	return c.fail(retryable, err)
 }
 
 // ledgerError is an error of the ledger. It only matches those of contexts if the caller's has ended.

@@ -68,7 +68,7 @@ func Example_webHandler() {
 			fmt.Fprintln(w, "image", image.ID)
 		case errors.As(err, new(*aicontent.ValidationError)):
 			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
-		case aicontent.Temporary(err):
+		case aicontent.Retryable(err):
 			w.Header().Set("Retry-After", "60")
 			http.Error(w, "Your picture is not there yet. Send the form again in a minute: it is drawn once.",
 				http.StatusServiceUnavailable)
@@ -106,7 +106,7 @@ func Example_jobQueue() {
 			Name: j.id, File: aicontent.FileFromPath(j.path),
 		})
 		if err != nil {
-			return "", aicontent.Temporary(err), err
+			return "", aicontent.Retryable(err), err
 		}
 		return transcription.Result, false, nil
 	}
@@ -131,7 +131,7 @@ func Example_jobQueue() {
 func Example_commandLine() {
 	client, done := exampleClient()
 	defer done()
-	folder, err := os.MkdirTemp("", "ledger") // in a program: under os.UserConfigDir, never in a temporary folder
+	folder, err := os.MkdirTemp("", "ledger") // in a program: under os.UserConfigDir, never in a retryable folder
 	if err != nil {
 		panic(err)
 	}
@@ -149,7 +149,7 @@ func Example_commandLine() {
 		case err == nil:
 			fmt.Println(image.Name, "found:", found)
 			return 0
-		case aicontent.OutcomeOf(err) == aicontent.OutcomeUnknown && aicontent.Temporary(err):
+		case aicontent.OutcomeOf(err) == aicontent.OutcomeUnknown && aicontent.Retryable(err):
 			fmt.Println("Run the same command again: it finds the image, or draws it if nothing came of the request.")
 		default:
 			fmt.Println(err)

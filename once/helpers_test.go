@@ -200,9 +200,9 @@ func outcome(err error) string {
 	if err == nil {
 		return "ok"
 	}
-	temporary := ""
-	if aicontent.Temporary(err) {
-		temporary = ", temporary"
+	retryable := ""
+	if aicontent.Retryable(err) {
+		retryable = ", retryable"
 	}
-	return fmt.Sprint(aicontent.OutcomeOf(err), temporary)
+	return fmt.Sprint(aicontent.OutcomeOf(err), retryable)
 }

@@ -96,11 +96,11 @@ func (c *call[T]) until() time.Time {
 }
 
 // compare is the error of a form that the entry rules out.
-func (c *call[T]) compare(temporary bool) error {
+func (c *call[T]) compare(retryable bool) error {
 	if c.form == "" || c.entry.Form == "" || c.entry.Form == c.form {
 		return nil
 	}
-	return c.conflict(temporary, "it was stored with other parameters")
+	return c.conflict(retryable, "it was stored with other parameters")
 }
 
 // known is rule 1 for an entry with an ID: the record, unless it was deleted.
@@ -116,7 +116,7 @@ func (c *call[T]) known(ctx context.Context) (*T, error) {
 	}
 	if !errors.Is(err, aicontent.ErrNotFound) {
 		final := errors.Is(err, aicontent.ErrForbidden) || errors.Is(err, aicontent.ErrInvalid)
-		return nil, c.fail(!final || aicontent.Temporary(err), err)
+		return nil, c.fail(!final || aicontent.Retryable(err), err)
 	}
 	made := c.entry.Made
 	if c.since.Before(made) { // by a clock that is ahead
@@ -138,26 +138,26 @@ func (c *call[T]) search(ctx context.Context) (*T, error) {
 	c.searched = true
 	began := time.Now()
 	record, err := c.api.FindByName(asSearch(ctx), c.name, opts...)
-	open, temporary, none := began.Before(c.until()), aicontent.Temporary(err), errors.Is(err, aicontent.ErrNotFound)
+	open, retryable, none := began.Before(c.until()), aicontent.Retryable(err), errors.Is(err, aicontent.ErrNotFound)
 	switch {
 	case err == nil:
 		return c.found(ctx, record)
-	case aicontent.OutcomeOf(err) == aicontent.OutcomeDone:
+	case aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted:
 		c.made = true
-		return nil, c.fail(temporary, err)
+		return nil, c.fail(retryable, err)
 	case none && open:
 		return nil, pending{}
-	case none && c.outcome() == aicontent.OutcomeDone:
+	case none && c.outcome() == aicontent.OutcomeExecuted:
 		return nil, c.fail(false, errGone)
 	case none:
 		return nil, nil
 	case c.entry.blank():
-		return nil, c.none(ctx, aicontent.OutcomeNotSent, temporary, err)
-	case open && temporary:
+		return nil, c.none(ctx, aicontent.OutcomeNotExecuted, retryable, err)
+	case open && retryable:
 		c.cause = cmp.Or(c.cause, err)
 		return nil, pending{err}
 	}
-	return nil, c.fail(temporary || errors.Is(err, aicontent.ErrUnauthorized), err) // The key source may lag.
+	return nil, c.fail(retryable || errors.Is(err, aicontent.ErrUnauthorized), err) // The key source may lag.
 }
 
 // found writes down a record that a search found. Nobody knows its form if that fails.

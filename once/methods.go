@@ -28,7 +28,7 @@ func newImages(c *config, client *aicontent.ImagesService) *Images {
 // Store waits while an earlier request, of any process, may still become the image: up to the settle time after it
 // ended, or until ctx or [WithMaxWait] ends the wait. It makes at most one plain Store call, with its retries. The
 // options apply to all calls that it makes. The error is an [*Error], or an [*aicontent.ValidationError] if the
-// arguments are refused before anything else. Ask [aicontent.Temporary] whether to call Store again, which never
+// arguments are refused before anything else. Ask [aicontent.Retryable] whether to call Store again, which never
 // creates a second image.
 func (s *Images) Store(
 	ctx context.Context, params aicontent.ImageStoreParams, opts ...aicontent.CallOption,

@@ -30,7 +30,7 @@ func (o option) apply(c *config) { o(c) }
 func WithSettleTime(d time.Duration) Option { return option(func(c *config) { c.settle = d }) }
 
 // WithMaxWait ends a call whose pauses would come to more than d, the wait for another call of this process included.
-// The error is temporary, does not match [context.DeadlineExceeded], and tells in [Error].Until when to call again. A
+// The error is retryable, does not match [context.DeadlineExceeded], and tells in [Error].Until when to call again. A
 // create request under way is never ended by it, as a context does: it is for handlers and queue workers. With 0, a
 // call never waits; a negative d is an error. The default is no limit but the context.
 func WithMaxWait(d time.Duration) Option {

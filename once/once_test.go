@@ -73,7 +73,7 @@ func TestStoreAfterACrash(t *testing.T) {
 		p := w.process(t)
 		time.AfterFunc(2*time.Second, p.kill)
 		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "unknown, temporary", outcome(err))
+		require.Equal(t, "unknown, retryable", outcome(err))
 		assert.Zero(t, w.count(), "the service is still drawing")
 
 		p = w.process(t)
@@ -128,7 +128,7 @@ func TestStoreAfterDone(t *testing.T) {
 		w.FaultOn(kit.ImagesStore, 1, kit.Status(201, ""))
 		for n := range 3 {
 			_, _, err := p.Images.Store(p, job("a"))
-			require.Equal(t, "done", outcome(err), "call %d: %v", n, err)
+			require.Equal(t, "executed", outcome(err), "call %d: %v", n, err)
 			assert.ErrorContains(t, err, "Delete frees the name")
 		}
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
@@ -162,7 +162,7 @@ func TestStoreSendsOnce(t *testing.T) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
 		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "not sent, temporary", outcome(err), "%v", err)
+		require.Equal(t, "not executed, retryable", outcome(err), "%v", err)
 		assert.Equal(t, settle, time.Since(w.start), "no other pause comes on top")
 		assert.Equal(t, 1+35, w.requests(kit.ImagesList), "as the package doc says")
 		assert.NotContains(t, w.Ledger.last, `"form"`, "the name is anybody's")
@@ -264,14 +264,14 @@ func TestStoreWhereASearchFails(t *testing.T) {
 		fault             kit.Fault
 		blank, afterwards string
 	}{
-		"login page": {kit.RedirectTo(302, "https://content.example.com/login"), "not sent", "unknown, temporary"},
-		"401":        {kit.Status(401, `{}`), "not sent", "unknown, temporary"},
-		"firewall":   {kit.HTMLPage(403), "not sent, temporary", "ok"},
-		"403":        {kit.Status(403, `{"message":"no"}`), "not sent", "unknown"},
-		"404":        {kit.Status(404, `[]`), "not sent", "unknown"},
-		"no JSON":    {kit.InvalidJSON(), "not sent", "unknown"},
-		"too large":  {kit.OversizedResponse(33 << 20), "not sent", "unknown"},
-		"no names":   {kit.Status(200, `{"data":[{"id":1}]}`), "not sent", "unknown"},
+		"login page": {kit.RedirectTo(302, "https://content.example.com/login"), "not executed", "unknown, retryable"},
+		"401":        {kit.Status(401, `{}`), "not executed", "unknown, retryable"},
+		"firewall":   {kit.HTMLPage(403), "not executed, retryable", "ok"},
+		"403":        {kit.Status(403, `{"message":"no"}`), "not executed", "unknown"},
+		"404":        {kit.Status(404, `[]`), "not executed", "unknown"},
+		"no JSON":    {kit.InvalidJSON(), "not executed", "unknown"},
+		"too large":  {kit.OversizedResponse(33 << 20), "not executed", "unknown"},
+		"no names":   {kit.Status(200, `{"data":[{"id":1}]}`), "not executed", "unknown"},
 		"500":        {kit.Status(500, `{"message":"x"}`), "ok", "ok"},
 		"lost":       {kit.LoseResponse(), "ok", "ok"},
 	} {
@@ -304,7 +304,7 @@ func TestStoreWhereSearchesFailForLong(t *testing.T) {
 		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
 		w.FaultOn(kit.ImagesList, 100, kit.Status(500, `{}`))
 		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "unknown, temporary", outcome(err), "%v", err)
+		require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
 		assert.Equal(t, settle, time.Since(w.start))
 		e, _ := errors.AsType[*once.Error](err)
 		assert.Zero(t, e.Until, "nothing is open any more")
@@ -320,7 +320,7 @@ func TestStoreInTwoProcesses(t *testing.T) {
 			ctx, cancel := context.WithTimeout(a, 2*time.Second)
 			defer cancel()
 			_, _, err := a.Images.Store(ctx, job("a"))
-			assert.Equal(t, "unknown, temporary", outcome(err))
+			assert.Equal(t, "unknown, retryable", outcome(err))
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 		})
 		wg.Go(func() {
@@ -348,7 +348,7 @@ func TestStoreWhereTheIDIsAnothers(t *testing.T) {
 			func() error { return p.Images.Delete(p, "a") },
 		} {
 			err := call()
-			require.Equal(t, "done", outcome(err), "%v", err)
+			require.Equal(t, "executed", outcome(err), "%v", err)
 			conflict, ok := errors.AsType[*aicontent.ConflictError](err)
 			require.True(t, ok)
 			assert.Equal(t, []aicontent.ID{image.ID}, conflict.IDs)
@@ -369,7 +369,7 @@ func TestStoreOfAnotherForm(t *testing.T) {
 		other := job("a")
 		other.Description = "another"
 		_, _, err = p.Images.Store(p, other)
-		require.Equal(t, "done", outcome(err))
+		require.Equal(t, "executed", outcome(err))
 		assert.ErrorIs(t, err, aicontent.ErrConflict)
 
 		// While it is open, nobody knows.
@@ -377,10 +377,10 @@ func TestStoreOfAnotherForm(t *testing.T) {
 		ctx, cancel := context.WithTimeout(p, time.Minute)
 		defer cancel()
 		_, _, err = p.Images.Store(ctx, job("b"))
-		require.Equal(t, "unknown, temporary", outcome(err))
+		require.Equal(t, "unknown, retryable", outcome(err))
 		other.Name = "b"
 		_, _, err = p.Images.Store(p, other)
-		require.Equal(t, "unknown, temporary", outcome(err))
+		require.Equal(t, "unknown, retryable", outcome(err))
 		assert.ErrorIs(t, err, aicontent.ErrConflict)
 
 		// And once it is known that nothing came of it, the name is anybody's.
@@ -417,7 +417,7 @@ func TestStoreOfATakenName(t *testing.T) {
 		assert.Equal(t, "a", image.Name)
 
 		// Where it is not found either, the refusal is the error.
-		for status, want := range map[int]string{409: "rejected, temporary", 422: "rejected"} {
+		for status, want := range map[int]string{409: "not executed, retryable", 422: "not executed"} {
 			w.FaultOn(kit.ImagesStore, 1, kit.Status(status, `{"message":"x","errors":{"name":["taken"]}}`))
 			_, _, err = p.Images.Store(p, job("b"))
 			require.Equal(t, want, outcome(err), "%v", err)
@@ -427,7 +427,7 @@ func TestStoreOfATakenName(t *testing.T) {
 		w.ResetBook()
 		w.FaultOn(kit.ImagesStore, 1, kit.Status(422, `{"message":"x","errors":{"description":["too long"]}}`))
 		_, _, err = p.Images.Store(p, job("c"))
-		require.Equal(t, "rejected", outcome(err), "%v", err)
+		require.Equal(t, "not executed", outcome(err), "%v", err)
 		assert.Equal(t, 1, w.requests(kit.ImagesList))
 	}, kit.UniqueNames)
 }
@@ -437,14 +437,14 @@ func TestFind(t *testing.T) {
 		p := w.process(t)
 		_, err := p.Images.Find(p, "a")
 		require.ErrorIs(t, err, aicontent.ErrNotFound)
-		assert.Equal(t, "not sent", outcome(err))
-		assert.Equal(t, `once: images "a": not found (outcome not sent)`, err.Error())
+		assert.Equal(t, "not executed", outcome(err))
+		assert.Equal(t, `once: images "a": not found (outcome not executed)`, err.Error())
 
 		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 8*time.Minute))
 		ctx, cancel := context.WithTimeout(p, time.Minute)
 		defer cancel()
 		_, _, err = p.Images.Store(ctx, job("a"))
-		require.Equal(t, "unknown, temporary", outcome(err))
+		require.Equal(t, "unknown, retryable", outcome(err))
 		image, err := p.Images.Find(p, "a")
 		require.NoError(t, err, "it waits for what was sent")
 		assert.Equal(t, "a", image.Name)
@@ -461,7 +461,7 @@ func TestDelete(t *testing.T) {
 
 		w.FaultOn(kit.ImagesDelete, 1, kit.Status(403, `{"message":"no"}`))
 		err = p.Images.Delete(p, "a")
-		require.Equal(t, "done", outcome(err))
+		require.Equal(t, "executed", outcome(err))
 		failed, ok := errors.AsType[*once.Error](err)
 		require.True(t, ok)
 		assert.NotEmpty(t, failed.ID)
@@ -484,7 +484,7 @@ func TestStoreOfADeletedRecord(t *testing.T) {
 		require.NoError(t, w.Client().Images.Delete(p, image.ID))
 
 		_, err = p.Images.Find(p, "a")
-		require.Equal(t, "done, temporary", outcome(err), "%v", err)
+		require.Equal(t, "executed, retryable", outcome(err), "%v", err)
 		require.NotErrorIs(t, err, aicontent.ErrNotFound, "it was there, and may be")
 		e, ok := errors.AsType[*once.Error](err)
 		require.True(t, ok)
@@ -493,7 +493,7 @@ func TestStoreOfADeletedRecord(t *testing.T) {
 		time.Sleep(settle)
 		w.FaultOn(kit.ImagesShow, 1, kit.HTMLPage(404))
 		_, _, err = p.Images.Store(p, job("a"))
-		require.Equal(t, "done, temporary", outcome(err), "a proxy does not know what is there: %v", err)
+		require.Equal(t, "executed, retryable", outcome(err), "a proxy does not know what is there: %v", err)
 
 		again, found, err := p.Images.Store(p, job("a"))
 		require.NoError(t, err)

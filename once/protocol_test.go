@@ -71,7 +71,7 @@ func TestLedgerThatFails(t *testing.T) {
 							assert.Equal(t, "a", image.Name)
 							w.require1(t)
 						} else {
-							require.Equal(t, "not sent, temporary", outcome(err), "a full disk: %v", err)
+							require.Equal(t, "not executed, retryable", outcome(err), "a full disk: %v", err)
 							assert.ErrorIs(t, err, errDisk)
 							assert.Zero(t, w.requests(kit.ImagesStore), "nothing is sent that was not noted")
 						}
@@ -109,7 +109,7 @@ func TestLedgerThatFailsWhileSending(t *testing.T) {
 		ctx, cancel := context.WithTimeout(p, 2*time.Minute)
 		defer cancel()
 		_, _, err := p.Images.Store(ctx, job("a"), hook)
-		require.Equal(t, "unknown, temporary", outcome(err), "%v", err)
+		require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
 		assert.ErrorContains(t, err, "the ledger could not be written in time")
 		assert.NotErrorIs(t, err, context.Canceled, "nobody has cancelled")
 		assert.Equal(t, margin-15*time.Second, cut)
@@ -127,7 +127,7 @@ func TestLedgerThatIsSlow(t *testing.T) {
 		p := w.process(t)
 		w.Ledger.before = func(n int, _ string, _ []byte, _ string) { time.Sleep(2 * time.Minute) }
 		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "not sent, temporary", outcome(err), "%v", err)
+		require.Equal(t, "not executed, retryable", outcome(err), "%v", err)
 		assert.NotErrorIs(t, err, context.DeadlineExceeded)
 		assert.Zero(t, w.requests(kit.ImagesStore))
 
@@ -143,7 +143,7 @@ func TestLedgerThatIsSlow(t *testing.T) {
 		client, err := once.New(w.Client(), slow)
 		require.NoError(t, err)
 		_, _, err = client.Images.Store(p, job("b"))
-		require.Equal(t, "not sent, temporary", outcome(err), "%v", err)
+		require.Equal(t, "not executed, retryable", outcome(err), "%v", err)
 		assert.Zero(t, w.requests(kit.ImagesStore))
 		_, err = p.Images.Find(p, "b")
 		require.ErrorIs(t, err, aicontent.ErrNotFound, "nobody waits for it")
@@ -184,7 +184,7 @@ func TestRequestThatIsOvertaken(t *testing.T) {
 			w.write(t, "a", fmt.Sprintf(another, `,"until":"2000-01-01T00:17:20Z"`))
 		})
 		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "unknown, temporary", outcome(err), "%v", err)
+		require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
 		assert.ErrorContains(t, err, "another call has written the ledger's entry")
 		assert.Contains(t, w.Ledger.last, `"c`, "what is another's is left alone")
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
@@ -240,7 +240,7 @@ func TestClockThatIsAhead(t *testing.T) {
 		ctx, cancel := context.WithTimeout(p, time.Minute)
 		defer cancel()
 		_, _, err := p.Images.Store(ctx, job("a"))
-		require.Equal(t, "unknown, temporary", outcome(err))
+		require.Equal(t, "unknown, retryable", outcome(err))
 		e, _ := errors.AsType[*once.Error](err)
 		assert.Equal(t, w.start.Add(margin+settle).UTC(), e.Until)
 		assert.Contains(t, buf.String(), "ahead")
@@ -287,7 +287,7 @@ func TestNothingIsSaidOfWhatIsAnnounced(t *testing.T) {
 				})
 				_, err := p.Images.Find(p, "a", hook)
 				assert.Equal(t, map[string]string{
-					"found": "ok", "none": "unknown, temporary", "unreadable": "unknown", "blank": "not sent",
+					"found": "ok", "none": "unknown, retryable", "unreadable": "unknown", "blank": "not executed",
 				}[what], outcome(err), "%v", err)
 			})
 		})
@@ -300,7 +300,7 @@ func TestWithMaxWait(t *testing.T) {
 		p := w.process(t, once.WithMaxWait(40*time.Second))
 		w.FaultOn(kit.ImagesStore, 1, kit.LateAct(504, 3*time.Minute))
 		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "unknown, temporary", outcome(err), "%v", err)
+		require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
 		assert.ErrorContains(t, err, "WithMaxWait")
 		assert.ErrorContains(t, err, "504")
 		assert.NotErrorIs(t, err, context.DeadlineExceeded)
@@ -322,7 +322,7 @@ func TestWithoutAnyWait(t *testing.T) {
 		}()
 		time.Sleep(time.Minute)
 		_, _, err := none.Images.Store(none, job("slow"))
-		require.Equal(t, "unknown, temporary", outcome(err), "%v", err)
+		require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
 		assert.Equal(t, time.Minute, time.Since(start))
 		require.NoError(t, <-done, "a request under way is never ended by it")
 		assert.Equal(t, 2*time.Minute, time.Since(start))
@@ -354,7 +354,7 @@ func TestCallsOfOneProcess(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, _, err := b.Images.Store(ctx, job("a"))
-		assert.Equal(t, "unknown, temporary", outcome(err))
+		assert.Equal(t, "unknown, retryable", outcome(err))
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		e, _ := errors.AsType[*once.Error](err)
 		assert.Equal(t, w.start.Add(margin+settle).UTC(), e.Until)
@@ -363,7 +363,7 @@ func TestCallsOfOneProcess(t *testing.T) {
 		assert.Equal(t, 1, w.requests(kit.ImagesStore))
 		assert.Equal(t, 2, w.requests(kit.ImagesShow))
 		_, _, err = b.Images.Store(ctx, job("a"))
-		assert.Equal(t, "done, temporary", outcome(err), "it ended before it began")
+		assert.Equal(t, "executed, retryable", outcome(err), "it ended before it began")
 	}, kit.LatencyOn(kit.ImagesStore, time.Minute/2))
 }
 
@@ -393,9 +393,9 @@ func TestKnownRecordThatCannotBeShown(t *testing.T) {
 		fault kit.Fault
 		want  string
 	}{
-		"proxy": {kit.HTMLPage(200), "done, temporary"}, "404": {kit.HTMLPage(404), "done, temporary"},
-		"firewall": {kit.HTMLPage(403), "done, temporary"}, "403": {kit.Status(403, `{"message":"no"}`), "done"},
-		"401": {kit.Status(401, `{}`), "done, temporary"},
+		"proxy": {kit.HTMLPage(200), "executed, retryable"}, "404": {kit.HTMLPage(404), "executed, retryable"},
+		"firewall": {kit.HTMLPage(403), "executed, retryable"}, "403": {kit.Status(403, `{"message":"no"}`), "executed"},
+		"401": {kit.Status(401, `{}`), "executed, retryable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
@@ -424,7 +424,7 @@ func TestFileThatIsGone(t *testing.T) {
 		params := recording("a")
 		params.File = aicontent.FileFromPath("is gone")
 		_, _, err := p.Transcriptions.Store(p, params)
-		require.Equal(t, "not sent", outcome(err), "%v", err)
+		require.Equal(t, "not executed", outcome(err), "%v", err)
 		require.ErrorIs(t, err, aicontent.ErrFile)
 		require.ErrorAs(t, err, new(*once.Error))
 
@@ -432,11 +432,11 @@ func TestFileThatIsGone(t *testing.T) {
 		ctx, cancel := context.WithTimeout(p, time.Minute)
 		defer cancel()
 		_, _, err = p.Transcriptions.Store(ctx, recording("a"))
-		require.Equal(t, "unknown, temporary", outcome(err))
+		require.Equal(t, "unknown, retryable", outcome(err))
 		ctx, cancel = context.WithTimeout(p, time.Minute)
 		defer cancel()
 		_, _, err = p.Transcriptions.Store(ctx, params)
-		require.Equal(t, "unknown, temporary", outcome(err), "an earlier request is open: %v", err)
+		require.Equal(t, "unknown, retryable", outcome(err), "an earlier request is open: %v", err)
 	})
 }
 
@@ -482,7 +482,7 @@ func TestStoreBehindAFirewall(t *testing.T) {
 		p := w.process(t)
 		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(403).Acting())
 		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "unknown, temporary", outcome(err), "%v", err)
+		require.Equal(t, "unknown, retryable", outcome(err), "%v", err)
 		e, _ := errors.AsType[*once.Error](err)
 		assert.Equal(t, w.start.Add(settle).UTC(), e.Until)
 		_, found, err := p.Images.Store(p, job("a"))
@@ -524,7 +524,7 @@ func TestContextThatEnds(t *testing.T) {
 			ctx, cancel := context.WithTimeout(p, 50*time.Second)
 			_, _, err := p.Images.Store(ctx, job("a"))
 			cancel()
-			require.Equal(t, "unknown, temporary", outcome(err))
+			require.Equal(t, "unknown, retryable", outcome(err))
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.Equal(t, n == 0, errors.As(err, new(*aicontent.APIError)), "what the request came to stays in the error")
 		}
@@ -539,7 +539,7 @@ func TestContextThatEnds(t *testing.T) {
 		cancel()
 		w.ResetBook()
 		_, _, err = p.Images.Store(ended, job("new"))
-		require.Equal(t, "unknown, temporary", outcome(err))
+		require.Equal(t, "unknown, retryable", outcome(err))
 		assert.Empty(t, w.Requests())
 	})
 }
@@ -624,7 +624,7 @@ func TestHookThatRefuses(t *testing.T) {
 			return nil, limit
 		})
 		_, _, err := p.Images.Store(p, job("a"), hook)
-		require.Equal(t, "not sent, temporary", outcome(err))
+		require.Equal(t, "not executed, retryable", outcome(err))
 		require.ErrorIs(t, err, limit)
 		_, _, err = p.Images.Store(p, job("a"))
 		require.NoError(t, err)
@@ -656,12 +656,12 @@ func TestStoreThatIsRefused(t *testing.T) {
 
 		w.FaultOn(kit.ImagesStore, 1, kit.Status(402, `{"message":"no credit"}`))
 		_, _, err = p.Images.Store(p, job("a"))
-		require.Equal(t, "rejected", outcome(err))
-		assert.Equal(t, `once: images "a": images.store: 402: no credit (outcome rejected)`, err.Error())
+		require.Equal(t, "not executed", outcome(err))
+		assert.Equal(t, `once: images "a": images.store: 402: no credit (outcome not executed)`, err.Error())
 		w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(501))
 		_, _, err = p.Images.Store(p, job("a"))
 		require.Equal(t, "unknown", outcome(err))
-		assert.Zero(t, time.Since(w.start), "what is not temporary is not waited for")
+		assert.Zero(t, time.Since(w.start), "what is not retryable is not waited for")
 	})
 }
 
@@ -673,7 +673,7 @@ func TestSeveralRecords(t *testing.T) {
 			w.AddImage(kit.Image{Name: "a", Description: "d", Resolution: "256x256"})
 		}
 		_, _, err := p.Images.Store(p, job("a"))
-		require.Equal(t, "done", outcome(err))
+		require.Equal(t, "executed", outcome(err))
 		conflict, ok := errors.AsType[*aicontent.ConflictError](err)
 		require.True(t, ok)
 		assert.Len(t, conflict.IDs, 2)
@@ -725,7 +725,7 @@ func TestWithSettleTime(t *testing.T) {
 			w.FaultOn(kit.ImagesStore, 1, kit.HTMLPage(504))
 			start := time.Now()
 			_, _, err := p.Images.Store(p, job(fmt.Sprint(d)))
-			require.Equal(t, "not sent, temporary", outcome(err))
+			require.Equal(t, "not executed, retryable", outcome(err))
 			assert.Equal(t, want, time.Since(start))
 		}
 	})

@@ -22,16 +22,16 @@ func (c *call[T]) send(ctx context.Context, create create[T]) (*T, error) {
 	sending, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
 	record, err := create(sending, append(c.opts, c.announces(cut))...)
-	outcome, temporary := aicontent.OutcomeOf(err), aicontent.Temporary(err)
+	outcome, retryable := aicontent.OutcomeOf(err), aicontent.Retryable(err)
 	if ctx.Err() == nil && errors.Is(err, context.Canceled) {
 		err = fmt.Errorf("%w: %v", context.Cause(sending), err)
 	}
 	c.cause = err
-	c.paid = outcome == aicontent.OutcomeDone || outcome == aicontent.OutcomeUnknown
+	c.paid = outcome == aicontent.OutcomeExecuted || outcome == aicontent.OutcomeUnknown
 	result := entry{Until: time.Now().Add(c.settle), Form: c.form}
 	switch {
 	case !c.paid:
-		return c.refused(ctx, outcome, temporary, err)
+		return c.refused(ctx, outcome, retryable, err)
 	case outcome == aicontent.OutcomeUnknown:
 		_ = c.write(ctx, result)
 		e, ok := errors.AsType[*aicontent.APIError](err)
@@ -62,21 +62,21 @@ func (c *call[T]) send(ctx context.Context, create create[T]) (*T, error) {
 }
 
 // refused ends a call that created nothing. If names are unique, another call may have been faster.
-func (c *call[T]) refused(ctx context.Context, outcome aicontent.Outcome, temporary bool, err error) (*T, error) {
+func (c *call[T]) refused(ctx context.Context, outcome aicontent.Outcome, retryable bool, err error) (*T, error) {
 	e, ok := errors.AsType[*aicontent.APIError](err)
 	taken := ok && (e.StatusCode == 409 || e.StatusCode == 422 && e.Fields["name"] != nil)
 	if taken {
-		temporary = e.StatusCode == 409
+		retryable = e.StatusCode == 409
 		record, failed := c.search(ctx)
 		if record != nil || c.made {
 			return record, failed
 		}
 	}
-	return nil, c.none(ctx, outcome, temporary, err)
+	return nil, c.none(ctx, outcome, retryable, err)
 }
 
 // none is rule 5: the error that says that there is no record, and none will be, and why.
-func (c *call[T]) none(ctx context.Context, outcome aicontent.Outcome, temporary bool, why error) error {
+func (c *call[T]) none(ctx context.Context, outcome aicontent.Outcome, retryable bool, why error) error {
 	var err error
 	if c.noted {
 		err = c.write(ctx, entry{})
@@ -93,7 +93,7 @@ func (c *call[T]) none(ctx context.Context, outcome aicontent.Outcome, temporary
 		return c.fail(true, err)
 	}
 	c.entry = entry{}
-	e := c.fail(temporary, why)
+	e := c.fail(retryable, why)
 	e.outcome = outcome
 	return e
 }

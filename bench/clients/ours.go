@@ -73,7 +73,7 @@ func (c *ours) Create(ctx context.Context, name string) error {
 	for {
 		_, _, err := c.names.Images.Store(ctx, params)
 		failed, ok := errors.AsType[*once.Error](err)
-		if !ok || !aicontent.Temporary(err) {
+		if !ok || !aicontent.Retryable(err) {
 			return err
 		}
 		select {

@@ -52,7 +52,7 @@ func dailyLimit(n int) aicontent.Option {
 		return func(r aicontent.AttemptResult) {
 			mu.Lock()
 			defer mu.Unlock()
-			billed := r.Outcome == aicontent.OutcomeDone || r.Outcome == aicontent.OutcomeUnknown
+			billed := r.Outcome == aicontent.OutcomeExecuted || r.Outcome == aicontent.OutcomeUnknown
 			if !billed && day == today {
 				sent--
 			}

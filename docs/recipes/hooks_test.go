@@ -39,7 +39,7 @@ func TestDailyLimit(t *testing.T) {
 		sent := len(srv.Requests())
 		err := store()
 		require.ErrorIs(t, err, errSpent)
-		assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
+		assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err))
 		assert.Len(t, srv.Requests(), sent)
 
 		other := image
@@ -87,7 +87,7 @@ func TestBreakerLeavesAServiceAloneThatDoesNotWork(t *testing.T) {
 		sent := len(srv.Requests())
 		err := show(t.Context(), "7")
 		require.ErrorIs(t, err, gobreaker.ErrOpenState)
-		assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
+		assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err))
 		assert.Len(t, srv.Requests(), sent)
 
 		time.Sleep(31 * time.Second)
@@ -128,7 +128,7 @@ func TestMetrics(t *testing.T) {
 		require.NoError(t, err)
 		srv.Fault(aicontenttest.InvalidJSON())
 		_, err = srv.Client(option).Images.Store(t.Context(), image)
-		require.Equal(t, aicontent.OutcomeDone, aicontent.OutcomeOf(err))
+		require.Equal(t, aicontent.OutcomeExecuted, aicontent.OutcomeOf(err))
 		require.Error(t, err)
 	})
 	var collected metricdata.ResourceMetrics
@@ -143,7 +143,7 @@ func TestMetrics(t *testing.T) {
 		}
 		got = append(got, strings.Join(values, " "))
 	}
-	want := []string{"429 rejected true true", "201 done false false", "201 done true false"}
+	want := []string{"429 not executed true true", "201 executed false false", "201 executed true false"}
 	assert.ElementsMatch(t, want, got, "a response without a record is told from success")
 }
 

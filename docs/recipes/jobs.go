@@ -36,7 +36,7 @@ func work(ctx context.Context, names *once.Client, q queue) error {
 		switch {
 		case err == nil:
 			err = q.Done(j.ID)
-		case aicontent.Temporary(err):
+		case aicontent.Retryable(err):
 			err = q.Later(j.ID, err) // the next run finds the record, if there is one
 		default:
 			err = q.GiveUp(j.ID, err)

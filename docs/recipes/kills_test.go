@@ -102,7 +102,7 @@ func storesOne(ctx context.Context, names *once.Client, name string) bool {
 	call := fmt.Sprint(os.Getpid(), "-", rand.Uint64())
 	params := aicontent.ImageStoreParams{Name: name, Description: "a whale", Resolution: aicontent.Resolution512x512}
 	image, found, err := names.Images.Store(ctx, params, aicontent.WithHeader(callHeader, call))
-	line := fmt.Sprintln("call", call, name, aicontent.OutcomeOf(err).String(), aicontent.Temporary(err), err)
+	line := fmt.Sprintln("call", call, name, aicontent.OutcomeOf(err).String(), aicontent.Retryable(err), err)
 	if err == nil {
 		line = fmt.Sprintln("call", call, name, "stored", found, image.ID)
 	}
@@ -252,9 +252,9 @@ func (k *kills) check() {
 			assert.Equal(k.t, []string{fields[5]}, byName[name], line)
 			assert.Equal(k.t, fields[4] == "false", made[call], "who made it: %s", line)
 			end += ", found " + fields[4]
-		case "done":
+		case "executed":
 			assert.NotEmpty(k.t, byName[name], line)
-		case "rejected", "not":
+		case "not":
 			assert.False(k.t, made[call], line)
 		}
 		if !strings.HasPrefix(end, "stored") {

@@ -26,7 +26,7 @@ func storeOnce(ctx context.Context, client *aicontent.Client) error {
 		Resolution:  aicontent.Resolution512x512,
 	})
 	if err != nil {
-		return err // if aicontent.Temporary(err), call again: that never creates a second image
+		return err // if aicontent.Retryable(err), call again: that never creates a second image
 	}
 	fmt.Println(image.ID, found) // found: it existed, and this call created and billed nothing
 	return nil

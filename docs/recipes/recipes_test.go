@@ -54,7 +54,7 @@ func TestClientWithCA(t *testing.T) {
 	other, err := aicontent.NewClient(srv.URL, srv.APIKey)
 	require.NoError(t, err)
 	_, err = other.Images.List(t.Context(), aicontent.ImageListParams{})
-	assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), "without the CA: %v", err)
+	assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), "without the CA: %v", err)
 }
 
 func TestClientWithCertificate(t *testing.T) {
@@ -139,7 +139,7 @@ func TestProxyThatRefuses(t *testing.T) {
 	_, err = client.Images.Store(t.Context(), image)
 	require.ErrorContains(t, err, "Proxy Authentication Required")
 	assert.NotContains(t, err.Error(), "wrong")
-	assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err))
+	assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err))
 }
 
 func TestFromAddress(t *testing.T) {

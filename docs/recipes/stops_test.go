@@ -44,7 +44,7 @@ func init() {
 		}
 		for {
 			_, _, err = names.Transcriptions.Store(ctx, talk())
-			if err == nil || !aicontent.Temporary(err) {
+			if err == nil || !aicontent.Retryable(err) {
 				return err
 			}
 		}
@@ -131,7 +131,7 @@ func stopped(t *testing.T, where string, end syscall.Signal) {
 			assert.True(t, found, "somebody else has sent")
 		} else {
 			assert.Equal(t, aicontent.OutcomeUnknown, aicontent.OutcomeOf(err), err)
-			assert.True(t, aicontent.Temporary(err), err)
+			assert.True(t, aicontent.Retryable(err), err)
 		}
 		select {
 		case <-over:

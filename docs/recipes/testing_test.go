@@ -79,18 +79,18 @@ func (n Newsroom) Replace(ctx context.Context, old aicontent.ID, params aiconten
 type refusing struct{ deleted []aicontent.ID }
 
 func (r *refusing) Store(context.Context, aicontent.ImageStoreParams, ...option) (*aicontent.Image, error) {
-	return nil, failure{&aicontent.APIError{StatusCode: http.StatusForbidden}, aicontent.OutcomeRejected, false}
+	return nil, failure{&aicontent.APIError{StatusCode: http.StatusForbidden}, aicontent.OutcomeNotExecuted, false}
 }
 
-// failure gives an error what OutcomeOf and Temporary say of it. To them, an error that a program made is Unknown.
+// failure gives an error what OutcomeOf and Retryable say of it. To them, an error that a program made is Unknown.
 type failure struct {
 	error
 	outcome   aicontent.Outcome
-	temporary bool
+	retryable bool
 }
 
 func (f failure) Outcome() aicontent.Outcome { return f.outcome }
-func (f failure) Temporary() bool            { return f.temporary }
+func (f failure) Retryable() bool            { return f.retryable }
 func (f failure) Unwrap() error              { return f.error }
 
 func (r *refusing) Delete(_ context.Context, id aicontent.ID, _ ...option) error {
@@ -104,7 +104,7 @@ func TestReplaceKeepsTheOldImageWithoutANewOne(t *testing.T) {
 	if !errors.Is(err, aicontent.ErrForbidden) || len(images.deleted) > 0 {
 		t.Error(err, images.deleted)
 	}
-	if aicontent.OutcomeOf(err) != aicontent.OutcomeRejected || aicontent.Temporary(err) {
+	if aicontent.OutcomeOf(err) != aicontent.OutcomeNotExecuted || aicontent.Retryable(err) {
 		t.Error("no outcome of a fake:", err)
 	}
 }
@@ -198,7 +198,7 @@ func TestCompareRecords(t *testing.T) {
 func TestWhatWasSent(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	_, err := srv.Client().Images.Update(t.Context(), "404", aicontent.ImageUpdateParams{Favorite: new(true)})
-	if aicontent.OutcomeOf(err) != aicontent.OutcomeRejected {
+	if aicontent.OutcomeOf(err) != aicontent.OutcomeNotExecuted {
 		t.Error(err)
 	}
 	sent := srv.Requests()[0]

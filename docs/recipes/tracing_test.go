@@ -50,9 +50,9 @@ func TestTracingKnowsWhatWasNotSent(t *testing.T) {
 		require.NoError(t, err)
 
 		err = store(t.Context(), c, op)
-		var lost *aicontent.TransportError
+		var lost *aicontent.CallError
 		require.ErrorAs(t, err, &lost)
-		assert.Equal(t, aicontent.OutcomeNotSent, aicontent.OutcomeOf(err), "%v", err)
+		assert.Equal(t, aicontent.OutcomeNotExecuted, aicontent.OutcomeOf(err), "%v", err)
 		assert.Equal(t, 3, lost.Attempts)
 	})
 }

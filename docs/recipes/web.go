@@ -64,7 +64,7 @@ func statusOf(err error) int {
 		return http.StatusGatewayTimeout // the record may exist: look before sending it again
 	case errors.Is(err, aicontent.ErrConflict):
 		return http.StatusConflict // another record has the name
-	case outcome == aicontent.OutcomeDone:
+	case outcome == aicontent.OutcomeExecuted:
 		return http.StatusBadGateway // the record exists, but could not be read
 	case errors.As(err, new(*http.MaxBytesError)), errors.Is(err, aicontent.ErrTooLarge):
 		return http.StatusRequestEntityTooLarge
@@ -76,7 +76,7 @@ func statusOf(err error) int {
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, aicontent.ErrNotFound) && (!known || refused.Method != http.MethodPost):
 		return http.StatusNotFound // for a POST, there is no API at the base URL
-	case aicontent.Temporary(err):
+	case aicontent.Retryable(err):
 		return http.StatusServiceUnavailable // nothing was created: the visitor may retry
 	}
 	return http.StatusBadGateway // the key, the account or the base URL: the operator has to act

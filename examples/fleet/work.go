@@ -212,7 +212,7 @@ var extension = regexp.MustCompile(`\.\w+$`)
 
 // hopeless reports whether the job itself is the cause of err, so that no further run can succeed.
 func hopeless(err error) bool {
-	if aicontent.Temporary(err) {
+	if aicontent.Retryable(err) {
 		return false
 	}
 	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
@@ -222,7 +222,7 @@ func hopeless(err error) bool {
 		return false // What is there is not given up because the service, or a proxy, does not make sense today.
 	}
 	return errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict) ||
-		aicontent.OutcomeOf(err) == aicontent.OutcomeDone
+		aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted
 }
 
 // jargon is what errors say to programmers alone.

@@ -68,7 +68,7 @@ func (c *collection[T, L, S]) storeOnce(r *http.Request, form url.Values, params
 	}
 	record, found, err := c.store(c.creating, r, params)
 	outcome := aicontent.OutcomeOf(err)
-	if !again && (outcome == aicontent.OutcomeNotSent || outcome == aicontent.OutcomeRejected) {
+	if !again && outcome == aicontent.OutcomeNotExecuted {
 		c.sent.Delete(token)
 	}
 	return record, found, err
@@ -90,8 +90,8 @@ func (c *collection[T, L, S]) explainForm(r *http.Request, form url.Values, err 
 	outcome := aicontent.OutcomeOf(err)
 	stored, conflict := &once.Error{}, &aicontent.ConflictError{}
 	edited := errors.As(err, &conflict)
-	p.Sent = edited || outcome == aicontent.OutcomeDone && !aicontent.Temporary(err)
-	maybe := outcome == aicontent.OutcomeDone || outcome == aicontent.OutcomeUnknown
+	p.Sent = edited || outcome == aicontent.OutcomeExecuted && !aicontent.Retryable(err)
+	maybe := outcome == aicontent.OutcomeExecuted || outcome == aicontent.OutcomeUnknown
 	p.Fixed = maybe && !p.Sent
 	switch {
 	case errors.As(err, &stored) && stored.ID != "":

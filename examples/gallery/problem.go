@@ -73,7 +73,7 @@ func kindOf(err error) kind {
 			return known.kind
 		}
 	}
-	var transport *aicontent.TransportError
+	var transport *aicontent.CallError
 	var stored *once.Error
 	switch {
 	case errors.As(err, new(*aicontent.ConflictError)):
@@ -172,15 +172,15 @@ func advise(err error, a action, remedy string) string {
 		return remedy
 	case a == creating && outcome == aicontent.OutcomeUnknown:
 		return "It may have been created anyway, and billed. " + lookAgain + certain(err)
-	case a == creating && outcome == aicontent.OutcomeDone && aicontent.Temporary(err):
+	case a == creating && outcome == aicontent.OutcomeExecuted && aicontent.Retryable(err):
 		return "It was created and billed. " + lookAgain
-	case a == creating && outcome == aicontent.OutcomeDone:
+	case a == creating && outcome == aicontent.OutcomeExecuted:
 		return "It was created and billed. Look for it first. To create another, press the button again."
 	case a == creating:
 		return "Nothing was created and nothing was billed. " + remedy
 	case outcome == aicontent.OutcomeUnknown:
 		return "The change may have been saved anyway. It is safe to press the button again."
-	case outcome == aicontent.OutcomeDone:
+	case outcome == aicontent.OutcomeExecuted:
 		return "The change was saved."
 	}
 	return "Nothing was changed. " + remedy
@@ -201,5 +201,5 @@ func certain(err error) string {
 type unsent struct{ error }
 
 func (e unsent) Unwrap() error            { return e.error }
-func (unsent) Outcome() aicontent.Outcome { return aicontent.OutcomeNotSent }
-func (unsent) Temporary() bool            { return true }
+func (unsent) Outcome() aicontent.Outcome { return aicontent.OutcomeNotExecuted }
+func (unsent) Retryable() bool            { return true }

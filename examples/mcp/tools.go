@@ -153,7 +153,7 @@ func create[P, T any](
 	record, found, err := store(context.WithoutCancel(ctx), params, aicontent.WithAttemptHook(veto))
 	if err != nil {
 		known := map[aicontent.Outcome]string{
-			aicontent.OutcomeUnknown: "It may have been created. ", aicontent.OutcomeDone: "It was created. ",
+			aicontent.OutcomeUnknown: "It may have been created. ", aicontent.OutcomeExecuted: "It was created. ",
 		}
 		return nil, nil, advise(cmp.Or(known[aicontent.OutcomeOf(err)], "Nothing was created. "), err)
 	}
@@ -169,7 +169,7 @@ func advise(known string, err error) error {
 		return nil
 	}
 	do := "The same call would fail again: change the arguments or ask the user."
-	if aicontent.Temporary(err) {
+	if aicontent.Retryable(err) {
 		do = "Call again with the same arguments in a minute, or when the reason says."
 	}
 	return fmt.Errorf("%s%s Reason: %s", known, do, forProgrammers.ReplaceAllString(err.Error(), ""))
@@ -198,7 +198,7 @@ func (b *budget) attempt(_ context.Context, a aicontent.Attempt) (func(aicontent
 			return nil, err
 		}
 		return func(r aicontent.AttemptResult) {
-			if r.Outcome == aicontent.OutcomeNotSent || r.Outcome == aicontent.OutcomeRejected {
+			if r.Outcome == aicontent.OutcomeNotExecuted {
 				_ = os.Remove(path) // a file that stays counts
 			}
 		}, f.Close()

@@ -169,10 +169,10 @@ func TestAnUploadWithTwoAttempts(t *testing.T) {
 		}
 	}
 	require.Len(t, posts, 2)
-	assert.Regexp(t, `^ .* aicontent\.outcome=done\n`, trace)
-	assert.Regexp(t, `,aicontent\.outcome=rejected,aicontent\.pause=1s,error\.type=429,http\.request\.size=\d{5,},`+
+	assert.Regexp(t, `^ .* aicontent\.outcome=executed\n`, trace)
+	assert.Regexp(t, `,aicontent\.outcome=not executed,aicontent\.pause=1s,error\.type=429,http\.request\.size=\d{5,},`+
 		`http\.response\.status_code=429,url\.full=http://127\.0\.0\.1:\d+/api/v1/transcriptions$`, posts[0])
-	assert.Regexp(t, `,aicontent\.outcome=done,http\.request\.resend_count=1,http\.request\.size=\d{5,},`+
+	assert.Regexp(t, `,aicontent\.outcome=executed,http\.request\.resend_count=1,http\.request\.size=\d{5,},`+
 		`http\.response\.status_code=201,url\.full=http://`, posts[1])
 	lines := 0
 	for line := range strings.SplitSeq(out.String(), "\n") {
@@ -334,7 +334,7 @@ func TestTheMetricsNeedTheHookAlone(t *testing.T) {
 	server := "server.address=127.0.0.1,server.port=" + port
 	assert.Equal(t, []string{
 		what + "done,http.request.method=GET,http.response.status_code=200," + server,
-		what + "unknown,error.type=*aicontent.TransportError,http.request.method=GET," + server,
+		what + "unknown,error.type=*aicontent.CallError,http.request.method=GET," + server,
 	}, durations)
 }
 

@@ -85,7 +85,7 @@ func (t *tour) storeImages(ctx context.Context) error {
 
 // notStored notes a Store call that failed but may have created its record, which must then be deleted too.
 func (t *tour) notStored(name string, err error) error {
-	if o := aicontent.OutcomeOf(err); o != aicontent.OutcomeNotSent && o != aicontent.OutcomeRejected {
+	if o := aicontent.OutcomeOf(err); o != aicontent.OutcomeNotExecuted {
 		t.lost = append(t.lost, name)
 		t.say("unknown", "whether %q was created: looking for it", name)
 	}

@@ -36,7 +36,7 @@ func TestIllustrateMakesOnePictureWhateverGoesWrong(t *testing.T) {
 				srv.FaultOn(aicontenttest.ImagesStore, 1, fault)
 				names := newNames(t, srv.Client())
 				url, err := Illustrate(t.Context(), names, "4711", "A whale in the harbor")
-				if aicontent.Temporary(err) { // the queue runs the job again
+				if aicontent.Retryable(err) { // the queue runs the job again
 					url, err = Illustrate(t.Context(), names, "4711", "A whale in the harbor")
 				}
 				if err != nil {

@@ -115,7 +115,7 @@ func (j *job) verdict(res result) error {
 
 // serviceWide reports whether other recordings are likely to fail in the same way.
 func serviceWide(err error) bool {
-	_, transport := errors.AsType[*aicontent.TransportError](err)
+	_, transport := errors.AsType[*aicontent.CallError](err)
 	_, journal := errors.AsType[*fs.PathError](err)
 	_, stored := errors.AsType[*once.Error](err)
 	return !errors.Is(err, aicontent.ErrFile) && (transport || stored && journal ||
@@ -160,7 +160,7 @@ func waits(err error) bool {
 	e, ok := errors.AsType[*once.Error](err)
 	api, _ := errors.AsType[*aicontent.APIError](err)
 	hopeless := api != nil && (api.StatusCode < 500 || api.RetryAfter > time.Minute)
-	return ok && e.Temporary() && !e.Until.IsZero() && e.ID == "" && !hopeless
+	return ok && e.Retryable() && !e.Until.IsZero() && e.ID == "" && !hopeless
 }
 
 // transcribe finds or creates the record. If a text is there, it must be that of a record: another one could not be
@@ -173,7 +173,7 @@ func (j *job) transcribe(ctx context.Context, names *once.Client, r *recording) 
 			return nil, nil
 		}
 		return func(result aicontent.AttemptResult) {
-			billed := result.Outcome == aicontent.OutcomeDone || result.Outcome == aicontent.OutcomeUnknown
+			billed := result.Outcome == aicontent.OutcomeExecuted || result.Outcome == aicontent.OutcomeUnknown
 			r.billed = r.billed || billed
 		}, nil
 	}
@@ -221,7 +221,7 @@ func summarize(w io.Writer, interrupted bool, unread, results []result) int {
 		}
 		refused = refused || errors.Is(r.err, aicontent.ErrUnauthorized)
 		switch outcome := aicontent.OutcomeOf(r.err); {
-		case r.billed && (r.id != "" || outcome == aicontent.OutcomeDone):
+		case r.billed && (r.id != "" || outcome == aicontent.OutcomeExecuted):
 			made++
 		case r.billed && outcome == aicontent.OutcomeUnknown:
 			perhaps++
@@ -269,5 +269,5 @@ func (r result) passing() bool {
 	case r.status != failed || r.name == "" || r.id != "":
 		return false
 	}
-	return aicontent.Temporary(r.err) || aicontent.OutcomeOf(r.err) == aicontent.OutcomeUnknown
+	return aicontent.Retryable(r.err) || aicontent.OutcomeOf(r.err) == aicontent.OutcomeUnknown
 }

@@ -27,9 +27,9 @@ func plain(err error) string {
 		switch outcome := e.Outcome(); {
 		case outcome == aicontent.OutcomeUnknown:
 			more = append(more, "the text may still be created; the next run looks for it first")
-		case outcome == aicontent.OutcomeDone && e.Temporary():
+		case outcome == aicontent.OutcomeExecuted && e.Retryable():
 			more = append(more, "the text was made; if it was not deleted, the next run fetches it")
-		case outcome == aicontent.OutcomeDone:
+		case outcome == aicontent.OutcomeExecuted:
 			more = append(more, "the text was made as "+e.Name+"; to have it made anew, use another -journal")
 		}
 	}

@@ -24,7 +24,7 @@ func TestAssertNoKeyFindsKeys(t *testing.T) {
 		"in an interface":  &inner{inner{map[string][]string{"x": {fakes.Key}}}},
 		"map key":          map[string]int{fakes.Key: 1},
 		"wrapped error":    fmt.Errorf("a: %w", errors.New(fakes.Key)),
-		"error in a field": &aicontent.TransportError{Err: &url.Error{Op: "Get", URL: "https://h/?k=" + fakes.Key, Err: errors.New("x")}},
+		"error in a field": &aicontent.CallError{Err: &url.Error{Op: "Get", URL: "https://h/?k=" + fakes.Key, Err: errors.New("x")}},
 		"array":            [1]*inner{{[]any{fakes.Key}}},
 		"upper case":       strings.ToUpper(fakes.Key),
 	} {
