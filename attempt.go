@@ -19,12 +19,13 @@ import (
 
 // exchange is one attempt: the request on its way, the response to it, what was observed, and what that proves.
 type exchange struct {
-	call    *call
-	key     redact.Key      // that the request was sent with; empty for a download
-	address url.URL         // of the request: a RoundTripper may change it
-	values  [3]string       // of the request's header
-	watcher wire.Watcher    // with run
-	sending *upload.Sending // nil for a request without a file
+	call     *call
+	key      redact.Key      // that the request was sent with; empty for a download
+	address  url.URL         // of the request: a RoundTripper may change it
+	values   [3]string       // of the request's header
+	clock    *wire.Clock     // with run
+	evidence *wire.Evidence  // with run
+	sending  *upload.Sending // nil for a request without a file
 
 	header http.Header // of the response
 	body   string
@@ -82,7 +83,8 @@ func (x *exchange) run(hc *http.Client, read func(*http.Response) error) error {
 		return err
 	}
 	start := time.Now()
-	ctx := k.client.network().transport.Watch(k.ctx, &x.watcher, k.limits())
+	var ctx context.Context
+	ctx, x.clock, x.evidence = k.client.network().transport.Watch(k.ctx, k.limits())
 	defer x.close() // a RoundTripper may panic
 	req, err := x.newRequest(ctx)
 	var resp *http.Response
@@ -108,7 +110,7 @@ func (x *exchange) run(hc *http.Client, read func(*http.Response) error) error {
 
 // close ends the attempt: nothing is sent any more, and nothing read from the file.
 func (x *exchange) close() {
-	x.watcher.Stop()
+	x.clock.Stop()
 	x.sending.Close()
 }
 
@@ -139,7 +141,7 @@ func (x *exchange) newRequest(ctx context.Context) (*http.Request, error) {
 		report = func(sent int64) { k.progress(Progress{sent, k.body.FileSize, number}) }
 	}
 	var err error
-	clock := upload.Clock{Reading: x.watcher.Reading, Taken: x.watcher.Taken}
+	clock := upload.Clock{Reading: x.clock.Reading, Taken: x.clock.Taken}
 	x.sending, err = k.body.Attach(req, clock, report)
 	return req, err
 }
@@ -150,8 +152,9 @@ func (x *exchange) silent(err error, limit time.Duration) callError {
 	if outer, ok := err.(*url.Error); ok { // http.Client's, whose text holds the query
 		err = outer.Err
 	}
-	expired, seen := x.watcher.Expired(), x.watcher.Evidence()
-	x.seen.seen, x.seen.wrote = seen.Seen, seen.Wrote
+	expired := x.clock.Expired()
+	var observed error
+	x.seen.seen, x.seen.wrote, observed = x.evidence.Observed()
 	switch {
 	case x.call.ctx.Err() != nil:
 		x.seen.end = endCancelled
@@ -159,23 +162,23 @@ func (x *exchange) silent(err error, limit time.Duration) callError {
 		x.seen.end = endReader
 	case errors.Is(expired, ErrFile):
 		x.seen.end = endIdle
-	case wire.Refused(seen.Err):
+	case wire.Refused(observed):
 		x.seen.end = endRefused
-	case wire.Untrusted(seen.Err), errors.Is(seen.Err, wire.ErrClearProxy),
+	case wire.Untrusted(observed), errors.Is(observed, wire.ErrClearProxy),
 		errors.Is(err, http.ErrSchemeMismatch), errors.Is(err, errRedirect):
 		x.seen.end = endFinal
 	}
 	if x.took < limit {
 		limit = 0 // another one was faster: of the user's transport, its dialer, or the system
 	}
-	err = explain(err, seen.Wrote || !seen.Seen, x.sending.Complete(), limit)
+	err = explain(err, x.seen.wrote || !x.seen.seen, x.sending.Complete(), limit)
 	return x.failed(cmp.Or(contextError(x.call.ctx), expired, err))
 }
 
 // responded observes a response, and returns its error, if it is one.
 func (x *exchange) responded(resp *http.Response, read func(*http.Response) error) callError {
 	defer resp.Body.Close()
-	x.watcher.Responded(resp.StatusCode)
+	x.clock.Responded(resp.StatusCode)
 	x.seen.status, x.header = resp.StatusCode, resp.Header
 	if x.seen.status/100 != 2 {
 		return x.rejected(resp)
@@ -203,7 +206,7 @@ func (x *exchange) unread(err error) callError {
 	}
 	broken := errors.Is(err, wire.ErrCutOff)
 	o.cut = broken || errors.Is(err, lenient.ErrCutOff) || errors.Is(err, errPictureCut)
-	if ended := cmp.Or(contextError(x.call.ctx), x.watcher.Expired()); broken && ended != nil {
+	if ended := cmp.Or(contextError(x.call.ctx), x.clock.Expired()); broken && ended != nil {
 		err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
 	}
 	if encoding := x.header.Get("Content-Encoding"); encoding != "" && errors.Is(err, lenient.ErrNotJSON) {

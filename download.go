@@ -113,7 +113,7 @@ func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, error) {
 		message, _ := errtext.Read([]byte(x.body), x.key)
 		return 0, errors.New(strings.TrimSuffix("got "+kind+" instead of a picture: "+message, ": "))
 	}
-	body := &watched{body: resp.Body, attempt: &x.watcher}
+	body := &watched{body: resp.Body, clock: x.clock}
 	// Without the writer's other methods, so that it gets each byte as it comes.
 	n, err := io.Copy(struct{ io.Writer }{w}, body)
 	x.seen.begun = n > 0
@@ -130,7 +130,7 @@ func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, error) {
 	if resp.ContentLength >= 0 {
 		came = fmt.Sprintf("%d of %d bytes", n, resp.ContentLength)
 	}
-	err = cmp.Or(contextError(x.call.ctx), x.watcher.Expired(), err)
+	err = cmp.Or(contextError(x.call.ctx), x.clock.Expired(), err)
 	return n, fmt.Errorf("%w: %s came: %w", errPictureCut, came, err)
 }
 
@@ -138,15 +138,15 @@ var errPictureCut = errors.New("the picture was cut off")
 
 // watched is a body that must not stall: a clock runs while a byte is waited for.
 type watched struct {
-	body    io.Reader
-	attempt *wire.Watcher
-	failed  error // of the latest Read, except io.EOF
+	body   io.Reader
+	clock  *wire.Clock
+	failed error // of the latest Read, except io.EOF
 }
 
 func (b *watched) Read(p []byte) (int, error) {
-	b.attempt.Receiving()
+	b.clock.Receiving()
 	n, err := b.body.Read(p)
-	b.attempt.Pause()
+	b.clock.Pause()
 	if err != io.EOF {
 		b.failed = err
 	}

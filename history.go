@@ -223,7 +223,10 @@ func (k *call) report(pause time.Duration, again bool) {
 	x := k.last
 	res := AttemptResult{
 		StatusCode: x.seen.status, RequestID: x.requestID(), Outcome: x.outcome,
-		BytesSent: x.watcher.Sent(), Duration: x.took, WillRetry: again, Pause: pause,
+		Duration: x.took, WillRetry: again, Pause: pause,
+	}
+	if x.evidence != nil {
+		res.BytesSent = x.evidence.Sent()
 	}
 	if x.err != nil {
 		s := summary{op: k.op.name, host: k.url.Host, outcome: x.outcome, retryable: x.retryable, attempts: k.count}

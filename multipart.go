@@ -82,7 +82,7 @@ const filePart = "file"
 func (r *request) attach(ctx context.Context) (problems []FieldProblem, causes []error, err error) {
 	file := r.file
 	f := upload.File{Name: file.Name, ContentType: file.ContentType, Size: file.Size, Source: file.source}
-	ctx, look := wire.Watch(ctx, wire.Limits{Upload: true, Stall: r.stall, Source: ErrFile})
+	ctx, look := wire.NewClock(ctx, wire.Limits{Upload: true, Stall: r.stall, Source: ErrFile})
 	defer look.Stop()
 	look.Reading()
 	size, p, err := f.Inspect(ctx)

@@ -272,7 +272,7 @@ func TestLargeFormsCanStall(t *testing.T) {
 				b := Form(url.Values{"d": {strings.Repeat("x", c.size-len("d="))}})
 				assert.Equal(t, c.tracked, b.Tracked())
 				start := time.Now()
-				ctx, attempt := wire.Watch(t.Context(), limits)
+				ctx, attempt := wire.NewClock(t.Context(), limits)
 				defer attempt.Stop()
 				req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", nil)
 				require.NoError(t, err)

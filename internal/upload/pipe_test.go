@@ -187,7 +187,7 @@ func TestFilesThatHang(t *testing.T) {
 		source := opener(func() (io.Reader, int64, error) { return hangs, 10, nil })
 		body := Multipart(nil, "file", File{Name: "a.wav", Source: source}, 10)
 		parent, cancel := context.WithCancel(t.Context())
-		ctx, attempt := wire.Watch(parent, wire.Limits{Upload: true})
+		ctx, attempt := wire.NewClock(parent, wire.Limits{Upload: true})
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
 		require.NoError(t, err)
 		s, err := body.Attach(req, clockOf(attempt), nil)

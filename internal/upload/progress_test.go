@@ -104,7 +104,7 @@ func TestTheFirstReportComesAtOnce(t *testing.T) {
 	r := &reports{t: t}
 	body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))})
 	for attempt := range 2 {
-		ctx, w := wire.Watch(t.Context(), wire.Limits{Upload: true})
+		ctx, w := wire.NewClock(t.Context(), wire.Limits{Upload: true})
 		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
 		s, err := body.Attach(req, clockOf(w), r.of(attempt+1))
 		require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestSlowReportsHoldTheUploadUp(t *testing.T) {
 func TestProgressOfAFailedUpload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		ctx, w := wire.Watch(ctx, wire.Limits{Upload: true})
+		ctx, w := wire.NewClock(ctx, wire.Limits{Upload: true})
 		defer w.Stop()
 		r := &reports{t: t}
 		body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(200_000))})

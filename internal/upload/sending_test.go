@@ -192,7 +192,7 @@ func TestTheEndDoesNotWaitForAReader(t *testing.T) {
 }
 
 // pipeTo sends one upload over a pipe to a service, within a bubble, and returns what ended the attempt.
-func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Source, report func(int64)) (*wire.Watcher, error) {
+func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Source, report func(int64)) (*wire.Clock, error) {
 	ours, theirs := net.Pipe()
 	served := make(chan struct{})
 	go func() {
@@ -201,7 +201,7 @@ func pipeTo(t *testing.T, service func(net.Conn), limits wire.Limits, source Sou
 		service(theirs)
 	}()
 	body := bodyOf(t, File{Name: "a.wav", Source: source})
-	ctx, attempt := wire.Watch(t.Context(), limits)
+	ctx, attempt := wire.NewClock(t.Context(), limits)
 	defer attempt.Stop()
 	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ours, nil }, DisableKeepAlives: true}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://service.test/", nil)
@@ -264,7 +264,7 @@ func TestStallsNameTheSideThatStoodStill(t *testing.T) {
 // Where a transport tells of nothing, the wait for the response begins with the last byte of the body, and not before.
 func TestTheWaitBeginsWithTheLastByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: 10 * time.Second, Wait: time.Second})
+		ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true, Stall: 10 * time.Second, Wait: time.Second})
 		defer attempt.Stop()
 		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
 		s, err := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(1000))}).Attach(req, clockOf(attempt), nil)
@@ -338,7 +338,7 @@ func BenchmarkRead(b *testing.B) {
 		b.SetBytes(size)
 		b.ReportAllocs()
 		for b.Loop() {
-			ctx, attempt := wire.Watch(context.Background(), wire.Limits{Upload: true, Stall: time.Minute})
+			ctx, attempt := wire.NewClock(context.Background(), wire.Limits{Upload: true, Stall: time.Minute})
 			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
 			s, err := body.Attach(req, clockOf(attempt), nil)
 			require.NoError(b, err)
@@ -380,7 +380,7 @@ func TestNothingIsHandedOverAfterTheEnd(t *testing.T) {
 func TestUploadsThatAreNeverReadStallByTheNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100))})
-		ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: time.Minute})
+		ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true, Stall: time.Minute})
 		defer attempt.Stop()
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", nil)
 		require.NoError(t, err)
@@ -412,7 +412,7 @@ func TestFailedBodiesStayFailed(t *testing.T) {
 			source := opener(func() (io.Reader, int64, error) {
 				return &failsOnce{r: io.MultiReader(strings.NewReader("RIFF"), iotest.ErrReader(c.then))}, c.size, nil
 			})
-			ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
+			ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true})
 			defer attempt.Stop()
 			req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
 			s, err := Multipart(nil, "file", File{Name: "a.wav", Size: c.told, Source: source}, c.size).Attach(req, clockOf(attempt), nil)
@@ -443,7 +443,7 @@ func TestFailedBodiesStayFailed(t *testing.T) {
 
 // A reader that ends with the context is not to blame: a file that fails is not sent again.
 func TestReadersThatEndWithTheContext(t *testing.T) {
-	ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
+	ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true})
 	r := readerFunc(func([]byte) (int, error) {
 		attempt.Stop()
 		return 0, errors.New("the reader was closed")
@@ -465,7 +465,7 @@ func TestContextsThatEndWithEOF(t *testing.T) {
 			"fails": func(*stuckReader) (int, error) { return 0, io.ErrClosedPipe },
 		} {
 			parent, cancel := context.WithCancelCause(t.Context())
-			ctx, attempt := wire.Watch(parent, wire.Limits{Upload: true})
+			ctx, attempt := wire.NewClock(parent, wire.Limits{Upload: true})
 			stuck := newStuckReader(nil)
 			read := 0
 			r := readerFunc(func(p []byte) (int, error) {
@@ -533,7 +533,7 @@ func TestProgressOfSingleBytes(t *testing.T) {
 	for given, want := range map[int]int64{9: 9, 10: 10, 11: 10} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &reports{t: t}
-			ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: time.Minute})
+			ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true, Stall: time.Minute})
 			defer attempt.Stop()
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/", nil)
 			require.NoError(t, err)

@@ -102,7 +102,7 @@ func TestFilesThatGoAway(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, recording(100), 0o600))
 	body := bodyOf(t, File{Name: path, Source: Path(path)})
 	require.NoError(t, os.Remove(path))
-	ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
+	ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true})
 	defer attempt.Stop()
 	_, err := body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), clockOf(attempt), nil)
 	var failed *ReadError
@@ -148,7 +148,7 @@ func TestFileSystemsThatHang(t *testing.T) {
 				size, _, err := inspect(t.Context(), file, stall)
 				if nth == 2 {
 					require.NoError(t, err)
-					ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: stall, Source: ErrSource})
+					ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true, Stall: stall, Source: ErrSource})
 					defer attempt.Stop()
 					_, err = Multipart(nil, "file", file, size).Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), clockOf(attempt), nil)
 				}
@@ -195,7 +195,7 @@ func TestSeeksThatHang(t *testing.T) {
 				body := Multipart(nil, "file", file, size)
 				if nth == 2 {
 					require.NoError(t, err)
-					ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true, Stall: stall, Source: ErrSource})
+					ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true, Stall: stall, Source: ErrSource})
 					defer attempt.Stop()
 					var s *Sending
 					s, err = body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), clockOf(attempt), nil)
@@ -404,7 +404,7 @@ func TestTwoCallsCannotShareAReader(t *testing.T) {
 	for name, r := range map[string]io.Reader{"bytes.Reader": bytes.NewReader(recording(9000)), "reader": onlyReader{bytes.NewReader(recording(9000))}} {
 		body := bodyOf(t, File{Name: "a.wav", Source: Reader(r)})
 		_, s := attach(t, body)
-		ctx, attempt := wire.Watch(t.Context(), wire.Limits{})
+		ctx, attempt := wire.NewClock(t.Context(), wire.Limits{})
 		defer attempt.Stop()
 		_, err := body.Attach(httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil), clockOf(attempt), nil)
 		require.ErrorIs(t, err, errInUse, name)

@@ -130,12 +130,12 @@ func bodyOf(t testing.TB, f File) *Body {
 	return Multipart(url.Values{"name": {"Interview"}}, "file", f, size)
 }
 
-// clockOf lets a watcher hear what an attempt waits for.
-func clockOf(w *wire.Watcher) Clock { return Clock{Reading: w.Reading, Taken: w.Taken} }
+// clockOf lets a clock hear the reports of an attempt.
+func clockOf(w *wire.Clock) Clock { return Clock{Reading: w.Reading, Taken: w.Taken} }
 
 // inspect looks at a file for as long as a stall may take.
 func inspect(ctx context.Context, f File, stall time.Duration) (int64, Problem, error) {
-	ctx, w := wire.Watch(ctx, wire.Limits{Upload: true, Stall: stall, Source: ErrSource})
+	ctx, w := wire.NewClock(ctx, wire.Limits{Upload: true, Stall: stall, Source: ErrSource})
 	defer w.Stop()
 	w.Reading()
 	return f.Inspect(ctx)
@@ -146,7 +146,7 @@ var client = &http.Client{Transport: wire.New(nil, false)}
 
 // post makes one attempt, and returns what it came to when it is over.
 func post(ctx context.Context, address string, b *Body) (status int, s *Sending, err error) {
-	ctx, attempt := wire.Watch(ctx, wire.Limits{Upload: true})
+	ctx, attempt := wire.NewClock(ctx, wire.Limits{Upload: true})
 	defer attempt.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
 	if err != nil {
@@ -167,7 +167,7 @@ func post(ctx context.Context, address string, b *Body) (status int, s *Sending,
 
 // attach opens a body without sending it.
 func attach(t testing.TB, b *Body) (*http.Request, *Sending) {
-	ctx, attempt := wire.Watch(t.Context(), wire.Limits{Upload: true})
+	ctx, attempt := wire.NewClock(t.Context(), wire.Limits{Upload: true})
 	t.Cleanup(attempt.Stop)
 	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
 	s, err := b.Attach(req, clockOf(attempt), nil)

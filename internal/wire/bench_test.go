@@ -81,9 +81,9 @@ func BenchmarkGET(b *testing.B) {
 		b.ReportAllocs()
 		transport := closing(b, New(base, false))
 		for b.Loop() {
-			ctx, a := Watch(b.Context(), Limits{Wait: time.Minute})
+			ctx, clock, _ := transport.Watch(b.Context(), Limits{Wait: time.Minute})
 			get(b, ctx, transport)
-			a.Stop()
+			clock.Stop()
 		}
 	})
 }

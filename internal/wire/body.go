@@ -3,16 +3,12 @@ package wire
 import (
 	"cmp"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"sync"
 )
-
-// ErrCutOff is matched by the error of a body that ends too early, or cannot be decompressed.
-var ErrCutOff = errors.New("the response was cut off")
 
 // ReadBody reads the body of a response, up to limit bytes. With an error it also returns what came before it. It
 // does not close the body.

@@ -127,14 +127,14 @@ func TestHeadersThatBreakOff(t *testing.T) {
 		nc, err := new(net.Dialer).DialContext(ctx, network, address)
 		return &brokenAfter{Conn: nc}, err
 	}}
-	ctx, a := Watch(t.Context(), Limits{})
-	defer a.Stop()
+	ctx, clock, evidence := watch(t.Context(), Limits{})
+	defer clock.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
 	require.NoError(t, err)
 	req.Header.Set("X-Long", strings.Repeat("x", 10_000))
 	_, err = New(otherKind{base}, false).RoundTrip(req)
 	require.Error(t, err)
-	assert.True(t, wrote(a))
+	assert.True(t, wrote(evidence))
 }
 
 // A connection that fails before the request is written has sent nothing, and TLS's closing alert is no part of the
@@ -333,9 +333,7 @@ func TestTLSDialers(t *testing.T) {
 			}
 			assert.Equal(t, tt.want, protocols)
 			if name != "another TLS stack" {
-				ctx, a := Watch(t.Context(), Limits{})
-				defer a.Stop()
-				req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv, nil)
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv, nil)
 				require.NoError(t, err)
 				resp, err := transport.RoundTrip(req)
 				require.NoError(t, err)
@@ -404,14 +402,16 @@ func TestInterruptedHTTP2Requests(t *testing.T) {
 
 	// Neither their writer nor a transport of another kind tells when it begins to write.
 	for _, nc := range []net.Conn{h2Conn{}, &net.TCPConn{}} {
-		_, a := Watch(t.Context(), Limits{})
-		require.NoError(t, a.enter())
-		a.connecting("")
-		assert.False(t, a.Evidence().Wrote, "%T", nc)
-		a.gotConn(httptrace.GotConnInfo{Conn: nc})
-		assert.True(t, a.Evidence().Wrote, "%T", nc)
-		assert.False(t, a.Evidence().Seen, "%T: it has not returned", nc)
-		a.Stop()
+		_, clock, evidence := watch(t.Context(), Limits{})
+		require.NoError(t, evidence.enter())
+		evidence.connecting("")
+		_, wrote, _ := evidence.Observed()
+		assert.False(t, wrote, "%T", nc)
+		evidence.connected(nc)
+		seen, wrote, _ := evidence.Observed()
+		assert.True(t, wrote, "%T", nc)
+		assert.False(t, seen, "%T: it has not returned", nc)
+		clock.Stop()
 	}
 }
 
@@ -420,16 +420,17 @@ func TestInterruptedHTTP1Requests(t *testing.T) {
 	near, far := net.Pipe()
 	c := &conn{Conn: near, closed: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
-	_, a := Watch(ctx, Limits{})
-	defer a.Stop()
-	require.NoError(t, a.enter())
-	a.gotConn(httptrace.GotConnInfo{Conn: c})
+	_, clock, evidence := watch(ctx, Limits{})
+	defer clock.Stop()
+	require.NoError(t, evidence.enter())
+	evidence.connected(c)
+	evidence.leave("", nil)
 	cancel()
-	assert.False(t, a.Evidence().Wrote)
+	assert.False(t, wrote(evidence))
 	go func() { _, _ = far.Read(make([]byte, 1)) }()
 	_, err := c.Write([]byte("P"))
 	require.NoError(t, err)
-	assert.True(t, a.Evidence().Wrote)
+	assert.True(t, wrote(evidence))
 }
 
 // h2Conn is a connection that a TLS stack of another kind made.

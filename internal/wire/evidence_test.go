@@ -19,18 +19,18 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// attempted makes an attempt through rt and returns what was observed.
-func attempted(t *testing.T, rt http.RoundTripper, method, url string) Evidence {
+// attempted makes an attempt through rt and returns the facts that were observed.
+func attempted(t *testing.T, rt http.RoundTripper, method, url string) (seen, wrote bool, observed error) {
 	t.Helper()
-	ctx, a := Watch(t.Context(), Limits{})
+	ctx, clock, evidence := watch(t.Context(), Limits{})
 	req, err := http.NewRequestWithContext(ctx, method, url, nil)
 	require.NoError(t, err)
 	resp, err := rt.RoundTrip(req)
 	if err == nil {
 		resp.Body.Close()
 	}
-	a.Stop()
-	return a.Evidence()
+	clock.Stop()
+	return evidence.Observed()
 }
 
 // closedPort is an address that refuses connections.
@@ -81,10 +81,10 @@ func TestEvidence(t *testing.T) {
 		}), closed, true, true},
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
-			got := attempted(t, tt.rt, method, tt.url)
-			assert.Equal(t, tt.seen, got.Seen, "%s, %s", name, method)
-			assert.Equal(t, tt.wrote, got.Wrote, "%s, %s: %v", name, method, got.Err)
-			assert.Equal(t, tt.seen, got.Err != nil, "%s, %s", name, method)
+			seen, wrote, err := attempted(t, tt.rt, method, tt.url)
+			assert.Equal(t, tt.seen, seen, "%s, %s", name, method)
+			assert.Equal(t, tt.wrote, wrote, "%s, %s: %v", name, method, err)
+			assert.Equal(t, tt.seen, err != nil, "%s, %s", name, method)
 		}
 	}
 }
@@ -106,22 +106,23 @@ func TestEvidenceIsOfTheAttemptAlone(t *testing.T) {
 		require.Error(t, request(r.Context(), s.url))
 		return next.RoundTrip(r)
 	})
-	got := attempted(t, token, http.MethodPost, closed)
-	assert.Equal(t, []bool{true, false}, []bool{got.Seen, got.Wrote}, "a token was fetched, and then nothing was sent")
+	seen, wrote, _ := attempted(t, token, http.MethodPost, closed)
+	assert.Equal(t, []bool{true, false}, []bool{seen, wrote}, "a token was fetched, and then nothing was sent")
 
 	reached := s.transport(t)
 	audit := roundTripper(func(r *http.Request) (*http.Response, error) {
 		_, _ = reached.RoundTrip(r)
 		return nil, request(r.Context(), closed)
 	})
-	got = attempted(t, audit, http.MethodPost, s.url)
-	assert.Equal(t, []bool{true, true}, []bool{got.Seen, got.Wrote}, "the request was sent before the audit failed")
+	seen, wrote, _ = attempted(t, audit, http.MethodPost, s.url)
+	assert.Equal(t, []bool{true, true}, []bool{seen, wrote}, "the request was sent before the audit failed")
 
 	detached := roundTripper(func(r *http.Request) (*http.Response, error) {
 		_, _ = reached.RoundTrip(r.Clone(context.Background()))
 		return nil, request(r.Context(), closed)
 	})
-	assert.False(t, attempted(t, detached, http.MethodPost, s.url).Seen)
+	seen, _, _ = attempted(t, detached, http.MethodPost, s.url)
+	assert.False(t, seen)
 }
 
 // A middleware may give up on a request that it has started, or start it when the attempt has ended.
@@ -141,7 +142,8 @@ func TestEvidenceIsFinal(t *testing.T) {
 		}
 		return nil, io.EOF
 	})
-	assert.False(t, attempted(t, impatient, http.MethodPost, s.url).Seen, "one is under way")
+	seen, _, _ := attempted(t, impatient, http.MethodPost, s.url)
+	assert.False(t, seen, "one is under way")
 	assert.ErrorIs(t, late(), context.Canceled, "what has ended sends nothing")
 	close(release)
 }
@@ -157,13 +159,13 @@ func TestABodyThatWasReadMayHaveBeenSent(t *testing.T) {
 			}
 			return nil, errors.New("connection refused, or reset at the other address")
 		}), false)
-		a := new(Watcher)
-		ctx := tr.Watch(t.Context(), a, Limits{})
+		ctx, clock, evidence := tr.Watch(t.Context(), Limits{})
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost:80/", strings.NewReader("name=a"))
 		require.NoError(t, err)
 		_, err = tr.RoundTrip(req)
 		require.Error(t, err)
-		a.Stop()
-		assert.Equal(t, reads, a.Evidence().Wrote)
+		clock.Stop()
+		_, wrote, _ := evidence.Observed()
+		assert.Equal(t, reads, wrote)
 	}
 }

@@ -90,8 +90,8 @@ type sent struct {
 
 // send makes one attempt, watched, and reads the response.
 func send(ctx context.Context, rt http.RoundTripper, limits Limits, method, url string, body io.Reader) sent {
-	ctx, a := Watch(ctx, limits)
-	defer a.Stop()
+	ctx, clock, evidence := watch(ctx, limits)
+	defer clock.Stop()
 	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
 		return sent{err: err}
@@ -99,16 +99,24 @@ func send(ctx context.Context, rt http.RoundTripper, limits Limits, method, url 
 	req.Header.Set("Authorization", "Bearer the-key")
 	resp, err := rt.RoundTrip(req)
 	if err != nil {
-		return sent{err: err, wrote: wrote(a), late: a.Expired(), bytes: a.Sent()}
+		return sent{err: err, wrote: wrote(evidence), late: clock.Expired(), bytes: evidence.Sent()}
 	}
-	a.Responded(resp.StatusCode)
+	clock.Responded(resp.StatusCode)
 	defer resp.Body.Close()
 	data, err := ReadBody(resp, 1<<20)
-	return sent{resp.StatusCode, data, err, wrote(a), a.Expired(), resp.Proto, a.Sent()}
+	return sent{resp.StatusCode, data, err, wrote(evidence), clock.Expired(), resp.Proto, evidence.Sent()}
 }
 
-// wrote reports whether a byte may have been written; an attempt that the transport did not see may have been.
-func wrote(a *Watcher) bool { return !a.Evidence().Seen || a.Evidence().Wrote }
+// watch starts an attempt whose request is sent by any transport.
+func watch(ctx context.Context, limits Limits) (context.Context, *Clock, *Evidence) {
+	return new(Transport).Watch(ctx, limits)
+}
+
+// wrote reports whether a byte may have been written. An attempt that the transport did not see may have written one.
+func wrote(e *Evidence) bool {
+	seen, wrote, _ := e.Observed()
+	return !seen || wrote
+}
 
 // header reads a request's header, and none of its body that is not in the buffer already.
 func header(nc net.Conn) (*bufio.Reader, error) {

@@ -4,10 +4,7 @@ package wire
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
-	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -28,10 +25,6 @@ const (
 	dialTimeout = 30 * time.Second
 )
 
-// ErrClearProxy is the error of a request whose Authorization header a proxy would see.
-var ErrClearProxy = errors.New("a proxy would see the API key of an http:// base URL; " +
-	"use https://, or name the host in NO_PROXY")
-
 // Transport is an [http.RoundTripper] that sends each POST on a connection of its own, over HTTP/1.1, and closes it
 // afterwards. So nothing is sent on a connection that the server may be closing, and net/http has no reason to repeat a
 // request by itself. All other requests share kept-alive connections, over HTTP/2 where the server speaks it.
@@ -39,14 +32,14 @@ var ErrClearProxy = errors.New("a proxy would see the API key of an http:// base
 // It is safe for concurrent use.
 type Transport struct {
 	shared, single http.RoundTripper // single is for POST
-	exact          bool              // they are *http.Transports, so that a Watcher knows what was written
-	strays         atomic.Int64      // POSTs that were of no Watcher
+	exact          bool              // they are *http.Transports, whose connections count what they write
+	strays         atomic.Int64      // number of POSTs that belong to no attempt
 }
 
 // New returns a Transport that works as base does, or as [http.DefaultTransport] where base is nil. An
 // [*http.Transport] is cloned: its TLS, proxy and dial settings apply, and its limits, such as MaxConnsPerHost, apply
-// to POST and to the other requests separately. A RoundTripper of another kind is used as it is, and a [Watcher]
-// knows what it is told through httptrace.
+// to POST and to the other requests separately. A RoundTripper of another kind is used as it is, and the
+// [Evidence] of an attempt knows only its reports through httptrace.
 //
 // A proxy that would see the header of an http:// request fails it with [ErrClearProxy], unless clearProxy is set.
 func New(base http.RoundTripper, clearProxy bool) *Transport {
@@ -129,60 +122,41 @@ func oneRequest(t *http.Transport) {
 	}
 }
 
-// Watch is [Watcher.Watch] for an attempt whose request t will send. A middleware may send the request with a context
-// of its own: if t sends such a POST meanwhile, it may be this one.
-func (t *Transport) Watch(ctx context.Context, w *Watcher, limits Limits) context.Context {
-	w.strays, w.before = &t.strays, t.strays.Load()
-	return w.Watch(ctx, limits)
-}
-
 // RoundTrip implements [http.RoundTripper]. A response of 101 Switching Protocols, which nothing asks for, has no
 // body: its connection is closed. A redirect to what is not a URL has no Location.
 //
-// A request of a [Watcher] that has ended is not sent.
+// A request of an attempt that has ended is not sent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	a, watched := req.Context().Value(watcherKey{}).(*Watcher)
+	a := attemptOf(req.Context())
 	rt := t.shared
 	if req.Method == "POST" {
 		rt = t.single
-		if !watched {
+		if a == nil {
 			t.strays.Add(1)
 		}
 		// With GetBody, net/http below another RoundTripper could repeat a body that it has read.
 		req = req.WithContext(req.Context())
 		req.GetBody = nil
 	}
-	if !watched {
+	if a == nil {
 		return tamed(rt, req)
 	}
-	if err := a.enter(); err != nil {
+	if err := a.evidence.enter(); err != nil {
 		return nil, err
 	}
 	addr := ""
 	if t.exact {
-		a.connecting("")
+		a.clock.connecting()
 	} else {
 		addr = net.JoinHostPort(req.URL.Hostname(), cmp.Or(req.URL.Port(), ports[req.URL.Scheme]))
 		if req.Method == "POST" && req.Body != nil {
-			req.Body = &handedOut{req.Body, a}
+			req.Body = &handedOut{req.Body, &a.evidence}
 		}
 	}
 	// A RoundTripper that panics never leaves: what it did is not known.
 	resp, err := tamed(rt, req)
-	a.leave(addr, err)
+	a.evidence.leave(addr, err)
 	return resp, err
-}
-
-// handedOut is the body of a request below a transport that does not count what it writes: it may send what it has
-// read to another address, without telling.
-type handedOut struct {
-	io.ReadCloser
-	attempt *Watcher
-}
-
-func (b *handedOut) Read(p []byte) (int, error) {
-	b.attempt.uncounted.Store(true)
-	return b.ReadCloser.Read(p)
 }
 
 var ports = map[string]string{"http": "80", "https": "443"}

@@ -414,13 +414,13 @@ func TestRedirectToWhatIsNoURL(t *testing.T) {
 func TestUploadsWhoseProxyPanics(t *testing.T) {
 	base := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { panic("boom") }}
 	transport := New(base, true)
-	w := new(Watcher)
-	ctx := transport.Watch(t.Context(), w, Limits{Upload: true})
-	defer w.Stop()
+	ctx, clock, evidence := transport.Watch(t.Context(), Limits{Upload: true})
+	defer clock.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:1/", strings.NewReader("x"))
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "boom", func() { _, _ = transport.RoundTrip(req) })
-	assert.False(t, w.Evidence().Seen)
+	seen, _, _ := evidence.Observed()
+	assert.False(t, seen)
 }
 
 // A RoundTripper of another kind is waited for, however late it returns: what it does until then is not known.
@@ -434,23 +434,23 @@ func TestUploadsThroughOthersAreWaitedFor(t *testing.T) {
 		transport := New(late, false)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		w := new(Watcher)
-		ctx = transport.Watch(ctx, w, Limits{Upload: true})
-		defer w.Stop()
+		ctx, clock, evidence := transport.Watch(ctx, Limits{Upload: true})
+		defer clock.Stop()
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://service.test/", strings.NewReader("x"))
 		require.NoError(t, err)
 		start := time.Now()
 		_, err = transport.RoundTrip(req)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, time.Second+time.Minute, time.Since(start))
-		assert.True(t, w.Evidence().Seen)
+		seen, _, _ := evidence.Observed()
+		assert.True(t, seen)
 	})
 }
 
 // upload sends zeros of this length, or of an unknown one where chunked, and returns what came of it.
 func upload(t *testing.T, rt http.RoundTripper, url string, size int64, chunked bool) sent {
-	ctx, a := Watch(t.Context(), limits)
-	defer a.Stop()
+	ctx, clock, _ := watch(t.Context(), limits)
+	defer clock.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, zeros(size))
 	require.NoError(t, err)
 	if !chunked {
@@ -461,7 +461,7 @@ func upload(t *testing.T, rt http.RoundTripper, url string, size int64, chunked 
 		return sent{err: err}
 	}
 	defer resp.Body.Close()
-	a.Responded(resp.StatusCode)
+	clock.Responded(resp.StatusCode)
 	data, err := ReadBody(resp, 1<<20)
 	return sent{status: resp.StatusCode, body: data, err: err}
 }

@@ -44,69 +44,87 @@ func TestClocks(t *testing.T) {
 	almost := func() { time.Sleep(limit - 1) }
 	for name, tt := range map[string]struct {
 		limits Limits
-		do     func(a *Watcher)
+		do     func(a *attempt)
 		err    *TimeoutError
 		after  time.Duration // since do returned
 	}{
-		"nothing is taken":        {limits, func(*Watcher) {}, network, limit},
-		"the reader stands still": {limits, func(a *Watcher) { a.Taken(false); almost(); a.Reading() }, reader, limit},
-		"the reader began before": {limits, func(a *Watcher) { a.Reading(); almost(); a.Reading() }, reader, 1},
-		"the network stands still": {limits, func(a *Watcher) {
+		"nothing is taken":        {limits, func(*attempt) {}, network, limit},
+		"the reader stands still": {limits, func(a *attempt) { a.clock.Taken(false); almost(); a.clock.Reading() }, reader, limit},
+		"the reader began before": {limits, func(a *attempt) { a.clock.Reading(); almost(); a.clock.Reading() }, reader, 1},
+		"the network stands still": {limits, func(a *attempt) {
 			for range 10 {
 				almost()
-				a.Reading()
+				a.clock.Reading()
 				almost()
-				a.Taken(false)
+				a.clock.Taken(false)
 			}
 		}, network, limit},
-		"the response takes its time":       {limits, func(a *Watcher) { a.Taken(false); almost(); a.Taken(true) }, wait(0), 2 * limit},
-		"the body of an early response":     {limits, func(a *Watcher) { a.Taken(false); almost(); a.Responded(422) }, wait(0), 2 * limit},
-		"an upload after a 2xx":             {limits, func(a *Watcher) { a.Responded(201); almost(); a.Taken(false); almost(); a.Taken(false) }, network, limit},
-		"the end of it":                     {limits, func(a *Watcher) { a.Responded(201); almost(); a.Taken(false); almost(); a.Taken(true) }, wait(0), 2 * limit},
-		"the body of a response":            {limits, func(a *Watcher) { a.Taken(true); almost(); a.Responded(201) }, wait(0), limit + 1},
-		"bytes are taken after a response":  {limits, func(a *Watcher) { a.Responded(500); almost(); a.Reading(); a.Taken(false); a.Taken(true) }, wait(0), limit + 1},
-		"the request is written":            {limits, func(a *Watcher) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{}) }, wait(0), 2 * limit},
-		"the request failed":                {limits, func(a *Watcher) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{Err: io.EOF}) }, network, 1},
-		"no body":                           {Limits{Stall: limit, Wait: 2 * limit}, func(*Watcher) {}, wait(0), 2 * limit},
-		"no body, no limit":                 {Limits{Stall: limit}, func(*Watcher) {}, nil, 0},
-		"no stall timeout":                  {Limits{Upload: true, Wait: 2 * limit}, func(a *Watcher) { time.Sleep(time.Hour); a.Taken(true) }, wait(0), 2 * limit},
-		"no timeout":                        {Limits{Upload: true, Stall: limit}, func(a *Watcher) { a.Taken(true) }, nil, 0},
-		"waiting for a connection":          {limits, func(a *Watcher) { a.connecting("") }, nil, 0},
-		"waiting for a connection, no body": {Limits{Wait: limit}, func(a *Watcher) { a.connecting("") }, nil, 0},
-		"redirects share one wait": {Limits{Wait: 2 * limit}, func(a *Watcher) {
+		"the response takes its time":   {limits, func(a *attempt) { a.clock.Taken(false); almost(); a.clock.Taken(true) }, wait(0), 2 * limit},
+		"the body of an early response": {limits, func(a *attempt) { a.clock.Taken(false); almost(); a.clock.Responded(422) }, wait(0), 2 * limit},
+		"an upload after a 2xx": {limits, func(a *attempt) {
+			a.clock.Responded(201)
+			almost()
+			a.clock.Taken(false)
+			almost()
+			a.clock.Taken(false)
+		}, network, limit},
+		"the end of it": {limits, func(a *attempt) {
+			a.clock.Responded(201)
+			almost()
+			a.clock.Taken(false)
+			almost()
+			a.clock.Taken(true)
+		}, wait(0), 2 * limit},
+		"the body of a response": {limits, func(a *attempt) { a.clock.Taken(true); almost(); a.clock.Responded(201) }, wait(0), limit + 1},
+		"bytes are taken after a response": {limits, func(a *attempt) {
+			a.clock.Responded(500)
+			almost()
+			a.clock.Reading()
+			a.clock.Taken(false)
+			a.clock.Taken(true)
+		}, wait(0), limit + 1},
+		"the request is written":            {limits, func(a *attempt) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{}) }, wait(0), 2 * limit},
+		"the request failed":                {limits, func(a *attempt) { almost(); a.wroteRequest(httptrace.WroteRequestInfo{Err: io.EOF}) }, network, 1},
+		"no body":                           {Limits{Stall: limit, Wait: 2 * limit}, func(*attempt) {}, wait(0), 2 * limit},
+		"no body, no limit":                 {Limits{Stall: limit}, func(*attempt) {}, nil, 0},
+		"no stall timeout":                  {Limits{Upload: true, Wait: 2 * limit}, func(a *attempt) { time.Sleep(time.Hour); a.clock.Taken(true) }, wait(0), 2 * limit},
+		"no timeout":                        {Limits{Upload: true, Stall: limit}, func(a *attempt) { a.clock.Taken(true) }, nil, 0},
+		"waiting for a connection":          {limits, func(a *attempt) { a.getConn("") }, nil, 0},
+		"waiting for a connection, no body": {Limits{Wait: limit}, func(a *attempt) { a.getConn("") }, nil, 0},
+		"redirects share one wait": {Limits{Wait: 2 * limit}, func(a *attempt) {
 			for range 2 {
-				a.connecting("")
+				a.getConn("")
 				time.Sleep(time.Hour)
 				a.gotConn(httptrace.GotConnInfo{Conn: new(net.TCPConn)})
 				time.Sleep(limit / 2)
 			}
 		}, wait(0), limit},
-		"paused": {limits, func(a *Watcher) { a.Taken(true); a.Pause() }, nil, 0},
-		"stopped": {limits, func(a *Watcher) {
-			a.Stop()
-			a.Reading()
-			a.Taken(false)
-			a.connecting("")
+		"paused": {limits, func(a *attempt) { a.clock.Taken(true); a.clock.Pause() }, nil, 0},
+		"stopped": {limits, func(a *attempt) {
+			a.clock.Stop()
+			a.clock.Reading()
+			a.clock.Taken(false)
+			a.getConn("")
 			a.gotConn(httptrace.GotConnInfo{Conn: new(net.TCPConn)})
 			a.wroteRequest(httptrace.WroteRequestInfo{})
-			a.Responded(200)
+			a.clock.Responded(200)
 		}, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, a := Watch(t.Context(), tt.limits)
-				defer a.Stop()
-				require.NoError(t, a.enter())
-				tt.do(a)
+				ctx, clock, evidence := watch(t.Context(), tt.limits)
+				defer clock.Stop()
+				require.NoError(t, evidence.enter())
+				tt.do(attemptOf(ctx))
 				if tt.err == nil {
 					time.Sleep(100 * time.Hour)
-					require.NoError(t, a.Expired())
+					require.NoError(t, clock.Expired())
 					return
 				}
 				start := time.Now()
 				<-ctx.Done()
 				assert.Equal(t, tt.after, time.Since(start))
-				assert.Equal(t, tt.err, a.Expired())
+				assert.Equal(t, tt.err, clock.Expired())
 			})
 		})
 	}
@@ -114,7 +132,7 @@ func TestClocks(t *testing.T) {
 
 // Callers ask for timeouts in three ways, and must not take this one for the end of their context.
 func TestTimeoutError(t *testing.T) {
-	var err error = &TimeoutError{Phase: Waiting, Limit: time.Second, option: "WithResponseTimeout"}
+	var err error = &TimeoutError{Phase: Waiting, Limit: time.Second, Option: "WithResponseTimeout"}
 	var netErr net.Error
 	require.ErrorAs(t, err, &netErr)
 	assert.True(t, netErr.Timeout())
@@ -131,21 +149,21 @@ func TestTimeoutError(t *testing.T) {
 
 // A timer may have fired before it was set anew.
 func TestTimerThatFiredTooEarly(t *testing.T) {
-	ctx, a := Watch(t.Context(), limits)
-	a.expire()
-	assert.NoError(t, a.Expired())
-	a.Stop()
+	ctx, clock := NewClock(t.Context(), limits)
+	clock.expire()
+	assert.NoError(t, clock.Expired())
+	clock.Stop()
 	assert.ErrorIs(t, context.Cause(ctx), context.Canceled)
 }
 
 // The end of a call's context is not a timeout of the SDK's, whatever its cause.
 func TestExpiredIsNoEndOfTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, a := Watch(ctx, limits)
+	_, clock := NewClock(ctx, limits)
 	cancel()
-	assert.NoError(t, a.Expired())
-	a.Stop()
-	assert.NoError(t, a.Expired())
+	assert.NoError(t, clock.Expired())
+	clock.Stop()
+	assert.NoError(t, clock.Expired())
 }
 
 // A server that dribbles, or says nothing, holds an attempt for no longer than its wait.
@@ -208,9 +226,9 @@ func TestSlowUploads(t *testing.T) {
 					_, _ = io.WriteString(nc, response(201, ""))
 				})
 				start := time.Now()
-				ctx, a := Watch(t.Context(), limits)
-				defer a.Stop()
-				req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/", &told{io.LimitReader(zero{}, 1<<20), a})
+				ctx, clock, _ := watch(t.Context(), limits)
+				defer clock.Stop()
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/", &told{io.LimitReader(zero{}, 1<<20), clock})
 				require.NoError(t, err)
 				req.ContentLength = 1 << 20
 				resp, err := base(transport).RoundTrip(req)
@@ -223,17 +241,17 @@ func TestSlowUploads(t *testing.T) {
 	}
 }
 
-// told is a body that tells the attempt of what is taken.
+// told is a body that tells the clock of the bytes taken.
 type told struct {
 	io.Reader
-	a *Watcher
+	clock *Clock
 }
 
 func (b *told) Read(p []byte) (int, error) {
-	b.a.Reading()
+	b.clock.Reading()
 	// The server's pieces are of this size.
 	n, err := b.Reader.Read(p[:min(len(p), 16<<10)])
-	b.a.Taken(err == io.EOF)
+	b.clock.Taken(err == io.EOF)
 	return n, err
 }
 
@@ -514,17 +532,18 @@ func (s *silencing) Close() error {
 
 // A transport may tell of what happens after the attempt: no clock may then run for minutes, and keep it in memory.
 func TestNoClockRunsAfterStop(t *testing.T) {
-	_, a := Watch(t.Context(), limits)
-	a.Stop()
-	a.Responded(200)
-	assert.False(t, a.timer.Stop())
+	_, clock := NewClock(t.Context(), limits)
+	clock.Stop()
+	clock.Responded(200)
+	assert.False(t, clock.timer.Stop())
 }
 
 // A program that makes many calls pays for each allocation of an attempt.
 func TestAllocationsOfAnAttempt(t *testing.T) {
+	transport := new(Transport)
 	count := testing.AllocsPerRun(1000, func() {
-		_, a := Watch(t.Context(), Limits{Stall: limit, Wait: limit})
-		a.Stop()
+		_, clock, _ := transport.Watch(t.Context(), Limits{Stall: limit, Wait: limit})
+		clock.Stop()
 	})
-	assert.LessOrEqual(t, count, 8.0)
+	assert.LessOrEqual(t, count, 9.0)
 }

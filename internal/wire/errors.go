@@ -9,6 +9,13 @@ import (
 	"time"
 )
 
+// ErrClearProxy is the error of a request whose Authorization header a proxy would see.
+var ErrClearProxy = errors.New("a proxy would see the API key of an http:// base URL; " +
+	"use https://, or name the host in NO_PROXY")
+
+// ErrCutOff is matched by the error of a body that ends too early, or cannot be decompressed.
+var ErrCutOff = errors.New("the response was cut off")
+
 // Refused reports whether an HTTP/2 server said that it did not look at the request (RFC 9113, section 8.7). Only the
 // typed error of net/http counts: an error that mentions it in its text may be of an earlier repeat.
 func Refused(err error) bool {
@@ -37,13 +44,12 @@ func Untrusted(err error) bool {
 type TimeoutError struct {
 	Phase  Phase // that took too long
 	Limit  time.Duration
-	Source error // that the error matches; nil for none
-
-	option string // that sets the limit of the wait for a response
+	Option string // sets the limit of the wait for a response; empty for any other phase
+	Source error  // that the error matches; nil for none
 }
 
 func (e *TimeoutError) Error() string {
-	text := "no complete response within %v (" + e.option + ")"
+	text := "no complete response within %v (" + e.Option + ")"
 	switch e.Phase {
 	case Reading:
 		text = "the upload stalled: the file returned no bytes for %v (WithStallTimeout)"
