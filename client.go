@@ -15,8 +15,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 	"unicode"
 
+	"github.com/aicontent/aicontent-go/internal/engine"
+	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
@@ -32,8 +36,9 @@ type Client struct {
 	Transcriptions *TranscriptionsService
 
 	base         *url.URL                              // without a trailing slash
+	sender       func() *engine.Sender                 // a closure, as buffers of connections hold the key
+	lastKey      func() redact.Key                     // the latest key that was sent; empty for none
 	given        *http.Client                          // of WithHTTPClient; nil when the client is made
-	network      func() network                        // a closure, as buffers of connections hold the key
 	bearer       func(context.Context) (string, error) // a closure, so that fmt and reflection do not find the key
 	keyFrom      string                                // where the key comes from, for texts
 	rotates      bool                                  // the key comes from a source
@@ -42,7 +47,8 @@ type Client struct {
 	logger       *slog.Logger
 	limiter      RateLimiter
 	log          []attemptHook // called after all others; nil for none
-	budget       *budget
+	budget       *engine.Budget
+	timeout      time.Duration // of the http.Client, for texts; 0 is none
 	insecure     bool
 	words        bool // booleans as true and false
 	updateMethod string
@@ -52,12 +58,6 @@ type Client struct {
 
 // noClient stands in for a client that NewClient did not make: a call of it has a problem.
 var noClient = &Client{base: &url.URL{}, defaults: newSettings()}
-
-// network is what requests are sent with.
-type network struct {
-	api, download *http.Client
-	transport     *wire.Transport
-}
 
 // NewClient returns a client for the service at baseURL, the part before /api/v1, such as https://content.example.com
 // or https://example.com/ai. An http:// URL is accepted for loopback hosts only, unless [WithInsecureHTTP] is given.
@@ -97,7 +97,7 @@ func configure(opts []Option) (*Client, []FieldProblem) {
 		userAgent:    fmt.Sprintf(product, runtime.Version()),
 		updateMethod: "PATCH",
 		maxResponse:  32 << 20,
-		budget:       newBudget(defaultBudget),
+		budget:       engine.NewBudget(engine.DefaultBudget),
 		defaults:     newSettings(),
 	}
 	var problems []FieldProblem
@@ -121,7 +121,7 @@ func (c *Client) build(op Operation, problems []FieldProblem, baseURL, apiKey st
 			bad = problem("api_key", nil, "looks like a URL: the base URL is the first argument, the key the second")
 		}
 		problems = append(problems, bad...)
-		bearer := bearerPrefix + apiKey
+		bearer := engine.BearerOf(apiKey)
 		c.bearer = func(context.Context) (string, error) { return bearer, nil }
 	}
 	if err := invalid(op, problems); err != nil {
@@ -137,7 +137,7 @@ func (c *Client) build(op Operation, problems []FieldProblem, baseURL, apiKey st
 		hc.Transport = nil
 	}
 	transport := wire.New(hc.Transport, c.insecure)
-	download := &http.Client{
+	pictures := &http.Client{
 		Transport:     wire.NewDownload(hc.Transport),
 		CheckRedirect: downloadRedirect(hc.CheckRedirect),
 		Timeout:       hc.Timeout,
@@ -150,7 +150,13 @@ func (c *Client) build(op Operation, problems []FieldProblem, baseURL, apiKey st
 			return nil, invalid(op, problem("middleware", nil, "must return a RoundTripper, not nil"))
 		}
 	}
-	c.network = func() network { return network{hc, download, transport} }
+	c.timeout = hc.Timeout
+	sender := &engine.Sender{
+		API: hc, Pictures: pictures, Transport: transport, UserAgent: c.userAgent, Limiter: c.limiter,
+		Rotates: c.rotates, Budget: c.budget, MaxResponse: c.maxResponse,
+	}
+	sender.Bearer, c.lastKey = remembering(c.bearer)
+	c.sender = func() *engine.Sender { return sender }
 	c.Images = &ImagesService{c}
 	c.Transcriptions = &TranscriptionsService{c}
 	return c, nil
@@ -158,10 +164,11 @@ func (c *Client) build(op Operation, problems []FieldProblem, baseURL, apiKey st
 
 // CloseIdleConnections closes idle connections. The client remains usable.
 func (c *Client) CloseIdleConnections() {
-	if c != nil && c.base != nil {
-		c.network().api.CloseIdleConnections()
-		c.network().download.CloseIdleConnections()
-		c.network().transport.CloseIdleConnections() // A middleware may not pass it on.
+	if c != nil && c.sender != nil {
+		s := c.sender()
+		s.API.CloseIdleConnections()
+		s.Pictures.CloseIdleConnections()
+		s.Transport.CloseIdleConnections() // A middleware may not pass it on.
 	}
 }
 
@@ -229,12 +236,35 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	return u, problem(field, server+u.EscapedPath(), reason, hint)
 }
 
-// contextError is why a context ended: its error, and its cause where that says more. It is nil for one that has not
-// ended.
-func contextError(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if err == nil || errors.Is(err, cause) {
-		return err
+// bearerFrom returns a function that asks a key source for the Authorization header.
+func bearerFrom(source func(context.Context) (string, error)) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		key, err := source(ctx)
+		if err != nil {
+			return "", redact.Keys(nil).With(redact.Key(key)).Error(err)
+		}
+		if bad := checkKey(key); bad != nil {
+			return "", errors.New("the key " + bad[0].Reason)
+		}
+		return engine.BearerOf(key), nil
 	}
-	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// remembering returns bearer, and a function that returns the key in its latest result. A picture is fetched without a
+// key, but its URL or its host's response may hold one.
+func remembering(
+	bearer func(context.Context) (string, error),
+) (func(context.Context) (string, error), func() redact.Key) {
+	var last atomic.Value
+	remember := func(ctx context.Context) (string, error) {
+		header, err := bearer(ctx)
+		if err == nil {
+			last.Store(header)
+		}
+		return header, err
+	}
+	return remember, func() redact.Key {
+		header, _ := last.Load().(string)
+		return engine.KeyOf(header)
+	}
 }

@@ -1,7 +1,7 @@
 package aicontent
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,50 +9,55 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/errtext"
-	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // Download writes the picture at image.URL to w and returns the number of bytes written.
 //
 // The service chooses the URL, and so the hosts that are contacted. If some must not be reached, check the URL first,
-// or use a client whose CheckRedirect and dialer refuse them. Of what the client knows, the hosts get the User-Agent
-// alone: no API key, header, query, cookie or client certificate. Middleware and rate limiter are bypassed. The proxy,
-// dialer and CA settings apply, and so do the Timeout and CheckRedirect given to [WithHTTPClient]. A relative URL is
-// resolved against the base URL. Only http and https URLs are fetched, with up to ten redirects.
+// or use a client whose CheckRedirect and dialer refuse them. Of the data that the client knows, the hosts get the
+// User-Agent alone: no API key, header, query, cookie or client certificate. A RoundTripper given to [WithHTTPClient]
+// that adds a credential of its own sends it to each of these hosts. Middleware and rate limiter are bypassed. The
+// proxy, dialer and CA settings apply, and so do the Timeout and CheckRedirect given to [WithHTTPClient]. A relative
+// URL is resolved against the base URL. Only http and https URLs are fetched, with up to ten redirects.
 //
-// Download is retried after transient failures until the first byte is written to w, and not after it: the error says
-// how much came, what was written remains, and the caller may call again with an empty w. [WithResponseTimeout]
-// limits the wait for the header, [WithStallTimeout] the time without progress of the body; [WithMaxResponseSize] does
-// not apply. The error is a [*DecodeError] for a picture that is cut off, with the number of
-// bytes received, and for a response without a picture: 204, 205, JSON, XML or text.
+// The first bytes decide whether a response is a picture, not its Content-Type. The error is a [*DecodeError] for a
+// response that is empty, text, JSON, XML or HTML, or compressed in an unknown way, and for a picture that is cut off,
+// with the number of bytes received.
+//
+// Download is retried after transient failures until the first byte is written to w. After that byte, the bytes that
+// were written remain, and you may call again with an empty w. [WithResponseTimeout] limits the wait for the header,
+// [WithStallTimeout] the time without progress of the body; [WithMaxResponseSize] does not apply.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
 	c := s.core()
-	k := newCall(ctx, c, request{op: imagesDownload, method: imagesDownload.method})
-	var problems []FieldProblem
-	k.settings, problems = c.set(ctx, opts)
+	set, problems := c.set(ctx, opts)
 	address, bad := c.picture(image)
 	problems = slices.Concat(problems, check(w != nil, "w", nil, "must not be nil"), bad)
 	if err := invalid(ImagesDownload, problems); err != nil {
 		return 0, err
 	}
-	k.url = *address
+	req := &request{settings: set, op: imagesDownload}
 	var written int64
-	// Attempts of its own: with another http.Client, and without key and rate limiter.
-	err := k.send(func(x *exchange) error {
-		return x.run(c.network().download, func(resp *http.Response) (err error) {
-			written, err = x.copy(resp, w)
-			return err
-		})
-	})
+	req.Request = engine.Request{
+		Name: string(ImagesDownload), Kind: engine.Fetch, Method: http.MethodGet, URL: *address,
+		Header: http.Header{"Accept": {"image/*, */*;q=0.8"}}, // some firewalls refuse a request without it
+		Read: func(r *engine.Reply) (content engine.Content, err error) {
+			if r.Picture == nil {
+				return contentOf(r, nil), nil
+			}
+			written, content, err = copyPicture(r, w)
+			return content, err
+		},
+	}
+	_, err := c.do(ctx, req)
 	return written, err
 }
 
-// picture is the address of an image's picture.
+// picture returns the address of an image's picture.
 func (c *Client) picture(image *Image) (*url.URL, []FieldProblem) {
 	if image == nil || image.URL == "" {
 		return nil, problem("url", nil, "is required: the service sent none for the image")
@@ -67,9 +72,6 @@ func (c *Client) picture(image *Image) (*url.URL, []FieldProblem) {
 // maxRedirects is how many redirects a download follows: as many as net/http follows.
 const maxRedirects = 10
 
-// errRedirect is the error of a redirect that is not followed. Another attempt would meet it again.
-var errRedirect = errors.New("redirect refused")
-
 // checkRedirect is the type of [http.Client.CheckRedirect].
 type checkRedirect func(req *http.Request, via []*http.Request) error
 
@@ -78,10 +80,10 @@ type checkRedirect func(req *http.Request, via []*http.Request) error
 func downloadRedirect(users checkRedirect) checkRedirect {
 	return func(req *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {
-			return fmt.Errorf("%w: gave up after %d of them", errRedirect, maxRedirects)
+			return fmt.Errorf("%w: gave up after %d of them", engine.ErrRedirect, maxRedirects)
 		}
 		if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-			return fmt.Errorf("%w: it does not lead to an http or https URL", errRedirect)
+			return fmt.Errorf("%w: it does not lead to an http or https URL", engine.ErrRedirect)
 		}
 		req.Header.Del("Referer")
 		if users == nil {
@@ -91,62 +93,113 @@ func downloadRedirect(users checkRedirect) checkRedirect {
 		if err == nil || err == http.ErrUseLastResponse {
 			return err
 		}
-		return fmt.Errorf("%w: %w", errRedirect, err)
+		return fmt.Errorf("%w: %w", engine.ErrRedirect, err)
 	}
 }
 
-// noPicture names what a response holds in place of a picture, and is empty otherwise.
-func noPicture(resp *http.Response) string {
-	if resp.StatusCode == 204 || resp.StatusCode == 205 {
-		return "nothing"
-	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return documents.FindString(kind)
-}
+// sniffed is how many bytes http.DetectContentType looks at.
+const sniffed = 512
 
-var documents = regexp.MustCompile(`^(text/.*|application/(json|xml)|.*\+json)$`)
-
-// copy writes the body of a download to w, and returns how many bytes it wrote.
-func (x *exchange) copy(resp *http.Response, w io.Writer) (int64, error) {
-	if kind := noPicture(resp); kind != "" {
-		_ = x.readBody(resp, maxErrorBody)
-		message, _ := errtext.Read([]byte(x.body), x.key)
-		return 0, errors.New(strings.TrimSuffix("got "+kind+" instead of a picture: "+message, ": "))
+// copyPicture writes the picture in a 2xx response to w, and returns the number of bytes written. It writes nothing of
+// a response that is no picture.
+func copyPicture(r *engine.Reply, w io.Writer) (n int64, content engine.Content, err error) {
+	from := &body{Reader: r.Picture}
+	head, err := readHead(from)
+	if refused := noPicture(r, head, err != nil); refused != nil {
+		rest, _ := io.ReadAll(io.LimitReader(from, maxErrorBody))
+		r.Body = string(head) + string(rest)
+		content.Kind = kindOf(r.Body, r.Header)
+		return 0, content, refused
 	}
-	body := &watched{body: resp.Body, clock: x.clock}
 	// Without the writer's other methods, so that it gets each byte as it comes.
-	n, err := io.Copy(struct{ io.Writer }{w}, body)
-	x.seen.begun = n > 0
+	n, err = io.Copy(struct{ io.Writer }{w}, io.MultiReader(bytes.NewReader(head), from))
+	content.Begun = n > 0
 	switch {
-	case err != nil && !errors.Is(err, body.failed):
-		x.seen.end = endWriter
-		return n, fmt.Errorf("writing the picture after %d bytes: %w", n, err)
-	case err == nil && (n < resp.ContentLength || context.Cause(x.call.ctx) == io.EOF):
-		err = io.ErrUnexpectedEOF // net/http returns the cause of a context as it is
+	case err != nil && !errors.Is(err, from.failed):
+		content.WriterFailed = true
+		return n, content, fmt.Errorf("writing the picture after %d bytes: %w", n, err)
+	case err == nil && r.Length >= 0 && n < r.Length:
+		err = io.ErrUnexpectedEOF
+	case err == nil && r.Status == http.StatusPartialContent && !complete(r.Header.Get("Content-Range"), n):
+		err = errors.New("the server sent a part of it without being asked (206)")
 	case err == nil:
-		return n, nil
+		return n, engine.Content{Kind: engine.Asked}, nil
 	}
 	came := fmt.Sprintf("%d bytes", n)
-	if resp.ContentLength >= 0 {
-		came = fmt.Sprintf("%d of %d bytes", n, resp.ContentLength)
+	if r.Length >= 0 {
+		came = fmt.Sprintf("%d of %d bytes", n, r.Length)
 	}
-	err = cmp.Or(contextError(x.call.ctx), x.clock.Expired(), err)
-	return n, fmt.Errorf("%w: %s came: %w", errPictureCut, came, err)
+	content.Kind, content.Cut = engine.Text, true
+	return n, content, fmt.Errorf("the picture was cut off: %s came: %w", came, shield(nil, err))
 }
 
-var errPictureCut = errors.New("the picture was cut off")
-
-// watched is a body that must not stall: a clock runs while a byte is waited for.
-type watched struct {
-	body   io.Reader
-	clock  *wire.Clock
-	failed error // of the latest Read, except io.EOF
+// readHead returns the first bytes of a picture: as few as tell its format, up to as many as http.DetectContentType
+// looks at. The error is nil at the end of the body.
+func readHead(r io.Reader) (head []byte, err error) {
+	head = make([]byte, 0, sniffed)
+	for err == nil && len(head) < sniffed && !strings.HasPrefix(http.DetectContentType(head), "image/") {
+		var n int
+		n, err = r.Read(head[len(head):sniffed])
+		head = head[:len(head)+n]
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return head, err
 }
 
-func (b *watched) Read(p []byte) (int, error) {
-	b.clock.Receiving()
-	n, err := b.body.Read(p)
-	b.clock.Pause()
+// noPicture returns the error of a response that is no picture, judged by its first bytes. Formats that
+// http.DetectContentType does not know, such as AVIF, count as pictures unless their Content-Type says otherwise, and so
+// does a head that was cut off.
+func noPicture(r *engine.Reply, head []byte, cut bool) error {
+	label, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	kind, _, _ := mime.ParseMediaType(http.DetectContentType(head))
+	encoding := r.Header.Get("Content-Encoding")
+	switch {
+	case len(head) == 0 && !cut, r.Status == http.StatusNoContent, r.Status == http.StatusResetContent:
+		return errors.New("got nothing instead of a picture")
+	case strings.HasPrefix(kind, "image/"), label == "image/svg+xml" && bytes.Contains(head, []byte("<svg")):
+		return nil
+	case isDocument(label):
+		return notAPicture(label, head)
+	case cut:
+		return nil
+	case encoding != "" && encoding != "identity":
+		return fmt.Errorf("got a picture in the Content-Encoding %q, which cannot be decoded", encoding)
+	case isDocument(kind):
+		return notAPicture(kind, head)
+	}
+	return nil
+}
+
+// notAPicture returns the error of a document, with the beginning of its message.
+func notAPicture(mediaType string, head []byte) error {
+	message, _ := errtext.Read(head, nil)
+	return errors.New(strings.TrimSuffix("got "+mediaType+" instead of a picture: "+message, ": "))
+}
+
+// isDocument reports whether a media type is that of a text or a document.
+func isDocument(mediaType string) bool {
+	return strings.HasPrefix(mediaType, "text/") || mediaType == "application/json" || mediaType == "application/xml" ||
+		strings.HasSuffix(mediaType, "+json") || strings.HasSuffix(mediaType, "+xml") && mediaType != "image/svg+xml"
+}
+
+// complete reports whether a Content-Range of n bytes covers the whole.
+func complete(contentRange string, n int64) bool {
+	return contentRange == fmt.Sprintf("bytes 0-%d/%d", n-1, n)
+}
+
+// body is the body of a response that remembers why it failed.
+type body struct {
+	io.Reader
+	failed error // of all Reads to come; nil for none and for io.EOF
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.failed != nil {
+		return 0, b.failed
+	}
+	n, err := b.Reader.Read(p)
 	if err != io.EOF {
 		b.failed = err
 	}

@@ -54,7 +54,7 @@ func TestDownloadIsBare(t *testing.T) {
 			http.Redirect(w, r, "/a.png?signature=s3", http.StatusFound)
 			return
 		}
-		_, _ = io.WriteString(w, "a picture")
+		_, _ = io.WriteString(w, "BMpicture")
 	})
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
@@ -74,12 +74,13 @@ func TestDownloadIsBare(t *testing.T) {
 	var resp *Response
 	n, err := c.Images.Download(t.Context(), at(pictures.URL+"/moved.png"), &picture, WithHeader("X-Mine", "secret"), WithQuery("mine", "secret"), WithResponse(&resp))
 	require.NoError(t, err)
-	assert.EqualValues(t, len("a picture"), n)
-	assert.Equal(t, "a picture", picture.String(), "the size of responses does not limit pictures")
+	assert.EqualValues(t, len("BMpicture"), n)
+	assert.Equal(t, "BMpicture", picture.String(), "the size of responses does not limit pictures")
 	assert.Equal(t, []string{"/moved.png", "/a.png?signature=s3"}, uris)
 	for _, h := range header {
 		h.Del("Accept-Encoding")
-		assert.Len(t, h, 1, "%v", h)
+		assert.Len(t, h, 2, "%v", h)
+		assert.Equal(t, "image/*, */*;q=0.8", h.Get("Accept"))
 		assert.Contains(t, h.Get("User-Agent"), "aicontent-go/")
 	}
 	assert.False(t, limited)
@@ -152,7 +153,10 @@ func TestDownloadRefusesBadInput(t *testing.T) {
 func TestDownloadOfARelativeURL(t *testing.T) {
 	t.Parallel()
 	var uri string
-	pictures := gallery(t, func(_ http.ResponseWriter, r *http.Request) { uri = r.RequestURI })
+	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
+		uri = r.RequestURI
+		fakes.RespondToAll(w, r)
+	})
 	c, err := NewClient(pictures.URL+"/tenant", fakes.Key)
 	require.NoError(t, err)
 	_, err = c.Images.Download(t.Context(), at("/storage/a b.png?v=1"), io.Discard)
@@ -233,9 +237,9 @@ func TestDownloadOfAPageThatCannotBeRead(t *testing.T) {
 func TestDownloadCutOff(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ raw, came, text string }{
-		"by its length":       {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na pic", "a pic", "cut off: 5 of 9 bytes came"},
-		"in chunks":           {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\na pic\r\n", "a pic", "cut off: 5 bytes came"},
-		"after a single byte": {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na", "a", "cut off: 1 of 2 bytes came"},
+		"by its length":   {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nBMpic", "BMpic", "cut off: 5 of 9 bytes came"},
+		"in chunks":       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nBMpic\r\n", "BMpic", "cut off: 5 bytes came"},
+		"after two bytes": {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nBM", "BM", "cut off: 2 of 3 bytes came"},
 	} {
 		var requests atomic.Int64
 		pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
@@ -270,7 +274,7 @@ func TestDownloadIsRetried(t *testing.T) {
 		case 3:
 			respondingBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"))(w, r)
 		default:
-			_, _ = io.WriteString(w, "a picture")
+			_, _ = io.WriteString(w, "BMpicture")
 		}
 	})
 	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(RetryPolicy{MaxAttempts: 4, MinBackoff: -1}))
@@ -279,7 +283,7 @@ func TestDownloadIsRetried(t *testing.T) {
 	n, err := c.Images.Download(t.Context(), at(pictures.URL), &out)
 	require.NoError(t, err)
 	assert.EqualValues(t, 9, n)
-	assert.Equal(t, "a picture", out.String())
+	assert.Equal(t, "BMpicture", out.String())
 	assert.EqualValues(t, 4, requests.Load())
 }
 
@@ -302,7 +306,7 @@ func TestDownloadWithoutAResponse(t *testing.T) {
 		assert.Zero(t, n, name)
 		assert.Len(t, s.Asked, row.attempts, name)
 	}
-	s := &fakes.Script{Responses: fakes.Responses{fakes.Lose, fakes.OK("a picture")}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Lose, fakes.OK("BMpicture")}}
 	var out nonEmptyWrites
 	var log bytes.Buffer
 	n, err := over(t, s, WithRetryPolicy(quick), debugging(&log)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), &out)
@@ -337,7 +341,7 @@ func TestDownloadOfMultipleChoices(t *testing.T) {
 func TestDownloadThroughAnyTransport(t *testing.T) {
 	t.Parallel()
 	closed := 0
-	body := func() io.ReadCloser { return closingBody{strings.NewReader("a picture"), &closed} }
+	body := func() io.ReadCloser { return closingBody{strings.NewReader("BMpicture"), &closed} }
 	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		resp := &http.Response{StatusCode: 299, Header: http.Header{}, Body: body(), ContentLength: 9, Request: r}
 		if r.URL.Scheme == "http" {
@@ -350,7 +354,7 @@ func TestDownloadThroughAnyTransport(t *testing.T) {
 	var out bytes.Buffer
 	_, err = c.Images.Download(t.Context(), at("http://pictures.example.com/a.png"), &out)
 	require.NoError(t, err)
-	assert.Equal(t, "a picture", out.String())
+	assert.Equal(t, "BMpicture", out.String())
 	assert.Equal(t, 2, closed)
 }
 
@@ -368,7 +372,7 @@ func TestDownloadToAWriterThatFails(t *testing.T) {
 	var requests atomic.Int64
 	pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) {
 		requests.Add(1)
-		_, _ = io.WriteString(w, "a picture")
+		_, _ = io.WriteString(w, "BMpicture")
 	})
 	c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick))
 	require.NoError(t, err)
@@ -388,7 +392,7 @@ func TestDownloadToAWriterThatFails(t *testing.T) {
 func TestDownloadToAWriterThatFailsAsThePictureBreaksOff(t *testing.T) {
 	t.Parallel()
 	s := &fakes.Script{Responses: fakes.Responses{func(*http.Request) (*http.Response, error) {
-		body := iotest.DataErrReader(io.MultiReader(strings.NewReader("a pic"), iotest.ErrReader(io.ErrUnexpectedEOF)))
+		body := iotest.DataErrReader(io.MultiReader(strings.NewReader("BMpic"), iotest.ErrReader(io.ErrUnexpectedEOF)))
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: 9}, nil
 	}}}
 	noSpace := errors.New("no space left")
@@ -427,7 +431,7 @@ func TestDownloadTimes(t *testing.T) {
 					_, err := io.WriteString(nc, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
 					for i := 0; i < 10 && err == nil; i++ {
 						time.Sleep(row.gap)
-						_, err = io.WriteString(nc, "x")
+						_, err = io.WriteString(nc, "BM34567890"[i:i+1])
 					}
 				})
 				ctx := t.Context()
@@ -462,7 +466,7 @@ func TestDownloadToASlowWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := piped(t, func(nc net.Conn) {
 			_, _ = nc.Read(make([]byte, 4096))
-			_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234")
+			_, _ = io.WriteString(nc, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nBM234")
 			_, _ = io.WriteString(nc, "56789")
 		})
 		slow := writerFunc(func(p []byte) (int, error) {
@@ -500,13 +504,13 @@ func TestDownloadErrorsAreOneLine(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Images.Download(t.Context(), at("https://pictures.example.com/a.png"), io.Discard)
 	assert.ErrorIs(t, err, cause)
-	assert.Contains(t, err.Error(), "images.download: first second [31mxxx")
+	assert.Contains(t, err.Error(), "images.download: first; second [31mxxx")
 	assert.Less(t, len(err.Error()), 1200)
 
-	s := &fakes.Script{Responses: fakes.Responses{fakes.OK("a picture")}}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK("BMpicture")}}
 	_, err = over(t, s).Images.Download(t.Context(), at("https://pictures.example.com/a.png"), full(3, cause))
 	assert.ErrorIs(t, err, cause)
-	assert.Contains(t, err.Error(), "images.download: writing the picture after 3 bytes: first second [31mxxx")
+	assert.Contains(t, err.Error(), "images.download: writing the picture after 3 bytes: first; second [31mxxx")
 	assert.Less(t, len(err.Error()), 1200)
 }
 
@@ -553,7 +557,7 @@ func TestDownloadEndedByEOF(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "a pic")
+		_, _ = io.WriteString(w, "BMpic")
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	})
@@ -572,7 +576,7 @@ func TestDownloadEndedByEOF(t *testing.T) {
 func TestDownloadCutOffByARoundTripper(t *testing.T) {
 	t.Parallel()
 	s := &fakes.Script{Responses: fakes.Responses{func(r *http.Request) (*http.Response, error) {
-		resp, err := fakes.OK("a pic")(r)
+		resp, err := fakes.OK("BMpic")(r)
 		resp.ContentLength = 9
 		return resp, err
 	}}}
@@ -704,7 +708,10 @@ func TestDownloadOfWhatIsNoPicture(t *testing.T) {
 func TestDownloadBelowTheBasePath(t *testing.T) {
 	t.Parallel()
 	var uri string
-	pictures := gallery(t, func(_ http.ResponseWriter, r *http.Request) { uri = r.RequestURI })
+	pictures := gallery(t, func(w http.ResponseWriter, r *http.Request) {
+		uri = r.RequestURI
+		fakes.RespondToAll(w, r)
+	})
 	for base, want := range map[string]string{"/tenant": "/tenant/storage/1.png", "/tenant/": "/tenant/storage/1.png", "": "/storage/1.png"} {
 		c, err := NewClient(pictures.URL+base, fakes.Key)
 		require.NoError(t, err)
@@ -737,7 +744,7 @@ func TestDownloadIsNotStartedOver(t *testing.T) {
 		case 2:
 			respondingBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"))(w, r)
 		default:
-			respondingBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na pic"))(w, r)
+			respondingBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nBMpic"))(w, r)
 		}
 	})
 	c, err := NewClient("https://content.example.com/tenant", fakes.Key)
@@ -756,7 +763,7 @@ func TestDownloadIsNotStartedOver(t *testing.T) {
 	}
 	content, err := os.ReadFile(file.Name())
 	require.NoError(t, err)
-	assert.Equal(t, "a pic", string(content))
+	assert.Equal(t, "BMpic", string(content))
 }
 
 // A guard that stops a redirect is not blamed on the API key, which no download sends.

@@ -5,14 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"path"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/errtext"
 	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/upload"
@@ -76,10 +82,13 @@ func (e *ValidationError) Error() string {
 }
 
 // Outcome is NotExecuted.
-func (e *ValidationError) Outcome() Outcome { return noAttempt }
+func (e *ValidationError) Outcome() Outcome { return OutcomeNotExecuted }
 
 // Retryable is false.
 func (e *ValidationError) Retryable() bool { return false }
+
+// RetryAt is zero.
+func (e *ValidationError) RetryAt() time.Time { return time.Time{} }
 
 // Reason is what [Reason] returns: each field and what is allowed.
 func (e *ValidationError) Reason() string {
@@ -111,8 +120,8 @@ type APIError struct {
 	Attempts   int    // number of attempts, from 1
 
 	summary
-	login bool // the service redirects to a login page
-	blind bool // it does not tell whether there is a record: not the service's own word, or of a search that failed
+	login   bool // the service redirects to a login page
+	foreign bool // a proxy may have sent it, or it is the response to a search: it does not say whether a record exists
 }
 
 // Error is one line: the operation, status, message and attempts.
@@ -124,13 +133,38 @@ func (e *APIError) Error() string {
 	return e.line(e.Method+" "+e.Path, strings.TrimSuffix(status+": "+text, ": "))
 }
 
+// Outcome is what [OutcomeOf] returns. An APIError that a program made is judged by its StatusCode, as the response to a
+// Store with a JSON body.
+func (e *APIError) Outcome() Outcome {
+	if e.op == "" {
+		return Outcome(e.judge().Outcome)
+	}
+	return e.outcome
+}
+
+// Retryable is what the function [Retryable] returns. An APIError that a program made is judged as for Outcome.
+func (e *APIError) Retryable() bool { return e.retryable || e.op == "" && e.judge().Retryable }
+
+// RetryAt is what the function [RetryAt] returns. For an APIError that a program made, RetryAfter counts from now.
+func (e *APIError) RetryAt() time.Time {
+	if e.op == "" && e.RetryAfter > 0 && e.Retryable() {
+		return time.Now().Add(e.RetryAfter)
+	}
+	return e.retryAt
+}
+
+func (e *APIError) judge() engine.Verdict {
+	facts := engine.Facts{Status: e.StatusCode, Complete: true, Content: engine.Content{Kind: engine.JSON}}
+	return engine.Judge(engine.Create, facts)
+}
+
 // Is reports whether target is the sentinel of the status code.
 func (e *APIError) Is(target error) bool {
 	sentinel := map[int]error{
 		400: ErrBadRequest, 401: ErrUnauthorized, 403: ErrForbidden, 404: ErrNotFound,
 		409: ErrConflict, 412: ErrConflict, 413: ErrTooLarge, 422: ErrInvalid, 429: ErrRateLimited,
 	}[e.StatusCode]
-	if e.blind && target == ErrNotFound {
+	if e.foreign && target == ErrNotFound {
 		return false
 	}
 	return target == sentinel || target == ErrServer && e.StatusCode/100 == 5 || target == ErrUnauthorized && e.login
@@ -144,11 +178,6 @@ func (e *APIError) Reason() string {
 
 // Unwrap returns what prevented a retry, such as the context's error, or nil.
 func (e *APIError) Unwrap() error { return e.stopped }
-
-func (e APIError) with(s summary) error {
-	e.summary, e.Attempts = s, s.attempts
-	return &e
-}
 
 // DecodeError is a 2xx response without a usable record, list or picture, or a page that matches [ErrPagination]. The
 // service may have executed the request: see [OutcomeOf].
@@ -176,11 +205,6 @@ func (e *DecodeError) Reason() string { return "the response could not be read" 
 // Unwrap returns the cause, and what prevented a retry, if anything.
 func (e *DecodeError) Unwrap() []error { return e.causes(e.Err) }
 
-func (e DecodeError) with(s summary) error {
-	e.summary, e.Attempts = s, s.attempts
-	return &e
-}
-
 // CallError is a failure other than a response: the network, a timeout, the context, a rate limiter, a key source,
 // a hook, or the writer of Download. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
 type CallError struct {
@@ -190,6 +214,7 @@ type CallError struct {
 	Err      error
 
 	summary
+	refused bool // a hook, a rate limiter or a key source returned Err
 }
 
 // Error is one line: the operation and the cause.
@@ -204,6 +229,8 @@ func (e *CallError) Temporary() bool { return e.Retryable() }
 // Reason is what [Reason] returns: the kind of failure.
 func (e *CallError) Reason() string {
 	switch {
+	case e.refused:
+		return "refused: " + fmt.Sprint(e.Err)
 	case errors.Is(e.Err, ErrFile):
 		return "the file could not be read"
 	case errors.Is(e.Err, context.Canceled):
@@ -212,8 +239,6 @@ func (e *CallError) Reason() string {
 		return "timed out"
 	case errors.As(e.Err, new(*net.OpError)), errors.As(e.Err, new(*net.DNSError)):
 		return "no connection to the service"
-	case e.Attempts == 0:
-		return "refused: " + e.Err.Error()
 	}
 	return "the connection to the service broke"
 }
@@ -224,11 +249,6 @@ func (e *CallError) Timeout() bool {
 	return errors.As(e.Err, &t) && t.Timeout() ||
 		// Only errors.Is leads to an error whose text held the key.
 		errors.Is(e.Err, os.ErrDeadlineExceeded) || errors.Is(e.Err, context.DeadlineExceeded)
-}
-
-func (e CallError) with(s summary) error {
-	e.summary, e.Attempts = s, s.attempts
-	return &e
 }
 
 // ConflictError reports that the name does not stand for one record alone: FindByName found several, or package once
@@ -253,3 +273,286 @@ func (e *ConflictError) Error() string {
 
 // Is reports whether target is [ErrConflict].
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+
+// summary is the part of an error that concerns its whole call. It is zero for an error that no call returned.
+type summary struct {
+	op        Operation // empty for an error that a program made
+	outcome   Outcome
+	retryable bool
+	retryAt   time.Time
+	stopped   error  // that ended the wait for another attempt; nil for none
+	note      string // in parentheses at the end of the error's text; may be empty
+}
+
+// Outcome is what [OutcomeOf] returns: Unknown for an error that a program made itself.
+func (s summary) Outcome() Outcome { return s.outcome }
+
+// Retryable is what the function [Retryable] returns: false for an error that a program made itself.
+func (s summary) Retryable() bool { return s.retryable }
+
+// RetryAt is what the function [RetryAt] returns: zero for an error that a program made itself.
+func (s summary) RetryAt() time.Time { return s.retryAt }
+
+// causes are the error's own and the one that ended the wait for another attempt.
+func (s summary) causes(err error) []error {
+	return slices.DeleteFunc([]error{err, s.stopped}, func(err error) bool { return err == nil })
+}
+
+// line returns the text of an error, on one line: the operation, or the request if that is not known, then the problem
+// and the note. The caller's own errors may have several lines, or begin with the same operation.
+func (s summary) line(request, text string) string {
+	if s.note != "" {
+		text += " (" + s.note + ")"
+	}
+	text = oneLine.Replace(text)
+	subject := cmp.Or(string(s.op), request)
+	if subject == "" || strings.HasPrefix(text, subject+": ") {
+		return text
+	}
+	return subject + ": " + text
+}
+
+var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
+
+// newError returns the error of a failed call: the one place where an error is made from a failure.
+func (c *Client) newError(req *request, f engine.Failure) error {
+	last := f.Last
+	reply := last.Reply
+	f.Keys = f.Keys.With(c.lastKey())
+	s := summary{
+		op: Operation(req.Name), outcome: Outcome(f.Outcome), retryable: f.Retryable,
+		stopped: stopped(f), note: c.note(req, f),
+	}
+	if f.Retryable && last.RetryAfter > 0 {
+		s.retryAt = time.Now().Add(last.RetryAfter)
+	}
+	address := f.Keys.Line(req.URL.EscapedPath())
+	switch {
+	case last.Number == 0:
+		e := &CallError{Method: req.Method, Path: address, Err: s.stopped, summary: s}
+		e.stopped = nil
+		e.refused = f.Why == engine.HookError || f.Why == engine.LimiterError || f.Why == engine.KeyError
+		return e
+	case reply.Status == 0 || last.Facts.Content.WriterFailed:
+		return &CallError{
+			Method: req.Method, Path: address, Attempts: f.Attempts, Err: c.explained(last, f.Keys), summary: s,
+		}
+	case reply.Status/100 == 2:
+		body := f.Keys.Text(reply.Body)
+		return &DecodeError{
+			StatusCode: reply.Status, Method: req.Method, Path: address, RequestID: reply.RequestID(),
+			Header: f.Keys.Header(reply.Header), Body: []byte(body[:min(len(body), maxErrorBody)]),
+			Attempts: f.Attempts, Err: f.Keys.Error(last.Err), summary: s,
+		}
+	}
+	e := &APIError{
+		StatusCode: reply.Status, Method: req.Method, Path: address, RequestID: reply.RequestID(),
+		Header: f.Keys.Header(reply.Header), Body: []byte(f.Keys.Text(reply.Body)), RetryAfter: last.RetryAfter,
+		Attempts: f.Attempts, summary: s, foreign: !isJSON(last),
+	}
+	e.Message, e.Fields = errtext.Read([]byte(reply.Body), f.Keys)
+	if reply.Status/100 == 3 {
+		e.Message, e.login = c.redirected(req, reply, f.Keys)
+	}
+	return e
+}
+
+// maxErrorBody is how many bytes are kept of a response in an error.
+const maxErrorBody = 1 << 20
+
+// about returns the error of a search: its outcome is that of the record, and a 404 does not say that there is none.
+func about(err error, op Operation, outcome Outcome) error {
+	switch e := err.(type) {
+	case *APIError:
+		copied := *e
+		copied.op, copied.outcome, copied.foreign = op, outcome, true
+		return &copied
+	case *DecodeError:
+		copied := *e
+		copied.op, copied.outcome = op, outcome
+		return &copied
+	case *CallError:
+		copied := *e
+		copied.op, copied.outcome = op, outcome
+		return &copied
+	}
+	return err
+}
+
+func isJSON(a engine.Attempt) bool {
+	return a.Facts.Content.Kind == engine.JSON || a.Facts.Content.Kind == engine.Error
+}
+
+// stopped returns the error that ended a call other than by its last attempt.
+func stopped(f engine.Failure) error {
+	err := shield(f.Keys, f.Stopped)
+	switch f.Why {
+	case engine.FileError:
+		return shield(f.Keys, f.Stopped, ErrFile)
+	case engine.LimiterError:
+		return fmt.Errorf("rate limiter: %w", err)
+	case engine.KeyError:
+		return fmt.Errorf("API key source: %w", err)
+	}
+	return err
+}
+
+// note returns what follows the problem in the text of an error: whether the record may exist, the next step, and the
+// numbers that help to find the request in a log.
+func (c *Client) note(req *request, f engine.Failure) string {
+	last := f.Last
+	if last.Number == 0 {
+		return ""
+	}
+	var parts []string
+	add := func(holds bool, format string, args ...any) {
+		if holds {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	if done := map[engine.Kind]string{
+		engine.Create: "created", engine.Change: "updated", engine.Remove: "deleted",
+	}[req.Kind]; done != "" {
+		silent := f.LastReply == nil || !last.Facts.Complete
+		add(f.Outcome == engine.Unknown, "it may have been %s", done)
+		add(f.Outcome == engine.Executed, "it was %s", done)
+		add(f.Outcome == engine.NotExecuted && silent, "nothing was %s", done)
+	}
+	add(f.Stopped != nil, "not retried: %v", stopped(f))
+	if hint := c.hint(req, f); hint != "" {
+		add(true, "%s", hint)
+	}
+	add(f.Attempts > 1, "attempt %d of %d", f.Attempts, max(f.Attempts, req.policy.MaxAttempts))
+	id := last.Reply.RequestID()
+	add(id != "", "request %s", id)
+	add(last.Reply.Status == 0, "host %s", req.URL.Host)
+	return strings.Join(parts, "; ")
+}
+
+// hint returns the next step for the programmer, if there is one.
+func (c *Client) hint(req *request, f engine.Failure) string {
+	last, status := f.Last, f.Last.Reply.Status
+	file := req.Body != nil && req.Body.Tracked() && req.Kind == engine.Create
+	switch foreign := !isJSON(last); {
+	case f.Why == engine.LongWait:
+		return fmt.Sprintf("the service asks to wait %v, the retry policy allows %v (MaxRetryAfter)",
+			last.RetryAfter, req.policy.MaxRetryAfter)
+	case f.Why == engine.NoReplay:
+		return "not retried: the file's reader can be read only once, or a Read of it has not returned"
+	case f.Why == engine.NoBudget:
+		return "not retried: the client's retry budget is used up (WithRetryBudget)"
+	case req.Kind == engine.Fetch:
+		return ""
+	case status == http.StatusUnauthorized:
+		return fmt.Sprintf("%s did not accept the key %s", req.URL.Host, c.keyFrom)
+	case status == http.StatusNotFound && !req.op.record:
+		return fmt.Sprintf("there is no API at %s%s: is the base URL right?", c.base, apiPrefix)
+	case status == http.StatusForbidden && last.Facts.Content.Kind == engine.Page:
+		return fmt.Sprintf("a firewall or proxy sent this page: is the base URL %s right?", c.base)
+	case foreign && req.Kind != engine.Create && (status == 403 || status == 404 || status == 405):
+		return fmt.Sprintf("a proxy may have responded: is the base URL %s right?", c.base)
+	case file && req.Body.FileSize < 0 && (status == 400 || status == 411 || status == 422):
+		return "the upload was chunked, which some services do not accept: set File.Size"
+	}
+	return ""
+}
+
+// explained returns the error of an attempt without a response, with its meaning before it.
+func (c *Client) explained(a engine.Attempt, keys redact.Keys) error {
+	var also error
+	if a.Facts.End == engine.Unread || a.Facts.End == engine.Idle {
+		also = ErrFile
+	}
+	err := shield(keys, a.Err, also)
+	if meaning := c.meaning(a); meaning != "" {
+		return fmt.Errorf("%s: %w", meaning, err)
+	}
+	return err
+}
+
+// meaning says what an error of the network means, if its text does not.
+func (c *Client) meaning(a engine.Attempt) string {
+	const wsaReset, wsaAborted = syscall.Errno(10054), syscall.Errno(10053) // Windows has numbers of its own
+	closed := slices.ContainsFunc([]error{
+		io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed,
+		syscall.ECONNRESET, syscall.EPIPE, wsaReset, wsaAborted,
+	}, func(target error) bool { return errors.Is(a.Err, target) })
+	timeout, late := errors.AsType[net.Error](a.Err)
+	switch f := a.Facts; {
+	// The error of a ResponseHeaderTimeout has the same type, so the time decides.
+	case c.timeout > 0 && a.Took >= c.timeout && late && timeout.Timeout():
+		return fmt.Sprintf("the http.Client's Timeout of %v ended the attempt (WithHTTPClient)", c.timeout)
+	case a.Err == http.ErrSchemeMismatch:
+		return "the port speaks http, not https: is the base URL right?"
+	case f.Seen && !f.Wrote, f.End != engine.Broke, !closed:
+		return ""
+	case !f.Complete:
+		return "the service closed the connection during the upload"
+	}
+	return "the service closed the connection before a response came"
+}
+
+// redirected says where a redirect leads, and whether that is a login page. No redirect of an API call is followed.
+func (c *Client) redirected(req *request, reply engine.Reply, keys redact.Keys) (message string, login bool) {
+	target, err := req.URL.Parse(reply.Header.Get("Location"))
+	switch {
+	case reply.Header.Get("Location") == "" || err != nil:
+		message, _ = errtext.Read([]byte(reply.Body), keys)
+		return message, false
+	case req.Kind == engine.Fetch:
+		return "redirect refused by the http.Client's CheckRedirect", false
+	}
+	to := keys.Line((&url.URL{Scheme: target.Scheme, Host: target.Host, Path: target.Path}).String())
+	name := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(path.Base(target.Path)))
+	if name == "login" || name == "signin" || name == "logon" {
+		return "the API key is not accepted: the service redirects to " + to, true
+	}
+	return fmt.Sprintf("the service redirects to %s: is the base URL %s right?", to, c.base), false
+}
+
+// shield holds the error of other code: a context's cause, or the error of a hook, limiter, key source, middleware,
+// reader, writer or the network. The result has a clean text of one line. It answers errors.Is and errors.As for that
+// error, except for the sentinels and types of this module: these always speak of the call itself. It also matches the
+// errors in also. A nil err is returned as nil.
+func shield(keys redact.Keys, err error, also ...error) error {
+	if err == nil {
+		return nil
+	}
+	return &shielded{keys.Error(err), also}
+}
+
+type shielded struct {
+	err  error
+	also []error
+}
+
+func (s *shielded) Error() string { return s.err.Error() }
+
+// Is reports whether target is in the tree of the error.
+func (s *shielded) Is(target error) bool {
+	return slices.Contains(s.also, target) || !own(target) && errors.Is(s.err, target)
+}
+
+// As finds target in the tree of the error.
+func (s *shielded) As(target any) bool {
+	return !ownType(reflect.TypeOf(target).Elem()) && errors.As(s.err, target)
+}
+
+// own reports whether an error is one of this module's sentinels or types.
+func own(err error) bool {
+	return slices.Contains(sentinels, err) || ownType(reflect.TypeOf(err))
+}
+
+var sentinels = []error{
+	ErrBadRequest, ErrUnauthorized, ErrForbidden, ErrNotFound, ErrConflict, ErrTooLarge, ErrInvalid, ErrRateLimited,
+	ErrServer, ErrPagination, ErrFile,
+}
+
+// ownType reports whether a type, or the one that it points to, is of this package or of package once.
+func ownType(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	module := reflect.TypeFor[Client]().PkgPath()
+	return t.PkgPath() == module || t.PkgPath() == module+"/once"
+}

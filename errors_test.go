@@ -70,7 +70,7 @@ func TestErrorTexts(t *testing.T) {
 			{Field: "per_page", Value: PerPage(7), Reason: "must be one of 10, 25"}, {Field: "id", Value: ID(""), Reason: "is required"},
 		}},
 		"images.show: 502: Bad Gateway (attempt 2 of 4; request abc)": &APIError{
-			StatusCode: 502, Message: "502 Bad Gateway", summary: summary{op: "images.show", details: []string{"attempt 2 of 4", "request abc"}},
+			StatusCode: 502, Message: "502 Bad Gateway", summary: summary{op: "images.show", note: "attempt 2 of 4; request abc"},
 		},
 	} {
 		assert.Equal(t, text, err.Error())

@@ -23,47 +23,35 @@ const (
 )
 
 // findByName returns the record with exactly the name, shown in full.
-func findByName[T any, R record[T]](
-	ctx context.Context, c *Client, in *collection, name string, opts []CallOption,
-) (R, error) {
+func findByName[T any](ctx context.Context, c *Client, in *collection, name string, opts []CallOption) (*T, error) {
+	op := Operation(in.name + ".findByName")
 	_, problems := c.set(ctx, opts)
 	problems = append(problems, check(strings.TrimSpace(name) != "", "name", name, "is required")...)
-	if err := invalid(in.list.name, problems); err != nil {
+	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
 	opts = append(slices.Clip(opts), searching)
-	id, page, err := c.search(ctx, in, normalText(name), opts)
+	id, from, err := c.search(ctx, in, normalText(name), opts)
 	for again := 0; again < maxAgain && errors.Is(err, errShrank); again++ {
-		id, page, err = c.search(ctx, in, normalText(name), opts)
+		id, from, err = c.search(ctx, in, normalText(name), opts)
 	}
-	if e, ok := err.(*APIError); ok {
-		e.blind = true
-	}
-	if err != nil {
-		return nil, about(err, OutcomeUnknown)
-	}
-	if id == "" {
+	switch {
+	case err != nil:
+		return nil, about(err, op, OutcomeUnknown)
+	case id == "":
 		text := fmt.Sprintf("no %s has the name %s", in.singular, redact.Quote(name))
-		return nil, &nameError{text, summary{op: in.list.name, host: c.base.Host}}
+		return nil, &nameError{text, summary{op: op}}
 	}
-	found, err := do(ctx, c, request{op: in.show, id: id}, opts, readRecord[T, R])
+	found, err := call(ctx, c, arguments{op: in.show, id: id}, opts, readRecord[T])
 	if err == nil {
 		return found, nil
 	}
-	// What a list shows is there, whatever Show says.
-	if _, sent := err.(callError); !sent || errors.Is(err, ErrNotFound) {
+	// A record that the list has exists, whatever Show says.
+	if _, refused := err.(*ValidationError); refused || errors.Is(err, ErrNotFound) {
 		const text = "the list has a record with the name and the ID %s, but Show does not: %v"
-		err = page.unclear(fmt.Errorf(text, id, err), sent)
+		err = from.unusable(fmt.Errorf(text, id, err), !refused)
 	}
-	return nil, about(err, listed)
-}
-
-// about gives an error the outcome that it has for the record.
-func about(err error, outcome Outcome) error {
-	if e, ok := err.(callError); ok {
-		e.facts().outcome = outcome
-	}
-	return err
+	return nil, about(err, op, OutcomeExecuted)
 }
 
 // nameError reports that no record has a name.
@@ -103,57 +91,58 @@ var searching = callOption{set: func(s *settings) {
 // errShrank is the error of a search during which records were deleted: one may have moved past the reader.
 var errShrank = errors.New("the list became shorter while it was read")
 
-// search returns the ID of the record with exactly the name, and the page that shows it. The ID is empty if a list that
-// was read to its end has no such record. Several are a ConflictError. Of either kind of record an Image holds the ID
-// and the name.
-func (c *Client) search(ctx context.Context, in *collection, name string, opts []CallOption) (ID, *Page[Image], error) {
+// search returns the ID of the record with exactly the name, and the response that shows it. The ID is empty if a list
+// that was read to its end has no such record. Several are a ConflictError. Image has the ID and the name of any kind of
+// record.
+func (c *Client) search(ctx context.Context, in *collection, name string, opts []CallOption) (ID, answer, error) {
 	params := ImageListParams{Search: searchable(name), SearchBy: ImageSearchByName, PerPage: PerPage100}
 	var ids []ID
-	var on, last *Page[Image]
+	var on answer
 	total, pages, shrank := 0, 0, false
-	page, err := list[Image](ctx, c, request{op: in.list, params: params}, opts)
+	page, from, err := firstPage[Image](ctx, &source{c, arguments{op: in.list, params: params}, opts})
+	last := from
 	for n := 1; page != nil && err == nil; n++ {
 		if len(page.found.IDs) < page.found.Count {
-			return "", nil, page.unclear(errors.New("the list has something other than a record"), false)
+			return "", from, from.unusable(errors.New("the list has something other than a record"), false)
 		}
 		if page.found.Around.SaysError() {
-			return "", nil, page.unclear(fmt.Errorf("the list may lack records: %w", lenient.ErrSaysError), false)
+			return "", from, from.unusable(fmt.Errorf("the list may lack records: %w", lenient.ErrSaysError), false)
 		}
 		shrank = shrank || page.Total > 0 && page.Total < total || page.Last > 0 && page.Last < pages
 		total, pages = cmp.Or(page.Total, total), cmp.Or(page.Last, pages)
 		for _, record := range page.Items {
 			match := normalText(record.Name) == name
 			if record.Name == "" || match && record.ID == "" {
-				return "", nil, page.unclear(errors.New("the list has a record without a name or an ID"), false)
+				return "", from, from.unusable(errors.New("the list has a record without a name or an ID"), false)
 			}
 			if match && !slices.Contains(ids, record.ID) {
-				ids, on = append(ids, record.ID), page
+				ids, on = append(ids, record.ID), from
 			}
 		}
 		if n == maxPages && page.HasNext() && len(ids) == 0 {
 			const text = "the search found more than %d pages of records; use a name that few others contain"
-			return "", nil, page.unclear(fmt.Errorf(text, maxPages), false)
+			return "", from, from.unusable(fmt.Errorf(text, maxPages), false)
 		}
 		if n == maxPages {
 			break
 		}
-		last = page
-		page, err = page.Next(ctx)
+		last = from
+		page, from, err = page.next(ctx)
 	}
 	switch {
 	case len(ids) == 1: // even if a later page cannot be read
 		return ids[0], on, nil
 	case len(ids) == 0 && err == nil && shrank:
-		return "", nil, last.unclear(errShrank, true)
+		return "", last, last.unusable(errShrank, true)
 	case len(ids) < 2:
-		return "", nil, err
+		return "", last, err
 	}
 	ids = ids[:2]
 	for i, id := range ids {
-		ids[i] = ID(on.attempt().key.Line(string(id)))
+		ids[i] = ID(on.reply.Keys.Line(string(id)))
 	}
-	s := summary{op: in.list.name, host: c.base.Host, outcome: listed}
-	return "", nil, &ConflictError{Name: name, IDs: ids, Reason: "more than one record has the name", summary: s}
+	s := summary{op: Operation(in.name + ".findByName"), outcome: OutcomeExecuted}
+	return "", last, &ConflictError{Name: name, IDs: ids, Reason: "more than one record has the name", summary: s}
 }
 
 // normalText is a text as two of them are compared: services trim it, and browsers and databases change line breaks.

@@ -32,12 +32,12 @@ func TestFindByName(t *testing.T) {
 
 	_, err = c.Images.FindByName(t.Context(), "job-4712")
 	require.ErrorIs(t, err, ErrNotFound)
-	assert.EqualError(t, err, `images.list: no image has the name "job-4712"`)
+	assert.EqualError(t, err, `images.findByName: no image has the name "job-4712"`)
 	_, err = c.Images.FindByName(t.Context(), "twice")
 	var conflict *ConflictError
 	require.ErrorAs(t, err, &conflict)
 	assert.Equal(t, []ID{"3", "4"}, conflict.IDs)
-	assert.EqualError(t, err, `images.list: name "twice": more than one record has the name (id 3, 4)`)
+	assert.EqualError(t, err, `images.findByName: name "twice": more than one record has the name (id 3, 4)`)
 	_, err = c.Images.FindByName(t.Context(), "\n")
 	assert.ErrorIs(t, err, ErrInvalid)
 	_, err = (&Client{}).Images.FindByName(t.Context(), "n")
@@ -173,12 +173,12 @@ func TestFindByNameDuringDeletions(t *testing.T) {
 	}{
 		"the total shrinks":          {slices.Concat(moved, []fakes.RoundTripper{page(1, 2, 3, b, wanted), page(2, 2, 3, d)}), true, 4, ""},
 		"found in spite of it":       {[]fakes.RoundTripper{page(1, 1, 9, wanted)}, true, 1, ""},
-		"shrinks again and again":    {slices.Concat(moved, moved, moved, moved), false, 8, "images.list: 200: the list became shorter while it was read"},
-		"counted without the search": {[]fakes.RoundTripper{page(1, 1, 500, a)}, false, 1, "images.list: no image has the name"},
-		"none, and one is counted":   {[]fakes.RoundTripper{fakes.OK(`{"data":[],"total":1}`)}, false, 1, "images.list: no image has the name"},
-		"as many as the total":       {[]fakes.RoundTripper{page(1, 2, 3, a, b), page(2, 2, 3, d)}, false, 2, "images.list: no image has the name"},
-		"more than the total":        {[]fakes.RoundTripper{page(1, 1, 1, a, b)}, false, 1, "images.list: no image has the name"},
-		"no total":                   {[]fakes.RoundTripper{page(1, 2, 0, a, b), page(2, 2, 0, d)}, false, 2, "images.list: no image has the name"},
+		"shrinks again and again":    {slices.Concat(moved, moved, moved, moved), false, 8, "images.findByName: 200: the list became shorter while it was read"},
+		"counted without the search": {[]fakes.RoundTripper{page(1, 1, 500, a)}, false, 1, "images.findByName: no image has the name"},
+		"none, and one is counted":   {[]fakes.RoundTripper{fakes.OK(`{"data":[],"total":1}`)}, false, 1, "images.findByName: no image has the name"},
+		"as many as the total":       {[]fakes.RoundTripper{page(1, 2, 3, a, b), page(2, 2, 3, d)}, false, 2, "images.findByName: no image has the name"},
+		"more than the total":        {[]fakes.RoundTripper{page(1, 1, 1, a, b)}, false, 1, "images.findByName: no image has the name"},
+		"no total":                   {[]fakes.RoundTripper{page(1, 2, 0, a, b), page(2, 2, 0, d)}, false, 2, "images.findByName: no image has the name"},
 		"fewer pages than last told": {[]fakes.RoundTripper{page(1, 3, 0, a), page(2, 2, 0, b), page(1, 1, 0, wanted)}, true, 3, ""},
 	} {
 		lists := 0
@@ -256,7 +256,7 @@ func TestFindByNameIsBounded(t *testing.T) {
 		l.Names = append(l.Names, fmt.Sprint("record ", n))
 	}
 	_, err := over(t, l).Images.FindByName(t.Context(), `\\\`)
-	require.EqualError(t, err, "images.list: 200: the search found more than 10 pages of records; use a name that few others contain")
+	require.EqualError(t, err, "images.findByName: 200: the search found more than 10 pages of records; use a name that few others contain")
 	assert.IsType(t, &DecodeError{}, err)
 	assert.Len(t, l.Searches, 10)
 
@@ -329,7 +329,7 @@ func TestFindByNameIsRetried(t *testing.T) {
 			l := &fakes.Ledger{List: func(int) (*http.Response, error) { return row.list(nil) }}
 			_, err := over(t, l).Images.FindByName(t.Context(), "job-4711")
 			require.ErrorAs(t, err, row.error, name)
-			assert.ErrorContains(t, err, "images.list: ", name)
+			assert.ErrorContains(t, err, "images.findByName: ", name)
 			assert.Len(t, l.Searches, row.requests, name)
 		})
 	}

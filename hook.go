@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
@@ -55,6 +56,45 @@ func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(Attemp
 }
 
 type attemptHook = func(context.Context, Attempt) (func(AttemptResult), error)
+
+// hooksOf returns the hooks of a call for the engine.
+func (c *Client) hooksOf(req *request) []engine.Hook {
+	hooks := slices.Concat(req.hooks, c.log)
+	if len(hooks) == 0 {
+		return nil
+	}
+	path := redact.Keys(nil).With(c.lastKey()).Text(req.URL.EscapedPath())
+	list := make([]engine.Hook, len(hooks))
+	for i, hook := range hooks {
+		list[i] = func(ctx context.Context, number int) (func(engine.Result), error) {
+			done, err := hook(ctx, Attempt{req.op.name, req.Method, path, number})
+			if done == nil || err != nil {
+				return nil, err
+			}
+			return func(r engine.Result) { done(c.attemptResult(req, r)) }, nil
+		}
+	}
+	return list
+}
+
+// attemptResult returns the result of an attempt for a hook.
+func (c *Client) attemptResult(req *request, r engine.Result) AttemptResult {
+	res := AttemptResult{
+		StatusCode: r.Reply.Status, RequestID: r.Reply.RequestID(), Outcome: Outcome(r.Verdict.Outcome),
+		BytesSent: r.Sent, Duration: r.Took, WillRetry: r.Again, Pause: r.Pause, Budget: r.Budget,
+	}
+	switch {
+	case r.Verdict.OK:
+	case r.Number == 0: // it was not made, or panicked
+		res.Err = r.Err
+	default:
+		res.Err = c.newError(req, engine.Failure{
+			Outcome: r.Verdict.Outcome, Retryable: r.Verdict.Retryable, Attempts: r.Number, Last: r.Attempt,
+			Keys: r.Reply.Keys,
+		})
+	}
+	return res
+}
 
 // logAttempts is a hook that logs each attempt. What the service said stays out of the log.
 func logAttempts(l *slog.Logger) attemptHook {

@@ -76,8 +76,8 @@ type ImageStoreParams struct {
 	Filter      Filter     `url:"filter,omitempty"`
 }
 
-func (p ImageStoreParams) request() request {
-	return request{op: images.store, params: p}
+func (p ImageStoreParams) arguments() arguments {
+	return arguments{op: images.store, params: p}
 }
 
 // ImageUpdateParams are the fields to change; a nil field is not changed. The request is sent even if all are nil.
@@ -88,7 +88,7 @@ type ImageUpdateParams struct {
 
 // List returns one page of images. It is retried after transient failures. WithQuery("page", "3") selects page 3.
 func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts ...CallOption) (*Page[Image], error) {
-	return list[Image](ctx, s.core(), request{op: images.list, params: params}, opts)
+	return list[Image](ctx, s.core(), arguments{op: images.list, params: params}, opts)
 }
 
 // All returns an iterator over the images of all pages. Each loop starts with the first page, or that of
@@ -99,13 +99,13 @@ func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts .
 // An image that moves to the next page during the loop is yielded once. If others are deleted during the loop, some may
 // be missed: confirm with Show that an image is gone before you delete a copy of it.
 func (s *ImagesService) All(ctx context.Context, params ImageListParams, opts ...CallOption) iter.Seq2[*Image, error] {
-	return all[Image](ctx, s.core(), request{op: images.list, params: params}, opts)
+	return all[Image](ctx, s.core(), arguments{op: images.list, params: params}, opts)
 }
 
 // Show returns the image with the given ID. It is retried after transient failures. If there is none, the error matches
 // [ErrNotFound].
 func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*Image, error) {
-	return do(ctx, s.core(), request{op: images.show, id: id}, opts, readRecord[Image])
+	return call(ctx, s.core(), arguments{op: images.show, id: id}, opts, readRecord[Image])
 }
 
 // FindByName returns the image with exactly the given name, as Show returns it. White space around names and the form
@@ -119,14 +119,14 @@ func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...Cal
 // Validate returns what Store would refuse before it sends anything, as a [*ValidationError], or nil: for a program
 // that accepts a job and runs it later. The options of the client and of the call apply.
 func (s *ImagesService) Validate(params ImageStoreParams, opts ...CallOption) error {
-	return s.core().validate(params.request(), opts)
+	return s.core().validate(params.arguments(), opts)
 }
 
 // Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is retried
 // only if the service cannot have executed the request. A failed Store may still have created, and billed, the image:
 // ask [OutcomeOf] before you store it again, or store it with [github.com/aicontent/aicontent-go/once].
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
-	return do(ctx, s.core(), params.request(), opts, readRecord[Image])
+	return call(ctx, s.core(), params.arguments(), opts, readRecord[Image])
 }
 
 // Update changes only the fields that are set and returns the updated image. It is retried after transient failures. A
@@ -134,13 +134,13 @@ func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts
 func (s *ImagesService) Update(
 	ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption,
 ) (*Image, error) {
-	return do(ctx, s.core(), request{op: images.update, id: id, params: params}, opts, readRecord[Image])
+	return call(ctx, s.core(), arguments{op: images.update, id: id, params: params}, opts, readRecord[Image])
 }
 
 // Delete deletes an image. It is retried after transient failures; after an attempt that may have been executed, a 404
 // is success.
 func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
-	_, err := do(ctx, s.core(), request{op: images.remove, id: id}, opts, readDeleted)
+	_, err := call(ctx, s.core(), arguments{op: images.remove, id: id}, opts, readDeleted)
 	return err
 }
 

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/upload"
-	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 // File is an audio file to upload. Create one with [FileFromPath], [FileFromFS], [FileFromBytes] or [FileFromReader].
@@ -79,13 +79,9 @@ const filePart = "file"
 
 // attach looks at the file and makes the body of an upload. The error is what ended the wait for the file's first
 // bytes.
-func (r *request) attach(ctx context.Context) (problems []FieldProblem, causes []error, err error) {
-	file := r.file
+func (r *request) attach(ctx context.Context, file *File) (problems []FieldProblem, causes []error, err error) {
 	f := upload.File{Name: file.Name, ContentType: file.ContentType, Size: file.Size, Source: file.source}
-	ctx, look := wire.NewClock(ctx, wire.Limits{Upload: true, Stall: r.stall, Source: ErrFile})
-	defer look.Stop()
-	look.Reading()
-	size, p, err := f.Inspect(ctx)
+	size, p, err := engine.Inspect(ctx, f, r.stall)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,8 +93,8 @@ func (r *request) attach(ctx context.Context) (problems []FieldProblem, causes [
 		problems = problem(filePart, file.Name, p.Reason, p.Hint)
 	}
 	if p.Err != nil {
-		causes = []error{p.Err}
+		causes = []error{shield(nil, p.Err, ErrFile)}
 	}
-	r.body = upload.Multipart(r.form, filePart, f, size)
+	r.Body = upload.Multipart(r.form, filePart, f, size)
 	return problems, causes, nil
 }

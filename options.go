@@ -1,12 +1,15 @@
 package aicontent
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/aicontent/aicontent-go/internal/engine"
 )
 
 // Option configures a [Client]. A [CallOption] given to [NewClient] is the default for all calls, except
@@ -58,6 +61,49 @@ type singleOption struct {
 
 func (o singleOption) applyClient(*Client) []FieldProblem {
 	return problem("option", o.name, "must be given to a call, not to NewClient")
+}
+
+// RetryPolicy sets how often a call is retried and the pauses in between. Zero fields have their defaults:
+// RetryPolicy{} is [DefaultRetryPolicy]. The table of [OutcomeOf] lists the failures that are retried.
+type RetryPolicy struct {
+	MaxAttempts   int           // attempts in all, except the one after a 401; 1 is no retry; negative is an error
+	MinBackoff    time.Duration // upper bound of the first pause; doubles with each attempt; negative means no pause
+	MaxBackoff    time.Duration // upper bound of every pause; negative means no pause
+	MaxRetryAfter time.Duration // longest Retry-After that is obeyed; negative means none
+}
+
+// DefaultRetryPolicy returns the policy of a client without [WithRetryPolicy]: four attempts, random pauses of up to
+// 500 ms, 1 s and 2 s, never above 30 s, and a Retry-After of up to a minute.
+func DefaultRetryPolicy() RetryPolicy {
+	return RetryPolicy{
+		MaxAttempts:   4,
+		MinBackoff:    500 * time.Millisecond,
+		MaxBackoff:    30 * time.Second,
+		MaxRetryAfter: time.Minute,
+	}
+}
+
+// withDefaults replaces zero fields by their defaults, and negative durations by zero.
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	d := DefaultRetryPolicy()
+	if p.MaxBackoff > 0 {
+		d.MinBackoff = min(d.MinBackoff, p.MaxBackoff)
+	}
+	p.MaxAttempts = cmp.Or(p.MaxAttempts, d.MaxAttempts)
+	p.MinBackoff = max(cmp.Or(p.MinBackoff, d.MinBackoff), 0)
+	p.MaxBackoff = max(cmp.Or(p.MaxBackoff, max(d.MaxBackoff, p.MinBackoff)), 0)
+	p.MaxRetryAfter = max(cmp.Or(p.MaxRetryAfter, d.MaxRetryAfter), 0)
+	return p
+}
+
+func (p RetryPolicy) check() (problems []FieldProblem) {
+	if p.MaxAttempts < 0 {
+		problems = problem("max_attempts", p.MaxAttempts, "must not be negative")
+	}
+	if p.MaxBackoff > 0 && p.MinBackoff > p.MaxBackoff {
+		problems = append(problems, problem("min_backoff", p.MinBackoff, "must not be above max_backoff")...)
+	}
+	return problems
 }
 
 // WithHTTPClient sends requests through a copy of hc. Nil is an error. Its Timeout and Jar apply, and its CheckRedirect
@@ -128,7 +174,7 @@ func WithRateLimiter(l RateLimiter) Option {
 func WithRetryBudget(retries int) Option {
 	return clientOption{
 		check(retries >= 0, "retry_budget", retries, "must not be negative"),
-		func(c *Client) { c.budget = newBudget(retries) },
+		func(c *Client) { c.budget = engine.NewBudget(retries) },
 	}
 }
 

@@ -6,17 +6,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// Outcome is what the service did with a failed call, as far as the client can prove it: see [OutcomeOf].
+// Outcome says whether the service executed a failed call: see [OutcomeOf].
 type Outcome int
 
 // The outcomes have no order. If the attempts of a call differ, Unknown counts first, then Executed.
 const (
-	OutcomeUnknown     Outcome = iota // the service may or may not have executed the request
-	OutcomeNotExecuted                // the service did not execute the request
-	OutcomeExecuted                   // the service executed the request, but its response could not be read
+	OutcomeUnknown     = Outcome(engine.Unknown)     // the service may or may not have executed the request
+	OutcomeNotExecuted = Outcome(engine.NotExecuted) // the service did not execute the request
+	OutcomeExecuted    = Outcome(engine.Executed)    // the service executed it, but its response could not be read
 )
 
 // String returns "unknown", "not executed" or "executed".
@@ -30,51 +31,65 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
-// OutcomeOf returns the outcome of the call that returned err. It calls the method Outcome of the first error in the
-// tree of err, as [errors.As] walks it, that has both this method and Retryable() bool. Of joined errors, Unknown counts
-// first, then Executed. All errors of this package have the methods, and a program's own may. Nil is Executed. A nil
-// pointer, an error without the methods, and an error of this package that a program made itself are Unknown.
+// OutcomeOf returns the outcome of the call that returned err. After NotExecuted, the call created and changed nothing.
+// After Executed or Unknown, a Store call may have been billed: look for the record before you store it again.
 //
-// The table lists how an attempt can fail, and whether it is retried (1x is a single time): for Store, and for the
-// other methods, which are safe to execute twice. The last column is [Retryable].
+// [Retryable] is the second answer that a program needs: whether the same call may be made again. Of a failed Store
+// call, only NotExecuted can be retryable.
 //
-//	the call ended with                                                           outcome      others  store  retryable
-//	invalid arguments                                                             NotExecuted  no      no     no
-//	the context, a limiter, a key source or a hook, before a byte was sent        NotExecuted  no      no     yes
-//	no connection, or one that broke before a byte was written                    NotExecuted  yes     yes    yes
-//	an untrusted certificate, or a port that speaks http to an https:// URL       NotExecuted  no      no     no
-//	an upload cut off by the network, a stall, 408, or 5xx except 501 and 505     NotExecuted  -       yes    yes
-//	an upload cut off by the context                                              NotExecuted  -       no     yes
-//	an upload cut off by its reader, or by a 3xx, 4xx or 5xx that proves nothing  NotExecuted  -       no     no
-//	a refused HTTP/2 stream (REFUSED_STREAM), except for Store                    NotExecuted  yes     -      yes
-//	429                                                                           NotExecuted  yes     yes    yes
-//	401, if the key source then returns another key                               NotExecuted  1x      1x     no
-//	403, 404 or 405 without JSON, for List, Show, Update and Delete               NotExecuted  no      -      yes
-//	400, 401, 411, 413, 414, 417, 421 or 431                                      NotExecuted  no      no     no
-//	any other 4xx except 408 and 499, for Store only with JSON                    NotExecuted  no      no     no
-//	307, 308, or for List and Show any other 3xx                                  NotExecuted  no      no     no
-//	201 or 204 without a record, unless JSON says that it is an error             Executed     no      no     no
-//	201 or 204 that is cut off                                                    Executed     yes     no     no
-//	any other 2xx that is cut off                                                 Unknown      yes     no     others
-//	any other 2xx that is empty, blank or an HTML page                            Unknown      no      no     others
-//	408, or 5xx except 501 and 505                                                Unknown      yes     no     others
-//	any other response without what was asked for                                 Unknown      no      no     no
-//	no response, after a byte was written or a middleware kept the attempt back   Unknown      yes     no     others
-//	the context, after a byte was written                                         Unknown      no      no     others
+// The table lists how an attempt can end, and whether the SDK retries it by itself (1x: once), for Store and for the
+// other methods. The first row that applies counts. The last column is Retryable, where "others" means yes, except for
+// Store.
 //
-// An upload is cut off if it ended before any byte of the form's last boundary, which follows the file, was handed to
-// the transport. No known parser accepts such a form as complete. From that byte on, the last rows apply. A 2xx that
-// would be Unknown is NotExecuted if it cuts off an upload.
+//	the attempt ended with                                    outcome      others  store  retryable
+//	invalid arguments                                         NotExecuted  no      no     no
+//	a context, limiter, key source or hook, before any byte   NotExecuted  no      no     yes
+//	an untrusted certificate, or http on an https:// port     NotExecuted  no      no     no
+//	no connection, or one that broke before any byte          NotExecuted  yes     yes    yes
+//	an upload cut off by the context                          NotExecuted  no      no     yes
+//	an upload whose file stalls                               NotExecuted  yes     yes    no
+//	an upload cut off by the network, a stall, 408 or 5xx     NotExecuted  yes     yes    yes
+//	a refused HTTP/2 stream (REFUSED_STREAM), except Store    NotExecuted  yes     no     yes
+//	429                                                       NotExecuted  yes     yes    yes
+//	401, if the key source then returns another key           NotExecuted  1x      1x     no
+//	403, 404 or 405 without JSON; not Store, not Download     NotExecuted  no      no     yes
+//	400, 401, 411, 413, 414, 417, 421 or 431                  NotExecuted  no      no     no
+//	any other 4xx; for Store only with JSON                   NotExecuted  no      no     no
+//	307 or 308; for List, Show and Download any 3xx           NotExecuted  no      no     no
+//	201 or 204 that is cut off                                Executed     yes     no     no
+//	any other 201 or 204 whose JSON reports no error          Executed     no      no     no
+//	an upload cut off by a 2xx that is itself cut off         NotExecuted  yes     yes    yes
+//	an upload cut off by a 2xx that is empty or HTML          NotExecuted  no      no     yes
+//	an upload cut off by its reader or any other response     NotExecuted  no      no     no
+//	a picture that is cut off after its first byte            Unknown      no      no     others
+//	any other 2xx that is cut off                             Unknown      yes     no     others
+//	any other 2xx that is empty, blank or an HTML page        Unknown      no      no     others
+//	408 or 5xx                                                Unknown      yes     no     others
+//	the context, after a byte was sent                        Unknown      no      no     others
+//	a refused redirect, or a certificate below a middleware   Unknown      no      no     no
+//	no response, though a byte may have been sent             Unknown      yes     no     others
+//	any other response, or a picture whose writer failed      Unknown      no      no     no
 //
-// JSON is an object or array here. A firewall or proxy may send any other 4xx after the service has acted; the statuses
-// that need no JSON are sent before a request is forwarded. NotExecuted trusts the service, and everything in front of
-// it, to send its statuses only for a request that was not executed. A 503 proves nothing, whatever its headers, nor
-// does a 200 without the record.
+// Here, 4xx excludes 408 and 499, and 5xx excludes 501 and 505. JSON is an object or an array.
 //
-// A Delete succeeds with any complete 2xx except an HTML page and JSON that says that it is an error (see "Responses"
-// in the package documentation) or that nothing was deleted, with a 201 or 204 that is cut off, and, after an attempt
-// of unknown outcome, with a 404 with JSON. [ErrPagination] is Executed: the pages before it were read. Package once
+// A multipart form ends with a closing boundary. Until its first byte is sent, no server can have the complete form:
+// the upload is cut off, and the failure is NotExecuted. After that byte, the failure is Unknown.
+//
+// A firewall or proxy may send a 4xx of its own after the service has acted, so most of them need JSON to count. The
+// statuses that need no JSON are sent before a request is forwarded. NotExecuted trusts the service, and everything in
+// front of it, to send these statuses only for a request that was not executed. A 503 proves nothing, whatever its
+// headers, nor does a 200 without the record.
+//
+// A Delete succeeds with any complete 2xx except an HTML page and JSON that reports an error (see "Responses" in the
+// package documentation) or says that nothing was deleted, with a 201 or 204 that is cut off, and, after an attempt of
+// unknown outcome, with a 404 with JSON. [ErrPagination] is Executed: the pages before it were read. Package once
 // documents the outcomes of its own errors.
+//
+// OutcomeOf calls the method Outcome of the first error in the tree of err, as [errors.As] walks it, that has both this
+// method and Retryable() bool. All errors of this package have them, and a program's own may. Of joined errors, Unknown
+// counts first, then Executed. Nil is Executed. A nil pointer and an error without the methods are Unknown, and so is
+// an error of this package that a program made itself, except for an [*APIError]: its status is judged as the response
+// to a Store with a JSON body.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeExecuted
@@ -83,23 +98,23 @@ func OutcomeOf(err error) Outcome {
 	if len(found) == 0 {
 		return OutcomeUnknown
 	}
-	worst := noAttempt
+	together := engine.NotExecuted
 	for _, e := range found {
-		worst = worse(worst, e.Outcome())
+		together = engine.Together(together, engine.Outcome(e.Outcome()))
 	}
-	return worst
+	return Outcome(together)
 }
 
-// Retryable reports whether the same call may be made again: whether that is safe, and may help. It is all that a job
-// queue needs to ask. Safe means that nothing is billed twice: of a failed Store call only NotExecuted can be
-// retryable. An Update made again may overwrite what others wrote meanwhile, and a Delete made again may end with
-// [ErrNotFound], which then means done.
+// Retryable reports whether the same call may be made again: whether that is safe, and may help. A job queue asks
+// nothing else but [RetryAt]. Safe means that nothing is billed twice: of a failed Store call, only NotExecuted can be
+// retryable. An Update made again may overwrite changes that others made meanwhile. A Delete made again may end with
+// [ErrNotFound], which then means success.
 //
-// The table of [OutcomeOf] has the answers for attempts; "others" is yes, except for Store. A Retry-After that is too
-// long and a retry budget that is used up are retryable. Nil, a [*ConflictError], [ErrFile], [ErrPagination], a name
-// that FindByName does not find and errors without the methods are not. It calls the method Retryable of the same
-// errors as [OutcomeOf]; of joined errors, all that have the methods must be retryable. The errors of package once have
-// an answer of their own, as its calls are safe to repeat whatever their outcome.
+// The table of [OutcomeOf] has the answers for attempts. A Retry-After that is too long and a retry budget that is used
+// up are retryable. Nil, a [*ConflictError], [ErrFile], [ErrPagination], a name that FindByName does not find and
+// errors without the methods are not. Retryable calls the method Retryable of the same errors as OutcomeOf; of joined
+// errors, all that have the methods must be retryable. The errors of package once have an answer of their own, because
+// its calls are safe to repeat whatever their outcome.
 func Retryable(err error) bool {
 	found := verdicts(err)
 	permanent := func(e judged) bool { return !e.Retryable() }
@@ -108,8 +123,8 @@ func Retryable(err error) bool {
 
 // RetryAt returns the earliest time at which the call that returned err is worth making again: the end of a
 // Retry-After, or the time at which package once looks next. It is zero if err has no such time: then use a backoff of
-// your own. It calls the method RetryAt() time.Time of the same errors as [OutcomeOf]; of joined errors, the latest
-// time counts.
+// your own. RetryAt calls the method RetryAt() time.Time of the same errors as [OutcomeOf]; of joined errors, the
+// latest time counts.
 func RetryAt(err error) time.Time {
 	var at time.Time
 	for _, e := range verdicts(err) {
@@ -132,14 +147,14 @@ func RetryAt(err error) time.Time {
 //	several of these   their reasons, joined by "; "
 //	any other error    its text
 func Reason(err error) string {
-	if err == nil {
+	if v := reflect.ValueOf(err); err == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return ""
 	}
 	found := reasons(err)
 	if len(found) == 0 {
-		found = []string{err.Error()}
+		found = []string{oneLine.Replace(err.Error())}
 	}
-	return redact.Key("").Line(strings.Join(found, "; "))
+	return redact.Line(strings.Join(found, "; "))
 }
 
 // reasons returns the reason of the first error on each branch of err that has one.
@@ -159,24 +174,13 @@ func reasons(err error) (list []string) {
 	return list
 }
 
-// worse returns the outcome of two attempts together.
-func worse(a, b Outcome) Outcome {
-	for _, o := range []Outcome{OutcomeUnknown, OutcomeExecuted} {
-		if a == o || b == o {
-			return o
-		}
-	}
-	return OutcomeNotExecuted
-}
-
-// judged is an error that knows what became of its call: each of this package's, and those of programs that have both
-// methods.
+// judged is implemented by errors that know the outcome of their call.
 type judged interface {
 	Outcome() Outcome
 	Retryable() bool
 }
 
-// verdicts asks the first error that is judged on each branch of err.
+// verdicts returns the first such error on each branch of err.
 func verdicts(err error) (list []judged) {
 	if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
 		return []judged{summary{}}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"testing/synctest"
 	"time"
 
@@ -148,7 +150,7 @@ var rows = map[string][]func(*testing.T) scene{
 		s.ctx = noContext
 		return s
 	}},
-	"the context, a limiter, a key source or a hook, before a byte was sent": {
+	"a context, limiter, key source or hook, before any byte": {
 		func(t *testing.T) scene {
 			s := status(200, fakes.StoredImage)(t)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -175,7 +177,7 @@ var rows = map[string][]func(*testing.T) scene{
 			return s
 		},
 	},
-	"no connection, or one that broke before a byte was written": {
+	"no connection, or one that broke before any byte": {
 		dialing(&net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}),
 		dialing(&net.DNSError{Err: "no such host", Name: "content.example.com"}),
 		func(*testing.T) scene {
@@ -193,7 +195,7 @@ var rows = map[string][]func(*testing.T) scene{
 			}
 		},
 	},
-	"an untrusted certificate, or a port that speaks http to an https:// URL": {func(t *testing.T) scene {
+	"an untrusted certificate, or http on an https:// port": {func(t *testing.T) scene {
 		var seen atomic.Int64
 		srv := httptest.NewUnstartedServer(http.NotFoundHandler())
 		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -217,7 +219,7 @@ var rows = map[string][]func(*testing.T) scene{
 		t.Cleanup(srv.Close)
 		return scene{baseURL: strings.Replace(srv.URL, "http:", "https:", 1), seen: func() int { return int(seen.Load()) }}
 	}},
-	"an upload cut off by the network, a stall, 408, or 5xx except 501 and 505": {
+	"an upload cut off by the network, a stall, 408 or 5xx": {
 		uploading(func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.CopyN(io.Discard, r.Body, 1<<20)
 			panic(http.ErrAbortHandler)
@@ -239,7 +241,7 @@ var rows = map[string][]func(*testing.T) scene{
 			return s
 		},
 	},
-	"an upload cut off by its reader, or by a 3xx, 4xx or 5xx that proves nothing": {
+	"an upload cut off by its reader or any other response": {
 		func(t *testing.T) scene {
 			begun := make(chan struct{})
 			s := uploading(func(_ http.ResponseWriter, r *http.Request) {
@@ -251,11 +253,11 @@ var rows = map[string][]func(*testing.T) scene{
 		},
 		uploadRefused(302), uploadRefused(307), uploadRefused(499), uploadRefused(501), uploadRefused(403), uploadRefused(404),
 	},
-	"a refused HTTP/2 stream (REFUSED_STREAM), except for Store": {through(func(*http.Request) (*http.Response, error) {
+	"a refused HTTP/2 stream (REFUSED_STREAM), except Store": {through(func(*http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("http2: %w", refusedStream{StreamID: 1, Code: 7})
 	})},
 	"429": {status(429, `{"message":"Too Many Attempts."}`), status(429, ``, "Retry-After", "0")},
-	"403, 404 or 405 without JSON, for List, Show, Update and Delete": {
+	"403, 404 or 405 without JSON; not Store, not Download": {
 		status(403, `<html>`), status(404, ``), status(404, `404 page not found`), status(405, `<html>`), status(404, `"gone"`), status(404, `{"mess`),
 	},
 	"401, if the key source then returns another key": {func(t *testing.T) scene {
@@ -272,22 +274,22 @@ var rows = map[string][]func(*testing.T) scene{
 			return s
 		},
 	},
-	"any other 4xx except 408 and 499, for Store only with JSON": {
+	"any other 4xx; for Store only with JSON": {
 		status(402, `{"message":"No credit left."}`), status(403, `{"message":"Forbidden"}`), status(404, `{"message":"Not found."}`),
 		status(405, `[]`), status(409, `{}`), status(412, `{}`), status(422, `{"errors":{"name":["taken"]}}`),
 		only(status(402, `<html>`), "list", "show", "update", "delete"), only(status(406, ``), "list", "show", "update", "delete"), only(status(409, `null`), "list", "show", "update", "delete"), only(status(418, ``), "list", "show", "update", "delete"), only(status(423, `busy`), "list", "show", "update", "delete"), only(status(451, `<html>`), "list", "show", "update", "delete"),
 	},
-	"307, 308, or for List and Show any other 3xx": {
+	"307 or 308; for List, Show and Download any 3xx": {
 		status(307, ``, "Location", "https://elsewhere.example.com/"), status(308, ``, "Location", "https://elsewhere.example.com/"),
 		only(status(301, ``, "Location", "https://elsewhere.example.com/"), "list", "show"), only(status(302, ``, "Location", "https://elsewhere.example.com/"), "list", "show"),
 		only(status(303, ``, "Location", "https://elsewhere.example.com/"), "list", "show"), only(status(302, ``), "list", "show"), only(status(304, ``), "list", "show"),
 	},
-	"408, or 5xx except 501 and 505": {
+	"408 or 5xx": {
 		status(408, ``), status(500, ``), status(502, `<html>`), status(504, ``), status(503, ``), status(520, ``), status(524, ``), status(599, ``),
 		status(503, `<h1>busy</h1>`, "Retry-After", "0"), status(503, ``, "Retry-After", "Mon, 01 Jan 2001 00:00:00 GMT"),
 		status(503, `{"message":"Service Unavailable"}`, "Retry-After", "soon"),
 	},
-	"any other response without what was asked for": {
+	"any other response, or a picture whose writer failed": {
 		only(status(301, ``, "Location", "/login"), "store", "update", "delete"), only(status(302, ``, "Location", "/login"), "store", "update", "delete"), only(status(303, ``, "Location", "/login"), "store", "update", "delete"), only(status(304, ``), "store", "update", "delete"),
 		status(499, ``), status(501, ``), status(505, ``),
 		only(status(402, `<html>`), "store"), only(status(403, ``), "store"), only(status(404, `404 page not found`), "store"), only(status(406, ``), "store"), only(status(409, `null`), "store"), only(status(410, `"gone"`), "store"),
@@ -302,7 +304,7 @@ var rows = map[string][]func(*testing.T) scene{
 		only(status(200, `{"status":"ok"}`), "store", "show", "update"), only(status(200, `[]`), "store", "show", "update"), only(status(202, `{}`), "store", "show", "update"), only(status(200, `{"data":null}`), "store", "show", "update"), only(status(200, `{}`), "store", "show", "update"), only(status(200, `null`), "store", "show", "update"),
 		only(status(200, `0`), "store", "show", "update"), only(status(200, `done`), "store", "show", "update"), only(status(200, `{"description":"d","style":"retro"}`), "store"),
 	},
-	"201 or 204 without a record, unless JSON says that it is an error": {
+	"any other 201 or 204 whose JSON reports no error": {
 		status(201, ``), status(204, ``), status(201, "\n\n"), status(201, `<html>`), status(201, `{}`), only(status(201, `[]`), "show", "store", "update"),
 	},
 	"201 or 204 that is cut off": {
@@ -323,7 +325,7 @@ var rows = map[string][]func(*testing.T) scene{
 		only(status(200, ``), "list", "show", "store", "update"), only(status(200, "\n \n"), "list", "show", "store", "update"),
 		only(status(202, ``), "list", "show", "store", "update"), status(200, `<!doctype html><title>Sign in</title>`), status(200, "\ufeff <html>"),
 	},
-	"no response, after a byte was written or a middleware kept the attempt back": {
+	"no response, though a byte may have been sent": {
 		func(t *testing.T) scene {
 			s := status(200, fakes.StoredImage)(t)
 			var asked atomic.Int64
@@ -352,12 +354,58 @@ var rows = map[string][]func(*testing.T) scene{
 		},
 		through(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }),
 	},
-	"the context, after a byte was written": {func(t *testing.T) scene {
+	"an upload whose file stalls": {
+		func(t *testing.T) scene {
+			stuck := make(chan struct{})
+			s := uploading(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })(t)
+			t.Cleanup(func() { close(stuck) })
+			s.file = FileFromFS(stallingFS{stuck}, "speech.wav")
+			s.opts = []Option{WithStallTimeout(200 * time.Millisecond)}
+			return s
+		},
+	},
+	"an upload cut off by a 2xx that is itself cut off": {
+		uploading(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "200") }),
+	},
+	"an upload cut off by a 2xx that is empty or HTML": {
+		uploading(func(http.ResponseWriter, *http.Request) {}),
+		uploading(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }),
+	},
+	"a picture that is cut off after its first byte": {
+		only(status(200, "BMpic", "Content-Length", "200"), "download"),
+	},
+	"a refused redirect, or a certificate below a middleware": {
+		only(status(302, ``, "Location", "ftp://files.example.com/a.png"), "download"),
+	},
+	"the context, after a byte was sent": {func(t *testing.T) scene {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := responding(func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })(t)
 		s.ctx = ctx
 		return s
 	}},
+}
+
+// stallingFS has a file of 1 MiB whose Read returns 64 KiB and then waits.
+type stallingFS struct{ stuck chan struct{} }
+
+func (s stallingFS) Open(name string) (fs.File, error) {
+	f, err := fstest.MapFS{name: {Data: make([]byte, 1<<20)}}.Open(name)
+	return &stallingFile{f, s.stuck, 64 << 10}, err
+}
+
+type stallingFile struct {
+	fs.File
+	stuck chan struct{}
+	left  int
+}
+
+func (f *stallingFile) Read(p []byte) (int, error) {
+	if f.left == 0 {
+		<-f.stuck
+	}
+	n, err := f.File.Read(p[:min(len(p), f.left)])
+	f.left -= n
+	return n, err
 }
 
 // noContext stands for a nil context, which a scene cannot tell from none given.
@@ -391,7 +439,7 @@ func TestOutcomeTable(t *testing.T) {
 		scenes := rows[row.text]
 		require.NotEmpty(t, scenes, "no situation for the row %q", row.text)
 		for i, set := range scenes {
-			for _, name := range []string{"list", "show", "store", "update", "delete", "upload"} {
+			for _, name := range []string{"list", "show", "store", "update", "delete", "upload", "download"} {
 				if s := set(t); speaksOf(row, s, name) {
 					t.Run(fmt.Sprintf("%s/%d/%s", row.text, i, name), func(t *testing.T) { checkRow(t, row, name, s) })
 				}
@@ -405,13 +453,16 @@ func TestOutcomeTable(t *testing.T) {
 
 // speaksOf leaves out what a row says nothing of.
 func speaksOf(row tableRow, s scene, operation string) bool {
+	if operation == "download" {
+		return slices.Contains(s.only, operation)
+	}
 	if upload := strings.HasPrefix(row.text, "an upload "); upload || operation == "upload" {
 		return upload && operation == "upload"
 	}
 	switch row.text {
-	case "a refused HTTP/2 stream (REFUSED_STREAM), except for Store", "403, 404 or 405 without JSON, for List, Show, Update and Delete":
+	case "a refused HTTP/2 stream (REFUSED_STREAM), except Store", "403, 404 or 405 without JSON; not Store, not Download":
 		return operation != "store"
-	case "201 or 204 without a record, unless JSON says that it is an error", "201 or 204 that is cut off":
+	case "any other 201 or 204 whose JSON reports no error", "201 or 204 that is cut off":
 		return operation != "delete" && len(s.only) == 0 || slices.Contains(s.only, operation)
 	}
 	return len(s.only) == 0 || slices.Contains(s.only, operation)
@@ -439,10 +490,13 @@ func checkRow(t *testing.T, row tableRow, operation string, s scene) {
 		ctx = nil
 	}
 	op := "images." + operation
-	if operation == "upload" {
+	switch operation {
+	case "download":
+		_, err = c.Images.Download(ctx, &Image{URL: s.baseURL + "/a.png"}, io.Discard)
+	case "upload":
 		op = "transcriptions.store"
 		_, err = c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: s.file})
-	} else {
+	default:
 		err = allTen(c)["images."+operation](ctx)
 	}
 	require.Error(t, err)
@@ -460,7 +514,7 @@ func checkRow(t *testing.T, row tableRow, operation string, s scene) {
 		again = row.store
 	}
 	attempts := map[string]int{"yes": quick.MaxAttempts, "no": 1, "1x": 2}[again]
-	if strings.HasPrefix(row.text, "invalid arguments") || strings.HasPrefix(row.text, "the context, a limiter") {
+	if strings.HasPrefix(row.text, "invalid arguments") || strings.HasPrefix(row.text, "a context, limiter") {
 		attempts = 0
 	}
 	assert.Equal(t, attempts, s.seen(), "sends; the call ended with %v", err)
@@ -524,11 +578,28 @@ func (half) Outcome() Outcome { return OutcomeExecuted }
 func TestOutcomeOfErrorsThatAProgramMade(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
-		&APIError{StatusCode: 422, Method: http.MethodPost}, &APIError{StatusCode: 429}, &CallError{Err: io.EOF}, &ConflictError{},
+		&CallError{Err: io.EOF}, &ConflictError{},
 		&DecodeError{StatusCode: 201, Body: []byte(`{}`)}, &DecodeError{Err: ErrPagination},
 	} {
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%T", err)
 		assert.False(t, Retryable(err), "%T", err)
+	}
+}
+
+func TestAPIErrorOfAProgramIsJudgedAsTheResponseToAStore(t *testing.T) {
+	t.Parallel()
+	for status, row := range map[int]struct {
+		outcome   Outcome
+		retryable bool
+	}{
+		400: {OutcomeNotExecuted, false}, 403: {OutcomeNotExecuted, false}, 422: {OutcomeNotExecuted, false},
+		429: {OutcomeNotExecuted, true}, 408: {OutcomeUnknown, false}, 499: {OutcomeUnknown, false},
+		502: {OutcomeUnknown, false}, 503: {OutcomeUnknown, false}, 0: {OutcomeUnknown, false},
+	} {
+		err := fmt.Errorf("job 7: %w", &APIError{StatusCode: status, RetryAfter: time.Minute})
+		assert.Equal(t, row.outcome, OutcomeOf(err), status)
+		assert.Equal(t, row.retryable, Retryable(err), status)
+		assert.Equal(t, row.retryable, !RetryAt(err).IsZero(), status)
 	}
 }
 

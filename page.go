@@ -16,12 +16,10 @@ type Page[T any] struct {
 	Items []*T // in the service's order
 	PageInfo
 
-	state paging.State
-	found paging.Facts
-	// attempt is what read the page. A closure: the response may hold secrets, and printing a page stops there.
-	attempt func() *exchange
-	// fetch returns the page to which the query of a link leads. It has not arrived: its place in the walk is unknown.
-	fetch func(ctx context.Context, link url.Values) (*Page[T], error)
+	found  paging.Facts
+	state  paging.State
+	broken error   // that Next returns because the service does not say what follows; nil if it does
+	source *source // of the pages that follow
 }
 
 // PageInfo has the page numbers and counts from the service. Zero is unknown.
@@ -35,9 +33,41 @@ type PageInfo struct {
 // pageSizes are the documented ones, the default first.
 var pageSizes = []int{10, 25, 50, 100}
 
-// unclear is the error of a page that cannot be used.
-func (p *Page[T]) unclear(err error, retryable bool) error {
-	return p.attempt().unclear(err, retryable)
+// source requests the pages of a list.
+type source struct {
+	client *Client
+	first  arguments
+	opts   []CallOption
+}
+
+// fetch returns the page to which the query of a link leads, or the first one. Its place in the list is unknown.
+func fetch[T any](ctx context.Context, s *source, link url.Values) (*Page[T], answer, error) {
+	args := s.first
+	args.page = link
+	page, from, err := send(ctx, s.client, args, s.opts, readPage[T])
+	if err != nil {
+		return nil, answer{}, err
+	}
+	page.found.Query = from.req.query
+	return page, from, nil
+}
+
+// firstPage returns the first page of a list, and the response that holds it.
+func firstPage[T any](ctx context.Context, s *source) (*Page[T], answer, error) {
+	page, from, err := fetch[T](ctx, s, nil)
+	if err != nil {
+		return nil, answer{}, err
+	}
+	return page.at(paging.Start(page.found, pageSizes), s, from), from, nil
+}
+
+// at puts a page in its place in the list.
+func (p *Page[T]) at(state paging.State, s *source, from answer) *Page[T] {
+	p.PageInfo, p.state, p.source = PageInfo(state.Info), state, s
+	if _, err := state.Next(); err != nil {
+		p.broken = from.unusable(fmt.Errorf("%w: %w", ErrPagination, err), false)
+	}
+	return p
 }
 
 // HasNext reports whether Next returns a page, or an error because the service does not say whether one follows.
@@ -48,55 +78,45 @@ func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 // what follows a full page, leads back to an earlier page, or repeats this page's records. Deletions between the calls
 // may hide records: see [ImagesService.All].
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
+	page, _, err := p.next(ctx)
+	return page, err
+}
+
+// next is Next that also returns the response that holds the page.
+func (p *Page[T]) next(ctx context.Context) (*Page[T], answer, error) {
 	if !p.HasNext() {
-		return nil, nil
+		return nil, answer{}, nil
 	}
-	link, err := p.state.Next()
+	if p.broken != nil {
+		return nil, answer{}, p.broken
+	}
+	link, _ := p.state.Next()
+	page, from, err := fetch[T](ctx, p.source, link)
 	if err != nil {
-		return nil, p.unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
+		return nil, answer{}, err
 	}
-	next, err := p.fetch(ctx, link)
+	state, moved, err := p.state.Arrive(page.found)
 	if err != nil {
-		return nil, err
+		return nil, answer{}, from.unusable(fmt.Errorf("%w: %w", ErrPagination, err), false)
 	}
-	state, moved, err := p.state.Arrive(next.found)
-	if err != nil {
-		return nil, next.unclear(fmt.Errorf("%w: %w", ErrPagination, err), false)
-	}
-	next.fetch, next.state, next.PageInfo = p.fetch, state, PageInfo(state.Info)
-	kept := next.Items[:0]
-	for i, id := range next.found.IDs {
+	kept := page.Items[:0]
+	for i, id := range page.found.IDs {
 		if !moved[id] {
-			kept = append(kept, next.Items[i])
+			kept = append(kept, page.Items[i])
 		}
 	}
-	next.Items = kept
-	return next, nil
+	page.Items = kept
+	return page.at(state, p.source, from), from, nil
 }
 
 // list returns the first page.
-func list[T any, R record[T]](ctx context.Context, c *Client, first request, opts []CallOption) (*Page[T], error) {
-	fetch := func(ctx context.Context, link url.Values) (*Page[T], error) {
-		ask := first
-		ask.page = link
-		page, x, err := perform(ctx, c, ask, opts, readPage[T, R])
-		if err != nil {
-			return nil, err
-		}
-		page.found.Query, page.attempt = x.call.query, func() *exchange { return x }
-		return page, nil
-	}
-	page, err := fetch(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	state := paging.Start(page.found, pageSizes)
-	page.fetch, page.state, page.PageInfo = fetch, state, PageInfo(state.Info)
-	return page, nil
+func list[T any](ctx context.Context, c *Client, first arguments, opts []CallOption) (*Page[T], error) {
+	page, _, err := firstPage[T](ctx, &source{c, first, opts})
+	return page, err
 }
 
-// readPage finds the records of a list, and what is said about its place.
-func readPage[T any, R record[T]](body string, _ http.Header, op *operation) (*Page[T], error) {
+// readPage finds the records of a list, and the hints about its place.
+func readPage[T any](body string, _ http.Header, op *operation) (*Page[T], error) {
 	v, err := lenient.Parse(body)
 	if err != nil {
 		return nil, err
@@ -108,9 +128,9 @@ func readPage[T any, R record[T]](body string, _ http.Header, op *operation) (*P
 	count := len(found.Items)
 	records, items, ids := make([]T, count), make([]*T, 0, count), make([]string, 0, count)
 	for _, element := range found.Items {
-		item := R(&records[len(items)])
+		item := &records[len(items)]
 		if raw, err := lenient.Record(element, op.in.singular, item); err == nil {
-			id, _ := item.keep(string(raw))
+			id, _ := any(item).(record).keep(string(raw))
 			items = append(items, item)
 			ids = append(ids, string(id))
 		}
@@ -135,23 +155,18 @@ func Collect[T any](records iter.Seq2[*T, error]) ([]*T, error) {
 }
 
 // all returns the records of all pages.
-func all[T any, R record[T]](ctx context.Context, c *Client, first request, opts []CallOption) iter.Seq2[*T, error] {
+func all[T any](ctx context.Context, c *Client, first arguments, opts []CallOption) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		page, err := list[T, R](ctx, c, first, opts)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for page != nil {
+		page, err := list[T](ctx, c, first, opts)
+		for ; page != nil && err == nil; page, err = page.Next(ctx) {
 			for _, record := range page.Items {
 				if !yield(record, nil) {
 					return
 				}
 			}
-			if page, err = page.Next(ctx); err != nil {
-				yield(nil, err)
-				return
-			}
+		}
+		if err != nil {
+			yield(nil, err)
 		}
 	}
 }

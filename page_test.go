@@ -294,7 +294,7 @@ func TestPaginationErrors(t *testing.T) {
 	t.Parallel()
 	b := pages(t, func(url.Values) string { return recordsOf(9, 8, 7, 6, 5, 4, 3, 2, 1, 0) })
 	_, err := walked(t, b, ImageListParams{})
-	assert.EqualError(t, err, "images.list: 200: pagination: the service sent a full page of 10 records and does not say whether more follow")
+	assert.EqualError(t, err, "images.list: 200: pagination: the service sent a full page of 10 records and does not say whether more follow (request page)")
 	assert.Equal(t, OutcomeExecuted, OutcomeOf(err))
 	var refused *APIError
 	assert.False(t, errors.As(err, &refused))
@@ -305,7 +305,7 @@ func TestPaginationErrors(t *testing.T) {
 	for err == nil {
 		page, err = page.Next(t.Context())
 	}
-	assert.EqualError(t, err, "images.list: 200: pagination: the service sent the records of the previous page again")
+	assert.EqualError(t, err, "images.list: 200: pagination: the service sent the records of the previous page again (request page)")
 }
 
 // The end of the context ends a walk at the next page, and is found in its error.

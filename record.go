@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
@@ -32,19 +33,18 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 }
 
 // record is implemented by pointers to the record types, whose json tags name the members that they are read from.
-type record[T any] interface {
-	*T
+type record interface {
 	// keep stores the record as sent, and returns what identifies it.
 	keep(raw string) (id ID, name string)
 }
 
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
-func readRecord[T any, R record[T]](body string, _ http.Header, op *operation) (R, error) {
+func readRecord[T any](body string, _ http.Header, op *operation) (*T, error) {
 	v, err := lenient.Parse(body)
 	if err != nil {
 		return nil, err
 	}
-	r := R(new(T))
+	r := new(T)
 	raw, err := lenient.Record(v, op.in.singular, r)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func readRecord[T any, R record[T]](body string, _ http.Header, op *operation) (
 		raw = lenient.Value(strings.Clone(string(raw)))
 		lenient.Bare(raw, r)
 	}
-	if id, name := r.keep(string(raw)); op.creates() && string(id)+name == "" {
+	if id, name := any(r).(record).keep(string(raw)); op.kind == engine.Create && string(id)+name == "" {
 		return nil, lenient.ErrNoRecord // it names nothing that was created
 	}
 	return r, nil
@@ -61,7 +61,7 @@ func readRecord[T any, R record[T]](body string, _ http.Header, op *operation) (
 
 // readDeleted accepts any response to a delete but an HTML page and an error: the API does not specify one.
 func readDeleted(body string, header http.Header, op *operation) (struct{}, error) {
-	if contentOf(body, header) == contentPage {
+	if kindOf(body, header) == engine.Page {
 		return struct{}{}, lenient.ErrHTML
 	}
 	v, _ := lenient.Parse(body)
@@ -73,7 +73,7 @@ func readDeleted(body string, header http.Header, op *operation) (struct{}, erro
 }
 
 // unmarshalRecord reads a bare record. A JSON null is a no-op.
-func unmarshalRecord[T any, R record[T]](r R, data []byte) error {
+func unmarshalRecord[T any](r *T, data []byte) error {
 	v, err := lenient.Parse(data)
 	switch {
 	case err != nil:
@@ -85,7 +85,7 @@ func unmarshalRecord[T any, R record[T]](r R, data []byte) error {
 	}
 	*r = *new(T)
 	lenient.Bare(v, r)
-	r.keep(string(v))
+	any(r).(record).keep(string(v))
 	return nil
 }
 

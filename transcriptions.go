@@ -68,8 +68,8 @@ type TranscriptionStoreParams struct {
 	Language    CountryCode `url:"language,omitempty"`    // a country, as the API documents it: ISO 3166-1 alpha-2
 }
 
-func (p TranscriptionStoreParams) request() request {
-	return request{op: transcriptions.store, params: p, file: &p.File}
+func (p TranscriptionStoreParams) arguments() arguments {
+	return arguments{op: transcriptions.store, params: p, file: &p.File}
 }
 
 // TranscriptionUpdateParams are the fields to change; a nil field is not changed. The request is sent even if all are
@@ -85,7 +85,7 @@ type TranscriptionUpdateParams struct {
 func (s *TranscriptionsService) List(
 	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
 ) (*Page[Transcription], error) {
-	return list[Transcription](ctx, s.core(), request{op: transcriptions.list, params: params}, opts)
+	return list[Transcription](ctx, s.core(), arguments{op: transcriptions.list, params: params}, opts)
 }
 
 // All returns an iterator over the transcriptions of all pages. It behaves like [ImagesService.All]: an error ends the
@@ -93,13 +93,13 @@ func (s *TranscriptionsService) List(
 func (s *TranscriptionsService) All(
 	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
 ) iter.Seq2[*Transcription, error] {
-	return all[Transcription](ctx, s.core(), request{op: transcriptions.list, params: params}, opts)
+	return all[Transcription](ctx, s.core(), arguments{op: transcriptions.list, params: params}, opts)
 }
 
 // Show returns the transcription with the given ID. It is retried after transient failures. If there is none, the error
 // matches [ErrNotFound].
 func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOption) (*Transcription, error) {
-	return do(ctx, s.core(), request{op: transcriptions.show, id: id}, opts, readRecord[Transcription])
+	return call(ctx, s.core(), arguments{op: transcriptions.show, id: id}, opts, readRecord[Transcription])
 }
 
 // FindByName returns the transcription with exactly the given name, as Show returns it. If there is none, the error
@@ -114,7 +114,7 @@ func (s *TranscriptionsService) FindByName(
 // that accepts a job and runs it later. The options of the client and of the call apply. It does not look at the file,
 // which may be missing.
 func (s *TranscriptionsService) Validate(params TranscriptionStoreParams, opts ...CallOption) error {
-	return s.core().validate(params.request(), opts)
+	return s.core().validate(params.arguments(), opts)
 }
 
 // Store creates a transcription from an audio file and returns when the service has transcribed it, which may take
@@ -125,7 +125,7 @@ func (s *TranscriptionsService) Validate(params TranscriptionStoreParams, opts .
 func (s *TranscriptionsService) Store(
 	ctx context.Context, params TranscriptionStoreParams, opts ...CallOption,
 ) (*Transcription, error) {
-	return do(ctx, s.core(), params.request(), opts, readRecord[Transcription])
+	return call(ctx, s.core(), params.arguments(), opts, readRecord[Transcription])
 }
 
 // Update changes only the fields that are set and returns the updated transcription. It is retried after transient
@@ -134,14 +134,14 @@ func (s *TranscriptionsService) Store(
 func (s *TranscriptionsService) Update(
 	ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption,
 ) (*Transcription, error) {
-	update := request{op: transcriptions.update, id: id, params: params}
-	return do(ctx, s.core(), update, opts, readRecord[Transcription])
+	update := arguments{op: transcriptions.update, id: id, params: params}
+	return call(ctx, s.core(), update, opts, readRecord[Transcription])
 }
 
 // Delete deletes a transcription. It is retried after transient failures; after an attempt that may have been executed,
 // a 404 is success.
 func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
-	_, err := do(ctx, s.core(), request{op: transcriptions.remove, id: id}, opts, readDeleted)
+	_, err := call(ctx, s.core(), arguments{op: transcriptions.remove, id: id}, opts, readDeleted)
 	return err
 }
 

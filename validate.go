@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
@@ -47,7 +48,7 @@ func invalid(op Operation, problems []FieldProblem, causes ...error) error {
 }
 
 // checkForm reports fields that are missing, empty, or no text. What WithFormField gave is sent as it is.
-func checkForm(r *request, documented url.Values) (problems []FieldProblem) {
+func checkForm(r *request, args arguments, documented url.Values) (problems []FieldProblem) {
 	form := r.form
 	given := func(field string) bool {
 		return slices.ContainsFunc(r.moreForm, func(p pair) bool { return p.key == field })
@@ -57,7 +58,7 @@ func checkForm(r *request, documented url.Values) (problems []FieldProblem) {
 			problems = append(problems, problem(field, form.Get(field), "is required")...)
 		}
 	}
-	if r.op.creates() && !empty(documented, "name") && given("name") { // it would not be found by its name
+	if r.Kind == engine.Create && !empty(documented, "name") && given("name") { // it would not be found by its name
 		const reason = "must be given once: as Name of the params, or as a form field"
 		problems = append(problems, problem("name", form.Get("name"), reason)...)
 	}
@@ -65,7 +66,7 @@ func checkForm(r *request, documented url.Values) (problems []FieldProblem) {
 		const hint = "leave it nil to keep the current one"
 		problems = append(problems, problem("name", form.Get("name"), "must not be empty", hint)...)
 	}
-	if r.file != nil && form.Has(filePart) {
+	if args.file != nil && form.Has(filePart) {
 		const reason = "must be given as TranscriptionStoreParams.File, not as a form field"
 		problems = append(problems, problem(filePart, form.Get(filePart), reason)...)
 	}
@@ -80,7 +81,7 @@ func checkText(values url.Values) (problems []FieldProblem) {
 	for name, list := range values {
 		for _, value := range list {
 			if !utf8.ValidString(name) || !utf8.ValidString(value) {
-				problems = append(problems, problem(redact.Key("").Line(name), value, "must be valid UTF-8")...)
+				problems = append(problems, problem(redact.Line(name), value, "must be valid UTF-8")...)
 			}
 		}
 	}

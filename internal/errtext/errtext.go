@@ -20,12 +20,12 @@ const maxTexts = 100
 //
 // It reads the members message (a text, or an object with a member for each field), error (a text, or an object with a
 // message), errors (an object like that of message), title and detail (RFC 9457), and plain text of one line.
-func Read(body []byte, key redact.Key) (message string, fields map[string][]string) {
+func Read(body []byte, keys redact.Keys) (message string, fields map[string][]string) {
 	v, err := lenient.Parse(body)
 	if err != nil {
-		return key.Line(plain(lenient.Trim(string(body)))), nil
+		return keys.Line(plain(lenient.Trim(string(body)))), nil
 	}
-	r := reader{key: key, texts: map[string][]string{}}
+	r := reader{keys: keys, texts: map[string][]string{}}
 	r.add("", text(v.Member("message")))
 	r.add("", text(v.Member("error")))
 	r.add("", text(v.Member("error").Member("message")))
@@ -82,14 +82,14 @@ func join(texts []string, separator string) string {
 
 // reader collects what a body says.
 type reader struct {
-	key   redact.Key
+	keys  redact.Keys
 	texts map[string][]string // of each field; those of no field have the name ""
 	count int
 }
 
 // add adds what is said about a field, unless it is there already.
 func (r *reader) add(field, text string) {
-	field, text = r.key.Line(field), r.key.Line(text)
+	field, text = r.keys.Line(field), r.keys.Line(text)
 	if text == "" || r.count == maxTexts || slices.Contains(r.texts[field], text) {
 		return
 	}

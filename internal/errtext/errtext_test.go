@@ -83,7 +83,7 @@ func TestErrorsOfEveryShape(t *testing.T) {
 	for name, body := range all {
 		t.Run(name, func(t *testing.T) {
 			require.Contains(t, errorBodies, name)
-			message, fields := Read(body, key)
+			message, fields := Read(body, redact.Keys{key})
 			assert.Equal(t, errorBodies[name], said{message, fields})
 		})
 	}
@@ -97,7 +97,7 @@ func TestFieldsNamedLikeDescriptions(t *testing.T) {
 		`{"errors":{"name":["is taken","is short","is taken"]}}`:   {"name": {"is taken", "is short"}},
 		`{"message":{"name":"is taken"},"errors":{"name":["no"]}}`: {"name": {"is taken", "no"}},
 	} {
-		_, fields := Read([]byte(body), key)
+		_, fields := Read([]byte(body), redact.Keys{key})
 		assert.Equal(t, want, fields, body)
 	}
 }
@@ -114,7 +114,7 @@ func TestMessagesAreJoined(t *testing.T) {
 		`{"title":"x.","detail":"y."}`:             "x: y.",
 		`{"title":7,"detail":"x"}`:                 "x",
 	} {
-		message, fields := Read([]byte(body), key)
+		message, fields := Read([]byte(body), redact.Keys{key})
 		assert.Equal(t, said{want, nil}, said{message, fields}, body)
 	}
 }
@@ -125,7 +125,7 @@ func TestOtherMembersAreNoErrors(t *testing.T) {
 		`{"data":[{"id":7}],"tags":["x",1],"list":[[]]}`, `{"error":true}`, `{"errors":[1,"x",["x"],{"message":"x"}]}`, `{"message":["x"]}`, `"x"`, `["x"]`, `{"error":{"message":["x"]}}`, "a trace\n  at main.php:7", `{"message":7}`, `7`, `[]`, `[{}]`,
 		`""`, `" \n"`, `{"errors":{"name":[""," ",{"message":"x"}]}}`, `{"error":{"error":"x"}}`, `{"errors":{"file":{"size":"x"}}}`, `{"name":["x"]}`,
 	} {
-		message, fields := Read([]byte(body), key)
+		message, fields := Read([]byte(body), redact.Keys{key})
 		assert.Equal(t, said{}, said{message, fields}, body)
 	}
 }
@@ -140,7 +140,7 @@ func TestKeyIsMasked(t *testing.T) {
 		strings.Repeat("x", redact.MaxLine-5) + string(key):                         {strings.Repeat("x", redact.MaxLine-5) + "[API …", nil},
 		"no such key: sk/live-0123456789\n":                                         {"no such key: [API key]", nil},
 	} {
-		message, fields := Read([]byte(body), key)
+		message, fields := Read([]byte(body), redact.Keys{key})
 		assert.Equal(t, want, said{message, fields}, "%.80s", body)
 	}
 }
@@ -148,7 +148,7 @@ func TestKeyIsMasked(t *testing.T) {
 // A proxy's page is for browsers: it is in the error's body, not in its text.
 func TestPagesSayNothing(t *testing.T) {
 	for _, page := range []string{"<title>502 Bad Gateway</title>", "\n <html><p>Down", "<", "<h1>" + string(key)} {
-		message, fields := Read([]byte(page), key)
+		message, fields := Read([]byte(page), redact.Keys{key})
 		assert.Equal(t, said{}, said{message, fields}, page)
 	}
 }
@@ -174,7 +174,7 @@ func TestErrorsAreBounded(t *testing.T) {
 		"plain":  {long, 0, 0},
 		"tag":    {"<" + long, 0, 0},
 	} {
-		message, fields := Read([]byte(test.body), key)
+		message, fields := Read([]byte(test.body), redact.Keys{key})
 		assertLine(t, message)
 		assert.Len(t, fields, test.fields, name)
 		count := 0
@@ -213,7 +213,7 @@ func TestText(t *testing.T) {
 	} {
 		assert.Equal(t, test.want, Text(test.message, test.fields))
 	}
-	message, fields := Read([]byte(`{"message":{"name":["`+strings.Repeat("x", 600)+`","`+strings.Repeat("y", 600)+`"]}}`), key)
+	message, fields := Read([]byte(`{"message":{"name":["`+strings.Repeat("x", 600)+`","`+strings.Repeat("y", 600)+`"]}}`), redact.Keys{key})
 	assert.Equal(t, Text("", fields), Text(message, fields), "a message that was cut repeats the fields too")
 }
 
@@ -224,7 +224,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"message":"the key sk/live-0123456789 is not known","errors":{"sk/live-0123456789":["sk%2Flive-0123456789"]}}`))
 	f.Add([]byte(`<!-- sk/live-0123456789 --><script>x</script ><style>y</style><p>sk&#47;live-0123456789`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		message, fields := Read(body, key)
+		message, fields := Read(body, redact.Keys{key})
 		assertLine(t, message)
 		require.LessOrEqual(t, len(fields), maxTexts)
 		for field, texts := range fields {

@@ -24,7 +24,8 @@ func RespondToAll(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	body := `{"data":{"id":7,"name":"Lighthouse"}}`
 	if strings.HasSuffix(r.URL.Path, ".png") {
-		w.Header().Set("Content-Type", "image/png")
+		w.Header().Set("Content-Type", "image/bmp")
+		body = "BM" // the beginning of a bitmap
 	} else if r.Method == http.MethodGet && !strings.HasSuffix(r.URL.Path, "/7") {
 		body = `{"data":[{"id":7,"name":"Lighthouse"}],"links":{"next":null}}`
 	}

@@ -2,7 +2,6 @@
 package redact
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"html"
@@ -17,7 +16,7 @@ import (
 )
 
 const (
-	// MaxLine is how many bytes of text [Key.Line] keeps. An ellipsis follows where there were more.
+	// MaxLine is how many bytes of text [Keys.Line] keeps. An ellipsis follows where there were more.
 	MaxLine = 1000
 
 	// MinKey is the length of the shortest key that is masked: a shorter one may be a part of ordinary words.
@@ -37,36 +36,41 @@ func (k Key) Format(s fmt.State, _ rune) { _, _ = fmt.Fprint(s, mask) }
 // MarshalText returns "[API key]".
 func (k Key) MarshalText() ([]byte, error) { return []byte(mask), nil }
 
-// Text returns s with each copy of the key replaced by "[API key]", as it is and in the encodings that programs use.
+// Keys are the keys of a call: one, or several after a renewal. Nil masks nothing.
+type Keys []Key
+
+// With returns the keys with another one, unless it is empty or among them.
+func (ks Keys) With(k Key) Keys {
+	if k == "" || slices.Contains(ks, k) {
+		return ks
+	}
+	return append(slices.Clip(ks), k)
+}
+
+// Text returns s with each copy of a key replaced by "[API key]", as it is and in the encodings that programs use.
 // Without a copy in it, s itself is returned.
-func (k Key) Text(s string) string {
-	for _, spelling := range k.spellings(len(s)) {
-		s = strings.ReplaceAll(s, spelling, mask)
+func (ks Keys) Text(s string) string {
+	for _, k := range ks {
+		for _, spelling := range k.spellings(len(s)) {
+			s = strings.ReplaceAll(s, spelling, mask)
+		}
 	}
 	return s
 }
 
-// Bytes is [Key.Text] for bytes. It never changes b.
-func (k Key) Bytes(b []byte) []byte {
-	for _, spelling := range k.spellings(len(b)) {
-		if bytes.Contains(b, []byte(spelling)) {
-			b = bytes.ReplaceAll(b, []byte(spelling), []byte(mask))
-		}
-	}
-	return b
-}
-
-// CutEnd returns b, a text that was cut off at its end, without a tail in which a copy of the key may have begun.
-func (k Key) CutEnd(b []byte) []byte {
+// CutEnd returns s, a text that was cut off at its end, without a tail in which a copy of a key may have begun.
+func (ks Keys) CutEnd(s string) string {
 	begun := 0 // bytes of a spelling
-	for _, spelling := range k.spellings(math.MaxInt) {
-		for n := range spelling {
-			if bytes.HasSuffix(b, []byte(spelling[:n])) {
-				begun = max(begun, n)
+	for _, k := range ks {
+		for _, spelling := range k.spellings(math.MaxInt) {
+			for n := range spelling {
+				if strings.HasSuffix(s, spelling[:n]) {
+					begun = max(begun, n)
+				}
 			}
 		}
 	}
-	return b[:len(b)-begun]
+	return s[:len(s)-begun]
 }
 
 var (
@@ -106,13 +110,16 @@ func (k Key) spellings(length int) []string {
 var escapes = regexp.MustCompile("%..")
 
 // Header returns a copy of h with masked names and values.
-func (k Key) Header(h http.Header) http.Header {
-	asName := Key(http.CanonicalHeaderKey(string(k)))
+func (ks Keys) Header(h http.Header) http.Header {
+	var names Keys // as header names
+	for _, k := range ks {
+		names = names.With(k).With(Key(http.CanonicalHeaderKey(string(k))))
+	}
 	clean := make(http.Header, len(h))
 	for name, values := range h {
-		name = asName.Text(k.Text(name))
+		name = names.Text(name)
 		for _, value := range values {
-			clean[name] = append(clean[name], k.Text(value))
+			clean[name] = append(clean[name], ks.Text(value))
 		}
 	}
 	return clean
@@ -120,31 +127,37 @@ func (k Key) Header(h http.Header) http.Header {
 
 // Line returns s masked, as one line of valid UTF-8 without control characters or characters that change the
 // reading direction, with one space for each run of white space, and shortened to [MaxLine].
-func (k Key) Line(s string) string {
+func (ks Keys) Line(s string) string {
 	// Map also replaces what is no UTF-8.
 	printable := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r
-	}, k.Text(s))
+	}, ks.Text(s))
 	return Shorten(strings.Join(strings.Fields(printable), " "), MaxLine)
 }
 
-// Error returns err where its text is what [Key.Line] and [WithoutQueries] make of it, else an error with that text.
-// Where the text holds the key, only errors.Is leads to err: the new error does not unwrap to it, nor does reflection.
-func (k Key) Error(err error) error {
+// Line is [Keys.Line] without a key.
+func Line(s string) string { return Keys(nil).Line(s) }
+
+// Error returns err if [Keys.Line] and [WithoutQueries] leave its text as it is, else an error with the clean text. If
+// the text holds a key, only errors.Is leads to err: the new error does not unwrap to it, nor does reflection find it.
+func (ks Keys) Error(err error) error {
 	text := err.Error()
-	line := k.Line(WithoutQueries(text))
+	line := ks.Line(WithoutQueries(lineBreaks.Replace(text)))
 	if line == text {
 		return err
 	}
 	e := &lineError{text: line, is: func(target error) bool { return errors.Is(err, target) }}
-	if k.Text(text) == text {
+	if ks.Text(text) == text {
 		e.err = err
 	}
 	return e
 }
+
+// Errors on several lines, such as joined ones, are separated by semicolons on one.
+var lineBreaks = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 
 // WithoutQueries returns text with URLs that end before their queries, which may be personal or signed.
 func WithoutQueries(text string) string { return queries.ReplaceAllString(text, "$1") }

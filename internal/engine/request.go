@@ -1,0 +1,164 @@
+// Package engine makes one call of the API: it sends a request, judges the response and retries if that is safe. It
+// knows bytes, statuses and clocks; records, lists and the texts of errors belong to its caller.
+package engine
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/aicontent/aicontent-go/internal/redact"
+	"github.com/aicontent/aicontent-go/internal/upload"
+	"github.com/aicontent/aicontent-go/internal/wire"
+)
+
+// Kind says what happens if a request is executed twice.
+type Kind int
+
+const (
+	Read   Kind = iota // nothing
+	Change             // the record is overwritten again
+	Remove             // the second request does not find the record
+	Create             // a second record is created and billed
+	Fetch              // nothing: a picture, without the key and from any host
+)
+
+// Request is what a call sends. Each attempt sends the same bytes.
+type Request struct {
+	Name   string // of the operation, such as "images.store"
+	Kind   Kind
+	Method string
+	URL    url.URL
+	Header http.Header  // added to User-Agent, Accept and Authorization; nil for none
+	Body   *upload.Body // nil for none
+
+	// Read consumes a response of any status and reports its content. The error says why a 2xx response does not hold
+	// the expected content.
+	Read func(*Reply) (Content, error)
+}
+
+// Settings are the options of one call.
+type Settings struct {
+	Wait     time.Duration // limit of the wait for the response, from the last byte sent; 0 is none
+	Option   string        // that sets Wait
+	Stall    time.Duration // limit of the time without progress; 0 is none
+	Policy   Policy
+	Hooks    []Hook
+	Progress func(sent int64, attempt int) // called as upload.Body.Attach describes; nil for none
+}
+
+// Sender is shared by all calls of a client. It is read-only after construction.
+type Sender struct {
+	API, Pictures *http.Client // Pictures makes the requests of kind Fetch
+	Transport     *wire.Transport
+	UserAgent     string
+	Limiter       Limiter                               // nil for none
+	Bearer        func(context.Context) (string, error) // returns the Authorization header of an attempt
+	Rotates       bool                                  // Bearer may return another key after a 401
+	Budget        *Budget
+	MaxResponse   int64 // in bytes
+}
+
+// Limiter delays attempts.
+type Limiter interface{ Wait(context.Context) error }
+
+// Reply is a response. It is zero if none came.
+type Reply struct {
+	Status   int
+	Header   http.Header
+	Body     string    // without compression; empty for a picture
+	Err      error     // why Body is not whole; nil if it is
+	Cut      bool      // it is not whole because it ended too early
+	Picture  io.Reader // the body of a 2xx response to a Fetch, on the clock; valid only within Request.Read
+	Length   int64     // of Picture in bytes; -1 if it is unknown
+	Keys     redact.Keys
+	Attempts int // number of attempts up to this response
+}
+
+// requestIDs are the headers in which services and proxies send the ID of a request.
+var requestIDs = []string{
+	"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-Trace-Id", "Cf-Ray",
+}
+
+// RequestID returns the ID of the request from the usual headers, masked and on one line. It is empty if there is none.
+func (r *Reply) RequestID() string {
+	for _, name := range requestIDs {
+		if ids := r.Header[name]; len(ids) > 0 && ids[0] != "" {
+			return redact.Shorten(r.Keys.Line(ids[0]), 200) // trace headers have some 100 bytes
+		}
+	}
+	return ""
+}
+
+// Content is what a response held.
+type Content struct {
+	Kind         ContentKind
+	Cut          bool // the body ended too early
+	Begun        bool // a byte of a picture reached its writer
+	WriterFailed bool // the writer of a picture returned an error
+}
+
+// ContentKind classifies the body of a response.
+type ContentKind int
+
+const (
+	None  ContentKind = iota // no byte, or white space
+	Asked                    // the expected content
+	JSON                     // another JSON object or array
+	Error                    // JSON that reports an error
+	Page                     // HTML
+	Text                     // anything else, including JSON that is neither object nor array
+)
+
+// Attempt is one try.
+type Attempt struct {
+	Number     int // from 1
+	Facts      Facts
+	Verdict    Verdict
+	Reply      Reply
+	Err        error // of the network, the context, the clock or Request.Read; nil for success and for a status
+	Took       time.Duration
+	RetryAfter time.Duration // from the response; 0 if it has none
+	Sent       int64         // in bytes, TLS included; 0 if the connection does not tell
+}
+
+// Failure is a call without a result.
+type Failure struct {
+	Outcome   Outcome // of all attempts together
+	Retryable bool
+	Attempts  int
+	Last      Attempt
+	LastReply *Reply // nil if no response came
+	Keys      redact.Keys
+	Why       Why
+	Stopped   error // the error behind Why; nil for none
+}
+
+// Why says why no attempt followed the last one.
+type Why int
+
+const (
+	Final        Why = iota // the verdict on the last attempt, or it was the last one that the policy allows
+	Ended                   // the context ended, or would end within the pause
+	NoReplay                // the file cannot be sent again
+	LongWait                // the service asks for a longer wait than the policy allows
+	NoBudget                // the retry budget is used up
+	LimiterError            // the rate limiter returned an error
+	KeyError                // the key source returned an error
+	HookError               // a hook refused the attempt
+	FileError               // set by the caller of Do: the first bytes of the file could not be awaited
+)
+
+// Hook is called before each attempt. If its done is not nil, it is called once with the result. An error refuses the
+// attempt.
+type Hook func(ctx context.Context, number int) (done func(Result), err error)
+
+// Result is an attempt as a hook sees it.
+type Result struct {
+	Attempt
+	Again  bool // another attempt follows after Pause
+	Pause  time.Duration
+	Budget int // retries left; -1 for no limit
+}

@@ -1,0 +1,380 @@
+package aicontent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/go-querystring/query"
+
+	"github.com/aicontent/aicontent-go/internal/engine"
+	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/upload"
+)
+
+// Operation is the name of an operation: the collection, then the verb. Error texts begin with it.
+type Operation string
+
+// The operations of the API, and the download of a picture.
+const (
+	ImagesList     Operation = "images.list"
+	ImagesShow     Operation = "images.show"
+	ImagesStore    Operation = "images.store"
+	ImagesUpdate   Operation = "images.update"
+	ImagesDelete   Operation = "images.delete"
+	ImagesDownload Operation = "images.download"
+
+	TranscriptionsList   Operation = "transcriptions.list"
+	TranscriptionsShow   Operation = "transcriptions.show"
+	TranscriptionsStore  Operation = "transcriptions.store"
+	TranscriptionsUpdate Operation = "transcriptions.update"
+	TranscriptionsDelete Operation = "transcriptions.delete"
+)
+
+// operation is shared by all calls of one operation.
+type operation struct {
+	name     Operation
+	in       *collection // nil for a download
+	kind     engine.Kind
+	record   bool     // the path ends in a record's ID
+	required []string // fields of the form that must not be empty, except a file
+}
+
+// collection is a collection of records, with its operations.
+type collection struct {
+	name, singular string // in paths and in responses
+
+	list, show, store, update, remove *operation
+}
+
+var (
+	images = newCollection("images", "image",
+		ImagesList, ImagesShow, ImagesStore, ImagesUpdate, ImagesDelete,
+		"name", "description", "resolution")
+	transcriptions = newCollection("transcriptions", "transcription",
+		TranscriptionsList, TranscriptionsShow, TranscriptionsStore, TranscriptionsUpdate, TranscriptionsDelete,
+		"name")
+	imagesDownload = &operation{name: ImagesDownload, kind: engine.Fetch}
+)
+
+func newCollection(name, singular string, list, show, store, update, remove Operation, required ...string) *collection {
+	c := &collection{name: name, singular: singular}
+	c.list = &operation{list, c, engine.Read, false, nil}
+	c.show = &operation{show, c, engine.Read, true, nil}
+	c.store = &operation{store, c, engine.Create, false, required}
+	c.update = &operation{update, c, engine.Change, true, nil}
+	c.remove = &operation{remove, c, engine.Remove, true, nil}
+	return c
+}
+
+// arguments are the arguments of a method.
+type arguments struct {
+	op     *operation
+	id     ID         // of the record to show, update or delete
+	params any        // the documented fields, as a struct; nil for none
+	page   url.Values // the query of a page's link, laid over the query of the first page
+	file   *File      // nil for a form without a file
+}
+
+// request is an engine.Request with the parts that it was made from.
+type request struct {
+	engine.Request
+	*settings // shared with the client's other calls if the call has no options
+
+	op    *operation
+	query url.Values
+	form  url.Values // nil if there is none
+}
+
+// settings is set by the options of a call.
+type settings struct {
+	wait       time.Duration // for the response, except Store's
+	storeWait  time.Duration
+	stall      time.Duration
+	hooks      []attemptHook
+	policy     RetryPolicy // with defaults
+	unchecked  bool
+	moreHeader []pair
+	moreQuery  []pair
+	moreForm   []pair
+	response   **Response
+	progress   func(Progress)
+}
+
+func newSettings() *settings {
+	return &settings{
+		wait: 30 * time.Second, storeWait: 10 * time.Minute, stall: 60 * time.Second,
+		policy: DefaultRetryPolicy(),
+	}
+}
+
+type pair struct{ key, value string }
+
+// appended appends without writing into a list that calls share.
+func appended(list []pair, key, value string) []pair {
+	return append(slices.Clip(list), pair{key, value})
+}
+
+// Response is the raw response, with the parts that records do not contain: see [WithResponse]. The API key is masked
+// wherever the service sent it back.
+type Response struct {
+	StatusCode int
+	Header     http.Header
+	Body       []byte // decompressed; up to 1 MiB of a response other than 2xx
+	RequestID  string // from the usual headers; empty if none was sent
+	Attempts   int    // number of attempts, from 1
+}
+
+// reader reads the result of a call from the body of a 2xx response.
+type reader[T any] func(body string, header http.Header, op *operation) (T, error)
+
+// call makes a call and returns its result. With invalid arguments nothing is sent.
+func call[T any](ctx context.Context, c *Client, args arguments, opts []CallOption, read reader[T]) (T, error) {
+	value, _, err := send(ctx, c, args, opts, read)
+	return value, err
+}
+
+// answer is the response to a successful call.
+type answer struct {
+	client *Client
+	req    *request
+	reply  *engine.Reply
+}
+
+// unusable returns the error of a list that was read but cannot be used.
+func (a answer) unusable(cause error, retryable bool) error {
+	bare := *a.reply
+	bare.Body = ""
+	return a.client.newError(a.req, engine.Failure{
+		Outcome: engine.Executed, Retryable: retryable, Attempts: bare.Attempts, Keys: bare.Keys,
+		Last: engine.Attempt{Number: bare.Attempts, Reply: bare, Err: cause},
+	})
+}
+
+// send is call that also returns the response.
+func send[T any](
+	ctx context.Context, c *Client, args arguments, opts []CallOption, read reader[T],
+) (value T, from answer, err error) {
+	req, err := c.prepare(ctx, args, opts)
+	if err != nil {
+		return value, answer{}, err
+	}
+	req.Read = func(r *engine.Reply) (engine.Content, error) {
+		if r.Status/100 != 2 {
+			return contentOf(r, nil), nil
+		}
+		err := shield(nil, r.Err)
+		if err == nil {
+			value, err = read(r.Body, r.Header, args.op)
+		}
+		if err == nil {
+			return engine.Content{Kind: engine.Asked}, nil
+		}
+		if encoding := r.Header.Get("Content-Encoding"); encoding != "" && errors.Is(err, lenient.ErrNotJSON) {
+			err = fmt.Errorf("%w: its Content-Encoding is %q", err, encoding)
+		}
+		return contentOf(r, err), err
+	}
+	reply, err := c.do(ctx, req)
+	return value, answer{c, req, reply}, err
+}
+
+// do makes a call.
+func (c *Client) do(ctx context.Context, req *request) (*engine.Reply, error) {
+	reply, failure := c.sender().Do(ctx, req.Request, c.settingsOf(req))
+	last := reply
+	if failure != nil {
+		last = failure.LastReply
+	}
+	if req.response != nil && last != nil {
+		*req.response = &Response{
+			StatusCode: last.Status, Header: last.Keys.Header(last.Header), Body: []byte(last.Keys.Text(last.Body)),
+			RequestID: last.RequestID(), Attempts: last.Attempts,
+		}
+	}
+	if failure != nil {
+		return nil, c.newError(req, *failure)
+	}
+	return reply, nil
+}
+
+// settingsOf returns the engine's settings for a call.
+func (c *Client) settingsOf(req *request) engine.Settings {
+	s := engine.Settings{
+		Wait: req.wait, Option: "WithResponseTimeout", Stall: req.stall,
+		Policy: engine.Policy(req.policy), Hooks: c.hooksOf(req),
+	}
+	if req.Kind == engine.Create {
+		s.Wait, s.Option = req.storeWait, "WithStoreTimeout"
+	}
+	if report := req.progress; report != nil && req.Body != nil {
+		s.Progress = func(sent int64, attempt int) { report(Progress{sent, req.Body.FileSize, attempt}) }
+	}
+	return s
+}
+
+// validate returns the errors a call would report before sending. It does not open the file.
+func (c *Client) validate(args arguments, opts []CallOption) error {
+	_, problems := c.encode(context.Background(), args, opts)
+	return invalid(args.op.name, problems)
+}
+
+// prepare checks the arguments of a call and returns its request. It looks at the file of an upload, and closes it.
+func (c *Client) prepare(ctx context.Context, args arguments, opts []CallOption) (*request, error) {
+	req, problems := c.encode(ctx, args, opts)
+	var causes []error
+	switch {
+	case req.form == nil:
+	case args.file == nil:
+		req.Body = upload.Form(req.form)
+	case ctx != nil:
+		found, errs, err := req.attach(ctx, args.file)
+		if err != nil {
+			return nil, c.newError(req, engine.Failure{
+				Outcome: engine.NotExecuted, Retryable: ctx.Err() != nil, Why: engine.FileError, Stopped: err,
+			})
+		}
+		problems, causes = append(problems, found...), errs
+	}
+	return req, invalid(args.op.name, problems, causes...)
+}
+
+// encode makes the query, the form and the URL of a call, and reports problems with them.
+func (c *Client) encode(ctx context.Context, args arguments, opts []CallOption) (*request, []FieldProblem) {
+	set, problems := c.set(ctx, opts)
+	op := args.op
+	req := &request{settings: set, op: op}
+	req.Name, req.Kind, req.Method = string(op.name), op.kind, c.method(op.kind)
+	if op.record {
+		problems = append(problems, args.id.check()...)
+	}
+	fields := valuesOf(args.params)
+	if op.kind == engine.Create || op.kind == engine.Change {
+		req.form = c.overlay(fields, set.moreForm)
+		problems = append(problems, checkForm(req, args, fields)...)
+		fields = nil
+	}
+	req.query = c.overlay(fields, set.moreQuery)
+	maps.Copy(req.query, args.page)
+	problems = append(problems, checkText(req.query)...)
+	if !set.unchecked {
+		replaced := slices.Concat(set.moreQuery, set.moreForm)
+		problems = append(problems, slices.DeleteFunc(unlisted(args.params), func(p FieldProblem) bool {
+			return slices.ContainsFunc(replaced, func(with pair) bool { return with.key == p.Field })
+		})...)
+	}
+	if len(set.moreHeader) > 0 {
+		req.Header = make(http.Header, len(set.moreHeader))
+	}
+	for _, h := range set.moreHeader {
+		req.Header[h.key] = []string{h.value}
+	}
+	req.URL = c.url(op, args.id, req.query)
+	return req, problems
+}
+
+// contentOf classifies a response that does not hold the expected content. Err says why, if it was read for it.
+func contentOf(r *engine.Reply, err error) engine.Content {
+	c := engine.Content{Kind: kindOf(r.Body, r.Header), Cut: r.Cut || errors.Is(err, lenient.ErrCutOff)}
+	if errors.Is(err, lenient.ErrSaysError) {
+		c.Kind = engine.Error
+	}
+	return c
+}
+
+func kindOf(body string, header http.Header) engine.ContentKind {
+	v, err := lenient.Parse(body)
+	html := strings.HasPrefix(strings.ToLower(header.Get("Content-Type")), "text/html")
+	switch {
+	case lenient.HoldsError(v, ""):
+		return engine.Error
+	case v.IsObject(), v.IsArray():
+		return engine.JSON
+	case errors.Is(err, lenient.ErrEmpty):
+		return engine.None
+	case errors.Is(err, lenient.ErrHTML), err != nil && html:
+		return engine.Page
+	}
+	return engine.Text
+}
+
+// method returns the HTTP method for a kind of request.
+func (c *Client) method(kind engine.Kind) string {
+	switch kind {
+	case engine.Create:
+		return http.MethodPost
+	case engine.Change:
+		return c.updateMethod
+	case engine.Remove:
+		return http.MethodDelete
+	}
+	return http.MethodGet
+}
+
+// set returns the settings of a call with the given options.
+func (c *Client) set(ctx context.Context, opts []CallOption) (*settings, []FieldProblem) {
+	s := c.defaults
+	if len(opts) > 0 {
+		s = new(*s)
+	}
+	problems := check(c != noClient, "client", nil, "was not created with NewClient")
+	for _, opt := range opts {
+		if opt == nil {
+			problems = append(problems, problem("option", nil, "must not be nil")...)
+		} else {
+			problems = append(problems, opt.applyCall(s)...)
+		}
+	}
+	if s.response != nil {
+		*s.response = nil // an earlier call's must not be taken for this one's
+	}
+	return s, append(problems, check(ctx != nil, "ctx", nil, "must not be nil")...)
+}
+
+// valuesOf encodes a struct without its unset fields. A boolean is 1 or 0. The result is nil for no struct.
+func valuesOf(params any) url.Values {
+	if params == nil {
+		return nil
+	}
+	values, _ := query.Values(params)
+	return values
+}
+
+// overlay writes booleans as the deployment reads them, and lays the caller's fields over them. Only a name that
+// ends in [] may repeat.
+func (c *Client) overlay(fields url.Values, extra []pair) url.Values {
+	if fields == nil && extra == nil {
+		return nil
+	}
+	values := url.Values{}
+	maps.Copy(values, fields)
+	if c.words && values.Has("favorite") {
+		values.Set("favorite", strconv.FormatBool(values.Get("favorite") == "1"))
+	}
+	for _, p := range extra {
+		if strings.HasSuffix(p.key, "[]") { // as no documented name does
+			values.Add(p.key, p.value)
+		} else {
+			values.Set(p.key, p.value)
+		}
+	}
+	return values
+}
+
+// url returns the address of a collection, or of a record in it: the one place where a segment is escaped.
+func (c *Client) url(op *operation, id ID, query url.Values) url.URL {
+	segment := ""
+	if op.record {
+		segment = "/" + url.PathEscape(string(id))
+	}
+	escaped := c.base.EscapedPath() + apiPrefix + "/" + op.in.name + segment
+	path, _ := url.PathUnescape(escaped) // it was escaped, so it can be unescaped
+	return url.URL{Scheme: c.base.Scheme, Host: c.base.Host, Path: path, RawPath: escaped, RawQuery: query.Encode()}
+}
