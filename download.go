@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -148,9 +149,9 @@ func readHead(r io.Reader) (head []byte, err error) {
 	return head, err
 }
 
-// noPicture returns the error of a response that is no picture, judged by its first bytes. Formats that
-// http.DetectContentType does not know, such as AVIF, count as pictures unless their Content-Type says otherwise, and so
-// does a head that was cut off.
+// noPicture returns the error of a response that is no picture, judged by its first bytes. Bytes in a format that
+// http.DetectContentType does not know, such as AVIF, count as a picture unless their Content-Type is that of a
+// document, and so do plain text with the Content-Type of a picture, and a head that was cut off.
 func noPicture(r *engine.Reply, head []byte, cut bool) error {
 	label, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	kind, _, _ := mime.ParseMediaType(http.DetectContentType(head))
@@ -166,6 +167,8 @@ func noPicture(r *engine.Reply, head []byte, cut bool) error {
 		return nil
 	case encoding != "" && encoding != "identity":
 		return fmt.Errorf("got a picture in the Content-Encoding %q, which cannot be decoded", encoding)
+	case strings.HasPrefix(label, "image/") && kind == "text/plain" && !bytes.ContainsAny(head[:1], "{[<"):
+		return nil
 	case isDocument(kind):
 		return notAPicture(kind, head)
 	}
@@ -180,9 +183,10 @@ func notAPicture(mediaType string, head []byte) error {
 
 // isDocument reports whether a media type is that of a text or a document.
 func isDocument(mediaType string) bool {
-	return strings.HasPrefix(mediaType, "text/") || mediaType == "application/json" || mediaType == "application/xml" ||
-		strings.HasSuffix(mediaType, "+json") || strings.HasSuffix(mediaType, "+xml") && mediaType != "image/svg+xml"
+	return documents.MatchString(mediaType) && mediaType != "image/svg+xml"
 }
+
+var documents = regexp.MustCompile(`^(text/.*|application/(json|xml)|.*\+(json|xml))$`)
 
 // complete reports whether a Content-Range of n bytes covers the whole.
 func complete(contentRange string, n int64) bool {

@@ -121,7 +121,7 @@ type APIError struct {
 
 	summary
 	login   bool // the service redirects to a login page
-	foreign bool // a proxy may have sent it, or it is the response to a search: it does not say whether a record exists
+	foreign bool // it does not say whether a record exists: a proxy may have sent it, or it responds to a search
 }
 
 // Error is one line: the operation, status, message and attempts.
@@ -133,8 +133,8 @@ func (e *APIError) Error() string {
 	return e.line(e.Method+" "+e.Path, strings.TrimSuffix(status+": "+text, ": "))
 }
 
-// Outcome is what [OutcomeOf] returns. An APIError that a program made is judged by its StatusCode, as the response to a
-// Store with a JSON body.
+// Outcome is what [OutcomeOf] returns. An APIError that a program made is judged by its StatusCode, as the response to
+// a Store with a JSON body.
 func (e *APIError) Outcome() Outcome {
 	if e.op == "" {
 		return Outcome(e.judge().Outcome)

@@ -314,7 +314,7 @@ func TestTransportErrorsAreOneLine(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Images.Show(t.Context(), "7")
 	assert.ErrorIs(t, err, cause)
-	assert.True(t, strings.HasPrefix(err.Error(), "images.show: first second [31mxxx"), err.Error()[:60])
+	assert.True(t, strings.HasPrefix(err.Error(), "images.show: first; second [31mxxx"), err.Error()[:60])
 	assert.Less(t, len(err.Error()), 1100)
 }
 

@@ -3,9 +3,9 @@ package integration
 import (
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,14 +17,28 @@ import (
 
 const module = "github.com/aicontent/aicontent-go"
 
-// imports is what each package under internal/ imports of this module.
+// imports lists, for each package of the module, the packages of the module that it may import. The root is "".
 var imports = map[string][]string{
-	"lenient": nil, "paging": {"lenient"}, "wire": nil, "upload": nil, "redact": nil, "errtext": {"lenient", "redact"},
-	"fakes": nil,
+	"":        {"engine", "errtext", "lenient", "paging", "redact", "upload"},
+	"engine":  {"redact", "upload", "wire"},
+	"errtext": {"lenient", "redact"},
+	"fakes":   nil,
+	"lenient": nil,
+	"paging":  {"lenient"},
+	"redact":  nil,
+	"upload":  nil,
+	"wire":    nil,
+	"once":    {"", "names"},
 }
 
-// ours returns what a file imports of this module: "" is the root.
-func ours(t *testing.T, file string) (list []string) {
+// files lists the files of the root: the surface that users read.
+var files = []string{
+	"client.go", "doc.go", "download.go", "enums.go", "errors.go", "find.go", "hook.go", "images.go", "multipart.go",
+	"options.go", "outcome.go", "page.go", "record.go", "request.go", "transcriptions.go", "validate.go",
+}
+
+// imported returns the packages of this module that a file imports.
+func imported(t *testing.T, file string) (list []string) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
 	require.NoError(t, err)
@@ -36,108 +50,42 @@ func ours(t *testing.T, file string) (list []string) {
 	return list
 }
 
-// sources returns the files of the root and of internal/ that are no tests.
-func sources(t *testing.T) []string {
+// sources returns the files of the root, of package once and of internal/ that are no tests.
+func sources(t *testing.T) (list []string) {
 	t.Helper()
-	root, err := filepath.Glob("../*.go")
-	require.NoError(t, err)
-	internal, err := filepath.Glob("../internal/*/*.go")
-	require.NoError(t, err)
-	isTest := func(file string) bool { return strings.HasSuffix(file, "_test.go") }
-	return slices.DeleteFunc(append(root, internal...), isTest)
+	for _, pattern := range []string{"../*.go", "../once/*.go", "../internal/*/*.go"} {
+		found, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		list = append(list, found...)
+	}
+	return slices.DeleteFunc(list, func(file string) bool { return strings.HasSuffix(file, "_test.go") })
 }
 
-// A package below that knows another one, or the root, cannot be read alone. Fakes in a program would be a mistake.
-func TestLayoutOfImports(t *testing.T) {
+func TestEachPackageImportsOnlyThoseBelowIt(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, file := range sources(t) {
-		pkg := filepath.Base(filepath.Dir(file))
-		if pkg == ".." {
-			assert.NotContains(t, ours(t, file), "fakes", file)
-			continue
-		}
+		pkg := strings.TrimPrefix(filepath.Base(filepath.Dir(file)), "..")
 		seen[pkg] = true
-		assert.Contains(t, imports, pkg, "a package that is not on the map")
-		assert.Subset(t, imports[pkg], ours(t, file), file)
-	}
-	assert.Len(t, seen, len(imports))
-}
-
-// The test of a file is found by its name.
-func TestLayoutOfTests(t *testing.T) {
-	t.Parallel()
-	tests, err := filepath.Glob("../*_test.go")
-	require.NoError(t, err)
-	for _, test := range tests {
-		if base := filepath.Base(test); base != "example_test.go" && base != "client_test.go" {
-			assert.FileExists(t, strings.TrimSuffix(test, "_test.go")+".go")
+		allowed, listed := imports[pkg]
+		if file == "../client.go" { // where NewClient builds the transport
+			allowed = append(slices.Clip(allowed), "wire")
 		}
+		assert.True(t, listed, "%s: a package without a place in the layering", pkg)
+		assert.Subset(t, allowed, imported(t, file), file)
 	}
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(imports)), slices.Collect(maps.Keys(seen)))
 }
 
-// A newcomer finds every file and package in the layout, and none that is gone.
-func TestLayoutNamesEveryFile(t *testing.T) {
+func TestRootHasTheFilesOfTheDesign(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../CONTRIBUTING.md")
-	require.NoError(t, err)
-	_, layout, found := strings.Cut(string(text), "\n## Layout\n")
-	require.True(t, found)
-	layout, _, _ = strings.Cut(layout, "\n## ")
-	var named, files []string
-	for _, name := range regexp.MustCompile("`([^`/]+\\.go)`").FindAllStringSubmatch(layout, -1) {
-		named = append(named, name[1])
-	}
+	var found []string
 	for _, file := range sources(t) {
 		if filepath.Dir(file) == ".." {
-			files = append(files, filepath.Base(file))
+			found = append(found, filepath.Base(file))
 		}
 	}
-	assert.ElementsMatch(t, files, named)
-	for pkg, others := range imports {
-		if pkg == "fakes" {
-			continue
-		}
-		column := strings.Join(others, ", ")
-		if column == "" {
-			column = "nothing"
-		}
-		assert.Regexp(t, "(?m)^\\| `internal/"+pkg+"` \\|.*\\| "+column+" \\|$", layout)
-	}
-}
-
-// A debugger who follows the table to a function that is gone has lost the way.
-func TestDebuggingTableNamesWhatIsThere(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../CONTRIBUTING.md")
-	require.NoError(t, err)
-	_, table, found := strings.Cut(string(text), "\n## Debugging\n")
-	require.True(t, found)
-	table, _, _ = strings.Cut(table, "\n## ")
-	once, err := filepath.Glob("../once/*.go")
-	require.NoError(t, err)
-	var code strings.Builder
-	for _, file := range append(sources(t), once...) {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		code.Write(text)
-	}
-	names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(table, -1)
-	require.Greater(t, len(names), 20)
-	for _, name := range names {
-		switch {
-		case strings.Contains(name[1], "/"):
-			_, err := os.Stat(filepath.Join("..", name[1]))
-			assert.NoError(t, err)
-		case strings.HasSuffix(name[1], ".go"):
-			in, err := filepath.Glob("../*/" + name[1])
-			require.NoError(t, err)
-			_, err = os.Stat("../" + name[1])
-			assert.True(t, err == nil || len(in) > 0, name[1])
-		default:
-			assert.Regexp(t, `(?m)^func (\([^)]+\) )?`+name[1]+`[\[(]`, code.String(), name[1])
-		}
-	}
+	assert.ElementsMatch(t, files, found)
 }
 
 // A line of more than 120 columns does not fit beside its diff.

@@ -43,7 +43,7 @@ func literal(n ast.Node) string {
 func operations(t *testing.T) map[string]aicontent.Operation {
 	t.Helper()
 	found := map[string]aicontent.Operation{}
-	inspect(t, "../call.go", func(n ast.Node) {
+	inspect(t, "../request.go", func(n ast.Node) {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok || len(spec.Names) != 1 || len(spec.Values) != 1 {
 			return

@@ -168,8 +168,8 @@ func endOf(ctx context.Context, err, sent error, clock *wire.Clock) End {
 	return Broke
 }
 
-// Inspect is [upload.File.Inspect] for a file that may not stall for longer than the limit; 0 is none. The error is that
-// of the context or the clock.
+// Inspect is [upload.File.Inspect] for a file that may not stall for longer than the limit; 0 is none. The error is
+// that of the context or the clock.
 func Inspect(ctx context.Context, f upload.File, stall time.Duration) (int64, upload.Problem, error) {
 	on, clock := wire.NewClock(ctx, wire.Limits{Upload: true, Stall: stall, Source: upload.ErrSource})
 	defer clock.Stop()
