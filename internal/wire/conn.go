@@ -12,13 +12,8 @@ import (
 	"time"
 )
 
-const (
-	// earlyResponse is how long a failed write waits for the response that the server may have sent before.
-	earlyResponse = time.Second
-	// maxAlert is the most bytes of TLS's closing alert: 69 with the longest of Go's ciphers, 24 to 31 with all that it
-	// offers by default, and some more below an https:// proxy. A request has 100 and more.
-	maxAlert = 99
-)
+// earlyResponse is how long a failed write waits for a response that the server may have sent before.
+const earlyResponse = time.Second
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
@@ -56,35 +51,25 @@ func counting(dial dialFunc, allowed *http.Protocols) dialFunc {
 		if _, secure := nc.(tlsConn); err != nil || nc == nil || secure || allowed.UnencryptedHTTP2() {
 			return nc, err
 		}
-		return &conn{Conn: nc, closed: make(chan struct{})}, nil
+		return &conn{Conn: nc, over: make(chan struct{})}, nil
 	}
 }
 
-// conn counts what is written, so that "no byte of the request was sent" is known and not guessed.
+// conn counts the bytes that are written, so that "no byte of the request was sent" is known instead of guessed. TLS's
+// closing alert counts too: a TLS connection that ends before the request may look used, and never the other way round.
 type conn struct {
 	net.Conn
-	sent    atomic.Pointer[atomic.Int64] // of the attempt that has the connection; nil before the first
-	closing atomic.Bool                  // TLS is about to write its closing alert
-	once    sync.Once
-	closed  chan struct{}
+	sent atomic.Pointer[atomic.Int64] // of the attempt that has the connection; nil before the first
+	once sync.Once
+	over chan struct{} // closed when no response can follow
 }
 
-// SetWriteDeadline announces TLS's closing alert, which is no part of a request: crypto/tls sets a deadline for that
-// alone, and net/http none. Where the caller sets one, through httptrace, what follows is too long for an alert.
-func (c *conn) SetWriteDeadline(t time.Time) error {
-	c.closing.Store(true)
-	return c.Conn.SetWriteDeadline(t)
-}
-
-// Write counts what is a part of a request.
-//
-// It delays a failure until net/http closes the connection, or for earlyResponse: a server that responds early and
-// closes makes the write fail before its response was read, and net/http would return the failure. Systems that drop
-// what was received when the peer resets the connection, as Windows does, lose the response all the same.
+// Write delays a failure until no response can follow, or for earlyResponse: a server that responds early and closes
+// makes the write fail before its response was read, and net/http would return the failure. Systems that drop received
+// bytes when the peer resets the connection, as Windows does, lose the response all the same.
 func (c *conn) Write(p []byte) (int, error) {
-	alert := c.closing.Swap(false) && len(p) <= maxAlert
 	sent := c.sent.Load()
-	if sent == nil || alert {
+	if sent == nil {
 		return c.Conn.Write(p)
 	}
 	// Before the write, as the response may be read before this goroutine runs again.
@@ -93,17 +78,27 @@ func (c *conn) Write(p []byte) (int, error) {
 	sent.Add(int64(n - len(p)))
 	if err != nil {
 		select {
-		case <-c.closed:
+		case <-c.over:
 		case <-time.After(earlyResponse):
 		}
 	}
 	return n, err
 }
 
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		c.end()
+	}
+	return n, err
+}
+
 func (c *conn) Close() error {
-	c.once.Do(func() { close(c.closed) })
+	c.end()
 	return c.Conn.Close()
 }
+
+func (c *conn) end() { c.once.Do(func() { close(c.over) }) }
 
 // countInto makes the counting connection below nc add to sent, and reports whether there is one. HTTP/2 shares a
 // connection, whose count says nothing of one request.

@@ -17,7 +17,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -137,82 +136,38 @@ func TestHeadersThatBreakOff(t *testing.T) {
 	assert.True(t, wrote(evidence))
 }
 
-// A connection that fails before the request is written has sent nothing, and TLS's closing alert is no part of the
-// request.
+// A connection that fails before the request is written has sent nothing. A TLS connection may have sent its closing
+// alert, which counts.
 func TestResetBeforeTheFirstWrite(t *testing.T) {
-	for _, secure := range []bool{false, true} {
-		for name, end := range map[string]func(net.Conn){
-			"reset":  reset,
-			"closed": func(nc net.Conn) { nc.Close() },
-		} {
-			t.Run(fmt.Sprintf("%s, tls=%v", name, secure), func(t *testing.T) {
-				ready, ended := make(chan struct{}), make(chan struct{})
-				s := serve(t, secure, func(nc net.Conn) {
-					if c, ok := nc.(*tls.Conn); ok {
-						_ = c.Handshake()
-					}
-					<-ready
-					end(nc)
-					close(ended)
-				})
-				var dialed *watched
-				base := s.base()
-				base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-					nc, err := new(net.Dialer).DialContext(ctx, network, address)
-					dialed = &watched{Conn: nc, closed: make(chan struct{})}
-					return dialed, err
-				}
-				ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
-					close(ready)
-					<-ended
-					if secure || name == "closed" {
-						// net/http closes what has ended, and says goodbye, before it writes.
-						<-dialed.closed
-					}
-				}})
-				got := send(ctx, closing(t, New(base, false)), Limits{}, http.MethodPost, s.url, zeros(1<<20))
-				require.Error(t, got.err)
-				assert.False(t, got.wrote, "%v", got.err)
-				assert.Zero(t, got.bytes)
+	for name, end := range map[string]func(net.Conn){
+		"reset":  reset,
+		"closed": func(nc net.Conn) { nc.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ready, ended := make(chan struct{}), make(chan struct{})
+			s := serve(t, false, func(nc net.Conn) {
+				<-ready
+				end(nc)
+				close(ended)
 			})
-		}
+			base := s.base()
+			var dialed *watched
+			base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+				nc, err := new(net.Dialer).DialContext(ctx, network, address)
+				dialed = &watched{Conn: nc, closed: make(chan struct{})}
+				return dialed, err
+			}
+			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+				close(ready)
+				<-ended
+				<-dialed.closed // net/http has noticed
+			}})
+			got := send(ctx, closing(t, New(base, false)), Limits{}, http.MethodPost, s.url, zeros(1<<20))
+			require.Error(t, got.err)
+			assert.False(t, got.wrote, "%v", got.err)
+			assert.Zero(t, got.bytes)
+		})
 	}
-}
-
-// A caller's hook that sets a deadline must not make a request look unsent, so that it is sent and paid for again.
-func TestDeadlinesOfTheCaller(t *testing.T) {
-	for _, secure := range []bool{false, true} {
-		s := serve(t, secure, func(nc net.Conn) { _, _ = header(nc); reset(nc) })
-		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-			assert.NoError(t, info.Conn.SetWriteDeadline(time.Now().Add(time.Hour)))
-		}})
-		got := send(ctx, s.transport(t), Limits{}, http.MethodPost, s.url, strings.NewReader("name=n"))
-		require.Error(t, got.err)
-		assert.True(t, got.wrote, "tls=%v", secure)
-		assert.Positive(t, got.bytes)
-	}
-}
-
-// Only the write behind a deadline may be an alert: whatever follows is counted, however short it is.
-func TestWritesAfterADeadlineAreCounted(t *testing.T) {
-	ours, theirs := net.Pipe()
-	defer ours.Close()
-	defer theirs.Close()
-	go func() { _, _ = io.Copy(io.Discard, theirs) }()
-	var sent atomic.Int64
-	c := &conn{Conn: ours, closed: make(chan struct{})}
-	require.True(t, countInto(&sent, c))
-	require.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Hour)))
-	for i, n := range []int{maxAlert + 1, 1, 10} {
-		before := sent.Load()
-		_, err := c.Write(make([]byte, n))
-		require.NoError(t, err)
-		assert.EqualValues(t, n, sent.Load()-before, "write %d", i)
-	}
-	require.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Hour)))
-	_, err := c.Write(make([]byte, maxAlert))
-	require.NoError(t, err)
-	assert.EqualValues(t, maxAlert+12, sent.Load(), "an alert")
 }
 
 // watched is a connection that tells when it is closed.
@@ -418,7 +373,7 @@ func TestInterruptedHTTP2Requests(t *testing.T) {
 // Over HTTP/1.1 a context that ends before the first byte leaves nothing open.
 func TestInterruptedHTTP1Requests(t *testing.T) {
 	near, far := net.Pipe()
-	c := &conn{Conn: near, closed: make(chan struct{})}
+	c := &conn{Conn: near, over: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
 	_, clock, evidence := watch(ctx, Limits{})
 	defer clock.Stop()

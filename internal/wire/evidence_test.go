@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -8,10 +9,13 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
 // roundTripper is a RoundTripper in a function.
@@ -168,4 +172,38 @@ func TestABodyThatWasReadMayHaveBeenSent(t *testing.T) {
 		_, wrote, _ := evidence.Observed()
 		assert.Equal(t, reads, wrote)
 	}
+}
+
+// recording is the key of a large value.
+type recording struct{}
+
+// A program with many idle connections must not keep the last call of each in memory, with all that its context leads
+// to.
+func TestIdleConnectionsKeepNoAttemptAlive(t *testing.T) {
+	const calls, size = 16, 4 << 20
+	var group sync.WaitGroup
+	group.Add(calls)
+	s := serve(t, false, func(nc net.Conn) {
+		r := bufio.NewReader(nc)
+		if _, err := request(r); err != nil {
+			return
+		}
+		// All calls are under way at once, so that each has a connection.
+		group.Done()
+		group.Wait()
+		_, _ = io.WriteString(nc, response(200, ""))
+		_, _ = r.Peek(1)
+	})
+	transport := s.transport(t)
+	before := fakes.LiveHeap()
+	var done sync.WaitGroup
+	for range calls {
+		done.Go(func() {
+			ctx := context.WithValue(t.Context(), recording{}, make([]byte, size))
+			assert.NoError(t, send(ctx, transport, Limits{}, http.MethodGet, s.url, nil).err)
+		})
+	}
+	done.Wait()
+	assert.EqualValues(t, calls, s.dials.Load())
+	assert.Less(t, fakes.LiveHeap(), before+size)
 }

@@ -367,7 +367,7 @@ func TestFailedWritesWaitForAnEarlyResponse(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			near, far := net.Pipe()
 			far.Close()
-			c := &conn{Conn: near, closed: make(chan struct{})}
+			c := &conn{Conn: near, over: make(chan struct{})}
 			if !shared {
 				c.sent.Store(new(atomic.Int64))
 			}

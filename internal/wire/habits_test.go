@@ -1,0 +1,171 @@
+package wire
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
+)
+
+// Each test of this file is named for a habit of net/http that its documentation does not promise and this package
+// rests on. If one fails with a new Go release, the code that names the habit has to change.
+
+// hearing is a connection whose peer responds in mid-upload and closes: each write fails, and the response can be read
+// a moment later.
+type hearing struct {
+	net.Conn
+	broken chan struct{}
+	once   sync.Once
+	text   io.Reader
+}
+
+func (h *hearing) Write([]byte) (int, error) {
+	h.once.Do(func() { close(h.broken) })
+	return 0, syscall.EPIPE
+}
+
+func (h *hearing) Read(p []byte) (int, error) {
+	<-h.broken
+	<-time.After(time.Millisecond)
+	return h.text.Read(p)
+}
+
+// [conn.Write] delays a failure for this habit alone.
+func TestHabitNetHTTPReturnsAWriteErrorInPlaceOfAnEarlyResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			t.Cleanup(func() { far.Close() })
+			return &hearing{Conn: near, broken: make(chan struct{}), text: strings.NewReader(response(401, ""))}, nil
+		}}
+		got := send(t.Context(), base, Limits{}, http.MethodPost, "http://service.test/", zeros(1<<20))
+		require.ErrorIs(t, got.err, syscall.EPIPE)
+
+		start := time.Now()
+		got = send(t.Context(), closing(t, New(base, false)), Limits{}, http.MethodPost, "http://service.test/", zeros(1<<20))
+		require.NoError(t, got.err)
+		assert.Equal(t, 401, got.status)
+		assert.Equal(t, "hello", got.body)
+		assert.Less(t, time.Since(start), earlyResponse)
+	})
+}
+
+// Bytes written before a connection is reported count for no attempt, so that TLS handshakes do not.
+func TestHabitNetHTTPReportsAConnectionBeforeItWritesTheRequest(t *testing.T) {
+	pair, roots := fakes.LoopbackCertificate()
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		for protocol, url := range map[string]string{
+			"": "http://example.com/", "http/1.1": "https://example.com/", "h2": "https://example.com/",
+		} {
+			t.Run(method+" "+protocol, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var requests atomic.Int64
+					transport := &http.Transport{
+						TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: protocol == "h2",
+						DialContext: fakes.PipeDialer(t, func(nc net.Conn) {
+							if protocol == "h2" {
+								nc = tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}})
+								fakes.ServeFrames(nc, func(c *fakes.Frames, stream uint32) {
+									requests.Add(1)
+									c.Respond(stream, "hello")
+								})
+								return
+							}
+							if protocol != "" {
+								nc = tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{pair}})
+							}
+							if r, err := request(bufio.NewReader(nc)); err == nil && r.Method == method {
+								requests.Add(1)
+								_, _ = io.WriteString(nc, response(200, "Connection: close\r\n"))
+							}
+						}),
+					}
+					reports := 0
+					ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+						synctest.Wait()
+						assert.Zero(t, requests.Load())
+						reports++
+					}})
+					got := send(ctx, transport, Limits{}, method, url, nil)
+					require.NoError(t, got.err)
+					assert.Equal(t, 1, reports)
+					assert.EqualValues(t, 1, requests.Load())
+					transport.CloseIdleConnections()
+				})
+			})
+		}
+	}
+}
+
+// resetStreams sends a request over HTTP/2 to a server that resets each stream, and returns how many there were.
+func resetStreams(t *testing.T, code uint32, header bool, body io.Reader) (got sent, streams int) {
+	pair, roots := fakes.LoopbackCertificate()
+	base := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+	transport := piped(t, base, func(nc net.Conn) {
+		secure := tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}})
+		fakes.ServeFrames(secure, func(c *fakes.Frames, stream uint32) {
+			streams++
+			if header {
+				c.Header(stream)
+			}
+			c.Reset(stream, code)
+		})
+	})
+	got = send(t.Context(), transport, Limits{}, http.MethodPatch, "https://example.com/tenant", body)
+	return got, streams
+}
+
+// [Refused] sees the code of a stream error through [errors.As] alone.
+func TestHabitNetHTTPFillsInAStreamErrorOfAnyPackage(t *testing.T) {
+	for name, tt := range map[string]struct {
+		code   uint32
+		header bool // is sent before the reset
+		body   io.Reader
+		want   bool
+	}{
+		"refused":                {code: fakes.CodeRefusedStream, header: true, want: true},
+		"refused, body was read": {code: fakes.CodeRefusedStream, body: io.LimitReader(zero{}, 10)},
+		"internal error":         {code: fakes.CodeInternalError},
+		// How often net/http repeats this one depends on its version.
+		"protocol error": {code: fakes.CodeProtocolError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				got, _ := resetStreams(t, tt.code, tt.header, tt.body)
+				require.Error(t, got.err)
+				assert.Equal(t, tt.want, Refused(got.err), "%v", got.err)
+				assert.Equal(t, tt.want, Refused(fmt.Errorf("wrapped: %w", got.err)))
+				assert.True(t, got.wrote)
+			})
+		})
+	}
+}
+
+// An attempt is given no more than maxConns connections for this habit alone.
+func TestHabitNetHTTPRepeatsARefusedStreamWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got, streams := resetStreams(t, fakes.CodeRefusedStream, false, nil)
+		require.Error(t, got.err)
+		assert.False(t, Refused(got.err), "%v", got.err)
+		assert.True(t, got.wrote)
+		assert.Equal(t, errRepeats, got.late)
+		assert.EqualError(t, got.late, "the request was repeated 30 times over HTTP/2, as the server reset it each time")
+		assert.Equal(t, maxConns, streams)
+	})
+}
