@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http/httptrace"
-	"sync/atomic"
 )
 
 // attempt is the context of a request that is watched, so that a [Transport] finds the clock and the evidence. It
@@ -32,7 +31,7 @@ func (t *Transport) Watch(ctx context.Context, limits Limits) (context.Context, 
 	a := new(attempt)
 	a.clock.start(ctx, limits)
 	a.Context = a.clock.ctx
-	a.evidence = Evidence{ctx: a.clock.ctx, strays: &t.strays, before: t.strays.Load(), sent: new(atomic.Int64)}
+	a.evidence = Evidence{ctx: a.clock.ctx, strays: &t.strays, before: t.strays.Load()}
 	// Only an upload has to know, but there may be RoundTrippers that call a hook without asking whether it is nil.
 	wrote := func(httptrace.WroteRequestInfo) {}
 	if limits.Upload {

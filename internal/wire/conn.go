@@ -5,6 +5,7 @@ package wire
 import (
 	"context"
 	"crypto/tls"
+	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -29,9 +30,9 @@ func countConns(t *http.Transport) {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	}
-	t.DialContext = counting(dial, t.Protocols)
+	t.DialContext = countingDialer(dial, t.Protocols)
 	if dial = dialer(t.DialTLSContext, t.DialTLS); dial != nil {
-		t.DialTLSContext = counting(dial, t.Protocols)
+		t.DialTLSContext = countingDialer(dial, t.Protocols)
 	}
 }
 
@@ -43,9 +44,9 @@ func dialer(dial dialFunc, old func(network, address string) (net.Conn, error)) 
 	return dial
 }
 
-// counting makes the connections of dial count, but not those that net/http has to see as they are, nor those that
-// requests share: a count says nothing of one of them.
-func counting(dial dialFunc, allowed *http.Protocols) dialFunc {
+// countingDialer makes the connections of dial count, but not those that net/http has to see as they are, nor those
+// that requests share: a count says nothing of one of them.
+func countingDialer(dial dialFunc, allowed *http.Protocols) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		nc, err := dial(ctx, network, address)
 		if _, secure := nc.(tlsConn); err != nil || nc == nil || secure || allowed.UnencryptedHTTP2() {
@@ -59,9 +60,26 @@ func counting(dial dialFunc, allowed *http.Protocols) dialFunc {
 // closing alert counts too: a TLS connection that ends before the request may look used, and never the other way round.
 type conn struct {
 	net.Conn
-	sent atomic.Pointer[atomic.Int64] // of the attempt that has the connection; nil before the first
+	sent atomic.Pointer[counter] // of the attempt that has the connection; nil before the first
 	once sync.Once
 	over chan struct{} // closed when no response can follow
+}
+
+// counter is the number of bytes that were written for an attempt. Connections live longer than the attempt, so it is
+// allocated by itself: they keep nothing else alive. A nil counter is at 0.
+type counter struct{ n atomic.Int64 }
+
+// sealed is the state of a counter whose attempt has ended without a byte: far below 0, whatever is added to it.
+const sealed = math.MinInt64 / 2
+
+// seal makes sure that a counter at 0 stays there, and reports whether it was.
+func (c *counter) seal() bool { return c != nil && c.n.CompareAndSwap(0, sealed) }
+
+func (c *counter) bytes() int64 {
+	if c == nil {
+		return 0
+	}
+	return c.n.Load()
 }
 
 // Write delays a failure until no response can follow, or for earlyResponse: a server that responds early and closes
@@ -73,9 +91,11 @@ func (c *conn) Write(p []byte) (int, error) {
 		return c.Conn.Write(p)
 	}
 	// Before the write, as the response may be read before this goroutine runs again.
-	sent.Add(int64(len(p)))
+	if sent.n.Add(int64(len(p))) < 0 {
+		return 0, net.ErrClosed
+	}
 	n, err := c.Conn.Write(p)
-	sent.Add(int64(n - len(p)))
+	sent.n.Add(int64(n - len(p)))
 	if err != nil {
 		select {
 		case <-c.over:
@@ -100,19 +120,16 @@ func (c *conn) Close() error {
 
 func (c *conn) end() { c.once.Do(func() { close(c.over) }) }
 
-// countInto makes the counting connection below nc add to sent, and reports whether there is one. HTTP/2 shares a
-// connection, whose count says nothing of one request.
-func countInto(sent *atomic.Int64, nc net.Conn) bool {
+// counting returns the connection below nc that counts, or nil. HTTP/2 shares a connection, whose count says nothing of
+// one request.
+func counting(nc net.Conn) *conn {
 	if secure, ok := nc.(tlsConn); ok && secure.ConnectionState().NegotiatedProtocol == "h2" {
-		return false
+		return nil
 	}
 	if secure, ok := nc.(*tls.Conn); ok {
 		// An https:// proxy makes two layers.
-		return countInto(sent, secure.NetConn())
+		return counting(secure.NetConn())
 	}
-	c, counts := nc.(*conn)
-	if counts {
-		c.sent.Store(sent)
-	}
-	return counts
+	c, _ := nc.(*conn)
+	return c
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -22,17 +23,14 @@ type Evidence struct {
 	strays *atomic.Int64   // of the Transport
 	before int64           // strays at the start
 
-	// sent is the number of bytes written. Connections that count add to it. They live longer than the attempt, so it
-	// is allocated by itself: they keep nothing else alive.
-	sent *atomic.Int64
-
 	mu        sync.Mutex
-	uncounted bool   // bytes may have been written that no connection counts
-	inside    int    // number of calls of RoundTrip under way
-	seen      bool   // there was one
-	err       error  // of the latest one that returned
-	asked     string // host and port of the connection that the transport last asked for
-	conns     int    // number of connections so far; the same one counts each time
+	sent      *counter // of the connections that count; nil before the first
+	uncounted bool     // bytes may have been written that no connection counts
+	inside    int      // number of calls of RoundTrip under way
+	seen      bool     // there was one
+	err       error    // of the latest one that returned
+	asked     string   // host and port of the connection that the transport last asked for
+	conns     int      // number of connections so far; the same one counts each time
 }
 
 // Observed reports the facts. It is final after [Clock.Stop], because the Transport sends nothing for an attempt that
@@ -43,13 +41,17 @@ type Evidence struct {
 func (e *Evidence) Observed() (seen, wrote bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	wrote = e.uncounted || e.strays.Load() != e.before || e.sent.Load() > 0
+	wrote = e.uncounted || e.strays.Load() != e.before || e.sent.bytes() > 0
 	return e.seen && e.inside == 0, wrote, e.err
 }
 
 // Sent returns the number of bytes of the request that were written, TLS's share included. It is 0 where connections
 // do not count: over HTTP/2, and with a RoundTripper other than an [*http.Transport].
-func (e *Evidence) Sent() int64 { return e.sent.Load() }
+func (e *Evidence) Sent() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.sent.bytes()
+}
 
 // enter notes that a Transport is about to send a request of the attempt. It refuses if the attempt has ended.
 func (e *Evidence) enter() error {
@@ -68,6 +70,8 @@ func (e *Evidence) enter() error {
 // leave notes that RoundTrip is about to return err. Addr is the address to which a transport without counting
 // connections had to connect, and empty for any other: nothing was written if it asked for that connection and got
 // none.
+//
+// If no byte was written, none will be: net/http may be about to write when it gives up on a request.
 func (e *Evidence) leave(addr string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -75,6 +79,9 @@ func (e *Evidence) leave(addr string, err error) {
 	e.err = err
 	if addr != "" && (e.conns > 0 || e.asked != addr) {
 		e.uncounted = true
+	}
+	if err != nil && e.inside == 0 && e.sent.seal() {
+		e.sent = nil
 	}
 }
 
@@ -95,10 +102,15 @@ func (e *Evidence) connecting(addr string) {
 
 // connected notes that the transport has a connection. It returns how many there were.
 func (e *Evidence) connected(nc net.Conn) int {
-	counts := countInto(e.sent, nc)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.uncounted = e.uncounted || !counts
+	c := counting(nc)
+	if c == nil {
+		e.uncounted = true
+	} else {
+		e.sent = cmp.Or(e.sent, new(counter))
+		c.sent.Store(e.sent)
+	}
 	e.conns++
 	return e.conns
 }

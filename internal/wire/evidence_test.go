@@ -152,6 +152,37 @@ func TestEvidenceIsFinal(t *testing.T) {
 	close(release)
 }
 
+// A transport may give up on a request whose first bytes another goroutine is about to write. If they count as not
+// written, they must not be written later.
+func TestNothingIsWrittenOnceARequestCountsAsUnsent(t *testing.T) {
+	near, far := net.Pipe()
+	received := make(chan []byte)
+	go func() {
+		all, _ := io.ReadAll(far)
+		received <- all
+	}()
+	c := &conn{Conn: near, over: make(chan struct{})}
+	_, clock, evidence := watch(t.Context(), Limits{})
+	require.NoError(t, evidence.enter())
+	evidence.connected(c)
+	evidence.leave("", context.Canceled)
+	clock.Stop()
+	assert.False(t, wrote(evidence))
+	_, err := c.Write([]byte("POST"))
+	assert.ErrorIs(t, err, net.ErrClosed)
+	assert.False(t, wrote(evidence))
+
+	// Another attempt may have the connection.
+	_, clock, evidence = watch(t.Context(), Limits{})
+	defer clock.Stop()
+	evidence.connected(c)
+	_, err = c.Write([]byte("GET"))
+	require.NoError(t, err)
+	assert.EqualValues(t, 3, evidence.Sent())
+	c.Close()
+	assert.Equal(t, "GET", string(<-received))
+}
+
 // A RoundTripper of another kind may be refused at the address that it asked for, and then send what it reads to
 // another one without telling: what was not read was not sent.
 func TestABodyThatWasReadMayHaveBeenSent(t *testing.T) {

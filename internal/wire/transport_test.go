@@ -369,7 +369,7 @@ func TestFailedWritesWaitForAnEarlyResponse(t *testing.T) {
 			far.Close()
 			c := &conn{Conn: near, over: make(chan struct{})}
 			if !shared {
-				c.sent.Store(new(atomic.Int64))
+				c.sent.Store(new(counter))
 			}
 			start := time.Now()
 			_, err := c.Write([]byte("x"))
