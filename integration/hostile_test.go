@@ -224,7 +224,7 @@ func TestWrongContentLength(t *testing.T) {
 		"two of them":    {"HTTP/1.1 200 OK\r\nContent-Length: 8\r\nContent-Length: 9\r\n\r\n{\"id\":7}", "images.show: "},
 		"beyond numbers": {"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n{\"id\":7}", "images.show: "},
 		"too long a 404": {"HTTP/1.1 404 No\r\nContent-Length: 100\r\n\r\n{\"message\":\"gone\"}", "404: gone"},
-		"wrong gzip":     {"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\n{\"id\":7}", "cut off"},
+		"gzip by name":   {"HTTP/1.1 404 No\r\nContent-Encoding: gzip\r\nContent-Length: 18\r\n\r\n{\"message\":\"gone\"}", "404: gone"},
 	} {
 		baseURL, _ := hostile(t, func(w io.Writer) error { _, err := io.WriteString(w, tt.response); return err })
 		c, err := aicontent.NewClient(baseURL, fakes.Key, aicontent.WithRetryPolicy(oneAttempt))

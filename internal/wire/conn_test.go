@@ -379,7 +379,7 @@ func TestInterruptedHTTP1Requests(t *testing.T) {
 	defer clock.Stop()
 	require.NoError(t, evidence.enter())
 	evidence.connected(c)
-	evidence.leave("", nil)
+	evidence.leave(nil, nil)
 	cancel()
 	assert.False(t, wrote(evidence))
 	go func() { _, _ = far.Read(make([]byte, 1)) }()

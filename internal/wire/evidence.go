@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/url"
 	"sync"
 	"sync/atomic"
 )
@@ -67,22 +68,28 @@ func (e *Evidence) enter() error {
 	return nil
 }
 
-// leave notes that RoundTrip is about to return err. Addr is the address to which a transport without counting
-// connections had to connect, and empty for any other: nothing was written if it asked for that connection and got
-// none.
+// leave notes that RoundTrip is about to return err. To is nil for a transport whose connections count. Any other has
+// written nothing if it asked for a connection to the host of this URL and got none.
 //
 // If no byte was written, none will be: net/http may be about to write when it gives up on a request.
-func (e *Evidence) leave(addr string, err error) {
+func (e *Evidence) leave(to *url.URL, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.inside--
 	e.err = err
-	if addr != "" && (e.conns > 0 || e.asked != addr) {
+	if to != nil && (e.conns > 0 || e.asked == "" || e.asked != addressOf(to)) {
 		e.uncounted = true
 	}
 	if err != nil && e.inside == 0 && e.sent.seal() {
 		e.sent = nil
 	}
+}
+
+var ports = map[string]string{"http": "80", "https": "443"}
+
+// addressOf returns the host and port of u.
+func addressOf(u *url.URL) string {
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), ports[u.Scheme]))
 }
 
 // sending reports whether a RoundTrip is under way. Otherwise httptrace reports a request that a middleware makes with

@@ -5,7 +5,7 @@ package wire
 import (
 	"cmp"
 	"crypto/tls"
-	"net"
+	"maps"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -33,6 +33,7 @@ const (
 type Transport struct {
 	shared, single http.RoundTripper // single is for POST
 	exact          bool              // they are *http.Transports, whose connections count what they write
+	accepted       string            // the Accept-Encoding of requests without one; empty for none
 	strays         atomic.Int64      // number of POSTs that belong to no attempt
 }
 
@@ -46,18 +47,23 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 	base = cmp.Or(base, http.DefaultTransport)
 	t, ok := base.(*http.Transport)
 	if !ok {
-		return &Transport{shared: base, single: base}
+		return &Transport{shared: base, single: base, accepted: "gzip"}
+	}
+	accepted := "gzip"
+	if t.DisableCompression {
+		accepted = ""
 	}
 	single := clone(t, clearProxy)
 	oneRequest(single)
-	return &Transport{shared: clone(t, clearProxy), single: single, exact: true}
+	return &Transport{shared: clone(t, clearProxy), single: single, exact: true, accepted: accepted}
 }
 
 // NewDownload returns what [New] does, for requests to other hosts that must not learn who the caller is: it has no
 // client certificates, and no server name but the URL's. Proxy, dialer and CA settings apply; what a DialTLSContext
-// function sends is its affair.
+// function sends is its affair. It asks for bodies without compression, whose length is then known.
 func NewDownload(base http.RoundTripper) *Transport {
 	d := New(base, true)
+	d.accepted = "identity"
 	if t, ok := d.shared.(*http.Transport); ok {
 		t.TLSClientConfig.Certificates = nil
 		t.TLSClientConfig.GetClientCertificate = nil
@@ -75,6 +81,7 @@ func clone(t *http.Transport, clearProxy bool) *http.Transport {
 	if http.RoundTripper(t) == http.DefaultTransport && c.MaxIdleConns > 0 {
 		c.MaxIdleConns = max(c.MaxIdleConns, idleConns)
 	}
+	c.DisableCompression = true // net/http would decompress by the header alone
 	c.MaxResponseHeaderBytes = cmp.Or(c.MaxResponseHeaderBytes, maxHeaderBytes)
 	c.TLSClientConfig = cmp.Or(c.TLSClientConfig, &tls.Config{})
 	// net/http turns HTTP/2 off for a transport that has a dialer, as c has in any case. By now t's entry tells
@@ -122,13 +129,19 @@ func oneRequest(t *http.Transport) {
 	}
 }
 
-// RoundTrip implements [http.RoundTripper]. A response of 101 Switching Protocols, which nothing asks for, has no
-// body: its connection is closed. A redirect to what is not a URL has no Location.
+// AcceptEncoding returns the header of this name that RoundTrip adds to a request without one. It is empty for none. A
+// caller that sets the header itself saves a copy of the request's.
+func (t *Transport) AcceptEncoding() string { return t.accepted }
+
+// RoundTrip implements [http.RoundTripper]. A body that begins as gzip is decompressed while it is read, whatever the
+// header says. Header and ContentLength of the response are final once the first bytes of the body were read.
 //
-// A request of an attempt that has ended is not sent.
+// A response of 101 Switching Protocols, which nothing asks for, has no body: its connection is closed. A redirect to
+// something other than a URL has no Location. A request of an attempt that has ended is not sent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a := attemptOf(req.Context())
 	rt := t.shared
+	req = t.accepting(req)
 	if req.Method == "POST" {
 		rt = t.single
 		if a == nil {
@@ -139,33 +152,47 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.GetBody = nil
 	}
 	if a == nil {
-		return tamed(rt, req)
+		return roundTrip(rt, req)
 	}
 	if err := a.evidence.enter(); err != nil {
 		return nil, err
 	}
-	addr := ""
+	var to *url.URL
 	if t.exact {
 		a.clock.connecting()
 	} else {
-		addr = net.JoinHostPort(req.URL.Hostname(), cmp.Or(req.URL.Port(), ports[req.URL.Scheme]))
+		to = req.URL
 		if req.Method == "POST" && req.Body != nil {
 			req.Body = &handedOut{req.Body, &a.evidence}
 		}
 	}
-	// A RoundTripper that panics never leaves: what it did is not known.
-	resp, err := tamed(rt, req)
-	a.evidence.leave(addr, err)
+	// A RoundTripper that panics never leaves: its actions are not known.
+	resp, err := roundTrip(rt, req)
+	a.evidence.leave(to, err)
 	return resp, err
 }
 
-var ports = map[string]string{"http": "80", "https": "443"}
+// accepting returns req, or a copy with the header that tells which encodings are accepted.
+func (t *Transport) accepting(req *http.Request) *http.Request {
+	// A part of a compressed body could not be decompressed.
+	if t.accepted == "" || req.Header["Accept-Encoding"] != nil || req.Header["Range"] != nil {
+		return req
+	}
+	header := make(http.Header, len(req.Header)+1)
+	maps.Copy(header, req.Header)
+	header["Accept-Encoding"] = []string{t.accepted}
+	req = req.WithContext(req.Context())
+	req.Header = header
+	return req
+}
 
-// tamed changes the two kinds of response that http.Client cannot pass on.
-func tamed(rt http.RoundTripper, req *http.Request) (*http.Response, error) {
+// roundTrip has rt send req. It changes two kinds of response that [http.Client] cannot pass on, and makes the others
+// decompress their bodies.
+func roundTrip(rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 	resp, err := rt.RoundTrip(req)
 	switch {
 	case resp == nil:
+		return resp, err
 	case resp.StatusCode == 101 && resp.Body != nil:
 		resp.Body.Close()
 		resp.Body = http.NoBody
@@ -176,6 +203,7 @@ func tamed(rt http.RoundTripper, req *http.Request) (*http.Response, error) {
 			resp.Header.Del("Location")
 		}
 	}
+	decode(resp)
 	return resp, err
 }
 

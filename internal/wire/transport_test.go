@@ -379,16 +379,12 @@ func TestFailedWritesWaitForAnEarlyResponse(t *testing.T) {
 	}
 }
 
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
 // What http.Client says of a RoundTripper that returns nothing must not become a panic.
 func TestNoResponseAndNoError(t *testing.T) {
-	transport := New(otherKind{roundTrip(func(*http.Request) (*http.Response, error) { return nil, nil })}, false)
+	transport := New(roundTripper(func(*http.Request) (*http.Response, error) { return nil, nil }), false)
 	_, err := (&http.Client{Transport: transport}).Get("http://127.0.0.1/")
 	assert.Error(t, err)
-	transport = New(otherKind{roundTrip(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 101}, nil })}, false)
+	transport = New(roundTripper(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 101}, nil }), false)
 	resp, err := (&http.Client{Transport: transport}).Get("http://127.0.0.1/")
 	require.NoError(t, err)
 	assert.NoError(t, resp.Body.Close())
@@ -398,9 +394,9 @@ func TestNoResponseAndNoError(t *testing.T) {
 func TestRedirectToWhatIsNoURL(t *testing.T) {
 	for location, kept := range map[string]bool{"https://[::1/%zz": false, "/moved?a=%zz": true, "": true} {
 		header := http.Header{"Location": {location}, "X-Other": {"kept"}}
-		transport := New(otherKind{roundTrip(func(*http.Request) (*http.Response, error) {
+		transport := New(roundTripper(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 302, Header: header, Body: http.NoBody}, nil
-		})}, false)
+		}), false)
 		resp, err := (&http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Get("http://127.0.0.1/tenant")
 		require.NoError(t, err, location)
 		assert.Equal(t, 302, resp.StatusCode)
