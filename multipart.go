@@ -12,9 +12,9 @@ import (
 )
 
 // File is an audio file to upload. Create one with [FileFromPath], [FileFromFS], [FileFromBytes] or [FileFromReader].
-// It is streamed: no more than a copy buffer is held in memory. The API does not specify audio formats; mp3, mp4, mpeg,
-// mpga, m4a, wav and webm are known to work. A file that begins like a PDF, an archive, an HTML page or a common image
-// is refused before it is sent; TIFF, HEIC and AVIF are not recognized.
+// It is streamed: an upload holds at most 128 KiB of it in memory. The API does not specify audio formats; mp3, mp4,
+// mpeg, mpga, m4a, wav and webm are known to work. A file that begins like a PDF, an archive, an HTML page or a common
+// image is refused before it is sent; TIFF, HEIC and AVIF are not recognized.
 //
 // A service or proxy may reject the request during the upload, because of the key or the file's size. That response is
 // then the call's error, after up to some MiB were sent in vain.
@@ -26,7 +26,7 @@ type File struct {
 	// application/octet-stream.
 	ContentType string
 
-	// Size is the number of bytes, for a reader that does not report it; zero means unknown. If the reader returns more
+	// Size is the number of bytes, for a reader or file that does not report it; zero means unknown. If it returns more
 	// or fewer bytes, the attempt fails, and the service does not get a complete file.
 	Size int64
 
@@ -34,14 +34,18 @@ type File struct {
 }
 
 // FileFromPath returns the regular file at path, opened anew for each attempt. Its name is the last element of path.
-// Problems with the file are reported when it is used.
+// Problems with the file are reported when it is used. A call whose context ends leaves an Open or Read behind that
+// hangs, such as that of a file on a network disk.
 func FileFromPath(path string) File {
 	return File{Name: filepath.Base(path), source: upload.Path(path)}
 }
 
 // FileFromFS returns the file at path in fsys, opened anew for each attempt. Its name is the last element of path. It
 // may be any file but a directory, because object stores report irregular files. The size of an irregular file is
-// [File].Size or, if that is 0, what Stat reports, if anything.
+// [File].Size or, if that is 0, the size that Stat reports. A file that Stat reports as empty is read all the same.
+//
+// The SDK reads the file up to 128 KiB ahead of the network, on another goroutine than the caller's. A call whose
+// context ends leaves an Open or Read behind that hangs.
 func FileFromFS(fsys fs.FS, path string) File {
 	return File{Name: path[strings.LastIndexByte(path, '/')+1:], source: upload.FS(fsys, path)}
 }

@@ -423,6 +423,55 @@ func TestReadersThatWaitAreLeft(t *testing.T) {
 	})
 }
 
+// stuckFile waits in a Read until it is freed, and then has ended.
+type stuckFile struct {
+	fs.File
+	free chan struct{}
+}
+
+func (f stuckFile) Read([]byte) (int, error) {
+	<-f.free
+	return 0, io.EOF
+}
+
+// A Read of a file system that hangs, be it over a network or on a broken disk, holds a call neither before its first
+// request nor later.
+func TestFilesThatHangAreLeft(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		hangs int // the file that hangs, of those that the call opens one after the other
+		stall time.Duration
+		text  string
+	}{
+		"looked at, stall":    {1, time.Second, "the file returned no bytes for 1s (WithStallTimeout)"},
+		"looked at, deadline": {1, 0, context.DeadlineExceeded.Error()},
+		"sent, stall":         {2, time.Second, "the file returned no bytes for 1s (WithStallTimeout)"},
+		"sent, deadline":      {2, 0, context.DeadlineExceeded.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				free, opened := make(chan struct{}), 0
+				fsys := fakes.FS(func(name string) (fs.File, error) {
+					f, err := fstest.MapFS{"a.wav": {Data: recording(fileSize)}}.Open(name)
+					if opened++; opened == row.hangs {
+						return stuckFile{f, free}, err
+					}
+					return f, err
+				})
+				u := receiving(t, func(_ int, r *bufio.Reader, _ *http.Request, _ net.Conn) { _, _ = io.Copy(io.Discard, r) })
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				start := time.Now()
+				err := u.store(ctx, FileFromFS(fsys, "a.wav"), WithStallTimeout(row.stall), WithRetryPolicy(oneAttempt))
+				assert.ErrorContains(t, err, row.text)
+				assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
+				assert.Less(t, time.Since(start), 3*time.Second)
+				close(free)
+			})
+		})
+	}
+}
+
 // A reader or callback that panics ends neither the program nor the file's next call: the file cannot be read. In the
 // end of an upload there is nothing left to read.
 func TestUploadsThatPanic(t *testing.T) {

@@ -57,6 +57,7 @@ func (f File) look(ctx context.Context) (size int64, head []byte, err error) {
 		return 0, nil, err
 	}
 	defer in.close()
+	in.ahead = false // The head is enough.
 	head, err = io.ReadAll(io.LimitReader(in, headSize))
 	n := int64(len(head))
 	if err != nil {

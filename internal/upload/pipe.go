@@ -13,8 +13,11 @@ import (
 const (
 	// Grace is how long the end of an attempt waits for code of the user's that is under way. Most returns by then.
 	Grace = 100 * time.Millisecond
-	// pieceSize is the most that is read at once, in bytes: as much as net/http asks for.
+	// pieceSize limits what is read at once from a user's reader, in bytes: as much as net/http asks for.
 	pieceSize = 32 << 10
+	// aheadSize is the same for a file that is read ahead. At half the size, the goroutine wakes twice as often, and an
+	// upload of 64 MiB takes a sixth more CPU time. Twice the size saves 5 %, but 100 uploads would hold 25 MB.
+	aheadSize = 64 << 10
 )
 
 // input is a source that was opened.
@@ -23,12 +26,18 @@ type input struct {
 	size int64  // -1 where it is unknown
 	done func() // called once, when nothing uses r any more
 
-	// direct means that a Read waits for no more than a disk, and is no code of the user's. It is waited for.
+	// direct is set if a Read copies memory: it never waits, and is no code of the user's.
 	direct bool
+	// ahead is set if the SDK opened r, so that reading more than is sent does no harm.
+	ahead bool
 }
 
-// pipe hands on what a source holds, never ahead of its reader. All code of the user's runs on one goroutine, where a
-// panic is an error. When the context ends, nothing more is begun, and what does not return is left behind.
+// pipe hands on the bytes of a source. All that may wait, and all code of the user's, runs on one goroutine, where a
+// panic is an error. When the context ends, the goroutine begins nothing more, and a Read that does not return is left
+// behind with its buffer.
+//
+// The goroutine reads a file that the SDK opened one piece ahead, so that disk and network work at the same time. It
+// never reads ahead from a user's reader: bytes that were read but not sent would be lost to the next attempt.
 type pipe struct {
 	input
 	ctx      context.Context
@@ -42,10 +51,13 @@ type pipe struct {
 	over   chan struct{}     // closed when nothing uses the source any more
 	isLeft atomic.Bool       // that is not waited for
 
-	next   func() error // fills piece; made once
-	buf    []byte
-	piece  []byte // of buf: the bytes that came and were not handed on yet
-	behind error  // what follows them
+	next   func() error // fills coming; made once
+	asked  bool         // the goroutine was asked for the next piece
+	coming []byte       // the goroutine's while asked is set: room, then the next piece
+	buf    []byte       // the buffer of the next piece
+	other  []byte       // the buffer of piece, if the next one is read meanwhile
+	piece  []byte       // the bytes that came and were not handed on yet
+	behind error        // what follows them
 }
 
 // open starts to read the file. A pipe without an error must be closed.
@@ -87,6 +99,11 @@ func (p *pipe) run() {
 // call lets the goroutine call f.
 func (p *pipe) call(f func() error) error {
 	p.calls <- f
+	return p.wait()
+}
+
+// wait returns the error of the function that the goroutine is calling.
+func (p *pipe) wait() error {
 	select {
 	case err := <-p.errs:
 		return err
@@ -104,13 +121,13 @@ func (p *pipe) report() {
 	}
 }
 
-// read fills piece, on the goroutine.
+// read fills coming, on the goroutine.
 func (p *pipe) read() error {
-	room := p.piece
-	p.piece = nil
+	room := p.coming
+	p.coming = nil
 	p.report()
 	n, err := p.fill(room)
-	p.piece = room[:n]
+	p.coming = room[:n]
 	return err
 }
 
@@ -139,21 +156,45 @@ func (p *pipe) Read(b []byte) (int, error) {
 		if p.direct && (p.progress == nil || time.Now().Before(p.due)) {
 			return p.fill(b)
 		}
-		if p.buf == nil {
-			p.buf = make([]byte, pieceSize)
+		if err := p.receive(min(len(b), pieceSize)); err != nil {
+			return 0, err
 		}
-		p.piece = p.buf[:min(len(b), pieceSize)]
-		p.behind = p.call(p.next)
-		if err := p.ctx.Err(); err != nil {
-			return 0, err // and piece is the goroutine's
-		}
-		p.due = time.Now().Add(reportInterval)
 	}
 	n := copy(b, p.piece)
 	if p.piece = p.piece[n:]; len(p.piece) > 0 {
 		return n, nil
 	}
 	return n, p.behind
+}
+
+// receive waits for the next piece, when all of the last one was handed on. The error is the context's.
+func (p *pipe) receive(size int) error {
+	if p.ahead {
+		size = aheadSize
+	}
+	if !p.asked {
+		p.ask(size)
+	}
+	p.behind = p.wait()
+	if err := p.ctx.Err(); err != nil {
+		return err // The goroutine may still use coming.
+	}
+	p.asked, p.piece = false, p.coming
+	if p.ahead && p.behind == nil {
+		p.buf, p.other = p.other, p.buf
+		p.ask(size)
+	}
+	p.due = time.Now().Add(reportInterval)
+	return nil
+}
+
+// ask lets the goroutine read up to size bytes into buf.
+func (p *pipe) ask(size int) {
+	if len(p.buf) < size {
+		p.buf = make([]byte, size)
+	}
+	p.asked, p.coming = true, p.buf[:size]
+	p.calls <- p.next
 }
 
 // close lets nothing more be read, and waits a moment for what is under way.

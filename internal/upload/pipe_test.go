@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"testing/iotest"
@@ -51,10 +52,9 @@ func TestPipesReadWhatTheReaderHas(t *testing.T) {
 	}
 }
 
-// The end of an attempt waits for a Read that is about to return: what the user does with the reader afterwards must
-// not meet it. None begins later.
-// What waits for a disk at most is read where it is needed. Anything else might keep a call for ever.
-func TestWhatIsReadDirectly(t *testing.T) {
+// A Read of memory never waits. Any other may hang, be it of a local file whose disk is on the network, so it must run
+// where it can be left behind. A user's reader is never read ahead: the next attempt would miss those bytes.
+func TestOnlyMemoryIsReadDirectlyAndOnlyFilesAhead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.wav")
 	require.NoError(t, os.WriteFile(path, []byte("RIFF"), 0o600))
@@ -62,24 +62,77 @@ func TestWhatIsReadDirectly(t *testing.T) {
 	require.NoError(t, err)
 	defer file.Close()
 	for name, test := range map[string]struct {
-		source Source
-		direct bool
+		source        Source
+		direct, ahead bool
 	}{
-		"memory":             {Bytes([]byte("RIFF")), true},
-		"path":               {Path(path), true},
-		"folder":             {FS(os.DirFS(dir), "a.wav"), true},
-		"user's file system": {FS(fstest.MapFS{"a.wav": {Data: []byte("RIFF")}}, "a.wav"), false},
-		"open file":          {Reader(file), false},
+		"memory":             {Bytes([]byte("RIFF")), true, false},
+		"path":               {Path(path), false, true},
+		"folder":             {FS(os.DirFS(dir), "a.wav"), false, true},
+		"user's file system": {FS(fstest.MapFS{"a.wav": {Data: []byte("RIFF")}}, "a.wav"), false, true},
+		"open file":          {Reader(file), false, false},
+		"reader":             {Reader(onlyReader{bytes.NewReader(nil)}), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := File{Source: test.source}.open(t.Context(), nil)
 			require.NoError(t, err)
 			defer p.close()
 			assert.Equal(t, test.direct, p.direct)
+			assert.Equal(t, test.ahead, p.ahead)
 		})
 	}
 }
 
+// pieces is a file that counts how often it was read, and fills each buffer.
+type pieces struct {
+	fs.File
+	read atomic.Int64
+}
+
+func (f *pieces) Read(p []byte) (int, error) {
+	f.read.Add(1)
+	return len(p), nil
+}
+
+// Reading ahead keeps disk and network busy at once, and must not fill the memory if the network is the slower one.
+func TestFilesAreReadOnePieceAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := &pieces{}
+		fsys := &guarded{FS: fstest.MapFS{"a.wav": {Data: recording(10)}}, wrap: func(f fs.File, _ int) fs.File {
+			file.File = f
+			return file
+		}}
+		p, err := File{Source: FS(fsys, "a.wav")}.open(t.Context(), nil)
+		require.NoError(t, err)
+		defer p.close()
+		synctest.Wait()
+		assert.Zero(t, file.read.Load(), "read before it was asked for")
+		for sent := range int64(5) {
+			_, err := io.ReadFull(p, make([]byte, aheadSize/2))
+			require.NoError(t, err)
+			synctest.Wait()
+			assert.Equal(t, sent+2, file.read.Load())
+			_, err = io.ReadFull(p, make([]byte, aheadSize/2))
+			require.NoError(t, err)
+			synctest.Wait()
+			assert.Equal(t, sent+2, file.read.Load(), "read on while a piece was waiting")
+		}
+	})
+}
+
+// The bytes that an attempt did not send belong to the next one.
+func TestReadersAreNotReadAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := bytes.NewReader(recording(100_000))
+		p := pipeOf(t, t.Context(), r, func() {})
+		_, err := io.ReadFull(p, make([]byte, 1000))
+		require.NoError(t, err)
+		synctest.Wait()
+		assert.Equal(t, 99_000, r.Len())
+	})
+}
+
+// The end of an attempt waits for a Read that is about to return: what the user does with the reader afterwards must
+// not meet it. None begins later.
 func TestPipesWaitForReadsThatReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		read, ended := 0, false
@@ -132,6 +185,48 @@ func TestPipesLeaveReadsThatWait(t *testing.T) {
 		synctest.Wait()
 		assert.True(t, ended, "never closed")
 		assert.Equal(t, make([]byte, 10), buf)
+	})
+}
+
+// A piece that is read ahead and never comes keeps nothing of the pieces before it. What it brings when the call has
+// ended must not change memory of the caller, or of a transport that still writes the last piece.
+func TestPiecesReadAheadAreLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		free, reads, ended := make(chan struct{}), 0, false
+		r := readerFunc(func(p []byte) (int, error) {
+			if reads++; reads > 2 {
+				<-free
+			}
+			for i := range p {
+				p[i] = byte(reads)
+			}
+			return len(p), nil
+		})
+		source := closer(func(in *input) error {
+			in.r, in.ahead, in.done = r, true, func() { ended = true }
+			return nil
+		})
+		p, err := File{Source: source}.open(ctx, nil)
+		require.NoError(t, err)
+		start := time.Now()
+		got := make([]byte, 2*aheadSize)
+		_, err = io.ReadFull(p, got)
+		require.NoError(t, err)
+		assert.Zero(t, time.Since(start), "waited for a piece that nobody has asked for")
+		late := make([]byte, 10)
+		_, err = p.Read(late)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		p.close()
+		assert.Equal(t, time.Second+Grace, time.Since(start))
+		assert.False(t, ended, "closed while it is read")
+		close(free)
+		synctest.Wait()
+		assert.True(t, ended, "never closed")
+		assert.Equal(t, append(bytes.Repeat([]byte{1}, aheadSize), bytes.Repeat([]byte{2}, aheadSize)...), got)
+		assert.Equal(t, make([]byte, 10), late)
+		assert.Equal(t, 3, reads)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"testing/synctest"
 	"time"
 
@@ -69,8 +70,9 @@ func TestProgressOfAnUpload(t *testing.T) {
 		source   Source
 		attempts int
 	}{
-		"known":   {Bytes(recording(size)), 3},
-		"unknown": {Reader(onlyReader{bytes.NewReader(recording(size))}), 1},
+		"memory":      {Bytes(recording(size)), 3},
+		"file system": {FS(fstest.MapFS{"a.wav": {Data: recording(size)}}, "a.wav"), 3},
+		"reader":      {Reader(onlyReader{bytes.NewReader(recording(size))}), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -133,25 +135,32 @@ func TestSlowReportsHoldTheUploadUp(t *testing.T) {
 	})
 }
 
-// What failed is reported up to where it failed, also when the context has ended.
+// What failed is reported up to where it failed, also when the context has ended and more of the file was read.
 func TestProgressOfAFailedUpload(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		ctx, w := wire.NewClock(ctx, wire.Limits{Upload: true})
-		defer w.Stop()
-		r := &reports{t: t}
-		body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(200_000))})
-		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
-		s, err := body.Attach(req, clockOf(w), r.of(1))
-		require.NoError(t, err)
-		_, err = io.ReadFull(req.Body, make([]byte, len(body.head)+3*pieceSize))
-		require.NoError(t, err)
-		_, err = req.Body.Read(make([]byte, 1))
-		require.NoError(t, err)
-		cancel()
-		s.Close()
-		assert.Equal(t, []report{{0, 1}, {3 * pieceSize, 1}}, r.list)
-	})
+	for name, source := range map[string]Source{
+		"memory":      Bytes(recording(200_000)),
+		"file system": FS(fstest.MapFS{"a.wav": {Data: recording(200_000)}}, "a.wav"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				ctx, w := wire.NewClock(ctx, wire.Limits{Upload: true})
+				defer w.Stop()
+				r := &reports{t: t}
+				body := bodyOf(t, File{Name: "a.wav", Source: source})
+				req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+				s, err := body.Attach(req, clockOf(w), r.of(1))
+				require.NoError(t, err)
+				_, err = io.ReadFull(req.Body, make([]byte, len(body.head)+3*pieceSize))
+				require.NoError(t, err)
+				_, err = req.Body.Read(make([]byte, 1))
+				require.NoError(t, err)
+				cancel()
+				s.Close()
+				assert.Equal(t, []report{{0, 1}, {3 * pieceSize, 1}}, r.list)
+			})
+		})
+	}
 }
 
 // A callback that blocks must not keep a call from returning when its context ends, and is called neither twice at once
@@ -186,11 +195,19 @@ func TestReportsThatBlockDoNotKeepTheCall(t *testing.T) {
 // A panic of a callback, and an end of its goroutine, as of a test's FailNow, ends the upload: the service must not get
 // the file whole, as the call ends with an error that says nothing of a record.
 func TestReportsThatPanicOrExit(t *testing.T) {
+	for _, source := range []Source{
+		Bytes(recording(300_000)), FS(fstest.MapFS{"a.wav": {Data: recording(300_000)}}, "a.wav"),
+	} {
+		reportsThatPanicOrExit(t, source)
+	}
+}
+
+func reportsThatPanicOrExit(t *testing.T, source Source) {
 	for name, end := range map[string]func(){"panics": func() { panic("boom") }, "exits": runtime.Goexit} {
 		for _, from := range []int64{0, 1} {
 			synctest.Test(t, func(t *testing.T) {
 				req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
-				body := bodyOf(t, File{Name: "a.wav", Source: Bytes(recording(100_000))})
+				body := bodyOf(t, File{Name: "a.wav", Source: source})
 				s, err := body.Attach(req, Clock{func() {}, func(bool) {}}, func(sent int64) {
 					if sent >= from {
 						end()

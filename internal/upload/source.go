@@ -35,8 +35,8 @@ func (disk) Open(path string) (fs.File, error) {
 	return os.Open(path)
 }
 
-// FS is the file at path in fsys, opened for each attempt. It is nil where fsys is. An Open or Read that waits is
-// abandoned when the context ends, but for a Read of a regular file of the operating system.
+// FS is the file at path in fsys, opened for each attempt. It is nil where fsys is. An Open, Stat or Read that waits is
+// abandoned when the context ends.
 func FS(fsys fs.FS, path string) Source {
 	if fsys == nil {
 		return nil
@@ -57,10 +57,8 @@ func (s inFS) open(in *input) error {
 	if err != nil {
 		return err
 	}
-	in.r, in.done = f, func() { f.Close() }
+	in.r, in.ahead, in.done = f, true, func() { f.Close() }
 	info, err := f.Stat()
-	_, in.direct = f.(*os.File)
-	in.direct = in.direct && err == nil && info.Mode().IsRegular()
 	switch {
 	case err != nil:
 		return err
