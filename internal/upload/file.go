@@ -2,6 +2,7 @@ package upload
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -67,6 +68,8 @@ func (f File) look(ctx context.Context) (size int64, head []byte, err error) {
 		s.r, s.used = io.MultiReader(bytes.NewReader(head), s.r), false
 	}
 	switch {
+	case n == headSize && in.size == 0: // a file of /proc, for example
+		return cmp.Or(f.Size, -1), head, nil
 	case n == headSize:
 		return in.size, head, nil
 	case f.Size == 0 && n < in.size:

@@ -163,3 +163,41 @@ func TestSizesOfReadersThatWereLookedAt(t *testing.T) {
 		assert.EqualValues(t, 20_000, size)
 	}
 }
+
+// shortSeeker says that its end is its beginning, as a file of /proc does.
+type shortSeeker struct{ *bytes.Reader }
+
+func (s shortSeeker) Seek(offset int64, whence int) (int64, error) {
+	if whence == io.SeekEnd {
+		whence = io.SeekStart
+	}
+	return s.Reader.Seek(offset, whence)
+}
+
+// A size of 0 may mean that the size is unknown: the content of a file of /proc is made when it is read. Only a file
+// without content is empty.
+func TestFilesThatSayTheyAreEmptyArriveWhole(t *testing.T) {
+	s := newService(t)
+	for _, size := range []int{1, headSize - 1, headSize, headSize + 1, 100_000} {
+		data := recording(max(size, 100))[:size]
+		wrap := func(f fs.File, _ int) fs.File { return ofSize{f, 0} }
+		fsys := &guarded{FS: fstest.MapFS{"a.wav": {Data: data}}, wrap: wrap}
+		for name, source := range map[string]func() Source{
+			"file of a file system": func() Source { return FS(fsys, "a.wav") },
+			"open file":             func() Source { return Reader(shortSeeker{bytes.NewReader(data)}) },
+			"empty buffer":          func() Source { return Reader(sized{bytes.NewReader(data), 0}) },
+		} {
+			found := int64(size)
+			if size >= headSize {
+				found = -1
+			}
+			for declared, want := range map[int64]int64{0: found, int64(size): int64(size)} {
+				body := bodyOf(t, File{Name: "a.wav", Size: declared, Source: source()})
+				assert.Equal(t, want, body.FileSize, "%s of %d bytes", name, size)
+				_, _, err := post(t.Context(), s.url, body)
+				require.NoError(t, err, "%s of %d bytes", name, size)
+				assert.Equal(t, sum(data), s.last(t).sum, "%s of %d bytes", name, size)
+			}
+		}
+	}
+}
