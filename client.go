@@ -189,18 +189,13 @@ func (c Client) GoString() string { return c.String() }
 // versioned is what a base URL must not end in: the API's own path, and what was copied with it.
 var versioned = regexp.MustCompile(`/api/v[12](/.*)?$`)
 
-// parseBaseURL refuses what cannot be the part before /api/v1, and says how to write it.
+// parseBaseURL refuses a URL that cannot be the part before /api/v1, and says how to write it.
 func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
-	const field, example = "base_url", "such as https://content.example.com"
-	if raw == "" {
-		return nil, problem(field, nil, "is required, "+example)
+	const field = "base_url"
+	if reason, hint := unreadableURL(raw); reason != "" {
+		return nil, problem(field, nil, reason, hint) // The value may be the key or hold a password.
 	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		// The value may be the key or hold a password, so it is not shown.
-		const reason = "must be an absolute URL that begins with https:// (or http:// for a loopback host), "
-		return nil, problem(field, nil, reason+example)
-	}
+	u, _ := url.Parse(raw) // It was parsed before.
 	server := u.Scheme + "://" + u.Host
 	path := strings.TrimRight(u.Path, "/")
 	prefix := versioned.ReplaceAllString(path, "")
@@ -209,12 +204,8 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	loopback := strings.EqualFold(u.Hostname(), "localhost") || net.ParseIP(u.Hostname()).IsLoopback()
 	var reason, hint string
 	switch {
-	case strings.TrimSpace(raw) != raw:
-		reason = "must not begin or end with white space"
-	case u.User != nil:
-		reason = "must not contain a user name or password; pass the API key as the second argument"
 	case u.Hostname() == "":
-		reason = "must name a host, " + example
+		reason = "must name a host, " + exampleURL
 	case err != nil || port < 1 || port > 65535:
 		reason = "must have a port between 1 and 65535, or none"
 	case strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }):
@@ -223,6 +214,8 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 		reason, hint = "must not have a query", "use WithQuery for a parameter of every call"
 	case strings.Contains(raw, "#"):
 		reason = "must not have a fragment"
+	case slices.ContainsFunc(strings.Split(u.Path, "/"), isDots):
+		reason = "must not have the path segment . or .."
 	case u.Scheme == "http" && !insecure && !loopback:
 		reason = "must begin with https://: http:// would show the API key to the network"
 		hint = "WithInsecureHTTP allows it"
@@ -234,6 +227,40 @@ func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 		return u, nil
 	}
 	return u, problem(field, server+u.EscapedPath(), reason, hint)
+}
+
+const exampleURL = "such as https://content.example.com"
+
+// unreadableURL returns the reason why raw is no URL of a server, if it is none. It shows nothing of raw but one
+// character that no URL holds.
+func unreadableURL(raw string) (reason, hint string) {
+	_, rest, _ := strings.Cut(raw, "://")
+	authority, _, _ := strings.Cut(rest, "/")
+	begin := strings.ToLower(raw)
+	reason, hint = unexpected(raw, notInURL)
+	u, err := url.Parse(raw)
+	switch {
+	case strings.TrimSpace(raw) == "":
+		return "is required, " + exampleURL, ""
+	case strings.Contains(authority, "@"):
+		return "must not contain a user name or password; pass the API key as the second argument", ""
+	case reason != "":
+		return reason, hint
+	case !strings.HasPrefix(begin, "https://") && !strings.HasPrefix(begin, "http://"):
+		return "must be an absolute URL that begins with https:// (or http:// for a loopback host), " + exampleURL, ""
+	case errors.As(err, new(url.EscapeError)):
+		return "must have two hexadecimal digits after each %", ""
+	case err != nil:
+		return "must have a valid host, and after it a port number or none, " + exampleURL, ""
+	case u.Host == "":
+		return "must name a host, " + exampleURL, ""
+	}
+	return "", ""
+}
+
+// notInURL reports whether r must be escaped in a URL, and stands in one by mistake.
+func notInURL(r rune) bool {
+	return strings.ContainsRune("\"'`<>\\{}", r) || invisible(r) || unicode.In(r, unicode.Pi, unicode.Pf)
 }
 
 // bearerFrom returns a function that asks a key source for the Authorization header.

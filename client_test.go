@@ -88,7 +88,8 @@ func TestBaseURLsRefused(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
 		"":                                       "is required, such as https://",
-		" ":                                      "must be an absolute URL",
+		" ":                                      "is required, such as https://",
+		"\n":                                     "is required, such as https://",
 		"content.example.com":                    "must be an absolute URL",
 		"//content.example.com":                  "must be an absolute URL",
 		"/ai":                                    "must be an absolute URL",
@@ -97,18 +98,18 @@ func TestBaseURLsRefused(t *testing.T) {
 		"ftp://content.example.com":              "must be an absolute URL",
 		"file:///etc/passwd":                     "must be an absolute URL",
 		"https:content.example.com":              "must be an absolute URL",
-		"https://":                               "must be an absolute URL",
-		"https:///ai":                            "must be an absolute URL",
+		"https://":                               "must name a host, such as https://",
+		"https:///ai":                            "must name a host, such as https://",
 		"https://:8443":                          "must name a host",
 		"https://content.example.com:0":          "port",
 		"https://content.example.com:99999":      "port",
 		"https://content.example.com:65536":      "port",
-		"https://content.example.com:http":       "must be an absolute URL",
-		"https://content.example.com\n":          "must be an absolute URL",
-		"https://content.example.com/ai ":        "white space",
-		" https://content.example.com":           "must be an absolute URL",
-		"https://a b/":                           "must be an absolute URL",
-		"https://content.example.com/%zz":        "must be an absolute URL",
+		"https://content.example.com:http":       "must have a valid host, and after it a port number or none",
+		"https://content.example.com\n":          "must not contain a line break (at byte 27) (strings.TrimSpace removes it)",
+		"https://content.example.com/ai ":        "must not contain a space (at byte 30) (strings.TrimSpace removes it)",
+		" https://content.example.com":           "must not contain a space (at byte 0) (strings.TrimSpace removes it)",
+		"https://a b/":                           "must not contain a space (at byte 9)",
+		"https://content.example.com/%zz":        "must have two hexadecimal digits after each %",
 		"https://content.example.com?x=1":        "must not have a query",
 		"https://content.example.com/?":          "must not have a query (use WithQuery for a parameter of every call)",
 		"https://content.example.com/#top":       "must not have a fragment",
@@ -125,6 +126,34 @@ func TestBaseURLsRefused(t *testing.T) {
 		"http://localhost.example.com":           "WithInsecureHTTP",
 		"http://0.0.0.0:8080":                    "WithInsecureHTTP",
 		"http://10.0.0.1":                        "WithInsecureHTTP",
+		"https://[::1":                           "must have a valid host",
+		"https://a^b/":                           "must have a valid host",
+		"https://%zz/":                           "must have two hexadecimal digits after each %",
+		"https://example.com/a/../b":             "must not have the path segment . or ..",
+		"https://example.com/a/./b":              "must not have the path segment . or ..",
+		"https://example.com/a%2F%2e%2E":         "must not have the path segment . or ..",
+		// A copy from a page, a file or a shell brings characters that cannot be seen, or look right.
+		"https://content.example.com\r\n":      "must not contain a line break (at byte 27) (strings.TrimSpace removes it)",
+		"https://content.example.com\n\n":      "must not contain a line break (at byte 27) (strings.TrimSpace removes it)",
+		"https://content.example\n.com":        "must not contain a line break (at byte 23)",
+		"https://content.example.com\u2028":    "must not contain a line break (at byte 27) (strings.TrimSpace removes it)",
+		"https://content.example.com\t":        "must not contain a tab (at byte 27) (strings.TrimSpace removes it)",
+		"https://content.example.com\u00a0":    "must not contain white space (U+00A0) (at byte 27) (strings.TrimSpace removes it)",
+		"\ufeffhttps://content.example.com":    "must not contain a byte order mark (at byte 0)",
+		"\ufeffhttps://content.example.com\n":  "must not contain a byte order mark (at byte 0)",
+		"https://content\u200b.example.com":    "must not contain an invisible character (U+200B) (at byte 15)",
+		"https://content.example.com/ai\u00ad": "must not contain an invisible character (U+00AD) (at byte 30)",
+		"https://content.example.com/\x00":     "must not contain a control character (U+0000) (at byte 28)",
+		"https://content.example.com/\xff":     "must not contain text that is not UTF-8 (at byte 28)",
+		`"https://content.example.com"`:        "must not contain a quotation mark (at byte 0)",
+		"'https://content.example.com'":        "must not contain a quotation mark (at byte 0)",
+		"`https://content.example.com`":        "must not contain a quotation mark (at byte 0)",
+		"“https://content.example.com”":        "must not contain a quotation mark (at byte 0)",
+		`https://content.example.com"`:         "must not contain a quotation mark (at byte 27)",
+		"https://content.example.com’":         "must not contain a quotation mark (at byte 27)",
+		"<https://content.example.com>":        "must not contain < (at byte 0)",
+		`https:\\content.example.com`:          `must not contain \ (at byte 6)`,
+		"https://${HOST}/ai":                   "must not contain { (at byte 9)",
 	} {
 		t.Run(raw, func(t *testing.T) {
 			c, err := NewClient(raw, fakes.Key)
@@ -185,9 +214,38 @@ func TestAPIKeys(t *testing.T) {
 			fakes.AssertNoKey(t, err, fakes.Key)
 		}
 	}
-	for key, reason := range map[string]string{"": "is required", fakes.Key + "\n": "control characters", " " + fakes.Key: "begin or end with a space", fakes.Key + "é": "printable ASCII", "k-12345": "at least 8 characters"} {
+	for key, reason := range map[string]string{
+		"":                          "is required",
+		"\n":                        "is required",
+		fakes.Key + "\n":            "must not contain a line break (at byte 24) (strings.TrimSpace removes it)",
+		fakes.Key + "\r\n":          "must not contain a line break (at byte 24) (strings.TrimSpace removes it)",
+		" " + fakes.Key:             "must not contain a space (at byte 0) (strings.TrimSpace removes it)",
+		"sk-live 0123456789abcdef":  "must not contain a space (at byte 7)",
+		fakes.Key + "\t":            "must not contain a tab (at byte 24) (strings.TrimSpace removes it)",
+		"\ufeff" + fakes.Key:        "must not contain a byte order mark (at byte 0)",
+		fakes.Key + "\u200b":        "must not contain an invisible character (U+200B) (at byte 24)",
+		fakes.Key + "\x00":          "must not contain a control character (U+0000) (at byte 24)",
+		fakes.Key + "é":             "must not contain a character outside ASCII (at byte 24)",
+		fakes.Key + "\xff":          "must not contain text that is not UTF-8 (at byte 24)",
+		"“" + fakes.Key + "”":       "must not contain a quotation mark (at byte 0)",
+		`"` + fakes.Key + `"`:       "must not be in quotation marks",
+		"'" + fakes.Key + "'":       "must not be in quotation marks",
+		"`" + fakes.Key + "`":       "must not be in quotation marks",
+		"Bearer " + fakes.Key:       `must not begin with "Bearer " (pass the key alone: the SDK makes the Authorization header)`,
+		"bearer " + fakes.Key:       `must not begin with "Bearer "`,
+		"Authorization: Bearer abc": `must not begin with "Authorization:"`,
+		"k-12345":                   "must have at least 8 characters",
+	} {
 		_, err := NewClient("https://content.example.com", key)
-		assert.ErrorContains(t, err, reason)
+		assert.ErrorContains(t, err, "api_key: "+reason)
+		fakes.AssertNoKey(t, err, fakes.Key)
+		source := func(context.Context) (string, error) { return key, nil }
+		c, err := NewClient("https://content.example.com", "", WithAPIKeySource(source))
+		require.NoError(t, err)
+		_, err = c.Images.Show(t.Context(), "7")
+		short, _, _ := strings.Cut(reason, " (")
+		assert.ErrorContains(t, err, short)
+		fakes.AssertNoKey(t, err, fakes.Key)
 	}
 	// All that can stand in a header is the deployment's to choose.
 	for _, key := range []string{"k-123456", "00000000", "7|Xy+z/==", `!"#$%&'()*+,-./:;<=>?@[\]^_` + "`{|}~", strings.Repeat("k", 4000)} {
@@ -233,7 +291,8 @@ func TestNewClientFromEnv(t *testing.T) {
 		"no key but a source":  {baseURL: "https://content.example.com", opts: []Option{source}, sent: "from-the-source"},
 		"a key and a source":   {baseURL: "https://content.example.com", key: fakes.Key, opts: []Option{source}, sent: "from-the-source"},
 		"a source but no URL":  {opts: []Option{source}, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{"AICONTENT_API_KEY"}},
-		"a key with a newline": {baseURL: "https://content.example.com", key: fakes.Key + "\n", wants: []string{"api_key", "line breaks"}, lacks: []string{fakes.Key}},
+		"a key with a newline": {baseURL: "https://content.example.com", key: fakes.Key + "\n", wants: []string{"api_key", "must not contain a line break (at byte 24)"}, lacks: []string{fakes.Key}},
+		"a URL with a newline": {baseURL: "https://content.example.com\n", key: fakes.Key, wants: []string{"base_url: must not contain a line break (at byte 27)"}, lacks: []string{fakes.Key}},
 		"a URL with /api/v1":   {baseURL: "https://content.example.com/api/v1", key: fakes.Key, wants: []string{"base_url"}, lacks: []string{fakes.Key}},
 		"a nil option":         {baseURL: "https://content.example.com", key: fakes.Key, opts: []Option{nil}, wants: []string{"option: must not be nil"}},
 	} {
@@ -571,11 +630,11 @@ func TestNilsInside(t *testing.T) {
 func TestPathsBelowABaseURL(t *testing.T) {
 	t.Parallel()
 	for base, expected := range map[string]string{
-		"":              "/api/v1/images/a%2Fb",
-		"/":             "/api/v1/images/a%2Fb",
-		"/tenant//":     "/tenant/api/v1/images/a%2Fb",
-		"/a%2Fb/c%20d/": "/a%2Fb/c%20d/api/v1/images/a%2Fb",
-		"/ü":            "/%C3%BC/api/v1/images/a%2Fb",
+		"":              "/api/v1/images/a%3Fb",
+		"/":             "/api/v1/images/a%3Fb",
+		"/tenant//":     "/tenant/api/v1/images/a%3Fb",
+		"/a%2Fb/c%20d/": "/a%2Fb/c%20d/api/v1/images/a%3Fb",
+		"/ü":            "/%C3%BC/api/v1/images/a%3Fb",
 	} {
 		var uri string
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -584,7 +643,7 @@ func TestPathsBelowABaseURL(t *testing.T) {
 		}))
 		c, err := NewClient(srv.URL+base, "test-key")
 		require.NoError(t, err)
-		_, err = c.Images.Show(t.Context(), "a/b")
+		_, err = c.Images.Show(t.Context(), "a?b")
 		var api *APIError
 		require.ErrorAs(t, err, &api)
 		assert.Equal(t, expected, uri)

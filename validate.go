@@ -117,18 +117,28 @@ func allowed(value any) string {
 	return "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language"
 }
 
-// check reports what cannot be one segment of a path. Everything else is escaped and sent.
+// check reports an ID that is not one segment of a path. Everything else is escaped and sent.
 func (id ID) check() []FieldProblem {
+	// A proxy may unescape a path before it resolves "..", and another one may do so after it.
+	plain, err := url.PathUnescape(string(id))
+	if err != nil {
+		plain = string(id)
+	}
 	switch {
 	case strings.TrimSpace(string(id)) == "":
 		return problem("id", id, "is required")
-	case id == "." || id == "..":
+	case isDots(plain):
 		return problem("id", id, "must not be a relative path segment")
-	case strings.ContainsFunc(string(id), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+	case strings.ContainsAny(plain, `/\`):
+		return problem("id", id, `must not contain / or \, escaped or not: a proxy may split the path there`)
+	case strings.ContainsFunc(plain, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
 		return problem("id", id, "must not contain white space or control characters")
 	}
 	return nil
 }
+
+// isDots reports whether a path segment means the folder itself, or the one above.
+func isDots(segment string) bool { return segment == "." || segment == ".." }
 
 // checkDuration reports a negative duration, and one meant in seconds: WithResponseTimeout(30) is 30 nanoseconds.
 func checkDuration(field string, d time.Duration) []FieldProblem {
@@ -163,9 +173,10 @@ func checkHeader(name, value string) []FieldProblem {
 // checkHeaderValue reports what would end a header line, or be cut off at its ends. The problem shows what is given
 // as shown: the value, or nil for a secret one.
 func checkHeaderValue(field, value string, shown any) []FieldProblem {
+	reason, hint := unexpected(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' })
 	switch {
-	case strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }):
-		return problem(field, shown, "must not contain control characters or line breaks")
+	case reason != "":
+		return problem(field, shown, reason, hint)
 	case strings.Trim(value, " \t") != value:
 		return problem(field, shown, "must not begin or end with a space or tab, which HTTP drops")
 	}
@@ -176,11 +187,71 @@ var keyLength = fmt.Sprintf("must have at least %d characters: a shorter one can
 
 // checkKey reports an API key that cannot be sent, without showing it. The first problem says the most.
 func checkKey(key string) []FieldProblem {
-	odd := strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
-	return slices.Concat(
-		check(strings.TrimSpace(key) != "", "api_key", nil, "is required"),
-		checkHeaderValue("api_key", key, nil),
-		check(!odd, "api_key", nil, "must be printable ASCII without spaces"),
-		check(len(key) >= redact.MinKey, "api_key", nil, keyLength),
-	)
+	const field, alone = "api_key", "pass the key alone: the SDK makes the Authorization header"
+	if strings.TrimSpace(key) == "" {
+		return problem(field, nil, "is required")
+	}
+	for _, prefix := range []string{bearerPrefix, "Authorization:"} {
+		if len(key) >= len(prefix) && strings.EqualFold(key[:len(prefix)], prefix) {
+			return problem(field, nil, fmt.Sprintf("must not begin with %q", prefix), alone)
+		}
+	}
+	first, last := key[0], key[len(key)-1]
+	reason, hint := unexpected(key, func(r rune) bool { return r <= ' ' || r > '~' })
+	switch {
+	case reason != "":
+		return problem(field, nil, reason, hint)
+	case strings.ContainsRune("\"'`", rune(first)) && first == last:
+		return problem(field, nil, "must not be in quotation marks")
+	case len(key) < redact.MinKey:
+		return problem(field, nil, keyLength)
+	}
+	return nil
+}
+
+// unexpected names the first character of text that is refused, and where it stands. It returns nothing if there is
+// none. A printable ASCII character is shown, and no other one: a key must not be.
+func unexpected(text string, refused func(rune) bool) (reason, hint string) {
+	at := strings.IndexFunc(text, refused)
+	if at < 0 {
+		return "", ""
+	}
+	if !strings.ContainsFunc(strings.TrimSpace(text), refused) {
+		hint = "strings.TrimSpace removes it"
+	}
+	r, _ := utf8.DecodeRuneInString(text[at:])
+	return fmt.Sprintf("must not contain %s (at byte %d)", describe(r), at), hint
+}
+
+// describe names a character that stands in a text by mistake.
+func describe(r rune) string {
+	switch {
+	case strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r):
+		return "a line break"
+	case r == ' ':
+		return "a space"
+	case r == '\t':
+		return "a tab"
+	case r == '\ufeff':
+		return "a byte order mark"
+	case strings.ContainsRune("\"'`", r) || unicode.In(r, unicode.Pi, unicode.Pf):
+		return "a quotation mark"
+	case unicode.IsSpace(r):
+		return fmt.Sprintf("white space (%U)", r)
+	case unicode.IsControl(r):
+		return fmt.Sprintf("a control character (%U)", r)
+	case r == utf8.RuneError:
+		return "text that is not UTF-8"
+	case invisible(r):
+		return fmt.Sprintf("an invisible character (%U)", r)
+	case r > unicode.MaxASCII:
+		return "a character outside ASCII"
+	}
+	return string(r)
+}
+
+// invisible reports whether r is white space, or a character that is not seen or not valid.
+func invisible(r rune) bool {
+	ignored := unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
+	return unicode.IsSpace(r) || unicode.IsControl(r) || ignored || r == utf8.RuneError
 }

@@ -2,6 +2,7 @@ package aicontent
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -116,6 +117,7 @@ func TestIDsRefused(t *testing.T) {
 	ctx := t.Context()
 	for _, id := range []ID{
 		"", " ", "\n", "\t", ".", "..", "a b", "7\n", "\r7", "7\x00", "7\x1b", "7\x7f", "7\u0085", "\u00a07", "7\u2028", "\u3000",
+		"/", `\`, "a/b", `a\b`, "/..", "../7", `a\..\b`, "7/", "%2F..", "%2f..", "a%5Cb", "%2e%2e", "%2E", "7%0A", "7%20",
 	} {
 		for _, opts := range [][]CallOption{nil, {WithoutValidation()}} {
 			_, err := c.Images.Show(ctx, id, opts...)
@@ -134,12 +136,12 @@ func TestIDsRefused(t *testing.T) {
 	assert.Empty(t, *requests, "an empty id would delete the collection, two dots somebody else's")
 }
 
-// An id is one segment of the path, whatever it holds.
+// An id is one segment of the path, whatever else it holds.
 func TestIDsEscaped(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[ID]string{
-		"7": "7", "a/b": "a%2Fb", "a?b": "a%3Fb", "a%b": "a%25b", "ü": "%C3%BC", "a#b": "a%23b", "%2e%2e": "%252e%252e", "../7": "..%2F7", "...": "...",
-		`a\..\b`: "a%5C..%5Cb", "a;b": "a%3Bb", "a&b=c": "a&b=c", "a+b": "a+b", "日本": "%E6%97%A5%E6%9C%AC", "/": "%2F", "?": "%3F", "a:b@c": "a:b@c",
+		"7": "7", "a?b": "a%3Fb", "a%b": "a%25b", "ü": "%C3%BC", "a#b": "a%23b", "%2x": "%252x", "..7": "..7", "...": "...",
+		"a;b": "a%3Bb", "a&b=c": "a&b=c", "a+b": "a+b", "日本": "%E6%97%A5%E6%9C%AC", "?": "%3F", "a:b@c": "a:b@c",
 		"7\xff": "7%FF", "01HZY-x_y~z": "01HZY-x_y~z", `"<>|`: "%22%3C%3E%7C",
 	} {
 		var uri string
@@ -151,6 +153,18 @@ func TestIDsEscaped(t *testing.T) {
 		_, err = c.Images.Show(t.Context(), id)
 		require.NoError(t, err)
 		assert.Equal(t, "/tenant/api/v1/images/"+want, uri, string(id))
+	}
+}
+
+// A proxy that unescapes a path before it resolves ".." would otherwise make a Delete of one record one of all records.
+func TestIDsThatSplitThePathSaySo(t *testing.T) {
+	t.Parallel()
+	c, _ := capturing(t)
+	for _, id := range []ID{"a/b", `a\b`, "%2F..", "a%5cb"} {
+		err := c.Images.Delete(t.Context(), id)
+		want := `must not contain / or \, escaped or not: a proxy may split the path there`
+		assert.Equal(t, map[string]string{"id": want}, problemsOf(t, err), id)
+		assert.ErrorContains(t, err, fmt.Sprintf("id %q: ", id))
 	}
 }
 

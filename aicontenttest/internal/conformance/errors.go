@@ -34,7 +34,7 @@ func (s *Suite) unknownID(t TB) {
 
 // escapedIDs uses ids that, unescaped, would lead to another path.
 func (s *Suite) escapedIDs(t TB) {
-	for _, id := range []aicontent.ID{"a/b", "a?b", "a%b", "a#b", "ü", "a;b", "a+b"} {
+	for _, id := range []aicontent.ID{"a?b", "a%b", "a#b", "ü", "a;b", "a+b"} {
 		_, err := s.client.Images.Show(context.Background(), id)
 		fails(t, "show "+string(id), err, aicontent.ErrNotFound)
 		_, err = s.client.Transcriptions.Show(context.Background(), id)
