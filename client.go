@@ -48,7 +48,7 @@ type Client struct {
 	limiter      RateLimiter
 	log          []attemptHook // called after all others; nil for none
 	budget       *engine.Budget
-	timeout      time.Duration // of the http.Client, for texts; 0 is none
+	timeout      time.Duration // of the http.Client; 0 is none
 	insecure     bool
 	words        bool // booleans as true and false
 	updateMethod string
@@ -115,6 +115,10 @@ func configure(opts []Option) (*Client, []FieldProblem) {
 func (c *Client) build(op Operation, problems []FieldProblem, baseURL, apiKey string) (*Client, error) {
 	base, bad := parseBaseURL(baseURL, c.insecure)
 	problems = append(problems, bad...)
+	if c.given != nil {
+		c.timeout = c.given.Timeout
+		problems = append(problems, checkTimeout(c.timeout, c.defaults.storeWait)...)
+	}
 	if c.bearer == nil {
 		bad = checkKey(apiKey)
 		if base == nil && strings.Contains(apiKey, "://") {
@@ -146,11 +150,10 @@ func (c *Client) build(op Operation, problems []FieldProblem, baseURL, apiKey st
 	hc.Transport = transport
 	for _, wrap := range slices.Backward(c.middleware) {
 		hc.Transport = wrap(hc.Transport)
-		if hc.Transport == nil {
+		if isNil(hc.Transport) {
 			return nil, invalid(op, problem("middleware", nil, "must return a RoundTripper, not nil"))
 		}
 	}
-	c.timeout = hc.Timeout
 	sender := &engine.Sender{
 		API: hc, Pictures: pictures, Transport: transport, UserAgent: c.userAgent, Limiter: c.limiter,
 		Rotates: c.rotates, Budget: c.budget, MaxResponse: c.maxResponse,

@@ -417,7 +417,7 @@ func TestClientsOfOthersAreNeverChanged(t *testing.T) {
 	mine.Clone()
 	defer mine.CloseIdleConnections()
 	redirect := func(*http.Request, []*http.Request) error { return errors.New("mine") }
-	hc := &http.Client{Transport: mine, Timeout: time.Minute, CheckRedirect: redirect}
+	hc := &http.Client{Transport: mine, Timeout: time.Hour, CheckRedirect: redirect}
 	before := []map[string]any{snapshot(standard), snapshot(http.DefaultClient), snapshot(mine), snapshot(hc)}
 
 	for _, opts := range [][]Option{nil, {WithHTTPClient(hc)}, {WithHTTPClient(http.DefaultClient)}, {WithHTTPClient(&http.Client{})}} {

@@ -654,7 +654,7 @@ func TestDownloadKeepsTheClientsLimits(t *testing.T) {
 		"Timeout":       {&http.Client{Timeout: 50 * time.Millisecond}, "/slow.png", context.DeadlineExceeded},
 	} {
 		policy := WithRetryPolicy(oneAttempt)
-		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(row.hc), policy, WithResponseTimeout(5*time.Second), WithStallTimeout(5*time.Second))
+		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(row.hc), policy, WithResponseTimeout(5*time.Second), WithStoreTimeout(50*time.Millisecond), WithStallTimeout(5*time.Second))
 		require.NoError(t, err)
 		_, err = c.Images.Download(t.Context(), at(pictures.URL+row.path), io.Discard)
 		assert.ErrorIs(t, err, row.want, name)

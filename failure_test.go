@@ -225,14 +225,21 @@ func TestRedirectWithoutItsRequest(t *testing.T) {
 	assert.ErrorContains(t, err, "images.store: 302: the service redirects to https://content.example.com/moved: is the base URL https://content.example.com right?")
 }
 
-// The time limit of the http.Client is the user's, and the error says so.
+// The time limit of the http.Client is the user's, and the error says so. It counts the upload, too.
 func TestErrorOfTheUsersTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Hang), Timeout: 3 * time.Second}), WithRetryPolicy(oneAttempt))
+		slow := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second / 2)
+			_, _ = io.Copy(io.Discard, r.Body)
+			return fakes.Hang(r)
+		})
+		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: slow, Timeout: 3 * time.Second}),
+			WithRetryPolicy(oneAttempt), WithStoreTimeout(3*time.Second))
 		require.NoError(t, err)
-		_, err = c.Images.Store(t.Context(), aStore)
-		assert.ErrorContains(t, err, "images.store: the http.Client's Timeout of 3s ended the attempt (WithHTTPClient): ")
+		file := FileFromBytes("a.wav", []byte(wavHead))
+		_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file})
+		assert.ErrorContains(t, err, "transcriptions.store: the http.Client's Timeout of 3s ended the attempt (WithHTTPClient): ")
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 		var lost net.Error
 		require.ErrorAs(t, err, &lost)
@@ -350,7 +357,7 @@ func TestAttemptsThatAClientsTimeoutEnded(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakes.Script{Responses: fakes.Responses{ended(os.ErrDeadlineExceeded), ended(fmt.Errorf("net/http: request canceled: %w", os.ErrDeadlineExceeded))}}
-		c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{Transport: s, Timeout: time.Second}))
+		c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(quick), WithStoreTimeout(time.Second), WithHTTPClient(&http.Client{Transport: s, Timeout: time.Second}))
 		require.NoError(t, err)
 		_, err = c.Images.Show(t.Context(), "7")
 		// Whether http.Client adds its own error is a race within net/http.
@@ -377,24 +384,27 @@ func TestErrorsOfTheTransportsLimits(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 	}
+	// A Store timeout that is as long as the client's Timeout ends first, unless an attempt dials or uploads.
+	both := []string{"images.show", "images.store"}
 	for name, row := range map[string]struct {
 		transport *http.Transport
 		timeout   time.Duration
 		base, err string
 		took      time.Duration
+		calls     []string
 	}{
-		"response header":       {&http.Transport{DialContext: silent, ResponseHeaderTimeout: time.Second}, time.Hour, "http://localhost", "timeout awaiting response headers", time.Second},
-		"TLS handshake":         {&http.Transport{DialContext: silent, TLSHandshakeTimeout: time.Second}, time.Hour, "https://localhost", "TLS handshake timeout", time.Second},
-		"dialer":                {&http.Transport{DialContext: deaf}, time.Hour, "https://localhost", "i/o timeout", 30 * time.Second},
-		"client":                {&http.Transport{DialContext: silent, ResponseHeaderTimeout: time.Hour}, time.Second, "http://localhost", "the http.Client's Timeout of 1s", time.Second},
-		"client, while dialing": {&http.Transport{DialContext: deaf}, time.Second, "http://localhost", "the http.Client's Timeout of 1s", time.Second},
+		"response header":       {&http.Transport{DialContext: silent, ResponseHeaderTimeout: time.Second}, time.Hour, "http://localhost", "timeout awaiting response headers", time.Second, both},
+		"TLS handshake":         {&http.Transport{DialContext: silent, TLSHandshakeTimeout: time.Second}, time.Hour, "https://localhost", "TLS handshake timeout", time.Second, both},
+		"dialer":                {&http.Transport{DialContext: deaf}, time.Hour, "https://localhost", "i/o timeout", 30 * time.Second, both},
+		"client":                {&http.Transport{DialContext: silent, ResponseHeaderTimeout: time.Hour}, time.Second, "http://localhost", "the http.Client's Timeout of 1s", time.Second, both[:1]},
+		"client, while dialing": {&http.Transport{DialContext: deaf}, time.Second, "http://localhost", "the http.Client's Timeout of 1s", time.Second, both},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				hc := &http.Client{Transport: row.transport, Timeout: row.timeout}
-				c, err := NewClient(row.base, fakes.Key, WithHTTPClient(hc), WithRetryPolicy(oneAttempt))
+				c, err := NewClient(row.base, fakes.Key, WithHTTPClient(hc), WithRetryPolicy(oneAttempt), WithStoreTimeout(row.timeout))
 				require.NoError(t, err)
-				for _, call := range []string{"images.show", "images.store"} {
+				for _, call := range row.calls {
 					start := time.Now()
 					err := allTen(c)[call](t.Context())
 					assert.ErrorContains(t, err, row.err, call)

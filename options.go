@@ -106,8 +106,12 @@ func (p RetryPolicy) check() (problems []FieldProblem) {
 	return problems
 }
 
-// WithHTTPClient sends requests through a copy of hc. Nil is an error. Its Timeout and Jar apply, and its CheckRedirect
-// to Download: no redirect of an API call is followed.
+// WithHTTPClient sends requests through a copy of hc. Nil is an error. Its Jar applies, and its CheckRedirect to
+// Download: no redirect of an API call is followed.
+//
+// Leave its Timeout 0: the SDK has timeouts of its own. A Timeout counts from the start of an attempt, upload included,
+// so it would end Store calls that are billed. One below the store timeout is an error, of NewClient or of the Store
+// whose [WithStoreTimeout] exceeds it. Any other ends attempts of all methods.
 //
 // If its transport is nil or an [*http.Transport], two clones with its TLS, proxy and dial settings are used: one for
 // create requests, each on a connection of its own over HTTP/1.1, the other for everything else. A limit such as
@@ -117,10 +121,14 @@ func (p RetryPolicy) check() (problems []FieldProblem) {
 // Nor does it see whether the RoundTripper sends a create request twice: one that sets GetBody lets net/http do so over
 // HTTP/2. To wrap a transport, use [WithMiddleware], where outcomes stay exact.
 func WithHTTPClient(hc *http.Client) Option {
-	return clientOption{
-		check(hc != nil, "http_client", nil, "must not be nil"),
-		func(c *Client) { c.given = hc },
+	problems := check(hc != nil, "http_client", nil, "must not be nil")
+	if hc != nil {
+		problems = checkNil("http_client_jar", hc.Jar)
+		if _, ok := hc.Transport.(*http.Transport); !ok { // A nil one is as good as none.
+			problems = append(problems, checkNil("http_client_transport", hc.Transport)...)
+		}
 	}
+	return clientOption{problems, func(c *Client) { c.given = hc }}
 }
 
 // WithMiddleware wraps the client's transport, for tracing, signing or caching. Nil is an error. NewClient calls wrap
@@ -156,25 +164,35 @@ func WithUserAgent(product string) Option {
 }
 
 // WithLogger logs each attempt at debug level, with attributes that docs/production.md lists. Keys, bodies and query
-// values are never logged. Nil logs nothing.
+// values are never logged. Nil logs nothing. A Logger without a handler is an error.
 func WithLogger(l *slog.Logger) Option {
-	return clientOption{nil, func(c *Client) { c.logger = l }}
+	return clientOption{
+		check(l == nil || !isNil(l.Handler()), "logger", nil, "must have a handler", "make it with slog.New"),
+		func(c *Client) { c.logger = l },
+	}
 }
 
 // WithRateLimiter calls l.Wait before each attempt, except for Download, which contacts other hosts: an attempt hook
-// can limit it. Nil is no limit.
+// can limit it. Nil is no limit. A nil pointer in l is an error.
 func WithRateLimiter(l RateLimiter) Option {
-	return clientOption{nil, func(c *Client) { c.limiter = l }}
+	return clientOption{
+		checkNil("rate_limiter", l, "give nil itself for no limit"),
+		func(c *Client) { c.limiter = l },
+	}
 }
+
+// maxBudget is the largest retry budget, which is no limit in practice. It leaves room for counting in fractions.
+const maxBudget = 100_000_000
 
 // WithRetryBudget limits the retries of all calls of the client together, so that they do not worsen an outage. The
 // budget starts with that many tokens and never has more; the default is 100, and 0 is no limit. Each retry costs one
 // token, except after a Retry-After or a 401. A call that succeeds at the first attempt earns a tenth of a token; one
-// that succeeds after retries gets its tokens back. Without tokens, only these two kinds of retries remain.
+// that succeeds after retries gets its tokens back. Without tokens, only these two kinds of retries remain. A budget
+// above 100 million counts as 100 million.
 func WithRetryBudget(retries int) Option {
 	return clientOption{
 		check(retries >= 0, "retry_budget", retries, "must not be negative"),
-		func(c *Client) { c.budget = engine.NewBudget(retries) },
+		func(c *Client) { c.budget = engine.NewBudget(min(retries, maxBudget)) },
 	}
 }
 

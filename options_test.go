@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -66,6 +69,11 @@ func TestOptionsOfOneCall(t *testing.T) {
 	assert.ErrorContains(t, err, `option "WithResponse": must be given to a call`)
 }
 
+// tokens is a limiter of a test, whose methods need its fields as those of rate.Limiter do.
+type tokens struct{ left int }
+
+func (l *tokens) Wait(context.Context) error { l.left--; return nil }
+
 // An option that is wrong is found before anything is sent, given to the client or to a call.
 func TestOptionsRefused(t *testing.T) {
 	t.Parallel()
@@ -89,6 +97,15 @@ func TestOptionsRefused(t *testing.T) {
 		"negative budget":          {WithRetryBudget(-1), "retry_budget", "negative"},
 		"seconds without a unit":   {WithResponseTimeout(30), "response_timeout", "write 30*time.Second"},
 		"a stall without a unit":   {WithStallTimeout(30), "stall_timeout", "write 30*time.Second"},
+		"nil transport inside":     {WithHTTPClient(&http.Client{Transport: (*closingRoundTripper)(nil)}), "http_client_transport", "must not be a nil *aicontent.closingRoundTripper"},
+		"nil func for transport":   {WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(nil)}), "http_client_transport", "must not be a nil fakes.RoundTripper"},
+		"nil jar inside":           {WithHTTPClient(&http.Client{Jar: (*cookiejar.Jar)(nil)}), "http_client_jar", "must not be a nil *cookiejar.Jar"},
+		"nil limiter inside":       {WithRateLimiter((*tokens)(nil)), "rate_limiter", "must not be a nil *aicontent.tokens (give nil itself for no limit)"},
+		"nil func for limiter":     {WithRateLimiter(fakes.Limiter(nil)), "rate_limiter", "must not be a nil fakes.Limiter"},
+		"logger without handler":   {WithLogger(&slog.Logger{}), "logger", "must have a handler (make it with slog.New)"},
+		"nil handler inside":       {WithLogger(slog.New((*slog.TextHandler)(nil))), "logger", "must have a handler"},
+		"middleware to nil inside": {WithMiddleware(func(http.RoundTripper) http.RoundTripper { return (*closingRoundTripper)(nil) }), "middleware", "must return a RoundTripper, not nil"},
+		"nil attempt hook":         {WithAttemptHook(nil), "attempt_hook", "must not be nil"},
 		"no middleware":            {WithMiddleware(nil), "middleware", "nil"},
 		"middleware to nothing":    {WithMiddleware(func(http.RoundTripper) http.RoundTripper { return nil }), "middleware", "nil"},
 		"a query without name":     {WithQuery("", "v"), "query", "name"},
@@ -604,4 +621,85 @@ func TestStoreTimeout(t *testing.T) {
 	}
 	_, err := NewClient("http://localhost", fakes.Key, WithStoreTimeout(30), WithResponseTimeout(-1))
 	assert.ErrorContains(t, err, `store_timeout "30ns": must be 0 or at least 1ms (write 30*time.Second for 30 seconds); response_timeout "-1ns": `)
+}
+
+// A Timeout of the http.Client counts from the start of an attempt. It must not end a Store call that its own limit
+// would let go on: the call is billed all the same.
+func TestHTTPClientTimeoutsBelowTheStoreTimeoutAreRefused(t *testing.T) {
+	t.Parallel()
+	const advice = ": it counts the upload too, and would end Store calls that are billed (leave it 0: "
+	for name, row := range map[string]struct {
+		timeout time.Duration
+		opts    []Option
+		text    string // empty if there is a client
+	}{
+		"none":                       {0, nil, ""},
+		"none, and no limit":         {0, []Option{WithStoreTimeout(0)}, ""},
+		"the default":                {10 * time.Minute, nil, ""},
+		"below the default":          {30 * time.Second, nil, `"30s": must be 0, or at least the store timeout of 10m0s`},
+		"just below the default":     {10*time.Minute - 1, nil, `"9m59.999999999s": must be 0, or at least the store timeout of 10m0s`},
+		"above an option":            {time.Minute, []Option{WithStoreTimeout(time.Minute)}, ""},
+		"below an option":            {time.Hour, []Option{WithStoreTimeout(2 * time.Hour)}, `"1h0m0s": must be 0, or at least the store timeout of 2h0m0s`},
+		"any, and no limit":          {100 * time.Hour, []Option{WithStoreTimeout(0)}, `"100h0m0s": must be 0 if the store timeout is infinite`},
+		"negative":                   {-1, nil, `"-1ns": must be 0, or at least the store timeout of 10m0s`},
+		"the last of several limits": {time.Minute, []Option{WithStoreTimeout(0), WithStoreTimeout(time.Second)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hc := WithHTTPClient(&http.Client{Timeout: row.timeout})
+			for _, opts := range [][]Option{append([]Option{hc}, row.opts...), append(slices.Clip(row.opts), hc)} {
+				_, err := NewClient("https://content.example.com", fakes.Key, opts...)
+				if row.text == "" {
+					assert.NoError(t, err)
+					continue
+				}
+				assert.Equal(t, []string{"http_client_timeout"}, fieldsOf(t, err))
+				assert.ErrorContains(t, err, "aicontent.NewClient: http_client_timeout "+row.text+advice)
+			}
+		})
+	}
+}
+
+// The same for the limit of one Store call. Other calls have limits of their own, so they may be given one.
+func TestStoreTimeoutsAboveTheHTTPClientTimeoutAreRefused(t *testing.T) {
+	t.Parallel()
+	requests := 0
+	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{
+		Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			requests++
+			return fakes.OK(fakes.StoredImage)(r)
+		}),
+		Timeout: 10 * time.Minute,
+	}))
+	require.NoError(t, err)
+	transcription := TranscriptionStoreParams{Name: "n", File: FileFromBytes("a.wav", []byte(wavHead))}
+	for _, limit := range []time.Duration{0, 10*time.Minute + 1} {
+		opt := WithStoreTimeout(limit)
+		_, image := c.Images.Store(t.Context(), aStore, opt)
+		_, audio := c.Transcriptions.Store(t.Context(), transcription, opt)
+		for _, err := range []error{image, audio, c.Images.Validate(aStore, opt), c.Transcriptions.Validate(transcription, opt)} {
+			assert.Equal(t, []string{"http_client_timeout"}, fieldsOf(t, err))
+		}
+	}
+	assert.Zero(t, requests)
+	_, err = c.Images.Store(t.Context(), aStore, WithStoreTimeout(10*time.Minute))
+	assert.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7", WithStoreTimeout(0))
+	assert.NoError(t, err)
+	_, err = c.Images.Update(t.Context(), "7", ImageUpdateParams{}, WithStoreTimeout(0))
+	assert.NoError(t, err)
+	assert.Equal(t, 3, requests)
+}
+
+// A program that wants no limit gives the largest number it knows. Counted in fractions of a token, that was none.
+func TestHugeRetryBudgetsAreNoLimit(t *testing.T) {
+	t.Parallel()
+	for _, budget := range []int{math.MaxInt, math.MaxInt/5 + 1, math.MaxInt / 10, maxBudget + 1} {
+		failing := fakes.Responses{fakes.Respond(500, "no"), fakes.Respond(500, "no"), fakes.OK(fakes.StoredImage)}
+		s := &fakes.Script{Responses: slices.Repeat(failing, 3)}
+		c := over(t, s, WithRetryBudget(budget), WithRetryPolicy(quick))
+		for range 3 {
+			_, err := c.Images.Show(t.Context(), "7")
+			assert.NoError(t, err, budget)
+		}
+	}
 }

@@ -255,6 +255,9 @@ func (c *Client) encode(ctx context.Context, args arguments, opts []CallOption) 
 	if op.record {
 		problems = append(problems, args.id.check()...)
 	}
+	if op.kind == engine.Create {
+		problems = append(problems, checkTimeout(c.timeout, set.storeWait)...)
+	}
 	fields := valuesOf(args.params)
 	if op.kind == engine.Create || op.kind == engine.Change {
 		req.form = c.overlay(fields, set.moreForm)

@@ -151,6 +151,30 @@ func checkDuration(field string, d time.Duration) []FieldProblem {
 	return nil
 }
 
+// checkTimeout reports an http.Client's Timeout that would end a Store call before its own limit, which is infinite if
+// it is 0.
+func checkTimeout(timeout, store time.Duration) []FieldProblem {
+	reason := fmt.Sprintf("must be 0, or at least the store timeout of %v", store)
+	if store == 0 {
+		reason = "must be 0 if the store timeout is infinite"
+	}
+	return check(timeout == 0 || store > 0 && timeout >= store, "http_client_timeout", timeout,
+		reason+": it counts the upload too, and would end Store calls that are billed",
+		"leave it 0: WithResponseTimeout, WithStoreTimeout and WithStallTimeout limit each attempt")
+}
+
+// checkNil reports an argument whose methods would panic. Nil itself is not one.
+func checkNil(field string, v any, hints ...string) []FieldProblem {
+	return check(v == nil || !isNil(v), field, nil, fmt.Sprintf("must not be a nil %T", v), hints...)
+}
+
+// isNil reports whether v is nil, or an interface that holds a nil pointer or function.
+func isNil(v any) bool {
+	value := reflect.ValueOf(v)
+	holder := value.Kind() == reflect.Pointer || value.Kind() == reflect.Func
+	return v == nil || holder && value.IsNil()
+}
+
 // reservedHeaders are set by the SDK, or speak of the connection or the upload, which net/http manages.
 var reservedHeaders = []string{
 	"Authorization", "Host", "Content-Type", "Content-Length", "Transfer-Encoding", "Trailer",
@@ -191,7 +215,7 @@ func checkKey(key string) []FieldProblem {
 	if strings.TrimSpace(key) == "" {
 		return problem(field, nil, "is required")
 	}
-	for _, prefix := range []string{bearerPrefix, "Authorization:"} {
+	for _, prefix := range []string{engine.BearerOf(""), "Authorization:"} {
 		if len(key) >= len(prefix) && strings.EqualFold(key[:len(prefix)], prefix) {
 			return problem(field, nil, fmt.Sprintf("must not begin with %q", prefix), alone)
 		}

@@ -91,8 +91,7 @@ type Budget struct {
 
 // NewBudget returns a full budget. Zero retries are no limit.
 func NewBudget(retries int) *Budget {
-	full := min(retries, math.MaxInt/budgetUnit) * budgetUnit
-	return &Budget{left: full, cap: full}
+	return &Budget{left: retries * budgetUnit, cap: retries * budgetUnit}
 }
 
 // take takes one retry, and reports whether there was one.
@@ -110,7 +109,7 @@ func (b *Budget) take() bool {
 func (b *Budget) give(tenths int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left += min(tenths, b.cap-b.left)
+	b.left = min(b.cap, b.left+tenths)
 }
 
 // Retries returns the retries that are left, -1 for no limit.

@@ -199,7 +199,7 @@ func TestErrorsAreMasked(t *testing.T) {
 	assert.NotContains(t, strings.Join(stringsIn(reflect.ValueOf(keyed)), " "), string(plainKey))
 
 	for name, err := range map[string]error{
-		"two; lines: late":                  fmt.Errorf("two\nlines: %w", lateError{}),
+		"two; lines: late":                 fmt.Errorf("two\nlines: %w", lateError{}),
 		"\uFFFD: late":                     fmt.Errorf("\xff: %w", lateError{}),
 		strings.Repeat("x", MaxLine) + "…": fmt.Errorf("%s: %w", strings.Repeat("x", MaxLine), lateError{}),
 	} {
