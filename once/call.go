@@ -165,7 +165,7 @@ func (c *call[T]) enter(ctx context.Context) (leave func(), err error) {
 		case <-ctx.Done():
 			return nil, c.leave(ctx, whyEnded(ctx))
 		case <-over:
-			return nil, c.leave(ctx, errWait)
+			return nil, c.leave(ctx, ErrMaxWait)
 		}
 	}
 	c.waited = time.Since(start)

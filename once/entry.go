@@ -23,6 +23,7 @@ type entry struct {
 	Name       string `json:"name"`
 
 	Call  string       `json:"call,omitempty"`  // that wrote the entry
+	Wrote time.Time    `json:"wrote,omitzero"`  // when the call wrote it; of a renewed announcement, the first one
 	Until time.Time    `json:"until,omitzero"`  // what was sent is a record that lists and Show have, or never will be
 	Made  time.Time    `json:"made,omitzero"`   // when the record was made or found; zero for none
 	ID    aicontent.ID `json:"id,omitempty"`    // of the record; empty if nobody knows it

@@ -23,6 +23,7 @@ type Error struct {
 
 	outcome   aicontent.Outcome
 	retryable bool
+	retryAt   time.Time
 }
 
 // Error is one line: the collection, the name, the cause, and what is known of the record.
@@ -55,6 +56,32 @@ func (e *Error) Outcome() aicontent.Outcome {
 // [aicontent.Retryable] calls it.
 func (e *Error) Retryable() bool { return e != nil && e.retryable }
 
+// RetryAt returns the time at which the same call is worth making again: an open request is looked for 1, 3, 7, 15 and
+// 31 seconds after the entry's last write and then every 30 seconds, at Until at the latest. A Retry-After that is
+// longer counts. It is zero if a retry cannot help, or if the error has no such time. [aicontent.RetryAt] calls it.
+func (e *Error) RetryAt() time.Time {
+	if e == nil || !e.retryable {
+		return time.Time{}
+	}
+	return e.retryAt
+}
+
+// Reason returns the cause for the people who use a program. [aicontent.Reason] calls it.
+func (e *Error) Reason() string {
+	switch {
+	case e == nil:
+		return ""
+	case !e.Until.IsZero() && e.outcome == aicontent.OutcomeUnknown:
+		return "an earlier request may still create the record"
+	case errors.Is(e.Err, ErrMaxWait):
+		return "another call for the name is under way"
+	}
+	return aicontent.Reason(e.Err)
+}
+
+// ErrMaxWait is in the error of a call that [WithMaxWait] ended.
+var ErrMaxWait = errors.New("it would wait for too long (WithMaxWait)")
+
 type searchKey struct{}
 
 // asSearch marks the requests with which this package looks for a record.
@@ -73,7 +100,6 @@ var (
 	errNothing  = errors.New("no record came of the create request")
 	errLate     = errors.New("the ledger did not answer in time")
 	errCut      = errors.New("the create request was cut off, as the ledger could not be written in time")
-	errWait     = errors.New("it would wait for too long (WithMaxWait)")
 )
 
 // outcome is Done if a record was made, and Unknown otherwise.
@@ -93,7 +119,45 @@ func (c *call[T]) fail(retryable bool, err error) *Error {
 	if open := c.until(); open.After(time.Now()) {
 		until = open.UTC()
 	}
-	return &Error{c.collection, c.name, c.entry.ID, until, err, c.outcome(), retryable}
+	at := aicontent.RetryAt(err)
+	if !until.IsZero() {
+		at = later(c.nextLook(), at, until)
+	}
+	return &Error{c.collection, c.name, c.entry.ID, until, err, c.outcome(), retryable, at}
+}
+
+// later returns the later one of two times, or the limit if that is earlier.
+func later(a, b, limit time.Time) time.Time {
+	if a.Before(b) {
+		a = b
+	}
+	if limit.Before(a) {
+		return limit
+	}
+	return a
+}
+
+// nextLook returns the next time of the schedule that begins with the entry's last write.
+func (c *call[T]) nextLook() time.Time {
+	wrote := c.entry.Wrote
+	if wrote.IsZero() || c.since.Before(wrote) {
+		wrote = c.since
+	}
+	now := time.Now()
+	return now.Add(untilNextLook(now.Sub(wrote)))
+}
+
+// untilNextLook returns how long after its age an entry is looked at again: it is when it is 1, 3, 7, 15 and 31 seconds
+// old, and then every 30 seconds.
+func untilNextLook(age time.Duration) time.Duration {
+	look := firstPause
+	for step := 2 * firstPause; look <= age && step < lastPause; step *= 2 {
+		look += step
+	}
+	if look <= age {
+		look += ((age-look)/lastPause + 1) * lastPause
+	}
+	return look - age
 }
 
 // conflict is the error of a name whose record may not be the one that the caller means.

@@ -194,7 +194,7 @@ func (c *call[T]) pause(ctx context.Context, failed error) error {
 		return cmp.Or(whyEnded(ctx), context.DeadlineExceeded)
 	}
 	if c.waited+wait > c.maxWait {
-		return errWait
+		return ErrMaxWait
 	}
 	if c.delay == firstPause {
 		c.log.InfoContext(ctx, "once waits for what a create request may have become", "until", until)

@@ -103,7 +103,8 @@ func (c *call[T]) none(ctx context.Context, outcome aicontent.Outcome, retryable
 func (c *call[T]) announces(cut context.CancelCauseFunc) aicontent.CallOption {
 	type done = func(aicontent.AttemptResult)
 	return aicontent.WithAttemptHook(func(ctx context.Context, _ aicontent.Attempt) (done, error) {
-		began, err := c.announce(ctx)
+		first := time.Now()
+		began, err := c.announce(ctx, first)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +113,7 @@ func (c *call[T]) announces(cut context.CancelCauseFunc) aicontent.CallOption {
 		stopped := make(chan struct{})
 		go func() {
 			defer close(stopped)
-			c.beat(beating, limit, cut)
+			c.beat(beating, first, limit, cut)
 		}()
 		return func(aicontent.AttemptResult) {
 			stop()
@@ -123,16 +124,16 @@ func (c *call[T]) announces(cut context.CancelCauseFunc) aicontent.CallOption {
 }
 
 // announce notes until when the record of a request under way may appear, and returns when it began to.
-func (c *call[T]) announce(ctx context.Context) (began time.Time, err error) {
+func (c *call[T]) announce(ctx context.Context, first time.Time) (began time.Time, err error) {
 	began = time.Now()
-	err = c.put(ctx, cutOff, entry{Until: began.Add(margin + c.settle), Form: c.form})
+	err = c.put(ctx, cutOff, entry{Wrote: first, Until: began.Add(margin + c.settle), Form: c.form})
 	c.noted = c.noted || c.entry.Call == c.token
 	return began, err
 }
 
 // beat announces the request again and again until the context ends. A record that another process has found is that of
 // this request, which is paid for.
-func (c *call[T]) beat(ctx context.Context, limit *time.Timer, cut context.CancelCauseFunc) {
+func (c *call[T]) beat(ctx context.Context, first time.Time, limit *time.Timer, cut context.CancelCauseFunc) {
 	ticks := time.NewTicker(beat)
 	defer ticks.Stop()
 	for {
@@ -141,7 +142,7 @@ func (c *call[T]) beat(ctx context.Context, limit *time.Timer, cut context.Cance
 			return
 		case <-ticks.C:
 		}
-		began, err := c.announce(ctx)
+		began, err := c.announce(ctx, first)
 		switch other, lost := err.(overtaken); {
 		case lost && !other.entry.Made.IsZero():
 			limit.Stop()
@@ -180,7 +181,10 @@ func (c *call[T]) put(ctx context.Context, limit time.Duration, next entry) (err
 	own, cancel := context.WithTimeoutCause(ctx, limit, errLate)
 	defer cancel()
 	next.Format, next.Collection, next.Name, next.Call = format, c.collection, c.name, c.token
-	next.Until, next.Made = next.Until.UTC(), next.Made.UTC()
+	if next.Wrote.IsZero() {
+		next.Wrote = time.Now()
+	}
+	next.Wrote, next.Until, next.Made = next.Wrote.UTC(), next.Until.UTC(), next.Made.UTC()
 	data := next.encode()
 	for range 3 { // a ledger that fails once or twice costs nothing
 		version, failed := c.ledger.Put(own, c.key, data, c.version)
