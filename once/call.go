@@ -3,25 +3,21 @@ package once
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"log/slog"
-	"reflect"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-// service is what a call needs to know of a collection.
+// service has everything that a call needs to know of a collection.
 type service[T any] struct {
 	*config
 	collection string
 	api        api[T]
 	facts      func(*T) facts
-	partial    func(*T) bool // reports whether something of a record is yet to come
+	partial    func(*T) bool // reports whether a part of a record is yet to come
 }
 
 // api is the client's part for a collection.
@@ -31,40 +27,43 @@ type api[T any] interface {
 	Delete(context.Context, aicontent.ID, ...aicontent.CallOption) error
 }
 
-// facts are what a call must know of a record.
+// facts are the fields of a record that a call reads.
 type facts struct {
 	id   aicontent.ID
 	name string
 }
 
-// call is one call for a name.
+// call is one call for a name. PROTOCOL.md has the rules that it follows.
 type call[T any] struct {
 	service[T]
-	name  string // as given
-	key   string
-	token string // of the call, in the entries that it writes
-	form  string // hash of the form that would be sent; empty if none would
-	opts  []aicontent.CallOption
-	log   *slog.Logger
+	name     string // as given
+	place    place
+	token    string // of the call, in the entries that it writes
+	form     string // hash of the form that Store would send; empty for Find and Delete
+	deleting bool   // for Delete, a part of a record is enough
+	opts     []aicontent.CallOption
+	log      *slog.Logger
 
-	entry   entry     // as last read, or written if it could be
-	version string    // of it
-	since   time.Time // when this call first saw the version; zero if it has read nothing
+	entry   entry         // as last read or written
+	version string        // of the entry
+	seen    time.Time     // when this call first saw the version, or began to write it; zero before the first Get
+	turn    chan struct{} // of the queue; nil without a turn
 
-	searched bool
-	noted    bool  // a request was announced
-	paid     bool  // and its outcome was not NotExecuted
-	made     bool  // a record was made, though the entry may not say so
-	cause    error // why the Store call failed, or else a search; nil if none did
+	searched  bool
+	announced bool  // an announcement of this call is in the ledger
+	sent      bool  // the create request of this call was executed, or may have been
+	made      bool  // a record was created, though the entry may not say so
+	cause     error // why the Store call failed, or else a search or Show; nil if none did
 
-	delay  time.Duration // the next pause
-	waited time.Duration // in all
+	changes int           // rounds that another call's write has ended
+	hidden  time.Time     // when Show first did not show the record; zero if it did
+	waited  time.Duration // in all
 }
 
 func (s service[T]) call(name, form string, opts []aicontent.CallOption) *call[T] {
 	return &call[T]{
-		service: s, name: name, key: ledgerKey(s.scope, s.base, s.collection, name), token: rand.Text(), form: form,
-		opts: slices.Clip(opts), log: s.logger.With("collection", s.collection, "name", name), delay: firstPause,
+		service: s, name: name, place: place{s.ledgerID, ledgerKey(s.scope, s.base, s.collection, name)}, token: rand.Text(), form: form,
+		opts: slices.Clip(opts), log: s.logger.With("collection", s.collection, "name", name),
 	}
 }
 
@@ -72,123 +71,63 @@ func (s service[T]) call(name, form string, opts []aicontent.CallOption) *call[T
 type create[T any] func(context.Context, ...aicontent.CallOption) (*T, error)
 
 func (c *call[T]) store(ctx context.Context, create create[T]) (record *T, found bool, err error) {
-	leave, err := c.enter(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	defer leave()
-	record, err = c.look(ctx, func() (*T, error) {
-		if c.noted {
-			return nil, c.none(ctx, aicontent.OutcomeNotExecuted, true, errNothing)
+	defer c.leave()
+	record, _, err = c.look(ctx, func(ctx context.Context) (*T, step, error) {
+		if c.announced {
+			return c.none(ctx, true, errNothing)
 		}
 		return c.send(ctx, create)
 	})
-	return record, record != nil && !c.paid, err
+	return record, record != nil && !c.sent, err
 }
 
 func (c *call[T]) find(ctx context.Context) (*T, error) {
-	leave, err := c.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return c.lookOnly(ctx)
+	defer c.leave()
+	record, _, err := c.look(ctx, c.absence)
+	return record, err
 }
 
-func (c *call[T]) lookOnly(ctx context.Context) (*T, error) {
-	return c.look(ctx, func() (*T, error) {
-		return nil, c.none(ctx, aicontent.OutcomeNotExecuted, false, aicontent.ErrNotFound)
-	})
+func (c *call[T]) absence(ctx context.Context) (*T, step, error) {
+	return c.none(ctx, false, aicontent.ErrNotFound)
 }
 
 // delete is rule 6.
 func (c *call[T]) delete(ctx context.Context) error {
-	leave, err := c.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	c.partial = func(*T) bool { return false }
-	record, err := c.lookOnly(ctx)
+	defer c.leave()
+	c.deleting = true
+	record, last, err := c.look(ctx, c.absence)
 	switch {
-	case errors.Is(err, aicontent.ErrNotFound):
+	case answers(err, aicontent.ErrNotFound):
 		return nil
-	case errors.Is(err, aicontent.ErrConflict) && c.entry.ID != "": // It was renamed.
+	case last == renamed, last == nameless && !time.Now().Before(c.until()):
 		_ = c.write(ctx, entry{})
 		return err
-	case errors.Is(err, errGone):
+	case last == gone:
 		if err := c.write(ctx, entry{}); err != nil {
 			return c.fail(true, err)
 		}
 		return nil
-	case err != nil && !errors.Is(err, errNotShown):
+	case err != nil && last != hidden:
 		return err
 	case c.entry.ID == "":
 		c.entry.ID = c.facts(record).id
 	}
 	err = c.api.Delete(ctx, c.entry.ID, c.opts...)
-	if err != nil && !errors.Is(err, aicontent.ErrNotFound) {
+	if err != nil && !answers(err, aicontent.ErrNotFound) {
 		c.made = true
 		return c.fail(aicontent.Retryable(err), err)
 	}
-	_ = c.write(ctx, entry{}) // If it cannot be written, the next call is told that there is no record with the ID.
+	_ = c.write(ctx, entry{}) // If it fails, the next call learns from Show that the record is gone.
 	return nil
 }
 
-// turns has the names of the calls of this process that are under way, each with a channel that is closed at its end.
-var turns sync.Map
-
-// turn is a name in a ledger.
-type turn struct {
-	ledger any
-	key    string
-}
-
-// enter waits until no other call of this process is under way for the name.
-func (c *call[T]) enter(ctx context.Context) (leave func(), err error) {
-	if err := c.check(ctx); err != nil {
-		return nil, err
-	}
-	t := turn{c.ledger, c.key}
-	if !reflect.ValueOf(c.ledger).Comparable() {
-		t.ledger = c.config
-	}
-	over := time.After(c.maxWait)
-	start, mine := time.Now(), make(chan struct{})
-	for {
-		busy, waits := turns.LoadOrStore(t, mine)
-		if !waits {
-			break
-		}
-		select {
-		case <-busy.(chan struct{}):
-		case <-ctx.Done():
-			return nil, c.leave(ctx, whyEnded(ctx))
-		case <-over:
-			return nil, c.leave(ctx, ErrMaxWait)
-		}
-	}
-	c.waited = time.Since(start)
-	return func() {
-		turns.Delete(t)
-		close(mine)
-	}, nil
-}
-
-// leave is the error of a call that ends early. It says what the ledger says.
-func (c *call[T]) leave(ctx context.Context, why error) error {
-	if c.since.IsZero() {
-		_ = c.get(context.WithoutCancel(ctx), ownTime)
-	}
-	return c.fail(true, why)
-}
-
+// check returns the errors of arguments that every call has.
 func (c *call[T]) check(ctx context.Context) error {
 	problem := aicontent.FieldProblem{Field: "name", Value: c.name}
 	switch {
 	case ctx == nil:
 		problem = aicontent.FieldProblem{Field: "ctx", Reason: "must not be nil"}
-	case strings.TrimSpace(c.name) == "":
+	case canonical(c.name) == "":
 		problem.Reason = "is required"
 	case !utf8.ValidString(c.name):
 		problem.Reason = "must be valid UTF-8"

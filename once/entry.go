@@ -13,30 +13,51 @@ import (
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-// format is the number of the entry's format. Any other is not read, nor overwritten.
+// format is the number of the entry's format. No other format is read or overwritten.
 const format = 2
 
-// entry is what a ledger keeps of a name. Its times are by the clock of the process that wrote it.
+// entry is the state of a name in a ledger. Its times are by the clock of the process that wrote it.
 type entry struct {
 	Format     int    `json:"format"`
 	Collection string `json:"collection"`
 	Name       string `json:"name"`
 
-	Call  string       `json:"call,omitempty"`  // that wrote the entry
-	Wrote time.Time    `json:"wrote,omitzero"`  // when the call wrote it; of a renewed announcement, the first one
-	Until time.Time    `json:"until,omitzero"`  // what was sent is a record that lists and Show have, or never will be
-	Made  time.Time    `json:"made,omitzero"`   // when the record was made or found; zero for none
-	ID    aicontent.ID `json:"id,omitempty"`    // of the record; empty if nobody knows it
-	Named string       `json:"named,omitempty"` // hash of the name that the service gave it
-	Form  string       `json:"form,omitempty"`  // hash of the form that was sent
+	Call  string       `json:"call,omitempty"`  // random, of the call that wrote the entry
+	Wrote time.Time    `json:"wrote,omitzero"`  // when it was written; a renewed announcement keeps the first time
+	Until time.Time    `json:"until,omitzero"`  // a request may become a listed record until then; zero for no request
+	Made  time.Time    `json:"made,omitzero"`   // when the record was created or found; zero for no record
+	ID    aicontent.ID `json:"id,omitempty"`    // of the record; empty if it is unknown
+	Named string       `json:"named,omitempty"` // hash of the name that the service gave the record
+	Form  string       `json:"form,omitempty"`  // hash of the form of the request; empty if it is unknown
 }
 
 // blank reports whether the entry says no more than a missing one.
 func (e entry) blank() bool { return e.Until.IsZero() && e.Made.IsZero() }
 
+// until returns Until for a reader that first saw the entry at the given time, and waits no longer than limit from then
+// on. The result is on the reader's monotonic clock (rule 8).
+func (e entry) until(seen time.Time, limit time.Duration) time.Time {
+	if e.Until.IsZero() {
+		return e.Until
+	}
+	return seen.Add(min(e.Until.Sub(seen), limit))
+}
+
+// made returns Made for a reader that first saw the entry at the given time. It is not later than that time.
+func (e entry) made(seen time.Time) time.Time { return seen.Add(min(e.Made.Sub(seen), 0)) }
+
+// age returns how long ago the entry was written, for a reader that first saw it at the given time.
+func (e entry) age(seen, now time.Time) time.Duration {
+	age := now.Sub(seen)
+	if !e.Wrote.IsZero() {
+		age += max(seen.Sub(e.Wrote), 0)
+	}
+	return age
+}
+
 var errEntry = errors.New("the ledger's entry cannot be read")
 
-// decode reads an entry of the ledger. No version is no entry.
+// decode reads an entry of the ledger. An empty version means that there is none.
 func decode(data []byte, version string) (e entry, err error) {
 	if version == "" {
 		return e, nil
@@ -52,12 +73,13 @@ func decode(data []byte, version string) (e entry, err error) {
 
 // encode cannot fail: the fields of an entry are strings, numbers and times of this century.
 func (e entry) encode() []byte {
+	e.Wrote, e.Until, e.Made = e.Wrote.UTC(), e.Until.UTC(), e.Made.UTC()
 	data, _ := json.Marshal(e)
 	return data
 }
 
-// ledgerKey returns the key of a name. A scope stands in place of the base URL, whose host's case and default port make
-// no difference.
+// ledgerKey returns the key of a name. A scope stands in place of the base URL. The case of the URL's host and a
+// default port make no difference.
 func ledgerKey(scope, baseURL, collection, name string) string {
 	if scope != "" {
 		baseURL = ""
@@ -72,7 +94,7 @@ func ledgerKey(scope, baseURL, collection, name string) string {
 	return hash(string(data))
 }
 
-// formHash returns a hash of the fields that are not empty. Spaces around them do not count: services trim them.
+// formHash returns a hash of the fields that are not empty, in the form in which texts are compared.
 func formHash(fields map[string]string) string {
 	values := url.Values{}
 	for key, value := range fields {
@@ -81,12 +103,6 @@ func formHash(fields map[string]string) string {
 		}
 	}
 	return hash(values.Encode())
-}
-
-// canonical returns a text in the form in which texts are compared: services trim them, and browsers and databases
-// change their line breaks.
-func canonical(text string) string {
-	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
 }
 
 // nameHash returns the hash of a name, or nothing for a name that the service did not send.
@@ -100,4 +116,10 @@ func nameHash(name string) string {
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
+}
+
+// canonical returns a text in the form in which texts are compared: services trim them, and browsers and databases
+// change their line breaks.
+func canonical(text string) string {
+	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
 }

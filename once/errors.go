@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/internal/names"
 )
 
 // Error is the error of Store, Find and Delete, except for the [*aicontent.ValidationError] of arguments that are
@@ -16,8 +18,8 @@ type Error struct {
 	Collection string       // images or transcriptions
 	Name       string       // as given
 	ID         aicontent.ID // of the record; empty if it is not known
-	// Until is when what was sent can no longer become a record, or be missing from lists. It is zero if nothing is
-	// open. A queue calls again then, or earlier to look.
+	// Until is the time after which the requests for the name have either become a listed record or never will. It is
+	// zero if no request is open. RetryAt returns a better time to call again.
 	Until time.Time
 	Err   error // why the call failed
 
@@ -26,7 +28,7 @@ type Error struct {
 	retryAt   time.Time
 }
 
-// Error is one line: the collection, the name, the cause, and what is known of the record.
+// Error is one line: the collection, the name, the cause, and the state of the record.
 func (e *Error) Error() string {
 	known := "outcome " + e.outcome.String()
 	if !e.Until.IsZero() {
@@ -43,8 +45,8 @@ var lineBreaks = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Outcome returns what is known of the record: Done if it was created, Unknown while anybody's request may still create
-// it, otherwise otherwise NotExecuted. [aicontent.OutcomeOf] calls it.
+// Outcome returns the outcome for the record: Executed if it was created, Unknown while a request of any process may
+// still create it, otherwise NotExecuted. [aicontent.OutcomeOf] calls it.
 func (e *Error) Outcome() aicontent.Outcome {
 	if e == nil {
 		return aicontent.OutcomeUnknown
@@ -56,9 +58,10 @@ func (e *Error) Outcome() aicontent.Outcome {
 // [aicontent.Retryable] calls it.
 func (e *Error) Retryable() bool { return e != nil && e.retryable }
 
-// RetryAt returns the time at which the same call is worth making again: an open request is looked for 1, 3, 7, 15 and
-// 31 seconds after the entry's last write and then every 30 seconds, at Until at the latest. A Retry-After that is
-// longer counts. It is zero if a retry cannot help, or if the error has no such time. [aicontent.RetryAt] calls it.
+// RetryAt returns the time at which the same call is worth making again: while a request is open, 1, 3, 7, 15 and 31
+// seconds after the entry was last written, and then every 30 seconds, but no later than Until. A Retry-After that is
+// longer counts. It is zero if the error is not retryable, or if your own backoff is as good. [aicontent.RetryAt] calls
+// it.
 func (e *Error) RetryAt() time.Time {
 	if e == nil || !e.retryable {
 		return time.Time{}
@@ -68,19 +71,24 @@ func (e *Error) RetryAt() time.Time {
 
 // Reason returns the cause for the people who use a program. [aicontent.Reason] calls it.
 func (e *Error) Reason() string {
-	switch {
-	case e == nil:
+	if e == nil {
 		return ""
+	}
+	conflict, ok := errors.AsType[*aicontent.ConflictError](e.Err)
+	switch {
+	case ok:
+		return conflict.Reason
 	case !e.Until.IsZero() && e.outcome == aicontent.OutcomeUnknown:
 		return "an earlier request may still create the record"
+	case !e.Until.IsZero():
+		return "the record was created, and is not shown yet"
 	case errors.Is(e.Err, ErrMaxWait):
 		return "another call for the name is under way"
+	case errors.Is(e.Err, errLedger):
+		return errLedger.Error()
 	}
 	return aicontent.Reason(e.Err)
 }
-
-// ErrMaxWait is in the error of a call that [WithMaxWait] ended.
-var ErrMaxWait = errors.New("it would wait for too long (WithMaxWait)")
 
 type searchKey struct{}
 
@@ -88,21 +96,25 @@ type searchKey struct{}
 func asSearch(ctx context.Context) context.Context { return context.WithValue(ctx, searchKey{}, true) }
 
 // IsSearch reports whether a request with this context is a List or Show with which this package looks for a record. A
-// circuit breaker should let it pass: otherwise nobody learns what became of a create request that was billed. A hook
-// asks for [aicontent.Attempt].Operation too, and a middleware for the method: calls that a hook makes itself have the
-// same context, unless it gives them another.
+// circuit breaker should let it pass: otherwise no call learns whether a billed request created its record. A hook must
+// also check [aicontent.Attempt].Operation, and a middleware the method: calls that a hook makes itself have the same
+// context, unless it gives them another.
 func IsSearch(ctx context.Context) bool { return ctx.Value(searchKey{}) != nil }
+
+// ErrMaxWait is in the error of a call that [WithMaxWait] ended.
+var ErrMaxWait = errors.New("it would wait for too long (WithMaxWait)")
 
 var (
 	errGone = errors.New("the record was created, and no list shows it; nothing is sent again: " +
 		"Delete frees the name")
-	errNotShown = errors.New("it was there lately, and is not shown")
-	errNothing  = errors.New("no record came of the create request")
-	errLate     = errors.New("the ledger did not answer in time")
-	errCut      = errors.New("the create request was cut off, as the ledger could not be written in time")
+	errHidden  = errors.New("it was there lately, and is not shown")
+	errNothing = errors.New("no record came of the create request")
+	errChanged = errors.New("another call has written the ledger's entry")
+	errLedger  = errors.New("the ledger failed")
+	errCut     = errors.New("the create request was cut off, as the ledger could not be written in time")
 )
 
-// outcome is Done if a record was made, and Unknown otherwise.
+// outcome is Executed if a record was created, and otherwise Unknown: none makes the errors that are NotExecuted.
 func (c *call[T]) outcome() aicontent.Outcome {
 	if c.made || !c.entry.Made.IsZero() {
 		return aicontent.OutcomeExecuted
@@ -110,57 +122,33 @@ func (c *call[T]) outcome() aicontent.Outcome {
 	return aicontent.OutcomeUnknown
 }
 
-// fail makes the error of the call, unless it is known that there is no record: see none.
+// fail returns the error of the call.
 func (c *call[T]) fail(retryable bool, err error) *Error {
 	if c.cause != nil && c.cause != err && err != aicontent.ErrNotFound {
 		err = fmt.Errorf("%w; before: %w", err, c.cause)
 	}
-	var until time.Time
-	if open := c.until(); open.After(time.Now()) {
-		until = open.UTC()
-	}
-	at := aicontent.RetryAt(err)
-	if !until.IsZero() {
-		at = later(c.nextLook(), at, until)
-	}
-	return &Error{c.collection, c.name, c.entry.ID, until, err, c.outcome(), retryable, at}
-}
-
-// later returns the later one of two times, or the limit if that is earlier.
-func later(a, b, limit time.Time) time.Time {
-	if a.Before(b) {
-		a = b
-	}
-	if limit.Before(a) {
-		return limit
-	}
-	return a
-}
-
-// nextLook returns the next time of the schedule that begins with the entry's last write.
-func (c *call[T]) nextLook() time.Time {
-	wrote := c.entry.Wrote
-	if wrote.IsZero() || c.since.Before(wrote) {
-		wrote = c.since
-	}
+	e := &Error{c.collection, c.name, c.entry.ID, time.Time{}, err, c.outcome(), retryable, aicontent.RetryAt(err)}
 	now := time.Now()
-	return now.Add(untilNextLook(now.Sub(wrote)))
+	if until := c.until(); until.After(now) {
+		e.Until = until.UTC()
+		if next := now.Add(c.nextLook()); next.After(e.retryAt) {
+			e.retryAt = next
+		}
+		if e.retryAt.After(until) {
+			e.retryAt = until
+		}
+		e.retryAt = e.retryAt.UTC()
+	}
+	return e
 }
 
-// untilNextLook returns how long after its age an entry is looked at again: it is when it is 1, 3, 7, 15 and 31 seconds
-// old, and then every 30 seconds.
-func untilNextLook(age time.Duration) time.Duration {
-	look := firstPause
-	for step := 2 * firstPause; look <= age && step < lastPause; step *= 2 {
-		look += step
-	}
-	if look <= age {
-		look += ((age-look)/lastPause + 1) * lastPause
-	}
-	return look - age
+// end returns the error of a call that ends early. It says what the ledger says.
+func (c *call[T]) end(ctx context.Context, why error) error {
+	_ = c.get(context.WithoutCancel(ctx), ownTime)
+	return c.fail(true, why)
 }
 
-// conflict is the error of a name whose record may not be the one that the caller means.
+// conflict returns the error of a name whose record may not be the one that the caller means.
 func (c *call[T]) conflict(retryable bool, reason string) error {
 	err := &aicontent.ConflictError{Name: c.name, Reason: reason}
 	if c.entry.ID != "" {
@@ -169,20 +157,75 @@ func (c *call[T]) conflict(retryable bool, reason string) error {
 	return c.fail(retryable, err)
 }
 
-// ledgerError is an error of the ledger. It only matches those of contexts if the caller's has ended.
-func ledgerError(ctx context.Context, what string, err error) error {
-	own := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-	if own && ctx.Err() == nil {
-		err = errors.New(err.Error())
+// answers reports whether an error of the client is itself the target, or has it as its status. Its causes are of other
+// calls.
+func answers(err, target error) bool {
+	if e, ok := err.(interface{ Is(error) bool }); ok {
+		return e.Is(target)
 	}
-	return fmt.Errorf("the ledger could not be %s: %w", what, err)
+	return errors.Unwrap(err) == target
+}
+
+// final reports whether the error of a search or Show will be the same next time.
+func final(err error) bool {
+	switch e := err.(type) {
+	case *aicontent.APIError:
+		return e.StatusCode == 403 && !e.Retryable() // with JSON
+	case *aicontent.ValidationError, *aicontent.ConflictError:
+		return true
+	}
+	return lacksNames(err)
+}
+
+// lacksNames reports whether a search failed because lists have no names.
+func lacksNames(err error) bool {
+	e, ok := err.(*aicontent.DecodeError)
+	return ok && errors.Is(e.Err, names.ErrMissing)
 }
 
 // whyEnded returns why a context ended, or nil if it has not.
 func whyEnded(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
-	if errors.Is(err, cause) {
+	if err == cause {
 		return err
 	}
-	return fmt.Errorf("%w: %w", err, cause)
+	return fmt.Errorf("%w: %w", err, foreign{cause})
+}
+
+// ledgerError returns the error of a Get or Put in own, a context within that of the call.
+func ledgerError(ctx, own context.Context, what string, err error) error {
+	switch ended := whyEnded(ctx); {
+	case ended != nil:
+		return fmt.Errorf("%w before the ledger could be %s", ended, what)
+	case own.Err() != nil:
+		return fmt.Errorf("%w: it could not be %s in time", errLedger, what)
+	}
+	return fmt.Errorf("%w: it could not be %s: %w", errLedger, what, foreign{err})
+}
+
+// foreign is the error of a ledger, or a context's cause. It matches nothing that would say something of this call.
+type foreign struct{ err error }
+
+func (f foreign) Error() string { return f.err.Error() }
+
+// Is matches everything in the error's tree but contexts' errors and the sentinels of this module.
+func (f foreign) Is(target error) bool {
+	return !slices.Contains(sentinels, target) && errors.Is(f.err, target)
+}
+
+// As matches everything in the error's tree but the types of this module.
+func (f foreign) As(target any) bool {
+	switch target.(type) {
+	case **Error, **aicontent.APIError, **aicontent.CallError, **aicontent.ConflictError, **aicontent.DecodeError,
+		**aicontent.ValidationError:
+		return false
+	}
+	return errors.As(f.err, target)
+}
+
+var sentinels = []error{
+	context.Canceled, context.DeadlineExceeded, ErrMaxWait, ErrChanged, aicontent.ErrBadRequest,
+	aicontent.ErrUnauthorized, aicontent.ErrForbidden, aicontent.ErrNotFound, aicontent.ErrConflict,
+	aicontent.ErrTooLarge, aicontent.ErrInvalid, aicontent.ErrRateLimited, aicontent.ErrServer,
+	aicontent.ErrPagination, aicontent.ErrFile,
 }

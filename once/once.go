@@ -3,6 +3,7 @@ package once
 import (
 	"fmt"
 	"log/slog"
+	"reflect"
 	"time"
 
 	aicontent "github.com/aicontent/aicontent-go"
@@ -57,12 +58,13 @@ const noLimit time.Duration = 1 << 62
 
 // config is what the calls of a client share.
 type config struct {
-	ledger  Ledger
-	base    string // URL
-	scope   string
-	settle  time.Duration
-	maxWait time.Duration
-	logger  *slog.Logger
+	ledger   Ledger
+	ledgerID any    // the ledger; if it cannot be compared, something of this client's own
+	base     string // URL
+	scope    string
+	settle   time.Duration
+	maxWait  time.Duration
+	logger   *slog.Logger
 }
 
 // New returns a client that keeps what it stores in the ledger. All processes that store the same names must share one.
@@ -90,8 +92,16 @@ func New(client *aicontent.Client, ledger Ledger, opts ...Option) (*Client, erro
 	check(ledger != dir(""), "ledger", nil, "must be a folder: the path given to Dir is empty")
 	check(c.settle == 0 || c.settle >= time.Millisecond, "settle_time", c.settle, "must be 0 or at least 1ms")
 	check(c.maxWait >= 0, "max_wait", c.maxWait, "must not be negative")
+	if l, ok := ledger.(interface{ check() error }); ok && problems == nil {
+		if err := l.check(); err != nil {
+			check(false, "ledger", ledger, "must be usable: "+err.Error())
+		}
+	}
 	if problems != nil {
 		return nil, fmt.Errorf("once.New: %w", &aicontent.ValidationError{Problems: problems})
+	}
+	if c.ledgerID = ledger; !reflect.ValueOf(ledger).Comparable() {
+		c.ledgerID = c
 	}
 	return &Client{newImages(c, client.Images), newTranscriptions(c, client.Transcriptions)}, nil
 }

@@ -44,7 +44,7 @@ func decide(p Policy, a Attempt, s situation) (pause time.Duration, again bool, 
 	switch {
 	case !s.replayable:
 		return 0, false, NoReplay
-	case s.left <= 0, s.left < pause:
+	case s.left <= pause:
 		return 0, false, Ended
 	}
 	return pause, true, Final

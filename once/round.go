@@ -1,0 +1,218 @@
+package once
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	aicontent "github.com/aicontent/aicontent-go"
+)
+
+// A step says how a call goes on.
+type step int
+
+const (
+	over     step = iota // it ends with its result
+	again                // another round, at once
+	changed              // another round, as another call has written the entry
+	pending              // another round after a pause: a request may still become a record
+	partial              // the same, with a record of which a part is yet to come
+	hidden               // the same for a while: Show does not show the record that the ledger knows
+	absent               // there is no record, and none will be
+	renamed              // it ends: the record has another name
+	gone                 // it ends: a record was created, and no list shows it
+	nameless             // it ends: lists have no names
+)
+
+// look makes rounds until the call ends. If there is no record, absence says how the call goes on.
+func (c *call[T]) look(ctx context.Context, absence func(context.Context) (*T, step, error)) (*T, step, error) {
+	if err := c.check(ctx); err != nil {
+		return nil, over, err
+	}
+	for {
+		if ended := whyEnded(ctx); ended != nil {
+			return nil, over, c.end(ctx, ended)
+		}
+		record, next, err := c.round(ctx)
+		if next == absent {
+			record, next, err = absence(ctx)
+		}
+		var wait time.Duration
+		switch {
+		case next == again:
+			continue
+		case next == changed:
+			wait = c.backoff()
+		case next == pending, next == partial && !c.deleting:
+			wait = min(max(c.nextLook(), time.Until(aicontent.RetryAt(err))), time.Until(c.until()))
+		case next == hidden && !c.deleting && time.Since(c.hidden) < replicaLag:
+			age := time.Since(c.hidden)
+			wait = min(untilNextLook(age), replicaLag-age)
+		default:
+			return record, next, err
+		}
+		if ended := c.pause(ctx, wait); ended != nil && record != nil {
+			return record, over, nil
+		} else if ended != nil {
+			return nil, over, c.fail(true, ended)
+		}
+	}
+}
+
+// round is rules 1 and 2: a look into the ledger and at the service.
+func (c *call[T]) round(ctx context.Context) (*T, step, error) {
+	if err := c.get(ctx, ledgerTime); err != nil {
+		return nil, over, err
+	}
+	if c.entry.ID != "" {
+		c.leave()
+		if record, next, err := c.known(ctx); next != absent {
+			return record, next, err
+		}
+	}
+	if waited, err := c.enter(ctx); err != nil {
+		return nil, over, err
+	} else if waited {
+		return nil, again, nil
+	}
+	return c.search(ctx)
+}
+
+// get reads the entry, and compares the form with the one of the request.
+func (c *call[T]) get(ctx context.Context, limit time.Duration) error {
+	e, version, err := c.read(ctx, limit)
+	if err != nil {
+		return c.fail(!errors.Is(err, errEntry), err)
+	}
+	if version != c.version || c.seen.IsZero() {
+		c.seen = time.Now()
+	}
+	c.entry, c.version = e, version
+	made := !e.Made.IsZero()
+	if e.ID == "" && (made || time.Now().Before(c.until())) {
+		return c.compare(!made)
+	}
+	return nil
+}
+
+// compare returns the error of a form that the entry rules out.
+func (c *call[T]) compare(retryable bool) error {
+	if c.form == "" || c.entry.Form == "" || c.entry.Form == c.form {
+		return nil
+	}
+	return c.conflict(retryable, "it was stored with other parameters")
+}
+
+// known is rule 1 for an entry with an ID.
+func (c *call[T]) known(ctx context.Context) (*T, step, error) {
+	record, err := c.api.Show(asSearch(ctx), c.entry.ID, c.opts...)
+	switch {
+	case err == nil:
+		name := nameHash(c.facts(record).name)
+		if name != "" && c.entry.Named != "" && name != c.entry.Named && name != nameHash(c.name) {
+			const reason = "the record with its ID has another name: it was renamed, or IDs were given anew"
+			return nil, renamed, c.conflict(false, reason)
+		}
+		if err := c.compare(false); err != nil {
+			return nil, over, err
+		}
+		return record, c.completeness(record), nil
+	case !answers(err, aicontent.ErrNotFound):
+		return nil, over, c.fail(!final(err), err)
+	}
+	if c.entry.Until = c.entry.made(c.seen).Add(c.settle); time.Now().Before(c.entry.Until) {
+		if c.hidden.IsZero() {
+			c.hidden = time.Now()
+		}
+		return nil, hidden, c.fail(true, fmt.Errorf("%w: %v", errHidden, err))
+	}
+	c.entry = entry{}
+	return nil, absent, nil
+}
+
+// search is rule 2. The first one of a call has the client's retries.
+func (c *call[T]) search(ctx context.Context) (*T, step, error) {
+	opts := c.opts
+	if c.searched {
+		opts = append(opts, aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	}
+	c.searched = true
+	began := time.Now()
+	record, err := c.api.FindByName(asSearch(ctx), c.name, opts...)
+	none, open := answers(err, aicontent.ErrNotFound), began.Before(c.until())
+	switch {
+	case err == nil:
+		return c.found(ctx, record)
+	case none && open:
+		return nil, pending, nil
+	case none && c.outcome() == aicontent.OutcomeExecuted:
+		return nil, gone, c.fail(false, errGone)
+	case none:
+		return nil, absent, nil
+	case aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted: // A list shows the name.
+		c.made = true
+	case c.entry.blank():
+		return c.none(ctx, !final(err), err)
+	case open && !final(err):
+		c.cause = cmp.Or(c.cause, err)
+		return nil, pending, err
+	case lacksNames(err):
+		return nil, nameless, c.fail(open && c.deleting, err)
+	}
+	return nil, over, c.fail(!final(err), err)
+}
+
+// found writes down the record that a search found. Its form is unknown if that fails.
+func (c *call[T]) found(ctx context.Context, record *T) (*T, step, error) {
+	f := c.facts(record)
+	next := entry{Until: c.until(), Made: time.Now(), ID: f.id, Named: nameHash(f.name), Form: c.entry.Form}
+	err := c.write(ctx, next)
+	switch {
+	case err == errChanged:
+		return nil, changed, nil
+	case err == nil:
+		err = c.compare(false)
+	case c.form == "":
+		err = nil
+	default:
+		c.entry, c.made = next, true
+		err = c.fail(true, err)
+	}
+	if err != nil {
+		return nil, over, err
+	}
+	return record, c.completeness(record), nil
+}
+
+// completeness returns partial for a record of which a part may yet come, and otherwise over.
+func (c *call[T]) completeness(record *T) step {
+	if c.partial(record) && time.Now().Before(c.until()) {
+		return partial
+	}
+	return over
+}
+
+// none is rule 5: the error that there is no record, and none will be.
+func (c *call[T]) none(ctx context.Context, retryable bool, why error) (*T, step, error) {
+	var err error
+	if c.announced {
+		err = c.write(ctx, entry{})
+	} else {
+		e, version, failed := c.read(context.WithoutCancel(ctx), ownTime)
+		if err = failed; version != c.version && !e.blank() || errors.Is(err, errEntry) {
+			err = errChanged
+		}
+	}
+	switch {
+	case err == errChanged:
+		return nil, changed, nil
+	case err != nil:
+		return nil, over, c.fail(true, err)
+	}
+	c.entry = entry{}
+	e := c.fail(retryable, why)
+	e.outcome = aicontent.OutcomeNotExecuted
+	return nil, over, e
+}
