@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
-	"github.com/aicontent/aicontent-go/internal/names"
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
@@ -114,7 +113,7 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 		for _, record := range page.Items {
 			match := normalText(record.Name) == name
 			if record.Name == "" || match && record.ID == "" {
-				return "", from, from.unusable(names.ErrMissing, false)
+				return "", from, from.unusable(lenient.ErrNameless, false)
 			}
 			if match && !slices.Contains(ids, record.ID) {
 				ids, on = append(ids, record.ID), from
