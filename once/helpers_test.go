@@ -33,6 +33,12 @@ func bubble(t *testing.T, f func(t *testing.T, w *world), opts ...kit.Option) {
 	})
 }
 
+// bubbleOf is bubble in a subtest.
+func bubbleOf(t *testing.T, name string, f func(t *testing.T, w *world), opts ...kit.Option) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { bubble(t, f, opts...) })
+}
+
 type world struct {
 	*kit.Server
 	Ledger *spy
