@@ -35,10 +35,7 @@ func (c *call[T]) put(ctx context.Context, limit time.Duration, next entry) (the
 	began := time.Now()
 	own, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if next.Wrote.IsZero() {
-		next.Wrote = began
-	}
-	next.Format, next.Collection, next.Name, next.Call = format, c.collection, c.name, c.token
+	next.Format, next.Collection, next.Name, next.Call, next.Wrote = format, c.collection, c.name, c.token, began
 	data := next.encode()
 	for range 3 { // A ledger that fails once or twice costs nothing.
 		version, failed := c.ledger.Put(own, c.place.key, data, c.version)

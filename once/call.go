@@ -16,8 +16,6 @@ type service[T any] struct {
 	*config
 	collection string
 	api        api[T]
-	facts      func(*T) facts
-	partial    func(*T) bool // reports whether a part of a record is yet to come
 }
 
 // api is the client's part for a collection.
@@ -27,10 +25,21 @@ type api[T any] interface {
 	Delete(context.Context, aicontent.ID, ...aicontent.CallOption) error
 }
 
-// facts are the fields of a record that a call reads.
+// facts are what a call must know of a record.
 type facts struct {
-	id   aicontent.ID
-	name string
+	id      aicontent.ID
+	name    string
+	partial bool // a part of the record is yet to come
+}
+
+func factsOf(record any) facts {
+	switch r := record.(type) {
+	case *aicontent.Image:
+		return facts{r.ID, r.Name, false}
+	case *aicontent.Transcription:
+		return facts{r.ID, r.Name, r.Result == ""}
+	}
+	return facts{}
 }
 
 // call is one call for a name. PROTOCOL.md has the rules that it follows.
@@ -57,6 +66,8 @@ type call[T any] struct {
 
 	changes int           // rounds that another call's write has ended
 	hidden  time.Time     // when Show first did not show the record; zero if it did
+	asked   time.Time     // until when the service asked not to search; zero if it did not
+	paused  time.Time     // when the first pause for a request began; zero before it
 	waited  time.Duration // in all
 }
 
@@ -99,7 +110,7 @@ func (c *call[T]) delete(ctx context.Context) error {
 	switch {
 	case answers(err, aicontent.ErrNotFound):
 		return nil
-	case last == renamed, last == nameless && !time.Now().Before(c.until()):
+	case last == freed:
 		_ = c.write(ctx, entry{})
 		return err
 	case last == gone:
@@ -110,7 +121,7 @@ func (c *call[T]) delete(ctx context.Context) error {
 	case err != nil && last != hidden:
 		return err
 	case c.entry.ID == "":
-		c.entry.ID = c.facts(record).id
+		c.entry.ID = factsOf(record).id
 	}
 	err = c.api.Delete(ctx, c.entry.ID, c.opts...)
 	if err != nil && !answers(err, aicontent.ErrNotFound) {

@@ -23,7 +23,7 @@ type entry struct {
 	Name       string `json:"name"`
 
 	Call  string       `json:"call,omitempty"`  // random, of the call that wrote the entry
-	Wrote time.Time    `json:"wrote,omitzero"`  // when it was written; a renewed announcement keeps the first time
+	Wrote time.Time    `json:"wrote,omitzero"`  // when it was written
 	Until time.Time    `json:"until,omitzero"`  // a request may become a listed record until then; zero for no request
 	Made  time.Time    `json:"made,omitzero"`   // when the record was created or found; zero for no record
 	ID    aicontent.ID `json:"id,omitempty"`    // of the record; empty if it is unknown

@@ -52,9 +52,9 @@ func TestEntryFormat(t *testing.T) {
 	t.Parallel()
 	e := entry{
 		Format: 2, Collection: "images", Name: "a", Call: "c", Until: time.Unix(3, 0).UTC(), Made: time.Unix(4, 0).UTC(),
-		ID: "7", Named: "n", Form: "f",
+		ID: "7", Named: "n", Form: "f", Wrote: time.Unix(2, 0).UTC(),
 	}
-	const text = `{"format":2,"collection":"images","name":"a","call":"c","until":"1970-01-01T00:00:03Z",` +
+	const text = `{"format":2,"collection":"images","name":"a","call":"c","wrote":"1970-01-01T00:00:02Z","until":"1970-01-01T00:00:03Z",` +
 		`"made":"1970-01-01T00:00:04Z","id":"7","named":"n","form":"f"}`
 	assert.Equal(t, text, string(e.encode()))
 	got, err := decode([]byte(text), "1")
@@ -67,6 +67,55 @@ func TestEntryFormat(t *testing.T) {
 	for _, bad := range []string{``, `{`, `{}`, `[]`, `{"format":1}`, `{"format":3}`, `{"format":2,"made":"yesterday"}`} {
 		_, err := decode([]byte(bad), "1")
 		assert.ErrorIs(t, err, errEntry, bad)
+	}
+}
+
+// A clock that is set during a call changes no wait: times are compared on the monotonic clock, on which the entry's are
+// put when it is first seen.
+func TestTheTimesOfAnEntryAreOnTheMonotonicClock(t *testing.T) {
+	t.Parallel()
+	seen := time.Now()
+	wall := seen.Round(0) // as an entry has it
+	const limit = 17 * time.Minute
+	for name, c := range map[string]struct{ until, want time.Duration }{
+		"open":                        {10 * time.Minute, 10 * time.Minute},
+		"over":                        {-time.Hour, -time.Hour},
+		"by a clock that is ahead":    {3 * time.Hour, limit},
+		"by a clock that went astray": {1 << 60, limit},
+	} {
+		got := entry{Until: wall.Add(c.until).UTC()}.until(seen, limit)
+		assert.Equal(t, c.want, got.Sub(seen), name)
+		assert.Contains(t, got.String(), " m=", "%s: no monotonic reading", name)
+	}
+	own := entry{Until: seen.Add(time.Minute)}.until(seen, limit) // not read back yet
+	assert.Contains(t, own.String(), " m=")
+	assert.Zero(t, entry{}.until(seen, limit), "no request is open")
+
+	for made, want := range map[time.Duration]time.Duration{-time.Hour: -time.Hour, time.Hour: 0} {
+		got := entry{Made: wall.Add(made).UTC()}.made(seen)
+		assert.Equal(t, want, got.Sub(seen))
+		assert.Contains(t, got.String(), " m=")
+	}
+
+	later := seen.Add(time.Minute)
+	assert.Equal(t, time.Minute, entry{}.age(seen, later))
+	assert.Equal(t, 2*time.Minute, entry{Wrote: wall.Add(-time.Minute).UTC()}.age(seen, later))
+	assert.Equal(t, time.Minute, entry{Wrote: wall.Add(time.Hour).UTC()}.age(seen, later), "by a clock that is ahead")
+}
+
+func TestUntilNextLookFollowsTheSchedule(t *testing.T) {
+	t.Parallel()
+	var looks []time.Duration
+	for age := time.Duration(0); age < 3*time.Minute; {
+		age += untilNextLook(age)
+		looks = append(looks, age/time.Second)
+	}
+	assert.Equal(t, []time.Duration{1, 3, 7, 15, 31, 61, 91, 121, 151, 181}, looks)
+	for age, want := range map[time.Duration]time.Duration{
+		500 * time.Millisecond: 500 * time.Millisecond, 30 * time.Second: time.Second, 45 * time.Second: 16 * time.Second,
+		50*365*24*time.Hour + 31*time.Second: 30 * time.Second,
+	} {
+		assert.Equal(t, want, untilNextLook(age), "%v", age)
 	}
 }
 

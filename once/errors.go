@@ -63,7 +63,7 @@ func (e *Error) Retryable() bool { return e != nil && e.retryable }
 // longer counts. It is zero if the error is not retryable, or if your own backoff is as good. [aicontent.RetryAt] calls
 // it.
 func (e *Error) RetryAt() time.Time {
-	if e == nil || !e.retryable {
+	if e == nil {
 		return time.Time{}
 	}
 	return e.retryAt
@@ -127,19 +127,16 @@ func (c *call[T]) fail(retryable bool, err error) *Error {
 	if c.cause != nil && c.cause != err && err != aicontent.ErrNotFound {
 		err = fmt.Errorf("%w; before: %w", err, c.cause)
 	}
-	e := &Error{c.collection, c.name, c.entry.ID, time.Time{}, err, c.outcome(), retryable, aicontent.RetryAt(err)}
-	now := time.Now()
-	if until := c.until(); until.After(now) {
-		e.Until = until.UTC()
-		if next := now.Add(c.nextLook()); next.After(e.retryAt) {
-			e.retryAt = next
-		}
-		if e.retryAt.After(until) {
-			e.retryAt = until
-		}
-		e.retryAt = e.retryAt.UTC()
+	var until, at time.Time
+	now, asked := time.Now(), aicontent.RetryAt(err)
+	if open := c.until(); open.After(now) {
+		until = open.UTC()
+		asked = now.Add(min(max(c.nextLook(), asked.Sub(now), c.asked.Sub(now)), open.Sub(now)))
 	}
-	return e
+	if retryable && !asked.IsZero() {
+		at = asked.UTC()
+	}
+	return &Error{c.collection, c.name, c.entry.ID, until, err, c.outcome(), retryable, at}
 }
 
 // end returns the error of a call that ends early. It says what the ledger says.

@@ -12,13 +12,6 @@ type Images struct {
 	service service[aicontent.Image]
 }
 
-func newImages(c *config, client *aicontent.ImagesService) *Images {
-	facts := func(i *aicontent.Image) facts { return facts{i.ID, i.Name} }
-	partial := func(*aicontent.Image) bool { return false }
-	s := service[aicontent.Image]{c, "images", client, facts, partial}
-	return &Images{client, s}
-}
-
 // Store creates the image with the name in params unless the ledger or the service has it. The name must be unique,
 // such as a job's ID, and never a title that a person typed; known services accept up to 128 characters. White space
 // around it, and the form of its line breaks, do not count. If found is true, the image existed, and this call created
@@ -62,13 +55,6 @@ func (s *Images) Delete(ctx context.Context, name string, opts ...aicontent.Call
 type Transcriptions struct {
 	client  *aicontent.TranscriptionsService
 	service service[aicontent.Transcription]
-}
-
-func newTranscriptions(c *config, client *aicontent.TranscriptionsService) *Transcriptions {
-	facts := func(t *aicontent.Transcription) facts { return facts{t.ID, t.Name} }
-	partial := func(t *aicontent.Transcription) bool { return t.Result == "" }
-	s := service[aicontent.Transcription]{c, "transcriptions", client, facts, partial}
-	return &Transcriptions{client, s}
 }
 
 // Store creates the transcription with the name in params unless the ledger or the service has it: see [Images.Store].

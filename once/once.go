@@ -103,5 +103,9 @@ func New(client *aicontent.Client, ledger Ledger, opts ...Option) (*Client, erro
 	if c.ledgerID = ledger; !reflect.ValueOf(ledger).Comparable() {
 		c.ledgerID = c
 	}
-	return &Client{newImages(c, client.Images), newTranscriptions(c, client.Transcriptions)}, nil
+	images, transcriptions := client.Images, client.Transcriptions
+	return &Client{
+		Images:         &Images{images, service[aicontent.Image]{c, "images", images}},
+		Transcriptions: &Transcriptions{transcriptions, service[aicontent.Transcription]{c, "transcriptions", transcriptions}},
+	}, nil
 }

@@ -25,11 +25,11 @@ const (
 // zero for no request.
 func (c *call[T]) until() time.Time { return c.entry.until(c.seen, margin+c.settle) }
 
-// nextLook returns how long the next look is away: the schedule begins when the entry was written.
+// nextLook returns how long the next look of another call is away: its schedule begins when the entry was written.
 func (c *call[T]) nextLook() time.Duration { return untilNextLook(c.entry.age(c.seen, time.Now())) }
 
-// untilNextLook returns how long after its age an entry is looked at: at the ages of 1, 3, 7, 15 and 31 seconds, and
-// every 30 seconds from then on.
+// untilNextLook returns how long the next look is away: looks are 1, 3, 7, 15 and 31 seconds after the beginning of a
+// schedule, and then every 30 seconds.
 func untilNextLook(age time.Duration) time.Duration {
 	look := firstPause
 	for step := 2 * firstPause; look <= age && step < lastPause; step *= 2 {
@@ -39,15 +39,6 @@ func untilNextLook(age time.Duration) time.Duration {
 		look += ((age-look)/lastPause + 1) * lastPause
 	}
 	return look - age
-}
-
-// backoff returns the pause after a round that another call's write has ended: none after the first one.
-func (c *call[T]) backoff() time.Duration {
-	c.changes++
-	if c.changes == 1 {
-		return 0
-	}
-	return min(firstPause<<min(c.changes-2, 5), lastPause)
 }
 
 // pause waits, but no longer than WithMaxWait and the context allow, or until another call has written the entry. The
@@ -83,7 +74,7 @@ func (c *call[T]) pause(ctx context.Context, wait time.Duration) error {
 		case <-ticks.C:
 		}
 		e, version, err := c.read(own, wait)
-		renewed := e.Call == c.entry.Call && e.Wrote.Equal(c.entry.Wrote)
+		renewed := e.Call == c.entry.Call && e.Made.Equal(c.entry.Made) && e.ID == c.entry.ID
 		if err == nil && version != c.version && !renewed {
 			return nil
 		}

@@ -14,16 +14,14 @@ import (
 type step int
 
 const (
-	over     step = iota // it ends with its result
-	again                // another round, at once
-	changed              // another round, as another call has written the entry
-	pending              // another round after a pause: a request may still become a record
-	partial              // the same, with a record of which a part is yet to come
-	hidden               // the same for a while: Show does not show the record that the ledger knows
-	absent               // there is no record, and none will be
-	renamed              // it ends: the record has another name
-	gone                 // it ends: a record was created, and no list shows it
-	nameless             // it ends: lists have no names
+	over    step = iota // it ends with its result
+	again               // another round, at once
+	changed             // another round, as another call has written the entry
+	pending             // another round after a pause, as a request may still become a record
+	hidden              // the same for a while, as Show does not show the record that the ledger knows
+	absent              // there is no record, and none will be
+	gone                // it ends, as a record was created, and no list shows it
+	freed               // it ends with an error, and Delete frees the name all the same
 )
 
 // look makes rounds until the call ends. If there is no record, absence says how the call goes on.
@@ -44,9 +42,15 @@ func (c *call[T]) look(ctx context.Context, absence func(context.Context) (*T, s
 		case next == again:
 			continue
 		case next == changed:
-			wait = c.backoff()
-		case next == pending, next == partial && !c.deleting:
-			wait = min(max(c.nextLook(), time.Until(aicontent.RetryAt(err))), time.Until(c.until()))
+			if c.changes++; c.changes > 1 {
+				wait = firstPause
+			}
+		case next == pending, record != nil && c.incomplete(record):
+			if c.paused.IsZero() {
+				c.paused = time.Now()
+			}
+			c.asked = aicontent.RetryAt(err)
+			wait = min(max(untilNextLook(time.Since(c.paused)), time.Until(c.asked)), time.Until(c.until()))
 		case next == hidden && !c.deleting && time.Since(c.hidden) < replicaLag:
 			age := time.Since(c.hidden)
 			wait = min(untilNextLook(age), replicaLag-age)
@@ -110,15 +114,15 @@ func (c *call[T]) known(ctx context.Context) (*T, step, error) {
 	record, err := c.api.Show(asSearch(ctx), c.entry.ID, c.opts...)
 	switch {
 	case err == nil:
-		name := nameHash(c.facts(record).name)
+		name := nameHash(factsOf(record).name)
 		if name != "" && c.entry.Named != "" && name != c.entry.Named && name != nameHash(c.name) {
 			const reason = "the record with its ID has another name: it was renamed, or IDs were given anew"
-			return nil, renamed, c.conflict(false, reason)
+			return nil, freed, c.conflict(false, reason)
 		}
 		if err := c.compare(false); err != nil {
 			return nil, over, err
 		}
-		return record, c.completeness(record), nil
+		return record, over, nil
 	case !answers(err, aicontent.ErrNotFound):
 		return nil, over, c.fail(!final(err), err)
 	}
@@ -158,15 +162,17 @@ func (c *call[T]) search(ctx context.Context) (*T, step, error) {
 	case open && !final(err):
 		c.cause = cmp.Or(c.cause, err)
 		return nil, pending, err
+	case lacksNames(err) && !open:
+		return nil, freed, c.fail(false, err)
 	case lacksNames(err):
-		return nil, nameless, c.fail(open && c.deleting, err)
+		return nil, over, c.fail(c.deleting, err)
 	}
 	return nil, over, c.fail(!final(err), err)
 }
 
 // found writes down the record that a search found. Its form is unknown if that fails.
 func (c *call[T]) found(ctx context.Context, record *T) (*T, step, error) {
-	f := c.facts(record)
+	f := factsOf(record)
 	next := entry{Until: c.until(), Made: time.Now(), ID: f.id, Named: nameHash(f.name), Form: c.entry.Form}
 	err := c.write(ctx, next)
 	switch {
@@ -183,15 +189,12 @@ func (c *call[T]) found(ctx context.Context, record *T) (*T, step, error) {
 	if err != nil {
 		return nil, over, err
 	}
-	return record, c.completeness(record), nil
+	return record, over, nil
 }
 
-// completeness returns partial for a record of which a part may yet come, and otherwise over.
-func (c *call[T]) completeness(record *T) step {
-	if c.partial(record) && time.Now().Before(c.until()) {
-		return partial
-	}
-	return over
+// incomplete reports whether a part of the record may yet come.
+func (c *call[T]) incomplete(record *T) bool {
+	return !c.deleting && factsOf(record).partial && time.Now().Before(c.until())
 }
 
 // none is rule 5: the error that there is no record, and none will be.

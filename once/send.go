@@ -14,7 +14,7 @@ func (c *call[T]) send(ctx context.Context, create create[T]) (*T, step, error) 
 	defer cut(nil)
 	record, err := create(sending, append(c.opts, c.announces(cut))...)
 	ended := time.Now()
-	if err == nil && c.facts(record).id != "" {
+	if err == nil && factsOf(record).id != "" {
 		return c.created(ctx, record, ended), over, nil
 	}
 	outcome, retryable, status, taken := aicontent.OutcomeOf(err), aicontent.Retryable(err), 0, false
@@ -42,7 +42,7 @@ func (c *call[T]) send(ctx context.Context, create create[T]) (*T, step, error) 
 	default:
 		return c.none(ctx, retryable, err)
 	}
-	c.sent = true
+	c.sent, c.paused = true, time.Time{}
 	_ = c.write(ctx, next)
 	switch {
 	case c.made:
@@ -57,8 +57,9 @@ func (c *call[T]) send(ctx context.Context, create create[T]) (*T, step, error) 
 // created writes down a record that this call created.
 func (c *call[T]) created(ctx context.Context, record *T, at time.Time) *T {
 	c.sent, c.made = true, true
-	f := c.facts(record)
+	f := factsOf(record)
 	next := entry{Made: at, ID: f.id, Named: nameHash(f.name), Form: c.form}
+	c.entry = next
 	if next.Named != "" && next.Named != nameHash(c.name) {
 		const text = "once: the service changed the name, so it would not find a record whose response is lost"
 		c.log.WarnContext(ctx, text, "now", f.name)
@@ -72,8 +73,8 @@ func (c *call[T]) created(ctx context.Context, record *T, at time.Time) *T {
 func (c *call[T]) announces(cut context.CancelCauseFunc) aicontent.CallOption {
 	type done = func(aicontent.AttemptResult)
 	return aicontent.WithAttemptHook(func(ctx context.Context, _ aicontent.Attempt) (done, error) {
-		began := time.Now()
-		if _, err := c.announce(ctx, began, began); err != nil {
+		began, _, err := c.announce(ctx)
+		if err != nil {
 			if err == errChanged {
 				cut(err)
 			}
@@ -84,7 +85,7 @@ func (c *call[T]) announces(cut context.CancelCauseFunc) aicontent.CallOption {
 		stopped := make(chan struct{})
 		go func() {
 			defer close(stopped)
-			c.renew(renewing, began, limit, cut)
+			c.renew(renewing, limit, cut)
 		}()
 		return func(aicontent.AttemptResult) {
 			stop()
@@ -94,16 +95,18 @@ func (c *call[T]) announces(cut context.CancelCauseFunc) aicontent.CallOption {
 	})
 }
 
-// announce writes down until when the record of an attempt may appear. It returns the entry in the ledger.
-func (c *call[T]) announce(ctx context.Context, attempt, now time.Time) (entry, error) {
-	e, err := c.put(ctx, cutOff, entry{Wrote: attempt, Until: now.Add(margin + c.settle), Form: c.form})
+// announce writes down until when the record of an attempt may appear. It returns when it began to, and the entry that
+// another call has written instead.
+func (c *call[T]) announce(ctx context.Context) (began time.Time, other entry, err error) {
+	began = time.Now()
+	other, err = c.put(ctx, cutOff, entry{Until: began.Add(margin + c.settle), Form: c.form})
 	c.announced = c.announced || c.entry.Call == c.token
-	return e, err
+	return began, other, err
 }
 
 // renew announces the attempt again and again until the context ends. A record that another process has found is that
 // of this attempt, which is billed.
-func (c *call[T]) renew(ctx context.Context, attempt time.Time, limit *time.Timer, cut context.CancelCauseFunc) {
+func (c *call[T]) renew(ctx context.Context, limit *time.Timer, cut context.CancelCauseFunc) {
 	ticks := time.NewTicker(renewal)
 	defer ticks.Stop()
 	for {
@@ -112,8 +115,7 @@ func (c *call[T]) renew(ctx context.Context, attempt time.Time, limit *time.Time
 			return
 		case <-ticks.C:
 		}
-		began := time.Now()
-		switch other, err := c.announce(ctx, attempt, began); {
+		switch began, other, err := c.announce(ctx); {
 		case err == nil:
 			limit.Reset(time.Until(began.Add(cutOff)))
 		case err == errChanged && other.Made.IsZero():
