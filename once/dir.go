@@ -1,118 +1,200 @@
 package once
 
 import (
-	"cmp"
+	"bufio"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
+	"time"
 )
 
-// Dir returns a ledger in a folder, for the processes of one machine that use the same folder. The folder is created if
-// it is missing, readable by its owner alone. Entries survive the end of a process and, as far as the file system keeps
-// what was synced, of the machine. An empty path is an error of [New].
+// Dir returns a ledger in a folder, for the processes of one machine that use the same folder. [New] creates the folder
+// if it is missing, readable by its owner alone, and fails if no file can be created in it. Entries survive the end of
+// a process. They survive a crash of the machine if the file system keeps synced files. An empty path is an error of
+// [New].
 //
 // Each name has a file of its own, with a line of some 350 bytes for each change: two for a new record, and one for
-// each 30 seconds of sending. Nothing is ever removed. Delete files of names that are never stored again, or the
-// folder, only while no process uses them: see the package documentation for what is then forgotten.
+// each 30 seconds of sending. Dir never removes anything. Delete files of names that are never stored again, or the
+// folder, only while no process uses them. The package documentation says what is then forgotten.
 //
-// A line that was cut off, by a crash or a full disk, does not count. A file that was damaged otherwise is an error
-// that names it, and nothing is sent. What cannot be told from a file that is right is an empty one, and one whose last
-// lines are missing, or end before their time.
+// A line that a crash or a full disk cut off does not count. If a file is damaged in any other way, the error names
+// the file, and nothing is sent. Two kinds of damage go unnoticed: an empty file, and last lines that are missing or
+// cut short.
+//
+// The ledger implements [Lister]. It ignores files that have no key as their name.
 //
 // On a local disk, Linux, macOS and Windows append a line as a whole. Network file systems do not: use a database
 // there.
 func Dir(path string) Ledger { return dir(path) }
 
 // dir keeps an entry in a file to which each Put appends a line: the version that it replaces, its own, the entry, and
-// the first 16 digits of the SHA-256 of all before them. A line counts if it replaces what the lines before it made, so
-// of two processes that replace the same version the first one wins, without a lock.
+// the first 16 digits of the SHA-256 of all before them. A line counts if it replaces the version of the last line that
+// counts. If two processes replace the same version, the first line wins, without a lock.
 type dir string
 
 const (
-	noVersion = "-" // of a name without an entry
-	sumLength = 16
+	noVersion  = "-" // of a name without an entry
+	sumLength  = 16
+	keyLength  = 64
+	checkLimit = 5 * time.Second
 )
 
-func (d dir) Get(ctx context.Context, key string) ([]byte, string, error) {
+// fileOperations limits the operations under way in this process. An operation on a file system that hangs keeps a
+// thread of the operating system, even after its caller has left.
+var fileOperations = make(chan struct{}, 64)
+
+// interruptible runs an operation that may block, and leaves it behind when the context ends.
+func interruptible[T any](ctx context.Context, operation func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	var none T
 	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	select {
+	case fileOperations <- struct{}{}:
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() { <-fileOperations }()
+		value, err := operation()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+func (d dir) Get(ctx context.Context, key string) ([]byte, string, error) {
+	h, err := interruptible(ctx, func() (*history, error) { return d.read(key) })
+	if err != nil {
 		return nil, "", err
 	}
-	return d.read(key, "")
+	return []byte(unescape.Replace(h.entry)), h.current(), nil
 }
 
 func (d dir) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
-	_, now, err := d.Get(ctx, key)
-	if err == nil && now == version {
+	text := escape.Replace(string(entry)) // The caller may change the slice as soon as Put returns.
+	return interruptible(ctx, func() (string, error) {
+		h, err := d.read(key)
+		if err != nil {
+			return "", err
+		}
+		if h.current() != version {
+			return "", ErrChanged
+		}
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
 		own := rand.Text()
-		line := strings.Join([]string{cmp.Or(version, noVersion), own, escape.Replace(string(entry))}, " ")
-		if err = d.write(key, line+" "+hash(line)[:sumLength], version == ""); err == nil {
-			_, now, err = d.read(key, own)
-			version = own
+		line := strings.Join([]string{h.version, own, text}, " ")
+		if err := d.write(key, line+" "+lineSum(line), version == ""); err != nil {
+			return "", err
 		}
-	}
-	switch {
-	case err != nil:
-		return "", err
-	case now != version:
-		return "", ErrChanged
-	}
-	return version, nil
+		if err := h.follow(); err != nil {
+			return "", err
+		}
+		if !h.made[own] {
+			return "", ErrChanged
+		}
+		return own, nil
+	})
 }
 
-// read returns the entry of the last line that counts, or of the line that made the version last, if that counts.
-func (d dir) read(key, last string) (entry []byte, version string, err error) {
-	path := filepath.Join(string(d), key)
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, "", err
-	}
-	made := []string{noVersion} // by the lines that count
-	lines := strings.Split(string(data), "\n")
-	for n, line := range lines {
-		text := strings.TrimRight(line, "\x00") // which some file systems leave after a crash
-		tokens := strings.Split(text, " ")
-		end := len(text) - sumLength - 1
-		switch {
-		case line == "":
-			continue
-		case text == "":
-			return nil, "", damage(path, n)
-		case len(tokens) < 4 || len(tokens) == 4 && len(tokens[3]) < sumLength:
-			// The line break after it, if there is one, is that of the next line.
-			ended := n < len(lines)-1 && lines[n+1] == ""
-			begun := func(version string) bool {
-				return tokens[0] == version || len(tokens) == 1 && strings.HasPrefix(version, text)
-			}
-			if ended || !slices.ContainsFunc(made, begun) {
-				return nil, "", damage(path, n)
-			}
-			continue
-		case len(tokens) > 4 || tokens[3] != hash(text[:max(end, 0)])[:sumLength] || !slices.Contains(made, tokens[0]):
-			return nil, "", damage(path, n)
+// check reports whether the folder can be used, and creates it if it is missing.
+func (d dir) check() error {
+	ctx, cancel := context.WithTimeout(context.Background(), checkLimit)
+	defer cancel()
+	_, err := interruptible(ctx, func() (struct{}, error) {
+		if err := os.MkdirAll(string(d), 0o700); err != nil {
+			return struct{}{}, err
 		}
-		if own := tokens[1]; tokens[0] == made[len(made)-1] { // else another line was first
-			made, entry = append(made, own), []byte(unescape.Replace(tokens[2]))
+		f, err := os.CreateTemp(string(d), ".check-*")
+		if err != nil {
+			return struct{}{}, err
 		}
-		if tokens[1] == last {
-			break
-		}
+		return struct{}{}, errors.Join(f.Close(), os.Remove(f.Name()))
+	})
+	if err != nil {
+		return fmt.Errorf("the folder %q of the ledger cannot be used: %w", string(d), err)
 	}
-	if version = made[len(made)-1]; version == noVersion {
-		version = ""
-	}
-	return entry, version, nil
+	return nil
 }
 
-func damage(path string, line int) error {
-	return fmt.Errorf("%s is damaged at line %d: restore it, or delete it if no create request for its name is open",
-		path, line+1)
+// List reads the folder in pieces, and one file at a time.
+func (d dir) List(ctx context.Context) iter.Seq2[State, error] {
+	const piece = 256
+	return func(yield func(State, error) bool) {
+		folder, err := interruptible(ctx, func() (*os.File, error) { return os.Open(string(d)) })
+		if err != nil {
+			yield(State{}, err)
+			return
+		}
+		defer folder.Close()
+		for err == nil {
+			var names []string
+			names, err = interruptible(ctx, func() ([]string, error) { return folder.Readdirnames(piece) })
+			for _, name := range names {
+				if !isKey(name) {
+					continue
+				}
+				state, failed := d.state(ctx, name)
+				if ctx.Err() != nil {
+					break
+				}
+				if (failed != nil || !state.free()) && !yield(state, failed) {
+					return
+				}
+			}
+		}
+		if err != io.EOF {
+			yield(State{}, err)
+		}
+	}
+}
+
+func (d dir) state(ctx context.Context, key string) (State, error) {
+	entry, version, err := d.Get(ctx, key)
+	if err != nil || version == "" {
+		return State{}, err
+	}
+	s, err := ParseState(entry)
+	if err != nil {
+		return State{}, fmt.Errorf("%s: %w", filepath.Join(string(d), key), err)
+	}
+	return s, nil
+}
+
+func (d dir) read(key string) (*history, error) {
+	if !isKey(key) {
+		return nil, fmt.Errorf("the key %.80q must have %d digits from 0 to 9 and a to f", key, keyLength)
+	}
+	h := &history{
+		path: filepath.Join(string(d), key), made: map[string]bool{noVersion: true}, version: noVersion, line: 1,
+	}
+	return h, h.follow()
+}
+
+// isKey reports whether a text is a key. A file system may take upper-case digits for lower-case ones.
+func isKey(text string) bool {
+	return len(text) == keyLength && strings.Trim(text, "0123456789abcdef") == ""
 }
 
 // write appends a line, and returns when it is on the disk. A line begins with a line break, as the one before it may
@@ -140,6 +222,112 @@ func (d dir) write(key, line string, first bool) error {
 	}
 	defer folder.Close()
 	return folder.Sync()
+}
+
+// history is the content of a file, as far as it was read.
+type history struct {
+	path    string
+	made    map[string]bool // versions of the lines that count
+	version string          // of the last one
+	entry   string          // of the last one, escaped
+	size    int64           // bytes read, without a last line that may still be growing
+	line    int             // number of the line that begins after them
+}
+
+// current returns the version as a [Ledger] returns it.
+func (h *history) current() string {
+	if h.version == noVersion {
+		return ""
+	}
+	return h.version
+}
+
+// follow reads the lines that were appended since it was last called.
+func (h *history) follow() error {
+	f, err := os.Open(h.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Seek(h.size, io.SeekStart); err != nil {
+		return err
+	}
+	for r := bufio.NewReader(f); ; {
+		line, err := r.ReadString('\n')
+		if err != nil && err != io.EOF {
+			return err
+		}
+		next, _ := r.Peek(1) // The next ReadString returns its error.
+		text, broken := strings.CutSuffix(line, "\n")
+		// A line that was cut off has no line break of its own. The one after it begins the next line.
+		ended := broken && (len(next) == 0 || next[0] == '\n')
+		whole := h.add(text)
+		switch {
+		case whole == damaged, whole == torn && ended:
+			return fmt.Errorf("%s is damaged at line %d: restore it, "+
+				"or delete it if no create request for its name is open", h.path, h.line)
+		case whole == torn && !broken, line == "":
+			return nil
+		}
+		h.size += int64(len(line))
+		if broken {
+			h.line++
+		}
+	}
+}
+
+// verdict is the condition of a line.
+type verdict int
+
+const (
+	intact verdict = iota
+	torn           // cut off: it does not count
+	damaged
+)
+
+// add makes a line count if it replaces the version of the last one that counts. Otherwise, another line was first.
+func (h *history) add(line string) verdict {
+	if line == "" {
+		return intact
+	}
+	text := strings.TrimRight(line, "\x00") // Some file systems leave zeros after a crash.
+	tokens := strings.Split(text, " ")
+	if replaced := tokens[0]; len(tokens) < 4 || len(tokens) == 4 && len(tokens[3]) < sumLength {
+		if text != "" && (h.made[replaced] || len(tokens) == 1 && h.beginsVersion(text)) {
+			return torn
+		}
+		return damaged
+	}
+	replaced, own, entry, sum := tokens[0], tokens[1], tokens[2], tokens[3]
+	if len(tokens) > 4 || !h.made[replaced] || lineSum(strings.TrimSuffix(text, " "+sum)) != sum {
+		return damaged
+	}
+	if replaced == h.version {
+		h.version, h.entry = strings.Clone(own), entry
+		h.made[h.version] = true
+	}
+	return intact
+}
+
+// beginsVersion reports whether a text is the beginning of a version that a line made.
+func (h *history) beginsVersion(text string) bool {
+	if strings.HasPrefix(h.version, text) {
+		return true
+	}
+	for version := range h.made {
+		if strings.HasPrefix(version, text) {
+			return true
+		}
+	}
+	return false
+}
+
+func lineSum(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:sumLength]
 }
 
 // An entry is one token on one line, so that people can read the file.

@@ -4,21 +4,24 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 )
 
-// A Ledger keeps entries, each under a key of 64 hexadecimal digits, with a version. An entry is JSON of some 350 bytes
-// without secrets: the API key, a description and a text are never in it, but the name is. Entries must not expire.
+// A Ledger keeps entries with a version. Each has a key of 64 digits, from 0 to 9 and a to f; other keys may be refused.
+// An entry is JSON of some 350 bytes. It contains the name, and never an API key, a description or a text. Entries must
+// not expire.
 //
 // The methods must be safe for concurrent use, including by other processes that use the same storage, and return when
 // their context ends. A ledger promises compare-and-set: of several Puts that replace the same version, at most one
-// succeeds, and whoever calls Get afterwards sees it. A storage that forgets an entry, or returns an older one, breaks
-// that promise, and a record may be created twice. Test your own with
-// [github.com/aicontent/aicontent-go/aicontenttest.TestLedger]; docs/recipes.md has two,
-// and untested sketches of others.
+// succeeds, and each later Get sees it. If a storage forgets an entry or returns an older one, a record may be created
+// twice. Test your own ledger with [github.com/aicontent/aicontent-go/aicontenttest.TestLedger]. docs/recipes.md has
+// two ledgers, and untested sketches of others. See also [Lister].
 type Ledger interface {
 	// Get returns the entry and its version. The version is empty if there is no entry. The caller may modify the
 	// entry.
@@ -26,21 +29,21 @@ type Ledger interface {
 
 	// Put replaces the entry if its version is still the given one, which is empty if there must be none. It returns
 	// once the entry is as durable as the ledger is, with a version that no entry of the key ever had. It does not keep
-	// the slice. The error wraps [ErrChanged] if the entry has another version; after any other error, the entry may
-	// have been written, or may be later.
+	// the slice. The error wraps [ErrChanged] if the entry has another version, and for no other reason. After any
+	// other error, the entry may have been written, or may be later.
 	Put(ctx context.Context, key string, entry []byte, version string) (string, error)
 }
 
 // ErrChanged is the error of a Put for an entry that has another version.
 var ErrChanged = errors.New("the entry has another version")
 
-// remembered is how many made records InMemory keeps: some 5 MB, and more than a process is likely to be asked for
-// again. It looks for what it can forget after so many more names.
+// InMemory keeps some 10,000 known records, which take 5 MB and are more than a process is likely to ask for again. It
+// forgets the rest after each 1,000 more names.
 const remembered, more = 10_000, 1000
 
-// InMemory returns a ledger for one process. It remembers the last 10,000 records that were made or found, and each
-// name whose request may still create a record, for as long as it may. It is lost when the process ends: the next one
-// may then store again what the service does not list yet. For what must survive, see [Dir].
+// InMemory returns a ledger for one process. It remembers the last 10,000 records that calls stored or found, and each
+// open name. It is lost when the process ends: the next process may then store a record again if the service does not
+// list it yet. Use [Dir] for records that must survive. The ledger implements [Lister].
 func InMemory() Ledger { return &memory{entries: map[string]kept{}, full: remembered + more} }
 
 type memory struct {
@@ -51,16 +54,28 @@ type memory struct {
 }
 
 type kept struct {
-	data    []byte
-	version string
-	entry   entry
+	data   []byte
+	number int // of the Put, which is its version
+	entry  entry
+	open   time.Time // when the entry's Until is over, by the monotonic clock
 }
+
+// version returns the version as a [Ledger] returns it.
+func (k kept) version() string {
+	if k.number == 0 {
+		return ""
+	}
+	return strconv.Itoa(k.number)
+}
+
+// monotonic returns the same time with a reading of the monotonic clock, which does not step.
+func monotonic(t time.Time) time.Time { return time.Now().Add(time.Until(t)) }
 
 func (m *memory) Get(ctx context.Context, key string) ([]byte, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := m.entries[key]
-	return bytes.Clone(k.data), k.version, ctx.Err()
+	return bytes.Clone(k.data), k.version(), ctx.Err()
 }
 
 func (m *memory) Put(ctx context.Context, key string, data []byte, version string) (string, error) {
@@ -70,14 +85,15 @@ func (m *memory) Put(ctx context.Context, key string, data []byte, version strin
 	if err != nil {
 		return "", err
 	}
-	if m.entries[key].version != version {
+	if m.entries[key].version() != version {
 		return "", ErrChanged
 	}
 	m.last++
-	k := kept{data: bytes.Clone(data), version: strconv.Itoa(m.last)}
-	if k.entry, err = decode(data, k.version); err != nil {
+	k := kept{data: bytes.Clone(data), number: m.last}
+	if k.entry, err = decode(data, k.version()); err != nil {
 		k.entry = entry{Made: time.Now()} // which is kept
 	}
+	k.open = monotonic(k.entry.Until)
 	m.entries[key] = k
 	if k.entry.blank() {
 		delete(m.entries, key)
@@ -86,22 +102,45 @@ func (m *memory) Put(ctx context.Context, key string, data []byte, version strin
 		m.forget()
 		m.full = max(len(m.entries), remembered) + more
 	}
-	return k.version, nil
+	return k.version(), nil
 }
 
-// forget drops what can no longer become a record, and the records made first if there are too many.
+// List copies all entries first, so that the caller may use the ledger meanwhile.
+func (m *memory) List(ctx context.Context) iter.Seq2[State, error] {
+	return func(yield func(State, error) bool) {
+		m.mu.Lock()
+		entries := maps.Clone(m.entries)
+		m.mu.Unlock()
+		for key, k := range entries {
+			if err := ctx.Err(); err != nil {
+				yield(State{}, err)
+				return
+			}
+			state, err := ParseState(k.data)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", key, err)
+			}
+			if !yield(state, err) {
+				return
+			}
+		}
+	}
+}
+
+// forget drops names that are no longer open and have no record, and the oldest records if there are too many. No clock
+// that steps may decide that.
 func (m *memory) forget() {
 	var made []string
 	for key, k := range m.entries {
 		switch e := k.entry; {
-		case time.Now().Before(e.Until):
+		case time.Now().Before(k.open):
 		case e.Made.IsZero():
 			delete(m.entries, key)
 		case e.ID != "":
 			made = append(made, key)
 		}
 	}
-	slices.SortFunc(made, func(a, b string) int { return m.entries[a].entry.Made.Compare(m.entries[b].entry.Made) })
+	slices.SortFunc(made, func(a, b string) int { return m.entries[a].number - m.entries[b].number })
 	for _, key := range made[:max(len(made)-remembered, 0)] {
 		delete(m.entries, key)
 	}
