@@ -9,23 +9,29 @@ import (
 )
 
 // TestLedger tests a ledger of your own for package once. A ledger that is wrong creates, and bills, a record twice.
-// open is called several times, and each time returns a ledger for the same storage, as other processes would open it;
-// all of them are used at once. TestLedger closes none. It leaves entries behind, and may be run again on the same
-// storage.
+// TestLedger calls open several times. Each call returns a ledger for the same storage, as another process would open
+// it, and the test uses all of them at once. TestLedger closes none. It leaves entries behind, and may be run again on
+// the same storage.
 //
-// The error describes all problems that were found:
+// The error describes all problems:
 //
 //   - an update that is lost when many processes make one at once, or an entry of another key that changes
+//   - two keys that resemble each other and have the same entry: keys must be compared as a whole, and by case. A
+//     ledger may refuse a key with capital letters
 //   - a Put that succeeds for a version that is no longer the entry's, or for none when there is an entry
-//   - such a Put with an error other than [once.ErrChanged], or ErrChanged where the version is right
+//   - such a Put with an error other than [once.ErrChanged], or ErrChanged where the version is right, as for a Put of
+//     a new name that fails for another reason
 //   - a version that an entry has a second time, perhaps in another process or for the same bytes
 //   - an entry that is not there, or not byte for byte as it was put: later, in another process, or after opening again
+//   - an entry that is gone after 3 seconds, perhaps because its times are long over
 //   - a slice that the ledger shares with its caller
 //   - a Get that fails, or has no entry, where there is one: a context that has ended must not look like no entry
 //   - a Put whose context ends, and after which the ledger no longer works
+//   - a call that takes more than a minute, or does not return 30 seconds after its context has ended
 //
-// A run makes some 200 changes, which takes seconds on a slow disk. It cannot show what becomes of an entry when the
-// storage itself loses data: when a machine loses power, or a replica takes over that lags behind.
+// A run makes some 300 changes. It takes at least 3 seconds, more on a slow disk, and at most some 6 minutes if calls
+// hang. In a bubble of [testing/synctest], it waits for nothing. It cannot show an entry that expires after a longer
+// time, or the loss of data when a machine loses power or a replica that lags takes over.
 func TestLedger(open func() (once.Ledger, error)) error {
 	problems, err := ledgers.Test(open)
 	if err != nil {

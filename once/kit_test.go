@@ -2,6 +2,7 @@ package once_test
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,8 +12,9 @@ import (
 
 func TestLedgersKeepTheirPromise(t *testing.T) {
 	t.Parallel()
-	memory := once.InMemory()
-	require.NoError(t, aicontenttest.TestLedger(func() (once.Ledger, error) { return memory, nil }))
-	folder := t.TempDir()
-	require.NoError(t, aicontenttest.TestLedger(func() (once.Ledger, error) { return once.Dir(folder), nil }))
+	memory, folder := once.InMemory(), t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		require.NoError(t, aicontenttest.TestLedger(func() (once.Ledger, error) { return memory, nil }))
+		require.NoError(t, aicontenttest.TestLedger(func() (once.Ledger, error) { return once.Dir(folder), nil }))
+	})
 }

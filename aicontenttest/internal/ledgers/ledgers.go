@@ -16,6 +16,13 @@ import (
 	"github.com/aicontent/aicontent-go/once"
 )
 
+const (
+	testLimit = 5 * time.Minute
+	callLimit = time.Minute
+	grace     = 30 * time.Second // for a call to return after its context has ended
+	lifetime  = 3 * time.Second  // after which an entry must still be there
+)
+
 // Test returns the problems of the ledgers that open returns, and the error of open.
 func Test(open func() (once.Ledger, error)) ([]error, error) {
 	first, err := open()
@@ -23,18 +30,33 @@ func Test(open func() (once.Ledger, error)) ([]error, error) {
 	if err := errors.Join(err, otherErr); err != nil {
 		return nil, err
 	}
-	ctx, end := context.WithTimeout(context.Background(), 5*time.Minute) // for one that hangs
+	ctx, end := context.WithTimeout(context.Background(), testLimit)
 	defer end()
-	r := &report{ctx: ctx}
-	chains := []*chain{r.replace(first, other), r.count(first, other), r.interrupt(first, other)}
+	r := &report{ctx: ctx, giveUp: end, known: make(map[string]bool)}
+	first, other = limited{first, r}, limited{other, r}
+	lasting := r.lasting(first)
+	expiry := time.After(lifetime)
+	chains := append(r.resemble(first, other), r.replace(first, other), r.count(first, other))
+	chains = append(chains, r.interrupt(first, other)...)
+	select {
+	case <-expiry:
+	case <-ctx.Done():
+	}
 	again, err := open()
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range chains {
+	again = limited{again, r}
+	for _, c := range lasting {
+		c.get(other, fmt.Sprintf("%v after Put", lifetime))
+	}
+	for _, c := range append(chains, lasting...) {
 		c.get(again, "after opening again")
 		c.put(again, `{"opened":"again"}`, c.version)
 		c.check(first, "after opening again and Put")
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		r.add(fmt.Errorf("the test was ended, as it took %v: %w", testLimit, ctx.Err()))
 	}
 	return r.problems, nil
 }
@@ -42,16 +64,96 @@ func Test(open func() (once.Ledger, error)) ([]error, error) {
 // A report collects problems, each once.
 type report struct {
 	ctx      context.Context
+	giveUp   context.CancelFunc
 	mu       sync.Mutex
+	known    map[string]bool
 	problems []error
 }
 
+// problem reports a problem, and ignores the calls that were not made because the test has ended. Two problems that
+// differ only in their errors are one.
 func (r *report) problem(format string, args ...any) {
+	key := format
+	for _, arg := range args {
+		err, ok := arg.(error)
+		if errors.Is(err, errEnded) {
+			return
+		}
+		if !ok {
+			key += fmt.Sprint("\x00", arg)
+		}
+	}
+	r.mu.Lock()
+	known := r.known[key]
+	r.known[key] = true
+	r.mu.Unlock()
+	if !known {
+		r.add(fmt.Errorf(format, args...))
+	}
+}
+
+func (r *report) add(problem error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := fmt.Errorf(format, args...)
-	if !slices.ContainsFunc(r.problems, func(known error) bool { return known.Error() == err.Error() }) {
-		r.problems = append(r.problems, err)
+	r.problems = append(r.problems, problem)
+}
+
+// errEnded is the error of calls after the end of the test.
+var errEnded = errors.New("the test has ended")
+
+// limited is a ledger whose calls return in time. The first one that does not ends the test, because no other call has
+// to return either.
+type limited struct {
+	ledger once.Ledger
+	report *report
+}
+
+func (l limited) Get(ctx context.Context, key string) (entry []byte, version string, err error) {
+	type result struct {
+		entry   []byte
+		version string
+	}
+	got, err := limit(ctx, l.report, "Get", func(ctx context.Context) (result, error) {
+		entry, version, err := l.ledger.Get(ctx, key)
+		return result{entry, version}, err
+	})
+	return got.entry, got.version, err
+}
+
+func (l limited) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
+	return limit(ctx, l.report, "Put", func(ctx context.Context) (string, error) {
+		return l.ledger.Put(ctx, key, entry, version)
+	})
+}
+
+func limit[T any](ctx context.Context, r *report, method string, call func(context.Context) (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	var none T
+	if r.ctx.Err() != nil {
+		return none, errEnded
+	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	done := make(chan result, 1)
+	go func() {
+		value, err := call(ctx)
+		done <- result{value, err}
+	}()
+	select {
+	case got := <-done:
+		return got.value, got.err
+	case <-ctx.Done():
+	}
+	select {
+	case got := <-done:
+		return got.value, got.err
+	case <-time.After(grace):
+		r.problem("%s does not return: its context ended %v ago", method, grace)
+		r.giveUp()
+		return none, errEnded
 	}
 }
 
@@ -72,6 +174,50 @@ func (r *report) replace(first, other once.Ledger) *chain {
 		first, other = other, first
 	}
 	return c
+}
+
+// resemble puts entries under keys that resemble each other.
+func (r *report) resemble(first, other once.Ledger) []*chain {
+	c := r.chain()
+	middle := c.key[1:63]
+	c.key = "a" + middle + "a"
+	c.put(first, `{"key":"first"}`, "")
+	chains := []*chain{c}
+	for difference, key := range map[string]string{"first": "b" + middle + "a", "last": "a" + middle + "b"} {
+		alike := &chain{report: r, key: key}
+		if _, version, err := other.Get(r.ctx, key); err == nil && version != "" {
+			r.problem("two keys that differ only in the %s of their 64 digits have the same entry", difference)
+			continue
+		}
+		alike.put(other, fmt.Sprintf(`{"key":%q}`, difference), "")
+		alike.get(first, "of a key that differs in one digit")
+		chains = append(chains, alike)
+	}
+	upper := strings.ToUpper(c.key)
+	_, version, err := other.Get(r.ctx, upper)
+	if err == nil && version == "" {
+		_, err = other.Put(r.ctx, upper, []byte(`{"key":"upper"}`), "")
+	}
+	// A ledger may refuse such a key.
+	if version != "" || errors.Is(err, once.ErrChanged) {
+		r.problem("two keys that differ only in the case of letters have the same entry")
+	}
+	c.get(first, "after Put of a key that resembles it")
+	return chains
+}
+
+// lasting puts entries that a storage may take for old ones.
+func (r *report) lasting(l once.Ledger) (chains []*chain) {
+	for _, data := range []string{
+		"an entry",
+		`{"format":2,"collection":"images","name":"open","call":"a","until":"2001-02-03T04:05:06Z"}`,
+		`{"format":2,"collection":"images","name":"made","call":"a","made":"2001-02-03T04:05:06Z","id":"1"}`,
+	} {
+		c := r.chain()
+		c.put(l, data, "")
+		chains = append(chains, c)
+	}
+	return chains
 }
 
 // count has many goroutines increase a counter, each of which tries again while another one was faster.
@@ -105,38 +251,57 @@ func (r *report) count(first, other once.Ledger) *chain {
 		c.changed("", version)
 	}
 	entry, version, err := first.Get(r.ctx, c.key)
-	if n, _ := strconv.Atoi(string(entry)); err != nil || n != goroutines*increments {
-		r.problem("updates are lost: a counter that was increased %d times is %d: %v", goroutines*increments, n, err)
+	if n, _ := strconv.Atoi(string(entry)); err != nil {
+		r.problem("Get after many processes replaced an entry: %w", err)
+	} else if n != goroutines*increments {
+		r.problem("updates are lost: a counter that was increased %d times is %d", goroutines*increments, n)
 	}
 	c.data, c.version = string(entry), version
 	return c
 }
 
-// interrupt ends contexts before and during Get and Put.
-func (r *report) interrupt(first, other once.Ledger) *chain {
+// interrupt ends contexts before and during Get and Put, of an entry and of new names.
+func (r *report) interrupt(first, other once.Ledger) []*chain {
 	c := r.chain()
 	c.put(first, "before", "")
+	chains := []*chain{c}
 	for i := range 20 {
-		ctx, stop := context.WithCancel(r.ctx)
-		if i == 0 {
-			stop()
-		}
-		go stop()
-		if _, version, err := first.Get(ctx, c.key); err == nil && version == "" {
-			r.problem("Get with a context that has ended returns no error, and no entry where there is one")
-		}
-		data := fmt.Sprintf(`{"interrupted":%d}`, i)
-		version, err := c.write(ctx, first, data, c.version)
-		if err == nil {
-			c.changed(data, version)
-		} else if errors.Is(err, once.ErrChanged) {
-			r.problem("Put whose context has ended says that the entry has changed, which it has not: %w", err)
-		} else if err = c.recover(first, data); err != nil {
-			r.problem("after a Put whose context has ended: %w", err)
-		}
+		c.interrupted(first, i == 0)
 		c.get(other, "after a Put whose context has ended")
 	}
-	return c
+	for i := range 10 {
+		c := r.chain()
+		c.interrupted(first, i == 0)
+		c.get(other, "of a new name after a Put whose context has ended")
+		chains = append(chains, c)
+	}
+	return chains
+}
+
+// interrupted calls Get and Put with a context that has ended, or is about to.
+func (c *chain) interrupted(l once.Ledger, ended bool) {
+	ctx, stop := context.WithCancel(c.ctx)
+	if ended {
+		stop()
+	}
+	go stop()
+	if _, version, err := l.Get(ctx, c.key); err == nil && version == "" && c.version != "" {
+		c.problem("Get with a context that has ended returns no error, and no entry where there is one")
+	}
+	data := fmt.Sprintf(`{"interrupted":%d}`, len(c.had))
+	version, err := c.write(ctx, l, data, c.version)
+	switch {
+	case err == nil:
+		c.changed(data, version)
+	case errors.Is(err, once.ErrChanged) && c.version == "":
+		c.problem("Put of a new name, whose context has ended, says that the entry has changed; there is none: %w", err)
+	case errors.Is(err, once.ErrChanged):
+		c.problem("Put whose context has ended says that the entry has changed, which it has not: %w", err)
+	default:
+		if err := c.recover(l, data); err != nil {
+			c.problem("after a Put whose context has ended: %w", err)
+		}
+	}
 }
 
 // recover replaces the entry after a Put of data that failed. It is the old or the new one. A storage that is far away
@@ -177,7 +342,7 @@ func (r *report) chain() *chain {
 }
 
 // put replaces the entry, which must succeed if it has the version.
-func (c *chain) put(l once.Ledger, data, version string) {
+func (c *chain) put(l once.Ledger, data, version string) (replaced bool) {
 	next, err := c.write(c.ctx, l, data, version)
 	switch right := version == c.version; {
 	case right && err != nil:
@@ -190,6 +355,7 @@ func (c *chain) put(l once.Ledger, data, version string) {
 	if err == nil {
 		c.changed(data, next)
 	}
+	return err == nil
 }
 
 // write calls Put with bytes that it then overwrites: the ledger must not keep them.
@@ -225,12 +391,15 @@ func (c *chain) get(l once.Ledger, when string) {
 	}
 }
 
-// check also tries to replace the entry by versions that it no longer has.
+// check also tries to replace the entry by versions that it no longer has, until one succeeds: each success is a
+// version more.
 func (c *chain) check(l once.Ledger, when string) {
 	c.get(l, when)
 	c.get(l, when+", and after its slice was changed")
 	for _, version := range append([]string{""}, c.had[:max(0, len(c.had)-1)]...) {
-		c.put(l, `{"stale":true}`, version)
+		if version != c.version && c.put(l, `{"stale":true}`, version) {
+			break
+		}
 	}
 	c.get(l, "after a Put that must fail")
 }
