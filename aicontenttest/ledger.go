@@ -29,7 +29,7 @@ import (
 //   - a Put whose context ends, and after which the ledger no longer works
 //   - a call that takes more than a minute, or does not return 30 seconds after its context has ended
 //
-// A run makes some 300 changes. It takes at least 3 seconds, more on a slow disk, and at most some 6 minutes if calls
+// A run makes some 200 changes. It takes at least 3 seconds, more on a slow disk, and at most some 6 minutes if calls
 // hang. In a bubble of [testing/synctest], it waits for nothing. It cannot show an entry that expires after a longer
 // time, or the loss of data when a machine loses power or a replica that lags takes over.
 func TestLedger(open func() (once.Ledger, error)) error {

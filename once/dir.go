@@ -159,7 +159,7 @@ func (d dir) List(ctx context.Context) iter.Seq2[State, error] {
 				if ctx.Err() != nil {
 					break
 				}
-				if (failed != nil || !state.free()) && !yield(state, failed) {
+				if (failed != nil || !state.Free()) && !yield(state, failed) {
 					return
 				}
 			}

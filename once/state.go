@@ -21,12 +21,12 @@ type State struct {
 	ID   aicontent.ID // of the record; empty if it is not known
 }
 
-// free reports whether the entry says no more than a missing one.
-func (s State) free() bool { return s.Until.IsZero() && s.Made.IsZero() }
+// Free reports whether the entry says no more than a missing one: Delete freed the name, or the name's request created
+// nothing.
+func (s State) Free() bool { return s.Until.IsZero() && s.Made.IsZero() }
 
 // ParseState reads an entry that [Client] gave to a ledger, so that a ledger outside of this package can implement
-// [Lister]. The entry of a name that Delete freed, or whose request created nothing, has neither Until nor Made. The
-// error says that the entry has another format, or is damaged.
+// [Lister]. The error says that the entry has another format, or is damaged.
 func ParseState(entry []byte) (State, error) {
 	e, err := decode(entry, "any")
 	if err != nil {
@@ -39,7 +39,7 @@ func ParseState(entry []byte) (State, error) {
 //
 //	for state, err := range once.Dir(path).(once.Lister).List(ctx) {
 type Lister interface {
-	// List returns the states of all names in any order, without the names that are free. It reads while the caller
+	// List returns the states of all names in any order, except for the free ones. It reads while the caller
 	// iterates, so a change that other processes make meanwhile may appear or not. An entry that cannot be read is an
 	// error that names its place; the iteration then goes on. It ends if the storage cannot be read or ctx ends, and
 	// the last error says so.

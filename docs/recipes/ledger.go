@@ -7,18 +7,19 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/once"
 	_ "modernc.org/sqlite"
 )
 
-// SQLiteSettings follow the path of a SQLite database that has the ledger's table. Writers wait for each other for up to
-// 5 seconds, readers for nobody (WAL), and each change is on the disk when Put returns (FULL).
+// SQLiteSettings follow the path of the SQLite database with the ledger's table. Writers wait for each other for up to
+// 30 seconds, readers do not wait (WAL), and each change is on the disk when Put returns (FULL).
 const SQLiteSettings = "?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
 
-// CreateLedger creates the ledger's table in a SQLite or PostgreSQL database, unless it is there. Call it once, with the
-// other migrations and before the processes start: those that create a table at the same time get in each other's way.
+// CreateLedger creates the ledger's table in a SQLite or PostgreSQL database unless it exists. Call it once, with your
+// other migrations and before the processes start: processes that create a table at the same time may fail.
 func CreateLedger(ctx context.Context, db *sql.DB) error {
 	// SQLite stores bytes as they are, whatever it is told that the column has.
 	_, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS ledger (
@@ -26,11 +27,10 @@ func CreateLedger(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// SQLLedger keeps the entries of package once in the table of CreateLedger.
+// SQLLedger keeps the entries of package once in the table of CreateLedger. It is a once.Lister.
 type SQLLedger struct{ db *sql.DB }
 
-// NewLedger returns the ledger in a database, which stays the caller's to close. With PostgreSQL, db must be connected
-// to the primary.
+// NewLedger returns the ledger in a database, which the caller closes. With PostgreSQL, connect db to the primary.
 func NewLedger(db *sql.DB) *SQLLedger { return &SQLLedger{db} }
 
 // Get returns the entry.
@@ -61,10 +61,37 @@ func (l *SQLLedger) Put(ctx context.Context, key string, entry []byte, version s
 	return next, nil
 }
 
-// inDatabase returns package once with its ledger in a database.
-func inDatabase(ctx context.Context, client *aicontent.Client, db *sql.DB) (*once.Client, error) {
-	if err := CreateLedger(ctx, db); err != nil {
-		return nil, err
+// List reads one row at a time.
+func (l *SQLLedger) List(ctx context.Context) iter.Seq2[once.State, error] {
+	return func(yield func(once.State, error) bool) {
+		rows, err := l.db.QueryContext(ctx, `SELECT key, entry FROM ledger`)
+		if err != nil {
+			yield(once.State{}, err)
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var key string
+			var entry []byte
+			if err := rows.Scan(&key, &entry); err != nil {
+				yield(once.State{}, err)
+				return
+			}
+			state, err := once.ParseState(entry)
+			if err != nil {
+				err = fmt.Errorf("ledger: row %s: %w", key, err)
+			}
+			if (err != nil || !state.Free()) && !yield(state, err) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(once.State{}, err)
+		}
 	}
+}
+
+// inDatabase returns package once with its ledger in a database that has the table.
+func inDatabase(client *aicontent.Client, db *sql.DB) (*once.Client, error) {
 	return once.New(client, NewLedger(db))
 }

@@ -1,11 +1,14 @@
 package recipes
 
 import (
+	"context"
 	"database/sql"
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -22,9 +25,9 @@ func testLedger(t *testing.T, driver, source string) {
 	db, err := sql.Open(driver, source)
 	require.NoError(t, err)
 	for range 2 {
-		_, err := inDatabase(t.Context(), aicontenttest.NewServer(t).Client(), db)
-		require.NoError(t, err, "the table may be there")
+		require.NoError(t, CreateLedger(t.Context(), db), "the table may be there")
 	}
+	testSQLList(t, db)
 	require.NoError(t, db.Close())
 	open := func() (once.Ledger, error) {
 		db, err := sql.Open(driver, source)
@@ -42,4 +45,47 @@ func testLedger(t *testing.T, driver, source string) {
 		})
 	}
 	all.Wait()
+}
+
+// testSQLList stores records in an empty database, and lists them.
+func testSQLList(t *testing.T, db *sql.DB) {
+	srv := aicontenttest.NewServer(t)
+	names, err := inDatabase(srv.Client(), db)
+	require.NoError(t, err)
+	stored, _, err := names.Images.Store(t.Context(), image)
+	require.NoError(t, err)
+	other := image
+	other.Name = "Beacon"
+	_, _, err = names.Images.Store(t.Context(), other)
+	require.NoError(t, err)
+	require.NoError(t, names.Images.Delete(t.Context(), other.Name))
+	l := NewLedger(db)
+	_, err = l.Put(t.Context(), "another format", []byte(`{"format":1}`), "")
+	require.NoError(t, err)
+
+	var states []once.State
+	var failed []error
+	for state, err := range l.List(t.Context()) {
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		assert.False(t, state.Made.IsZero())
+		state.Made = time.Time{}
+		states = append(states, state)
+	}
+	assert.Equal(t, []once.State{{Collection: "images", Name: image.Name, ID: stored.ID}}, states)
+	require.Len(t, failed, 1)
+	assert.ErrorContains(t, failed[0], "ledger: row another format: ")
+
+	for range l.List(t.Context()) {
+		break // closes the rows
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range l.List(ended) {
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	_, err = db.ExecContext(t.Context(), `DELETE FROM ledger`)
+	require.NoError(t, err)
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/aicontent/aicontent-go/once"
 )
 
-// A ledger keeps the entries of package once in a key-value bucket of NATS JetStream, whose leader answers all reads:
-// see [createBucket]. An entry's version is its revision, which neither a deleted key nor a bucket that is created
-// again repeats. It survives what its stream survives: with one replica, set sync_interval to always.
+// A ledger keeps the entries of package once in a key-value bucket of NATS JetStream. Create the bucket as openBucket
+// does, without AllowDirect, so that its leader answers all reads. An entry's version is its revision, which neither a
+// deleted key nor a bucket that is created again repeats. With one replica, set sync_interval to always: otherwise a
+// crash of the machine loses the last changes.
 type ledger struct{ bucket jetstream.KeyValue }
 
 func (l ledger) Get(ctx context.Context, key string) (entry []byte, version string, err error) {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -70,4 +71,11 @@ func TestVersionOfALedgerNeverReturns(t *testing.T) {
 func TestLedgerOfAQueueIsReadFromItsLeader(t *testing.T) {
 	q := testQueue(t, limits{})
 	assert.False(t, q.ledger.stream.CachedInfo().Config.AllowDirect)
+
+	// CreateKeyValue, or the nats program, may have made the bucket.
+	made, err := q.js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "made-elsewhere"})
+	require.NoError(t, err)
+	b, err := q.openBucket(t.Context(), &limits{}, made.Bucket(), 1<<20)
+	require.NoError(t, err)
+	assert.False(t, b.stream.CachedInfo().Config.AllowDirect)
 }

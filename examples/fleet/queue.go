@@ -154,6 +154,7 @@ func (q *queue) openStream(ctx context.Context, create *limits, c jetstream.Stre
 	}
 	if err == nil {
 		c = s.CachedInfo().Config
+		c.AllowDirect = false // It is on in a bucket that another program created.
 	}
 	c.Replicas = cmp.Or(create.Replicas, c.Replicas)
 	if c.Name == "KV_"+filesBucket {
