@@ -133,7 +133,7 @@ func (d dir) check() error {
 		return struct{}{}, errors.Join(f.Close(), os.Remove(f.Name()))
 	})
 	if err != nil {
-		return fmt.Errorf("the folder %q of the ledger cannot be used: %w", string(d), err)
+		return fmt.Errorf("the folder %q cannot be used: %w", string(d), err)
 	}
 	return nil
 }

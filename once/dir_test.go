@@ -300,7 +300,7 @@ func TestDirCheckNamesTheFolderThatCannotBeUsed(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, path := range []string{file, filepath.Join(file, "below")} {
 		err := dir(path).check()
-		assert.ErrorContains(t, err, fmt.Sprintf("the folder %q of the ledger cannot be used: ", path))
+		assert.ErrorContains(t, err, fmt.Sprintf("the folder %q cannot be used: ", path))
 	}
 }
 

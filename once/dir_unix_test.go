@@ -61,5 +61,5 @@ func TestDirCheckNamesTheFolderThatCannotBeWritten(t *testing.T) {
 		path = "/proc/self" // where even root creates no file
 	}
 	err := dir(path).check()
-	assert.ErrorContains(t, err, fmt.Sprintf("the folder %q of the ledger cannot be used: ", path))
+	assert.ErrorContains(t, err, fmt.Sprintf("the folder %q cannot be used: ", path))
 }
