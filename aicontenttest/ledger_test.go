@@ -268,7 +268,8 @@ func TestLedgersThatAreWrong(t *testing.T) {
 			"Put with the entry's version: the version is",
 		},
 		"makes versions of the bytes": {
-			flaws{version: func(_ *opened, data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }}, twice,
+			flaws{version: func(_ *opened, data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }},
+			twice,
 		},
 		"counts in each process": {
 			flaws{version: func(l *opened, _ []byte) string {

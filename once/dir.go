@@ -1,15 +1,12 @@
 package once
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -43,8 +40,6 @@ func Dir(path string) Ledger { return dir(path) }
 type dir string
 
 const (
-	noVersion  = "-" // of a name without an entry
-	sumLength  = 16
 	keyLength  = 64
 	checkLimit = 5 * time.Second
 )
@@ -87,7 +82,7 @@ func (d dir) Get(ctx context.Context, key string) ([]byte, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return []byte(unescape.Replace(h.entry)), h.current(), nil
+	return []byte(unescape.Replace(h.entry)), strings.TrimPrefix(h.version, noVersion), nil
 }
 
 func (d dir) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
@@ -97,7 +92,7 @@ func (d dir) Put(ctx context.Context, key string, entry []byte, version string) 
 		if err != nil {
 			return "", err
 		}
-		if h.current() != version {
+		if h.version != cmp.Or(version, noVersion) {
 			return "", ErrChanged
 		}
 		if err := ctx.Err(); err != nil {
@@ -108,13 +103,11 @@ func (d dir) Put(ctx context.Context, key string, entry []byte, version string) 
 		if err := d.write(key, line+" "+lineSum(line), version == ""); err != nil {
 			return "", err
 		}
-		if err := h.follow(); err != nil {
-			return "", err
+		err = h.follow()
+		if err == nil && !h.made[own] {
+			err = ErrChanged
 		}
-		if !h.made[own] {
-			return "", ErrChanged
-		}
-		return own, nil
+		return own, err
 	})
 }
 
@@ -122,15 +115,14 @@ func (d dir) Put(ctx context.Context, key string, entry []byte, version string) 
 func (d dir) check() error {
 	ctx, cancel := context.WithTimeout(context.Background(), checkLimit)
 	defer cancel()
-	_, err := interruptible(ctx, func() (struct{}, error) {
-		if err := os.MkdirAll(string(d), 0o700); err != nil {
-			return struct{}{}, err
+	_, err := interruptible(ctx, func() (f *os.File, err error) {
+		if err = os.MkdirAll(string(d), 0o700); err == nil {
+			f, err = os.CreateTemp(string(d), ".check-*")
 		}
-		f, err := os.CreateTemp(string(d), ".check-*")
-		if err != nil {
-			return struct{}{}, err
+		if err == nil {
+			err = errors.Join(f.Close(), os.Remove(f.Name()))
 		}
-		return struct{}{}, errors.Join(f.Close(), os.Remove(f.Name()))
+		return f, err
 	})
 	if err != nil {
 		return fmt.Errorf("the folder %q cannot be used: %w", string(d), err)
@@ -170,16 +162,16 @@ func (d dir) List(ctx context.Context) iter.Seq2[State, error] {
 	}
 }
 
-func (d dir) state(ctx context.Context, key string) (State, error) {
+// state returns a state that is free if there is no entry.
+func (d dir) state(ctx context.Context, key string) (s State, err error) {
 	entry, version, err := d.Get(ctx, key)
 	if err != nil || version == "" {
-		return State{}, err
+		return s, err
 	}
-	s, err := ParseState(entry)
-	if err != nil {
-		return State{}, fmt.Errorf("%s: %w", filepath.Join(string(d), key), err)
+	if s, err = ParseState(entry); err != nil {
+		err = fmt.Errorf("%s: %w", filepath.Join(string(d), key), err)
 	}
-	return s, nil
+	return s, err
 }
 
 func (d dir) read(key string) (*history, error) {
@@ -223,115 +215,3 @@ func (d dir) write(key, line string, first bool) error {
 	defer folder.Close()
 	return folder.Sync()
 }
-
-// history is the content of a file, as far as it was read.
-type history struct {
-	path    string
-	made    map[string]bool // versions of the lines that count
-	version string          // of the last one
-	entry   string          // of the last one, escaped
-	size    int64           // bytes read, without a last line that may still be growing
-	line    int             // number of the line that begins after them
-}
-
-// current returns the version as a [Ledger] returns it.
-func (h *history) current() string {
-	if h.version == noVersion {
-		return ""
-	}
-	return h.version
-}
-
-// follow reads the lines that were appended since it was last called.
-func (h *history) follow() error {
-	f, err := os.Open(h.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := f.Seek(h.size, io.SeekStart); err != nil {
-		return err
-	}
-	for r := bufio.NewReader(f); ; {
-		line, err := r.ReadString('\n')
-		if err != nil && err != io.EOF {
-			return err
-		}
-		next, _ := r.Peek(1) // The next ReadString returns its error.
-		text, broken := strings.CutSuffix(line, "\n")
-		// A line that was cut off has no line break of its own. The one after it begins the next line.
-		ended := broken && (len(next) == 0 || next[0] == '\n')
-		whole := h.add(text)
-		switch {
-		case whole == damaged, whole == torn && ended:
-			return fmt.Errorf("%s is damaged at line %d: restore it, "+
-				"or delete it if no create request for its name is open", h.path, h.line)
-		case whole == torn && !broken, line == "":
-			return nil
-		}
-		h.size += int64(len(line))
-		if broken {
-			h.line++
-		}
-	}
-}
-
-// verdict is the condition of a line.
-type verdict int
-
-const (
-	intact verdict = iota
-	torn           // cut off: it does not count
-	damaged
-)
-
-// add makes a line count if it replaces the version of the last one that counts. Otherwise, another line was first.
-func (h *history) add(line string) verdict {
-	if line == "" {
-		return intact
-	}
-	text := strings.TrimRight(line, "\x00") // Some file systems leave zeros after a crash.
-	tokens := strings.Split(text, " ")
-	if replaced := tokens[0]; len(tokens) < 4 || len(tokens) == 4 && len(tokens[3]) < sumLength {
-		if text != "" && (h.made[replaced] || len(tokens) == 1 && h.beginsVersion(text)) {
-			return torn
-		}
-		return damaged
-	}
-	replaced, own, entry, sum := tokens[0], tokens[1], tokens[2], tokens[3]
-	if len(tokens) > 4 || !h.made[replaced] || lineSum(strings.TrimSuffix(text, " "+sum)) != sum {
-		return damaged
-	}
-	if replaced == h.version {
-		h.version, h.entry = strings.Clone(own), entry
-		h.made[h.version] = true
-	}
-	return intact
-}
-
-// beginsVersion reports whether a text is the beginning of a version that a line made.
-func (h *history) beginsVersion(text string) bool {
-	if strings.HasPrefix(h.version, text) {
-		return true
-	}
-	for version := range h.made {
-		if strings.HasPrefix(version, text) {
-			return true
-		}
-	}
-	return false
-}
-
-func lineSum(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:sumLength]
-}
-
-// An entry is one token on one line, so that people can read the file.
-var (
-	escape   = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, " ", `\s`)
-	unescape = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\s`, " ")
-)

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// A Ledger keeps entries with a version. Each has a key of 64 digits, from 0 to 9 and a to f; other keys may be refused.
-// An entry is JSON of some 350 bytes. It contains the name, and never an API key, a description or a text. Entries must
-// not expire.
+// A Ledger keeps entries, each with a version and under a key of 64 digits, from 0 to 9 and a to f. It may refuse other
+// keys. An entry is JSON of some 350 bytes. It contains the name but no secrets: the API key, descriptions and texts are
+// never in it. Entries must not expire.
 //
 // The methods must be safe for concurrent use, including by other processes that use the same storage, and return when
 // their context ends. A ledger promises compare-and-set: of several Puts that replace the same version, at most one
@@ -54,18 +54,11 @@ type memory struct {
 }
 
 type kept struct {
-	data   []byte
-	number int // of the Put, which is its version
-	entry  entry
-	open   time.Time // when the entry's Until is over, by the monotonic clock
-}
-
-// version returns the version as a [Ledger] returns it.
-func (k kept) version() string {
-	if k.number == 0 {
-		return ""
-	}
-	return strconv.Itoa(k.number)
+	data    []byte
+	version string // the number in digits
+	number  int    // of the Put
+	entry   entry
+	open    time.Time // when the entry's Until is over, by the monotonic clock
 }
 
 // monotonic returns the same time with a reading of the monotonic clock, which does not step.
@@ -75,7 +68,7 @@ func (m *memory) Get(ctx context.Context, key string) ([]byte, string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := m.entries[key]
-	return bytes.Clone(k.data), k.version(), ctx.Err()
+	return bytes.Clone(k.data), k.version, ctx.Err()
 }
 
 func (m *memory) Put(ctx context.Context, key string, data []byte, version string) (string, error) {
@@ -85,12 +78,12 @@ func (m *memory) Put(ctx context.Context, key string, data []byte, version strin
 	if err != nil {
 		return "", err
 	}
-	if m.entries[key].version() != version {
+	if m.entries[key].version != version {
 		return "", ErrChanged
 	}
 	m.last++
-	k := kept{data: bytes.Clone(data), number: m.last}
-	if k.entry, err = decode(data, k.version()); err != nil {
+	k := kept{data: bytes.Clone(data), version: strconv.Itoa(m.last), number: m.last}
+	if k.entry, err = decode(data, k.version); err != nil {
 		k.entry = entry{Made: time.Now()} // which is kept
 	}
 	k.open = monotonic(k.entry.Until)
@@ -102,7 +95,7 @@ func (m *memory) Put(ctx context.Context, key string, data []byte, version strin
 		m.forget()
 		m.full = max(len(m.entries), remembered) + more
 	}
-	return k.version(), nil
+	return k.version, nil
 }
 
 // List copies all entries first, so that the caller may use the ledger meanwhile.

@@ -42,7 +42,8 @@ func TestLongestStoreIncludesARecordThatAppearsAfterA504(t *testing.T) {
 		for _, name := range []string{"at once", "late", "new"} {
 			require.NoError(t, store(name))
 		}
-		srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(http.StatusUnprocessableEntity, `{"message":"no"}`))
+		refusal := aicontenttest.Status(http.StatusUnprocessableEntity, `{"message":"no"}`)
+		srv.FaultOn(aicontenttest.ImagesStore, 1, refusal)
 		require.Error(t, store("refused"))
 		assert.Equal(t, took, longest.settleTime(0, 0)/2, "what was found or refused changes nothing")
 	})

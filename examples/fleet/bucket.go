@@ -18,9 +18,9 @@ type bucket struct {
 	stream jetstream.Stream
 }
 
-// openBucket returns a bucket, as openStream does. AllowDirect is off, unlike in a bucket that CreateKeyValue makes: with
-// it, each replica answers Get, and one that lags returns an older entry. Revisions begin at the time of creation, so a
-// bucket that is created again repeats none.
+// openBucket returns a bucket, as openStream does. AllowDirect is off, although CreateKeyValue turns it on: with it, each
+// replica answers Get, and one that lags returns an older entry. Revisions begin at the time of creation, so a bucket
+// that is created again repeats none.
 func (q *queue) openBucket(ctx context.Context, create *limits, name string, room int64) (bucket, error) {
 	s, err := q.openStream(ctx, create, jetstream.StreamConfig{
 		Name: "KV_" + name, Subjects: []string{"$KV." + name + ".>"}, FirstSeq: uint64(time.Now().UnixMicro()),

@@ -37,8 +37,8 @@ func list(ctx context.Context, w io.Writer, ledger once.Lister, open bool) error
 		if err != nil {
 			unreadable = append(unreadable, err)
 		} else if state.Until.After(now) == open {
-			id := cmp.Or(state.ID, "-")
-			fmt.Fprintf(w, "%-20s %-20s %-10s %s %q\n", stamp(state.Until), stamp(state.Made), id, state.Collection, state.Name)
+			fmt.Fprintf(w, "%-20s %-20s %-10s %s %q\n", stamp(state.Until), stamp(state.Made),
+				cmp.Or(state.ID, "-"), state.Collection, state.Name)
 		}
 	}
 	return errors.Join(unreadable...)
