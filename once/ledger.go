@@ -14,8 +14,8 @@ import (
 )
 
 // A Ledger keeps entries, each with a version and under a key of 64 digits, from 0 to 9 and a to f. It may refuse other
-// keys. An entry is JSON of some 350 bytes. It contains the name but no secrets: the API key, descriptions and texts are
-// never in it. Entries must not expire.
+// keys. An entry is JSON of some 350 bytes. It contains the name but no secrets, as the API key, descriptions and texts
+// are never in it. Entries must not expire.
 //
 // The methods must be safe for concurrent use, including by other processes that use the same storage, and return when
 // their context ends. A ledger promises compare-and-set: of several Puts that replace the same version, at most one
