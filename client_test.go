@@ -671,3 +671,30 @@ func TestBaseURL(t *testing.T) {
 	assert.Empty(t, (*Client)(nil).BaseURL())
 	assert.Empty(t, (&Client{}).BaseURL())
 }
+
+// A program that has used many connections must not keep the last response of each.
+func TestIdleConnectionsKeepNoResponse(t *testing.T) {
+	const calls, size = 16, 4 << 20
+	var begun sync.WaitGroup
+	begun.Add(calls)
+	body := `{"data":{"id":7,"name":"` + strings.Repeat("x", size) + `"}}`
+	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, _ *http.Request) {
+		// All calls are under way at once, so that each has a connection.
+		begun.Done()
+		begun.Wait()
+		_, _ = io.WriteString(w, body)
+	})
+	c, err := NewClient(baseURL, fakes.Key)
+	require.NoError(t, err)
+	before := fakes.LiveHeap()
+	var done sync.WaitGroup
+	for range calls {
+		done.Go(func() {
+			_, err := c.Images.Show(t.Context(), "7")
+			assert.NoError(t, err)
+		})
+	}
+	done.Wait()
+	assert.Less(t, fakes.LiveHeap(), before+size)
+	c.CloseIdleConnections()
+}

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +10,101 @@ import (
 	"strings"
 	"sync"
 )
+
+// decompress makes the body of resp decompress itself if it begins as gzip, whatever the header says: proxies
+// decompress and leave the header, or compress without one.
+func decompress(resp *http.Response) {
+	if resp.Body == nil || resp.Body == http.NoBody {
+		return
+	}
+	resp.Body = &body{ReadCloser: resp.Body, resp: resp}
+	switch strings.ToLower(resp.Header.Get("Content-Encoding")) {
+	case "gzip", "x-gzip":
+		relabel(resp)
+	}
+}
+
+// relabel describes a body without gzip, as net/http does. A list of encodings stays, as the others remain.
+// RoundTrippers may share a header, so it is not changed in place.
+func relabel(resp *http.Response) {
+	resp.Header = resp.Header.Clone()
+	resp.Header.Del("Content-Length")
+	if !strings.Contains(resp.Header.Get("Content-Encoding"), ",") {
+		resp.Header.Del("Content-Encoding")
+	}
+	resp.ContentLength, resp.Uncompressed = -1, true
+}
+
+// body is the body of a response. Its first two bytes decide whether it is decompressed. It holds nothing else back.
+type body struct {
+	io.ReadCloser // the body as it came
+	resp          *http.Response
+	plain         bool      // the first bytes are not gzip's
+	zip           *unzipper // of a body that is decompressed; nil at its end
+	err           error     // of each Read at that end
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	switch {
+	case b.err != nil:
+		return 0, b.err
+	case b.zip != nil:
+		return b.unzip(p)
+	case b.plain || len(p) == 0:
+		return b.ReadCloser.Read(p)
+	case len(p) < len(gzipMagic):
+		// There is no room for the first two bytes.
+		roomy := *b
+		b.plain, b.ReadCloser = true, struct {
+			io.Reader
+			io.Closer
+		}{bufio.NewReader(&roomy), b.ReadCloser}
+		return b.ReadCloser.Read(p)
+	}
+	n, err := b.ReadCloser.Read(p)
+	for n == 1 && p[0] == gzipMagic[0] && err == nil {
+		var more int
+		more, err = b.ReadCloser.Read(p[1:])
+		n += more
+	}
+	if b.plain = n > 0; !bytes.HasPrefix(p[:n], []byte(gzipMagic)) {
+		return n, err
+	}
+	if !b.resp.Uncompressed {
+		relabel(b.resp)
+	}
+	b.zip = unzippers.Get().(*unzipper)
+	// If the error came with these bytes, it comes again, or the stream is incomplete.
+	b.zip.src.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(p[:n])), b.ReadCloser))
+	if err := b.zip.open(); err != nil {
+		return 0, b.check(err)
+	}
+	return b.unzip(p)
+}
+
+// unzip decompresses the next bytes.
+func (b *body) unzip(p []byte) (int, error) {
+	n, err := b.zip.z.Read(p)
+	if err == io.EOF {
+		err = b.zip.next()
+	}
+	return n, b.check(err)
+}
+
+// check ends the decompression with err, unless that is nil.
+func (b *body) check(err error) error {
+	if err == nil {
+		return nil
+	}
+	b.err = err
+	if err != io.EOF {
+		b.err = fmt.Errorf("%w: %w", ErrCutOff, err)
+	}
+	b.zip.src.Reset(nil)
+	unzippers.Put(b.zip)
+	b.zip = nil
+	return b.err
+}
 
 // pieces are buffers for the Reads of a body: so the string is its only copy.
 var pieces = sync.Pool{New: func() any { return new([16 << 10]byte) }}

@@ -111,14 +111,16 @@ func (e *Evidence) connecting(addr string) {
 func (e *Evidence) connected(nc net.Conn) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.conns++
 	c := counting(nc)
 	if c == nil {
 		e.uncounted = true
-	} else {
-		e.sent = cmp.Or(e.sent, new(counter))
-		c.sent.Store(e.sent)
+		return e.conns
 	}
-	e.conns++
+	if e.sent == nil {
+		e.sent = new(counter)
+	}
+	c.sent.Store(e.sent)
 	return e.conns
 }
 

@@ -5,7 +5,6 @@ package wire
 import (
 	"cmp"
 	"crypto/tls"
-	"maps"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -33,7 +32,7 @@ const (
 type Transport struct {
 	shared, single http.RoundTripper // single is for POST
 	exact          bool              // they are *http.Transports, whose connections count what they write
-	accepted       string            // the Accept-Encoding of requests without one; empty for none
+	accepted       string            // Accept-Encoding; empty for none
 	strays         atomic.Int64      // number of POSTs that belong to no attempt
 }
 
@@ -129,8 +128,8 @@ func oneRequest(t *http.Transport) {
 	}
 }
 
-// AcceptEncoding returns the header of this name that RoundTrip adds to a request without one. It is empty for none. A
-// caller that sets the header itself saves a copy of the request's.
+// AcceptEncoding returns the header of this name for the requests of t, or nothing for none. The caller sets it,
+// because net/http decompresses by the header of the response alone if it asks for gzip itself.
 func (t *Transport) AcceptEncoding() string { return t.accepted }
 
 // RoundTrip implements [http.RoundTripper]. A body that begins as gzip is decompressed while it is read, whatever the
@@ -141,7 +140,6 @@ func (t *Transport) AcceptEncoding() string { return t.accepted }
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a := attemptOf(req.Context())
 	rt := t.shared
-	req = t.accepting(req)
 	if req.Method == "POST" {
 		rt = t.single
 		if a == nil {
@@ -172,20 +170,6 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// accepting returns req, or a copy with the header that tells which encodings are accepted.
-func (t *Transport) accepting(req *http.Request) *http.Request {
-	// A part of a compressed body could not be decompressed.
-	if t.accepted == "" || req.Header["Accept-Encoding"] != nil || req.Header["Range"] != nil {
-		return req
-	}
-	header := make(http.Header, len(req.Header)+1)
-	maps.Copy(header, req.Header)
-	header["Accept-Encoding"] = []string{t.accepted}
-	req = req.WithContext(req.Context())
-	req.Header = header
-	return req
-}
-
 // roundTrip has rt send req. It changes two kinds of response that [http.Client] cannot pass on, and makes the others
 // decompress their bodies.
 func roundTrip(rt http.RoundTripper, req *http.Request) (*http.Response, error) {
@@ -203,7 +187,7 @@ func roundTrip(rt http.RoundTripper, req *http.Request) (*http.Response, error) 
 			resp.Header.Del("Location")
 		}
 	}
-	decode(resp)
+	decompress(resp)
 	return resp, err
 }
 
