@@ -6,8 +6,8 @@ import (
 	"net/http/httptrace"
 )
 
-// attempt is the context of a request that is watched, so that a [Transport] finds the clock and the evidence. It
-// passes the reports of httptrace on to both.
+// attempt is the context of a request, in which a [Transport] finds the clock and the evidence. It passes the reports
+// of httptrace on to both.
 type attempt struct {
 	context.Context
 	clock    Clock
@@ -26,7 +26,8 @@ func attemptOf(ctx context.Context) *attempt {
 // Watch starts the clock and the evidence of an attempt whose request t will send. The returned context is for the
 // request. The caller must call [Clock.Stop] in the end.
 //
-// A middleware may send the request with a context of its own: if t sends such a POST meanwhile, it may be this one.
+// A middleware may send the request with a context of its own. A POST without an attempt that t sends meanwhile may be
+// that request, so it counts as written.
 func (t *Transport) Watch(ctx context.Context, limits Limits) (context.Context, *Clock, *Evidence) {
 	a := new(attempt)
 	a.clock.start(ctx, limits)

@@ -40,7 +40,7 @@ type body struct {
 	io.ReadCloser // the body as it came
 	resp          *http.Response
 	plain         bool      // the first bytes are not gzip's
-	zip           *unzipper // of a body that is decompressed; nil at its end
+	zip           *unzipper // decompresses the body; nil for none, and at the end
 	err           error     // of each Read at that end
 }
 
@@ -91,7 +91,7 @@ func (b *body) unzip(p []byte) (int, error) {
 	return n, b.check(err)
 }
 
-// check ends the decompression with err, unless that is nil.
+// check ends the decompression if err is not nil.
 func (b *body) check(err error) error {
 	if err == nil {
 		return nil
@@ -106,10 +106,10 @@ func (b *body) check(err error) error {
 	return b.err
 }
 
-// pieces are buffers for the Reads of a body: so the string is its only copy.
+// pieces are buffers for the Reads of a body, so that the string is its only copy.
 var pieces = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
-// trusted is how much memory a length is worth that the server only claims. A page of 100 long records has less.
+// trusted is the most memory that is allocated because a server claims a length. A page of 100 long records has less.
 const trusted = 1 << 20
 
 // ReadBody reads the body of a response, up to limit bytes. With an error it also returns the bytes before it. The
@@ -127,7 +127,7 @@ func ReadBody(resp *http.Response, limit int64) (string, error) {
 			err = fmt.Errorf("the response is larger than %d bytes (WithMaxResponseSize)", limit)
 			return body.String()[:limit], err
 		case err == io.EOF && body.Cap() > body.Len()*5/4:
-			return strings.Clone(body.String()), nil // what is kept of it keeps all of it
+			return strings.Clone(body.String()), nil // a field of a record would keep the whole buffer
 		case err == io.EOF:
 			return body.String(), nil
 		case err != nil && !errors.Is(err, ErrCutOff):

@@ -25,7 +25,7 @@ type Phase int
 const (
 	Pausing   Phase = iota // nothing is timed
 	Waiting                // for the response
-	Receiving              // a part of the response that is due
+	Receiving              // the next part of the response
 	Reading                // the source of the body has to give bytes
 	Sending                // the network has to accept them
 )

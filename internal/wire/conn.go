@@ -18,7 +18,7 @@ const earlyResponse = time.Second
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// tlsConn is what net/http takes for a TLS connection: a [*tls.Conn], and since Go 1.27 others like it. None of
+// tlsConn is a TLS connection as net/http recognizes it: a [*tls.Conn], and since Go 1.27 others like it. None of
 // them is ever wrapped, which would hide it.
 type tlsConn interface {
 	ConnectionState() tls.ConnectionState
@@ -44,8 +44,8 @@ func dialer(dial dialFunc, old func(network, address string) (net.Conn, error)) 
 	return dial
 }
 
-// countingDialer makes the connections of dial count, but not those that net/http has to see as they are, nor those
-// that requests share: a count says nothing of one of them.
+// countingDialer makes the connections of dial count. It leaves TLS connections alone, because net/http must recognize
+// them, and connections that requests share, because their count says nothing about one request.
 func countingDialer(dial dialFunc, allowed *http.Protocols) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		nc, err := dial(ctx, network, address)
@@ -56,23 +56,23 @@ func countingDialer(dial dialFunc, allowed *http.Protocols) dialFunc {
 	}
 }
 
-// conn counts the bytes that are written, so that "no byte of the request was sent" is known instead of guessed. TLS's
-// closing alert counts too: a TLS connection that ends before the request may look used, and never the other way round.
+// conn counts the bytes written for an attempt: "no byte of the request was sent" must be known. TLS's closing alert
+// counts too, so a TLS connection that ends before the request may look used.
 type conn struct {
 	net.Conn
 	sent atomic.Pointer[counter] // of the attempt that has the connection; nil before the first
 	once sync.Once
-	over chan struct{} // closed when no response can follow
+	over chan struct{} // closed when no more of a response can follow
 }
 
-// counter is the number of bytes that were written for an attempt. Connections live longer than the attempt, so it is
-// allocated by itself: they keep nothing else alive. A nil counter is at 0.
+// counter is the number of bytes written for an attempt. Connections outlive the attempt, so it is allocated by itself:
+// they keep nothing else alive. A nil counter is at 0.
 type counter struct{ n atomic.Int64 }
 
-// sealed is the state of a counter whose attempt has ended without a byte: far below 0, whatever is added to it.
+// sealed is the state of a counter at which no byte may be written any more: far below 0, whatever is added to it.
 const sealed = math.MinInt64 / 2
 
-// seal makes sure that a counter at 0 stays there, and reports whether it was.
+// seal refuses all bytes from now on if the counter is at 0, and reports whether it is.
 func (c *counter) seal() bool { return c != nil && c.n.CompareAndSwap(0, sealed) }
 
 func (c *counter) bytes() int64 {
@@ -82,9 +82,9 @@ func (c *counter) bytes() int64 {
 	return c.n.Load()
 }
 
-// Write delays a failure until no response can follow, or for earlyResponse: a server that responds early and closes
-// makes the write fail before its response was read, and net/http would return the failure. Systems that drop received
-// bytes when the peer resets the connection, as Windows does, lose the response all the same.
+// Write delays a failure until no more of a response can follow, for earlyResponse at most: a server that responds
+// early and closes makes the write fail before its response was read, and net/http would return the failure. Systems
+// that drop received bytes when the peer resets the connection, as Windows does, lose the response all the same.
 func (c *conn) Write(p []byte) (int, error) {
 	sent := c.sent.Load()
 	if sent == nil {
@@ -120,8 +120,8 @@ func (c *conn) Close() error {
 
 func (c *conn) end() { c.once.Do(func() { close(c.over) }) }
 
-// counting returns the connection below nc that counts, or nil. HTTP/2 shares a connection, whose count says nothing of
-// one request.
+// counting returns the connection below nc that counts, or nil. Requests share an HTTP/2 connection, so its count says
+// nothing about one of them.
 func counting(nc net.Conn) *conn {
 	if secure, ok := nc.(tlsConn); ok && secure.ConnectionState().NegotiatedProtocol == "h2" {
 		return nil

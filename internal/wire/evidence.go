@@ -28,14 +28,13 @@ type Evidence struct {
 	sent      *counter // of the connections that count; nil before the first
 	uncounted bool     // bytes may have been written that no connection counts
 	inside    int      // number of calls of RoundTrip under way
-	seen      bool     // there was one
-	err       error    // of the latest one that returned
+	seen      bool     // there was such a call
+	err       error    // of the latest call that returned
 	asked     string   // host and port of the connection that the transport last asked for
 	conns     int      // number of connections so far; the same one counts each time
 }
 
-// Observed reports the facts. It is final after [Clock.Stop], because the Transport sends nothing for an attempt that
-// has ended.
+// Observed reports the facts. They are final after [Clock.Stop]: the Transport sends nothing for an ended attempt.
 //
 // Seen says that the attempt reached the Transport and that every call of RoundTrip has returned. Wrote says that a
 // byte of the request may have reached the network. Err is the error of the latest RoundTrip.
@@ -46,8 +45,8 @@ func (e *Evidence) Observed() (seen, wrote bool, err error) {
 	return e.seen && e.inside == 0, wrote, e.err
 }
 
-// Sent returns the number of bytes of the request that were written, TLS's share included. It is 0 where connections
-// do not count: over HTTP/2, and with a RoundTripper other than an [*http.Transport].
+// Sent returns the number of bytes written for the request, TLS's share included. It is 0 where connections do not
+// count: over HTTP/2, and with a RoundTripper other than an [*http.Transport].
 func (e *Evidence) Sent() int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -68,10 +67,10 @@ func (e *Evidence) enter() error {
 	return nil
 }
 
-// leave notes that RoundTrip is about to return err. To is nil for a transport whose connections count. Any other has
-// written nothing if it asked for a connection to the host of this URL and got none.
+// leave notes that RoundTrip is about to return err. To is nil for a transport whose connections count. Any other
+// transport has written nothing if it asked for a connection to the host of this URL and got none.
 //
-// If no byte was written, none will be: net/http may be about to write when it gives up on a request.
+// A request that failed before its first byte stays unsent: net/http may be about to write when it gives up.
 func (e *Evidence) leave(to *url.URL, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package wire sends requests over connections that know what was written to them, on clocks that know whether an
-// attempt still makes progress.
+// Package wire sends requests and reads responses. A [Clock] ends an attempt that makes no progress, [Evidence] tells
+// whether a byte of its request was written, and gzip is decompressed.
 package wire
 
 import (
@@ -31,7 +31,7 @@ const (
 // It is safe for concurrent use.
 type Transport struct {
 	shared, single http.RoundTripper // single is for POST
-	exact          bool              // they are *http.Transports, whose connections count what they write
+	exact          bool              // they are *http.Transports, whose connections count their bytes
 	accepted       string            // Accept-Encoding; empty for none
 	strays         atomic.Int64      // number of POSTs that belong to no attempt
 }
@@ -57,9 +57,10 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 	return &Transport{shared: clone(t, clearProxy), single: single, exact: true, accepted: accepted}
 }
 
-// NewDownload returns what [New] does, for requests to other hosts that must not learn who the caller is: it has no
-// client certificates, and no server name but the URL's. Proxy, dialer and CA settings apply; what a DialTLSContext
-// function sends is its affair. It asks for bodies without compression, whose length is then known.
+// NewDownload returns a Transport for requests to other hosts, which must not learn who the caller is. It differs from
+// that of [New] in three ways: it has no client certificates, no server name but the URL's, and it asks for bodies
+// without compression, so that their length is known. Proxy, dialer and CA settings apply. A DialTLSContext function
+// may send anything.
 func NewDownload(base http.RoundTripper) *Transport {
 	d := New(base, true)
 	d.accepted = "identity"
@@ -83,7 +84,7 @@ func clone(t *http.Transport, clearProxy bool) *http.Transport {
 	c.DisableCompression = true // net/http would decompress by the header alone
 	c.MaxResponseHeaderBytes = cmp.Or(c.MaxResponseHeaderBytes, maxHeaderBytes)
 	c.TLSClientConfig = cmp.Or(c.TLSClientConfig, &tls.Config{})
-	// net/http turns HTTP/2 off for a transport that has a dialer, as c has in any case. By now t's entry tells
+	// net/http turns HTTP/2 off for a transport with a dialer, as c has in any case. By now t's entry tells
 	// whether t itself would speak it.
 	if c.Protocols == nil {
 		c.Protocols = new(http.Protocols)
@@ -108,8 +109,8 @@ func clone(t *http.Transport, clearProxy bool) *http.Transport {
 	return c
 }
 
-// oneRequest makes t open a connection for each request, and speak HTTP/1.1 alone: over HTTP/2 net/http repeats streams
-// that were reset with PROTOCOL_ERROR, which does not prove that the server did not act.
+// oneRequest makes t open a connection for each request, and speak HTTP/1.1 alone: over HTTP/2, net/http repeats a
+// stream after PROTOCOL_ERROR, although the server may have acted.
 //
 // The server is not told so: after a "Connection: close" it closes right behind an early response, and a TLS
 // forwarder in between then resets the client's connection before it has passed the response on.
@@ -121,22 +122,22 @@ func oneRequest(t *http.Transport) {
 	t.Protocols.SetHTTP1(true)
 	config := t.TLSClientConfig
 	config.NextProtos = []string{"http/1.1"}
-	// A resumed session skips these two, so whoever set them wants full handshakes.
+	// A resumed session skips these two, so a caller that set them wants full handshakes.
 	full := config.VerifyPeerCertificate != nil || config.GetClientCertificate != nil || config.SessionTicketsDisabled
 	if config.ClientSessionCache == nil && !full {
 		config.ClientSessionCache = tls.NewLRUClientSessionCache(0)
 	}
 }
 
-// AcceptEncoding returns the header of this name for the requests of t, or nothing for none. The caller sets it,
+// AcceptEncoding returns the header of this name for the requests of t. It is empty for none. The caller sets it,
 // because net/http decompresses by the header of the response alone if it asks for gzip itself.
 func (t *Transport) AcceptEncoding() string { return t.accepted }
 
 // RoundTrip implements [http.RoundTripper]. A body that begins as gzip is decompressed while it is read, whatever the
-// header says. Header and ContentLength of the response are final once the first bytes of the body were read.
+// header says. The first bytes of the body may change Header and ContentLength of the response.
 //
 // A response of 101 Switching Protocols, which nothing asks for, has no body: its connection is closed. A redirect to
-// something other than a URL has no Location. A request of an attempt that has ended is not sent.
+// something other than a URL has no Location. The request of an ended attempt is not sent.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	a := attemptOf(req.Context())
 	rt := t.shared
@@ -191,7 +192,7 @@ func roundTrip(rt http.RoundTripper, req *http.Request) (*http.Response, error) 
 	return resp, err
 }
 
-// CloseIdleConnections closes the connections that are not in use. The Transport remains usable.
+// CloseIdleConnections closes idle connections. The Transport remains usable.
 func (t *Transport) CloseIdleConnections() {
 	(&http.Client{Transport: t.shared}).CloseIdleConnections()
 }

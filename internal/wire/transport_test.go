@@ -361,20 +361,32 @@ func noCertificate(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	return new(tls.Certificate), nil
 }
 
-// One writer serves all requests of an HTTP/2 connection: none of them may wait for a response that only one could get.
+// An early response may be there when a write fails, unless a Read has failed before. One writer serves all requests of
+// an HTTP/2 connection: none of them may wait for a response that only one could get.
 func TestFailedWritesWaitForAnEarlyResponse(t *testing.T) {
-	for shared, want := range map[bool]time.Duration{false: earlyResponse, true: 0} {
+	for name, tt := range map[string]struct {
+		shared, read bool
+		want         time.Duration
+	}{
+		"HTTP/1.1":              {want: earlyResponse},
+		"HTTP/1.1, all is read": {read: true},
+		"HTTP/2":                {shared: true},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			near, far := net.Pipe()
 			far.Close()
 			c := &conn{Conn: near, over: make(chan struct{})}
-			if !shared {
+			if !tt.shared {
 				c.sent.Store(new(counter))
+			}
+			if tt.read {
+				_, err := c.Read(make([]byte, 1))
+				require.Error(t, err)
 			}
 			start := time.Now()
 			_, err := c.Write([]byte("x"))
 			assert.Error(t, err)
-			assert.Equal(t, want, time.Since(start), "HTTP/2: %t", shared)
+			assert.Equal(t, tt.want, time.Since(start), name)
 		})
 	}
 }
