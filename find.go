@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/names"
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
@@ -26,14 +27,14 @@ const (
 func findByName[T any](ctx context.Context, c *Client, in *collection, name string, opts []CallOption) (*T, error) {
 	op := Operation(in.name + ".findByName")
 	_, problems := c.set(ctx, opts)
-	problems = append(problems, check(strings.TrimSpace(name) != "", "name", name, "is required")...)
+	problems = append(problems, check(names.Canonical(name) != "", "name", name, "is required")...)
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
 	opts = append(slices.Clip(opts), searching)
-	id, from, err := c.search(ctx, in, normalText(name), opts)
+	id, from, err := c.search(ctx, in, names.Canonical(name), opts)
 	for again := 0; again < maxAgain && errors.Is(err, errShrank); again++ {
-		id, from, err = c.search(ctx, in, normalText(name), opts)
+		id, from, err = c.search(ctx, in, names.Canonical(name), opts)
 	}
 	switch {
 	case err != nil:
@@ -70,14 +71,14 @@ func (e *nameError) Unwrap() error { return ErrNotFound }
 var listParams = append(paramNames(ImageListParams{}, TranscriptionListParams{}), "page", "cursor")
 
 // paramNames are the names in the tags of structs.
-func paramNames(structs ...any) (names []string) {
+func paramNames(structs ...any) (list []string) {
 	for _, s := range structs {
 		for field := range reflect.TypeOf(s).Fields() {
 			name, _, _ := strings.Cut(field.Tag.Get("url"), ",")
-			names = append(names, name)
+			list = append(list, name)
 		}
 	}
-	return names
+	return list
 }
 
 // searching leaves out what the caller adds and would hide the record, and asks caches for nothing.
@@ -111,7 +112,7 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 		shrank = shrank || page.Total > 0 && page.Total < total || page.Last > 0 && page.Last < pages
 		total, pages = cmp.Or(page.Total, total), cmp.Or(page.Last, pages)
 		for _, record := range page.Items {
-			match := normalText(record.Name) == name
+			match := names.Canonical(record.Name) == name
 			if record.Name == "" || match && record.ID == "" {
 				return "", from, from.unusable(lenient.ErrNameless, false)
 			}
@@ -145,14 +146,9 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 	return "", last, &ConflictError{Name: name, IDs: ids, Reason: "more than one record has the name", summary: s}
 }
 
-// normalText is a text as two of them are compared: services trim it, and browsers and databases change line breaks.
-func normalText(text string) string {
-	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
-}
-
 // searchable returns the longest part of a name without a backslash, which databases treat as an escape in a search,
 // or a line break. What it finds besides the name is told apart afterwards.
 func searchable(name string) string {
 	parts := strings.FieldsFunc(name+" ", func(r rune) bool { return r == '\\' || r == '\n' })
-	return strings.TrimSpace(slices.MaxFunc(parts, func(a, b string) int { return len(a) - len(b) }))
+	return names.Trim(slices.MaxFunc(parts, func(a, b string) int { return len(a) - len(b) }))
 }

@@ -47,6 +47,34 @@ func TestFindByName(t *testing.T) {
 	assert.Equal(t, "job-4711", transcription.Name)
 }
 
+// Laravel trims these characters, so the record's name is "a".
+func TestFindByNameIgnoresInvisibleCharactersAtTheEnds(t *testing.T) {
+	t.Parallel()
+	for name, stored := range map[string]string{
+		"a\u200b": "a", "\ufeffa\u2060": "a", "\u200b \n\u00ada\x00": "a", "a": "a\u200b", "\u2800\\a\u200b": `\a`,
+	} {
+		l := &fakes.Ledger{Names: []string{"ab", stored}}
+		image, err := over(t, l).Images.FindByName(t.Context(), name)
+		require.NoError(t, err, "%q", name)
+		assert.Equal(t, ID("2"), image.ID, "%q", name)
+	}
+	l := &fakes.Ledger{Names: []string{"ab", "a\u200bb"}, Store: func(_ int, add func()) (*http.Response, error) {
+		add()
+		return fakes.Respond(http.StatusGatewayTimeout, "")(nil)
+	}}
+	c := over(t, l)
+	_, err := c.Images.FindByName(t.Context(), "a")
+	require.ErrorIs(t, err, ErrNotFound)
+	p := ImageStoreParams{Name: "a\u200b", Description: "d", Resolution: Resolution256x256}
+	_, err = c.Images.Store(t.Context(), p)
+	require.Equal(t, OutcomeUnknown, OutcomeOf(err))
+	image, err := c.Images.FindByName(t.Context(), p.Name)
+	require.NoError(t, err)
+	assert.Equal(t, "a", image.Name)
+	_, err = c.Images.FindByName(t.Context(), "\u200b\ufeff")
+	assert.ErrorContains(t, err, `name "\u200b\ufeff": is required`)
+}
+
 func TestFindByNameSearchesForTheLongestPart(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -108,10 +108,10 @@ func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*I
 	return call(ctx, s.core(), arguments{op: images.show, id: id}, opts, readRecord[Image])
 }
 
-// FindByName returns the image with exactly the given name, as Show returns it. White space around names and the form
-// of line breaks are ignored. It searches with List and is retried like List. The error matches [ErrNotFound] only if a
-// list that was read to its end has no such image; a 404 from the search does not match. If several images have the
-// name, it is a [*ConflictError] with two of their IDs. Package once searches with it.
+// FindByName returns the image with exactly the given name, as Show returns it. White space and invisible characters at
+// the ends of names are ignored, and so is the form of line breaks. It searches with List and is retried like List. The
+// error matches [ErrNotFound] only if a list that was read to its end has no such image; a 404 from the search does not
+// match. If several images have the name, it is a [*ConflictError] with two of their IDs. Package once searches with it.
 func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Image, error) {
 	return findByName[Image](ctx, s.core(), images, name, opts)
 }

@@ -208,6 +208,10 @@ func TestImagesRefuseBadInput(t *testing.T) {
 			second(c.Images.Store(t.Context(), ImageStoreParams{Name: " \t", Description: "\n", Resolution: Resolution256x256})),
 			`images.store: name " \t": is required; description "\n": is required`,
 		},
+		"store with characters that the service trims": {
+			second(c.Images.Store(t.Context(), ImageStoreParams{Name: "\u200b\ufeff", Description: "\u2060 \x00", Resolution: Resolution256x256})),
+			`images.store: name "\u200b\ufeff": is required; description "\u2060 \x00": is required`,
+		},
 		"store with unknown values": {
 			second(c.Images.Store(t.Context(), ImageStoreParams{Name: "n", Description: "d", Resolution: "7x7", Style: "Retro", Medium: "oil", Filter: "blur"})),
 			`images.store: resolution "7x7": must be one of 256x256, 512x512, 1024x1024` +

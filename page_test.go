@@ -121,11 +121,11 @@ func TestPageByNumber(t *testing.T) {
 	})
 	page, err := b.Images.List(t.Context(), ImageListParams{Style: StyleRetro}, WithQuery("page", "3"))
 	require.NoError(t, err)
-	assert.Equal(t, "30, 31", names(page))
+	assert.Equal(t, "30, 31", namesOf(page))
 	assert.Equal(t, PageInfo{Current: 3, Last: 4, PerPage: 2, Total: 8}, page.PageInfo)
 	page, err = page.Next(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "40, 41", names(page))
+	assert.Equal(t, "40, 41", namesOf(page))
 	assert.False(t, page.HasNext())
 	ids, err := walked(t, b, ImageListParams{}, WithQuery("page", "3"))
 	require.NoError(t, err)
@@ -220,7 +220,7 @@ func TestMovedRecordsAreGivenOnce(t *testing.T) {
 	require.NoError(t, err)
 	second, err := first.Next(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "6", names(second))
+	assert.Equal(t, "6", namesOf(second))
 }
 
 // A list that says only in a Link header what follows is as one that says nothing: a full page is not the end of it.
@@ -270,7 +270,7 @@ func TestElementsThatAreNoRecords(t *testing.T) {
 	b := pages(t, func(url.Values) string { return body })
 	page, err := b.Images.List(t.Context(), ImageListParams{})
 	require.NoError(t, err)
-	assert.Equal(t, "9 a, 8 b", names(page))
+	assert.Equal(t, "9 a, 8 b", namesOf(page))
 	assert.JSONEq(t, `{"id":8,"name":"b"}`, string(page.Items[1].Raw()))
 	// What was on the page before is told by its ID, whatever stands between.
 	moved := pages(t, func(query url.Values) string {
@@ -361,10 +361,10 @@ func TestNextAgainAfterAnError(t *testing.T) {
 		for range 2 {
 			second, err := first.Next(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, "8", names(second))
+			require.Equal(t, "8", namesOf(second))
 			third, err := second.Next(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, "7", names(third))
+			require.Equal(t, "7", namesOf(third))
 			assert.False(t, third.HasNext())
 			end, err := third.Next(t.Context())
 			require.NoError(t, err)
@@ -438,7 +438,7 @@ func TestWalkHoldsOnePage(t *testing.T) {
 }
 
 // names is what a page holds, for a comparison that reads well.
-func names(page *Page[Image]) string {
+func namesOf(page *Page[Image]) string {
 	var list []string
 	for _, image := range page.Items {
 		list = append(list, strings.TrimSpace(string(image.ID)+" "+image.Name))

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/aicontent/aicontent-go/internal/engine"
+	"github.com/aicontent/aicontent-go/internal/names"
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
@@ -73,8 +74,8 @@ func checkForm(r *request, args arguments, documented url.Values) (problems []Fi
 	return append(problems, checkText(form)...)
 }
 
-// empty reports whether a field is missing or white space, which the service trims.
-func empty(form url.Values, field string) bool { return strings.TrimSpace(form.Get(field)) == "" }
+// empty reports whether a field is missing, or has only characters that the service trims.
+func empty(form url.Values, field string) bool { return names.Canonical(form.Get(field)) == "" }
 
 // checkText reports names and values that are not UTF-8, which services answer with a 500.
 func checkText(values url.Values) (problems []FieldProblem) {

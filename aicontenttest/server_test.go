@@ -100,6 +100,9 @@ func TestWhiteSpaceIsTrimmedAndEmptyIsNull(t *testing.T) {
 	assert.Equal(t, 422, refused.status)
 	assert.Equal(t, `{"message":"The name field is required.","errors":{"name":["The name field is required."]}}`, refused.body)
 	assert.Equal(t, 422, send(t, s, patch("/api/v1/transcriptions/1", "name=")).status)
+	assert.Equal(t, 422, send(t, s, patch("/api/v1/transcriptions/1", "name=%E2%80%8B%EF%BB%BF")).status, "invisible characters")
+	renamed := send(t, s, patch("/api/v1/transcriptions/1", "name=%E2%80%8B+a%0D%0Ab%EF%BB%BF%00"))
+	assert.Contains(t, renamed.body, `"name":"a\r\nb"`)
 	for _, empty := range []string{"result=", "result=++"} {
 		refused = send(t, s, patch("/api/v1/transcriptions/1", empty))
 		assert.Equal(t, 422, refused.status)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/internal/names"
 )
 
 // service has everything that a call needs to know of a collection.
@@ -138,7 +139,7 @@ func (c *call[T]) check(ctx context.Context) error {
 	switch {
 	case ctx == nil:
 		problem = aicontent.FieldProblem{Field: "ctx", Reason: "must not be nil"}
-	case canonical(c.name) == "":
+	case names.Canonical(c.name) == "":
 		problem.Reason = "is required"
 	case !utf8.ValidString(c.name):
 		problem.Reason = "must be valid UTF-8"

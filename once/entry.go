@@ -11,6 +11,7 @@ import (
 	"time"
 
 	aicontent "github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/internal/names"
 )
 
 // format is the number of the entry's format. No other format is read or overwritten.
@@ -90,7 +91,7 @@ func ledgerKey(scope, baseURL, collection, name string) string {
 		}
 		baseURL = u.String()
 	}
-	data, _ := json.Marshal([]string{scope, baseURL, collection, canonical(name)}) // strings alone
+	data, _ := json.Marshal([]string{scope, baseURL, collection, names.Canonical(name)}) // strings alone
 	return hash(string(data))
 }
 
@@ -98,7 +99,7 @@ func ledgerKey(scope, baseURL, collection, name string) string {
 func formHash(fields map[string]string) string {
 	values := url.Values{}
 	for key, value := range fields {
-		if value = canonical(value); value != "" {
+		if value = names.Canonical(value); value != "" {
 			values.Set(key, value)
 		}
 	}
@@ -107,7 +108,7 @@ func formHash(fields map[string]string) string {
 
 // nameHash returns the hash of a name, or nothing for a name that the service did not send.
 func nameHash(name string) string {
-	if name = canonical(name); name == "" {
+	if name = names.Canonical(name); name == "" {
 		return ""
 	}
 	return hash(name)
@@ -116,10 +117,4 @@ func nameHash(name string) string {
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
-}
-
-// canonical returns a text in the form in which texts are compared: services trim them, and browsers and databases
-// change their line breaks.
-func canonical(text string) string {
-	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"))
 }

@@ -3,6 +3,7 @@ package once_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -38,6 +39,37 @@ func TestStoreRemembersSuccess(t *testing.T) {
 		assert.Equal(t, image.ID, again.ID)
 		w.require1(t)
 	}, lagging(func() time.Time { return until }))
+}
+
+func TestStoreOfANameWithInvisibleEndsIsNotSentTwiceAfterAGatewayTimeout(t *testing.T) {
+	for _, name := range []string{"a\u200b", "\ufeffa", "a\u2060 \n", "\x00a\u00ad"} {
+		t.Run(fmt.Sprintf("%+q", name), func(t *testing.T) {
+			bubble(t, func(t *testing.T, w *world) {
+				w.FaultOn(kit.ImagesStore, 1, kit.ActThenStatus(504))
+				p := w.process(t)
+				image, found, err := p.Images.Store(p, job(name))
+				require.NoError(t, err)
+				assert.False(t, found)
+				assert.Equal(t, "a", image.Name)
+				again, found, err := p.Images.Store(p, job("a"))
+				require.NoError(t, err)
+				assert.True(t, found)
+				assert.Equal(t, image.ID, again.ID)
+				w.require1(t)
+			})
+		})
+	}
+}
+
+func TestANameOfInvisibleCharactersIsRequired(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		_, _, err := p.Images.Store(p, job("\u200b\ufeff"))
+		require.ErrorContains(t, err, "is required")
+		_, err = p.Images.Find(p, "\u200b\ufeff")
+		require.ErrorContains(t, err, "is required")
+		assert.Zero(t, w.requests(kit.ImagesStore)+w.requests(kit.ImagesList))
+	})
 }
 
 func TestStoreAtOnce(t *testing.T) {

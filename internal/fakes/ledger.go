@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/aicontent/aicontent-go/internal/names"
 )
 
 // Ledger is a service as a transport. Its records are names, and its create requests may act late or lose their
@@ -65,7 +67,7 @@ func (l *Ledger) store(r *http.Request) (*http.Response, error) {
 	l.Stores++
 	n := l.Stores
 	l.mu.Unlock()
-	return l.Store(n, func() { l.Add(strings.TrimSpace(form.Get("name"))) })
+	return l.Store(n, func() { l.Add(names.Trim(form.Get("name"))) })
 }
 
 func (l *Ledger) show(r *http.Request) (*http.Response, error) {

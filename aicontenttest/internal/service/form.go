@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/contract"
+	"github.com/aicontent/aicontent-go/internal/names"
 )
 
 // maxFormBytes limits a form without its file.
@@ -23,7 +24,7 @@ func last(values url.Values, name string) (value string, present bool) {
 	if len(given) == 0 {
 		return "", false
 	}
-	return strings.TrimSpace(given[len(given)-1]), true
+	return names.Trim(given[len(given)-1]), true
 }
 
 var errTooLarge = errors.New("form too large")

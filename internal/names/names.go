@@ -1,0 +1,30 @@
+// Package names compares the texts that the service trims, such as the names of records.
+package names
+
+import (
+	"strings"
+	"unicode"
+)
+
+// invisible are the characters besides white space that Laravel's Str::trim removes, and others of their Unicode
+// classes: format characters, those that are ignored by default, and three by name.
+var invisible = []*unicode.RangeTable{
+	unicode.Cf,
+	unicode.Other_Default_Ignorable_Code_Point,
+	unicode.Variation_Selector,
+	{
+		R16: []unicode.Range16{{Lo: 0, Hi: 0, Stride: 1}, {Lo: 0x2800, Hi: 0x2800, Stride: 1}}, // braille blank
+		R32: []unicode.Range32{{Lo: 0x1D159, Hi: 0x1D159, Stride: 1}},                          // musical null notehead
+	},
+}
+
+// Trim returns a text without the white space and the invisible characters at its ends.
+func Trim(text string) string {
+	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, invisible...) })
+}
+
+var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// Canonical returns the form of a text that identifies it. Two texts with one canonical form are the same to the
+// service: it trims texts, and browsers and databases change line breaks.
+func Canonical(text string) string { return Trim(lineBreaks.Replace(text)) }
