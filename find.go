@@ -114,7 +114,7 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 		for _, record := range page.Items {
 			match := names.Canonical(record.Name) == name
 			if record.Name == "" || match && record.ID == "" {
-				return "", from, from.unusable(lenient.ErrNameless, false)
+				return "", from, from.unusable(names.ErrMissing, false)
 			}
 			if match && !slices.Contains(ids, record.ID) {
 				ids, on = append(ids, record.ID), from

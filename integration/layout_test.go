@@ -19,11 +19,12 @@ const module = "github.com/aicontent/aicontent-go"
 
 // imports lists, for each package of the module, the packages of the module that it may import. The root is "".
 var imports = map[string][]string{
-	"":        {"engine", "errtext", "lenient", "paging", "redact", "upload"},
+	"":        {"engine", "errtext", "lenient", "names", "paging", "redact", "upload"},
 	"engine":  {"redact", "upload", "wire"},
 	"errtext": {"lenient", "redact"},
 	"fakes":   nil,
 	"lenient": nil,
+	"names":   nil,
 	"paging":  {"lenient"},
 	"redact":  nil,
 	"upload":  nil,

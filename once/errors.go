@@ -9,7 +9,7 @@ import (
 	"time"
 
 	aicontent "github.com/aicontent/aicontent-go"
-	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/names"
 )
 
 // Error is the error of Store, Find and Delete, except for the [*aicontent.ValidationError] of arguments that are
@@ -177,7 +177,7 @@ func final(err error) bool {
 // lacksNames reports whether a search failed because lists have no names.
 func lacksNames(err error) bool {
 	e, ok := err.(*aicontent.DecodeError)
-	return ok && errors.Is(e.Err, lenient.ErrNameless)
+	return ok && errors.Is(e.Err, names.ErrMissing)
 }
 
 // whyEnded returns why a context ended, or nil if it has not.

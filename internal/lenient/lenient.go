@@ -20,8 +20,6 @@ var (
 	ErrNoList    = errors.New("the response holds no list")
 	ErrTooMany   = fmt.Errorf("the response holds more than %d records", maxItems)
 	ErrSaysError = errors.New("the response says that it is an error")
-	// ErrNameless is in the error of a search: a list with such a record can prove nothing.
-	ErrNameless = errors.New("the list has a record without a name or an ID")
 )
 
 const byteOrderMark = "\xef\xbb\xbf"

@@ -2,9 +2,13 @@
 package names
 
 import (
+	"errors"
 	"strings"
 	"unicode"
 )
+
+// ErrMissing is the error of a search in a list whose record has no name or no ID: such a list proves nothing.
+var ErrMissing = errors.New("the list has a record without a name or an ID")
 
 // invisible are the characters besides white space that Laravel's Str::trim removes, and others of their Unicode
 // classes: format characters, those that are ignored by default, and three by name.
