@@ -207,7 +207,7 @@ func TestDownloadOfAnHTMLPage(t *testing.T) {
 	assert.Contains(t, log.String(), " result=\"200 unreadable\" outcome=unknown ")
 	var unread *DecodeError
 	require.ErrorAs(t, err, &unread)
-	assert.EqualError(t, err, "images.download: 200: got text/html instead of a picture")
+	assert.EqualError(t, err, "images.download: 200: got text/html instead of a picture: Please log in")
 	assert.Zero(t, out.Len(), "a page must not end up in a file called .png")
 }
 
@@ -544,7 +544,7 @@ func TestDownloadOfAMissingPicture(t *testing.T) {
 	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), io.Discard, WithResponse(&resp))
 	assert.NotErrorIs(t, err, ErrNotFound, "it is not the service's own word")
 	assert.False(t, Retryable(err))
-	assert.EqualError(t, err, "images.download: 404: not found (request req-7)")
+	assert.EqualError(t, err, "images.download: 404: no such key (request req-7)")
 	require.NotNil(t, resp)
 	assert.Equal(t, 404, resp.StatusCode)
 	assert.Contains(t, string(resp.Body), "no such key")

@@ -90,19 +90,19 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		},
 		"no API there": {
 			"images.list", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "",
-			"images.list: 404: not found (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
+			"images.list: 404: Not Found (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
 		},
 		"no API there, in JSON": {
 			"transcriptions.store", fakes.Responses{fakes.Respond(404, `{"message":""}`)}, oneAttempt, "",
-			"transcriptions.store: 404: not found (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
+			"transcriptions.store: 404: {\"message\":\"\"} (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
 		},
 		"the base URL ends in /api": {
 			"images.list", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "https://content.example.com/tenant/api",
-			"images.list: 404: not found (there is no API at https://content.example.com/tenant/api/api/v1: is the base URL right?)",
+			"images.list: 404: Not Found (there is no API at https://content.example.com/tenant/api/api/v1: is the base URL right?)",
 		},
 		"a host called api": {
 			"images.list", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "https://api",
-			"images.list: 404: not found (there is no API at https://api/api/v1: is the base URL right?)",
+			"images.list: 404: Not Found (there is no API at https://api/api/v1: is the base URL right?)",
 		},
 		"the base URL ends in /api, and the record is missing": {
 			"images.show", fakes.Responses{fakes.Respond(404, `{"message":"Resource not found."}`)}, oneAttempt, "https://content.example.com/api",
@@ -110,7 +110,7 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		},
 		"a record is missing": {
 			"images.show", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "",
-			"images.show: 404: not found (a proxy may have responded: is the base URL https://content.example.com/tenant right?)",
+			"images.show: 404: Not Found (a proxy may have responded: is the base URL https://content.example.com/tenant right?)",
 		},
 		"too long a wait": {
 			"images.show", fakes.Responses{fakes.Respond(429, `{"message":"Too Many Attempts."}`, "Retry-After", "90")}, RetryPolicy{}, "",

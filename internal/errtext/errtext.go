@@ -3,7 +3,10 @@ package errtext
 
 import (
 	"cmp"
+	"errors"
+	"html"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,17 +17,14 @@ import (
 // maxTexts bounds what is kept of a body: more than a form of ten fields can be wrong in, and less than a page of log.
 const maxTexts = 100
 
-// Read returns what the body of an error response says in general and about each field. Body must be as it was
-// received; the texts are without the key, each on one line. Where the body speaks of fields alone, message repeats
-// them. Both are empty if it says nothing.
+// Read returns the general message of an error response, and its messages about each field. Body must be as it was
+// received. The texts are masked, each on one line. If the body has messages about fields alone, message repeats them.
 //
 // It reads the members message (a text, or an object with a member for each field), error (a text, or an object with a
-// message), errors (an object like that of message), title and detail (RFC 9457), and plain text of one line.
+// message), errors (an object like that of message), and title and detail (RFC 9457). Of any other body, the message is
+// the beginning, and of an HTML page the title. It is empty if there is none.
 func Read(body []byte, keys redact.Keys) (message string, fields map[string][]string) {
 	v, err := lenient.Parse(body)
-	if err != nil {
-		return keys.Line(plain(lenient.Trim(string(body)))), nil
-	}
 	r := reader{keys: keys, texts: map[string][]string{}}
 	r.add("", text(v.Member("message")))
 	r.add("", text(v.Member("error")))
@@ -34,18 +34,38 @@ func Read(body []byte, keys redact.Keys) (message string, fields map[string][]st
 	r.fields(v.Member("errors"))
 	message = join(r.texts[""], "; ")
 	delete(r.texts, "")
-	if len(r.texts) == 0 {
+	switch {
+	case len(r.texts) > 0:
+		message = cmp.Or(message, Text("", r.texts))
+	case message == "":
+		return beginning(cmp.Or(text(v), string(body)), errors.Is(err, lenient.ErrHTML), keys), nil
+	default:
 		r.texts = nil
 	}
-	return redact.Shorten(cmp.Or(message, Text("", r.texts)), redact.MaxLine), r.texts
+	return redact.Shorten(message, redact.MaxLine), r.texts
 }
 
-// plain returns a text of one line as it is, and nothing of any other, or of a page.
-func plain(text string) string {
-	if strings.HasPrefix(text, "<") || strings.ContainsAny(text, "\r\n") {
+// maxBeginning is how many bytes of a body without a message are shown: enough to recognize who sent it.
+const maxBeginning = 200
+
+var (
+	page  = regexp.MustCompile(`(?i)<html|<!doctype html|<title`)
+	title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+)
+
+// beginning returns the first characters of a body, or the title of an HTML page. It is masked before it is cut.
+func beginning(body string, markup bool, keys redact.Keys) string {
+	if markup && page.MatchString(body) {
+		found := title.FindStringSubmatch(body)
+		if found == nil {
+			return ""
+		}
+		body = html.UnescapeString(found[1])
+	}
+	if strings.Trim(lenient.Trim(body), "{}[]nul\" ") == "" { // JSON that says nothing
 		return ""
 	}
-	return text
+	return redact.Shorten(keys.Line(lenient.Trim(body)), maxBeginning)
 }
 
 // Text returns one line that holds the message and the texts of each field, in the order of their names. A message that

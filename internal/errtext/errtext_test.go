@@ -29,16 +29,16 @@ var errorBodies = map[string]said{
 	"code-message.json":             {"image not found", nil},
 	"cut-off.json":                  {`{"message":"Resource not fo`, nil},
 	"detail.json":                   {"Not found.", nil},
-	"empty-message.json":            {"", nil},
+	"empty-message.json":            {started(200, `{"message":"","exception":"Symfony\\Component\\HttpKernel\\Exception\\NotFoundHttpException","file":"/app/vendor/laravel/framework/src/Illuminate/Routing/AbstractRouteCollection.php","line":44,"trace":[]}`), nil},
 	"empty-object.json":             {"", nil},
 	"empty.txt":                     {"", nil},
 	"error-description.json":        {"invalid_token", nil},
 	"error-object.json":             {"The name is taken.", nil},
 	"error-text.json":               {"Unauthenticated.", nil},
-	"errors-empty-members.json":     {"", nil},
-	"errors-field-message.json":     {"", nil},
+	"errors-empty-members.json":     {`{"errors":[{"message":"","field":"file"},{"message":"is taken","field":"name"},{"message":"Try again.","field":""}]}`, nil},
+	"errors-field-message.json":     {`{"errors":[{"field":"name","message":"is taken"},{"field":"name","message":"is short"},{"message":"Try again."}]}`, nil},
 	"errors-object-of-strings.json": {"description: is too long; name: is taken", fieldTexts{"name": {"is taken"}, "description": {"is too long"}}},
-	"errors-strings.json":           {"", nil},
+	"errors-strings.json":           {`{"errors":["The name is taken.","The description is too long."]}`, nil},
 	"invalid-utf-8.json":            {"Resource \uFFFD not found.", nil},
 	"lines.json":                    {"Resource not found. [31m Really.", nil},
 	"long.json":                     {strings.Repeat("Resource not found. ", 100)[:redact.MaxLine] + "…", nil},
@@ -49,19 +49,22 @@ var errorBodies = map[string]said{
 		fieldTexts{"name": {"The name field is required.", "The name must be a string."}, "description": {"The description is too long."}},
 	},
 	"message.json":            {"Resource not found.", nil},
-	"null-message.json":       {"", nil},
+	"null-message.json":       {`{"message":null,"errors":null,"error":null,"title":null}`, nil},
 	"null.json":               {"", nil},
 	"page-without-title.html": {"", nil},
-	"page.html":               {"", nil},
+	"page.html":               {"502 Bad Gateway", nil},
 	"plain.txt":               {"upstream connect error or disconnect/reset before headers. reset reason: connection failure", nil},
 	"problem-title.json":      {"One or more validation errors occurred.", fieldTexts{"Name": {"The Name field is required."}}},
 	"problem.json":            {"You do not have enough credit: An image costs 30, you have 12.", nil},
-	"text.json":               {"", nil},
+	"text.json":               {"The name is taken.", nil},
 	"too-many.json":           {"Too Many Attempts.", nil},
 	"validator.json": {"The name field is required. (and 1 more error)", fieldTexts{
 		"name": {"The name field is required."}, "description": {"The description is too long.", "The description is not allowed."},
 	}},
 }
+
+// started returns the first n bytes of a text that goes on.
+func started(n int, text string) string { return text[:n] + "…" }
 
 // bodies returns the files of testdata/errors.
 func bodies(t testing.TB) map[string][]byte {
@@ -119,14 +122,34 @@ func TestMessagesAreJoined(t *testing.T) {
 	}
 }
 
-// What is no text of an error must not be read as one.
-func TestOtherMembersAreNoErrors(t *testing.T) {
-	for _, body := range []string{
-		`{"data":[{"id":7}],"tags":["x",1],"list":[[]]}`, `{"error":true}`, `{"errors":[1,"x",["x"],{"message":"x"}]}`, `{"message":["x"]}`, `"x"`, `["x"]`, `{"error":{"message":["x"]}}`, "a trace\n  at main.php:7", `{"message":7}`, `7`, `[]`, `[{}]`,
-		`""`, `" \n"`, `{"errors":{"name":[""," ",{"message":"x"}]}}`, `{"error":{"error":"x"}}`, `{"errors":{"file":{"size":"x"}}}`, `{"name":["x"]}`,
+func TestABodyWithoutAMessageShowsItsBeginning(t *testing.T) {
+	long := strings.Repeat("no route to host, ", 100)
+	for body, want := range map[string]string{
+		"a trace\n  at main.php:7":             "a trace at main.php:7",
+		long:                                   started(200, long),
+		strings.Repeat("x", 195) + string(key): started(200, strings.Repeat("x", 195)+"[API key]x"),
+		`"x"`:                                  "x",
+		`7`:                                    "7",
+		`{"error":true}`:                       `{"error":true}`,
+		`<Error><Code>SlowDown</Code></Error>`: `<Error><Code>SlowDown</Code></Error>`,
+		"<!DOCTYPE html><title>\n a.example &amp; b | 524: A timeout occurred </title>": "a.example & b | 524: A timeout occurred",
+		`<html><title>` + string(key) + `</title></html>`:                               "[API key]",
+		`<html><h1>Sorry</h1></html>`:                                                   "",
+		`{}`:                                                                            "", `[]`: "", `[{}]`: "", `null`: "", `""`: "", ` `: "",
 	} {
 		message, fields := Read([]byte(body), redact.Keys{key})
-		assert.Equal(t, said{}, said{message, fields}, body)
+		assert.Equal(t, said{want, nil}, said{message, fields}, body)
+	}
+}
+
+func TestMembersWithoutAMessageGiveNoFields(t *testing.T) {
+	for _, body := range []string{
+		`{"data":[{"id":7}],"tags":["x",1],"list":[[]]}`, `{"error":true}`, `{"errors":[1,"x",["x"],{"message":"x"}]}`,
+		`{"message":["x"]}`, `["x"]`, `{"error":{"message":["x"]}}`, `{"message":7}`, `{"error":{"error":"x"}}`,
+		`{"errors":{"name":[""," ",{"message":"x"}]}}`, `{"errors":{"file":{"size":"x"}}}`, `{"name":["x"]}`,
+	} {
+		message, fields := Read([]byte(body), redact.Keys{key})
+		assert.Equal(t, said{body, nil}, said{message, fields})
 	}
 }
 
@@ -137,19 +160,11 @@ func TestKeyIsMasked(t *testing.T) {
 			"The key [API key] has expired.", fieldTexts{"[API key]": {"[API key]!"}},
 		},
 		`{"message":"` + strings.Repeat("x", redact.MaxLine-5) + string(key) + `"}`: {strings.Repeat("x", redact.MaxLine-5) + "[API …", nil},
-		strings.Repeat("x", redact.MaxLine-5) + string(key):                         {strings.Repeat("x", redact.MaxLine-5) + "[API …", nil},
+		strings.Repeat("x", 195) + string(key) + "x":                                {strings.Repeat("x", 195) + "[API …", nil},
 		"no such key: sk/live-0123456789\n":                                         {"no such key: [API key]", nil},
 	} {
 		message, fields := Read([]byte(body), redact.Keys{key})
 		assert.Equal(t, want, said{message, fields}, "%.80s", body)
-	}
-}
-
-// A proxy's page is for browsers: it is in the error's body, not in its text.
-func TestPagesSayNothing(t *testing.T) {
-	for _, page := range []string{"<title>502 Bad Gateway</title>", "\n <html><p>Down", "<", "<h1>" + string(key)} {
-		message, fields := Read([]byte(page), redact.Keys{key})
-		assert.Equal(t, said{}, said{message, fields}, page)
 	}
 }
 
