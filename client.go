@@ -73,21 +73,32 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 }
 
 // NewClientFromEnv is [NewClient] with the base URL from AICONTENT_BASE_URL and the key from AICONTENT_API_KEY. The
-// error names a variable that is missing; the key may be missing if [WithAPIKeySource] is given.
+// error names the variable that is missing or wrong; the key may be missing if [WithAPIKeySource] is given.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
-	const op = "aicontent.NewClientFromEnv"
+	const (
+		op    = "aicontent.NewClientFromEnv"
+		base  = "AICONTENT_BASE_URL"
+		key   = "AICONTENT_API_KEY"
+		unset = "must be set in the environment"
+	)
 	c, problems := configure(opts)
-	baseURL, apiKey := os.Getenv("AICONTENT_BASE_URL"), os.Getenv("AICONTENT_API_KEY")
-	const unset = "must be set in the environment"
+	baseURL, apiKey := os.Getenv(base), os.Getenv(key)
 	problems = slices.Concat(problems,
-		check(baseURL != "", "AICONTENT_BASE_URL", nil, unset),
-		check(apiKey != "" || c.bearer != nil, "AICONTENT_API_KEY", nil, unset),
+		check(baseURL != "", base, nil, unset),
+		check(apiKey != "" || c.bearer != nil, key, nil, unset),
 	)
 	if err := invalid(op, problems); err != nil {
 		return nil, err
 	}
-	c.keyFrom = cmp.Or(c.keyFrom, "in AICONTENT_API_KEY")
-	return c.build(op, nil, baseURL, apiKey)
+	c.keyFrom = cmp.Or(c.keyFrom, "in "+key)
+	client, err := c.build(op, nil, baseURL, apiKey)
+	if e, ok := errors.AsType[*ValidationError](err); ok {
+		variables := map[string]string{"base_url": base, "api_key": key}
+		for i, p := range e.Problems {
+			e.Problems[i].Field = cmp.Or(variables[p.Field], p.Field)
+		}
+	}
+	return client, err
 }
 
 func configure(opts []Option) (*Client, []FieldProblem) {

@@ -291,9 +291,9 @@ func TestNewClientFromEnv(t *testing.T) {
 		"no key but a source":  {baseURL: "https://content.example.com", opts: []Option{source}, sent: "from-the-source"},
 		"a key and a source":   {baseURL: "https://content.example.com", key: fakes.Key, opts: []Option{source}, sent: "from-the-source"},
 		"a source but no URL":  {opts: []Option{source}, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{"AICONTENT_API_KEY"}},
-		"a key with a newline": {baseURL: "https://content.example.com", key: fakes.Key + "\n", wants: []string{"api_key", "must not contain a line break (at byte 24)"}, lacks: []string{fakes.Key}},
-		"a URL with a newline": {baseURL: "https://content.example.com\n", key: fakes.Key, wants: []string{"base_url: must not contain a line break (at byte 27)"}, lacks: []string{fakes.Key}},
-		"a URL with /api/v1":   {baseURL: "https://content.example.com/api/v1", key: fakes.Key, wants: []string{"base_url"}, lacks: []string{fakes.Key}},
+		"a key with a newline": {baseURL: "https://content.example.com", key: fakes.Key + "\n", wants: []string{"AICONTENT_API_KEY: must not contain a line break (at byte 24)"}, lacks: []string{fakes.Key}},
+		"a URL with a newline": {baseURL: "https://content.example.com\n", key: fakes.Key, wants: []string{"AICONTENT_BASE_URL: must not contain a line break (at byte 27)"}, lacks: []string{fakes.Key}},
+		"a URL with /api/v1":   {baseURL: "https://content.example.com/api/v1", key: fakes.Key, wants: []string{"AICONTENT_BASE_URL"}, lacks: []string{fakes.Key}},
 		"a nil option":         {baseURL: "https://content.example.com", key: fakes.Key, opts: []Option{nil}, wants: []string{"option: must not be nil"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,7 +37,7 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 	c := s.core()
 	set, problems := c.set(ctx, opts)
 	address, bad := c.picture(image)
-	problems = slices.Concat(problems, check(w != nil, "w", nil, "must not be nil"), bad)
+	problems = slices.Concat(problems, check(!isNil(w), "w", nil, "must not be nil"), bad)
 	if err := invalid(ImagesDownload, problems); err != nil {
 		return 0, err
 	}

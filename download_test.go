@@ -140,6 +140,7 @@ func TestDownloadRefusesBadInput(t *testing.T) {
 		"data":          {t.Context(), at("data:image/png;base64,AA"), io.Discard, nil, `images.download: url "data:image/png;base64,AA": must be an http or https URL`},
 		"no host":       {t.Context(), at("https:///a.png"), io.Discard, nil, `images.download: url "https:///a.png": must be an http or https URL`},
 		"no URL at all": {t.Context(), at("http://[::1"), io.Discard, nil, `images.download: url "http://[::1": must be an http or https URL`},
+		"nil inside w":  {t.Context(), at("https://pictures.example.com/a.png"), (*bytes.Buffer)(nil), nil, "images.download: w: must not be nil"},
 		"everything":    {nil, nil, nil, []CallOption{WithResponseTimeout(-1)}, "images.download: response_timeout \"-1ns\": must not be negative; ctx: must not be nil; w: must not be nil; url: is required: the service sent none for the image"},
 	} {
 		n, err := c.Images.Download(row.ctx, row.image, row.w, row.opts...)
