@@ -15,17 +15,17 @@ import (
 //
 // The error describes all problems:
 //
-//   - an update that is lost when many processes make one at once, or an entry of another key that changes
+//   - a lost update when many processes make one at once, or an entry of another key that changes
 //   - two keys that resemble each other and have the same entry: keys must be compared as a whole, and by case. A
 //     ledger may refuse a key with capital letters
-//   - a Put that succeeds for a version that is no longer the entry's, or for none when there is an entry
+//   - a Put that succeeds for an earlier version of the entry, or for none when there is an entry
 //   - such a Put with an error other than [once.ErrChanged], or ErrChanged where the version is right, as for a Put of
 //     a new name that fails for another reason
 //   - a version that an entry has a second time, perhaps in another process or for the same bytes
 //   - an entry that is not there, or not byte for byte as it was put: later, in another process, or after opening again
-//   - an entry that is gone after 3 seconds, perhaps because its times are long over
+//   - an entry gone after 3 seconds, perhaps because its times are long over
 //   - a slice that the ledger shares with its caller
-//   - a Get that fails, or has no entry, where there is one: a context that has ended must not look like no entry
+//   - a Get that fails, or has no entry, where there is one: an ended context must not look like no entry
 //   - a Put whose context ends, and after which the ledger no longer works
 //   - a call that takes more than a minute, or does not return 30 seconds after its context has ended
 //

@@ -48,7 +48,7 @@ const (
 // thread of the operating system, even after its caller has left.
 var fileOperations = make(chan struct{}, 64)
 
-// interruptible runs an operation that may block, and leaves it behind when the context ends.
+// interruptible runs a blocking operation, and leaves it behind when the context ends.
 func interruptible[T any](ctx context.Context, operation func() (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -22,11 +22,11 @@ type history struct {
 	made    map[string]bool // versions of the lines that count
 	version string          // of the last one
 	entry   string          // of the last one, escaped
-	size    int64           // bytes read, without a last line that may still be growing
+	size    int64           // bytes read, without an unfinished last line
 	line    int             // number of the line that begins after them
 }
 
-// follow reads the lines that were appended since it was last called.
+// follow reads the lines appended since its last call.
 func (h *history) follow() error {
 	f, err := os.Open(h.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,7 @@ func (h *history) follow() error {
 		if condition == torn && !broken {
 			return nil
 		}
-		// A line that was cut off has no line break of its own. The one after it begins the next line.
+		// A torn line has no line break of its own. The one after it begins the next line.
 		if condition == damaged || condition == torn && (after == "" || after[0] == '\n') {
 			return fmt.Errorf("%s is damaged at line %d: restore it, "+
 				"or delete it if no create request for its name is open", h.path, h.line)
@@ -96,7 +96,7 @@ func (h *history) add(line string) condition {
 	return intact
 }
 
-// beginsVersion reports whether a text is the beginning of a version that a line made.
+// beginsVersion reports whether a text is the beginning of a version in the file.
 func (h *history) beginsVersion(text string) bool {
 	if text == "" || strings.HasPrefix(h.version, text) {
 		return text != ""
