@@ -68,12 +68,19 @@ func limits(req *Request, set *Settings) wire.Limits {
 func (s *Sender) newRequest(
 	ctx context.Context, req *Request, set *Settings, bearer string, number int, clock *wire.Clock,
 ) (*http.Request, *upload.Sending, error) {
+	encoding := "identity" // the length of a picture is known then
+	if req.Kind != Fetch {
+		encoding = s.Transport.AcceptEncoding()
+	}
 	own := &struct { // one allocation; a RoundTripper may change them
 		url    url.URL
-		values [3]string
-	}{req.URL, [3]string{s.UserAgent, "application/json", bearer}}
+		values [4]string
+	}{req.URL, [4]string{s.UserAgent, "application/json", bearer, encoding}}
 	header := make(http.Header, 8)
 	header["User-Agent"] = own.values[0:1:1]
+	if encoding != "" {
+		header["Accept-Encoding"] = own.values[3:4:4]
+	}
 	if bearer != "" {
 		header["Accept"], header["Authorization"] = own.values[1:2:2], own.values[2:3:3]
 	}

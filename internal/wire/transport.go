@@ -32,7 +32,7 @@ const (
 type Transport struct {
 	shared, single http.RoundTripper // single is for POST
 	exact          bool              // they are *http.Transports, whose connections count their bytes
-	accepted       string            // Accept-Encoding; empty for none
+	plain          bool              // the caller's transport does not ask for compression
 	strays         atomic.Int64      // number of POSTs that belong to no attempt
 }
 
@@ -46,24 +46,18 @@ func New(base http.RoundTripper, clearProxy bool) *Transport {
 	base = cmp.Or(base, http.DefaultTransport)
 	t, ok := base.(*http.Transport)
 	if !ok {
-		return &Transport{shared: base, single: base, accepted: "gzip"}
-	}
-	accepted := "gzip"
-	if t.DisableCompression {
-		accepted = ""
+		return &Transport{shared: base, single: base}
 	}
 	single := clone(t, clearProxy)
 	oneRequest(single)
-	return &Transport{shared: clone(t, clearProxy), single: single, exact: true, accepted: accepted}
+	return &Transport{shared: clone(t, clearProxy), single: single, exact: true, plain: t.DisableCompression}
 }
 
 // NewDownload returns a Transport for requests to other hosts, which must not learn who the caller is. It differs from
-// that of [New] in three ways: it has no client certificates, no server name but the URL's, and it asks for bodies
-// without compression, so that their length is known. Proxy, dialer and CA settings apply. A DialTLSContext function
-// may send anything.
+// that of [New] in two ways: it has no client certificates, and no server name but the URL's. Proxy, dialer and CA
+// settings apply. A DialTLSContext function may send anything.
 func NewDownload(base http.RoundTripper) *Transport {
 	d := New(base, true)
-	d.accepted = "identity"
 	if t, ok := d.shared.(*http.Transport); ok {
 		t.TLSClientConfig.Certificates = nil
 		t.TLSClientConfig.GetClientCertificate = nil
@@ -129,9 +123,14 @@ func oneRequest(t *http.Transport) {
 	}
 }
 
-// AcceptEncoding returns the header of this name for the requests of t. It is empty for none. The caller sets it,
-// because net/http decompresses by the header of the response alone if it asks for gzip itself.
-func (t *Transport) AcceptEncoding() string { return t.accepted }
+// AcceptEncoding returns the header of this name for requests whose responses may be compressed. It is empty for none.
+// The caller sets it, because net/http decompresses by the header of the response alone if it asks for gzip itself.
+func (t *Transport) AcceptEncoding() string {
+	if t.plain {
+		return ""
+	}
+	return "gzip"
+}
 
 // RoundTrip implements [http.RoundTripper]. A body that begins as gzip is decompressed while it is read, whatever the
 // header says. The first bytes of the body may change Header and ContentLength of the response.
