@@ -35,13 +35,13 @@ type Client struct {
 	Images         *ImagesService
 	Transcriptions *TranscriptionsService
 
-	base         *url.URL                              // without a trailing slash
-	sender       func() *engine.Sender                 // a closure, as buffers of connections hold the key
-	lastKey      func() redact.Key                     // the latest key that was sent; empty for none
-	given        *http.Client                          // of WithHTTPClient; nil when the client is made
-	bearer       func(context.Context) (string, error) // a closure, so that fmt and reflection do not find the key
-	keyFrom      string                                // where the key comes from, for texts
-	rotates      bool                                  // the key comes from a source
+	base         *url.URL              // without a trailing slash
+	sender       func() *engine.Sender // a closure, as buffers of connections hold the key
+	lastKeys     func() redact.Keys    // the latest key that was sent; nil for none
+	given        *http.Client          // of WithHTTPClient; nil when the client is made
+	key          keySource             // a closure, so that fmt and reflection do not find the key
+	keyFrom      string                // where the key comes from, for texts
+	rotates      bool                  // the key comes from a source
 	middleware   []func(http.RoundTripper) http.RoundTripper
 	userAgent    string
 	logger       *slog.Logger
@@ -85,7 +85,7 @@ func NewClientFromEnv(opts ...Option) (*Client, error) {
 	baseURL, apiKey := os.Getenv(base), os.Getenv(key)
 	problems = slices.Concat(problems,
 		check(baseURL != "", base, nil, unset),
-		check(apiKey != "" || c.bearer != nil, key, nil, unset),
+		check(apiKey != "" || c.key != nil, key, nil, unset),
 	)
 	if err := invalid(op, problems); err != nil {
 		return nil, err
@@ -130,14 +130,14 @@ func (c *Client) build(op Operation, problems []FieldProblem, baseURL, apiKey st
 		c.timeout = c.given.Timeout
 		problems = append(problems, checkTimeout(c.timeout, c.defaults.storeWait)...)
 	}
-	if c.bearer == nil {
+	if c.key == nil {
 		bad = checkKey(apiKey)
 		if base == nil && strings.Contains(apiKey, "://") {
 			bad = problem("api_key", nil, "looks like a URL: the base URL is the first argument, the key the second")
 		}
 		problems = append(problems, bad...)
-		bearer := engine.BearerOf(apiKey)
-		c.bearer = func(context.Context) (string, error) { return bearer, nil }
+		key := engine.NewCredential(apiKey)
+		c.key = func(context.Context) (*engine.Credential, error) { return key, nil }
 	}
 	if err := invalid(op, problems); err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (c *Client) build(op Operation, problems []FieldProblem, baseURL, apiKey st
 		API: hc, Pictures: pictures, Transport: transport, UserAgent: c.userAgent, Limiter: c.limiter,
 		Rotates: c.rotates, Budget: c.budget, MaxResponse: c.maxResponse,
 	}
-	sender.Bearer, c.lastKey = remembering(c.bearer)
+	sender.Key, c.lastKeys = remembering(c.key)
 	c.sender = func() *engine.Sender { return sender }
 	c.Images = &ImagesService{c}
 	c.Transcriptions = &TranscriptionsService{c}
@@ -277,35 +277,33 @@ func notInURL(r rune) bool {
 	return strings.ContainsRune("\"'`<>\\{}", r) || invisible(r) || unicode.In(r, unicode.Pi, unicode.Pf)
 }
 
-// bearerFrom returns a function that asks a key source for the Authorization header.
-func bearerFrom(source func(context.Context) (string, error)) func(context.Context) (string, error) {
-	return func(ctx context.Context) (string, error) {
+// keySource returns the key for an attempt.
+type keySource = func(context.Context) (*engine.Credential, error)
+
+// checkedKeys returns a source of keys that were checked.
+func checkedKeys(source func(context.Context) (string, error)) keySource {
+	return func(ctx context.Context) (*engine.Credential, error) {
 		key, err := source(ctx)
 		if err != nil {
-			return "", redact.Keys(nil).With(redact.Key(key)).Error(err)
+			return nil, redact.Keys{redact.Key(key)}.Error(err)
 		}
 		if bad := checkKey(key); bad != nil {
-			return "", errors.New("the key " + bad[0].Reason)
+			return nil, errors.New("the key " + bad[0].Reason)
 		}
-		return engine.BearerOf(key), nil
+		return engine.NewCredential(key), nil
 	}
 }
 
-// remembering returns bearer, and a function that returns the key in its latest result. A picture is fetched without a
-// key, but its URL or its host's response may hold one.
-func remembering(
-	bearer func(context.Context) (string, error),
-) (func(context.Context) (string, error), func() redact.Key) {
-	var last atomic.Value
-	remember := func(ctx context.Context) (string, error) {
-		header, err := bearer(ctx)
+// remembering returns a source, and a function that returns its latest key. A picture is fetched without a key, but its
+// URL or its host's response may hold one.
+func remembering(source keySource) (keySource, func() redact.Keys) {
+	var last atomic.Pointer[engine.Credential]
+	remember := func(ctx context.Context) (*engine.Credential, error) {
+		key, err := source(ctx)
 		if err == nil {
-			last.Store(header)
+			last.Store(key)
 		}
-		return header, err
+		return key, err
 	}
-	return remember, func() redact.Key {
-		header, _ := last.Load().(string)
-		return engine.KeyOf(header)
-	}
+	return remember, func() redact.Keys { return last.Load().Keys() }
 }

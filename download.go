@@ -46,15 +46,14 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 	req.Request = engine.Request{
 		Name: string(ImagesDownload), Kind: engine.Fetch, Method: http.MethodGet, URL: *address,
 		Header: http.Header{"Accept": {"image/*, */*;q=0.8"}}, // some firewalls refuse a request without it
-		Read: func(r *engine.Reply) (content engine.Content, err error) {
-			if r.Picture == nil {
-				return contentOf(r, nil), nil
-			}
-			written, content, err = copyPicture(r, w)
-			return content, err
-		},
 	}
-	_, err := c.do(ctx, req)
+	_, err := c.do(ctx, req, func(r engine.Reply) (content engine.Content, err error) {
+		if r.Picture == nil {
+			return contentOf(r, nil), nil
+		}
+		written, content, err = copyPicture(r, w)
+		return content, err
+	})
 	return written, err
 }
 
@@ -103,13 +102,13 @@ const sniffed = 512
 
 // copyPicture writes the picture in a 2xx response to w, and returns the number of bytes written. It writes nothing of
 // a response that is no picture.
-func copyPicture(r *engine.Reply, w io.Writer) (n int64, content engine.Content, err error) {
+func copyPicture(r engine.Reply, w io.Writer) (n int64, content engine.Content, err error) {
 	from := &body{Reader: r.Picture}
 	head, err := readHead(from)
 	if refused := noPicture(r, head, err != nil); refused != nil {
 		rest, _ := io.ReadAll(io.LimitReader(from, maxErrorBody))
-		r.Body = string(head) + string(rest)
-		content.Kind = kindOf(r.Body, r.Header)
+		content.Body = string(head) + string(rest)
+		content.Kind = kindOf(content.Body, r.Header)
 		return 0, content, refused
 	}
 	// Without the writer's other methods, so that it gets each byte as it comes.
@@ -152,7 +151,7 @@ func readHead(r io.Reader) (head []byte, err error) {
 // noPicture returns the error of a response that is no picture, judged by its first bytes. Bytes in a format that
 // http.DetectContentType does not know, such as AVIF, count as a picture unless their Content-Type is that of a
 // document, and so do plain text with the Content-Type of a picture, and a head that was cut off.
-func noPicture(r *engine.Reply, head []byte, cut bool) error {
+func noPicture(r engine.Reply, head []byte, cut bool) error {
 	label, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	kind, _, _ := mime.ParseMediaType(http.DetectContentType(head))
 	encoding := r.Header.Get("Content-Encoding")

@@ -318,7 +318,9 @@ var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 func (c *Client) newError(req *request, f engine.Failure) error {
 	last := f.Last
 	reply := last.Reply
-	f.Keys = f.Keys.With(c.lastKey())
+	if f.Keys == nil {
+		f.Keys = c.lastKeys()
+	}
 	s := summary{
 		op: Operation(req.Name), outcome: Outcome(f.Outcome), retryable: f.Retryable,
 		stopped: stopped(f), note: c.note(req, f),
@@ -413,7 +415,7 @@ func (c *Client) note(req *request, f engine.Failure) string {
 	if done := map[engine.Kind]string{
 		engine.Create: "created", engine.Change: "updated", engine.Remove: "deleted",
 	}[req.Kind]; done != "" {
-		silent := f.LastReply == nil || !last.Facts.Complete
+		silent := f.LastReply.Status == 0 || !last.Facts.Complete
 		add(f.Outcome == engine.Unknown, "it may have been %s", done)
 		add(f.Outcome == engine.Executed, "it was %s", done)
 		add(f.Outcome == engine.NotExecuted && silent, "nothing was %s", done)

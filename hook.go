@@ -63,7 +63,7 @@ func (c *Client) hooksOf(req *request) []engine.Hook {
 	if len(hooks) == 0 {
 		return nil
 	}
-	path := redact.Keys(nil).With(c.lastKey()).Text(req.URL.EscapedPath())
+	path := c.lastKeys().Text(req.URL.EscapedPath())
 	list := make([]engine.Hook, len(hooks))
 	for i, hook := range hooks {
 		list[i] = func(ctx context.Context, number int) (func(engine.Result), error) {

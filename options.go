@@ -150,7 +150,7 @@ func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option 
 func WithAPIKeySource(source func(context.Context) (string, error)) Option {
 	return clientOption{
 		check(source != nil, "api_key_source", nil, "must not be nil"),
-		func(c *Client) { c.bearer, c.keyFrom, c.rotates = bearerFrom(source), "of WithAPIKeySource", true },
+		func(c *Client) { c.key, c.keyFrom, c.rotates = checkedKeys(source), "of WithAPIKeySource", true },
 	}
 }
 

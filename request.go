@@ -145,12 +145,12 @@ func call[T any](ctx context.Context, c *Client, args arguments, opts []CallOpti
 type answer struct {
 	client *Client
 	req    *request
-	reply  *engine.Reply
+	reply  engine.Reply
 }
 
 // unusable returns the error of a list that was read but cannot be used.
 func (a answer) unusable(cause error, retryable bool) error {
-	bare := *a.reply
+	bare := a.reply
 	bare.Body = ""
 	return a.client.newError(a.req, engine.Failure{
 		Outcome: engine.Executed, Retryable: retryable, Attempts: bare.Attempts, Keys: bare.Keys,
@@ -166,7 +166,7 @@ func send[T any](
 	if err != nil {
 		return value, answer{}, err
 	}
-	req.Read = func(r *engine.Reply) (engine.Content, error) {
+	reply, err := c.do(ctx, req, func(r engine.Reply) (engine.Content, error) {
 		if r.Status/100 != 2 {
 			return contentOf(r, nil), nil
 		}
@@ -181,26 +181,25 @@ func send[T any](
 			err = fmt.Errorf("%w: its Content-Encoding is %q", err, encoding)
 		}
 		return contentOf(r, err), err
-	}
-	reply, err := c.do(ctx, req)
+	})
 	return value, answer{c, req, reply}, err
 }
 
 // do makes a call.
-func (c *Client) do(ctx context.Context, req *request) (*engine.Reply, error) {
-	reply, failure := c.sender().Do(ctx, req.Request, c.settingsOf(req))
+func (c *Client) do(ctx context.Context, req *request, read engine.Reader) (engine.Reply, error) {
+	reply, failure := c.sender().Do(ctx, req.Request, c.settingsOf(req), read)
 	last := reply
 	if failure != nil {
 		last = failure.LastReply
 	}
-	if req.response != nil && last != nil {
+	if req.response != nil && last.Status != 0 {
 		*req.response = &Response{
 			StatusCode: last.Status, Header: last.Keys.Header(last.Header), Body: []byte(last.Keys.Text(last.Body)),
 			RequestID: last.RequestID(), Attempts: last.Attempts,
 		}
 	}
 	if failure != nil {
-		return nil, c.newError(req, *failure)
+		return engine.Reply{}, c.newError(req, *failure)
 	}
 	return reply, nil
 }
@@ -284,7 +283,7 @@ func (c *Client) encode(ctx context.Context, args arguments, opts []CallOption) 
 }
 
 // contentOf classifies a response that does not hold the expected content. Err says why, if it was read for it.
-func contentOf(r *engine.Reply, err error) engine.Content {
+func contentOf(r engine.Reply, err error) engine.Content {
 	c := engine.Content{Kind: kindOf(r.Body, r.Header), Cut: r.Cut || errors.Is(err, lenient.ErrCutOff)}
 	if errors.Is(err, lenient.ErrSaysError) {
 		c.Kind = engine.Error

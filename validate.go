@@ -216,7 +216,7 @@ func checkKey(key string) []FieldProblem {
 	if strings.TrimSpace(key) == "" {
 		return problem(field, nil, "is required")
 	}
-	for _, prefix := range []string{engine.BearerOf(""), "Authorization:"} {
+	for _, prefix := range []string{"Bearer ", "Authorization:"} {
 		if len(key) >= len(prefix) && strings.EqualFold(key[:len(prefix)], prefix) {
 			return problem(field, nil, fmt.Sprintf("must not begin with %q", prefix), alone)
 		}

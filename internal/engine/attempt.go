@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
-	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/upload"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
@@ -19,7 +20,7 @@ var ErrRedirect = errors.New("redirect refused")
 
 // attempt makes one try. An attempt is lost if it follows one that may have been executed.
 func (s *Sender) attempt(
-	ctx context.Context, req *Request, set *Settings, bearer string, number int, lost bool,
+	ctx context.Context, req *Request, set *Settings, read Reader, key *Credential, number int, lost bool,
 ) Attempt {
 	start := time.Now()
 	client := s.API
@@ -28,7 +29,7 @@ func (s *Sender) attempt(
 	}
 	on, clock, evidence := s.Transport.Watch(ctx, limits(req, set))
 	defer clock.Stop() // a RoundTripper may panic
-	wired, sending, err := s.newRequest(on, req, set, bearer, number, clock)
+	wired, sending, err := s.newRequest(on, req, set, key, number, clock)
 	defer sending.Close()
 	var resp *http.Response
 	if err == nil {
@@ -36,7 +37,7 @@ func (s *Sender) attempt(
 	}
 	a := Attempt{Number: number}
 	if err == nil {
-		a.Reply, a.Facts.Content, a.Err = s.receive(ctx, resp, req, KeyOf(bearer), clock)
+		a.Reply, a.Facts.Content, a.Err = receive(ctx, resp, s.limit(req.Kind, resp.StatusCode), read, key, clock)
 		a.Facts.Status, a.RetryAfter = resp.StatusCode, retryAfter(resp.Header, time.Now())
 	}
 	a.Took = time.Since(start)
@@ -46,7 +47,7 @@ func (s *Sender) attempt(
 		err = outer.Err
 	}
 	if err != nil {
-		a.Err = cmp.Or(ContextError(ctx), clock.Expired(), err)
+		a.Err = cmp.Or(endedBy(ctx, clock), err)
 	}
 	var sent error
 	a.Facts.Seen, a.Facts.Wrote, sent = evidence.Observed()
@@ -66,38 +67,39 @@ func limits(req *Request, set *Settings) wire.Limits {
 
 // newRequest returns the HTTP request of an attempt, with a fresh body.
 func (s *Sender) newRequest(
-	ctx context.Context, req *Request, set *Settings, bearer string, number int, clock *wire.Clock,
+	ctx context.Context, req *Request, set *Settings, key *Credential, number int, clock *wire.Clock,
 ) (*http.Request, *upload.Sending, error) {
-	encoding := "identity" // the length of a picture is known then
-	if req.Kind != Fetch {
-		encoding = s.Transport.AcceptEncoding()
-	}
-	own := &struct { // one allocation; a RoundTripper may change them
+	own := &struct { // in one allocation; a RoundTripper may change each part
+		http.Request
 		url    url.URL
 		values [4]string
-	}{req.URL, [4]string{s.UserAgent, "application/json", bearer, encoding}}
+	}{url: req.URL}
+	own.values[0] = s.UserAgent
 	header := make(http.Header, 8)
 	header["User-Agent"] = own.values[0:1:1]
-	if encoding != "" {
-		header["Accept-Encoding"] = own.values[3:4:4]
+	if encoding := s.encoding(req.Kind); encoding != "" {
+		own.values[1] = encoding
+		header["Accept-Encoding"] = own.values[1:2:2]
 	}
-	if bearer != "" {
-		header["Accept"], header["Authorization"] = own.values[1:2:2], own.values[2:3:3]
+	if key != nil {
+		own.values[2], own.values[3] = "application/json", key.header
+		header["Accept"], header["Authorization"] = own.values[2:3:3], own.values[3:4:4]
 	}
 	for name, values := range req.Header {
-		header[name] = append([]string(nil), values...)
+		header[name] = slices.Clone(values)
 	}
 	bare := http.Request{
 		Method: req.Method, URL: &own.url, Host: req.URL.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	wired := bare.WithContext(ctx)
+	own.Request = *bare.WithContext(ctx)
+	wired := &own.Request
 	if req.Body == nil {
 		return wired, nil, nil
 	}
 	var report func(int64)
-	if set.Progress != nil {
-		report = func(sent int64) { set.Progress(sent, number) }
+	if progress := set.Progress; progress != nil {
+		report = func(sent int64) { progress(sent, number) }
 	}
 	sending, err := req.Body.Attach(wired, upload.Clock{Reading: clock.Reading, Taken: clock.Taken}, report)
 	return wired, sending, err
@@ -107,49 +109,74 @@ func (s *Sender) newRequest(
 // kept at once do not fill the memory.
 const maxErrorBody = 1 << 20
 
+// encoding returns the Accept-Encoding of a request. Without an encoding, the length of a picture is known.
+func (s *Sender) encoding(kind Kind) string {
+	if kind == Fetch {
+		return "identity"
+	}
+	return s.Transport.AcceptEncoding()
+}
+
+// limit returns the size limit of a response in bytes, 0 for a picture, which its Reader reads.
+func (s *Sender) limit(kind Kind, status int) int64 {
+	switch {
+	case status/100 != 2:
+		return min(s.MaxResponse, maxErrorBody)
+	case kind == Fetch:
+		return 0
+	}
+	return s.MaxResponse
+}
+
 // receive reads a response, which may come before the request was sent.
-func (s *Sender) receive(
-	ctx context.Context, resp *http.Response, req *Request, key redact.Key, clock *wire.Clock,
+func receive(
+	ctx context.Context, resp *http.Response, limit int64, read Reader, key *Credential, clock *wire.Clock,
 ) (Reply, Content, error) {
 	defer resp.Body.Close()
 	clock.Responded(resp.StatusCode)
 	reply := Reply{Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength}
-	resp.Body = &body{resp.Body, ctx, clock, req.Kind == Fetch}
-	switch success := resp.StatusCode/100 == 2; {
-	case success && req.Kind == Fetch:
-		reply.Picture = resp.Body
-	case success:
-		reply.Body, reply.Err = wire.ReadBody(resp, s.MaxResponse)
-	default:
-		reply.Body, reply.Err = wire.ReadBody(resp, min(s.MaxResponse, maxErrorBody))
+	if limit == 0 {
+		reply.Picture = &picture{resp.Body, ctx, clock}
+	} else {
+		reply.Body, reply.Err = wire.ReadBody(resp, limit)
+	}
+	switch ended := endedBy(ctx, clock); {
+	case reply.Err == nil && !endsWithEOF(ctx), limit == 0:
+	case ended != nil && (reply.Err == nil || errors.Is(reply.Err, wire.ErrCutOff)):
+		reply.Err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
 	}
 	if reply.Err != nil { // it may end within the key
 		reply.Cut = errors.Is(reply.Err, wire.ErrCutOff)
-		keys := redact.Keys(nil).With(key)
-		reply.Body = keys.CutEnd(keys.Text(reply.Body))
+		reply.Body = key.Keys().CutEnd(key.Keys().Text(reply.Body))
 	}
-	content, err := req.Read(&reply)
-	reply.Picture = nil
+	content, err := read(reply)
+	reply.Picture, reply.Body = nil, cmp.Or(content.Body, reply.Body)
 	return reply, content, err
 }
 
-// body is the body of a response. An error of it is that of the context or the clock if one of these ended the attempt.
-type body struct {
-	io.ReadCloser
-	ctx     context.Context
-	clock   *wire.Clock
-	picture bool // the time without a byte is limited, but no longer the whole wait
+// endedBy returns the error of the context or the clock if one of these ended the attempt.
+func endedBy(ctx context.Context, clock *wire.Clock) error {
+	return cmp.Or(ContextError(ctx), clock.Expired())
 }
 
-func (b *body) Read(p []byte) (int, error) {
-	if b.picture {
-		b.clock.Receiving()
-		defer b.clock.Pause()
-	}
-	n, err := b.ReadCloser.Read(p)
-	// net/http returns the cause of a context as it is, even io.EOF.
-	if err != nil && (err != io.EOF || context.Cause(b.ctx) == io.EOF) {
-		err = cmp.Or(ContextError(b.ctx), b.clock.Expired(), err)
+// endsWithEOF reports whether a context has ended with io.EOF as its cause. net/http returns that cause as it is, as if
+// the body were whole.
+func endsWithEOF(ctx context.Context) bool { return context.Cause(ctx) == io.EOF }
+
+// picture is the body of a picture on the clock: the time without a byte is limited. Its error is that of the context or
+// the clock if one of these ended the attempt.
+type picture struct {
+	io.Reader
+	ctx   context.Context
+	clock *wire.Clock
+}
+
+func (p *picture) Read(b []byte) (int, error) {
+	p.clock.Receiving()
+	n, err := p.Reader.Read(b)
+	p.clock.Pause()
+	if err != nil && (err != io.EOF || endsWithEOF(p.ctx)) {
+		err = cmp.Or(endedBy(p.ctx, p.clock), err)
 	}
 	return n, err
 }
@@ -183,7 +210,7 @@ func Inspect(ctx context.Context, f upload.File, stall time.Duration) (int64, up
 	clock.Reading()
 	size, problem, err := f.Inspect(on)
 	if err != nil {
-		err = cmp.Or(ContextError(ctx), clock.Expired(), err)
+		err = cmp.Or(endedBy(ctx, clock), err)
 	}
 	return size, problem, err
 }

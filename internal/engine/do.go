@@ -7,22 +7,21 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
 // Do makes attempts until one succeeds or no other may follow. Exactly one result is set: the response, or the failure.
-func (s *Sender) Do(ctx context.Context, req Request, set Settings) (*Reply, *Failure) {
-	c := call{ctx: ctx, sender: s, req: &req, set: &set, outcome: NotExecuted}
+func (s *Sender) Do(ctx context.Context, req Request, set Settings, read Reader) (Reply, *Failure) {
+	c := call{ctx: ctx, sender: s, req: req, set: set, outcome: NotExecuted}
 	defer c.end()
 	for ctx.Err() == nil {
-		bearer, why, err := c.enter()
+		key, why, err := c.enter()
 		if err != nil {
-			return nil, c.fail(why, err)
+			return Reply{}, c.fail(why, err)
 		}
-		c.add(s.attempt(ctx, &req, &set, bearer, c.last.Number+1, c.outcome == Unknown))
+		c.add(s.attempt(ctx, &c.req, &c.set, read, key, c.last.Number+1, c.outcome == Unknown))
 		pause, again, why := decide(set.Policy, c.last, c.situation())
 		if again {
 			again, why, err = c.reserve()
@@ -32,25 +31,26 @@ func (s *Sender) Do(ctx context.Context, req Request, set Settings) (*Reply, *Fa
 		case c.last.Verdict.OK:
 			return c.succeed(), nil
 		case !again:
-			return nil, c.fail(why, err)
+			return Reply{}, c.fail(why, err)
 		}
 		sleep(ctx, pause)
 	}
-	return nil, c.fail(Ended, ContextError(ctx))
+	return Reply{}, c.fail(Ended, ContextError(ctx))
 }
 
 // call is the history of a call.
 type call struct {
 	ctx    context.Context
 	sender *Sender
-	req    *Request
-	set    *Settings
+	req    Request
+	set    Settings
 
 	outcome   Outcome // of all attempts together
 	last      Attempt
-	lastReply *Reply
-	keys      redact.Keys
-	bearer    string         // that replaces a refused one; empty for none
+	lastReply Reply          // of the last response; its Status is 0 if none came
+	keys      redact.Keys    // all that were sent
+	key       *Credential    // of the last attempt; nil for a picture
+	renewal   *Credential    // replaces a refused key in the next attempt; nil for none
 	renewed   bool           // a 401 was answered by asking for another key
 	taken     int            // retries taken from the budget for attempts that were made
 	reserved  bool           // one was taken for the next attempt
@@ -58,39 +58,38 @@ type call struct {
 	asked     time.Time      // when they were asked
 }
 
-// bearerPrefix precedes the key in an Authorization header.
-const bearerPrefix = "Bearer "
-
 // enter waits for the rate limiter, gets the key and asks the hooks. A picture is fetched without limiter and key.
-func (c *call) enter() (bearer string, why Why, err error) {
-	bearer, c.bearer = c.bearer, ""
+func (c *call) enter() (key *Credential, why Why, err error) {
 	if c.req.Kind != Fetch {
 		if c.sender.Limiter != nil {
 			if err := c.sender.Limiter.Wait(c.ctx); err != nil {
-				return "", LimiterError, err
+				return nil, LimiterError, err
 			}
 		}
-		if bearer == "" {
-			if bearer, err = c.sender.Bearer(c.ctx); err != nil {
-				return "", KeyError, err
+		if key, c.renewal = c.renewal, nil; key == nil {
+			if key, err = c.sender.Key(c.ctx); err != nil {
+				return nil, KeyError, err
 			}
 		}
-		c.keys = c.keys.With(KeyOf(bearer))
+		c.use(key)
 	}
-	return bearer, HookError, c.ask()
+	return key, HookError, c.ask()
 }
 
-// BearerOf returns the Authorization header for a key.
-func BearerOf(key string) string { return bearerPrefix + key }
-
-// KeyOf returns the key in an Authorization header.
-func KeyOf(bearer string) redact.Key { return redact.Key(strings.TrimPrefix(bearer, bearerPrefix)) }
+// use notes that a key is sent.
+func (c *call) use(key *Credential) {
+	if c.key = key; c.keys == nil {
+		c.keys = key.keys
+		return
+	}
+	c.keys = c.keys.With(key.keys[0])
+}
 
 // add records an attempt that was made.
 func (c *call) add(a Attempt) {
 	a.Reply.Keys, a.Reply.Attempts = c.keys, a.Number
 	if a.Reply.Status != 0 {
-		c.lastReply = &a.Reply
+		c.lastReply = a.Reply
 	}
 	if c.reserved {
 		c.taken++
@@ -119,11 +118,10 @@ func (c *call) reserve() (again bool, why Why, err error) {
 	switch {
 	case c.last.Verdict.Next == Renew:
 		c.renewed = true
-		old := c.keys[len(c.keys)-1]
-		if c.bearer, err = c.sender.Bearer(c.ctx); err != nil {
+		if c.renewal, err = c.sender.Key(c.ctx); err != nil {
 			return false, KeyError, err
 		}
-		return KeyOf(c.bearer) != old, Final, nil
+		return c.renewal.header != c.key.header, Final, nil
 	case c.last.RetryAfter > 0:
 		return true, Final, nil
 	}
@@ -131,8 +129,8 @@ func (c *call) reserve() (again bool, why Why, err error) {
 	return c.reserved, NoBudget, nil
 }
 
-// succeed returns the response, and returns to the budget what the call has taken, or rewards a success at once.
-func (c *call) succeed() *Reply {
+// succeed returns the response. The budget gets back the retries that the call has taken, or a reward.
+func (c *call) succeed() Reply {
 	c.sender.Budget.give(max(c.taken*budgetUnit, 1))
 	return c.lastReply
 }

@@ -33,11 +33,11 @@ type Request struct {
 	URL    url.URL
 	Header http.Header  // added to User-Agent, Accept and Authorization; nil for none
 	Body   *upload.Body // nil for none
-
-	// Read consumes a response of any status and reports its content. The error says why a 2xx response does not hold
-	// the expected content.
-	Read func(*Reply) (Content, error)
 }
+
+// Reader consumes a response of any status and reports its content. The error says why a 2xx response does not hold the
+// expected content.
+type Reader func(Reply) (Content, error)
 
 // Settings are the options of one call.
 type Settings struct {
@@ -54,11 +54,30 @@ type Sender struct {
 	API, Pictures *http.Client // Pictures makes the requests of kind Fetch
 	Transport     *wire.Transport
 	UserAgent     string
-	Limiter       Limiter                               // nil for none
-	Bearer        func(context.Context) (string, error) // returns the Authorization header of an attempt
-	Rotates       bool                                  // Bearer may return another key after a 401
+	Limiter       Limiter                                    // nil for none
+	Key           func(context.Context) (*Credential, error) // asked before each attempt
+	Rotates       bool                                       // Key may return another one after a 401
 	Budget        *Budget
 	MaxResponse   int64 // in bytes
+}
+
+// Credential is an API key, ready to be sent and masked.
+type Credential struct {
+	header string // Authorization
+	keys   redact.Keys
+}
+
+// NewCredential returns the credential for a key.
+func NewCredential(key string) *Credential {
+	return &Credential{"Bearer " + key, redact.Keys{redact.Key(key)}}
+}
+
+// Keys returns the key, for masking. A nil Credential has none.
+func (c *Credential) Keys() redact.Keys {
+	if c == nil {
+		return nil
+	}
+	return c.keys
 }
 
 // Limiter delays attempts.
@@ -71,7 +90,7 @@ type Reply struct {
 	Body     string    // without compression; empty for a picture
 	Err      error     // why Body is not whole; nil if it is
 	Cut      bool      // it is not whole because it ended too early
-	Picture  io.Reader // the body of a 2xx response to a Fetch, on the clock; valid only within Request.Read
+	Picture  io.Reader // the body of a 2xx response to a Fetch, on the clock; valid only within the Reader
 	Length   int64     // of Picture in bytes; -1 if it is unknown
 	Keys     redact.Keys
 	Attempts int // number of attempts up to this response
@@ -95,9 +114,10 @@ func (r *Reply) RequestID() string {
 // Content is what a response held.
 type Content struct {
 	Kind         ContentKind
-	Cut          bool // the body ended too early
-	Begun        bool // a byte of a picture reached its writer
-	WriterFailed bool // the writer of a picture returned an error
+	Cut          bool   // the body ended too early
+	Begun        bool   // a byte of a picture reached its writer
+	WriterFailed bool   // the writer of a picture returned an error
+	Body         string // that the Reader has read from Reply.Picture, if it is no picture
 }
 
 // ContentKind classifies the body of a response.
@@ -118,7 +138,7 @@ type Attempt struct {
 	Facts      Facts
 	Verdict    Verdict
 	Reply      Reply
-	Err        error // of the network, the context, the clock or Request.Read; nil for success and for a status
+	Err        error // of the network, the context, the clock or the Reader; nil for success and for a status
 	Took       time.Duration
 	RetryAfter time.Duration // from the response; 0 if it has none
 	Sent       int64         // in bytes, TLS included; 0 if the connection does not tell
@@ -130,7 +150,7 @@ type Failure struct {
 	Retryable bool
 	Attempts  int
 	Last      Attempt
-	LastReply *Reply // nil if no response came
+	LastReply Reply // the last response; its Status is 0 if none came
 	Keys      redact.Keys
 	Why       Why
 	Stopped   error // the error behind Why; nil for none

@@ -61,6 +61,9 @@ func (p Policy) backoff(n int, random float64) time.Duration {
 // the local clock may differ from the server's. The result is 0 if the header is missing, unreadable or past.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(header.Get("Retry-After"))
+	if text == "" {
+		return 0
+	}
 	if strings.Trim(text, "0123456789.") == "" {
 		seconds, _ := strconv.ParseFloat(text, 64) // 0 for text that is no number
 		if seconds >= math.MaxInt64/float64(time.Second) {
