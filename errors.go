@@ -323,8 +323,14 @@ func (c *Client) newError(req *request, f engine.Failure) error {
 	}
 	s := summary{
 		op: Operation(req.Name), outcome: Outcome(f.Outcome), retryable: f.Retryable,
-		stopped: stopped(f), note: c.note(req, f),
+		stopped: stopped(f),
 	}
+	var message string
+	var fields map[string][]string
+	if reply.Status != 0 && reply.Status/100 != 2 {
+		message, fields = errtext.Read([]byte(reply.Body), f.Keys)
+	}
+	s.note = c.note(req, f, fields)
 	if f.Retryable && last.RetryAfter > 0 {
 		s.retryAt = time.Now().Add(last.RetryAfter)
 	}
@@ -352,9 +358,9 @@ func (c *Client) newError(req *request, f engine.Failure) error {
 		Header: f.Keys.Header(reply.Header), Body: []byte(f.Keys.Text(reply.Body)), RetryAfter: last.RetryAfter,
 		Attempts: f.Attempts, summary: s, foreign: !isJSON(last),
 	}
-	e.Message, e.Fields = errtext.Read([]byte(reply.Body), f.Keys)
+	e.Message, e.Fields = message, fields
 	if reply.Status/100 == 3 {
-		e.Message, e.login = c.redirected(req, reply, f.Keys)
+		e.Message, e.login = cmp.Or(c.redirected(req, reply, f.Keys), message), isLogin(req, reply)
 	}
 	return e
 }
@@ -401,7 +407,7 @@ func stopped(f engine.Failure) error {
 
 // note returns what follows the problem in the text of an error: whether the record may exist, the next step, and the
 // numbers that help to find the request in a log.
-func (c *Client) note(req *request, f engine.Failure) string {
+func (c *Client) note(req *request, f engine.Failure, fields map[string][]string) string {
 	last := f.Last
 	if last.Number == 0 {
 		return ""
@@ -421,9 +427,8 @@ func (c *Client) note(req *request, f engine.Failure) string {
 		add(f.Outcome == engine.NotExecuted && silent, "nothing was %s", done)
 	}
 	add(f.Stopped != nil, "not retried: %v", stopped(f))
-	if hint := c.hint(req, f); hint != "" {
-		add(true, "%s", hint)
-	}
+	hint := c.hint(req, f, fields)
+	add(hint != "", "%s", hint)
 	add(f.Attempts > 1, "attempt %d of %d", f.Attempts, max(f.Attempts, req.policy.MaxAttempts))
 	id := last.Reply.RequestID()
 	add(id != "", "request %s", id)
@@ -432,7 +437,7 @@ func (c *Client) note(req *request, f engine.Failure) string {
 }
 
 // hint returns the next step for the programmer, if there is one.
-func (c *Client) hint(req *request, f engine.Failure) string {
+func (c *Client) hint(req *request, f engine.Failure, fields map[string][]string) string {
 	last, status := f.Last, f.Last.Reply.Status
 	file := req.Body != nil && req.Body.Tracked() && req.Kind == engine.Create
 	switch foreign := !isJSON(last); {
@@ -453,6 +458,8 @@ func (c *Client) hint(req *request, f engine.Failure) string {
 		return fmt.Sprintf("a firewall or proxy sent this page: is the base URL %s right?", c.base)
 	case foreign && req.Kind != engine.Create && (status == 403 || status == 404 || status == 405):
 		return fmt.Sprintf("a proxy may have responded: is the base URL %s right?", c.base)
+	case file && status == 422 && fields["name"] != nil && fields[filePart] != nil:
+		return "the service got an empty form: is the upload larger than it accepts (PHP's post_max_size)?"
 	case file && req.Body.FileSize < 0 && (status == 400 || status == 411 || status == 422):
 		return "the upload was chunked, which some services do not accept: set File.Size"
 	}
@@ -494,22 +501,30 @@ func (c *Client) meaning(a engine.Attempt) string {
 	return "the service closed the connection before a response came"
 }
 
-// redirected says where a redirect leads, and whether that is a login page. No redirect of an API call is followed.
-func (c *Client) redirected(req *request, reply engine.Reply, keys redact.Keys) (message string, login bool) {
+// redirected says where a redirect leads. No redirect of an API call is followed. It is empty without a target.
+func (c *Client) redirected(req *request, reply engine.Reply, keys redact.Keys) string {
 	target, err := req.URL.Parse(reply.Header.Get("Location"))
-	switch {
-	case reply.Header.Get("Location") == "" || err != nil:
-		message, _ = errtext.Read([]byte(reply.Body), keys)
-		return message, false
-	case req.Kind == engine.Fetch:
-		return "redirect refused by the http.Client's CheckRedirect", false
+	if err != nil || reply.Header.Get("Location") == "" {
+		return ""
 	}
 	to := keys.Line((&url.URL{Scheme: target.Scheme, Host: target.Host, Path: target.Path}).String())
-	name := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(path.Base(target.Path)))
-	if name == "login" || name == "signin" || name == "logon" {
-		return "the API key is not accepted: the service redirects to " + to, true
+	switch {
+	case req.Kind == engine.Fetch:
+		return "redirect refused by the http.Client's CheckRedirect"
+	case isLogin(req, reply):
+		return "the API key is not accepted: the service redirects to " + to
 	}
-	return fmt.Sprintf("the service redirects to %s: is the base URL %s right?", to, c.base), false
+	return fmt.Sprintf("the service redirects to %s: is the base URL %s right?", to, c.base)
+}
+
+// isLogin reports whether an API call was redirected to a login page.
+func isLogin(req *request, reply engine.Reply) bool {
+	target, err := url.Parse(reply.Header.Get("Location"))
+	if err != nil || req.Kind == engine.Fetch {
+		return false
+	}
+	name := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(path.Base(target.Path)))
+	return name == "login" || name == "signin" || name == "logon"
 }
 
 // shield holds the error of other code: a context's cause, or the error of a hook, limiter, key source, middleware,
