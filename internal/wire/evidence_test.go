@@ -183,6 +183,24 @@ func TestNothingIsWrittenOnceARequestCountsAsUnsent(t *testing.T) {
 	assert.Equal(t, "GET", string(<-received))
 }
 
+// A middleware may send a request twice at once, and use the response that comes first.
+func TestARequestThatFailsDoesNotStopAnother(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	go func() { _, _ = io.Copy(io.Discard, far) }()
+	c := &conn{Conn: near, over: make(chan struct{})}
+	_, clock, evidence := watch(t.Context(), Limits{})
+	defer clock.Stop()
+	require.NoError(t, evidence.enter())
+	require.NoError(t, evidence.enter())
+	evidence.connected(c)
+	evidence.leave(nil, io.ErrUnexpectedEOF)
+	_, err := c.Write([]byte("GET"))
+	require.NoError(t, err)
+	evidence.leave(nil, nil)
+	assert.True(t, wrote(evidence))
+}
+
 // A RoundTripper of another kind may be refused at the address that it asked for, and then send what it reads to
 // another one without telling: what was not read was not sent.
 func TestABodyThatWasReadMayHaveBeenSent(t *testing.T) {
