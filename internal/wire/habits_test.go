@@ -23,7 +23,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/fakes"
 )
 
-// Each test of this file is named for a habit of net/http that its documentation does not promise and this package
+// Each test of this file is named for a habit of net/http or crypto/tls that no documentation promises and this package
 // rests on. If one fails with a new Go release, the code that names the habit has to change.
 
 // hearing is a connection whose peer responds in mid-upload and closes: each write fails, and the response can be read
@@ -63,6 +63,26 @@ func TestHabitNetHTTPReturnsAWriteErrorInPlaceOfAnEarlyResponse(t *testing.T) {
 		assert.Equal(t, 401, got.status)
 		assert.Equal(t, "hello", got.body)
 		assert.Less(t, time.Since(start), earlyResponse)
+	})
+}
+
+// Closing a TLS connection would otherwise take [earlyResponse] longer if the server has closed it before.
+func TestHabitTLSSetsAWriteDeadlineBeforeItsClosingAlert(t *testing.T) {
+	pair, roots := fakes.LoopbackCertificate()
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		go func() {
+			_ = tls.Server(far, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true}).Handshake()
+		}()
+		c := &conn{Conn: near, over: make(chan struct{})}
+		secure := tls.Client(c, &tls.Config{RootCAs: roots, ServerName: "example.com"})
+		require.NoError(t, secure.Handshake())
+		synctest.Wait()
+		far.Close()
+		c.sent.Store(new(counter))
+		start := time.Now()
+		require.Error(t, secure.Close(), "the alert is lost")
+		assert.Zero(t, time.Since(start))
 	})
 }
 
