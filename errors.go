@@ -20,6 +20,7 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/errtext"
+	"github.com/aicontent/aicontent-go/internal/names"
 	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/upload"
 )
@@ -562,7 +563,7 @@ func own(err error) bool {
 
 var sentinels = []error{
 	ErrBadRequest, ErrUnauthorized, ErrForbidden, ErrNotFound, ErrConflict, ErrTooLarge, ErrInvalid, ErrRateLimited,
-	ErrServer, ErrPagination, ErrFile,
+	ErrServer, ErrPagination, ErrFile, names.ErrMissing, errShrank,
 }
 
 // ownType reports whether a type, or the one that it points to, is of this package or of package once.

@@ -48,7 +48,8 @@ func findByName[T any](ctx context.Context, c *Client, in *collection, name stri
 		return found, nil
 	}
 	// A record that the list has exists, whatever Show says.
-	if _, refused := err.(*ValidationError); refused || errors.Is(err, ErrNotFound) {
+	_, refused := err.(*ValidationError)
+	if missing, ok := err.(*APIError); refused || ok && missing.Is(ErrNotFound) {
 		const text = "the list has a record with the name and the ID %s, but Show does not: %v"
 		err = from.unusable(fmt.Errorf(text, id, err), !refused)
 	}

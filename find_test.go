@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aicontent/aicontent-go/internal/fakes"
+	"github.com/aicontent/aicontent-go/internal/names"
 )
 
 // The documentation advises to search for the record after an unknown outcome.
@@ -178,6 +179,37 @@ func TestFindByNameOutcomes(t *testing.T) {
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%v", err)
 	_, err = c.Images.FindByName(t.Context(), "n", WithHeader("Host", "h"))
 	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), "%v", err)
+}
+
+// A group of calls cancels the others with the first error as the cause. It says nothing of this call's record.
+func TestFindByNameIsNotDecidedByTheErrorOfAnotherCall(t *testing.T) {
+	t.Parallel()
+	_, other := over(t, &fakes.Ledger{}).Images.FindByName(t.Context(), "another")
+	_, shown := over(t, &fakes.Ledger{}).Images.Show(t.Context(), "7")
+	for _, cause := range []error{ErrNotFound, fmt.Errorf("job 3: %w", ErrNotFound), other, shown, fmt.Errorf("job 3: %w", names.ErrMissing)} {
+		require.Error(t, cause)
+		for _, path := range []string{"/images", "/images/1"} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			l := &fakes.Ledger{Names: []string{"n"}}
+			c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(r.URL.Path, path) {
+					cancel(cause)
+					return nil, context.Cause(ctx)
+				}
+				return l.RoundTrip(r)
+			}))
+			_, err := c.Images.FindByName(ctx, "n")
+			require.Error(t, err)
+			assert.NotErrorIs(t, err, ErrNotFound, "%s: %v", path, err)
+			assert.NotErrorIs(t, err, names.ErrMissing, "%s: %v", path, err)
+			assert.True(t, Retryable(err), "%s: %v", path, err)
+		}
+		hook := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { return nil, cause })
+		_, err := over(t, &fakes.Ledger{Names: []string{"n"}}, hook).Images.FindByName(t.Context(), "n")
+		require.Error(t, err)
+		assert.NotErrorIs(t, err, ErrNotFound)
+		assert.NotErrorIs(t, err, names.ErrMissing)
+	}
 }
 
 // A record that a deletion moves from page 2 to page 1 while page 1 is read is on neither: it would be stored again.
