@@ -431,6 +431,16 @@ func TestDeleteResponses(t *testing.T) {
 		`{"image":{"ok":false}}`:              false,
 		`{"id":7,"deleted":false}`:            false,
 		`{"id":7,"deleted":0,"status":200}`:   false,
+		`{"data":{"deleted":false}}`:          false,
+		`{"image":{"id":7,"deleted":0}}`:      false,
+		`{"deleted":"0"}`:                     false,
+		`{"deleted":"false"}`:                 false,
+		`{"data":{"deleted":"False"}}`:        false,
+		`{"data":{"deleted":true}}`:           true,
+		`{"deleted":"1"}`:                     true,
+		`{"deleted":null,"deleted_at":null}`:  true,
+		`{"code":20000,"message":"ok"}`:       true,
+		`{"code":402,"message":"no"}`:         false,
 		`<!doctype html>`:                     false,
 	} {
 		s := &fakes.Script{Responses: fakes.Responses{fakes.OK(body)}}

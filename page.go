@@ -126,10 +126,10 @@ func readPage[T any](body string, _ http.Header, op *operation) (*Page[T], error
 		return nil, err
 	}
 	count := len(found.Items)
-	records, items, ids := make([]T, count), make([]*T, 0, count), make([]string, 0, count)
+	items, ids := make([]*T, 0, count), make([]string, 0, count)
 	for _, element := range found.Items {
-		item := &records[len(items)]
-		if raw, err := lenient.Record(element, op.in.singular, item); err == nil {
+		item := new(T) // one that is kept must not keep the page
+		if raw, err := lenient.Element(element, op.in.singular, item); err == nil {
 			id, _ := any(item).(record).keep(string(raw))
 			items = append(items, item)
 			ids = append(ids, string(id))

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/aicontent/aicontent-go/internal/engine"
@@ -26,7 +25,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("aicontent: reading an ID: %w", err)
 	case v.IsNull():
 	case v.IsString(), v.IsNumber():
-		*id = ID(v.Text())
+		*id = ID(v.ID())
 	default:
 		return errors.New("aicontent: an ID must be a JSON string or number")
 	}
@@ -40,24 +39,32 @@ type record interface {
 }
 
 // readRecord finds the record in a response: bare, under data, or under the collection's singular name.
-func readRecord[T any](body string, _ http.Header, op *operation) (*T, error) {
-	v, err := lenient.Parse(body)
-	if err != nil {
-		return nil, err
-	}
+func readRecord[T any](body string, header http.Header, op *operation) (*T, error) {
 	r := new(T)
-	raw, err := lenient.Record(v, op.in.singular, r)
+	v, err := lenient.Parse(body)
+	var raw lenient.Value
+	if err == nil {
+		raw, err = lenient.Record(v, op.in.singular, r)
+	}
+	if err == nil {
+		id, name := any(r).(record).keep(string(raw))
+		if name == "" && (isNoID(id) || id == "" && op.kind == engine.Create) { // it names nothing that was created
+			err = lenient.ErrNoRecord
+		}
+	}
+	if location := header.Get("Location"); err != nil && op.kind == engine.Create && location != "" {
+		err = fmt.Errorf("%w; its Location is %s", err, location)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if len(v) > 2*len(raw) { // or a record that is kept would keep the whole response
-		raw = lenient.Value(strings.Clone(string(raw)))
-		lenient.Bare(raw, r)
-	}
-	if id, name := any(r).(record).keep(string(raw)); op.kind == engine.Create && string(id)+name == "" {
-		return nil, lenient.ErrNoRecord // it names nothing that was created
 	}
 	return r, nil
+}
+
+// isNoID reports whether an ID is a number that services send in the place of one, as in {"id":0,"message":"no credit"}.
+func isNoID(id ID) bool {
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return err == nil && n <= 0
 }
 
 // readDeleted accepts any response to a delete but an HTML page and an error: the API does not specify one.
@@ -66,8 +73,7 @@ func readDeleted(body string, header http.Header, op *operation) (struct{}, erro
 		return struct{}{}, lenient.ErrHTML
 	}
 	v, _ := lenient.Parse(body)
-	refused := slices.Contains([]string{"false", "0"}, string(v.Member("deleted")))
-	if refused || lenient.HoldsError(v, op.in.singular) {
+	if lenient.HoldsRecord(v, op.in.singular) || lenient.HoldsError(v, op.in.singular) {
 		return struct{}{}, lenient.ErrSaysError
 	}
 	return struct{}{}, nil
@@ -85,8 +91,7 @@ func unmarshalRecord[T any](r *T, data []byte) error {
 		return errors.New("aicontent: a record must be a JSON object")
 	}
 	*r = *new(T)
-	lenient.Bare(v, r)
-	any(r).(record).keep(string(v))
+	any(r).(record).keep(string(lenient.Bare(v, r)))
 	return nil
 }
 

@@ -104,6 +104,112 @@ func TestKeptRecordsHoldLittleMemory(t *testing.T) {
 	}
 }
 
+// A program that keeps one record of each page must not keep the pages. Not parallel: it measures the heap.
+func TestKeepingOneRecordOfAPageKeepsThatRecordOnly(t *testing.T) {
+	const pages, perPage = 20, 100
+	for name, record := range map[string]string{
+		"plain":     `{"id":%d,"name":"Lighthouse","url":"https://cdn.example.com/a.png","notes":"` + strings.Repeat("sea ", 1000) + `"}`,
+		"escaped":   `{"id":%d,"name":"Lighth\u00f6use","url":"https:\/\/cdn.example.com\/a.png","notes":"` + strings.Repeat("sea ", 1000) + `"}`,
+		"attribute": `{"id":"%d","type":"images","attributes":{"name":"Lighthouse","notes":"` + strings.Repeat("sea ", 1000) + `"}}`,
+	} {
+		transport := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			page := max(1, atoi(r.URL.Query().Get("page")))
+			list := make([]string, perPage)
+			for i := range list {
+				list[i] = fmt.Sprintf(record, page*perPage+i)
+			}
+			meta := fmt.Sprintf(`,"meta":{"current_page":%d,"last_page":%d}}`, page, pages)
+			return fakes.OK(`{"data":[` + strings.Join(list, ",") + `]` + meta)(r)
+		})
+		client := over(t, transport)
+		kept := make([]*Image, 0, pages)
+		before := fakes.LiveHeap()
+		seen := 0
+		for image, err := range client.Images.All(t.Context(), ImageListParams{PerPage: PerPage100}) {
+			require.NoError(t, err)
+			if seen++; seen%perPage == 50 {
+				kept = append(kept, image)
+			}
+		}
+		require.Equal(t, pages*perPage, seen, name)
+		each := (int64(fakes.LiveHeap()) - int64(before)) / pages
+		assert.Less(t, each, int64(2*len(record)), name)
+		require.Len(t, kept, pages)
+	}
+}
+
+// Programs that list all day pay for each allocation. Each record owns its memory, a struct and a text.
+func TestAllocationsOfAList(t *testing.T) {
+	const record = `{"id":%d,"name":"Lighthouse","style":"retro","favorite":false,"url":"https:\/\/cdn.example.com\/a.png","created_at":"2024-05-04T10:11:12.000000Z"}`
+	list := make([]string, 100)
+	for i := range list {
+		list[i] = fmt.Sprintf(record, i+1)
+	}
+	body := `{"data":[` + strings.Join(list, ",") + `],"links":{"next":"https:\/\/app.internal\/images?page=2"},"meta":{"current_page":1,"last_page":9,"per_page":100,"total":900}}`
+	c := over(t, fakes.RoundTripper(fakes.OK(body)))
+	count := testing.AllocsPerRun(20, func() {
+		_, err := c.Images.List(t.Context(), ImageListParams{PerPage: PerPage100})
+		require.NoError(t, err)
+	})
+	assert.LessOrEqual(t, count, float64(290))
+}
+
+// A response that names nothing that was created must not pass for a record.
+func TestARefusalWithStatus200IsNoRecord(t *testing.T) {
+	t.Parallel()
+	params := ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256}
+	for body, id := range map[string]ID{
+		`{"id":0,"message":"no credit"}`:                      "",
+		`{"id":"0","message":"no credit"}`:                    "",
+		`{"id":-1,"message":"no credit"}`:                     "",
+		`{"id":0.0,"message":"no credit"}`:                    "",
+		`{"data":{"id":0},"message":"no credit"}`:             "",
+		`{"data":[{"id":0}],"message":"no credit"}`:           "",
+		`{"id":null,"message":"no credit","url":""}`:          "",
+		`{"code":402,"data":{"id":7}}`:                        "",
+		`{"code":20000,"data":{"id":7}}`:                      "7",
+		`{"id":0,"name":"n"}`:                                 "0",
+		`{"id":"-Nx7"}`:                                       "-Nx7",
+		`[{"id":7.0,"name":"n"}]`:                             "7",
+		`{"data":[{"id":6.9e+14}]}`:                           "690000000000000",
+		`{"data":{"id":"7","type":"images","attributes":{}}}`: "7",
+	} {
+		c := over(t, fakes.RoundTripper(fakes.OK(body)))
+		image, err := c.Images.Store(t.Context(), params)
+		if id != "" {
+			require.NoError(t, err, body)
+			assert.Equal(t, id, image.ID, body)
+			continue
+		}
+		require.ErrorAs(t, err, new(*DecodeError), body)
+		assert.NotEqual(t, OutcomeNotExecuted, OutcomeOf(err), body)
+	}
+	for body, ok := range map[string]bool{
+		`{"id":0,"message":"not found"}`: false, `[{"id":7,"name":"n"}]`: true, `{"data":[{"id":7}]}`: true, `[]`: false, `[{"id":7},{"id":8}]`: false, `{"data":[7]}`: false,
+	} {
+		image, err := over(t, fakes.RoundTripper(fakes.OK(body))).Images.Show(t.Context(), "7")
+		assert.Equal(t, ok, err == nil, body)
+		assert.False(t, ok && image.ID != "7", body)
+	}
+}
+
+// The Location is all that leads to a record that was paid for.
+func TestAStoreWithoutABodyNamesItsLocation(t *testing.T) {
+	t.Parallel()
+	params := ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256}
+	for _, body := range []string{``, `{}`, `{"status":"ok"}`, `Created`} {
+		respond := fakes.Respond(201, body, "Location", "/api/v1/images/4711?key="+fakes.Key)
+		c := over(t, fakes.RoundTripper(respond))
+		_, err := c.Images.Store(t.Context(), params)
+		require.ErrorAs(t, err, new(*DecodeError), body)
+		assert.ErrorContains(t, err, "its Location is /api/v1/images/4711", body)
+		assert.NotContains(t, err.Error(), fakes.Key)
+		assert.Equal(t, OutcomeExecuted, OutcomeOf(err), body)
+		_, err = c.Images.Show(t.Context(), "7")
+		assert.NotContains(t, err.Error(), "Location", "Show created nothing")
+	}
+}
+
 // A record that is stored elsewhere and read again must be the same one.
 func TestMarshalledRecordsComeBack(t *testing.T) {
 	t.Parallel()
@@ -183,7 +289,7 @@ func TestUnmarshalledRecords(t *testing.T) {
 func TestIDsInOtherStructs(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]ID{
-		`7`: "7", `"7"`: "7", ` 18446744073709551617 `: "18446744073709551617", `"a\/b"`: "a/b", `null`: "", `"é"`: "é", `-1`: "-1",
+		`7`: "7", `"7"`: "7", `7.0`: "7", `6.9e+14`: "690000000000000", `"7.0"`: "7.0", ` 18446744073709551617 `: "18446744073709551617", `"a\/b"`: "a/b", `null`: "", `"é"`: "é", `-1`: "-1",
 	} {
 		var id ID
 		require.NoError(t, id.UnmarshalJSON([]byte(text)), text)

@@ -71,7 +71,7 @@ func readList(body []byte) error {
 	items := make([]picture, len(list.Items))
 	raws := make([]Value, len(list.Items))
 	for i, item := range list.Items {
-		if raws[i], err = Record(item, "image", &items[i]); err != nil {
+		if raws[i], err = Element(item, "image", &items[i]); err != nil {
 			return err
 		}
 	}

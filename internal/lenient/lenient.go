@@ -18,6 +18,7 @@ var (
 	ErrCutOff    = fmt.Errorf("%w: it ends too early", ErrNotJSON) // a beginning of JSON; it also matches ErrNotJSON
 	ErrNoRecord  = errors.New("the response holds no record")
 	ErrNoList    = errors.New("the response holds no list")
+	ErrNull      = fmt.Errorf("%w: it has null in its place", ErrNoList)
 	ErrTooMany   = fmt.Errorf("the response holds more than %d records", maxItems)
 	ErrSaysError = errors.New("the response says that it is an error")
 )

@@ -1,6 +1,9 @@
 package lenient
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // maxItems bounds a list to a thousand times the largest documented page: a few kilobytes, compressed, can be
 // millions of items and gigabytes of memory.
@@ -21,6 +24,41 @@ type Members []member
 
 type member struct{ name, value Value } // the name in quotes
 
+// gather returns the members of an object, up to a limit that no object around a list exceeds.
+func (v Value) gather() (members Members) {
+	if !v.IsObject() {
+		return nil
+	}
+	members = make(Members, 0, 16)
+	for at := (cursor{text: v}); at.more() && len(members) < maxAround; {
+		name := at.name()
+		members = append(members, member{name, at.value()})
+	}
+	return members
+}
+
+// Objects returns m, and the members of each object that m has under one of the names, apart from case and underscores.
+func (m Members) Objects(names ...string) []Members {
+	list := []Members{m}
+	for _, member := range m {
+		if member.value.IsObject() && slices.ContainsFunc(names, member.name.resembles) {
+			list = append(list, member.value.gather())
+		}
+	}
+	return list
+}
+
+// Find returns the value of the last member whose name is equal apart from case and underscores. It is empty if there
+// is none. The name given has neither.
+func (m Members) Find(name string) Value {
+	for _, member := range slices.Backward(m) {
+		if member.name.resembles(name) {
+			return member.value
+		}
+	}
+	return ""
+}
+
 // Member returns the value of the last member with the name, and an empty one if there is none.
 func (m Members) Member(name string) Value {
 	for _, member := range slices.Backward(m) {
@@ -32,24 +70,29 @@ func (m Members) Member(name string) Value {
 }
 
 // FindList finds a list: v itself, or the array that it has under data, the collection's name, items or results, in
-// this order. An object under one of these names may have the array, two levels deep; arrays go before objects. If
-// there is no list, or an empty one, the error is ErrSaysError if v says that it is an error; else it is ErrNoList.
+// this order. An object under one of these names may have the array, two levels deep; arrays go before objects. An
+// object whose members have numbers for names is a list of their values, as PHP writes an array with gaps.
+//
+// If there is no list, or an empty one, the error is ErrSaysError if v says that it is an error. Else it is ErrNull,
+// with the members around, if there is a null in the place of the list, and ErrNoList if there is not.
 func FindList(v Value, collection string) (List, error) {
 	list, err := findList(&cursor{text: v}, []string{"data", collection, "items", "results"}, wrappers)
-	empty := err == ErrNoList || err == nil && len(list.Items) == 0
+	empty := err == ErrNoList || err == ErrNull || err == nil && len(list.Items) == 0
 	if empty && v.SaysError() {
 		err = ErrSaysError
 	}
 	return list, err
 }
 
-// findList goes past a value, and into objects as deep as it may. The error is ErrNoList if there is no list.
+// findList goes past a value, and into objects as deep as it may. The error is ErrNoList or ErrNull if there is no list.
 func findList(c *cursor, names []string, depth int) (list List, err error) {
-	switch {
-	case c.text[c.at] == '[':
+	switch first := c.text[c.at]; {
+	case first == '[', first == '{' && c.isNumbered():
 		return c.list()
-	case c.text[c.at] != '{' || depth == 0:
-		c.skip()
+	case first != '{' || depth == 0:
+		if c.value().IsNull() {
+			return List{}, ErrNull
+		}
 		return List{}, ErrNoList
 	}
 	best := 2 * len(names)
@@ -62,23 +105,42 @@ func findList(c *cursor, names []string, depth int) (list List, err error) {
 			rank += len(names)
 		}
 		if rank >= 0 && rank <= best {
-			if found, failed := findList(c, names, depth-1); failed != ErrNoList {
+			found, failed := findList(c, names, depth-1)
+			switch {
+			case failed != ErrNoList && failed != ErrNull:
 				list, err, best = found, failed, rank
+			case failed == ErrNull && err == ErrNoList:
+				list, err = found, failed
 			}
 		} else if value := c.value(); len(around) < maxAround {
 			around = append(around, member{name, value})
 		}
 	}
-	if err == nil {
+	if err == nil || err == ErrNull {
 		list.Around = append(around, list.Around...)
 	}
 	return list, err
 }
 
-// list goes past an array and returns its elements.
+// isNumbered reports whether the names of an object are numbers. An empty object is not one of these.
+func (c cursor) isNumbered() bool {
+	count := 0
+	for ; c.more(); count++ {
+		if strings.Trim(string(c.name()), `"0123456789`) != "" {
+			return false
+		}
+		c.skip()
+	}
+	return count > 0
+}
+
+// list goes past an array, or an object, and returns its elements or values.
 func (c *cursor) list() (List, error) {
 	items := make([]Value, 0, 16)
-	for c.more() {
+	for named := c.text[c.at] == '{'; c.more(); {
+		if named {
+			c.name()
+		}
 		if item := c.value(); len(items) <= maxItems {
 			items = append(items, item)
 		}

@@ -1,6 +1,7 @@
 package lenient
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ var lists = map[string]string{
 	"numbers-in-meta.json": beacon, "numbers-beside.json": beacon, "last-without-current.json": beacon, "total-more.json": beacon, "total-reached.json": ten,
 	"short-page.json": beacon, "empty.json": "", "bare-empty.json": "", "full-page.json": ten, "next-without-query.json": beacon, "next-unreadable.json": beacon,
 	"wrapped-records.json": beacon, "mixed.json": beacon, "outer-before-inner.json": beacon, "data-before-others.json": beacon, "duplicates.json": beacon,
-	"white-space.json": beacon,
+	"white-space.json": beacon, "numbered.json": beacon, "numbered-alone.json": beacon, "attributes.json": beacon,
 }
 
 // A list that is read short, or from the wrong place, is a loss that no one sees.
@@ -34,7 +35,7 @@ func TestListsOfEveryShape(t *testing.T) {
 		var records []string
 		for _, item := range list.Items {
 			var p picture
-			if _, err := Record(item, "image", &p); err == nil {
+			if _, err := Element(item, "image", &p); err == nil {
 				records = append(records, strings.TrimSpace(p.ID.String()+" "+p.Name))
 			}
 			assert.Contains(t, string(body), string(item), name)
@@ -46,7 +47,7 @@ func TestListsOfEveryShape(t *testing.T) {
 // A response without a list must not be taken for an empty one.
 func TestResponsesThatHoldNoList(t *testing.T) {
 	table := map[string]error{
-		"empty-object.json": ErrNoList, "record.json": ErrNoList, "data-null.json": ErrNoList, "other-name.json": ErrNoList, "three-deep.json": ErrNoList,
+		"empty-object.json": ErrNoList, "record.json": ErrNoList, "data-null.json": ErrNull, "other-name.json": ErrNoList, "three-deep.json": ErrNoList,
 		"says-error.json": ErrSaysError, "no-records.json": nil, "objects-without-members.json": nil,
 		"empty.txt": ErrEmpty, "page.html": ErrHTML, "cut-off.json": ErrCutOff, "deep.json": ErrNotJSON,
 	}
@@ -58,17 +59,80 @@ func TestResponsesThatHoldNoList(t *testing.T) {
 		}
 		assert.Equal(t, table[name], err, name)
 		for _, item := range list.Items {
-			_, err := Record(item, "image", new(picture))
+			_, err := Element(item, "image", new(picture))
 			assert.Equal(t, ErrNoRecord, err, name)
 		}
 	}
 	for text, want := range map[string]error{
-		`7`: ErrNoList, `"x"`: ErrNoList, `null`: ErrNoList, `true`: ErrNoList, `{"id":7,"error":"x"}`: ErrSaysError, `{"id":7,"name":"a","error":"x"}`: ErrNoList, `{"error":"x"}`: ErrSaysError, `{"status":"fail","data":null}`: ErrSaysError,
+		`7`: ErrNoList, `"x"`: ErrNoList, `null`: ErrNull, `true`: ErrNoList, `{"id":7,"error":"x"}`: ErrSaysError, `{"id":7,"name":"a","error":"x"}`: ErrNoList, `{"error":"x"}`: ErrSaysError, `{"status":"fail","data":null}`: ErrSaysError,
 		`{"data":[],"error":"x"}`: ErrSaysError, `{"status":"error","data":{"data":[]}}`: ErrSaysError, `{"data":[],"error":null,"errors":[]}`: nil, `{"data":[{}],"errors":["x"]}`: nil,
 	} {
 		_, err := FindList(Value(text), "images")
 		assert.Equal(t, want, err, text)
 	}
+}
+
+// PHP writes an array with gaps as an object. An object of other names is none of these.
+func TestObjectsWithNumbersForNamesAreLists(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"data":{"2":7,"0":8,"1":9}}`:             "7 8 9",
+		`{"images":{"data":{"10":7}}}`:             "7",
+		`{"data":{"0":7},"items":[8]}`:             "8",
+		`{"data":{"0":7,"a":8}}`:                   "none",
+		`{"data":{"0":7,"a":8},"results":{"1":9}}`: "9",
+		`{"data":{}}`:                              "none",
+		`{}`:                                       "none",
+	} {
+		list, err := FindList(parsed(t, text), "images")
+		if want == "none" {
+			assert.Equal(t, ErrNoList, err, text)
+			continue
+		}
+		require.NoError(t, err, text)
+		assert.Equal(t, want, strings.Trim(fmt.Sprint(list.Items), "[]"), text)
+	}
+	var many strings.Builder
+	for i := range maxItems + 1 {
+		fmt.Fprintf(&many, `,"%d":1`, i)
+	}
+	_, err := FindList(parsed(t, `{"data":{`+many.String()[1:]+`}}`), "images")
+	assert.Equal(t, ErrTooMany, err)
+}
+
+// A null in the place of a list may be an empty one: the members around it tell.
+func TestNullInThePlaceOfAList(t *testing.T) {
+	for text, want := range map[string]error{
+		`{"data":null,"total":0}`: ErrNull, `{"total":0,"data":{"images":null}}`: ErrNull, `null`: ErrNull, `{"items":null,"total":0,"data":{"x":1}}`: ErrNull,
+		`{"data":null,"items":[],"total":0}`: nil, `{"items":[],"data":null,"total":0}`: nil, `{"data":[null],"total":0}`: nil, `{"x":null,"total":0}`: ErrNoList,
+		`{"data":null,"total":0,"error":"no"}`: ErrSaysError,
+	} {
+		list, err := FindList(parsed(t, text), "images")
+		assert.Equal(t, want, err, text)
+		if text != "null" && err == ErrNull {
+			assert.Equal(t, Value("0"), list.Around.Find("total"), text)
+		}
+		assert.Equal(t, err == nil, list.Items != nil, text)
+	}
+	assert.ErrorIs(t, ErrNull, ErrNoList)
+}
+
+// Case and underscores do not count in a name, and everything else does.
+func TestMembersThatResembleAName(t *testing.T) {
+	for text, want := range map[string]string{
+		`"last_page":1`: "1", `"lastPage":1`: "1", `"LAST__PAGE_":1`: "1", `"last\u005fpage":1`: "1", `"lastpage":1,"last_page":2`: "2",
+		`"last-page":1`: "", `"last page":1`: "", `"lastpages":1`: "", `"lastpag":1`: "", `"":1`: "", `"ľastpage":1`: "",
+	} {
+		list, err := FindList(parsed(t, `{"data":[],`+text+`}`), "images")
+		require.NoError(t, err)
+		assert.Equal(t, want, string(list.Around.Find("lastpage")), text)
+	}
+	list, err := FindList(parsed(t, `{"Meta":{"a":1},"data":{"meta_":{"a":2},"data":[]},"META":3,"a":4}`), "images")
+	require.NoError(t, err)
+	var found []string
+	for _, object := range list.Around.Objects("meta") {
+		found = append(found, string(object.Find("a")))
+	}
+	assert.Equal(t, []string{"4", "1", "2"}, found)
 }
 
 // A few kilobytes on the wire must not become gigabytes of memory.

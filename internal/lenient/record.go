@@ -1,6 +1,7 @@
 package lenient
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,40 +39,55 @@ func layout(record reflect.Type) (fields []field) {
 	return fields
 }
 
-// Record finds the record in v, sets the fields of the struct that record points to, and returns the text of what it
-// found. A field is read from the member that its json tag names; it is a text, a boolean, an int or a time.Time, and
-// there are at most 12. Fields that are null, missing or unreadable are left as they are. Texts share the memory
-// of v, unless the record is large.
+// Record finds the record in a response, sets the fields of the struct that record points to, and returns a copy of the
+// record's text. A field is read from the member that its json tag names; it is a text, a boolean, an int or a
+// time.Time, and there are at most 12. Fields that are null, missing or unreadable are left as they are. The record
+// owns its memory: its texts are parts of the copy or, in a large record, have memory of their own.
 //
-// It looks at v and at the objects under data and under the singular name, two levels deep, and takes the outermost
+// Record looks at v and at the objects under data and under the singular name, two levels deep, and takes the outermost
 // with an id and a name. If there is none, it takes the outermost with an id, and after that the outermost that has
-// another field of the JSON type it should have. An object that says that it is an error hides what is nested in it,
-// and leaves only the first rule for the others: the error is then ErrSaysError. If there is no record, it is
-// ErrNoRecord.
+// another field of the JSON type it should have. An array of one object counts as the object, unless an object outside
+// of arrays has an id. An object that says that it is an error hides what is nested in it, and leaves only the first
+// rule for the others: the error is then ErrSaysError. If there is no record, it is ErrNoRecord.
 func Record(v Value, singular string, record any) (Value, error) {
+	return find(v, singular, record, Value.only)
+}
+
+// Element is [Record] for an element of a list, in which an array is no record.
+func Element(v Value, singular string, record any) (Value, error) {
+	return find(v, singular, record, func(v Value) (Value, bool) { return v, false })
+}
+
+// find is Record with a function that unwraps arrays and reports whether it did.
+func find(v Value, singular string, record any, unwrap func(Value) (Value, bool)) (Value, error) {
 	target := reflect.ValueOf(record).Elem()
 	fields := layout(target.Type())
 	// The objects inside objects[i] are objects[2*i+1] and objects[2*i+2].
-	objects := [1 + 2 + 4]Value{v}
-	var best candidate
+	objects, listed := [1 + 2 + 4]Value{v}, [1 + 2 + 4]bool{}
+	var best, bestListed candidate
 	saysError := false
 	for i := range objects {
-		c := candidate{text: objects[i]}
+		text, unwrapped := unwrap(objects[i])
+		listed[i] = unwrapped || i > 0 && listed[(i-1)/2]
+		c := candidate{text: text}
 		c.read(singular, fields)
 		switch {
 		case (isBlank(c.id) || isBlank(c.name)) && c.text.SaysError():
 			saysError = true
 			continue
-		case c.rank == complete:
-			c.fill(target, fields)
-			return c.text, nil
-		}
-		if c.rank > best.rank {
+		case c.rank == complete && !listed[i]:
+			return c.fill(target, fields), nil
+		case listed[i] && c.rank > bestListed.rank:
+			bestListed = c
+		case !listed[i] && c.rank > best.rank:
 			best = c
 		}
 		if inside := 2*i + 1; inside < len(objects) {
 			copy(objects[inside:], c.inside[:])
 		}
+	}
+	if best.rank < identified && bestListed.rank > best.rank {
+		best = bestListed
 	}
 	switch {
 	case saysError:
@@ -79,25 +95,46 @@ func Record(v Value, singular string, record any) (Value, error) {
 	case best.rank == 0:
 		return "", ErrNoRecord
 	}
-	best.fill(target, fields)
-	return best.text, nil
+	return best.fill(target, fields), nil
 }
 
-// Bare sets the fields of the struct that record points to from v itself, which is an object.
-func Bare(v Value, record any) {
+// only returns the element of an array of one object, and v itself if it is anything else.
+func (v Value) only() (element Value, ok bool) {
+	if !v.IsArray() {
+		return v, false
+	}
+	at := cursor{text: v}
+	if at.more() {
+		element = at.value()
+	}
+	if !element.IsObject() || at.more() {
+		return v, false
+	}
+	return element, true
+}
+
+// Bare sets the fields of the struct that record points to from v itself, which is an object, and returns a copy of v
+// as Record does.
+func Bare(v Value, record any) Value {
 	target := reflect.ValueOf(record).Elem()
 	fields := layout(target.Type())
 	c := candidate{text: v}
 	c.read("", fields)
-	c.fill(target, fields)
+	return c.fill(target, fields)
 }
 
 // HoldsError reports whether v says that it is an error, or an object that may be the record in it does.
-func HoldsError(v Value, singular string) bool { return holdsError(v, singular, wrappers) }
+func HoldsError(v Value, singular string) bool { return holds(v, singular, wrappers, Value.SaysError) }
 
-func holdsError(v Value, singular string, depth int) bool {
-	return v.SaysError() || depth > 0 && (holdsError(v.Member("data"), singular, depth-1) ||
-		holdsError(v.Member(singular), singular, depth-1))
+// HoldsRecord reports whether v says of a record that it is still there: deleted is false in v, or in an object that
+// may be the record in it.
+func HoldsRecord(v Value, singular string) bool {
+	return holds(v, singular, wrappers, func(v Value) bool { return isWord(v.Member("deleted"), "false", "0") })
+}
+
+func holds(v Value, singular string, depth int, what func(Value) bool) bool {
+	return what(v) || depth > 0 && (holds(v.Member("data"), singular, depth-1, what) ||
+		holds(v.Member(singular), singular, depth-1, what))
 }
 
 // What an object has of a record.
@@ -107,24 +144,55 @@ const (
 	complete              // an id and a name, even one that is null
 )
 
+// span is a part of a text. Empty is a value that is missing.
+type span struct{ from, to int }
+
 // candidate is an object that may be the record.
 type candidate struct {
-	text    Value
-	members [maxFields]Value // in the order of the fields; empty where the value is no string, number or boolean
-	inside  [2]Value         // under data and the singular name
-	id      Value            // empty for none
-	name    Value            // of any type; empty for none
-	rank    int
+	text       Value
+	members    [maxFields]span // in the order of the fields; empty where the value is not one of a field
+	attributes span            // the member of that name, which has the fields in JSON:API
+	inside     [2]Value        // under data and the singular name
+	id         Value           // empty for none
+	name       Value           // of any type; empty for none
+	rank       int
 }
 
-// read goes over the object once and takes what it has of a record. Anything else has nothing.
+func (c *candidate) value(s span) Value { return c.text[s.from:s.to] }
+
+// read goes over the object and takes what it has of a record. Anything else has nothing.
 func (c *candidate) read(singular string, fields []field) {
 	if !c.text.IsObject() {
 		return
 	}
-	next := 0                                      // Most services send members in much the same order.
-	for at := (cursor{text: c.text}); at.more(); { // without the allocations of Members
-		name, member := at.name(), at.value()
+	c.take(cursor{text: c.text}, singular, fields)
+	if c.name == "" && c.value(c.attributes).IsObject() {
+		outer, inside := *c, c.inside
+		c.take(cursor{text: c.text, at: c.attributes.from}, singular, fields)
+		c.inside = inside
+		for i, s := range outer.members {
+			if s.to > 0 {
+				c.members[i] = s
+			}
+		}
+		c.id = cmp.Or(outer.id, c.id)
+	}
+	if c.id != "" && c.name != "" {
+		c.rank = complete
+	} else if c.id != "" {
+		c.rank = identified
+	}
+}
+
+// take takes the members of the object before which the cursor stands.
+func (c *candidate) take(at cursor, singular string, fields []field) {
+	next := 0       // Most services send members in much the same order.
+	for at.more() { // without the allocations of Members
+		name := at.name()
+		from := at.at
+		at.skip()
+		s := span{from, at.at}
+		member := c.value(s)
 		key := string(name[1 : len(name)-1]) // quicker than Text, which most names do not need
 		i := next
 		if i == len(fields) || fields[i].name != key {
@@ -137,13 +205,15 @@ func (c *candidate) read(singular string, fields []field) {
 		switch key {
 		case "name":
 			c.name = member
+		case "attributes":
+			c.attributes = s
 		case "data":
 			c.inside[0] = member
 		case singular:
 			c.inside[1] = member
 		}
 		switch {
-		case i < 0 || !member.isScalar():
+		case i < 0 || !member.isScalar() && !(fields[i].kind == reflect.Struct && member.IsObject()):
 			continue
 		case key == "id":
 			if member.isBool() || member == `""` {
@@ -153,12 +223,7 @@ func (c *candidate) read(singular string, fields []field) {
 		case hasType(member, fields[i].kind):
 			c.rank = typed
 		}
-		c.members[i] = member
-	}
-	if c.id != "" && c.name != "" {
-		c.rank = complete
-	} else if c.id != "" {
-		c.rank = identified
+		c.members[i] = s
 	}
 }
 
@@ -192,8 +257,8 @@ func (v Value) SaysError() bool {
 var tell = []string{"id", "name", "error", "errors", "exception", "status", "code", "success", "ok"}
 
 // SaysError reports whether the object with these members says that it is an error: without both an id and a name, it
-// has an error, errors or exception, a status of error, fail or failed, a status or code of 400 or more, or a success
-// or ok that is false.
+// has an error, errors or exception, a status of error, fail or failed, a status or code from 400 to 599, or a success or
+// ok that is false.
 func (m Members) SaysError() bool {
 	id, status := m.Member("id"), m.Member("status")
 	if (id.IsString() || id.IsNumber()) && !isBlank(id) && !isBlank(m.Member("name")) {
@@ -204,8 +269,8 @@ func (m Members) SaysError() bool {
 		isWord(m.Member("success"), "false", "0") || isWord(m.Member("ok"), "false", "0")
 }
 
-// isFailure reports whether a status or code is of 400 or more. Most records have none.
-func isFailure(v Value) bool { return v != "" && v.Int() >= 400 }
+// isFailure reports whether a status or code is one of HTTP's for an error. Most records have none.
+func isFailure(v Value) bool { return v != "" && v.Int() >= 400 && v.Int() <= 599 }
 
 // isBlank reports whether a member is missing, or says nothing.
 func isBlank(v Value) bool {
@@ -214,24 +279,49 @@ func isBlank(v Value) bool {
 
 func isWord(v Value, words ...string) bool { return slices.Contains(words, strings.ToLower(v.Text())) }
 
-// fill sets the fields.
-func (c *candidate) fill(target reflect.Value, fields []field) {
+// fill sets the fields, and returns a copy of the text. In one piece of memory with it are the texts that differ from
+// their JSON.
+func (c *candidate) fill(target reflect.Value, fields []field) Value {
+	large := len(c.text) >= largeRecord
+	size := len(c.text)
 	for i, f := range fields {
-		v, at := c.members[i], target.Field(f.index)
+		if v := c.value(c.members[i]); f.kind == reflect.String && !large && !v.isPlain() {
+			size += len(v)
+		}
+	}
+	var memory strings.Builder
+	memory.Grow(size)
+	memory.WriteString(string(c.text))
+	var texts [maxFields]span
+	for i, f := range fields {
+		v, at := c.value(c.members[i]), target.Field(f.index)
 		switch {
 		case v == "":
-		case f.kind == reflect.String:
-			text := v.Text()
-			if len(c.text) >= largeRecord {
-				text = strings.Clone(text)
-			}
-			at.SetString(text)
 		case f.kind == reflect.Bool:
 			at.SetBool(v.Bool())
 		case f.kind == reflect.Int:
 			at.SetInt(int64(v.Int()))
-		default:
+		case f.kind == reflect.Struct:
 			*at.Addr().Interface().(*time.Time) = v.Time()
+		case f.name == "id" && v.ID() != v.Text():
+			at.SetString(v.ID())
+		case large:
+			at.SetString(strings.Clone(v.Text()))
+		case v.isPlain() && v.IsString():
+			texts[i] = span{c.members[i].from + 1, c.members[i].to - 1}
+		case v.isPlain():
+			texts[i] = c.members[i]
+		default:
+			texts[i].from = memory.Len()
+			v.write(&memory)
+			texts[i].to = memory.Len()
 		}
 	}
+	all := memory.String()
+	for i, s := range texts {
+		if s.to > 0 {
+			target.Field(fields[i].index).SetString(all[s.from:s.to])
+		}
+	}
+	return Value(all[:len(c.text)])
 }

@@ -54,9 +54,20 @@ var pictures = map[string]picture{
 	"time-day.json":               {ID: "7", CreatedAt: noon.Truncate(24 * time.Hour)},
 	"time-unix.json":              {ID: "7", CreatedAt: noon, UpdatedAt: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)},
 	"time-unix-zero.json":         {ID: "7"},
-	"time-unix-fraction.json":     {ID: "7"},
-	"time-unix-milliseconds.json": {ID: "7"},
-	"time-unix-text.json":         {ID: "7"},
+	"time-unix-fraction.json":     {ID: "7", CreatedAt: halfPast, UpdatedAt: noon},
+	"time-unix-milliseconds.json": {ID: "7", CreatedAt: noon, UpdatedAt: halfPast},
+	"time-unix-text.json":         {ID: "7", CreatedAt: noon},
+	"time-digits.json":            {ID: "7", CreatedAt: noon, UpdatedAt: noon.Truncate(24 * time.Hour)},
+	"time-datetime.json":          {ID: "7", CreatedAt: noon, UpdatedAt: halfPast},
+	"time-offset-digits.json":     {ID: "7", CreatedAt: noon, UpdatedAt: halfPast},
+	"time-http.json":              {ID: "7", CreatedAt: noon, UpdatedAt: noon},
+	"attributes.json":             {ID: "7", Name: "Lighthouse", Style: "retro", Favorite: true, CreatedAt: noon},
+	"array-of-one.json":           {ID: "7", Name: "Lighthouse"},
+	"data-array-of-one.json":      {ID: "7", Name: "Lighthouse"},
+	"id-float.json":               {ID: "7", Name: "Lighthouse"},
+	"id-exponent.json":            {ID: "690000000000000", Name: "Lighthouse"},
+	"half-pair.json":              {ID: "7", Name: "\uFFFDde00 😀"},
+	"code-of-success.json":        {Name: "Lighthouse"},
 	"time-unreadable.json":        {ID: "7", Name: "Lighthouse"},
 	"time-year-alone.json":        {ID: "7"},
 	"null.json":                   {ID: "7", Name: "Lighthouse"},
@@ -179,9 +190,27 @@ func TestWhichObjectIsTheRecord(t *testing.T) {
 		`{"image":{"id":2},"data":{"id":null,"name":"b"}}`:   "2 ",
 		`{"image":{"id":2},"data":{"id":3}}`:                 "3 ",
 		`{"data":[{"id":9}],"image":{"id":2}}`:               "2 ",
+		`{"data":[{"id":9,"name":"b"}],"image":{"id":2}}`:    "2 ",
 		`{"transcription":{"id":9},"image":{"id":2}}`:        "2 ",
 		`{"id":1,"owner":{"id":9,"name":"Ada"}}`:             "1 ",
 		`{"id":-5}`:                                          "-5 ",
+		// The only object of an array, unless an object has an ID.
+		`{"data":[{"id":9}]}`:                       "9 ",
+		`{"data":[{"id":9}],"name":"images"}`:       "9 ",
+		`{"data":{"image":[{"id":9,"name":"b"}]}}`:  "9 b",
+		`[{"data":{"id":9,"name":"b"}}]`:            "9 b",
+		`{"data":[{"id":9,"name":"b"}],"name":"a"}`: "9 b",
+		`{"data":[{"name":"b"}],"name":"a"}`:        " a",
+		`{"data":[{"id":8},{"id":9}],"name":"a"}`:   " a",
+		// JSON:API has the fields under attributes.
+		`{"data":{"id":"7","type":"images","attributes":{"name":"a"}}}`:          "7 a",
+		`{"data":[{"id":"7","type":"images","attributes":{"name":"a"}}]}`:        "7 a",
+		`{"id":"7","attributes":{"id":8,"name":"a"}}`:                            "7 a",
+		`{"attributes":{"name":"a","id":8}}`:                                     "8 a",
+		`{"id":"7","name":"a","attributes":{"id":8,"name":"b"}}`:                 "7 a",
+		`{"id":"7","attributes":[{"name":"b"}]}`:                                 "7 ",
+		`{"id":"7","attributes":{"data":{"id":8,"name":"b"}}}`:                   "7 ",
+		`{"data":{"id":"7","attributes":{"data":{"id":8,"name":"b"},"name":1}}}`: "7 1",
 		// The outermost with another field of its type.
 		`{"name":"a","data":{"name":"b"}}`:                " a",
 		`{"name":"a","data":{"x":1}}`:                     " a",
@@ -194,6 +223,7 @@ func TestWhichObjectIsTheRecord(t *testing.T) {
 		`{"name":"a","errors":{},"exception":null}`:       " a",
 		`{"status":200,"error":0,"data":{"name":""}}`:     " ",
 		`{"data":{"name":"b"},"status":"200","code":399}`: " b",
+		`{"data":{"name":"b"},"status":600,"code":20000}`: " b",
 		`{"success":true,"ok":1,"data":{"name":"b"}}`:     " b",
 		`{"success":null,"ok":"yes","data":{"id":7}}`:     "7 ",
 		// An object with an ID and a name of its own is a record whatever else it says.
@@ -320,6 +350,9 @@ func FuzzRecord(f *testing.F) {
 			return
 		}
 		require.True(t, strings.Contains(string(body), string(raw)))
+		if bare := decode(t, []byte(raw)).(map[string]any); bare["name"] == nil && bare["attributes"] != nil {
+			return // the fields may be there
+		}
 		sent, _ := decode(t, []byte(raw)).(map[string]any)
 		read := map[string]string{
 			"id": string(p.ID), "name": p.Name, "description": p.Description, "resolution": p.Resolution, "style": p.Style,
@@ -333,6 +366,9 @@ func FuzzRecord(f *testing.F) {
 					require.Equal(t, member, text)
 				}
 			case json.Number:
+				if name == "id" && strings.ContainsAny(member.String(), ".eE") {
+					continue
+				}
 				require.Equal(t, member.String(), text)
 			case bool:
 				if name != "id" {
@@ -341,7 +377,7 @@ func FuzzRecord(f *testing.F) {
 			}
 		}
 		var again picture
-		Bare(raw, &again)
+		require.Equal(t, raw, Bare(raw, &again))
 		require.Equal(t, p, again)
 	})
 }

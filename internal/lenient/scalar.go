@@ -1,17 +1,15 @@
 package lenient
 
 import (
-	"bytes"
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
-	"time"
 )
 
 const (
-	secondsPerDay = 24 * 60 * 60
-	lastSecond    = 253402300799              // of the year 9999, the last that RFC 3339 can write
-	maxInt        = min(1<<53-1, math.MaxInt) // a larger float may have been rounded
+	maxInt    = min(1<<53-1, math.MaxInt) // a larger float may have been rounded
+	maxDigits = 40                        // of an ID that is sent with a fraction or exponent
 )
 
 // Bool reads booleans, numbers other than 0, and the texts of either. Anything else is false.
@@ -33,29 +31,35 @@ func (v Value) Int() int {
 	return int(f)
 }
 
-// Time reads RFC 3339, also with a space for the T, without a zone, which is UTC, or without a time of day, and whole
-// numbers as seconds since 1970. Anything else is the zero time.
-func (v Value) Time() time.Time {
-	if !v.IsString() {
-		seconds, _ := strconv.ParseInt(string(v), 10, 64)
-		if seconds <= 0 || seconds > lastSecond {
-			return time.Time{}
-		}
-		return time.Unix(seconds, 0).UTC()
+// ID returns the text of an ID: a string as it is, and the digits of a whole number, which some services send as a
+// float. Anything else has the text that [Value.Text] returns.
+func (v Value) ID() string {
+	text := v.Text()
+	if !v.IsNumber() || !strings.ContainsAny(text, ".eE") {
+		return text
 	}
-	text := append(make([]byte, 0, 64), v.Text()...)
-	if space := bytes.IndexByte(text, ' '); space >= 0 {
-		text[space] = 'T'
+	digits, negative := strings.CutPrefix(text, "-")
+	digits, power, _ := strings.Cut(strings.ToLower(digits), "e")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	shift, err := strconv.Atoi(cmp.Or(power, "0"))
+	fraction = strings.TrimRight(fraction, "0")
+	if err != nil || shift > maxDigits || shift < -maxDigits {
+		return text
 	}
-	for _, missing := range []string{"", "Z", "T00:00:00Z"} {
-		var t time.Time
-		if t.UnmarshalText(append(text, missing...)) != nil {
-			continue
-		}
-		// It reads zones of a day and more, but MarshalText does not write them.
-		if _, offset := t.Zone(); max(offset, -offset) < secondsPerDay {
-			return t
-		}
+	digits, shift = whole+fraction, shift-len(fraction)
+	for ; shift < 0 && strings.HasSuffix(digits, "0"); shift++ {
+		digits = digits[:len(digits)-1]
 	}
-	return time.Time{}
+	digits = cmp.Or(strings.TrimLeft(digits, "0"), "0")
+	switch {
+	case digits == "0":
+		return digits
+	case shift < 0 || len(digits)+shift > maxDigits:
+		return text
+	}
+	digits += strings.Repeat("0", shift)
+	if negative {
+		return "-" + digits
+	}
+	return digits
 }

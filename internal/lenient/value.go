@@ -70,26 +70,57 @@ func (v Value) names(name string) bool {
 	return string(v[1:len(v)-1]) == name || strings.IndexByte(string(v), '\\') >= 0 && v.Text() == name
 }
 
+// resembles reports whether v is the name of a member, apart from case and underscores. The name given has neither.
+func (v Value) resembles(name string) bool {
+	text := string(v[1 : len(v)-1])
+	if strings.IndexByte(text, '\\') >= 0 {
+		text = v.Text()
+	}
+	at := 0
+	for _, c := range []byte(text) {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		switch {
+		case c == '_':
+			continue
+		case at == len(name) || name[at] != c:
+			return false
+		}
+		at++
+	}
+	return at == len(name)
+}
+
 // Text returns the text of a string, number or boolean. Anything else has none. Bytes that are not UTF-8 are
 // replaced by U+FFFD. What has neither these nor escapes is a part of v.
 func (v Value) Text() string {
-	if !v.IsString() {
-		if v.isScalar() {
-			return string(v)
-		}
+	switch {
+	case !v.isScalar():
 		return ""
+	case !v.IsString():
+		return string(v)
+	case v.isPlain():
+		return string(v[1 : len(v)-1])
 	}
+	var text strings.Builder
+	text.Grow(len(v))
+	v.write(&text)
+	return text.String()
+}
+
+// isPlain reports whether the text of v is a part of it.
+func (v Value) isPlain() bool {
+	return !v.IsString() || strings.IndexByte(string(v), '\\') < 0 && utf8.ValidString(string(v))
+}
+
+// write writes the text of a string.
+func (v Value) write(text *strings.Builder) {
 	rest := string(v[1 : len(v)-1])
 	if !utf8.ValidString(rest) {
 		rest = string([]rune(rest))
 	}
-	escape := strings.IndexByte(rest, '\\')
-	if escape < 0 {
-		return rest
-	}
-	var text strings.Builder
-	text.Grow(len(rest))
-	for ; escape >= 0; escape = strings.IndexByte(rest, '\\') {
+	for escape := strings.IndexByte(rest, '\\'); escape >= 0; escape = strings.IndexByte(rest, '\\') {
 		text.WriteString(rest[:escape])
 		c := rest[escape+1]
 		rest = rest[escape+2:]
@@ -99,16 +130,14 @@ func (v Value) Text() string {
 		}
 		r := unit(rest)
 		rest = rest[4:]
-		if utf16.IsSurrogate(r) {
-			low, paired := strings.CutPrefix(rest, `\u`)
-			if r = utf16.DecodeRune(r, unit(low)); paired && r != utf8.RuneError {
+		if low, ok := strings.CutPrefix(rest, `\u`); ok && utf16.IsSurrogate(r) {
+			if r = utf16.DecodeRune(r, unit(low)); r != utf8.RuneError {
 				rest = low[4:]
 			}
 		}
 		text.WriteRune(r)
 	}
 	text.WriteString(rest)
-	return text.String()
 }
 
 // unit returns the character that the hexadecimal digits at the beginning of an escape stand for.

@@ -59,6 +59,9 @@ var places = map[string]struct {
 	"data-before-others.json":   {Info{}, end},
 	"duplicates.json":           {Info{}, end},
 	"white-space.json":          {Info{}, "page=2"},
+	"numbered.json":             {Info{Current: 2, Last: 2}, end},
+	"numbered-alone.json":       {Info{}, end},
+	"attributes.json":           {Info{}, "page%5Bnumber%5D=2"},
 }
 
 // A page after which a walk ends too early is a loss that no one sees.

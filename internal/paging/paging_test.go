@@ -33,7 +33,7 @@ func response(body []byte, query url.Values) (Facts, error) {
 		var record struct {
 			ID string `json:"id"`
 		}
-		if _, err := lenient.Record(item, "image", &record); err == nil {
+		if _, err := lenient.Element(item, "image", &record); err == nil {
 			r.IDs = append(r.IDs, record.ID)
 		}
 	}
