@@ -100,9 +100,22 @@ func (s scene) reach() time.Duration { return margin + s.lateness() + time.Secon
 
 // undisturbed reports whether nothing keeps the process that sends from its ledger, or ends its call.
 func (g *stage) undisturbed(s *send) bool {
+	return !s.deal.cut && s.deal.actor.patience == 0 && !s.deal.actor.dead() && !g.interfered() && g.calmEvents()
+}
+
+// replicaLag is how long a call waits for a record that Show does not show.
+const replicaLag = 30 * time.Second
+
+// patient reports whether a call had the time that it wanted, and nothing kept its process from the ledger or the
+// service.
+func (g *stage) patient(d *deal) bool {
+	return !d.cut && d.actor.patience == 0 && d.actor.maxWait == unlimited && g.scene.excuse() == "" && g.calmEvents()
+}
+
+// calmEvents reports whether all events are calls of others.
+func (g *stage) calmEvents() bool {
 	free := func(e event) bool { return e.what == "rival" || e.what == "find" || e.what == "other" }
-	return !s.deal.cut && s.deal.actor.patience == 0 && !s.deal.actor.dead() && !g.interfered() &&
-		!slices.ContainsFunc(g.events, func(e event) bool { return !free(e) })
+	return !slices.ContainsFunc(g.events, func(e event) bool { return !free(e) })
 }
 
 // holds is check for what an excuse may break.
@@ -225,8 +238,7 @@ func (g *stage) judgeError(d *deal, say say) {
 	switch {
 	case outcome == aicontent.OutcomeExecuted:
 		say(before, "is done, and there is no record")
-	case outcome == aicontent.OutcomeNotExecuted, outcome == aicontent.OutcomeNotExecuted,
-		errors.Is(d.err, aicontent.ErrNotFound):
+	case outcome == aicontent.OutcomeNotExecuted, errors.Is(d.err, aicontent.ErrNotFound):
 		say(len(g.open(d.ended)) == 0, "is %v, and there is, or will be, %v", outcome, g.open(d.ended))
 	}
 	if len(sends) > 0 && sends[len(sends)-1].created && !d.cut && d.actor.patience == 0 {
@@ -235,6 +247,12 @@ func (g *stage) judgeError(d *deal, say say) {
 	if !aicontent.Retryable(d.err) && !(d.verb == "find" && errors.Is(d.err, aicontent.ErrNotFound)) {
 		final := func(s *send) bool { return s.strike.survivors(g.collection) <= unclear }
 		say(slices.ContainsFunc(sends, final) || g.interfered() || g.conflicts(d) || g.service == "blind", "gave up")
+	}
+	if g.patient(d) && outcome == aicontent.OutcomeNotExecuted && d.verb == "store" {
+		say(len(sends) > 0, "lost a race, and has not gone on")
+	}
+	if g.patient(d) && outcome == aicontent.OutcomeExecuted && aicontent.Retryable(d.err) && d.until().After(d.at) {
+		say(d.at.Sub(d.since) >= replicaLag, "has not waited for a replica")
 	}
 	ended := errors.Is(d.err, context.Canceled) || errors.Is(d.err, context.DeadlineExceeded)
 	say(!ended || d.cut || d.actor.patience > 0, "blames a context that has not ended")

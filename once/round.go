@@ -18,7 +18,7 @@ const (
 	again               // another round, at once
 	changed             // another round, as another call has written the entry
 	pending             // another round after a pause, as a request may still become a record
-	hidden              // the same for a while, as Show does not show the record that the ledger knows
+	hidden              // the same for a while, as Show does not show a record that the ledger or a list has
 	absent              // there is no record, and none will be
 	gone                // it ends, as a record was created, and no list shows it
 	freed               // it ends with an error, and Delete frees the name all the same
@@ -51,9 +51,14 @@ func (c *call[T]) look(ctx context.Context, absence func(context.Context) (*T, s
 			}
 			c.asked = aicontent.RetryAt(err)
 			wait = min(max(untilNextLook(time.Since(c.paused)), time.Until(c.asked)), time.Until(c.until()))
-		case next == hidden && !c.deleting && time.Since(c.hidden) < replicaLag:
+		case next == hidden && (!c.deleting || c.entry.ID == ""):
+			if c.hidden.IsZero() {
+				c.hidden = time.Now()
+			}
 			age := time.Since(c.hidden)
-			wait = min(untilNextLook(age), replicaLag-age)
+			if wait = min(untilNextLook(age), replicaLag-age); wait <= 0 {
+				return nil, over, err
+			}
 		default:
 			return record, next, err
 		}
@@ -127,9 +132,6 @@ func (c *call[T]) known(ctx context.Context) (*T, step, error) {
 		return nil, over, c.fail(!final(err), err)
 	}
 	if c.entry.Until = c.entry.made(c.seen).Add(c.settle); time.Now().Before(c.entry.Until) {
-		if c.hidden.IsZero() {
-			c.hidden = time.Now()
-		}
 		return nil, hidden, c.fail(true, fmt.Errorf("%w: %v", errHidden, err))
 	}
 	c.entry = entry{}
@@ -155,8 +157,11 @@ func (c *call[T]) search(ctx context.Context) (*T, step, error) {
 		return nil, gone, c.fail(false, errGone)
 	case none:
 		return nil, absent, nil
-	case aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted: // A list shows the name.
+	case aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted && final(err): // several records
 		c.made = true
+	case aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted: // A list shows the record, and Show does not.
+		c.made = true
+		return nil, hidden, c.fail(true, err)
 	case c.entry.blank():
 		return c.none(ctx, !final(err), err)
 	case open && !final(err):

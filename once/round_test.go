@@ -149,6 +149,33 @@ func TestAKnownRecordThatAReplicaLacksIsWaitedFor(t *testing.T) {
 	})
 }
 
+// A list may show a record before Show does: no call gives it up, and none takes it for another one.
+func TestAListedRecordThatAReplicaLacksIsWaitedFor(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.AddImage(kit.Image{Name: "a", Description: "d", Resolution: "256x256"})
+		p := w.process(t)
+		lacks := kit.Status(404, `{"message":"Not Found"}`)
+		w.FaultOn(kit.ImagesShow, 2, lacks)
+		_, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.True(t, found)
+		assert.Equal(t, 3*time.Second, time.Since(w.start), "after 1 and 3 seconds")
+
+		w.AddImage(kit.Image{Name: "b", Description: "d", Resolution: "256x256"})
+		start := time.Now()
+		w.FaultOn(kit.ImagesShow, 6, lacks)
+		_, _, err = p.Images.Store(p, job("b"))
+		require.Equal(t, "executed, retryable", outcome(err), "%v", err)
+		assert.Equal(t, 30*time.Second, time.Since(start))
+
+		w.AddImage(kit.Image{Name: "c", Description: "d", Resolution: "256x256"})
+		w.FaultOn(kit.ImagesShow, 1, lacks)
+		require.NoError(t, p.Images.Delete(p, "c"))
+		assert.Equal(t, 2, w.count())
+		assert.Zero(t, w.requests(kit.ImagesStore))
+	})
+}
+
 // The last pause is as long as the call may still wait, and a context keeps five seconds for the last search.
 func TestACallUsesTheTimeThatItHas(t *testing.T) {
 	for name, c := range map[string]struct {
