@@ -74,8 +74,8 @@ type call[T any] struct {
 
 func (s service[T]) call(name, form string, opts []aicontent.CallOption) *call[T] {
 	return &call[T]{
-		service: s, name: name, place: place{s.ledgerID, ledgerKey(s.scope, s.base, s.collection, name)}, token: rand.Text(), form: form,
-		opts: slices.Clip(opts), log: s.logger.With("collection", s.collection, "name", name),
+		service: s, name: name, place: place{s.ledgerID, ledgerKey(s.scope, s.base, s.collection, name)},
+		token: rand.Text(), form: form, opts: slices.Clip(opts), log: s.logger.With("collection", s.collection, "name", name),
 	}
 }
 
@@ -119,7 +119,7 @@ func (c *call[T]) delete(ctx context.Context) error {
 			return c.fail(true, err)
 		}
 		return nil
-	case err != nil && last != hidden:
+	case err != nil && (last != hidden || c.entry.ID == ""):
 		return err
 	case c.entry.ID == "":
 		c.entry.ID = factsOf(record).id

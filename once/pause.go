@@ -74,7 +74,7 @@ func (c *call[T]) pause(ctx context.Context, wait time.Duration) error {
 		case <-ticks.C:
 		}
 		e, version, err := c.read(own, wait)
-		renewed := e.Call == c.entry.Call && e.Made.Equal(c.entry.Made) && e.ID == c.entry.ID
+		renewed := e.Call == c.entry.Call && e.Until.After(c.entry.Until)
 		if err == nil && version != c.version && !renewed {
 			return nil
 		}

@@ -37,37 +37,44 @@ func (c *call[T]) look(ctx context.Context, absence func(context.Context) (*T, s
 		if next == absent {
 			record, next, err = absence(ctx)
 		}
-		var wait time.Duration
-		switch {
-		case next == again:
-			continue
-		case next == changed:
-			if c.changes++; c.changes > 1 {
-				wait = firstPause
-			}
-		case next == pending, record != nil && c.incomplete(record):
-			if c.paused.IsZero() {
-				c.paused = time.Now()
-			}
-			c.asked = aicontent.RetryAt(err)
-			wait = min(max(untilNextLook(time.Since(c.paused)), time.Until(c.asked)), time.Until(c.until()))
-		case next == hidden && (!c.deleting || c.entry.ID == ""):
-			if c.hidden.IsZero() {
-				c.hidden = time.Now()
-			}
-			age := time.Since(c.hidden)
-			if wait = min(untilNextLook(age), replicaLag-age); wait <= 0 {
-				return nil, over, err
-			}
-		default:
+		wait, more := c.wait(record, next, err)
+		if !more {
 			return record, next, err
 		}
-		if ended := c.pause(ctx, wait); ended != nil && record != nil {
-			return record, over, nil
-		} else if ended != nil {
+		if ended := c.pause(ctx, wait); ended != nil {
+			if record != nil {
+				return record, over, nil
+			}
 			return nil, over, c.fail(true, ended)
 		}
 	}
+}
+
+// wait returns the pause before the next round (rule 10), or false if there is none.
+func (c *call[T]) wait(record *T, next step, err error) (time.Duration, bool) {
+	switch {
+	case next == again:
+		return 0, true
+	case next == changed:
+		c.changes++
+		return firstPause * time.Duration(min(c.changes-1, 1)), true
+	case next == pending, record != nil && c.incomplete(record):
+		c.asked = aicontent.RetryAt(err)
+		pause := max(untilNextLook(since(&c.paused)), time.Until(c.asked))
+		return min(pause, time.Until(c.until())), true
+	case next == hidden && (!c.deleting || c.entry.ID == ""):
+		age := since(&c.hidden)
+		return min(untilNextLook(age), replicaLag-age), age < replicaLag
+	}
+	return 0, false
+}
+
+// since returns how long ago t was, which is now if it is zero.
+func since(t *time.Time) time.Duration {
+	if t.IsZero() {
+		*t = time.Now()
+	}
+	return time.Since(*t)
 }
 
 // round is rules 1 and 2: a look into the ledger and at the service.
@@ -157,11 +164,12 @@ func (c *call[T]) search(ctx context.Context) (*T, step, error) {
 		return nil, gone, c.fail(false, errGone)
 	case none:
 		return nil, absent, nil
-	case aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted && final(err): // several records
-		c.made = true
-	case aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted: // A list shows the record, and Show does not.
-		c.made = true
-		return nil, hidden, c.fail(true, err)
+	case aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted: // A list shows the name.
+		next, e := hidden, c.fail(!final(err), err)
+		if e.outcome = aicontent.OutcomeExecuted; final(err) {
+			next = over
+		}
+		return nil, next, e
 	case c.entry.blank():
 		return c.none(ctx, !final(err), err)
 	case open && !final(err):
@@ -169,10 +177,8 @@ func (c *call[T]) search(ctx context.Context) (*T, step, error) {
 		return nil, pending, err
 	case lacksNames(err) && !open:
 		return nil, freed, c.fail(false, err)
-	case lacksNames(err):
-		return nil, over, c.fail(c.deleting, err)
 	}
-	return nil, over, c.fail(!final(err), err)
+	return nil, over, c.fail(!final(err) || c.deleting && open, err)
 }
 
 // found writes down the record that a search found. Its form is unknown if that fails.
@@ -180,18 +186,13 @@ func (c *call[T]) found(ctx context.Context, record *T) (*T, step, error) {
 	f := factsOf(record)
 	next := entry{Until: c.until(), Made: time.Now(), ID: f.id, Named: nameHash(f.name), Form: c.entry.Form}
 	err := c.write(ctx, next)
-	switch {
-	case err == errChanged:
+	if err == errChanged {
 		return nil, changed, nil
-	case err == nil:
-		err = c.compare(false)
-	case c.form == "":
-		err = nil
-	default:
-		c.entry, c.made = next, true
-		err = c.fail(true, err)
 	}
-	if err != nil {
+	if c.entry = next; err != nil && c.form != "" {
+		return nil, over, c.fail(true, err)
+	}
+	if err := c.compare(false); err != nil {
 		return nil, over, err
 	}
 	return record, over, nil

@@ -91,18 +91,21 @@ func TestTheFormOfARefusedRequestIsNotThatOfTheRecord(t *testing.T) {
 
 // A list may lag, or fail, when the service says that a name is taken: the job must stay in its queue.
 func TestATakenNameThatNoSearchFindsIsNotFinal(t *testing.T) {
-	for name, list := range map[string]kit.Fault{
-		"lags":  kit.Status(200, `{"data":[]}`),
-		"fails": kit.Status(200, `ok`),
-		"401":   kit.Status(401, `{}`),
+	for name, c := range map[string]struct {
+		list kit.Fault
+		want string
+	}{
+		"lags":  {kit.Status(200, `{"data":[]}`), "not executed, retryable"},
+		"fails": {kit.Status(200, `ok`), "ok"},
+		"401":   {kit.Status(401, `{}`), "ok"},
 	} {
 		bubbleOf(t, name, func(t *testing.T, w *world) {
 			p := w.process(t)
 			w.AddImage(kit.Image{Name: "a", Description: "d", Resolution: "256x256"})
 			w.FaultOn(kit.ImagesList, 1, kit.Status(200, `{"data":[]}`))
-			w.FaultOn(kit.ImagesList, 1, list)
+			w.FaultOn(kit.ImagesList, 1, c.list)
 			_, _, err := p.Images.Store(p, job("a"))
-			require.Equal(t, "not executed, retryable", outcome(err), "%v", err)
+			require.Equal(t, c.want, outcome(err), "%v", err)
 			_, found, err := p.Images.Store(p, job("a"))
 			require.NoError(t, err)
 			assert.True(t, found)

@@ -33,14 +33,15 @@ func (c *call[T]) send(ctx context.Context, create create[T]) (*T, step, error) 
 	case outcome == aicontent.OutcomeUnknown:
 	case why == errChanged && !c.announced:
 		return nil, changed, nil
-	case taken:
-		c.entry.Form = "" // The record is that of another form.
-		if record, next, err := c.search(ctx); record != nil || c.made {
-			return record, next, err
-		}
-		return c.none(ctx, true, err)
 	default:
-		return c.none(ctx, retryable, err)
+		_, last, refused := c.none(ctx, retryable || taken, err)
+		if taken && last == over { // with a blank entry: the record is that of another form
+			record, next, err := c.search(ctx)
+			if record != nil || next == changed || err != nil && aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted {
+				return record, next, err
+			}
+		}
+		return nil, last, refused
 	}
 	c.sent, c.paused = true, time.Time{}
 	_ = c.write(ctx, next)
