@@ -26,7 +26,7 @@ type api[T any] interface {
 	Delete(context.Context, aicontent.ID, ...aicontent.CallOption) error
 }
 
-// facts are what a call must know of a record.
+// facts are the fields of a record that decide how a call goes on.
 type facts struct {
 	id      aicontent.ID
 	name    string
@@ -75,7 +75,8 @@ type call[T any] struct {
 func (s service[T]) call(name, form string, opts []aicontent.CallOption) *call[T] {
 	return &call[T]{
 		service: s, name: name, place: place{s.ledgerID, ledgerKey(s.scope, s.base, s.collection, name)},
-		token: rand.Text(), form: form, opts: slices.Clip(opts), log: s.logger.With("collection", s.collection, "name", name),
+		token: rand.Text(), form: form, opts: slices.Clip(opts),
+		log: s.logger.With("collection", s.collection, "name", name),
 	}
 }
 

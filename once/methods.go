@@ -14,9 +14,10 @@ type Images struct {
 
 // Store creates the image with the name in params unless the ledger or the service has it. The name must be unique,
 // such as a job's ID, and never a title that a person typed; known services accept up to 128 characters. White space
-// around it, and the form of its line breaks, do not count. If found is true, the image existed, and this call created
-// and billed nothing; if it was stored without this package, it may differ from params. If the ledger knows that other
-// params were sent for the name, the error is an [*aicontent.ConflictError].
+// and invisible characters around it, and the form of its line breaks, do not count. If found is true, the image
+// existed, and this call created and billed nothing; if it was stored without this package, it may differ from params.
+// If the ledger knows that other params were sent for the name, the error is an [*aicontent.ConflictError]. Fields that
+// options set are not compared.
 //
 // Store waits while an earlier request, of any process, may still become the image: up to the settle time after it
 // ended, or until ctx or [WithMaxWait] ends the wait. It makes at most one plain Store call, with its retries. The
@@ -47,6 +48,7 @@ func (s *Images) Find(ctx context.Context, name string, opts ...aicontent.CallOp
 
 // Delete finds the image as Find does, deletes it, and frees the name. It is not an error if there is none. An image
 // that was renamed is not deleted: the error is an [*aicontent.ConflictError], once, and the name is free all the same.
+// If lists have no names, Delete frees the name as soon as no request is open, and once returns the search's error.
 func (s *Images) Delete(ctx context.Context, name string, opts ...aicontent.CallOption) error {
 	return s.service.call(name, "", opts).delete(ctx)
 }

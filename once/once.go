@@ -10,7 +10,8 @@ import (
 )
 
 // Client stores, finds and deletes records by name. It is safe for concurrent use. Create one with [New]. The calls of
-// a process for one name, on one ledger, wait for each other in memory.
+// a process for one name, on one ledger, search and send one after the other. A record that the ledger knows is shown
+// to all of them at once.
 type Client struct {
 	Images         *Images
 	Transcriptions *Transcriptions
@@ -23,28 +24,28 @@ type option func(*config)
 
 func (o option) apply(c *config) { o(c) }
 
-// WithSettleTime sets how long after a create request ended its record may still be missing from lists. The default is
-// 15 minutes, which is more than a Store call waits for a response, and has room for the difference of the machines'
-// clocks. With a longer [aicontent.WithStoreTimeout], set it to more than that. All processes that share a ledger need
-// the same settle time. With 0, a call searches once: for a single process, and a service that creates a record before
-// it responds, or not at all, and lists it at once. Anything else below a millisecond is an error.
+// WithSettleTime sets how long after a create request ended its record may still be missing from lists: see "The settle
+// time" in the package documentation. The default is 15 minutes. It must be more than a Store call waits for a response
+// ([aicontent.WithStoreTimeout]). All processes that share a ledger need the same settle time. With 0, a call does not
+// wait after its request has ended: use it for a single process, and a service that lists a record before it responds.
+// Any other value below a millisecond is an error.
 func WithSettleTime(d time.Duration) Option { return option(func(c *config) { c.settle = d }) }
 
-// WithMaxWait ends a call whose pauses would come to more than d, the wait for another call of this process included.
-// The error is retryable, does not match [context.DeadlineExceeded], and tells in [Error].Until when to call again. A
-// create request under way is never ended by it, as a context does: it is for handlers and queue workers. With 0, a
-// call never waits; a negative d is an error. The default is no limit but the context.
+// WithMaxWait ends a call after pauses of d in all, the wait for another call of this process included. The error
+// matches [ErrMaxWait] and is retryable; [Error.RetryAt] returns when to call again. Unlike a context, it never ends a
+// create request: use it in handlers and queue workers. With 0, a call makes no pause: it takes as long as its requests
+// and their retries. A negative d is an error. The default is no limit but the context.
 func WithMaxWait(d time.Duration) Option {
 	return option(func(c *config) { c.maxWait = d })
 }
 
-// WithScope names what the names are unique in, in place of the base URL: for one deployment under two URLs, such as
-// 127.0.0.1 and localhost, or two accounts under one. Under another scope, nothing that was stored before is known. The
-// default, and "", is the base URL.
+// WithScope sets the scope in which names are unique, in place of the base URL: for one deployment under two URLs, such
+// as 127.0.0.1 and localhost, or two accounts under one. A new scope starts empty: it does not see names stored under
+// another scope. The default, and "", is the base URL.
 func WithScope(scope string) Option { return option(func(c *config) { c.scope = scope }) }
 
-// WithLogger logs what a call waits for and until when, at info level; and as warnings, what could not be written to
-// the ledger, and a record that came back under another name. The default, and nil, is no log.
+// WithLogger logs waits at info level. It warns of a ledger that could not be written, a record that came back under
+// another name, and a clock that is ahead. The default, and nil, is no log.
 func WithLogger(l *slog.Logger) Option {
 	return option(func(c *config) {
 		if l != nil {
@@ -56,7 +57,7 @@ func WithLogger(l *slog.Logger) Option {
 // noLimit is longer than any wait.
 const noLimit time.Duration = 1 << 62
 
-// config is what the calls of a client share.
+// config holds everything that the calls of a client share.
 type config struct {
 	ledger   Ledger
 	ledgerID any    // the ledger; if it cannot be compared, something of this client's own
@@ -67,9 +68,9 @@ type config struct {
 	logger   *slog.Logger
 }
 
-// New returns a client that keeps what it stores in the ledger. All processes that store the same names must share one.
-// The error matches [*aicontent.ValidationError] for a client or ledger that is nil, [Dir] of an empty path, a settle
-// time that is negative or below a millisecond, and a negative MaxWait.
+// New returns a client that keeps its names in the ledger. All processes that store the same names must share one. The
+// error is an [*aicontent.ValidationError] for a client or ledger that is nil, a folder of [Dir] that cannot be created
+// or written, a settle time that is negative or below a millisecond, and a negative MaxWait.
 func New(client *aicontent.Client, ledger Ledger, opts ...Option) (*Client, error) {
 	c := &config{
 		ledger: ledger, base: client.BaseURL(), settle: 15 * time.Minute, maxWait: noLimit,
@@ -103,9 +104,9 @@ func New(client *aicontent.Client, ledger Ledger, opts ...Option) (*Client, erro
 	if c.ledgerID = ledger; !reflect.ValueOf(ledger).Comparable() {
 		c.ledgerID = c
 	}
-	images, transcriptions := client.Images, client.Transcriptions
+	images, texts := client.Images, client.Transcriptions
 	return &Client{
 		Images:         &Images{images, service[aicontent.Image]{c, "images", images}},
-		Transcriptions: &Transcriptions{transcriptions, service[aicontent.Transcription]{c, "transcriptions", transcriptions}},
+		Transcriptions: &Transcriptions{texts, service[aicontent.Transcription]{c, "transcriptions", texts}},
 	}, nil
 }

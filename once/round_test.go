@@ -15,6 +15,45 @@ import (
 	"github.com/aicontent/aicontent-go/once"
 )
 
+func TestASearchThatBeganBeforeUntilDecidesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.write(t, "a", fmt.Sprintf(another, `,"until":"2000-01-01T00:00:30Z"`))
+		w.ResetBook()
+		p := w.process(t)
+		_, err := p.Images.Find(p, "a")
+		require.ErrorIs(t, err, aicontent.ErrNotFound)
+		assert.Equal(t, 2, w.requests(kit.ImagesList), "one began before, and ended after it")
+	}, kit.LatencyOn(kit.ImagesList, 20*time.Second))
+}
+
+// A record whose form the ledger could not compare may be another one's: Store does not return it.
+func TestAFoundRecordIsReturnedOnlyIfItsFormIsKnown(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		w.AddImage(kit.Image{Name: "a", Description: "d", Resolution: "256x256"})
+		w.Ledger.fail = func(int, string) (bool, error) { return false, errDisk }
+		_, _, err := p.Images.Store(p, job("a"))
+		require.Equal(t, "executed, retryable", outcome(err), "%v", err)
+		_, err = p.Images.Find(p, "a")
+		require.NoError(t, err, "Find compares nothing")
+		w.Ledger.fail = nil
+		_, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.True(t, found)
+	})
+}
+
+func TestNothingIsAnnouncedAfterTheResult(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		_, _, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		time.Sleep(5 * time.Minute)
+		assert.Equal(t, 1+3+1, w.Ledger.puts)
+		assert.Contains(t, w.Ledger.last, `"id"`)
+	}, kit.LatencyOn(kit.ImagesStore, 100*time.Second))
+}
+
 // A ledger may forget now and then that another call has announced its request.
 func TestALedgerThatIsStaleMakesNoHotLoop(t *testing.T) {
 	for maxWait, most := range map[time.Duration]int{0: 2, time.Hour: 60} {
