@@ -34,10 +34,10 @@ func decide(p Policy, a Attempt, s situation) (pause time.Duration, again bool, 
 		counted--
 	}
 	switch next := a.Verdict.Next; {
-	case next == Stop, next == Renew && (s.renewed || !s.rotates), next == Retry && counted >= p.MaxAttempts:
-		return 0, false, Final
 	case next == Retry && a.RetryAfter > p.MaxRetryAfter:
 		return 0, false, LongWait
+	case next == Stop, next == Renew && (s.renewed || !s.rotates), next == Retry && counted >= p.MaxAttempts:
+		return 0, false, Final
 	case next == Retry:
 		pause = cmp.Or(a.RetryAfter, p.backoff(counted, s.random))
 	}
