@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -109,6 +110,21 @@ func (s *Sender) newRequest(
 // kept at once do not fill the memory.
 const maxErrorBody = 1 << 20
 
+// begin reads the first byte of r, and returns a reader of the whole.
+func begin(r io.Reader) io.Reader {
+	first := make([]byte, 1)
+	n, err := r.Read(first)
+	if err != nil {
+		r = failed{err}
+	}
+	return io.MultiReader(bytes.NewReader(first[:n]), r)
+}
+
+// failed is a reader that returns its error.
+type failed struct{ error }
+
+func (f failed) Read([]byte) (int, error) { return 0, f.error }
+
 // encoding returns the Accept-Encoding of a request. Without an encoding, the length of a picture is known.
 func (s *Sender) encoding(kind Kind) string {
 	if kind == Fetch {
@@ -134,12 +150,13 @@ func receive(
 ) (Reply, Content, error) {
 	defer resp.Body.Close()
 	clock.Responded(resp.StatusCode)
-	reply := Reply{Status: resp.StatusCode, Header: resp.Header, Length: resp.ContentLength}
+	reply := Reply{Status: resp.StatusCode}
 	if limit == 0 {
-		reply.Picture = &picture{resp.Body, ctx, clock}
+		reply.Picture = begin(&picture{resp.Body, ctx, clock})
 	} else {
 		reply.Body, reply.Err = wire.ReadBody(resp, limit)
 	}
+	reply.Header, reply.Length = resp.Header, resp.ContentLength // after the first bytes, which tell the encoding
 	switch ended := endedBy(ctx, clock); {
 	case reply.Err == nil && !endsWithEOF(ctx), limit == 0:
 	case ended != nil && (reply.Err == nil || errors.Is(reply.Err, wire.ErrCutOff)):
