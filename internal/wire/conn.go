@@ -113,8 +113,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SetWriteDeadline lets no write wait any more: crypto/tls sets a deadline before its closing alert, net/http sets none.
-// If that changes, a connection that the server closes takes a second longer to end.
+// SetWriteDeadline lets no failed write wait any more: crypto/tls sets a deadline before its closing alert, net/http
+// sets none. If that changes, a connection that the server has closed takes a second longer to end.
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.end()
 	return c.Conn.SetWriteDeadline(t)
