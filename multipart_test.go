@@ -71,6 +71,7 @@ func (u *uploads) take(t *testing.T, req *http.Request, nc net.Conn) {
 	if !assert.NoError(t, err) {
 		return
 	}
+	defer func() { _ = form.RemoveAll() }()
 	assert.Len(t, form.File["file"], 1)
 	_, _ = io.Copy(io.Discard, req.Body)
 	u.mu.Lock()
