@@ -19,6 +19,8 @@ import (
 // ErrRedirect is matched by the error of a redirect that is not followed.
 var ErrRedirect = errors.New("redirect refused")
 
+var errNoStatus = errors.New("the RoundTripper returned a response without a status")
+
 // attempt makes one try. An attempt is lost if it follows one that may have been executed.
 func (s *Sender) attempt(
 	ctx context.Context, req *Request, set *Settings, read Reader, key *Credential, number int, lost bool,
@@ -37,9 +39,16 @@ func (s *Sender) attempt(
 		resp, err = client.Do(wired)
 	}
 	a := Attempt{Number: number}
+	if err == nil && resp.StatusCode == 0 { // the zero value of a response, as a fake may return it
+		resp.Body.Close()
+		err = errNoStatus
+	}
 	if err == nil {
 		a.Reply, a.Facts.Content, a.Err = receive(ctx, resp, s.limit(req.Kind, resp.StatusCode), read, key, clock)
-		a.Facts.Status, a.RetryAfter = resp.StatusCode, retryAfter(resp.Header, time.Now())
+		a.Facts.Status = resp.StatusCode
+		if resp.StatusCode/100 != 2 { // a success may ask its readers to come back later
+			a.RetryAfter = retryAfter(resp.Header, time.Now())
+		}
 	}
 	a.Took = time.Since(start)
 	clock.Stop()

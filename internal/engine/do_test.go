@@ -1,0 +1,594 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aicontent/aicontent-go/internal/fakes"
+	"github.com/aicontent/aicontent-go/internal/redact"
+	"github.com/aicontent/aicontent-go/internal/wire"
+)
+
+// senderOver returns a Sender with one key and a budget of ten retries.
+func senderOver(rt http.RoundTripper) *Sender {
+	transport := wire.New(rt, true)
+	last := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Sender{
+		API: &http.Client{Transport: transport, CheckRedirect: last}, Pictures: &http.Client{Transport: wire.NewDownload(rt)},
+		Transport: transport, UserAgent: "engine-test",
+		Key:    func(context.Context) (*Credential, error) { return NewCredential(fakes.Key), nil },
+		Budget: NewBudget(10), MaxResponse: 1 << 20,
+	}
+}
+
+// rotating makes the sender ask for key-number-1, key-number-2 and so on. It counts into asked.
+func rotating(s *Sender, asked *int) *Sender {
+	s.Rotates = true
+	s.Key = func(context.Context) (*Credential, error) {
+		*asked++
+		return NewCredential(fmt.Sprint("key-number-", *asked)), nil
+	}
+	return s
+}
+
+// requestOf returns a request to the API.
+func requestOf(kind Kind) Request {
+	methods := map[Kind]string{Read: "GET", Fetch: "GET", Create: "POST", Change: "PATCH", Remove: "DELETE"}
+	return Request{
+		Name: "images.test", Kind: kind, Method: methods[kind],
+		URL: url.URL{Scheme: "https", Host: "content.example.com", Path: "/api/v1/images"},
+	}
+}
+
+// readBraces is a Reader that expects {}.
+func readBraces(r Reply) (Content, error) {
+	text := r.Body
+	if r.Picture != nil {
+		picture, err := io.ReadAll(r.Picture)
+		if err != nil {
+			return Content{Kind: Text, Cut: true}, err
+		}
+		text = string(picture)
+	}
+	switch {
+	case r.Status/100 != 2 && text == "{}":
+		return Content{Kind: JSON}, nil
+	case r.Status/100 != 2:
+		return Content{}, nil
+	case r.Err != nil:
+		return Content{Kind: Text, Cut: r.Cut}, r.Err
+	case text == "{}":
+		return Content{Kind: Asked}, nil
+	case text == "":
+		return Content{}, errors.New("the response is empty")
+	}
+	return Content{Kind: JSON}, errors.New("the response has something else")
+}
+
+// atOnce retries without pauses.
+var atOnce = Settings{Policy: Policy{MaxAttempts: 3, MaxRetryAfter: time.Minute}}
+
+// hooked are settings with hooks.
+func hooked(hooks ...Hook) Settings {
+	set := atOnce
+	set.Hooks = hooks
+	return set
+}
+
+// noting is a hook that notes its calls.
+func noting(events *[]string, name string) Hook {
+	return func(_ context.Context, number int) (func(Result), error) {
+		*events = append(*events, fmt.Sprint(name, " asked for ", number))
+		return func(r Result) {
+			outcome := outcomeNames[r.Verdict.Outcome]
+			*events = append(*events, fmt.Sprintf("%s told %d %s %v", name, r.Reply.Status, outcome, r.Err))
+		}, nil
+	}
+}
+
+var (
+	ok   = fakes.OK("{}")
+	busy = fakes.Respond(503, "")
+)
+
+func TestDoReturnsTheFirstSuccess(t *testing.T) {
+	t.Parallel()
+	s := &fakes.Script{Responses: fakes.Responses{busy, fakes.Lose, ok}}
+	reply, failure := senderOver(s).Do(t.Context(), requestOf(Read), atOnce, readBraces)
+	require.Nil(t, failure)
+	assert.Equal(t, 200, reply.Status)
+	assert.Equal(t, "{}", reply.Body)
+	assert.Equal(t, 3, reply.Attempts)
+	assert.Equal(t, redact.Keys{fakes.Key}, reply.Keys)
+	assert.Len(t, s.Asked, 3)
+}
+
+func TestFailureTellsOfAllAttempts(t *testing.T) {
+	t.Parallel()
+	s := &fakes.Script{Responses: fakes.Responses{busy, fakes.Respond(429, "{}"), fakes.Lose}}
+	reply, f := senderOver(s).Do(t.Context(), requestOf(Change), atOnce, readBraces)
+	require.Zero(t, reply)
+	require.NotNil(t, f)
+	assert.Equal(t, Unknown, f.Outcome)
+	assert.True(t, f.Retryable)
+	assert.Equal(t, 3, f.Attempts)
+	assert.Equal(t, 3, f.Last.Number)
+	assert.True(t, f.Last.Facts.Lost, "it follows an attempt that may have been executed")
+	assert.Zero(t, f.Last.Reply.Status)
+	assert.ErrorContains(t, f.Last.Err, "connection reset by peer")
+	assert.Equal(t, 429, f.LastReply.Status)
+	assert.Equal(t, 2, f.LastReply.Attempts)
+	assert.Equal(t, redact.Keys{fakes.Key}, f.Keys)
+	assert.Equal(t, Final, f.Why)
+	assert.NoError(t, f.Stopped)
+}
+
+func TestFailureHasTheOutcomeOfAllAttemptsTogether(t *testing.T) {
+	t.Parallel()
+	refused := fakes.Respond(422, "{}")
+	for name, row := range map[string]struct {
+		responses fakes.Responses
+		want      Outcome
+	}{
+		"lost, then refused":    {fakes.Responses{fakes.Lose, refused}, Unknown},
+		"busy, then refused":    {fakes.Responses{fakes.Respond(429, ""), refused}, NotExecuted},
+		"refused":               {fakes.Responses{refused}, NotExecuted},
+		"created, but unread":   {fakes.Responses{fakes.Respond(201, "")}, Executed},
+		"lost, then unreadable": {fakes.Responses{fakes.Lose, fakes.Respond(201, "")}, Unknown},
+	} {
+		_, f := senderOver(&fakes.Script{Responses: row.responses}).Do(t.Context(), requestOf(Change), atOnce, readBraces)
+		require.NotNil(t, f, name)
+		assert.Equal(t, row.want, f.Outcome, name)
+		assert.Equal(t, len(row.responses), f.Attempts, name)
+	}
+}
+
+func TestDeleteSucceedsIfTheRecordIsGoneAfterALostAttempt(t *testing.T) {
+	t.Parallel()
+	gone := fakes.Respond(404, "{}")
+	for name, row := range map[string]struct {
+		responses fakes.Responses
+		succeeds  bool
+	}{
+		"the attempt was lost":         {fakes.Responses{fakes.Lose, gone}, true},
+		"the attempt was not executed": {fakes.Responses{fakes.Respond(429, ""), gone}, false},
+		"there was no such attempt":    {fakes.Responses{gone}, false},
+		"a proxy says so":              {fakes.Responses{fakes.Lose, fakes.Respond(404, "")}, false},
+	} {
+		_, f := senderOver(&fakes.Script{Responses: row.responses}).Do(t.Context(), requestOf(Remove), atOnce, readBraces)
+		assert.Equal(t, row.succeeds, f == nil, name)
+	}
+}
+
+func TestHooksAreAskedInOrderAndToldOnceInReverse(t *testing.T) {
+	t.Parallel()
+	var events []string
+	silent := func(context.Context, int) (func(Result), error) { return nil, nil }
+	s := &fakes.Script{Responses: fakes.Responses{busy, ok}}
+	_, f := senderOver(s).Do(t.Context(), requestOf(Read), hooked(noting(&events, "a"), silent, noting(&events, "b")), readBraces)
+	require.Nil(t, f)
+	assert.Equal(t, []string{
+		"a asked for 1", "b asked for 1", "b told 503 Unknown <nil>", "a told 503 Unknown <nil>",
+		"a asked for 2", "b asked for 2", "b told 200 Executed <nil>", "a told 200 Executed <nil>",
+	}, events)
+}
+
+func TestHooksLearnWhetherAnAttemptFollows(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		type told struct {
+			again  bool
+			pause  time.Duration
+			budget int
+			at     time.Duration
+		}
+		var results []told
+		start := time.Now()
+		set := hooked(func(context.Context, int) (func(Result), error) {
+			return func(r Result) { results = append(results, told{r.Again, r.Pause, r.Budget, time.Since(start)}) }, nil
+		})
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, "", "Retry-After", "7"), busy, busy}}
+		_, f := senderOver(s).Do(t.Context(), requestOf(Read), set, readBraces)
+		require.NotNil(t, f)
+		assert.Equal(t, []told{
+			{true, 7 * time.Second, 10, 0}, // told before the pause, which the service asked for
+			{true, 0, 9, 7 * time.Second},
+			{false, 0, 9, 7 * time.Second},
+		}, results)
+	})
+}
+
+func TestHooksBeforeOneThatRefusesAreTold(t *testing.T) {
+	t.Parallel()
+	refusal := errors.New("the day's limit is spent")
+	var events []string
+	refuse := func(from int) Hook {
+		return func(_ context.Context, number int) (func(Result), error) {
+			if number < from {
+				return nil, nil
+			}
+			return func(Result) { t.Error("a hook that refuses is not told") }, refusal
+		}
+	}
+	s := &fakes.Script{Responses: fakes.Responses{busy}}
+	set := hooked(noting(&events, "a"), noting(&events, "b"), refuse(1), noting(&events, "c"))
+	_, f := senderOver(s).Do(t.Context(), requestOf(Create), set, readBraces)
+	require.NotNil(t, f)
+	assert.Equal(t, []string{
+		"a asked for 1", "b asked for 1",
+		"b told 0 NotExecuted the day's limit is spent", "a told 0 NotExecuted the day's limit is spent",
+	}, events)
+	assert.Empty(t, s.Sent)
+	assert.Equal(t, Failure{
+		Outcome: NotExecuted, Retryable: true, Keys: redact.Keys{fakes.Key}, Why: HookError, Stopped: refusal,
+	}, *f)
+
+	sender := senderOver(s)
+	_, f = sender.Do(t.Context(), requestOf(Read), hooked(refuse(2)), readBraces)
+	require.NotNil(t, f)
+	assert.Equal(t, HookError, f.Why)
+	assert.Equal(t, refusal, f.Stopped)
+	assert.Equal(t, 1, f.Attempts)
+	assert.Equal(t, 503, f.Last.Reply.Status)
+	assert.Equal(t, Unknown, f.Outcome)
+	assert.Equal(t, 10, sender.Budget.Retries(), "no retry was made")
+}
+
+func TestHooksAreToldOfAPanic(t *testing.T) {
+	t.Parallel()
+	panics := fakes.RoundTripper(func(*http.Request) (*http.Response, error) { panic("boom") })
+	blows := func(context.Context, int) (func(Result), error) { panic("boom") }
+	for name, row := range map[string]struct {
+		rt    http.RoundTripper
+		after []Hook
+	}{
+		"of a RoundTripper": {panics, nil},
+		"of a later hook":   {fakes.RoundTripper(ok), []Hook{blows}},
+	} {
+		var events []string
+		set := hooked(append([]Hook{noting(&events, "a"), noting(&events, "b")}, row.after...)...)
+		assert.PanicsWithValue(t, "boom", func() { senderOver(row.rt).Do(t.Context(), requestOf(Create), set, readBraces) }, name)
+		const told = " told 0 Unknown the attempt ended in a panic"
+		assert.Equal(t, []string{"a asked for 1", "b asked for 1", "b" + told, "a" + told}, events, name)
+	}
+}
+
+func TestHooksAreToldEvenIfOneOfThemPanics(t *testing.T) {
+	t.Parallel()
+	var events []string
+	blows := func(context.Context, int) (func(Result), error) { return func(Result) { panic("boom") }, nil }
+	sender := senderOver(&fakes.Script{Responses: fakes.Responses{busy, ok}})
+	set := hooked(noting(&events, "a"), blows, noting(&events, "b"))
+	assert.PanicsWithValue(t, "boom", func() { sender.Do(t.Context(), requestOf(Read), set, readBraces) })
+	assert.Equal(t, []string{
+		"a asked for 1", "b asked for 1", "b told 503 Unknown <nil>", "a told 503 Unknown <nil>",
+	}, events)
+	assert.Equal(t, 10, sender.Budget.Retries(), "the retry was taken, and not made")
+}
+
+func TestRetriesAreTakenFromTheBudget(t *testing.T) {
+	t.Parallel()
+	once := Settings{Policy: Policy{MaxAttempts: 1}}
+	for name, row := range map[string]struct {
+		responses fakes.Responses
+		attempts  int
+		left      int
+	}{
+		"a failed call pays for its retries":          {fakes.Responses{busy}, 3, 6},
+		"a call that succeeds in the end pays for no": {fakes.Responses{busy, busy, ok}, 3, 8},
+		"a pause that the service asks for is free":   {fakes.Responses{fakes.Respond(503, "", "Retry-After", "0.001")}, 3, 8},
+		"a final failure takes and earns nothing":     {fakes.Responses{fakes.Respond(404, "{}")}, 1, 8},
+	} {
+		s := &fakes.Script{Responses: row.responses}
+		sender := senderOver(s)
+		require.True(t, sender.Budget.take())
+		require.True(t, sender.Budget.take())
+		_, _ = sender.Do(t.Context(), requestOf(Read), atOnce, readBraces)
+		assert.Len(t, s.Sent, row.attempts, name)
+		assert.Equal(t, row.left, sender.Budget.Retries(), name)
+	}
+
+	sender := senderOver(fakes.RoundTripper(ok))
+	require.True(t, sender.Budget.take())
+	for range 10 {
+		_, f := sender.Do(t.Context(), requestOf(Read), once, readBraces)
+		require.Nil(t, f)
+	}
+	assert.Equal(t, 10, sender.Budget.Retries(), "ten successes at the first attempt earn a retry")
+}
+
+func TestNoAttemptFollowsWithoutBudget(t *testing.T) {
+	t.Parallel()
+	s := &fakes.Script{Responses: fakes.Responses{busy}}
+	sender := senderOver(s)
+	sender.Budget = NewBudget(1)
+	_, f := sender.Do(t.Context(), requestOf(Read), atOnce, readBraces)
+	require.NotNil(t, f)
+	assert.Len(t, s.Sent, 2)
+	assert.Equal(t, NoBudget, f.Why)
+	assert.NoError(t, f.Stopped)
+	assert.True(t, f.Retryable)
+}
+
+// A retry that was taken and not made must come back, or the budget shrinks with each such call.
+func TestARetryThatIsNotMadeReturnsToTheBudget(t *testing.T) {
+	t.Parallel()
+	gone := errors.New("gone")
+	second := func() func() error {
+		calls := 0
+		return func() error {
+			if calls++; calls > 1 {
+				return gone
+			}
+			return nil
+		}
+	}
+	limit, source := second(), second()
+	late := atOnce
+	late.Policy.MinBackoff, late.Policy.MaxBackoff = 1000*time.Hour, 1000*time.Hour
+	for name, row := range map[string]struct {
+		change func(*Sender)
+		set    Settings
+		why    Why
+		stop   error
+	}{
+		"the deadline is nearer": {func(*Sender) {}, late, Ended, context.DeadlineExceeded},
+		"the limiter fails": {func(s *Sender) {
+			s.Limiter = fakes.Limiter(func(context.Context) error { return limit() })
+		}, atOnce, LimiterError, gone},
+		"the key source fails": {func(s *Sender) {
+			s.Key = func(context.Context) (*Credential, error) { return NewCredential(fakes.Key), source() }
+		}, atOnce, KeyError, gone},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		s := &fakes.Script{Responses: fakes.Responses{busy}}
+		sender := senderOver(s)
+		row.change(sender)
+		require.True(t, sender.Budget.take())
+		_, f := sender.Do(ctx, requestOf(Read), row.set, readBraces)
+		cancel()
+		require.NotNil(t, f, name)
+		assert.Equal(t, row.why, f.Why, name)
+		assert.Equal(t, row.stop, f.Stopped, name)
+		assert.Equal(t, 503, f.Last.Reply.Status, name)
+		assert.Len(t, s.Sent, 1, name)
+		assert.Equal(t, 9, sender.Budget.Retries(), name)
+	}
+
+	attempts := 0
+	sender := senderOver(fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		if attempts++; attempts == 2 {
+			panic("boom")
+		}
+		return busy(r)
+	}))
+	assert.Panics(t, func() { sender.Do(t.Context(), requestOf(Read), atOnce, readBraces) })
+	assert.Equal(t, 10, sender.Budget.Retries(), "net/http recovers a panic in a handler")
+}
+
+func TestARefusedKeyIsRenewedOnce(t *testing.T) {
+	t.Parallel()
+	refused := fakes.Respond(401, "{}")
+	slow := fakes.Respond(429, "")
+	for name, row := range map[string]struct {
+		policy    int
+		responses fakes.Responses
+		asked     int // the key source
+		attempts  int
+		succeeds  bool
+	}{
+		"another key is accepted":             {3, fakes.Responses{refused, ok}, 2, 2, true},
+		"another key is refused":              {3, fakes.Responses{refused}, 2, 2, false},
+		"one attempt by policy":               {1, fakes.Responses{refused, ok}, 2, 2, true},
+		"the last attempt by policy":          {2, fakes.Responses{slow, refused, ok}, 3, 3, true},
+		"a retry after the renewal":           {3, fakes.Responses{refused, slow, slow, ok}, 4, 4, true},
+		"no more retries after the renewal":   {3, fakes.Responses{refused, slow}, 4, 4, false},
+		"a second refusal after a retry":      {3, fakes.Responses{refused, slow, refused}, 3, 3, false},
+		"every attempt asks for its own key":  {3, fakes.Responses{slow, slow, ok}, 3, 3, true},
+		"a success at once asks for one key":  {3, fakes.Responses{ok}, 1, 1, true},
+		"a redirect to a login page is final": {3, fakes.Responses{fakes.Respond(302, "")}, 1, 1, false},
+	} {
+		for _, kind := range []Kind{Read, Create} {
+			asked := 0
+			s := &fakes.Script{Responses: row.responses}
+			set := Settings{Policy: Policy{MaxAttempts: row.policy}}
+			reply, f := rotating(senderOver(s), &asked).Do(t.Context(), requestOf(kind), set, readBraces)
+			assert.Equal(t, row.succeeds, f == nil, "%s: %s", kinds[kind], name)
+			assert.Equal(t, row.asked, asked, "%s: %s", kinds[kind], name)
+			assert.Len(t, s.Sent, row.attempts, "%s: %s", kinds[kind], name)
+			for i, sent := range s.Sent {
+				assert.Equal(t, fmt.Sprint("Bearer key-number-", i+1), sent.Header.Get("Authorization"))
+			}
+			used := redact.Keys(nil)
+			for n := range row.attempts {
+				used = used.With(redact.Key(fmt.Sprint("key-number-", n+1)))
+			}
+			if row.succeeds {
+				assert.Equal(t, used, reply.Keys, name)
+			} else {
+				assert.Equal(t, used, f.Keys, "all keys of the call are masked: %s", name)
+				assert.Equal(t, used, f.LastReply.Keys, name)
+			}
+		}
+	}
+}
+
+func TestARefusedKeyIsFinalWithoutAnotherOne(t *testing.T) {
+	t.Parallel()
+	refused := fakes.Respond(401, "{}")
+	sealed := errors.New("the vault is sealed")
+	for name, row := range map[string]struct {
+		rotates bool
+		second  error // of the key source
+		asked   int
+		why     Why
+	}{
+		"no key source":               {false, nil, 1, Final},
+		"the source has the same key": {true, nil, 2, Final},
+		"the source fails":            {true, sealed, 2, KeyError},
+	} {
+		asked := 0
+		s := &fakes.Script{Responses: fakes.Responses{refused, ok}}
+		sender := senderOver(s)
+		sender.Rotates = row.rotates
+		sender.Key = func(context.Context) (*Credential, error) {
+			if asked++; asked == 2 && row.second != nil {
+				return nil, row.second
+			}
+			return NewCredential(fakes.Key), nil
+		}
+		var again []bool
+		_, f := sender.Do(t.Context(), requestOf(Create), hooked(func(context.Context, int) (func(Result), error) {
+			return func(r Result) { again = append(again, r.Again) }, nil
+		}), readBraces)
+		require.NotNil(t, f, name)
+		assert.Equal(t, row.asked, asked, name)
+		assert.Equal(t, row.why, f.Why, name)
+		assert.Equal(t, row.second, f.Stopped, name)
+		assert.Equal(t, 401, f.Last.Reply.Status, name)
+		assert.Equal(t, []bool{false}, again, name)
+		assert.Equal(t, 10, sender.Budget.Retries(), "a renewal costs no retry: %s", name)
+	}
+}
+
+func TestTheKeySourceIsNotAskedAfterTheContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := 0
+	sender := rotating(senderOver(fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		cancel()
+		return fakes.Respond(401, "{}")(r)
+	})), &asked)
+	_, f := sender.Do(ctx, requestOf(Read), atOnce, readBraces)
+	require.NotNil(t, f)
+	assert.Equal(t, 1, asked)
+	assert.Equal(t, Ended, f.Why)
+	assert.ErrorIs(t, f.Stopped, context.Canceled)
+}
+
+// The host of a picture is not the service: it gets no key, and its 401 is not about one.
+func TestAPictureIsFetchedWithoutLimiterAndKey(t *testing.T) {
+	t.Parallel()
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, "{}")}}
+	asked := 0
+	sender := rotating(senderOver(s), &asked)
+	sender.Limiter = fakes.Limiter(func(context.Context) error { t.Error("the limiter was asked"); return nil })
+	_, f := sender.Do(t.Context(), requestOf(Fetch), atOnce, readBraces)
+	require.NotNil(t, f)
+	assert.Zero(t, asked)
+	assert.Len(t, s.Sent, 1)
+	assert.Empty(t, s.Sent[0].Header.Get("Authorization"))
+	assert.Empty(t, f.Keys)
+}
+
+func TestLimiterAndKeySourceComeBeforeTheHooksOfEachAttempt(t *testing.T) {
+	t.Parallel()
+	var order []string
+	sender := senderOver(&fakes.Script{Responses: fakes.Responses{busy, ok}})
+	sender.Limiter = fakes.Limiter(func(context.Context) error { order = append(order, "limiter"); return nil })
+	sender.Key = func(context.Context) (*Credential, error) {
+		order = append(order, "key")
+		return NewCredential(fakes.Key), nil
+	}
+	_, f := sender.Do(t.Context(), requestOf(Read), hooked(func(context.Context, int) (func(Result), error) {
+		order = append(order, "hook")
+		return nil, nil
+	}), readBraces)
+	require.Nil(t, f)
+	assert.Equal(t, []string{"limiter", "key", "hook", "limiter", "key", "hook"}, order)
+}
+
+var errUserLeft = errors.New("the user left")
+
+func TestTheContextEndsAPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		timer := time.AfterFunc(3*time.Second, func() { cancel(errUserLeft) })
+		defer timer.Stop()
+		start := time.Now()
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, "", "Retry-After", "30")}}
+		_, f := senderOver(s).Do(ctx, requestOf(Create), atOnce, readBraces)
+		require.NotNil(t, f)
+		assert.Equal(t, 3*time.Second, time.Since(start))
+		assert.Equal(t, Ended, f.Why)
+		assert.ErrorIs(t, f.Stopped, context.Canceled)
+		assert.ErrorIs(t, f.Stopped, errUserLeft)
+		assert.Equal(t, NotExecuted, f.Outcome)
+		assert.Equal(t, 1, f.Attempts)
+		assert.Len(t, s.Sent, 1)
+	})
+}
+
+// A caller that has a second left must not wait for it in vain.
+func TestAPauseBeyondTheDeadlineIsNotBegun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, "", "Retry-After", "30")}}
+		_, f := senderOver(s).Do(ctx, requestOf(Read), atOnce, readBraces)
+		require.NotNil(t, f)
+		assert.Zero(t, time.Since(start))
+		assert.Equal(t, Ended, f.Why)
+		assert.Equal(t, context.DeadlineExceeded, f.Stopped, "before the deadline")
+	})
+}
+
+// A user who left is named, even if no pause was due.
+func TestAContextThatEndsWithoutAPauseEndsTheCall(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := &fakes.Script{Responses: fakes.Responses{busy}}
+	_, f := senderOver(s).Do(ctx, requestOf(Read), hooked(func(context.Context, int) (func(Result), error) {
+		return func(Result) { cancel(errUserLeft) }, nil
+	}), readBraces)
+	require.NotNil(t, f)
+	assert.ErrorIs(t, f.Stopped, errUserLeft)
+	assert.Equal(t, 503, f.Last.Reply.Status)
+	assert.Len(t, s.Sent, 1)
+}
+
+func TestNothingIsSentAfterTheContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errUserLeft)
+	s := &fakes.Script{Responses: fakes.Responses{ok}}
+	sender := senderOver(s)
+	sender.Limiter = fakes.Limiter(func(context.Context) error { t.Error("the limiter was asked"); return nil })
+	_, f := sender.Do(ctx, requestOf(Create), atOnce, readBraces)
+	require.NotNil(t, f)
+	assert.Empty(t, s.Sent)
+	assert.Equal(t, NotExecuted, f.Outcome)
+	assert.True(t, f.Retryable)
+	assert.Zero(t, f.Attempts)
+	assert.Zero(t, f.LastReply)
+	assert.ErrorIs(t, f.Stopped, errUserLeft)
+}
+
+func TestContextErrorHasTheCauseIfThatSaysMore(t *testing.T) {
+	t.Parallel()
+	assert.NoError(t, ContextError(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.Equal(t, context.Canceled, ContextError(ctx))
+	ctx, end := context.WithCancelCause(t.Context())
+	end(errUserLeft)
+	assert.ErrorIs(t, ContextError(ctx), context.Canceled)
+	assert.ErrorIs(t, ContextError(ctx), errUserLeft)
+	assert.EqualError(t, ContextError(ctx), "context canceled: the user left")
+	ctx, end = context.WithCancelCause(t.Context())
+	end(context.Canceled)
+	assert.EqualError(t, ContextError(ctx), "context canceled")
+}
