@@ -178,7 +178,7 @@ func send[T any](
 			return engine.Content{Kind: engine.Asked}, nil
 		}
 		if encoding := r.Header.Get("Content-Encoding"); encoding != "" && errors.Is(err, lenient.ErrNotJSON) {
-			err = fmt.Errorf("%w: its Content-Encoding is %q", err, encoding)
+			err = fmt.Errorf("%w: its Content-Encoding is %q", lenient.ErrNotJSON, encoding)
 		}
 		return contentOf(r, err), err
 	})

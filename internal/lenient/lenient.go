@@ -28,8 +28,8 @@ const byteOrderMark = "\xef\xbb\xbf"
 // Trim returns body without its byte order mark and the white space around it.
 func Trim(body string) string { return strings.TrimSpace(strings.TrimPrefix(body, byteOrderMark)) }
 
-// Parse returns body as a value, which is a copy if body is no string. The error is ErrEmpty, ErrHTML, ErrCutOff or
-// ErrNotJSON.
+// Parse returns body as a value, which is a copy if body is no string. The error is ErrEmpty, ErrHTML or ErrCutOff, or
+// matches ErrNotJSON and says where and why.
 func Parse[T string | []byte](body T) (Value, error) {
 	text := Trim(string(body))
 	switch {
@@ -40,9 +40,16 @@ func Parse[T string | []byte](body T) (Value, error) {
 	case text[0] == '<':
 		return "", ErrHTML
 	}
-	decoder := json.NewDecoder(strings.NewReader(text))
-	if err := decoder.Decode(new(json.RawMessage)); errors.Is(err, io.ErrUnexpectedEOF) {
+	err := json.NewDecoder(strings.NewReader(text)).Decode(new(json.RawMessage))
+	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return "", ErrCutOff
 	}
-	return "", ErrNotJSON
+	if err == nil { // the beginning is JSON
+		err = json.Unmarshal([]byte(text), new(json.RawMessage))
+	}
+	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
+		offset := strings.Index(string(body), text) + int(at.Offset) - 1
+		return "", fmt.Errorf("%w: %w at byte %d", ErrNotJSON, err, offset)
+	}
+	return "", fmt.Errorf("%w: %w", ErrNotJSON, err)
 }

@@ -57,7 +57,7 @@ func TestResponsesThatHoldNoList(t *testing.T) {
 		if err == nil {
 			list, err = FindList(v, "images")
 		}
-		assert.Equal(t, table[name], err, name)
+		assert.ErrorIs(t, err, table[name], name)
 		for _, item := range list.Items {
 			_, err := Element(item, "image", new(picture))
 			assert.Equal(t, ErrNoRecord, err, name)

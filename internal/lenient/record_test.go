@@ -157,7 +157,7 @@ func TestResponsesThatHoldNoRecord(t *testing.T) {
 			assert.Empty(t, raw, name)
 			assert.Zero(t, p, name)
 		}
-		assert.Equal(t, table[name], err, name)
+		assert.ErrorIs(t, err, table[name], name)
 	}
 }
 
