@@ -228,6 +228,7 @@ func TestLongRequest(t *testing.T) {
 		wg.Wait()
 		w.require1(t)
 		assert.Equal(t, 2+79, w.Ledger.puts, "a heartbeat every 30 seconds")
+		assert.LessOrEqual(t, w.requests(kit.ImagesList), 1+6+79, "no heartbeat ends a pause")
 	}, kit.LatencyOn(kit.ImagesStore, 40*time.Minute-time.Second))
 }
 

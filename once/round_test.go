@@ -109,11 +109,12 @@ func TestTheLoserOfARaceSendsIfTheWinnerCreatedNothing(t *testing.T) {
 }
 
 func TestTheFormOfARefusedRequestIsNotThatOfTheRecord(t *testing.T) {
-	for _, status := range []int{409, 422} {
+	for status, lacks := range map[int]int{409: 0, 422: 2} {
 		bubbleOf(t, fmt.Sprint(status), func(t *testing.T, w *world) {
 			p := w.process(t)
 			w.AddImage(kit.Image{Name: "a", Description: "d", Resolution: "256x256"})
 			w.FaultOn(kit.ImagesList, 1, kit.Status(200, `{"data":[]}`))
+			w.FaultOn(kit.ImagesShow, lacks, kit.Status(404, `{"message":"a replica that lags"}`))
 			w.FaultOn(kit.ImagesStore, 1, kit.Status(status, `{"message":"x","errors":{"name":["taken"]}}`))
 			other := job("a")
 			other.Description = "another"
@@ -135,8 +136,8 @@ func TestATakenNameThatNoSearchFindsIsNotFinal(t *testing.T) {
 		want string
 	}{
 		"lags":  {kit.Status(200, `{"data":[]}`), "not executed, retryable"},
-		"fails": {kit.Status(200, `ok`), "ok"},
-		"401":   {kit.Status(401, `{}`), "ok"},
+		"fails": {kit.Status(200, `ok`), "not executed, retryable"},
+		"401":   {kit.Status(401, `{}`), "not executed, retryable"},
 	} {
 		bubbleOf(t, name, func(t *testing.T, w *world) {
 			p := w.process(t)
@@ -247,7 +248,7 @@ func TestACallUsesTheTimeThatItHas(t *testing.T) {
 
 // A ledger that hangs in a pause holds no call up for longer than the pause.
 func TestALedgerThatHangsProlongsNoPause(t *testing.T) {
-	bubble(t, func(t *testing.T, w *world) {
+	bubbleOf(t, "in pauses", func(t *testing.T, w *world) {
 		w.write(t, "a", fmt.Sprintf(another, `,"until":"2000-01-01T00:15:00Z"`))
 		get := func(ctx context.Context, key string) ([]byte, string, error) {
 			if deadline, _ := ctx.Deadline(); time.Until(deadline) < 29*time.Second {
@@ -261,6 +262,22 @@ func TestALedgerThatHangsProlongsNoPause(t *testing.T) {
 		_, err = client.Images.Find(t.Context(), "a")
 		assert.ErrorIs(t, err, once.ErrMaxWait)
 		assert.Equal(t, 25*time.Second, time.Since(w.start))
+	})
+	bubbleOf(t, "for good", func(t *testing.T, w *world) {
+		w.write(t, "a", fmt.Sprintf(another, `,"until":"2000-01-01T00:15:00Z"`))
+		gets := 0
+		get := func(ctx context.Context, key string) ([]byte, string, error) {
+			if gets++; gets > 1 {
+				<-ctx.Done()
+				return nil, "", ctx.Err()
+			}
+			return w.Ledger.Get(ctx, key)
+		}
+		client, err := once.New(w.Client(), funcs{get, w.Ledger.Put}, once.WithMaxWait(25*time.Second))
+		require.NoError(t, err)
+		_, err = client.Images.Find(t.Context(), "a")
+		assert.ErrorContains(t, err, "the ledger failed")
+		assert.Equal(t, time.Second+30*time.Second, time.Since(w.start), "a pause, and the Get of the next round")
 	})
 }
 

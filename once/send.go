@@ -33,15 +33,19 @@ func (c *call[T]) send(ctx context.Context, create create[T]) (*T, step, error) 
 	case outcome == aicontent.OutcomeUnknown:
 	case why == errChanged && !c.announced:
 		return nil, changed, nil
-	default:
-		_, last, refused := c.none(ctx, retryable || taken, err)
-		if taken && last == over { // with a blank entry: the record is that of another form
-			record, next, err := c.search(ctx)
-			if record != nil || next == changed || err != nil && aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted {
-				return record, next, err
-			}
+	case taken:
+		c.entry.Form = "" // The record has the form of another request.
+		record, next, found := c.search(ctx)
+		if record != nil {
+			return record, next, found
 		}
-		return nil, last, refused
+		if found != nil && aicontent.OutcomeOf(found) == aicontent.OutcomeExecuted {
+			_ = c.write(ctx, entry{})
+			return nil, next, found
+		}
+		return c.none(ctx, true, err)
+	default:
+		return c.none(ctx, retryable, err)
 	}
 	c.sent, c.paused = true, time.Time{}
 	_ = c.write(ctx, next)
