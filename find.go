@@ -107,7 +107,7 @@ func (c *Client) search(ctx context.Context, in *collection, name string, opts [
 		if len(page.found.IDs) < page.found.Count {
 			return "", from, from.unusable(errors.New("the list has something other than a record"), false)
 		}
-		if page.found.Around.SaysError() {
+		if page.saysError {
 			return "", from, from.unusable(fmt.Errorf("the list may lack records: %w", lenient.ErrSaysError), false)
 		}
 		shrank = shrank || page.Total > 0 && page.Total < total || page.Last > 0 && page.Last < pages

@@ -232,9 +232,16 @@ func TestFindByNameDuringDeletions(t *testing.T) {
 		text  string
 	}{
 		"the total shrinks":          {slices.Concat(moved, []fakes.RoundTripper{page(1, 2, 3, b, wanted), page(2, 2, 3, d)}), true, 4, ""},
-		"found in spite of it":       {[]fakes.RoundTripper{page(1, 1, 9, wanted)}, true, 1, ""},
+		"found in spite of it":       {[]fakes.RoundTripper{page(1, 1, 9, wanted)}, true, 2, ""},
 		"shrinks again and again":    {slices.Concat(moved, moved, moved, moved), false, 8, "images.findByName: 200: the list became shorter while it was read"},
-		"counted without the search": {[]fakes.RoundTripper{page(1, 1, 500, a)}, false, 1, "images.findByName: no image has the name"},
+		"counted without the search": {[]fakes.RoundTripper{page(1, 1, 500, a), page(2, 1, 500)}, false, 2, "images.findByName: no image has the name"},
+		"pages counted without it":   {[]fakes.RoundTripper{page(1, 50, 5000)}, false, 1, "images.findByName: no image has the name"},
+		"counted, and more follow":   {[]fakes.RoundTripper{page(1, 1, 500, a), page(2, 1, 500, wanted), page(3, 1, 500)}, true, 3, ""},
+		"has_more":                   {[]fakes.RoundTripper{fakes.OK(`{"data":[` + a + `],"has_more":true}`), fakes.OK(`{"data":[` + wanted + `],"has_more":false}`)}, true, 2, ""},
+		"has_more, and nothing does": {[]fakes.RoundTripper{fakes.OK(`{"data":[` + a + `],"has_more":true}`), fakes.OK(`{"data":[]}`)}, false, 2, "images.findByName: no image has the name"},
+		"a total in a header":        {[]fakes.RoundTripper{fakes.Respond(200, `[`+a+`]`, "X-Total-Count", "2"), fakes.Respond(200, `[`+wanted+`]`, "X-Total-Count", "2")}, true, 2, ""},
+		"a Link header":              {[]fakes.RoundTripper{fakes.Respond(200, `[`+a+`]`, "Link", `</images?page=2>; rel="next"`), fakes.OK(`[` + wanted + `]`)}, true, 2, ""},
+		"no list, and none are":      {[]fakes.RoundTripper{fakes.OK(`{"data":null,"meta":{"total":0}}`)}, false, 1, "images.findByName: no image has the name"},
 		"none, and one is counted":   {[]fakes.RoundTripper{fakes.OK(`{"data":[],"total":1}`)}, false, 1, "images.findByName: no image has the name"},
 		"as many as the total":       {[]fakes.RoundTripper{page(1, 2, 3, a, b), page(2, 2, 3, d)}, false, 2, "images.findByName: no image has the name"},
 		"more than the total":        {[]fakes.RoundTripper{page(1, 1, 1, a, b)}, false, 1, "images.findByName: no image has the name"},
@@ -360,6 +367,11 @@ func TestFindByNameIsNotBlindToWhatItCannotRead(t *testing.T) {
 		`{"data":[{"id":7,"name":"other"},{"key":7,"title":"job-4711"}],"links":{"next":null}}`,
 		`{"data":[],"error":"the search index is not available"}`,
 		`{"status":"error","data":[]}`,
+		`{"data":null}`,
+		`{"data":null,"meta":{"total":1}}`,
+		`{"data":null,"total":0,"meta":{"total_count":1}}`,
+		`{"data":[{"id":1,"name":"job-47110"}],"has_more":true}`,
+		`{"data":[{"id":1,"name":"job-47110"}],"total":2}`,
 		`{"data":[{"id":1,"name":"job-47110"}],"errors":["shard 3 timed out"]}`,
 	} {
 		_, err := over(t, fakes.RoundTripper(fakes.OK(list))).Images.FindByName(t.Context(), "job-4711")

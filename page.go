@@ -2,6 +2,7 @@ package aicontent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -16,10 +17,11 @@ type Page[T any] struct {
 	Items []*T // in the service's order
 	PageInfo
 
-	found  paging.Facts
-	state  paging.State
-	broken error   // that Next returns because the service does not say what follows; nil if it does
-	source *source // of the pages that follow
+	found     paging.Facts
+	saysError bool // beside the records
+	state     paging.State
+	broken    error   // that Next returns because the service does not say what follows; nil if it does
+	source    *source // of the pages that follow
 }
 
 // PageInfo has the page numbers and counts from the service. Zero is unknown.
@@ -64,6 +66,8 @@ func firstPage[T any](ctx context.Context, s *source) (*Page[T], answer, error) 
 // at puts a page in its place in the list.
 func (p *Page[T]) at(state paging.State, s *source, from answer) *Page[T] {
 	p.PageInfo, p.state, p.source = PageInfo(state.Info), state, s
+	p.saysError = p.found.Around.SaysError()
+	p.found.Around, p.found.Header = nil, nil // a page that is kept must not keep its response
 	if _, err := state.Next(); err != nil {
 		p.broken = from.unusable(fmt.Errorf("%w: %w", ErrPagination, err), false)
 	}
@@ -116,16 +120,17 @@ func list[T any](ctx context.Context, c *Client, first arguments, opts []CallOpt
 }
 
 // readPage finds the records of a list, and the hints about its place.
-func readPage[T any](body string, _ http.Header, op *operation) (*Page[T], error) {
+func readPage[T any](body string, header http.Header, op *operation) (*Page[T], error) {
 	v, err := lenient.Parse(body)
 	if err != nil {
 		return nil, err
 	}
 	found, err := lenient.FindList(v, op.in.name)
-	if err != nil {
+	facts := paging.Facts{Around: found.Around, Header: header, Count: len(found.Items)}
+	if err != nil && (!errors.Is(err, lenient.ErrNull) || !facts.NoRecords()) {
 		return nil, err
 	}
-	count := len(found.Items)
+	count := facts.Count
 	items, ids := make([]*T, 0, count), make([]string, 0, count)
 	for _, element := range found.Items {
 		item := new(T) // one that is kept must not keep the page
@@ -138,7 +143,8 @@ func readPage[T any](body string, _ http.Header, op *operation) (*Page[T], error
 	if count > 0 && len(items) == 0 {
 		return nil, lenient.ErrNoRecord
 	}
-	return &Page[T]{Items: items, found: paging.Facts{Around: found.Around, Count: count, IDs: ids}}, nil
+	facts.IDs = ids
+	return &Page[T]{Items: items, found: facts}, nil
 }
 
 // Collect returns the records of an iterator, such as All's, as a slice. With an error, it returns the records before

@@ -158,7 +158,7 @@ func TestAllGivesTheTotalOfCappedPages(t *testing.T) {
 	}
 }
 
-// A total that is never reached must not keep a walk going for ever.
+// A total that is never reached must not keep a walk going: services count records that a filter leaves out.
 func TestAllEndsBelowATotalThatIsWrong(t *testing.T) {
 	t.Parallel()
 	{
@@ -169,10 +169,9 @@ func TestAllEndsBelowATotalThatIsWrong(t *testing.T) {
 			return `{"data":[],"total":9007199254740991}`
 		})
 		ids, err := walked(t, b, ImageListParams{})
-		require.ErrorIs(t, err, ErrPagination)
-		assert.ErrorContains(t, err, "100 pages without records")
+		require.NoError(t, err)
 		assert.Equal(t, "2 1", ids)
-		assert.LessOrEqual(t, b.Requests(), 101)
+		assert.Equal(t, 2, b.Requests())
 	}
 }
 
@@ -223,23 +222,94 @@ func TestMovedRecordsAreGivenOnce(t *testing.T) {
 	assert.Equal(t, "6", namesOf(second))
 }
 
-// A list that says only in a Link header what follows is as one that says nothing: a full page is not the end of it.
-func TestListsWithALinkHeaderAlone(t *testing.T) {
+// What follows a list without an envelope stands in the header, in the manner of GitHub and GitLab.
+func TestAllFollowsTheHeaderOfAList(t *testing.T) {
 	t.Parallel()
-	for count, want := range map[int]error{10: ErrPagination, 9: nil} {
-		b := pages(t, func(url.Values) string {
-			var ids []int
-			for id := range count {
-				ids = append(ids, id+1)
+	for name, value := range map[string]string{"Link": `<https://app.internal/images?page=2>; rel="next"`, "X-Total": "3", "X-Total-Count": "3"} {
+		b := pages(t, func(query url.Values) string {
+			if query.Get("page") == "2" {
+				return recordsOf(7)
 			}
-			return recordsOf(ids...)
+			return recordsOf(9, 8)
 		})
-		b.Header.Set("Link", `<https://app.internal/images?page=2>; rel="next"`)
-		images, err := Collect(b.Images.All(t.Context(), ImageListParams{PerPage: PerPage10}))
-		assert.ErrorIs(t, err, want)
-		assert.Len(t, images, count)
-		assert.Equal(t, 1, b.Requests())
+		b.Header.Set(name, value)
+		page, err := b.Images.List(t.Context(), ImageListParams{PerPage: PerPage10})
+		require.NoError(t, err)
+		assert.True(t, page.HasNext(), name)
+		delete(b.Header, "Link")
+		page, err = page.Next(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, "7", namesOf(page), name)
+		assert.False(t, page.HasNext(), name)
 	}
+}
+
+// No hint of more pages is ignored, and none is believed for ever.
+func TestAllFollowsEveryHint(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		first, second string // what stands beside the records
+		asked         string // of the second page
+		ids           string
+		err           error
+	}{
+		"more, in so many words":       {`"has_more":true`, `"has_more":false`, "page=2", "9 8 7", nil},
+		"a cursor":                     {`"next_cursor":"a"`, `"next_cursor":null`, "cursor=a", "9 8 7", nil},
+		"a token":                      {`"meta":{"nextPageToken":"a"}`, `"meta":{}`, "page_token=a", "9 8 7", nil},
+		"a number in pagination":       {`"pagination":{"total_pages":2}`, `"pagination":{"total_pages":2}`, "page=2", "9 8 7", nil},
+		"a total":                      {`"meta":{"pagination":{"totalCount":3}}`, `"total":3`, "page=2", "9 8 7", nil},
+		"a total beside the last page": {`"last_page":1,"total":3`, `"last_page":1,"total":3`, "page=2", "9 8 7", nil},
+		"a null link beside a total":   {`"next":null,"total":3`, ``, "", "9 8", nil},
+		"more, again and again":        {`"has_more":true`, `"has_more":true`, "page=2", "9 8 7", ErrPagination},
+	} {
+		b := pages(t, func(query url.Values) string {
+			if len(query) == 0 {
+				return strings.Replace(`{"data":`+recordsOf(9, 8)+`,`+row.first+`}`, ",}", "}", 1)
+			}
+			return strings.Replace(`{"data":`+recordsOf(7)+`,`+row.second+`}`, ",}", "}", 1)
+		})
+		ids, err := walked(t, b, ImageListParams{})
+		require.ErrorIs(t, err, row.err, name)
+		assert.Equal(t, row.ids, ids, name)
+		asked := ""
+		if len(b.Asked) > 1 {
+			asked = b.Asked[1]
+		}
+		assert.Equal(t, row.asked, asked, name)
+	}
+}
+
+// PHP and Go write an empty list as null.
+func TestNullIsAnEmptyListIfTheTotalIsZero(t *testing.T) {
+	t.Parallel()
+	for body, total := range map[string]string{`{"data":null,"total":0}`: "", `{"data":{"images":null},"meta":{"total":0}}`: "", `null`: "0", `{"data":null}`: "0"} {
+		b := pages(t, func(url.Values) string { return body })
+		b.Header.Set("X-Total-Count", total)
+		page, err := b.Images.List(t.Context(), ImageListParams{})
+		require.NoError(t, err, body)
+		assert.Empty(t, page.Items, body)
+		assert.False(t, page.HasNext(), body)
+	}
+	for body, total := range map[string]string{`{"data":null}`: "", `null`: "", `{"data":null,"total":7}`: "", `{"data":null,"total":0}`: "7", `{"x":1,"total":0}`: ""} {
+		b := pages(t, func(url.Values) string { return body })
+		b.Header.Set("X-Total-Count", total)
+		_, err := b.Images.List(t.Context(), ImageListParams{})
+		require.ErrorAs(t, err, new(*DecodeError), body)
+	}
+}
+
+// A paginator over filtered records has numbers for names from page 2 on. Their order is the list's.
+func TestListsAsObjectsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	b := pages(t, func(query url.Values) string {
+		if query.Get("page") == "" {
+			return `{"data":` + recordsOf(9, 8) + `,"meta":{"current_page":1,"last_page":2}}`
+		}
+		return `{"data":{"3":{"id":7},"2":{"id":6},"10":{"id":5}},"meta":{"current_page":2,"last_page":2}}`
+	})
+	ids, err := walked(t, b, ImageListParams{})
+	require.NoError(t, err)
+	assert.Equal(t, "9 8 7 6 5", ids)
 }
 
 // What was read before an error must not be lost.

@@ -37,11 +37,10 @@ func (v Value) gather() (members Members) {
 	return members
 }
 
-// Objects returns m, and the members of each object that m has under one of the names, apart from case and underscores.
-func (m Members) Objects(names ...string) []Members {
-	list := []Members{m}
+// Objects returns the members of each object that m has under the name, apart from case and underscores.
+func (m Members) Objects(name string) (list []Members) {
 	for _, member := range m {
-		if member.value.IsObject() && slices.ContainsFunc(names, member.name.resembles) {
+		if member.value.IsObject() && member.name.resembles(name) {
 			list = append(list, member.value.gather())
 		}
 	}

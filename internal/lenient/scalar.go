@@ -24,7 +24,11 @@ func (v Value) Bool() bool {
 
 // Int reads whole numbers, also as text and with a fraction of zero. Anything else is 0.
 func (v Value) Int() int {
-	f, err := strconv.ParseFloat(v.Text(), 64)
+	text := v.Text()
+	if text == "" || text[0] > '9' { // without the allocations of an error
+		return 0
+	}
+	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.Abs(f) > maxInt || f != math.Trunc(f) {
 		return 0
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -31,9 +32,10 @@ type Info struct {
 // Facts are what is known of the response that holds a page.
 type Facts struct {
 	Around lenient.Members // the JSON around the records
-	Query  url.Values      // of the request
-	IDs    []string        // of the records, in order; empty for a record without one
-	Count  int             // records as sent, those that cannot be read included
+	Header http.Header
+	Query  url.Values // of the request
+	IDs    []string   // of the records, in order; empty for a record without one
+	Count  int        // records as sent, those that cannot be read included
 }
 
 // State is where a walk over the pages of a list stands. No method changes it. The zero value is
@@ -45,7 +47,7 @@ type State struct {
 	linked     bool       // a link led to the page that follows
 	number     int        // of this page; 0 if unknown
 	total      int        // records on all pages, as last told; 0 if unknown
-	seen       int        // records that came up to this page; an empty page counts as a full one
+	seen       int        // records that came up to this page
 	emptyPages int        // in a row, up to this page
 	repeats    int        // pages in a row, up to this page, that had only records of the page before
 	ids        []string
@@ -56,7 +58,7 @@ type State struct {
 
 // Start returns the state after the first page. The sizes are the page sizes that the API documents, the default first.
 func Start(f Facts, sizes []int) State {
-	return State{first: f.Query, sizes: sizes}.after(f, 0)
+	return State{first: f.Query, sizes: sizes}.after(f, 0, 0)
 }
 
 // HasNext reports whether Next returns a query or an error.
@@ -92,7 +94,7 @@ func (s State) Arrive(f Facts) (State, map[string]bool, error) {
 			moved++
 		}
 	}
-	n := s.after(f, moved)
+	n := s.after(f, moved, s.current()+1)
 	_, byNumber := pageNumber(s.next)
 	if !byNumber {
 		n.cursors = append(slices.Clip(s.cursors), s.next.Encode())
@@ -107,7 +109,8 @@ func (s State) Arrive(f Facts) (State, map[string]bool, error) {
 	if moved > 0 && moved == len(f.IDs) {
 		n.repeats = s.repeats + 1
 		grows := byNumber && (n.Current == 0 || n.Current > s.number)
-		if !grows || n.repeats >= maxRepeats {
+		ends := moved == len(s.ids) && !n.HasNext() // new records would have moved others to a further page
+		if !grows || ends || n.repeats >= maxRepeats {
 			return State{}, nil, errors.New("the service sent the records of the previous page again")
 		}
 	}

@@ -273,18 +273,15 @@ func TestTotalsThatChange(t *testing.T) {
 		"told on the first page alone": {[]string{
 			`{"data":` + records(5, 4) + `,"total":5}`, `{"data":` + records(3, 2) + `}`, `{"data":` + records(1) + `}`,
 		}, "5 4 3 2 1", "", 2},
-		"more than there are": {[]string{`{"data":` + records(5, 4) + `,"total":30}`, `{"data":[],"total":30}`}, "5 4", "", 3},
-		"of other records":    {[]string{`{"data":[],"total":30}`}, "", "", 2},
-		"with a gap": {[]string{
-			`{"data":` + records(5, 4) + `,"total":30}`, `{"data":[],"total":30}`, `{"data":` + records(3) + `,"total":30}`, `{"data":[],"total":30}`,
-		}, "5 4 3", "", 4},
+		"more than there are": {[]string{`{"data":` + records(5, 4) + `,"total":30}`, `{"data":[],"total":30}`}, "5 4", "", 1},
+		"of other records":    {[]string{`{"data":[],"total":30}`}, "", "", 0},
 		"fewer than came": {[]string{
 			`{"data":` + records(20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1) + `,"total":21}`,
 			`{"data":` + records(20, 19, 18, 17, 16, 15, 14, 13, 12, 0) + `,"total":1}`,
 		}, "20 19 18 17 16 15 14 13 12 11 10 9 8 7 6 5 4 3 2 1 0", "", 1},
 		"a last page that is told, too": {[]string{
-			`{"data":` + records(5, 4) + `,"total":30}`, `{"data":` + records(3, 2) + `,"total":30,"last_page":2}`,
-		}, "5 4 3 2", "", 1},
+			`{"data":` + records(5, 4) + `,"total":30}`, `{"data":` + records(3, 2) + `,"total":30,"last_page":2}`, `{"data":[],"total":30}`,
+		}, "5 4 3 2", "", 2},
 		"the page ignored": {[]string{`{"data":` + records(5, 4) + `,"total":30}`}, "5 4", "sent the records of the previous page again", 3},
 	} {
 		t.Run(name, func(t *testing.T) {

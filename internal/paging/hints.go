@@ -1,0 +1,193 @@
+package paging
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aicontent/aicontent-go/internal/lenient"
+)
+
+// The names of the members that tell what follows. Their case and underscores do not count.
+var (
+	flagNames   = []string{"hasmore", "hasnext", "hasnextpage"}
+	linkNames   = []string{"nextpageurl", "next", "nexturl", "nextlink"}
+	cursorNames = []string{"nextcursor", "nextpagetoken", "nexttoken"}
+	lastNames   = []string{"lastpage", "pages", "totalpages", "pagecount"}
+	totalNames  = []string{"total", "totalcount", "counttotal"}
+
+	// cursorParams are the query parameters for cursorNames.
+	cursorParams = []string{"cursor", "page_token", "next_token"}
+	// totalHeaders are headers with the number of records on all pages.
+	totalHeaders = []string{"X-Total", "X-Total-Count"}
+)
+
+// hints are everything that a response says about what follows its page.
+type hints struct {
+	Info
+	next       url.Values // the query of a next link or cursor; empty if there is none
+	unreadable bool       // a next link has no query
+	ends       bool       // a next link is null
+	number     int        // the next page's number; 0 if it was not sent
+	more       bool       // more pages follow, in so many words
+	told       bool       // something says whether more follow
+}
+
+// hints reads the JSON around the records, and the header. A link goes before a cursor and either before a header. Of
+// several numbers of the last page or of all records the largest counts, so that no page is missed.
+func (f Facts) hints() (h hints) {
+	places := f.places()
+	for _, place := range places {
+		for _, links := range slices.Backward(place.Objects("links")) {
+			h.link(links.Find("next"), true)
+		}
+		for _, name := range linkNames {
+			h.link(place.Find(name), true)
+		}
+		h.link(place.Find("nextpage"), false)
+	}
+	for _, place := range places {
+		for i, name := range cursorNames {
+			h.cursor(cursorParams[i], place.Find(name))
+		}
+		for _, name := range flagNames {
+			flag := place.Find(name)
+			h.more, h.told = h.more || flag.Bool(), h.told || !flag.IsNull()
+		}
+		h.Current = largest(h.Current, place, "currentpage")
+		h.PerPage = largest(h.PerPage, place, "perpage")
+		h.Last = largest(h.Last, place, lastNames...)
+		h.Total = largest(h.Total, place, totalNames...)
+	}
+	for _, name := range totalHeaders {
+		total, _ := strconv.Atoi(f.Header.Get(name))
+		h.Total = max(h.Total, total)
+	}
+	if link := linkHeader(f.Header); link != "" {
+		h.follow(link)
+	}
+	h.told = h.told || h.Last > 0
+	return h
+}
+
+// places returns the members around the records, those in meta, and those in pagination in either.
+func (f Facts) places() []lenient.Members {
+	list := append(make([]lenient.Members, 0, 4), f.Around)
+	list = append(list, f.Around.Objects("meta")...)
+	for _, outer := range list {
+		list = append(list, outer.Objects("pagination")...)
+	}
+	return list
+}
+
+// NoRecords reports whether the response says that there are 0 records in all.
+func (f Facts) NoRecords() bool {
+	var told []string
+	for _, place := range f.places() {
+		for _, name := range totalNames {
+			told = append(told, place.Find(name).Text())
+		}
+	}
+	for _, name := range totalHeaders {
+		told = append(told, f.Header.Get(name))
+	}
+	told = slices.DeleteFunc(told, func(total string) bool { return total == "" })
+	return len(told) > 0 && !slices.ContainsFunc(told, func(total string) bool { return total != "0" })
+}
+
+// link reads a member that may be a next link: its text, an object with the text as href, or a page's number. Null
+// ends the list in a member that holds links alone.
+func (h *hints) link(v lenient.Value, alone bool) {
+	if v.IsObject() {
+		v = v.Member("href")
+	}
+	text := v.Text()
+	switch number := v.Int(); {
+	case v == "":
+	case number > 0:
+		h.number, h.told = max(h.number, number), true
+	case v.IsString() && text != "":
+		h.follow(text)
+	case text == "true":
+		h.more = true
+	default:
+		h.told = true
+		h.ends = h.ends || alone && (v.IsNull() || v.IsString())
+	}
+}
+
+// cursor reads a member that may be the cursor of the next page.
+func (h *hints) cursor(param string, v lenient.Value) {
+	text := v.Text()
+	switch {
+	case v == "":
+	case text == "", text == "0", text == "false":
+		h.told = true
+	case len(h.next) == 0:
+		h.next = url.Values{param: {strings.Clone(text)}}
+	}
+}
+
+// follow takes the query of a link, if there was none before.
+func (h *hints) follow(link string) {
+	query := queryOf(strings.Clone(link))
+	h.unreadable = h.unreadable || len(query) == 0
+	if len(h.next) == 0 {
+		h.next = query
+	}
+}
+
+// largest returns the largest of a number and those of the members with the names.
+func largest(number int, place lenient.Members, names ...string) int {
+	for _, name := range names {
+		number = max(number, place.Find(name).Int())
+	}
+	return number
+}
+
+// queryOf returns the query of a link, empty if it cannot be read. Nothing else of the link counts: an application
+// behind a proxy is often wrong about its scheme and host.
+func queryOf(link string) url.Values {
+	u, err := url.Parse(link)
+	if err != nil {
+		return nil
+	}
+	values, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil
+	}
+	return values
+}
+
+// linkHeader returns the target of the first link in a Link header whose relation is next.
+func linkHeader(header http.Header) string {
+	for _, rest := range header.Values("Link") {
+		for {
+			_, after, found := strings.Cut(rest, "<")
+			target, params, closed := strings.Cut(after, ">")
+			if !found || !closed {
+				break
+			}
+			params, next, _ := strings.Cut(params, "<")
+			if isNext(params) {
+				return target
+			}
+			rest = "<" + next
+		}
+	}
+	return ""
+}
+
+// isNext reports whether the parameters of a link have the relation next, which may be one of several.
+func isNext(params string) bool {
+	for param := range strings.FieldsFuncSeq(params, func(r rune) bool { return r == ';' || r == ',' }) {
+		name, value, _ := strings.Cut(param, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "rel") {
+			relations := strings.Fields(strings.ToLower(strings.Trim(strings.TrimSpace(value), `"`)))
+			return slices.Contains(relations, "next")
+		}
+	}
+	return false
+}
