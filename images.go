@@ -14,7 +14,8 @@ type ImagesService struct {
 	client *Client
 }
 
-// Image is an image as the service sent it. Fields that the service omits, or sends as null, keep their zero value.
+// Image is an image as the service sent it. Fields that the service omits, or sends as null, keep their zero value. So
+// does a time that cannot be read: a program that deletes old images must leave out those whose CreatedAt is zero.
 type Image struct {
 	ID          ID         `json:"id"`
 	Name        string     `json:"name"`
@@ -28,8 +29,8 @@ type Image struct {
 	// Undocumented; set if the service sends them.
 	Result    string    `json:"result"`              // file name of the picture
 	URL       string    `json:"url"`                 // of the picture: see [ImagesService.Download]
-	CreatedAt time.Time `json:"created_at,omitzero"` // UTC if the service names no zone
-	UpdatedAt time.Time `json:"updated_at,omitzero"`
+	CreatedAt time.Time `json:"created_at,omitzero"` // zero if unknown, never a sign of age; UTC if no zone was sent
+	UpdatedAt time.Time `json:"updated_at,omitzero"` // likewise
 
 	raw string
 }
@@ -93,8 +94,8 @@ func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts .
 
 // All returns an iterator over the images of all pages. Each loop starts with the first page, or that of
 // WithQuery("page", "3"), and fetches the others when it reaches them. An error is yielded once, with a nil image, and
-// ends the loop; it matches [ErrPagination] if the service does not say whether more pages follow, or repeats one. The
-// images of a page share memory: to keep a few of many, copy their texts.
+// ends the loop; it matches [ErrPagination] if the service does not say whether more pages follow, or repeats one. Each
+// image owns its memory: keeping one does not keep its page.
 //
 // An image that moves to the next page during the loop is yielded once. If others are deleted during the loop, some may
 // be missed: confirm with Show that an image is gone before you delete a copy of it.
@@ -111,7 +112,8 @@ func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*I
 // FindByName returns the image with exactly the given name, as Show returns it. White space and invisible characters at
 // the ends of names are ignored, and so is the form of line breaks. It searches with List and is retried like List. The
 // error matches [ErrNotFound] only if a list that was read to its end has no such image; a 404 from the search does not
-// match. If several images have the name, it is a [*ConflictError] with two of their IDs. Package once searches with it.
+// match. If several images have the name, it is a [*ConflictError] with two of their IDs. Package once searches with
+// it.
 func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Image, error) {
 	return findByName[Image](ctx, s.core(), images, name, opts)
 }

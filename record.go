@@ -61,7 +61,7 @@ func readRecord[T any](body string, header http.Header, op *operation) (*T, erro
 	return r, nil
 }
 
-// isNoID reports whether an ID is a number that services send in the place of one, as in {"id":0,"message":"no credit"}.
+// isNoID reports whether an ID is a number that services send instead of one, as in {"id":0,"message":"no credit"}.
 func isNoID(id ID) bool {
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	return err == nil && n <= 0

@@ -15,7 +15,8 @@ type TranscriptionsService struct {
 }
 
 // Transcription is a transcription as the service sent it. Fields that the service omits, or sends as null, keep their
-// zero value.
+// zero value. So does a time that cannot be read: a program that deletes old transcriptions must leave out those whose
+// CreatedAt is zero.
 type Transcription struct {
 	ID          ID          `json:"id"`
 	Name        string      `json:"name"`
@@ -26,8 +27,8 @@ type Transcription struct {
 
 	// Undocumented; set if the service sends them.
 	Words     int       `json:"words"`               // number of words in Result
-	CreatedAt time.Time `json:"created_at,omitzero"` // UTC if the service names no zone
-	UpdatedAt time.Time `json:"updated_at,omitzero"`
+	CreatedAt time.Time `json:"created_at,omitzero"` // zero if unknown, never a sign of age; UTC if no zone was sent
+	UpdatedAt time.Time `json:"updated_at,omitzero"` // likewise
 
 	raw string
 }

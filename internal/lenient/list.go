@@ -16,7 +16,7 @@ const maxAround = 100
 // List is a list that was found in a response.
 type List struct {
 	Items  []Value
-	Around Members // of the objects that the list was found in, the outer one's first, without what may be a list
+	Around Members // of the objects around the list, the outer one's first, without those that may be a list
 }
 
 // Members are members of objects.
@@ -83,15 +83,16 @@ func FindList(v Value, collection string) (List, error) {
 	return list, err
 }
 
-// findList goes past a value, and into objects as deep as it may. The error is ErrNoList or ErrNull if there is no list.
+// findList goes past a value, and into objects as deep as it may. If there is no list, the error is ErrNoList or ErrNull.
 func findList(c *cursor, names []string, depth int) (list List, err error) {
 	switch first := c.text[c.at]; {
 	case first == '[', first == '{' && c.isNumbered():
 		return c.list()
+	case first == 'n':
+		c.skip()
+		return List{}, ErrNull
 	case first != '{' || depth == 0:
-		if c.value().IsNull() {
-			return List{}, ErrNull
-		}
+		c.skip()
 		return List{}, ErrNoList
 	}
 	best := 2 * len(names)

@@ -160,7 +160,7 @@ type candidate struct {
 
 func (c *candidate) value(s span) Value { return c.text[s.from:s.to] }
 
-// read goes over the object and takes what it has of a record. Anything else has nothing.
+// read takes the members of a record from the object. A text that is no object has none.
 func (c *candidate) read(singular string, fields []field) {
 	if !c.text.IsObject() {
 		return
@@ -257,8 +257,8 @@ func (v Value) SaysError() bool {
 var tell = []string{"id", "name", "error", "errors", "exception", "status", "code", "success", "ok"}
 
 // SaysError reports whether the object with these members says that it is an error: without both an id and a name, it
-// has an error, errors or exception, a status of error, fail or failed, a status or code from 400 to 599, or a success or
-// ok that is false.
+// has an error, errors or exception, a status of error, fail or failed, a status or code from 400 to 599, or a success
+// or ok that is false.
 func (m Members) SaysError() bool {
 	id, status := m.Member("id"), m.Member("status")
 	if (id.IsString() || id.IsNumber()) && !isBlank(id) && !isBlank(m.Member("name")) {

@@ -52,8 +52,8 @@ func rfc3339(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// writable returns a time as MarshalText can write it. That is the zero time for an offset of a day or more, and UTC for
-// one with seconds.
+// writable returns a time as MarshalText can write it: as the zero time with an offset of a day or more, and in UTC with
+// an offset of odd seconds.
 func writable(t time.Time) time.Time {
 	_, offset := t.Zone()
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// The names of the members that tell what follows. Their case and underscores do not count.
+// The names of members that are hints of more pages. Case and underscores do not count.
 var (
 	flagNames   = []string{"hasmore", "hasnext", "hasnextpage"}
 	linkNames   = []string{"nextpageurl", "next", "nexturl", "nextlink"}
@@ -24,7 +24,7 @@ var (
 	totalHeaders = []string{"X-Total", "X-Total-Count"}
 )
 
-// hints are everything that a response says about what follows its page.
+// hints are everything that a response says about further pages.
 type hints struct {
 	Info
 	next       url.Values // the query of a next link or cursor; empty if there is none
@@ -72,7 +72,7 @@ func (f Facts) hints() (h hints) {
 	return h
 }
 
-// places returns the members around the records, those in meta, and those in pagination in either.
+// places returns the members around the records, in meta, and in pagination in either.
 func (f Facts) places() []lenient.Members {
 	list := append(make([]lenient.Members, 0, 4), f.Around)
 	list = append(list, f.Around.Objects("meta")...)

@@ -1,4 +1,4 @@
-// Package paging finds out what follows a page of a list, and when a walk over the pages does not end.
+// Package paging finds the page that follows a page of a list, and notices a walk over the pages that does not end.
 package paging
 
 import (
@@ -21,7 +21,7 @@ const (
 	pageParam  = "page"
 )
 
-// Info is what a response says about a page's place in the list. A number is 0 if it was not sent.
+// Info is a page's place in the list by its response. A number is 0 if it was not sent.
 type Info struct {
 	Current int // this page's number, from 1
 	Last    int // the last page's number
@@ -29,7 +29,7 @@ type Info struct {
 	Total   int // records on all pages
 }
 
-// Facts are what is known of the response that holds a page.
+// Facts describe the response that holds a page.
 type Facts struct {
 	Around lenient.Members // the JSON around the records
 	Header http.Header
@@ -42,7 +42,7 @@ type Facts struct {
 // a page that nothing follows.
 type State struct {
 	Info
-	next       url.Values // what to lay over the query for the page that follows; empty if it is not known
+	next       url.Values // changes to the query for the page that follows; empty if unknown
 	noNext     error      // why next is not known on a page that may not be the last
 	linked     bool       // a link led to the page that follows
 	number     int        // of this page; 0 if unknown
@@ -64,8 +64,8 @@ func Start(f Facts, sizes []int) State {
 // HasNext reports whether Next returns a query or an error.
 func (s State) HasNext() bool { return len(s.next) > 0 || s.noNext != nil }
 
-// Next returns what to lay over the first page's query to get the page that follows, and nil after the last page. The
-// error says that the service does not tell what follows, or leads back.
+// Next returns the parameters that the page that follows has besides the first page's query, and nil after the last
+// page. The error says that the service does not tell whether a page follows, or leads back.
 func (s State) Next() (url.Values, error) {
 	if len(s.next) == 0 {
 		return nil, s.noNext
@@ -122,7 +122,7 @@ func pageNumber(query url.Values) (int, bool) {
 	return number, err == nil
 }
 
-// asksNothingNew reports whether a link holds something, and only what the query holds too.
+// asksNothingNew reports whether a link has parameters, and all of them are in the query too.
 func asksNothingNew(link, query url.Values) bool {
 	for name := range link {
 		if link.Get(name) != query.Get(name) {
