@@ -2,6 +2,8 @@ package recipes
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/once"
@@ -17,12 +19,15 @@ type job struct {
 type queue interface {
 	Next(context.Context) (job, error)   // waits for a job, which then belongs to the caller
 	Done(id string) error                // removes the job
-	Later(id string, cause error) error  // schedules another run, after a longer pause each time
 	GiveUp(id string, cause error) error // leaves the job to a person
+
+	// Later schedules another run at a time; if that is zero, after a pause that grows with each failed run. A run
+	// without a cause has not failed.
+	Later(id string, at time.Time, cause error) error
 }
 
 // work does one job after another until the queue returns an error. Any number of workers may share a queue, if they
-// share a ledger.
+// share a ledger. With once.WithMaxWait(0), a job that has to wait does so in the queue, and the worker takes another.
 func work(ctx context.Context, names *once.Client, q queue) error {
 	for {
 		j, err := q.Next(ctx)
@@ -36,8 +41,10 @@ func work(ctx context.Context, names *once.Client, q queue) error {
 		switch {
 		case err == nil:
 			err = q.Done(j.ID)
+		case errors.Is(err, once.ErrMaxWait): // an earlier request may still create the record
+			err = q.Later(j.ID, aicontent.RetryAt(err), nil)
 		case aicontent.Retryable(err):
-			err = q.Later(j.ID, err) // the next run finds the record, if there is one
+			err = q.Later(j.ID, aicontent.RetryAt(err), err)
 		default:
 			err = q.GiveUp(j.ID, err)
 		}

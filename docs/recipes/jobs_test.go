@@ -26,18 +26,19 @@ func speech(t *testing.T) string {
 	return path
 }
 
-// jobs is a queue in memory. A job that has to wait for another run waits for a minute.
+// jobs is a queue in memory. Without a time for the next run, a job waits for a minute.
 type jobs struct {
 	mu       sync.Mutex
 	rows     map[string]job
 	waiting  []string
 	runs     map[string]int
+	failed   map[string]int
 	givenUp  map[string]error
 	finished int
 }
 
 func newJobs(list ...job) *jobs {
-	q := &jobs{rows: map[string]job{}, runs: map[string]int{}, givenUp: map[string]error{}}
+	q := &jobs{rows: map[string]job{}, runs: map[string]int{}, failed: map[string]int{}, givenUp: map[string]error{}}
 	for _, j := range list {
 		q.rows[j.ID] = j
 		q.waiting = append(q.waiting, j.ID)
@@ -72,8 +73,17 @@ func (q *jobs) Done(string) error {
 	return nil
 }
 
-func (q *jobs) Later(id string, _ error) error {
-	time.AfterFunc(time.Minute, func() {
+func (q *jobs) Later(id string, at time.Time, cause error) error {
+	pause := time.Minute
+	if !at.IsZero() {
+		pause = time.Until(at)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if cause != nil {
+		q.failed[id]++
+	}
+	time.AfterFunc(pause, func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.waiting = append(q.waiting, id)
@@ -90,7 +100,7 @@ func (q *jobs) GiveUp(id string, cause error) error {
 
 // worker returns what a worker process has: a client of its own, and the ledger that all share.
 func worker(t *testing.T, srv *aicontenttest.Server, ledger once.Ledger) *once.Client {
-	names, err := once.New(srv.Client(), ledger)
+	names, err := once.New(srv.Client(), ledger, once.WithMaxWait(0))
 	require.NoError(t, err)
 	return names
 }
@@ -121,6 +131,41 @@ func TestWorkRepeatsAJobWhoseRecordMayExist(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A worker that waits for a record holds up the other jobs, and a run that waits is no failed run. Each run of the job is
+// a search.
+func TestWorkTakesAnotherJobWhileARecordMayAppear(t *testing.T) {
+	path := speech(t)
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.LateAct(http.StatusGatewayTimeout, time.Minute))
+		q := newJobs(job{ID: "late", File: path}, job{ID: "other", File: path})
+		start := time.Now()
+		require.ErrorIs(t, work(t.Context(), worker(t, srv, once.InMemory()), q), io.EOF)
+		assert.Equal(t, 2, q.finished, "given up: %v", q.givenUp)
+		assert.Equal(t, []string{"other", "late"}, []string{srv.Records()[0].Name, srv.Records()[1].Name})
+		assert.Less(t, time.Since(start), 2*time.Minute)
+		assert.LessOrEqual(t, q.runs["late"], 9, "one when it is worth it, not one a second")
+		assert.Zero(t, q.failed["late"])
+	})
+}
+
+// The service says when: a queue that asks earlier is refused again.
+func TestWorkWaitsAsLongAsTheServiceAsks(t *testing.T) {
+	path := speech(t)
+	synctest.Test(t, func(t *testing.T) {
+		srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+		busy := aicontenttest.Status(http.StatusTooManyRequests, `{"message":"Too Many Attempts."}`).WithRetryAfter("600")
+		srv.FaultOn(aicontenttest.TranscriptionsStore, 1, busy)
+		q := newJobs(job{ID: "4f1c", File: path})
+		start := time.Now()
+		require.ErrorIs(t, work(t.Context(), worker(t, srv, once.InMemory()), q), io.EOF)
+		assert.Equal(t, 1, q.finished, "given up: %v", q.givenUp)
+		assert.Equal(t, map[string]int{"4f1c": 2}, q.runs)
+		assert.Equal(t, map[string]int{"4f1c": 1}, q.failed)
+		assert.GreaterOrEqual(t, time.Since(start), 10*time.Minute)
+	})
 }
 
 // Somebody has made two records with the job's name. A person must see which one counts: the error has their IDs.

@@ -1,11 +1,14 @@
 package recipes
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -104,6 +107,40 @@ func TestMirrorKeepsThePictureOfARecordThatAProxyDenies(t *testing.T) {
 
 			require.NoError(t, mirror(t.Context(), srv.Client(), folder))
 			require.Empty(t, names(t, folder), "the service itself says that it is gone")
+		})
+	}
+}
+
+// Whoever ends the walk, or refuses it, may do so with the error of another call: it says nothing of this image.
+func TestMirrorKeepsAPictureOnTheErrorOfAnotherCall(t *testing.T) {
+	another := &aicontent.APIError{StatusCode: http.StatusNotFound, Method: http.MethodGet, Path: "/api/v1/images/8"}
+	require.ErrorIs(t, another, aicontent.ErrNotFound)
+	for name, opts := range map[string][]aicontent.Option{
+		"the cause of the context": nil,
+		"a hook": {aicontent.WithAttemptHook(func(_ context.Context, a aicontent.Attempt) (done, error) {
+			if a.Operation == aicontent.ImagesShow {
+				return nil, another
+			}
+			return nil, nil
+		})},
+		"a middleware": {aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(req *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(req.URL.Path, "/7") {
+					return nil, another
+				}
+				return next.RoundTrip(req)
+			})
+		})},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			folder := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(folder, "7.png"), nil, 0o600))
+			srv := aicontenttest.NewServer(t, aicontenttest.InMemoryNetwork())
+			srv.FaultOn(aicontenttest.ImagesShow, 9, aicontenttest.Stall(aicontenttest.BeforeResponse))
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Minute, func() { cancel(another) })
+			require.ErrorContains(t, mirror(ctx, srv.Client(opts...), folder), "image 7: images.show: ", name)
+			assert.Equal(t, []string{"7.png"}, names(t, folder), name)
 		})
 	}
 }

@@ -55,11 +55,13 @@ func result(names *once.Client) http.HandlerFunc {
 
 // statusOf returns the HTTP status for an error of the SDK.
 func statusOf(err error) int {
-	var refused *aicontent.APIError
-	known := errors.As(err, &refused)
+	var response *aicontent.APIError
+	stored := errors.As(err, &response) && response.Method == http.MethodPost
 	switch outcome := aicontent.OutcomeOf(err); {
 	case err == nil:
 		return http.StatusOK
+	case errors.Is(err, aicontent.ErrNotFound) && !stored && !aicontent.Retryable(err):
+		return http.StatusNotFound // no record has the ID or the name; after a POST, there is no API at the base URL
 	case outcome == aicontent.OutcomeUnknown:
 		return http.StatusGatewayTimeout // the record may exist: look before sending it again
 	case errors.Is(err, aicontent.ErrConflict):
@@ -74,8 +76,6 @@ func statusOf(err error) int {
 		return http.StatusBadRequest // the visitor's upload broke off
 	case errors.Is(err, aicontent.ErrInvalid):
 		return http.StatusUnprocessableEntity
-	case errors.Is(err, aicontent.ErrNotFound) && (!known || refused.Method != http.MethodPost):
-		return http.StatusNotFound // for a POST, there is no API at the base URL
 	case aicontent.Retryable(err):
 		return http.StatusServiceUnavailable // nothing was created: the visitor may retry
 	}

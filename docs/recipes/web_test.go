@@ -121,6 +121,11 @@ func TestStatusOf(t *testing.T) {
 		"403 of a firewall":      {fault: aicontenttest.HTMLPage(403), call: storeImage, want: 504},
 		"404 of a Store call":    {fault: aicontenttest.Status(404, `{"message":"Not found."}`), call: storeImage, want: 502},
 		"no such record":         {call: show, want: 404},
+		"no such name":           {call: findByName, want: 404},
+		"no such name to once":   {call: findOnce, want: 404},
+		"search that is no JSON": {fault: aicontenttest.InvalidJSON(), call: findByName, want: 504},
+		"search without a list":  {fault: aicontenttest.Status(404, `{"message":"Not found."}`), call: findByName, want: 504},
+		"search by a proxy":      {fault: aicontenttest.HTMLPage(404), call: findByName, want: 504},
 		"409":                    {fault: aicontenttest.Status(409, `{"message":"Conflict"}`), call: storeImage, want: 409},
 		"name of another record": {call: storeTwice, want: 409},
 		"413":                    {fault: aicontenttest.Status(413, "").Early(), call: upload(long()), want: 413},
@@ -194,6 +199,20 @@ func storeTwice(ctx context.Context, client *aicontent.Client) error {
 
 func show(ctx context.Context, client *aicontent.Client) error {
 	_, err := client.Images.Show(ctx, "404")
+	return err
+}
+
+func findByName(ctx context.Context, client *aicontent.Client) error {
+	_, err := client.Images.FindByName(ctx, "nowhere")
+	return err
+}
+
+func findOnce(ctx context.Context, client *aicontent.Client) error {
+	names, err := once.New(client, once.InMemory())
+	if err != nil {
+		return err
+	}
+	_, err = names.Images.Find(ctx, "nowhere")
 	return err
 }
 
