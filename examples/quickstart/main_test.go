@@ -2,14 +2,14 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"flag"
 	"image/png"
-	"io"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -28,40 +28,54 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// unconfigured takes the deployment of whoever runs the tests out of the environment.
+// unconfigured removes the deployment of the person who runs the tests from the environment.
 func unconfigured(t *testing.T) {
 	t.Setenv("AICONTENT_BASE_URL", "")
 	t.Setenv("AICONTENT_API_KEY", "")
 }
 
-// deployment is a service that the quickstart finds in the environment. What the API does not allow fails the test.
+// deployment starts a service that the quickstart finds in the environment. It has records of somebody else.
 func deployment(t *testing.T, opts ...aicontenttest.Option) *aicontenttest.Server {
 	srv := aicontenttest.NewServer(t, append([]aicontenttest.Option{aicontenttest.BasePath("/tenant")}, opts...)...)
 	t.Setenv("AICONTENT_BASE_URL", srv.URL)
 	t.Setenv("AICONTENT_API_KEY", srv.APIKey)
+	srv.AddImage(aicontenttest.Image{Name: others, Resolution: "512x512", Filter: "sepia"})
+	srv.AddTranscription(aicontenttest.Transcription{Name: others, Result: "hello"})
 	return srv
 }
 
-// untouched adds records of somebody else, and checks that they are all that is left in the end.
-func untouched(t *testing.T, srv *aicontenttest.Server) {
-	const name = "quickstart of somebody else"
-	image := srv.AddImage(aicontenttest.Image{
-		Name: name, Description: "a fox", Resolution: "512x512", Filter: "sepia",
-	})
-	transcription := srv.AddTranscription(aicontenttest.Transcription{Name: name, Result: "hello"})
-	t.Cleanup(func() {
-		assert.Equal(t, []aicontenttest.Image{image}, srv.Images(), "images left")
-		assert.Equal(t, []aicontenttest.Transcription{transcription}, srv.Transcriptions(), "transcriptions left")
-	})
+const others = "quickstart of somebody else"
+
+// assertClean checks that the tour has left the records of somebody else, and no other.
+func assertClean(t *testing.T, srv *aicontenttest.Server) {
+	t.Helper()
+	images, transcriptions := srv.Images(), srv.Transcriptions()
+	assert.Len(t, images, 1)
+	assert.Len(t, transcriptions, 1)
+	assert.Equal(t, others, images[0].Name)
+	assert.Equal(t, others, transcriptions[0].Name)
 }
 
-// A newcomer without any configuration sees every step, and has a picture to look at.
-func TestWithoutConfiguration(t *testing.T) {
-	unconfigured(t)
-	var out bytes.Buffer
-	dir := t.TempDir()
-	require.NoError(t, run(t.Context(), []string{"-out", dir}, &out))
+// quickstart runs the program within the test.
+func quickstart(t *testing.T, dir string) (status int, stdout, stderr string) {
+	var out, messages bytes.Buffer
+	status = run(t.Context(), dir, &out, &messages)
+	return status, out.String(), messages.String()
+}
 
+// program returns a command that runs the program in its own process.
+func program(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
+	cmd, stdout, stderr = exec.CommandContext(t.Context(), os.Args[0], args...), new(bytes.Buffer), new(bytes.Buffer)
+	cmd.Env = append(os.Environ(), modeVariable+"=program")
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return cmd, stdout, stderr
+}
+
+func TestWithoutConfigurationTheTourShowsEveryStepAndSavesAPicture(t *testing.T) {
+	unconfigured(t)
+	dir := t.TempDir()
+	status, out, said := quickstart(t, dir)
+	require.Zero(t, status, said)
 	path := filepath.Join(dir, "quickstart-coast.png")
 	file, err := os.Open(path)
 	require.NoError(t, err)
@@ -69,160 +83,252 @@ func TestWithoutConfiguration(t *testing.T) {
 	picture, err := png.Decode(file)
 	require.NoError(t, err)
 	assert.Equal(t, 512, picture.Bounds().Dx())
-	assert.Equal(t, 512, picture.Bounds().Dy())
-
-	data, err := recording.ReadFile("speech.wav")
-	require.NoError(t, err)
-	assert.Less(t, len(data), 200<<10)
-	sum := sha256.Sum256(data)
-	rest := out.String()
+	rest := out
 	for _, line := range []string{
-		"the service runs in memory, at http://127.0.0.1:",
-		"uploading  160.3 KiB of 160.3 KiB",
-		"stored     quickstart ", ", recording (id 1)",
-		"result     ", "5.13 seconds, 164124 bytes, sha256 " + hex.EncodeToString(sum[:]),
-		"corrected  " + spoken,
-		"stored     quickstart ", ", coast (id 231, 512×512)",
-		"stored     quickstart ", ", harbor (id 232, 256×256)",
-		"saved      " + path,
-		"listed     1 of them in sepia", ", harbor\n",
-		"walked     all pages: 232 images, 2 of them from this run",
-		"shown      quickstart ", ", coast: Illustration, Watercolor\n", "updated    quickstart ", ", coast, favorite: true",
-		"deleted    image 231", "deleted    image 232", "deleted    transcription 1",
-		"Done in ",
+		"a service in memory", ", recording (id 1)", "5.13 seconds, 164124 bytes", "corrected  " + spoken,
+		", coast (id 231, 512×512)", "listed     1 with ", "all pages: 231 images", "coast: Illustration, favorite: true",
+		"saved      " + path, "deleted    image 231", "deleted    transcription 1",
 	} {
 		_, after, found := strings.Cut(rest, line)
-		require.True(t, found, "%q is missing, or not in its place, in:\n%s", line, out.String())
+		require.True(t, found, "%q is missing, or not in its place, in:\n%s", line, out)
 		rest = after
 	}
 }
 
-// On a deployment every operation is used, and nothing but what was there before is left.
-func TestOnADeployment(t *testing.T) {
-	srv := deployment(t)
-	untouched(t, srv)
-	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"-out", t.TempDir()}, &out))
-	assert.Contains(t, out.String(), "Using the deployment at "+srv.URL)
-	assert.Contains(t, out.String(), "walked     all pages: 3 images, 2 of them from this run")
-
-	used := map[aicontenttest.Operation]bool{}
-	for _, request := range srv.Requests() {
-		used[request.Operation] = true
-		assert.Contains(t, request.Header.Get("User-Agent"), "aicontent-quickstart ")
+func TestEveryKindOfDeploymentIsLeftAsItWas(t *testing.T) {
+	failures := map[aicontenttest.Personality]string{ // the others succeed
+		aicontenttest.SaysNo:           "transcriptions.store: 200",
+		aicontenttest.MissingMembers:   "images.download: url: is required",
+		aicontenttest.NullURLs:         "images.download: url: is required",
+		aicontenttest.LateResult:       "images.download: url: is required",
+		aicontenttest.ForeignNextLinks: "images.download: ",
 	}
-	for _, operation := range []aicontenttest.Operation{
-		aicontenttest.ImagesStore, aicontenttest.ImagesList, aicontenttest.ImagesShow,
-		aicontenttest.ImagesUpdate, aicontenttest.ImagesDelete,
-		aicontenttest.TranscriptionsStore, aicontenttest.TranscriptionsUpdate,
-		aicontenttest.TranscriptionsDelete,
-	} {
-		assert.True(t, used[operation], operation)
-	}
-}
-
-// A deployment of another kind than the default changes nothing for the newcomer.
-func TestOnEveryPersonality(t *testing.T) {
 	for _, personality := range aicontenttest.Personalities() {
 		t.Run(string(personality), func(t *testing.T) {
 			srv := deployment(t, personality)
-			untouched(t, srv)
-			err := run(t.Context(), []string{"-out", t.TempDir()}, io.Discard)
-			if personality == aicontenttest.SaysNo {
-				assert.ErrorContains(t, err, "upload the recording: transcriptions.store: 200")
-				return
-			}
-			assert.NoError(t, err)
+			status, out, said := quickstart(t, t.TempDir())
+			want := failures[personality]
+			assert.Equal(t, want != "", status == exitFailed, said)
+			assert.Contains(t, said, want)
+			assert.Contains(t, out, "the deployment at "+srv.URL)
+			assertClean(t, srv)
 		})
 	}
 }
 
-// The user's own file is uploaded as it is, under its name, and without the country of the recording.
-func TestOwnAudio(t *testing.T) {
-	srv := deployment(t, aicontenttest.KeepUploads())
-	untouched(t, srv)
-	audio := filepath.Join(t.TempDir(), "interview.flac")
-	content := []byte("fLaC\x00\x00\x00\x22 not much of an interview")
-	require.NoError(t, os.WriteFile(audio, content, 0o600))
-	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"-out", t.TempDir(), "-audio", audio}, &out))
-	assert.Contains(t, out.String(), " (checked)\n")
-	for _, request := range srv.Requests() {
-		if request.Operation == aicontenttest.TranscriptionsStore {
-			assert.Equal(t, "interview.flac", request.File.Name)
-			assert.Equal(t, content, request.File.Data)
-			assert.NotContains(t, request.Form, "language")
-		}
-	}
-}
-
-// Whoever mistypes a path does not pay for it, and sends nobody a file that is no recording.
-func TestBadPathsAreNoticedBeforeAnythingIsBilled(t *testing.T) {
-	dir := t.TempDir()
-	file := func(name, content string) string {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-		return path
-	}
-	scan, empty := file("scan.mp3", "%PDF-1.7 and so on"), file("empty.mp3", "")
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder.wav"), 0o700))
-	for name, c := range map[string]struct{ flag, path, says string }{
-		"no audio file":      {"-audio", filepath.Join(dir, "missing.mp3"), "missing.mp3"},
-		"an empty file":      {"-audio", empty, "empty"},
-		"a folder":           {"-audio", filepath.Join(dir, "folder.wav"), "upload the recording: "},
-		"a scan":             {"-audio", scan, "upload the recording: "},
-		"no folder":          {"-out", filepath.Join(dir, "missing"), "read the arguments: "},
-		"a file as a folder": {"-out", scan, "read the arguments: "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			srv := deployment(t)
-			before, err := os.ReadDir(dir)
-			require.NoError(t, err)
-			err = run(t.Context(), []string{"-out", dir, c.flag, c.path}, io.Discard)
-			assert.ErrorContains(t, err, c.says)
-			assert.Empty(t, srv.Requests())
-			after, err := os.ReadDir(dir)
-			require.NoError(t, err)
-			assert.Len(t, after, len(before), "nothing is left in the directory")
-		})
-	}
-}
-
-// Whoever asks for help learns what a run may cost.
-func TestHelpSaysWhatItCosts(t *testing.T) {
-	unconfigured(t)
-	var out bytes.Buffer
-	assert.ErrorIs(t, run(t.Context(), []string{"-h"}, &out), flag.ErrHelp)
-	for _, says := range []string{"AICONTENT_BASE_URL", "charge for three Store calls", "deletes", "-audio", "-out"} {
-		assert.Contains(t, out.String(), says)
-	}
-}
-
-// One variable without the other, or an argument by mistake, is said plainly, before anything is sent.
-func TestConfigurationErrors(t *testing.T) {
-	for name, test := range map[string]struct {
+func TestWrongUseExits2AndSendsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
 		variable, value string
 		args            []string
-		want            string
+		says            string
 	}{
-		"no key": {
-			"AICONTENT_BASE_URL", "https://content.example.com", nil,
-			"connect: aicontent.NewClientFromEnv: AICONTENT_API_KEY: must be set in the environment",
-		},
-		"no base URL": {
-			"AICONTENT_API_KEY", "a-key-that-is-secret", nil,
-			"connect: aicontent.NewClientFromEnv: AICONTENT_BASE_URL: must be set in the environment",
-		},
-		"argument": {"AICONTENT_BASE_URL", "", []string{"audio.wav"}, `read the arguments: unexpected "audio.wav"`},
-		"unknown flag": {
-			"AICONTENT_BASE_URL", "", []string{"-sound", "audio.wav"},
-			"read the arguments: flag provided but not defined: -sound",
-		},
+		"no key":           {"AICONTENT_BASE_URL", "https://content.example.com", nil, "AICONTENT_API_KEY: must be set"},
+		"no base URL":      {"AICONTENT_API_KEY", "a-key-that-is-secret", nil, "AICONTENT_BASE_URL: must be set"},
+		"an argument":      {"AICONTENT_BASE_URL", "", []string{"audio.wav"}, `unexpected argument "audio.wav"`},
+		"an unknown flag":  {"AICONTENT_BASE_URL", "", []string{"-sound"}, "flag provided but not defined: -sound"},
+		"no folder":        {"AICONTENT_BASE_URL", "", []string{"-out", "/does/not/exist"}, "-out: "},
+		"a file as folder": {"AICONTENT_BASE_URL", "", []string{"-out", os.Args[0]}, "-out: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			unconfigured(t)
-			t.Setenv(test.variable, test.value)
-			assert.EqualError(t, run(t.Context(), test.args, io.Discard), test.want)
+			t.Setenv(c.variable, c.value)
+			cmd, stdout, stderr := program(t, c.args...)
+			cmd.Dir = t.TempDir()
+			_ = cmd.Run()
+			assert.Equal(t, exitUsage, cmd.ProcessState.ExitCode())
+			assert.Contains(t, stderr.String(), c.says)
+			assert.NotContains(t, stderr.String(), "secret")
+			assert.Empty(t, stdout.String())
+			files, err := os.ReadDir(cmd.Dir)
+			require.NoError(t, err)
+			assert.Empty(t, files)
 		})
 	}
 }
+
+func TestHelpSaysWhatARunMayCost(t *testing.T) {
+	cmd, _, stderr := program(t, "-h")
+	require.NoError(t, cmd.Run())
+	assert.Contains(t, stderr.String(), "may charge for two Store calls")
+	assert.Contains(t, stderr.String(), "-out")
+}
+
+func TestAFailingStepExits1AndLeavesNothingBehind(t *testing.T) {
+	for _, c := range []struct {
+		operation aicontenttest.Operation
+		skip      int // requests of the operation that succeed before
+	}{
+		{aicontenttest.TranscriptionsStore, 0}, {aicontenttest.TranscriptionsUpdate, 0}, {aicontenttest.ImagesStore, 0},
+		{aicontenttest.ImagesList, 0}, {aicontenttest.ImagesList, 1}, {aicontenttest.ImagesShow, 0},
+		{aicontenttest.ImagesUpdate, 0},
+	} {
+		t.Run(string(c.operation), func(t *testing.T) {
+			srv := deployment(t)
+			seen := 0
+			srv.FaultWhen(func(r *aicontenttest.Request) bool {
+				if r.Operation == c.operation {
+					seen++
+				}
+				return r.Operation == c.operation && seen == c.skip+1
+			}, 1, aicontenttest.Status(http.StatusForbidden, `{"message":"Not with this plan."}`))
+			status, _, said := quickstart(t, t.TempDir())
+			assert.Equal(t, exitFailed, status)
+			assert.Contains(t, said, string(c.operation)+": 403: Not with this plan.")
+			assert.NotContains(t, said, srv.APIKey)
+			assertClean(t, srv)
+		})
+	}
+}
+
+func TestALostStoreIsFoundByItsNameAndDeleted(t *testing.T) {
+	for _, operation := range []aicontenttest.Operation{
+		aicontenttest.ImagesStore, aicontenttest.TranscriptionsStore,
+	} {
+		t.Run(string(operation), func(t *testing.T) {
+			srv := deployment(t)
+			srv.FaultOn(operation, 1, aicontenttest.LoseResponse())
+			status, out, said := quickstart(t, t.TempDir())
+			assert.Equal(t, exitFailed, status)
+			assert.NotContains(t, said, "may still appear")
+			assert.Contains(t, out, "deleted ")
+			assertClean(t, srv)
+		})
+	}
+}
+
+func TestAPictureThatCannotBeFetchedOrSavedExits1AndTheEarlierOneStays(t *testing.T) {
+	for name, fault := range map[string]aicontenttest.Fault{
+		"refused": aicontenttest.Status(http.StatusNotFound, "gone"), "cut off": aicontenttest.CloseMidResponse(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, dir := deployment(t), t.TempDir()
+			path := filepath.Join(dir, "quickstart-coast.png")
+			require.NoError(t, os.WriteFile(path, []byte("of an earlier run"), 0o600))
+			srv.FaultOn(aicontenttest.ImagesDownload, 9, fault)
+			status, _, said := quickstart(t, dir)
+			assert.Equal(t, exitFailed, status)
+			assert.Contains(t, said, "images.download")
+			kept, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, "of an earlier run", string(kept))
+			files, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			assert.Len(t, files, 1, "nothing else is left")
+			assertClean(t, srv)
+		})
+	}
+	t.Run("a folder in its place", func(t *testing.T) {
+		srv, dir := deployment(t), t.TempDir()
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "quickstart-coast.png"), 0o700))
+		status, _, said := quickstart(t, dir)
+		assert.Equal(t, exitFailed, status)
+		assert.Contains(t, said, "quickstart-coast.png")
+		assertClean(t, srv)
+	})
+}
+
+func TestAPictureIsNotWrittenThroughALink(t *testing.T) {
+	deployment(t)
+	dir := t.TempDir()
+	other, path := filepath.Join(t.TempDir(), "other"), filepath.Join(dir, "quickstart-coast.png")
+	require.NoError(t, os.WriteFile(other, []byte("of somebody else"), 0o600))
+	if err := os.Symlink(other, path); err != nil {
+		t.Skip(err) // Windows may not allow it.
+	}
+	status, _, said := quickstart(t, dir)
+	require.Zero(t, status, said)
+	kept, err := os.ReadFile(other)
+	require.NoError(t, err)
+	assert.Equal(t, "of somebody else", string(kept))
+}
+
+func TestARecordThatCannotBeDeletedIsNamedAndTheOtherIsDeleted(t *testing.T) {
+	srv := deployment(t)
+	srv.FaultOn(aicontenttest.ImagesDelete, 1, aicontenttest.Status(http.StatusForbidden, `{"message":"Kept."}`))
+	status, _, said := quickstart(t, t.TempDir())
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, said, "image 2 is still there: images.delete: 403: Kept.")
+	assert.Len(t, srv.Images(), 2)
+	assert.Len(t, srv.Transcriptions(), 1)
+}
+
+func TestASignalEndsTheTourAndItsRecordsAreDeleted(t *testing.T) {
+	for name, signal := range map[string]os.Signal{
+		"Ctrl-C": os.Interrupt, "kill": syscall.SIGTERM, "a closed terminal": syscall.SIGHUP,
+	} {
+		t.Run(name, func(t *testing.T) {
+			reached, release := make(chan struct{}), make(chan struct{})
+			srv := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+				if r.Request.Operation == aicontenttest.ImagesShow {
+					close(reached)
+					<-release
+				}
+			}))
+			t.Cleanup(func() { close(release) })
+			cmd, stdout, stderr := program(t, "-out", t.TempDir())
+			require.NoError(t, cmd.Start())
+			<-reached
+			require.NoError(t, cmd.Process.Signal(signal))
+			_ = cmd.Wait()
+			assert.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
+			assert.Contains(t, stderr.String(), "quickstart failed: ")
+			assert.Contains(t, stdout.String(), "deleted    transcription 2\n")
+			assertClean(t, srv)
+		})
+	}
+}
+
+func TestAnInterruptedStoreIsNamedBecauseItsRecordMayStillAppear(t *testing.T) {
+	for operation, name := range map[aicontenttest.Operation]string{
+		aicontenttest.ImagesStore: "coast", aicontenttest.TranscriptionsStore: "recording",
+	} {
+		t.Run(name, func(t *testing.T) {
+			reached, release := make(chan struct{}), make(chan struct{})
+			deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+				if r.Request.Operation == operation {
+					close(reached)
+					<-release
+				}
+			}), aicontenttest.LaggingList)
+			t.Cleanup(func() { close(release) })
+			cmd, _, stderr := program(t, "-out", t.TempDir())
+			require.NoError(t, cmd.Start())
+			<-reached
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+			_ = cmd.Wait()
+			assert.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
+			assert.Regexp(t, `"quickstart \w+, `+name+`" may still appear, and be billed`, stderr.String())
+		})
+	}
+}
+
+func TestOutputThatCannotBeWrittenExits1AndNothingMoreIsBilled(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer w.Close()
+	var once sync.Once
+	srv := deployment(t, aicontenttest.OnRequest(func(request aicontenttest.Request) {
+		if request.Operation == aicontenttest.TranscriptionsStore {
+			once.Do(func() { assert.NoError(t, r.Close()) })
+		}
+	}))
+	cmd, _, stderr := program(t, "-out", t.TempDir())
+	cmd.Stdout = w
+	_ = cmd.Run()
+	assert.Equal(t, exitFailed, cmd.ProcessState.ExitCode())
+	assert.Contains(t, stderr.String(), "print: write /dev/stdout: broken pipe")
+	assertClean(t, srv)
+	for _, request := range srv.Requests() {
+		assert.NotEqual(t, aicontenttest.ImagesStore, request.Operation)
+	}
+
+	unconfigured(t)
+	full := writerFunc(func([]byte) (int, error) { return 0, syscall.ENOSPC })
+	var messages bytes.Buffer
+	assert.Equal(t, exitFailed, run(t.Context(), t.TempDir(), full, &messages))
+	assert.Contains(t, messages.String(), "print: no space left on device")
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
