@@ -199,7 +199,7 @@ func TestBaseURLErrorsShowNoSecret(t *testing.T) {
 	fakes.AssertNoKey(t, err, fakes.Key)
 }
 
-func TestAPIKeys(t *testing.T) {
+func TestAPIKeysThatCannotBeSentOrMaskedAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{
 		"", " ", "\t\n", fakes.Key + "\n", fakes.Key + "\r\n", "\n" + fakes.Key, " " + fakes.Key, fakes.Key + " ", fakes.Key[:5] + " " + fakes.Key[5:], fakes.Key + "\t" + fakes.Key,
@@ -364,7 +364,7 @@ func TestHeadersOfEveryRequest(t *testing.T) {
 	assert.Equal(t, 10, count, "the ten operations are ten requests")
 }
 
-func TestClosedServer(t *testing.T) {
+func TestNoConnectionIsRetriedAndNotExecuted(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(fakes.RespondToAll))
 	srv.Close()
@@ -435,7 +435,7 @@ func TestClientsOfOthersAreNeverChanged(t *testing.T) {
 }
 
 // The copy is made at once: what the caller does to the client afterwards does not matter.
-func TestHTTPClientIsCopied(t *testing.T) {
+func TestHTTPClientIsCopiedAtOnce(t *testing.T) {
 	t.Parallel()
 	baseURL, requests := fakes.Counted(t, fakes.RespondToAll)
 	hc := &http.Client{}
@@ -480,7 +480,7 @@ type closingRoundTripper struct {
 
 func (rt *closingRoundTripper) CloseIdleConnections() { rt.closed++ }
 
-func TestCloseIdleConnectionsOfAMiddleware(t *testing.T) {
+func TestCloseIdleConnectionsReachesAMiddleware(t *testing.T) {
 	t.Parallel()
 	var holding closingRoundTripper
 	c, err := NewClient("https://content.example.com", fakes.Key, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
@@ -493,7 +493,7 @@ func TestCloseIdleConnectionsOfAMiddleware(t *testing.T) {
 }
 
 // A lock that is missing shows here, under -race: everything that calls can share is shared.
-func TestConcurrentUse(t *testing.T) {
+func TestClientIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	const goroutines = 64
 	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
@@ -590,7 +590,7 @@ func TestCheckRedirectIsNotAskedOfAPICalls(t *testing.T) {
 }
 
 // A redirect to nowhere is a response, and judged as any redirect that is not followed.
-func TestRedirectsToWhatIsNoURL(t *testing.T) {
+func TestRedirectWithoutAURLIsJudgedAsARedirect(t *testing.T) {
 	t.Parallel()
 	baseURL, requests := fakes.Counted(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "https://[::1/%zz?search=private")
@@ -612,7 +612,7 @@ func TestRedirectsToWhatIsNoURL(t *testing.T) {
 }
 
 // A variable that was never set must not end the program, whatever interface hides it.
-func TestNilsInside(t *testing.T) {
+func TestNilTransportsAndClientsDoNotPanic(t *testing.T) {
 	t.Parallel()
 	baseURL, _ := fakes.Counted(t, fakes.RespondToAll)
 	var transport *http.Transport
@@ -627,7 +627,7 @@ func TestNilsInside(t *testing.T) {
 }
 
 // A prefix with escapes of its own must reach the service as it was given.
-func TestPathsBelowABaseURL(t *testing.T) {
+func TestPathOfTheBaseURLIsSentAsGiven(t *testing.T) {
 	t.Parallel()
 	for base, expected := range map[string]string{
 		"":              "/api/v1/images/a%3Fb",
@@ -654,7 +654,7 @@ func TestPathsBelowABaseURL(t *testing.T) {
 }
 
 // net/http would ask for the xn-- form, and a proxy's log would have another name than the program.
-func TestBaseURLWithAnInternationalHost(t *testing.T) {
+func TestBaseURLMustHaveAnASCIIHost(t *testing.T) {
 	t.Parallel()
 	_, err := NewClient("https://bücher.example.com/ai", fakes.Key)
 	require.ErrorIs(t, err, ErrInvalid)
@@ -663,7 +663,7 @@ func TestBaseURLWithAnInternationalHost(t *testing.T) {
 	assert.NoError(t, err, "a path may be in any script")
 }
 
-func TestBaseURL(t *testing.T) {
+func TestBaseURLReturnsTheURLWithoutATrailingSlash(t *testing.T) {
 	t.Parallel()
 	c, err := NewClient("https://content.example.com/ai/", fakes.Key)
 	require.NoError(t, err)
@@ -697,4 +697,95 @@ func TestIdleConnectionsKeepNoResponse(t *testing.T) {
 	done.Wait()
 	assert.Less(t, fakes.LiveHeap(), before+size)
 	c.CloseIdleConnections()
+}
+
+// deployment is a client of a service that has one response to everything.
+func deployment(t testing.TB, handler http.HandlerFunc, opts ...Option) *Client {
+	t.Helper()
+	srv := httptest.NewServer(handler)
+	t.Cleanup(srv.Close)
+	c, err := NewClient(srv.URL+"/tenant", "a-key-for-tests", append([]Option{WithRetryPolicy(oneAttempt)}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+// piped is a client whose connections end in serve, within the bubble of a test.
+func piped(t *testing.T, serve func(nc net.Conn), opts ...Option) *Client {
+	t.Helper()
+	transport := WithHTTPClient(&http.Client{Transport: fakes.Piped(t, serve)})
+	c, err := NewClient("http://127.0.0.1/tenant", fakes.Key, append([]Option{transport, WithRetryPolicy(oneAttempt)}, opts...)...)
+	require.NoError(t, err)
+	return c
+}
+
+// respondingBody responds with a status and a body.
+func respondingBody(status int, body []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+	}
+}
+
+// respondingBytes puts a response on the wire as it stands, and closes the connection.
+func respondingBytes(raw []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = conn.Write(raw)
+	}
+}
+
+// The connection of a response that was read must be used again, whatever the response.
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	var mu sync.Mutex
+	connections := map[string]bool{}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		connections[r.RemoteAddr] = true
+		mu.Unlock()
+		switch requests.Add(1) % 4 {
+		case 0:
+			w.WriteHeader(404)
+			_, _ = io.WriteString(w, strings.Repeat("<p>no</p>", 10_000))
+		case 1:
+			w.WriteHeader(422)
+		case 2:
+			w.WriteHeader(204)
+		default:
+			_, _ = io.WriteString(w, fakes.StoredImage)
+		}
+	}))
+	defer srv.Close()
+	c, err := NewClient(srv.URL+"/tenant", fakes.Key, WithRetryPolicy(quick))
+	require.NoError(t, err)
+	defer c.CloseIdleConnections()
+	for range 40 {
+		_, _ = c.Images.Show(t.Context(), "7")
+	}
+	// On a busy machine net/http drops a connection whose writing goroutine is 50 ms late. Each kind of response comes ten
+	// times.
+	assert.Less(t, len(connections), 10)
+}
+
+// A base URL that ends in /api may be right: a deployment may live there.
+func TestBaseURLThatEndsInAPIIsTakenAsGiven(t *testing.T) {
+	t.Parallel()
+	var uri string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		uri = r.RequestURI
+		fakes.RespondToAll(w, r)
+	}))
+	defer srv.Close()
+	c, err := NewClient(srv.URL+"/api", fakes.Key)
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7")
+	require.NoError(t, err)
+	assert.Equal(t, "/api/api/v1/images/7", uri)
 }

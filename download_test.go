@@ -43,7 +43,7 @@ func gallery(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 func at(url string) *Image { return &Image{ID: "7", URL: url} }
 
 // The host of a picture must learn nothing of the caller: whoever can write an image's URL would get the API key.
-func TestDownloadIsBare(t *testing.T) {
+func TestDownloadTellsTheHostNothing(t *testing.T) {
 	t.Parallel()
 	var header []http.Header
 	var uris []string
@@ -166,7 +166,7 @@ func TestDownloadOfARelativeURL(t *testing.T) {
 }
 
 // A redirect for ever, or to what is no web address, is not followed, and not asked for again.
-func TestDownloadRedirects(t *testing.T) {
+func TestDownloadRefusesEndlessAndForeignRedirects(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64
 	var target string
@@ -193,7 +193,7 @@ func TestDownloadRedirects(t *testing.T) {
 	}
 }
 
-func TestDownloadOfAnHTMLPage(t *testing.T) {
+func TestDownloadRefusesAnHTMLPage(t *testing.T) {
 	t.Parallel()
 	pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "TEXT/HTML")
@@ -235,7 +235,7 @@ func TestDownloadOfAPageThatCannotBeRead(t *testing.T) {
 }
 
 // A picture is whole, or an error says how much of it came.
-func TestDownloadCutOff(t *testing.T) {
+func TestDownloadReportsAPictureThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ raw, came, text string }{
 		"by its length":   {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nBMpic", "BMpic", "cut off: 5 of 9 bytes came"},
@@ -405,22 +405,23 @@ func TestDownloadToAWriterThatFailsAsThePictureBreaksOff(t *testing.T) {
 
 // WithResponseTimeout is for the header and not for a long picture; WithStallTimeout is for a picture that no longer
 // comes.
-func TestDownloadTimes(t *testing.T) {
+func TestDownloadHasLimitsForTheHeaderAndForStalls(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		header, gap time.Duration // before the header, and before each of ten bytes
 		opts        []CallOption
 		text        string
 		took        time.Duration
+		deadline    time.Duration // of the context; 0 for none
 	}{
-		"a slow picture":         {time.Second, 50 * time.Second, nil, "", 501 * time.Second},
-		"no header":              {time.Hour, 0, nil, "no complete response within 30s (WithResponseTimeout)", 30 * time.Second},
-		"no header, by option":   {time.Hour, 0, []CallOption{WithResponseTimeout(time.Second)}, "no complete response within 1s (WithResponseTimeout)", time.Second},
-		"any wait":               {time.Hour, 0, []CallOption{WithResponseTimeout(0)}, "", time.Hour},
-		"it stalls":              {0, 2 * time.Minute, nil, "cut off: 0 of 10 bytes came: the download stalled: no bytes arrived for 1m0s (WithStallTimeout)", time.Minute},
-		"it stalls, any time":    {0, 2 * time.Minute, []CallOption{WithStallTimeout(0)}, "", 20 * time.Minute},
-		"it stalls, by option":   {0, time.Minute, []CallOption{WithStallTimeout(time.Second)}, "the download stalled: no bytes arrived for 1s", time.Second},
-		"the context ends first": {0, 30 * time.Second, nil, "context deadline exceeded", 45 * time.Second},
+		"a slow picture":         {time.Second, 50 * time.Second, nil, "", 501 * time.Second, 0},
+		"no header":              {time.Hour, 0, nil, "no complete response within 30s (WithResponseTimeout)", 30 * time.Second, 0},
+		"no header, by option":   {time.Hour, 0, []CallOption{WithResponseTimeout(time.Second)}, "no complete response within 1s (WithResponseTimeout)", time.Second, 0},
+		"any wait":               {time.Hour, 0, []CallOption{WithResponseTimeout(0)}, "", time.Hour, 0},
+		"it stalls":              {0, 2 * time.Minute, nil, "cut off: 0 of 10 bytes came: the download stalled: no bytes arrived for 1m0s (WithStallTimeout)", time.Minute, 0},
+		"it stalls, any time":    {0, 2 * time.Minute, []CallOption{WithStallTimeout(0)}, "", 20 * time.Minute, 0},
+		"it stalls, by option":   {0, time.Minute, []CallOption{WithStallTimeout(time.Second)}, "the download stalled: no bytes arrived for 1s", time.Second, 0},
+		"the context ends first": {0, 30 * time.Second, nil, "context deadline exceeded", 45 * time.Second, 45 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -436,9 +437,9 @@ func TestDownloadTimes(t *testing.T) {
 					}
 				})
 				ctx := t.Context()
-				if strings.HasPrefix(name, "the context") {
+				if row.deadline > 0 {
 					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, row.took)
+					ctx, cancel = context.WithTimeout(ctx, row.deadline)
 					defer cancel()
 				}
 				start := time.Now()
@@ -663,7 +664,7 @@ func TestDownloadKeepsTheClientsLimits(t *testing.T) {
 }
 
 // A file that holds an error's JSON, or nothing, must not be taken for a picture.
-func TestDownloadOfWhatIsNoPicture(t *testing.T) {
+func TestDownloadRefusesDocuments(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		status     int

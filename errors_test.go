@@ -1,14 +1,25 @@
 package aicontent
 
 import (
+	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -40,7 +51,7 @@ func TestSentinelsFollowTheStatus(t *testing.T) {
 	assert.ErrorIs(t, &ValidationError{}, ErrInvalid)
 }
 
-func TestErrorTexts(t *testing.T) {
+func TestErrorTextsOfEachType(t *testing.T) {
 	t.Parallel()
 	for text, err := range map[string]error{
 		"images.store: 422: name: is taken": &APIError{
@@ -88,7 +99,7 @@ func TestErrorTextIsBounded(t *testing.T) {
 	assert.NotContains(t, bad.Error(), "\n")
 }
 
-func TestCausesAreFound(t *testing.T) {
+func TestErrorsUnwrapToTheirCauses(t *testing.T) {
 	t.Parallel()
 	api := &APIError{StatusCode: 429, summary: summary{stopped: context.DeadlineExceeded}}
 	require.ErrorIs(t, api, context.DeadlineExceeded)
@@ -106,7 +117,7 @@ func TestCausesAreFound(t *testing.T) {
 }
 
 // A status that has no name leaves no gap in the text.
-func TestErrorTextOfAnUnknownStatus(t *testing.T) {
+func TestErrorTextOfAnUnknownStatusHasNoGap(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{600, 999} {
 		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(status, ``)}}
@@ -182,5 +193,568 @@ func TestNotFoundIsTheServicesOwnWord(t *testing.T) {
 			record := strings.HasSuffix(name, "show") || strings.HasSuffix(name, "update") || strings.HasSuffix(name, "delete")
 			assert.Equal(t, !own || !record, strings.Contains(err.Error(), "https://content.example.com/tenant"), "%s: %v", name, err)
 		}
+	}
+}
+
+// An error keeps 1 MiB of its response, however long that is.
+func TestErrorsKeepTheBeginningOfTheirResponse(t *testing.T) {
+	t.Parallel()
+	const kept = 1 << 20
+	for _, size := range []int{kept, kept + 1, 4 * kept} {
+		var resp *Response
+		body := strings.Repeat("a", size)
+		c := over(t, &fakes.Script{Responses: fakes.Responses{fakes.Respond(500, body)}}, WithRetryPolicy(oneAttempt))
+		var refused *APIError
+		_, err := c.Images.Show(t.Context(), "7", WithResponse(&resp))
+		require.ErrorAs(t, err, &refused)
+		assert.Len(t, refused.Body, kept)
+		assert.Len(t, resp.Body, kept)
+		c = over(t, &fakes.Script{Responses: fakes.Responses{fakes.OK(body)}}, WithRetryPolicy(oneAttempt))
+		var unread *DecodeError
+		_, err = c.Images.Show(t.Context(), "7", WithResponse(&resp))
+		require.ErrorAs(t, err, &unread)
+		assert.Len(t, unread.Body, kept)
+		assert.Len(t, resp.Body, size, "whole where it is no error by its status")
+	}
+}
+
+// What ends the call between two attempts must not hide what the service said before.
+func TestLimiterThatFailsLaterKeepsTheLastResponse(t *testing.T) {
+	t.Parallel()
+	closed := errors.New("limiter closed")
+	calls := 0
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, `{"message":"upstream is away"}`)}}
+	c := over(t, s, WithRetryPolicy(quick), WithRateLimiter(fakes.Limiter(func(context.Context) error {
+		if calls++; calls > 1 {
+			return closed
+		}
+		return nil
+	})))
+	_, err := c.Images.Show(t.Context(), "7")
+	require.ErrorIs(t, err, closed)
+	require.ErrorIs(t, err, ErrServer)
+	assert.Contains(t, err.Error(), "upstream is away")
+}
+
+// oneAttempt is a policy without retries.
+var oneAttempt = RetryPolicy{MaxAttempts: 1}
+
+func fails(err error) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+// What the person on call reads must say what happened, what became of the record, and whom to ask.
+func TestErrorsSayWhatHappened(t *testing.T) {
+	t.Parallel()
+	const page = "<html><title>Not Found</title></html>"
+	for name, row := range map[string]struct {
+		op        string
+		responses fakes.Responses
+		policy    RetryPolicy
+		base      string // instead of the usual one
+		text      string
+	}{
+		"a store lost its response": {
+			"images.store", fakes.Responses{fails(io.EOF)}, oneAttempt, "",
+			"images.store: the service closed the connection before a response came: EOF (it may have been created; host content.example.com)",
+		},
+		"a connection was reset": {
+			"images.update", fakes.Responses{fails(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET})}, oneAttempt, "",
+			"images.update: the service closed the connection before a response came: read tcp: " + syscall.ECONNRESET.Error() + " (it may have been updated; host content.example.com)",
+		},
+		"a delete lost its response": {
+			"images.delete", fakes.Responses{fails(io.ErrUnexpectedEOF)}, oneAttempt, "",
+			"images.delete: the service closed the connection before a response came: unexpected EOF (it may have been deleted; host content.example.com)",
+		},
+		"a show lost its response": {
+			"images.show", fakes.Responses{fails(syscall.EPIPE)}, oneAttempt, "",
+			"images.show: the service closed the connection before a response came: " + syscall.EPIPE.Error() + " (host content.example.com)",
+		},
+		"a RoundTripper says that it was never reached": {
+			"images.store", fakes.Responses{fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})}, oneAttempt, "",
+			"images.store: dial tcp: " + syscall.ECONNREFUSED.Error() + " (it may have been created; host content.example.com)",
+		},
+		"the request id": {
+			"images.show", fakes.Responses{fakes.Respond(500, `{"message":"Server Error"}`, "X-Request-Id", "req-7")}, oneAttempt, "",
+			"images.show: 500: Server Error (request req-7)",
+		},
+		"all at once, and each once": {
+			"images.store", fakes.Responses{fakes.Respond(504, `504 Gateway Timeout`, "X-Request-Id", "req-7")}, oneAttempt, "",
+			"images.store: 504: Gateway Timeout (it may have been created; request req-7)",
+		},
+		"a 2xx that cannot be read": {
+			"images.store", fakes.Responses{fakes.Respond(201, ``)}, oneAttempt, "",
+			"images.store: 201: the response is empty (it was created)",
+		},
+		"the same every time": {
+			"images.show", fakes.Responses{fakes.Respond(502, ``)}, quick, "",
+			"images.show: 502: bad gateway (attempt 3 of 3)",
+		},
+		"the same twice": {
+			"images.show", fakes.Responses{fakes.Respond(502, ``)}, RetryPolicy{MaxAttempts: 2, MinBackoff: -1}, "",
+			"images.show: 502: bad gateway (attempt 2 of 2)",
+		},
+		"something else before": {
+			"images.show", fakes.Responses{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.Lose, fakes.Respond(404, `{}`)}, RetryPolicy{MaxAttempts: 9, MinBackoff: -1}, "",
+			"images.show: 404: not found (attempt 4 of 9)",
+		},
+		"no API there": {
+			"images.list", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "",
+			"images.list: 404: Not Found (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
+		},
+		"no API there, in JSON": {
+			"transcriptions.store", fakes.Responses{fakes.Respond(404, `{"message":""}`)}, oneAttempt, "",
+			"transcriptions.store: 404: {\"message\":\"\"} (there is no API at https://content.example.com/tenant/api/v1: is the base URL right?)",
+		},
+		"the base URL ends in /api": {
+			"images.list", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "https://content.example.com/tenant/api",
+			"images.list: 404: Not Found (there is no API at https://content.example.com/tenant/api/api/v1: is the base URL right?)",
+		},
+		"a host called api": {
+			"images.list", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "https://api",
+			"images.list: 404: Not Found (there is no API at https://api/api/v1: is the base URL right?)",
+		},
+		"the base URL ends in /api, and the record is missing": {
+			"images.show", fakes.Responses{fakes.Respond(404, `{"message":"Resource not found."}`)}, oneAttempt, "https://content.example.com/api",
+			"images.show: 404: Resource not found.",
+		},
+		"a record is missing": {
+			"images.show", fakes.Responses{fakes.Respond(404, page)}, oneAttempt, "",
+			"images.show: 404: Not Found (a proxy may have responded: is the base URL https://content.example.com/tenant right?)",
+		},
+		"too long a wait": {
+			"images.show", fakes.Responses{fakes.Respond(429, `{"message":"Too Many Attempts."}`, "Retry-After", "90")}, RetryPolicy{}, "",
+			"images.show: 429: Too Many Attempts. (the service asks to wait 1m30s, the retry policy allows 1m0s (MaxRetryAfter))",
+		},
+		"no wait at all": {
+			"images.store", fakes.Responses{fakes.Respond(429, ``, "Retry-After", "1")}, RetryPolicy{MaxRetryAfter: -1}, "",
+			"images.store: 429: too many requests (the service asks to wait 1s, the retry policy allows 0s (MaxRetryAfter))",
+		},
+		"no double punctuation": {
+			"images.store", fakes.Responses{fakes.Respond(422, `{"message":"The given data was invalid.","errors":{"name":["The name is taken."]}}`)}, oneAttempt, "",
+			"images.store: 422: The given data was invalid; name: The name is taken.",
+		},
+		"a message that is an object": {
+			"images.store", fakes.Responses{fakes.Respond(422, `{"message":{"name":["The name field is required."]},"status":422}`)}, oneAttempt, "",
+			"images.store: 422: name: The name field is required.",
+		},
+		"a login page elsewhere": {
+			"images.show", fakes.Responses{fakes.Respond(302, ``, "Location", "https://sso.example.com/login")}, oneAttempt, "",
+			"images.show: 302: the API key is not accepted: the service redirects to https://sso.example.com/login",
+		},
+		"another origin": {
+			"images.show", fakes.Responses{fakes.Respond(302, ``, "Location", "https://cdn.example.com/images/7")}, oneAttempt, "",
+			"images.show: 302: the service redirects to https://cdn.example.com/images/7: is the base URL https://content.example.com/tenant right?",
+		},
+		"a store that is redirected": {
+			"images.store", fakes.Responses{fakes.Respond(301, ``, "Location", "/tenant/api/v1/images/")}, oneAttempt, "",
+			"images.store: 301: the service redirects to https://content.example.com/tenant/api/v1/images/: is the base URL https://content.example.com/tenant right? (it may have been created)",
+		},
+		"no connection before": {
+			"images.show", fakes.Responses{fails(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 443}, Err: syscall.ECONNREFUSED}), fakes.Respond(404, `{}`)}, quick, "",
+			"images.show: 404: not found (attempt 2 of 3)",
+		},
+		"two connections lost, in different ways": {
+			"images.show", fakes.Responses{
+				fails(io.EOF), fails(&net.OpError{Op: "read", Net: "tcp", Addr: &net.TCPAddr{Port: 2}, Err: syscall.ECONNRESET}), fakes.Respond(404, `{}`),
+			}, quick, "",
+			"images.show: 404: not found (attempt 3 of 3)",
+		},
+		"a redirect to nowhere": {
+			"images.show", fakes.Responses{fakes.Respond(302, ``)}, oneAttempt, "",
+			"images.show: 302: found",
+		},
+		"cut off before": {
+			"images.show", fakes.Responses{fakes.OK(`{"id":7,"na`), fakes.Respond(404, `{}`)}, quick, "",
+			"images.show: 404: not found (attempt 2 of 3)",
+		},
+		"a choice": {
+			"images.show", fakes.Responses{fakes.Respond(300, ``, "Location", "/elsewhere")}, oneAttempt, "",
+			"images.show: 300: the service redirects to https://content.example.com/elsewhere: is the base URL https://content.example.com/tenant right?",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &fakes.Script{Responses: row.responses}
+				c := over(t, s, WithRetryPolicy(row.policy))
+				if row.base != "" {
+					var err error
+					c, err = NewClient(row.base, fakes.Key, WithRetryPolicy(row.policy), WithHTTPClient(&http.Client{Transport: s}))
+					require.NoError(t, err)
+				}
+				assert.EqualError(t, allTen(c)[row.op](t.Context()), row.text)
+			})
+		})
+	}
+}
+
+func TestErrorOfAnUpdateByPUTSaysSo(t *testing.T) {
+	t.Parallel()
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Lose}}
+	_, err := over(t, s, WithUpdateMethod(http.MethodPut), WithRetryPolicy(oneAttempt)).Images.Update(t.Context(), "7", ImageUpdateParams{})
+	assert.ErrorContains(t, err, "it may have been updated")
+}
+
+// A hundred attempts must not make a line of 75 KB.
+func TestErrorTextIsAsShortAfterAHundredAttempts(t *testing.T) {
+	t.Parallel()
+	n := 0
+	s := &fakes.Script{Responses: fakes.Responses{func(*http.Request) (*http.Response, error) {
+		n++
+		return nil, fmt.Errorf("failure %d: %s", n, strings.Repeat("x", 500))
+	}}}
+	_, err := over(t, s, WithRetryPolicy(RetryPolicy{MaxAttempts: 100, MinBackoff: -1})).Images.Show(t.Context(), "7")
+	require.Error(t, err)
+	assert.Len(t, s.Asked, 100)
+	assert.Less(t, len(err.Error()), 1500)
+	assert.Contains(t, err.Error(), "attempt 100 of 100")
+}
+
+// A RoundTripper need not set the response's request.
+func TestRelativeRedirectIsResolvedWithoutTheResponsesRequest(t *testing.T) {
+	t.Parallel()
+	c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Respond(302, "", "Location", "/moved"))}))
+	require.NoError(t, err)
+	_, err = c.Images.Store(t.Context(), aStore)
+	assert.ErrorContains(t, err, "images.store: 302: the service redirects to https://content.example.com/moved: is the base URL https://content.example.com right?")
+}
+
+// The time limit of the http.Client is the user's, and the error says so. It counts the upload, too.
+func TestErrorNamesTheShortestLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slow := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second / 2)
+			_, _ = io.Copy(io.Discard, r.Body)
+			return fakes.Hang(r)
+		})
+		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: slow, Timeout: 3 * time.Second}),
+			WithRetryPolicy(oneAttempt), WithStoreTimeout(3*time.Second))
+		require.NoError(t, err)
+		file := FileFromBytes("a.wav", []byte(wavHead))
+		_, err = c.Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file})
+		assert.ErrorContains(t, err, "transcriptions.store: the http.Client's Timeout of 3s ended the attempt (WithHTTPClient): ")
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+		var lost net.Error
+		require.ErrorAs(t, err, &lost)
+		assert.True(t, lost.Timeout())
+		_, err = c.Images.Store(t.Context(), aStore, WithStoreTimeout(time.Second), WithResponseTimeout(time.Millisecond))
+		assert.ErrorContains(t, err, "images.store: no complete response within 1s (WithStoreTimeout) (it may have been created; host ")
+		assert.NotContains(t, err.Error(), "WithHTTPClient")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = c.Images.Store(ctx, aStore)
+		assert.ErrorContains(t, err, "images.store: context deadline exceeded (it may have been created; host ")
+	})
+}
+
+// A connection's own timeout, such as the system's, is not the client's.
+func TestErrorOfTheSystemsTimeoutNamesNoOption(t *testing.T) {
+	t.Parallel()
+	dial := fails(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ETIMEDOUT})
+	c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(oneAttempt),
+		WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(dial), Timeout: time.Hour}))
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7")
+	assert.EqualError(t, err, "images.show: dial tcp: "+syscall.ETIMEDOUT.Error()+" (host content.example.com)")
+}
+
+// A cause that is told twice makes a reader look for two faults.
+func TestErrorsSayTheirCauseOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakes.Script{Responses: fakes.Responses{stalling}}
+		_, err := over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
+		assert.EqualError(t, err, "images.show: 200: the response was cut off: no complete response within 30s (WithResponseTimeout)")
+		ctx, cancel := contextAfter(t, time.Second)
+		defer cancel()
+		_, err = over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(ctx, "7")
+		assert.EqualError(t, err, "images.show: 200: the response was cut off: context canceled: the user left")
+	})
+}
+
+// A login page says nothing of JSON: it is the key that is wrong.
+func TestRedirectToALoginPageIsUnauthorized(t *testing.T) {
+	t.Parallel()
+	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) })
+	c, err := NewClient(baseURL, fakes.Key)
+	require.NoError(t, err)
+	_, err = c.Images.Show(t.Context(), "7")
+	assert.ErrorIs(t, err, ErrUnauthorized)
+	assert.False(t, Retryable(err), "a key that is not accepted stays so")
+	assert.NotContains(t, err.Error(), "decod")
+	assert.NotContains(t, err.Error(), "cannot read")
+	assert.ErrorContains(t, err, "images.show: 302: the API key is not accepted: the service redirects to http://")
+}
+
+// Slog prints the text of an error: with what the on-call needs, on one line, without a body or a query.
+func TestErrorsInTheLogAreOneLineWithoutBodyAndQuery(t *testing.T) {
+	t.Parallel()
+	for _, respond := range []func(*http.Request) (*http.Response, error){
+		fakes.Respond(422, `{"errors":{"name":["is taken"]},"debug":"hidden"}`), fakes.Lose, fakes.Respond(201, `{"debug":"hidden"}`),
+	} {
+		_, err := over(t, &fakes.Script{Responses: fakes.Responses{respond}}, WithRetryPolicy(oneAttempt)).Images.Store(t.Context(), aStore, WithQuery("q", "hidden"))
+		require.Error(t, err)
+		for _, handler := range []func(io.Writer) slog.Handler{
+			func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, nil) },
+			func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, nil) },
+		} {
+			var out bytes.Buffer
+			slog.New(handler(&out)).Info("failed", "error", err)
+			assert.Contains(t, out.String(), strings.Trim(strconv.Quote(err.Error()), `"`))
+			assert.NotContains(t, out.String(), "hidden")
+		}
+	}
+}
+
+// Programs ask for net.Error to learn whether something passes.
+func TestCallErrorsAreNetErrors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for name, row := range map[string]struct {
+			respond            func(*http.Request) (*http.Response, error)
+			timeout, retryable bool
+		}{
+			"a timeout":             {fakes.Hang, true, true},
+			"lost":                  {fakes.Lose, false, true},
+			"a refused certificate": {fails(x509.UnknownAuthorityError{}), false, false},
+		} {
+			s := &fakes.Script{Responses: fakes.Responses{row.respond}}
+			c := over(t, s, WithRetryPolicy(oneAttempt))
+			_, err := c.Images.Store(t.Context(), aStore)
+			assert.False(t, Retryable(err), "%s: a Store call that may have been executed", name)
+			_, err = c.Images.Show(t.Context(), "7")
+			var lost net.Error
+			require.ErrorAs(t, err, &lost, name)
+			assert.Equal(t, row.timeout, lost.Timeout(), name)
+			//lint:ignore SA1019 Programs still call it.
+			assert.Equal(t, row.retryable, lost.Temporary(), name)
+		}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := over(t, &fakes.Script{}).Images.Show(ctx, "7")
+	var lost net.Error
+	require.ErrorAs(t, err, &lost)
+	assert.False(t, lost.Timeout())
+	assert.True(t, errors.Is(err, context.Canceled))
+}
+
+// net/http has more than one error for a client's Timeout. The SDK's is the same for all of them.
+func TestErrorsNameTheTimeoutOfTheHTTPClient(t *testing.T) {
+	t.Parallel()
+	ended := func(err error) func(*http.Request) (*http.Response, error) {
+		return func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, err
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakes.Script{Responses: fakes.Responses{ended(os.ErrDeadlineExceeded), ended(fmt.Errorf("net/http: request canceled: %w", os.ErrDeadlineExceeded))}}
+		c, err := NewClient("https://content.example.com", fakes.Key, WithRetryPolicy(quick), WithStoreTimeout(time.Second), WithHTTPClient(&http.Client{Transport: s, Timeout: time.Second}))
+		require.NoError(t, err)
+		_, err = c.Images.Show(t.Context(), "7")
+		// Whether http.Client adds its own error is a race within net/http.
+		var lost net.Error
+		require.ErrorAs(t, err, &lost)
+		assert.True(t, lost.Timeout())
+		assert.ErrorContains(t, err, "images.show: the http.Client's Timeout of 1s ended the attempt (WithHTTPClient): net/http: request canceled: ")
+		assert.ErrorContains(t, err, "(attempt 3 of 3")
+	})
+}
+
+// Whoever is on call must not look for a limit that did not end the attempt: the transport has limits too.
+func TestErrorsNameTheLimitThatEndedTheAttempt(t *testing.T) {
+	t.Parallel()
+	silent := func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		go func() {
+			defer far.Close()
+			_, _ = io.Copy(io.Discard, far)
+		}()
+		return near, nil
+	}
+	deaf := func(context.Context, string, string) (net.Conn, error) {
+		time.Sleep(30 * time.Second)
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
+	}
+	// A Store timeout that is as long as the client's Timeout ends first, unless an attempt dials or uploads.
+	both := []string{"images.show", "images.store"}
+	for name, row := range map[string]struct {
+		transport *http.Transport
+		timeout   time.Duration
+		base, err string
+		took      time.Duration
+		calls     []string
+		clients   bool // the http.Client's Timeout ended it
+	}{
+		"response header":       {&http.Transport{DialContext: silent, ResponseHeaderTimeout: time.Second}, time.Hour, "http://localhost", "timeout awaiting response headers", time.Second, both, false},
+		"TLS handshake":         {&http.Transport{DialContext: silent, TLSHandshakeTimeout: time.Second}, time.Hour, "https://localhost", "TLS handshake timeout", time.Second, both, false},
+		"dialer":                {&http.Transport{DialContext: deaf}, time.Hour, "https://localhost", "i/o timeout", 30 * time.Second, both, false},
+		"client":                {&http.Transport{DialContext: silent, ResponseHeaderTimeout: time.Hour}, time.Second, "http://localhost", "the http.Client's Timeout of 1s", time.Second, both[:1], true},
+		"client, while dialing": {&http.Transport{DialContext: deaf}, time.Second, "http://localhost", "the http.Client's Timeout of 1s", time.Second, both, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hc := &http.Client{Transport: row.transport, Timeout: row.timeout}
+				c, err := NewClient(row.base, fakes.Key, WithHTTPClient(hc), WithRetryPolicy(oneAttempt), WithStoreTimeout(row.timeout))
+				require.NoError(t, err)
+				for _, call := range row.calls {
+					start := time.Now()
+					err := allTen(c)[call](t.Context())
+					assert.ErrorContains(t, err, row.err, call)
+					assert.Equal(t, row.clients, strings.Contains(err.Error(), "the http.Client's Timeout of"), "%s: %v", call, err)
+					assert.Equal(t, row.took, time.Since(start), call)
+				}
+				c.CloseIdleConnections()
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
+// Search terms may be personal: no error text shows a query.
+func TestErrorsDoNotShowTheQuery(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]func(*http.Request) (*http.Response, error){
+		"lost": fakes.Lose, "refused": fakes.Respond(500, `no`), "redirected": fakes.Respond(302, ``, "Location", "https://elsewhere.example.com/?search=private"),
+		"unreadable": fakes.OK(`<html>`),
+	} {
+		s := &fakes.Script{Responses: fakes.Responses{handler}}
+		_, err := over(t, s, WithRetryPolicy(quick)).Images.List(t.Context(), ImageListParams{Search: "private"})
+		require.Error(t, err)
+		assert.NotContains(t, err.Error(), "private", name)
+	}
+}
+
+// The errors of a middleware may hold URLs, whose queries may be personal or signed.
+func TestErrorsOfAMiddlewareDoNotShowTheQuery(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	address := "https://content.example.com/tenant/api/v1/images?search=private"
+	inner := &url.Error{Op: "Get", URL: address, Err: boom}
+	for name, lost := range map[string]error{
+		"one":            inner,
+		"nested":         &url.Error{Op: "Get", URL: address, Err: &url.Error{Op: "Get", URL: address, Err: inner}},
+		"wrapped nested": fmt.Errorf("signing %s: %w", address, &url.Error{Op: "Get", URL: address, Err: fmt.Errorf("again: %w", inner)}),
+	} {
+		var log bytes.Buffer
+		fail := fakes.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, lost })
+		c, err := NewClient("https://content.example.com/tenant", fakes.Key, WithRetryPolicy(quick), WithHTTPClient(&http.Client{Transport: fail}),
+			WithMiddleware(func(http.RoundTripper) http.RoundTripper { return fail }),
+			WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+		require.NoError(t, err)
+		_, err = c.Images.List(t.Context(), ImageListParams{Search: "private"})
+		_, lost := c.Images.Download(t.Context(), at(address), io.Discard)
+		for _, err := range []error{err, lost} {
+			assert.ErrorIs(t, err, boom, name)
+			for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), log.String()} {
+				assert.Contains(t, text, "boom", name)
+				assert.NotContains(t, text, "private", name)
+			}
+		}
+	}
+}
+
+// A timeout whose text quoted the key is a timeout all the same.
+func TestMaskedTimeoutsAreTimeouts(t *testing.T) {
+	t.Parallel()
+	rt := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		return nil, fmt.Errorf("sending %v: %w", r.Header, os.ErrDeadlineExceeded)
+	})
+	_, err := over(t, rt, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
+	var lost net.Error
+	require.ErrorAs(t, err, &lost)
+	assert.True(t, lost.Timeout(), "%v", err)
+	assert.NotContains(t, err.Error(), fakes.Key)
+}
+
+// What went wrong in the caller's own code is what the caller has to read, and to find by errors.Is.
+func TestErrorsOfTheCallersCodeAreFound(t *testing.T) {
+	t.Parallel()
+	errSigner := errors.New("the signer is sealed")
+	tokens := &url.Error{Op: "Post", URL: "https://tokens.example.com/v1?client=4711", Err: errors.New("no route to host")}
+	sign := WithMiddleware(func(http.RoundTripper) http.RoundTripper {
+		return fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("%w: fetching token: %w", errSigner, tokens)
+		})
+	})
+	_, err := over(t, fakes.RoundTripper(fakes.Lose), sign, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
+	require.ErrorIs(t, err, errSigner)
+	require.ErrorIs(t, err, tokens.Err)
+	assert.EqualError(t, err, `images.show: the signer is sealed: fetching token: Post "https://tokens.example.com/v1": no route to host`+
+		" (host content.example.com)")
+
+	errSpent, errClosed := errors.New("the day's limit is spent"), errors.New("the ledger is closed")
+	refuse := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
+		return nil, errors.Join(errSpent, errClosed)
+	})
+	_, err = over(t, fakes.RoundTripper(fakes.Lose), refuse).Images.Store(t.Context(), aStore)
+	require.ErrorIs(t, err, errClosed)
+	assert.EqualError(t, err, "images.store: the day's limit is spent; the ledger is closed")
+
+	inner := over(t, fakes.RoundTripper(fakes.Respond(422, `{"message":"no"}`)))
+	nested := WithAttemptHook(func(ctx context.Context, _ Attempt) (func(AttemptResult), error) {
+		_, err := inner.Images.Store(ctx, aStore)
+		return nil, err
+	})
+	_, err = over(t, fakes.RoundTripper(fakes.Lose), nested).Images.Store(t.Context(), aStore)
+	assert.NotErrorIs(t, err, ErrInvalid, "the service did not refuse this call")
+	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
+	assert.EqualError(t, err, "images.store: 422: no")
+}
+
+// PHP behind Apache's proxy sees an empty form where an upload is chunked: only the SDK knows that it was.
+func TestChunkedUploadsThatAreRefusedSaySo(t *testing.T) {
+	t.Parallel()
+	refuse := fakes.RoundTripper(fakes.Respond(422, `{"message":"invalid","errors":{"file":["The file field is required."]}}`))
+	store := func(file File) error {
+		_, err := over(t, refuse).Transcriptions.Store(t.Context(), TranscriptionStoreParams{Name: "n", File: file})
+		return err
+	}
+	file := func() File {
+		return FileFromReader("a.wav", io.MultiReader(strings.NewReader(strings.Repeat("a", 1000))))
+	}
+	assert.ErrorContains(t, store(file()), "the upload was chunked, which some services do not accept: set File.Size")
+	sized := file()
+	sized.Size = 1000
+	assert.NotContains(t, store(sized).Error(), "chunked")
+}
+
+// A key that is wrong is mended where it comes from, and a host that is wrong in the base URL.
+func TestErrorOfARefusedKeySaysWhereItComesFrom(t *testing.T) {
+	refuse := WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(fakes.Respond(401, `{"message":"Unauthenticated."}`))})
+	t.Setenv("AICONTENT_BASE_URL", "https://content.example.com")
+	t.Setenv("AICONTENT_API_KEY", fakes.Key)
+	source := WithAPIKeySource(func(context.Context) (string, error) { return fakes.Key, nil })
+	given, err := NewClient("https://content.example.com", fakes.Key, refuse)
+	require.NoError(t, err)
+	fromEnv, err := NewClientFromEnv(refuse)
+	require.NoError(t, err)
+	rotating, err := NewClientFromEnv(refuse, source)
+	require.NoError(t, err)
+	for from, c := range map[string]*Client{"given to NewClient": given, "in AICONTENT_API_KEY": fromEnv, "of WithAPIKeySource": rotating} {
+		_, err := c.Images.Show(t.Context(), "7")
+		assert.EqualError(t, err, "images.show: 401: Unauthenticated. (content.example.com did not accept the key "+from+")")
+	}
+}
+
+// Another attempt speaks to the same port.
+func TestPortThatSpeaksHTTPIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(fakes.RespondToAll))
+	defer srv.Close()
+	c, err := NewClient(strings.Replace(srv.URL, "http:", "https:", 1), fakes.Key, WithRetryPolicy(quick))
+	require.NoError(t, err)
+	defer c.CloseIdleConnections()
+	for name, call := range allTen(c) {
+		err := call(t.Context())
+		require.ErrorIs(t, err, http.ErrSchemeMismatch, name)
+		assert.ErrorContains(t, err, "the port speaks http, not https: is the base URL right?", name)
+		lost, ok := errors.AsType[*CallError](err)
+		require.True(t, ok)
+		assert.Equal(t, 1, lost.Attempts, name)
+		assert.False(t, Retryable(err), name)
+		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), name)
 	}
 }

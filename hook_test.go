@@ -1,10 +1,13 @@
 package aicontent
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"sync"
 	"testing"
@@ -79,7 +82,7 @@ func TestAttemptHookSeesEachAttempt(t *testing.T) {
 }
 
 // What a hook refuses has cost nothing, and the error says so.
-func TestAttemptHookRefuses(t *testing.T) {
+func TestAttemptThatAHookRefusesIsNotMade(t *testing.T) {
 	t.Parallel()
 	tooMany := errors.New("100 images today")
 	o := &observer{refuse: func(Attempt) error { return tooMany }}
@@ -182,8 +185,8 @@ func TestAttemptHooksNest(t *testing.T) {
 // A metric of retries, or an alert, must not wait for an attempt that never comes.
 func TestWillRetryOnlyWhereAnAttemptFollows(t *testing.T) {
 	t.Parallel()
-	same := WithAPIKeySource(func(context.Context) (string, error) { return fakes.Key, nil })
 	var asked int
+	same := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fakes.Key, nil })
 	other := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-number-", asked), nil })
 	sealed := WithAPIKeySource(func(context.Context) (string, error) {
 		if asked++; asked > 1 {
@@ -197,13 +200,14 @@ func TestWillRetryOnlyWhereAnAttemptFollows(t *testing.T) {
 		opts   []Option
 		within time.Duration
 		again  bool
+		keys   int // that the source was asked for; 0 if there is none
 	}{
-		"the same key":          {fakes.Respond(401, ``), []Option{same}, time.Hour, false},
-		"another key":           {fakes.Respond(401, ``), []Option{other}, time.Hour, true},
-		"no key":                {fakes.Respond(401, ``), []Option{sealed}, time.Hour, false},
-		"no key source":         {fakes.Respond(401, ``), nil, time.Hour, false},
-		"time enough":           {busy, nil, time.Hour, true},
-		"the context ends soon": {busy, nil, 10 * time.Second, false},
+		"the same key":          {fakes.Respond(401, ``), []Option{same}, time.Hour, false, 2},
+		"another key":           {fakes.Respond(401, ``), []Option{other}, time.Hour, true, 2},
+		"no key":                {fakes.Respond(401, ``), []Option{sealed}, time.Hour, false, 2},
+		"no key source":         {fakes.Respond(401, ``), nil, time.Hour, false, 0},
+		"time enough":           {busy, nil, time.Hour, true, 0},
+		"the context ends soon": {busy, nil, 10 * time.Second, false, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			asked = 0
@@ -218,9 +222,7 @@ func TestWillRetryOnlyWhereAnAttemptFollows(t *testing.T) {
 			assert.Len(t, o.attempts, map[bool]int{true: 2, false: 1}[row.again], name)
 			assert.Len(t, o.results, len(o.attempts), name)
 			assert.Equal(t, row.again || row.within == time.Hour, !errors.Is(err, context.DeadlineExceeded), name)
-			if name == "another key" {
-				assert.Equal(t, 2, asked, "the source is asked once for each attempt")
-			}
+			assert.Equal(t, row.keys, asked, "%s: the source is asked once for each attempt", name)
 		})
 	}
 }
@@ -253,7 +255,7 @@ func TestEveryDoneIsCalledWhereOnePanics(t *testing.T) {
 }
 
 // No key is fetched for an attempt that cannot follow, and none is announced.
-func TestNoRenewalAfterTheContext(t *testing.T) {
+func TestNoKeyIsFetchedAfterTheContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	asked := 0
@@ -275,7 +277,7 @@ func TestNoRenewalAfterTheContext(t *testing.T) {
 }
 
 // A package on top of the client notes a request in a hook of the call, and must be the last to refuse it.
-func TestAttemptHookOfACall(t *testing.T) {
+func TestAttemptHookOfACallComesAfterTheClients(t *testing.T) {
 	t.Parallel()
 	var order []string
 	noting := func(name string) func(context.Context, Attempt) (func(AttemptResult), error) {
@@ -321,4 +323,42 @@ func TestAttemptHookOfACall(t *testing.T) {
 	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err))
 	_, err = c.Images.Show(t.Context(), "1", WithAttemptHook(nil))
 	assert.ErrorContains(t, err, "attempt_hook: must not be nil")
+}
+
+func TestLogHasALineForEachAttempt(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		switch a.Key {
+		case slog.TimeKey, "took":
+			return slog.Attr{}
+		case "pause":
+			assert.Equal(t, slog.KindDuration, a.Value.Kind())
+			a.Value = slog.StringValue("random")
+		}
+		return a
+	}}))
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, `secret words`), fakes.Lose, fakes.OK(`{"data":[]}`)}}
+	_, err := over(t, s, WithRetryPolicy(quick), WithLogger(logger)).Images.List(t.Context(), ImageListParams{Search: "secret plans"})
+	require.NoError(t, err)
+	assert.Equal(t, `level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=1 status=502 request_id="" result=502 outcome=unknown sent=0 budget=99 pause=random
+level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=2 status=0 request_id="" result="connection reset by peer" outcome=unknown sent=0 budget=98 pause=random
+level=DEBUG msg="aicontent attempt" op=images.list method=GET path=/tenant/api/v1/images attempt=3 status=200 request_id="" result=ok outcome=executed sent=0 budget=98
+`, out.String())
+}
+
+// The log tells how much of a request went out: an upload that stops at the same byte each time has a limit in its way.
+func TestLogHasTheBytesThatWereSent(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c := deployment(t, fakes.RespondToAll, WithLogger(logger))
+	require.NoError(t, allTen(c)["images.store"](t.Context()))
+	var line struct {
+		Sent      int64
+		RequestID string `json:"request_id"`
+	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+	assert.Greater(t, line.Sent, int64(len("name=n&description=d&resolution=256x256")))
+	assert.Less(t, line.Sent, int64(1000))
 }

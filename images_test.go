@@ -251,3 +251,5 @@ func TestImagesRefuseBadInput(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+var aStore = ImageStoreParams{Name: "n", Description: "d", Resolution: Resolution256x256}

@@ -871,3 +871,23 @@ func TestFilesAreCheckedBeforeTheContext(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, 5, sound.Len())
 }
+
+// A reader that is used up must not turn a 429 into an upload of nothing.
+func TestReaderThatCannotBeReadAgainMeansOneAttempt(t *testing.T) {
+	t.Parallel()
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, `{"message":"later"}`)}}
+	audio := "RIFF\x00\x00\x00\x00WAVE" + strings.Repeat("\x00", 1000)
+	_, err := over(t, s, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
+		Name: "n", File: FileFromReader("a.wav", io.MultiReader(strings.NewReader(audio))),
+	})
+	require.ErrorIs(t, err, ErrRateLimited)
+	assert.Len(t, s.Asked, 1)
+
+	s = &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``), fakes.OK(fakes.StoredImage)}}
+	_, err = over(t, s, WithRetryPolicy(quick)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
+		Name: "n", File: FileFromReader("a.wav", strings.NewReader(audio)),
+	})
+	require.NoError(t, err)
+	require.Len(t, s.Bodies, 2)
+	assert.Equal(t, s.Bodies[0], s.Bodies[1])
+}

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -703,3 +704,160 @@ func TestHugeRetryBudgetsAreNoLimit(t *testing.T) {
 		}
 	}
 }
+
+// Without WithMaxResponseSize the documented limit holds.
+func TestResponsesOf32MiBAreReadByDefault(t *testing.T) {
+	t.Parallel()
+	const limit = 32 << 20
+	body := `{"id":7}` + strings.Repeat(" ", limit+1-len(`{"id":7}`))
+	for size, text := range map[int]string{limit: "", limit + 1: "the response is larger than 33554432 bytes (WithMaxResponseSize)"} {
+		s := &fakes.Script{Responses: fakes.Responses{fakes.OK(body[:size])}}
+		_, err := over(t, s).Images.Show(t.Context(), "7")
+		if text == "" {
+			require.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, text)
+		}
+	}
+}
+
+// The headers of a request are a middleware's to add to, one without touching another.
+func TestMiddlewareMayAddToOneHeaderWithoutAnother(t *testing.T) {
+	t.Parallel()
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(`{"id":7}`)}}
+	_, err := over(t, s, WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+		return fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			for _, name := range []string{"User-Agent", "Accept", "Authorization"} {
+				r.Header.Add(name, "added")
+			}
+			return next.RoundTrip(r)
+		})
+	})).Images.Show(t.Context(), "7")
+	require.NoError(t, err)
+	header := s.Sent[0].Header
+	assert.Equal(t, []string{"application/json", "added"}, header["Accept"])
+	assert.Equal(t, []string{"Bearer " + fakes.Key, "added"}, header["Authorization"])
+	assert.Len(t, header["User-Agent"], 2)
+}
+
+func TestLimiterAndKeySourceAreAskedBeforeEachAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``), fakes.Respond(502, ``), fakes.OK(fakes.StoredImage)}}
+		c := over(t, s,
+			WithRateLimiter(fakes.Limiter(func(context.Context) error { asked = append(asked, "limiter"); return nil })),
+			WithAPIKeySource(func(context.Context) (string, error) {
+				asked = append(asked, "key")
+				return fmt.Sprint("api-key-", len(asked)), nil
+			}))
+		_, err := c.Images.Show(t.Context(), "7")
+		require.NoError(t, err)
+		assert.Equal(t, []string{"limiter", "key", "limiter", "key", "limiter", "key"}, asked)
+		for i, key := range []string{"api-key-2", "api-key-4", "api-key-6"} {
+			assert.Equal(t, "Bearer "+key, s.Sent[i].Header.Get("Authorization"))
+		}
+	})
+}
+
+func TestOneAttemptByPolicy(t *testing.T) {
+	t.Parallel()
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``)}}
+	_, err := over(t, s).Images.Show(t.Context(), "7", WithRetryPolicy(oneAttempt))
+	require.ErrorIs(t, err, ErrServer)
+	assert.Len(t, s.Asked, 1)
+	assert.Equal(t, "images.show: 502: bad gateway", err.Error(), "no word of attempts where there was one")
+}
+
+// An outage must not be multiplied by the clients that suffer from it.
+func TestRetryBudgetLimitsRequestsInAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var requests atomic.Int64
+		c, err := NewClient("https://content.example.com", fakes.Key, WithHTTPClient(&http.Client{Transport: fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			requests.Add(1)
+			return fakes.Respond(500, ``)(r)
+		})}))
+		require.NoError(t, err)
+		var group sync.WaitGroup
+		for range 32 {
+			group.Go(func() {
+				for range 100 {
+					_, err := c.Images.Show(t.Context(), "7")
+					assert.ErrorIs(t, err, ErrServer)
+				}
+			})
+		}
+		group.Wait()
+		assert.LessOrEqual(t, requests.Load(), int64(3300))
+		start := time.Now()
+		_, err = c.Images.Show(t.Context(), "7")
+		assert.EqualError(t, err, "images.show: 500: internal server error (not retried: the client's retry budget is used up (WithRetryBudget))")
+		assert.Zero(t, time.Since(start))
+		assert.Zero(t, retriesLeft(c))
+	})
+}
+
+// Ten calls that succeed at once pay for one retry, a call that succeeds in the end pays for its own.
+func TestRetryBudgetIsGivenBack(t *testing.T) {
+	t.Parallel()
+	up := fakes.OK(fakes.StoredImage)
+	down := fakes.Respond(500, ``)
+	s := &fakes.Script{Responses: fakes.Responses{down}}
+	c := over(t, s, WithRetryBudget(3), WithRetryPolicy(RetryPolicy{MaxAttempts: 3, MinBackoff: -1}))
+	show := func(next ...func(*http.Request) (*http.Response, error)) error {
+		s.Asked, s.Responses = nil, next
+		_, err := c.Images.Show(t.Context(), "7")
+		return err
+	}
+	require.Error(t, show(down))
+	require.Equal(t, 1, retriesLeft(c))
+	for range 10 {
+		require.NoError(t, show(up))
+	}
+	require.Equal(t, 2, retriesLeft(c))
+	require.NoError(t, show(down, down, up))
+	require.Equal(t, 2, retriesLeft(c), "what it took is back")
+	require.Error(t, show(fakes.Respond(404, ``)))
+	require.Equal(t, 2, retriesLeft(c), "an error is no sign that the service is well")
+	for range 100 {
+		require.NoError(t, show(up))
+	}
+	require.Equal(t, 3, retriesLeft(c), "never more than at first")
+	require.NoError(t, over(t, s, WithRetryBudget(0)).Images.Delete(t.Context(), "7"))
+}
+
+// Without a limit each call has its attempts.
+func TestRetryBudgetOfZeroHasNoLimit(t *testing.T) {
+	t.Parallel()
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(500, ``)}}
+	c := over(t, s, WithRetryBudget(0), WithRetryPolicy(quick))
+	for range 300 {
+		_, err := c.Images.Show(t.Context(), "7")
+		require.ErrorIs(t, err, ErrServer)
+	}
+	assert.Len(t, s.Asked, 900)
+}
+
+// A wait that the service asked for, and another key after a 401, are no outage.
+func TestRetryAfterAndRenewalCostNoBudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(503, ``, "Retry-After", "1")}}
+		c := over(t, s)
+		_, err := c.Images.Show(t.Context(), "7")
+		require.ErrorIs(t, err, ErrServer)
+		assert.Len(t, s.Asked, 4)
+		assert.Equal(t, 100, retriesLeft(c))
+	})
+	asked := 0
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, ``)}}
+	c := over(t, s, WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("api-key-", asked), nil }))
+	_, err := c.Images.Show(t.Context(), "7")
+	require.ErrorIs(t, err, ErrUnauthorized)
+	assert.Len(t, s.Asked, 2)
+	assert.Equal(t, 100, retriesLeft(c))
+}
+
+// retriesLeft returns what the retry budget of a client has left.
+func retriesLeft(c *Client) int { return c.sender().Budget.Retries() }

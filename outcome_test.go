@@ -2,6 +2,7 @@ package aicontent
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"net/http/httptest"
 	"net/http/httptrace"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -522,7 +524,7 @@ func checkRow(t *testing.T, row tableRow, operation string, s scene) {
 	assert.NotContains(t, err.Error(), "\n")
 }
 
-func TestOutcomeOfTakesTheWorst(t *testing.T) {
+func TestOutcomeOfJoinedErrorsIsUnknownFirst(t *testing.T) {
 	t.Parallel()
 	refused, lost, unread := &told{OutcomeNotExecuted, false}, &told{OutcomeUnknown, true}, &told{OutcomeExecuted, false}
 	bad := &ValidationError{}
@@ -575,7 +577,7 @@ func (half) Error() string    { return "half" }
 func (half) Outcome() Outcome { return OutcomeExecuted }
 
 // What a program made up was not observed.
-func TestOutcomeOfErrorsThatAProgramMade(t *testing.T) {
+func TestErrorsThatAProgramMadeAreUnknown(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
 		&CallError{Err: io.EOF}, &ConflictError{},
@@ -624,7 +626,7 @@ func TestOutcomeRemembersEarlierAttempts(t *testing.T) {
 }
 
 // A page that is cut off before its first letter has only its media type to be known by.
-func TestOutcomeOfAPageCutOff(t *testing.T) {
+func TestPageThatIsCutOffIsUnknown(t *testing.T) {
 	t.Parallel()
 	s := status(200, ``, "Content-Length", "50", "Content-Type", "text/html; charset=UTF-8")(t)
 	c, err := NewClient(s.baseURL, "test-key")
@@ -634,7 +636,7 @@ func TestOutcomeOfAPageCutOff(t *testing.T) {
 	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 }
 
-func TestOutcomeString(t *testing.T) {
+func TestOutcomesHaveNames(t *testing.T) {
 	t.Parallel()
 	for outcome, name := range map[Outcome]string{
 		OutcomeUnknown: "unknown", OutcomeNotExecuted: "not executed", OutcomeExecuted: "executed",
@@ -665,7 +667,7 @@ func (e refusedStream) As(target any) bool {
 
 // What only begins as JSON does, or cannot be read at all, need not come from the service: a store may still be
 // running.
-func TestOutcomeOfWhatTheServiceDidNotWrite(t *testing.T) {
+func TestResponseThatTheServiceDidNotWriteIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		body    string
@@ -692,7 +694,7 @@ func TestOutcomeOfWhatTheServiceDidNotWrite(t *testing.T) {
 }
 
 // A nil pointer in an interface is a slip of the program, and no reason to end it.
-func TestOutcomeOfNilPointers(t *testing.T) {
+func TestNilPointersAreUnknown(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{(*APIError)(nil), (*DecodeError)(nil), (*CallError)(nil), (*ValidationError)(nil), (*ConflictError)(nil)} {
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%T", err)
@@ -701,7 +703,7 @@ func TestOutcomeOfNilPointers(t *testing.T) {
 }
 
 // A job queue asks this of any error that it gets, and must not give up a job whose record may exist.
-func TestTemporary(t *testing.T) {
+func TestRetryableAsksTheFirstErrorOfEachBranch(t *testing.T) {
 	t.Parallel()
 	busy, refused := &told{OutcomeNotExecuted, true}, &told{OutcomeNotExecuted, false}
 	for _, row := range []struct {
@@ -731,7 +733,7 @@ func TestTemporary(t *testing.T) {
 }
 
 // What a client may not do now it may do later.
-func TestTemporaryOfWhatTheClientHeldBack(t *testing.T) {
+func TestCallsThatTheClientHeldBackAreRetryable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		long := over(t, fakes.RoundTripper(fakes.Respond(429, ``, "Retry-After", "7200")))
@@ -743,5 +745,76 @@ func TestTemporaryOfWhatTheClientHeldBack(t *testing.T) {
 		sealed := WithAPIKeySource(func(context.Context) (string, error) { return "", errors.New("sealed") })
 		_, err = over(t, fakes.RoundTripper(fakes.Lose), sealed).Images.Show(t.Context(), "7")
 		assert.True(t, Retryable(err), "a key source: %v", err)
+	})
+}
+
+// What is no record must never look like a success that was paid for, and proves nothing.
+func TestStoreWithoutARecordInItsResponseIsUnknown(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("internal/lenient/testdata/refused/*")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		require.NoError(t, err)
+		image, err := deployment(t, respondingBody(200, body)).Images.Store(t.Context(), aStore)
+		var unread *DecodeError
+		require.ErrorAs(t, err, &unread, file)
+		assert.Nil(t, image)
+		assert.Contains(t, err.Error(), "images.store: 200: ", file)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), file)
+		assert.Equal(t, string(body), string(unread.Body))
+	}
+}
+
+// A service that sends blanks while it works, and dies, need not have created or deleted anything.
+func TestBlanksProveNothing(t *testing.T) {
+	t.Parallel()
+	blanks := respondingBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n\n \n"))
+	_, err := deployment(t, blanks).Images.Store(t.Context(), aStore)
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%v", err)
+	err = deployment(t, blanks).Images.Delete(t.Context(), "7")
+	require.Error(t, err, "nothing says that it was deleted")
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+
+	asked := 0
+	c := deployment(t, func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked == 1 {
+			blanks(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"message":"Not found."}`))
+	}, WithRetryPolicy(quick))
+	require.NoError(t, c.Images.Delete(t.Context(), "7"), "the first request had deleted it")
+	assert.Equal(t, 2, asked)
+	for raw, evidence := range map[string]bool{
+		"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n\n {":         false,
+		"HTTP/1.1 201 Created\r\nContent-Length: 200\r\n\r\n\n":      true,
+		"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n<html>":       false,
+		"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n":             false,
+		"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n\n\n\n":         true, // a delete needs no response
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n": false,
+	} {
+		err := deployment(t, respondingBytes([]byte(raw))).Images.Delete(t.Context(), "7")
+		assert.Equal(t, evidence, err == nil, "%q: %v", raw, err)
+	}
+}
+
+func TestStoreThatTheContextEndsDuringBlanksIsUnknown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := contextAfter(t, time.Second)
+		defer cancel()
+		c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			body := io.MultiReader(bytes.NewReader([]byte("\n \n")), readerFunc(func([]byte) (int, error) {
+				<-r.Context().Done()
+				return 0, r.Context().Err()
+			}))
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(body), Request: r}, nil
+		}))
+		_, err := c.Images.Store(ctx, aStore)
+		require.ErrorIs(t, err, errUserLeft)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"reflect"
 	"runtime"
 	"strings"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/internal/lenient"
+	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
 var noon = time.Date(2024, 5, 4, 10, 11, 12, 0, time.UTC)
@@ -338,4 +340,143 @@ func TestEmbeddedRecordsAreWrittenInFull(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"words":3`)
 	assert.Contains(t, string(text), `"Tenant":"a"`)
+}
+
+// The API does not specify the response to a delete: after any 2xx that is no page the record is deleted.
+func TestDeleteSucceedsWithEachCompleteResponseButAPage(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]error{
+		"deleted.http": nil, "no-content.http": nil, "no-content-gzip.http": nil, "empty.http": nil, "gzip.http": nil, "empty-gzip.http": nil,
+		"page.http": lenient.ErrHTML, "cut-off.http": wire.ErrCutOff, "deflate.http": nil,
+	} {
+		raw, err := os.ReadFile("testdata/responses/" + name)
+		require.NoError(t, err)
+		err = deployment(t, respondingBytes(raw)).Images.Delete(t.Context(), "7")
+		if want == nil {
+			assert.NoError(t, err, name)
+			continue
+		}
+		var unread *DecodeError
+		require.ErrorAs(t, err, &unread, name)
+		assert.ErrorIs(t, err, want, name)
+	}
+}
+
+// A login page must not pass for a deletion, whatever it begins with.
+func TestDeleteDoesNotTakeAPageForADeletion(t *testing.T) {
+	t.Parallel()
+	for body, deleted := range map[string]bool{
+		"Please <a href=/login>log in</a>": false, "-- portal --\n<html>": false, "": true, "true": true, `{"deleted":true}`: true,
+	} {
+		err := deployment(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "Text/HTML; charset=UTF-8")
+			_, _ = w.Write([]byte(body))
+		}).Images.Delete(t.Context(), "7")
+		if deleted {
+			assert.NoError(t, err, body)
+			continue
+		}
+		assert.ErrorIs(t, err, lenient.ErrHTML, body)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), body)
+	}
+}
+
+func TestDeleteSucceedsIfTheRecordIsGoneAfterALostAttempt(t *testing.T) {
+	t.Parallel()
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Lose, fakes.Respond(404, `{}`)}}
+	require.NoError(t, over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"))
+
+	s = &fakes.Script{Responses: fakes.Responses{fakes.Respond(404, `{}`)}}
+	require.ErrorIs(t, over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "it was not deleted")
+
+	s = &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``), fakes.Respond(404, `{}`)}}
+	require.ErrorIs(t, over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7"), ErrNotFound, "the first attempt cannot have deleted it")
+}
+
+// A delete that was executed succeeds, whatever is missing of its response; one whose response says that it failed
+// does not.
+func TestDeleteReadsAFailureFromItsResponse(t *testing.T) {
+	t.Parallel()
+	for body, ok := range map[string]bool{
+		"":                                    true,
+		`{"data":{"id":7,"na`:                 true,
+		`{"id":7,"deleted":true}`:             true,
+		`{"deleted":true,"status":200}`:       true,
+		`[]`:                                  true,
+		`deleted`:                             true,
+		`{"status":"success","error":null}`:   true,
+		`{"status":"error","message":"busy"}`: false,
+		`{"error":"busy"}`:                    false,
+		`{"data":{"status":"fail"}}`:          false,
+		`{"message":"no","status":422}`:       false,
+		`{"success":false}`:                   false,
+		`{"image":{"ok":false}}`:              false,
+		`{"id":7,"deleted":false}`:            false,
+		`{"id":7,"deleted":0,"status":200}`:   false,
+		`{"data":{"deleted":false}}`:          false,
+		`{"image":{"id":7,"deleted":0}}`:      false,
+		`{"deleted":"0"}`:                     false,
+		`{"deleted":"false"}`:                 false,
+		`{"data":{"deleted":"False"}}`:        false,
+		`{"data":{"deleted":true}}`:           true,
+		`{"deleted":"1"}`:                     true,
+		`{"deleted":null,"deleted_at":null}`:  true,
+		`{"code":20000,"message":"ok"}`:       true,
+		`{"code":402,"message":"no"}`:         false,
+		`<!doctype html>`:                     false,
+	} {
+		s := &fakes.Script{Responses: fakes.Responses{fakes.OK(body)}}
+		err := over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7")
+		if ok {
+			assert.NoError(t, err, body)
+			continue
+		}
+		var unread *DecodeError
+		assert.ErrorAs(t, err, &unread, body)
+		assert.Equal(t, OutcomeUnknown, OutcomeOf(err), body)
+		assert.Len(t, s.Asked, 1)
+	}
+	baseURL, _ := fakes.Counted(t, respondingBytes([]byte("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"id\":7,")))
+	c, err := NewClient(baseURL, fakes.Key)
+	require.NoError(t, err)
+	assert.ErrorIs(t, c.Images.Delete(t.Context(), "7", WithRetryPolicy(quick)), wire.ErrCutOff)
+	baseURL, sent := fakes.Counted(t, respondingBytes([]byte("HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{\"id\":7,")))
+	c, err = NewClient(baseURL, fakes.Key)
+	require.NoError(t, err)
+	assert.NoError(t, c.Images.Delete(t.Context(), "7"), "a 201 says it without its body")
+	assert.EqualValues(t, 1, sent.Load())
+}
+
+// A 2xx that says that it is an error is no record without an id, and proves nothing.
+func TestSuccessWithAnErrorIsNoRecord(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{"status":"error","name":"ValidationException"}`, `{"status":"fail","name":"n"}`, `{"errors":["x"],"name":"n"}`, `{"exception":"E","name":"n"}`} {
+		s := &fakes.Script{Responses: fakes.Responses{fakes.OK(body)}}
+		for _, op := range []string{"images.store", "images.show", "images.update"} {
+			err := allTen(over(t, s))[op](t.Context())
+			var unread *DecodeError
+			require.ErrorAs(t, err, &unread, op)
+			assert.ErrorIs(t, err, lenient.ErrSaysError)
+			assert.Equal(t, OutcomeUnknown, OutcomeOf(err), "%s %s", op, body)
+		}
+	}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK(`{"id":7,"status":"error","name":"n"}`)}}
+	_, err := over(t, s).Images.Show(t.Context(), "7")
+	assert.NoError(t, err, "with an id it is a record")
+}
+
+// The record is found from the outside in: another's id would lead to another's deletion.
+func TestRecordIsFoundFromTheOutsideIn(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]Image{
+		`{"data":{"id":7,"name":"a","image":{"id":9001,"name":"b"}}}`: {ID: "7", Name: "a"},
+		`{"id":7,"image":{"id":9001,"name":"b"}}`:                     {ID: "9001", Name: "b"},
+		`{"data":{"name":"a","owner":{"id":9001,"name":"b"}}}`:        {Name: "a"},
+		`{"data":{"image":{"id":7,"name":"a"}}}`:                      {ID: "7", Name: "a"},
+	} {
+		s := &fakes.Script{Responses: fakes.Responses{fakes.OK(body)}}
+		image, err := over(t, s).Images.Show(t.Context(), "7")
+		require.NoError(t, err, body)
+		assert.Equal(t, want, bare(*image), body)
+	}
 }
