@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -14,12 +13,12 @@ const (
 	lastSecond    = 253402300799 // of the year 9999, the last that RFC 3339 can write
 )
 
-// Time reads the times that the usual languages and databases write: see docs/responses.md for the list. Without a zone
-// a time is UTC. Anything else is the zero time.
+// Time reads the times that the usual languages and databases write: see docs/responses.md for the list. A time without
+// a zone is UTC. Anything else is the zero time.
 func (v Value) Time() time.Time {
 	switch {
 	case v.IsObject():
-		return dateTime(v)
+		return dateTime(v.Member("date").Text(), v.Member("timezone").Text())
 	case v.IsNumber():
 		return number(v.Text(), true)
 	case !v.IsString():
@@ -32,8 +31,7 @@ func (v Value) Time() time.Time {
 	if t := number(text, false); !t.IsZero() {
 		return t
 	}
-	text, zone := cutZone(text)
-	return local(text, zone)
+	return written(text)
 }
 
 // rfc3339 reads the most frequent forms: RFC 3339, also with a space for the T, without a zone, or without a time of
@@ -52,8 +50,8 @@ func rfc3339(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// writable returns a time as MarshalText can write it: as the zero time with an offset of a day or more, and in UTC with
-// an offset of odd seconds.
+// writable returns a time as MarshalText can write it: the zero time for an offset of a day or more, and UTC for an
+// offset with seconds.
 func writable(t time.Time) time.Time {
 	_, offset := t.Zone()
 	switch {
@@ -102,112 +100,56 @@ func number(text string, isNumber bool) time.Time {
 	return time.Unix(n/perSecond, n%perSecond*int64(unit)+nanos/perSecond).UTC()
 }
 
-// timeLayouts are of times without a zone and a weekday. All seconds may have a fraction.
+// layouts of times without a weekday and a zone. All seconds may have a fraction.
 var timeLayouts = []string{
 	"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "20060102T150405",
 	"2 Jan 2006 15:04:05", "2 Jan 06 15:04:05", "2-Jan-2006 15:04:05", "2-Jan-06 15:04:05",
 	"Jan 2 15:04:05 2006", "Jan 2 2006 15:04:05",
 }
 
+// zones are the offsets of the names that mean one zone everywhere: those of RFC 822, and Z.
+var zones = map[string]string{
+	"": "", "Z": "+0000", "UTC": "+0000", "GMT": "+0000", "UT": "+0000", "EST": "-0500", "EDT": "-0400",
+	"CST": "-0600", "CDT": "-0500", "MST": "-0700", "MDT": "-0600", "PST": "-0800", "PDT": "-0700",
+}
+
 var (
-	weekday = regexp.MustCompile(`(?i)^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? `)
-	comment = regexp.MustCompile(` \([^()]*\)$`) // the name that JavaScript adds to a zone
-	name    = regexp.MustCompile(`(?i)([0-9]|[0-9] )[a-z]{1,3}$`)
-	offset  = regexp.MustCompile(`([+-])([0-9]{2}):?([0-9]{2})?:?([0-9]{2})?$`)
-	clock   = regexp.MustCompile(`:|[0-9]T[0-9]`) // of a time of day
+	weekday = regexp.MustCompile(`(?i)^((mon|tue|wed|thu|fri|sat|sun)[a-z]*,? |\+)`) // or the sign of PHP's years
+	comment = regexp.MustCompile(` \([^()]*\)$`)                                     // JavaScript's name of the zone
+	// A name, an offset, both as JavaScript's GMT+0200, or an offset before Go's UTC.
+	zone = regexp.MustCompile(`(?i) ?([a-z]{0,3})(([+-][0-9]{2})(?::?([0-5][0-9]))?(?::?([0-5][0-9]))?( UTC)?)?$`)
 )
 
-// local reads a time without a zone. A zone of nil is one that cannot be read.
-func local(text string, zone *time.Location) time.Time {
-	if zone == nil {
+// written reads a time with a zone or without one.
+func written(text string) time.Time {
+	text = comment.ReplaceAllString(weekday.ReplaceAllString(strings.Join(strings.Fields(text), " "), ""), "")
+	at := zone.FindStringSubmatchIndex(text)
+	found := zone.FindStringSubmatch(text)
+	offset, known := zones[strings.ToUpper(found[1])]
+	switch {
+	case !known, found[2] != "" && offset != "" && offset != "+0000":
 		return time.Time{}
+	case found[2] != "":
+		offset = (found[3] + found[4] + "00")[:5] + found[5]
 	}
-	text = strings.Join(strings.Fields(text), " ")
-	text = strings.TrimPrefix(text[len(weekday.FindString(text)):], "+") // PHP's expanded years have a sign
 	for _, layout := range timeLayouts {
-		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+		t, err := time.ParseInLocation(layout+"-070000"[:len(offset)], text[:at[0]]+offset, time.UTC)
+		if err == nil {
 			return writable(t)
 		}
 	}
 	return time.Time{}
 }
 
-// zones are the hours of the names that mean one zone everywhere: those of RFC 822, and Z.
-var zones = map[string]int{
-	"Z": 0, "UTC": 0, "GMT": 0, "UT": 0,
-	"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
-}
-
-// cutZone cuts the zone from the end of a time: a name, an offset, or both in either order, as JavaScript's GMT+0200
-// and Go's +0200 UTC. The zone is nil if it cannot be read, and UTC if there is none.
-func cutZone(text string) (string, *time.Location) {
-	text = text[:len(text)-len(comment.FindString(text))]
-	text, before, named := cutName(text)
-	found := offset.FindStringSubmatch(text)
-	if found == nil || !clock.MatchString(text[:len(text)-len(found[0])]) {
-		if !named {
-			return text, nil
-		}
-		return text, fixed(before * 60 * 60)
-	}
-	text, after, known := cutName(strings.TrimSuffix(text, found[0]))
-	if !named || !known || before != 0 || after != 0 {
-		return text, nil
-	}
-	part := func(i int) int {
-		n, _ := strconv.Atoi(found[i])
-		return n
-	}
-	seconds := part(2)*60*60 + part(3)*60 + part(4)
-	switch {
-	case part(2) > 23, part(3) > 59, part(4) > 59:
-		return text, nil
-	case found[1] == "-":
-		seconds = -seconds
-	}
-	return text, fixed(seconds)
-}
-
-// cutName cuts the name of a zone from the end of a time and returns its hours. No name is that of UTC.
-func cutName(text string) (rest string, hours int, ok bool) {
-	text = strings.TrimSpace(text)
-	found := name.FindString(text)
-	if found == "" {
-		return text, 0, true
-	}
-	zone := strings.TrimLeft(found, "0123456789 ")
-	hours, ok = zones[strings.ToUpper(zone)]
-	return strings.TrimSpace(strings.TrimSuffix(text, zone)), hours, ok
-}
-
-func fixed(seconds int) *time.Location {
-	if seconds == 0 {
-		return time.UTC
-	}
-	return time.FixedZone("", seconds)
-}
-
 // dateTime reads a DateTime of PHP: a date, and the name or offset of a zone.
-func dateTime(v Value) time.Time {
-	date, zone := v.Member("date").Text(), v.Member("timezone").Text()
-	const midnight = "00:00"
-	if rest, found := cutZone(strings.TrimSpace(midnight + " " + zone)); rest == midnight && found != nil {
-		return local(date, found)
+func dateTime(date, zone string) time.Time {
+	if t := written(date + " " + zone); !t.IsZero() {
+		return t
 	}
-	return local(date, location(zone))
-}
-
-var locations sync.Map // from the name of a zone to its *time.Location
-
-// location returns the zone with a name such as Europe/Berlin, and nil if the machine does not know it.
-func location(name string) *time.Location {
-	if known, ok := locations.Load(name); ok {
-		return known.(*time.Location)
+	location, err := time.LoadLocation(zone)
+	if err != nil || location == time.Local {
+		return time.Time{}
 	}
-	zone, err := time.LoadLocation(name)
-	if err != nil || zone == time.Local {
-		return nil
-	}
-	locations.Store(name, zone)
-	return zone
+	t, _ := time.ParseInLocation("2006-01-02 15:04:05", date, location)
+	return t
 }
