@@ -83,7 +83,7 @@ func FindList(v Value, collection string) (List, error) {
 	return list, err
 }
 
-// findList goes past a value, and into objects as deep as it may. If there is no list, the error is ErrNoList or ErrNull.
+// findList goes past a value, and into objects as deep as it may. Without a list the error is ErrNoList or ErrNull.
 func findList(c *cursor, names []string, depth int) (list List, err error) {
 	switch first := c.text[c.at]; {
 	case first == '[', first == '{' && c.isNumbered():
