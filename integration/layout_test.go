@@ -22,7 +22,7 @@ var imports = map[string][]string{
 	"":        {"engine", "errtext", "lenient", "names", "paging", "redact", "upload"},
 	"engine":  {"redact", "upload", "wire"},
 	"errtext": {"lenient", "redact"},
-	"fakes":   nil,
+	"fakes":   {"names"},
 	"lenient": nil,
 	"names":   nil,
 	"paging":  {"lenient"},

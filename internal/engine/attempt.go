@@ -189,8 +189,8 @@ func endedBy(ctx context.Context, clock *wire.Clock) error {
 // the body were whole.
 func endsWithEOF(ctx context.Context) bool { return context.Cause(ctx) == io.EOF }
 
-// picture is the body of a picture on the clock: the time without a byte is limited. Its error is that of the context or
-// the clock if one of these ended the attempt.
+// picture is the body of a picture on the clock: the time without a byte is limited. Its error is that of the context
+// or the clock if one of these ended the attempt.
 type picture struct {
 	io.Reader
 	ctx   context.Context
