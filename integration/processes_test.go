@@ -447,6 +447,7 @@ var beyond = []string{
 	"processes/images/forms/prompt/501/",
 	"processes/images/forms/prompt/ok/pause-29s@b.list1,outage-20s@b.put1",
 	"processes/images/delete/replica/ok/",
+	"processes/images/delete-meanwhile/lists/409/crash-after@s3.list1,other@a.list2",
 }
 
 // walk plays a scene with each event at each operation of a kind, of which a pause has many that are alike.

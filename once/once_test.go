@@ -72,6 +72,23 @@ func TestANameOfInvisibleCharactersIsRequired(t *testing.T) {
 	})
 }
 
+// A service trims names, and so does every search: a name with an invisible character at an end is not another one.
+func TestANameIsTheSameWithoutInvisibleCharactersAtItsEnds(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		p := w.process(t)
+		w.FaultOn(kit.ImagesStore, 1, kit.ActThenStatus(504))
+		image, _, err := p.Images.Store(p, job("\ufeffa\u200b"))
+		require.NoError(t, err)
+		again, found, err := p.Images.Store(p, job("a"))
+		require.NoError(t, err)
+		assert.True(t, found)
+		assert.Equal(t, image.ID, again.ID)
+		assert.Equal(t, 1, w.requests(kit.ImagesStore))
+		_, _, err = p.Images.Store(p, job("\u200b \ufeff"))
+		require.ErrorIs(t, err, aicontent.ErrInvalid)
+	})
+}
+
 func TestStoreAtOnce(t *testing.T) {
 	var until time.Time
 	bubble(t, func(t *testing.T, w *world) {

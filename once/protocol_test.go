@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -684,6 +686,8 @@ func TestSeveralRecords(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	bubble(t, func(t *testing.T, w *world) {
 		for field, call := range map[string]func() (*once.Client, error){
 			"client":      func() (*once.Client, error) { return once.New(nil, once.InMemory()) },
@@ -691,12 +695,14 @@ func TestNew(t *testing.T) {
 			"settle_time": func() (*once.Client, error) { return once.New(w.Client(), w.Ledger, once.WithSettleTime(30)) },
 			"max_wait":    func() (*once.Client, error) { return once.New(w.Client(), w.Ledger, once.WithMaxWait(-1)) },
 			"option":      func() (*once.Client, error) { return once.New(w.Client(), w.Ledger, nil) },
+			// A folder that cannot be created fails here, and not at the first Store as something that passes.
+			"folder": func() (*once.Client, error) { return once.New(w.Client(), once.Dir(file)) },
 		} {
 			_, err := call()
 			invalid, ok := errors.AsType[*aicontent.ValidationError](err)
 			require.True(t, ok, "%v", err)
 			require.ErrorContains(t, err, "once.New: ")
-			assert.Equal(t, field, invalid.Problems[0].Field)
+			assert.Equal(t, strings.Replace(field, "folder", "ledger", 1), invalid.Problems[0].Field)
 		}
 		_, err := once.New(&aicontent.Client{}, nil, once.WithSettleTime(-1), nil)
 		invalid, _ := errors.AsType[*aicontent.ValidationError](err)
