@@ -18,7 +18,7 @@ import (
 // done is called with the result of an attempt.
 type done = func(aicontent.AttemptResult)
 
-// limitDownloads makes downloads wait for a limiter, and nothing else.
+// limitDownloads makes only downloads wait for a limiter.
 func limitDownloads(l *rate.Limiter) aicontent.Option {
 	return aicontent.WithAttemptHook(func(ctx context.Context, a aicontent.Attempt) (done, error) {
 		if a.Operation != aicontent.ImagesDownload {
@@ -77,7 +77,7 @@ func breaker() aicontent.Option {
 	})
 	return aicontent.WithAttemptHook(func(ctx context.Context, a aicontent.Attempt) (done, error) {
 		if once.IsSearch(ctx) || a.Operation == aicontent.ImagesDownload {
-			return nil, nil // a search may find what was billed, and pictures come from other hosts
+			return nil, nil // a search may find a billed record; pictures come from other hosts
 		}
 		report, err := circuit.Allow()
 		if err != nil {
@@ -99,7 +99,7 @@ func metrics(meter metric.Meter) (aicontent.Option, error) {
 				attribute.String("operation", string(a.Operation)),
 				attribute.Int("status", r.StatusCode), // 0 for no response
 				attribute.String("outcome", r.Outcome.String()),
-				attribute.Bool("failed", r.Err != nil), // success is Done too
+				attribute.Bool("failed", r.Err != nil), // success is Executed, too
 				attribute.Bool("retried", r.WillRetry),
 			))
 		}, nil

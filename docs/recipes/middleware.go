@@ -66,8 +66,8 @@ func signing(secret []byte) aicontent.Option {
 	return aicontent.WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return signer{next, secret} })
 }
 
-// cache keeps the responses to Show for a while; any change to a record clears it. What package once looks at must not
-// be cached, as it looks for what has just changed.
+// cache keeps the responses to Show for a while; any change to a record clears it. It leaves out the
+// searches of package once, which look for recent changes.
 type cache struct {
 	next http.RoundTripper
 	keep time.Duration

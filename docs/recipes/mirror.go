@@ -91,7 +91,7 @@ func mirror(ctx context.Context, client *aicontent.Client, folder string) error 
 	return errors.Join(failed...)
 }
 
-// pictures returns the image IDs of the pictures in the folder by file name, and removes what a killed run has left.
+// pictures returns the image IDs of the pictures in the folder by file name, and removes the files of killed runs.
 func pictures(folder string) (map[string]aicontent.ID, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

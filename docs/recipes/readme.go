@@ -12,7 +12,7 @@ import (
 	"github.com/aicontent/aicontent-go/once"
 )
 
-// storeOnce is what README shows of package once.
+// storeOnce is the excerpt on package once in README.
 func storeOnce(ctx context.Context, client *aicontent.Client) error {
 	names, err := once.New(client, once.InMemory()) // once.Dir(path) where it must survive a restart
 	if err != nil {
@@ -32,7 +32,7 @@ func storeOnce(ctx context.Context, client *aicontent.Client) error {
 	return nil
 }
 
-// change is what README shows of Show, Update and Delete.
+// change is the excerpt on Show, Update and Delete in README.
 func change(ctx context.Context, client *aicontent.Client, id aicontent.ID) error {
 	image, err := client.Images.Show(ctx, id) // a field that the service omits keeps its zero value
 	if err != nil {
@@ -44,7 +44,7 @@ func change(ctx context.Context, client *aicontent.Client, id aicontent.ID) erro
 	return client.Images.Delete(ctx, id)
 }
 
-// download is what README shows of pictures.
+// download is the excerpt on pictures in README.
 func download(ctx context.Context, client *aicontent.Client, image *aicontent.Image) error {
 	file, err := os.Create("lighthouse.png")
 	if err != nil {
@@ -54,7 +54,7 @@ func download(ctx context.Context, client *aicontent.Client, image *aicontent.Im
 	return errors.Join(err, file.Close())
 }
 
-// transcribe is what README shows of uploads.
+// transcribe is the excerpt on uploads in README.
 func transcribe(ctx context.Context, client *aicontent.Client) (*aicontent.Transcription, error) {
 	transcription, err := client.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
 		Name:     "Lighthouse keeper",
@@ -64,7 +64,7 @@ func transcribe(ctx context.Context, client *aicontent.Client) (*aicontent.Trans
 	return transcription, err
 }
 
-// sketches is what README shows of lists.
+// sketches is the excerpt on lists in README.
 func sketches(ctx context.Context, client *aicontent.Client) error {
 	for image, err := range client.Images.All(ctx, aicontent.ImageListParams{Style: aicontent.StyleSketch}) {
 		if err != nil {
@@ -75,7 +75,7 @@ func sketches(ctx context.Context, client *aicontent.Client) error {
 	return nil
 }
 
-// report is what README shows of errors.
+// report is the excerpt on errors in README.
 func report(err error) {
 	var refused *aicontent.APIError // a response with a status other than 2xx
 	if errors.As(err, &refused) {
