@@ -93,6 +93,7 @@
 //	Stall                   nothing, from the given place on      from BeforeResponse on
 //	Trickle                 the response byte by byte             yes
 //	TruncatedJSON           half of the JSON                      yes
+//	PartialContent          the same with status 206              yes
 //	InvalidJSON             malformed JSON                        yes
 //	OversizedResponse       a response of any length              yes
 //	TakeOver                whatever the test writes              no

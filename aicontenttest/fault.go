@@ -156,6 +156,11 @@ func TruncatedJSON() Fault {
 	return Fault{Name: "truncated-json", kind: network.Truncates, Place: BeforeResponse, Acts: true}
 }
 
+// PartialContent acts and sends the first half of the response as a 206, of which no request asks.
+func PartialContent() Fault {
+	return Fault{Name: "partial-content", kind: network.Halves, Place: BeforeResponse, Acts: true}
+}
+
 // InvalidJSON acts and sends a response that looks like JSON but is not.
 func InvalidJSON() Fault {
 	return Fault{Name: "invalid-json", kind: network.Garbles, Place: BeforeResponse, Acts: true}
@@ -223,6 +228,6 @@ func Faults() []Fault {
 		LoseResponse(), LoseResponse().WithReset(),
 		CloseMidResponse(), CloseMidResponse().WithReset(),
 		Trickle(0),
-		TruncatedJSON(), InvalidJSON(), OversizedResponse(1 << 20),
+		TruncatedJSON(), PartialContent(), InvalidJSON(), OversizedResponse(1 << 20),
 	}
 }

@@ -52,6 +52,7 @@ func TestFaults(t *testing.T) {
 		{LoseResponse().WithReset(), true, false, 0, true, ""},
 		{CloseMidResponse(), true, false, 201, true, `{"data":`},
 		{TruncatedJSON(), true, true, 201, false, `{"data":`},
+		{PartialContent(), true, true, 206, false, `{"data":`},
 		{InvalidJSON(), true, true, 201, false, `{"data" =>`},
 		{OversizedResponse(1 << 20), true, true, 201, false, `{"padding":"xxx`},
 		{Trickle(0), true, true, 201, false, `"status":200}`},

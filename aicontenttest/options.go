@@ -36,6 +36,8 @@ type config struct {
 	latencyOn     map[Operation]time.Duration // instead of latency
 	dropAbandoned bool
 	given         []Personality
+	gzipHeader    bool
+	gzipBody      bool
 	uploadRate    int64 // bytes a second; 0 is no limit
 	service       service.Config
 	style         response.Style

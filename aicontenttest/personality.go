@@ -31,6 +31,8 @@ const (
 	ForeignNextLinks    Personality = "foreign-next-links"    // links and picture URLs to an internal host (proxies)
 	PlainHTTPNextLinks  Personality = "plain-http-next-links" // the same with http, not https (TLS proxies)
 	FilterlessNextLinks Personality = "filterless-next-links" // links without the filters of the list
+	HasMore             Personality = "has-more"              // has_more beside data, and no links, meta or total*
+	NumberedLists       Personality = "numbered-lists"        // from page 2 on, {"10":{…},"11":{…}} (PHP arrays)*
 	StringIDs           Personality = "string-ids"            // IDs as strings: "7" (Laravel string casts, JSON:API)*
 	UUIDs               Personality = "uuids"                 // IDs that are not numbers (Laravel HasUuids)*
 	NumericBooleans     Personality = "numeric-booleans"      // favorite as 1 or 0 (Laravel without casts on MySQL)*
@@ -47,6 +49,8 @@ const (
 	LateResult          Personality = "late-result"           // result and url are null for [LateResultDelay]*
 	LaggingList         Personality = "lagging-list"          // lists show a record after [LaggingListDelay]*
 	NewerValues         Personality = "newer-values"          // other resolutions, any language, pages of 100
+	GzipHeader          Personality = "gzip-header"           // Content-Encoding: gzip, whatever the body is*
+	GzipBody            Personality = "gzip-body"             // bodies are compressed, whatever the header says*
 
 	// Rewritten marks names, cuts prompts short, writes HTML entities and spells settings in another way, as sanitizers
 	// and prompt filters do. Records have a description, to show it.*
@@ -83,6 +87,8 @@ var personalities = []struct {
 	{ForeignNextLinks, func(c *config) { c.style.Foreign = true }},
 	{PlainHTTPNextLinks, func(c *config) { c.style.PlainHTTP = true }},
 	{FilterlessNextLinks, func(c *config) { c.style.Filterless = true }},
+	{HasMore, func(c *config) { c.style.HasMore = true }},
+	{NumberedLists, func(c *config) { c.style.NumberedLists = true }},
 	{StringIDs, func(c *config) { c.style.StringIDs = true }},
 	{UUIDs, func(c *config) { c.service.UUIDs = true }},
 	{NumericBooleans, func(c *config) { c.style.NumericBooleans = true }},
@@ -101,13 +107,16 @@ var personalities = []struct {
 	{Rewritten, func(c *config) { c.service.Rewrites, c.style.Spelled, c.style.Full = true, true, true }},
 	{SaysNo, func(c *config) { c.service.SaysNo = true }},
 	{NewerValues, func(c *config) { c.style.Newer, c.service.NewerValues = true, true }},
+	{GzipHeader, func(c *config) { c.gzipHeader = true }},
+	{GzipBody, func(c *config) { c.gzipBody = true }},
 }
 
 // exclusive are the personalities that concern the same thing.
 var exclusive = [][]Personality{
 	{DataEnvelope, BareRecords, UnwrappedRecords}, // the envelope of a record
 	{DataEnvelope, BareRecords, PlainPaginator},   // the envelope of a list
-	{SimplePaginator, CursorPaginator},
+	{HasMore, BareRecords, PlainPaginator},
+	{HasMore, SimplePaginator, CursorPaginator},
 	{MissingMembers, NullURLs},
 	{MessageOnly422, FieldsAsMessage},
 }

@@ -2,6 +2,7 @@ package aicontenttest
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"net/http"
 )
@@ -33,4 +34,21 @@ func (r *Response) SetJSON(v any) {
 	}
 	r.Body = b
 	r.Header.Set("Content-Type", "application/json")
+}
+
+// compress makes the response what [GzipHeader] and [GzipBody] say.
+func (c *config) compress(r *Response) {
+	if len(r.Body) == 0 {
+		return
+	}
+	if c.gzipHeader {
+		r.Header.Set("Content-Encoding", "gzip")
+	}
+	if c.gzipBody {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = z.Write(r.Body) // a buffer takes everything
+		_ = z.Close()
+		r.Body = b.Bytes()
+	}
 }

@@ -1,6 +1,7 @@
 package aicontenttest
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -226,7 +227,13 @@ func (c *call) replace(r *Response) *Response {
 		page := response.HTML(http.StatusServiceUnavailable, "The service did not act.")
 		return &Response{Status: page.Status, Header: page.Header, Body: page.Body}
 	}
+	whole := len(r.Body)
 	r.Body = c.exchange.Corrupt(r.Body)
+	if c.fault.kind == network.Halves && r.Status/100 == 2 && whole > 0 {
+		r.Status = http.StatusPartialContent
+		r.Header.Set("Content-Range", fmt.Sprintf("bytes 0-%d/%d", len(r.Body)-1, whole))
+	}
+	c.server.config.compress(r)
 	return r
 }
 

@@ -28,6 +28,7 @@ const (
 	Stalls         // nothing more is read or sent
 	Trickles       // the response is sent byte by byte
 	Truncates      // the JSON is cut, the response is complete
+	Halves         // the same, and the response says so
 	Garbles        // the response is no JSON
 	Swells         // the response is much longer
 	ActsLate       // the service acts after the response
@@ -60,7 +61,7 @@ func (f Fault) interruptsBody() bool {
 // Corrupt returns the body of a response as the fault sends it.
 func (x *Exchange) Corrupt(body []byte) []byte {
 	switch x.fault.Kind {
-	case Truncates:
+	case Truncates, Halves:
 		return body[:len(body)/2]
 	case Garbles:
 		garbled := bytes.Replace(body, []byte(`":`), []byte(`" =>`), 1)

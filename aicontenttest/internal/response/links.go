@@ -73,11 +73,10 @@ func (w Writer) list(c *service.Collection, p *service.Page, query url.Values) R
 }
 
 func (w Writer) envelope(c *service.Collection, p *service.Page, n neighbors, link linker) any {
-	records := make([]any, len(p.Records))
-	for i, r := range p.Records {
-		records[i] = w.members(c, r)
-	}
+	records := w.records(c, p)
 	switch {
+	case w.Style.HasMore:
+		return object{{"data", records}, {"has_more", p.HasNext()}}
 	case w.Style.Flat:
 		flat := object{{"data", records}, {"prev_page_url", n.prev}, {"next_page_url", n.next}}
 		if w.Style.Paging != ByCursor {
@@ -96,6 +95,21 @@ func (w Writer) envelope(c *service.Collection, p *service.Page, n neighbors, li
 		{"meta", w.pageMembers(p, n, link)},
 		{"status", http.StatusOK},
 	}
+}
+
+// records are those of a page. With NumberedLists, each has its number for a name: PHP writes an array as JSON's array
+// only if it begins with the number 0.
+func (w Writer) records(c *service.Collection, p *service.Page) any {
+	list := make([]any, len(p.Records))
+	var numbered object
+	for i, r := range p.Records {
+		list[i] = w.members(c, r)
+		numbered = append(numbered, member{strconv.Itoa(p.First + i), list[i]})
+	}
+	if w.Style.NumberedLists && p.First > 0 && len(list) > 0 {
+		return numbered
+	}
+	return list
 }
 
 // pageMembers are the members of meta, or at the top level of a plain paginator.
