@@ -94,7 +94,7 @@ func TestNothingIsCreatedOnAFullDisk(t *testing.T) {
 		for range 3 {
 			text := a.mustFail(t, "create_image", lighthouse(1))
 			assert.True(t, strings.HasPrefix(text, "Nothing was created. Call again"), text)
-			assert.Contains(t, text, "no space left on device")
+			assert.Contains(t, text, "Reason: the ledger failed.")
 		}
 		assert.Zero(t, requests(srv, aicontenttest.ImagesStore))
 		assert.True(t, startAgent(t, srv, dir, 1, nil).mustCreate(t, "create_image", lighthouse(1)).Billed)

@@ -130,7 +130,7 @@ func TestKilledAndStartedAgainItSaysThatItHasToWait(t *testing.T) {
 	second := dial(t, cmd)
 	text := second.mustFail(t, "create_image", lighthouse(1))
 	assert.Contains(t, text, "It may have been created. Call again with the same arguments")
-	assert.Contains(t, text, "open until 2")
+	assert.Contains(t, text, "Reason: an earlier request may still create the record")
 	second.mustCreate(t, "create_image", lighthouse(2))
 	require.NoError(t, second.Close(), stderr)
 	assert.Equal(t, 2, requests(srv, aicontenttest.ImagesStore))

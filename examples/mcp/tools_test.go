@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,8 @@ func bubble(t *testing.T, test func(*testing.T, *aicontenttest.Server), opts ...
 // An agent is an MCP client of a server of its own.
 type agent struct {
 	*mcp.ClientSession
+	mu       sync.Mutex
+	progress []string // messages of the notifications
 }
 
 // startAgent starts a server, whose journal is in dir, and connects to it.
@@ -59,12 +62,18 @@ func startWith(
 	names, err := once.New(client, ledger, once.WithSettleTime(settleTime), once.WithMaxWait(patience))
 	require.NoError(t, err)
 	here, there := mcp.NewInMemoryTransports()
-	all := &tools{client, names, b, root}
+	all := &tools{client, names, b, root, slog.New(slog.DiscardHandler)}
 	server, err := all.server().Connect(t.Context(), there, nil)
 	require.NoError(t, err)
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent"}, nil).Connect(t.Context(), here, nil)
+	a := &agent{}
+	a.ClientSession, err = mcp.NewClient(&mcp.Implementation{Name: "agent"}, &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.progress = append(a.progress, req.Params.Message)
+		},
+	}).Connect(t.Context(), here, nil)
 	require.NoError(t, err)
-	a := &agent{session}
 	t.Cleanup(func() {
 		a.Close()
 		_ = server.Wait()
@@ -83,6 +92,7 @@ func (a *agent) call(ctx context.Context, tool string, arguments map[string]any)
 
 // A created is what a tool that creates returns.
 type created struct {
+	Name   string
 	Record struct{ ID, Name, URL, Result string }
 	Billed bool `json:"billed_by_this_call"`
 }
@@ -325,11 +335,19 @@ func TestToolsSayWhatTheyCostAndTake(t *testing.T) {
 			}
 		}
 		assert.ElementsMatch(t, names, strings.Fields(
-			"create_image transcribe_file show_image show_transcription list_images list_transcriptions"))
-		assert.Len(t, without.Tools, len(names)-1, "without a folder there is nothing to transcribe")
+			"create_image transcribe_file list_folder show_image show_transcription list_images list_transcriptions"))
+		assert.Len(t, without.Tools, len(names)-2, "without a folder there is nothing to transcribe")
 		i := slices.IndexFunc(with.Tools, func(tool *mcp.Tool) bool { return tool.Name == "create_image" })
-		for _, value := range []string{"1024x1024", "pixel_art", "watercolor", "sepia"} {
-			assert.Contains(t, with.Tools[i].Description, value)
+		var schema struct {
+			Properties map[string]struct{ Enum []string }
+		}
+		data, err := json.Marshal(with.Tools[i].InputSchema)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(data, &schema))
+		for property, want := range map[string]string{
+			"resolution": "1024x1024", "style": "pixel_art", "medium": "watercolor", "filter": "sepia",
+		} {
+			assert.Contains(t, schema.Properties[property].Enum, want)
 		}
 		assert.Contains(t, fmt.Sprint(with.Tools[i].InputSchema), "2 creates and bills a second one")
 	})
@@ -356,11 +374,11 @@ func TestRecordsAreFoundAndListed(t *testing.T) {
 		assert.Contains(t, find("list_transcriptions", "name", text.Record.Name), text.Record.ID)
 
 		missing := a.mustFail(t, "show_image", map[string]any{"id": "404"})
-		assert.Regexp(t, `^The same call would fail again: change the arguments .*images.show: 404`, missing)
+		assert.Regexp(t, `^The same call would fail again: change the arguments .* Reason: Resource not found`, missing)
 		assert.Contains(t, a.mustFail(t, "show_image", map[string]any{"id": " "}), "is required")
 		srv.FaultN(20, aicontenttest.HTMLPage(502))
 		down := a.mustFail(t, "list_images", map[string]any{})
-		assert.Regexp(t, `^Call again with the same arguments in a minute, .* Reason: images.list: 502`, down)
+		assert.Equal(t, "Call again with the same arguments in 1m0s. Reason: 502 Bad Gateway", down)
 	})
 }
 
@@ -368,13 +386,12 @@ func TestRecordsAreFoundAndListed(t *testing.T) {
 func TestTwoRecordsOfOneNameAreShownByID(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		a := startAgent(t, srv, t.TempDir(), 100, nil)
-		name := nameOf(imageArguments{Description: "Lighthouse 1", Resolution: "256x256", Again: 1})
+		name := nameOf("Lighthouse 1", imageArguments{Description: "Lighthouse 1", Resolution: "256x256", Again: 1})
 		first := srv.AddImage(aicontenttest.Image{Name: name}).ID
 		second := srv.AddImage(aicontenttest.Image{Name: name}).ID
 		text := a.mustFail(t, "create_image", lighthouse(1))
 		const prefix = "It was created. The same call would fail again: change the arguments or ask the user. Reason: "
-		assert.True(t, strings.HasPrefix(text, prefix), text)
-		assert.Regexp(t, `\(id `+second+`, `+first+`\)`, text)
+		assert.Contains(t, text, prefix+"more than one record has the name (ids: ["+second+" "+first+"])")
 		for _, id := range []string{first, second} {
 			found, isError, err := a.call(t.Context(), "show_image", map[string]any{"id": id})
 			require.NoError(t, err)
@@ -406,42 +423,11 @@ func TestListsHaveTheBeginningsOfTexts(t *testing.T) {
 	}, aicontenttest.FullRecords)
 }
 
-// Agents are not programmers of the SDK: they have none of its options.
-func TestErrorsNameNoOptionsOfTheSDK(t *testing.T) {
-	wrong := lighthouse(1)
-	wrong["resolution"] = "1x1"
-	long := map[string]any{"path": "long.wav"}
-	seven := map[string]any{"id": "7"}
-	for says, c := range map[string]struct {
-		fault     aicontenttest.Fault
-		tool      string
-		arguments map[string]any
-	}{
-		"must be one of 256x256, ":        {aicontenttest.Status(422, "{}"), "create_image", wrong},
-		"larger than 33554432 bytes":      {aicontenttest.OversizedResponse(64 << 20), "show_image", seven},
-		"no complete response within 30s": {aicontenttest.Stall(aicontenttest.BeforeResponse), "list_images", nil},
-		"the upload stalled: ":            {aicontenttest.Stall(aicontenttest.MidUpload), "transcribe_file", long},
-	} {
-		t.Run(says, func(t *testing.T) {
-			bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
-				srv.AddImage(aicontenttest.Image{ID: "7"})
-				root := recordings(t, 1)
-				data := append(read(t, root, "0.wav"), make([]byte, 500_000)...)
-				require.NoError(t, root.WriteFile("long.wav", data, 0o600))
-				searches := func(r *aicontenttest.Request) bool { return r.Query.Has("search") }
-				srv.FaultWhen(func(r *aicontenttest.Request) bool { return !searches(r) }, 100, c.fault)
-				said := startAgent(t, srv, t.TempDir(), 100, root).mustFail(t, c.tool, c.arguments)
-				assert.Contains(t, said, says)
-				assert.NotRegexp(t, "With(out)?[A-Z]", said)
-			})
-		})
-	}
-}
-
 // An agent knows from the first words what came of its call, and what to do.
 func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 	const (
-		again = "Call again with the same arguments in a minute, or when the reason says. Reason: "
+		soon  = "Call again with the same arguments in 16s. Reason: "
+		again = "Call again with the same arguments in 1m0s. Reason: "
 		fails = "The same call would fail again: change the arguments or ask the user. Reason: "
 		maybe = "It may have been created. "
 		done  = "It was created. "
@@ -451,24 +437,24 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 		fault aicontenttest.Fault
 		text  string
 	}{
-		"an outage":           {aicontenttest.HTMLPage(502), maybe + again},
-		"no response":         {aicontenttest.CloseBeforeRead(), maybe + again},
+		"an outage":           {aicontenttest.HTMLPage(502), maybe + soon + "an earlier request may still create the record"},
+		"no response":         {aicontenttest.CloseBeforeRead(), maybe + soon},
 		"not implemented":     {aicontenttest.Status(501, "{}"), maybe + fails},
-		"a redirect":          {aicontenttest.RedirectTo(302, "https://elsewhere.example/"), maybe + again},
-		"no record":           {aicontenttest.Status(201, `{"ok":true}`), done + again},
-		"too many requests":   {aicontenttest.Status(429, `{"message":"Too Many Attempts."}`), not + again},
-		"a refused form":      {aicontenttest.Status(422, `{"message":"Not this."}`), not + fails},
-		"a key that is wrong": {aicontenttest.Status(401, `{"message":"Unauthenticated."}`), not + fails},
+		"a redirect":          {aicontenttest.RedirectTo(302, "https://elsewhere.example/"), maybe + soon},
+		"no record":           {aicontenttest.Status(201, `{"ok":true}`), done + soon},
+		"too many requests":   {aicontenttest.Status(429, `{"message":"Too Many Attempts."}`), not + again + "Too Many Attempts."},
+		"a refused form":      {aicontenttest.Status(422, `{"message":"Not this."}`), not + fails + "Not this."},
+		"a key that is wrong": {aicontenttest.Status(401, `{"message":"Unauthenticated."}`), not + fails + "Unauthenticated."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 				srv.FaultOn(aicontenttest.ImagesStore, 100, c.fault)
 				a := startAgent(t, srv, t.TempDir(), 100, nil)
 				text := a.mustFail(t, "create_image", lighthouse(1))
-				assert.True(t, strings.HasPrefix(text, c.text+"once: images "), text)
+				assert.True(t, strings.HasPrefix(text, c.text), text)
 				srv.ClearFaults()
 				start := time.Now()
-				if c.text == done+again { // but no list has it, and nothing is sent again
+				if c.text == done+soon { // but no list has it, and nothing is sent again
 					time.Sleep(settleTime)
 					assert.Contains(t, a.mustFail(t, "create_image", lighthouse(1)), done+fails)
 					assert.Equal(t, 1, requests(srv, aicontenttest.ImagesStore))
@@ -485,7 +471,7 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 		bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 			srv.RefuseConnections(100)
 			text := startAgent(t, srv, t.TempDir(), 100, nil).mustFail(t, "create_image", lighthouse(1))
-			assert.True(t, strings.HasPrefix(text, not+again), text)
+			assert.True(t, strings.HasPrefix(text, not+again+"no connection to the service"), text)
 		})
 	})
 	t.Run("values", func(t *testing.T) {
@@ -494,8 +480,7 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 			for field, value := range map[string]any{"resolution": "1x1", "style": "cubism", "description": " "} {
 				arguments := lighthouse(1)
 				arguments[field] = value
-				text := a.mustFail(t, "create_image", arguments)
-				assert.True(t, strings.HasPrefix(text, not+fails+"images.store: "+field), text)
+				assert.Regexp(t, field+": (enum|is required)", a.mustFail(t, "create_image", arguments))
 			}
 			assert.Empty(t, srv.Requests(), "a wrong value costs no search")
 			for _, again := range []any{-1, "2", 1.5} {
@@ -505,4 +490,68 @@ func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 			assert.Zero(t, requests(srv, aicontenttest.ImagesStore))
 		})
 	})
+}
+
+func TestANameIsFoundAgainByTheWordsOfTheDescription(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		a := startAgent(t, srv, t.TempDir(), 100, recordings(t, 1))
+		long := strings.Repeat("A lighthouse, in the <b>fog</b>! ", 20)
+		for _, arguments := range []map[string]any{lighthouse(1), {"description": long, "resolution": "256x256"}} {
+			c := a.mustCreate(t, "create_image", arguments)
+			assert.Equal(t, c.Name, c.Record.Name)
+			assert.Equal(t, c.Name, a.mustCreate(t, "create_image", arguments).Name)
+			assert.Regexp(t, `^mcp-[a-z0-9-]{8,60}-[0-9a-f]{32}$`, c.Name)
+			list, _, err := a.call(t.Context(), "list_images", map[string]any{"name": "lighthouse"})
+			require.NoError(t, err)
+			assert.Contains(t, list, c.Record.ID)
+		}
+		c := a.mustCreate(t, "transcribe_file", map[string]any{"path": "0.wav", "description": "Talk of 灯台"})
+		assert.Regexp(t, `^mcp-talk-of-[0-9a-f]{32}$`, c.Name)
+	})
+}
+
+func TestTheFilesOfTheFolderAreListed(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		root := recordings(t, mostFiles+10)
+		require.NoError(t, root.MkdirAll("talks/.trash", 0o700))
+		for _, path := range []string{"talks/a.wav", "talks/.b.wav", "talks/.trash/c.wav"} {
+			require.NoError(t, root.WriteFile(path, []byte("RIFF"), 0o600))
+		}
+		require.NoError(t, root.WriteFile("talks/empty.wav", nil, 0o600))
+		require.NoError(t, root.Symlink("../0.wav", "talks/link.wav"))
+		require.NoError(t, os.Symlink(os.Args[0], filepath.Join(root.Name(), "talks", "outside.wav")))
+		a := startAgent(t, srv, t.TempDir(), 100, root)
+		list := func(contains string) (listed struct {
+			Paths []string
+			More  bool
+		}) {
+			text, isError, err := a.call(t.Context(), "list_folder", map[string]any{"contains": contains})
+			require.NoError(t, err)
+			require.False(t, isError, text)
+			require.NoError(t, json.Unmarshal([]byte(text), &listed))
+			return listed
+		}
+		talks := list("talks")
+		assert.Equal(t, []string{"talks/a.wav", "talks/link.wav"}, talks.Paths)
+		assert.False(t, talks.More)
+		all := list("")
+		assert.Len(t, all.Paths, mostFiles)
+		assert.True(t, all.More)
+		a.mustCreate(t, "transcribe_file", map[string]any{"path": talks.Paths[1]})
+	})
+}
+
+func TestAnAgentThatAsksForItIsToldOfProgressWhileAStoreWaits(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
+		a := startAgent(t, srv, t.TempDir(), 100, nil)
+		params := &mcp.CallToolParams{Name: "create_image", Arguments: lighthouse(1)}
+		params.SetProgressToken("token")
+		_, err := a.CallTool(t.Context(), params)
+		require.NoError(t, err)
+		a.mustCreate(t, "create_image", lighthouse(2)) // It did not ask.
+		synctest.Wait()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		assert.Equal(t, []string{"waiting for the record for 10s", "waiting for the record for 20s"}, a.progress)
+	}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, 25*time.Second))
 }

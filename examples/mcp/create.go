@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func (t *tools) createImage(ctx context.Context, req *request, in imageArguments) (*mcp.CallToolResult, any, error) {
+	in.Again = max(in.Again, 1)
+	params := aicontent.ImageStoreParams{
+		Name: nameOf(in.Description, in), Description: in.Description, Resolution: in.Resolution,
+		Style: in.Style, Medium: in.Medium, Filter: in.Filter,
+	}
+	return create(ctx, t, req, t.names.Images.Store, params.Name, params)
+}
+
+// nameOf returns the name of a record: the description, so that people and agents find it, and a hash of everything
+// that the record is made of. It has ASCII characters alone, which no service changes. Arguments that are added later
+// must be left out of the hash if they are empty.
+func nameOf(description string, parts ...any) string {
+	words := strings.FieldsFunc(strings.ToLower(description), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	data, _ := json.Marshal(parts) // It cannot fail for texts, numbers and bytes.
+	return fmt.Sprintf("mcp-%.60s-%.16x", strings.Join(words, "-"), sha256.Sum256(data))
+}
+
+// create makes a Store call, which waits no longer than the flag -wait says. It never cuts off a create request, because
+// it is billed all the same: the next call with the same arguments gets its record. A call that is cancelled while it
+// waits sends no request any more.
+func create[P, T any](
+	ctx context.Context, t *tools, req *request,
+	store func(context.Context, P, ...aicontent.CallOption) (*T, bool, error), name string, params P,
+) (*mcp.CallToolResult, any, error) {
+	veto := func(_ context.Context, a aicontent.Attempt) (func(aicontent.AttemptResult), error) {
+		if a.Method != http.MethodPost {
+			return nil, nil
+		}
+		return nil, ctx.Err()
+	}
+	sent, stop := report(ctx, req)
+	defer stop()
+	record, found, err := store(context.WithoutCancel(ctx), params, aicontent.WithAttemptHook(veto),
+		aicontent.WithProgress(sent))
+	if err != nil {
+		known := map[aicontent.Outcome]string{
+			aicontent.OutcomeUnknown: "It may have been created. ", aicontent.OutcomeExecuted: "It was created. ",
+			aicontent.OutcomeNotExecuted: "Nothing was created. ",
+		}
+		return nil, nil, fmt.Errorf("%w. Its name: %s", t.advise(known[aicontent.OutcomeOf(err)], err), name)
+	}
+	return nil, map[string]any{"name": name, "record": record, "billed_by_this_call": !found}, nil
+}
+
+// report notifies the agent of progress every ten seconds until stop is called, if it asked for that.
+func report(ctx context.Context, req *request) (sent func(aicontent.Progress), stop func()) {
+	var last atomic.Pointer[aicontent.Progress]
+	ctx, stop = context.WithCancel(ctx)
+	if token := req.Params.GetProgressToken(); token != nil {
+		start := time.Now()
+		ticks := time.NewTicker(10 * time.Second)
+		go func() {
+			defer ticks.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticks.C:
+				}
+				elapsed := time.Since(start).Round(time.Second)
+				message := fmt.Sprintf("waiting for the record for %v", elapsed)
+				if p := last.Load(); p != nil && p.Sent < p.Total {
+					message = fmt.Sprintf("sent %d of %d bytes in %v", p.Sent, p.Total, elapsed)
+				}
+				// An agent that does not read it gets the result all the same.
+				_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+					ProgressToken: token, Message: message, Progress: elapsed.Seconds(),
+				})
+			}
+		}()
+	}
+	return func(p aicontent.Progress) { last.Store(&p) }, stop
+}
+
+// advise puts before the reason of an error what is known of the record, and what the agent can do.
+func (t *tools) advise(known string, err error) error {
+	if err == nil {
+		return nil
+	}
+	t.log.Warn("a tool failed", "error", err)
+	do := "The same call would fail again: change the arguments or ask the user."
+	if aicontent.Retryable(err) {
+		wait := time.Minute
+		if at := aicontent.RetryAt(err); !at.IsZero() {
+			wait = max(time.Until(at), time.Second).Round(time.Second)
+		}
+		do = fmt.Sprintf("Call again with the same arguments in %v.", wait)
+	}
+	text := known + do + " Reason: " + aicontent.Reason(err)
+	if conflict, ok := errors.AsType[*aicontent.ConflictError](err); ok {
+		text += fmt.Sprintf(" (ids: %v)", conflict.IDs)
+	}
+	return errors.New(text)
+}
