@@ -37,7 +37,7 @@ type Client struct {
 
 	base         *url.URL              // without a trailing slash
 	sender       func() *engine.Sender // a closure, as buffers of connections hold the key
-	lastKeys     func() redact.Keys    // the latest key that was sent; nil for none
+	lastKeys     func() redact.Keys    // the latest key of the source; nil for none
 	given        *http.Client          // of WithHTTPClient; nil when the client is made
 	key          keySource             // a closure, so that fmt and reflection do not find the key
 	keyFrom      string                // where the key comes from, for texts
@@ -57,7 +57,9 @@ type Client struct {
 }
 
 // noClient stands in for a client that NewClient did not make: a call of it has a problem.
-var noClient = &Client{base: &url.URL{}, defaults: newSettings()}
+var noClient = &Client{
+	base: &url.URL{}, defaults: newSettings(), lastKeys: func() redact.Keys { return nil },
+}
 
 // NewClient returns a client for the service at baseURL, the part before /api/v1, such as https://content.example.com
 // or https://example.com/ai. An http:// URL is accepted for loopback hosts only, unless [WithInsecureHTTP] is given.
@@ -170,6 +172,9 @@ func (c *Client) build(op Operation, problems []FieldProblem, baseURL, apiKey st
 		Rotates: c.rotates, Budget: c.budget, MaxResponse: c.maxResponse,
 	}
 	sender.Key, c.lastKeys = remembering(c.key)
+	if !c.rotates {
+		_, _ = sender.Key(context.Background()) // so that the only key is masked from the first call on
+	}
 	c.sender = func() *engine.Sender { return sender }
 	c.Images = &ImagesService{c}
 	c.Transcriptions = &TranscriptionsService{c}

@@ -672,31 +672,44 @@ func TestBaseURLReturnsTheURLWithoutATrailingSlash(t *testing.T) {
 	assert.Empty(t, (&Client{}).BaseURL())
 }
 
-// A program that has used many connections must not keep the last response of each.
-func TestIdleConnectionsKeepNoResponse(t *testing.T) {
-	const calls, size = 16, 4 << 20
-	var begun sync.WaitGroup
-	begun.Add(calls)
-	body := `{"data":{"id":7,"name":"` + strings.Repeat("x", size) + `"}}`
-	baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, _ *http.Request) {
-		// All calls are under way at once, so that each has a connection.
-		begun.Done()
-		begun.Wait()
-		_, _ = io.WriteString(w, body)
-	})
-	c, err := NewClient(baseURL, fakes.Key)
-	require.NoError(t, err)
-	before := fakes.LiveHeap()
-	var done sync.WaitGroup
-	for range calls {
-		done.Go(func() {
-			_, err := c.Images.Show(t.Context(), "7")
-			assert.NoError(t, err)
+// A program that has used many connections must not keep the last call of each: neither its response nor its request.
+func TestIdleConnectionsKeepNoCall(t *testing.T) {
+	const calls, size, allowed = 16, 4 << 20, 1 << 20
+	text := strings.Repeat("x", size)
+	for name, row := range map[string]struct {
+		response string
+		call     func(context.Context, *Client) error
+	}{
+		"responses": {`{"data":{"id":7,"name":"` + text + `"}}`, func(ctx context.Context, c *Client) error {
+			_, err := c.Images.Show(ctx, "7")
+			return err
+		}},
+		"requests": {fakes.StoredImage, func(ctx context.Context, c *Client) error {
+			_, err := c.Transcriptions.Update(ctx, "7", TranscriptionUpdateParams{Result: &text})
+			return err
+		}},
+	} {
+		var begun sync.WaitGroup
+		begun.Add(calls)
+		baseURL, _ := fakes.Counted(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			// All calls are under way at once, so that each has a connection.
+			begun.Done()
+			begun.Wait()
+			_, _ = io.WriteString(w, row.response)
 		})
+		c, err := NewClient(baseURL, fakes.Key)
+		require.NoError(t, err)
+		before := fakes.LiveHeap()
+		var done sync.WaitGroup
+		for range calls {
+			done.Go(func() { assert.NoError(t, row.call(t.Context(), c)) })
+		}
+		done.Wait()
+		after := fakes.LiveHeap()
+		assert.Less(t, after, before+allowed, name)
+		c.CloseIdleConnections()
 	}
-	done.Wait()
-	assert.Less(t, fakes.LiveHeap(), before+size)
-	c.CloseIdleConnections()
 }
 
 // deployment is a client of a service that has one response to everything.

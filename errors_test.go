@@ -18,6 +18,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
@@ -757,4 +758,170 @@ func TestPortThatSpeaksHTTPIsNotAskedAgain(t *testing.T) {
 		assert.False(t, Retryable(err), name)
 		assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), name)
 	}
+}
+
+// twoKeys is a key source whose first key the service refuses.
+func twoKeys() Option {
+	asked := 0
+	return WithAPIKeySource(func(context.Context) (string, error) {
+		asked++
+		return fmt.Sprint("key-number-", asked), nil
+	})
+}
+
+// A service that logs or repeats a refused key in its responses must not bring it into the program's log.
+func TestRefusedKeyIsMaskedAfterARenewal(t *testing.T) {
+	t.Parallel()
+	const both = "key-number-1 became key-number-2"
+	refused := fakes.Respond(401, `{"message":"no"}`)
+	answered := func(status int, body string) func(*http.Request) (*http.Response, error) {
+		return fakes.Respond(status, body, "X-Request-Id", both, "X-Echo", both)
+	}
+	record := fmt.Sprintf(`{"id":"%s","name":"n"}`, both)
+	fullPage := `{"data":[` + strings.TrimSuffix(strings.Repeat(record+",", 10), ",") + `]}`
+	list := func(ctx context.Context, c *Client, opts ...CallOption) error {
+		page, err := c.Images.List(ctx, ImageListParams{}, opts...)
+		if err == nil {
+			_, err = page.Next(ctx)
+		}
+		return err
+	}
+	show := func(ctx context.Context, c *Client, opts ...CallOption) error {
+		_, err := c.Images.Show(ctx, "key-number-1", opts...)
+		return err
+	}
+	find := func(ctx context.Context, c *Client, opts ...CallOption) error {
+		_, err := c.Images.FindByName(ctx, "n", opts...)
+		return err
+	}
+	for name, row := range map[string]struct {
+		response func(*http.Request) (*http.Response, error)
+		call     func(context.Context, *Client, ...CallOption) error
+	}{
+		"an error":                   {answered(422, `{"message":"`+both+`","errors":{"`+both+`":["`+both+`"]}}`), show},
+		"text":                       {answered(500, both), show},
+		"a redirect":                 {fakes.Respond(302, both, "Location", "https://sso.example.com/key-number-1"), show},
+		"a success without a record": {answered(200, `{"status":"error","message":"`+both+`"}`), show},
+		"a success that is no JSON":  {answered(200, both), show},
+		"a lost connection":          {fails(errors.New(both)), show},
+		"a page that says no next":   {answered(200, fullPage), list},
+		"records of the same name":   {answered(200, `{"data":[`+record+`,{"id":"key-number-2","name":"n"}]}`), find},
+		"a search that is refused":   {answered(403, `{"message":"`+both+`"}`), find},
+	} {
+		var log bytes.Buffer
+		o := &observer{}
+		var resp *Response
+		s := &fakes.Script{Responses: fakes.Responses{refused, row.response}}
+		c := over(t, s, twoKeys(), WithRetryPolicy(oneAttempt), WithAttemptHook(o.hook), debugging(&log))
+		err := row.call(t.Context(), c, WithResponse(&resp))
+		require.Error(t, err, name)
+		for _, key := range []string{"key-number-1", "key-number-2"} {
+			fakes.AssertNoKey(t, err, key)
+			fakes.AssertNoKey(t, resp, key)
+			fakes.AssertNoKey(t, o.results[len(o.results)-1], key)
+			assert.NotContains(t, err.Error(), key, name)
+			assert.NotContains(t, strings.ReplaceAll(log.String(), "images/key-number-1", ""), key, name)
+		}
+		assert.NotContains(t, err.Error(), "\n")
+	}
+}
+
+// A log is read line by line, and a terminal obeys control characters.
+func TestForeignTextsInErrorsAreOneCleanLine(t *testing.T) {
+	t.Parallel()
+	const dirty = "first\r\nsecond\x1b[31m\u202e" + fakes.Key
+	id := `"a\u001b[31m\u202e` + fakes.Key + `"`
+	record := `{"id":` + id + `,"name":"n"}`
+	cause, end := context.WithCancelCause(t.Context())
+	end(errors.New(dirty))
+	fail := errors.New(dirty)
+	wav := []byte("RIFF\x04\x00\x00\x00WAVE")
+	for name, row := range map[string]struct {
+		ctx  context.Context
+		rt   fakes.RoundTripper
+		opts []Option
+		call func(context.Context, *Client) error
+	}{
+		"a context's cause":                  {cause, fakes.OK(fakes.StoredImage), nil, showSeven},
+		"a context's cause after a response": {nil, fakes.Respond(503, ``), []Option{ending(dirty)}, showSeven},
+		"a hook": {nil, fakes.Lose, []Option{WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
+			return nil, fail
+		})}, showSeven},
+		"a limiter":        {nil, fakes.Lose, []Option{WithRateLimiter(fakes.Limiter(func(context.Context) error { return fail }))}, showSeven},
+		"a transport":      {nil, fails(fail), nil, showSeven},
+		"a request ID":     {nil, fakes.Respond(500, ``, "X-Request-Id", "a\x1b[31m\u202e"+fakes.Key), nil, showSeven},
+		"a message":        {nil, fakes.Respond(500, `{"message":`+id+`}`), nil, showSeven},
+		"IDs of a search":  {nil, fakes.OK(`{"data":[` + record + `,{"id":"b\u001b","name":"n"}]}`), nil, findN},
+		"an ID and a Show": {nil, listThen(record, 404), nil, findN},
+		"a reader": {nil, fakes.Lose, nil, func(ctx context.Context, c *Client) error {
+			file := FileFromReader("a.wav", iotest.ErrReader(fail))
+			_, err := c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: file})
+			return err
+		}},
+		"a reader that fails later": {nil, reading, nil, func(ctx context.Context, c *Client) error {
+			file := FileFromReader("a.wav", io.MultiReader(bytes.NewReader(wav), bytes.NewReader(make([]byte, 1<<20)), iotest.ErrReader(fail)))
+			_, err := c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: file})
+			return err
+		}},
+		"a writer": {nil, fakes.OK("BMpicture"), nil, func(ctx context.Context, c *Client) error {
+			_, err := c.Images.Download(ctx, at("https://cdn.example.com/a.png"), full(0, fail))
+			return err
+		}},
+	} {
+		ctx := row.ctx
+		if ctx == nil {
+			ctx = t.Context()
+		}
+		o := &observer{}
+		c := over(t, row.rt, append([]Option{WithRetryPolicy(oneAttempt), WithAttemptHook(o.hook)}, row.opts...)...)
+		err := row.call(ctx, c)
+		require.Error(t, err, name)
+		texts := []string{err.Error(), Reason(err)}
+		for _, r := range o.results {
+			texts = append(texts, fmt.Sprint(r.Err), r.RequestID)
+		}
+		for _, text := range texts {
+			assert.NotRegexp(t, `[\x00-\x1f\x{202e}]`, text, name)
+			assert.NotContains(t, text, fakes.Key, name)
+		}
+	}
+}
+
+// reading is a transport that reads the request and gets no response.
+func reading(r *http.Request) (*http.Response, error) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return nil, err
+	}
+	return fakes.Lose(r)
+}
+
+func showSeven(ctx context.Context, c *Client) error {
+	_, err := c.Images.Show(ctx, "7")
+	return err
+}
+
+func findN(ctx context.Context, c *Client) error {
+	_, err := c.Images.FindByName(ctx, "n")
+	return err
+}
+
+// listThen responds to a search with one record, and to anything else with a status and JSON.
+func listThen(record string, status int) fakes.RoundTripper {
+	return func(r *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "/images") {
+			return fakes.OK(`{"data":[` + record + `]}`)(r)
+		}
+		return fakes.Respond(status, `{}`)(r)
+	}
+}
+
+// ending is a limiter that refuses the second attempt with the text.
+func ending(text string) Option {
+	calls := 0
+	return WithRateLimiter(fakes.Limiter(func(context.Context) error {
+		if calls++; calls > 1 {
+			return errors.New(text)
+		}
+		return nil
+	}))
 }

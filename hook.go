@@ -60,25 +60,29 @@ type attemptHook = func(context.Context, Attempt) (func(AttemptResult), error)
 // hooksOf returns the hooks of a call for the engine.
 func (c *Client) hooksOf(req *request) []engine.Hook {
 	hooks := slices.Concat(req.hooks, c.log)
-	if len(hooks) == 0 {
+	if len(hooks) == 0 && req.response == nil {
 		return nil
 	}
 	path := c.lastKeys().Text(req.URL.EscapedPath())
-	list := make([]engine.Hook, len(hooks))
-	for i, hook := range hooks {
-		list[i] = func(ctx context.Context, number int) (func(engine.Result), error) {
+	var list []engine.Hook
+	for _, hook := range hooks {
+		list = append(list, func(ctx context.Context, number int) (func(engine.Result), error) {
 			done, err := hook(ctx, Attempt{req.op.name, req.Method, path, number})
 			if done == nil || err != nil {
 				return nil, err
 			}
 			return func(r engine.Result) { done(c.attemptResult(req, r)) }, nil
-		}
+		})
+	}
+	if req.response != nil {
+		list = append(list, c.keepResponse(req.response))
 	}
 	return list
 }
 
 // attemptResult returns the result of an attempt for a hook.
 func (c *Client) attemptResult(req *request, r engine.Result) AttemptResult {
+	r.Reply = c.masking(r.Reply)
 	res := AttemptResult{
 		StatusCode: r.Reply.Status, RequestID: r.Reply.RequestID(), Outcome: Outcome(r.Verdict.Outcome),
 		BytesSent: r.Sent, Duration: r.Took, WillRetry: r.Again, Pause: r.Pause, Budget: r.Budget,
@@ -86,11 +90,11 @@ func (c *Client) attemptResult(req *request, r engine.Result) AttemptResult {
 	switch {
 	case r.Verdict.OK:
 	case r.Number == 0: // it was not made, or panicked
-		res.Err = r.Err
+		res.Err = shield(r.Reply.Keys, r.Err)
 	default:
 		res.Err = c.newError(req, engine.Failure{
 			Outcome: r.Verdict.Outcome, Retryable: r.Verdict.Retryable, Attempts: r.Number, Last: r.Attempt,
-			Keys: r.Reply.Keys,
+			LastReply: r.Reply, Keys: r.Reply.Keys,
 		})
 	}
 	return res

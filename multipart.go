@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/aicontent/aicontent-go/internal/engine"
+	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/upload"
 )
 
@@ -83,21 +84,24 @@ const filePart = "file"
 
 // attach looks at the file and makes the body of an upload. The error is what ended the wait for the file's first
 // bytes.
-func (r *request) attach(ctx context.Context, file *File) (problems []FieldProblem, causes []error, err error) {
+func (r *request) attach(
+	ctx context.Context, file *File, keys redact.Keys,
+) (problems []FieldProblem, causes []error, err error) {
 	f := upload.File{Name: file.Name, ContentType: file.ContentType, Size: file.Size, Source: file.source}
 	size, p, err := engine.Inspect(ctx, f, r.stall)
 	if err != nil {
 		return nil, nil, err
 	}
+	reason := keys.Line(redact.WithoutQueries(oneLine.Replace(p.Reason))) // it may quote the error of a reader
 	switch {
 	case p.Reason == "" || p.Waivable && r.unchecked:
 	case p.Waivable:
-		problems = problem(filePart, file.Name, p.Reason, p.Hint, waivable)
+		problems = problem(filePart, file.Name, reason, p.Hint, waivable)
 	default:
-		problems = problem(filePart, file.Name, p.Reason, p.Hint)
+		problems = problem(filePart, file.Name, reason, p.Hint)
 	}
 	if p.Err != nil {
-		causes = []error{shield(nil, p.Err, ErrFile)}
+		causes = []error{shield(keys, p.Err, ErrFile)}
 	}
 	r.Body = upload.Multipart(r.form, filePart, f, size)
 	return problems, causes, nil

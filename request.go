@@ -188,20 +188,36 @@ func send[T any](
 // do makes a call.
 func (c *Client) do(ctx context.Context, req *request, read engine.Reader) (engine.Reply, error) {
 	reply, failure := c.sender().Do(ctx, req.Request, c.settingsOf(req), read)
-	last := reply
-	if failure != nil {
-		last = failure.LastReply
-	}
-	if req.response != nil && last.Status != 0 {
-		*req.response = &Response{
-			StatusCode: last.Status, Header: last.Keys.Header(last.Header), Body: []byte(last.Keys.Text(last.Body)),
-			RequestID: last.RequestID(), Attempts: last.Attempts,
-		}
-	}
 	if failure != nil {
 		return engine.Reply{}, c.newError(req, *failure)
 	}
 	return reply, nil
+}
+
+// keepResponse is a hook that stores the response of each attempt in dst. The last one stays, even if a later attempt
+// panics.
+func (c *Client) keepResponse(dst **Response) engine.Hook {
+	return func(context.Context, int) (func(engine.Result), error) {
+		return func(r engine.Result) {
+			if r.Reply.Status == 0 {
+				return
+			}
+			reply := c.masking(r.Reply)
+			*dst = &Response{
+				StatusCode: reply.Status, Header: reply.Keys.Header(reply.Header),
+				Body: []byte(reply.Keys.Text(reply.Body)), RequestID: reply.RequestID(), Attempts: reply.Attempts,
+			}
+		}, nil
+	}
+}
+
+// masking returns a reply with the keys to mask in it. A picture is fetched without one, but its URL or its host may
+// repeat the last one that was sent.
+func (c *Client) masking(reply engine.Reply) engine.Reply {
+	if reply.Keys == nil {
+		reply.Keys = c.lastKeys()
+	}
+	return reply
 }
 
 // settingsOf returns the engine's settings for a call.
@@ -234,7 +250,7 @@ func (c *Client) prepare(ctx context.Context, args arguments, opts []CallOption)
 	case args.file == nil:
 		req.Body = upload.Form(req.form)
 	case ctx != nil:
-		found, errs, err := req.attach(ctx, args.file)
+		found, errs, err := req.attach(ctx, args.file, c.lastKeys())
 		if err != nil {
 			return nil, c.newError(req, engine.Failure{
 				Outcome: engine.NotExecuted, Retryable: ctx.Err() != nil, Why: engine.FileError, Stopped: err,

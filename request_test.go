@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/fakes"
 	"github.com/aicontent/aicontent-go/internal/lenient"
 	"github.com/aicontent/aicontent-go/internal/wire"
@@ -478,5 +479,127 @@ func TestEach2xxIsASuccess(t *testing.T) {
 		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(status, `{"id":7}`)}}
 		_, err := over(t, s).Images.Show(t.Context(), "7")
 		assert.Equal(t, ok, err == nil, "%d: %v", status, err)
+	}
+}
+
+// An intermediary's plain text may look like JSON.
+func TestBodiesAreClassifiedByTheirContent(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]engine.ContentKind{
+		``: engine.None, " \n": engine.None,
+		`{"message":"Forbidden"}`: engine.JSON, `[]`: engine.JSON, `{"error":"no"}`: engine.Error,
+		`{"mess`: engine.Text, `{nonsense`: engine.Text, `[1,`: engine.Text, `404`: engine.Text, `"Forbidden"`: engine.Text,
+		`null`: engine.Text, `n`: engine.Text, `Forbidden`: engine.Text, `[warn] slow`: engine.Text, `<html>`: engine.Page,
+	} {
+		assert.Equal(t, want, kindOf(body, nil), "%q", body)
+	}
+	page := http.Header{"Content-Type": {"text/HTML; charset=utf-8"}}
+	assert.Equal(t, engine.Page, kindOf("Forbidden", page))
+	assert.Equal(t, engine.JSON, kindOf("{}", page))
+}
+
+// net/http recovers a panic in a handler, which may log the response.
+func TestResponseIsKeptIfALaterAttemptPanics(t *testing.T) {
+	t.Parallel()
+	attempts := 0
+	c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		if attempts++; attempts == 2 {
+			panic("boom")
+		}
+		return fakes.Respond(500, `{"message":"down"}`)(r)
+	}), WithRetryPolicy(quick))
+	var resp *Response
+	assert.Panics(t, func() { _, _ = c.Images.Show(t.Context(), "7", WithResponse(&resp)) })
+	require.NotNil(t, resp)
+	assert.Equal(t, 500, resp.StatusCode)
+	assert.Equal(t, `{"message":"down"}`, string(resp.Body))
+	assert.Equal(t, 100, retriesLeft(c))
+}
+
+// A call that may make one attempt alone must not end with a key that was replaced meanwhile.
+func TestAnotherKeyIsTriedWhateverMaxAttemptsSays(t *testing.T) {
+	t.Parallel()
+	refused := fakes.Respond(401, `{"message":"Unauthenticated."}`)
+	busy := fakes.Respond(429, ``)
+	for _, row := range []struct {
+		policy    int
+		responses fakes.Responses
+		attempts  int
+	}{
+		{1, fakes.Responses{refused, fakes.OK(fakes.StoredImage)}, 2},
+		{2, fakes.Responses{busy, refused, fakes.OK(fakes.StoredImage)}, 3},
+		{3, fakes.Responses{refused, busy, busy, fakes.OK(fakes.StoredImage)}, 4},
+	} {
+		for _, name := range []string{"images.show", "images.store"} {
+			asked := 0
+			source := WithAPIKeySource(func(context.Context) (string, error) { asked++; return fmt.Sprint("key-number-", asked), nil })
+			policy := WithRetryPolicy(RetryPolicy{MaxAttempts: row.policy, MinBackoff: -1})
+			s := &fakes.Script{Responses: row.responses}
+			require.NoError(t, allTen(over(t, s, source, policy))[name](t.Context()), "%s, %d", name, row.policy)
+			assert.Len(t, s.Asked, row.attempts)
+
+			s = &fakes.Script{Responses: append(slices.Clone(row.responses[:row.attempts-1]), busy)}
+			err := allTen(over(t, s, source, policy))[name](t.Context())
+			require.ErrorIs(t, err, ErrRateLimited)
+			assert.ErrorContains(t, err, fmt.Sprintf("attempt %d of %[1]d", row.attempts), "no further one follows")
+		}
+	}
+}
+
+// A header that HTTP does not allow must not make a call wait for ever, or give up.
+func TestUnreadableRetryAfterIsIgnored(t *testing.T) {
+	t.Parallel()
+	for _, header := range []string{"inf", "Infinity", "1e9", "0x10", "nan", "-5", "1_000", "1.2.3"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``, "Retry-After", header), fakes.OK(fakes.StoredImage)}}
+			_, err := over(t, s).Images.Show(t.Context(), "7")
+			require.NoError(t, err, header)
+			assert.LessOrEqual(t, s.Pauses()[0], 500*time.Millisecond, header)
+		})
+	}
+}
+
+// A program's clock may be an hour fast, and its calls would not wait at all.
+func TestRetryAfterAsADateCountsFromTheDateOfTheResponse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		date := time.Now().Add(-time.Hour)
+		busy := fakes.Respond(429, ``,
+			"Date", date.Format(http.TimeFormat), "Retry-After", date.Add(7*time.Second).Format(http.TimeFormat))
+		s := &fakes.Script{Responses: fakes.Responses{busy, fakes.OK(fakes.StoredImage)}}
+		_, err := over(t, s).Images.Store(t.Context(), aStore)
+		require.NoError(t, err)
+		assert.Equal(t, []time.Duration{7 * time.Second}, s.Pauses())
+
+		s = &fakes.Script{Responses: fakes.Responses{busy}}
+		_, err = over(t, s, WithRetryPolicy(oneAttempt)).Images.Store(t.Context(), aStore)
+		assert.Equal(t, time.Now().Add(7*time.Second), RetryAt(err))
+	})
+}
+
+// A RoundTripper that returns one response again and again, as a cache does, must not see its header changed.
+func TestHeaderThatResponsesShareIsNotChanged(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{200, 302, 422} {
+		header := http.Header{
+			"Content-Encoding": {"gzip"}, "Content-Length": {"999"}, "Location": {"https://[::1/%zz"}, "X-Key": {fakes.Key},
+		}
+		before := header.Clone()
+		c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			body := io.NopCloser(strings.NewReader(fakes.StoredImage))
+			return &http.Response{StatusCode: status, Header: header, Body: body, ContentLength: -1, Request: r}, nil
+		}), WithRetryPolicy(oneAttempt))
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				var resp *Response
+				_, err := c.Images.Show(t.Context(), "7", WithResponse(&resp))
+				assert.Equal(t, status == 200, err == nil, "%v", err)
+				resp.Header.Set("X-Mine", "1")
+				_, _ = c.Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
+			})
+		}
+		group.Wait()
+		assert.Equal(t, before, header, status)
 	}
 }
