@@ -891,3 +891,43 @@ func TestReaderThatCannotBeReadAgainMeansOneAttempt(t *testing.T) {
 	require.Len(t, s.Bodies, 2)
 	assert.Equal(t, s.Bodies[0], s.Bodies[1])
 }
+
+// A user who left is not a broken file: the call may be made again.
+func TestContextThatEndsWhileTheFirstBytesAreAwaited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		stuck := make(chan struct{})
+		defer close(stuck)
+		pipe := readerFunc(func([]byte) (int, error) { <-stuck; return 0, io.EOF })
+		for name, file := range map[string]File{
+			"a reader that waits": FileFromReader("a.wav", pipe),
+			"a file system":       FileFromFS(openingFS{stuck}, "a.wav"),
+		} {
+			ctx, cancel := contextAfter(t, time.Second)
+			_, err := over(t, fakes.RoundTripper(fakes.Lose)).Transcriptions.Store(ctx, TranscriptionStoreParams{
+				Name: "n", File: file,
+			})
+			cancel()
+			require.ErrorAs(t, err, new(*CallError), name)
+			assert.ErrorIs(t, err, context.Canceled, name)
+			assert.ErrorIs(t, err, errUserLeft, name)
+			assert.NotErrorIs(t, err, ErrFile, name)
+			assert.Equal(t, OutcomeNotExecuted, OutcomeOf(err), name)
+			assert.True(t, Retryable(err), name)
+			assert.Equal(t, "stopped", Reason(err), name)
+		}
+		_, err := over(t, fakes.RoundTripper(fakes.Lose)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
+			Name: "n", File: FileFromFS(openingFS{stuck}, "a.wav"),
+		}, WithStallTimeout(time.Second))
+		require.ErrorAs(t, err, new(*CallError))
+		assert.ErrorIs(t, err, ErrFile)
+		assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		assert.False(t, Retryable(err))
+		assert.Equal(t, "the file could not be read", Reason(err))
+	})
+}
+
+// openingFS has files that wait to be opened.
+type openingFS struct{ until chan struct{} }
+
+func (f openingFS) Open(string) (fs.File, error) { <-f.until; return nil, fs.ErrNotExist }

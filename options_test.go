@@ -861,3 +861,15 @@ func TestRetryAfterAndRenewalCostNoBudget(t *testing.T) {
 
 // retriesLeft returns what the retry budget of a client has left.
 func retriesLeft(c *Client) int { return c.sender().Budget.Retries() }
+
+// The file of a call that cannot be made is not waited for.
+func TestStoreOfNoClientDoesNotTouchTheFile(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	file := FileFromReader("a.wav", readerFunc(func([]byte) (int, error) { t.Error("it was read"); return 0, io.EOF }))
+	for _, service := range []*TranscriptionsService{nil, {}, new(Client).Transcriptions} {
+		_, err := service.Store(ctx, TranscriptionStoreParams{Name: "n", File: file})
+		assert.EqualError(t, err, "transcriptions.store: client: was not created with NewClient")
+	}
+}

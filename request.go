@@ -249,12 +249,14 @@ func (c *Client) prepare(ctx context.Context, args arguments, opts []CallOption)
 	case req.form == nil:
 	case args.file == nil:
 		req.Body = upload.Form(req.form)
-	case ctx != nil:
+	case ctx != nil && c != noClient:
 		found, errs, err := req.attach(ctx, args.file, c.lastKeys())
 		if err != nil {
-			return nil, c.newError(req, engine.Failure{
-				Outcome: engine.NotExecuted, Retryable: ctx.Err() != nil, Why: engine.FileError, Stopped: err,
-			})
+			f := engine.Failure{Outcome: engine.NotExecuted, Why: engine.FileError, Stopped: err}
+			if ctx.Err() != nil {
+				f.Why, f.Retryable = engine.Ended, true
+			}
+			return nil, c.newError(req, f)
 		}
 		problems, causes = append(problems, found...), errs
 	}
