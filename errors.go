@@ -215,7 +215,8 @@ type CallError struct {
 	Err      error
 
 	summary
-	refused bool // a hook, a rate limiter or a key source returned Err
+	refused   bool // a hook, a rate limiter or a key source returned Err
+	unwritten bool // the writer of Download returned Err
 }
 
 // Error is one line: the operation and the cause.
@@ -232,6 +233,8 @@ func (e *CallError) Reason() string {
 	switch {
 	case e.refused:
 		return "refused: " + fmt.Sprint(e.Err)
+	case e.unwritten:
+		return "the picture could not be written"
 	case errors.Is(e.Err, ErrFile):
 		return "the file could not be read"
 	case errors.Is(e.Err, context.Canceled):
@@ -345,6 +348,7 @@ func (c *Client) newError(req *request, f engine.Failure) error {
 	case reply.Status == 0 || last.Facts.Content.WriterFailed:
 		return &CallError{
 			Method: req.Method, Path: address, Attempts: f.Attempts, Err: c.explained(last, f.Keys), summary: s,
+			unwritten: reply.Status != 0,
 		}
 	case reply.Status/100 == 2:
 		body := f.Keys.Text(reply.Body)

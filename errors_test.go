@@ -14,6 +14,8 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -924,4 +926,220 @@ func ending(text string) Option {
 		}
 		return nil
 	}))
+}
+
+// An error that blames the policy where it allows the wait sends its reader to the wrong place.
+func TestErrorNamesThePolicyOnlyIfItForbidsTheWait(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]bool{"60": false, "61": true} {
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ``, "Retry-After", header)}}
+		_, err := over(t, s, WithRetryPolicy(oneAttempt)).Images.Show(t.Context(), "7")
+		require.ErrorIs(t, err, ErrRateLimited)
+		assert.Equal(t, want, strings.Contains(err.Error(), "the retry policy allows 1m0s (MaxRetryAfter)"), "%v", err)
+	}
+}
+
+// A user who left is named, even if no pause was due.
+func TestErrorNamesAContextThatEndedWithoutAPause(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	hook := func(context.Context, Attempt) (func(AttemptResult), error) {
+		return func(AttemptResult) { cancel(errUserLeft) }, nil
+	}
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(500, ``)}}
+	none := WithRetryPolicy(RetryPolicy{MinBackoff: -1, MaxBackoff: -1})
+	_, err := over(t, s, none, WithAttemptHook(hook)).Images.Show(ctx, "7")
+	require.ErrorIs(t, err, errUserLeft)
+	require.ErrorIs(t, err, ErrServer)
+	assert.Len(t, s.Sent, 1)
+}
+
+// An errgroup ends a context with the error of another call as its cause. That error says nothing about this call.
+func TestErrorsOfOtherCodeAreNotTakenForAnAnswer(t *testing.T) {
+	t.Parallel()
+	// A real error of each kind, from other calls.
+	notFound := showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.Respond(404, `{}`))))
+	conflict := showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.Respond(409, `{}`))))
+	invalid := showSeven(nil, over(t, fakes.RoundTripper(fakes.Lose)))
+	unread := showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.OK(``)), WithRetryPolicy(oneAttempt)))
+	lost := showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.Lose), WithRetryPolicy(oneAttempt)))
+	missing := findN(t.Context(), over(t, fakes.RoundTripper(fakes.OK(`{"data":[]}`))))
+	twice := findN(t.Context(), over(t, fakes.RoundTripper(fakes.OK(`{"data":[{"id":1,"name":"n"},{"id":2,"name":"n"}]}`))))
+	foreign := map[string]error{
+		"404": notFound, "409": conflict, "bad arguments": invalid, "an unreadable response": unread, "a lost call": lost,
+		"no such name": missing, "two such names": twice, "the sentinels": errors.Join(sentinels...),
+	}
+	mine := &fs.PathError{Op: "read", Path: "/mine", Err: errors.New("gone")}
+	sentinel := errors.New("the user's sentinel")
+	wav := FileFromBytes("a.wav", []byte("RIFF\x04\x00\x00\x00WAVE"))
+	store := func(ctx context.Context, c *Client, file File) error {
+		_, err := c.Transcriptions.Store(ctx, TranscriptionStoreParams{Name: "n", File: file})
+		return err
+	}
+	type place struct {
+		opts []Option
+		rt   fakes.RoundTripper
+		call func(context.Context, *Client) error
+		own  []error // sentinels that the call itself earns
+	}
+	for kind, other := range foreign {
+		require.Error(t, other, kind)
+		err := fmt.Errorf("%w: %w: %w", other, mine, sentinel)
+		ended, end := context.WithCancelCause(t.Context())
+		end(err)
+		during, endDuring := context.WithCancelCause(t.Context())
+		within, endWithin := context.WithCancelCause(t.Context())
+		storing := func(ctx context.Context, c *Client) error { return store(ctx, c, wav) }
+		calls := 0
+		later := func() error {
+			if calls++; calls%2 == 0 {
+				return err
+			}
+			return nil
+		}
+		for name, p := range map[string]place{
+			"the cause of a context": {nil, fakes.OK(fakes.StoredImage), func(_ context.Context, c *Client) error {
+				return storing(ended, c)
+			}, nil},
+			"the cause, during the attempt": {nil, func(r *http.Request) (*http.Response, error) {
+				endDuring(err)
+				return fakes.Hang(r)
+			}, func(_ context.Context, c *Client) error { return storing(during, c) }, nil},
+			"the cause, within the response": {nil, func(r *http.Request) (*http.Response, error) {
+				endWithin(err)
+				return stalling(r)
+			}, func(_ context.Context, c *Client) error { return showSeven(within, c) }, nil},
+			"a hook": {[]Option{WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
+				return nil, err
+			})}, fakes.Lose, storing, nil},
+			"a limiter": {[]Option{WithRateLimiter(fakes.Limiter(func(context.Context) error { return err }))}, fakes.Lose, storing, nil},
+			"a limiter after a response": {[]Option{WithRateLimiter(fakes.Limiter(func(context.Context) error {
+				return later()
+			}))}, fakes.Respond(502, ``), showSeven, []error{ErrServer}},
+			"a key source": {[]Option{WithAPIKeySource(func(context.Context) (string, error) { return "", err })}, fakes.Lose, storing, nil},
+			"a middleware": {[]Option{WithMiddleware(func(http.RoundTripper) http.RoundTripper {
+				return fakes.RoundTripper(fails(err))
+			})}, fakes.Lose, storing, nil},
+			"a transport": {nil, fails(err), showSeven, nil},
+			"a body": {nil, func(r *http.Request) (*http.Response, error) {
+				body := io.NopCloser(io.MultiReader(strings.NewReader(`{"id`), iotest.ErrReader(err)))
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: body, ContentLength: -1}, nil
+			}, showSeven, nil},
+			"a reader": {nil, reading, func(ctx context.Context, c *Client) error {
+				return store(ctx, c, FileFromReader("a.wav", iotest.ErrReader(err)))
+			}, []error{ErrFile, ErrInvalid}},
+			"a reader, later": {nil, reading, func(ctx context.Context, c *Client) error {
+				return store(ctx, c, FileFromReader("a.wav", io.MultiReader(bytes.NewReader(make([]byte, 1<<20)), iotest.ErrReader(err))))
+			}, []error{ErrFile}},
+			"a writer": {nil, fakes.OK("BMpicture"), func(ctx context.Context, c *Client) error {
+				_, err := c.Images.Download(ctx, at("https://cdn.example.com/a.png"), full(0, err))
+				return err
+			}, nil},
+			"a picture's body": {nil, func(r *http.Request) (*http.Response, error) {
+				body := io.NopCloser(io.MultiReader(strings.NewReader("BMpicture"), iotest.ErrReader(err)))
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: body, ContentLength: -1}, nil
+			}, func(ctx context.Context, c *Client) error {
+				_, err := c.Images.Download(ctx, at("https://cdn.example.com/a.png"), io.Discard)
+				return err
+			}, nil},
+		} {
+			c := over(t, p.rt, append([]Option{WithRetryPolicy(quick)}, p.opts...)...)
+			got := p.call(t.Context(), c)
+			what := fmt.Sprintf("%s of %s", kind, name)
+			require.Error(t, got, what)
+			for _, own := range sentinels {
+				assert.Equal(t, slices.Contains(p.own, own), errors.Is(got, own), "%s: %v: %v", what, own, got)
+			}
+			assert.ErrorIs(t, got, sentinel, what)
+			assert.ErrorIs(t, got, mine, what)
+			found, ok := errors.AsType[*fs.PathError](got)
+			assert.True(t, ok && found == mine, what)
+			for _, target := range []any{
+				new(*APIError), new(*DecodeError), new(*CallError), new(*ConflictError), new(*ValidationError),
+			} {
+				if reflect.TypeOf(target).Elem() == reflect.TypeOf(got) {
+					continue
+				}
+				assert.False(t, errors.As(got, target), "%s: %T", what, target)
+			}
+		}
+	}
+}
+
+// One error of each type, with its reason, and whether and when the call may be made again.
+func TestReasonIsTheCauseForThePeopleWhoUseAProgram(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		call := func(rt fakes.RoundTripper, opts ...Option) error {
+			return showSeven(t.Context(), over(t, rt, append([]Option{WithRetryPolicy(oneAttempt)}, opts...)...))
+		}
+		bad := func() error {
+			_, err := over(t, fakes.RoundTripper(fakes.Lose)).Images.Store(t.Context(), ImageStoreParams{
+				Name: "", Description: "d", Resolution: "7",
+			})
+			return err
+		}()
+		cancelled, cancel := context.WithCancelCause(t.Context())
+		cancel(errUserLeft)
+		expired, done := context.WithTimeout(t.Context(), 0)
+		defer done()
+		refusal := errors.New("the day's limit is spent\nfor team 7")
+		refuse := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { return nil, refusal })
+		limited := WithRateLimiter(fakes.Limiter(func(context.Context) error { return errors.New("too busy") }))
+		sealed := WithAPIKeySource(func(context.Context) (string, error) { return "", errors.New("the vault is sealed") })
+		dial := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+		_, unwritten := over(t, fakes.RoundTripper(fakes.OK("BMpicture"))).Images.Download(
+			t.Context(), at("https://cdn.example.com/a.png"), full(0, errors.New("no space left")))
+		_, unread := over(t, fakes.RoundTripper(reading)).Transcriptions.Store(t.Context(), TranscriptionStoreParams{
+			Name: "n", File: FileFromReader("a.wav", io.MultiReader(bytes.NewReader(make([]byte, 1<<20)), iotest.ErrReader(refusal))),
+		})
+		later := time.Now().Add(90 * time.Second)
+		busy := fakes.RoundTripper(fakes.Respond(429, `{"message":"Too Many Attempts."}`, "Retry-After", "90"))
+		gateway := fakes.RoundTripper(fakes.Respond(504, ``))
+		taken := call(fakes.Respond(422, `{"message":"The name is taken.","errors":{"name":["The name is taken."]}}`))
+		for name, row := range map[string]struct {
+			err       error
+			reason    string
+			retryable bool
+			at        time.Time
+		}{
+			"nil":                            {nil, "", false, time.Time{}},
+			"a nil pointer":                  {(*APIError)(nil), "", false, time.Time{}},
+			"ValidationError":                {bad, "name: is required; resolution: must be one of 256x256, 512x512, 1024x1024", false, time.Time{}},
+			"APIError":                       {call(fakes.Respond(402, `{"message":"No credit left."}`)), "No credit left.", false, time.Time{}},
+			"APIError with fields":           {taken, "name: The name is taken.", false, time.Time{}},
+			"APIError without a message":     {call(gateway), "gateway timeout", true, time.Time{}},
+			"APIError of an unknown status":  {call(fakes.Respond(599, ``)), "status 599", true, time.Time{}},
+			"APIError with a Retry-After":    {call(busy), "Too Many Attempts.", true, later},
+			"APIError of a login page":       {call(fakes.Respond(302, ``, "Location", "/login")), "the API key is not accepted: the service redirects to https://content.example.com/login", false, time.Time{}},
+			"APIError with the key":          {call(fakes.Respond(403, `{"message":"key `+fakes.Key+` is blocked"}`)), "key [API key] is blocked", false, time.Time{}},
+			"APIError of a program":          {&APIError{StatusCode: 429}, "too many requests", true, time.Time{}},
+			"DecodeError":                    {call(fakes.OK(`{"a":1}`)), "the response could not be read", false, time.Time{}},
+			"DecodeError of an empty body":   {call(fakes.OK(``)), "the response could not be read", true, time.Time{}},
+			"CallError without a connection": {call(fails(dial)), "no connection to the service", true, time.Time{}},
+			"CallError that broke":           {call(fails(io.EOF)), "the connection to the service broke", true, time.Time{}},
+			"CallError of a timeout":         {call(fakes.Hang), "timed out", true, time.Time{}},
+			"CallError of a deadline":        {showSeven(expired, over(t, fakes.RoundTripper(fakes.Lose))), "timed out", true, time.Time{}},
+			"CallError of a context":         {showSeven(cancelled, over(t, fakes.RoundTripper(fakes.Lose))), "stopped", true, time.Time{}},
+			"CallError of a hook":            {call(fakes.Lose, refuse), "refused: the day's limit is spent; for team 7", true, time.Time{}},
+			"CallError of a limiter":         {call(fakes.Lose, limited), "refused: rate limiter: too busy", true, time.Time{}},
+			"CallError of a key source":      {call(fakes.Lose, sealed), "refused: API key source: the vault is sealed", true, time.Time{}},
+			"CallError of a file":            {unread, "the file could not be read", false, time.Time{}},
+			"CallError of a writer":          {unwritten, "the picture could not be written", false, time.Time{}},
+			"ConflictError":                  {&ConflictError{Name: "n", IDs: []ID{"1", "2"}, Reason: "more than one record has the name"}, "more than one record has the name", false, time.Time{}},
+			"a name that no record has":      {findN(t.Context(), over(t, fakes.RoundTripper(fakes.OK(`{"data":[]}`)))), `images.findByName: no image has the name "n"`, false, time.Time{}},
+			"a wrapped error":                {fmt.Errorf("job 7: %w", busyError(t)), "Too Many Attempts.", true, time.Time{}},
+			"joined errors":                  {errors.Join(bad, fmt.Errorf("job 7: %w", taken)), "name: is required; resolution: must be one of 256x256, 512x512, 1024x1024; name: The name is taken.", false, time.Time{}},
+			"any other error":                {errors.New("first\nsecond\x1b[31m"), "first; second [31m", false, time.Time{}},
+		} {
+			assert.Equal(t, row.reason, Reason(row.err), name)
+			assert.Equal(t, row.retryable, Retryable(row.err), name)
+			assert.True(t, row.at.Equal(RetryAt(row.err)), "%s: %v", name, RetryAt(row.err))
+			assert.NotContains(t, Reason(row.err), fakes.Key)
+		}
+	})
+}
+
+func busyError(t *testing.T) error {
+	return showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.Respond(429, `{"message":"Too Many Attempts."}`)), WithRetryPolicy(oneAttempt)))
 }

@@ -3,6 +3,7 @@ package aicontent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -871,5 +872,71 @@ func TestStoreOfNoClientDoesNotTouchTheFile(t *testing.T) {
 	for _, service := range []*TranscriptionsService{nil, {}, new(Client).Transcriptions} {
 		_, err := service.Store(ctx, TranscriptionStoreParams{Name: "n", File: file})
 		assert.EqualError(t, err, "transcriptions.store: client: was not created with NewClient")
+	}
+}
+
+// A policy that sets one field must not turn the others off.
+func TestZeroFieldsOfARetryPolicyHaveTheDefaults(t *testing.T) {
+	t.Parallel()
+	d := DefaultRetryPolicy()
+	assert.Equal(t, RetryPolicy{4, 500 * time.Millisecond, 30 * time.Second, time.Minute}, d, "as documented")
+	for name, row := range map[string]struct{ given, want RetryPolicy }{
+		"the zero policy":                   {RetryPolicy{}, d},
+		"the default policy":                {d, d},
+		"more attempts":                     {RetryPolicy{MaxAttempts: 5}, RetryPolicy{5, d.MinBackoff, d.MaxBackoff, d.MaxRetryAfter}},
+		"a longer first pause":              {RetryPolicy{MinBackoff: time.Hour}, RetryPolicy{4, time.Hour, time.Hour, time.Minute}},
+		"a limit below the first pause":     {RetryPolicy{MaxBackoff: 1}, RetryPolicy{4, 1, 1, time.Minute}},
+		"negative durations, which are off": {RetryPolicy{0, -1, -1, -1}, RetryPolicy{MaxAttempts: 4}},
+	} {
+		assert.Equal(t, row.want, row.given.withDefaults(), name)
+	}
+}
+
+func TestRetryPolicyRefusesNonsense(t *testing.T) {
+	t.Parallel()
+	_, err := NewClient("https://content.example.com", "test-key", WithRetryPolicy(RetryPolicy{MinBackoff: time.Hour}))
+	require.NoError(t, err, "a limit that is not set is no lower one")
+	for text, policy := range map[string]RetryPolicy{
+		`max_attempts "-1": must not be negative`:           {MaxAttempts: -1},
+		`min_backoff "1m0s": must not be above max_backoff`: {MinBackoff: time.Minute, MaxBackoff: time.Second},
+	} {
+		_, err := NewClient("https://content.example.com", "test-key", WithRetryPolicy(policy))
+		require.ErrorIs(t, err, ErrInvalid)
+		assert.ErrorContains(t, err, text)
+	}
+}
+
+// A retry that was taken from the budget and not made must come back.
+func TestRetryThatIsNotMadeCostsNoBudget(t *testing.T) {
+	t.Parallel()
+	gone := errors.New("gone")
+	second := func() func() error {
+		calls := 0
+		return func() error {
+			if calls++; calls > 1 {
+				return gone
+			}
+			return nil
+		}
+	}
+	limit, source := second(), second()
+	long := WithRetryPolicy(RetryPolicy{MinBackoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour})
+	for name, row := range map[string]struct {
+		opts []Option
+		end  error
+	}{
+		"the deadline is nearer": {[]Option{long}, context.DeadlineExceeded},
+		"the rate limiter fails": {[]Option{WithRateLimiter(fakes.Limiter(func(context.Context) error { return limit() }))}, gone},
+		"the key source fails":   {[]Option{WithAPIKeySource(func(context.Context) (string, error) { return fakes.Key, source() })}, gone},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``)}}
+		c := over(t, s, append([]Option{WithRetryPolicy(quick)}, row.opts...)...)
+		_, err := c.Images.Show(ctx, "7")
+		assert.ErrorIs(t, err, row.end, name)
+		assert.ErrorIs(t, err, ErrServer, name)
+		assert.Len(t, s.Asked, 1)
+		assert.Equal(t, 100, retriesLeft(c), name)
+		cancel()
 	}
 }

@@ -480,3 +480,17 @@ func TestRecordIsFoundFromTheOutsideIn(t *testing.T) {
 		assert.Equal(t, want, bare(*image), body)
 	}
 }
+
+// A page that a proxy sends during a deploy says nothing about the record.
+func TestDeleteBelievesOnlyAServiceThatTheRecordIsGone(t *testing.T) {
+	t.Parallel()
+	for body, gone := range map[string]bool{
+		`{"message":"Resource not found."}`: true, `[]`: true,
+		``: false, `404 page not found`: false, `<html>deploying</html>`: false,
+	} {
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Lose, fakes.Respond(404, body)}}
+		err := over(t, s, WithRetryPolicy(quick)).Images.Delete(t.Context(), "7")
+		assert.Equal(t, gone, err == nil, "%q: %v", body, err)
+		assert.Equal(t, gone, OutcomeOf(err) == OutcomeExecuted, body)
+	}
+}
