@@ -2,6 +2,7 @@ package aicontent
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -802,4 +803,137 @@ func TestDownloadLeavesAWriterWhereItStood(t *testing.T) {
 	position, err := f.Seek(0, io.SeekCurrent)
 	require.NoError(t, err)
 	assert.Equal(t, 2+n, position)
+}
+
+// A file that is saved as a picture must open as one, whatever the status and the header say.
+func TestDownloadSucceedsOnlyWithAWholePicture(t *testing.T) {
+	t.Parallel()
+	const png, webp, jpeg = "\x89PNG\x0d\x0a\x1a\x0a....", "RIFF\x00\x00\x00\x00WEBPVP8 ", "\xff\xd8\xff\xe0...."
+	const avif, svg = "\x00\x00\x00\x1cftypavif\x00\x00\x00\x00", `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>`
+	const problem = `{"title":"No credit","detail":"buy some"}`
+	const xml, page = `<?xml version="1.0"?><error>expired</error>`, `<!doctype html><title>Sign in</title>`
+	gz := func(text string) string {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, _ = io.WriteString(w, text)
+		w.Close()
+		return b.String()
+	}
+	for name, row := range map[string]struct {
+		status int
+		body   string
+		header []string
+		text   string // of the error; empty for success
+	}{
+		"a PNG":                               {200, png, []string{"Content-Type", "image/png"}, ""},
+		"a PNG labelled text/plain":           {200, png, []string{"Content-Type", "text/plain"}, ""},
+		"a WebP labelled text/plain":          {200, webp, []string{"Content-Type", "text/plain; charset=utf-8"}, ""},
+		"a JPEG labelled application/json":    {200, jpeg, []string{"Content-Type", "application/json"}, ""},
+		"a JPEG labelled text/html":           {200, jpeg, []string{"Content-Type", "text/html"}, ""},
+		"a PNG without a label":               {200, png, nil, ""},
+		"an AVIF":                             {200, avif, []string{"Content-Type", "image/avif"}, ""},
+		"an AVIF labelled as bytes":           {200, avif, []string{"Content-Type", "application/octet-stream"}, ""},
+		"an SVG":                              {200, svg, []string{"Content-Type", "image/svg+xml"}, ""},
+		"a PNG in gzip":                       {200, gz(png), []string{"Content-Type", "image/png", "Content-Encoding", "gzip"}, ""},
+		"a PNG with the label of an encoding": {200, png, []string{"Content-Type", "image/png", "Content-Encoding", "br"}, ""},
+		"a whole 206":                         {206, png, []string{"Content-Range", "bytes 0-11/12"}, ""},
+		"an empty 200":                        {200, ``, []string{"Content-Type", "image/png"}, "got nothing instead of a picture"},
+		"an empty 200 without a label":        {200, ``, nil, "got nothing instead of a picture"},
+		"an empty 206":                        {206, ``, nil, "got nothing instead of a picture"},
+		"a picture in br":                     {200, "\x0b\x02\x80\x89\x01\x03", []string{"Content-Type", "image/png", "Content-Encoding", "br"}, `got a picture in the Content-Encoding "br", which cannot be decoded`},
+		"a problem":                           {200, problem, []string{"Content-Type", "application/problem+json"}, "got application/problem+json instead of a picture: No credit: buy some"},
+		"a problem in XML":                    {200, xml, []string{"Content-Type", "application/problem+xml"}, "got application/problem+xml instead of a picture"},
+		"XHTML":                               {200, page, []string{"Content-Type", "application/xhtml+xml"}, "got application/xhtml+xml instead of a picture"},
+		"JSON labelled image/png":             {200, problem, []string{"Content-Type", "image/png"}, "instead of a picture: No credit: buy some"},
+		"HTML labelled image/png":             {200, page, []string{"Content-Type", "image/png"}, "got text/html instead of a picture: Sign in"},
+		"XML labelled image/png":              {200, xml, []string{"Content-Type", "image/png"}, "got text/xml instead of a picture"},
+		"JSON without a label":                {200, problem, nil, "instead of a picture: No credit: buy some"},
+		"a part that was not asked for":       {206, png, []string{"Content-Range", "bytes 0-11/100"}, "the server sent a part of it without being asked (206)"},
+		"a later part":                        {206, png, []string{"Content-Range", "bytes 100-111/112"}, "the server sent a part of it without being asked (206)"},
+		"a part that does not say which":      {206, png, nil, "the server sent a part of it without being asked (206)"},
+		"no content":                          {204, ``, nil, "got nothing instead of a picture"},
+	} {
+		requests := 0
+		s := fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			requests++
+			return fakes.Respond(row.status, row.body, row.header...)(r)
+		})
+		var out bytes.Buffer
+		n, err := over(t, s, WithRetryPolicy(quick)).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), &out)
+		assert.EqualValues(t, out.Len(), n, name)
+		assert.Equal(t, 1, requests, name)
+		if row.text == "" {
+			assert.NoError(t, err, name)
+			assert.NotZero(t, n, name)
+			continue
+		}
+		require.ErrorAs(t, err, new(*DecodeError), name)
+		assert.ErrorContains(t, err, row.text, name)
+	}
+}
+
+// Firewalls respond 403 to a request without an Accept header.
+func TestDownloadSaysThatItAcceptsPictures(t *testing.T) {
+	t.Parallel()
+	s := &fakes.Script{Responses: fakes.Responses{fakes.OK("BMpicture")}}
+	_, err := over(t, s, WithHeader("Accept", "application/json")).Images.Download(
+		t.Context(), at("https://cdn.example.com/a.png"), io.Discard, WithHeader("Accept", "text/plain"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"image/*, */*;q=0.8"}, s.Sent[0].Header["Accept"])
+}
+
+// The host of a picture is not the service: its 401 is not about the key.
+func TestDownloadDoesNotAskTheKeySource(t *testing.T) {
+	t.Parallel()
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, `{"message":"The link has expired."}`)}}
+	source := WithAPIKeySource(func(context.Context) (string, error) { t.Error("it was asked"); return fakes.Key, nil })
+	_, err := over(t, s, source).Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
+	assert.EqualError(t, err, "images.download: 401: The link has expired.")
+	assert.Len(t, s.Sent, 1)
+	assert.False(t, Retryable(err))
+}
+
+// A deployment may put the key into the URL of a picture, and its host may repeat it.
+func TestDownloadMasksTheKeyInItsURL(t *testing.T) {
+	t.Parallel()
+	image := at("https://cdn.example.com/" + fakes.Key + "/a.png?key=" + fakes.Key)
+	echo := []string{"X-Request-Id", "req " + fakes.Key, "X-Echo", fakes.Key}
+	source := WithAPIKeySource(func(context.Context) (string, error) { return fakes.Key, nil })
+	for name, rt := range map[string]fakes.RoundTripper{
+		"an error":             fakes.Respond(403, `{"message":"`+fakes.Key+` is blocked"}`, echo...),
+		"a page":               fakes.Respond(200, `<title>`+fakes.Key+`</title>`, echo...),
+		"a lost connection":    fails(errors.New("no route to " + image.URL)),
+		"a refused redirect":   fakes.Respond(302, ``, "Location", "ftp://cdn.example.com/"+fakes.Key),
+		"a picture cut off":    func(*http.Request) (*http.Response, error) { return pictureCutOff(errors.New(fakes.Key)), nil },
+		"a redirect to itself": fakes.Respond(302, ``, "Location", image.URL),
+	} {
+		for _, opts := range [][]Option{nil, {source}} {
+			var log bytes.Buffer
+			o := &observer{}
+			var resp *Response
+			first := true
+			c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+				if first && opts != nil { // the client learns the key of a source with its first call
+					first = false
+					return fakes.OK(fakes.StoredImage)(r)
+				}
+				return rt(r)
+			}), append(opts, WithRetryPolicy(quick), WithAttemptHook(o.hook), debugging(&log))...)
+			if opts != nil {
+				require.NoError(t, showSeven(t.Context(), c))
+			}
+			_, err := c.Images.Download(t.Context(), image, io.Discard, WithResponse(&resp))
+			require.Error(t, err, name)
+			for _, v := range []any{err, resp, o.attempts, o.results, log.String()} {
+				fakes.AssertNoKey(t, v, fakes.Key)
+			}
+			assert.NotContains(t, Reason(err), fakes.Key)
+		}
+	}
+}
+
+// pictureCutOff is a picture whose body fails after its first bytes.
+func pictureCutOff(err error) *http.Response {
+	body := io.NopCloser(io.MultiReader(strings.NewReader("BMpicture"), iotest.ErrReader(err)))
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: body, ContentLength: -1}
 }
