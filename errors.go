@@ -493,6 +493,8 @@ func (c *Client) meaning(a engine.Attempt) string {
 	}, func(target error) bool { return errors.Is(a.Err, target) })
 	timeout, late := errors.AsType[net.Error](a.Err)
 	switch f := a.Facts; {
+	case f.End == engine.Cancelled:
+		return ""
 	// The error of a ResponseHeaderTimeout has the same type, so the time decides.
 	case c.timeout > 0 && a.Took >= c.timeout && late && timeout.Timeout():
 		return fmt.Sprintf("the http.Client's Timeout of %v ended the attempt (WithHTTPClient)", c.timeout)

@@ -1143,3 +1143,30 @@ func TestReasonIsTheCauseForThePeopleWhoUseAProgram(t *testing.T) {
 func busyError(t *testing.T) error {
 	return showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.Respond(429, `{"message":"Too Many Attempts."}`)), WithRetryPolicy(oneAttempt)))
 }
+
+// A fake of a program's tests may forget the status.
+func TestResponseWithoutAStatusIsAnErrorWithAText(t *testing.T) {
+	t.Parallel()
+	c := over(t, fakes.RoundTripper(func(*http.Request) (*http.Response, error) { return &http.Response{}, nil }))
+	_, err := c.Images.Store(t.Context(), aStore)
+	assert.EqualError(t, err, "images.store: the RoundTripper returned a response without a status"+
+		" (it may have been created; host content.example.com)")
+}
+
+// Both limits end an attempt at the same time: the caller's own is the one to read.
+func TestErrorOfAContextDoesNotNameTheHTTPClient(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		deaf := fakes.RoundTripper(func(*http.Request) (*http.Response, error) {
+			time.Sleep(2 * time.Hour)
+			return nil, os.ErrDeadlineExceeded
+		})
+		c, err := NewClient("https://content.example.com", fakes.Key,
+			WithHTTPClient(&http.Client{Transport: deaf, Timeout: time.Hour}), WithRetryPolicy(oneAttempt))
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = c.Images.Show(ctx, "7")
+		assert.EqualError(t, err, "images.show: context deadline exceeded (host content.example.com)")
+	})
+}

@@ -362,3 +362,41 @@ func TestLogHasTheBytesThatWereSent(t *testing.T) {
 	assert.Greater(t, line.Sent, int64(len("name=n&description=d&resolution=256x256")))
 	assert.Less(t, line.Sent, int64(1000))
 }
+
+// A metric that counts errors by their kind must not count another call's error for this attempt.
+func TestResultsOfARefusedAttemptMatchOnlyTheRefusalsOwnErrors(t *testing.T) {
+	t.Parallel()
+	refusal := fmt.Errorf("%w: %w", &APIError{StatusCode: 404}, errUserLeft)
+	o := &observer{}
+	refuse := WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) { return nil, refusal })
+	_, err := over(t, fakes.RoundTripper(fakes.Lose), WithAttemptHook(o.hook), refuse).Images.Show(t.Context(), "7")
+	require.Error(t, err)
+	require.Len(t, o.results, 1)
+	assert.ErrorIs(t, o.results[0].Err, errUserLeft)
+	assert.NotErrorIs(t, o.results[0].Err, ErrNotFound)
+	assert.Equal(t, OutcomeNotExecuted, o.results[0].Outcome)
+}
+
+// The text of an attempt's error is that of a call with this attempt alone.
+func TestResultsHaveTheErrorOfTheirAttempt(t *testing.T) {
+	t.Parallel()
+	o := &observer{}
+	s := &fakes.Script{Responses: fakes.Responses{
+		fakes.Respond(429, `{"message":"busy"}`), fails(io.EOF), fakes.Respond(422, `{"message":"no"}`),
+	}}
+	_, err := over(t, s, WithAttemptHook(o.hook), WithRetryPolicy(quick)).Images.Update(t.Context(), "7", ImageUpdateParams{})
+	require.ErrorIs(t, err, ErrInvalid)
+	var texts []string
+	for _, r := range o.results {
+		texts = append(texts, r.Err.Error())
+	}
+	assert.Equal(t, []string{
+		"images.update: 429: busy",
+		"images.update: the service closed the connection before a response came: EOF (it may have been updated; attempt 2 of 3; host content.example.com)",
+		"images.update: 422: no (attempt 3 of 3)",
+	}, texts)
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
+	assert.Equal(t, OutcomeNotExecuted, OutcomeOf(o.results[2].Err))
+	assert.Equal(t, OutcomeUnknown, OutcomeOf(o.results[1].Err))
+	assert.True(t, Retryable(o.results[0].Err))
+}
