@@ -603,3 +603,30 @@ func TestHeaderThatResponsesShareIsNotChanged(t *testing.T) {
 		assert.Equal(t, before, header, status)
 	}
 }
+
+// The numbers include five allocations of the transport, and two that the race detector may add. Each record of a list owns its memory: a struct and a text.
+func TestCallsAllocateLittle(t *testing.T) {
+	records := make([]string, 100)
+	for i := range records {
+		records[i] = fmt.Sprintf(`{"id":%d,"name":"n%d","url":"https://cdn.example.com/%d.png"}`, i, i, i)
+	}
+	list := `{"data":[` + strings.Join(records, ",") + `]}`
+	c := over(t, fakes.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "/images") {
+			return fakes.OK(list)(r)
+		}
+		return fakes.OK(fakes.StoredImage)(r)
+	}))
+	for name, row := range map[string]struct {
+		most float64
+		call func() error
+	}{
+		"Show":          {30, func() error { return showSeven(t.Context(), c) }},
+		"a list of 100": {290, func() error { _, err := c.Images.List(t.Context(), ImageListParams{}); return err }},
+	} {
+		var err error
+		count := testing.AllocsPerRun(200, func() { err = errors.Join(err, row.call()) })
+		require.NoError(t, err)
+		assert.LessOrEqual(t, count, row.most, name)
+	}
+}
