@@ -4,14 +4,13 @@ go 1.26.0
 
 require (
 	github.com/aicontent/aicontent-go v0.0.0
-	github.com/alecthomas/kong v1.17.0
-	github.com/dustin/go-humanize v1.1.0
 	github.com/nats-io/jwt/v2 v2.8.2
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
 	github.com/nats-io/nkeys v0.4.16
 	github.com/stretchr/testify v1.12.1
 	github.com/synadia-io/orbit.go/natscontext v0.1.1
+	golang.org/x/time v0.16.0
 )
 
 require (
@@ -25,7 +24,6 @@ require (
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/time v0.16.0 // indirect
 )
 
 replace github.com/aicontent/aicontent-go => ../..

@@ -4,18 +4,30 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/aicontent/aicontent-go/once"
 )
 
-// A ledger keeps the entries of package once in a key-value bucket of NATS JetStream. Create the bucket as openBucket
-// does, without AllowDirect, so that its leader answers all reads. An entry's version is its revision, which neither a
-// deleted key nor a bucket that is created again repeats. With one replica, set sync_interval to always: otherwise a
-// crash of the machine loses the last changes.
+// bucket returns the stream of a key-value bucket. AllowDirect is off, although CreateKeyValue turns it on: with it,
+// each replica answers Get, and one that lags returns an older entry. Revisions begin at the time of creation, so a
+// bucket that is created again repeats none.
+func bucket(name string) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: "KV_" + name, Subjects: []string{"$KV." + name + ".>"}, FirstSeq: uint64(time.Now().UnixMicro()),
+		MaxMsgsPerSubject: 1, AllowRollup: true, DenyDelete: true, Discard: jetstream.DiscardNew, MaxBytes: 256e6,
+		AllowDirect: false,
+	}
+}
+
+// A ledger keeps the entries of package once in a key-value bucket that was created with [bucket]. An entry's version is
+// its revision, which neither a deleted key nor a bucket that is created again repeats. With one replica, set
+// sync_interval to always: otherwise a crash of the machine loses the last changes.
 type ledger struct{ bucket jetstream.KeyValue }
 
+// Get returns the entry and its version.
 func (l ledger) Get(ctx context.Context, key string) (entry []byte, version string, err error) {
 	value, err := l.bucket.Get(ctx, key)
 	switch {
@@ -27,6 +39,7 @@ func (l ledger) Get(ctx context.Context, key string) (entry []byte, version stri
 	return value.Value(), strconv.FormatUint(value.Revision(), 10), nil
 }
 
+// Put replaces the entry if it still has the version.
 func (l ledger) Put(ctx context.Context, key string, entry []byte, version string) (_ string, err error) {
 	var revision uint64
 	if version == "" {

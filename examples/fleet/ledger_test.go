@@ -1,10 +1,8 @@
 package main
 
 import (
-	"flag"
 	"testing"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -12,25 +10,22 @@ import (
 	"github.com/aicontent/aicontent-go/once"
 )
 
-// On a machine that is busy for seconds, the leader of three replicas rejects a Put because of one that it has not
-// applied yet, and TestLedger does not wait for that: three replicas are for a quiet one.
-var ledgerReplicas = flag.Int("fleet.replicas", 1, "replicas of the ledger that is tested, 1 or 3")
-
 func TestLedgerKeepsItsPromise(t *testing.T) {
-	url := startNodeProcess(t)
-	if *ledgerReplicas == 3 {
-		url = startCluster(t).url
-	}
-	l := limits{Replicas: *ledgerReplicas, Room: 1 << 20}
+	newQueue(t)
 	require.NoError(t, aicontenttest.TestLedger(func() (once.Ledger, error) {
-		return ledger{queueAt(t, url, &l).ledger}, nil
+		q, err := openQueue(t.Context(), "", 0)
+		if err != nil {
+			return nil, err
+		}
+		t.Cleanup(q.close)
+		return ledger{q.ledger}, nil
 	}))
 }
 
 // An operator may delete a key, or a bucket, while a process has its version.
 func TestVersionOfALedgerNeverReturns(t *testing.T) {
-	q := testQueue(t, limits{})
-	l, ctx := ledger{q.ledger}, t.Context()
+	q, ctx := newQueue(t), t.Context()
+	l := ledger{q.ledger}
 	const key = "0000000000000000000000000000000000000000000000000000000000000000"
 	seen := map[string]bool{"": true}
 	put := func(version string) string {
@@ -61,21 +56,10 @@ func TestVersionOfALedgerNeverReturns(t *testing.T) {
 	gone()
 	put("")
 	require.NoError(t, q.js.DeleteStream(ctx, "KV_"+ledgerBucket))
-	b, err := q.openBucket(ctx, &limits{}, ledgerBucket, 1<<20)
+	again, err := openQueue(ctx, "", 1)
 	require.NoError(t, err)
-	l.bucket = b
+	defer again.close()
+	l.bucket = again.ledger
 	gone()
 	put(put(""))
-}
-
-func TestLedgerOfAQueueIsReadFromItsLeader(t *testing.T) {
-	q := testQueue(t, limits{})
-	assert.False(t, q.ledger.stream.CachedInfo().Config.AllowDirect)
-
-	// CreateKeyValue, or the nats program, may have made the bucket.
-	made, err := q.js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "made-elsewhere"})
-	require.NoError(t, err)
-	b, err := q.openBucket(t.Context(), &limits{}, made.Bucket(), 1<<20)
-	require.NoError(t, err)
-	assert.False(t, b.stream.CachedInfo().Config.AllowDirect)
 }

@@ -2,50 +2,33 @@ package main
 
 import (
 	"context"
-	"os"
-	"path/filepath"
+	"io"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
-// command runs a command in this process.
-func command(t *testing.T, args ...string) (status int, out, errOut string) {
-	t.Helper()
-	var o, e strings.Builder
-	status = run(t.Context(), args, &o, &e)
-	return status, o.String(), e.String()
-}
-
-func TestWrongArgumentsAreExplainedInALine(t *testing.T) {
+func TestWrongArgumentsExitWith2AndOneLine(t *testing.T) {
 	tests := map[string]struct {
 		args []string
 		want string
 	}{
-		"unknown flag":     {[]string{"watch", "-x"}, "fleet: unknown flag -x"},
-		"unknown command":  {[]string{"wrok"}, "fleet: unexpected argument wrok"},
-		"file of the demo": {[]string{"a.wav"}, "fleet: unexpected argument a.wav"},
-		"no files":         {[]string{"produce"}, `expected "<file|folder> ..."`},
-		"bad rate":         {[]string{"set", "-rate", "fast"}, `fleet: --rate: expected a float but got "fast"`},
-		"no rate":          {[]string{"set"}, "fleet: missing flags: --rate=N"},
-		"negative rate":    {[]string{"set", "-rate=-1"}, "-rate must be 0 or from 0.001 to 1000000, not -1"},
-		"NaN":              {[]string{"produce", "-rate", "NaN", "x"}, "-rate must be 0 or from 0.001 to 1000000"},
-		"surplus argument": {[]string{"watch", "x"}, "fleet: unexpected argument x"},
+		"no command":      {nil, "the first argument must be produce, work or results"},
+		"unknown command": {[]string{"wrok"}, "the first argument must be produce, work or results"},
+		"unknown flag":    {[]string{"results", "-x"}, "flag provided but not defined: -x; see fleet results -h"},
+		"no files":        {[]string{"produce"}, "produce needs the names of files or folders"},
 		"no language": {[]string{"produce", "-language", "english", "x"},
 			`-language must be a country code such as GB, not "english"`},
-		"idle worker": {[]string{"work", "-concurrency", "0"},
-			"-concurrency and -settle must be at least 1 and 1s, not 0 and 15m0s"},
-		"hasty worker": {[]string{"produce", "-ack-wait", "1ms", "x"}, "-ack-wait must be at least 1s, not 1ms"},
-		"no room":      {[]string{"produce", "-room", "9", "x"}, "must be at least 1MiB"},
-		"no size":      {[]string{"produce", "-room", "big", "x"}, "-room"},
-		"no time":      {[]string{"results", "-since", "monday"}, "-since"},
+		"no replicas":      {[]string{"produce", "-replicas", "0", "x"}, "-replicas must be 1 to 5, not 0"},
+		"surplus argument": {[]string{"work", "x"}, `work takes no arguments, but got "x"`},
+		"idle worker":      {[]string{"work", "-concurrency", "0"}, "-concurrency must be at least 1"},
+		"no rate":          {[]string{"work", "-rate", "NaN"}, "-rate 0.1 to 1000000"},
+		"hasty worker":     {[]string{"work", "-settle", "1ms"}, "-settle at least 1s"},
+		"no file wanted":   {[]string{"results", "x"}, `results takes no arguments, but got "x"`},
+		"future":           {[]string{"results", "-since=-1h"}, "-since must be above 0, not -1h0m0s"},
+		"no time":          {[]string{"results", "-since", "monday"}, `invalid value "monday" for flag -since`},
 	}
-	t.Chdir(t.TempDir())
-	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv("NATS_URL", "nats://127.0.0.1:1")
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -56,157 +39,65 @@ func TestWrongArgumentsAreExplainedInALine(t *testing.T) {
 			assert.Empty(t, out)
 		})
 	}
-	for _, dir := range []string{".", os.TempDir()} {
-		left, err := os.ReadDir(dir)
-		require.NoError(t, err)
-		assert.Empty(t, left, "a mistyped command has started something")
+}
+
+func TestMissingEnvironmentExitsWith2(t *testing.T) {
+	t.Setenv("NATS_URL", "")
+	t.Setenv("AICONTENT_BASE_URL", "")
+	for command, want := range map[string]string{
+		"work": "AICONTENT_BASE_URL", "results": "NATS_URL is not set, and no -context is given",
+	} {
+		var errOut strings.Builder
+		assert.Equal(t, exitUsage, run(t.Context(), []string{command}, io.Discard, &errOut))
+		assert.Contains(t, errOut.String(), want)
 	}
 }
 
 func TestHelpIsNoError(t *testing.T) {
-	for _, args := range [][]string{{"-h"}, {"produce", "-help"}} {
-		status, out, errOut := command(t, args...)
+	for flag, want := range map[string]string{"-h": "Usage:", "produce -h": "-replicas number"} {
+		status, out, errOut := command(t, strings.Fields(flag)...)
 		assert.Zero(t, status)
-		assert.Contains(t, out, "Usage: fleet ")
+		assert.Contains(t, out, want)
 		assert.Empty(t, errOut)
 	}
 }
 
-func TestDemoBillsNothingAndTouchesNoQueue(t *testing.T) {
-	srv, q := deployment(t)
-	data := t.TempDir()
-	t.Setenv("TMPDIR", data)
-	status, out, errOut := command(t)
-	assert.Zero(t, status, errOut)
-	assert.Empty(t, srv.Requests())
-	assert.Empty(t, outcome(t, q))
-	assert.Contains(t, errOut, "nothing is billed")
-	assert.Contains(t, errOut, "Files queued: 40, already known: 0\n")
-	assert.Contains(t, errOut, "40 jobs: 0 queued, 0 running, 0 waiting, 40 done, 0 dead; workers: 0, up to 10/s\n")
-	assert.Equal(t, 40, strings.Count(out, "\n"))
-	for row := range strings.Lines(out) {
-		assert.Regexp(t, `^\S+/\d\d\.wav\tdone\t\d+\t\n$`, row)
-	}
-	left, err := filepath.Glob(filepath.Join(data, "*"))
-	assert.NoError(t, err)
-	assert.Empty(t, left)
+func TestCommandsWithoutAQueueSayHowToMakeOne(t *testing.T) {
+	newNode(t)
+	status, _, errOut := command(t, "results")
+	assert.Equal(t, exitFailed, status)
+	assert.Equal(t, "fleet: open the queue: there is none yet; fleet produce makes one\n", errOut)
 }
 
-func TestCommandsShareAQueue(t *testing.T) {
-	q := testQueue(t, limits{Rate: perSecond(0)})
-	t.Setenv("NATS_URL", q.js.Conn().ConnectedUrl())
-	path := write(t, t.TempDir(), "a.wav", recording(1))
-	status, out, errOut := command(t, "produce", path)
-	assert.Equal(t, 0, status)
-	assert.Empty(t, out)
-	assert.Equal(t, "Files queued: 1, already known: 0\n", errOut)
-
-	status, _, errOut = command(t, "set", "-rate", "100")
-	assert.Equal(t, 0, status, errOut)
-	testWorker(t, q)
-	status, out, errOut = command(t, "watch")
-	assert.Equal(t, 0, status, errOut)
-	assert.Empty(t, out)
-	assert.Contains(t, errOut, "1 jobs: 0 queued, 0 running, 0 waiting, 1 done, 0 dead; workers: 0, up to 100/s\n")
-	status, out, errOut = command(t, "results")
-	assert.Equal(t, 0, status)
-	assert.Empty(t, errOut)
-	assert.Equal(t, path+"\tdone\t1\t\n", out)
-}
-
-func TestInterruptedCommandSaysSo(t *testing.T) {
-	q := testQueue(t, limits{Rate: perSecond(0)})
-	t.Setenv("NATS_URL", q.js.Conn().ConnectedUrl())
-	command(t, "produce", write(t, t.TempDir(), "a.wav", recording(1)))
-	stop, end := context.WithCancel(t.Context())
+func TestInterruptedProduceSaysSo(t *testing.T) {
+	newQueue(t)
+	ctx, end := context.WithCancel(t.Context())
 	end()
-	assert.Equal(t, exitInterrupted, run(stop, []string{"watch"}, &strings.Builder{}, &strings.Builder{}))
+	assert.Equal(t, exitInterrupted, run(ctx, []string{"produce", t.TempDir()}, io.Discard, io.Discard))
 }
 
-func TestQueueThatIsNotThereIsAnError(t *testing.T) {
-	t.Setenv("NATS_URL", "")
-	status, _, errOut := command(t, "work")
-	assert.Equal(t, exitFailed, status)
-	assert.Equal(t, "fleet: connect to NATS: NATS_URL is not set, and no -context is given\n", errOut)
-	t.Setenv("NATS_URL", "nats://user:secret@127.0.0.1:1,token@127.0.0.1:2")
-	status, _, errOut = command(t, "watch")
-	assert.Equal(t, exitFailed, status)
-	assert.Equal(t, "fleet: connect to NATS: nats: no servers available for connection\n", errOut)
-}
-
-func TestMalformedURLOfTheQueueIsNotPrinted(t *testing.T) {
+// An unescaped character makes Go see a part of a password as a host, a port or a path.
+func TestNoPartOfAPasswordIsPrinted(t *testing.T) {
 	for _, url := range []string{
 		"nats://user:hu sh@127.0.0.1:1", "nats://user:hush/hush@127.0.0.1:1", "nats://user:hush",
 		"nats://127.0.0.1:1,nats://user:%hush@127.0.0.1:2", "nats://u:hush\n@127.0.0.1:1",
+		"nats://hush.invalid#x@127.0.0.1:1", "nats://hush.invalid?x@127.0.0.1:1", "nats://u:7,hush.invalid@127.0.0.1:1",
+		"nats://127.0.0.1:99999999#hush@127.0.0.1:1", "nats://u:hush@127.0.0.1:1", "nats://hush@127.0.0.1:1",
+		"nats://hush.invalid/sh@127.0.0.1:1", "nats://127.0.0.1:1,hush.invalid", "hush.invalid", "hush://u@127.0.0.1:1",
 	} {
 		t.Setenv("NATS_URL", url)
-		status, _, errOut := command(t, "watch")
-		assert.Equal(t, exitFailed, status)
-		assert.Contains(t, errOut, "fleet: connect to NATS: the address must be one or more URLs")
-		assert.NotContains(t, errOut, "sh@")
-		assert.NotContains(t, errOut, "hush")
+		status, out, errOut := command(t, "results")
+		assert.NotZero(t, status)
+		for _, part := range []string{"hush", "sh@", "99999999", "127.0.0.1"} {
+			assert.NotContains(t, out+errOut, part, url)
+		}
+		assert.Contains(t, errOut, "fleet: ", url)
 	}
 }
 
-// A queue keeps what it was given, by produce or by an operator, unless a flag says otherwise.
-func TestProduceKeepsTheSettingsOfAQueue(t *testing.T) {
-	q := testQueue(t, limits{Rate: perSecond(7), AckWait: 20 * time.Second})
-	t.Setenv("NATS_URL", q.js.Conn().ConnectedUrl())
-	config := q.ledger.stream.CachedInfo().Config
-	config.MaxBytes = 300 << 20
-	_, err := q.js.UpdateStream(t.Context(), config)
-	require.NoError(t, err)
-	type settings struct {
-		room, ledger int64
-		ackWait      time.Duration
-		rate         float64
-	}
-	kept := func() settings {
-		q := queueAt(t, q.js.Conn().ConnectedUrl(), nil)
-		s, _, err := read[schedule](t.Context(), q.rate, scheduleKey)
-		require.NoError(t, err)
-		return settings{q.files.stream.CachedInfo().Config.MaxBytes, q.ledger.stream.CachedInfo().Config.MaxBytes,
-			q.pending.CachedInfo().Config.AckWait, s.PerSecond}
-	}
-	file := write(t, t.TempDir(), "a.wav", recording(1))
-	status, _, errOut := command(t, "produce", file)
-	assert.Zero(t, status, errOut)
-	assert.Equal(t, settings{64 << 20, 300 << 20, 20 * time.Second, 7}, kept())
-
-	status, _, errOut = command(t, "produce", "-ack-wait", "9s", "-rate", "0", "-room", "5MB", file)
-	assert.Zero(t, status, errOut)
-	assert.Equal(t, settings{5e6, 300 << 20, 9 * time.Second, 0}, kept())
-	status, _, errOut = command(t, "produce", "-replicas", "3", file)
-	assert.Equal(t, exitFailed, status)
-	assert.Contains(t, errOut, "fleet: open the queue: ")
-}
-
-// The default room is larger than this server's disk, but nothing is to be made.
-func TestProduceReservesNoRoomForAQueueThatExists(t *testing.T) {
-	q := queueOn(t, &server.Options{JetStreamMaxStore: 700 << 20}, limits{})
-	t.Setenv("NATS_URL", q.js.Conn().ConnectedUrl())
-	status, _, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", recording(1)))
-	assert.Zero(t, status, errOut)
-}
-
-func TestQueueThatFoundNoRoomIsMadeWithLess(t *testing.T) {
-	o := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, StoreDir: t.TempDir()}
-	o.JetStreamMaxStore = 1000 << 20
-	node, err := startNode(o)
-	require.NoError(t, err)
-	defer node.Shutdown()
-	t.Setenv("NATS_URL", node.ClientURL())
-	file := write(t, t.TempDir(), "a.wav", recording(1))
-	for _, args := range [][]string{{"work"}, {"watch"}, {"set", "-rate", "1"}, {"results"}} {
-		status, _, errOut := command(t, args...)
-		assert.Equal(t, exitFailed, status)
-		assert.Equal(t, "fleet: open the queue: there is none yet; fleet produce creates it\n", errOut)
-	}
-	status, _, errOut := command(t, "produce", file)
-	assert.Equal(t, exitFailed, status)
-	assert.Contains(t, errOut, "fleet: open the queue: the NATS server has no room for it: ")
-	assert.Contains(t, errOut, "see -room\n")
-	status, _, errOut = command(t, "produce", "-room", "2MB", file)
-	assert.Zero(t, status)
-	assert.Equal(t, "Files queued: 1, already known: 0\n", errOut)
+func TestMalformedAddressOfTheQueueExitsWith2(t *testing.T) {
+	t.Setenv("NATS_URL", "nats://user:a/b@127.0.0.1:1")
+	status, _, errOut := command(t, "results")
+	assert.Equal(t, exitUsage, status)
+	assert.Contains(t, errOut, "write %2C for a comma, %2F for a slash")
 }

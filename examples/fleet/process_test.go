@@ -3,15 +3,13 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"math"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -47,17 +45,18 @@ type process struct {
 	stdin io.WriteCloser
 	lines *bufio.Reader // its standard output
 	ended chan struct{} // closed when it has ended
-	state *os.ProcessState
 }
 
 // start starts a process in a role, and ends it with the test.
-func start(t testing.TB, env []string, as string, args ...string) *process {
+func start(t *testing.T, env []string, as string, args ...string) *process {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	p := &process{Cmd: exec.Command(self, args...), ended: make(chan struct{})}
 	p.Env = append(append(os.Environ(), role+"="+as), env...)
-	p.Stderr = os.Stderr
+	if testing.Verbose() {
+		p.Stderr = os.Stderr
+	}
 	p.stdin, err = p.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := p.StdoutPipe()
@@ -65,7 +64,7 @@ func start(t testing.TB, env []string, as string, args ...string) *process {
 	p.lines = bufio.NewReader(stdout)
 	require.NoError(t, p.Start())
 	go func() {
-		p.state, _ = p.Process.Wait()
+		_, _ = p.Process.Wait()
 		close(p.ended)
 	}()
 	t.Cleanup(p.kill)
@@ -78,14 +77,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// finish asks the process to end, as Ctrl-C does, and returns what it took.
-func (p *process) finish() *os.ProcessState {
-	_ = p.Process.Signal(os.Interrupt)
-	<-p.ended
-	return p.state
-}
-
-func (p *process) line(t testing.TB) string {
+func (p *process) line(t *testing.T) string {
 	t.Helper()
 	line, err := p.lines.ReadString('\n')
 	require.NoError(t, err)
@@ -94,13 +86,13 @@ func (p *process) line(t testing.TB) string {
 
 // A cluster is three NATS servers, each a process.
 type cluster struct {
-	t     testing.TB
+	t     *testing.T
 	nodes [3]*process
 	args  [3][]string
 	url   string
 }
 
-func startCluster(t testing.TB) *cluster {
+func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	ports := freePorts(t, 6)
 	routes := fmt.Sprintf("nats://127.0.0.1:%d,nats://127.0.0.1:%d,nats://127.0.0.1:%d", ports[0], ports[1], ports[2])
@@ -119,23 +111,13 @@ func startCluster(t testing.TB) *cluster {
 
 func (c *cluster) start(i int) { c.nodes[i] = start(c.t, nil, "node", c.args[i]...) }
 
-// startNodeProcess starts one NATS server and returns its URL.
-func startNodeProcess(t testing.TB) string {
-	t.Helper()
-	port := strconv.Itoa(freePorts(t, 1)[0])
-	require.Equal(t, "ready", start(t, nil, "node", "node", t.TempDir(), port).line(t))
-	return "nats://127.0.0.1:" + port
-}
-
-// nodeMain serves on the port of its third argument. Those after it are for a node of a cluster.
+// nodeMain is a node of a cluster.
 func nodeMain(args []string) {
 	o := &server.Options{ServerName: args[0], StoreDir: args[1], Host: "127.0.0.1"}
 	o.Port, _ = strconv.Atoi(args[2])
-	if len(args) > 3 {
-		o.Cluster = server.ClusterOpts{Name: "fleet", Host: "127.0.0.1"}
-		o.Cluster.Port, _ = strconv.Atoi(args[3])
-		o.Routes = server.RoutesFromStr(args[4])
-	}
+	o.Cluster = server.ClusterOpts{Name: "fleet", Host: "127.0.0.1"}
+	o.Cluster.Port, _ = strconv.Atoi(args[3])
+	o.Routes = server.RoutesFromStr(args[4])
 	if _, err := startNode(o); err != nil {
 		fmt.Fprintln(os.Stderr, args[0], err)
 		os.Exit(1)
@@ -145,7 +127,7 @@ func nodeMain(args []string) {
 }
 
 // freePorts returns ports of loopback that nothing listens on. Nodes that restart need theirs to be known.
-func freePorts(t testing.TB, n int) (ports []int) {
+func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -158,7 +140,7 @@ func freePorts(t testing.TB, n int) (ports []int) {
 
 // A service is the kit in a process of its own, which outlives what is killed.
 type service struct {
-	t   testing.TB
+	t   *testing.T
 	p   *process
 	env []string
 }
@@ -168,19 +150,18 @@ type book struct {
 	Made       int               // records
 	Records    map[string][]made // the same by name
 	Faults     int               // requests that met one
-	Arrivals   []time.Time       // of requests
 	Violations []string          // of the contract
 }
 
 type made struct{ ID, Result string }
 
-func startService(t testing.TB, latency time.Duration, faults float64, seed uint64) *service {
+func startService(t *testing.T, latency time.Duration, faults float64, seed uint64) *service {
 	t.Helper()
 	p := start(t, nil, "service", latency.String(), fmt.Sprint(faults), fmt.Sprint(seed))
 	return &service{t, p, []string{"AICONTENT_BASE_URL=" + p.line(t), "AICONTENT_API_KEY=" + p.line(t)}}
 }
 
-// order gives the service an order and returns its book: down, up, count, which fills Made alone, or book.
+// order gives the service an order and returns its book: count, which fills Made alone, or book.
 func (s *service) order(what string) (b book) {
 	s.t.Helper()
 	_, err := fmt.Fprintln(s.p.stdin, what)
@@ -198,33 +179,13 @@ func serviceMain(args []string) {
 		fmt.Fprintln(os.Stderr, "service:", err)
 		os.Exit(1)
 	}
-	var mu sync.Mutex
-	var arrivals []time.Time
-	up := func() {
-		srv.ClearFaults()
-		// No fault: it only sees every request first.
-		srv.FaultWhen(func(*aicontenttest.Request) bool {
-			mu.Lock()
-			defer mu.Unlock()
-			arrivals = append(arrivals, time.Now())
-			return false
-		}, 1, aicontenttest.Fault{})
-		srv.Chaos(seed, rate)
-	}
-	up()
+	srv.Chaos(seed, rate)
 	fmt.Println(srv.URL)
 	fmt.Println(srv.APIKey)
 	orders := bufio.NewScanner(os.Stdin)
 	for orders.Scan() {
 		answer := book{Made: len(srv.Records())}
-		switch orders.Text() {
-		case "down":
-			half := func(*aicontenttest.Request) bool { return rand.N(2) == 0 }
-			srv.FaultWhen(half, math.MaxInt, aicontenttest.RefuseConnection())
-			srv.FaultWhen(nil, math.MaxInt, aicontenttest.HTMLPage(502))
-		case "up":
-			up()
-		case "book":
+		if orders.Text() == "book" {
 			answer.Records = map[string][]made{}
 			for _, r := range srv.Transcriptions() {
 				answer.Records[r.Name] = append(answer.Records[r.Name], made{r.ID, r.Result})
@@ -237,11 +198,22 @@ func serviceMain(args []string) {
 			for _, v := range srv.Violations() {
 				answer.Violations = append(answer.Violations, v.String())
 			}
-			mu.Lock()
-			answer.Arrivals = arrivals
-			mu.Unlock()
 		}
 		data, _ := json.Marshal(answer)
 		fmt.Println(string(data))
 	}
+}
+
+// startNode runs a NATS server in this process.
+func startNode(o *server.Options) (*server.Server, error) {
+	o.JetStream, o.NoSigs, o.NoLog = true, true, true
+	node, err := server.NewServer(o)
+	if err != nil {
+		return nil, err
+	}
+	go node.Start()
+	if !node.ReadyForConnections(30 * time.Second) {
+		return nil, errors.New("the NATS server did not start")
+	}
+	return node, nil
 }

@@ -1,40 +1,67 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/aicontent/aicontent-go"
 )
 
-// audio lists the file name extensions that are taken from a folder. A file that is named may have any.
+// audio lists the file name extensions of recordings in a folder. A file that is named may have any.
 var audio = strings.Fields(".aac .aif .aiff .amr .caf .flac .m4a .mov .mp3 .mp4 .mpeg .mpga .oga .ogg .opus .wav " +
 	".webm .wma")
 
-// produce queues the files at paths, and the recordings in folders, but no hidden ones. It skips and names those that
-// are none or cannot be read. It may be interrupted and run again.
-func produce(ctx context.Context, q *queue, language aicontent.CountryCode, paths []string, out io.Writer) error {
-	p := &producer{q: q, language: language, out: out}
-	var skipped error
+// A producer puts files into the queue.
+type producer struct {
+	q        *queue
+	language aicontent.CountryCode
+	out      io.Writer
+
+	queued, known, skipped int
+}
+
+func produceCommand(ctx context.Context, args []string, out, errOut io.Writer) error {
+	flags := flag.NewFlagSet("fleet produce", flag.ContinueOnError)
+	language := flags.String("language", "", "country `code` of the language spoken, such as GB")
+	replicas := flags.Int("replicas", 1, "`number` of NATS servers that keep a new queue; of 3, one may fail")
+	natsContext, err := parse(flags, args, out)
+	p := &producer{language: aicontent.CountryCode(*language), out: errOut}
+	switch {
+	case err != nil:
+		return err
+	case flags.NArg() == 0:
+		return usagef("produce needs the names of files or folders")
+	case p.language != "" && !p.language.Valid():
+		return usagef("-language must be a country code such as GB, not %q", p.language)
+	case *replicas < 1 || *replicas > 5:
+		return usagef("-replicas must be 1 to 5, not %d", *replicas)
+	}
+	if p.q, err = openQueue(ctx, natsContext, *replicas); err != nil {
+		return err
+	}
+	defer p.q.close()
+	return p.produce(ctx, flags.Args())
+}
+
+// produce queues the files at paths, and the recordings in folders, except hidden ones. It skips and names other files
+// and those that cannot be read. It may be interrupted and run again.
+func (p *producer) produce(ctx context.Context, paths []string) error {
 	for _, root := range paths {
-		if info, err := os.Stat(root); err == nil && info.IsDir() {
-			root += string(filepath.Separator) // it may be a link
-		}
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			hidden := path != root && strings.HasPrefix(entry.Name(), ".")
 			switch {
@@ -46,205 +73,116 @@ func produce(ctx context.Context, q *queue, language aicontent.CountryCode, path
 				err = p.add(ctx, path, path != root)
 			}
 			if unfit, ok := errors.AsType[*fs.PathError](err); ok {
-				skipped = errors.Join(skipped, fmt.Errorf("skipped: %s: %w", field(path), unfit.Err))
+				fmt.Fprintf(p.out, "skipped: %q: %v\n", path, unfit.Err)
+				p.skipped++
 				return nil
 			}
 			return err
 		})
 		if err != nil {
-			return errors.Join(skipped, err)
+			return err
 		}
 	}
-	fmt.Fprintf(out, "Files queued: %d, already known: %d\n", p.queued, p.known)
-	return skipped
+	fmt.Fprintf(p.out, "Files queued: %d, already known: %d\n", p.queued, p.known)
+	if p.skipped > 0 {
+		return fmt.Errorf("files skipped: %d", p.skipped)
+	}
+	return nil
 }
 
-// open opens a recording. Its error, and that of anything that is none, is a PathError.
-func open(path string, inFolder bool) (*os.File, error) {
-	unfit := func(why string) error { return &fs.PathError{Op: "open", Path: path, Err: errors.New(why)} }
+// unfit returns the error of a file that must be skipped.
+func unfit(path, why string) error {
+	return &fs.PathError{Op: "queue", Path: path, Err: errors.New(why)}
+}
+
+// add opens a file and queues it. While the queue is full or unreachable, it says so and waits. The error of a file
+// that must be skipped is a PathError.
+func (p *producer) add(ctx context.Context, path string, inFolder bool) error {
 	info, err := os.Stat(path)
+	room := p.q.chunks.CachedInfo().Config.MaxBytes
 	switch {
 	case inFolder && !slices.Contains(audio, strings.ToLower(filepath.Ext(path))):
-		return nil, unfit("not a recording by its extension")
+		return unfit(path, "not a recording by its extension")
 	case err != nil:
-		return nil, err
+		return err
 	case !info.Mode().IsRegular() || info.Size() == 0:
-		return nil, unfit("empty, or not a file")
+		return unfit(path, "empty, or not a file")
+	case room > 0 && info.Size()+info.Size()/100 > room: // NATS adds some bytes to each chunk
+		return unfit(path, "larger than the queue")
 	}
 	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	head := make([]byte, 512)
-	n, _ := file.ReadAt(head, 0)
-	if strings.HasPrefix(http.DetectContentType(head[:n]), "text/") {
-		return nil, errors.Join(unfit("text, not a recording"), file.Close())
-	}
-	return file, nil
-}
-
-// A producer puts files into the queue.
-type producer struct {
-	q        *queue
-	language aicontent.CountryCode
-	out      io.Writer
-
-	queued, known int
-	told          bool // that the queue is full
-}
-
-// add queues a file unless the same content is queued, running or done. A dead job is queued again, and so is one whose
-// producer was interrupted before its message was sent.
-func (p *producer) add(ctx context.Context, path string, inFolder bool) error {
-	file, err := open(path, inFolder)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	hash := newHash(p.language)
-	size, err := io.Copy(hash, file)
-	if err != nil {
-		return err
-	}
-	if room := p.q.files.stream.CachedInfo().Config.MaxBytes; inParts(size) > room {
-		return &fs.PathError{Op: "queue", Path: path, Err: fmt.Errorf("it has %s, and the queue room for %s; "+
-			"produce -room makes more", humanize.Bytes(uint64(size)), humanize.Bytes(uint64(room)))}
-	}
-	id := idOf(hash)
-	r, revision, err := read[record](ctx, p.q.jobs, id)
-	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
-		return err
-	}
-	if known, err := p.q.hasMessage(ctx, id); err != nil || r.State == done || known && r.State != dead {
-		p.known++
-		return err
-	}
-	if err := p.store(ctx, id, file, size); err != nil {
-		return err
-	}
-	next := record{File: []byte(path), Language: p.language}.at(queued, "")
-	was := revision
-	err = patiently(ctx, func(ctx context.Context) error {
-		r = next
-		revision, err = p.q.jobs.Update(ctx, id, encode(next), was)
-		if errors.Is(err, jetstream.ErrKeyRevisionMismatch) { // by another producer, or a try without response
-			r, revision, err = read[record](ctx, p.q.jobs, id)
-		}
-		return err
-	})
-	if full(err) {
-		err = fmt.Errorf("no room for its record; nats stream edit KV_%s --max-bytes makes some: %w", jobsBucket, err)
-	}
-	if err != nil {
-		return err
-	}
-	if r.State != queued {
-		p.known++
-		return nil
-	}
-	return p.send(ctx, id, revision)
-}
-
-// send puts a message into the queue, which drops it if it has one of the same revision of the job's record.
-func (p *producer) send(ctx context.Context, id string, revision uint64) error {
-	return p.whenThereIsRoom(ctx, func(ctx context.Context) error {
-		ack, err := p.q.js.Publish(ctx, jobSubject+id, nil, jetstream.WithMsgID(fmt.Sprintf("%s-%d", id, revision)))
-		if err == nil && ack.Duplicate {
-			p.known++
-		} else if err == nil {
-			p.queued++
-		}
-		return err
-	})
-}
-
-// hasMessage reports whether a job is waiting to be run, or running.
-func (q *queue) hasMessage(ctx context.Context, id string) (bool, error) {
-	_, err := q.stream.GetLastMsgForSubject(ctx, jobSubject+id)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// store puts the file into the queue, whole or not at all, unless its content is no longer the job's.
-func (p *producer) store(ctx context.Context, id string, file *os.File, size int64) error {
-	return p.whenThereIsRoom(ctx, func(ctx context.Context) error {
-		info, err := p.q.files.stream.Info(ctx)
-		if err == nil && inParts(size)+int64(info.State.Bytes) > info.Config.MaxBytes {
-			err = errFull
-		}
-		if err == nil {
-			_, err = file.Seek(0, io.SeekStart)
-		}
-		if err != nil {
-			return err
-		}
-		hash := newHash(p.language)
-		err = p.q.files.write(ctx, id, io.TeeReader(file, hash))
-		if err == nil && idOf(hash) != id {
-			err = &fs.PathError{Op: "read", Path: file.Name(), Err: errChanged}
-		}
-		if err != nil { // interrupted, too
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			err = errors.Join(err, p.q.files.remove(ctx, id))
-		}
-		return err
-	})
-}
-
-var errChanged = errors.New("changed while it was queued")
-
-// whenThereIsRoom calls do until the queue is no longer full.
-func (p *producer) whenThereIsRoom(ctx context.Context, do func(context.Context) error) error {
-	err := patiently(ctx, do)
-	if full(err) && !p.told {
-		fmt.Fprintln(p.out, "The queue is full. Waiting for workers to make room.")
-		p.told = true
-	}
-	for full(err) {
-		if err := p.q.sweep(ctx, time.Now().Add(-abandoned)); err != nil {
-			return err
-		}
-		if err := pause(ctx, time.Second); err != nil {
-			return err
-		}
-		err = patiently(ctx, do)
-	}
-	return err
-}
-
-// abandoned is how old the parts of a file without a job are when its producer must have been killed. One that is alive
-// adds a part every few seconds, and gives up after a minute.
-const abandoned = 2 * time.Minute
-
-// sweep removes files to which nothing was added since, and which have no job.
-func (q *queue) sweep(ctx context.Context, since time.Time) error {
-	latest := map[string]time.Time{}
-	err := q.files.each(ctx, func(part jetstream.KeyValueEntry) error {
-		id, _, _ := strings.Cut(part.Key(), ".")
-		if part.Created().After(latest[id]) {
-			latest[id] = part.Created()
-		}
-		return nil
-	}, jetstream.MetaOnly())
-	for id, added := range latest {
-		if err != nil || added.After(since) {
-			continue
-		}
-		var known bool
-		if known, err = q.hasMessage(ctx, id); err == nil && !known {
-			err = q.files.remove(ctx, id)
-		}
-	}
-	return err
-}
-
-func newHash(language aicontent.CountryCode) hash.Hash {
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%s\n", language)
-	return hash
+	if _, err := io.Copy(hash, file); err != nil {
+		return err
+	}
+	id := idOf(p.language, jetstream.GetObjectDigestValue(hash))
+	for told := false; ; told = true {
+		err := p.queue(ctx, id, file, info.Size())
+		if _, skip := errors.AsType[*fs.PathError](err); skip || err == nil || ctx.Err() != nil {
+			return err
+		}
+		if !told {
+			fmt.Fprintf(p.out, "waiting for the queue to take %q: %v\n", path, err)
+		}
+		_ = pause(ctx, 5*time.Second)
+	}
 }
 
-func idOf(hash hash.Hash) string { return jobPrefix + hex.EncodeToString(hash.Sum(nil)[:16]) }
+// queue puts a job into the queue, unless the same content is queued, running or done. It queues a dead job again.
+func (p *producer) queue(ctx context.Context, id string, file *os.File, size int64) error {
+	_, err := p.q.messages.GetLastMsgForSubject(ctx, jobSubject+id)
+	if err == nil {
+		p.known++
+	}
+	if !errors.Is(err, jetstream.ErrMsgNotFound) {
+		return err
+	}
+	earlier, err := p.q.result(ctx, id)
+	if err == nil && earlier.State == done {
+		p.known++
+		return nil
+	}
+	if err == nil {
+		err = p.store(ctx, id, file, size)
+	}
+	if err == nil && earlier.State == dead {
+		err = p.q.results.Purge(ctx, id)
+	}
+	if err != nil {
+		return err
+	}
+	message, err := json.Marshal(job{File: file.Name(), Language: p.language})
+	if err != nil {
+		return err
+	}
+	// Of several producers of the same content, one sends a message.
+	attempt := fmt.Sprint(id, earlier.Ended.UnixNano())
+	if _, err = p.q.js.Publish(ctx, jobSubject+id, message, jetstream.WithMsgID(attempt)); err == nil {
+		p.queued++
+	}
+	return err
+}
+
+// store copies a file into the queue.
+func (p *producer) store(ctx context.Context, id string, file *os.File, size int64) error {
+	ctx, cancel := context.WithTimeout(ctx, transferTime(size))
+	defer cancel()
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	info, err := p.q.files.Put(ctx, jetstream.ObjectMeta{Name: id}, file)
+	if err == nil && idOf(p.language, info.Digest) != id {
+		err = cmp.Or(p.q.removeFile(ctx, id), unfit(file.Name(), "changed while it was queued"))
+	}
+	return err
+}
+
+// idOf returns the ID of a job, which is also the name of its record, from the digest of its file.
+func idOf(language aicontent.CountryCode, digest string) string {
+	hash := sha256.Sum256([]byte(string(language) + "\n" + digest))
+	return "fleet-" + hex.EncodeToString(hash[:16])
+}

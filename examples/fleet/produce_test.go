@@ -1,193 +1,181 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-func TestFilesOfAFolderThatAreNoRecordingsAreSkippedAndSaidSo(t *testing.T) {
-	q := testQueue(t, limits{Rate: perSecond(0)})
-	t.Setenv("NATS_URL", q.js.Conn().ConnectedUrl())
+func TestFilesThatAreNoRecordingsAreSkippedAndNamed(t *testing.T) {
+	newQueue(t)
 	dir := t.TempDir()
 	write(t, dir, "a.WAV", recording(1))
 	write(t, dir, "empty.mp3", "")
 	write(t, dir, ".hidden.mp3", recording(2))
-	write(t, dir, "list.mp3", "shopping list: eggs, milk")
-	write(t, dir, "notes.txt", "no recording")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".trash"), 0o700))
+	write(t, dir, ".trash/b.mp3", recording(3))
 	write(t, dir, "x\nfleet: all is well\x1b[2J.txt", "no recording")
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "gone.mp3")))
 	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, "endless.mp3")))
-	linked := filepath.Join(t.TempDir(), "link")
-	require.NoError(t, os.Symlink(dir, linked))
-	named := write(t, t.TempDir(), "named.bin", recording(3))
+	named := write(t, t.TempDir(), "named.bin", recording(4))
 
-	status, _, errOut := command(t, "produce", linked, "missing.mp3", named)
+	status, _, errOut := command(t, "produce", dir, "missing.mp3", named)
 	assert.Equal(t, exitFailed, status)
-	assert.Equal(t, "Files queued: 2, already known: 0\nfleet: skipped: "+strings.Join([]string{
-		filepath.Join(linked, "empty.mp3") + ": empty, or not a file",
-		filepath.Join(linked, "endless.mp3") + ": empty, or not a file",
-		filepath.Join(linked, "gone.mp3") + ": no such file or directory",
-		filepath.Join(linked, "list.mp3") + ": text, not a recording",
-		filepath.Join(linked, "notes.txt") + ": not a recording by its extension",
-		strconv.Quote(filepath.Join(linked, "x\nfleet: all is well\x1b[2J.txt")) + ": not a recording by its extension",
-		"missing.mp3: no such file or directory",
-	}, "\nskipped: ")+"\n", errOut)
+	quoted := func(name string) string { return fmt.Sprintf("skipped: %q: ", filepath.Join(dir, name)) }
+	assert.Equal(t, strings.Join([]string{
+		quoted("empty.mp3") + "empty, or not a file",
+		quoted("endless.mp3") + "empty, or not a file",
+		quoted("gone.mp3") + "no such file or directory",
+		quoted("x\nfleet: all is well\x1b[2J.txt") + "not a recording by its extension",
+		`skipped: "missing.mp3": no such file or directory`,
+		"Files queued: 2, already known: 0",
+		"fleet: files skipped: 5\n",
+	}, "\n"), errOut)
 }
 
-// A producer that dies between the steps of queuing a job must not leave it to nobody.
-func TestJobOfAnInterruptedProduceIsQueuedAgain(t *testing.T) {
-	for _, interrupted := range []state{queued, dead} {
-		q := testQueue(t, limits{})
-		path := write(t, t.TempDir(), "a.wav", recording(1))
-		_, err := q.jobs.Create(t.Context(), fileID(t, path), encode(record{File: []byte(path)}.at(interrupted, "x")))
-		require.NoError(t, err)
-		var out strings.Builder
-		for range 2 {
-			require.NoError(t, produce(t.Context(), q, "", []string{path}, &out))
-		}
-		assert.Equal(t, "Files queued: 1, already known: 0\nFiles queued: 0, already known: 1\n", out.String())
-		testWorker(t, q)
-		assert.Equal(t, done, outcome(t, q)["a.wav"].State)
+func TestEqualFilesAreOneJobHoweverOftenTheyAreProduced(t *testing.T) {
+	q, srv := newDeployment(t)
+	dir := t.TempDir()
+	write(t, dir, "a.wav", recording(1))
+	write(t, dir, "b.wav", recording(1))
+	write(t, dir, "c.wav", recording(2))
+	for _, want := range []string{"queued: 2, already known: 1", "queued: 0, already known: 3"} {
+		_, _, errOut := command(t, "produce", dir)
+		assert.Equal(t, "Files "+want+"\n", errOut)
 	}
+	startWorker(t, io.Discard)
+	outcome(t, q, 2)
+	_, _, errOut := command(t, "produce", dir)
+	assert.Equal(t, "Files queued: 0, already known: 3\n", errOut)
+	assert.Len(t, srv.Records(), 2)
+	assert.Equal(t, 2, uploads(srv))
+}
+
+func TestOneContentInTwoLanguagesIsTwoJobs(t *testing.T) {
+	q, srv := newDeployment(t)
+	path := write(t, t.TempDir(), "a.wav", recording(1))
+	for _, language := range []string{"GB", "DE"} {
+		enqueue(t, "-language", language, path)
+	}
+	startWorker(t, io.Discard)
+	outcome(t, q, 2)
+	assert.Len(t, srv.Records(), 2)
+}
+
+func TestJobOfAKilledProduceIsQueuedAgain(t *testing.T) {
+	q, srv := newDeployment(t)
+	content := recording(1)
+	_, err := q.files.PutString(t.Context(), jobID(content), content) // the message was not sent
+	require.NoError(t, err)
+	_, _, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", content))
+	assert.Equal(t, "Files queued: 1, already known: 0\n", errOut)
+	startWorker(t, io.Discard)
+	assert.Equal(t, done, outcome(t, q, 1)["a.wav"].State)
+	assert.Len(t, srv.Records(), 1)
 }
 
 func TestProducersOfTheSameFilesShareTheirJobs(t *testing.T) {
-	q := testQueue(t, limits{})
+	q, srv := newDeployment(t)
 	dir := t.TempDir()
 	for i := range uint64(20) {
 		write(t, dir, fmt.Sprint(i, ".wav"), recording(i))
 	}
 	var group sync.WaitGroup
 	for range 3 {
-		group.Go(func() { assert.NoError(t, produce(t.Context(), q, "", []string{dir}, io.Discard)) })
+		group.Go(func() { enqueue(t, dir) })
 	}
-	srv := testWorker(t, q)
+	startWorker(t, io.Discard)
 	group.Wait()
-	for name, r := range outcome(t, q) {
-		assert.Equal(t, done, r.State, name)
+	for name, j := range outcome(t, q, 20) {
+		assert.Equal(t, done, j.State, "%s: %s", name, j.Reason)
 	}
 	assert.Len(t, srv.Records(), 20)
 	assert.Equal(t, 20, uploads(srv))
 }
 
-func TestProducerWaitsWhileTheQueueIsFull(t *testing.T) {
-	q := testQueue(t, limits{Room: 600 << 10})
-	dir := t.TempDir()
-	for i := range uint64(8) {
-		write(t, dir, fmt.Sprint(i, ".wav"), string(noise(i, 200_000)))
-	}
-	out, told := io.Pipe()
-	produced := make(chan error, 1)
-	go func() {
-		err := produce(t.Context(), q, "", []string{dir}, told)
-		produced <- errors.Join(err, told.Close())
-	}()
-	lines := bufio.NewScanner(out)
-	require.True(t, lines.Scan())
-	assert.Equal(t, "The queue is full. Waiting for workers to make room.", lines.Text())
-	srv := testWorker(t, q)
-	for lines.Scan() {
-	}
-	require.NoError(t, <-produced)
-	for name, r := range outcome(t, q) {
-		assert.Equal(t, done, r.State, name)
-	}
-	assert.Len(t, srv.Records(), 8)
-}
-
-func TestFileThatNeverFitsIsRefusedWithBothSizes(t *testing.T) {
-	q := testQueue(t, limits{Room: 1 << 20})
-	dir := t.TempDir()
-	large := write(t, dir, "a.wav", string(noise(1, 1<<20-44)))
-	write(t, dir, "b.wav", recording(1))
-	var out strings.Builder
-	err := produce(t.Context(), q, "", []string{dir}, &out)
-	require.EqualError(t, err, "skipped: "+large+": it has 1.0 MB, and the queue room for 1.0 MB; "+
-		"produce -room makes more")
-	assert.Equal(t, "Files queued: 1, already known: 0\n", out.String())
-	large = write(t, dir, "a.wav", string(noise(1, 1<<20-44-1000)))
-	produceAll(t, testQueue(t, limits{Room: 1 << 20}), large)
-}
-
-// room is how much the files take in the queue.
-func room(t *testing.T, q *queue) uint64 {
+// limitFiles sets the room for files, which an operator does with nats stream edit.
+func limitFiles(t *testing.T, q *queue, bytes int64) {
 	t.Helper()
-	info, err := q.files.stream.Info(t.Context())
+	config := q.chunks.CachedInfo().Config
+	config.MaxBytes = bytes
+	_, err := q.js.UpdateStream(t.Context(), config)
 	require.NoError(t, err)
-	return info.State.Bytes
 }
 
-// An interrupt may come while any part of a file is on its way.
-func TestInterruptedProduceLeavesNoPartsOfAFile(t *testing.T) {
-	q := testQueue(t, limits{Rate: perSecond(0)})
-	path := write(t, t.TempDir(), "a.wav", string(noise(1, 20*part)))
-	ctx, interrupt := context.WithCancel(t.Context())
-	parts, err := q.files.WatchAll(ctx)
-	require.NoError(t, err)
-	go func() {
-		<-parts.Updates() // there is nothing yet
-		<-parts.Updates()
-		interrupt()
-	}()
-	require.ErrorIs(t, produce(ctx, q, "", []string{path}, io.Discard), context.Canceled)
-	assert.Zero(t, room(t, q))
-	produceAll(t, q, path)
-	assert.Positive(t, room(t, q))
+func TestProduceSaysThatTheQueueIsFullAndWaits(t *testing.T) {
+	q, srv := newDeployment(t)
+	limitFiles(t, q, 300_000)
+	dir := t.TempDir()
+	for i := range uint64(3) {
+		write(t, dir, fmt.Sprint(i, ".wav"), noise(i, 200_000))
+	}
+	var log safeBuffer
+	started := sync.OnceFunc(func() { startWorker(t, io.Discard) })
+	produced := run(t.Context(), []string{"produce", dir}, io.Discard, writer(func(p []byte) (int, error) {
+		started()
+		return log.Write(p)
+	}))
+	assert.Zero(t, produced)
+	assert.Contains(t, log.String(), fmt.Sprintf("waiting for the queue to take %q: ", filepath.Join(dir, "1.wav")))
+	assert.Contains(t, log.String(), "maximum bytes exceeded")
+	outcome(t, q, 3)
+	assert.Len(t, srv.Records(), 3)
 }
 
-// What a killed producer has left makes room after a while. Nothing else does.
-func TestPartsThatAKilledProducerHasLeftAreRemoved(t *testing.T) {
-	q := testQueue(t, limits{Rate: perSecond(0)})
-	path := write(t, t.TempDir(), "a.wav", recording(1))
-	produceAll(t, q, path)
-	parts := strings.NewReader(strings.Repeat("x", 2*part))
-	require.NoError(t, q.files.write(t.Context(), jobPrefix+"abandoned", parts))
-	was := room(t, q)
-	require.NoError(t, q.sweep(t.Context(), time.Now().Add(-abandoned)))
-	assert.Equal(t, was, room(t, q), "a producer may still be at work")
-	require.NoError(t, q.sweep(t.Context(), time.Now().Add(time.Second)))
-	assert.Less(t, room(t, q), was-2*part)
-	require.NoError(t, q.files.copy(t.Context(), fileID(t, path), io.Discard))
-	require.ErrorIs(t, q.files.copy(t.Context(), jobPrefix+"abandoned", io.Discard), jetstream.ErrKeyNotFound)
+func TestFileThatNeverFitsIsSkipped(t *testing.T) {
+	limitFiles(t, newQueue(t), 300_000)
+	dir := t.TempDir()
+	write(t, dir, "a.wav", noise(1, 300_000))
+	write(t, dir, "b.wav", recording(2))
+	status, _, errOut := command(t, "produce", dir)
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, errOut, "larger than the queue\nFiles queued: 1, already known: 0\n")
 }
-
-type writer func([]byte) (int, error)
-
-func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 func TestFileThatChangesWhileItWaitsIsNotQueued(t *testing.T) {
-	q := testQueue(t, limits{Rate: perSecond(0), Room: 1 << 20})
+	q := newQueue(t)
+	limitFiles(t, q, 300_000)
 	dir := t.TempDir()
-	first := write(t, dir, "a.wav", string(noise(1, 900_000)))
-	waits := write(t, dir, "b.wav", string(noise(2, 300_000)))
-	was := fileID(t, waits)
-	produceAll(t, q, first)
-	out := writer(func(p []byte) (int, error) {
-		if strings.Contains(string(p), "The queue is full") {
-			require.NoError(t, os.WriteFile(waits, noise(3, 300_000), 0o600))
-			require.NoError(t, q.files.remove(t.Context(), fileID(t, first)))
-		}
-		return len(p), nil
+	first, waits := write(t, dir, "a.wav", noise(1, 200_000)), write(t, dir, "b.wav", noise(2, 200_000))
+	enqueue(t, first)
+	var log safeBuffer
+	changed := sync.OnceFunc(func() {
+		write(t, dir, "b.wav", recording(3))
+		assert.NoError(t, q.removeFile(t.Context(), jobID(noise(1, 200_000))))
 	})
-	err := produce(t.Context(), q, "", []string{waits}, out)
-	require.EqualError(t, err, "skipped: "+waits+": changed while it was queued")
-	assert.Zero(t, room(t, q))
-	_, _, err = read[record](t.Context(), q.jobs, was)
-	require.ErrorIs(t, err, jetstream.ErrKeyNotFound, "a job without its file is left")
-	produceAll(t, q, waits)
-	require.NoError(t, q.files.copy(t.Context(), fileID(t, waits), io.Discard), "the new content is a job of its own")
+	status := run(t.Context(), []string{"produce", waits}, io.Discard, writer(func(p []byte) (int, error) {
+		changed()
+		return log.Write(p)
+	}))
+	assert.Equal(t, exitFailed, status)
+	assert.Contains(t, log.String(), "changed while it was queued")
+	files, err := q.chunks.Info(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, files.State.Msgs)
+	_, err = q.messages.GetLastMsgForSubject(t.Context(), jobSubject+jobID(noise(2, 200_000)))
+	require.ErrorIs(t, err, jetstream.ErrMsgNotFound)
+}
+
+func TestInterruptedProduceEndsWhileItWaits(t *testing.T) {
+	q := newQueue(t)
+	limitFiles(t, q, 300_000)
+	dir := t.TempDir()
+	for i := range uint64(2) {
+		write(t, dir, fmt.Sprint(i, ".wav"), noise(i, 200_000))
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	status := run(ctx, []string{"produce", dir}, io.Discard, writer(func(p []byte) (int, error) {
+		interrupt()
+		return len(p), nil
+	}))
+	assert.Equal(t, exitInterrupted, status)
 }

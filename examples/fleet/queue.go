@@ -3,194 +3,207 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
+	"io"
 	"time"
 
-	"github.com/dustin/go-humanize"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/synadia-io/orbit.go/natscontext"
+
+	"github.com/aicontent/aicontent-go"
 )
 
 // Names in NATS.
 const (
-	jobsStream   = "fleet"       // a message per job, removed when the job has ended
-	consumerName = "workers"     // all workers pull from it
-	jobSubject   = "fleet.jobs." // followed by the job's ID
-	jobPrefix    = "fleet-"      // of all IDs
+	messageStream = "fleet"        // a message for each job, removed when the job has ended
+	jobSubject    = "fleet.jobs."  // followed by the job's ID
+	consumerName  = "workers"      // all workers pull from it
+	filesStore    = "fleet-files"  // an object for each job, removed when the job has ended
+	resultsBucket = "fleet-jobs"   // an entry for each job that has ended
+	ledgerBucket  = "fleet-ledger" // of package once; never removed
 
-	// Buckets.
-	filesBucket  = "fleet-files"  // a file per job, in parts, removed when the job has ended
-	jobsBucket   = "fleet-jobs"   // a record per job
-	rateBucket   = "fleet-rate"   // the schedule that all workers share
-	ledgerBucket = "fleet-ledger" // of package once; never removed
+	// An object store keeps the chunks of an object by its NUID, and its description by its name in base64.
+	chunkSubject = "$O." + filesStore + ".C."
+	metaSubject  = "$O." + filesStore + ".M."
 )
 
-// limits are the settings of a queue. One that is zero or nil stays as it is; in a new queue it has its default.
-type limits struct {
-	Rate     *float64      `placeholder:"N" help:"Requests per second of the whole fleet (10); 0 stops it."`
-	AckWait  time.Duration `placeholder:"TIME" help:"Time after which a silent worker's job goes to another (45s)."`
-	Replicas int           `placeholder:"N" help:"NATS servers with the queue (1); of 3, one may fail."`
-	Room     size          `placeholder:"SIZE" help:"Size of all files in the queue, such as 5MB (1GB)."`
+// keep is how long a file stays if no worker removes it. It also removes the parts that a killed producer leaves.
+const keep = 30 * 24 * time.Hour
+
+// transferTime returns the longest time for a file between this machine and NATS. If a NATS server dies meanwhile, the
+// transfer may stall until then.
+func transferTime(size int64) time.Duration {
+	return 30*time.Second + time.Duration(size/200e3)*time.Second
 }
 
-// A size is a number of bytes, with a unit on the command line.
-type size int64
-
-func (s *size) UnmarshalText(text []byte) error {
-	n, err := humanize.ParseBytes(string(text))
-	if err == nil && (n < 1<<20 || n > 1<<60) {
-		err = errors.New("must be at least 1MiB")
-	}
-	*s = size(n)
-	return err
+// A job is a message in the queue, and once it has ended an entry of the bucket of results.
+type job struct {
+	File     string                `json:"file"`
+	Language aicontent.CountryCode `json:"language,omitempty"`
+	State    string                `json:"state,omitempty"` // empty until the job has ended
+	Ended    time.Time             `json:"ended,omitzero"`
+	Record   aicontent.ID          `json:"record,omitempty"`
+	Reason   string                `json:"reason,omitempty"` // why it is dead
 }
 
-// connect connects to NATS with a context of the nats program, or to NATS_URL.
-func connect(name string) (nc *nats.Conn, err error) {
-	opts := []nats.Option{nats.Name("fleet"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond)}
-	urls := os.Getenv("NATS_URL")
-	switch {
-	case name != "":
-		nc, _, err = natscontext.Connect(name, opts...)
-	case urls != "":
-		nc, err = nats.Connect(urls, opts...)
-	default:
-		err = errors.New("NATS_URL is not set, and no -context is given")
-	}
-	if _, malformed := errors.AsType[*url.Error](err); malformed {
-		// Any part of it may be a password.
-		err = errors.New("the address must be one or more URLs, such as nats://user:password@host:4222; " +
-			"write special characters of a password as %2F and so on")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("connect to NATS: %w", err)
-	}
-	return nc, nil
-}
+// The states of a job that has ended.
+const (
+	done = "done"
+	dead = "dead" // no further run can help: a person must look
+)
 
-// A queue holds what the processes of a fleet share.
+// A queue holds everything that the processes of a fleet share.
 type queue struct {
-	js      jetstream.JetStream
-	stream  jetstream.Stream
-	pending jetstream.Consumer
-	files   bucket
-	jobs    bucket
-	rate    bucket
-	ledger  bucket
+	js       jetstream.JetStream
+	messages jetstream.Stream
+	workers  jetstream.Consumer
+	files    jetstream.ObjectStore
+	chunks   jetstream.Stream // of the files
+	results  jetstream.KeyValue
+	ledger   jetstream.KeyValue
 }
 
-// openQueue returns the queue at NATS. With limits, it makes what is missing and changes what differs from them. A
-// cluster that has just started needs some seconds.
-func openQueue(ctx context.Context, nc *nats.Conn, l *limits) (*queue, error) {
-	js, err := jetstream.New(nc)
+var errNoQueue = errors.New("there is none yet; fleet produce makes one")
+
+// openQueue connects to the queue. If replicas is above 0, it makes the parts that are missing, each on so many
+// servers. A cluster needs some seconds to choose leaders.
+func openQueue(ctx context.Context, natsContext string, replicas int) (*queue, error) {
+	nc, err := connect(natsContext)
 	if err != nil {
 		return nil, err
 	}
-	q := &queue{js: js}
-	err = patiently(ctx, func(ctx context.Context) error { return q.open(ctx, l) })
-	switch {
-	case l == nil && (errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound)):
-		err = errors.New("there is none yet; fleet produce creates it")
-	case l != nil && full(err):
-		err = fmt.Errorf("the NATS server has no room for it: %w; see -room", err)
+	q := &queue{}
+	if q.js, err = jetstream.New(nc); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		err = fmt.Errorf("open the queue: %w", err)
+	for end := time.Now().Add(time.Minute); ; {
+		if err = q.open(ctx, replicas); err == nil {
+			return q, nil
+		}
+		if err == errNoQueue || time.Now().After(end) || pause(ctx, 250*time.Millisecond) != nil {
+			nc.Close()
+			return nil, fmt.Errorf("open the queue: %w", err)
+		}
 	}
-	return q, err
 }
 
-// open opens all parts. Each reserves its room, so that files leave some for records: jobs and ledger hold half a
-// million recordings each.
-func (q *queue) open(ctx context.Context, create *limits) (err error) {
-	q.stream, err = q.openStream(ctx, create, jetstream.StreamConfig{
-		Name: jobsStream, Subjects: []string{jobSubject + "*"}, Retention: jetstream.WorkQueuePolicy,
-		Discard: jetstream.DiscardNew, MaxBytes: 64 << 20, Duplicates: time.Hour,
-	})
-	if err != nil {
-		return err
-	}
-	if q.pending, err = q.openConsumer(ctx, create); err != nil {
-		return err
-	}
-	for _, part := range []struct {
-		bucket *bucket
-		name   string
-		room   int64
-	}{
-		{&q.jobs, jobsBucket, 256 << 20},
-		{&q.ledger, ledgerBucket, 256 << 20},
-		{&q.rate, rateBucket, 1 << 20},
-		{&q.files, filesBucket, 1e9},
-	} {
-		if *part.bucket, err = q.openBucket(ctx, create, part.name, part.room); err != nil {
+func (q *queue) close() { q.js.Conn().Close() }
+
+func (q *queue) open(ctx context.Context, replicas int) error {
+	if replicas > 0 {
+		if err := q.create(ctx, replicas); err != nil {
 			return err
 		}
 	}
-	if create == nil {
+	var errs [6]error
+	q.messages, errs[0] = q.js.Stream(ctx, messageStream)
+	q.workers, errs[1] = q.js.Consumer(ctx, messageStream, consumerName)
+	q.chunks, errs[2] = q.js.Stream(ctx, "OBJ_"+filesStore)
+	q.files, errs[3] = q.js.ObjectStore(ctx, filesStore)
+	q.results, errs[4] = q.js.KeyValue(ctx, resultsBucket)
+	q.ledger, errs[5] = q.js.KeyValue(ctx, ledgerBucket)
+	if replicas == 0 && errors.Is(errs[0], jetstream.ErrStreamNotFound) {
+		return errNoQueue
+	}
+	return cmp.Or(errs[:]...)
+}
+
+// create makes the parts of a queue that are missing, unless another producer does. The settings of the others stay as
+// an operator has given them.
+func (q *queue) create(ctx context.Context, replicas int) error {
+	for _, c := range []jetstream.StreamConfig{
+		{Name: messageStream, Subjects: []string{jobSubject + "*"}, Retention: jetstream.WorkQueuePolicy, MaxBytes: 64e6},
+		{
+			Name: "OBJ_" + filesStore, Subjects: []string{chunkSubject + ">", metaSubject + ">"}, AllowRollup: true,
+			MaxAge: keep, MaxBytes: 1e9,
+		},
+		bucket(resultsBucket),
+		bucket(ledgerBucket),
+	} {
+		c.Discard, c.Replicas = jetstream.DiscardNew, replicas
+		stream, err := q.js.Stream(ctx, c.Name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			_, err = q.js.CreateStream(ctx, c)
+		} else if err == nil && stream.CachedInfo().Config.AllowDirect { // The nats command turns it on.
+			c = stream.CachedInfo().Config
+			c.AllowDirect = false
+			_, err = q.js.UpdateStream(ctx, c)
+		}
+		if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return err
+		}
+	}
+	// Neither a number of runs nor a number of waiting jobs ends or blocks a job.
+	_, err := q.js.CreateConsumer(ctx, messageStream, jetstream.ConsumerConfig{
+		Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: 45 * time.Second,
+		MaxDeliver: -1, MaxAckPending: -1,
+	})
+	if errors.Is(err, jetstream.ErrConsumerExists) {
 		return nil
-	}
-	_, err = q.rate.Create(ctx, scheduleKey, encode(schedule{PerSecond: 10}))
-	if errors.Is(err, jetstream.ErrKeyExists) {
-		err = nil
-	}
-	if err == nil && create.Rate != nil {
-		err = setRate(ctx, q.rate, *create.Rate)
 	}
 	return err
 }
 
-// openStream returns a stream. With limits, it is created if it is missing, and changed if they differ: what an
-// operator has given it, such as more room, stays.
-func (q *queue) openStream(ctx context.Context, create *limits, c jetstream.StreamConfig) (jetstream.Stream, error) {
-	s, err := q.js.Stream(ctx, c.Name)
-	if create == nil || err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return s, err
+// result returns the entry of a job that has ended. Without one, it is zero.
+func (q *queue) result(ctx context.Context, id string) (j job, err error) {
+	entry, err := q.results.Get(ctx, id)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return job{}, nil
 	}
 	if err == nil {
-		c = s.CachedInfo().Config
-		c.AllowDirect = false // It is on in a bucket that another program created.
+		err = json.Unmarshal(entry.Value(), &j)
 	}
-	c.Replicas = cmp.Or(create.Replicas, c.Replicas)
-	if c.Name == "KV_"+filesBucket {
-		c.MaxBytes = cmp.Or(int64(create.Room), c.MaxBytes)
-	}
-	return q.js.CreateOrUpdateStream(ctx, c)
+	return j, err
 }
 
-func (q *queue) openConsumer(ctx context.Context, create *limits) (jetstream.Consumer, error) {
-	consumer, err := q.stream.Consumer(ctx, consumerName)
-	if create == nil || err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return consumer, err
-	}
-	ackWait := 45 * time.Second
-	if err == nil {
-		ackWait = consumer.CachedInfo().Config.AckWait
-	}
-	// A job waits for what became of an earlier request for as long as that takes: no number of deliveries ends it.
-	return q.stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, MaxDeliver: -1,
-		AckWait: cmp.Or(create.AckWait, ackWait),
-	})
-}
-
-// encode returns the JSON of a record or schedule, which always has one.
-func encode(v any) []byte {
-	data, _ := json.Marshal(v)
-	return data
-}
-
-// read returns the value of a key and its revision.
-func read[T any](ctx context.Context, bucket jetstream.KeyValue, key string) (value T, revision uint64, err error) {
-	entry, err := bucket.Get(ctx, key)
+// fetch copies the file of a job. A queue that has lost or damaged it is ErrObjectNotFound or ErrDigestMismatch.
+func (q *queue) fetch(ctx context.Context, id string, language aicontent.CountryCode, to io.WriteSeeker) error {
+	info, err := q.files.GetInfo(ctx, id)
 	if err != nil {
-		return value, 0, err
+		return err
 	}
-	err = json.Unmarshal(entry.Value(), &value)
-	return value, entry.Revision(), err
+	if idOf(language, info.Digest) != id {
+		return jetstream.ErrDigestMismatch
+	}
+	ctx, cancel := context.WithTimeout(ctx, transferTime(int64(info.Size)))
+	defer cancel()
+	object, err := q.files.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer object.Close()
+	_, err = io.Copy(to, object)
+	if err == nil {
+		_, err = to.Seek(0, io.SeekStart)
+	}
+	return err
+}
+
+// removeFile removes the file of a job, if there is one. ObjectStore.Delete would leave a marker in place of each file.
+// The chunks are first, so that an interrupted call can be repeated.
+func (q *queue) removeFile(ctx context.Context, id string) error {
+	info, err := q.files.GetInfo(ctx, id)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = q.chunks.Purge(ctx, jetstream.WithPurgeSubject(chunkSubject+info.NUID))
+	}
+	if err == nil {
+		name := base64.URLEncoding.EncodeToString([]byte(id))
+		err = q.chunks.Purge(ctx, jetstream.WithPurgeSubject(metaSubject+name))
+	}
+	return err
+}
+
+// pause waits for d. Its error is that of a ctx that ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }

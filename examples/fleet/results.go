@@ -3,63 +3,64 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"flag"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// results prints a row for each job that has ended within a time, or ever if that is 0: its record, or why it is
-// dead. Dead jobs are an error.
+func resultsCommand(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("fleet results", flag.ContinueOnError)
+	since := flags.Duration("since", 0, "only recordings that ended so much `time` ago or less, such as 24h")
+	natsContext, err := parse(flags, args, out)
+	switch {
+	case err != nil:
+		return err
+	case flags.NArg() > 0:
+		return usagef("results takes no arguments, but got %q", flags.Arg(0))
+	case *since < 0:
+		return usagef("-since must be above 0, not %v", *since)
+	}
+	q, err := openQueue(ctx, natsContext, 0)
+	if err != nil {
+		return err
+	}
+	defer q.close()
+	return results(ctx, q, *since, out)
+}
+
+// results prints a row for each job that has ended within a time, or ever if that is 0: its record, or why it is dead.
+// Dead jobs are an error.
 func results(ctx context.Context, q *queue, within time.Duration, out io.Writer) error {
+	entries, err := q.results.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return fmt.Errorf("read the results: %w", err)
+	}
+	defer func() { _ = entries.Stop() }()
 	died := 0
-	err := q.each(ctx, func(_ string, r record) error {
-		if !r.ended() || within > 0 && time.Since(r.Since) > within {
-			return nil
+	for entry := range entries.Updates() {
+		if entry == nil { // all have come
+			break
 		}
-		if r.State == dead {
+		var j job
+		if err := json.Unmarshal(entry.Value(), &j); err != nil {
+			return fmt.Errorf("the result of %s: %w", entry.Key(), err)
+		}
+		if within > 0 && time.Since(j.Ended) > within {
+			continue
+		}
+		if j.State == dead {
 			died++
 		}
-		file, id := field(string(r.File)), field(string(r.ID))
-		_, err := fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", file, r.State, id, field(r.Reason))
-		return err
-	})
-	return errors.Join(err, deadJobs(died))
-}
-
-// deadJobs is the error of a command that has met so many dead jobs.
-func deadJobs(n int) error {
-	if n == 0 {
-		return nil
-	}
-	return fmt.Errorf("dead jobs: %d", n)
-}
-
-// field is a text as a field of a row. What could end the field, or look like another one, makes it a string of Go.
-func field(text string) string {
-	hidden := func(r rune) bool { return !strconv.IsGraphic(r) || r == utf8.RuneError }
-	if strings.HasPrefix(text, `"`) || strings.ContainsFunc(text, hidden) {
-		return strconv.QuoteToGraphic(text)
-	}
-	return text
-}
-
-// each calls do with every job and its record, until it fails.
-func (q *queue) each(ctx context.Context, do func(id string, r record) error) error {
-	err := q.jobs.each(ctx, func(entry jetstream.KeyValueEntry) error {
-		var r record
-		if err := json.Unmarshal(entry.Value(), &r); err != nil {
-			return fmt.Errorf("the record of %s: %w", entry.Key(), err)
+		// Quoted, no name or reason looks like another row.
+		if _, err := fmt.Fprintf(out, "%s\t%q\t%q\t%q\n", j.State, j.File, j.Record, j.Reason); err != nil {
+			return err
 		}
-		return do(entry.Key(), r)
-	})
-	if err != nil {
-		err = fmt.Errorf("read the jobs: %w", err)
 	}
-	return err
+	if died > 0 {
+		return fmt.Errorf("dead jobs: %d", died)
+	}
+	return ctx.Err()
 }

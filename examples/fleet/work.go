@@ -1,238 +1,208 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/time/rate"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/once"
 )
 
-// patience is how many runs of a job may end without reporting, as if it killed its workers, or without its file, as a
-// node of the queue may lag.
-const patience = 10
-
 // A worker runs jobs, several at a time.
 type worker struct {
-	name  string
-	q     *queue
-	names *once.Client
-	log   *slog.Logger
-	end   context.CancelCauseFunc // takes no further jobs
+	q      *queue
+	client *aicontent.Client
+	names  *once.Client
+	log    *slog.Logger
+	end    context.CancelCauseFunc // takes no further jobs
 }
 
-// newWorker returns a worker whose requests wait for nothing once stop has ended. settle is how long after a lost
-// response the transcription may still appear. connect makes its client.
-func newWorker(
-	stop context.Context, q *queue, settle time.Duration,
-	connect func(...aicontent.Option) (*aicontent.Client, error), log *slog.Logger,
-) (*worker, error) {
-	client, err := connect(
-		aicontent.WithUserAgent("aicontent-fleet"),
-		aicontent.WithRateLimiter(&limiter{bucket: q.rate, stop: stop}),
-	)
-	if err != nil {
-		return nil, err
+func workCommand(ctx context.Context, args []string, out, errOut io.Writer) error {
+	flags := flag.NewFlagSet("fleet work", flag.ContinueOnError)
+	concurrency := flags.Int("concurrency", 4, "`number` of recordings at a time")
+	perSecond := flags.Float64("rate", 10, "`number` of requests per second of this worker")
+	settle := flags.Duration("settle", 15*time.Minute, "at least the `time` of the longest transcription")
+	natsContext, err := parse(flags, args, out)
+	switch {
+	case err != nil:
+		return err
+	case flags.NArg() > 0:
+		return usagef("work takes no arguments, but got %q", flags.Arg(0))
+	case *concurrency < 1 || !(*perSecond >= 0.1 && *perSecond <= 1e6) || *settle < time.Second:
+		return usagef("-concurrency must be at least 1, -rate 0.1 to 1000000 and -settle at least 1s, not %d, %v and %v",
+			*concurrency, *perSecond, *settle)
 	}
+	client, err := aicontent.NewClientFromEnv(aicontent.WithUserAgent("aicontent-fleet"),
+		aicontent.WithRateLimiter(rate.NewLimiter(rate.Limit(*perSecond), 1)))
+	if err != nil {
+		return usageError{err}
+	}
+	q, err := openQueue(ctx, natsContext, 0)
+	if err != nil {
+		return err
+	}
+	defer q.close()
+	log := slog.New(slog.NewTextHandler(errOut, nil))
 	// A job whose earlier request may still become its record waits in the queue, and others have its slot.
 	names, err := once.New(client, ledger{q.ledger},
-		once.WithSettleTime(settle), once.WithMaxWait(0), once.WithLogger(log))
-	host, _ := os.Hostname()
-	return &worker{name: fmt.Sprintf("%s-%d", host, os.Getpid()), q: q, names: names, log: log}, err
+		once.WithSettleTime(*settle), once.WithMaxWait(0), once.WithLogger(log))
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() {
+		fmt.Fprintln(errOut, "Finishing the running jobs. Interrupt again to leave them to other workers.")
+	})()
+	w := &worker{q: q, client: client, names: names, log: log}
+	return w.work(ctx, *concurrency)
 }
 
-// work runs jobs until ctx ends, or the service refuses the key, which is its error. It then finishes the running jobs.
+// work runs jobs until ctx ends, or the service refuses the worker, which is its error. It then finishes the running
+// jobs.
 func (w *worker) work(ctx context.Context, concurrency int) error {
 	taking, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	w.end = end
+	// A wrong address or key must not make dead letters.
+	_, err := w.client.Transcriptions.List(taking, aicontent.TranscriptionListParams{PerPage: aicontent.PerPage10})
+	if err != nil && !aicontent.Retryable(err) {
+		end(err)
+	}
 	var slots sync.WaitGroup
 	for range concurrency {
 		slots.Go(func() {
 			for taking.Err() == nil {
-				fetch, cancel := context.WithTimeout(taking, 5*time.Second)
-				msg, err := w.q.pending.Next(jetstream.FetchContext(fetch))
-				cancel()
-				idle := errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
-				if err == nil {
-					w.handle(context.WithoutCancel(ctx), msg)
-				} else if taking.Err() == nil && !idle {
-					w.log.Warn("could not get a job", "reason", plain(err))
-					_ = pause(taking, time.Second)
-				}
+				w.next(taking)
 			}
 		})
 	}
 	slots.Wait()
-	if err := w.q.js.Conn().Flush(); err != nil || ctx.Err() != nil {
-		return err
+	if ctx.Err() != nil {
+		return nil
 	}
 	return context.Cause(taking)
 }
 
-// handle runs a job and acknowledges its message. A message that it cannot acknowledge is delivered again.
+// next waits some seconds for a job and runs it. An interrupt does not end a job that has begun.
+func (w *worker) next(taking context.Context) {
+	fetch, cancel := context.WithTimeout(taking, 5*time.Second)
+	defer cancel()
+	msg, err := w.q.workers.Next(jetstream.FetchContext(fetch))
+	idle := errors.Is(err, nats.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)
+	switch {
+	case err == nil:
+		w.handle(context.WithoutCancel(taking), msg)
+	case taking.Err() == nil && !idle:
+		w.log.Warn("could not get a job", "reason", err)
+		_ = pause(taking, time.Second)
+	}
+}
+
+// handle runs the job of a message, writes down how it ended, and removes its file and the message. If that fails, or
+// the worker is killed, the message comes again, and its result is found if there is one.
 func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
+	ctx, release := context.WithCancel(ctx)
+	defer release()
+	go w.hold(ctx, msg)
 	id := strings.TrimPrefix(msg.Subject(), jobSubject)
-	var delay time.Duration
-	c, err := w.q.claim(ctx, id, w.name)
-	if c != nil && err == nil {
-		release := w.hold(ctx, msg)
-		delay, err = w.run(ctx, c)
-		release()
-	}
-	if err == nil && delay == 0 {
-		err = w.tidy(ctx, id, msg)
-	}
-	if err != nil {
-		delay = 5 * time.Second
-		w.log.Error("queue failed", "job", id, "reason", plain(err), "again_in", delay)
-	}
-	if delay > 0 {
-		_ = msg.NakWithDelay(delay + rand.N(time.Second))
-	}
-}
-
-// tidy removes an ended job's file and message. The message is last, so that an interrupted tidy is repeated.
-func (w *worker) tidy(ctx context.Context, id string, msg jetstream.Msg) error {
-	return patiently(ctx, func(ctx context.Context) error {
-		if err := w.q.files.remove(ctx, id); err != nil {
-			return err
+	j, err := w.q.result(ctx, id)
+	if err == nil && j.State == "" {
+		if err = json.Unmarshal(msg.Data(), &j); err == nil {
+			err = w.run(ctx, id, &j)
 		}
-		return msg.DoubleAck(ctx)
-	})
-}
-
-// hold tells the queue that a job is in progress, so that it is not delivered again, until release is called.
-func (w *worker) hold(ctx context.Context, msg jetstream.Msg) (release func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var holding sync.WaitGroup
-	holding.Go(func() {
-		for pause(ctx, w.q.pending.CachedInfo().Config.AckWait/6) == nil {
-			_ = msg.InProgress()
-		}
-	})
-	return func() {
-		cancel()
-		holding.Wait()
 	}
-}
-
-// run runs a claimed job and records how it ended. A delay above zero asks for another run after it.
-func (w *worker) run(ctx context.Context, c *claim) (delay time.Duration, err error) {
-	begin := time.Now()
-	log := w.log.With("job", c.id, "file", string(c.record.File), "run", c.record.Runs)
-	t, err := w.transcribe(ctx, c)
 	if err == nil {
-		log.Info("job done", "record", t.ID, "took", time.Since(begin).Round(time.Millisecond))
-		return 0, patiently(ctx, func(ctx context.Context) error { return c.succeed(ctx, t) })
+		err = w.q.removeFile(ctx, id)
 	}
-	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
-		// A firewall may send a 403 of its own, which is not JSON and says nothing of the key.
-		if refused.StatusCode == 401 || refused.StatusCode == 403 && json.Valid(refused.Body) {
-			w.end(fmt.Errorf("the service refuses the API key: %w", refused))
-		}
+	if err == nil {
+		err = msg.Ack()
 	}
-	next, delay := c.record.after(err, w.q.pending.CachedInfo().Config.AckWait*2/3)
-	if next.State == dead {
-		log.Error("job dead", "reason", next.Reason)
-	} else {
-		log.Warn("job failed", "reason", next.Reason, "again_in", delay)
+	log := w.log.With("job", id, "file", j.File)
+	switch {
+	case err != nil:
+		again := pauseAfter(err, msg)
+		log.Warn("job waits", "reason", aicontent.Reason(err), "again_in", again.Round(time.Second))
+		_ = msg.NakWithDelay(again)
+	case j.State == dead:
+		log.Error("job dead", "reason", j.Reason)
+	default:
+		log.Info("job done", "record", j.Record)
 	}
-	return delay, patiently(ctx, func(ctx context.Context) error { return c.write(ctx, next) })
 }
 
-// after returns the record of a job whose run has failed: it is dead, or runs again after a delay, which is not above
-// longest unless the service asks for more. However often a run finds that an earlier request may still become the
-// transcription, the job goes on.
-func (r record) after(err error, longest time.Duration) (next record, delay time.Duration) {
-	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, errChanged) {
-		r.Lost++
+// hold tells the queue that a job is in progress, so that it is not delivered again, until ctx ends.
+func (w *worker) hold(ctx context.Context, msg jetstream.Msg) {
+	for pause(ctx, w.q.workers.CachedInfo().Config.AckWait/6) == nil {
+		_ = msg.InProgress()
 	}
-	reason := plain(err)
-	if hopeless(err) || r.Lost >= patience {
-		return r.at(dead, reason), 0
-	}
-	delay = min(time.Second<<min(r.Runs, 10), longest)
-	if open, ok := errors.AsType[*once.Error](err); ok && open.Until.After(time.Now()) {
-		delay = min(delay, time.Until(open.Until))
-		reason = strings.TrimSuffix(fmt.Sprintf("an earlier request may become its record until %s: %s",
-			open.Until.Local().Format(time.TimeOnly), reason), ": ")
-	}
-	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
-		delay = max(delay, refused.RetryAfter)
-	}
-	return r.at(waiting, cmp.Or(reason, "another run of it has not ended")), delay
 }
 
-// transcribe fetches the file and transcribes it, unless an earlier run did.
-func (w *worker) transcribe(ctx context.Context, c *claim) (*aicontent.Transcription, error) {
-	if c.record.Lost >= patience {
-		return nil, fmt.Errorf("gave up: %d runs ended without reporting", c.record.Lost)
+// pauseAfter returns the time until the job of a message runs again, after a run that ended with err.
+func pauseAfter(err error, msg jetstream.Msg) time.Duration {
+	if at := aicontent.RetryAt(err); !at.IsZero() {
+		return max(time.Until(at), 0) + rand.N(time.Second)
 	}
+	longest := time.Minute
+	if metadata, err := msg.Metadata(); err == nil && metadata.NumDelivered < 6 {
+		longest = time.Second << metadata.NumDelivered
+	}
+	return longest/2 + rand.N(longest/2)
+}
+
+// extension matches the part of a file's name that the service gets. The rest may have any characters.
+var extension = regexp.MustCompile(`\.\w+$`)
+
+// run transcribes the file of a job, and writes down how the job ended. An error means that it must run again.
+func (w *worker) run(ctx context.Context, id string, j *job) error {
 	file, err := os.CreateTemp("", "fleet-")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
 	_ = os.Remove(file.Name()) // now, where the system allows it, so that a killed worker leaves nothing
-	hash := newHash(c.record.Language)
-	err = w.q.files.copy(ctx, c.id, io.MultiWriter(file, hash))
-	if err == nil && idOf(hash) != c.id {
-		err = errChanged
+	fetched := w.q.fetch(ctx, id, j.Language, file)
+	lost := errors.Is(fetched, jetstream.ErrObjectNotFound) || errors.Is(fetched, jetstream.ErrDigestMismatch)
+	if fetched != nil && !lost {
+		return fmt.Errorf("fetch the file: %w", fetched)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("fetch the file: %w", err)
+	var t *aicontent.Transcription
+	if !lost {
+		t, _, err = w.names.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+			Name: id, File: aicontent.FileFromReader(id+extension.FindString(j.File), file), Language: j.Language,
+		})
 	}
-	_, _ = file.Seek(0, io.SeekStart)
-	upload := aicontent.FileFromReader(c.id+extension.FindString(string(c.record.File)), file)
-	t, _, err := w.names.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
-		Name: c.id, File: upload, Language: c.record.Language,
-	})
-	return t, err
+	switch {
+	case lost:
+		j.State, j.Reason = dead, "the queue has lost the file: produce it again"
+	case err == nil:
+		j.State, j.Record = done, t.ID
+	case errors.Is(err, aicontent.ErrUnauthorized), errors.Is(err, aicontent.ErrForbidden) && !aicontent.Retryable(err):
+		w.end(err)
+		return err // for a worker with another key
+	case aicontent.Retryable(err):
+		return err
+	default:
+		j.State, j.Reason = dead, aicontent.Reason(err)
+	}
+	j.Ended = time.Now().UTC()
+	entry, err := json.Marshal(j)
+	if err == nil {
+		_, err = w.q.results.Create(ctx, id, entry)
+	}
+	return err
 }
-
-// extension is what the service may learn of a file's name, which may have any characters.
-var extension = regexp.MustCompile(`\.\w+$`)
-
-// hopeless reports whether the job itself is the cause of err, so that no further run can succeed.
-func hopeless(err error) bool {
-	if aicontent.Retryable(err) {
-		return false
-	}
-	if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
-		return slices.Contains([]int{400, 409, 413, 415, 422}, refused.StatusCode)
-	}
-	if _, garbled := errors.AsType[*aicontent.DecodeError](err); garbled {
-		return false // What is there is not given up because the service, or a proxy, does not make sense today.
-	}
-	return errors.Is(err, aicontent.ErrInvalid) || errors.Is(err, aicontent.ErrConflict) ||
-		aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted
-}
-
-// jargon is what errors say to programmers alone.
-var jargon = regexp.MustCompile(`\baicontent\.\w+: |\btranscriptions\.[a-z]+: |\bonce: transcriptions "[^"]*": |` +
-	` \(outcome [^()]*\)| \([^()]*\bWith\w*[A-Z][^()]*\)|` +
-	`it would wait for too long \(WithMaxWait\)(; before: )?|` +
-	`\b(dial|read|write) tcp ?\S*: ((connect|read|write): )?|\bl?stat `)
-
-var words = strings.NewReplacer("context canceled: ", "", "context canceled", "interrupted",
-	"context deadline exceeded", "no response in time")
-
-// plain is the text of an error for people who do not program, with the cause first.
-func plain(err error) string { return words.Replace(jargon.ReplaceAllString(err.Error(), "")) }
