@@ -116,14 +116,16 @@ func TestABodyThatCannotBeSentAgainMeansOneAttempt(t *testing.T) {
 
 func TestProgressTellsOfEachAttempt(t *testing.T) {
 	t.Parallel()
-	var told []string
-	set := atOnce
-	set.Progress = func(sent int64, attempt int) { told = append(told, fmt.Sprint(sent, " in ", attempt)) }
-	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ""), ok}}
-	_, f := senderOver(s).Do(t.Context(), fileOf(upload.Bytes([]byte("RIFF")), 4), set, readBraces)
-	require.Nil(t, f)
-	assert.Contains(t, told, "4 in 1")
-	assert.Contains(t, told, "4 in 2")
+	synctest.Test(t, func(t *testing.T) { // the last report of an attempt is waited for, but not forever
+		var told []string
+		set := atOnce
+		set.Progress = func(sent int64, attempt int) { told = append(told, fmt.Sprint(sent, " in ", attempt)) }
+		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(429, ""), ok}}
+		_, f := senderOver(s).Do(t.Context(), fileOf(upload.Bytes([]byte("RIFF")), 4), set, readBraces)
+		require.Nil(t, f)
+		assert.Contains(t, told, "4 in 1")
+		assert.Contains(t, told, "4 in 2")
+	})
 }
 
 // Many errors that are kept at once must not fill the memory, and records may be larger than errors.
