@@ -1,5 +1,5 @@
-// Package aicontent is a client for the AI content service, a self-hosted product that many operators run. It creates
-// images from text and transcriptions from audio, and gets, lists, updates and deletes both.
+// Package aicontent creates images from text and transcriptions from audio with the AI content service, a self-hosted
+// product that many operators run. To create an image:
 //
 //	client, err := aicontent.NewClient("https://content.example.com", apiKey)
 //	if err != nil {
@@ -17,8 +17,7 @@
 //
 // # Errors
 //
-// A failed call returns one of these types, which [errors.As] finds. A name that FindByName does not find is the
-// sentinel [ErrNotFound] alone.
+// A failed call returns one of these types. A name that FindByName does not find is the sentinel [ErrNotFound] alone.
 //
 //   - [*ValidationError]: invalid arguments; nothing was sent
 //   - [*APIError]: a response with a status other than 2xx
@@ -26,44 +25,39 @@
 //   - [*CallError]: no response, because of the network, a timeout, the context, a limiter, a key source or a hook
 //   - [*ConflictError]: the name belongs to several records, or to another one that package once knows
 //
-// [errors.Is] finds sentinels, such as [ErrNotFound], and the context's errors. The error text is one line that begins
-// with the operation. It never contains the API key.
+// [errors.Is] finds sentinels, such as [ErrNotFound], and the context's errors. An error text is one line that begins
+// with the operation. It never contains the API key. [Reason] returns the cause for the people who use your program.
 //
-// # Outcome of a failed call
+// # After a failed call
 //
-// Creating a record is billed, and a failed Store call may still have created one. [OutcomeOf] returns what is certain:
+// A failed Store call may still have created, and billed, a record. [OutcomeOf] says whether:
 //
 //   - NotExecuted: the service did not execute the request, so this call created nothing
 //   - Executed: the service executed the request, but its response could not be read
 //   - Unknown: the service may have executed the request, or may still do so
 //
-// After Unknown, a record may appear minutes later: a proxy's timeout does not stop the service. Wait longer than the
-// slowest Store call takes, then look for the record with FindByName, and only if there is none store it again. Package
-// [github.com/aicontent/aicontent-go/once] does that for records that are stored with it from the first call on.
-// [Retryable] reports whether the same call may be made again: whether that is safe, and may help.
+// [Retryable] reports whether you may make the same call again, and [RetryAt] when. After Unknown, a record may appear
+// minutes later, because a proxy's timeout does not stop the service. Package
+// [github.com/aicontent/aicontent-go/once] waits for such a record and makes Store calls safe to repeat.
 //
 // # Retries
 //
-// List, Show, Update, Delete and Download are retried after transient failures, Store only if the service cannot have
-// executed the request. The table of [OutcomeOf] lists the failures. [DefaultRetryPolicy] makes up to four attempts,
-// with random pauses whose limit doubles; [WithRetryPolicy] sets another policy, and [WithRetryBudget] limits the
-// retries of all calls together. A Retry-After, in seconds or as a date, is obeyed up to the policy's limit. The
-// context ends every wait. If a wait would exceed that limit or the context's deadline, the call returns its error at
-// once. A file that can be read only once is not sent again: see [FileFromReader].
-//
-// Each create request has an HTTP/1.1 connection of its own, so that the SDK knows what was written: see
-// [WithHTTPClient].
+// The SDK retries List, Show, Update, Delete and Download after transient failures, and Store only if the service cannot
+// have executed the request. The table of [OutcomeOf] lists the failures. By default, a call makes up to four attempts,
+// with random pauses whose limit doubles. [WithRetryPolicy] sets another policy, and [WithRetryBudget] limits the
+// retries of all calls together. A Retry-After is obeyed up to the policy's limit. The context ends every wait. If a
+// wait would exceed that limit or the context's deadline, the call returns its error at once. A file that can be read
+// only once is not sent again: see [FileFromReader].
 //
 // # Timeouts
 //
 // Only the context limits a whole call. In each attempt, [WithResponseTimeout] and, for Store, [WithStoreTimeout] limit
-// the wait for the response, from the last byte sent, and [WithStallTimeout] aborts an upload or download without
-// progress.
+// the wait for the response, from the last byte sent. [WithStallTimeout] aborts an upload or download without progress.
 //
 // # Options
 //
-// Options of a client are given to NewClient; options of a call to a method, or to NewClient as the default of all
-// calls, except WithResponse.
+// Give options of a client to NewClient. Give options of a call to a method or, except for WithResponse, to NewClient as
+// the default of all calls.
 //
 //	WithHTTPClient        client  sends through a copy of your http.Client: TLS, proxies, dialers
 //	WithMiddleware        client  wraps the transport: tracing, signing, caching
@@ -90,21 +84,20 @@
 //
 // # Responses
 //
-// The API specifies requests but not responses, and services differ. Responses are read leniently: records bare or in
-// an envelope, numbers as strings, times with or without a zone. A field that is missing or has an unexpected type
-// keeps its zero value. Raw returns a record as it was sent. A response without a record is an error, never an empty
-// record.
+// The API specifies requests but not responses, and services differ. Records may be bare or in an envelope, numbers may
+// be strings, and times may lack a zone. A field that is missing or has an unexpected type keeps its zero value. Raw
+// returns a record as the service sent it. A response without a record is an error, never an empty record.
 //
-// JSON says that it is an error if an object lacks an ID or a name and has one of these: a member error, errors or
-// exception that is not empty; a status of error, fail or failed; a number of 400 or more as status or code; or success
-// or ok false. Nothing nested in such an object counts.
+// JSON reports an error if an object lacks an ID or a name and has one of these: a member error, errors or exception
+// that is not empty; a status of error, fail or failed; a number from 400 to 599 as status or code; or success or ok
+// false. Objects nested in it do not count.
 //
 // # Common mistakes
 //
-//   - giving package once a title that a person typed: two people may type the same one
-//   - repeating a failed Store call without asking [Retryable]: the first one may have been billed
-//   - creating a client for each call: it opens new connections
-//   - passing one variable to [WithResponse] in several goroutines: a data race
+//   - a title that a person typed as a name for package once: two people may type the same title
+//   - a failed Store call made again without asking [Retryable]: the first one may have been billed
+//   - a client for each call: it opens new connections
+//   - one variable for [WithResponse] in several goroutines: a data race
 //
 // # Testing
 //
