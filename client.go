@@ -203,10 +203,10 @@ func (c Client) String() string { return fmt.Sprintf("aicontent.Client(%s)", c.b
 // GoString returns the same as String, so that %#v prints no internals.
 func (c Client) GoString() string { return c.String() }
 
-// versioned is what a base URL must not end in: the API's own path, and what was copied with it.
+// versioned matches the API's own path at the end of a base URL, with any path copied behind it.
 var versioned = regexp.MustCompile(`/api/v[12](/.*)?$`)
 
-// parseBaseURL refuses a URL that cannot be the part before /api/v1, and says how to write it.
+// parseBaseURL accepts the part of a URL before /api/v1, and says how to write it otherwise.
 func parseBaseURL(raw string, insecure bool) (*url.URL, []FieldProblem) {
 	const field = "base_url"
 	if reason, hint := unreadableURL(raw); reason != "" {
@@ -283,7 +283,7 @@ func notInURL(r rune) bool {
 // keySource returns the key for an attempt.
 type keySource = func(context.Context) (*engine.Credential, error)
 
-// checkedKeys returns a source of keys that were checked.
+// checkedKeys checks each key of a source.
 func checkedKeys(source func(context.Context) (string, error)) keySource {
 	return func(ctx context.Context) (*engine.Credential, error) {
 		key, err := source(ctx)

@@ -46,8 +46,8 @@
 // have executed the request. The table of [OutcomeOf] lists the failures. By default, a call makes up to four attempts,
 // with random pauses whose limit doubles. [WithRetryPolicy] sets another policy, and [WithRetryBudget] limits the
 // retries of all calls together. A Retry-After is obeyed up to the policy's limit. The context ends every wait. If a
-// wait would exceed that limit or the context's deadline, the call returns its error at once. A file that can be read
-// only once is not sent again: see [FileFromReader].
+// wait would exceed that limit or the context's deadline, the call returns its error at once. A reader that
+// cannot seek is sent only once: see [FileFromReader].
 //
 // # Timeouts
 //
@@ -85,7 +85,7 @@
 // # Responses
 //
 // The API specifies requests but not responses, and services differ. Records may be bare or in an envelope, numbers may
-// be strings, and times may lack a zone. A field that is missing or has an unexpected type keeps its zero value. Raw
+// be strings, and times may lack a zone. A missing field, or one of an unexpected type, keeps its zero value. Raw
 // returns a record as the service sent it. A response without a record is an error, never an empty record.
 //
 // JSON reports an error if an object lacks an ID or a name and has one of these: a member error, errors or exception

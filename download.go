@@ -19,8 +19,8 @@ import (
 
 // Download writes the picture at image.URL to w and returns the number of bytes written.
 //
-// The service chooses the URL, and so the hosts that are contacted. If some must not be reached, check the URL first,
-// or use a client whose CheckRedirect and dialer refuse them. Of the data that the client knows, the hosts get the
+// The service chooses the URL, and so the hosts. To keep the SDK from some hosts, check the URL first, or use a client
+// whose CheckRedirect and dialer refuse them. Of the data that the client knows, the hosts get the
 // User-Agent alone: no API key, header, query, cookie or client certificate. A RoundTripper given to [WithHTTPClient]
 // that adds a credential of its own sends it to each of these hosts. Middleware and rate limiter are bypassed. The
 // proxy, dialer and CA settings apply, and so do the Timeout and CheckRedirect given to [WithHTTPClient]. A relative
@@ -30,8 +30,8 @@ import (
 // response that is empty, text, JSON, XML or HTML, or compressed in an unknown way, and for a picture that is cut off,
 // with the number of bytes received.
 //
-// Download is retried after transient failures until the first byte is written to w. After that byte, the bytes that
-// were written remain, and you may call again with an empty w. [WithResponseTimeout] limits the wait for the header,
+// Download is retried after transient failures until the first byte is written to w. After that byte, a failure leaves
+// the written bytes in w, and you may call again with an empty w. [WithResponseTimeout] limits the wait for the header,
 // [WithStallTimeout] the time without progress of the body; [WithMaxResponseSize] does not apply.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
 	c := s.core()
@@ -101,7 +101,7 @@ func downloadRedirect(users checkRedirect) checkRedirect {
 const sniffed = 512
 
 // copyPicture writes the picture in a 2xx response to w, and returns the number of bytes written. It writes nothing of
-// a response that is no picture.
+// another response.
 func copyPicture(r engine.Reply, w io.Writer) (n int64, content engine.Content, err error) {
 	from := &body{Reader: r.Picture}
 	head, err := readHead(from)

@@ -47,7 +47,7 @@ var ErrPagination = errors.New("pagination")
 // or fails later.
 var ErrFile error = upload.ErrSource
 
-// ValidationError lists everything that is wrong with the arguments of a call, at most one problem for each field.
+// ValidationError lists the problems with the arguments of a call, at most one for each field.
 // Nothing was sent: its [Outcome] is NotExecuted. It matches [ErrInvalid].
 type ValidationError struct {
 	Problems []FieldProblem
@@ -56,15 +56,15 @@ type ValidationError struct {
 	causes []error
 }
 
-// FieldProblem describes what is wrong with one value.
+// FieldProblem describes a problem with one value.
 type FieldProblem struct {
 	Field  string `json:"field"`           // the name in the API, such as per_page
 	Value  any    `json:"value,omitempty"` // as given; nil if there is none, or it is secret
-	Reason string `json:"reason"`          // what is allowed, in words that a user may see
+	Reason string `json:"reason"`          // the allowed values, in words for a user
 	Hint   string `json:"hint,omitempty"`  // for the programmer; may be empty
 }
 
-// Error is one line: each field, its value, what is allowed, and the hint, which is not repeated.
+// Error returns one line: each field with its value, the allowed values and the hint. A hint appears once.
 func (e *ValidationError) Error() string {
 	var list []string
 	for i, p := range e.Problems {
@@ -82,16 +82,16 @@ func (e *ValidationError) Error() string {
 	return strings.TrimPrefix(string(e.op)+": "+oneLine.Replace(strings.Join(list, "; ")), ": ")
 }
 
-// Outcome is NotExecuted.
+// Outcome returns OutcomeNotExecuted.
 func (e *ValidationError) Outcome() Outcome { return OutcomeNotExecuted }
 
-// Retryable is false.
+// Retryable returns false.
 func (e *ValidationError) Retryable() bool { return false }
 
-// RetryAt is zero.
+// RetryAt returns the zero time.
 func (e *ValidationError) RetryAt() time.Time { return time.Time{} }
 
-// Reason is what [Reason] returns: each field and what is allowed.
+// Reason returns each field with the allowed values, for the function [Reason].
 func (e *ValidationError) Reason() string {
 	list := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
@@ -125,7 +125,7 @@ type APIError struct {
 	foreign bool // it does not say whether a record exists: a proxy may have sent it, or it responds to a search
 }
 
-// Error is one line: the operation, status, message and attempts.
+// Error returns one line: the operation, status, message and attempts.
 func (e *APIError) Error() string {
 	status := strconv.Itoa(e.StatusCode)
 	text := strings.TrimSpace(strings.TrimPrefix(errtext.Text(e.Message, e.Fields), status))
@@ -134,7 +134,7 @@ func (e *APIError) Error() string {
 	return e.line(e.Method+" "+e.Path, strings.TrimSuffix(status+": "+text, ": "))
 }
 
-// Outcome is what [OutcomeOf] returns. An APIError that a program made is judged by its StatusCode, as the response to
+// Outcome returns the outcome of the call, for [OutcomeOf]. An APIError that a program made is judged by its StatusCode, as the response to
 // a Store with a JSON body.
 func (e *APIError) Outcome() Outcome {
 	if e.op == "" {
@@ -143,10 +143,10 @@ func (e *APIError) Outcome() Outcome {
 	return e.outcome
 }
 
-// Retryable is what the function [Retryable] returns. An APIError that a program made is judged as for Outcome.
+// Retryable answers the function [Retryable]. An APIError that a program made is judged as for Outcome.
 func (e *APIError) Retryable() bool { return e.retryable || e.op == "" && e.judge().Retryable }
 
-// RetryAt is what the function [RetryAt] returns. For an APIError that a program made, RetryAfter counts from now.
+// RetryAt answers the function [RetryAt]. For an APIError that a program made, RetryAfter counts from now.
 func (e *APIError) RetryAt() time.Time {
 	if e.op == "" && e.RetryAfter > 0 && e.Retryable() {
 		return time.Now().Add(e.RetryAfter)
@@ -171,13 +171,13 @@ func (e *APIError) Is(target error) bool {
 	return target == sentinel || target == ErrServer && e.StatusCode/100 == 5 || target == ErrUnauthorized && e.login
 }
 
-// Reason is what [Reason] returns: the message, else the text of the status.
+// Reason returns the message, else the text of the status, for the function [Reason].
 func (e *APIError) Reason() string {
 	status := cmp.Or(strings.ToLower(http.StatusText(e.StatusCode)), "status "+strconv.Itoa(e.StatusCode))
 	return cmp.Or(errtext.Text(e.Message, e.Fields), status)
 }
 
-// Unwrap returns what prevented a retry, such as the context's error, or nil.
+// Unwrap returns the error that prevented a retry, such as the context's, or nil.
 func (e *APIError) Unwrap() error { return e.stopped }
 
 // DecodeError is a 2xx response without a usable record, list or picture, or a page that matches [ErrPagination]. The
@@ -190,20 +190,20 @@ type DecodeError struct {
 	Header     http.Header
 	Body       []byte // up to 1 MiB
 	Attempts   int    // number of attempts, from 1
-	Err        error  // what is wrong with it
+	Err        error  // the problem with it
 
 	summary
 }
 
-// Error is one line: the operation, the status and what is wrong.
+// Error returns one line: the operation, the status and the problem.
 func (e *DecodeError) Error() string {
 	return e.line(e.Method+" "+e.Path, fmt.Sprintf("%d: %v", e.StatusCode, e.Err))
 }
 
-// Reason is what [Reason] returns.
+// Reason returns "the response could not be read", for the function [Reason].
 func (e *DecodeError) Reason() string { return "the response could not be read" }
 
-// Unwrap returns the cause, and what prevented a retry, if anything.
+// Unwrap returns the cause, and the error that prevented a retry, if there is one.
 func (e *DecodeError) Unwrap() []error { return e.causes(e.Err) }
 
 // CallError is a failure other than a response: the network, a timeout, the context, a rate limiter, a key source,
@@ -219,16 +219,16 @@ type CallError struct {
 	unwritten bool // the writer of Download returned Err
 }
 
-// Error is one line: the operation and the cause.
+// Error returns one line: the operation and the cause.
 func (e *CallError) Error() string { return e.line(e.Method+" "+e.Path, fmt.Sprint(e.Err)) }
 
-// Unwrap returns the cause, and what prevented a retry, if anything.
+// Unwrap returns the cause, and the error that prevented a retry, if there is one.
 func (e *CallError) Unwrap() []error { return e.causes(e.Err) }
 
 // Temporary is the same as Retryable, for [net.Error].
 func (e *CallError) Temporary() bool { return e.Retryable() }
 
-// Reason is what [Reason] returns: the kind of failure.
+// Reason returns the kind of failure, for the function [Reason].
 func (e *CallError) Reason() string {
 	switch {
 	case e.refused:
@@ -265,7 +265,7 @@ type ConflictError struct {
 	summary
 }
 
-// Error is one line: the operation, the name, the reason and the IDs.
+// Error returns one line: the operation, the name, the reason and the IDs.
 func (e *ConflictError) Error() string {
 	ids := make([]string, len(e.IDs))
 	for i, id := range e.IDs {
@@ -288,22 +288,22 @@ type summary struct {
 	note      string // in parentheses at the end of the error's text; may be empty
 }
 
-// Outcome is what [OutcomeOf] returns: Unknown for an error that a program made itself.
+// Outcome returns the outcome of the call, for [OutcomeOf]. It is Unknown for an error that a program made itself.
 func (s summary) Outcome() Outcome { return s.outcome }
 
-// Retryable is what the function [Retryable] returns: false for an error that a program made itself.
+// Retryable answers the function [Retryable]. It is false for an error that a program made itself.
 func (s summary) Retryable() bool { return s.retryable }
 
-// RetryAt is what the function [RetryAt] returns: zero for an error that a program made itself.
+// RetryAt answers the function [RetryAt]. It is zero for an error that a program made itself.
 func (s summary) RetryAt() time.Time { return s.retryAt }
 
-// causes are the error's own and the one that ended the wait for another attempt.
+// causes returns the error's own cause, and the error that ended the wait for another attempt.
 func (s summary) causes(err error) []error {
 	return slices.DeleteFunc([]error{err, s.stopped}, func(err error) bool { return err == nil })
 }
 
-// line returns the text of an error, on one line: the operation, or the request if that is not known, then the problem
-// and the note. The caller's own errors may have several lines, or begin with the same operation.
+// line returns the text of an error, on one line: the operation (or the request, if no call returned the error), the
+// problem and the note. The caller's own errors may have several lines, or begin with the same operation.
 func (s summary) line(request, text string) string {
 	if s.note != "" {
 		text += " (" + s.note + ")"
@@ -410,8 +410,8 @@ func stopped(f engine.Failure) error {
 	return err
 }
 
-// note returns what follows the problem in the text of an error: whether the record may exist, the next step, and the
-// numbers that help to find the request in a log.
+// note returns the part of an error's text in parentheses: whether the record may exist, the next step, and the numbers
+// that help to find the request in a log.
 func (c *Client) note(req *request, f engine.Failure, fields map[string][]string) string {
 	last := f.Last
 	if last.Number == 0 {
@@ -484,7 +484,7 @@ func (c *Client) explained(a engine.Attempt, keys redact.Keys) error {
 	return err
 }
 
-// meaning says what an error of the network means, if its text does not.
+// meaning explains an error of the network whose text does not.
 func (c *Client) meaning(a engine.Attempt) string {
 	const wsaReset, wsaAborted = syscall.Errno(10054), syscall.Errno(10053) // Windows has numbers of its own
 	closed := slices.ContainsFunc([]error{
@@ -572,7 +572,7 @@ var sentinels = []error{
 	ErrServer, ErrPagination, ErrFile, names.ErrMissing, errShrank,
 }
 
-// ownType reports whether a type, or the one that it points to, is of this package or of package once.
+// ownType reports whether a type, or its element, belongs to this package or to package once.
 func ownType(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -82,7 +82,7 @@ func paramNames(structs ...any) (list []string) {
 	return list
 }
 
-// searching leaves out what the caller adds and would hide the record, and asks caches for nothing.
+// searching removes the caller's parameters that could hide the record, and bypasses caches.
 var searching = callOption{set: func(s *settings) {
 	s.moreQuery = slices.DeleteFunc(slices.Clone(s.moreQuery), func(p pair) bool {
 		return slices.Contains(listParams, p.key)
@@ -93,8 +93,8 @@ var searching = callOption{set: func(s *settings) {
 // errShrank is the error of a search during which records were deleted: one may have moved past the reader.
 var errShrank = errors.New("the list became shorter while it was read")
 
-// search returns the ID of the record with exactly the name, and the response that shows it. The ID is empty if a list
-// that was read to its end has no such record. Several are a ConflictError. Image has the ID and the name of any kind
+// search returns the ID of the record with exactly the name, and the response that shows it. The ID is empty if the
+// whole list has no such record. Several are a ConflictError. Image has the ID and the name of any kind
 // of record.
 func (c *Client) search(ctx context.Context, in *collection, name string, opts []CallOption) (ID, answer, error) {
 	params := ImageListParams{Search: searchable(name), SearchBy: ImageSearchByName, PerPage: PerPage100}

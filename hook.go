@@ -36,7 +36,7 @@ type AttemptResult struct {
 
 // WithAttemptHook calls hook before each attempt, including searches and downloads: for metrics, an audit log, a
 // spending limit or a circuit breaker. It is called after the rate limiter and the key source, in the call's goroutine.
-// Hooks given to a call are called after those given to [NewClient]. A hook that blocks delays its call, and one that
+// Hooks given to a call are called after those given to [NewClient]. A hook that blocks delays its call. A hook that
 // stores the name of its own call with package once deadlocks. Nil is an error.
 //
 // If hook returns an error, the attempt is not made, not counted and not retried. Before the first attempt, the call
@@ -120,7 +120,7 @@ func logAttempts(l *slog.Logger) attemptHook {
 	}
 }
 
-// result is what the log says of an attempt: its status, or what failed.
+// result returns the status of an attempt for the log, or the error.
 func result(res AttemptResult) string {
 	switch {
 	case res.Err == nil:
@@ -135,7 +135,7 @@ func result(res AttemptResult) string {
 		err = e.Err
 	}
 	text, quoted, malformed := strings.Cut(err.Error(), "malformed ")
-	if malformed { // net/http quotes what the service sent
+	if malformed { // net/http quotes the service's bytes
 		what, _, _ := strings.Cut(quoted, ` "`)
 		text += "malformed " + what
 	}

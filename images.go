@@ -70,7 +70,7 @@ type ImageListParams struct {
 // ImageStoreParams describe the image to create. Name, Description and Resolution are required.
 type ImageStoreParams struct {
 	Name        string     `url:"name"`
-	Description string     `url:"description"` // what the AI should draw
+	Description string     `url:"description"` // of the picture, for the AI
 	Resolution  Resolution `url:"resolution"`
 	Style       Style      `url:"style,omitempty"`
 	Medium      Medium     `url:"medium,omitempty"`
@@ -118,7 +118,7 @@ func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...Cal
 	return findByName[Image](ctx, s.core(), images, name, opts)
 }
 
-// Validate returns what Store would refuse before it sends anything, as a [*ValidationError], or nil: for a program
+// Validate returns the [*ValidationError] that Store would return before it sends anything, or nil. It is for a program
 // that accepts a job and runs it later. The options of the client and of the call apply.
 func (s *ImagesService) Validate(params ImageStoreParams, opts ...CallOption) error {
 	return s.core().validate(params.arguments(), opts)
@@ -131,16 +131,16 @@ func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts
 	return call(ctx, s.core(), params.arguments(), opts, readRecord[Image])
 }
 
-// Update changes only the fields that are set and returns the updated image. It is retried after transient failures. A
-// retry after an attempt that was executed, but whose response was lost, overwrites what others have written meanwhile.
+// Update changes only the fields that are set and returns the updated image. It is retried after transient failures. If
+// the response to an attempt is lost, a retry overwrites changes that others have made meanwhile.
 func (s *ImagesService) Update(
 	ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption,
 ) (*Image, error) {
 	return call(ctx, s.core(), arguments{op: images.update, id: id, params: params}, opts, readRecord[Image])
 }
 
-// Delete deletes an image. It is retried after transient failures; after an attempt that may have been executed, a 404
-// is success.
+// Delete deletes an image. It is retried after transient failures; after an attempt of unknown outcome, a 404 is
+// success.
 func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
 	_, err := call(ctx, s.core(), arguments{op: images.remove, id: id}, opts, readDeleted)
 	return err

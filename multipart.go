@@ -82,8 +82,7 @@ type Progress struct {
 // filePart is the name of the file in the form of an upload.
 const filePart = "file"
 
-// attach looks at the file and makes the body of an upload. The error is what ended the wait for the file's first
-// bytes.
+// attach looks at the file and makes the body of an upload. The error says why the file's first bytes did not come.
 func (r *request) attach(
 	ctx context.Context, file *File, keys redact.Keys,
 ) (problems []FieldProblem, causes []error, err error) {

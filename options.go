@@ -117,8 +117,8 @@ func (p RetryPolicy) check() (problems []FieldProblem) {
 // create requests, each on a connection of its own over HTTP/1.1, the other for everything else. A limit such as
 // MaxConnsPerHost applies to each clone.
 //
-// Any other RoundTripper is used as it is. The client then does not see what is written, so more failures are Unknown.
-// Nor does it see whether the RoundTripper sends a create request twice: one that sets GetBody lets net/http do so over
+// Any other RoundTripper is used as it is. The client then cannot count the bytes written, so more failures are Unknown.
+// Nor does it see whether the RoundTripper sends a create request twice: if it sets GetBody, net/http may do so over
 // HTTP/2. To wrap a transport, use [WithMiddleware], where outcomes stay exact.
 func WithHTTPClient(hc *http.Client) Option {
 	problems := check(hc != nil, "http_client", nil, "must not be nil")
@@ -133,10 +133,10 @@ func WithHTTPClient(hc *http.Client) Option {
 
 // WithMiddleware wraps the client's transport, for tracing, signing or caching. Nil is an error. NewClient calls wrap
 // once; the first middleware given is the outermost. A middleware sees each attempt, with the Authorization header. It
-// must send a request only with next, and not twice: a create request would be executed, and billed, twice, and what is
-// sent otherwise is not seen. If there is no response, and next was not called with the
-// request's context, the outcome is Unknown, or NotExecuted if the end of an upload was not read; to refuse attempts,
-// use [WithAttemptHook].
+// must send a request with next, and only once: the SDK cannot observe requests that a middleware sends by other means,
+// and a repeated create request is billed twice. If there is no response, and next was not called with the request's
+// context, the outcome is Unknown, or NotExecuted if the end of an upload was not read. To refuse attempts, use
+// [WithAttemptHook].
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption{
 		check(wrap != nil, "middleware", nil, "must not be nil"),
@@ -186,8 +186,8 @@ const maxBudget = 100_000_000
 
 // WithRetryBudget limits the retries of all calls of the client together, so that they do not worsen an outage. The
 // budget starts with that many tokens and never has more; the default is 100, and 0 is no limit. Each retry costs one
-// token, except after a Retry-After or a 401. A call that succeeds at the first attempt earns a tenth of a token; one
-// that succeeds after retries gets its tokens back. Without tokens, only these two kinds of retries remain. A budget
+// token, except after a Retry-After or a 401. A call that succeeds at once earns a tenth of a token; if it
+// succeeds after retries, it gets its tokens back. Without tokens, only these two kinds of retries remain. A budget
 // above 100 million counts as 100 million.
 func WithRetryBudget(retries int) Option {
 	return clientOption{
@@ -278,7 +278,7 @@ func WithHeader(key, value string) CallOption {
 	}
 }
 
-// WithQuery sets a query parameter, such as one that the API does not document. It overrides a documented parameter of
+// WithQuery sets a query parameter, documented or not. It overrides a documented parameter of
 // the same name. Given twice, to the client or the call, the last one counts; values of a name that ends in [] add up.
 func WithQuery(key, value string) CallOption {
 	return callOption{
@@ -309,8 +309,8 @@ func WithResponse(dst **Response) CallOption {
 }
 
 // WithProgress calls f during an upload, one call at a time, at most 20 times a second and at the end of each attempt;
-// calls without a file ignore it. The upload waits for f: a slow f slows it down. One that panics, or blocks for longer
-// than [WithStallTimeout], aborts the attempt. Given to [NewClient], f is called for all uploads, concurrently. Nil
+// calls without a file ignore it. The upload waits for f: a slow f slows it down. If f panics, or blocks for longer
+// than [WithStallTimeout], the attempt is aborted. Given to [NewClient], f is called for all uploads, concurrently. Nil
 // reports nothing.
 func WithProgress(f func(Progress)) CallOption {
 	return callOption{nil, func(s *settings) { s.progress = f }}

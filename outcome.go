@@ -75,15 +75,15 @@ func (o Outcome) String() string {
 // A multipart form ends with a closing boundary. Until its first byte is sent, no server can have the complete form:
 // the upload is cut off, and the failure is NotExecuted. After that byte, the failure is Unknown.
 //
-// A firewall or proxy may send a 4xx of its own after the service has acted, so most of them need JSON to count. The
-// statuses that need no JSON are sent before a request is forwarded. NotExecuted trusts the service, and everything in
-// front of it, to send these statuses only for a request that was not executed. A 503 proves nothing, whatever its
-// headers, nor does a 200 without the record.
+// A firewall or proxy may send a 4xx of its own after the service has acted, so most of them need JSON to count. Proxies
+// send the statuses without JSON before they forward a request. NotExecuted trusts the service and everything in front
+// of it: if one of them sends such a status for a request that was executed, the outcome is wrong. A 503 proves nothing,
+// whatever its headers, nor does a 200 without the record.
 //
-// A Delete succeeds with any complete 2xx except an HTML page and JSON that reports an error (see "Responses" in the
-// package documentation) or says that nothing was deleted, with a 201 or 204 that is cut off, and, after an attempt of
-// unknown outcome, with a 404 with JSON. [ErrPagination] is Executed: the pages before it were read. Package once
-// documents the outcomes of its own errors.
+// A Delete succeeds with any complete 2xx, except an HTML page and JSON that reports an error (see "Responses" in the
+// package documentation) or says that nothing was deleted. It also succeeds with a 201 or 204 that is cut off and, after
+// an attempt of unknown outcome, with a 404 with JSON. [ErrPagination] is Executed, because the pages before it were
+// read. Package once documents the outcomes of its own errors.
 //
 // OutcomeOf calls the method Outcome of the first error in the tree of err, as [errors.As] walks it, that has both this
 // method and Retryable() bool. All errors of this package have them, and a program's own may. Of joined errors, Unknown
@@ -105,13 +105,13 @@ func OutcomeOf(err error) Outcome {
 	return Outcome(together)
 }
 
-// Retryable reports whether the same call may be made again: whether that is safe, and may help. A job queue asks
-// nothing else but [RetryAt]. Safe means that nothing is billed twice: of a failed Store call, only NotExecuted can be
+// Retryable reports whether you may make the same call again, because it is safe and may help. A job queue needs no
+// other check but [RetryAt]. Safe means that nothing is billed twice: of a failed Store call, only NotExecuted can be
 // retryable. An Update made again may overwrite changes that others made meanwhile. A Delete made again may end with
 // [ErrNotFound], which then means success.
 //
-// The table of [OutcomeOf] has the answers for attempts. A Retry-After that is too long and a retry budget that is used
-// up are retryable. Nil, a [*ConflictError], [ErrFile], [ErrPagination], a name that FindByName does not find and
+// The table of [OutcomeOf] has the answers for attempts. A Retry-After above the policy's limit and a used-up retry
+// budget are retryable. Nil, a [*ConflictError], [ErrFile], [ErrPagination], a name that FindByName does not find and
 // errors without the methods are not. Retryable calls the method Retryable of the same errors as OutcomeOf; of joined
 // errors, all that have the methods must be retryable. The errors of package once have an answer of their own, because
 // its calls are safe to repeat whatever their outcome.
@@ -141,9 +141,9 @@ func RetryAt(err error) time.Time {
 //	*ValidationError   each field and what is allowed
 //	*APIError          the service's message, else the text of the status
 //	*DecodeError       "the response could not be read"
-//	*CallError         "no connection to the service", "timed out", "stopped", "refused: …" or what else failed
+//	*CallError         "no connection to the service", "timed out", "stopped", "refused: …" or another kind of failure
 //	*ConflictError     its Reason
-//	errors with a method Reason() string, such as package once's: what that returns
+//	errors with a method Reason() string, such as package once's: its result
 //	several of these   their reasons, joined by "; "
 //	any other error    its text
 func Reason(err error) string {

@@ -20,7 +20,7 @@ type Page[T any] struct {
 	found     paging.Facts
 	saysError bool // beside the records
 	state     paging.State
-	broken    error   // that Next returns because the service does not say what follows; nil if it does
+	broken    error   // returned by Next if the service does not say whether a page follows; nil if it does
 	source    *source // of the pages that follow
 }
 
@@ -67,7 +67,7 @@ func firstPage[T any](ctx context.Context, s *source) (*Page[T], answer, error) 
 func (p *Page[T]) at(state paging.State, s *source, from answer) *Page[T] {
 	p.PageInfo, p.state, p.source = PageInfo(state.Info), state, s
 	p.saysError = p.found.Around.SaysError()
-	p.found.Around, p.found.Header = nil, nil // a page that is kept must not keep its response
+	p.found.Around, p.found.Header = nil, nil // a kept page must not keep its response
 	if _, err := state.Next(); err != nil {
 		p.broken = from.unusable(fmt.Errorf("%w: %w", ErrPagination, err), false)
 	}
@@ -79,7 +79,7 @@ func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 
 // Next returns the next page, with the filters and options of the first call, or nil without an error after the last.
 // Records that moved there from this page are left out. The error matches [ErrPagination] if the service does not say
-// what follows a full page, leads back to an earlier page, or repeats this page's records. Deletions between the calls
+// whether a page follows a full one, leads back to an earlier page, or repeats this page's records. Deletions between the calls
 // may hide records: see [ImagesService.All].
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	page, _, err := p.next(ctx)
@@ -133,7 +133,7 @@ func readPage[T any](body string, header http.Header, op *operation) (*Page[T], 
 	count := facts.Count
 	items, ids := make([]*T, 0, count), make([]string, 0, count)
 	for _, element := range found.Items {
-		item := new(T) // one that is kept must not keep the page
+		item := new(T) // a kept record must not keep the page
 		if raw, err := lenient.Element(element, op.in.singular, item); err == nil {
 			id, _ := any(item).(record).keep(string(raw))
 			items = append(items, item)

@@ -34,7 +34,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 
 // record is implemented by pointers to the record types, whose json tags name the members that they are read from.
 type record interface {
-	// keep stores the record as sent, and returns what identifies it.
+	// keep stores the record as sent, and returns its identity.
 	keep(raw string) (id ID, name string)
 }
 
@@ -48,7 +48,7 @@ func readRecord[T any](body string, header http.Header, op *operation) (*T, erro
 	}
 	if err == nil {
 		id, name := any(r).(record).keep(string(raw))
-		if name == "" && (isNoID(id) || id == "" && op.kind == engine.Create) { // it names nothing that was created
+		if name == "" && (isNoID(id) || id == "" && op.kind == engine.Create) { // no record
 			err = lenient.ErrNoRecord
 		}
 	}

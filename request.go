@@ -44,7 +44,7 @@ type operation struct {
 	in       *collection // nil for a download
 	kind     engine.Kind
 	record   bool     // the path ends in a record's ID
-	required []string // fields of the form that must not be empty, except a file
+	required []string // fields of the form, except a file
 }
 
 // collection is a collection of records, with its operations.

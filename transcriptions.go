@@ -111,9 +111,9 @@ func (s *TranscriptionsService) FindByName(
 	return findByName[Transcription](ctx, s.core(), transcriptions, name, opts)
 }
 
-// Validate returns what Store would refuse before it sends anything, as a [*ValidationError], or nil: for a program
-// that accepts a job and runs it later. The options of the client and of the call apply. It does not look at the file,
-// which may be missing.
+// Validate returns the [*ValidationError] that Store would return before it sends anything, or nil. It is for a program
+// that accepts a job and runs it later. The options of the client and of the call apply. Validate does not look at the
+// file, which may be missing.
 func (s *TranscriptionsService) Validate(params TranscriptionStoreParams, opts ...CallOption) error {
 	return s.core().validate(params.arguments(), opts)
 }
@@ -130,8 +130,7 @@ func (s *TranscriptionsService) Store(
 }
 
 // Update changes only the fields that are set and returns the updated transcription. It is retried after transient
-// failures. A retry after an attempt that was executed, but whose response was lost, overwrites what others have
-// written meanwhile.
+// failures. If the response to an attempt is lost, a retry overwrites changes that others have made meanwhile.
 func (s *TranscriptionsService) Update(
 	ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption,
 ) (*Transcription, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// The checks return what is wrong, nothing being nil. A request with a problem is not sent.
+// The checks return the problems, nil for none. A request with a problem is not sent.
 
 const waivable = "WithoutValidation sends it anyway"
 
@@ -48,7 +48,7 @@ func invalid(op Operation, problems []FieldProblem, causes ...error) error {
 	return &ValidationError{Problems: list, op: op, causes: causes}
 }
 
-// checkForm reports fields that are missing, empty, or no text. What WithFormField gave is sent as it is.
+// checkForm reports missing fields, empty fields and text that is not UTF-8. What WithFormField gave is sent as it is.
 func checkForm(r *request, args arguments, documented url.Values) (problems []FieldProblem) {
 	form := r.form
 	given := func(field string) bool {
@@ -118,7 +118,7 @@ func allowed(value any) string {
 	return "must be a country code of ISO 3166-1 alpha-2 in capital letters, such as US or DE, not a language"
 }
 
-// check reports an ID that is not one segment of a path. Everything else is escaped and sent.
+// check reports an ID that cannot be one segment of a path. Everything else is escaped and sent.
 func (id ID) check() []FieldProblem {
 	// A proxy may unescape a path before it resolves "..", and another one may do so after it.
 	plain, err := url.PathUnescape(string(id))
@@ -195,8 +195,8 @@ func checkHeader(name, value string) []FieldProblem {
 	return checkHeaderValue(http.CanonicalHeaderKey(name), value, nil)
 }
 
-// checkHeaderValue reports what would end a header line, or be cut off at its ends. The problem shows what is given
-// as shown: the value, or nil for a secret one.
+// checkHeaderValue reports characters that would end a header line, and white space that HTTP would cut off. The problem
+// shows the argument shown: the value, or nil for a secret one.
 func checkHeaderValue(field, value string, shown any) []FieldProblem {
 	reason, hint := unexpected(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' })
 	switch {
@@ -235,7 +235,7 @@ func checkKey(key string) []FieldProblem {
 }
 
 // unexpected names the first character of text that is refused, and where it stands. It returns nothing if there is
-// none. A printable ASCII character is shown, and no other one: a key must not be.
+// none. It shows printable ASCII characters only, because text may be a key.
 func unexpected(text string, refused func(rune) bool) (reason, hint string) {
 	at := strings.IndexFunc(text, refused)
 	if at < 0 {
@@ -275,7 +275,7 @@ func describe(r rune) string {
 	return string(r)
 }
 
-// invisible reports whether r is white space, or a character that is not seen or not valid.
+// invisible reports whether r is white space, an invisible character or an invalid one.
 func invisible(r rune) bool {
 	ignored := unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
 	return unicode.IsSpace(r) || unicode.IsControl(r) || ignored || r == utf8.RuneError
