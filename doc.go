@@ -42,12 +42,12 @@
 //
 // # Retries
 //
-// The SDK retries List, Show, Update, Delete and Download after transient failures, and Store only if the service cannot
-// have executed the request. The table of [OutcomeOf] lists the failures. By default, a call makes up to four attempts,
-// with random pauses whose limit doubles. [WithRetryPolicy] sets another policy, and [WithRetryBudget] limits the
-// retries of all calls together. A Retry-After is obeyed up to the policy's limit. The context ends every wait. If a
-// wait would exceed that limit or the context's deadline, the call returns its error at once. A reader that
-// cannot seek is sent only once: see [FileFromReader].
+// The SDK retries List, Show, Update, Delete and Download after transient failures, and Store only if the service
+// cannot have executed the request. The table of [OutcomeOf] lists the failures. By default, a call makes up to four
+// attempts, with random pauses whose limit doubles. [WithRetryPolicy] sets another policy, and [WithRetryBudget] limits
+// the retries of all calls together. A Retry-After is obeyed up to the policy's limit. The context ends every wait. If
+// a wait would exceed that limit or the context's deadline, the call returns its error at once. A reader that cannot
+// seek is sent only once: see [FileFromReader].
 //
 // # Timeouts
 //
@@ -56,8 +56,8 @@
 //
 // # Options
 //
-// Give options of a client to NewClient. Give options of a call to a method or, except for WithResponse, to NewClient as
-// the default of all calls.
+// Give options of a client to NewClient. Give options of a call to a method or, except for WithResponse, to NewClient
+// as the default of all calls.
 //
 //	WithHTTPClient        client  sends through a copy of your http.Client: TLS, proxies, dialers
 //	WithMiddleware        client  wraps the transport: tracing, signing, caching

@@ -134,8 +134,8 @@ func (e *APIError) Error() string {
 	return e.line(e.Method+" "+e.Path, strings.TrimSuffix(status+": "+text, ": "))
 }
 
-// Outcome returns the outcome of the call, for [OutcomeOf]. An APIError that a program made is judged by its StatusCode, as the response to
-// a Store with a JSON body.
+// Outcome returns the outcome of the call, for [OutcomeOf]. An APIError that a program made is judged by its
+// StatusCode, as the response to a Store with a JSON body.
 func (e *APIError) Outcome() Outcome {
 	if e.op == "" {
 		return Outcome(e.judge().Outcome)

@@ -117,9 +117,9 @@ func (p RetryPolicy) check() (problems []FieldProblem) {
 // create requests, each on a connection of its own over HTTP/1.1, the other for everything else. A limit such as
 // MaxConnsPerHost applies to each clone.
 //
-// Any other RoundTripper is used as it is. The client then cannot count the bytes written, so more failures are Unknown.
-// Nor does it see whether the RoundTripper sends a create request twice: if it sets GetBody, net/http may do so over
-// HTTP/2. To wrap a transport, use [WithMiddleware], where outcomes stay exact.
+// Any other RoundTripper is used as it is. The client then cannot count the bytes written, so more failures are
+// Unknown. Nor does it see whether the RoundTripper sends a create request twice: if it sets GetBody, net/http may do
+// so over HTTP/2. To wrap a transport, use [WithMiddleware], where outcomes stay exact.
 func WithHTTPClient(hc *http.Client) Option {
 	problems := check(hc != nil, "http_client", nil, "must not be nil")
 	if hc != nil {

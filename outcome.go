@@ -75,15 +75,15 @@ func (o Outcome) String() string {
 // A multipart form ends with a closing boundary. Until its first byte is sent, no server can have the complete form:
 // the upload is cut off, and the failure is NotExecuted. After that byte, the failure is Unknown.
 //
-// A firewall or proxy may send a 4xx of its own after the service has acted, so most of them need JSON to count. Proxies
-// send the statuses without JSON before they forward a request. NotExecuted trusts the service and everything in front
-// of it: if one of them sends such a status for a request that was executed, the outcome is wrong. A 503 proves nothing,
-// whatever its headers, nor does a 200 without the record.
+// A firewall or proxy may send a 4xx of its own after the service has acted, so most of them need JSON to count.
+// Proxies send the statuses without JSON before they forward a request. NotExecuted trusts the service and everything
+// in front of it: if one of them sends such a status for a request that was executed, the outcome is wrong. A 503
+// proves nothing, whatever its headers, nor does a 200 without the record.
 //
 // A Delete succeeds with any complete 2xx, except an HTML page and JSON that reports an error (see "Responses" in the
-// package documentation) or says that nothing was deleted. It also succeeds with a 201 or 204 that is cut off and, after
-// an attempt of unknown outcome, with a 404 with JSON. [ErrPagination] is Executed, because the pages before it were
-// read. Package once documents the outcomes of its own errors.
+// package documentation) or says that nothing was deleted. It also succeeds with a 201 or 204 that is cut off and,
+// after an attempt of unknown outcome, with a 404 with JSON. [ErrPagination] is Executed, because the pages before it
+// were read. Package once documents the outcomes of its own errors.
 //
 // OutcomeOf calls the method Outcome of the first error in the tree of err, as [errors.As] walks it, that has both this
 // method and Retryable() bool. All errors of this package have them, and a program's own may. Of joined errors, Unknown

@@ -195,8 +195,8 @@ func checkHeader(name, value string) []FieldProblem {
 	return checkHeaderValue(http.CanonicalHeaderKey(name), value, nil)
 }
 
-// checkHeaderValue reports characters that would end a header line, and white space that HTTP would cut off. The problem
-// shows the argument shown: the value, or nil for a secret one.
+// checkHeaderValue reports characters that would end a header line, and white space that HTTP would cut off. The
+// problem shows the argument shown: the value, or nil for a secret one.
 func checkHeaderValue(field, value string, shown any) []FieldProblem {
 	reason, hint := unexpected(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' })
 	switch {
