@@ -112,16 +112,16 @@ const (
 	rowHeight  = line + barHeight + 8
 )
 
-// The reader's choice of light or dark is followed. Part 0 is what one wishes for, and this SDK's has a colour of its
-// own; part 1 is what one does not wish for.
+// The style follows the reader's choice of light or dark. Each part has one color, whatever the SDK; this SDK's names are
+// bold.
 const chartStyle = `<style>
 text { font: 14px system-ui, 'Liberation Sans', Arial, sans-serif; fill: #1f2328 }
-.title { font-weight: bold } .figures { text-anchor: end }
-.ground { fill: #ffffff } .part0 { fill: #6e7781 } .ours .part0 { fill: #1a7f37 }
+.title, .ours .name { font-weight: bold } .figures { text-anchor: end }
+.ground { fill: #ffffff } .part0 { fill: #1a7f37 }
 .part1 { fill: #cf222e } .part2 { fill: #9a6700 }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 }
-.ground { fill: #0d1117 } .part0 { fill: #8b949e } .ours .part0 { fill: #3fb950 }
+.ground { fill: #0d1117 } .part0 { fill: #3fb950 }
 .part1 { fill: #f85149 } .part2 { fill: #bb8009 }
 }
 </style>
@@ -131,8 +131,7 @@ func (c *chart) svg() string {
 	top := margin + 2*line
 	var b strings.Builder
 	for i, part := range c.legend {
-		fmt.Fprintf(&b, `<g class="ours"><rect class="part%d" x="%d" y="%d" width="12" height="12"/></g>`+"\n",
-			i, margin, top+4)
+		fmt.Fprintf(&b, `<rect class="part%d" x="%d" y="%d" width="12" height="12"/>`+"\n", i, margin, top+4)
 		text(&b, "legend", margin+20, top, part)
 		top += line
 	}

@@ -174,6 +174,18 @@ func contrast(a, b color.RGBA) float64 {
 	return (max(first, second) + 0.05) / (min(first, second) + 0.05)
 }
 
+// A reader takes two colors for two quantities: the legend has one for each.
+func TestAQuantityHasOneColorInEveryBar(t *testing.T) {
+	light, dark, found := strings.Cut(chartStyle, "@media (prefers-color-scheme: dark)")
+	require.True(t, found)
+	for name, style := range map[string]string{"light": light, "dark": dark} {
+		for _, part := range []string{".part0", ".part1", ".part2"} {
+			assert.Equal(t, 1, strings.Count(style, part+" {"), "%s: %s", name, part)
+		}
+	}
+	assert.NotContains(t, faultsChart(sampleResults()).svg(), "style=")
+}
+
 // What can be seen on a light page can be seen on a dark one.
 func TestColoursContrastInLightAndInDark(t *testing.T) {
 	light, dark, found := strings.Cut(chartStyle, "@media (prefers-color-scheme: dark)")
@@ -187,7 +199,7 @@ func TestColoursContrastInLightAndInDark(t *testing.T) {
 			colours[strings.TrimSpace(found[1])] = color.RGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 0xff}
 		}
 		require.Contains(t, colours, ".ground", name)
-		for _, part := range []string{"text", ".part0", ".ours .part0", ".part1", ".part2"} {
+		for _, part := range []string{"text", ".part0", ".part1", ".part2"} {
 			require.Contains(t, colours, part, name)
 			limit := 3.0
 			if part == "text" {

@@ -22,6 +22,8 @@ func sampleResults() *Results {
 		v := float64(i + 1)
 		s.add("show, stub", sdk.Name, 0, nanoseconds, 5000*v)
 		s.add("list, stub", sdk.Name, 0, nanoseconds, 300_000/v)
+		s.add("show, stub", sdk.Name, 0, allocations, 4*v)
+		s.add("list, stub", sdk.Name, 0, allocations, 42*v)
 		s.add("list, loopback", sdk.Name, 0, nanoseconds, 500_000/v)
 		for _, size := range []string{"1", "64", "512"} {
 			s.add("upload "+size+" MiB", sdk.Name, 0, peak, v*mib)
@@ -62,6 +64,8 @@ func TestTargetsThatWereMissedAreSaidToBe(t *testing.T) {
 		"show, stub: ns over those of openai-go, the best other SDK":                              false,
 		"list, stub: time over net/http by hand":                                                  true,
 		"list, stub: ns over those of hcloud-go, the best other SDK":                              true,
+		"show, stub: allocations":                                                                 true,
+		"list, stub: allocations":                                                                 false,
 		"upload 1 MiB: peak memory over start":                                                    false,
 		"upload 64 MiB: peak memory over start":                                                   false,
 		"upload 512 MiB: peak memory over start":                                                  false,
