@@ -46,9 +46,9 @@ func TestClientTakesTheCallersOptionsLast(t *testing.T) {
 }
 
 func TestClientThatCannotBeMade(t *testing.T) {
-	assert.Panics(t, func() { started(t, WithAPIKey("line\nbreak")).Client() })
+	assert.Panics(t, func() { started(t, APIKey("line\nbreak")).Client() })
 	test := new(recorder)
-	s := NewServer(test, WithAPIKey("line\nbreak"))
+	s := NewServer(test, APIKey("line\nbreak"))
 	defer test.end()
 	assert.Panics(t, func() { s.Client() })
 	assert.Len(t, test.errors, 1)

@@ -81,7 +81,7 @@ func TestInspect(t *testing.T) {
 
 func TestInspectShowsNoKey(t *testing.T) {
 	keys := []string{"first/key+1", "second-key", "account-key"}
-	s := started(t, Inspect(), WithAPIKey(keys[0]), AnotherAPIKey(keys[1]), OtherAccount(keys[2]), Lenient())
+	s := started(t, Inspect(), APIKey(keys[0]), AnotherAPIKey(keys[1]), OtherAccount(keys[2]), Lenient())
 	for _, key := range keys {
 		r := post("/api/v1/images?search="+url.QueryEscape(key), storeForm+"&style="+url.QueryEscape(key))
 		r.header = map[string]string{"X-Key": key, "Authorization": "Bearer " + key}
@@ -110,7 +110,7 @@ func TestInspectIsOffered(t *testing.T) {
 
 // While a key is rotated, both are accepted, and both see the same records.
 func TestAnotherAPIKeyIsOfTheSameAccount(t *testing.T) {
-	s := started(t, WithAPIKey("old-key"), AnotherAPIKey("new-key"), AnotherAPIKey("newer-key"), OtherAccount("other-key"))
+	s := started(t, APIKey("old-key"), AnotherAPIKey("new-key"), AnotherAPIKey("newer-key"), OtherAccount("other-key"))
 	assert.Equal(t, 201, send(t, s, post("/api/v1/images", storeForm)).status)
 	for key, status := range map[string]int{
 		"old-key": 200, "new-key": 200, "newer-key": 200, "other-key": 404, "no-key": 401, "": 401,

@@ -15,7 +15,7 @@ import (
 )
 
 // An Option changes a server, which by default is strict, on loopback, and in the style of most deployments. A
-// [Personality] is an Option.
+// [Personality] is an Option. Options are named for what they set, without a prefix; On… calls a function.
 type Option interface{ apply(*config) }
 
 type optionFunc func(*config)
@@ -82,8 +82,8 @@ func Addr(addr string) Option {
 	})
 }
 
-// WithAPIKey replaces the default API key: see [Server.APIKey].
-func WithAPIKey(key string) Option {
+// APIKey replaces the default API key: see [Server.APIKey].
+func APIKey(key string) Option {
 	return optionFunc(func(c *config) { c.apiKey = key })
 }
 

@@ -58,7 +58,7 @@ func (f *fixture) logged() string {
 // once.
 func newFixture(t *testing.T, opts ...aicontenttest.Option) *fixture {
 	opts = append([]aicontenttest.Option{
-		aicontenttest.FullRecords, aicontenttest.BasePath("/tenant"), aicontenttest.WithAPIKey(testKey),
+		aicontenttest.FullRecords, aicontenttest.BasePath("/tenant"), aicontenttest.APIKey(testKey),
 		aicontenttest.KeepUploads(),
 	}, opts...)
 	f := &fixture{

@@ -51,7 +51,7 @@ func TestWithoutConfigurationItRunsInMemory(t *testing.T) {
 }
 
 func TestItUsesTheDeploymentOfTheEnvironment(t *testing.T) {
-	service := aicontenttest.NewServer(t, aicontenttest.BasePath("/tenant"), aicontenttest.WithAPIKey(testKey))
+	service := aicontenttest.NewServer(t, aicontenttest.BasePath("/tenant"), aicontenttest.APIKey(testKey))
 	service.AddImage(aicontenttest.Image{Name: "Harbor", Description: "A harbor", Resolution: "256x256"})
 	t.Setenv("AICONTENT_BASE_URL", service.URL)
 	t.Setenv("AICONTENT_API_KEY", testKey)

@@ -97,7 +97,7 @@ func TestPublicAddresses(t *testing.T) {
 
 // The program fetches the pictures of the service in memory, and of a deployment on loopback only if told to.
 func TestWhichPicturesTheProgramFetches(t *testing.T) {
-	service := aicontenttest.NewServer(t, aicontenttest.FullRecords, aicontenttest.WithAPIKey(testKey))
+	service := aicontenttest.NewServer(t, aicontenttest.FullRecords, aicontenttest.APIKey(testKey))
 	service.AddImage(aicontenttest.Image{Name: "Fox", Description: "x", Resolution: "256x256"})
 	for name, test := range map[string]struct {
 		baseURL, key string

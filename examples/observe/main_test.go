@@ -330,7 +330,7 @@ func TestNoKeyBodyOrQueryIsExported(t *testing.T) {
 		}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv, err := aicontenttest.Start(aicontenttest.WithAPIKey(key), aicontenttest.Lenient())
+			srv, err := aicontenttest.Start(aicontenttest.APIKey(key), aicontenttest.Lenient())
 			require.NoError(t, err)
 			defer srv.Close()
 			if fault.Name != "" {

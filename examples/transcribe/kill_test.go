@@ -34,7 +34,7 @@ const (
 // upload has arrived, even if the client is gone. Every fifth create request gets a proxy's 504 while the service goes
 // on. For each line on standard input it writes one when nothing is under way.
 func serve() {
-	srv, err := aicontenttest.Start(aicontenttest.WithAPIKey(serviceKey))
+	srv, err := aicontenttest.Start(aicontenttest.APIKey(serviceKey))
 	if err != nil {
 		panic(err)
 	}

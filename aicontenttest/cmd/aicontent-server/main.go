@@ -122,7 +122,7 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 		s.keys = []string{defaultKey}
 	}
 	s.options = append(s.options, aicontenttest.Addr(*addr), aicontenttest.BasePath(*basePath),
-		aicontenttest.Latency(*latency), aicontenttest.WithAPIKey(s.keys[0]))
+		aicontenttest.Latency(*latency), aicontenttest.APIKey(s.keys[0]))
 	for _, key := range s.keys[1:] {
 		s.options = append(s.options, aicontenttest.AnotherAPIKey(key))
 	}
