@@ -251,7 +251,9 @@ func (g *stage) judgeError(d *deal, say say) {
 	if g.patient(d) && outcome == aicontent.OutcomeNotExecuted && d.verb == "store" {
 		say(len(sends) > 0, "lost a race, and has not gone on")
 	}
-	if g.patient(d) && outcome == aicontent.OutcomeExecuted && aicontent.Retryable(d.err) && d.until().After(d.at) {
+	slowPut := slices.ContainsFunc(g.events, func(e event) bool { return e.op == "put" }) // as others call meanwhile
+	hidden := outcome == aicontent.OutcomeExecuted && aicontent.Retryable(d.err) && d.until().After(d.at)
+	if g.patient(d) && !slowPut && hidden {
 		say(d.at.Sub(d.since) >= replicaLag, "has not waited for a replica")
 	}
 	ended := errors.Is(d.err, context.Canceled) || errors.Is(d.err, context.DeadlineExceeded)
