@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
@@ -14,12 +16,12 @@ import (
 
 // storeOnce is the excerpt on package once in README.
 func storeOnce(ctx context.Context, client *aicontent.Client) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	names, err := once.New(client, once.InMemory()) // once.Dir(path) where it must survive a restart
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 40*time.Minute)
-	defer cancel()
 	image, found, err := names.Images.Store(ctx, aicontent.ImageStoreParams{
 		Name:        "order-4711", // unique, such as a job's ID
 		Description: "A lighthouse on a cliff at dusk",
@@ -30,18 +32,6 @@ func storeOnce(ctx context.Context, client *aicontent.Client) error {
 	}
 	fmt.Println(image.ID, found) // found: it existed, and this call created and billed nothing
 	return nil
-}
-
-// change is the excerpt on Show, Update and Delete in README.
-func change(ctx context.Context, client *aicontent.Client, id aicontent.ID) error {
-	image, err := client.Images.Show(ctx, id) // a field that the service omits keeps its zero value
-	if err != nil {
-		return err
-	}
-	if _, err := client.Images.Update(ctx, id, aicontent.ImageUpdateParams{Favorite: new(!image.Favorite)}); err != nil {
-		return err
-	}
-	return client.Images.Delete(ctx, id)
 }
 
 // download is the excerpt on pictures in README.
@@ -75,7 +65,7 @@ func sketches(ctx context.Context, client *aicontent.Client) error {
 	return nil
 }
 
-// report is the excerpt on errors in README.
+// report is the excerpt on an APIError in docs/errors.md.
 func report(err error) {
 	var refused *aicontent.APIError // a response with a status other than 2xx
 	if errors.As(err, &refused) {

@@ -53,9 +53,6 @@ func TestTheProgramsOfREADME(t *testing.T) {
 	picture, err := os.Stat("lighthouse.png")
 	require.NoError(t, err)
 	assert.NotZero(t, picture.Size())
-	require.NoError(t, change(t.Context(), client, image.ID))
-	_, err = client.Images.Show(t.Context(), image.ID)
-	require.ErrorIs(t, err, aicontent.ErrNotFound)
 }
 
 // What a program writes down of an error is what the service said, and what a support ticket needs.
