@@ -100,9 +100,9 @@
 //
 // Connections are closed (FIN), or reset with [Fault.WithReset]. [Fault.Early] responds before the body is read; with
 // Place set to MidUpload, a fault with a status responds in mid-upload. [Server.RefuseConnections] counts connections
-// instead of requests. [Server.CloseIdleConnections] closes what clients keep alive. A Status with the header
-// Connection: close sends a GOAWAY over HTTP/2. [SlowUpload], [Latency] and [LatencyOn] slow the server down, and a
-// client may leave meanwhile: the service finishes what it has received, unless [DropAbandoned] is given.
+// instead of requests. [Server.CloseIdleConnections] closes the connections that clients keep alive. A Status with the
+// header Connection: close sends a GOAWAY over HTTP/2. [SlowUpload], [Latency] and [LatencyOn] slow the server down,
+// and a client may leave meanwhile: the service executes the requests that it has, unless [DropAbandoned] is given.
 //
 // Faults apply to downloads of pictures, too: TruncatedJSON sends half of one, and OversizedResponse appends to it.
 //
@@ -118,15 +118,15 @@
 //	Status(404, "default backend").Acting()         an ingress whose service has just ended
 //	Status(403, `{"message":"Forbidden."}`)         the service itself: nothing was created
 //
-// # What happened
+// # Requests and records
 //
 // [Server.Requests] returns each request, including picture downloads: what was received, whether it was executed, and
 // whether the whole response was sent. [Server.Records] returns each record and the request that created it, so that
-// tests can count. [Server.Violations] returns what was not allowed.
+// tests can count. [Server.Violations] returns the parts of requests that the API does not allow.
 //
 // # Other servers
 //
 // [TestService] checks any deployment against the documented API, and [TestLedger] a ledger for package once. The
-// command in cmd/aicontent-server serves curl, browsers and programs in other languages, which see with [Inspect] what
-// a Go test sees with Requests and Records.
+// command in cmd/aicontent-server serves curl, browsers and programs in other languages, whose tests get Requests and
+// Records with [Inspect].
 package aicontenttest

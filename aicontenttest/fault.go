@@ -60,8 +60,8 @@ type Fault struct {
 }
 
 // Status responds with the code and body instead of acting. The body is sent as JSON if it begins with { or [, else as
-// HTML, even if it is empty. To a client, most statuses without JSON are a proxy's: see [aicontent.OutcomeOf]. The kit's
-// own are JSON for clients that accept it.
+// HTML, even if it is empty. To a client, most statuses without JSON are a proxy's: see [aicontent.OutcomeOf]. The
+// kit's own are JSON for clients that accept it.
 func Status(code int, body string) Fault {
 	contentType := "text/html; charset=UTF-8"
 	if len(body) > 0 && (body[0] == '{' || body[0] == '[') {
@@ -112,8 +112,8 @@ func RefuseConnection() Fault {
 // CloseBeforeRead closes the connection without acting or reading the body.
 //
 // In memory, as with sockets, a connection buffers 64 KiB. A form that fits is sent whole, and a Store call always ends
-// with [aicontent.OutcomeUnknown]; with an upload of 128 KiB or more it always ends with [aicontent.OutcomeNotExecuted]. In
-// between, and over loopback, whose buffers are larger, it may be either.
+// with [aicontent.OutcomeUnknown]; with an upload of 128 KiB or more it always ends with
+// [aicontent.OutcomeNotExecuted]. In between, and over loopback, whose buffers are larger, it may be either.
 func CloseBeforeRead() Fault {
 	return Fault{Name: "close-before-read", kind: network.Closes, Place: BeforeRead}
 }

@@ -22,7 +22,7 @@ type optionFunc func(*config)
 
 func (f optionFunc) apply(c *config) { f(c) }
 
-// config is what the options say; err says what is wrong with the first one that is invalid.
+// config holds the options; err is the error of the first invalid one.
 type config struct {
 	addr          string
 	apiKey        string
@@ -98,8 +98,8 @@ func AnotherAPIKey(key string) Option {
 	})
 }
 
-// OtherAccount adds a second account with its own API key. Neither account sees the other's records; what a test adds
-// belongs to the first. With an empty key there is no second account.
+// OtherAccount adds a second account with its own API key. Neither account sees the other's records; those that a test
+// adds belong to the first. With an empty key there is no second account.
 func OtherAccount(key string) Option {
 	return optionFunc(func(c *config) { c.otherKey = key })
 }
@@ -120,7 +120,7 @@ func validBasePath(base string) bool {
 	return base == "" || err == nil && u.EscapedPath() == base && pathpkg.Clean(base) == base
 }
 
-// Lenient makes the server ignore what it does not know, as deployments do. Nothing is a violation then.
+// Lenient makes the server ignore unknown names and values, as deployments do. Nothing is a violation then.
 func Lenient() Option {
 	return optionFunc(func(c *config) { c.service.Lenient = true })
 }
@@ -149,8 +149,8 @@ func KeepUploads() Option {
 // Latency sets how long the service takes before it acts on a request or serves a picture. The default is 0. A negative
 // d is an error.
 //
-// A client that disconnects meanwhile does not stop the service, which executes what it has received, as PHP does: see
-// [DropAbandoned]. [Server.Close] ends the latency.
+// A client that disconnects meanwhile does not stop the service, which executes the request all the same, as PHP does:
+// see [DropAbandoned]. [Server.Close] ends the latency.
 func Latency(d time.Duration) Option {
 	return optionFunc(func(c *config) {
 		c.latency = d

@@ -12,7 +12,7 @@ import (
 // error names two that contradict each other.
 type Personality string
 
-// The personalities, with what they are like. An asterisk marks what was not seen on a deployment of the service.
+// The personalities. An asterisk marks those that no known deployment of the service has.
 //
 // NewerValues has a quality instead of style, medium and filter. UniqueNames concerns Store and Update calls:
 // [Server.AddImage] adds a name that is taken, as another process would between a client's search and its create
@@ -31,7 +31,7 @@ const (
 	ForeignNextLinks    Personality = "foreign-next-links"    // links and picture URLs to an internal host (proxies)
 	PlainHTTPNextLinks  Personality = "plain-http-next-links" // the same with http, not https (TLS proxies)
 	FilterlessNextLinks Personality = "filterless-next-links" // links without the filters of the list
-	HasMore             Personality = "has-more"              // has_more beside data, and no links, meta or total*
+	HasMore             Personality = "has-more"              // has_more beside data instead of links and meta*
 	NumberedLists       Personality = "numbered-lists"        // from page 2 on, {"10":{…},"11":{…}} (PHP arrays)*
 	StringIDs           Personality = "string-ids"            // IDs as strings: "7" (Laravel string casts, JSON:API)*
 	UUIDs               Personality = "uuids"                 // IDs that are not numbers (Laravel HasUuids)*
@@ -69,7 +69,7 @@ const (
 	LaggingListDelay = 5 * time.Second
 )
 
-// personalities are all personalities, the default first, with what they change.
+// personalities are all personalities, the default first, with their changes.
 var personalities = []struct {
 	name Personality
 	set  func(*config)

@@ -37,7 +37,7 @@ type Transcription struct {
 	CreatedAt, UpdatedAt time.Time
 }
 
-// An Upload is what the server keeps of a file.
+// An Upload describes a file that the server has received.
 type Upload struct {
 	Name        string        `json:"name"`         // as sent, with its path
 	ContentType string        `json:"content_type"` // of the part

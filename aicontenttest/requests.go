@@ -35,8 +35,8 @@ var operations = []Operation{
 	TranscriptionsList, TranscriptionsShow, TranscriptionsStore, TranscriptionsUpdate, TranscriptionsDelete,
 }
 
-// A Request is what the server knows of one request. Fields that it did not get to, because the connection ended, are
-// zero.
+// A Request describes a request that the server has received. Fields that it did not get to, because the connection
+// ended, are zero.
 type Request struct {
 	// Number counts from 1 in the order of arrival, Connection in the order of dialing.
 	Number      int         `json:"number"`
@@ -82,7 +82,7 @@ type Record struct {
 	DeletedBy  int    `json:"deleted_by"` // number of the request that deleted it
 }
 
-// The book is the history of what the server has seen and done.
+// The book is the history of requests, records and violations.
 type book struct {
 	mu         sync.Mutex
 	last       int
@@ -156,15 +156,15 @@ func (s *Server) Records() []Record {
 	return out
 }
 
-// Violations returns what requests did that the API does not allow.
+// Violations returns the parts of requests that the API does not allow.
 func (s *Server) Violations() []Violation {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()
 	return slices.Clone(s.book.violations)
 }
 
-// ResetBook empties what [Server.Requests], [Server.Records] and [Server.Violations] return, for the next part of a test
-// or to save memory in a long run. The service keeps its records, numbering continues, and queued faults stay.
+// ResetBook empties the lists of [Server.Requests], [Server.Records] and [Server.Violations], for the next part of a
+// test or to save memory in a long run. The service keeps its records, numbering continues, and queued faults stay.
 func (s *Server) ResetBook() {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()

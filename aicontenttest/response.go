@@ -36,7 +36,7 @@ func (r *Response) SetJSON(v any) {
 	r.Header.Set("Content-Type", "application/json")
 }
 
-// compress makes the response what [GzipHeader] and [GzipBody] say.
+// compress applies [GzipHeader] and [GzipBody].
 func (c *config) compress(r *Response) {
 	if len(r.Body) == 0 {
 		return

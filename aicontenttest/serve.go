@@ -217,7 +217,7 @@ func (f *Fault) response() *Response {
 	return r
 }
 
-// replace returns what is sent instead of the service's response, which is nil if it did not act.
+// replace returns the response to send in place of the service's, which is nil if it did not act.
 func (c *call) replace(r *Response) *Response {
 	switch c.fault.kind {
 	case network.Responds, network.ActsLate:

@@ -11,7 +11,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// TB is what the kit needs of a test. *testing.T implements it.
+// TB has the methods that the kit needs of a test. *testing.T implements it.
 type TB interface {
 	Helper()
 	Name() string
@@ -113,8 +113,9 @@ func (s *Server) HTTPClient() *http.Client { return s.network.HTTPClient() }
 // [HTTP2].
 func (s *Server) Certificate() *x509.Certificate { return s.network.Certificate() }
 
-// Close closes all connections and ends stalls and latencies: the service finishes at once what it has begun, and what
-// LateAct has put off. Close returns when all goroutines of the server have ended, and may be called again.
+// Close closes all connections and ends stalls and latencies: the service finishes at once the requests that it has
+// begun, and those that LateAct has put off. Close returns when all goroutines of the server have ended, and may be
+// called again.
 func (s *Server) Close() { s.network.Close() }
 
 // CloseIdleConnections closes idle connections, as servers do after a while.
