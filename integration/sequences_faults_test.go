@@ -113,6 +113,7 @@ var strikes = []strike{
 	{"trickle", aicontenttest.Trickle(time.Millisecond), everybody, everybody},
 	{"minutes", aicontenttest.Trickle(time.Second), everybody, everybody},
 	{"truncated-json", aicontenttest.TruncatedJSON(), whoLooks, whoLooks},
+	{"partial-content", aicontenttest.PartialContent(), whoLooks, whoLooks},
 	{"invalid-json", aicontenttest.InvalidJSON(), whoLooks, whoLooks},
 	{"oversized", aicontenttest.OversizedResponse(mostBytes), whoLooks, whoLooks},
 	{"other-protocol", aicontenttest.TakeOver(speakSMTP), whoLooks, whoLooks},
