@@ -365,7 +365,7 @@ var rows = map[string][]func(*testing.T) scene{
 			s := uploading(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })(t)
 			t.Cleanup(func() { close(stuck) })
 			s.file = FileFromFS(stallingFS{stuck}, "speech.wav")
-			s.opts = []Option{WithStallTimeout(200 * time.Millisecond)}
+			s.opts = []Option{WithStallTimeout(time.Second)}
 			return s
 		},
 	},
