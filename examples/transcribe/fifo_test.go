@@ -86,7 +86,7 @@ func TestControlCharactersInAFileName(t *testing.T) {
 	quoted := strconv.Quote(evil)
 	assert.Contains(t, stdout, "# "+quoted+"\nNo transcript")
 	assert.Contains(t, stderr, quoted+": made, id 1\n")
-	assert.Contains(t, stderr, "  "+strconv.Quote(locked)+": \"stat ")
+	assert.Contains(t, stderr, "  "+strconv.Quote(locked)+": stat ")
 	assert.NotContains(t, stdout+stderr, "\x1b")
 	assert.NotContains(t, stdout, "\n# forged")
 	assert.Equal(t, "a_[31m_# forged_.wav", srv.Requests()[1].File.Name)

@@ -40,10 +40,10 @@ func TestTheJournalIsNamed(t *testing.T) {
 	_, flags := deployment(t)
 	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
 	_, _, stderr := transcribe(t, append(flags, file)...)
-	assert.Contains(t, stderr, "New journal: "+flags[1]+". It does not know the uploads in another one.\n")
+	assert.Contains(t, stderr, "Journal: "+flags[1]+"\nIt is new: it does not know the uploads in another one.\n")
 	_, _, stderr = transcribe(t, append(flags, file)...)
 	assert.Contains(t, stderr, "Journal: "+flags[1]+"\n")
-	assert.NotContains(t, stderr, "New journal")
+	assert.NotContains(t, stderr, "It is new")
 }
 
 // A home that cannot be written is no reason to go without, and the flag helps.
@@ -127,23 +127,29 @@ func TestAKilledRunHoldsUpNoOtherRecording(t *testing.T) {
 	recordingFile(t, filepath.Join(dir, "b.wav"), 2, 1000)
 	var stderr strings.Builder
 	waits := writerFunc(func(p []byte) (int, error) {
-		if strings.Contains(string(p), "looking for its text until") {
+		if strings.Contains(string(p), "b.wav: made") {
 			// The service was slow, but made it.
 			record.Do(func() { addRecord(t, srv, first) })
 		}
 		return stderr.Write(p)
 	})
 	assert.Equal(t, exitDone, run(t.Context(), append(flags, "-j", "1", dir), io.Discard, waits), &stderr)
-	const story = `(?s)a\.wav: was sent before; .*b\.wav: made, .*a\.wav: looking for its text until .*a\.wav: found, `
+	const story = `(?s)a\.wav: its text is not there yet; .*b\.wav: made, .*a\.wav: found, `
 	assert.Regexp(t, story, stderr.String())
 	assert.Contains(t, stderr.String(), "Made: 1. Found: 1.")
 	assert.Equal(t, 2, stores(srv))
 }
 
+// recordingsIn returns the recordings at a path.
+func recordingsIn(t *testing.T, path string) []*recording {
+	t.Helper()
+	inputs, err := collect(options{paths: []string{path}})
+	require.NoError(t, err)
+	return identify(t.Context(), inputs, options{})
+}
+
 // addRecord adds a file's record, as if an earlier run had sent it.
 func addRecord(t *testing.T, srv *aicontenttest.Server, path string) {
 	t.Helper()
-	inputs, _, _ := collect([]string{path})
-	recordings, _ := identify(t.Context(), inputs, options{})
-	srv.AddTranscription(aicontenttest.Transcription{Name: recordings[0].name, Result: "late"})
+	srv.AddTranscription(aicontenttest.Transcription{Name: recordingsIn(t, path)[0].name, Result: "late"})
 }

@@ -186,11 +186,10 @@ func TestKilledAnywhereNothingIsPaidForTwice(t *testing.T) {
 	for name, n := range records {
 		assert.Equal(t, 1, n, name)
 	}
-	inputs, _, _ := collect([]string{dir})
-	recordings, _ := identify(t.Context(), inputs, options{})
+	recordings := recordingsIn(t, dir)
 	require.Len(t, recordings, distinct)
 	for _, r := range recordings {
-		for _, in := range append(r.copies, r.input) {
+		for _, in := range r.inputs {
 			text, err := os.ReadFile(filepath.Join(out, in.output))
 			require.NoError(t, err)
 			assert.Contains(t, string(text), fmt.Sprintf("sha256 %x", r.sum), "its own text")

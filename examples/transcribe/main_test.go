@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -90,66 +89,23 @@ func TestWrongUseIsStatus2AndSendsNothing(t *testing.T) {
 			assert.Contains(t, stderr, c.says)
 		})
 	}
-	t.Run("no key", func(t *testing.T) {
-		t.Setenv("AICONTENT_API_KEY", "")
-		status, _, stderr := transcribe(t, a)
-		assert.Equal(t, exitUsage, status)
-		assert.Contains(t, stderr, "AICONTENT_API_KEY")
-	})
+	for _, variable := range []string{"AICONTENT_BASE_URL", "AICONTENT_API_KEY"} {
+		t.Run("no "+variable, func(t *testing.T) {
+			t.Setenv(variable, "")
+			status, _, stderr := transcribe(t, a, "-journal", t.TempDir())
+			assert.Equal(t, exitUsage, status)
+			assert.Equal(t, "transcribe: "+variable+": must be set in the environment\n", stderr)
+		})
+	}
 	assert.Empty(t, srv.Requests())
 }
 
 func TestHelpExplainsTheFlags(t *testing.T) {
 	status, _, stderr := transcribe(t, "-h")
 	assert.Equal(t, exitDone, status)
-	for _, says := range []string{"transcribe [flags] FILE|FOLDER...", "-settle", "only one journal", "-demo", "Exit status: 0"} {
+	for _, says := range []string{"transcribe [flags] FILE|FOLDER...", "-settle", "only one journal", "Exit status: 0"} {
 		assert.Contains(t, stderr, says)
 	}
-}
-
-// Without configuration a run must not invent texts: they would look like those of the deployment.
-func TestAServiceInMemoryIsForTheDemoAlone(t *testing.T) {
-	dir, journals := t.TempDir(), filepath.Join(t.TempDir(), "journals")
-	a := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000)
-	text := filepath.Join(dir, "a.wav.txt")
-	require.NoError(t, os.WriteFile(text, []byte("A true text."), 0o600))
-	for name, c := range map[string]struct{ url, key, says string }{
-		"a key alone":      {"", "a-key-that-is-secret", "AICONTENT_BASE_URL and AICONTENT_API_KEY must be set; to try it out, use -demo\n"},
-		"a base URL alone": {"https://content.example.com", "", "AICONTENT_API_KEY: must be set in the environment\n"},
-		"neither":          {"", "", "AICONTENT_BASE_URL and AICONTENT_API_KEY must be set"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv("AICONTENT_BASE_URL", c.url)
-			t.Setenv("AICONTENT_API_KEY", c.key)
-			status, stdout, stderr := transcribe(t, "-journal", journals, "-o", dir, a)
-			assert.Equal(t, exitUsage, status)
-			assert.Empty(t, stdout)
-			assert.Contains(t, stderr, c.says)
-			assert.NotContains(t, stderr, "secret")
-			kept, err := os.ReadFile(text)
-			require.NoError(t, err)
-			assert.Equal(t, "A true text.", string(kept))
-		})
-	}
-	t.Run("demo", func(t *testing.T) {
-		srv, _ := deployment(t)
-		status, stdout, stderr := transcribe(t, "-demo", "-journal", journals, a)
-		assert.Equal(t, exitDone, status)
-		assert.Contains(t, stderr, "Demo: a service in memory, whose texts only describe the files.")
-		assert.Contains(t, stderr, "Made: 1. Found: 0.")
-		assert.True(t, strings.HasPrefix(stdout, "No transcript"), "one text needs no heading: %s", stdout)
-		assert.Empty(t, srv.Requests())
-	})
-	t.Run("demo over a true text", func(t *testing.T) {
-		status, _, stderr := transcribe(t, "-demo", "-o", dir, a)
-		assert.Equal(t, exitSomeFailed, status)
-		assert.Contains(t, stderr, text+" is there, and the service has no text for it")
-		assert.Contains(t, stderr, "Made: 0. Found: 0.")
-		kept, err := os.ReadFile(text)
-		require.NoError(t, err)
-		assert.Equal(t, "A true text.", string(kept))
-	})
-	assert.NoDirExists(t, journals)
 }
 
 func TestTextsGoToTheirFiles(t *testing.T) {
@@ -185,7 +141,7 @@ func TestTextsGoToTheTerminal(t *testing.T) {
 	again := recordingFile(t, filepath.Join(dir, "c.wav"), 1, 1000)
 	status, stdout, stderr := transcribe(t, append(flags, "-j", "1", b, a, again)...)
 	assert.Equal(t, exitDone, status, stderr)
-	assert.Regexp(t, `^# \S+b\.wav\n# \S+c\.wav\nNo transcript.* 1000 bytes.*\n\n# \S+a\.wav\nNo transcript.* 2000 bytes.*\n$`, stdout)
+	assert.Regexp(t, `^# \S+b\.wav = \S+c\.wav\nNo transcript.* 1000 bytes.*\n\n# \S+a\.wav\nNo transcript.* 2000 bytes.*\n\n$`, stdout)
 }
 
 // A text is printed when it is there, not when the last one is.
@@ -207,7 +163,7 @@ func TestATextDoesNotWaitForTheOthers(t *testing.T) {
 	})
 	var stderr bytes.Buffer
 	assert.Equal(t, exitDone, run(t.Context(), append(flags, slow, quick), out, &stderr), &stderr)
-	assert.Regexp(t, `^# \S+quick\.wav\nNo transcript.* 1000 bytes.*\n\n# \S+slow\.wav\nNo transcript.* 2000 bytes.*\n$`, &stdout)
+	assert.Regexp(t, `^# \S+quick\.wav\nNo transcript.* 1000 bytes.*\n\n# \S+slow\.wav\nNo transcript.* 2000 bytes.*\n\n$`, &stdout)
 }
 
 // Nobody is told that all went well when the texts are nowhere. What was billed is counted, and nothing more is.
@@ -219,8 +175,8 @@ func TestTextsThatCannotBePrintedAreAFailure(t *testing.T) {
 	full := writerFunc(func([]byte) (int, error) { return 0, syscall.ENOSPC })
 	var messages bytes.Buffer
 	assert.Equal(t, exitSomeFailed, run(t.Context(), append(flags, "-j", "1", file, other), full, &messages))
-	assert.Contains(t, messages.String(), "  "+file+": the texts cannot be printed or saved: no space left on device\n")
-	assert.Contains(t, messages.String(), "Stopped: the texts cannot be printed or saved.")
+	assert.Contains(t, messages.String(), "  "+file+": the texts cannot be printed: no space left on device\n")
+	assert.Contains(t, messages.String(), "Stopped: the texts cannot be printed.")
 	assert.Contains(t, messages.String(), "Made: 1. Found: 0. Not tried: 1. Failed: 1.")
 	assert.Len(t, srv.Records(), 1)
 
@@ -273,7 +229,7 @@ func TestAnInterruptEndsTheProgramWithinASecond(t *testing.T) {
 		status, _, stderr := transcribe(t, args...)
 		assert.Equal(t, exitDone, status)
 		assert.Contains(t, stderr, "Made: 1. Found: 0.")
-		assert.NotContains(t, stderr, "looking for its text", "an upload that was cut off makes no record")
+		assert.NotContains(t, stderr, "its text is not there yet", "an upload that was cut off makes no record")
 	})
 	t.Run("while the text is awaited", func(t *testing.T) {
 		reached, release := make(chan struct{}), make(chan struct{})

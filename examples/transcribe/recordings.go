@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,10 +13,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // audio lists the file name extensions that are taken from a folder. A file named on the command line may have any.
@@ -29,94 +31,86 @@ const namePrefix = "transcribe-"
 type input struct {
 	path   string
 	output string // of its text, relative to the output directory
+	err    error  // why it cannot be read
 }
 
-// String is the path for people: a file name must not look like another line, or move the cursor.
-func (in input) String() string { return printable(in.path) }
-
-// control matches control characters, and bytes that are no characters.
-var control = regexp.MustCompile(`\p{Cc}|\x{FFFD}`)
-
-// printable returns the text, quoted if it has control characters.
+// printable returns a text, quoted if it has control characters: a file name must not look like another line, or move
+// the cursor.
 func printable(text string) string {
-	if control.MatchString(text) {
+	if strings.ContainsFunc(text, isControl) {
 		return strconv.Quote(text)
 	}
 	return text
 }
 
+func isControl(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }
+
 // A recording is content to transcribe, found in one or more files. It is also the fs.FS that its upload is read from.
 type recording struct {
-	input          // the first file with the content
-	copies []input // the others
-	billed bool    // a create request of this run has made its record, or may have
-	name   string  // of its record
+	inputs []input
+	billed bool   // a create request of this run has made its record, or may have
+	name   string // of its record; empty if the file cannot be read
 	size   int64
 	sum    [sha256.Size]byte
+	result
 }
-
-// files returns all files with the content.
-func (r *recording) files() []input { return append([]input{r.input}, r.copies...) }
 
 // String names all its files.
 func (r *recording) String() string {
-	text := r.input.String()
-	for _, in := range r.copies {
-		text += " = " + in.String()
+	var names []string
+	for _, in := range r.inputs {
+		names = append(names, printable(in.path))
 	}
-	return text
+	return strings.Join(names, " = ")
 }
 
 var errChanged = errors.New("the file changed after it was first read; run again")
 
-// collect finds the files, each once. The results are those of files and folders that cannot be read. The error is that
-// two texts would be the same file.
-func collect(paths []string) (inputs []input, unread []result, clash error) {
-	seen, outputs := make(map[string]bool), make(map[string]input)
-	skip := func(path, why string) { unread = append(unread, unreadable(path, errors.New("skipped: "+why))) }
+// collect finds the files, each once, and the files and folders that cannot be read. The error is that two texts would
+// be the same file.
+func collect(o options) (inputs []input, clash error) {
+	seen, outputs := make(map[string]bool), make(map[string]string)
+	skip := func(path string, why error) { inputs = append(inputs, input{path: path, err: why}) }
 	add := func(path, output string) {
-		if seen[filepath.Clean(path)] {
+		absolute, _ := filepath.Abs(path)
+		if seen[absolute] {
 			return
 		}
-		seen[filepath.Clean(path)] = true
-		info, err := os.Stat(path)
-		other, taken := outputs[output]
-		switch {
+		seen[absolute] = true
+		switch info, err := os.Stat(path); {
 		case err != nil:
-			unread = append(unread, unreadable(path, err))
+			skip(path, err)
 		case !info.Mode().IsRegular():
-			skip(path, "neither a file nor a folder")
-		case taken && sameFile(info, other.path):
+			skip(path, errors.New("skipped: neither a file nor a folder"))
 		default:
-			if taken {
+			if other := outputs[output]; other != "" && o.out != "" {
 				clash = fmt.Errorf("the texts of %s and %s would both be %s.txt; give one another directory",
-					other.path, path, output)
+					other, path, output)
 			}
-			outputs[output] = input{path, output + ".txt"}
-			inputs = append(inputs, outputs[output])
+			outputs[output] = path
+			inputs = append(inputs, input{path: path, output: output + ".txt"})
 		}
 	}
-	for _, root := range paths {
-		if info, err := os.Stat(root); err != nil || !info.IsDir() {
+	for _, root := range o.paths {
+		if !isFolder(root) {
 			add(root, filepath.Base(root))
 			continue
 		}
 		absolute, _ := filepath.Abs(root)
-		folder, empty := filepath.Base(absolute), true // "." has a name too
+		folder, empty := filepath.Base(absolute), true // "." has a name, too.
 		// The separator leads into a folder that is a link.
 		_ = filepath.WalkDir(root+string(filepath.Separator), func(path string, entry fs.DirEntry, err error) error {
 			inside, _ := filepath.Rel(root, path)
+			hidden := inside != "." && strings.HasPrefix(entry.Name(), ".")
 			switch {
-			case err != nil:
-				unread = append(unread, unreadable(path, err))
-			case inside != "." && strings.HasPrefix(entry.Name(), "."):
-				if entry.IsDir() {
-					return fs.SkipDir
-				}
+			case err == nil && hidden && entry.IsDir():
+				return fs.SkipDir
+			case err == nil && hidden:
 				return nil
-			case entry.Type()&fs.ModeSymlink != 0 && isFolder(path):
-				// It may lead anywhere, and what is there would be paid for.
-				skip(path, "a link to a folder, which is searched only if it is named itself")
+			case err != nil:
+				skip(path, err)
+			case entry.Type()&fs.ModeSymlink != 0 && isFolder(path): // It may lead anywhere.
+				skip(path, errors.New("skipped: a link to a folder, which is searched only if it is named itself"))
 			case slices.Contains(audio, strings.ToLower(filepath.Ext(inside))) && !entry.IsDir():
 				add(path, filepath.Join(folder, inside))
 			default:
@@ -126,15 +120,10 @@ func collect(paths []string) (inputs []input, unread []result, clash error) {
 			return nil
 		})
 		if empty {
-			skip(root, "no audio file in it ("+strings.Join(audio, " ")+")")
+			skip(root, fmt.Errorf("skipped: no audio file in it (%s)", strings.Join(audio, " ")))
 		}
 	}
-	return inputs, unread, clash
-}
-
-func sameFile(info fs.FileInfo, path string) bool {
-	other, err := os.Stat(path)
-	return err == nil && os.SameFile(info, other)
+	return inputs, clash
 }
 
 func isFolder(path string) bool {
@@ -142,31 +131,31 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func unreadable(path string, err error) result {
-	return result{recording: &recording{input: input{path: path}}, status: failed, err: err}
-}
-
-// identify reads all files and returns one recording for each distinct content, in the order of the files.
-func identify(ctx context.Context, inputs []input, o options) (recordings []*recording, unread []result) {
+// identify reads all files and returns one recording for each distinct content, in the order of the files, and one for
+// each file that cannot be read.
+func identify(ctx context.Context, inputs []input, o options) (recordings []*recording) {
 	byName := make(map[string]*recording)
 	for _, in := range inputs {
 		r, err := read(ctx, in, o)
-		switch {
-		case err != nil:
-			unread = append(unread, unreadable(in.path, err))
-		case byName[r.name] != nil:
-			byName[r.name].copies = append(byName[r.name].copies, in)
-		default:
+		if err != nil {
+			r = &recording{inputs: []input{in}, result: result{status: failed, err: err}}
+		} else if same := byName[r.name]; same != nil {
+			same.inputs = append(same.inputs, in)
+			continue
+		} else {
 			byName[r.name] = r
-			recordings = append(recordings, r)
 		}
+		recordings = append(recordings, r)
 	}
-	return recordings, unread
+	return recordings
 }
 
 // read hashes a file whose text can be saved. The record's name is a hash of everything the text depends on: content
 // and settings.
 func read(ctx context.Context, in input, o options) (*recording, error) {
+	if in.err != nil {
+		return nil, in.err
+	}
 	if o.out != "" {
 		if err := savable(filepath.Join(o.out, in.output)); err != nil {
 			return nil, err
@@ -179,34 +168,39 @@ func read(ctx context.Context, in input, o options) (*recording, error) {
 	defer f.Close()
 	// Reading a closed file fails.
 	defer context.AfterFunc(ctx, func() { f.Close() })()
-	head := make([]byte, 512)
-	n, err := io.ReadFull(f, head)
+	buffered, content := bufio.NewReader(f), sha256.New()
+	head, _ := buffered.Peek(512) // Its error comes again.
+	text := strings.HasPrefix(http.DetectContentType(head), "text/")
+	size, err := io.Copy(content, buffered)
 	switch {
-	case errors.Is(err, io.EOF):
+	case err != nil:
+		return nil, err
+	case size == 0:
 		return nil, errors.New("is empty")
-	case strings.HasPrefix(http.DetectContentType(head[:n]), "text/"):
+	case text:
 		return nil, errors.New("is text, not a recording")
-	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, err
 	}
-	content := sha256.New()
-	content.Write(head[:n])
-	rest, err := io.Copy(content, f)
-	if err != nil {
-		return nil, err
-	}
-	r := &recording{input: in, size: int64(n) + rest, sum: [sha256.Size]byte(content.Sum(nil))}
-	name := sha256.Sum256(fmt.Appendf(nil, "%x %q %q", r.sum, o.language, o.description))
-	r.name = namePrefix + hex.EncodeToString(name[:20])
-	return r, nil
+	sum := [sha256.Size]byte(content.Sum(nil))
+	name := sha256.Sum256(fmt.Appendf(nil, "%x %q %q", sum, o.language, o.description))
+	return &recording{
+		inputs: []input{in}, name: namePrefix + hex.EncodeToString(name[:20]), size: size, sum: sum,
+		result: result{status: notTried},
+	}, nil
 }
 
 // sentName is the file name that the service gets, which must not have control characters.
-func (r *recording) sentName() string { return control.ReplaceAllString(filepath.Base(r.path), "_") }
+func (r *recording) sentName() string {
+	return strings.Map(func(c rune) rune {
+		if isControl(c) {
+			return '_'
+		}
+		return c
+	}, filepath.Base(r.inputs[0].path))
+}
 
 // Open opens the recording's file, whatever the name given. Reading it fails if the content is not what was hashed.
 func (r *recording) Open(string) (fs.File, error) {
-	f, err := os.Open(r.path)
+	f, err := os.Open(r.inputs[0].path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,89 +1,133 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
-	"github.com/aicontent/aicontent-go/once"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
 )
 
-// A view prints texts, and lines that say how the recordings are going.
+// A view prints texts, and shows the progress of the recordings in flight: with bars on a terminal, elsewhere with a
+// line for each every ten seconds.
 type view struct {
 	mu       sync.Mutex
-	w        io.Writer // of the lines
+	lines    io.Writer
 	texts    io.Writer
-	headings bool   // above each text
-	between  string // what comes before the next text
+	bars     *mpb.Progress // nil unless the lines go to a terminal
+	headings bool          // above each text
 }
 
-// Write writes a line.
-func (v *view) Write(p []byte) (int, error) {
+func newView(stdout, stderr io.Writer, headings bool) *view {
+	v := &view{lines: stderr, texts: stdout, headings: headings}
+	if isTerminal(stderr) {
+		v.bars = mpb.New(mpb.WithOutput(stderr))
+		v.lines = v.bars // It prints above the bars.
+		if isTerminal(stdout) {
+			v.texts = v.bars
+		}
+	}
+	return v
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// close removes the bars.
+func (v *view) close() {
+	if v.bars != nil {
+		v.bars.Wait()
+	}
+}
+
+func (v *view) printf(format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.w.Write(p)
+	fmt.Fprintf(v.lines, format, args...)
 }
 
 // print prints a text, below the names of its files if there are several texts.
 func (v *view) print(r *recording, text string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	heading := v.between
 	if v.headings {
-		v.between = "\n"
-		for _, in := range r.files() {
-			heading += fmt.Sprintf("# %s\n", in)
-		}
+		text = fmt.Sprintf("# %s\n%s\n", r, text)
 	}
-	if _, err := io.WriteString(v.texts, heading+text); err != nil {
-		return fmt.Errorf("%w: %w", errTexts, err)
+	if _, err := io.WriteString(v.texts, text); err != nil {
+		return fmt.Errorf("%w: %w", errUnprinted, err)
 	}
 	return nil
 }
 
-// begin says what a recording waits for, if it was put off.
-func (v *view) begin(before result) {
-	if e, ok := errors.AsType[*once.Error](before.err); ok {
-		fmt.Fprintf(v, "%s: looking for its text until %s\n", before, e.Until.Local().Format(time.TimeOnly))
+// A flight is what a view shows of a recording in flight.
+type flight struct {
+	end func()
+
+	mu   sync.Mutex
+	bar  *mpb.Bar
+	does string
+	at   time.Time // since when
+	sent aicontent.Progress
+}
+
+// begin shows a recording until its end is called.
+func (v *view) begin(r *recording) *flight {
+	f := &flight{does: "looking for its text", at: time.Now()}
+	if v.bars != nil {
+		name := fmt.Sprintf("%-24.24s", printable(filepath.Base(r.inputs[0].path)))
+		f.bar = v.bars.AddBar(0, mpb.PrependDecorators(decor.Name(name)), // The total is not known yet.
+			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return f.String() })))
+		f.end = func() { f.bar.Abort(true) }
+		return f
+	}
+	ticks, ended := time.NewTicker(10*time.Second), make(chan struct{})
+	f.end = func() { close(ended) }
+	go func() {
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ticks.C:
+				v.printf("%s: %s\n", r, f)
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return f
+}
+
+// progress notes how much of the recording was sent.
+func (f *flight) progress(p aicontent.Progress) {
+	f.mu.Lock()
+	does := "sending"
+	if p.Sent >= p.Total {
+		does = "waiting for its text"
+	}
+	if does != f.does {
+		f.does, f.at = does, time.Now()
+	}
+	f.sent = p
+	f.mu.Unlock() // The bar waits for String.
+	if f.bar != nil {
+		f.bar.SetTotal(p.Total, false)
+		f.bar.SetCurrent(p.Sent)
 	}
 }
 
-// progress returns a function that writes a line every ten seconds.
-func (v *view) progress(r *recording) func(aicontent.Progress) {
-	last := time.Now()
-	return func(p aicontent.Progress) {
-		if time.Since(last) >= 10*time.Second {
-			last = time.Now()
-			fmt.Fprintf(v, "%s: attempt %d has sent %d of %d bytes\n", r, p.Attempt, p.Sent, p.Total)
-		}
+func (f *flight) String() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	elapsed := time.Since(f.at).Round(time.Second)
+	if f.does == "sending" {
+		return fmt.Sprintf("%s, %d of %d KiB in %v", f.does, f.sent.Sent>>10, f.sent.Total>>10, elapsed)
 	}
-}
-
-// end says what came of a recording.
-func (v *view) end(res result) {
-	what := "found"
-	switch {
-	case res.status == unfinished:
-		what = "interrupted"
-	case res.later && res.err == nil:
-		what = "its text is not there yet; looking for it when the others are done"
-	case res.later && errors.As(res.err, new(*aicontent.APIError)):
-		what = "put off until the others are done: " + plain(res.err)
-	case res.later:
-		what = "was sent before; looking for its text when the others are done"
-	case res.status == failed:
-		what = "failed: " + plain(res.err)
-	default:
-		if res.billed {
-			what = "made"
-		}
-		if res.text == "" {
-			what += ", without a text"
-		}
-		what += ", id " + string(res.id)
-	}
-	fmt.Fprintf(v, "%s: %s\n", res, what)
+	return fmt.Sprintf("%s for %v", f.does, elapsed)
 }
