@@ -77,11 +77,19 @@ func startWorker(t *testing.T, log io.Writer) (stop func()) {
 	return stop
 }
 
-// enqueue queues files, and the recordings in folders.
+// enqueue queues files.
 func enqueue(t *testing.T, paths ...string) {
 	t.Helper()
 	status, _, errOut := command(t, append([]string{"produce"}, paths...)...)
 	require.Zero(t, status, errOut)
+}
+
+// filesIn returns the paths of the files in a folder.
+func filesIn(t *testing.T, dir string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	return paths
 }
 
 // outcome waits until so many jobs have ended and the queue is empty. It returns the jobs by the base names of files.

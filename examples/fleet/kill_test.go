@@ -37,7 +37,7 @@ func TestJobsBecomeOneRecordEachWhereverWorkersAndNodesAreKilled(t *testing.T) {
 		write(t, dir, fmt.Sprint(i, ".wav"), content)
 		hashes[jobID(content)] = fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
 	}
-	enqueue(t, "-replicas", "3", dir)
+	enqueue(t, append([]string{"-replicas", "3"}, filesIn(t, dir)...)...)
 	q, err := openQueue(t.Context(), "", 0)
 	require.NoError(t, err)
 	t.Cleanup(q.close)

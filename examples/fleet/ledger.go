@@ -22,9 +22,9 @@ func bucket(name string) jetstream.StreamConfig {
 	}
 }
 
-// A ledger keeps the entries of package once in a key-value bucket that was created with [bucket]. An entry's version is
-// its revision, which neither a deleted key nor a bucket that is created again repeats. With one replica, set
-// sync_interval to always: otherwise a crash of the machine loses the last changes.
+// A ledger keeps the entries of package once in a key-value bucket, which [bucket] describes. An entry's version is its
+// revision, which neither a deleted key nor a bucket that is created again repeats. With one replica, set sync_interval
+// to always: otherwise a crash of the machine loses the last changes.
 type ledger struct{ bucket jetstream.KeyValue }
 
 // Get returns the entry and its version.

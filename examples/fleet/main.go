@@ -24,9 +24,9 @@ const (
 )
 
 const usage = `Usage:
-  fleet produce [flags] FILE|FOLDER...  queue files, and the recordings in folders
-  fleet work [flags]                    transcribe recordings until interrupted
-  fleet results [flags]                 print a row for each recording that has ended
+  fleet produce [flags] FILE...  queue recordings
+  fleet work [flags]             transcribe recordings until interrupted
+  fleet results [flags]          print a row for each recording that has ended
 
 NATS_URL, or a context of the nats command, names the queue. AICONTENT_BASE_URL and
 AICONTENT_API_KEY name the service. For the flags of a command: fleet COMMAND -h

@@ -17,7 +17,7 @@ func TestWrongArgumentsExitWith2AndOneLine(t *testing.T) {
 		"no command":      {nil, "the first argument must be produce, work or results"},
 		"unknown command": {[]string{"wrok"}, "the first argument must be produce, work or results"},
 		"unknown flag":    {[]string{"results", "-x"}, "flag provided but not defined: -x; see fleet results -h"},
-		"no files":        {[]string{"produce"}, "produce needs the names of files or folders"},
+		"no files":        {[]string{"produce"}, "produce needs the names of files"},
 		"no language": {[]string{"produce", "-language", "english", "x"},
 			`-language must be a country code such as GB, not "english"`},
 		"no replicas":      {[]string{"produce", "-replicas", "0", "x"}, "-replicas must be 1 to 5, not 0"},
@@ -73,7 +73,8 @@ func TestInterruptedProduceSaysSo(t *testing.T) {
 	newQueue(t)
 	ctx, end := context.WithCancel(t.Context())
 	end()
-	assert.Equal(t, exitInterrupted, run(ctx, []string{"produce", t.TempDir()}, io.Discard, io.Discard))
+	args := []string{"produce", write(t, t.TempDir(), "a.wav", recording(1))}
+	assert.Equal(t, exitInterrupted, run(ctx, args, io.Discard, io.Discard))
 }
 
 // An unescaped character makes Go see a part of a password as a host, a port or a path.

@@ -11,20 +11,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/aicontent/aicontent-go"
 )
-
-// audio lists the file name extensions of recordings in a folder. A file that is named may have any.
-var audio = strings.Fields(".aac .aif .aiff .amr .caf .flac .m4a .mov .mp3 .mp4 .mpeg .mpga .oga .ogg .opus .wav " +
-	".webm .wma")
 
 // A producer puts files into the queue.
 type producer struct {
@@ -45,7 +39,7 @@ func produceCommand(ctx context.Context, args []string, out, errOut io.Writer) e
 	case err != nil:
 		return err
 	case flags.NArg() == 0:
-		return usagef("produce needs the names of files or folders")
+		return usagef("produce needs the names of files")
 	case p.language != "" && !p.language.Valid():
 		return usagef("-language must be a country code such as GB, not %q", p.language)
 	case *replicas < 1 || *replicas > 5:
@@ -58,28 +52,14 @@ func produceCommand(ctx context.Context, args []string, out, errOut io.Writer) e
 	return p.produce(ctx, flags.Args())
 }
 
-// produce queues the files at paths, and the recordings in folders, except hidden ones. It skips and names other files
-// and those that cannot be read. It may be interrupted and run again.
+// produce queues the files at paths. It skips and names those that cannot be read. It may be interrupted and run again.
 func (p *producer) produce(ctx context.Context, paths []string) error {
-	for _, root := range paths {
-		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			hidden := path != root && strings.HasPrefix(entry.Name(), ".")
-			switch {
-			case hidden && entry.IsDir():
-				return fs.SkipDir
-			case hidden || err == nil && entry.IsDir():
-				return nil
-			case err == nil:
-				err = p.add(ctx, path, path != root)
-			}
-			if unfit, ok := errors.AsType[*fs.PathError](err); ok {
-				fmt.Fprintf(p.out, "skipped: %q: %v\n", path, unfit.Err)
-				p.skipped++
-				return nil
-			}
-			return err
-		})
-		if err != nil {
+	for _, path := range paths {
+		err := p.add(ctx, path)
+		if unfit, ok := errors.AsType[*fs.PathError](err); ok {
+			fmt.Fprintf(p.out, "skipped: %q: %v\n", path, unfit.Err)
+			p.skipped++
+		} else if err != nil {
 			return err
 		}
 	}
@@ -97,12 +77,10 @@ func unfit(path, why string) error {
 
 // add opens a file and queues it. While the queue is full or unreachable, it says so and waits. The error of a file
 // that must be skipped is a PathError.
-func (p *producer) add(ctx context.Context, path string, inFolder bool) error {
+func (p *producer) add(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	room := p.q.chunks.CachedInfo().Config.MaxBytes
 	switch {
-	case inFolder && !slices.Contains(audio, strings.ToLower(filepath.Ext(path))):
-		return unfit(path, "not a recording by its extension")
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular() || info.Size() == 0:
@@ -159,9 +137,13 @@ func (p *producer) queue(ctx context.Context, id string, file *os.File, size int
 	if err != nil {
 		return err
 	}
-	// Of several producers of the same content, one sends a message.
-	attempt := fmt.Sprint(id, earlier.Ended.UnixNano())
-	if _, err = p.q.js.Publish(ctx, jobSubject+id, message, jetstream.WithMsgID(attempt)); err == nil {
+	// Of several producers of the same content, one sends a message. The others get a 400.
+	_, err = p.q.js.Publish(ctx, jobSubject+id, message, jetstream.WithExpectLastSequencePerSubject(0))
+	if late, ok := errors.AsType[*jetstream.APIError](err); ok && late.Code == http.StatusBadRequest {
+		p.known++
+		return nil
+	}
+	if err == nil {
 		p.queued++
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,30 +14,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFilesThatAreNoRecordingsAreSkippedAndNamed(t *testing.T) {
+func TestFilesThatCannotBeQueuedAreSkippedAndNamed(t *testing.T) {
 	newQueue(t)
 	dir := t.TempDir()
-	write(t, dir, "a.WAV", recording(1))
-	write(t, dir, "empty.mp3", "")
-	write(t, dir, ".hidden.mp3", recording(2))
-	require.NoError(t, os.Mkdir(filepath.Join(dir, ".trash"), 0o700))
-	write(t, dir, ".trash/b.mp3", recording(3))
-	write(t, dir, "x\nfleet: all is well\x1b[2J.txt", "no recording")
-	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "gone.mp3")))
-	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, "endless.mp3")))
-	named := write(t, t.TempDir(), "named.bin", recording(4))
-
-	status, _, errOut := command(t, "produce", dir, "missing.mp3", named)
+	good := write(t, dir, "a.wav", recording(1))
+	odd := write(t, dir, "x\nfleet: all is well\x1b[2J.wav", "")
+	gone := filepath.Join(dir, "gone.mp3")
+	status, _, errOut := command(t, "produce", odd, dir, gone, "/dev/zero", good)
 	assert.Equal(t, exitFailed, status)
-	quoted := func(name string) string { return fmt.Sprintf("skipped: %q: ", filepath.Join(dir, name)) }
 	assert.Equal(t, strings.Join([]string{
-		quoted("empty.mp3") + "empty, or not a file",
-		quoted("endless.mp3") + "empty, or not a file",
-		quoted("gone.mp3") + "no such file or directory",
-		quoted("x\nfleet: all is well\x1b[2J.txt") + "not a recording by its extension",
-		`skipped: "missing.mp3": no such file or directory`,
-		"Files queued: 2, already known: 0",
-		"fleet: files skipped: 5\n",
+		fmt.Sprintf("skipped: %q: empty, or not a file", odd),
+		fmt.Sprintf("skipped: %q: empty, or not a file", dir),
+		fmt.Sprintf("skipped: %q: no such file or directory", gone),
+		`skipped: "/dev/zero": empty, or not a file`,
+		"Files queued: 1, already known: 0",
+		"fleet: files skipped: 4\n",
 	}, "\n"), errOut)
 }
 
@@ -49,12 +39,12 @@ func TestEqualFilesAreOneJobHoweverOftenTheyAreProduced(t *testing.T) {
 	write(t, dir, "b.wav", recording(1))
 	write(t, dir, "c.wav", recording(2))
 	for _, want := range []string{"queued: 2, already known: 1", "queued: 0, already known: 3"} {
-		_, _, errOut := command(t, "produce", dir)
+		_, _, errOut := command(t, append([]string{"produce"}, filesIn(t, dir)...)...)
 		assert.Equal(t, "Files "+want+"\n", errOut)
 	}
 	startWorker(t, io.Discard)
 	outcome(t, q, 2)
-	_, _, errOut := command(t, "produce", dir)
+	_, _, errOut := command(t, append([]string{"produce"}, filesIn(t, dir)...)...)
 	assert.Equal(t, "Files queued: 0, already known: 3\n", errOut)
 	assert.Len(t, srv.Records(), 2)
 	assert.Equal(t, 2, uploads(srv))
@@ -71,13 +61,20 @@ func TestOneContentInTwoLanguagesIsTwoJobs(t *testing.T) {
 	assert.Len(t, srv.Records(), 2)
 }
 
+// A producer may be killed after each step of queuing a job, which may have run before.
 func TestJobOfAKilledProduceIsQueuedAgain(t *testing.T) {
 	q, srv := newDeployment(t)
 	content := recording(1)
-	_, err := q.files.PutString(t.Context(), jobID(content), content) // the message was not sent
-	require.NoError(t, err)
-	_, _, errOut := command(t, "produce", write(t, t.TempDir(), "a.wav", content))
-	assert.Equal(t, "Files queued: 1, already known: 0\n", errOut)
+	path := write(t, t.TempDir(), "a.wav", content)
+	enqueue(t, path)
+	require.NoError(t, q.messages.Purge(t.Context())) // its message was not sent
+	for range 2 {
+		_, _, errOut := command(t, "produce", path)
+		assert.Equal(t, "Files queued: 1, already known: 0\n", errOut)
+		require.NoError(t, q.messages.Purge(t.Context()))
+		end(t, q, jobID(content), job{File: path, State: dead})
+	}
+	enqueue(t, path)
 	startWorker(t, io.Discard)
 	assert.Equal(t, done, outcome(t, q, 1)["a.wav"].State)
 	assert.Len(t, srv.Records(), 1)
@@ -91,7 +88,7 @@ func TestProducersOfTheSameFilesShareTheirJobs(t *testing.T) {
 	}
 	var group sync.WaitGroup
 	for range 3 {
-		group.Go(func() { enqueue(t, dir) })
+		group.Go(func() { enqueue(t, filesIn(t, dir)...) })
 	}
 	startWorker(t, io.Discard)
 	group.Wait()
@@ -120,7 +117,8 @@ func TestProduceSaysThatTheQueueIsFullAndWaits(t *testing.T) {
 	}
 	var log safeBuffer
 	started := sync.OnceFunc(func() { startWorker(t, io.Discard) })
-	produced := run(t.Context(), []string{"produce", dir}, io.Discard, writer(func(p []byte) (int, error) {
+	args := append([]string{"produce"}, filesIn(t, dir)...)
+	produced := run(t.Context(), args, io.Discard, writer(func(p []byte) (int, error) {
 		started()
 		return log.Write(p)
 	}))
@@ -136,7 +134,7 @@ func TestFileThatNeverFitsIsSkipped(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.wav", noise(1, 300_000))
 	write(t, dir, "b.wav", recording(2))
-	status, _, errOut := command(t, "produce", dir)
+	status, _, errOut := command(t, append([]string{"produce"}, filesIn(t, dir)...)...)
 	assert.Equal(t, exitFailed, status)
 	assert.Contains(t, errOut, "larger than the queue\nFiles queued: 1, already known: 0\n")
 }
@@ -173,7 +171,7 @@ func TestInterruptedProduceEndsWhileItWaits(t *testing.T) {
 		write(t, dir, fmt.Sprint(i, ".wav"), noise(i, 200_000))
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
-	status := run(ctx, []string{"produce", dir}, io.Discard, writer(func(p []byte) (int, error) {
+	status := run(ctx, append([]string{"produce"}, filesIn(t, dir)...), io.Discard, writer(func(p []byte) (int, error) {
 		interrupt()
 		return len(p), nil
 	}))

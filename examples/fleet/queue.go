@@ -158,6 +158,16 @@ func (q *queue) result(ctx context.Context, id string) (j job, err error) {
 	return j, err
 }
 
+// end writes down how a job has ended.
+func (q *queue) end(ctx context.Context, id string, j *job) error {
+	j.Ended = time.Now().UTC()
+	entry, err := json.Marshal(j)
+	if err == nil {
+		_, err = q.results.Create(ctx, id, entry)
+	}
+	return err
+}
+
 // fetch copies the file of a job. A queue that has lost or damaged it is ErrObjectNotFound or ErrDigestMismatch.
 func (q *queue) fetch(ctx context.Context, id string, language aicontent.CountryCode, to io.WriteSeeker) error {
 	info, err := q.files.GetInfo(ctx, id)

@@ -61,7 +61,7 @@ func TestEndedJobsLeaveOnlyTheirResults(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.wav", noise(1, 300_000)) // several chunks
 	write(t, dir, "b.mp3", "%PDF-1.7 xxxxxxxxxx")
-	enqueue(t, dir)
+	enqueue(t, filesIn(t, dir)...)
 	startWorker(t, &safeBuffer{})
 	jobs := outcome(t, q, 2)
 	assert.Equal(t, done, jobs["a.wav"].State, jobs["a.wav"].Reason)

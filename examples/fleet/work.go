@@ -79,7 +79,7 @@ func (w *worker) work(ctx context.Context, concurrency int) error {
 	w.end = end
 	// A wrong address or key must not make dead letters.
 	_, err := w.client.Transcriptions.List(taking, aicontent.TranscriptionListParams{PerPage: aicontent.PerPage10})
-	if err != nil && !aicontent.Retryable(err) {
+	if refused(err) {
 		end(err)
 	}
 	var slots sync.WaitGroup
@@ -95,6 +95,12 @@ func (w *worker) work(ctx context.Context, concurrency int) error {
 		return nil
 	}
 	return context.Cause(taking)
+}
+
+// refused reports whether the service would refuse every job, because the key or the address is wrong.
+func refused(err error) bool {
+	denied := errors.Is(err, aicontent.ErrForbidden) || errors.Is(err, aicontent.ErrNotFound)
+	return errors.Is(err, aicontent.ErrUnauthorized) || denied && !aicontent.Retryable(err)
 }
 
 // next waits some seconds for a job and runs it. An interrupt does not end a job that has begun.
@@ -175,23 +181,21 @@ func (w *worker) run(ctx context.Context, id string, j *job) error {
 	defer os.Remove(file.Name())
 	defer file.Close()
 	_ = os.Remove(file.Name()) // now, where the system allows it, so that a killed worker leaves nothing
-	fetched := w.q.fetch(ctx, id, j.Language, file)
-	lost := errors.Is(fetched, jetstream.ErrObjectNotFound) || errors.Is(fetched, jetstream.ErrDigestMismatch)
-	if fetched != nil && !lost {
-		return fmt.Errorf("fetch the file: %w", fetched)
-	}
-	var t *aicontent.Transcription
-	if !lost {
-		t, _, err = w.names.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
-			Name: id, File: aicontent.FileFromReader(id+extension.FindString(j.File), file), Language: j.Language,
-		})
-	}
+	err = w.q.fetch(ctx, id, j.Language, file)
 	switch {
-	case lost:
+	case errors.Is(err, jetstream.ErrObjectNotFound), errors.Is(err, jetstream.ErrDigestMismatch):
 		j.State, j.Reason = dead, "the queue has lost the file: produce it again"
+		return w.q.end(ctx, id, j)
+	case err != nil:
+		return fmt.Errorf("fetch the file: %w", err)
+	}
+	t, _, err := w.names.Transcriptions.Store(ctx, aicontent.TranscriptionStoreParams{
+		Name: id, File: aicontent.FileFromReader(id+extension.FindString(j.File), file), Language: j.Language,
+	})
+	switch {
 	case err == nil:
 		j.State, j.Record = done, t.ID
-	case errors.Is(err, aicontent.ErrUnauthorized), errors.Is(err, aicontent.ErrForbidden) && !aicontent.Retryable(err):
+	case refused(err):
 		w.end(err)
 		return err // for a worker with another key
 	case aicontent.Retryable(err):
@@ -199,10 +203,5 @@ func (w *worker) run(ctx context.Context, id string, j *job) error {
 	default:
 		j.State, j.Reason = dead, aicontent.Reason(err)
 	}
-	j.Ended = time.Now().UTC()
-	entry, err := json.Marshal(j)
-	if err == nil {
-		_, err = w.q.results.Create(ctx, id, entry)
-	}
-	return err
+	return w.q.end(ctx, id, j)
 }

@@ -64,7 +64,7 @@ func TestJobThatCannotSucceedIsADeadLetterThatSaysWhy(t *testing.T) {
 	write(t, dir, "report.mp3", "%PDF-1.7 "+strings.Repeat("x", 100))
 	refuse := aicontenttest.Status(422, `{"message":"The file must be an mp3."}`)
 	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, refuse)
-	enqueue(t, dir)
+	enqueue(t, filesIn(t, dir)...)
 	var log safeBuffer
 	startWorker(t, &log)
 	outcome(t, q, 2)
@@ -90,7 +90,7 @@ func TestJobWithoutItsFileIsADeadLetter(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "lost.wav", recording(1))
 	write(t, dir, "damaged.wav", recording(2))
-	enqueue(t, dir)
+	enqueue(t, filesIn(t, dir)...)
 	require.NoError(t, q.removeFile(t.Context(), jobID(recording(1))))
 	_, err := q.files.PutString(t.Context(), jobID(recording(2)), recording(3))
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestNamesThatTheServiceRefusesAreNoReasonToRefuseTheFile(t *testing.T) {
 	for i, name := range []string{"a\nb.wav", "c\xff.wav", "d\x1b\".wav"} {
 		write(t, dir, name, recording(uint64(i)))
 	}
-	enqueue(t, dir)
+	enqueue(t, filesIn(t, dir)...)
 	startWorker(t, io.Discard)
 	for name, j := range outcome(t, q, 3) {
 		assert.Equal(t, done, j.State, "%q: %s", name, j.Reason)
