@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -288,15 +289,41 @@ func TestRowsKeepTheWholeRecord(t *testing.T) {
 	assert.JSONEq(t, string(sent.Raw()), string(got.Raw()))
 }
 
+func TestExportContinuesWhereAnotherRunStopped(t *testing.T) {
+	srv := aicontenttest.NewServer(t)
+	for n := range 230 {
+		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1)})
+	}
+	client := srv.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	saved := map[aicontent.ID]bool{}
+	save := func(images []*aicontent.Image) error {
+		for _, image := range images {
+			saved[image.ID] = true
+		}
+		return nil
+	}
+
+	full := errors.New("the disk is full")
+	at, err := export(t.Context(), client, 1, func([]*aicontent.Image) error { return full })
+	require.ErrorIs(t, err, full)
+	require.Equal(t, 1, at, "nothing of page 1 was saved")
+	third := func(r *aicontenttest.Request) bool { return r.Query.Get("page") == "3" }
+	srv.FaultWhen(third, 1, aicontenttest.Status(http.StatusBadGateway, ""))
+	at, err = export(t.Context(), client, at, save)
+	require.ErrorIs(t, err, aicontent.ErrServer)
+	require.Len(t, saved, 200)
+	srv.AddImage(aicontenttest.Image{Name: "a new one"})
+	at, err = export(t.Context(), client, at, save)
+	require.NoError(t, err)
+	assert.Len(t, saved, 231)
+	assert.Equal(t, 3, at, "the last page may grow")
+}
+
 func TestPages(t *testing.T) {
 	srv := aicontenttest.NewServer(t)
 	for n := range 230 {
 		srv.AddImage(aicontenttest.Image{Name: fmt.Sprintf("Study no. %d", n+1)})
 	}
-	items, err := thirdPage(t.Context(), srv.Client())
-	require.NoError(t, err)
-	require.Len(t, items, 25)
-	assert.Equal(t, "Study no. 180", items[0].Name)
 	all, err := everything(t.Context(), srv.Client())
 	require.NoError(t, err)
 	require.Len(t, all, 230)

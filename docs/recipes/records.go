@@ -28,13 +28,20 @@ func fromRow(r row) (*aicontent.Image, error) {
 	return image, err
 }
 
-func thirdPage(ctx context.Context, client *aicontent.Client) ([]*aicontent.Image, error) {
-	page, err := client.Images.List(ctx, aicontent.ImageListParams{PerPage: aicontent.PerPage25},
-		aicontent.WithQuery("page", "3"))
-	if err != nil {
-		return nil, err
+// export passes all images to save, a page at a time, from the given page on. It returns the page at which another run
+// continues. That run may pass some images again.
+func export(ctx context.Context, client *aicontent.Client, from int, save func([]*aicontent.Image) error) (int, error) {
+	params := aicontent.ImageListParams{PerPage: aicontent.PerPage100, Sort: aicontent.SortAsc} // new ones come last
+	page, err := client.Images.List(ctx, params, aicontent.WithQuery("page", strconv.Itoa(from)))
+	for page != nil && err == nil {
+		if err = save(page.Items); err != nil {
+			break
+		}
+		if page, err = page.Next(ctx); page != nil {
+			from++
+		}
 	}
-	return page.Items, nil
+	return from, err
 }
 
 // everything returns all images in their order, with up to eight pages under way at once.
