@@ -960,6 +960,7 @@ func TestErrorsOfOtherCodeAreNotTakenForAnAnswer(t *testing.T) {
 	// A real error of each kind, from other calls.
 	notFound := showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.Respond(404, `{}`))))
 	conflict := showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.Respond(409, `{}`))))
+	//lint:ignore SA1012 A nil context is an argument that is refused.
 	invalid := showSeven(nil, over(t, fakes.RoundTripper(fakes.Lose)))
 	unread := showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.OK(``)), WithRetryPolicy(oneAttempt)))
 	lost := showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.Lose), WithRetryPolicy(oneAttempt)))

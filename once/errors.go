@@ -37,7 +37,11 @@ func (e *Error) Error() string {
 	if e.ID != "" {
 		known += ", id " + string(e.ID)
 	}
-	return lineBreaks.Replace(fmt.Sprintf("once: %s %.80q: %v (%s)", e.Collection, e.Name, e.Err, known))
+	text := fmt.Sprintf("once: %s %.80q: %v", e.Collection, e.Name, e.Err)
+	if !e.retryAt.IsZero() {
+		text += e.retryAt.UTC().Format("; call again at 15:04:05Z")
+	}
+	return lineBreaks.Replace(text + " (" + known + ")")
 }
 
 var lineBreaks = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
@@ -102,7 +106,7 @@ func asSearch(ctx context.Context) context.Context { return context.WithValue(ct
 func IsSearch(ctx context.Context) bool { return ctx.Value(searchKey{}) != nil }
 
 // ErrMaxWait is in the error of a call that [WithMaxWait] ended.
-var ErrMaxWait = errors.New("it would wait for too long (WithMaxWait)")
+var ErrMaxWait = errors.New("an earlier request may still create it")
 
 var (
 	errGone = errors.New("the record was created, and no list shows it; nothing is sent again: " +
