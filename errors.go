@@ -320,9 +320,10 @@ var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 
 // newError returns the error of a failed call: the one place where an error is made from a failure.
 func (c *Client) newError(req *request, f engine.Failure) error {
+	if f.Keys == nil {
+		f.Keys = c.lastKeys()
+	}
 	f.Last.Reply.Keys = f.Keys
-	f.Last.Reply = c.masking(f.Last.Reply)
-	f.Keys = f.Last.Reply.Keys
 	last := f.Last
 	reply := last.Reply
 	s := summary{

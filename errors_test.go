@@ -828,6 +828,21 @@ func TestRefusedKeyIsMaskedAfterARenewal(t *testing.T) {
 	}
 }
 
+// A hook that refuses the attempt with the new key may name both.
+func TestBothKeysAreMaskedInARefusalAfterARenewal(t *testing.T) {
+	t.Parallel()
+	refuse := WithAttemptHook(func(_ context.Context, a Attempt) (func(AttemptResult), error) {
+		if a.Number == 1 {
+			return nil, nil
+		}
+		return nil, errors.New("key-number-2 has no more credit than key-number-1")
+	})
+	err := showSeven(t.Context(), over(t, fakes.RoundTripper(fakes.Respond(401, `{}`)), twoKeys(), refuse))
+	assert.ErrorContains(t, err, "not retried: [API key] has no more credit than [API key]")
+	fakes.AssertNoKey(t, err, "key-number-1")
+	fakes.AssertNoKey(t, err, "key-number-2")
+}
+
 // A log is read line by line, and a terminal obeys control characters.
 func TestForeignTextsInErrorsAreOneCleanLine(t *testing.T) {
 	t.Parallel()

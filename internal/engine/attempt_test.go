@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -273,6 +274,8 @@ func TestWhyAnAttemptEnded(t *testing.T) {
 		"http on an https:// port": {fails(http.ErrSchemeMismatch), requestOf(Create), Fatal, true},
 		"a file that fails":        {read, fileOf(broken, 4), Unread, false},
 		"a file that is missing":   {read, fileOf(upload.FS(fstest.MapFS{}, "a.wav"), 4), Unread, false},
+		"a refused HTTP/2 stream":  {fails(streamError{Code: 7}), requestOf(Read), Refused, true},
+		"another HTTP/2 error":     {fails(streamError{Code: 1}), requestOf(Read), Broke, true},
 		"an upload that breaks":    {fakes.Lose, fileOf(wav, 4), Broke, false},
 		"an upload that was sent":  {readAndLose, fileOf(wav, 4), Broke, true},
 	} {
@@ -280,6 +283,36 @@ func TestWhyAnAttemptEnded(t *testing.T) {
 		assert.Equal(t, row.end, a.Facts.End, "%s: %v", name, a.Err)
 		assert.Equal(t, row.complete, a.Facts.Complete, name)
 	}
+}
+
+func TestAFileThatStallsEndsTheAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		until := make(chan struct{})
+		defer close(until)
+		stuck := readerFunc(func([]byte) (int, error) { <-until; return 0, io.EOF })
+		set := Settings{Policy: Policy{MaxAttempts: 1}, Stall: time.Minute}
+		req := fileOf(upload.Reader(io.MultiReader(strings.NewReader("RIFF"), stuck)), -1)
+		a := lastOf(t, t.Context(), senderOver(fakes.RoundTripper(read)), req, set)
+		assert.Equal(t, Idle, a.Facts.End)
+		assert.ErrorIs(t, a.Err, upload.ErrSource)
+		assert.Equal(t, Verdict{Outcome: NotExecuted, Next: Retry}, a.Verdict)
+	})
+}
+
+// streamError has the shape of the error of net/http for an HTTP/2 stream that was reset.
+type streamError struct{ Code uint32 }
+
+func (e streamError) Error() string { return fmt.Sprint("stream error ", e.Code) }
+
+// As fills a struct with the same field, as net/http's error does.
+func (e streamError) As(target any) bool {
+	to := reflect.ValueOf(target).Elem()
+	if to.Kind() != reflect.Struct || !to.FieldByName("Code").IsValid() {
+		return false
+	}
+	to.FieldByName("Code").SetUint(uint64(e.Code))
+	return true
 }
 
 func fails(err error) fakes.RoundTripper {
