@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What created nothing costs nothing: it neither counts nor is looked for after a restart.
-func TestWhatCreatedNothingLeavesNoTrace(t *testing.T) {
+func TestACallThatCreatedNothingIsNeitherCountedNorLookedFor(t *testing.T) {
 	for name, fault := range map[string]aicontenttest.Fault{
 		"refused":  aicontenttest.Status(422, `{"message":"Not this."}`),
 		"cut off":  aicontenttest.CloseMidUpload(64),
@@ -69,7 +68,6 @@ func TestTheLimitHoldsAcrossRestartsUntilMidnight(t *testing.T) {
 	})
 }
 
-// Without its journal, a server does not know what it has spent: it then creates nothing.
 func TestNothingIsCreatedWithoutAJournal(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		dir := t.TempDir()
@@ -86,7 +84,6 @@ type full struct{ once.Ledger }
 
 func (full) Put(context.Context, string, []byte, string) (string, error) { return "", syscall.ENOSPC }
 
-// What could not be noted was not sent: it is neither looked for nor counted.
 func TestNothingIsCreatedOnAFullDisk(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		dir := t.TempDir()

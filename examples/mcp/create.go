@@ -35,9 +35,9 @@ func nameOf(description string, parts ...any) string {
 	return fmt.Sprintf("mcp-%.60s-%.16x", strings.Join(words, "-"), sha256.Sum256(data))
 }
 
-// create makes a Store call, which waits no longer than the flag -wait says. It never cuts off a create request, because
-// it is billed all the same: the next call with the same arguments gets its record. A call that is cancelled while it
-// waits sends no request any more.
+// create makes a Store call, which waits no longer than the flag -wait says. It never cuts off a create request,
+// because it is billed all the same: the next call with the same arguments gets its record. A call that is cancelled
+// while it waits sends no request any more.
 func create[P, T any](
 	ctx context.Context, t *tools, req *request,
 	store func(context.Context, P, ...aicontent.CallOption) (*T, bool, error), name string, params P,
@@ -92,7 +92,7 @@ func report(ctx context.Context, req *request) (sent func(aicontent.Progress), s
 	return func(p aicontent.Progress) { last.Store(&p) }, stop
 }
 
-// advise puts before the reason of an error what is known of the record, and what the agent can do.
+// advise returns the error that an agent sees: the state of the record, the next step and the reason.
 func (t *tools) advise(known string, err error) error {
 	if err == nil {
 		return nil

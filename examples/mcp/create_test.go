@@ -20,8 +20,6 @@ func requests(srv *aicontenttest.Server, op aicontenttest.Operation) int {
 	return len(slices.DeleteFunc(srv.Requests(), func(r aicontenttest.Request) bool { return r.Operation != op }))
 }
 
-// A server that is killed while the service works must not pay again when it is started and asked again. What was on
-// the disk at that moment is all that the next one knows.
 func TestAServerThatIsStartedAgainLooksForWhatTheLastOneSent(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault  aicontenttest.Fault
@@ -62,7 +60,6 @@ func TestAServerThatIsStartedAgainLooksForWhatTheLastOneSent(t *testing.T) {
 	}
 }
 
-// Hosts give up on a tool after a minute. The service would perhaps never finish what is cut off each time.
 func TestAnAgentThatLosesPatienceGetsTheRecordOfItsFirstCall(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		a := startAgent(t, srv, t.TempDir(), 100, nil)
@@ -86,7 +83,6 @@ func TestAnAgentThatLosesPatienceGetsTheRecordOfItsFirstCall(t *testing.T) {
 	}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, 160*time.Second))
 }
 
-// Whoever has cancelled a call that waited is not billed for it later.
 func TestACallThatIsCancelledWhileItWaitsSendsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		a, start := startAgent(t, srv, t.TempDir(), 100, nil), time.Now()
@@ -109,7 +105,6 @@ func TestACallThatIsCancelledWhileItWaitsSendsNothing(t *testing.T) {
 	})
 }
 
-// Agents of several servers that share a journal make the same calls at the same time.
 func TestServersOfOneJournalCreateEachRecordOnceAndKeepTheLimit(t *testing.T) {
 	const servers, pictures, limit = 4, 6, 4
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -19,7 +20,7 @@ const (
 
 func (t *tools) transcribeFile(ctx context.Context, req *request, in fileArguments) (*mcp.CallToolResult, any, error) {
 	if !t.isRecording(in.Path) {
-		err := fmt.Errorf("%q: must be a file of 1 to %d bytes below the folder; list_folder lists them", in.Path, largest)
+		err := fmt.Errorf("%q: must be a file of 1 to %d bytes below the folder", in.Path, largest)
 		return nil, nil, t.advise("", err)
 	}
 	data, err := t.folder.ReadFile(in.Path) // The name stands for these bytes, even if the file changes meanwhile.
@@ -27,7 +28,8 @@ func (t *tools) transcribeFile(ctx context.Context, req *request, in fileArgumen
 		return nil, nil, t.advise("", err)
 	}
 	params := aicontent.TranscriptionStoreParams{
-		Name:        nameOf(in.Description, sha256.Sum256(data), in.Description, in.Language, max(in.Again, 1)),
+		Name: nameOf(cmp.Or(in.Description, "recording"),
+			sha256.Sum256(data), in.Description, in.Language, max(in.Again, 1)),
 		Description: in.Description, Language: in.Language, File: aicontent.FileFromBytes(path.Base(in.Path), data),
 	}
 	return create(ctx, t, req, t.names.Transcriptions.Store, params.Name, params)

@@ -1,5 +1,5 @@
-// Mcp is a server for the Model Context Protocol. Its tools create images and transcriptions, and an agent that does
-// not know what came of a call may make it again. See README.md.
+// Mcp is a server for the Model Context Protocol. Its tools create images and transcriptions, and an agent may
+// repeat a call whose result it did not get. See README.md.
 package main
 
 import (

@@ -82,7 +82,6 @@ func TestWithoutADeploymentItRefusesToStart(t *testing.T) {
 	}
 }
 
-// Everything that the program prints in its life is a message of the protocol, whatever it has to log.
 func TestStandardOutputHasNothingButTheProtocol(t *testing.T) {
 	srv, env := deployment(t)
 	srv.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LateAct(504, time.Second))
@@ -101,8 +100,6 @@ func TestStandardOutputHasNothingButTheProtocol(t *testing.T) {
 	assert.Equal(t, strings.Count(lines.String(), "read error: "), strings.Count(lines.String(), "read error: EOF\n"))
 }
 
-// An agent's host kills its servers and starts them again. The service draws on meanwhile, and may for a while: a call
-// that waited for the end of that would look hung to the host.
 func TestKilledAndStartedAgainItSaysThatItHasToWait(t *testing.T) {
 	arrived := make(chan struct{}, 2)
 	srv, env := deployment(t, aicontenttest.OnRequest(func(r aicontenttest.Request) {
@@ -136,7 +133,6 @@ func TestKilledAndStartedAgainItSaysThatItHasToWait(t *testing.T) {
 	assert.Equal(t, 2, requests(srv, aicontenttest.ImagesStore))
 }
 
-// A host that goes away while a tool works does not have to kill the server, even if it gave up on the tool before.
 func TestItEndsWithItsClientWhileACallIsUnderWay(t *testing.T) {
 	for name, cancelled := range map[string]bool{"and is waited for": false, "and was cancelled": true} {
 		t.Run(name, func(t *testing.T) {
@@ -181,7 +177,6 @@ func TestItEndsWithItsClientWhileACallIsUnderWay(t *testing.T) {
 	}
 }
 
-// What README tells to write into a client's configuration works as it stands, but for the values of the reader.
 func TestTheConfigurationInREADMEWorks(t *testing.T) {
 	srv, env := deployment(t)
 	text, err := os.ReadFile("README.md")

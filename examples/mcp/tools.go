@@ -47,7 +47,7 @@ func (t *tools) server() *mcp.Server {
 	mcp.AddTool(s, creates[imageArguments]("create_image", "Draws an image. "+cost), t.createImage)
 	if t.folder != nil {
 		mcp.AddTool(s, creates[fileArguments]("transcribe_file", "Transcribes a recording. "+cost), t.transcribeFile)
-		mcp.AddTool(s, looks("list_folder", "Lists the files that transcribe_file takes, except for hidden ones."), t.listFolder)
+		mcp.AddTool(s, looks("list_folder", "Lists the files that transcribe_file takes."), t.listFolder)
 	}
 	look(t, s, "image", t.client.Images.Show, t.client.Images.List,
 		func(name string) aicontent.ImageListParams { return aicontent.ImageListParams{Search: name} },

@@ -158,8 +158,6 @@ func recordings(t *testing.T, n int) *os.Root {
 	return root
 }
 
-// The promise: an agent whose calls time out and fail, and which calls again, pays once for each record, and never
-// more a day than the limit.
 func TestEachCallMadeTwiceUnderFaultsIsBilledOnceAndTheLimitHolds(t *testing.T) {
 	const calls, files, limit = 200, 40, 130
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
@@ -230,7 +228,7 @@ func TestEachCallMadeTwiceUnderFaultsIsBilledOnceAndTheLimitHolds(t *testing.T) 
 	}, aicontenttest.Latency(time.Second))
 }
 
-func TestTheArgumentsAreTheRecord(t *testing.T) {
+func TestTheSameArgumentsAreTheSameRecord(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		root := recordings(t, 2)
 		require.NoError(t, root.WriteFile("copy.wav", read(t, root, "0.wav"), 0o600))
@@ -287,7 +285,7 @@ func read(t *testing.T, root *os.Root, path string) []byte {
 	return data
 }
 
-func TestWhatIsNotBelowTheFolderIsRefused(t *testing.T) {
+func TestAPathOutOfTheFolderIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		outside := filepath.Join(t.TempDir(), "secret.wav")
 		require.NoError(t, os.WriteFile(outside, []byte("RIFF\x00\x00\x00\x00WAVEfmt secret"), 0o600))
@@ -312,7 +310,6 @@ func TestWhatIsNotBelowTheFolderIsRefused(t *testing.T) {
 	})
 }
 
-// The hints and the schemas are what clients ask the user with.
 func TestToolsSayWhatTheyCostAndTake(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		with, err := startAgent(t, srv, t.TempDir(), 17, recordings(t, 1)).ListTools(t.Context(), nil)
@@ -353,7 +350,7 @@ func TestToolsSayWhatTheyCostAndTake(t *testing.T) {
 	})
 }
 
-func TestRecordsAreFoundAndListed(t *testing.T) {
+func TestRecordsAreShownByIDAndListedByName(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		a := startAgent(t, srv, t.TempDir(), 100, recordings(t, 1))
 		image := a.mustCreate(t, "create_image", lighthouse(1))
@@ -382,7 +379,6 @@ func TestRecordsAreFoundAndListed(t *testing.T) {
 	})
 }
 
-// Whoever has made a second record with the name, such as a person who copied it, leaves the agent with two ids.
 func TestTwoRecordsOfOneNameAreShownByID(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		a := startAgent(t, srv, t.TempDir(), 100, nil)
@@ -401,7 +397,6 @@ func TestTwoRecordsOfOneNameAreShownByID(t *testing.T) {
 	})
 }
 
-// A text of an hour would leave an agent no room for anything else.
 func TestListsHaveTheBeginningsOfTexts(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		long := strings.Repeat("wörd ", 200_000)
@@ -423,7 +418,6 @@ func TestListsHaveTheBeginningsOfTexts(t *testing.T) {
 	}, aicontenttest.FullRecords)
 }
 
-// An agent knows from the first words what came of its call, and what to do.
 func TestAnErrorSaysWhatIsKnownAndWhatToDo(t *testing.T) {
 	const (
 		soon  = "Call again with the same arguments in 16s. Reason: "

@@ -15,8 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A named pipe that nobody writes to would hold the call up for ever, and a huge file would fill the memory. An empty one
-// is never sent, so it is not looked for either.
 func TestPipesAndHugeAndEmptyFilesAreRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, srv *aicontenttest.Server) {
 		root := recordings(t, 1)
@@ -35,7 +33,6 @@ func TestPipesAndHugeAndEmptyFilesAreRefused(t *testing.T) {
 	})
 }
 
-// What a server notes before it ends is what the next one need not wait for.
 func TestASignalEndsItAsItsHostWould(t *testing.T) {
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {

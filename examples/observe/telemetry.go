@@ -27,8 +27,9 @@ import (
 
 const scope = "github.com/aicontent/aicontent-go/examples/observe"
 
-// telemetry returns options for a client whose spans are printed, and sent with its metrics wherever the OTEL_ variables
-// say. The function end sends the rest. A collector that is down delays it by three seconds at most, and fails nothing.
+// telemetry returns options for a client whose spans are printed, and sent with its metrics wherever the OTEL_
+// variables say. The function end sends the rest. A collector that is down delays it by three seconds at most, and
+// fails nothing.
 func telemetry(ctx context.Context, out io.Writer) (opts []aicontent.Option, end func(context.Context), err error) {
 	setDefault("OTEL_SERVICE_NAME", "aicontent-observe")
 	for _, signal := range []string{"TRACES", "METRICS"} {

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A FIFO, which would be waited for without end, is skipped with a word, in a folder as on the command line.
 func TestAFIFOIsSkippedWithAWord(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
@@ -31,8 +30,6 @@ func TestAFIFOIsSkippedWithAWord(t *testing.T) {
 	assert.Len(t, srv.Records(), 1)
 }
 
-// A link to a folder may lead anywhere, so what is there is not paid for, and nobody is left to believe that it was
-// transcribed. Links to files, and a link that is named itself, are followed.
 func TestALinkedFolderIsSkippedWithAWord(t *testing.T) {
 	srv, flags := deployment(t)
 	dir, elsewhere, out := t.TempDir(), t.TempDir(), t.TempDir()
@@ -58,8 +55,7 @@ func TestALinkedFolderIsSkippedWithAWord(t *testing.T) {
 	assert.FileExists(t, filepath.Join(out, "archive", "a.wav.txt"))
 }
 
-// Archives of other systems have folders whose names are not UTF-8.
-func TestAFolderOfAnyName(t *testing.T) {
+func TestAFolderWhoseNameIsNotUTF8IsTranscribed(t *testing.T) {
 	_, flags := deployment(t)
 	dir, out := t.TempDir(), t.TempDir()
 	inside := filepath.Join("M\xe4rz", "a.wav")
@@ -72,9 +68,7 @@ func TestAFolderOfAnyName(t *testing.T) {
 	assert.FileExists(t, filepath.Join(out, filepath.Base(dir), inside+".txt"))
 }
 
-// A file name can hold a line break or move the cursor. It must not look like another line, and the service gets a name
-// that it accepts.
-func TestControlCharactersInAFileName(t *testing.T) {
+func TestControlCharactersInAFileNameAreQuotedAndNotSent(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
 	evil := filepath.Join(dir, "a\x1b[31m\n# forged\xff.wav")

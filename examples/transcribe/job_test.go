@@ -30,7 +30,6 @@ func stores(srv *aicontenttest.Server) (n int) {
 
 func isStore(r *aicontenttest.Request) bool { return r.Operation == aicontenttest.TranscriptionsStore }
 
-// Files with equal content are one record, within a run and across runs.
 func TestEqualContentIsPaidForOnce(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
@@ -55,7 +54,6 @@ func TestEqualContentIsPaidForOnce(t *testing.T) {
 	assert.Equal(t, 2, stores(srv))
 }
 
-// Without the journal a finished record is found by its name.
 func TestWithoutItsJournalARecordIsStillFound(t *testing.T) {
 	srv, flags := deployment(t)
 	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
@@ -67,7 +65,6 @@ func TestWithoutItsJournalARecordIsStillFound(t *testing.T) {
 	assert.Equal(t, 1, stores(srv))
 }
 
-// Other settings lead to another text, so to another record.
 func TestOtherSettingsAreAnotherRecord(t *testing.T) {
 	srv, flags := deployment(t)
 	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
@@ -78,8 +75,7 @@ func TestOtherSettingsAreAnotherRecord(t *testing.T) {
 	assert.Equal(t, 3, stores(srv))
 }
 
-// A deleted record is made again; a corrected text is fetched.
-func TestChangesMadeInTheServiceCount(t *testing.T) {
+func TestADeletedRecordIsMadeAgainAndACorrectedTextIsFetched(t *testing.T) {
 	srv, flags := deployment(t)
 	client := srv.Client()
 	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
@@ -99,7 +95,6 @@ func TestChangesMadeInTheServiceCount(t *testing.T) {
 	assert.Contains(t, stderr, "Made: 1. Found: 0.\n")
 }
 
-// If a proxy gives up, the record may still appear: it is waited for and not paid for again.
 func TestALostResponseIsNotPaidForAgain(t *testing.T) {
 	for _, fault := range []aicontenttest.Fault{aicontenttest.ActThenStatus(504), aicontenttest.LoseResponse(), aicontenttest.LateAct(502, 200*time.Millisecond)} {
 		t.Run(fault.Name, func(t *testing.T) {
@@ -113,7 +108,6 @@ func TestALostResponseIsNotPaidForAgain(t *testing.T) {
 	}
 }
 
-// A service may list a record before it has its text. An empty one in its place would look like a silent recording.
 func TestATextThatComesLateIsWaitedFor(t *testing.T) {
 	shows := 0
 	srv, flags := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
@@ -137,7 +131,6 @@ func TestATextThatComesLateIsWaitedFor(t *testing.T) {
 	assert.Equal(t, 1, stores(srv))
 }
 
-// A bad recording does not stop the others, and the summary says what is wrong with it.
 func TestOneBadRecordingDoesNotStopTheOthers(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
@@ -160,7 +153,6 @@ func TestOneBadRecordingDoesNotStopTheOthers(t *testing.T) {
 	assert.Contains(t, stderr, "\nFiles: 5. Different recordings: 3.", "as many as were announced")
 }
 
-// Running again is advised where it helps, and only for the recordings that it helps.
 func TestRunningAgainIsAdvisedWhereItHelps(t *testing.T) {
 	dir := t.TempDir()
 	good := recordingFile(t, filepath.Join(dir, "good.wav"), 1, 1000)
@@ -195,8 +187,7 @@ func TestRunningAgainIsAdvisedWhereItHelps(t *testing.T) {
 	}
 }
 
-// Whoever transcribes does not know the SDK: what it says to programmers is left out or translated.
-func TestErrorsAreInPlainWords(t *testing.T) {
+func TestErrorsNameNothingOfTheSDK(t *testing.T) {
 	dir := t.TempDir()
 	good, scan := recordingFile(t, filepath.Join(dir, "good.wav"), 1, 1000), filepath.Join(dir, "scan.mp3")
 	require.NoError(t, os.WriteFile(scan, []byte("%PDF-1.7 and so on"), 0o600))
@@ -249,8 +240,7 @@ func TestErrorsAreInPlainWords(t *testing.T) {
 	})
 }
 
-// What a service says may have parentheses, and Go's names, of its own; how long it asks to wait decides what to do.
-func TestErrorsAreNotCut(t *testing.T) {
+func TestErrorsHaveTheWholeMessageOfTheServiceAndItsWait(t *testing.T) {
 	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
 	for name, c := range map[string]struct {
 		fault aicontenttest.Fault
@@ -279,7 +269,6 @@ func TestErrorsAreNotCut(t *testing.T) {
 	}
 }
 
-// A refused key fails every recording, so nothing is uploaded and a thousand files do not fail one by one.
 func TestARefusedKeyStopsTheRunEarly(t *testing.T) {
 	srv, flags := deployment(t)
 	t.Setenv("AICONTENT_API_KEY", "an-old-key")
@@ -297,7 +286,6 @@ func TestARefusedKeyStopsTheRunEarly(t *testing.T) {
 	assert.NotContains(t, stderr, "an-old-key")
 }
 
-// Five forbidden uploads in a row end the run; invalid recordings never do.
 func TestAServiceThatTakesNothingStopsTheRun(t *testing.T) {
 	for _, test := range []struct {
 		status, tried int
@@ -316,8 +304,7 @@ func TestAServiceThatTakesNothingStopsTheRun(t *testing.T) {
 	}
 }
 
-// Recordings of an earlier run that are put off between the failures do not hide an outage.
-func TestWhatIsPutOffDoesNotHideAnOutage(t *testing.T) {
+func TestARecordingPutOffDoesNotHideAnOutage(t *testing.T) {
 	down := &recording{result: result{err: &aicontent.APIError{StatusCode: 429}}}
 	later := &recording{result: result{err: &once.Error{}, later: true}}
 	j := new(job)
@@ -334,7 +321,6 @@ func TestWhatIsPutOffDoesNotHideAnOutage(t *testing.T) {
 	}
 }
 
-// A file that changes after it was hashed leads to no record: the name would stand for other content.
 func TestAChangedFileMakesNoRecord(t *testing.T) {
 	for name, size := range map[string]int{"of the same size": 4 << 20, "of another size": 1 << 20, "a short one": 400} {
 		t.Run(name, func(t *testing.T) {
@@ -355,7 +341,6 @@ func TestAChangedFileMakesNoRecord(t *testing.T) {
 	}
 }
 
-// What cannot be saved is noticed before it is paid for, and does not stop the others.
 func TestATextThatCannotBeSavedIsNotPaidFor(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
@@ -383,8 +368,6 @@ func names(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// Beside the texts there may be anything, such as a text that somebody has corrected, and links. None is overwritten,
-// none is paid for, and the others are saved.
 func TestNothingThatIsThereIsOverwritten(t *testing.T) {
 	srv, flags := deployment(t)
 	out, elsewhere, files := t.TempDir(), t.TempDir(), t.TempDir()
@@ -417,8 +400,7 @@ func TestNothingThatIsThereIsOverwritten(t *testing.T) {
 	assert.Equal(t, []string{"a.wav.txt", "b.wav.txt", "c.wav.txt"}, names(t, out))
 }
 
-// A text in place of a recording is not paid for, whatever its name.
-func TestATextIsNoRecording(t *testing.T) {
+func TestATextFileIsNotSent(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
 	for _, name := range []string{"notes.mp3", "notes.txt"} {
@@ -431,7 +413,6 @@ func TestATextIsNoRecording(t *testing.T) {
 	assert.Empty(t, srv.Requests())
 }
 
-// One file may be named in two ways, such as through a folder and by its whole path.
 func TestOneFileByTwoPathsIsOneText(t *testing.T) {
 	_, flags := deployment(t)
 	dir, out := t.TempDir(), t.TempDir()
@@ -444,8 +425,7 @@ func TestOneFileByTwoPathsIsOneText(t *testing.T) {
 	}
 }
 
-// A path that leads to nothing to transcribe is a mistake, or a mount that is missing.
-func TestAFolderWithoutRecordingsIsSaid(t *testing.T) {
+func TestAFolderWithoutRecordingsIsListedAsFailed(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600))
@@ -492,7 +472,6 @@ func TestOneTextThatCannotBeSavedStopsNoOtherAndFiveInARowEndTheRun(t *testing.T
 	}
 }
 
-// Two journals may have paid twice. What was paid for must still be had: one of the records is the text.
 func TestSeveralRecordsOfARecordingAreOne(t *testing.T) {
 	srv, flags := deployment(t)
 	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
@@ -515,8 +494,6 @@ func TestSeveralRecordsOfARecordingAreOne(t *testing.T) {
 	assert.Zero(t, stores(srv))
 }
 
-// A service that was set up anew, or restored from a backup, gives its IDs to other recordings: theirs is not the text,
-// and what was saved before is worth more. Nobody can tell whether the record was renamed.
 func TestARecordWithAnotherNameIsNotTheText(t *testing.T) {
 	for name, becomes := range map[string]string{
 		"of this program": namePrefix + "another", "of somebody else": "My talk",
@@ -552,8 +529,7 @@ func TestARecordWithAnotherNameIsNotTheText(t *testing.T) {
 	}
 }
 
-// What became of one upload may take as long as -settle: nobody waits for it who has other recordings.
-func TestOthersComeBeforeWhatHasToWait(t *testing.T) {
+func TestOtherRecordingsComeBeforeOneThatHasToWait(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
 	for i, name := range []string{"a.wav", "b.wav", "c.wav"} {
@@ -567,8 +543,7 @@ func TestOthersComeBeforeWhatHasToWait(t *testing.T) {
 	assert.Equal(t, 3, stores(srv))
 }
 
-// The same after a run that was interrupted while it waited.
-func TestOthersComeBeforeWhatAnEarlierRunSent(t *testing.T) {
+func TestOtherRecordingsComeBeforeOneThatAnEarlierRunSent(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
 	first := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000)
@@ -600,7 +575,6 @@ func TestOthersComeBeforeWhatAnEarlierRunSent(t *testing.T) {
 	assert.Equal(t, 2, stores(srv))
 }
 
-// An outage ends the run all the same, though what it lost would be looked for in the end.
 func TestAnOutageEndsTheRun(t *testing.T) {
 	srv, flags := deployment(t)
 	srv.FaultWhen(isStore, 100, aicontenttest.Status(503, "down").WithRetryAfter("7200"))

@@ -35,8 +35,7 @@ func age(t *testing.T, journal string, by time.Duration) {
 	}
 }
 
-// Only one who knows which journal is used can tell whether it is the right one.
-func TestTheJournalIsNamed(t *testing.T) {
+func TestARunSaysWhereItsJournalIsAndWhetherItIsNew(t *testing.T) {
 	_, flags := deployment(t)
 	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
 	_, _, stderr := transcribe(t, append(flags, file)...)
@@ -46,7 +45,6 @@ func TestTheJournalIsNamed(t *testing.T) {
 	assert.NotContains(t, stderr, "It is new")
 }
 
-// A home that cannot be written is no reason to go without, and the flag helps.
 func TestAJournalThatCannotBeMadeNamesTheFlag(t *testing.T) {
 	srv, _ := deployment(t)
 	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
@@ -58,7 +56,6 @@ func TestAJournalThatCannotBeMadeNamesTheFlag(t *testing.T) {
 	assert.Empty(t, srv.Requests())
 }
 
-// Without the journal an upload would leave no trace after a crash, so nothing is sent, and the run ends.
 func TestWithoutAJournalNothingIsSent(t *testing.T) {
 	var gone sync.Once
 	var journal string
@@ -82,7 +79,6 @@ func TestWithoutAJournalNothingIsSent(t *testing.T) {
 	assert.NotContains(t, stderr, "ledger")
 }
 
-// Two runs at the same time, such as those of two terminals, pay once for what both have.
 func TestTwoRunsShareAJournal(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
@@ -105,7 +101,6 @@ func TestTwoRunsShareAJournal(t *testing.T) {
 	assert.Equal(t, 6, stores(srv))
 }
 
-// What a killed run has sent may still become a text, which is looked for. The other recordings do not wait for it.
 func TestAKilledRunHoldsUpNoOtherRecording(t *testing.T) {
 	reached := make(chan struct{})
 	var sent, record sync.Once

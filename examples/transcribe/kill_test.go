@@ -99,7 +99,6 @@ func setting(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// Killed at any moment and run again, the program pays for no recording twice and loses none.
 func TestKilledAnywhereNothingIsPaidForTwice(t *testing.T) {
 	files, kills, seed := setting(t, "TRANSCRIBE_FILES", 16), setting(t, "TRANSCRIBE_KILLS", 6), setting(t, "TRANSCRIBE_SEED", 1)
 	t.Logf("TRANSCRIBE_FILES=%d TRANSCRIBE_KILLS=%d TRANSCRIBE_SEED=%d", files, kills, seed)

@@ -24,8 +24,8 @@ import (
 // The exit statuses.
 const exitDone, exitSomeFailed, exitUsage, exitInterrupted = 0, 1, 2, 130
 
-// grace is how long an interrupted run may take to end. Then it exits at once, which loses nothing: the journal survives
-// a kill.
+// grace is how long an interrupted run may take to end. Then it exits at once, which loses nothing: the journal
+// survives a kill.
 const grace = 900 * time.Millisecond
 
 func main() {
@@ -96,7 +96,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.out, "o", "", "save each text in `DIR` instead of printing it; no file is overwritten")
 	flags.IntVar(&o.parallel, "j", 4, "transcribe `N` recordings at a time")
-	flags.StringVar(&o.language, "language", "", "`country` of the language spoken, such as GB or DE (ISO 3166-1 alpha-2)")
+	flags.StringVar(&o.language, "language", "", "`country` of the language spoken, such as GB or DE")
 	flags.StringVar(&o.description, "description", "", "`text` that describes the recordings to the service")
 	flags.DurationVar(&o.settle, "settle", 15*time.Minute, "`time` to look for a lost upload before it is sent again; "+
 		"more than\nthe service needs for your longest recording, or that is paid for twice")

@@ -108,7 +108,7 @@ func TestHelpExplainsTheFlags(t *testing.T) {
 	}
 }
 
-func TestTextsGoToTheirFiles(t *testing.T) {
+func TestTextsAreSavedInTheirFiles(t *testing.T) {
 	srv, flags := deployment(t)
 	dir, out := t.TempDir(), t.TempDir()
 	recordingFile(t, filepath.Join(dir, "talks", "2024", "a.wav"), 1, 1000)
@@ -133,8 +133,7 @@ func TestTextsGoToTheirFiles(t *testing.T) {
 	}
 }
 
-// Each text is printed below the names of its files.
-func TestTextsGoToTheTerminal(t *testing.T) {
+func TestTextsArePrintedBelowTheNamesOfTheirFiles(t *testing.T) {
 	_, flags := deployment(t)
 	dir := t.TempDir()
 	b, a := recordingFile(t, filepath.Join(dir, "b.wav"), 1, 1000), recordingFile(t, filepath.Join(dir, "a.wav"), 2, 2000)
@@ -144,7 +143,6 @@ func TestTextsGoToTheTerminal(t *testing.T) {
 	assert.Regexp(t, `^# \S+b\.wav = \S+c\.wav\nNo transcript.* 1000 bytes.*\n\n# \S+a\.wav\nNo transcript.* 2000 bytes.*\n\n$`, stdout)
 }
 
-// A text is printed when it is there, not when the last one is.
 func TestATextDoesNotWaitForTheOthers(t *testing.T) {
 	dir := t.TempDir()
 	quick, slow := recordingFile(t, filepath.Join(dir, "quick.wav"), 1, 1000), recordingFile(t, filepath.Join(dir, "slow.wav"), 2, 2000)
@@ -166,7 +164,6 @@ func TestATextDoesNotWaitForTheOthers(t *testing.T) {
 	assert.Regexp(t, `^# \S+quick\.wav\nNo transcript.* 1000 bytes.*\n\n# \S+slow\.wav\nNo transcript.* 2000 bytes.*\n\n$`, &stdout)
 }
 
-// Nobody is told that all went well when the texts are nowhere. What was billed is counted, and nothing more is.
 func TestTextsThatCannotBePrintedAreAFailure(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
@@ -189,7 +186,6 @@ func TestTextsThatCannotBePrintedAreAFailure(t *testing.T) {
 	assert.Len(t, srv.Records(), 1)
 }
 
-// Whoever reads the texts may go away: the program ends what is in flight, and says what there is to do.
 func TestABrokenPipeEndsTheRun(t *testing.T) {
 	srv, flags := deployment(t)
 	dir := t.TempDir()
@@ -213,7 +209,6 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// An interrupt ends the program within a second, even if the service hangs. The next run continues at once.
 func TestAnInterruptEndsTheProgramWithinASecond(t *testing.T) {
 	t.Run("while the recording is sent", func(t *testing.T) {
 		srv, flags := deployment(t)

@@ -198,7 +198,8 @@ func (r *recording) sentName() string {
 	}, filepath.Base(r.inputs[0].path))
 }
 
-// Open opens the recording's file, whatever the name given. Reading it fails if the content is not what was hashed.
+// Open opens the recording's file, whatever the name given. Reading it fails if the content has changed since it was
+// hashed.
 func (r *recording) Open(string) (fs.File, error) {
 	f, err := os.Open(r.inputs[0].path)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	done       status = "Done"
 )
 
-// A result is what a run knows of a recording in the end.
+// A result is the outcome for a recording.
 type result struct {
 	status status
 	id     aicontent.ID
@@ -31,7 +31,7 @@ type result struct {
 	later  bool  // it has to wait, and is tried again after the others
 }
 
-// story says what came of the recording.
+// story returns the line of a recording in the end.
 func (r *recording) story() string {
 	switch {
 	case r.later:
@@ -57,7 +57,7 @@ func (r *recording) bill() string {
 	return ""
 }
 
-// explain says why a recording failed, and what is known of its text.
+// explain returns the reason why a recording failed, and the state of its text.
 func explain(err error) string {
 	text := aicontent.Reason(err)
 	disk, _ := errors.AsType[*fs.PathError](err)
@@ -78,7 +78,7 @@ func explain(err error) string {
 	case e.Outcome() == aicontent.OutcomeExecuted && e.Retryable():
 		text += " (the text was made; if it was not deleted, the next run fetches it)"
 	case e.Outcome() == aicontent.OutcomeExecuted:
-		text += fmt.Sprintf(" (the text was made as %s, id %s; to have it made anew, use another -journal)", e.Name, e.ID)
+		text += fmt.Sprintf(" (the text was made as %s, id %s; another -journal has it made anew)", e.Name, e.ID)
 	}
 	return printable(text)
 }

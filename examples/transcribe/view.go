@@ -67,7 +67,7 @@ func (v *view) print(r *recording, text string) error {
 	return nil
 }
 
-// A flight is what a view shows of a recording in flight.
+// A flight is the part of a view that shows a recording in flight.
 type flight struct {
 	end func()
 
