@@ -198,14 +198,16 @@ func (q *queue) removeFile(ctx context.Context, id string) error {
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil
 	}
-	if err == nil {
-		err = q.chunks.Purge(ctx, jetstream.WithPurgeSubject(chunkSubject+info.NUID))
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		name := base64.URLEncoding.EncodeToString([]byte(id))
-		err = q.chunks.Purge(ctx, jetstream.WithPurgeSubject(metaSubject+name))
+	name := base64.URLEncoding.EncodeToString([]byte(id))
+	for _, subject := range []string{chunkSubject + info.NUID, metaSubject + name} {
+		if err := q.chunks.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // pause waits for d. Its error is that of a ctx that ends before.

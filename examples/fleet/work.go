@@ -25,11 +25,10 @@ import (
 
 // A worker runs jobs, several at a time.
 type worker struct {
-	q      *queue
-	client *aicontent.Client
-	names  *once.Client
-	log    *slog.Logger
-	end    context.CancelCauseFunc // takes no further jobs
+	q     *queue
+	names *once.Client
+	log   *slog.Logger
+	end   context.CancelCauseFunc // takes no further jobs
 }
 
 func workCommand(ctx context.Context, args []string, out, errOut io.Writer) error {
@@ -67,7 +66,7 @@ func workCommand(ctx context.Context, args []string, out, errOut io.Writer) erro
 	defer context.AfterFunc(ctx, func() {
 		fmt.Fprintln(errOut, "Finishing the running jobs. Interrupt again to leave them to other workers.")
 	})()
-	w := &worker{q: q, client: client, names: names, log: log}
+	w := &worker{q: q, names: names, log: log}
 	return w.work(ctx, *concurrency)
 }
 
@@ -77,11 +76,6 @@ func (w *worker) work(ctx context.Context, concurrency int) error {
 	taking, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	w.end = end
-	// A wrong address or key must not make dead letters.
-	_, err := w.client.Transcriptions.List(taking, aicontent.TranscriptionListParams{PerPage: aicontent.PerPage10})
-	if refused(err) {
-		end(err)
-	}
 	var slots sync.WaitGroup
 	for range concurrency {
 		slots.Go(func() {
@@ -130,6 +124,9 @@ func (w *worker) handle(ctx context.Context, msg jetstream.Msg) {
 		if err = json.Unmarshal(msg.Data(), &j); err == nil {
 			err = w.run(ctx, id, &j)
 		}
+		if err == nil {
+			err = w.q.end(ctx, id, &j)
+		}
 	}
 	if err == nil {
 		err = w.q.removeFile(ctx, id)
@@ -172,7 +169,7 @@ func pauseAfter(err error, msg jetstream.Msg) time.Duration {
 // extension matches the part of a file's name that the service gets. The rest may have any characters.
 var extension = regexp.MustCompile(`\.\w+$`)
 
-// run transcribes the file of a job, and writes down how the job ended. An error means that it must run again.
+// run transcribes the file of a job, and sets how the job ended. An error means that it must run again.
 func (w *worker) run(ctx context.Context, id string, j *job) error {
 	file, err := os.CreateTemp("", "fleet-")
 	if err != nil {
@@ -185,7 +182,7 @@ func (w *worker) run(ctx context.Context, id string, j *job) error {
 	switch {
 	case errors.Is(err, jetstream.ErrObjectNotFound), errors.Is(err, jetstream.ErrDigestMismatch):
 		j.State, j.Reason = dead, "the queue has lost the file: produce it again"
-		return w.q.end(ctx, id, j)
+		return nil
 	case err != nil:
 		return fmt.Errorf("fetch the file: %w", err)
 	}
@@ -203,5 +200,5 @@ func (w *worker) run(ctx context.Context, id string, j *job) error {
 	default:
 		j.State, j.Reason = dead, aicontent.Reason(err)
 	}
-	return w.q.end(ctx, id, j)
+	return nil
 }

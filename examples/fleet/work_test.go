@@ -35,7 +35,7 @@ func TestWorkerWhoseKeyIsRefusedStopsAndLeavesItsJobs(t *testing.T) {
 
 func TestWorkerAtAWrongAddressMakesNoDeadLetters(t *testing.T) {
 	q, srv := newDeployment(t)
-	srv.FaultOn(aicontenttest.TranscriptionsList, 100, aicontenttest.Status(404, `{"message":"No such route."}`))
+	srv.FaultOn(aicontenttest.TranscriptionsStore, 100, aicontenttest.Status(404, `{"message":"No such route."}`))
 	enqueue(t, write(t, t.TempDir(), "a.wav", recording(1)))
 	code, _, errOut := command(t, "work")
 	assert.Equal(t, exitFailed, code)
