@@ -1,4 +1,4 @@
-// Package errtext finds what an error response says, in the shapes that deployments and their proxies send.
+// Package errtext reads the messages of error responses, in the formats of deployments and their proxies.
 package errtext
 
 import (
@@ -14,15 +14,21 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// maxTexts bounds what is kept of a body: more than a form of ten fields can be wrong in, and less than a page of log.
+// maxTexts is the largest number of messages: enough for every fault of a form with ten fields.
 const maxTexts = 100
 
-// Read returns the general message of an error response, and its messages about each field. Body must be as it was
-// received. The texts are masked, each on one line. If the body has messages about fields alone, message repeats them.
+// Read returns the general message of an error response and its messages about each field, masked, each on one line.
+// Body must be as received: masking may break its JSON. If the body has messages about fields only, message repeats
+// them.
 //
-// It reads the members message (a text, or an object with a member for each field), error (a text, or an object with a
-// message), errors (an object like that of message), and title and detail (RFC 9457). Of any other body, the message is
-// the beginning, and of an HTML page the title. It is empty if there is none.
+// Read looks at these members:
+//
+//   - message: a text, or an object with a member for each field
+//   - error: a text, or an object with a message
+//   - errors: an object with a member for each field
+//   - title and detail (RFC 9457)
+//
+// If there are none, the message is the title of an HTML page, else the beginning of the body. It may be empty.
 func Read(body []byte, keys redact.Keys) (message string, fields map[string][]string) {
 	v, err := lenient.Parse(body)
 	r := reader{keys: keys, texts: map[string][]string{}}
@@ -45,7 +51,7 @@ func Read(body []byte, keys redact.Keys) (message string, fields map[string][]st
 	return redact.Shorten(message, redact.MaxLine), r.texts
 }
 
-// maxBeginning is how many bytes of a body without a message are shown: enough to recognize who sent it.
+// maxBeginning is the length of the message, in bytes, taken from a body without one: enough to recognize the sender.
 const maxBeginning = 200
 
 var (
@@ -53,7 +59,8 @@ var (
 	title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 )
 
-// beginning returns the first characters of a body, or the title of an HTML page. It is masked before it is cut.
+// beginning returns the first characters of a body, or the title of an HTML page. It masks the text before cutting it,
+// because a part of a key would not be recognized.
 func beginning(body string, markup bool, keys redact.Keys) string {
 	if markup && page.MatchString(body) {
 		found := title.FindStringSubmatch(body)
@@ -62,14 +69,14 @@ func beginning(body string, markup bool, keys redact.Keys) string {
 		}
 		body = html.UnescapeString(found[1])
 	}
-	if strings.Trim(lenient.Trim(body), "{}[]nul\" ") == "" { // JSON that says nothing
+	if strings.Trim(lenient.Trim(body), "{}[]nul\" ") == "" { // empty JSON, such as {} or [null]
 		return ""
 	}
 	return redact.Shorten(keys.Line(lenient.Trim(body)), maxBeginning)
 }
 
-// Text returns one line that holds the message and the texts of each field, in the order of their names. A message that
-// repeats a field's text is left out.
+// Text returns one line with the message and then the texts of each field, sorted by field. It omits a message that
+// repeats a field's text.
 func Text(message string, fields map[string][]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -81,14 +88,14 @@ func Text(message string, fields map[string][]string) string {
 		parts = append(parts, name+": "+join(fields[name], ", "))
 	}
 	list := join(parts, "; ")
-	// Where the body speaks of fields alone the message lists them, and may have been shortened.
+	// Read makes a message from the fields if the body has none, and may have shortened it.
 	if strings.HasPrefix(list, strings.TrimSuffix(message, "…")) {
 		return list
 	}
 	return join([]string{message, list}, "; ")
 }
 
-// join is strings.Join for texts that may be empty, or end in punctuation, which only the last one keeps.
+// join is [strings.Join] without the empty texts, and without punctuation before a separator.
 func join(texts []string, separator string) string {
 	var line string
 	for _, text := range texts {
@@ -100,14 +107,14 @@ func join(texts []string, separator string) string {
 	return line
 }
 
-// reader collects what a body says.
+// reader collects the messages of a body.
 type reader struct {
 	keys  redact.Keys
-	texts map[string][]string // of each field; those of no field have the name ""
+	texts map[string][]string // by field; "" is the general message
 	count int
 }
 
-// add adds what is said about a field, unless it is there already.
+// add adds a message about a field, unless the field has the same one already.
 func (r *reader) add(field, text string) {
 	field, text = r.keys.Line(field), r.keys.Line(text)
 	if text == "" || r.count == maxTexts || slices.Contains(r.texts[field], text) {
@@ -117,7 +124,7 @@ func (r *reader) add(field, text string) {
 	r.count++
 }
 
-// fields takes what an object says about each field: a text or a list of texts.
+// fields adds the members of an object. The name is a field; the value is a message or a list of messages.
 func (r *reader) fields(v lenient.Value) {
 	for name, said := range v.Members() {
 		r.add(name.Text(), text(said))
@@ -127,7 +134,7 @@ func (r *reader) fields(v lenient.Value) {
 	}
 }
 
-// text returns a text, and nothing of any other value.
+// text returns the text of a string. Any other value has none.
 func text(v lenient.Value) string {
 	if !v.IsString() {
 		return ""

@@ -1,5 +1,6 @@
-// Package fakes has what the tests of several packages share: transports, servers, a proxy, a certificate, and a search
-// for the key. Only tests import it. It imports nothing of this module, so that the tests of every package can.
+// Package fakes provides the transports, servers, proxy and certificates that several packages share in their tests,
+// and [AssertNoKey]. Only tests import it. Of this module it imports only package names, which imports no other
+// package, so that the tests of every package can import it.
 package fakes
 
 import (
@@ -7,7 +8,7 @@ import (
 	"iter"
 )
 
-// Service is a service of a client, as [Calls] needs it.
+// Service is the part of a client's service that [Calls] needs.
 type Service[Record, Page any, ID ~string, List, Store, Update, Option any] interface {
 	List(context.Context, List, ...Option) (*Page, error)
 	All(context.Context, List, ...Option) iter.Seq2[*Record, error]
@@ -17,8 +18,8 @@ type Service[Record, Page any, ID ~string, List, Store, Update, Option any] inte
 	Delete(context.Context, ID, ...Option) error
 }
 
-// Calls returns the five operations and the iterator of a service, by names as "images.store". They are about the
-// record with the ID 7.
+// Calls returns the five operations and the iterator of a service by name, such as "images.store". They use the record
+// with the ID 7.
 func Calls[Record, Page any, ID ~string, List, Store, Update, Option any](
 	name string, s Service[Record, Page, ID, List, Store, Update, Option], store Store, update Update,
 ) map[string]func(context.Context, ...Option) error {

@@ -17,8 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Certificate returns a certificate that is its own authority, valid until notAfter for these names, or for 127.0.0.1
-// if there are none.
+// Certificate returns a self-signed certificate, valid until notAfter for the names, or for 127.0.0.1 without names.
 func Certificate(t testing.TB, notAfter time.Time, names ...string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -44,8 +43,8 @@ func Certificate(t testing.TB, notAfter time.Time, names ...string) (tls.Certifi
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
 }
 
-// LoopbackCertificate returns the certificate of package httptest, for example.com and loopback addresses, valid in the
-// time of a bubble too.
+// LoopbackCertificate returns the certificate of package httptest. It is valid for example.com and loopback addresses,
+// and at the time of a synctest bubble.
 var LoopbackCertificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 	srv := httptest.NewTLSServer(http.NotFoundHandler())
 	defer srv.Close()

@@ -2,7 +2,7 @@ package fakes
 
 import "io/fs"
 
-// FS opens files as the function does.
+// FS is a file system in a function.
 type FS func(name string) (fs.File, error)
 
 // Open calls the function.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// HangingFile returns an open file that calls itself regular and empty, and whose Read hangs in the kernel until the
-// test ends, as that of a file on a network disk does when the network is gone. It is an eventfd that has no event.
+// HangingFile returns an open file with the mode of an empty regular file. Its Read hangs in the kernel until the test
+// ends, like a Read from a network disk without its network. It is an eventfd without an event.
 func HangingFile(t testing.TB) *os.File {
 	fd, _, errno := syscall.Syscall(syscall.SYS_EVENTFD2, 0, syscall.O_CLOEXEC, 0)
 	if errno != 0 {
@@ -15,7 +15,7 @@ func HangingFile(t testing.TB) *os.File {
 	}
 	file := os.NewFile(fd, "hanging.wav")
 	t.Cleanup(func() {
-		// Each Read takes the event, and one may follow another.
+		// Each Read consumes the event. One waits, and another may follow.
 		_, _ = file.Write([]byte{7: 1})
 		_ = file.Close()
 	})

@@ -21,7 +21,7 @@ const (
 	flagEndStream, flagAck, flagEndHeaders                          = 1, 1, 4
 )
 
-// Frames is the server's side of an HTTP/2 connection, written frame by frame, as no library's server refuses a
+// Frames is the server's side of an HTTP/2 connection. It writes single frames, because no HTTP/2 library can refuse a
 // stream on demand.
 type Frames struct {
 	nc      net.Conn
@@ -30,9 +30,9 @@ type Frames struct {
 	ending  sync.Once
 }
 
-// ServeFrames calls do for each complete request on a connection, and closes the connection at its end.
+// ServeFrames calls do for each complete request on a connection until the client closes it.
 func ServeFrames(nc net.Conn, do func(c *Frames, stream uint32)) {
-	// A pipe has no buffer, and a client that writes does not read.
+	// A net.Pipe has no buffer, and the client does not read while it writes.
 	c := &Frames{nc: nc, out: make(chan []byte, 100)}
 	c.written.Go(func() {
 		for frame := range c.out {
@@ -64,21 +64,20 @@ func ServeFrames(nc net.Conn, do func(c *Frames, stream uint32)) {
 	}
 }
 
-// Close ends the connection after what was sent before.
+// Close sends the queued frames and closes the connection.
 func (c *Frames) Close() {
 	c.ending.Do(func() { close(c.out) })
 	c.written.Wait()
 	c.nc.Close()
 }
 
-// send queues a frame.
 func (c *Frames) send(kind, flags byte, stream uint32, payload []byte) {
 	length := len(payload)
 	head := []byte{byte(length >> 16), byte(length >> 8), byte(length), kind, flags}
 	c.out <- append(binary.BigEndian.AppendUint32(head, stream), payload...)
 }
 
-// Header sends the status 200, which is the eighth entry of HPACK's static table.
+// Header sends the header of a response with status 200, the eighth entry of HPACK's static table.
 func (c *Frames) Header(stream uint32) {
 	c.send(frameHeaders, flagEndHeaders, stream, []byte{0x88})
 }
@@ -94,7 +93,7 @@ func (c *Frames) Reset(stream, code uint32) {
 	c.send(frameReset, 0, stream, binary.BigEndian.AppendUint32(nil, code))
 }
 
-// GoAway says that streams above last were not looked at.
+// GoAway tells the client that the server has ignored all streams above last.
 func (c *Frames) GoAway(last uint32) {
 	c.send(frameGoAway, 0, 0, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, last), 0))
 }

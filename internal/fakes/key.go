@@ -16,7 +16,7 @@ import (
 // Key is an API key that is long enough to be masked.
 const Key = "sk-live-0123456789abcdef"
 
-// Spellings returns the forms in which a key may appear in a text.
+// Spellings returns a key in the encodings in which a text may hold it.
 func Spellings(key string) []string {
 	quoted, _ := json.Marshal(key)
 	return []string{
@@ -33,8 +33,8 @@ func Spellings(key string) []string {
 	}
 }
 
-// AssertNoKey prints v with every verb and walks through everything that can be reached from it, unexported fields
-// included. The test fails if the key is in there in any spelling.
+// AssertNoKey prints v with every verb and visits every value reachable from it, even through unexported fields. The
+// test fails if one of them holds the key, in any encoding.
 func AssertNoKey(t testing.TB, v any, key string) {
 	t.Helper()
 	var texts []string
@@ -89,7 +89,7 @@ func (w *walker) walk(v reflect.Value) {
 		w.walk(v.Elem())
 	case reflect.Struct:
 		if !v.CanAddr() {
-			// Unexported fields can be read of a copy that has an address.
+			// Reading unexported fields takes an address.
 			c := reflect.New(v.Type()).Elem()
 			c.Set(v)
 			v = c
@@ -129,7 +129,7 @@ func (w *walker) elements(v reflect.Value) {
 	}
 }
 
-// safely calls a method of a value that was found half-made.
+// safely calls a method that may panic, because reflection finds errors with missing fields.
 func safely(text func() string) (s string) {
 	defer func() { _ = recover() }()
 	return text()

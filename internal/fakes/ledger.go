@@ -15,27 +15,27 @@ import (
 	"github.com/aicontent/aicontent-go/internal/names"
 )
 
-// Ledger is a service as a transport. Its records are names, and its create requests may act late or lose their
+// Ledger is a transport that acts as a service with records. A create request may add its record late or lose its
 // response.
 type Ledger struct {
-	Names   []string
-	More    string // members that each record has besides, when it is shown
-	PerPage int    // 0 is all on one page
-	// Store says what becomes of the nth create request, which counts from 1.
+	Names   []string // of the records; the first has the ID 1
+	More    string   // further JSON members of each shown record
+	PerPage int      // 0 means all on one page
+	// Store answers the nth create request, counted from 1. It calls add to create the record.
 	Store func(n int, add func()) (*http.Response, error)
-	// Show replaces the response to a show where it returns one.
+	// Show may replace the response to the nth show. Nil results keep it.
 	Show func(n int) (*http.Response, error)
-	// List replaces the response to a list where it returns one.
+	// List may replace the response to the nth list. Nil results keep it.
 	List func(n int) (*http.Response, error)
 
-	Searches      []time.Time // when each list was requested
+	Searches      []time.Time // times of the list requests
 	Queries       []url.Values
 	Stores, Shows int
 
 	mu sync.Mutex
 }
 
-// RoundTrip responds to a request.
+// RoundTrip executes a request.
 func (l *Ledger) RoundTrip(r *http.Request) (*http.Response, error) {
 	var resp *http.Response
 	var err error
@@ -53,7 +53,7 @@ func (l *Ledger) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Add appends a name, as a create request that acts late does.
+// Add adds a record, like a create request that acts late.
 func (l *Ledger) Add(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +99,7 @@ func (l *Ledger) list(r *http.Request) (*http.Response, error) {
 	return OK(l.Page(r.URL.Query()))(r)
 }
 
-// Page returns the list that a query asks for.
+// Page returns the JSON list for a query.
 func (l *Ledger) Page(query url.Values) string {
 	type record struct {
 		ID   int    `json:"id"`

@@ -2,15 +2,15 @@ package fakes
 
 import "runtime"
 
-// Allocated returns how many bytes f allocates, on all goroutines; what was freed again counts too. Tests that run in
-// parallel count as well.
+// Allocated returns the number of bytes allocated on all goroutines during f, including memory freed since. Tests that
+// run in parallel count too.
 func Allocated(f func()) uint64 {
 	before := memory().TotalAlloc
 	f()
 	return memory().TotalAlloc - before
 }
 
-// LiveHeap returns how many bytes of the heap are in use.
+// LiveHeap returns the number of heap bytes in use after a garbage collection.
 func LiveHeap() uint64 {
 	runtime.GC()
 	runtime.GC()

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// Pages is a transport for lists of images. It keeps the queries, and how many requests there were at once.
+// Pages is a transport for lists of images that records its requests.
 type Pages struct {
 	Respond func(query url.Values) (status int, body string)
-	Delay   func(query url.Values) time.Duration // nil is none
+	Delay   func(query url.Values) time.Duration // nil means none
 	Header  http.Header                          // of every response
 
 	mu             sync.Mutex
-	Asked          []string // queries, sorted by name
-	InFlight, Most int
-	Ended          int // by their context
+	Asked          []string // encoded queries
+	InFlight, Most int      // requests in flight now, and the most at once
+	Ended          int      // requests ended by their context
 }
 
 // RoundTrip waits and responds.
@@ -64,7 +64,7 @@ func (p *Pages) count(f func()) {
 	f()
 }
 
-// Requests is how many requests there were.
+// Requests returns the number of requests.
 func (p *Pages) Requests() (n int) {
 	p.count(func() { n = len(p.Asked) })
 	return n

@@ -15,24 +15,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// StoredImage is the body of a response to a create request.
+// StoredImage is the body of a response to a Store call.
 const StoredImage = `{"data":{"id":7,"name":"Lighthouse"},"status":201}`
 
-// RespondToAll is a handler whose responses every operation accepts. What does not end in /7 and not in .png is a list.
+// RespondToAll is a handler for all operations, and for downloads of paths ending in .png. A GET of a path that ends in
+// /7 is a show; any other is a list.
 func RespondToAll(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "application/json")
 	body := `{"data":{"id":7,"name":"Lighthouse"}}`
 	if strings.HasSuffix(r.URL.Path, ".png") {
 		w.Header().Set("Content-Type", "image/bmp")
-		body = "BM" // the beginning of a bitmap
+		body = "BM" // as a bitmap begins
 	} else if r.Method == http.MethodGet && !strings.HasSuffix(r.URL.Path, "/7") {
 		body = `{"data":[{"id":7,"name":"Lighthouse"}],"links":{"next":null}}`
 	}
 	_, _ = io.WriteString(w, body)
 }
 
-// Counted starts a server that counts its requests. The base URL has the path /tenant.
+// Counted starts a server and returns its base URL, with the path /tenant, and the count of its requests.
 func Counted(t *testing.T, handler http.HandlerFunc) (baseURL string, requests *atomic.Int64) {
 	t.Helper()
 	requests = new(atomic.Int64)
@@ -44,7 +45,7 @@ func Counted(t *testing.T, handler http.HandlerFunc) (baseURL string, requests *
 	return srv.URL + "/tenant", requests
 }
 
-// OnTheWire writes a response as it goes over the wire. The connection is closed after it.
+// OnTheWire returns the bytes of an HTTP/1.1 response that closes its connection.
 func OnTheWire(status int, header, body string) string {
 	if header != "" {
 		header += "\r\n"
@@ -53,7 +54,7 @@ func OnTheWire(status int, header, body string) string {
 		fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", header, len(body), body)
 }
 
-// RawServer starts a server that responds with what respond returns, byte for byte, and closes the connection.
+// RawServer starts a server that sends the result of respond, byte for byte, and closes the connection.
 func RawServer(t *testing.T, respond func(*http.Request) string) (baseURL string) {
 	t.Helper()
 	l := Listen(t, func(nc net.Conn) {
@@ -67,13 +68,13 @@ func RawServer(t *testing.T, respond func(*http.Request) string) (baseURL string
 	return "http://" + l.Addr().String() + "/tenant"
 }
 
-// Listener is a server on loopback that knows no protocol.
+// Listener is a TCP server on loopback, made by [Listen].
 type Listener struct {
 	net.Listener
 	served sync.WaitGroup
 }
 
-// Listen passes each connection to do and closes it afterwards. When the test ends it waits for all of them.
+// Listen calls do with each connection and closes it afterwards. At the end of the test it waits for all connections.
 func Listen(t testing.TB, do func(net.Conn)) *Listener {
 	t.Helper()
 	bound, err := net.Listen("tcp", "127.0.0.1:0")
@@ -95,7 +96,7 @@ func Listen(t testing.TB, do func(net.Conn)) *Listener {
 	return l
 }
 
-// Close accepts no more connections and waits for those that there are.
+// Close closes the listener and waits for the open connections to end.
 func (l *Listener) Close() error {
 	err := l.Listener.Close()
 	l.served.Wait()

@@ -24,10 +24,10 @@ type Limiter func(context.Context) error
 // Wait calls the function.
 func (f Limiter) Wait(ctx context.Context) error { return f(ctx) }
 
-// OK returns a transport that responds with 200 and a body.
+// OK returns a transport that responds with status 200 and a body.
 func OK(body string) func(*http.Request) (*http.Response, error) { return Respond(http.StatusOK, body) }
 
-// Respond returns a transport that responds to every request in the same way. The header is in pairs of name and value.
+// Respond returns a transport that sends the same response to every request. The header alternates names and values.
 func Respond(status int, body string, header ...string) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) {
 		resp := &http.Response{
@@ -43,22 +43,22 @@ func Respond(status int, body string, header ...string) func(*http.Request) (*ht
 	}
 }
 
-// Lose is a transport that gets no response.
+// Lose is a transport that loses every response.
 func Lose(*http.Request) (*http.Response, error) {
 	return nil, errors.New("connection reset by peer")
 }
 
-// Hang is a transport that gets no response until the request's context ends.
+// Hang is a transport that waits until the request's context ends.
 func Hang(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
 
-// HeaderLimit is how many bytes the header of a response to [Piped] may have.
+// HeaderLimit is the largest header, in bytes, of a response to [Piped].
 const HeaderLimit = 1 << 20
 
-// Piped returns a transport whose connections end in serve, for tests in a bubble. When the test ends, it waits for
-// serve.
+// Piped returns a transport whose connections are pipes to serve, for tests in a synctest bubble. At the end of the
+// test it waits for serve.
 func Piped(t *testing.T, serve func(nc net.Conn)) *http.Transport {
 	t.Helper()
 	transport := &http.Transport{DialContext: PipeDialer(t, serve), MaxResponseHeaderBytes: HeaderLimit}
@@ -66,7 +66,7 @@ func Piped(t *testing.T, serve func(nc net.Conn)) *http.Transport {
 	return transport
 }
 
-// PipeDialer is the dialer of [Piped].
+// PipeDialer returns the DialContext function of [Piped].
 func PipeDialer(t *testing.T, serve func(net.Conn)) func(context.Context, string, string) (net.Conn, error) {
 	var group sync.WaitGroup
 	t.Cleanup(group.Wait)
@@ -80,19 +80,20 @@ func PipeDialer(t *testing.T, serve func(net.Conn)) func(context.Context, string
 	}
 }
 
-// Responses are those of a [Script].
+// Responses are the responses of a [Script].
 type Responses = []func(*http.Request) (*http.Response, error)
 
-// Script is a transport with one response after the other, the last one for ever. It keeps what it was sent, and when.
+// Script is a transport that sends one response after the other, and the last one for all further requests. It records
+// its requests.
 type Script struct {
 	Responses Responses
 
-	Asked  []time.Time
+	Asked  []time.Time // times of the requests
 	Sent   []*http.Request
 	Bodies []string
 }
 
-// RoundTrip reads the request and returns the next response.
+// RoundTrip records the request and returns the next response.
 func (s *Script) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.Asked = append(s.Asked, time.Now())
 	s.Sent = append(s.Sent, r)
@@ -114,7 +115,7 @@ func (s *Script) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Pauses returns the times between two requests.
+// Pauses returns the pauses between the requests.
 func (s *Script) Pauses() []time.Duration {
 	var list []time.Duration
 	for i := 1; i < len(s.Asked); i++ {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Tunnel is a proxy that supports CONNECT, connects to one address whatever it is asked for, and keeps all that it
-// sees. It responds to any other request itself.
+// Tunnel is a proxy that connects every CONNECT request to the same address and records all bytes from clients. It
+// answers any other request itself.
 type Tunnel struct {
 	*Listener
 	to string
@@ -22,7 +22,7 @@ type Tunnel struct {
 	lines []string
 }
 
-// StartTunnel starts a proxy. Every CONNECT leads to the address; if it is empty, every CONNECT is refused with 407.
+// StartTunnel starts a proxy to an address. If the address is empty, it refuses every CONNECT with 407.
 func StartTunnel(t testing.TB, to string) *Tunnel {
 	t.Helper()
 	p := &Tunnel{to: to}
@@ -30,21 +30,21 @@ func StartTunnel(t testing.TB, to string) *Tunnel {
 	return p
 }
 
-// Write keeps what came from the client.
+// Write records bytes from a client.
 func (p *Tunnel) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen.Write(b)
 }
 
-// Seen returns all bytes that came from clients.
+// Seen returns all bytes from clients.
 func (p *Tunnel) Seen() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen.String()
 }
 
-// Requests returns method, target and credentials of each request.
+// Requests returns the method, target and proxy credentials of each request.
 func (p *Tunnel) Requests() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +80,7 @@ func (p *Tunnel) serve(nc net.Conn) {
 	both.Wait()
 }
 
-// copyAndEnd copies until the source ends, and tells the other side.
+// copyAndEnd copies until the source ends, then closes the destination for writing.
 func copyAndEnd(to net.Conn, from io.Reader) {
 	_, _ = io.Copy(to, from)
 	_ = to.(*net.TCPConn).CloseWrite()

@@ -1,4 +1,4 @@
-// Package names compares the texts that the service trims, such as the names of records.
+// Package names compares texts as the service does, such as the names of records.
 package names
 
 import (
@@ -7,11 +7,11 @@ import (
 	"unicode"
 )
 
-// ErrMissing is the error of a search in a list whose record has no name or no ID: such a list proves nothing.
+// ErrMissing is the error of a search whose list has a record without a name or an ID. Such a list proves nothing.
 var ErrMissing = errors.New("the list has a record without a name or an ID")
 
-// invisible are the characters besides white space that Laravel's Str::trim removes, and others of their Unicode
-// classes: format characters, those that are ignored by default, and three by name.
+// invisible are the characters that Laravel's Str::trim removes in addition to white space, and all others of their
+// Unicode classes.
 var invisible = []*unicode.RangeTable{
 	unicode.Cf,
 	unicode.Other_Default_Ignorable_Code_Point,
@@ -29,6 +29,6 @@ func Trim(text string) string {
 
 var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// Canonical returns the form of a text that identifies it. Two texts with one canonical form are the same to the
-// service: it trims texts, and browsers and databases change line breaks.
+// Canonical returns the canonical form of a text. The service treats texts with the same canonical form as equal: it
+// trims them, and browsers and databases change line breaks.
 func Canonical(text string) string { return Trim(lineBreaks.Replace(text)) }

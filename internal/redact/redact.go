@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// MaxLine is how many bytes of text [Keys.Line] keeps. An ellipsis follows where there were more.
+	// MaxLine is the largest length, in bytes, of a text from [Keys.Line], before the ellipsis of a shortened one.
 	MaxLine = 1000
 
-	// MinKey is the length of the shortest key that is masked: a shorter one may be a part of ordinary words.
+	// MinKey is the length of the shortest key that this package masks. A shorter one may be part of ordinary words.
 	MinKey = 8
 
 	mask = "[API key]"
 )
 
 // Key is an API key: printable ASCII without spaces. It prints as "[API key]" with every verb of fmt, in JSON and in
-// logs. A struct with an unexported field of type Key needs a Format method itself, because fmt calls no methods of
-// such fields. A key of fewer than 8 bytes is masked nowhere: it may be a part of ordinary words.
+// logs. A struct with an unexported field of type Key needs a Format method itself, because fmt cannot call the methods
+// of such fields. A key shorter than [MinKey] is not masked.
 type Key string
 
 // Format writes "[API key]" whatever the verb.
@@ -39,7 +39,7 @@ func (k Key) MarshalText() ([]byte, error) { return []byte(mask), nil }
 // Keys are the keys of a call: one, or several after a renewal. Nil masks nothing.
 type Keys []Key
 
-// With returns the keys with another one, unless it is empty or among them.
+// With returns ks and k, or ks if k is empty or already among them.
 func (ks Keys) With(k Key) Keys {
 	if k == "" || slices.Contains(ks, k) {
 		return ks
@@ -47,8 +47,7 @@ func (ks Keys) With(k Key) Keys {
 	return append(slices.Clip(ks), k)
 }
 
-// Text returns s with each copy of a key replaced by "[API key]", as it is and in the encodings that programs use.
-// Without a copy in it, s itself is returned.
+// Text returns s with "[API key]" in place of each copy of a key, plain or encoded. Without a copy it returns s itself.
 func (ks Keys) Text(s string) string {
 	for _, k := range ks {
 		for _, spelling := range k.spellings(len(s)) {
@@ -58,9 +57,9 @@ func (ks Keys) Text(s string) string {
 	return s
 }
 
-// CutEnd returns s, a text that was cut off at its end, without a tail in which a copy of a key may have begun.
+// CutEnd returns s, the beginning of a longer text, without the first part of a key at its end.
 func (ks Keys) CutEnd(s string) string {
-	begun := 0 // bytes of a spelling
+	begun := 0
 	for _, k := range ks {
 		for _, spelling := range k.spellings(math.MaxInt) {
 			for n := range spelling {
@@ -74,7 +73,7 @@ func (ks Keys) CutEnd(s string) string {
 }
 
 var (
-	// Text in JSON, as encoding/json writes it, with and without what protects HTML.
+	// JSON as encoding/json writes it, with and without SetEscapeHTML.
 	jsonText     = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 	jsonHTML     = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`)
 	jsonHTMLCaps = strings.NewReplacer("<", `\u003C`, ">", `\u003E`, "&", `\u0026`)
@@ -82,18 +81,17 @@ var (
 	htmlQuotes = strings.NewReplacer("&#34;", "&quot;", "&#39;", "&#039;")
 )
 
-// spellings returns the ways in which programs write the key, as far as they fit in a text of the given length. The
-// longest is the first, as one may begin with another.
+// spellings returns the key in the encodings that programs use, the longest first, because one may begin with another.
+// It returns none if the key is shorter than [MinKey] or longer than length.
 func (k Key) spellings(length int) []string {
 	key := string(k)
 	if len(key) < MinKey || len(key) > length {
 		return nil
 	}
-	// Hosts are compared in lower case.
-	list := []string{key, strings.ToLower(key)}
+	list := []string{key, strings.ToLower(key)} // because net/url lowers the case of hosts
 	query, path := url.QueryEscape(key), url.PathEscape(key)
 	if query == key {
-		return list // no encoding has anything to escape
+		return list // because no encoding changes such a key
 	}
 	inJSON, inHTML := jsonText.Replace(key), html.EscapeString(key)
 	list = append(list,
@@ -106,12 +104,12 @@ func (k Key) spellings(length int) []string {
 	return list
 }
 
-// escapes are those of URLs, whose letters may be small.
+// escapes matches the escapes of URLs. Their letters may have lower case.
 var escapes = regexp.MustCompile("%..")
 
 // Header returns a copy of h with masked names and values.
 func (ks Keys) Header(h http.Header) http.Header {
-	var names Keys // as header names
+	var names Keys // and their forms as header names
 	for _, k := range ks {
 		names = names.With(k).With(Key(http.CanonicalHeaderKey(string(k))))
 	}
@@ -125,10 +123,10 @@ func (ks Keys) Header(h http.Header) http.Header {
 	return clean
 }
 
-// Line returns s masked, as one line of valid UTF-8 without control characters or characters that change the
-// reading direction, with one space for each run of white space, and shortened to [MaxLine].
+// Line returns s masked and shortened to [MaxLine], as one line of valid UTF-8. One space replaces each run of white
+// space, control characters and characters that change the reading direction.
 func (ks Keys) Line(s string) string {
-	// Map also replaces what is no UTF-8.
+	// Map also replaces invalid UTF-8.
 	printable := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
@@ -141,8 +139,9 @@ func (ks Keys) Line(s string) string {
 // Line is [Keys.Line] without a key.
 func Line(s string) string { return Keys(nil).Line(s) }
 
-// Error returns err if [Keys.Line] and [WithoutQueries] leave its text as it is, else an error with the clean text. If
-// the text holds a key, only errors.Is leads to err: the new error does not unwrap to it, nor does reflection find it.
+// Error returns err if [Keys.Line] and [WithoutQueries] do not change its text, else an error with the changed text.
+// The new error matches the same targets of errors.Is. It unwraps to err unless the text of err holds a key: then even
+// reflection does not find err.
 func (ks Keys) Error(err error) error {
 	text := err.Error()
 	line := ks.Line(WithoutQueries(lineBreaks.Replace(text)))
@@ -156,27 +155,26 @@ func (ks Keys) Error(err error) error {
 	return e
 }
 
-// Errors on several lines, such as joined ones, are separated by semicolons on one.
+// Joined errors have a text of several lines.
 var lineBreaks = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 
-// WithoutQueries returns text with URLs that end before their queries, which may be personal or signed.
+// WithoutQueries returns text without the queries of URLs. They may hold personal data or a signature.
 func WithoutQueries(text string) string { return queries.ReplaceAllString(text, "$1") }
 
 var queries = regexp.MustCompile(`(://[^\s"'?]*)\?(?:[^\s"']*[^\s"':;,)])?`)
 
-// lineError stands in for an error whose text must not be shown as it is.
+// lineError replaces an error whose text must not be shown.
 type lineError struct {
 	text string
-	err  error            // nil where it holds the key
-	is   func(error) bool // holds the error where reflection does not find it
+	err  error            // nil if its text holds a key
+	is   func(error) bool // errors.Is of the error; a closure, so that reflection does not find the error
 }
 
 func (e *lineError) Error() string        { return e.text }
 func (e *lineError) Unwrap() error        { return e.err }
 func (e *lineError) Is(target error) bool { return e.is(target) }
 
-// Shorten returns s where it has at most limit bytes, else about its first limit bytes, cut between runes, and an
-// ellipsis.
+// Shorten returns s if it has at most limit bytes. Otherwise it cuts s between two runes and adds an ellipsis.
 func Shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s

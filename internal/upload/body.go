@@ -16,27 +16,25 @@ import (
 	"sync"
 )
 
-// Body is the body of a call: a form, or bytes before a file, the file and the closing delimiter. It is made once, and
-// every attempt sends the same bytes.
+// Body is the body of a call: a form, or a multipart form with a file. Every attempt of the call sends the same bytes.
 type Body struct {
-	FileSize int64 // in bytes; -1 where it is unknown, 0 for a form
+	FileSize int64 // in bytes; -1 if unknown, 0 for a form
 
 	contentType string
-	head, tail  []byte
-	file        *File // nil for a form
+	head, tail  []byte // around the file; tail is the closing delimiter
+	file        *File  // nil for a form
 	reporting   sync.Mutex
 }
 
-// Form is an application/x-www-form-urlencoded body.
+// Form returns an application/x-www-form-urlencoded body.
 func Form(fields url.Values) *Body {
 	return &Body{contentType: "application/x-www-form-urlencoded", head: []byte(fields.Encode())}
 }
 
-// Multipart is a multipart/form-data body. Its last part is the file, in the given field and of the size that
-// [File.Inspect] found out.
+// Multipart returns a multipart/form-data body whose last part is the file. Size is the result of [File.Inspect].
 func Multipart(fields url.Values, field string, f File, size int64) *Body {
-	// The writer quotes names as PHP, Go, Python and busboy read them, with a backslash before a quote. Browsers write
-	// %22, which these take for three characters.
+	// The writer escapes a quote in a name with a backslash. Browsers write %22, which PHP, Go, Python and busboy read
+	// as three characters.
 	var head bytes.Buffer
 	form := multipart.NewWriter(&head)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -57,8 +55,8 @@ func Multipart(fields url.Values, field string, f File, size int64) *Body {
 	}
 }
 
-// Replayable reports whether another attempt can send the same bytes. Between Attach and [Sending.Close] a body that
-// reads from a user's reader is not replayable.
+// Replayable reports whether another attempt can send the same bytes. A body that reads from a user's reader is not
+// replayable between Attach and [Sending.Close].
 func (b *Body) Replayable() bool {
 	if b.file == nil {
 		return true
@@ -67,12 +65,13 @@ func (b *Body) Replayable() bool {
 	return !ok || s.replayable()
 }
 
-// Attach makes b the body of req, whose context ends the reading. Every attempt has a request and a Sending of its
-// own, and closes the Sending, which is nil for a form. Report, which may be nil, is told how many bytes of the file
-// were sent, at most 20 times a second and at the end of the attempt, never twice at once. The error is a
-// [*ReadError], or the context's cause.
+// Attach sets the body of req, for one attempt. The caller must close the Sending, which is nil for a form. If the
+// context of req ends, reading the file fails. The error is a [*ReadError] or the context's cause.
 //
-// A request with a file has no GetBody: net/http cannot send it again by itself.
+// Attach calls report, unless it is nil, with the number of bytes of the file sent so far: at most 20 times a second,
+// once more at the end of the attempt, and from one goroutine at a time.
+//
+// A request with a file has no GetBody, so net/http never sends it twice.
 func (b *Body) Attach(req *http.Request, clock Clock, report func(sent int64)) (*Sending, error) {
 	req.Header["Content-Type"] = []string{b.contentType}
 	if b.file == nil {
@@ -89,8 +88,7 @@ func (b *Body) Attach(req *http.Request, clock Clock, report func(sent int64)) (
 	if report != nil {
 		told = &progress{report: report, busy: &b.reporting, reported: -1}
 	}
-	// Opening may wait for the source as a Read may.
-	clock.Reading()
+	clock.Reading() // because Open may block as a Read may
 	var err error
 	s.file, err = b.file.open(req.Context(), told)
 	clock.Taken(false)
@@ -101,13 +99,14 @@ func (b *Body) Attach(req *http.Request, clock Clock, report func(sent int64)) (
 	return s, nil
 }
 
-// largeForm is the size in bytes from which a form takes long enough to be sent that it may stall.
+// largeForm is the size in bytes above which sending a form takes long enough to stall.
 const largeForm = 64 << 10
 
-// Tracked reports whether the attempt is told how the body is taken. It is not for a small form.
+// Tracked reports whether the [Clock] is told about the body. It is false for a small form.
 func (b *Body) Tracked() bool { return b.file != nil || len(b.head) > largeForm }
 
-// attachForm lets net/http see that a small body is in memory: it then writes header and body at once.
+// attachForm attaches a form. It gives net/http a small one as a bytes.Reader, because net/http then writes header and
+// body at once.
 func (b *Body) attachForm(req *http.Request, clock Clock) {
 	req.ContentLength = int64(len(b.head))
 	if req.ContentLength == 0 {
@@ -131,12 +130,12 @@ func (f File) readError(offset int64, err error) error {
 	return &ReadError{fmt.Errorf("file %.80q: at byte %d: %w", f.base(), offset, err)}
 }
 
-// ErrSource is matched by the errors of an upload whose file could not be read: its reader failed or stalled, or the
-// file has changed.
+// ErrSource matches the error of an upload whose file could not be read: its reader failed or stalled, or the file has
+// changed.
 var ErrSource = errors.New("the file could not be read")
 
-// ReadError is a file that could not be read. It is an [ErrSource].
+// ReadError is the error of a file that could not be read. It matches [ErrSource].
 type ReadError struct{ error }
 
-// Unwrap returns what went wrong, and [ErrSource].
+// Unwrap returns the cause and [ErrSource].
 func (e *ReadError) Unwrap() []error { return []error{e.error, ErrSource} }

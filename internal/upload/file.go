@@ -14,23 +14,22 @@ import (
 
 // File is a file to upload.
 type File struct {
-	Name        string // only what follows the last slash or backslash is sent
-	ContentType string // empty takes it from the name
-	Size        int64  // declared for a reader that cannot tell; 0 is "find out"
+	Name        string // sent without its directories
+	ContentType string // empty means the type of the name's extension
+	Size        int64  // declared by the user; 0 means "find out"
 	Source      Source
 }
 
-// Problem is a reason not to send a file. The zero value is none.
+// Problem is a reason not to send a file. The zero value means no problem.
 type Problem struct {
-	Reason   string // follows the name of the field: "must not be empty"
+	Reason   string // without its subject: "must not be empty"
 	Hint     string // for the programmer; may be empty
-	Waivable bool   // the user may want to send the file all the same
-	Err      error  // why the file cannot be read, a [*ReadError]; else nil
+	Waivable bool   // the user may override the problem
+	Err      error  // a [*ReadError] if the file cannot be read; else nil
 }
 
-// Inspect looks at the file before anything is sent, and returns its size in bytes, -1 where that is unknown, and the
-// first problem with it. The error is the context's cause where that ended. Even then it looks at a file that is no
-// reader, so that what is wrong with it is said first.
+// Inspect reads the start of the file and returns the file's size in bytes, -1 if unknown, and its first problem. If
+// the context has ended, the error is its cause, but a problem with a file other than a user's reader comes first.
 func (f File) Inspect(ctx context.Context) (int64, Problem, error) {
 	if p := f.badFields(); p.Reason != "" {
 		return 0, p, nil
@@ -48,17 +47,17 @@ func (f File) Inspect(ctx context.Context) (int64, Problem, error) {
 	return size, f.badContent(size, head, err), nil
 }
 
-// headSize is how many bytes of a file http.DetectContentType looks at.
+// headSize is the number of bytes of a file that http.DetectContentType reads.
 const headSize = 512
 
-// look returns the size of the file and its first bytes, which a reader that cannot seek keeps for the upload.
+// look returns the size of the file and its first bytes. A reader that cannot seek keeps these for the upload.
 func (f File) look(ctx context.Context) (size int64, head []byte, err error) {
 	in, err := f.open(ctx, nil)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer in.close()
-	in.ahead = false // The head is enough.
+	in.ahead = false // because the head is enough
 	head, err = io.ReadAll(io.LimitReader(in, headSize))
 	n := int64(len(head))
 	if err != nil {
@@ -75,10 +74,10 @@ func (f File) look(ctx context.Context) (size int64, head []byte, err error) {
 	case f.Size == 0 && n < in.size:
 		return 0, nil, fmt.Errorf("it ended at byte %d, but its size is %d", n, in.size)
 	}
-	return n, head, nil // that is all there is
+	return n, head, nil
 }
 
-// badFields finds a problem with what the user set.
+// badFields returns the first problem with the fields of f.
 func (f File) badFields() (p Problem) {
 	switch name := f.base(); {
 	case f.Source == nil:
@@ -100,7 +99,7 @@ func (f File) badFields() (p Problem) {
 	return p
 }
 
-// badContent finds a problem with what was read, or with the error of reading it.
+// badContent returns the first problem with the results of look.
 func (f File) badContent(size int64, head []byte, err error) (p Problem) {
 	switch kind := noAudio[http.DetectContentType(head)]; {
 	case err != nil:
@@ -124,7 +123,7 @@ func (f File) badContent(size int64, head []byte, err error) (p Problem) {
 	return p
 }
 
-// base is the name without directories, of any operating system.
+// base returns the name without directories. Both / and \ separate directories.
 func (f File) base() string {
 	return f.Name[strings.LastIndexAny(f.Name, `/\`)+1:]
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// mediaTypes are those of extensions. The operating system's table differs from machine to machine.
+// mediaTypes are the media types of file name extensions. Package mime would read the table of the operating system,
+// which differs between machines.
 var mediaTypes = map[string]string{
 	".aac":  "audio/aac",
 	".aif":  "audio/aiff",
@@ -28,13 +29,13 @@ var mediaTypes = map[string]string{
 	".wma":  "audio/x-ms-wma",
 }
 
-// mediaType is what the user set, or else what the extension tells.
+// mediaType returns the user's content type, else the type of the extension.
 func (f File) mediaType() string {
 	return cmp.Or(f.ContentType, mediaTypes[strings.ToLower(path.Ext(f.base()))], "application/octet-stream")
 }
 
-// noAudio are the results of http.DetectContentType that prove a slip. Raw samples may look like its other results:
-// icons, fonts, bitmaps and text.
+// noAudio are the results of http.DetectContentType that prove a mistake. Its other results prove nothing: raw samples
+// may look like icons, fonts, bitmaps or text.
 var noAudio = map[string]string{
 	"application/pdf":          "a PDF document",
 	"application/x-gzip":       "a gzip archive",

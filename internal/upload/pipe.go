@@ -11,56 +11,54 @@ import (
 )
 
 const (
-	// Grace is how long the end of an attempt waits for code of the user's that is under way. Most returns by then.
+	// Grace is the time that the end of an attempt waits for the user's running code. Nearly all code returns by then.
 	Grace = 100 * time.Millisecond
-	// pieceSize limits what is read at once from a user's reader, in bytes: as much as net/http asks for.
+	// pieceSize is the largest Read of a user's reader, in bytes. net/http asks for as much.
 	pieceSize = 32 << 10
-	// aheadSize is the same for a file that is read ahead. At half the size, the goroutine wakes twice as often, and an
-	// upload takes a sixth more CPU time. Twice the size saves a tenth, but 64 uploads at once would hold 16 MiB.
+	// aheadSize is the largest Read of a file that the SDK opened. Half the size costs an upload a sixth more CPU time,
+	// because the goroutine wakes twice as often. Twice the size saves a tenth, but 64 uploads would hold 16 MiB.
 	aheadSize = 64 << 10
 )
 
-// input is a source that was opened.
+// input is an open source.
 type input struct {
 	r    io.Reader
-	size int64  // -1 where it is unknown
-	done func() // called once, when nothing uses r any more
+	size int64  // -1 if unknown
+	done func() // called once, after the last use of r
 
-	// direct is set if a Read copies memory: it never waits, and is no code of the user's.
-	direct bool
-	// ahead is set if the SDK opened r, so that reading more than is sent does no harm.
-	ahead bool
+	direct bool // r reads memory, so a Read never blocks and runs no code of the user
+	ahead  bool // the SDK opened r, so it may read more bytes than it sends
 }
 
-// pipe hands on the bytes of a source. All that may wait, and all code of the user's, runs on one goroutine, where a
-// panic is an error. When the context ends, the goroutine begins nothing more, and a Read that does not return is left
-// behind with its buffer.
+// pipe reads a source. User code and all calls that may block run on one goroutine, which turns a panic into an error.
+// After the context has ended, the goroutine starts no further call. A Read that does not return keeps its buffer, and
+// the pipe abandons both.
 //
 // The goroutine reads a file that the SDK opened one piece ahead, so that disk and network work at the same time. It
-// never reads ahead from a user's reader: bytes that were read but not sent would be lost to the next attempt.
+// never reads ahead from a user's reader, because the next attempt would miss the bytes read but not sent.
 type pipe struct {
 	input
 	ctx      context.Context
 	cancel   context.CancelFunc
 	progress *progress    // nil for none
-	due      time.Time    // of the next report of progress, as the reader knows it
+	due      time.Time    // of the next report of progress, for Read
 	sent     atomic.Int64 // bytes of the file
 
-	calls  chan func() error // for the goroutine, one at a time
-	errs   chan error        // that they returned
-	over   chan struct{}     // closed when nothing uses the source any more
-	isLeft atomic.Bool       // that is not waited for
+	calls  chan func() error // to the goroutine, one at a time
+	errs   chan error        // results of calls
+	over   chan struct{}     // closed after the last use of the source
+	isLeft atomic.Bool       // the goroutine is abandoned
 
-	next   func() error // fills coming; made once
-	asked  bool         // the goroutine was asked for the next piece
-	coming []byte       // the goroutine's while asked is set: room, then the next piece
-	buf    []byte       // the buffer of the next piece
-	other  []byte       // the buffer of piece, if the next one is read meanwhile
-	piece  []byte       // the bytes that came and were not handed on yet
-	behind error        // what follows them
+	next   func() error // p.read, allocated once
+	asked  bool         // the goroutine is reading the next piece
+	coming []byte       // the next piece; belongs to the goroutine while asked is set
+	buf    []byte       // buffer of coming
+	other  []byte       // buffer of piece, if the goroutine reads ahead
+	piece  []byte       // bytes read from the source but not from the pipe
+	behind error        // returned after piece
 }
 
-// open starts to read the file. A pipe without an error must be closed.
+// open opens the source and starts the goroutine. The caller must close the pipe.
 func (f File) open(ctx context.Context, report *progress) (*pipe, error) {
 	p := &pipe{
 		input: input{size: cmp.Or(f.Size, -1), done: func() {}}, progress: report,
@@ -80,7 +78,7 @@ func (f File) open(ctx context.Context, report *progress) (*pipe, error) {
 	return p, nil
 }
 
-// run is the goroutine. It ends with the context, or a user's code that ends it.
+// run is the goroutine. It ends with the context or with a runtime.Goexit in the user's code.
 func (p *pipe) run() {
 	defer close(p.over)
 	defer func() { _ = guard(func() error { p.done(); return nil }) }()
@@ -96,13 +94,13 @@ func (p *pipe) run() {
 	_ = guard(func() error { p.report(); return nil })
 }
 
-// call lets the goroutine call f.
+// call calls f on the goroutine.
 func (p *pipe) call(f func() error) error {
 	p.calls <- f
 	return p.wait()
 }
 
-// wait returns the error of the function that the goroutine is calling.
+// wait waits for the current call and returns its error.
 func (p *pipe) wait() error {
 	select {
 	case err := <-p.errs:
@@ -114,14 +112,14 @@ func (p *pipe) wait() error {
 	}
 }
 
-// report tells how much was sent, unless the call may have returned.
+// report reports the progress, unless the pipe is abandoned: the user's call may have returned.
 func (p *pipe) report() {
 	if p.progress != nil && !p.isLeft.Load() {
 		p.progress.at(p.sent.Load(), p.ctx.Err() != nil)
 	}
 }
 
-// read fills coming, on the goroutine.
+// read reads the next piece, on the goroutine.
 func (p *pipe) read() error {
 	room := p.coming
 	p.coming = nil
@@ -131,7 +129,7 @@ func (p *pipe) read() error {
 	return err
 }
 
-// fill gives up on a reader that returns nothing a hundred times, as bufio does, and on one that miscounts.
+// fill calls Read until it returns bytes or an error. After a hundred calls without either it fails, as bufio does.
 func (p *pipe) fill(room []byte) (int, error) {
 	for range 100 {
 		if p.ctx.Err() != nil {
@@ -167,7 +165,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 	return n, p.behind
 }
 
-// receive waits for the next piece, when all of the last one was handed on. The error is the context's.
+// receive waits for the next piece. The previous one must be used up. The error is the context's.
 func (p *pipe) receive(size int) error {
 	if p.ahead {
 		size = aheadSize
@@ -177,7 +175,7 @@ func (p *pipe) receive(size int) error {
 	}
 	p.behind = p.wait()
 	if err := p.ctx.Err(); err != nil {
-		return err // The goroutine may still use coming.
+		return err // and leave coming to the goroutine
 	}
 	p.asked, p.piece = false, p.coming
 	if p.ahead && p.behind == nil {
@@ -188,7 +186,7 @@ func (p *pipe) receive(size int) error {
 	return nil
 }
 
-// ask lets the goroutine read up to size bytes into buf.
+// ask makes the goroutine read up to size bytes into buf.
 func (p *pipe) ask(size int) {
 	if len(p.buf) < size {
 		p.buf = make([]byte, size)
@@ -197,7 +195,7 @@ func (p *pipe) ask(size int) {
 	p.calls <- p.next
 }
 
-// close lets nothing more be read, and waits a moment for what is under way.
+// close ends the reading. It waits up to Grace for a running Read.
 func (p *pipe) close() {
 	p.cancel()
 	if p.isLeft.Load() {
@@ -210,7 +208,7 @@ func (p *pipe) close() {
 	}
 }
 
-// guard calls code of the user's. A panic is an error.
+// guard calls f and returns its error, or its panic as an error.
 func guard(f func() error) (err error) {
 	defer func() {
 		switch v := recover().(type) {

@@ -8,15 +8,15 @@ import (
 // reportInterval is the time between two reports: a progress bar that moves 20 times a second looks smooth.
 const reportInterval = 50 * time.Millisecond
 
-// progress reports how much of a file is sent in an attempt, which waits for the report.
+// progress reports the progress of an attempt. The attempt waits for each report.
 type progress struct {
 	report   func(sent int64)
-	busy     *sync.Mutex // held during a report, so that one that does not return is the last
-	reported int64       // -1 for nothing
+	busy     *sync.Mutex // held during a report: if one never returns, no other follows
+	reported int64       // bytes of the last report; -1 before the first
 	due      time.Time   // of the next report
 }
 
-// at reports what was sent, unless that is known. The last report of an attempt is exact; others come in their time.
+// at reports the number of bytes sent, if it is new and a report is due. The last report of an attempt is always due.
 func (p *progress) at(sent int64, last bool) {
 	if sent == p.reported || !last && time.Now().Before(p.due) || !p.busy.TryLock() {
 		return

@@ -7,29 +7,27 @@ import (
 	"sync"
 )
 
-// Clock is told what an attempt waits for.
+// Clock holds the callbacks that tell a stall timer which side the attempt is waiting for.
 type Clock struct {
-	Reading func()          // the source has to give bytes from now on
-	Taken   func(done bool) // the transport was handed bytes of the body, perhaps the last
+	Reading func()          // the attempt waits for the source
+	Taken   func(done bool) // the transport has taken bytes; done after the last
 }
 
-// Sending is a body on its way in one attempt. For its user it is nil where the body has no file, and where there is
-// no body.
+// Sending is the body of one attempt. Callers have a nil Sending for a form and for a request without a body.
 type Sending struct {
 	body  *Body
 	clock Clock
-	file  *pipe // nil for a form, and for a file that could not be opened
+	file  *pipe // nil for a form, or if the file could not be opened
 
 	mu     sync.Mutex    // held during a Read
 	offset int64         // in the file
 	parts  io.Reader     // head, file and tail
 	tail   *bytes.Reader // the closing delimiter
-	failed error         // of each Read to come
+	failed error         // returned by each further Read
 }
 
-// Close makes sure that nothing is read from the source any more: a transport may go on reading when it has the
-// response. It ends a Read under way, and leaves behind what does not return within a moment. A Sending may be closed
-// twice.
+// Close ends the reading from the source, because a transport may still read after it has the response. A running Read
+// fails; if the source does not return within [Grace], Close abandons it. Close may be called again.
 func (s *Sending) Close() error {
 	if s == nil || s.file == nil {
 		return nil
@@ -41,12 +39,12 @@ func (s *Sending) Close() error {
 	return nil
 }
 
-// Complete reports whether the service may have got the body whole: always for a form, and for a multipart body once
-// a byte of the closing delimiter was handed to the transport. Without the delimiter no parser accepts the file as
-// complete. It does not change after Close.
+// Complete reports whether the service may have the complete body. A form always counts as complete. A multipart body
+// is complete once the transport has taken a byte of the closing delimiter: without it, no parser accepts the file.
+// The result does not change after Close.
 func (s *Sending) Complete() bool { return s == nil || s.tail.Len() < len(s.body.tail) }
 
-// Read returns bytes of the head, the file or the closing delimiter, never of two of them.
+// Read returns bytes of either the head, the file or the closing delimiter.
 func (s *Sending) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +60,8 @@ func (s *Sending) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readFile reads a piece of the file. A file that is longer or shorter than it was is an error before the closing
-// delimiter: a request must not look complete unless it is.
+// readFile reads a piece of the file. If the file has grown or shrunk, it fails before the closing delimiter, so that
+// the request never looks complete.
 func (s *Sending) readFile(p []byte) (int, error) {
 	s.file.sent.Store(s.offset)
 	s.clock.Reading()

@@ -1,5 +1,5 @@
-// Package upload makes request bodies that can be sent again: urlencoded forms, and multipart forms whose file is
-// streamed from a path, a file system, memory or a reader. It knows how much of a body a transport has taken.
+// Package upload makes request bodies that several attempts can send: urlencoded forms, and multipart forms whose file
+// is streamed from a path, a file system, memory or a reader. It tracks how much of a body the transport has taken.
 package upload
 
 import (
@@ -13,30 +13,28 @@ import (
 	"sync"
 )
 
-// Source is where the bytes of a file come from: what [Path], [FS], [Bytes] and [Reader] return. Sources can be
-// compared with ==, so each is a pointer, or plain data.
+// Source provides the bytes of a file. [Path], [FS], [Bytes] and [Reader] return one. Sources are comparable with ==.
 type Source interface {
-	// open sets what in reads, from the beginning, what ends that, and its size, if that is known better than declared.
-	// It may wait.
+	// open sets the reader, done, and the size if the source knows it better than the user. It may block.
 	open(in *input) error
 }
 
-// Path is the regular file at path, opened for each attempt.
+// Path returns the regular file at path. Each attempt opens it.
 func Path(path string) Source { return inFS{disk{}, path} }
 
-// disk is the files of the operating system.
+// disk is the file system of the operating system.
 type disk struct{}
 
 func (disk) Open(path string) (fs.File, error) {
-	// Opening a named pipe would wait for its writer.
+	// Opening a named pipe would block until it has a writer.
 	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		return nil, errors.New("is not a regular file; open it and use FileFromReader")
 	}
 	return os.Open(path)
 }
 
-// FS is the file at path in fsys, opened for each attempt. It is nil where fsys is. An Open, Stat or Read that waits is
-// abandoned when the context ends.
+// FS returns the file at path in fsys, or nil if fsys is nil. Each attempt opens the file. If the context ends, an
+// Open, Stat or Read that blocks is abandoned.
 func FS(fsys fs.FS, path string) Source {
 	if fsys == nil {
 		return nil
@@ -64,14 +62,14 @@ func (s inFS) open(in *input) error {
 		return err
 	case info.IsDir():
 		return errors.New("is a directory")
-	// Objects of a store call themselves irregular. Devices and pipes have no size.
+	// File systems for object stores may report irregular files. Devices and pipes report no size.
 	case info.Mode().IsRegular() || in.size < 0 && info.Size() > 0:
 		in.size = info.Size()
 	}
 	return nil
 }
 
-// Bytes is a file in memory. The data must not change while it is sent.
+// Bytes returns a file in memory. The data must not change during a call.
 func Bytes(data []byte) Source { return &memory{data} }
 
 type memory struct{ data []byte }
@@ -81,10 +79,10 @@ func (m *memory) open(in *input) error {
 	return nil
 }
 
-// Reader is what r holds from where it stands. It is nil if r is. It does not close r.
+// Reader returns a file with the rest of r, or nil if r is nil. It does not close r.
 //
-// A reader that can seek is rewound for each attempt to where it first stood. Any other can be sent once. A Read or
-// Seek that waits is abandoned when the context ends: until it returns, r must not be touched.
+// If r can seek, each attempt rewinds it to its first position. Otherwise it can be sent once. If the context ends, a
+// Read or Seek that blocks is abandoned, and r must not be used until it returns.
 func Reader(r io.Reader) Source {
 	if r == nil {
 		return nil
@@ -103,16 +101,16 @@ var (
 	errUsed  = errors.New("the reader was used by an earlier call, and cannot be rewound")
 )
 
-// stream is a reader that the user has opened.
+// stream is a user's reader.
 type stream struct {
 	r     io.Reader
-	inUse sync.Mutex // until the last Read or Seek of r has returned; guards the rest
+	inUse sync.Mutex // held until the last Read or Seek of r has returned; guards the rest
 
 	once  sync.Once // for look
-	seek  io.Seeker // nil where r cannot seek
-	start int64     // where r first stood, if it can seek
-	size  int64     // what r said that it holds, before any of it was read; -1 where it said nothing
-	used  bool      // r cannot seek, and some of it was taken
+	seek  io.Seeker // nil if r cannot seek
+	start int64     // first position of r, if it can seek
+	size  int64     // result of r.Len before the first Read; -1 if it has no Len
+	used  bool      // r cannot seek, and a Read was called
 }
 
 func (s *stream) replayable() bool {
@@ -136,7 +134,7 @@ func (s *stream) open(in *input) error {
 	}
 	s.once.Do(s.look)
 	if in.size < 0 {
-		in.size = s.size // Len may tell what happens to be buffered: the user's word counts more.
+		in.size = s.size // after the user's Size, because Len may return the length of a buffer
 	}
 	if s.seek == nil {
 		in.r = s
@@ -156,7 +154,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-// look finds out whether the reader can seek, and what it says that it holds.
+// look sets seek, start and size.
 func (s *stream) look() {
 	if sized, ok := s.r.(interface{ Len() int }); ok {
 		s.size = max(int64(sized.Len()), -1)
@@ -164,7 +162,7 @@ func (s *stream) look() {
 	seeker, ok := s.r.(io.Seeker)
 	if f, isFile := s.r.(*os.File); isFile {
 		info, err := f.Stat()
-		ok = err == nil && info.Mode().IsRegular() // A device may seem to seek.
+		ok = err == nil && info.Mode().IsRegular() // because Seek of a device may do nothing
 	}
 	if ok {
 		if start, err := seeker.Seek(0, io.SeekCurrent); err == nil {
