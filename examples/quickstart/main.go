@@ -24,8 +24,9 @@ const exitFailed, exitUsage, exitInterrupted = 1, 2, 130
 
 func main() {
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "Usage: quickstart [-out DIR]\n\nUses the deployment in"+
-			" AICONTENT_BASE_URL and AICONTENT_API_KEY,\nwhich may charge for two Store calls, or else a service in memory.")
+		fmt.Fprintln(flag.CommandLine.Output(), "Usage: quickstart [-out DIR]\n\nUses the deployment in "+
+			"AICONTENT_BASE_URL and AICONTENT_API_KEY, which may charge for two Store calls,\n"+
+			"or else a service in memory.")
 		flag.PrintDefaults()
 	}
 	dir := flag.String("out", ".", "save the picture in this `directory`")
