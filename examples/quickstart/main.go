@@ -19,17 +19,11 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest"
 )
 
-// The exit statuses other than 0.
-const exitFailed, exitUsage, exitInterrupted = 1, 2, 130
+const exitFailed, exitUsage, exitInterrupted = 1, 2, 130 // the exit statuses other than 0
 
 func main() {
-	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "Usage: quickstart [-out DIR]\n\nUses the deployment in "+
-			"AICONTENT_BASE_URL and AICONTENT_API_KEY, which may charge for two Store calls,\n"+
-			"or else a service in memory.")
-		flag.PrintDefaults()
-	}
-	dir := flag.String("out", ".", "save the picture in this `directory`")
+	dir := flag.String("out", ".", "save the picture in this `directory`. "+
+		"The deployment in AICONTENT_BASE_URL may charge for two Store calls")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "quickstart: unexpected argument %q; see quickstart -h\n", flag.Arg(0))
