@@ -16,12 +16,12 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// ErrRedirect is matched by the error of a redirect that is not followed.
+// ErrRedirect matches the error of a refused redirect.
 var ErrRedirect = errors.New("redirect refused")
 
 var errNoStatus = errors.New("the RoundTripper returned a response without a status")
 
-// attempt makes one try. An attempt is lost if it follows one that may have been executed.
+// attempt makes one attempt. Lost means that an earlier attempt of the call may have been executed.
 func (s *Sender) attempt(
 	ctx context.Context, req *Request, set *Settings, read Reader, key *Credential, number int, lost bool,
 ) Attempt {
@@ -31,7 +31,7 @@ func (s *Sender) attempt(
 		client = s.Pictures
 	}
 	on, clock, evidence := s.Transport.Watch(ctx, limits(req, set))
-	defer clock.Stop() // a RoundTripper may panic
+	defer clock.Stop() // because a RoundTripper may panic
 	wired, sending, err := s.newRequest(on, req, set, key, number, clock)
 	defer sending.Close()
 	var resp *http.Response
@@ -39,21 +39,21 @@ func (s *Sender) attempt(
 		resp, err = client.Do(wired)
 	}
 	a := Attempt{Number: number}
-	if err == nil && resp.StatusCode == 0 { // the zero value of a response, as a fake may return it
+	if err == nil && resp.StatusCode == 0 { // as a fake may return it
 		resp.Body.Close()
 		err = errNoStatus
 	}
 	if err == nil {
 		a.Reply, a.Facts.Content, a.Err = receive(ctx, resp, s.limit(req.Kind, resp.StatusCode), read, key, clock)
 		a.Facts.Status = resp.StatusCode
-		if resp.StatusCode/100 != 2 { // a success may ask its readers to come back later
+		if resp.StatusCode/100 != 2 { // because a success may have a Retry-After for polling
 			a.RetryAfter = retryAfter(resp.Header, time.Now())
 		}
 	}
 	a.Took = time.Since(start)
 	clock.Stop()
 	sending.Close()
-	if outer, ok := err.(*url.Error); ok { // of http.Client; its text holds the query
+	if outer, ok := err.(*url.Error); ok { // from http.Client, with the query in its text
 		err = outer.Err
 	}
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Sender) attempt(
 	return a
 }
 
-// limits returns the clocks of an attempt.
+// limits returns the time limits of an attempt.
 func limits(req *Request, set *Settings) wire.Limits {
 	return wire.Limits{
 		Upload: req.Body != nil && req.Body.Tracked(),
@@ -79,7 +79,7 @@ func limits(req *Request, set *Settings) wire.Limits {
 func (s *Sender) newRequest(
 	ctx context.Context, req *Request, set *Settings, key *Credential, number int, clock *wire.Clock,
 ) (*http.Request, *upload.Sending, error) {
-	own := &struct { // in one allocation; a RoundTripper may change each part
+	own := &struct { // one allocation, and a copy of each part, because a RoundTripper may change it
 		http.Request
 		url    url.URL
 		values [4]string
@@ -115,11 +115,11 @@ func (s *Sender) newRequest(
 	return wired, sending, err
 }
 
-// maxErrorBody is the limit of a response other than 2xx: the debug page of a framework fits, and many errors that are
-// kept at once do not fill the memory.
+// maxErrorBody limits the body of a response other than 2xx, because a program may keep many errors. The debug page of
+// a framework fits.
 const maxErrorBody = 1 << 20
 
-// begin reads the first byte of r, and returns a reader of the whole.
+// begin reads the first byte of r and returns a reader of all bytes.
 func begin(r io.Reader) io.Reader {
 	first := make([]byte, 1)
 	n, err := r.Read(first)
@@ -129,12 +129,11 @@ func begin(r io.Reader) io.Reader {
 	return io.MultiReader(bytes.NewReader(first[:n]), r)
 }
 
-// failed is a reader that returns its error.
 type failed struct{ error }
 
 func (f failed) Read([]byte) (int, error) { return 0, f.error }
 
-// encoding returns the Accept-Encoding of a request. Without an encoding, the length of a picture is known.
+// encoding returns the Accept-Encoding of a request. It asks for pictures without compression, to learn their length.
 func (s *Sender) encoding(kind Kind) string {
 	if kind == Fetch {
 		return "identity"
@@ -142,7 +141,7 @@ func (s *Sender) encoding(kind Kind) string {
 	return s.Transport.AcceptEncoding()
 }
 
-// limit returns the size limit of a response in bytes, 0 for a picture, which its Reader reads.
+// limit returns the size limit of a body in bytes. It is 0 for a picture, because its Reader limits it.
 func (s *Sender) limit(kind Kind, status int) int64 {
 	switch {
 	case status/100 != 2:
@@ -153,7 +152,7 @@ func (s *Sender) limit(kind Kind, status int) int64 {
 	return s.MaxResponse
 }
 
-// receive reads a response, which may come before the request was sent.
+// receive reads a response. It may arrive before the whole request was sent.
 func receive(
 	ctx context.Context, resp *http.Response, limit int64, read Reader, key *Credential, clock *wire.Clock,
 ) (Reply, Content, error) {
@@ -165,13 +164,13 @@ func receive(
 	} else {
 		reply.Body, reply.Err = wire.ReadBody(resp, limit)
 	}
-	reply.Header, reply.Length = resp.Header, resp.ContentLength // after the first bytes, which tell the encoding
+	reply.Header, reply.Length = resp.Header, resp.ContentLength // set after the first bytes, which show the encoding
 	switch ended := endedBy(ctx, clock); {
 	case reply.Err == nil && !endsWithEOF(ctx), limit == 0:
 	case ended != nil && (reply.Err == nil || errors.Is(reply.Err, wire.ErrCutOff)):
 		reply.Err = fmt.Errorf("%w: %w", wire.ErrCutOff, ended)
 	}
-	if reply.Err != nil { // it may end within the key
+	if reply.Err != nil { // the body may end within the key
 		reply.Cut = errors.Is(reply.Err, wire.ErrCutOff)
 		reply.Body = key.Keys().CutEnd(key.Keys().Text(reply.Body))
 	}
@@ -185,12 +184,12 @@ func endedBy(ctx context.Context, clock *wire.Clock) error {
 	return cmp.Or(ContextError(ctx), clock.Expired())
 }
 
-// endsWithEOF reports whether a context has ended with io.EOF as its cause. net/http returns that cause as it is, as if
-// the body were whole.
+// endsWithEOF reports whether a context has ended with io.EOF as its cause. The body then seems complete, because
+// net/http returns the cause of the context as the error of a Read.
 func endsWithEOF(ctx context.Context) bool { return context.Cause(ctx) == io.EOF }
 
-// picture is the body of a picture on the clock: the time without a byte is limited. Its error is that of the context
-// or the clock if one of these ended the attempt.
+// picture is the body of a picture with a limit of the time without a byte. If the context or the clock ended the
+// attempt, Read returns its error.
 type picture struct {
 	io.Reader
 	ctx   context.Context
@@ -207,8 +206,8 @@ func (p *picture) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// endOf says why an attempt ended. Err is nil if a response came, and sent is the error of the SDK's own transport: an
-// error from above it may be that of another request.
+// endOf returns the reason for the end of an attempt. Err is nil if there is a response. Sent is the error of the SDK's
+// own transport, because a middleware may return the error of another request.
 func endOf(ctx context.Context, err, sent error, clock *wire.Clock) End {
 	switch {
 	case ctx.Err() != nil:
@@ -228,8 +227,7 @@ func endOf(ctx context.Context, err, sent error, clock *wire.Clock) End {
 	return Broke
 }
 
-// Inspect is [upload.File.Inspect] for a file that may not stall for longer than the limit; 0 is none. The error is
-// that of the context or the clock.
+// Inspect is [upload.File.Inspect] with a stall limit; 0 means none. The error is from the context or the clock.
 func Inspect(ctx context.Context, f upload.File, stall time.Duration) (int64, upload.Problem, error) {
 	on, clock := wire.NewClock(ctx, wire.Limits{Upload: true, Stall: stall, Source: upload.ErrSource})
 	defer clock.Stop()

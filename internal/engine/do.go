@@ -12,7 +12,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
-// Do makes attempts until one succeeds or no other may follow. Exactly one result is set: the response, or the failure.
+// Do makes attempts until one succeeds or no other may follow. It returns either the response or a failure.
 func (s *Sender) Do(ctx context.Context, req Request, set Settings, read Reader) (Reply, *Failure) {
 	c := call{ctx: ctx, sender: s, req: req, set: set, outcome: NotExecuted}
 	defer c.end()
@@ -47,18 +47,18 @@ type call struct {
 
 	outcome   Outcome // of all attempts together
 	last      Attempt
-	lastReply Reply          // of the last response; its Status is 0 if none came
-	keys      redact.Keys    // all that were sent
+	lastReply Reply          // last response; its Status is 0 if none came
+	keys      redact.Keys    // all keys sent
 	key       *Credential    // of the last attempt; nil for a picture
 	renewal   *Credential    // replaces a refused key in the next attempt; nil for none
-	renewed   bool           // a 401 was answered by asking for another key
-	taken     int            // retries taken from the budget for attempts that were made
-	reserved  bool           // one was taken for the next attempt
-	dones     []func(Result) // of the hooks that wait for the result of the attempt
-	asked     time.Time      // when they were asked
+	renewed   bool           // the call has asked for another key after a 401
+	taken     int            // retries from the budget that were used
+	reserved  bool           // a retry from the budget for the next attempt
+	dones     []func(Result) // hooks waiting for the result of the attempt
+	asked     time.Time      // start of the hooks
 }
 
-// enter waits for the rate limiter, gets the key and asks the hooks. A picture is fetched without limiter and key.
+// enter waits for the rate limiter, gets the key and calls the hooks. A picture needs neither limiter nor key.
 func (c *call) enter() (key *Credential, why Why, err error) {
 	if c.req.Kind != Fetch {
 		if c.sender.Limiter != nil {
@@ -76,7 +76,7 @@ func (c *call) enter() (key *Credential, why Why, err error) {
 	return key, HookError, c.ask()
 }
 
-// use notes that a key is sent.
+// use records the key of the next attempt.
 func (c *call) use(key *Credential) {
 	if c.key = key; c.keys == nil {
 		c.keys = key.keys
@@ -85,7 +85,7 @@ func (c *call) use(key *Credential) {
 	c.keys = c.keys.With(key.keys[0])
 }
 
-// add records an attempt that was made.
+// add records an attempt.
 func (c *call) add(a Attempt) {
 	a.Reply.Keys, a.Reply.Attempts = c.keys, a.Number
 	if a.Reply.Status != 0 {
@@ -112,8 +112,8 @@ func (c *call) situation() situation {
 	}
 }
 
-// reserve gets the resource that another attempt needs: a new key after a 401, else a retry from the budget. A pause
-// that the service asked for costs nothing.
+// reserve gets a new key for an attempt after a 401, else a retry from the budget. If the service sent a Retry-After, a
+// retry is free.
 func (c *call) reserve() (again bool, why Why, err error) {
 	switch {
 	case c.last.Verdict.Next == Renew:
@@ -129,7 +129,7 @@ func (c *call) reserve() (again bool, why Why, err error) {
 	return c.reserved, NoBudget, nil
 }
 
-// succeed returns the response. The budget gets back the retries that the call has taken, or a reward.
+// succeed returns the response. It returns the call's retries to the budget, or rewards a call without any.
 func (c *call) succeed() Reply {
 	c.sender.Budget.give(max(c.taken*budgetUnit, 1))
 	return c.lastReply
@@ -146,10 +146,10 @@ func (c *call) fail(why Why, stopped error) *Failure {
 	}
 }
 
-// ErrPanic is the error of an attempt that panicked.
+// ErrPanic is the error of an attempt that ended in a panic.
 var ErrPanic = errors.New("the attempt ended in a panic")
 
-// end tells hooks of an attempt that panicked, and returns a reserved retry to the budget.
+// end returns a reserved retry to the budget. If hooks still wait for a result, the attempt has panicked.
 func (c *call) end() {
 	if c.reserved {
 		c.sender.Budget.give(budgetUnit)
@@ -157,7 +157,7 @@ func (c *call) end() {
 	c.tell(Result{Attempt: Attempt{Err: ErrPanic, Took: time.Since(c.asked)}})
 }
 
-// ask asks the hooks for the next attempt. If one refuses, those before it are told.
+// ask calls the hooks for the next attempt. If a hook refuses it, the earlier hooks get its error as their result.
 func (c *call) ask() error {
 	c.asked = time.Now()
 	for _, hook := range c.set.Hooks {
@@ -173,7 +173,7 @@ func (c *call) ask() error {
 	return nil
 }
 
-// tell tells the hooks the result in reverse order, each of them once, even if one panics.
+// tell passes the result to the hooks in reverse order, once to each, even if one panics.
 func (c *call) tell(r Result) {
 	if len(c.dones) == 0 {
 		return
@@ -186,7 +186,7 @@ func (c *call) tell(r Result) {
 	done(r)
 }
 
-// ContextError returns why a context ended: its error, with its cause if that says more. It is nil before the end.
+// ContextError returns the error of a context and, if it differs, the cause. It is nil before the context ends.
 func ContextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if err == nil || errors.Is(err, cause) {
@@ -195,7 +195,7 @@ func ContextError(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// sleep waits, unless the context ends first.
+// sleep waits for the pause or the end of the context.
 func sleep(ctx context.Context, pause time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -2,7 +2,7 @@ package engine
 
 import "slices"
 
-// Outcome says whether the service executed a request. Unknown is the zero value; the outcomes have no order.
+// Outcome tells whether the service executed a request. The outcomes have no order.
 type Outcome int
 
 const (
@@ -21,18 +21,18 @@ func Together(a, b Outcome) Outcome {
 	return NotExecuted
 }
 
-// Facts were observed during an attempt. A request without a file counts as Complete.
+// Facts are the observations of an attempt.
 type Facts struct {
-	Seen     bool // the attempt reached the SDK's transport, and returned from it
+	Seen     bool // the SDK's transport was called and has returned
 	Wrote    bool // a byte of the request may have been written
-	Complete bool // a byte of the form's closing boundary was handed to the transport
+	Complete bool // the transport has taken a byte of the form's closing boundary, or there is no file
 	End      End
 	Status   int // 0 without a response
 	Content  Content
 	Lost     bool // an earlier attempt of the call may have been executed
 }
 
-// End is why an attempt ended.
+// End is the reason for the end of an attempt.
 type End int
 
 const (
@@ -41,7 +41,7 @@ const (
 	Unread               // the file could not be read
 	Idle                 // the file returned no bytes for too long
 	Refused              // HTTP/2 REFUSED_STREAM
-	Fatal                // a cause that another attempt meets again, such as an untrusted certificate
+	Fatal                // a cause that affects every attempt, such as an untrusted certificate
 )
 
 // Verdict is the conclusion from the facts.
@@ -49,10 +49,10 @@ type Verdict struct {
 	Outcome   Outcome
 	OK        bool // the attempt succeeded
 	Next      Next
-	Retryable bool // the caller may make the same call again: that is safe, and may help
+	Retryable bool // the same call is safe to make again, and may succeed
 }
 
-// Next says what may follow an attempt.
+// Next is the permitted step after an attempt.
 type Next int
 
 const (
@@ -61,7 +61,7 @@ const (
 	Retry      // the same request
 )
 
-// retryable says for which calls a failure is retryable.
+// retryable tells for which calls a failure is retryable.
 type retryable int
 
 const (
@@ -92,8 +92,8 @@ func Judge(kind Kind, f Facts) Verdict {
 	return v
 }
 
-// succeeded reports whether the attempt did its work. A 201 or 204 to a Delete needs no body, and a 404 after an
-// attempt that may have been executed means that the record is gone.
+// succeeded reports whether the attempt succeeded. A Delete also succeeds with a 201 or 204 whose body is cut off, and
+// with a 404 after an attempt that may have been executed.
 func succeeded(kind Kind, f Facts) bool {
 	switch {
 	case f.Content.WriterFailed:
@@ -104,8 +104,8 @@ func succeeded(kind Kind, f Facts) bool {
 	return f.is2xx() && (f.Content.Kind == Asked || kind == Remove && f.made() && f.Content.Cut)
 }
 
-// rules stand in the order of the table. The first one that applies counts, so each may rely on those before it. The
-// last one always applies.
+// rules are in the order of the table. The first matching rule counts, so a rule may rely on the mismatch of all
+// earlier rules. The last rule always matches.
 var rules = []rule{
 	{"a context, limiter, key source or hook, before any byte", func(_ Kind, f Facts) bool {
 		return f.End == Cancelled && f.unsent()
@@ -193,25 +193,25 @@ var rules = []rule{
 func (f Facts) silent() bool { return f.Status == 0 }
 func (f Facts) is2xx() bool  { return f.Status/100 == 2 }
 
-// unsent reports whether it is certain that no byte of the request was written.
+// unsent reports whether certainly no byte of the request was written.
 func (f Facts) unsent() bool { return f.silent() && f.Seen && !f.Wrote }
 
-// isJSON reports whether the service itself responded, as far as that can be known.
+// isJSON reports whether the body is JSON other than the expected content. It counts as the service's own response.
 func (f Facts) isJSON() bool { return f.Content.Kind == JSON || f.Content.Kind == Error }
 
-// made reports whether the status alone proves that the request was executed. A server may send any other 2xx before
-// it has acted, and a portal or a login page may send one in its place.
+// made reports whether the status proves that the request was executed. Any other 2xx proves nothing: a server may send
+// it before it acts, and a portal or a login page may send it instead of the service.
 func (f Facts) made() bool { return (f.Status == 201 || f.Status == 204) && f.Content.Kind != Error }
 
-// cutOff reports whether the response ended too early, for another reason than the context and before a picture began.
+// cutOff reports whether the response ended too early, except by the context or after the first byte of a picture.
 func (f Facts) cutOff() bool { return f.Content.Cut && f.End != Cancelled && !f.Content.Begun }
 
-// empty reports whether a 2xx response says nothing about the request.
+// empty reports whether a 2xx response is empty, blank or an HTML page.
 func (f Facts) empty() bool {
 	return f.is2xx() && !f.Content.WriterFailed && (f.Content.Kind == None || f.Content.Kind == Page)
 }
 
-// transient reports whether another attempt may end with another status.
+// transient reports whether the status may differ in another attempt.
 func (f Facts) transient() bool {
 	return f.Status == 408 || f.Status == 429 || f.Status/100 == 5 && f.Status != 501 && f.Status != 505
 }

@@ -1,5 +1,5 @@
-// Package engine makes one call of the API: it sends a request, judges the response and retries if that is safe. It
-// knows bytes, statuses and clocks; records, lists and the texts of errors belong to its caller.
+// Package engine makes one call of the API: it sends a request, judges the response and retries if safe. It handles
+// bytes, statuses and clocks; its caller handles records, lists and the texts of errors.
 package engine
 
 import (
@@ -14,18 +14,18 @@ import (
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
 
-// Kind says what happens if a request is executed twice.
+// Kind classifies requests by the effect of a second execution.
 type Kind int
 
 const (
-	Read   Kind = iota // nothing
-	Change             // the record is overwritten again
-	Remove             // the second request does not find the record
-	Create             // a second record is created and billed
-	Fetch              // nothing: a picture, without the key and from any host
+	Read   Kind = iota // no effect
+	Change             // overwrites the record again
+	Remove             // does not find the record
+	Create             // creates and bills a second record
+	Fetch              // no effect; a picture, without the key and from any host
 )
 
-// Request is what a call sends. Each attempt sends the same bytes.
+// Request is the request of a call. Each attempt sends the same bytes.
 type Request struct {
 	Name   string // of the operation, such as "images.store"
 	Kind   Kind
@@ -35,15 +35,15 @@ type Request struct {
 	Body   *upload.Body // nil for none
 }
 
-// Reader consumes a response of any status and reports its content. The error says why a 2xx response does not hold the
+// Reader consumes a response of any status and reports its content. It returns an error for a 2xx response without the
 // expected content.
 type Reader func(Reply) (Content, error)
 
 // Settings are the options of one call.
 type Settings struct {
-	Wait     time.Duration // limit of the wait for the response, from the last byte sent; 0 is none
-	Option   string        // that sets Wait
-	Stall    time.Duration // limit of the time without progress; 0 is none
+	Wait     time.Duration // limit of the wait for the response, from the last byte sent; 0 means none
+	Option   string        // name of the option for Wait
+	Stall    time.Duration // limit of the time without progress; 0 means none
 	Policy   Policy
 	Hooks    []Hook
 	Progress func(sent int64, attempt int) // called as upload.Body.Attach describes; nil for none
@@ -55,8 +55,8 @@ type Sender struct {
 	Transport     *wire.Transport
 	UserAgent     string
 	Limiter       Limiter                                    // nil for none
-	Key           func(context.Context) (*Credential, error) // asked before each attempt
-	Rotates       bool                                       // Key may return another one after a 401
+	Key           func(context.Context) (*Credential, error) // called before each attempt
+	Rotates       bool                                       // Key may return another key after a 401
 	Budget        *Budget
 	MaxResponse   int64 // in bytes
 }
@@ -88,10 +88,10 @@ type Reply struct {
 	Status   int
 	Header   http.Header
 	Body     string    // without compression; empty for a picture
-	Err      error     // why Body is not whole; nil if it is
-	Cut      bool      // it is not whole because it ended too early
-	Picture  io.Reader // the body of a 2xx response to a Fetch, on the clock; valid only within the Reader
-	Length   int64     // of Picture in bytes; -1 if it is unknown
+	Err      error     // set if Body is incomplete
+	Cut      bool      // Body is incomplete because it ended too early
+	Picture  io.Reader // body of a 2xx response to a Fetch, with a stall limit; valid only within the Reader
+	Length   int64     // of Picture in bytes; -1 if unknown
 	Keys     redact.Keys
 	Attempts int // number of attempts up to this response
 }
@@ -101,23 +101,23 @@ var requestIDs = []string{
 	"X-Request-Id", "Request-Id", "X-Correlation-Id", "X-Amzn-Requestid", "X-Amzn-Trace-Id", "X-Trace-Id", "Cf-Ray",
 }
 
-// RequestID returns the ID of the request from the usual headers, masked and on one line. It is empty if there is none.
+// RequestID returns the request ID from the usual headers, masked and on one line. It may be empty.
 func (r *Reply) RequestID() string {
 	for _, name := range requestIDs {
 		if ids := r.Header[name]; len(ids) > 0 && ids[0] != "" {
-			return redact.Shorten(r.Keys.Line(ids[0]), 200) // trace headers have some 100 bytes
+			return redact.Shorten(r.Keys.Line(ids[0]), 200) // because trace headers have some 100 bytes
 		}
 	}
 	return ""
 }
 
-// Content is what a response held.
+// Content describes the content of a response.
 type Content struct {
 	Kind         ContentKind
 	Cut          bool   // the body ended too early
 	Begun        bool   // a byte of a picture reached its writer
 	WriterFailed bool   // the writer of a picture returned an error
-	Body         string // that the Reader has read from Reply.Picture, if it is no picture
+	Body         string // read from Reply.Picture if it is not a picture
 }
 
 // ContentKind classifies the body of a response.
@@ -132,7 +132,7 @@ const (
 	Text                     // anything else, including JSON that is neither object nor array
 )
 
-// Attempt is one try.
+// Attempt is the result of one attempt.
 type Attempt struct {
 	Number     int // from 1
 	Facts      Facts
@@ -140,8 +140,8 @@ type Attempt struct {
 	Reply      Reply
 	Err        error // of the network, the context, the clock or the Reader; nil for success and for a status
 	Took       time.Duration
-	RetryAfter time.Duration // from the response; 0 if it has none
-	Sent       int64         // in bytes, TLS included; 0 if the connection does not tell
+	RetryAfter time.Duration // from the response; 0 if missing
+	Sent       int64         // bytes, with those of TLS; 0 if unknown
 }
 
 // Failure is a call without a result.
@@ -156,29 +156,28 @@ type Failure struct {
 	Stopped   error // the error behind Why; nil for none
 }
 
-// Why says why no attempt followed the last one.
+// Why is the reason that no attempt followed the last one.
 type Why int
 
 const (
-	Final        Why = iota // the verdict on the last attempt, or it was the last one that the policy allows
+	Final        Why = iota // the verdict, or the policy's number of attempts
 	Ended                   // the context ended, or would end within the pause
 	NoReplay                // the file cannot be sent again
-	LongWait                // the service asks for a longer wait than the policy allows
+	LongWait                // the service demands a longer wait than the policy allows
 	NoBudget                // the retry budget is used up
 	LimiterError            // the rate limiter returned an error
 	KeyError                // the key source returned an error
 	HookError               // a hook refused the attempt
-	FileError               // set by the caller of Do: the first bytes of the file could not be awaited
+	FileError               // set by the caller of Do: the wait for the first bytes of the file failed
 )
 
-// Hook is called before each attempt. If its done is not nil, it is called once with the result. An error refuses the
-// attempt.
+// Hook is called before each attempt. An error refuses the attempt. Done, unless nil, is called once with the result.
 type Hook func(ctx context.Context, number int) (done func(Result), err error)
 
-// Result is an attempt as a hook sees it.
+// Result is the result of an attempt for a hook.
 type Result struct {
 	Attempt
 	Again  bool // another attempt follows after Pause
 	Pause  time.Duration
-	Budget int // retries left; -1 for no limit
+	Budget int // retries left; -1 means no limit
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Policy sets how often a call is retried and the pauses in between. Zero fields allow nothing.
+// Policy limits the attempts of a call and the pauses between them. Zero fields allow nothing.
 type Policy struct {
 	MaxAttempts   int
 	MinBackoff    time.Duration
@@ -18,16 +18,16 @@ type Policy struct {
 	MaxRetryAfter time.Duration
 }
 
-// situation is what a decision about another attempt depends on, apart from the policy and the last attempt.
+// situation holds the facts for a decision about another attempt, besides the policy and the last attempt.
 type situation struct {
-	renewed    bool          // the key was renewed already; that attempt does not count
+	renewed    bool          // the key was renewed before; the attempt for it does not count
 	rotates    bool          // there may be another key
 	replayable bool          // the body can be sent again
 	random     float64       // from [0, 1), for the pause
-	left       time.Duration // until the context ends; 0 if it has ended
+	left       time.Duration // time until the context ends; 0 if it has ended
 }
 
-// decide returns the pause before another attempt, or why none follows.
+// decide returns the pause before another attempt, or the reason that none follows.
 func decide(p Policy, a Attempt, s situation) (pause time.Duration, again bool, why Why) {
 	counted := a.Number
 	if s.renewed {
@@ -50,22 +50,22 @@ func decide(p Policy, a Attempt, s situation) (pause time.Duration, again bool, 
 	return pause, true, Final
 }
 
-// backoff returns a random pause after attempt n, up to a limit that doubles ("full jitter"), so that clients that
-// failed together do not return together.
+// backoff returns a random pause after attempt n, up to a limit that doubles with each attempt ("full jitter"). Clients
+// that fail at the same time thus retry at different times.
 func (p Policy) backoff(n int, random float64) time.Duration {
 	limit := math.Ldexp(float64(p.MinBackoff), n-1)
 	return time.Duration(random * min(limit, float64(p.MaxBackoff)))
 }
 
-// retryAfter reads the Retry-After header, in seconds or as a date. A date counts from the response's own Date, because
-// the local clock may differ from the server's. The result is 0 if the header is missing, unreadable or past.
+// retryAfter returns the pause in the Retry-After header, 0 if missing, malformed or past. A date is relative to the
+// response's Date header, because the clocks of client and server may differ.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	if text == "" {
 		return 0
 	}
 	if strings.Trim(text, "0123456789.") == "" {
-		seconds, _ := strconv.ParseFloat(text, 64) // 0 for text that is no number
+		seconds, _ := strconv.ParseFloat(text, 64)
 		if seconds >= math.MaxInt64/float64(time.Second) {
 			return math.MaxInt64
 		}
@@ -81,23 +81,23 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return max(date.Sub(now), 0)
 }
 
-// DefaultBudget allows the four attempts of some 30 calls at once, and in an outage as many retries more.
+// DefaultBudget is the number of retries that some 30 calls need to make four attempts each.
 const DefaultBudget = 100
 
-const budgetUnit = 10 // one retry; a call that succeeds at the first attempt earns a tenth of it
+const budgetUnit = 10 // one retry; a call that succeeds without retries earns a tenth of one
 
 // Budget limits the retries of all calls of a client together.
 type Budget struct {
 	mu        sync.Mutex
-	left, cap int // in tenths of a retry; a cap of 0 is no limit
+	left, cap int // in tenths of a retry; a cap of 0 means no limit
 }
 
-// NewBudget returns a full budget. Zero retries are no limit.
+// NewBudget returns a full budget. Zero means no limit.
 func NewBudget(retries int) *Budget {
 	return &Budget{left: retries * budgetUnit, cap: retries * budgetUnit}
 }
 
-// take takes one retry, and reports whether there was one.
+// take takes one retry. It returns false if none is left.
 func (b *Budget) take() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,14 +108,14 @@ func (b *Budget) take() bool {
 	return true
 }
 
-// give gives tenths of a retry back.
+// give adds tenths of a retry.
 func (b *Budget) give(tenths int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left = min(b.cap, b.left+tenths)
 }
 
-// Retries returns the retries that are left, -1 for no limit.
+// Retries returns the number of retries left, or -1 without a limit.
 func (b *Budget) Retries() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,14 +2,15 @@ package lenient
 
 import "strings"
 
-// cursor reads a valid value once, from its beginning to its end. It stands before a value, a name or a bracket.
+// cursor reads a valid value from its beginning to its end. Between calls it stands before a value, a name or a
+// bracket.
 type cursor struct {
 	text Value
 	at   int
 }
 
-// more goes to the next member or element, the first one if it stands before an object or array, or past the end of
-// that if there is none: for c.more() visits each of them.
+// more moves to the first member or element if the cursor stands before an object or array, else to the next one. After
+// the last one it moves past the closing bracket and returns false.
 func (c *cursor) more() bool {
 	c.space()
 	if next := c.text[c.at]; next == ',' || next == '{' || next == '[' {
@@ -23,7 +24,7 @@ func (c *cursor) more() bool {
 	return true
 }
 
-// name takes the name of a member, in quotes, and goes to its value.
+// name returns the name of a member, in quotes, and moves to its value.
 func (c *cursor) name() Value {
 	name := c.value()
 	c.space()
@@ -32,7 +33,7 @@ func (c *cursor) name() Value {
 	return name
 }
 
-// value takes a value.
+// value returns a value and moves past it.
 func (c *cursor) value() Value {
 	start := c.at
 	c.skip()
@@ -45,7 +46,7 @@ func (c *cursor) space() {
 	}
 }
 
-// skip goes past a value.
+// skip moves past a value.
 func (c *cursor) skip() {
 	text, i := c.text, c.at
 	switch text[i] {
@@ -71,7 +72,7 @@ func (c *cursor) skip() {
 	c.at = i
 }
 
-// closing returns the index of the quote that ends the string at i: one behind an even number of backslashes.
+// closing returns the index of the quote that ends the string at i: the first after an even number of backslashes.
 func closing(text Value, i int) int {
 	for {
 		i += 1 + strings.IndexByte(string(text[i+1:]), '"')

@@ -1,5 +1,5 @@
-// Package lenient reads JSON whose shape is not specified: a record or a list in any of the usual
-// envelopes, with values of any type. A value of an unexpected type costs that value, never the response.
+// Package lenient reads JSON of unspecified shape: a record or a list in any of the usual envelopes, with values of any
+// type. It ignores a value of an unexpected type and reads the rest of the response.
 package lenient
 
 import (
@@ -15,7 +15,7 @@ var (
 	ErrEmpty     = errors.New("the response is empty")
 	ErrHTML      = errors.New("got an HTML page instead of JSON")
 	ErrNotJSON   = errors.New("the response is not JSON")
-	ErrCutOff    = fmt.Errorf("%w: it ends too early", ErrNotJSON) // a beginning of JSON; it also matches ErrNotJSON
+	ErrCutOff    = fmt.Errorf("%w: it ends too early", ErrNotJSON) // matches ErrNotJSON, too
 	ErrNoRecord  = errors.New("the response holds no record")
 	ErrNoList    = errors.New("the response holds no list")
 	ErrNull      = fmt.Errorf("%w: it has null in its place", ErrNoList)
@@ -25,17 +25,17 @@ var (
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// Trim returns body without its byte order mark and the white space around it.
+// Trim returns body without a byte order mark and the white space around it.
 func Trim(body string) string { return strings.TrimSpace(strings.TrimPrefix(body, byteOrderMark)) }
 
-// Parse returns body as a value, which is a copy if body is no string. The error is ErrEmpty, ErrHTML or ErrCutOff, or
-// matches ErrNotJSON and says where and why.
+// Parse checks body and returns it as a value. It copies a body of bytes. The error is ErrEmpty, ErrHTML or ErrCutOff,
+// or it matches ErrNotJSON and describes the place and the cause.
 func Parse[T string | []byte](body T) (Value, error) {
 	text := Trim(string(body))
 	switch {
 	case text == "":
 		return "", ErrEmpty
-	case json.Valid(bytes.TrimSpace(bytes.TrimPrefix([]byte(body), []byte(byteOrderMark)))): // of bytes, without a copy
+	case json.Valid(bytes.TrimSpace(bytes.TrimPrefix([]byte(body), []byte(byteOrderMark)))): // no copy of bytes
 		return Value(text), nil
 	case text[0] == '<':
 		return "", ErrHTML

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// maxItems bounds a list to a thousand times the largest documented page: a few kilobytes, compressed, can be
-// millions of items and gigabytes of memory.
+// maxItems limits the length of a list, because a few compressed kilobytes may hold millions of items. It is a thousand
+// times the largest documented page.
 const maxItems = 100_000
 
-// maxAround is how many members are kept of an object around a list, or of one that may say that it is an error.
-// Laravel's plain paginator has 13; a million of them would take ten times the memory of their text.
+// maxAround limits the number of [Members], because a million of them would take ten times the memory of their text.
+// Laravel's plain paginator has 13.
 const maxAround = 100
 
-// List is a list that was found in a response.
+// List is a list in a response.
 type List struct {
 	Items  []Value
-	Around Members // of the objects around the list, the outer one's first, without those that may be a list
+	Around Members // of the objects around the list, from the outermost in, without possible places of the list
 }
 
 // Members are members of objects.
@@ -24,7 +24,7 @@ type Members []member
 
 type member struct{ name, value Value } // the name in quotes
 
-// gather returns the members of an object, up to a limit that no object around a list exceeds.
+// gather returns the members of an object, up to maxAround.
 func (v Value) gather() (members Members) {
 	if !v.IsObject() {
 		return nil
@@ -37,7 +37,8 @@ func (v Value) gather() (members Members) {
 	return members
 }
 
-// Objects returns the members of each object that m has under the name, apart from case and underscores.
+// Objects returns the members of each object whose name in m equals the given one apart from case and underscores. The
+// given name has neither.
 func (m Members) Objects(name string) (list []Members) {
 	for _, member := range m {
 		if member.value.IsObject() && member.name.resembles(name) {
@@ -47,8 +48,8 @@ func (m Members) Objects(name string) (list []Members) {
 	return list
 }
 
-// Find returns the value of the last member whose name is equal apart from case and underscores. It is empty if there
-// is none. The name given has neither.
+// Find returns the value of the last member whose name equals the given one apart from case and underscores, or an
+// empty value. The given name has neither.
 func (m Members) Find(name string) Value {
 	for _, member := range slices.Backward(m) {
 		if member.name.resembles(name) {
@@ -58,7 +59,7 @@ func (m Members) Find(name string) Value {
 	return ""
 }
 
-// Member returns the value of the last member with the name, and an empty one if there is none.
+// Member returns the value of the last member with the name, or an empty value.
 func (m Members) Member(name string) Value {
 	for _, member := range slices.Backward(m) {
 		if member.name.names(name) {
@@ -68,12 +69,13 @@ func (m Members) Member(name string) Value {
 	return ""
 }
 
-// FindList finds a list: v itself, or the array that it has under data, the collection's name, items or results, in
-// this order. An object under one of these names may have the array, two levels deep; arrays go before objects. An
-// object whose members have numbers for names is a list of their values, as PHP writes an array with gaps.
+// FindList finds the list in a response: v itself, or the array under data, under the collection's name, under items or
+// under results, the first of these in this order. An object under one of these names may hold the array, up to two
+// levels deep. Arrays go before objects. An object whose names are all numbers is a list of its values, because PHP
+// writes an array with gaps in this way.
 //
-// If there is no list, or an empty one, the error is ErrSaysError if v says that it is an error. Else it is ErrNull,
-// with the members around, if there is a null in the place of the list, and ErrNoList if there is not.
+// If v reports an error and has no list, or an empty one, the error is ErrSaysError. Otherwise a missing list is
+// ErrNull, with the members around, if null stands in its place, else ErrNoList.
 func FindList(v Value, collection string) (List, error) {
 	list, err := findList(&cursor{text: v}, []string{"data", collection, "items", "results"}, wrappers)
 	empty := err == ErrNoList || err == ErrNull || err == nil && len(list.Items) == 0
@@ -83,7 +85,8 @@ func FindList(v Value, collection string) (List, error) {
 	return list, err
 }
 
-// findList goes past a value, and into objects as deep as it may. Without a list the error is ErrNoList or ErrNull.
+// findList moves past a value and searches it, with objects up to depth. Without a list the error is ErrNoList or
+// ErrNull.
 func findList(c *cursor, names []string, depth int) (list List, err error) {
 	switch first := c.text[c.at]; {
 	case first == '[', first == '{' && c.isNumbered():
@@ -122,7 +125,7 @@ func findList(c *cursor, names []string, depth int) (list List, err error) {
 	return list, err
 }
 
-// isNumbered reports whether the names of an object are numbers. An empty object is not one of these.
+// isNumbered reports whether all names of an object are numbers. It is false for an empty object.
 func (c cursor) isNumbered() bool {
 	count := 0
 	for ; c.more(); count++ {
@@ -134,7 +137,7 @@ func (c cursor) isNumbered() bool {
 	return count > 0
 }
 
-// list goes past an array, or an object, and returns its elements or values.
+// list moves past an array or object and returns its elements or values.
 func (c *cursor) list() (List, error) {
 	items := make([]Value, 0, 16)
 	for named := c.text[c.at] == '{'; c.more(); {

@@ -11,20 +11,20 @@ import (
 
 const (
 	maxFields   = 12       // of a record
-	wrappers    = 2        // objects that may stand around a record or a list
-	largeRecord = 16 << 10 // bytes from which on its texts have memory of their own, so that a short one keeps little
+	wrappers    = 2        // most objects around a record or a list
+	largeRecord = 16 << 10 // size, in bytes, from which each text is copied, so that one does not keep the whole record
 )
 
-// field is a field of a record, and the member that it is read from.
+// field is a field of a record and the name of its member.
 type field struct {
 	name  string
 	index int
 	kind  reflect.Kind // String, Bool, Int, or Struct for a time.Time
 }
 
-var layouts sync.Map // from the type of a record to its fields
+var layouts sync.Map // of fields, by the type of the record
 
-// layout returns the fields of a record that have a json tag.
+// layout returns the fields of a record with a json tag.
 func layout(record reflect.Type) (fields []field) {
 	if known, ok := layouts.Load(record); ok {
 		return known.([]field)
@@ -40,25 +40,30 @@ func layout(record reflect.Type) (fields []field) {
 }
 
 // Record finds the record in a response, sets the fields of the struct that record points to, and returns a copy of the
-// record's text. A field is read from the member that its json tag names; it is a text, a boolean, an int or a
-// time.Time, and there are at most 12. Fields that are null, missing or unreadable are left as they are. The record
-// owns its memory: its texts are parts of the copy or, in a large record, have memory of their own.
+// record's text. The json tag of a field is the name of its member. A field is a string, a bool, an int or a time.Time,
+// and a struct has at most 12. A null, missing or unreadable member leaves its field unchanged. The record owns its
+// memory: its texts are parts of the copy or, in a large record, copies of their own.
 //
-// Record looks at v and at the objects under data and under the singular name, two levels deep, and takes the outermost
-// with an id and a name. If there is none, it takes the outermost with an id, and after that the outermost that has
-// another field of the JSON type it should have. An array of one object counts as the object, unless an object outside
-// of arrays has an id. An object that says that it is an error hides what is nested in it, and leaves only the first
-// rule for the others: the error is then ErrSaysError. If there is no record, it is ErrNoRecord.
+// Candidates are v and the objects under data and under the singular name, two levels deep. Record takes
+//
+//   - the outermost with an id and a name, else
+//   - the outermost with an id, else
+//   - the outermost with any field of the right JSON type
+//
+// An array of one object counts as the object, unless an object outside of arrays has an id.
+//
+// Record ignores an object that reports an error, and the objects inside it. Then it takes only an object with an id
+// and a name, or returns ErrSaysError. Without a record the error is ErrNoRecord.
 func Record(v Value, singular string, record any) (Value, error) {
 	return find(v, singular, record, Value.only)
 }
 
-// Element is [Record] for an element of a list, in which an array is no record.
+// Element is [Record] for an element of a list. It does not look into arrays.
 func Element(v Value, singular string, record any) (Value, error) {
 	return find(v, singular, record, func(v Value) (Value, bool) { return v, false })
 }
 
-// find is Record with a function that unwraps arrays and reports whether it did.
+// find is Record with a function that returns the element of an array, and whether there was one.
 func find(v Value, singular string, record any, unwrap func(Value) (Value, bool)) (Value, error) {
 	target := reflect.ValueOf(record).Elem()
 	fields := layout(target.Type())
@@ -98,7 +103,7 @@ func find(v Value, singular string, record any, unwrap func(Value) (Value, bool)
 	return best.fill(target, fields), nil
 }
 
-// only returns the element of an array of one object, and v itself if it is anything else.
+// only returns the element of an array of one object. It returns anything else itself.
 func (v Value) only() (element Value, ok bool) {
 	if !v.IsArray() {
 		return v, false
@@ -113,8 +118,7 @@ func (v Value) only() (element Value, ok bool) {
 	return element, true
 }
 
-// Bare sets the fields of the struct that record points to from v itself, which is an object, and returns a copy of v
-// as Record does.
+// Bare is [Record] for v itself, an object, without a search for the record.
 func Bare(v Value, record any) Value {
 	target := reflect.ValueOf(record).Elem()
 	fields := layout(target.Type())
@@ -123,11 +127,11 @@ func Bare(v Value, record any) Value {
 	return c.fill(target, fields)
 }
 
-// HoldsError reports whether v says that it is an error, or an object that may be the record in it does.
+// HoldsError reports whether v, or a candidate for its record, reports an error.
 func HoldsError(v Value, singular string) bool { return holds(v, singular, wrappers, Value.SaysError) }
 
-// HoldsRecord reports whether v says of a record that it is still there: deleted is false in v, or in an object that
-// may be the record in it.
+// HoldsRecord reports whether v, or a candidate for its record, reports a record as present: its member deleted is
+// false.
 func HoldsRecord(v Value, singular string) bool {
 	return holds(v, singular, wrappers, func(v Value) bool { return isWord(v.Member("deleted"), "false", "0") })
 }
@@ -137,21 +141,21 @@ func holds(v Value, singular string, depth int, what func(Value) bool) bool {
 		holds(v.Member(singular), singular, depth-1, what))
 }
 
-// What an object has of a record.
+// The ranks of a candidate.
 const (
-	typed      = 1 + iota // a field of its JSON type
-	identified            // an id
-	complete              // an id and a name, even one that is null
+	typed      = 1 + iota // it has a field of the right JSON type
+	identified            // it has an id
+	complete              // it has an id and a name, which may be null
 )
 
-// span is a part of a text. Empty is a value that is missing.
+// span is a part of a text. An empty one stands for a missing value.
 type span struct{ from, to int }
 
 // candidate is an object that may be the record.
 type candidate struct {
 	text       Value
-	members    [maxFields]span // in the order of the fields; empty where the value is not one of a field
-	attributes span            // the member of that name, which has the fields in JSON:API
+	members    [maxFields]span // in the order of the fields; empty for a missing or unreadable member
+	attributes span            // in JSON:API it has the fields
 	inside     [2]Value        // under data and the singular name
 	id         Value           // empty for none
 	name       Value           // of any type; empty for none
@@ -160,7 +164,7 @@ type candidate struct {
 
 func (c *candidate) value(s span) Value { return c.text[s.from:s.to] }
 
-// read takes the members of a record from the object. A text that is no object has none.
+// read sets the fields of c from its text. A text other than an object has none.
 func (c *candidate) read(singular string, fields []field) {
 	if !c.text.IsObject() {
 		return
@@ -184,16 +188,16 @@ func (c *candidate) read(singular string, fields []field) {
 	}
 }
 
-// take takes the members of the object before which the cursor stands.
+// take reads the members of the object at the cursor.
 func (c *candidate) take(at cursor, singular string, fields []field) {
-	next := 0       // Most services send members in much the same order.
+	next := 0       // because most services send the members in the order of the fields
 	for at.more() { // without the allocations of Members
 		name := at.name()
 		from := at.at
 		at.skip()
 		s := span{from, at.at}
 		member := c.value(s)
-		key := string(name[1 : len(name)-1]) // quicker than Text, which most names do not need
+		key := string(name[1 : len(name)-1]) // faster than Text, and enough without an escape
 		i := next
 		if i == len(fields) || fields[i].name != key {
 			if strings.IndexByte(key, '\\') >= 0 {
@@ -227,7 +231,7 @@ func (c *candidate) take(at cursor, singular string, fields []field) {
 	}
 }
 
-// hasType reports whether a value has the JSON type of a field.
+// hasType reports whether a value has the JSON type for a field of this kind.
 func hasType(v Value, kind reflect.Kind) bool {
 	switch kind {
 	case reflect.Bool:
@@ -238,12 +242,12 @@ func hasType(v Value, kind reflect.Kind) bool {
 	return v.IsString()
 }
 
-// SaysError reports whether an object says that it is an error: see [Members.SaysError].
+// SaysError reports whether v is an object that reports an error: see [Members.SaysError].
 func (v Value) SaysError() bool {
 	if !v.IsObject() {
 		return false
 	}
-	telling := make(Members, 0, 16) // in one pass: the object may hold the whole record
+	telling := make(Members, 0, 16) // in one pass, because the object may hold the whole record
 	for at := (cursor{text: v}); at.more(); {
 		name, value := at.name(), at.value()
 		if len(telling) < maxAround && slices.ContainsFunc(tell, name.names) {
@@ -253,12 +257,12 @@ func (v Value) SaysError() bool {
 	return telling.SaysError()
 }
 
-// tell are the members that tell an error from a record.
+// tell are the members that SaysError reads.
 var tell = []string{"id", "name", "error", "errors", "exception", "status", "code", "success", "ok"}
 
-// SaysError reports whether the object with these members says that it is an error: without both an id and a name, it
-// has an error, errors or exception, a status of error, fail or failed, a status or code from 400 to 599, or a success
-// or ok that is false.
+// SaysError reports whether the object with these members reports an error. An object with both an id and a name never
+// does. Any other does if it has an error, errors or exception, a status of error, fail or failed, a status or code
+// from 400 to 599, or a false success or ok.
 func (m Members) SaysError() bool {
 	id, status := m.Member("id"), m.Member("status")
 	if (id.IsString() || id.IsNumber()) && !isBlank(id) && !isBlank(m.Member("name")) {
@@ -269,18 +273,17 @@ func (m Members) SaysError() bool {
 		isWord(m.Member("success"), "false", "0") || isWord(m.Member("ok"), "false", "0")
 }
 
-// isFailure reports whether a status or code is one of HTTP's for an error. Most records have none.
+// isFailure reports whether a status or code is an HTTP status of an error.
 func isFailure(v Value) bool { return v != "" && v.Int() >= 400 && v.Int() <= 599 }
 
-// isBlank reports whether a member is missing, or says nothing.
+// isBlank reports whether a value is missing, null, false, zero or empty.
 func isBlank(v Value) bool {
 	return len(v) <= len("false") && slices.Contains([]string{"", "null", "false", "0", `""`, "[]", "{}"}, string(v))
 }
 
 func isWord(v Value, words ...string) bool { return slices.Contains(words, strings.ToLower(v.Text())) }
 
-// fill sets the fields, and returns a copy of the text. In one piece of memory with it are the texts that differ from
-// their JSON.
+// fill sets the fields and returns a copy of the text. Texts with escapes stand behind the copy in the same memory.
 func (c *candidate) fill(target reflect.Value, fields []field) Value {
 	large := len(c.text) >= largeRecord
 	size := len(c.text)

@@ -9,10 +9,10 @@ import (
 
 const (
 	maxInt    = min(1<<53-1, math.MaxInt) // a larger float may have been rounded
-	maxDigits = 40                        // of an ID that is sent with a fraction or exponent
+	maxDigits = 40                        // of an ID with a fraction or exponent
 )
 
-// Bool reads booleans, numbers other than 0, and the texts of either. Anything else is false.
+// Bool reports whether v is true or a number other than 0, also as a string.
 func (v Value) Bool() bool {
 	if v.isBool() {
 		return v[0] == 't'
@@ -22,7 +22,7 @@ func (v Value) Bool() bool {
 	return strings.EqualFold(text, "true") || err == nil && n != 0
 }
 
-// Int reads whole numbers, also as text and with a fraction of zero. Anything else is 0.
+// Int returns a whole number, also from a string and with a fraction of zero. Anything else is 0.
 func (v Value) Int() int {
 	text := v.Text()
 	if text == "" || text[0] > '9' { // without the allocations of an error
@@ -35,8 +35,8 @@ func (v Value) Int() int {
 	return int(f)
 }
 
-// ID returns the text of an ID: a string as it is, and the digits of a whole number, which some services send as a
-// float. Anything else has the text that [Value.Text] returns.
+// ID returns the text of an ID. It is the result of [Value.Text], except for a whole number with a fraction or
+// exponent, as some services send it: then it is the number's digits.
 func (v Value) ID() string {
 	text := v.Text()
 	if !v.IsNumber() || !strings.ContainsAny(text, ".eE") {

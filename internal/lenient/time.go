@@ -10,11 +10,11 @@ import (
 
 const (
 	secondsPerDay = 24 * 60 * 60
-	lastSecond    = 253402300799 // of the year 9999, the last that RFC 3339 can write
+	lastSecond    = 253402300799 // of the year 9999, the last year in RFC 3339
 )
 
-// Time reads the times that the usual languages and databases write: see docs/responses.md for the list. A time without
-// a zone is UTC. Anything else is the zero time.
+// Time returns a time in one of the formats of the usual languages and databases, which docs/responses.md lists. A time
+// without a zone is UTC. Anything else is the zero time.
 func (v Value) Time() time.Time {
 	switch {
 	case v.IsObject():
@@ -34,8 +34,8 @@ func (v Value) Time() time.Time {
 	return written(text)
 }
 
-// rfc3339 reads the most frequent forms: RFC 3339, also with a space for the T, without a zone, or without a time of
-// day.
+// rfc3339 reads the most frequent formats: RFC 3339, also with a space in place of the T, without a zone, or without
+// the time of day.
 func rfc3339(s string) (time.Time, bool) {
 	text := append(make([]byte, 0, 64), s...)
 	if space := bytes.IndexByte(text, ' '); space >= 0 {
@@ -50,8 +50,8 @@ func rfc3339(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// writable returns a time as MarshalText can write it: the zero time for an offset of a day or more, and UTC for an
-// offset with seconds.
+// writable returns a time for which MarshalText succeeds: the zero time for an offset of a day or more, and a time in
+// UTC for an offset with seconds.
 func writable(t time.Time) time.Time {
 	_, offset := t.Zone()
 	switch {
@@ -63,9 +63,9 @@ func writable(t time.Time) time.Time {
 	return t
 }
 
-// number reads seconds since 1970, which may have a fraction. A number too large for a time is of milliseconds,
-// microseconds or nanoseconds; one of 8 or 14 digits may be the digits of a date. A text of fewer than 9 digits is no
-// number of seconds: it may be anything.
+// number reads seconds since 1970, with or without a fraction. Larger numbers are milliseconds, microseconds or
+// nanoseconds. Numbers of 8 or 14 digits may be dates. It ignores texts of fewer than 9 digits, because they may be
+// anything.
 func number(text string, isNumber bool) time.Time {
 	if n, err := strconv.ParseFloat(text, 64); isNumber && err == nil && n < 1e19 && strings.ContainsAny(text, "eE") {
 		text = strconv.FormatFloat(n, 'f', -1, 64)
@@ -100,27 +100,27 @@ func number(text string, isNumber bool) time.Time {
 	return time.Unix(n/perSecond, n%perSecond*int64(unit)+nanos/perSecond).UTC()
 }
 
-// layouts of times without a weekday and a zone. All seconds may have a fraction.
+// timeLayouts have neither a weekday nor a zone. Seconds may have a fraction.
 var timeLayouts = []string{
 	"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "20060102T150405",
 	"2 Jan 2006 15:04:05", "2 Jan 06 15:04:05", "2-Jan-2006 15:04:05", "2-Jan-06 15:04:05",
 	"Jan 2 15:04:05 2006", "Jan 2 2006 15:04:05",
 }
 
-// zones are the offsets of the names that mean one zone everywhere: those of RFC 822, and Z.
+// zones are the offsets of the zone names in RFC 822. Other names are ambiguous.
 var zones = map[string]string{
 	"": "", "Z": "+0000", "UTC": "+0000", "GMT": "+0000", "UT": "+0000", "EST": "-0500", "EDT": "-0400",
 	"CST": "-0600", "CDT": "-0500", "MST": "-0700", "MDT": "-0600", "PST": "-0800", "PDT": "-0700",
 }
 
 var (
-	weekday = regexp.MustCompile(`(?i)^((mon|tue|wed|thu|fri|sat|sun)[a-z]*,? |\+)`) // or the sign of PHP's years
+	weekday = regexp.MustCompile(`(?i)^((mon|tue|wed|thu|fri|sat|sun)[a-z]*,? |\+)`) // or the plus of PHP's years
 	comment = regexp.MustCompile(` \([^()]*\)$`)                                     // JavaScript's name of the zone
-	// A name, an offset, both as JavaScript's GMT+0200, or an offset before Go's UTC.
+	// The formats are EST, +02:00, GMT+0200 (JavaScript) and +0000 UTC (Go).
 	zone = regexp.MustCompile(`(?i) ?([a-z]{0,3})(([+-][0-9]{2})(?::?([0-5][0-9]))?(?::?([0-5][0-9]))?( UTC)?)?$`)
 )
 
-// written reads a time with a zone or without one.
+// written reads a time in one of timeLayouts, with or without a weekday and a zone.
 func written(text string) time.Time {
 	text = comment.ReplaceAllString(weekday.ReplaceAllString(strings.Join(strings.Fields(text), " "), ""), "")
 	at := zone.FindStringSubmatchIndex(text)
@@ -141,7 +141,7 @@ func written(text string) time.Time {
 	return time.Time{}
 }
 
-// dateTime reads a DateTime of PHP: a date, and the name or offset of a zone.
+// dateTime reads PHP's DateTime: a date, and the name or offset of a zone.
 func dateTime(date, zone string) time.Time {
 	if t := written(date + " " + zone); !t.IsZero() {
 		return t

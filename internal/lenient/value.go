@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Value is the text of one valid JSON value without white space around it, as [Parse] returns it. Its methods do not
-// check it again and may panic on anything else. Empty is a value that is missing. What they return shares its memory.
+// Value is the text of one valid JSON value without white space around it, as [Parse] returns it. The empty Value is a
+// missing value. The methods may panic on any other text. Their results share the memory of the Value.
 type Value string
 
 // IsObject reports whether v is an object.
@@ -30,7 +30,7 @@ func (v Value) IsNull() bool { return len(v) == 0 || v[0] == 'n' }
 func (v Value) isBool() bool   { return len(v) > 0 && (v[0] == 't' || v[0] == 'f') }
 func (v Value) isScalar() bool { return v.IsString() || v.IsNumber() || v.isBool() }
 
-// Members yields the names of an object's members, as strings in quotes, and their values. Anything else has none.
+// Members yields the names, in quotes, and values of an object's members. Anything else has none.
 func (v Value) Members() iter.Seq2[Value, Value] {
 	return func(yield func(name, member Value) bool) {
 		if !v.IsObject() {
@@ -54,7 +54,7 @@ func (v Value) Elements() iter.Seq[Value] {
 	}
 }
 
-// Member returns the member with the name, the last one if there are several, and an empty one if there is none.
+// Member returns the value of an object's last member with the name, or an empty value.
 func (v Value) Member(name string) Value {
 	var found Value
 	for key, member := range v.Members() {
@@ -65,12 +65,13 @@ func (v Value) Member(name string) Value {
 	return found
 }
 
-// names reports whether v is the name of a member, in quotes.
+// names reports whether v, the name of a member in quotes, equals the given name.
 func (v Value) names(name string) bool {
 	return string(v[1:len(v)-1]) == name || strings.IndexByte(string(v), '\\') >= 0 && v.Text() == name
 }
 
-// resembles reports whether v is the name of a member, apart from case and underscores. The name given has neither.
+// resembles reports whether v, the name of a member in quotes, equals the given name apart from case and underscores.
+// The given name has neither.
 func (v Value) resembles(name string) bool {
 	text := string(v[1 : len(v)-1])
 	if strings.IndexByte(text, '\\') >= 0 {
@@ -92,8 +93,8 @@ func (v Value) resembles(name string) bool {
 	return at == len(name)
 }
 
-// Text returns the text of a string, number or boolean. Anything else has none. Bytes that are not UTF-8 are
-// replaced by U+FFFD. What has neither these nor escapes is a part of v.
+// Text returns the text of a string, number or boolean. Anything else has none. U+FFFD replaces invalid UTF-8. A text
+// without escapes and invalid UTF-8 is a part of v.
 func (v Value) Text() string {
 	switch {
 	case !v.isScalar():
@@ -140,7 +141,7 @@ func (v Value) write(text *strings.Builder) {
 	text.WriteString(rest)
 }
 
-// unit returns the character that the hexadecimal digits at the beginning of an escape stand for.
+// unit returns the UTF-16 unit of the escape whose digits come first.
 func unit(digits string) rune {
 	n, _ := strconv.ParseUint(digits[:min(len(digits), 4)], 16, 16)
 	return rune(n)

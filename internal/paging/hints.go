@@ -10,7 +10,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/lenient"
 )
 
-// The names of members that are hints of more pages. Case and underscores do not count.
+// The names of the members with hints of further pages. Case and underscores do not count.
 var (
 	flagNames   = []string{"hasmore", "hasnext", "hasnextpage"}
 	linkNames   = []string{"nextpageurl", "next", "nexturl", "nextlink"}
@@ -20,23 +20,23 @@ var (
 
 	// cursorParams are the query parameters for cursorNames.
 	cursorParams = []string{"cursor", "page_token", "next_token"}
-	// totalHeaders are headers with the number of records on all pages.
+	// totalHeaders hold the number of records on all pages.
 	totalHeaders = []string{"X-Total", "X-Total-Count"}
 )
 
-// hints are everything that a response says about further pages.
+// hints are the hints of further pages in a response.
 type hints struct {
 	Info
-	next       url.Values // the query of a next link or cursor; empty if there is none
+	next       url.Values // query of a next link or cursor; empty for none
 	unreadable bool       // a next link has no query
 	ends       bool       // a next link is null
-	number     int        // the next page's number; 0 if it was not sent
-	more       bool       // more pages follow, in so many words
-	told       bool       // something says whether more follow
+	number     int        // of the next page; 0 if missing
+	more       bool       // a flag reports further pages
+	told       bool       // the response tells whether further pages follow
 }
 
-// hints reads the JSON around the records, and the header. A link goes before a cursor and either before a header. Of
-// several numbers of the last page or of all records the largest counts, so that no page is missed.
+// hints reads the JSON around the records and the header. A link goes before a cursor, and both go before a Link
+// header. Among several numbers of the last page, or of all records, the largest one counts, so that no page is missed.
 func (f Facts) hints() (h hints) {
 	places := f.places()
 	for _, place := range places {
@@ -72,7 +72,7 @@ func (f Facts) hints() (h hints) {
 	return h
 }
 
-// places returns the members around the records, in meta, and in pagination in either.
+// places returns the members around the records, those in meta, and those in pagination inside either.
 func (f Facts) places() []lenient.Members {
 	list := append(make([]lenient.Members, 0, 4), f.Around)
 	list = append(list, f.Around.Objects("meta")...)
@@ -82,7 +82,7 @@ func (f Facts) places() []lenient.Members {
 	return list
 }
 
-// NoRecords reports whether the response says that there are 0 records in all.
+// NoRecords reports whether the response has a total, and every total is 0.
 func (f Facts) NoRecords() bool {
 	var told []string
 	for _, place := range f.places() {
@@ -97,8 +97,8 @@ func (f Facts) NoRecords() bool {
 	return len(told) > 0 && !slices.ContainsFunc(told, func(total string) bool { return total != "0" })
 }
 
-// link reads a member that may be a next link: its text, an object with the text as href, or a page's number. Null
-// ends the list in a member that holds links alone.
+// link reads a next link: a text, an object with the text as href, or the number of a page. If the member may hold
+// links alone, null ends the list.
 func (h *hints) link(v lenient.Value, alone bool) {
 	if v.IsObject() {
 		v = v.Member("href")
@@ -118,7 +118,7 @@ func (h *hints) link(v lenient.Value, alone bool) {
 	}
 }
 
-// cursor reads a member that may be the cursor of the next page.
+// cursor reads the cursor of the next page.
 func (h *hints) cursor(param string, v lenient.Value) {
 	text := v.Text()
 	switch {
@@ -130,7 +130,7 @@ func (h *hints) cursor(param string, v lenient.Value) {
 	}
 }
 
-// follow takes the query of a link, if there was none before.
+// follow sets next to the query of a link, unless it is set already.
 func (h *hints) follow(link string) {
 	query := queryOf(strings.Clone(link))
 	h.unreadable = h.unreadable || len(query) == 0
@@ -139,7 +139,7 @@ func (h *hints) follow(link string) {
 	}
 }
 
-// largest returns the largest of a number and those of the members with the names.
+// largest returns the largest of a number and the numbers in the named members.
 func largest(number int, place lenient.Members, names ...string) int {
 	for _, name := range names {
 		number = max(number, place.Find(name).Int())
@@ -147,8 +147,8 @@ func largest(number int, place lenient.Members, names ...string) int {
 	return number
 }
 
-// queryOf returns the query of a link, empty if it cannot be read. Nothing else of the link counts: an application
-// behind a proxy is often wrong about its scheme and host.
+// queryOf returns the query of a link, or nil if it is malformed. It ignores the rest of the link, because an
+// application behind a proxy may not know its own scheme and host.
 func queryOf(link string) url.Values {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -180,7 +180,7 @@ func linkHeader(header http.Header) string {
 	return ""
 }
 
-// isNext reports whether the parameters of a link have the relation next, which may be one of several.
+// isNext reports whether next is one of the relations in a link's parameters.
 func isNext(params string) bool {
 	for param := range strings.FieldsFuncSeq(params, func(r rune) bool { return r == ';' || r == ',' }) {
 		name, value, _ := strings.Cut(param, "=")

@@ -9,22 +9,22 @@ import (
 	"strconv"
 )
 
-// after returns the state after the page f, which follows s or is the first one; moved of its records had come before.
-// A page of a walk has the number at least, if nothing tells another one.
+// after returns the state after page f, which follows s or is the first page. Moved is the number of its records that
+// were already on the page before. Least is the page's number if neither the request nor the response has one.
 func (s State) after(f Facts, moved, least int) State {
 	h := f.hints()
 	n := State{Info: h.Info, first: s.first, sizes: s.sizes, cursors: s.cursors, ids: f.IDs}
 	asked, _ := pageNumber(f.Query)
-	// A service that ignores the number and sends another one must not keep a walk where it is.
+	// A service that ignores the requested number must not hold the walk at one page.
 	n.number = cmp.Or(max(n.Current, asked), least)
 	n.seen, n.total = s.seen+f.Count-moved, cmp.Or(n.Total, s.total)
-	if s.seen == 0 { // a walk may begin in the middle
+	if s.seen == 0 { // because a walk may begin in the middle
 		n.seen += (n.current() - 1) * cmp.Or(n.PerPage, f.Count)
 	}
-	// An empty page ends a list whatever is counted: services count without the filter.
+	// An empty page ends a list in spite of a total, because services count without the filter.
 	counted := f.Count > 0 && (n.Last > n.current() || n.total > n.seen)
 
-	// Links and cursors lead on, or else a number does, unless a link says that nothing follows.
+	// A link or cursor goes before a number. A null link ends the list.
 	n.next = h.next
 	n.linked = len(n.next) > 0
 	full := n.fullPage(f)
@@ -43,14 +43,14 @@ func (s State) after(f Facts, moved, least int) State {
 	return n
 }
 
-// current is the number of the page, which is the first one if nothing else is known.
+// current returns the number of the page, or 1 if unknown.
 func (s State) current() int { return max(s.number, 1) }
 
-// fullPage returns how many records a full page has, as far as can be told.
+// fullPage returns the number of records on a full page, as far as known.
 func (s State) fullPage(f Facts) int {
 	asked, _ := strconv.Atoi(f.Query.Get("per_page"))
 	full := cmp.Or(s.PerPage, max(asked, 0), s.sizes[0])
-	// A service may replace a page size that it does not know without saying so.
+	// A service may silently replace a page size.
 	if s.PerPage == 0 && !slices.Contains(s.sizes, full) && slices.Contains(s.sizes, f.Count) {
 		return f.Count
 	}

@@ -1,4 +1,4 @@
-// Package paging finds the page that follows a page of a list, and notices a walk over the pages that does not end.
+// Package paging finds the next page of a list and detects endless lists.
 package paging
 
 import (
@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// maxEmptyPages is how many may come in a row: a filter behind a cursor leaves some empty.
+	// maxEmptyPages limits the empty pages in a row. A service that filters after paging by cursor sends some.
 	maxEmptyPages = 100
-	// maxRepeats is how many may come in a row with growing page numbers: a service that ignores these never ends.
+	// maxRepeats limits the repeated pages in a row, because a service that ignores page numbers sends them forever.
 	maxRepeats = 3
 	pageParam  = "page"
 )
 
-// Info is a page's place in the list by its response. A number is 0 if it was not sent.
+// Info is the place of a page in its list, from the response. Missing numbers are 0.
 type Info struct {
 	Current int // this page's number, from 1
 	Last    int // the last page's number
@@ -35,28 +35,27 @@ type Facts struct {
 	Header http.Header
 	Query  url.Values // of the request
 	IDs    []string   // of the records, in order; empty for a record without one
-	Count  int        // records as sent, those that cannot be read included
+	Count  int        // number of records, including unreadable ones
 }
 
-// State is where a walk over the pages of a list stands. No method changes it. The zero value is
-// a page that nothing follows.
+// State is a position in a walk over the pages of a list. No method changes it. The zero value is a last page.
 type State struct {
 	Info
-	next       url.Values // changes to the query for the page that follows; empty if unknown
-	noNext     error      // why next is not known on a page that may not be the last
-	linked     bool       // a link led to the page that follows
+	next       url.Values // changes to the first query for the next page; empty if unknown
+	noNext     error      // set if a next page may exist, but its query is unknown
+	linked     bool       // next is from a link or cursor
 	number     int        // of this page; 0 if unknown
-	total      int        // records on all pages, as last told; 0 if unknown
-	seen       int        // records that came up to this page
-	emptyPages int        // in a row, up to this page
-	repeats    int        // pages in a row, up to this page, that had only records of the page before
-	ids        []string
+	total      int        // latest number of records on all pages; 0 if unknown
+	seen       int        // records up to and including this page
+	emptyPages int        // empty pages in a row, up to and including this page
+	repeats    int        // pages in a row, up to and including this page, with the records of the page before alone
+	ids        []string   // of this page
 	first      url.Values // query of the first page
-	cursors    []string   // that led here
-	sizes      []int
+	cursors    []string   // encoded queries of the earlier links and cursors
+	sizes      []int      // documented page sizes, the default first
 }
 
-// Start returns the state after the first page. The sizes are the page sizes that the API documents, the default first.
+// Start returns the state after the first page. Sizes are the documented page sizes, the default first.
 func Start(f Facts, sizes []int) State {
 	return State{first: f.Query, sizes: sizes}.after(f, 0, 0)
 }
@@ -64,8 +63,8 @@ func Start(f Facts, sizes []int) State {
 // HasNext reports whether Next returns a query or an error.
 func (s State) HasNext() bool { return len(s.next) > 0 || s.noNext != nil }
 
-// Next returns the parameters that the page that follows has besides the first page's query, and nil after the last
-// page. The error says that the service does not tell whether a page follows, or leads back.
+// Next returns the changes to the first page's query for the next page, or nil after the last page. It fails if the
+// response leaves open whether a page follows, or leads back to an earlier page.
 func (s State) Next() (url.Values, error) {
 	if len(s.next) == 0 {
 		return nil, s.noNext
@@ -80,14 +79,14 @@ func (s State) Next() (url.Values, error) {
 	return maps.Clone(s.next), nil
 }
 
-// Arrive returns the state after the page that Next led to, and the IDs of the page before, which must be left out of
-// it. The error says that the service repeats itself or sends no records.
+// Arrive returns the state after the page requested with Next, and the IDs of the page before. The caller must leave
+// these out of the new page. It fails if the service repeats a page or keeps sending empty pages.
 func (s State) Arrive(f Facts) (State, map[string]bool, error) {
 	before := make(map[string]bool, len(s.ids))
 	for _, id := range s.ids {
 		before[id] = true
 	}
-	delete(before, "") // records without an ID cannot be told apart
+	delete(before, "") // because records without an ID may differ
 	moved := 0
 	for _, id := range f.IDs {
 		if before[id] {
@@ -109,7 +108,7 @@ func (s State) Arrive(f Facts) (State, map[string]bool, error) {
 	if moved > 0 && moved == len(f.IDs) {
 		n.repeats = s.repeats + 1
 		grows := byNumber && (n.Current == 0 || n.Current > s.number)
-		ends := moved == len(s.ids) && !n.HasNext() // new records would have moved others to a further page
+		ends := moved == len(s.ids) && !n.HasNext() // new records would have pushed others to a further page
 		if !grows || ends || n.repeats >= maxRepeats {
 			return State{}, nil, errors.New("the service sent the records of the previous page again")
 		}
@@ -122,7 +121,7 @@ func pageNumber(query url.Values) (int, bool) {
 	return number, err == nil
 }
 
-// asksNothingNew reports whether a link has parameters, and all of them are in the query too.
+// asksNothingNew reports whether a link has parameters, and the query has the same ones.
 func asksNothingNew(link, query url.Values) bool {
 	for name := range link {
 		if link.Get(name) != query.Get(name) {
