@@ -1,6 +1,9 @@
 package paging
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,7 +31,7 @@ var (
 type hints struct {
 	Info
 	next       url.Values // query of a next link or cursor; empty for none
-	unreadable bool       // a next link has no query
+	unreadable error      // why the query of a next link cannot be used; nil for none
 	ends       bool       // a next link is null
 	number     int        // of the next page; 0 if missing
 	more       bool       // a flag reports further pages
@@ -132,8 +135,8 @@ func (h *hints) cursor(param string, v lenient.Value) {
 
 // follow sets next to the query of a link, unless it is set already.
 func (h *hints) follow(link string) {
-	query := queryOf(strings.Clone(link))
-	h.unreadable = h.unreadable || len(query) == 0
+	query, err := queryOf(strings.Clone(link))
+	h.unreadable = cmp.Or(h.unreadable, err)
 	if len(h.next) == 0 {
 		h.next = query
 	}
@@ -149,16 +152,19 @@ func largest(number int, place lenient.Members, names ...string) int {
 
 // queryOf returns the query of a link, or nil if it is malformed. It ignores the rest of the link, because an
 // application behind a proxy may not know its own scheme and host.
-func queryOf(link string) url.Values {
+func queryOf(link string) (url.Values, error) {
 	u, err := url.Parse(link)
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("the service sent a next link that is no URL: %w", errors.Unwrap(err)) // without its text
 	}
 	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("the service sent a next link with an invalid query: %w", err)
 	}
-	return values
+	if len(values) == 0 {
+		return nil, errors.New("the service sent a next link without a query")
+	}
+	return values, nil
 }
 
 // linkHeader returns the target of the first link in a Link header whose relation is next.

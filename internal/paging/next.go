@@ -2,7 +2,6 @@ package paging
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -34,8 +33,8 @@ func (s State) after(f Facts, moved, least int) State {
 		n.next = url.Values{pageParam: {strconv.Itoa(h.number)}}
 	case h.more || counted:
 		n.next = url.Values{pageParam: {strconv.Itoa(n.current() + 1)}}
-	case h.unreadable:
-		n.noNext = errors.New("the service sent a next link without a query")
+	case h.unreadable != nil:
+		n.noNext = h.unreadable
 	case !h.told && n.total == 0 && f.Count >= full && !s.linked:
 		const noWord = "the service sent a full page of %d records and does not say whether more follow"
 		n.noNext = fmt.Errorf(noWord, f.Count)

@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	end     = ""
-	noWord  = "does not say whether more follow"
-	noQuery = "a next link without a query"
+	end      = ""
+	noWord   = "does not say whether more follow"
+	noQuery  = "a next link without a query"
+	badQuery = `an invalid query: invalid URL escape "%zz"`
 )
 
 // places are what the lists in the reader's fixtures tell of their place: the numbers, and what follows.
@@ -52,7 +53,7 @@ var places = map[string]struct {
 	"bare-empty.json":           {Info{}, end},
 	"full-page.json":            {Info{}, noWord},
 	"next-without-query.json":   {Info{}, noQuery},
-	"next-unreadable.json":      {Info{}, noQuery},
+	"next-unreadable.json":      {Info{}, badQuery},
 	"wrapped-records.json":      {Info{}, end},
 	"mixed.json":                {Info{}, end},
 	"outer-before-inner.json":   {Info{}, end},
