@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// read returns the entry and its version.
+// read reads the entry and its version from the ledger.
 func (c *call[T]) read(ctx context.Context, limit time.Duration) (e entry, version string, err error) {
 	own, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -19,7 +19,7 @@ func (c *call[T]) read(ctx context.Context, limit time.Duration) (e entry, versi
 	return e, version, err
 }
 
-// write is put, even if the call's context has ended.
+// write is put with a context of its own, because that of the call may have ended. It logs an error.
 func (c *call[T]) write(ctx context.Context, next entry) error {
 	_, err := c.put(context.WithoutCancel(ctx), ownTime, next)
 	if err != nil {
@@ -28,16 +28,16 @@ func (c *call[T]) write(ctx context.Context, next entry) error {
 	return err
 }
 
-// put is rule 7: it writes the entry in place of the version that the call has read or written. The error is errChanged
-// if another call has written the entry, which is then returned. A Put that took longer than the limit has failed: the
-// entry may be replaced already.
+// put is rule 7: it replaces the version last read or written by this call. If another call has written the entry, it
+// returns that entry and errChanged. A Put that takes longer than the limit fails, because another call may have
+// replaced the entry since.
 func (c *call[T]) put(ctx context.Context, limit time.Duration, next entry) (there entry, err error) {
 	began := time.Now()
 	own, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	next.Format, next.Collection, next.Name, next.Call, next.Wrote = format, c.collection, c.name, c.token, began
 	data := next.encode()
-	for range 3 { // A ledger that fails once or twice costs nothing.
+	for range 3 { // because a ledger may fail for a moment
 		version, failed := c.ledger.Put(own, c.place.key, data, c.version)
 		if failed != nil {
 			err = ledgerError(ctx, own, "written", failed)
@@ -50,7 +50,7 @@ func (c *call[T]) put(ctx context.Context, limit time.Duration, next entry) (the
 				if version != c.version && (unreadable != nil || there.Call != c.token) {
 					return there, errChanged
 				}
-				c.version = version // the same, or that of an earlier Put of this call that came late
+				c.version = version // unchanged, or from a late Put of this call
 				continue
 			}
 		}

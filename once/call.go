@@ -12,25 +12,25 @@ import (
 	"github.com/aicontent/aicontent-go/internal/names"
 )
 
-// service has everything that a call needs to know of a collection.
+// service holds everything that the calls for a collection share.
 type service[T any] struct {
 	*config
 	collection string
 	api        api[T]
 }
 
-// api is the client's part for a collection.
+// api is the service of the client for a collection.
 type api[T any] interface {
 	FindByName(context.Context, string, ...aicontent.CallOption) (*T, error)
 	Show(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error)
 	Delete(context.Context, aicontent.ID, ...aicontent.CallOption) error
 }
 
-// facts are the fields of a record that decide how a call goes on.
+// facts are the fields of a record that affect the call.
 type facts struct {
 	id      aicontent.ID
 	name    string
-	partial bool // a part of the record is yet to come
+	partial bool // the record has no result yet
 }
 
 func factsOf(record any) facts {
@@ -43,33 +43,33 @@ func factsOf(record any) facts {
 	return facts{}
 }
 
-// call is one call for a name. PROTOCOL.md has the rules that it follows.
+// call is one call for a name. It follows the rules in PROTOCOL.md.
 type call[T any] struct {
 	service[T]
 	name     string // as given
 	place    place
-	token    string // of the call, in the entries that it writes
-	form     string // hash of the form that Store would send; empty for Find and Delete
-	deleting bool   // for Delete, a part of a record is enough
+	token    string // random, in the entries of this call
+	form     string // hash of Store's form; empty for Find and Delete
+	deleting bool   // a Delete, for which a partial record is enough
 	opts     []aicontent.CallOption
 	log      *slog.Logger
 
 	entry   entry         // as last read or written
 	version string        // of the entry
-	seen    time.Time     // when this call first saw the version, or began to write it; zero before the first Get
+	seen    time.Time     // when this call first saw or began to write the version; zero before the first Get
 	turn    chan struct{} // of the queue; nil without a turn
 
 	searched  bool
 	announced bool  // an announcement of this call is in the ledger
 	sent      bool  // the create request of this call was executed, or may have been
-	made      bool  // a record was created, though the entry may not say so
-	cause     error // why the Store call failed, or else a search or Show; nil if none did
+	made      bool  // a record was created, even if the entry has no Made
+	cause     error // of the failed Store call, else of a search or Show; nil for none
 
-	changes int           // rounds that another call's write has ended
-	hidden  time.Time     // when Show first did not show the record; zero if it did
-	asked   time.Time     // until when the service asked not to search; zero if it did not
-	paused  time.Time     // when the first pause for a request began; zero before it
-	waited  time.Duration // in all
+	changes int           // rounds ended by the write of another call
+	hidden  time.Time     // when Show first failed to find the record; zero for never
+	asked   time.Time     // end of the Retry-After of a search; zero for none
+	paused  time.Time     // start of the first pause for a request; zero before it
+	waited  time.Duration // sum of all waits
 }
 
 func (s service[T]) call(name, form string, opts []aicontent.CallOption) *call[T] {
@@ -130,11 +130,11 @@ func (c *call[T]) delete(ctx context.Context) error {
 		c.made = true
 		return c.fail(aicontent.Retryable(err), err)
 	}
-	_ = c.write(ctx, entry{}) // If it fails, the next call learns from Show that the record is gone.
+	_ = c.write(ctx, entry{}) // without an error, because the next call learns from Show that the record is gone
 	return nil
 }
 
-// check returns the errors of arguments that every call has.
+// check returns the error of an invalid context or name.
 func (c *call[T]) check(ctx context.Context) error {
 	problem := aicontent.FieldProblem{Field: "name", Value: c.name}
 	switch {

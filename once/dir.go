@@ -15,28 +15,26 @@ import (
 	"time"
 )
 
-// Dir returns a ledger in a folder, for the processes of one machine that use the same folder. [New] creates the folder
-// if it is missing, readable by its owner alone, and fails if no file can be created in it. Entries survive the end of
-// a process. They survive a crash of the machine if the file system keeps synced files. An empty path is an error of
-// [New].
+// Dir returns a ledger in a folder, for the processes of one machine. [New] creates a missing folder, readable by its
+// owner alone, and fails if the path is empty or a file cannot be created in the folder. Entries survive the end of a
+// process. They survive a crash of the machine if the file system keeps synced files.
 //
-// Each name has a file of its own, with a line of some 350 bytes for each change: two for a new record, and one for
-// each 30 seconds of sending. Dir never removes anything. Delete files of names that are never stored again, or the
-// folder, only while no process uses them. The package documentation says what is then forgotten.
+// Each name has a file, with a line of some 350 bytes for each change: two for a new record, and one for each 30
+// seconds of sending. Dir never removes a file. Delete files of names that you never store again, or the whole folder,
+// only while no process uses them. The package documentation explains the loss of a folder.
 //
-// A line that a crash or a full disk cut off does not count. If a file is damaged in any other way, the error names
-// the file, and nothing is sent. Two kinds of damage go unnoticed: an empty file, and last lines that are missing or
-// cut short.
+// A line cut off by a crash or a full disk does not count. Any other damage is an error that names the file: the call
+// sends no request. Two kinds of damage go unnoticed: an empty file, and missing or incomplete last lines.
 //
-// The ledger implements [Lister]. It ignores files that have no key as their name.
+// The ledger implements [Lister]. It ignores files whose name is not a key.
 //
 // On a local disk, Linux, macOS and Windows append a line as a whole. Network file systems do not: use a database
 // there.
 func Dir(path string) Ledger { return dir(path) }
 
-// dir keeps an entry in a file to which each Put appends a line: the version that it replaces, its own, the entry, and
-// the first 16 digits of the SHA-256 of all before them. A line counts if it replaces the version of the last line that
-// counts. If two processes replace the same version, the first line wins, without a lock.
+// dir keeps each entry in a file. Each Put appends a line: the replaced version, the new version, the entry, and the
+// first 16 digits of the SHA-256 of these. A line counts if it replaces the version of the last counting line. So no
+// lock is necessary: if two processes replace the same version, the first line counts.
 type dir string
 
 const (
@@ -44,11 +42,11 @@ const (
 	checkLimit = 5 * time.Second
 )
 
-// fileOperations limits the operations under way in this process. An operation on a file system that hangs keeps a
-// thread of the operating system, even after its caller has left.
+// fileOperations limits the concurrent operations, because each operation on a file system that hangs occupies a thread
+// of the operating system, even after its caller has returned.
 var fileOperations = make(chan struct{}, 64)
 
-// interruptible runs a blocking operation, and leaves it behind when the context ends.
+// interruptible runs a blocking operation. If the context ends, it abandons the operation.
 func interruptible[T any](ctx context.Context, operation func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -86,7 +84,7 @@ func (d dir) Get(ctx context.Context, key string) ([]byte, string, error) {
 }
 
 func (d dir) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
-	text := escape.Replace(string(entry)) // The caller may change the slice as soon as Put returns.
+	text := escape.Replace(string(entry)) // a copy, because the caller may change the slice after Put
 	return interruptible(ctx, func() (string, error) {
 		h, err := d.read(key)
 		if err != nil {
@@ -111,7 +109,7 @@ func (d dir) Put(ctx context.Context, key string, entry []byte, version string) 
 	})
 }
 
-// check reports whether the folder can be used, and creates it if it is missing.
+// check creates the folder if missing. It returns an error if the folder is unusable.
 func (d dir) check() error {
 	ctx, cancel := context.WithTimeout(context.Background(), checkLimit)
 	defer cancel()
@@ -162,7 +160,7 @@ func (d dir) List(ctx context.Context) iter.Seq2[State, error] {
 	}
 }
 
-// state returns a state that is free if there is no entry.
+// state returns the state of a key. Without an entry it is free.
 func (d dir) state(ctx context.Context, key string) (s State, err error) {
 	entry, version, err := d.Get(ctx, key)
 	if err != nil || version == "" {
@@ -184,13 +182,13 @@ func (d dir) read(key string) (*history, error) {
 	return h, h.follow()
 }
 
-// isKey reports whether a text is a key. A file system may take upper-case digits for lower-case ones.
+// isKey reports whether a text is a key. Capital digits are not allowed, because a file system may ignore case.
 func isKey(text string) bool {
 	return len(text) == keyLength && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// write appends a line, and returns when it is on the disk. A line begins with a line break, as the one before it may
-// have been cut off.
+// write appends a line and waits until the line is on the disk. The line begins with a line break, because the line
+// before it may be cut off.
 func (d dir) write(key, line string, first bool) error {
 	if first {
 		if err := os.MkdirAll(string(d), 0o700); err != nil {
@@ -205,7 +203,7 @@ func (d dir) write(key, line string, first bool) error {
 	if _, err := f.WriteString("\n" + line + "\n"); err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil || !first || runtime.GOOS == "windows" { // which cannot sync a folder
+	if err := f.Sync(); err != nil || !first || runtime.GOOS == "windows" { // because Windows cannot sync a folder
 		return err
 	}
 	folder, err := os.Open(string(d))

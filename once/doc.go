@@ -1,5 +1,5 @@
-// Package once stores a record by its name, once, however often a program calls Store: after a second click, a retry, a
-// restart, and from several processes.
+// Package once stores a record exactly once for its name. Call Store as often as you need: after a second click, a
+// retry or a restart, and from several processes.
 //
 //	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 //	defer stop()
@@ -9,18 +9,18 @@
 //	}
 //	image, found, err := names.Images.Store(ctx, params) // creates the image unless it exists
 //
-// A Store call is billed, and one that failed may still have created its record: a proxy gave up, the connection broke,
-// the process was killed. With this package the program makes the same call again if [aicontent.Retryable] says so, at
-// the time that [aicontent.RetryAt] returns, from any process that uses the ledger, and gets the one record.
+// A plain Store call is billed, and a failed one may still have created its record: a proxy gave up, the connection
+// broke, the process was killed. With this package you make the same call again, if [aicontent.Retryable] reports true,
+// at the time of [aicontent.RetryAt], from any process with the same ledger. All calls return the same record.
 //
-// Three things are yours:
+// Your part:
 //
-//   - The name must be unique, such as a job's ID or the hash of a file, and never a title that a person typed. Store
-//     by name from the first call on: the ledger does not know plain Store calls.
-//   - Write the job down before you call Store. The ledger has the name, and a hash of the parameters. Files, and
-//     fields that options set, are not compared.
-//   - On SIGTERM, end the context of calls, as above, and let them write down their results. A program that does not
-//     handle SIGTERM is killed by it.
+//   - Use a unique name, such as a job's ID or the hash of a file. A title typed by a person is not unique. Use this
+//     package for every Store: the ledger does not know plain Store calls.
+//   - Save the job before you call Store. The ledger has only the name and a hash of the parameters. It does not
+//     compare files, or fields that options set.
+//   - On SIGTERM, end the context of the calls, as above, and let them write their results to the ledger. A program
+//     without a handler for SIGTERM is killed by it.
 //
 // The ledger is [InMemory] for a single process, [Dir] for the processes of one machine, or a database with a row for
 // each name. See [Ledger].
@@ -30,47 +30,47 @@
 //  1. If the ledger knows the record's ID, the call shows the record and returns it.
 //  2. Otherwise it searches for the name. If an earlier request may still create the record, it pauses and begins
 //     again.
-//  3. Otherwise it writes into the ledger until when its own request may create a record, in place of the version that
-//     it read before the search. Of two calls, one succeeds. Then it makes one plain Store call.
-//  4. It writes down the result. If the outcome is Unknown, it begins again, and sends no more.
+//  3. Otherwise it announces its own request: it writes to the ledger the time until which the request may create a
+//     record. If two calls try at once, the ledger accepts one. Then the call makes one plain Store call.
+//  4. It writes the result to the ledger. If the outcome is Unknown, it begins again without another Store call.
 //
-// If a process dies, the others wait for its record: at most the settle time ([WithSettleTime]) and two minutes. A
-// restart does not begin the wait anew. PROTOCOL.md, beside the code, has all rules with their reasons.
+// If a process dies, the others wait for its record, at most the settle time ([WithSettleTime]) and two minutes. A
+// restart does not extend the wait. PROTOCOL.md, beside the code, has all rules with their reasons.
 //
-// A record that was created is never created again, even if no list shows it, until Delete frees the name. Once its ID
-// is known, the service may change all its fields. If its name changes later, the error is a
+// No call creates a record for the name again until Delete frees the name, even if no list shows the record. Once the
+// ledger has the ID, the service may change all fields. If the name changes later, the error is a
 // [*aicontent.ConflictError]: a person renamed the record, or a reset database gave its ID to another one. Delete then
-// frees the name, and leaves the record alone.
+// frees the name and keeps the record.
 //
-// The outcome of an [*Error] is that of the record: Executed if it was created, Unknown while a request may still
-// create it, and NotExecuted if there is none and will be none.
+// The outcome of an [*Error] is Executed if the record was created, Unknown while a request may still create it, and
+// NotExecuted if there is none and never will be.
 //
 // # How long a call takes
 //
-// A call normally takes as long as a Store. If an earlier request is open, it first waits: up to 17 minutes. The
-// context ends the wait, and also a create request, which is billed all the same. [WithMaxWait] ends only waits: use it
-// in a handler or a queue worker. With the defaults:
+// A call normally takes as long as a Store. If an earlier request is open, the call first waits, up to 17 minutes. The
+// context ends the wait, and also a create request, which may still be billed. [WithMaxWait] ends only waits: use it in
+// a handler or a queue worker. With the defaults:
 //
 //	                                         create requests  searches  until the call ends
 //	the response arrives                                   1         1  as long as a Store
-//	a 504 at once, and the record 8 min later              1        22  8 min
-//	a 504 at once, and no record                           1        36  15 min: NotExecuted, retryable
-//	no response, and no record                             1        36  25 min: NotExecuted, retryable
+//	a 504 at once, then the record 8 min later             1        22  8 min
+//	a 504 at once, then no record                          1        36  15 min: NotExecuted, retryable
+//	no response, then no record                            1        36  25 min: NotExecuted, retryable
 //	killed before it announced its request                 1         1  as long as a Store
 //	killed while it sent, and then:
 //	  the record appears at once                           0         2  1 s
 //	  the record appears a minute later                    0         7  1 min
 //	  no record appears                                    1        39  sends after 17 min
 //
-// The searches of a call are 1, 3, 7, 15 and 31 seconds after the first one, and then 30 seconds apart, or after a
-// Retry-After if that is longer. Between them the call reads the ledger every second. A worker that calls with
-// WithMaxWait(0), and again at RetryAt, makes no more searches than a call that waits.
+// The searches of a call are 1, 3, 7, 15 and 31 seconds after the first one, and then 30 seconds apart. A longer
+// Retry-After delays them. Between them the call reads the ledger every second. A worker with WithMaxWait(0) that calls
+// again at RetryAt makes as many searches as a call that waits.
 //
 // # The settle time
 //
-// Take twice the longest Store of your deployment, including those behind a 504, the lag of its lists, and the
-// difference of your machines' clocks. docs/recipes.md measures it. If the service becomes slower than that, a record
-// may be created twice.
+// The settle time must cover the longest Store of your deployment, even behind a 504, the lag of its lists, and the
+// difference of your machines' clocks. Take twice the sum. docs/recipes.md measures it. If the service becomes slower,
+// a record may be created twice.
 //
 // # What a call costs
 //
@@ -85,27 +85,27 @@
 //
 // # What it cannot do
 //
-// There may be a second record, or a wrong NotExecuted, if
+// A second record or a wrong NotExecuted is possible if
 //
 //   - a program stores the name without this package, or with another ledger or scope
 //   - the service creates the record later than the settle time after the request ended
 //   - the service changes names, and a response is lost
 //   - a person renames or deletes the record before its ID is known
 //   - no list ever shows the record, or lists have no names
-//   - clocks differ by more than the settle time has room for
+//   - clocks differ by more than the settle time allows
 //   - a process is suspended while it sends, for longer than 15 seconds and the unused part of the settle time
 //   - an entry is deleted, or restored from a backup, before lists show the record
-//   - a record was created without telling its ID, and the ledger could not be written
+//   - the response to a Store has no ID, and the ledger could not be written
 //   - a Delete is suspended for longer than the settle time beside a Store
 //
-// A record that is deleted without this package is stored again, and billed, by a Store after the settle time.
+// If a record is deleted without this package, a Store after the settle time creates and bills it again.
 //
 // # Looking after a ledger
 //
 // A [Lister] lists its names, with the time until which each one is open; docs/recipes.md has a command that prints it.
 // [Client.Key] returns the key of a name. Delete deletes a name's record and clears its entry. If lists have no names,
-// it clears the entry as soon as no request is open, and says once that there may be a record.
+// it clears the entry as soon as no request is open, and returns an error once, because there may be a record.
 //
-// If the folder is lost, every name is new: a call finds what the service lists. That is safe if no request was sent
-// within the settle time, and so is a backup. Do not use a copy beside the original.
+// A lost folder, or a backup of it, is safe to replace if no request was sent within the settle time: calls then find
+// the records that the service lists. Never use a copy beside the original.
 package once

@@ -12,23 +12,22 @@ import (
 	"github.com/aicontent/aicontent-go/internal/names"
 )
 
-// Error is the error of Store, Find and Delete, except for the [*aicontent.ValidationError] of arguments that are
-// refused before anything else.
+// Error is the error of Store, Find and Delete, except for the [*aicontent.ValidationError] of invalid arguments.
 type Error struct {
 	Collection string       // images or transcriptions
 	Name       string       // as given
-	ID         aicontent.ID // of the record; empty if it is not known
+	ID         aicontent.ID // of the record; empty if unknown
 	// Until is the time after which the requests for the name have either become a listed record or never will. It is
-	// zero if no request is open. RetryAt returns a better time to call again.
+	// zero if no request is open. RetryAt returns an earlier time to call again.
 	Until time.Time
-	Err   error // why the call failed
+	Err   error // the cause
 
 	outcome   aicontent.Outcome
 	retryable bool
 	retryAt   time.Time
 }
 
-// Error is one line: the collection, the name, the cause, and the state of the record.
+// Error returns one line with the collection, the name, the cause and the state of the record.
 func (e *Error) Error() string {
 	known := "outcome " + e.outcome.String()
 	if !e.Until.IsZero() {
@@ -49,8 +48,8 @@ var lineBreaks = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Outcome returns the outcome for the record: Executed if it was created, Unknown while a request of any process may
-// still create it, otherwise NotExecuted. [aicontent.OutcomeOf] calls it.
+// Outcome returns Executed if the record was created, Unknown while a request of any process may still create it, else
+// NotExecuted. [aicontent.OutcomeOf] calls it.
 func (e *Error) Outcome() aicontent.Outcome {
 	if e == nil {
 		return aicontent.OutcomeUnknown
@@ -58,13 +57,12 @@ func (e *Error) Outcome() aicontent.Outcome {
 	return e.outcome
 }
 
-// Retryable reports whether the same call may be made again: it is always safe, and here it may help.
-// [aicontent.Retryable] calls it.
+// Retryable reports whether the same call may succeed. Calling again is always safe. [aicontent.Retryable] calls it.
 func (e *Error) Retryable() bool { return e != nil && e.retryable }
 
-// RetryAt returns the time at which the same call is worth making again: while a request is open, 1, 3, 7, 15 and 31
-// seconds after the entry was last written, and then every 30 seconds, but no later than Until. A Retry-After that is
-// longer counts. It is zero if the error is not retryable, or if your own backoff is as good. [aicontent.RetryAt] calls
+// RetryAt returns the next useful time for the same call. While a request is open, these are 1, 3, 7, 15 and 31 seconds
+// after the last write of the entry, then every 30 seconds, at the latest Until. A longer Retry-After counts instead.
+// It is zero if the error is not retryable, or if no time is better than your own backoff. [aicontent.RetryAt] calls
 // it.
 func (e *Error) RetryAt() time.Time {
 	if e == nil {
@@ -96,13 +94,13 @@ func (e *Error) Reason() string {
 
 type searchKey struct{}
 
-// asSearch marks the requests with which this package looks for a record.
+// asSearch marks the requests that search for a record.
 func asSearch(ctx context.Context) context.Context { return context.WithValue(ctx, searchKey{}, true) }
 
-// IsSearch reports whether a request with this context is a List or Show with which this package looks for a record. A
-// circuit breaker should let it pass: otherwise no call learns whether a billed request created its record. A hook must
-// also check [aicontent.Attempt].Operation, and a middleware the method: calls that a hook makes itself have the same
-// context, unless it gives them another.
+// IsSearch reports whether the context is from a List or Show by which this package searches for a record. A circuit
+// breaker should let it pass: otherwise no call learns whether a billed request created its record. A hook must also
+// check [aicontent.Attempt].Operation, and a middleware the method, because a hook may use the context for its own
+// calls.
 func IsSearch(ctx context.Context) bool { return ctx.Value(searchKey{}) != nil }
 
 // ErrMaxWait is in the error of a call that [WithMaxWait] ended.
@@ -118,7 +116,7 @@ var (
 	errCut     = errors.New("the create request was cut off, as the ledger could not be written in time")
 )
 
-// outcome is Executed if a record was created, and otherwise Unknown: none makes the errors that are NotExecuted.
+// outcome returns Executed if a record was created, else Unknown. Only none makes errors with the outcome NotExecuted.
 func (c *call[T]) outcome() aicontent.Outcome {
 	if c.made || !c.entry.Made.IsZero() {
 		return aicontent.OutcomeExecuted
@@ -143,13 +141,13 @@ func (c *call[T]) fail(retryable bool, err error) *Error {
 	return &Error{c.collection, c.name, c.entry.ID, until, err, c.outcome(), retryable, at}
 }
 
-// end returns the error of a call that ends early. It says what the ledger says.
+// end returns the error of a call that ends early, with the ledger's present state of the record.
 func (c *call[T]) end(ctx context.Context, why error) error {
 	_ = c.get(context.WithoutCancel(ctx), ownTime)
 	return c.fail(true, why)
 }
 
-// conflict returns the error of a name whose record may not be the one that the caller means.
+// conflict returns the error of a name whose record may be another than the caller's.
 func (c *call[T]) conflict(retryable bool, reason string) error {
 	err := &aicontent.ConflictError{Name: c.name, Reason: reason}
 	if c.entry.ID != "" {
@@ -158,8 +156,7 @@ func (c *call[T]) conflict(retryable bool, reason string) error {
 	return c.fail(retryable, err)
 }
 
-// answers reports whether an error of the client is itself the target, or has it as its status. Its causes are of other
-// calls.
+// answers reports whether an error of the client matches the target. It ignores causes, which may be of other calls.
 func answers(err, target error) bool {
 	if e, ok := err.(interface{ Is(error) bool }); ok {
 		return e.Is(target)
@@ -167,7 +164,7 @@ func answers(err, target error) bool {
 	return errors.Unwrap(err) == target
 }
 
-// final reports whether the error of a search or Show will be the same next time.
+// final reports whether a search or Show will fail in the same way next time.
 func final(err error) bool {
 	switch e := err.(type) {
 	case *aicontent.APIError:
@@ -184,7 +181,7 @@ func lacksNames(err error) bool {
 	return ok && errors.Is(e.Err, names.ErrMissing)
 }
 
-// whyEnded returns why a context ended, or nil if it has not.
+// whyEnded returns the error and cause of an ended context, else nil.
 func whyEnded(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if err == cause {
@@ -193,7 +190,7 @@ func whyEnded(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, foreign{cause})
 }
 
-// ledgerError returns the error of a Get or Put in own, a context within that of the call.
+// ledgerError returns the error of a Get or Put with the context own, derived from ctx.
 func ledgerError(ctx, own context.Context, what string, err error) error {
 	switch ended := whyEnded(ctx); {
 	case ended != nil:
@@ -204,17 +201,17 @@ func ledgerError(ctx, own context.Context, what string, err error) error {
 	return fmt.Errorf("%w: it could not be %s: %w", errLedger, what, foreign{err})
 }
 
-// foreign is the error of a ledger, or a context's cause. It matches nothing that would say something of this call.
+// foreign is the error of a ledger or the cause of a context. It matches no error that would describe this call.
 type foreign struct{ err error }
 
 func (f foreign) Error() string { return f.err.Error() }
 
-// Is matches everything in the error's tree but contexts' errors and the sentinels of this module.
+// Is matches as err does, except for the errors of contexts and the sentinels of this module.
 func (f foreign) Is(target error) bool {
 	return !slices.Contains(sentinels, target) && errors.Is(f.err, target)
 }
 
-// As matches everything in the error's tree but the types of this module.
+// As matches as err does, except for the types of this module.
 func (f foreign) As(target any) bool {
 	switch target.(type) {
 	case **Error, **aicontent.APIError, **aicontent.CallError, **aicontent.ConflictError, **aicontent.DecodeError,

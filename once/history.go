@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	noVersion = "-" // of a name without an entry
+	noVersion = "-" // version of a missing entry
 	sumLength = 16
 )
 
-// history is the content of a file of [Dir], as far as it was read.
+// history is the content of a file of [Dir], up to the last read.
 type history struct {
 	path    string
-	made    map[string]bool // versions of the lines that count
-	version string          // of the last one
-	entry   string          // of the last one, escaped
+	made    map[string]bool // versions of the counting lines
+	version string          // of the last counting line
+	entry   string          // of the last counting line, escaped
 	size    int64           // bytes read, without an unfinished last line
-	line    int             // number of the line that begins after them
+	line    int             // number of the next line
 }
 
 // follow reads the lines appended since its last call.
@@ -49,7 +49,7 @@ func (h *history) follow() error {
 		if condition == torn && !broken {
 			return nil
 		}
-		// A torn line has no line break of its own. The one after it begins the next line.
+		// A torn line has no line break of its own: the next line begins with one.
 		if condition == damaged || condition == torn && (after == "" || after[0] == '\n') {
 			return fmt.Errorf("%s is damaged at line %d: restore it, "+
 				"or delete it if no create request for its name is open", h.path, h.line)
@@ -63,21 +63,21 @@ func (h *history) follow() error {
 	return nil
 }
 
-// condition is that of a line.
+// condition is the condition of a line.
 type condition int
 
 const (
 	intact condition = iota
-	torn             // cut off: it does not count
+	torn             // cut off, so it does not count
 	damaged
 )
 
-// add makes a line count if it replaces the version of the last one that counts. Otherwise, another line was first.
+// add adds a line. It counts if it replaces the version of the last counting line. Otherwise another line was first.
 func (h *history) add(line string) condition {
 	if line == "" {
 		return intact
 	}
-	text := strings.TrimRight(line, "\x00") // Some file systems leave zeros after a crash.
+	text := strings.TrimRight(line, "\x00") // because some file systems leave zeros after a crash
 	tokens := strings.Split(text, " ")
 	replaced, known := tokens[0], h.made[tokens[0]]
 	if len(tokens) < 4 || len(tokens) == 4 && len(tokens[3]) < sumLength {
@@ -96,7 +96,7 @@ func (h *history) add(line string) condition {
 	return intact
 }
 
-// beginsVersion reports whether a text is the beginning of a version in the file.
+// beginsVersion reports whether a version in the file begins with the text.
 func (h *history) beginsVersion(text string) bool {
 	if text == "" || strings.HasPrefix(h.version, text) {
 		return text != ""
@@ -114,7 +114,7 @@ func lineSum(text string) string {
 	return hex.EncodeToString(sum[:])[:sumLength]
 }
 
-// An entry is one token on one line, so that people can read the file.
+// An escaped entry is one token on one line, and people can read the file.
 var (
 	escape   = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, " ", `\s`)
 	unescape = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\s`, " ")

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// A Ledger keeps entries, each with a version and under a key of 64 digits, from 0 to 9 and a to f. It may refuse other
-// keys. An entry is JSON of some 350 bytes. It contains the name but no secrets, as the API key, descriptions and texts
-// are never in it. Entries must not expire.
+// A Ledger keeps versioned entries under keys of 64 digits, from 0 to 9 and a to f. It may refuse other keys. An entry
+// is JSON of some 350 bytes. It contains the name, but neither the API key nor descriptions and texts. Entries must not
+// expire.
 //
-// The methods must be safe for concurrent use, including by other processes that use the same storage, and return when
-// their context ends. A ledger promises compare-and-set: of several Puts that replace the same version, at most one
-// succeeds, and each later Get sees it. If a storage forgets an entry or returns an older one, a record may be created
+// The methods must be safe for concurrent use, also by other processes with the same storage, and return when their
+// context ends. A ledger promises compare-and-set: among several Puts that replace the same version, at most one
+// succeeds, and each later Get sees it. If a storage loses an entry or returns an older one, a record may be created
 // twice. Test your own ledger with [github.com/aicontent/aicontent-go/aicontenttest.TestLedger]. docs/recipes.md has
 // two ledgers, and untested sketches of others. See also [Lister].
 type Ledger interface {
@@ -27,30 +27,29 @@ type Ledger interface {
 	// entry.
 	Get(ctx context.Context, key string) (entry []byte, version string, err error)
 
-	// Put replaces the entry if its version is still the given one, which is empty if there must be none. It returns
-	// once the entry is as durable as the ledger is, with a version that no entry of the key ever had. It does not keep
-	// the slice. The error wraps [ErrChanged] if the entry has another version, and for no other reason. After any
-	// other error, the entry may have been written, or may be later.
+	// Put replaces the entry if it has the given version. An empty version means that there must be no entry. Put waits
+	// until the entry is durable and returns a new version, which no entry of the key ever had. It does not keep the
+	// slice. The error wraps [ErrChanged] exactly if the entry has another version. After any other error, the
+	// entry may have been written, or may be written later.
 	Put(ctx context.Context, key string, entry []byte, version string) (string, error)
 }
 
-// ErrChanged is the error of a Put for an entry that has another version.
+// ErrChanged is the error of a Put if the entry has another version.
 var ErrChanged = errors.New("the entry has another version")
 
-// InMemory keeps some 10,000 known records, which take 5 MB and are more than a process is likely to ask for again. It
-// forgets the rest after each 1,000 more names.
+// InMemory forgets the oldest records beyond 10,000 after each 1,000 more names. 10,000 records take 5 MB.
 const remembered, more = 10_000, 1000
 
 // InMemory returns a ledger for one process. It remembers the last 10,000 records that calls stored or found, and each
-// open name. It is lost when the process ends: the next process may then store a record again if the service does not
-// list it yet. Use [Dir] for records that must survive. The ledger implements [Lister].
+// open name. It ends with the process: the next process may store a record again if the service does not list it yet.
+// Use [Dir] to keep the names. The ledger implements [Lister].
 func InMemory() Ledger { return &memory{entries: map[string]kept{}, full: remembered + more} }
 
 type memory struct {
 	mu      sync.Mutex
 	entries map[string]kept
 	last    int // version
-	full    int // entries at which it forgets
+	full    int // number of entries that triggers forget
 }
 
 type kept struct {
@@ -58,10 +57,10 @@ type kept struct {
 	version string // the number in digits
 	number  int    // of the Put
 	entry   entry
-	open    time.Time // when the entry's Until is over, by the monotonic clock
+	open    time.Time // the entry's Until on the monotonic clock
 }
 
-// monotonic returns the same time with a reading of the monotonic clock, which does not step.
+// monotonic returns t with a reading of the monotonic clock, which never jumps.
 func monotonic(t time.Time) time.Time { return time.Now().Add(time.Until(t)) }
 
 func (m *memory) Get(ctx context.Context, key string) ([]byte, string, error) {
@@ -84,7 +83,7 @@ func (m *memory) Put(ctx context.Context, key string, data []byte, version strin
 	m.last++
 	k := kept{data: bytes.Clone(data), version: strconv.Itoa(m.last), number: m.last}
 	if k.entry, err = decode(data, k.version); err != nil {
-		k.entry = entry{Made: time.Now()} // which is kept
+		k.entry = entry{Made: time.Now()} // so that forget keeps it
 	}
 	k.open = monotonic(k.entry.Until)
 	m.entries[key] = k
@@ -98,7 +97,7 @@ func (m *memory) Put(ctx context.Context, key string, data []byte, version strin
 	return k.version, nil
 }
 
-// List copies all entries first, so that the caller may use the ledger meanwhile.
+// List copies all entries first, so that the caller may use the ledger during the iteration.
 func (m *memory) List(ctx context.Context) iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		m.mu.Lock()
@@ -120,8 +119,8 @@ func (m *memory) List(ctx context.Context) iter.Seq2[State, error] {
 	}
 }
 
-// forget drops names that are no longer open and have no record, and the oldest records if there are too many. No clock
-// that steps may decide that.
+// forget removes closed names without a record, and the oldest records beyond the limit. It relies on the monotonic
+// clock alone, because the wall clock may jump.
 func (m *memory) forget() {
 	var made []string
 	for key, k := range m.entries {

@@ -13,17 +13,17 @@ type Images struct {
 }
 
 // Store creates the image with the name in params unless the ledger or the service has it. The name must be unique,
-// such as a job's ID, and never a title that a person typed; known services accept up to 128 characters. White space
-// and invisible characters around it, and the form of its line breaks, do not count. If found is true, the image
-// existed, and this call created and billed nothing; if it was stored without this package, it may differ from params.
-// If the ledger knows that other params were sent for the name, the error is an [*aicontent.ConflictError]. Fields that
-// options set are not compared.
+// such as a job's ID. Known services accept up to 128 characters. White space and invisible characters around the name,
+// and the form of its line breaks, do not count.
 //
-// Store waits while an earlier request, of any process, may still become the image: up to the settle time after it
-// ended, or until ctx or [WithMaxWait] ends the wait. It makes at most one plain Store call, with its retries. The
-// options apply to all calls that it makes. The error is an [*Error], or an [*aicontent.ValidationError] if the
-// arguments are refused before anything else. Ask [aicontent.Retryable] whether to call Store again, which never
-// creates a second image.
+// If found is true, the image existed, and this call created and billed nothing. An image stored without this package
+// may differ from params. If the ledger has other params for the name, the error is an [*aicontent.ConflictError].
+// Fields set by options are not compared.
+//
+// If an earlier request of any process may still create the image, Store waits: up to the settle time after the end of
+// that request, or until ctx or [WithMaxWait] ends the wait. It makes at most one plain Store call, with its retries.
+// The options apply to all calls that it makes. The error is an [*Error], or an [*aicontent.ValidationError] for
+// invalid arguments. If [aicontent.Retryable] reports true, call Store again: it never creates a second image.
 func (s *Images) Store(
 	ctx context.Context, params aicontent.ImageStoreParams, opts ...aicontent.CallOption,
 ) (image *aicontent.Image, found bool, err error) {
@@ -40,15 +40,15 @@ func (s *Images) Store(
 	return s.service.call(params.Name, form, opts).store(ctx, send)
 }
 
-// Find returns the image with the name without sending a create request. It waits as Store does. The error matches
-// [aicontent.ErrNotFound] only if there is no image, and no earlier request can still create one.
+// Find returns the image with the name. It never sends a create request, and waits as Store does. The error matches
+// [aicontent.ErrNotFound] only if there is no image and no earlier request can still create one.
 func (s *Images) Find(ctx context.Context, name string, opts ...aicontent.CallOption) (*aicontent.Image, error) {
 	return s.service.call(name, "", opts).find(ctx)
 }
 
-// Delete finds the image as Find does, deletes it, and frees the name. It is not an error if there is none. An image
-// that was renamed is not deleted: the error is an [*aicontent.ConflictError], once, and the name is free all the same.
-// If lists have no names, Delete frees the name as soon as no request is open, and once returns the search's error.
+// Delete finds the image as Find does, deletes it, and frees the name. It returns nil if there is none. It keeps a
+// renamed image: it frees the name and returns an [*aicontent.ConflictError], once. If lists have no names, Delete
+// frees the name as soon as no request is open, and once returns the error of the search.
 func (s *Images) Delete(ctx context.Context, name string, opts ...aicontent.CallOption) error {
 	return s.service.call(name, "", opts).delete(ctx)
 }
@@ -60,9 +60,8 @@ type Transcriptions struct {
 }
 
 // Store creates the transcription with the name in params unless the ledger or the service has it: see [Images.Store].
-// The file is not compared, so the name must stand for its content, such as a hash of it. It is read only if it is
-// sent. A transcription that was found before its Result was there is waited for, up to the settle time, and then
-// returned as it is.
+// It does not compare the file, so the name must depend on the content, such as a hash of it. It reads the file only to
+// send it. If a found transcription has no Result, Store waits for it up to the settle time, then returns it without.
 func (s *Transcriptions) Store(
 	ctx context.Context, params aicontent.TranscriptionStoreParams, opts ...aicontent.CallOption,
 ) (transcription *aicontent.Transcription, found bool, err error) {
@@ -85,7 +84,7 @@ func (s *Transcriptions) Find(
 	return s.service.call(name, "", opts).find(ctx)
 }
 
-// Delete finds the transcription as Find does, deletes it, and frees the name. It is not an error if there is none.
+// Delete finds the transcription as Find does, deletes it, and frees the name: see [Images.Delete].
 func (s *Transcriptions) Delete(ctx context.Context, name string, opts ...aicontent.CallOption) error {
 	return s.service.call(name, "", opts).delete(ctx)
 }

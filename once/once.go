@@ -9,9 +9,8 @@ import (
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-// Client stores, finds and deletes records by name. It is safe for concurrent use. Create one with [New]. The calls of
-// a process for one name, on one ledger, search and send one after the other. A record that the ledger knows is shown
-// to all of them at once.
+// Client stores, finds and deletes records by name. It is safe for concurrent use. Create one with [New]. Calls of one
+// process for the same name and ledger take turns, unless the ledger knows the record.
 type Client struct {
 	Images         *Images
 	Transcriptions *Transcriptions
@@ -24,28 +23,29 @@ type option func(*config)
 
 func (o option) apply(c *config) { o(c) }
 
-// WithSettleTime sets how long after a create request ended its record may still be missing from lists: see "The settle
-// time" in the package documentation. The default is 15 minutes. It must be more than a Store call waits for a response
-// ([aicontent.WithStoreTimeout]). All processes that share a ledger need the same settle time. With 0, a call does not
-// wait after its request has ended: use it for a single process, and a service that lists a record before it responds.
-// Any other value below a millisecond is an error.
+// WithSettleTime sets the settle time: the longest time, after the end of a create request, until lists show its
+// record. The package documentation tells how to choose it. The default is 15 minutes. It must exceed the time that a
+// Store call waits for a response ([aicontent.WithStoreTimeout]), and be the same in all processes that share a ledger.
+//
+// With 0, a call does not wait after its request has ended: use it for a single process and a service that lists a
+// record before it responds. Any other value below a millisecond is an error.
 func WithSettleTime(d time.Duration) Option { return option(func(c *config) { c.settle = d }) }
 
-// WithMaxWait ends a call after pauses of d in all, the wait for another call of this process included. The error
-// matches [ErrMaxWait] and is retryable; [Error.RetryAt] returns when to call again. Unlike a context, it never ends a
-// create request: use it in handlers and queue workers. With 0, a call makes no pause: it takes as long as its requests
-// and their retries. A negative d is an error. The default is no limit but the context.
+// WithMaxWait limits the pauses of a call, including the wait for another call of this process, to d in all. The error
+// matches [ErrMaxWait] and is retryable; [Error.RetryAt] returns the time to call again. Unlike a context, the limit
+// never ends a create request: use it in handlers and queue workers. With 0, a call makes no pause and takes as long as
+// its requests and their retries. A negative d is an error. By default only the context limits the pauses.
 func WithMaxWait(d time.Duration) Option {
 	return option(func(c *config) { c.maxWait = d })
 }
 
-// WithScope sets the scope in which names are unique, in place of the base URL: for one deployment under two URLs, such
-// as 127.0.0.1 and localhost, or two accounts under one. A new scope starts empty: it does not see names stored under
-// another scope. The default, and "", is the base URL.
+// WithScope sets the scope in which names are unique. The default, and "", is the base URL. Set a scope for one
+// deployment with two URLs, such as 127.0.0.1 and localhost, or for two accounts with one URL. A new scope starts
+// empty: it does not see names stored under another scope.
 func WithScope(scope string) Option { return option(func(c *config) { c.scope = scope }) }
 
-// WithLogger logs waits at info level. It warns of a ledger that could not be written, a record that came back under
-// another name, and a clock that is ahead. The default, and nil, is no log.
+// WithLogger logs waits at info level. It logs a warning if the ledger cannot be written, the service changes a name,
+// or the clock of another process is fast. The default, and nil, is no log.
 func WithLogger(l *slog.Logger) Option {
 	return option(func(c *config) {
 		if l != nil {
@@ -60,7 +60,7 @@ const noLimit time.Duration = 1 << 62
 // config holds everything that the calls of a client share.
 type config struct {
 	ledger   Ledger
-	ledgerID any    // the ledger; if it cannot be compared, something of this client's own
+	ledgerID any    // the ledger, or this config if the ledger is not comparable
 	base     string // URL
 	scope    string
 	settle   time.Duration
@@ -68,9 +68,9 @@ type config struct {
 	logger   *slog.Logger
 }
 
-// New returns a client that keeps its names in the ledger. All processes that store the same names must share one. The
-// error is an [*aicontent.ValidationError] for a client or ledger that is nil, a folder of [Dir] that cannot be created
-// or written, a settle time that is negative or below a millisecond, and a negative MaxWait.
+// New returns a client that keeps its names in the ledger. All processes that store the same names must share one
+// ledger. The error is an [*aicontent.ValidationError]: for a nil client or ledger, an unusable folder of [Dir], or an
+// invalid option.
 func New(client *aicontent.Client, ledger Ledger, opts ...Option) (*Client, error) {
 	c := &config{
 		ledger: ledger, base: client.BaseURL(), settle: 15 * time.Minute, maxWait: noLimit,

@@ -7,29 +7,29 @@ import (
 )
 
 const (
-	margin  = 2 * time.Minute // how far an announcement is ahead of the settle time
+	margin  = 2 * time.Minute // added to the settle time in an announcement
 	cutOff  = margin - 15*time.Second
 	renewal = 30 * time.Second
 
 	firstPause = time.Second // between two rounds; it doubles
 	lastPause  = 30 * time.Second
-	glance     = time.Second // between two looks into the ledger in a pause
+	glance     = time.Second // between two reads of the ledger in a pause
 	lastLook   = 5 * time.Second
-	replicaLag = 30 * time.Second // how long a call waits for a record that Show does not show
+	replicaLag = 30 * time.Second // wait for a known record that Show does not find
 
-	ledgerTime = 30 * time.Second // for a Get
-	ownTime    = 5 * time.Second  // for the ledger after the call's context has ended
+	ledgerTime = 30 * time.Second // limit of a Get
+	ownTime    = 5 * time.Second  // limit of a Get or Put after the context has ended
 )
 
-// until returns the time after which the requests in the entry have either become a listed record or never will. It is
+// until returns the time after which the request in the entry has either become a listed record or never will. It is
 // zero for no request.
 func (c *call[T]) until() time.Time { return c.entry.until(c.seen, margin+c.settle) }
 
-// nextLook returns how long the next look of another call is away: its schedule begins when the entry was written.
+// nextLook returns the time until the next look of another call, whose schedule begins with the write of the entry.
 func (c *call[T]) nextLook() time.Duration { return untilNextLook(c.entry.age(c.seen, time.Now())) }
 
-// untilNextLook returns how long the next look is away: looks are 1, 3, 7, 15 and 31 seconds after the beginning of a
-// schedule, and then every 30 seconds.
+// untilNextLook returns the time until the next look of a schedule with this age. Looks are 1, 3, 7, 15 and 31 seconds
+// after its beginning, then every 30 seconds.
 func untilNextLook(age time.Duration) time.Duration {
 	look := firstPause
 	for step := 2 * firstPause; look <= age && step < lastPause; step *= 2 {
@@ -41,8 +41,8 @@ func untilNextLook(age time.Duration) time.Duration {
 	return look - age
 }
 
-// pause waits, but no longer than WithMaxWait and the context allow, or until another call has written the entry. The
-// error says why nothing is left to wait.
+// pause waits up to the given time, or until another call has written the entry. It returns an error if WithMaxWait or
+// the context leaves no time to wait.
 func (c *call[T]) pause(ctx context.Context, wait time.Duration) error {
 	left, why := c.maxWait-c.waited, ErrMaxWait
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline)-lastLook < left {

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// queue lets the calls of this process search and send for a name one after the other (rule 9).
+// queue makes the calls of this process for a name take turns (rule 9).
 type queue struct {
 	turn  chan struct{} // full while a call has the turn
-	calls int           // in the queue, the one with the turn included
+	calls int           // number of calls, including the call with the turn
 }
 
-// place is where calls for a name meet.
+// place identifies a queue.
 type place struct {
 	id  any // of the ledger
 	key string
 }
 
 var (
-	queues     = map[place]*queue{} // those with calls
+	queues     = map[place]*queue{} // only queues with calls
 	queuesLock sync.Mutex
 )
 
-// queued returns the queue at a place, after so many calls have come or gone.
+// queued adds a number of calls, which may be negative, to the queue at a place, and returns the queue.
 func queued(at place, calls int) *queue {
 	queuesLock.Lock()
 	defer queuesLock.Unlock()
@@ -38,7 +38,7 @@ func queued(at place, calls int) *queue {
 	return q
 }
 
-// enter takes the turn unless the call has it, and reports whether another call had it before.
+// enter takes the turn unless the call has it. It reports whether the call had to wait for another one.
 func (c *call[T]) enter(ctx context.Context) (waited bool, err error) {
 	if c.turn != nil {
 		return false, nil

@@ -10,21 +10,21 @@ import (
 	aicontent "github.com/aicontent/aicontent-go"
 )
 
-// A step says how a call goes on.
+// A step is the next step of a call.
 type step int
 
 const (
-	over    step = iota // it ends with its result
-	again               // another round, at once
-	changed             // another round, as another call has written the entry
-	pending             // another round after a pause, as a request may still become a record
-	hidden              // the same for a while, as Show does not show a record that the ledger or a list has
-	absent              // there is no record, and none will be
-	gone                // it ends, as a record was created, and no list shows it
-	freed               // it ends with an error, and Delete frees the name all the same
+	over    step = iota // end with the result
+	again               // make another round at once
+	changed             // make another round, because another call has written the entry
+	pending             // pause and make another round, because a request may still become a record
+	hidden              // the same for a while, because Show does not find a record of the ledger or a list
+	absent              // there is no record and never will be
+	gone                // end, because a record was created and no list shows it
+	freed               // end with an error; Delete frees the name
 )
 
-// look makes rounds until the call ends. If there is no record, absence says how the call goes on.
+// look makes rounds until the call ends. If there is no record, absence returns the next step.
 func (c *call[T]) look(ctx context.Context, absence func(context.Context) (*T, step, error)) (*T, step, error) {
 	if err := c.check(ctx); err != nil {
 		return nil, over, err
@@ -69,7 +69,7 @@ func (c *call[T]) wait(record *T, next step, err error) (time.Duration, bool) {
 	return 0, false
 }
 
-// since returns how long ago t was, which is now if it is zero.
+// since returns the time since t. It sets a zero t to the current time.
 func since(t *time.Time) time.Duration {
 	if t.IsZero() {
 		*t = time.Now()
@@ -77,7 +77,7 @@ func since(t *time.Time) time.Duration {
 	return time.Since(*t)
 }
 
-// round is rules 1 and 2: a look into the ledger and at the service.
+// round is rules 1 and 2: it looks for the record in the ledger and on the service.
 func (c *call[T]) round(ctx context.Context) (*T, step, error) {
 	if err := c.get(ctx, ledgerTime); err != nil {
 		return nil, over, err
@@ -96,7 +96,7 @@ func (c *call[T]) round(ctx context.Context) (*T, step, error) {
 	return c.search(ctx)
 }
 
-// get reads the entry, and compares the form with the one of the request.
+// get reads the entry and compares its form with the form of this call.
 func (c *call[T]) get(ctx context.Context, limit time.Duration) error {
 	e, version, err := c.read(ctx, limit)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *call[T]) get(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// compare returns the error of a form that the entry rules out.
+// compare returns an error if the entry has another form than this call.
 func (c *call[T]) compare(retryable bool) error {
 	if c.form == "" || c.entry.Form == "" || c.entry.Form == c.form {
 		return nil
@@ -145,7 +145,7 @@ func (c *call[T]) known(ctx context.Context) (*T, step, error) {
 	return nil, absent, nil
 }
 
-// search is rule 2. The first one of a call has the client's retries.
+// search is rule 2. Only the first search of a call has the client's retries.
 func (c *call[T]) search(ctx context.Context) (*T, step, error) {
 	opts := c.opts
 	if c.searched {
@@ -164,7 +164,7 @@ func (c *call[T]) search(ctx context.Context) (*T, step, error) {
 		return nil, gone, c.fail(false, errGone)
 	case none:
 		return nil, absent, nil
-	case aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted: // A list shows the name.
+	case aicontent.OutcomeOf(err) == aicontent.OutcomeExecuted: // a list shows the name
 		next, e := hidden, c.fail(!final(err), err)
 		if e.outcome = aicontent.OutcomeExecuted; final(err) {
 			next = over
@@ -181,7 +181,7 @@ func (c *call[T]) search(ctx context.Context) (*T, step, error) {
 	return nil, over, c.fail(!final(err) || c.deleting && open, err)
 }
 
-// found writes down the record that a search found. Its form is unknown if that fails.
+// found writes the found record to the ledger. If that fails, nothing proves that the record has the form of this call.
 func (c *call[T]) found(ctx context.Context, record *T) (*T, step, error) {
 	f := factsOf(record)
 	next := entry{Until: c.until(), Made: time.Now(), ID: f.id, Named: nameHash(f.name), Form: c.entry.Form}
@@ -198,12 +198,12 @@ func (c *call[T]) found(ctx context.Context, record *T) (*T, step, error) {
 	return record, over, nil
 }
 
-// incomplete reports whether a part of the record may yet come.
+// incomplete reports whether the record may still get its result.
 func (c *call[T]) incomplete(record *T) bool {
 	return !c.deleting && factsOf(record).partial && time.Now().Before(c.until())
 }
 
-// none is rule 5: the error that there is no record, and none will be.
+// none is rule 5: it returns the error for a name that has no record and never will have one.
 func (c *call[T]) none(ctx context.Context, retryable bool, why error) (*T, step, error) {
 	var err error
 	if c.announced {

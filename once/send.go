@@ -28,13 +28,13 @@ func (c *call[T]) send(ctx context.Context, create create[T]) (*T, step, error) 
 	c.cause = err
 	next := entry{Until: ended.Add(c.settle), Form: c.form}
 	switch {
-	case outcome == aicontent.OutcomeExecuted: // The ID is unknown.
+	case outcome == aicontent.OutcomeExecuted: // without an ID
 		c.made, next.Made = true, ended
 	case outcome == aicontent.OutcomeUnknown:
 	case why == errChanged && !c.announced:
 		return nil, changed, nil
 	case taken:
-		c.entry.Form = "" // The record has the form of another request.
+		c.entry.Form = "" // because the record has the form of another request
 		record, next, found := c.search(ctx)
 		if record != nil {
 			return record, next, found
@@ -59,7 +59,7 @@ func (c *call[T]) send(ctx context.Context, create create[T]) (*T, step, error) 
 	return nil, again, nil
 }
 
-// created writes down a record that this call created.
+// created writes the new record to the ledger.
 func (c *call[T]) created(ctx context.Context, record *T, at time.Time) *T {
 	c.sent, c.made = true, true
 	f := factsOf(record)
@@ -73,8 +73,8 @@ func (c *call[T]) created(ctx context.Context, record *T, at time.Time) *T {
 	return record
 }
 
-// announces returns the hook that announces each attempt, and renews the announcement while the attempt is under way.
-// It calls cut if the attempt must end, as another process may send.
+// announces returns the hook that announces each attempt and renews the announcement during the attempt. It calls cut
+// if the attempt must end because another process may send.
 func (c *call[T]) announces(cut context.CancelCauseFunc) aicontent.CallOption {
 	type done = func(aicontent.AttemptResult)
 	return aicontent.WithAttemptHook(func(ctx context.Context, _ aicontent.Attempt) (done, error) {
@@ -100,8 +100,8 @@ func (c *call[T]) announces(cut context.CancelCauseFunc) aicontent.CallOption {
 	})
 }
 
-// announce writes down until when the record of an attempt may appear. It returns when it began to, and the entry that
-// another call has written instead.
+// announce writes the time until which the record of an attempt may appear. It returns the time at which the write
+// began and, with errChanged, the entry of another call.
 func (c *call[T]) announce(ctx context.Context) (began time.Time, other entry, err error) {
 	began = time.Now()
 	other, err = c.put(ctx, cutOff, entry{Until: began.Add(margin + c.settle), Form: c.form})
@@ -109,8 +109,8 @@ func (c *call[T]) announce(ctx context.Context) (began time.Time, other entry, e
 	return began, other, err
 }
 
-// renew announces the attempt again and again until the context ends. A record that another process has found is that
-// of this attempt, which is billed.
+// renew announces the attempt again and again until the context ends. If another process has found a record, it is the
+// record of this attempt, so the attempt goes on.
 func (c *call[T]) renew(ctx context.Context, limit *time.Timer, cut context.CancelCauseFunc) {
 	ticks := time.NewTicker(renewal)
 	defer ticks.Stop()
