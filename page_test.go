@@ -2,6 +2,7 @@ package aicontent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -568,4 +569,22 @@ func TestPaginationErrorsKeepTheirResponse(t *testing.T) {
 	assert.Equal(t, 1, unread.Attempts)
 	assert.Empty(t, unread.Body)
 	assert.Equal(t, OutcomeExecuted, OutcomeOf(err))
+}
+
+func TestNextLinkThatDoesNotParseSaysItsReason(t *testing.T) {
+	t.Parallel()
+	for link, reason := range map[string]string{
+		"https://[::1/?page=2":     "missing ']' in host",
+		"?page=%zz":                `invalid URL escape "%zz"`,
+		"https://a\u007fb/?page=2": "invalid control character in URL",
+	} {
+		text, err := json.Marshal(link)
+		require.NoError(t, err)
+		body := `{"data":` + recordsOf(9, 8) + `,"links":{"next":` + string(text) + `}}`
+		page, err := over(t, fakes.RoundTripper(fakes.OK(body))).Images.List(t.Context(), ImageListParams{})
+		require.NoError(t, err)
+		_, err = page.Next(t.Context())
+		assert.ErrorIs(t, err, ErrPagination)
+		assert.ErrorContains(t, err, reason)
+	}
 }
