@@ -937,3 +937,17 @@ func pictureCutOff(err error) *http.Response {
 	body := io.NopCloser(io.MultiReader(strings.NewReader("BMpicture"), iotest.ErrReader(err)))
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: body, ContentLength: -1}
 }
+
+func TestTheBodyOfARefusedPictureDoesNotEndWithinTheKey(t *testing.T) {
+	t.Parallel()
+	const read = 1<<20 + 512 // bytes of a page
+	page := "<html>" + strings.Repeat(fakes.Key, 1000)
+	page += strings.Repeat("x", read-len(page)-5) + fakes.Key // read up to its fifth byte
+	pictures := gallery(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, page) })
+	c, err := NewClient("https://content.example.com", fakes.Key)
+	require.NoError(t, err)
+	_, err = c.Images.Download(t.Context(), at(pictures.URL+"/a.png"), io.Discard)
+	var unread *DecodeError
+	require.ErrorAs(t, err, &unread)
+	assert.Equal(t, "xxxxx", string(unread.Body[len(unread.Body)-5:]))
+}

@@ -353,6 +353,9 @@ func (c *Client) newError(req *request, f engine.Failure) error {
 		}
 	case reply.Status/100 == 2:
 		body := f.Keys.Text(reply.Body)
+		if req.Kind == engine.Fetch && len(reply.Body) > maxErrorBody { // it may end within the key
+			body = f.Keys.CutEnd(body)
+		}
 		return &DecodeError{
 			StatusCode: reply.Status, Method: req.Method, Path: address, RequestID: reply.RequestID(),
 			Header: f.Keys.Header(reply.Header), Body: []byte(body[:min(len(body), maxErrorBody)]),

@@ -103,7 +103,7 @@ func (f File) badFields() (p Problem) {
 func (f File) badContent(size int64, head []byte, err error) (p Problem) {
 	switch kind := noAudio[http.DetectContentType(head)]; {
 	case err != nil:
-		p.Reason, p.Err = "cannot be read: "+err.Error(), f.readError(0, err)
+		p.Reason, p.Err = "cannot be read: "+err.Error(), &ReadError{fmt.Errorf("file %.80q: %w", f.base(), err)}
 		if err == errUsed {
 			p.Hint = "open a reader for each call, or use one that can seek"
 		}
