@@ -57,7 +57,9 @@ type Client struct {
 }
 
 // noClient stands in for a client that NewClient did not make: a call of it has a problem.
-var noClient = &Client{base: &url.URL{}, defaults: newSettings()}
+var noClient = &Client{
+	base: &url.URL{}, defaults: newSettings(), lastKeys: func() redact.Keys { return nil },
+}
 
 // NewClient returns a client for the service at baseURL, the part before /api/v1, such as https://content.example.com
 // or https://example.com/ai. An http:// URL is accepted for loopback hosts only, unless [WithInsecureHTTP] is given.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aicontent/aicontent-go/internal/engine"
 	"github.com/aicontent/aicontent-go/internal/errtext"
+	"github.com/aicontent/aicontent-go/internal/redact"
 )
 
 // Download writes the picture at image.URL to w and returns the number of bytes written.
@@ -51,7 +52,7 @@ func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer,
 		if r.Picture == nil {
 			return contentOf(r, nil), nil
 		}
-		written, content, err = copyPicture(r, w)
+		written, content, err = copyPicture(r, w, c.lastKeys())
 		return content, err
 	})
 	return written, err
@@ -64,7 +65,7 @@ func (c *Client) picture(image *Image) (*url.URL, []FieldProblem) {
 	}
 	u, err := c.base.JoinPath("/").Parse(image.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, problem("url", image.URL, "must be an http or https URL")
+		return nil, problem("url", c.lastKeys().Text(image.URL), "must be an http or https URL")
 	}
 	return u, nil
 }
@@ -101,15 +102,22 @@ func downloadRedirect(users checkRedirect) checkRedirect {
 const sniffed = 512
 
 // copyPicture writes the picture in a 2xx response to w, and returns the number of bytes written. It writes nothing of
-// another response.
-func copyPicture(r engine.Reply, w io.Writer) (n int64, content engine.Content, err error) {
+// another response. The keys are masked in the error.
+func copyPicture(r engine.Reply, w io.Writer, keys redact.Keys) (n int64, content engine.Content, err error) {
 	from := &body{Reader: r.Picture}
 	head, err := readHead(from)
-	if refused := noPicture(r, head, err != nil); refused != nil {
-		rest, _ := io.ReadAll(io.LimitReader(from, maxErrorBody))
+	if refused, document := noPicture(r, head, err != nil); refused != "" {
+		rest, err := io.ReadAll(io.LimitReader(from, maxErrorBody))
 		content.Body = string(head) + string(rest)
+		if err != nil || len(rest) == maxErrorBody { // it may end within a key
+			content.Body = keys.CutEnd(keys.Text(content.Body))
+		}
 		content.Kind = kindOf(content.Body, r.Header)
-		return 0, content, refused
+		var message string
+		if document {
+			message, _ = errtext.Read([]byte(content.Body), keys)
+		}
+		return 0, content, errors.New(strings.TrimSuffix(refused+": "+message, ": "))
 	}
 	// Without the writer's other methods, so that it gets each byte as it comes.
 	n, err = io.Copy(struct{ io.Writer }{w}, io.MultiReader(bytes.NewReader(head), from))
@@ -148,36 +156,32 @@ func readHead(r io.Reader) (head []byte, err error) {
 	return head, err
 }
 
-// noPicture returns the error of a response that is no picture, judged by its first bytes. Bytes in a format that
-// http.DetectContentType does not know, such as AVIF, count as a picture unless their Content-Type is that of a
-// document, and so do plain text with the Content-Type of a picture, and a head that was cut off.
-func noPicture(r engine.Reply, head []byte, cut bool) error {
+// noPicture says why a response is no picture, judged by its first bytes, and whether it is a document, which may have
+// a message. The text is empty for a picture. Bytes in a format that http.DetectContentType does not know, such as AVIF,
+// count as a picture unless their Content-Type is that of a document, and so do plain text with the Content-Type of a
+// picture, and a head that was cut off.
+func noPicture(r engine.Reply, head []byte, cut bool) (refused string, document bool) {
+	const instead = " instead of a picture"
 	label, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	kind, _, _ := mime.ParseMediaType(http.DetectContentType(head))
 	encoding := r.Header.Get("Content-Encoding")
 	switch {
 	case len(head) == 0 && !cut, r.Status == http.StatusNoContent, r.Status == http.StatusResetContent:
-		return errors.New("got nothing instead of a picture")
+		return "got nothing" + instead, false
 	case strings.HasPrefix(kind, "image/"), label == "image/svg+xml" && bytes.Contains(head, []byte("<svg")):
-		return nil
+		return "", false
 	case isDocument(label):
-		return notAPicture(label, head)
+		return "got " + label + instead, true
 	case cut:
-		return nil
+		return "", false
 	case encoding != "" && encoding != "identity":
-		return fmt.Errorf("got a picture in the Content-Encoding %q, which cannot be decoded", encoding)
+		return fmt.Sprintf("got a picture in the Content-Encoding %q, which cannot be decoded", encoding), false
 	case strings.HasPrefix(label, "image/") && kind == "text/plain" && !bytes.ContainsAny(head[:1], "{[<"):
-		return nil
+		return "", false
 	case isDocument(kind):
-		return notAPicture(kind, head)
+		return "got " + kind + instead, true
 	}
-	return nil
-}
-
-// notAPicture returns the error of a document, with the beginning of its message.
-func notAPicture(mediaType string, head []byte) error {
-	message, _ := errtext.Read(head, nil)
-	return errors.New(strings.TrimSuffix("got "+mediaType+" instead of a picture: "+message, ": "))
+	return "", false
 }
 
 // isDocument reports whether a media type is that of a text or a document.

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -951,3 +952,67 @@ func TestTheBodyOfARefusedPictureDoesNotEndWithinTheKey(t *testing.T) {
 	require.ErrorAs(t, err, &unread)
 	assert.Equal(t, "xxxxx", string(unread.Body[len(unread.Body)-5:]))
 }
+
+// The host is also the hint of an error without a response.
+func TestDownloadMasksTheKeyInItsHost(t *testing.T) {
+	t.Parallel()
+	image := at("https://" + fakes.Key + ".example.com/a.png")
+	_, err := over(t, fakes.RoundTripper(fails(errors.New("no route to "+image.URL))), WithRetryPolicy(quick)).
+		Images.Download(t.Context(), image, io.Discard)
+	require.ErrorContains(t, err, "host [API key].example.com")
+	fakes.AssertNoKey(t, err, fakes.Key)
+}
+
+// A host may repeat the key, and its response may end anywhere.
+func TestDownloadMasksTheBeginningOfAKey(t *testing.T) {
+	t.Parallel()
+	const begun = 16
+	cutOff := func(status int, text string) func(*http.Request) (*http.Response, error) {
+		return func(r *http.Request) (*http.Response, error) {
+			resp, err := fakes.Respond(status, ``, "Content-Type", "text/plain")(r)
+			resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(text), iotest.ErrReader(io.ErrUnexpectedEOF)))
+			return resp, err
+		}
+	}
+	for name, rt := range map[string]fakes.RoundTripper{
+		"a refusal cut off":         cutOff(403, "refused: "+fakes.Key[:begun]),
+		"a refusal that is long":    fakes.Respond(403, strings.Repeat("x", maxErrorBody-begun)+fakes.Key),
+		"a text cut off":            cutOff(200, "refused: "+fakes.Key[:begun]),
+		"a text that is long":       fakes.Respond(200, strings.Repeat("x", sniffed+maxErrorBody-begun)+fakes.Key),
+		"a message that is cut":     fakes.Respond(200, strings.Repeat("x ", 100-begun/2)+fakes.Key, "Content-Type", "text/plain"),
+		"a head that ends in a key": fakes.Respond(200, strings.Repeat("x", sniffed-begun)+fakes.Key, "Content-Type", "text/plain"),
+	} {
+		var resp *Response
+		_, err := over(t, rt, WithRetryPolicy(quick)).
+			Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard, WithResponse(&resp))
+		require.Error(t, err, name)
+		for _, v := range []any{err, resp, string(resp.Body)} {
+			fakes.AssertNoKey(t, v, fakes.Key[:begun])
+		}
+	}
+}
+
+// A document is read as far as any other error, not only its first bytes.
+func TestDownloadFindsTheMessageOfALongDocument(t *testing.T) {
+	t.Parallel()
+	long := `{"trace":"` + strings.Repeat("x", 2*sniffed) + `","message":"no such picture"}`
+	_, err := over(t, fakes.RoundTripper(fakes.OK(long))).
+		Images.Download(t.Context(), at("https://cdn.example.com/a.png"), io.Discard)
+	require.ErrorContains(t, err, "instead of a picture: no such picture")
+}
+
+// A writer may be a connection, too: its failure is not the service's.
+func TestFailedWriterIsNotBlamedOnTheService(t *testing.T) {
+	t.Parallel()
+	for _, failure := range []error{io.ErrClosedPipe, net.ErrClosed, syscall.EPIPE, io.EOF} {
+		_, err := over(t, fakes.RoundTripper(fakes.OK("BMpicture"))).
+			Images.Download(t.Context(), at("https://cdn.example.com/a.png"), brokenWriter{failure})
+		require.ErrorIs(t, err, failure)
+		require.EqualError(t, err, "images.download: writing the picture after 0 bytes: "+failure.Error())
+	}
+}
+
+// brokenWriter is a writer that fails.
+type brokenWriter struct{ err error }
+
+func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }

@@ -320,10 +320,9 @@ var oneLine = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 
 // newError returns the error of a failed call: the one place where an error is made from a failure.
 func (c *Client) newError(req *request, f engine.Failure) error {
-	if f.Keys == nil {
-		f.Keys = c.lastKeys()
-	}
 	f.Last.Reply.Keys = f.Keys
+	f.Last.Reply = c.masking(f.Last.Reply)
+	f.Keys = f.Last.Reply.Keys
 	last := f.Last
 	reply := last.Reply
 	s := summary{
@@ -339,7 +338,7 @@ func (c *Client) newError(req *request, f engine.Failure) error {
 	if f.Retryable && last.RetryAfter > 0 {
 		s.retryAt = time.Now().Add(last.RetryAfter)
 	}
-	address := f.Keys.Line(req.URL.EscapedPath())
+	address := f.Keys.Text(req.URL.EscapedPath())
 	switch {
 	case last.Number == 0:
 		e := &CallError{Method: req.Method, Path: address, Err: s.stopped, summary: s}
@@ -353,9 +352,6 @@ func (c *Client) newError(req *request, f engine.Failure) error {
 		}
 	case reply.Status/100 == 2:
 		body := f.Keys.Text(reply.Body)
-		if req.Kind == engine.Fetch && len(reply.Body) > maxErrorBody { // it may end within the key
-			body = f.Keys.CutEnd(body)
-		}
 		return &DecodeError{
 			StatusCode: reply.Status, Method: req.Method, Path: address, RequestID: reply.RequestID(),
 			Header: f.Keys.Header(reply.Header), Body: []byte(body[:min(len(body), maxErrorBody)]),
@@ -442,7 +438,7 @@ func (c *Client) note(req *request, f engine.Failure, fields map[string][]string
 	id := last.Reply.RequestID()
 	add(id != "", "request %s", id)
 	add(last.Reply.Status == 0, "host %s", req.URL.Host)
-	return strings.Join(parts, "; ")
+	return f.Keys.Text(strings.Join(parts, "; ")) // a picture's host may hold the key
 }
 
 // hint returns the next step for the programmer, if there is one.
@@ -497,7 +493,7 @@ func (c *Client) meaning(a engine.Attempt) string {
 	}, func(target error) bool { return errors.Is(a.Err, target) })
 	timeout, late := errors.AsType[net.Error](a.Err)
 	switch f := a.Facts; {
-	case f.End == engine.Cancelled:
+	case f.End == engine.Cancelled, f.Content.WriterFailed:
 		return ""
 	// The error of a ResponseHeaderTimeout has the same type, so the time decides.
 	case c.timeout > 0 && a.Took >= c.timeout && late && timeout.Timeout():

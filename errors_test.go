@@ -1186,3 +1186,75 @@ func TestErrorOfAContextDoesNotNameTheHTTPClient(t *testing.T) {
 		assert.EqualError(t, err, "images.show: context deadline exceeded (host content.example.com)")
 	})
 }
+
+// A service may have sent the URL or the ID that a call refuses.
+func TestKeyIsMaskedInRefusedArguments(t *testing.T) {
+	t.Parallel()
+	c := over(t, fakes.RoundTripper(fakes.Lose))
+	_, err := c.Images.Download(t.Context(), at("ftp://cdn.example.com/"+fakes.Key), io.Discard)
+	require.ErrorContains(t, err, `url "ftp://cdn.example.com/[API key]"`)
+	fakes.AssertNoKey(t, err, fakes.Key)
+	_, err = c.Images.Show(t.Context(), "a/"+fakes.Key)
+	require.ErrorContains(t, err, `id "a/[API key]"`)
+	fakes.AssertNoKey(t, err, fakes.Key)
+}
+
+// The response after a renewal may repeat the refused key, and end within it.
+func TestBeginningOfARefusedKeyIsMaskedAfterARenewal(t *testing.T) {
+	t.Parallel()
+	const refused, begun = "refused-key-0123456789", 16
+	keys := []string{refused, fakes.Key}
+	source := WithAPIKeySource(func(context.Context) (string, error) {
+		key := keys[0]
+		keys = keys[1:]
+		return key, nil
+	})
+	long := strings.Repeat("x", maxErrorBody-begun) + refused
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(401, `{}`), fakes.Respond(403, long)}}
+	var resp *Response
+	_, err := over(t, s, source).Images.Show(t.Context(), "7", WithResponse(&resp))
+	require.ErrorIs(t, err, ErrForbidden)
+	for _, v := range []any{err, resp, string(resp.Body)} {
+		fakes.AssertNoKey(t, v, refused[:begun])
+	}
+}
+
+// A nil pointer in an error is a common mistake. It must not make a Store call panic that may have been billed.
+func TestErrorsThatAreNilPointersDoNotPanic(t *testing.T) {
+	t.Parallel()
+	for name, wrong := range map[string]error{
+		"a nil *url.Error":          (*url.Error)(nil),
+		"a nil *aicontent.APIError": (*APIError)(nil),
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancels := func(r *http.Request) (*http.Response, error) {
+			cancel(wrong)
+			return nil, r.Context().Err()
+		}
+		for where, row := range map[string]struct {
+			ctx context.Context
+			rt  fakes.RoundTripper
+			opt Option
+		}{
+			"cause":      {ctx, cancels, WithoutValidation()},
+			"middleware": {t.Context(), fails(wrong), WithoutValidation()},
+			"limiter":    {t.Context(), fakes.Lose, WithRateLimiter(fakes.Limiter(func(context.Context) error { return wrong }))},
+			"key source": {t.Context(), fakes.Lose, WithAPIKeySource(func(context.Context) (string, error) { return "", wrong })},
+			"hook": {t.Context(), fakes.Lose, WithAttemptHook(func(context.Context, Attempt) (func(AttemptResult), error) {
+				return nil, wrong
+			})},
+		} {
+			_, err := over(t, row.rt, row.opt).Images.Store(row.ctx, aStore)
+			require.ErrorContains(t, err, name, where)
+			require.NotErrorIs(t, err, os.ErrDeadlineExceeded, where)
+			assert.NotEmpty(t, Reason(err), where)
+		}
+	}
+}
+
+func TestReasonOfANilPointerInsideAnErrorDoesNotPanic(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "read: <nil>", Reason(fmt.Errorf("read: %w", (*APIError)(nil))))
+	assert.Equal(t, "read: <nil>", Reason(fmt.Errorf("read: %w", (*ConflictError)(nil))))
+	assert.Equal(t, "forbidden", Reason(errors.Join((*APIError)(nil), &APIError{StatusCode: 403})))
+}

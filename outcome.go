@@ -1,6 +1,7 @@
 package aicontent
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -152,13 +153,16 @@ func Reason(err error) string {
 	}
 	found := reasons(err)
 	if len(found) == 0 {
-		found = []string{oneLine.Replace(err.Error())}
+		found = []string{oneLine.Replace(fmt.Sprint(err))} // which survives a nil pointer in the tree
 	}
 	return redact.Line(strings.Join(found, "; "))
 }
 
 // reasons returns the reason of the first error on each branch of err that has one.
 func reasons(err error) (list []string) {
+	if err == nil || isNil(err) {
+		return nil
+	}
 	switch e := err.(type) {
 	case *ConflictError:
 		return []string{e.Reason}

@@ -200,6 +200,9 @@ func (c *Client) keepResponse(dst **Response) engine.Hook {
 	return func(context.Context, int) (func(engine.Result), error) {
 		return func(r engine.Result) {
 			if r.Reply.Status == 0 {
+				if *dst != nil && r.Number > 0 {
+					(*dst).Attempts = r.Number
+				}
 				return
 			}
 			reply := c.masking(r.Reply)
@@ -212,10 +215,13 @@ func (c *Client) keepResponse(dst **Response) engine.Hook {
 }
 
 // masking returns a reply with the keys to mask in it. A picture is fetched without one, but its URL or its host may
-// repeat the last one that was sent.
+// repeat the last one that was sent. A body that is not whole may end within any of them.
 func (c *Client) masking(reply engine.Reply) engine.Reply {
 	if reply.Keys == nil {
 		reply.Keys = c.lastKeys()
+	}
+	if reply.Err != nil {
+		reply.Body = reply.Keys.CutEnd(reply.Keys.Text(reply.Body))
 	}
 	return reply
 }
@@ -270,7 +276,10 @@ func (c *Client) encode(ctx context.Context, args arguments, opts []CallOption) 
 	req := &request{settings: set, op: op}
 	req.Name, req.Kind, req.Method = string(op.name), op.kind, c.method(op.kind)
 	if op.record {
-		problems = append(problems, args.id.check()...)
+		for _, p := range args.id.check() {
+			p.Value = ID(c.lastKeys().Text(string(args.id))) // the service may have sent it
+			problems = append(problems, p)
+		}
 	}
 	if op.kind == engine.Create {
 		problems = append(problems, checkTimeout(c.timeout, set.storeWait)...)

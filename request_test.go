@@ -630,3 +630,16 @@ func TestCallsAllocateLittle(t *testing.T) {
 		assert.LessOrEqual(t, count, row.most, name)
 	}
 }
+
+// An attempt without a response counts, too.
+func TestCapturedResponseCountsAllAttempts(t *testing.T) {
+	t.Parallel()
+	lost := fakes.RoundTripper(fakes.Lose)
+	s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``), lost, lost, lost}}
+	var resp *Response
+	_, err := over(t, s, WithRetryPolicy(quick)).Images.Show(t.Context(), "7", WithResponse(&resp))
+	require.Error(t, err)
+	require.NotNil(t, resp)
+	assert.Equal(t, 502, resp.StatusCode)
+	assert.Equal(t, 3, resp.Attempts)
+}

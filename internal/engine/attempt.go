@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aicontent/aicontent-go/internal/redact"
 	"github.com/aicontent/aicontent-go/internal/upload"
 	"github.com/aicontent/aicontent-go/internal/wire"
 )
@@ -56,13 +57,14 @@ func (s *Sender) attempt(
 	if outer, ok := err.(*url.Error); ok { // from http.Client, with the query in its text
 		err = outer.Err
 	}
+	err = redact.NotNil(err)
 	if err != nil {
 		a.Err = cmp.Or(endedBy(ctx, clock), err)
 	}
 	var sent error
 	a.Facts.Seen, a.Facts.Wrote, sent = evidence.Observed()
 	a.Facts.Complete, a.Facts.Lost, a.Sent = sending.Complete(), lost, evidence.Sent()
-	a.Facts.End = endOf(ctx, err, sent, clock)
+	a.Facts.End = endOf(ctx, err, redact.NotNil(sent), clock)
 	a.Verdict = Judge(req.Kind, a.Facts)
 	return a
 }

@@ -188,7 +188,7 @@ func (c *call) tell(r Result) {
 
 // ContextError returns the error of a context and, if it differs, the cause. It is nil before the context ends.
 func ContextError(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
+	err, cause := ctx.Err(), redact.NotNil(context.Cause(ctx))
 	if err == nil || errors.Is(err, cause) {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -143,6 +144,7 @@ func Line(s string) string { return Keys(nil).Line(s) }
 // The new error matches the same targets of errors.Is. It unwraps to err unless the text of err holds a key: then even
 // reflection does not find err.
 func (ks Keys) Error(err error) error {
+	err = NotNil(err)
 	text := err.Error()
 	line := ks.Line(WithoutQueries(lineBreaks.Replace(text)))
 	if line == text {
@@ -153,6 +155,14 @@ func (ks Keys) Error(err error) error {
 		e.err = err
 	}
 	return e
+}
+
+// NotNil returns err, or an error in place of a nil pointer, whose methods may panic. Nil stays nil.
+func NotNil(err error) error {
+	if v := reflect.ValueOf(err); v.Kind() == reflect.Pointer && v.IsNil() {
+		return fmt.Errorf("a nil %T", err)
+	}
+	return err
 }
 
 // Joined errors have a text of several lines.
