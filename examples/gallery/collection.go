@@ -2,31 +2,29 @@ package main
 
 import (
 	"context"
-	"iter"
+	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // collection serves the pages of the pictures or of the recordings. The functions are where the two differ.
-type collection[T, L, S any] struct {
+type collection[T, L any] struct {
 	*server
 	name    string // of a record, in addresses and for templates: picture or recording
-	filters func(query url.Values, size aicontent.PerPage) L
+	limit   int64  // of a form that creates, in bytes
+	filters func(query url.Values) L
 	list    func(context.Context, L, ...aicontent.CallOption) (*aicontent.Page[T], error)
-	all     func(context.Context, L, ...aicontent.CallOption) iter.Seq2[*T, error]
 	show    func(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error)
+	store   func(ctx context.Context, name string, r *http.Request) (*T, bool, error)
 	update  func(context.Context, aicontent.ID, url.Values) error
 	delete  func(context.Context, aicontent.ID, ...aicontent.CallOption) error
-	read    func(http.ResponseWriter, *http.Request) (url.Values, S, error) // of a form that creates
-	store   func(context.Context, *http.Request, S) (*T, bool, error)
 	id      func(*T) aicontent.ID
-	text    func(record *T, field string) string
 }
 
-func (c *collection[T, L, S]) addTo(mux *http.ServeMux) {
+func (c *collection[T, L]) addTo(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+c.path(), c.showList)
 	mux.HandleFunc("GET "+c.path()+"/{id}", c.showRecord)
 	mux.HandleFunc("POST "+c.path()+"/{id}", c.changeRecord)
@@ -35,85 +33,136 @@ func (c *collection[T, L, S]) addTo(mux *http.ServeMux) {
 	mux.HandleFunc("POST /new-"+c.name, c.create)
 }
 
-func (c *collection[T, L, S]) path() string { return "/" + c.name + "s" }
+func (c *collection[T, L]) path() string { return "/" + c.name + "s" }
 
 // recordPath returns the address of a record of a collection.
 func recordPath(collection string, id aicontent.ID) string {
 	return collection + "/" + url.PathEscape(string(id))
 }
 
-func (c *collection[T, L, S]) showList(w http.ResponseWriter, r *http.Request) {
+func (c *collection[T, L]) showList(w http.ResponseWriter, r *http.Request) {
 	v := view{Title: sentence(c.name + "s")}
 	records, err := c.fetchList(r.Context(), r.URL.Query())
 	if err != nil {
-		p := c.explain(r, err, reading)
-		v.Problem = &p
+		v.Problem = c.explain(r, err, nil)
 	}
 	v.Data = records
 	c.render(w, r, c.name+"s", v)
 }
 
-func (c *collection[T, L, S]) showRecord(w http.ResponseWriter, r *http.Request) {
-	id, list := r.PathValue("id"), r.URL.Query().Get("list")
-	record, err := c.show(r.Context(), aicontent.ID(id))
+func (c *collection[T, L]) showRecord(w http.ResponseWriter, r *http.Request) {
+	record, err := c.show(r.Context(), aicontent.ID(r.PathValue("id")))
 	if err != nil {
-		c.fail(w, r, c.explain(r, err, reading))
+		c.fail(w, r, c.explain(r, err, nil))
 		return
 	}
-	c.render(w, r, c.name, view{Data: record, List: list, Back: c.listPath(list, id)})
+	c.render(w, r, c.name, view{Data: record})
 }
 
-// changeRecord updates the fields that the form has. If that fails, it shows what was typed again.
-func (c *collection[T, L, S]) changeRecord(w http.ResponseWriter, r *http.Request) {
-	id, list := aicontent.ID(r.PathValue("id")), r.URL.Query().Get("list")
-	err := parseForm(w, r)
-	e := newEdit(r.PostForm)
+// changeRecord updates the fields that the form has. If that fails, it shows a typed text again.
+func (c *collection[T, L]) changeRecord(w http.ResponseWriter, r *http.Request) {
+	id := aicontent.ID(r.PathValue("id"))
+	err := parse(w, r, maxForm)
 	if err == nil {
-		err = c.save(r.Context(), id, &e)
+		err = c.update(r.Context(), id, r.PostForm)
 	}
 	switch form := r.PostForm; {
-	case err != nil && e.Field != "":
-		p := c.explain(r, err, changing)
-		c.render(w, r, "edit", view{Title: "Edit a " + c.name, Problem: &p, List: list, Data: e})
+	case err != nil && (form.Has("name") || form.Has("result")):
+		p := c.explain(r, err, ofChanging)
+		c.render(w, r, "edit", view{Title: "Edit a " + c.name, Problem: p, Data: form})
 	case err != nil:
-		c.fail(w, r, c.explain(r, err, changing))
-	case form.Has("list"):
-		http.Redirect(w, r, c.listPath(form.Get("list"), string(id)), http.StatusSeeOther)
+		c.fail(w, r, c.explain(r, err, ofChanging))
 	default:
-		query := url.Values{"done": {"saved"}, "list": {list}}
-		http.Redirect(w, r, recordPath(c.path(), id)+"?"+query.Encode(), http.StatusSeeOther)
+		http.Redirect(w, r, recordPath(c.path(), id)+"?done=saved", http.StatusSeeOther)
 	}
 }
 
-// save updates the record, unless the form's text was not changed, or somebody else has changed it too.
-func (c *collection[T, L, S]) save(ctx context.Context, id aicontent.ID, e *edit) error {
-	if e.Opened != "" {
-		record, err := c.show(ctx, id)
-		if err != nil {
-			return unsent{err}
-		}
-		needed, err := e.compare(c.text(record, e.Field))
-		if !needed {
-			return err
-		}
-	}
-	return c.update(ctx, id, e.form)
-}
-
-func (c *collection[T, L, S]) deleteRecord(w http.ResponseWriter, r *http.Request) {
+func (c *collection[T, L]) deleteRecord(w http.ResponseWriter, r *http.Request) {
 	if err := c.delete(r.Context(), aicontent.ID(r.PathValue("id"))); err != nil {
-		c.fail(w, r, c.explain(r, err, changing))
+		c.fail(w, r, c.explain(r, err, ofChanging))
 		return
 	}
-	http.Redirect(w, r, c.listPath(r.URL.Query().Get("list")+"&done=deleted", ""), http.StatusSeeOther)
+	http.Redirect(w, r, c.path()+"?done=deleted", http.StatusSeeOther)
 }
 
-// listPath returns the address of a list, from its query, at a record.
-func (c *collection[T, L, S]) listPath(query, id string) string {
-	list, _ := url.ParseQuery(strings.TrimPrefix(query, "?"))
-	address := url.URL{Path: c.path(), RawQuery: list.Encode()}
-	if id != "" {
-		address.Fragment = "item-" + id
+// formPath returns the address of a form.
+func (c *collection[T, L]) formPath(token string) string { return "/new-" + c.name + "?form=" + token }
+
+// showForm shows an empty form, at the address that has its token.
+func (c *collection[T, L]) showForm(w http.ResponseWriter, r *http.Request) {
+	if !isToken(tokenOf(r)) {
+		http.Redirect(w, r, c.formPath(newToken()), http.StatusSeeOther)
+		return
 	}
-	return address.String()
+	c.renderForm(w, r, tokenOf(r), nil)
+}
+
+// create creates the form's record and leads to it, or shows the form again, as it was filled in. The form keeps its
+// token, unless it already stands for another record.
+func (c *collection[T, L]) create(w http.ResponseWriter, r *http.Request) {
+	token := tokenOf(r)
+	if !isToken(token) {
+		http.Redirect(w, r, c.formPath(newToken()), http.StatusSeeOther)
+		return
+	}
+	err := parse(w, r, c.limit)
+	var name string
+	if err == nil {
+		name, err = recordName(r.PostForm.Get("name"), token)
+	}
+	if err != nil {
+		c.renderForm(w, r, token, c.explain(r, err, ofCreating))
+		return
+	}
+	record, found, err := c.storeOnce(r, token, name)
+	switch {
+	case isConflict(err):
+		c.renderForm(w, r, newToken(), c.explainForm(r, err, name))
+	case err != nil:
+		c.renderForm(w, r, token, c.explainForm(r, err, name))
+	case found:
+		http.Redirect(w, r, recordPath(c.path(), c.id(record))+"?done=found", http.StatusSeeOther)
+	default:
+		c.log.Info("created", "name", name, "id", c.id(record))
+		http.Redirect(w, r, recordPath(c.path(), c.id(record))+"?done=created", http.StatusSeeOther)
+	}
+}
+
+// storeOnce stores the record of a form, and goes on after the visitor has left. A visitor who goes back and edits the
+// title of a form that was sent would store another record. So a form keeps its title, as long as the gallery runs,
+// unless nothing came of it.
+func (c *collection[T, L]) storeOnce(r *http.Request, token, name string) (*T, bool, error) {
+	first, again := c.sent.LoadOrStore(c.name+token, name)
+	if again && first != name {
+		return nil, false, &aicontent.ConflictError{Name: first.(string), Reason: "it was sent with another title"}
+	}
+	record, found, err := c.store(c.creating, name, r)
+	if !again && aicontent.OutcomeOf(err) == aicontent.OutcomeNotExecuted {
+		c.sent.Delete(c.name + token)
+	}
+	return record, found, err
+}
+
+// renderForm shows a form with the values that were posted, and its problem.
+func (c *collection[T, L]) renderForm(w http.ResponseWriter, r *http.Request, token string, p *problem) {
+	c.render(w, r, "new-"+c.name, view{
+		Title: "New " + c.name, Problem: p, Action: c.formPath(token), MaxBytes: c.limit, Data: r.PostForm,
+	})
+}
+
+// explainForm returns the problem of a form that may have created the record with the name.
+func (c *collection[T, L]) explainForm(r *http.Request, err error, name string) *problem {
+	p := c.explain(r, err, ofCreating)
+	if conflict, ok := errors.AsType[*aicontent.ConflictError](err); ok {
+		name = conflict.Name
+	} else if aicontent.OutcomeOf(err) == aicontent.OutcomeNotExecuted {
+		return p
+	} else {
+		p.Fixed = true
+	}
+	p.LookAt = c.path() + "?" + url.Values{"search": {name}}.Encode()
+	if stored, ok := errors.AsType[*once.Error](err); ok && stored.ID != "" {
+		p.LookAt = recordPath(c.path(), stored.ID)
+	}
+	return p
 }

@@ -1,20 +1,23 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
-	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/aicontent/aicontent-go"
 )
 
-// Package once creates one record for each name, and pictures may share a title, so the name of a record is its title
-// and the token of its form. The token is made when the form is shown: a form that is sent twice is the same one.
+// Package once creates one record for each name, and pictures may share a title. So the name of a record is its title
+// and the token of its form. The token is in the form's address: it survives a reload, the way back, and a request
+// whose body cannot be read.
 var (
 	isToken  = regexp.MustCompile(`^[a-z2-7]{12}$`).MatchString
 	tokenEnd = regexp.MustCompile(` #[a-z2-7]{12}$`)
@@ -22,86 +25,72 @@ var (
 
 func newToken() string { return strings.ToLower(rand.Text()[:12]) }
 
+func tokenOf(r *http.Request) string { return r.URL.Query().Get("form") }
+
 // title returns a record's name without the token of the form that created it.
 func title(name string) string { return tokenEnd.ReplaceAllString(name, "") }
 
-// recordName returns the name of the record that a form creates, or "" if it has no title.
-func recordName(form url.Values) string {
-	name := strings.TrimSpace(form.Get("name"))
-	if name == "" {
-		return ""
+// maxTitle limits the length of a title, in characters. Known services accept names of 128, of which the token takes
+// 14.
+const maxTitle = 128 - 14
+
+// recordName returns the name of the record that a form creates. It is empty if the title has no visible character.
+func recordName(title, token string) (string, error) {
+	title = strings.TrimFunc(title, isInvisible)
+	length := utf8.RuneCountInString(title)
+	if length > maxTitle {
+		reason := fmt.Sprintf("must have at most %d characters, not %d", maxTitle, length)
+		return "", unsent{&aicontent.ValidationError{
+			Problems: []aicontent.FieldProblem{{Field: "name", Value: title, Reason: reason}},
+		}}
 	}
-	return name + " #" + form.Get("form")
+	if title == "" {
+		return "", nil
+	}
+	return title + " #" + token, nil
+}
+
+// isInvisible reports whether services trim the character from names.
+func isInvisible(r rune) bool {
+	const blanks = "\u2800\U0001D159" // braille and musical symbols that show nothing
+	return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || strings.ContainsRune(blanks, r)
 }
 
 // maxForm limits a form without its file, in bytes. A day of speech is about 1.3 million characters, which a form
 // encodes in up to nine bytes each.
 const maxForm = 16 << 20
 
-// maxMemory is how much of an upload is held in memory, in bytes.
+// maxMemory is how much of an upload is held in memory, in bytes. The rest is in a temporary file, which the server
+// removes when the request ends.
 const maxMemory = 1 << 20
 
-var errMalformedForm = unsent{errors.New("the form is malformed")}
-
-// parseForm parses a form without a file into r.PostForm.
-func parseForm(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
-		return errors.Join(errMalformedForm, err)
-	}
-	return nil
-}
-
-// parseUpload parses a form with a file into r.MultipartForm. A file of more than maxMemory bytes becomes a temporary
-// one, which the server removes when the request ends.
-func parseUpload(w http.ResponseWriter, r *http.Request, maxUpload int64) error {
+// parse parses a form of at most limit bytes into r.PostForm and r.MultipartForm.
+func parse(w http.ResponseWriter, r *http.Request, limit int64) error {
 	body := r.Body
-	r.Body = http.MaxBytesReader(w, body, maxUpload)
-	err := r.ParseMultipartForm(maxMemory)
+	r.Body = http.MaxBytesReader(w, body, limit)
+	err := r.ParseForm()
+	if err == nil {
+		err = r.ParseMultipartForm(maxMemory)
+	}
+	if errors.Is(err, http.ErrNotMultipart) {
+		err = nil // ParseForm has parsed all of it
+	}
 	if errors.As(err, new(*http.MaxBytesError)) {
-		io.CopyN(io.Discard, body, maxUpload) // browsers read the response only when everything is sent
+		io.CopyN(io.Discard, body, limit) // browsers read the response only when everything is sent
+		return unsent{fmt.Errorf("the form is too large: the gallery accepts at most %d MiB", limit>>20)}
 	}
 	if err != nil {
-		return errors.Join(errMalformedForm, err)
+		return unsent{fmt.Errorf("the form could not be read: %w", err)}
 	}
 	return nil
 }
 
-// maxStall is how long the gallery waits for the next bytes of a form.
-const maxStall = 30 * time.Second
-
-var errStalled = errors.New("the form stopped arriving")
-
-// movingBody is the body of a request, with a read deadline that moves with its bytes.
-type movingBody struct {
-	io.ReadCloser
-	ctx  context.Context
-	conn *http.ResponseController
-}
-
-// keepMoving gives the request a moving body. Reading it ends with the request's context. The handler must call stop
-// when it is done.
-func keepMoving(w http.ResponseWriter, r *http.Request) (stop func() bool) {
-	body := &movingBody{r.Body, r.Context(), http.NewResponseController(w)}
-	if r.Body != http.NoBody {
-		// The deadline also holds for what the server reads of a body that no handler has read.
-		body.conn.SetReadDeadline(time.Now().Add(maxStall))
-		r.Body = body
+// posted returns a pointer to a text of the form, with the line breaks that services have, or nil if the form does not
+// have it.
+func posted(form url.Values, field string) *string {
+	if !form.Has(field) {
+		return nil
 	}
-	return context.AfterFunc(body.ctx, func() { body.conn.SetReadDeadline(time.Now()) })
-}
-
-func (b *movingBody) Read(p []byte) (int, error) {
-	b.conn.SetReadDeadline(time.Now().Add(maxStall))
-	if err := b.ctx.Err(); err != nil { // this deadline may have replaced the one that the context's end has set
-		return 0, err
-	}
-	n, err := b.ReadCloser.Read(p)
-	switch {
-	case err == io.EOF:
-		b.conn.SetReadDeadline(time.Time{}) // the server now waits for the end of the connection
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = errStalled
-	}
-	return n, err
+	return new(strings.ReplaceAll(form.Get(field), "\r\n", "\n"))
 }

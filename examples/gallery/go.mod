@@ -5,10 +5,10 @@ go 1.26
 replace github.com/aicontent/aicontent-go => ../..
 
 require (
-	code.dny.dev/ssrf v0.3.0
 	github.com/aicontent/aicontent-go v0.0.0-00010101000000-000000000000
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
+	github.com/dustin/go-humanize v1.0.1
 	github.com/stretchr/testify v1.12.1
 )
 

@@ -15,90 +15,83 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
 
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 )
+
+// A usageError is a mistake in the arguments or the environment.
+type usageError struct{ error }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "gallery:", err)
-		os.Exit(1)
+	os.Exit(exitStatus(run(ctx, os.Args[1:], os.Stdout, os.Stderr), os.Stderr))
+}
+
+// exitStatus prints the error, if any, and returns the status that the program exits with.
+func exitStatus(err error, stderr io.Writer) int {
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return 0
 	}
+	fmt.Fprintln(stderr, "gallery:", err)
+	if errors.As(err, new(usageError)) {
+		return 2
+	}
+	return 1
 }
 
 // run serves until ctx ends.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("gallery", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, usage)
-		flags.PrintDefaults()
-	}
+	flags.SetOutput(io.Discard)
 	addr := flags.String("addr", "127.0.0.1:8081", "`address` to listen on; other than loopback only with -host")
 	host := flags.String("host", "", "host `name` that browsers use, of the proxy in front, which must have a login")
-	folder := flags.String("ledger", defaultFolder(), "`folder` that remembers what was created, so that no form "+
-		"creates twice")
-	maxUpload := flags.Int64("max-upload", 1024, "largest upload to accept, in `MiB`")
-	grace := flags.Duration("grace", 2*time.Minute,
-		"how long an interrupt or SIGTERM waits for what the service is still creating")
-	var private []netip.Prefix
-	flags.Func("private-pictures", "`network`, such as 10.1.0.0/16, of non-public addresses from which pictures "+
-		"may be fetched; repeatable", func(text string) error {
-		network, err := netip.ParsePrefix(text)
-		private = append(private, network)
+	folder := flags.String("ledger", defaultFolder(), "`folder` that remembers which forms were sent")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, usage)
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
 		return err
-	})
-	if err := flags.Parse(args); err != nil {
-		return err
+	} else if err != nil {
+		return usageError{err}
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if *maxUpload < 1 || *maxUpload > 1<<20 {
-		return fmt.Errorf("-max-upload must be from 1 to %d, not %d", 1<<20, *maxUpload)
+		return usageError{fmt.Errorf("unexpected argument %q", flags.Arg(0))}
 	}
 	client, demo, err := connect()
 	if err != nil {
-		return err
+		return usageError{err}
 	}
-	ledger, where := once.InMemory(), "AICONTENT_BASE_URL is not set: the service runs in memory, "+
-		"and what you create is lost when the gallery stops."
+	ledger, where := once.Dir(*folder), "The forms that were sent are remembered in "+*folder
 	if demo != nil {
 		defer demo.Close()
-		private = append(private, netip.MustParsePrefix("127.0.0.1/32"))
-	} else if *folder == "" {
-		return errors.New("there is no home directory to remember in what was created; use -ledger")
-	} else if err := os.MkdirAll(*folder, 0o700); err != nil {
-		return fmt.Errorf("-ledger: %w", err)
-	} else {
-		ledger, where = once.Dir(*folder), "What was created is remembered in "+*folder
+		ledger, where = once.InMemory(), "AICONTENT_BASE_URL is not set: the service runs in memory, "+
+			"and its records are lost when the gallery stops."
 	}
-	gallery, err := newServer(client, ledger, slog.New(slog.NewTextHandler(stderr, nil)), private)
+	gallery, err := newServer(client, ledger, slog.New(slog.NewTextHandler(stderr, nil)))
 	if err != nil {
-		return err
+		return fmt.Errorf("-ledger %q: %s", *folder, aicontent.Reason(err))
 	}
-	gallery.host, gallery.maxUpload, gallery.inMemory = *host, *maxUpload<<20, demo != nil
+	gallery.host, gallery.inMemory = *host, demo != nil
 	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
 		return fmt.Errorf("-addr: %w", err)
 	}
 	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() && *host == "" {
 		listener.Close()
-		return fmt.Errorf("-addr %s: whoever reaches it can use your API key; put a proxy with a login in front, "+
-			"and give the name that browsers use with -host", *addr)
+		return usageError{fmt.Errorf("-addr %s: whoever reaches it can use your API key; put a proxy with a login in "+
+			"front, and give the name that browsers use with -host", *addr)}
 	}
 	fmt.Fprintln(stdout, where)
 	fmt.Fprintf(stdout, "The gallery is at http://%s\n", listener.Addr())
-	return gallery.serve(ctx, listener, *grace)
+	return gallery.serve(ctx, listener)
 }
 
 const usage = `Usage: gallery [flags]
@@ -109,7 +102,22 @@ memory. SIGINT and SIGTERM stop it when what is being created is there.
 
 `
 
-// defaultFolder returns where the gallery remembers what was created, or "" if this user has no such place.
+// connect returns a client of the deployment that the environment names. If it names none, connect starts a service in
+// memory, which the caller must close.
+func connect() (*aicontent.Client, *aicontenttest.Server, error) {
+	if os.Getenv("AICONTENT_BASE_URL") != "" || os.Getenv("AICONTENT_API_KEY") != "" {
+		client, err := aicontent.NewClientFromEnv(aicontent.WithUserAgent("aicontent-gallery"))
+		return client, nil, err
+	}
+	// The slow upload shows its progress.
+	service, err := aicontenttest.Start(aicontenttest.FullRecords, aicontenttest.SlowUpload(4<<20))
+	if err != nil {
+		return nil, nil, err
+	}
+	return service.Client(), service, nil
+}
+
+// defaultFolder returns the folder of the ledger, or "" if this user has no place for it.
 func defaultFolder() string {
 	folder, err := os.UserConfigDir()
 	if err != nil {
@@ -118,17 +126,21 @@ func defaultFolder() string {
 	return filepath.Join(folder, "aicontent-gallery")
 }
 
-// lastWords is how long other requests may take to end when the program ends, and create requests after their grace.
-const lastWords = 5 * time.Second
+const (
+	grace     = 2 * time.Minute // for create requests when the program ends
+	lastWords = 5 * time.Second // for their responses to visitors after that
+	arrival   = time.Hour       // for a form to arrive
+)
 
 // serve serves until ctx ends. Unfinished uploads end with ctx; create requests continue for grace.
-func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Duration) error {
+func (s *server) serve(ctx context.Context, listener net.Listener) error {
 	creating, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	s.creating = creating
 	srv := &http.Server{
 		Handler:           s.handler(),
 		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       arrival,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		BaseContext:       func(net.Listener) context.Context { return ctx },

@@ -46,7 +46,7 @@ func TestWithoutConfigurationItRunsInMemory(t *testing.T) {
 	assert.Contains(t, said[0], "the service runs in memory")
 	resp, err := http.Get(url + "/")
 	page := (&fixture{t: t}).page(resp, err)
-	says(t, page, "42 in total")
+	says(t, page, "Nothing was found.")
 	assert.True(t, strings.Contains(page, "the service runs in memory"))
 }
 
@@ -57,7 +57,7 @@ func TestItUsesTheDeploymentOfTheEnvironment(t *testing.T) {
 	t.Setenv("AICONTENT_API_KEY", testKey)
 	said, url := start(t)
 	folder := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "aicontent-gallery")
-	assert.Equal(t, "What was created is remembered in "+folder, said[0])
+	assert.Equal(t, "The forms that were sent are remembered in "+folder, said[0])
 	resp, err := http.Get(url + "/pictures")
 	page := (&fixture{t: t}).page(resp, err)
 	says(t, page, "Harbor")
@@ -74,35 +74,44 @@ func TestItEndsInTheMiddleOfAnUpload(t *testing.T) {
 			_, url := start(t)
 			body, contentType := operaBody(t, 4<<20)
 			f := &fixture{t: t, url: url}
-			f.beginUpload(contentType, len(body), body[:sent])
+			f.beginUpload(newToken(), contentType, len(body), body[:sent])
 			// The gallery has accepted the connection before this one.
 			f.get("/pictures")
 		})
 	}
 }
 
-func TestWrongArguments(t *testing.T) {
+func TestUsageErrorsExitWith2(t *testing.T) {
 	t.Setenv("AICONTENT_BASE_URL", "")
 	t.Setenv("AICONTENT_API_KEY", "")
-	for args, want := range map[string]string{
-		"extra":                      `unexpected argument "extra"`,
-		"-max-upload 0":              "-max-upload must be from 1 to 1048576, not 0",
-		"-max-upload 17592186044416": "-max-upload must be from 1 to 1048576, not 17592186044416",
-		"-private-pictures 10.0.0.1": `invalid value "10.0.0.1" for flag -private-pictures`,
-		"-addr":                      "flag needs an argument: -addr",
-		"-addr nowhere:port":         "-addr: listen tcp",
-		"-addr 0.0.0.0:0":            "put a proxy with a login in front",
-		"-addr :0":                   "put a proxy with a login in front",
-	} {
-		assert.ErrorContains(t, run(t.Context(), strings.Fields(args), io.Discard, io.Discard), want)
+	exits := func(status int, args, want string) {
+		t.Helper()
+		var said strings.Builder
+		assert.Equal(t, status, exitStatus(run(t.Context(), strings.Fields(args), &said, &said), &said), args)
+		assert.Contains(t, said.String(), want)
 	}
+	exits(2, "extra", `gallery: unexpected argument "extra"`)
+	exits(2, "-nothing", "gallery: flag provided but not defined: -nothing")
+	exits(2, "-addr", "flag needs an argument: -addr")
+	exits(2, "-addr 0.0.0.0:0", "put a proxy with a login in front")
+	exits(2, "-addr :0", "put a proxy with a login in front")
+	exits(1, "-addr nowhere:port", "-addr: listen tcp")
+	exits(0, "-h", "Usage: gallery [flags]")
 	t.Setenv("AICONTENT_BASE_URL", "https://content.example.com")
-	assert.ErrorContains(t, run(t.Context(), nil, io.Discard, io.Discard), "AICONTENT_API_KEY")
+	exits(2, "", "AICONTENT_API_KEY")
+}
+
+// A form that cannot be remembered would be billed again, so the gallery does not start without its ledger.
+func TestItDoesNotStartWithoutItsLedger(t *testing.T) {
+	t.Setenv("AICONTENT_BASE_URL", "https://content.example.com")
 	t.Setenv("AICONTENT_API_KEY", testKey)
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	assert.ErrorContains(t, run(t.Context(), []string{"-ledger", file}, io.Discard, io.Discard), "-ledger: ")
-	t.Setenv("XDG_CONFIG_HOME", "")
-	t.Setenv("HOME", "")
-	assert.ErrorContains(t, run(t.Context(), nil, io.Discard, io.Discard), "use -ledger")
+	for _, folder := range []string{file, filepath.Join(file, "below"), ""} {
+		var said strings.Builder
+		err := run(t.Context(), []string{"-addr", "127.0.0.1:0", "-ledger", folder}, &said, &said)
+		assert.Equal(t, 1, exitStatus(err, &said))
+		assert.Regexp(t, "^gallery: -ledger .*\n$", said.String())
+		t.Log(said.String())
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -9,53 +10,37 @@ import (
 	"github.com/aicontent/aicontent-go"
 )
 
-type recordings = collection[
-	aicontent.Transcription, aicontent.TranscriptionListParams, aicontent.TranscriptionStoreParams,
-]
-
-func (s *server) recordings() *recordings {
+func (s *server) recordings() *collection[aicontent.Transcription, aicontent.TranscriptionListParams] {
 	transcriptions := s.client.Transcriptions
-	return &recordings{
-		server: s, name: "recording", filters: recordingFilters, list: transcriptions.List, all: transcriptions.All,
-		show: transcriptions.Show, update: s.updateRecording, delete: transcriptions.Delete, read: s.readRecording,
-		store: s.storeRecording,
-		id:    func(transcription *aicontent.Transcription) aicontent.ID { return transcription.ID },
-		text: func(transcription *aicontent.Transcription, field string) string {
-			if field == "name" {
-				return title(transcription.Name)
-			}
-			return transcription.Result
-		},
+	return &collection[aicontent.Transcription, aicontent.TranscriptionListParams]{
+		server: s, name: "recording", limit: s.maxUpload, filters: recordingFilters,
+		list: transcriptions.List, show: transcriptions.Show, store: s.storeRecording, update: s.updateRecording,
+		delete: transcriptions.Delete,
+		id:     func(transcription *aicontent.Transcription) aicontent.ID { return transcription.ID },
 	}
 }
 
-func recordingFilters(query url.Values, size aicontent.PerPage) aicontent.TranscriptionListParams {
-	params := aicontent.TranscriptionListParams{
-		Search:   strings.TrimSpace(query.Get("search")),
+func recordingFilters(query url.Values) aicontent.TranscriptionListParams {
+	return aicontent.TranscriptionListParams{
+		Search:   query.Get("search"),
 		SearchBy: aicontent.TranscriptionSearchBy(query.Get("search_by")),
 		Favorite: favorite(query),
-		PerPage:  size,
+		PerPage:  pageSize,
+		SortBy:   aicontent.SortBy(cmp.Or(query.Get("sort_by"), "id")),
+		Sort:     aicontent.Sort(cmp.Or(query.Get("sort"), "desc")),
 	}
-	params.SortBy, params.Sort = order(query)
-	return params
-}
-
-func (s *server) readRecording(
-	w http.ResponseWriter, r *http.Request,
-) (url.Values, aicontent.TranscriptionStoreParams, error) {
-	err := parseUpload(w, r, s.maxUpload)
-	form := r.PostForm
-	return form, aicontent.TranscriptionStoreParams{
-		Name:        recordName(form),
-		Description: form.Get("description"),
-		Language:    aicontent.CountryCode(strings.ToUpper(strings.TrimSpace(form.Get("language")))),
-	}, err
 }
 
 // storeRecording stores the file of the form, which can be read again if an attempt fails.
 func (s *server) storeRecording(
-	ctx context.Context, r *http.Request, params aicontent.TranscriptionStoreParams,
+	ctx context.Context, name string, r *http.Request,
 ) (*aicontent.Transcription, bool, error) {
+	form := r.PostForm
+	params := aicontent.TranscriptionStoreParams{
+		Name:        name,
+		Description: form.Get("description"),
+		Language:    aicontent.CountryCode(strings.ToUpper(form.Get("language"))),
+	}
 	if file, header, err := r.FormFile("file"); err == nil {
 		defer file.Close()
 		params.File = aicontent.FileFromReader(header.Filename, file)

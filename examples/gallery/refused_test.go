@@ -18,7 +18,7 @@ func TestRefusedFormKeepsTheFile(t *testing.T) {
 	p := openTab(t, wide)
 	p.fillUpload(f.url, tempRecording(t, 1<<20))
 	p.do(chromedp.SendKeys(css("#language"), "xx"), chromedp.Click(css("form.stack button")))
-	p.says("Language must be a country code")
+	p.says("Language: must be")
 	assert.Equal(t, "opera.wav", get[string](p, `document.querySelector("#file").files[0].name`))
 	assert.True(t, p.is(`document.querySelector("#language").matches("[aria-invalid]")`))
 	assert.Empty(t, f.service.Requests())

@@ -3,13 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"embed"
 	"html/template"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,50 +22,40 @@ import (
 type server struct {
 	client    *aicontent.Client
 	names     *once.Client
-	fetcher   *aicontent.Client // of pictures; it has no API key
 	log       *slog.Logger
 	creating  context.Context // of create requests, which a visitor who leaves does not end
 	host      string          // host name that browsers may use besides localhost and IP addresses; may be empty
 	maxUpload int64           // limit of an upload, in bytes
 	inMemory  bool            // whether the service runs in memory
 	templates *template.Template
-	key       []byte   // for sign
-	sent      sync.Map // the name of the record that each form was sent for, by token
+	sent      sync.Map // the name of the record that each form was sent for, by collection and token
 }
 
 // maxPause is how long a visitor waits in vain for what became of a lost response. Pressed again, the button goes on
 // looking.
 const maxPause = 30 * time.Second
 
-// newServer returns a gallery that remembers in the ledger what it has created. It fetches pictures from public
-// addresses and from the private networks.
+// newServer returns a gallery that remembers its forms in the ledger.
 func newServer(
-	client *aicontent.Client, ledger once.Ledger, log *slog.Logger, private []netip.Prefix, opts ...once.Option,
+	client *aicontent.Client, ledger once.Ledger, log *slog.Logger, opts ...once.Option,
 ) (*server, error) {
 	opts = append([]once.Option{once.WithLogger(log), once.WithMaxWait(maxPause)}, opts...)
 	names, err := once.New(client, ledger, opts...)
 	if err != nil {
 		return nil, err
 	}
-	fetcher, err := aicontent.NewClient(client.BaseURL(), "not-needed", aicontent.WithInsecureHTTP(),
-		aicontent.WithHTTPClient(&http.Client{Transport: publicTransport(private)}))
-	if err != nil {
-		return nil, err
-	}
 	s := &server{
-		client: client, names: names, fetcher: fetcher, log: log, creating: context.Background(),
-		maxUpload: 1 << 30, key: []byte(rand.Text()),
+		client: client, names: names, log: log, creating: context.Background(),
+		maxUpload: 1 << 30,
 	}
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
-		"contains":      strings.Contains,
-		"fingerprint":   fingerprint,
-		"title":         title,
-		"recordPath":    recordPath,
-		"pictureSource": s.pictureSource,
-		"resolutions":   aicontent.Resolutions,
-		"styles":        aicontent.Styles,
-		"mediums":       aicontent.Mediums,
-		"filters":       aicontent.Filters,
+		"contains":    strings.Contains,
+		"title":       title,
+		"recordPath":  recordPath,
+		"resolutions": aicontent.Resolutions,
+		"styles":      aicontent.Styles,
+		"mediums":     aicontent.Mediums,
+		"filters":     aicontent.Filters,
 	}).ParseFS(web, "web/layout.html", "web/pages/*.html"))
 	return s, nil
 }
@@ -77,10 +67,9 @@ func (s *server) handler() http.Handler {
 		http.ServeFileFS(w, r, web, "web/static/"+r.PathValue("file"))
 	})
 	s.pictures().addTo(mux)
-	mux.HandleFunc("GET /picture-file", s.pictureFile)
 	s.recordings().addTo(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, problem{
+		s.fail(w, r, &problem{
 			Status: http.StatusNotFound, Title: "Page not found",
 			Advice: "Check the address, or start from the pictures.",
 		})
@@ -98,22 +87,14 @@ type view struct {
 	Notice   string // what was just done
 	Problem  *problem
 	InMemory bool
-	List     string // query of the list that the page of a record was reached from
-	Back     string // address of that list
-	MaxBytes int64  // of an upload
+	Action   string // address of the form that creates, with its token
+	MaxBytes int64  // of that form
 	Data     any
 }
 
-// Wrong returns what is wrong with a field of the form, or nil.
-func (v view) Wrong(field string) *aicontent.FieldProblem {
-	if v.Problem != nil {
-		for _, wrong := range v.Problem.Fields {
-			if wrong.Field == field {
-				return &wrong
-			}
-		}
-	}
-	return nil
+// Wrong reports whether a field of the form must be corrected.
+func (v view) Wrong(field string) bool {
+	return v.Problem != nil && slices.Contains(v.Problem.Fields, field)
 }
 
 // notices are the messages that a redirect can ask for.
@@ -126,7 +107,7 @@ var notices = map[string]string{
 
 func (s *server) render(w http.ResponseWriter, r *http.Request, page string, v view) {
 	v.Path, v.Notice = r.URL.Path, notices[r.URL.Query().Get("done")]
-	v.InMemory, v.MaxBytes = s.inMemory, s.maxUpload
+	v.InMemory = s.inMemory
 	var out bytes.Buffer
 	if err := s.templates.ExecuteTemplate(&out, page+".html", v); err != nil {
 		s.log.Error("render", "page", page, "error", err)
@@ -141,15 +122,15 @@ func (s *server) render(w http.ResponseWriter, r *http.Request, page string, v v
 }
 
 // fail renders a page that shows only the problem.
-func (s *server) fail(w http.ResponseWriter, r *http.Request, p problem) {
-	s.render(w, r, "problem", view{Title: p.Title, Problem: &p})
+func (s *server) fail(w http.ResponseWriter, r *http.Request, p *problem) {
+	s.render(w, r, "problem", view{Title: p.Title, Problem: p})
 }
 
 // guard refuses requests from other sites and sets the headers that keep foreign content out of the pages. It also
 // refuses unknown host names: any site can point its name at this address, and would then count as the same origin.
 func (s *server) guard(next http.Handler) http.Handler {
 	deny := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, problem{
+		s.fail(w, r, &problem{
 			Status: http.StatusForbidden, Title: "Another site tried to use the gallery",
 			Advice: "Nothing was done. Open the gallery itself and press the button there.",
 		})
@@ -159,7 +140,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 	next = crossOrigin.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", "default-src 'none'; img-src 'self'; style-src 'self'; "+
+		h.Set("Content-Security-Policy", "default-src 'none'; img-src 'self' https: http:; style-src 'self'; "+
 			"script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		// With no-referrer, browsers would send forms with the origin "null".
@@ -167,23 +148,14 @@ func (s *server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		defer keepMoving(w, r)()
-		switch {
-		case !s.knownHost(r.Host):
-			http.Error(w, "The gallery does not use this name: see its flag -host.", http.StatusMisdirectedRequest)
-		case embeds(r):
-			deny(w, r)
-		default:
+		// The end of the program aborts uploads.
+		defer context.AfterFunc(r.Context(), func() { http.NewResponseController(w).SetReadDeadline(time.Now()) })()
+		if s.knownHost(r.Host) {
 			next.ServeHTTP(w, r)
+		} else {
+			http.Error(w, "The gallery does not use this name: see its flag -host.", http.StatusMisdirectedRequest)
 		}
 	})
-}
-
-// embeds reports whether another site's page has asked for the address other than by a link. It could not see what it
-// gets, but would use up what the service allows the gallery.
-func embeds(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	return (site == "cross-site" || site == "same-site") && r.Header.Get("Sec-Fetch-Dest") != "document"
 }
 
 func (s *server) knownHost(hostport string) bool {

@@ -29,27 +29,28 @@ func TestMalformedUploads(t *testing.T) {
 		contentType string
 		body        []byte
 	}{
-		"no form":          {"text/plain", whole},
 		"no boundary":      {"multipart/form-data", whole},
 		"another boundary": {"multipart/form-data; boundary=other", whole},
 		"cut off":          {contentType, whole[:60]},
 	} {
-		resp, err := http.Post(f.url+"/new-recording", request.contentType, bytes.NewReader(request.body))
+		resp, err := http.Post(f.url+"/new-recording?form="+newToken(), request.contentType, bytes.NewReader(request.body))
 		page := f.page(resp, err)
 		assert.Equal(t, http.StatusBadRequest, resp.StatusCode, name)
-		says(t, page, "The form could not be read Nothing was created and nothing was billed.")
+		says(t, page, "The form could not be read: ")
 	}
 	assert.Empty(t, f.service.Requests())
-	says(t, f.upload(map[string]string{"name": "Song"}, "", nil), "File is required")
+	says(t, f.upload(map[string]string{"name": "Song"}, "", nil), "File: is required")
 	assert.False(t, f.asked(aicontenttest.TranscriptionsStore))
 }
 
 func TestUploadLargerThanAllowed(t *testing.T) {
 	f := newFixture(t)
 	f.gallery.maxUpload = 1 << 20
-	page := f.upload(map[string]string{"name": "Opera"}, "opera.wav", recording(6<<20))
-	says(t, page, "Too large: the gallery accepts at most 1 MB")
-	says(t, page, "Nothing was created and nothing was billed. Choose a smaller file and press the button again.")
+	f.listen()
+	token := newToken()
+	page := f.upload(map[string]string{"form": token, "name": "Opera"}, "opera.wav", recording(6<<20))
+	says(t, page, "The form is too large: the gallery accepts at most 1 MiB "+nothing)
+	assert.Equal(t, token, formOf(t, page))
 	assert.Empty(t, f.service.Transcriptions())
 }
 
@@ -58,22 +59,22 @@ func TestLeavingCancelsTheUpload(t *testing.T) {
 	f := newFixture(t)
 	fields := map[string]string{"form": newToken(), "name": "Opera"}
 	body, contentType := uploadBody(t, fields, "opera.wav", recording(4<<20))
-	browser := f.beginUpload(contentType, len(body), body[:len(body)/2])
+	browser := f.beginUpload(fields["form"], contentType, len(body), body[:len(body)/2])
 	require.NoError(t, browser.Close())
-	require.Eventually(t, func() bool { return strings.Contains(f.logged(), "outcome=\"not sent\"") }, 10*time.Second,
+	require.Eventually(t, func() bool { return strings.Contains(f.logged(), "outcome=\"not executed\"") }, 10*time.Second,
 		time.Millisecond)
 	assert.Empty(t, f.service.Requests())
 	says(t, f.upload(fields, "opera.wav", recording(100)), "Here it is.")
 }
 
 // beginUpload sends the beginning of an upload, and leaves the connection open.
-func (f *fixture) beginUpload(contentType string, length int, body []byte) net.Conn {
+func (f *fixture) beginUpload(token, contentType string, length int, body []byte) net.Conn {
 	f.t.Helper()
 	browser, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
 	require.NoError(f.t, err)
 	f.t.Cleanup(func() { browser.Close() })
-	fmt.Fprintf(browser, "POST /new-recording HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n"+
-		"Content-Length: %d\r\n\r\n%s", contentType, length, body)
+	fmt.Fprintf(browser, "POST /new-recording?form=%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n"+
+		"Content-Length: %d\r\n\r\n%s", token, contentType, length, body)
 	return browser
 }
 
@@ -111,9 +112,8 @@ func TestUploadIsRetried(t *testing.T) {
 	bubble(t, func(f *fixture) {
 		f.open(f.service.Client())
 		f.service.FaultOn(aicontenttest.TranscriptionsStore, 2, aicontenttest.Status(429, "slow down"))
-		body, contentType := uploadBody(f.t, map[string]string{"form": newToken(), "name": "Opera"}, "opera.wav",
-			recording(2<<20))
-		r := httptest.NewRequestWithContext(f.t.Context(), http.MethodPost, "http://localhost/new-recording",
+		body, contentType := uploadBody(f.t, map[string]string{"name": "Opera"}, "opera.wav", recording(2<<20))
+		r := httptest.NewRequestWithContext(f.t.Context(), http.MethodPost, "http://localhost/new-recording?form="+newToken(),
 			bytes.NewReader(body))
 		r.Header.Set("Content-Type", contentType)
 		w := httptest.NewRecorder()
