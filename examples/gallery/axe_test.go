@@ -87,7 +87,6 @@ func TestAccessibility(t *testing.T) {
 	}
 	f.service.AddTranscription(aicontenttest.Transcription{Name: "Keeper", Language: "GB",
 		Result: "I came here in the autumn of eighty-one, for one winter, they said."})
-	f.gallery.inMemory = true
 	for device, size := range map[string][2]int64{"wide": wide, "phone": phone} {
 		t.Run(device, func(t *testing.T) {
 			p := openTab(t, size)

@@ -68,10 +68,10 @@ func (c *collection[T, L]) changeRecord(w http.ResponseWriter, r *http.Request) 
 	}
 	switch form := r.PostForm; {
 	case err != nil && (form.Has("name") || form.Has("result")):
-		p := c.explain(r, err, ofChanging)
+		p := c.explain(r, err, changing)
 		c.render(w, r, "edit", view{Title: "Edit a " + c.name, Problem: p, Data: form})
 	case err != nil:
-		c.fail(w, r, c.explain(r, err, ofChanging))
+		c.fail(w, r, c.explain(r, err, changing))
 	default:
 		http.Redirect(w, r, recordPath(c.path(), id)+"?done=saved", http.StatusSeeOther)
 	}
@@ -79,7 +79,7 @@ func (c *collection[T, L]) changeRecord(w http.ResponseWriter, r *http.Request) 
 
 func (c *collection[T, L]) deleteRecord(w http.ResponseWriter, r *http.Request) {
 	if err := c.delete(r.Context(), aicontent.ID(r.PathValue("id"))); err != nil {
-		c.fail(w, r, c.explain(r, err, ofChanging))
+		c.fail(w, r, c.explain(r, err, changing))
 		return
 	}
 	http.Redirect(w, r, c.path()+"?done=deleted", http.StatusSeeOther)
@@ -97,33 +97,21 @@ func (c *collection[T, L]) showForm(w http.ResponseWriter, r *http.Request) {
 	c.renderForm(w, r, tokenOf(r), nil)
 }
 
-// create creates the form's record and leads to it, or shows the form again, as it was filled in. The form keeps its
-// token, unless it already stands for another record.
+// create creates the form's record and leads to it, or shows the form again, as it was filled in.
 func (c *collection[T, L]) create(w http.ResponseWriter, r *http.Request) {
 	token := tokenOf(r)
 	if !isToken(token) {
-		http.Redirect(w, r, c.formPath(newToken()), http.StatusSeeOther)
+		c.showForm(w, r)
 		return
 	}
-	err := parse(w, r, c.limit)
-	var name string
-	if err == nil {
-		name, err = recordName(r.PostForm.Get("name"), token)
-	}
-	if err != nil {
-		c.renderForm(w, r, token, c.explain(r, err, ofCreating))
-		return
-	}
-	record, found, err := c.storeOnce(r, token, name)
+	record, found, err := c.storeOnce(w, r, token)
 	switch {
-	case isConflict(err):
-		c.renderForm(w, r, newToken(), c.explainForm(r, err, name))
 	case err != nil:
-		c.renderForm(w, r, token, c.explainForm(r, err, name))
+		c.refuseForm(w, r, token, err)
 	case found:
 		http.Redirect(w, r, recordPath(c.path(), c.id(record))+"?done=found", http.StatusSeeOther)
 	default:
-		c.log.Info("created", "name", name, "id", c.id(record))
+		c.log.Info("created", "form", token, "id", c.id(record))
 		http.Redirect(w, r, recordPath(c.path(), c.id(record))+"?done=created", http.StatusSeeOther)
 	}
 }
@@ -131,10 +119,17 @@ func (c *collection[T, L]) create(w http.ResponseWriter, r *http.Request) {
 // storeOnce stores the record of a form, and goes on after the visitor has left. A visitor who goes back and edits the
 // title of a form that was sent would store another record. So a form keeps its title, as long as the gallery runs,
 // unless nothing came of it.
-func (c *collection[T, L]) storeOnce(r *http.Request, token, name string) (*T, bool, error) {
+func (c *collection[T, L]) storeOnce(w http.ResponseWriter, r *http.Request, token string) (*T, bool, error) {
+	if err := parse(w, r, c.limit); err != nil {
+		return nil, false, err
+	}
+	name, err := recordName(r.PostForm.Get("name"), token)
+	if err != nil {
+		return nil, false, err
+	}
 	first, again := c.sent.LoadOrStore(c.name+token, name)
 	if again && first != name {
-		return nil, false, &aicontent.ConflictError{Name: first.(string), Reason: "it was sent with another title"}
+		return nil, false, &aicontent.ConflictError{Reason: "the form was sent with another title"}
 	}
 	record, found, err := c.store(c.creating, name, r)
 	if !again && aicontent.OutcomeOf(err) == aicontent.OutcomeNotExecuted {
@@ -143,26 +138,25 @@ func (c *collection[T, L]) storeOnce(r *http.Request, token, name string) (*T, b
 	return record, found, err
 }
 
+// refuseForm shows a form whose record was not stored, as it was filled in. It keeps its token, so that its button
+// finds a record that was created after all, unless the token already stands for another form.
+func (c *collection[T, L]) refuseForm(w http.ResponseWriter, r *http.Request, token string, err error) {
+	p := c.explain(r, err, creating)
+	if aicontent.OutcomeOf(err) != aicontent.OutcomeNotExecuted {
+		p.LookAt, p.Fixed = c.path()+"?search="+token, true
+	}
+	if stored, ok := errors.AsType[*once.Error](err); ok && stored.ID != "" {
+		p.LookAt = recordPath(c.path(), stored.ID)
+	}
+	if isConflict(err) {
+		token, p.Fixed = newToken(), false
+	}
+	c.renderForm(w, r, token, p)
+}
+
 // renderForm shows a form with the values that were posted, and its problem.
 func (c *collection[T, L]) renderForm(w http.ResponseWriter, r *http.Request, token string, p *problem) {
 	c.render(w, r, "new-"+c.name, view{
 		Title: "New " + c.name, Problem: p, Action: c.formPath(token), MaxBytes: c.limit, Data: r.PostForm,
 	})
-}
-
-// explainForm returns the problem of a form that may have created the record with the name.
-func (c *collection[T, L]) explainForm(r *http.Request, err error, name string) *problem {
-	p := c.explain(r, err, ofCreating)
-	if conflict, ok := errors.AsType[*aicontent.ConflictError](err); ok {
-		name = conflict.Name
-	} else if aicontent.OutcomeOf(err) == aicontent.OutcomeNotExecuted {
-		return p
-	} else {
-		p.Fixed = true
-	}
-	p.LookAt = c.path() + "?" + url.Values{"search": {name}}.Encode()
-	if stored, ok := errors.AsType[*once.Error](err); ok && stored.ID != "" {
-		p.LookAt = recordPath(c.path(), stored.ID)
-	}
-	return p
 }

@@ -55,7 +55,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	host := flags.String("host", "", "host `name` that browsers use, of the proxy in front, which must have a login")
 	folder := flags.String("ledger", defaultFolder(), "`folder` that remembers which forms were sent")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(stdout, usage)
+		fmt.Fprintln(stdout, "Usage: gallery [flags]\n\nServes a web gallery of the deployment that AICONTENT_BASE_URL and "+
+			"AICONTENT_API_KEY name.\nWithout them, it uses a service in memory.")
 		flags.SetOutput(stdout)
 		flags.PrintDefaults()
 		return err
@@ -79,7 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("-ledger %q: %s", *folder, aicontent.Reason(err))
 	}
-	gallery.host, gallery.inMemory = *host, demo != nil
+	gallery.host = *host
 	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
 		return fmt.Errorf("-addr: %w", err)
@@ -93,14 +94,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fmt.Fprintf(stdout, "The gallery is at http://%s\n", listener.Addr())
 	return gallery.serve(ctx, listener)
 }
-
-const usage = `Usage: gallery [flags]
-
-Serves a web gallery of the pictures and recordings of the deployment that AICONTENT_BASE_URL and
-AICONTENT_API_KEY name, which may charge for what visitors create. Without them it uses a service in
-memory. SIGINT and SIGTERM stop it when what is being created is there.
-
-`
 
 // connect returns a client of the deployment that the environment names. If it names none, connect starts a service in
 // memory, which the caller must close.
@@ -126,11 +119,8 @@ func defaultFolder() string {
 	return filepath.Join(folder, "aicontent-gallery")
 }
 
-const (
-	grace     = 2 * time.Minute // for create requests when the program ends
-	lastWords = 5 * time.Second // for their responses to visitors after that
-	arrival   = time.Hour       // for a form to arrive
-)
+// grace is how long create requests may take after ctx ends.
+const grace = 2 * time.Minute
 
 // serve serves until ctx ends. Unfinished uploads end with ctx; create requests continue for grace.
 func (s *server) serve(ctx context.Context, listener net.Listener) error {
@@ -140,7 +130,7 @@ func (s *server) serve(ctx context.Context, listener net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.handler(),
 		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       arrival,
+		ReadTimeout:       time.Hour,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
@@ -149,7 +139,7 @@ func (s *server) serve(ctx context.Context, listener net.Listener) error {
 	context.AfterFunc(ctx, func() {
 		s.log.Info("stopping once nothing is being created; interrupt again to stop now", "grace", grace)
 		defer time.AfterFunc(grace, giveUp).Stop()
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+lastWords)
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+5*time.Second)
 		defer cancel()
 		srv.Shutdown(ending)
 		ended <- srv.Close()

@@ -27,7 +27,7 @@ func start(t *testing.T, args ...string) (said []string, url string) {
 		began := time.Now()
 		stop()
 		assert.NoError(t, <-ended)
-		assert.Less(t, time.Since(began), lastWords, "it had to be ended by force")
+		assert.Less(t, time.Since(began), 5*time.Second, "it had to be ended by force")
 	})
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		said = append(said, lines.Text())
@@ -47,7 +47,6 @@ func TestWithoutConfigurationItRunsInMemory(t *testing.T) {
 	resp, err := http.Get(url + "/")
 	page := (&fixture{t: t}).page(resp, err)
 	says(t, page, "Nothing was found.")
-	assert.True(t, strings.Contains(page, "the service runs in memory"))
 }
 
 func TestItUsesTheDeploymentOfTheEnvironment(t *testing.T) {
@@ -61,7 +60,6 @@ func TestItUsesTheDeploymentOfTheEnvironment(t *testing.T) {
 	resp, err := http.Get(url + "/pictures")
 	page := (&fixture{t: t}).page(resp, err)
 	says(t, page, "Harbor")
-	assert.False(t, strings.Contains(page, "in memory"))
 	assert.Contains(t, service.Requests()[0].Header.Get("User-Agent"), "aicontent-gallery")
 }
 

@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,21 +17,18 @@ type problem struct {
 	Title  string
 	Reason string
 	Advice string
-	LookAt string   // address of the record, or of a list that may have it; empty if there is none
-	Fixed  bool     // whether the form may have created a record, so that its title must stay
-	Fields []string // of the form, to correct
+	LookAt string // address of the record, or of a list that may have it; empty if there is none
+	Fixed  bool   // whether the form may have created a record, so that its title must stay
 }
 
-// consequences say what a failed call has changed. Reading changes nothing: its consequences are nil.
-type consequences map[aicontent.Outcome]string
-
+// What a failed call has changed, by its outcome. Reading changes nothing.
 var (
-	ofChanging = consequences{
+	changing = map[aicontent.Outcome]string{
 		aicontent.OutcomeNotExecuted: "Nothing was changed. ",
 		aicontent.OutcomeExecuted:    "The change was saved. ",
 		aicontent.OutcomeUnknown:     "The change may have been saved. ",
 	}
-	ofCreating = consequences{
+	creating = map[aicontent.Outcome]string{
 		aicontent.OutcomeNotExecuted: "Nothing was created, and nothing was billed. ",
 		aicontent.OutcomeExecuted:    "It was created and billed. This form creates no second one. ",
 		aicontent.OutcomeUnknown:     "It may have been created and billed. This form creates no second one. ",
@@ -41,13 +36,13 @@ var (
 )
 
 // explain returns the problem of a call that failed with err, and logs err.
-func (s *server) explain(r *http.Request, err error, changed consequences) *problem {
+func (s *server) explain(r *http.Request, err error, changed map[aicontent.Outcome]string) *problem {
 	outcome := aicontent.OutcomeOf(err)
 	page := fmt.Sprintf("%s %.100s", r.Method, r.URL.Path)
 	s.log.Warn("failed", "page", page, "outcome", outcome, "error", err)
 	p := &problem{
 		Status: http.StatusBadGateway, Title: "That did not work",
-		Reason: sentence(aicontent.Reason(err)), Advice: changed[outcome] + whetherAgain(err), Fields: wrongFields(err),
+		Reason: sentence(aicontent.Reason(err)), Advice: changed[outcome] + whetherAgain(err),
 	}
 	switch {
 	case isConflict(err):
@@ -77,18 +72,6 @@ func whetherAgain(err error) string {
 		return "Try again " + humanize.Time(at) + "."
 	}
 	return "You can try again."
-}
-
-// wrongFields returns the names of the form's fields that err blames.
-func wrongFields(err error) (fields []string) {
-	if invalid, ok := errors.AsType[*aicontent.ValidationError](err); ok {
-		for _, wrong := range invalid.Problems {
-			fields = append(fields, wrong.Field)
-		}
-	} else if refused, ok := errors.AsType[*aicontent.APIError](err); ok {
-		fields = slices.Collect(maps.Keys(refused.Fields))
-	}
-	return fields
 }
 
 // sentence returns text with its first letter in upper case.

@@ -20,7 +20,6 @@ func TestRefusedFormKeepsTheFile(t *testing.T) {
 	p.do(chromedp.SendKeys(css("#language"), "xx"), chromedp.Click(css("form.stack button")))
 	p.says("Language: must be")
 	assert.Equal(t, "opera.wav", get[string](p, `document.querySelector("#file").files[0].name`))
-	assert.True(t, p.is(`document.querySelector("#language").matches("[aria-invalid]")`))
 	assert.Empty(t, f.service.Requests())
 
 	f.service.FaultOn(aicontenttest.TranscriptionsStore, 1,

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +25,6 @@ type server struct {
 	creating  context.Context // of create requests, which a visitor who leaves does not end
 	host      string          // host name that browsers may use besides localhost and IP addresses; may be empty
 	maxUpload int64           // limit of an upload, in bytes
-	inMemory  bool            // whether the service runs in memory
 	templates *template.Template
 	sent      sync.Map // the name of the record that each form was sent for, by collection and token
 }
@@ -44,10 +42,7 @@ func newServer(
 	if err != nil {
 		return nil, err
 	}
-	s := &server{
-		client: client, names: names, log: log, creating: context.Background(),
-		maxUpload: 1 << 30,
-	}
+	s := &server{client: client, names: names, log: log, creating: context.Background(), maxUpload: 1 << 30}
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"contains":    strings.Contains,
 		"title":       title,
@@ -68,12 +63,6 @@ func (s *server) handler() http.Handler {
 	})
 	s.pictures().addTo(mux)
 	s.recordings().addTo(mux)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, &problem{
-			Status: http.StatusNotFound, Title: "Page not found",
-			Advice: "Check the address, or start from the pictures.",
-		})
-	})
 	return s.guard(mux)
 }
 
@@ -86,15 +75,9 @@ type view struct {
 	Path     string // of the address
 	Notice   string // what was just done
 	Problem  *problem
-	InMemory bool
 	Action   string // address of the form that creates, with its token
 	MaxBytes int64  // of that form
 	Data     any
-}
-
-// Wrong reports whether a field of the form must be corrected.
-func (v view) Wrong(field string) bool {
-	return v.Problem != nil && slices.Contains(v.Problem.Fields, field)
 }
 
 // notices are the messages that a redirect can ask for.
@@ -107,7 +90,6 @@ var notices = map[string]string{
 
 func (s *server) render(w http.ResponseWriter, r *http.Request, page string, v view) {
 	v.Path, v.Notice = r.URL.Path, notices[r.URL.Query().Get("done")]
-	v.InMemory = s.inMemory
 	var out bytes.Buffer
 	if err := s.templates.ExecuteTemplate(&out, page+".html", v); err != nil {
 		s.log.Error("render", "page", page, "error", err)
@@ -129,15 +111,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, p *problem) {
 // guard refuses requests from other sites and sets the headers that keep foreign content out of the pages. It also
 // refuses unknown host names: any site can point its name at this address, and would then count as the same origin.
 func (s *server) guard(next http.Handler) http.Handler {
-	deny := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, &problem{
-			Status: http.StatusForbidden, Title: "Another site tried to use the gallery",
-			Advice: "Nothing was done. Open the gallery itself and press the button there.",
-		})
-	})
-	crossOrigin := http.NewCrossOriginProtection()
-	crossOrigin.SetDenyHandler(deny)
-	next = crossOrigin.Handler(next)
+	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; img-src 'self' https: http:; style-src 'self'; "+
