@@ -117,8 +117,7 @@ func (c *collection[T, L]) create(w http.ResponseWriter, r *http.Request) {
 }
 
 // storeOnce stores the record of a form, and goes on after the visitor has left. A visitor who goes back and edits the
-// title of a form that was sent would store another record. So a form keeps its title, as long as the gallery runs,
-// unless nothing came of it.
+// title would store another record. So a form keeps its title as long as the gallery runs, unless nothing came of it.
 func (c *collection[T, L]) storeOnce(w http.ResponseWriter, r *http.Request, token string) (*T, bool, error) {
 	if err := parse(w, r, c.limit); err != nil {
 		return nil, false, err
@@ -139,7 +138,7 @@ func (c *collection[T, L]) storeOnce(w http.ResponseWriter, r *http.Request, tok
 }
 
 // refuseForm shows a form whose record was not stored, as it was filled in. It keeps its token, so that its button
-// finds a record that was created after all, unless the token already stands for another form.
+// finds a record that was created after all. After a conflict it gets a new one, for another record.
 func (c *collection[T, L]) refuseForm(w http.ResponseWriter, r *http.Request, token string, err error) {
 	p := c.explain(r, err, creating)
 	if aicontent.OutcomeOf(err) != aicontent.OutcomeNotExecuted {

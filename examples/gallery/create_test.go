@@ -125,12 +125,68 @@ func TestNameWithItsTokenHasAtMost128Characters(t *testing.T) {
 // Services trim invisible characters from names. A title of nothing else is missing.
 func TestInvisibleTitleIsRefused(t *testing.T) {
 	f := newFixture(t)
-	for _, name := range []string{"", " ", "\u200b", "\u00a0\u2060", "\u00ad", "\u3164", "\u2800", "\U0001D159", "\ufe0f"} {
+	for _, name := range []string{
+		"", " ", "\u200b", "\u00a0\u2060", "\u00ad", "\u3164", "\u2800", "\U0001D159", "\ufe0f", "\x00",
+	} {
 		form := fox(newToken())
 		form.Set("name", name)
 		says(t, f.post("/new-picture", form), "Name: is required")
 	}
 	assert.False(t, f.asked(aicontenttest.ImagesStore))
+}
+
+// The button of an error page belongs to the form that failed. Its record may have been created and billed, so another
+// token would bill a second one.
+func TestErrorPageKeepsTheTokenAndBillsNoSecondRecord(t *testing.T) {
+	for name, fault := range map[string]aicontenttest.Fault{
+		"created, and the response is lost": aicontenttest.LoseResponse(),
+		"created, and a proxy gave up":      aicontenttest.ActThenStatus(504),
+		"created, and unreadable":           aicontenttest.InvalidJSON(),
+		"not created":                       aicontenttest.Status(429, "slow down"),
+		"refused":                           aicontenttest.Status(422, `{"errors":{"name":["Too long."]}}`),
+		"no right":                          aicontenttest.Status(403, `{"message":"Forbidden."}`),
+		"not implemented":                   aicontenttest.Status(501, "no"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var hidden atomic.Bool
+			hidden.Store(true)
+			bubble(t, func(f *fixture) {
+				f.service.FaultOn(aicontenttest.ImagesStore, 1, fault)
+				form := fox(newToken())
+				_, page := f.send("/new-picture", form)
+				require.Equal(f.t, form.Get("form"), formOf(f.t, page))
+				hidden.Store(false)
+				for began := time.Now(); time.Since(began) < time.Hour && !strings.Contains(page, "Fox · Gallery"); {
+					form.Set("form", formOf(f.t, page))
+					_, page = f.send("/new-picture", form)
+					time.Sleep(time.Second)
+				}
+				assert.Len(f.t, f.service.Images(), 1)
+			}, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+				if r.Request.Operation == aicontenttest.ImagesList && hidden.Load() {
+					r.Body = []byte(`{"data":[]}`)
+				}
+			}))
+		})
+	}
+}
+
+// The token is in the address, so a form keeps it if its body cannot be read.
+func TestUnreadableFormKeepsItsToken(t *testing.T) {
+	f := newFixture(t)
+	f.gallery.maxUpload = 1000
+	f.listen()
+	token := newToken()
+	page := f.upload(map[string]string{"form": token, "name": "Opera"}, "opera.wav", recording(2000))
+	says(t, page, "the gallery accepts at most")
+	assert.Equal(t, token, formOf(t, page))
+	for _, path := range []string{"/new-picture", "/new-recording"} {
+		resp, err := http.Post(f.url+path+"?form="+token, "application/x-www-form-urlencoded", strings.NewReader("name=%zz"))
+		page = f.page(resp, err)
+		says(t, page, "The form could not be read")
+		assert.Equal(t, token, formOf(t, page))
+	}
+	assert.Empty(t, f.service.Requests())
 }
 
 // A button that is pressed twice makes one picture, and shows it, also at the same time.

@@ -208,7 +208,7 @@ func TestRecordingFromFormToDeletion(t *testing.T) {
 
 	f.post("/recordings/"+got.ID, url.Values{"name": {"The keeper"}, "result": {"He said:\r\n“Never.”"}})
 	assert.Equal(t, "The keeper", f.service.Transcriptions()[0].Name)
-	assert.Contains(t, f.service.Transcriptions()[0].Result, "“Never.”")
+	assert.Equal(t, "He said:\n“Never.”", f.service.Transcriptions()[0].Result, "line breaks are those of texts")
 	says(t, f.get("/recordings?search=never&search_by=result"), "The keeper")
 	assert.NotContains(t, shown(f.get("/recordings?search=never")), "The keeper")
 	f.post("/recordings/"+got.ID, url.Values{"favorite": {"1"}})

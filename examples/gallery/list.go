@@ -57,7 +57,7 @@ func (l list[T]) Address(number int) string {
 func (l list[T]) Previous() string  { return l.Address(l.Number - 1) }
 func (l list[T]) Following() string { return l.Address(l.Number + 1) }
 
-// favorite returns what the query or form says of favorites, or nil if it says nothing.
+// favorite returns the choice of the query or form, or nil if it has none.
 func favorite(values url.Values) *bool {
 	if values.Get("favorite") == "" {
 		return nil

@@ -2,7 +2,7 @@
 //
 //	go run . [flags]
 //
-// With AICONTENT_BASE_URL and AICONTENT_API_KEY set, it uses that deployment, which may charge for what is created.
+// With AICONTENT_BASE_URL and AICONTENT_API_KEY set, it uses that deployment, which may charge for each record.
 // Without them it runs against the service in memory.
 package main
 

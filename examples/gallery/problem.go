@@ -21,7 +21,7 @@ type problem struct {
 	Fixed  bool   // whether the form may have created a record, so that its title must stay
 }
 
-// What a failed call has changed, by its outcome. Reading changes nothing.
+// The consequences of a failed call, by its outcome. Reading has none.
 var (
 	changing = map[aicontent.Outcome]string{
 		aicontent.OutcomeNotExecuted: "Nothing was changed. ",

@@ -29,7 +29,7 @@ type server struct {
 	sent      sync.Map // the name of the record that each form was sent for, by collection and token
 }
 
-// maxPause is how long a visitor waits in vain for what became of a lost response. Pressed again, the button goes on
+// maxPause limits how long a visitor waits for the record of an earlier request. Pressed again, the button goes on
 // looking.
 const maxPause = 30 * time.Second
 
@@ -73,7 +73,7 @@ var web embed.FS
 type view struct {
 	Title    string // empty for the name of the record
 	Path     string // of the address
-	Notice   string // what was just done
+	Notice   string // of the last action; may be empty
 	Problem  *problem
 	Action   string // address of the form that creates, with its token
 	MaxBytes int64  // of that form
