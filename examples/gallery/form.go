@@ -11,8 +11,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/aicontent/aicontent-go"
 )
 
 // Package once creates one record for each name, and pictures may share a title. So the name of a record is its title
@@ -37,15 +35,11 @@ const maxTitle = 128 - 14
 // recordName returns the name of the record that a form creates. It is empty if the title has no visible character.
 func recordName(title, token string) (string, error) {
 	title = strings.TrimFunc(title, isInvisible)
-	length := utf8.RuneCountInString(title)
-	if length > maxTitle {
-		reason := fmt.Sprintf("must have at most %d characters, not %d", maxTitle, length)
-		return "", unsent{&aicontent.ValidationError{
-			Problems: []aicontent.FieldProblem{{Field: "name", Value: title, Reason: reason}},
-		}}
-	}
-	if title == "" {
+	switch length := utf8.RuneCountInString(title); {
+	case length == 0:
 		return "", nil
+	case length > maxTitle:
+		return "", unsent{fmt.Errorf("name: must have at most %d characters, not %d", maxTitle, length)}
 	}
 	return title + " #" + token, nil
 }

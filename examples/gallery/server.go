@@ -34,9 +34,7 @@ type server struct {
 const maxPause = 30 * time.Second
 
 // newServer returns a gallery that remembers its forms in the ledger.
-func newServer(
-	client *aicontent.Client, ledger once.Ledger, log *slog.Logger, opts ...once.Option,
-) (*server, error) {
+func newServer(client *aicontent.Client, ledger once.Ledger, log *slog.Logger, opts ...once.Option) (*server, error) {
 	opts = append([]once.Option{once.WithLogger(log), once.WithMaxWait(maxPause)}, opts...)
 	names, err := once.New(client, ledger, opts...)
 	if err != nil {
