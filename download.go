@@ -157,9 +157,9 @@ func readHead(r io.Reader) (head []byte, err error) {
 }
 
 // noPicture says why a response is no picture, judged by its first bytes, and whether it is a document, which may have
-// a message. The text is empty for a picture. Bytes in a format that http.DetectContentType does not know, such as AVIF,
-// count as a picture unless their Content-Type is that of a document, and so do plain text with the Content-Type of a
-// picture, and a head that was cut off.
+// a message. The text is empty for a picture. Bytes in a format that http.DetectContentType does not know, such as
+// AVIF, count as a picture unless their Content-Type is that of a document, and so do plain text with the Content-Type
+// of a picture, and a head that was cut off.
 func noPicture(r engine.Reply, head []byte, cut bool) (refused string, document bool) {
 	const instead = " instead of a picture"
 	label, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
