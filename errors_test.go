@@ -1214,9 +1214,8 @@ func TestBeginningOfARefusedKeyIsMaskedAfterARenewal(t *testing.T) {
 	var resp *Response
 	_, err := over(t, s, source).Images.Show(t.Context(), "7", WithResponse(&resp))
 	require.ErrorIs(t, err, ErrForbidden)
-	for _, v := range []any{err, resp, string(resp.Body)} {
-		fakes.AssertNoKey(t, v, refused[:begun])
-	}
+	api, _ := errors.AsType[*APIError](err)
+	assert.False(t, strings.Contains(err.Error()+string(resp.Body)+string(api.Body), refused[:begun]))
 }
 
 // A nil pointer in an error is a common mistake. It must not make a Store call panic that may have been billed.
