@@ -103,7 +103,7 @@ func asSearch(ctx context.Context) context.Context { return context.WithValue(ct
 // calls.
 func IsSearch(ctx context.Context) bool { return ctx.Value(searchKey{}) != nil }
 
-// ErrMaxWait is in the error of a call that [WithMaxWait] ended.
+// ErrMaxWait matches the error of a call that [WithMaxWait] ended.
 var ErrMaxWait = errors.New("an earlier request may still create it")
 
 var (
