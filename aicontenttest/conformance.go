@@ -7,13 +7,12 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/conformance"
 )
 
-// TestService checks a service against the documented API: it runs scenarios as subtests of t against the deployment
-// that the clients of newClient call. newClient is called once without options, and again with options that it must
-// pass on.
+// TestService checks a deployment against the documented API, with scenarios as subtests of t. newClient returns
+// clients of the deployment. It must pass on its options.
 //
-// It creates 16 images and 3 transcriptions of half a second, which may be billed, with about 180 requests; the clients
-// wait where these exceed the rate limit. The records' names begin with "aicontenttest" and a random part. They are
-// deleted at the end, even if a scenario fails. Other records do not matter.
+// TestService makes about 180 requests, and waits if these exceed the rate limit. It creates 16 images and 3
+// transcriptions of half a second, which may be billed, with names that begin with "aicontenttest". It deletes them at
+// the end, even if a scenario fails. It ignores other records.
 func TestService[T interface {
 	TB
 	Run(name string, f func(T)) bool

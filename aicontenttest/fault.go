@@ -11,20 +11,20 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 )
 
-// A Place is the moment of a request at which a fault occurs.
+// A Place is the moment at which a fault occurs.
 type Place int
 
-// The places, in the order in which a request passes them.
+// The places, in the order of a request.
 const (
-	BeforeRead     Place = iota // the header was read, nothing of the body
-	MidUpload                   // a part of the body was read
-	BeforeResponse              // the service has acted, nothing was sent
-	MidResponse                 // half of the response was sent
+	BeforeRead     Place = iota // after the header of the request
+	MidUpload                   // after a part of the body
+	BeforeResponse              // after the service has acted
+	MidResponse                 // after half of the response
 )
 
 var placeNames = [...]string{"before-read", "mid-upload", "before-response", "mid-response"}
 
-// String returns the place's name, such as before-response.
+// String returns the name, such as before-response.
 func (p Place) String() string {
 	if !p.valid() {
 		return fmt.Sprintf("Place(%d)", int(p))
@@ -34,23 +34,21 @@ func (p Place) String() string {
 
 func (p Place) valid() bool { return p >= 0 && int(p) < len(placeNames) }
 
-// A Fault is one thing that goes wrong with a request. It is plain data, made by the functions below, and can be
-// reused.
+// A Fault is a failure of one request. It is plain data, made by the functions below, and can be reused.
 type Fault struct {
 	// Name is recorded in [Request].
 	Name string
-	// Place is when the fault occurs.
+	// Place is the moment of the fault.
 	Place Place
 	// Acts reports whether the service still executes the request. Before BeforeResponse it never does.
 	Acts bool
 	// Reset ends the connection with a reset (RST) instead of a close (FIN).
 	Reset bool
-	// Bytes is how much of the body is read before a fault at MidUpload, or how much OversizedResponse
-	// adds to the response.
+	// Bytes is the part of the body read before a fault at MidUpload, or the size that OversizedResponse adds.
 	Bytes int64
 	// Delay is the pause between two bytes of Trickle, or the time until LateAct acts.
 	Delay time.Duration
-	// Status, Header and Body are the response that the fault sends instead of the service's.
+	// Status, Header and Body replace the service's response.
 	Status int
 	Header http.Header
 	Body   string
@@ -60,8 +58,7 @@ type Fault struct {
 }
 
 // Status responds with the code and body instead of acting. The body is sent as JSON if it begins with { or [, else as
-// HTML, even if it is empty. To a client, most statuses without JSON are a proxy's: see [aicontent.OutcomeOf]. The
-// kit's own are JSON for clients that accept it.
+// HTML. A client takes most statuses without JSON for a proxy's: see [aicontent.OutcomeOf].
 func Status(code int, body string) Fault {
 	contentType := "text/html; charset=UTF-8"
 	if len(body) > 0 && (body[0] == '{' || body[0] == '[') {
@@ -87,39 +84,38 @@ func RedirectTo(code int, url string) Fault {
 	return f
 }
 
-// ActThenStatus acts and responds with an HTML page and the code, like a proxy that gave up waiting or, with 403,
-// blocks the service's response. Status(code, body).Acting() sends another body.
+// ActThenStatus acts and responds with an HTML page and the code, like a proxy after its timeout or, with 403, a
+// firewall that blocks the response. Status(code, body).Acting() sends another body.
 func ActThenStatus(code int) Fault {
 	f := HTMLPage(code).Acting()
 	f.Name = fmt.Sprintf("act-then-status-%d", code)
 	return f
 }
 
-// LateAct responds at once with an HTML page and the code, and acts after the delay, when the client no longer expects
-// it. Its Header and Body can be changed.
+// LateAct responds at once with an HTML page and the code, and acts after the delay. You may change its Header and
+// Body.
 func LateAct(code int, delay time.Duration) Fault {
 	f := HTMLPage(code)
 	f.Name, f.kind, f.Delay = fmt.Sprintf("late-act-%d", code), network.ActsLate, delay
 	return f
 }
 
-// RefuseConnection resets the connection of the request. If it is first in the queue, it refuses a new connection
-// before reading a byte; a kept-alive one is reset after the header. See also [Server.RefuseConnections].
+// RefuseConnection resets the connection: a new one before a byte is read if the fault is first in the queue, any other
+// after the header. See also [Server.RefuseConnections].
 func RefuseConnection() Fault {
 	return Fault{Name: "refuse-connection", kind: network.Refuses, Place: BeforeRead, Reset: true}
 }
 
 // CloseBeforeRead closes the connection without acting or reading the body.
 //
-// In memory, as with sockets, a connection buffers 64 KiB. A form that fits is sent whole, and a Store call always ends
-// with [aicontent.OutcomeUnknown]; with an upload of 128 KiB or more it always ends with
-// [aicontent.OutcomeNotExecuted]. In between, and over loopback, whose buffers are larger, it may be either.
+// In memory a connection buffers 64 KiB. A Store call ends with [aicontent.OutcomeUnknown] if its form fits, and with
+// [aicontent.OutcomeNotExecuted] if its upload has 128 KiB or more. In between, and over loopback, it may be either.
 func CloseBeforeRead() Fault {
 	return Fault{Name: "close-before-read", kind: network.Closes, Place: BeforeRead}
 }
 
-// CloseMidUpload closes the connection without acting, after that many bytes of the body or at its end. The outcome
-// depends on how much more the connection buffers: see [CloseBeforeRead].
+// CloseMidUpload closes the connection without acting, after a number of bytes of the body or at its end. The outcome
+// depends on the connection's buffer: see [CloseBeforeRead].
 func CloseMidUpload(afterBytes int64) Fault {
 	return Fault{Name: "close-mid-upload", kind: network.Closes, Place: MidUpload, Bytes: afterBytes}
 }
@@ -134,10 +130,10 @@ func CloseMidResponse() Fault {
 	return Fault{Name: "close-mid-response", kind: network.Closes, Place: MidResponse, Acts: true}
 }
 
-// Stall stops reading and sending at the place until the client disconnects or the server is closed. The service has
-// acted at BeforeResponse and MidResponse, but not before. At MidUpload, [Fault.Bytes] of the body are read. Over
-// loopback, only [Server.Close] notices a client that disconnects while its body is unread. Stall panics if there is no
-// such place.
+// Stall stops reading and sending at the place until the client disconnects or the server is closed. The service acts
+// first if the place is BeforeResponse or MidResponse. At MidUpload it has read [Fault.Bytes] of the body. Over
+// loopback, a stall with an unread body lasts until [Server.Close], even if the client disconnects. Stall panics for an
+// invalid place.
 func Stall(at Place) Fault {
 	if !at.valid() {
 		panic(fmt.Sprintf("aicontenttest: Stall(%v): "+
@@ -156,23 +152,23 @@ func TruncatedJSON() Fault {
 	return Fault{Name: "truncated-json", kind: network.Truncates, Place: BeforeResponse, Acts: true}
 }
 
-// PartialContent acts and sends the first half of the response as a 206, of which no request asks.
+// PartialContent acts and sends the first half of the response as an unrequested 206.
 func PartialContent() Fault {
 	return Fault{Name: "partial-content", kind: network.Halves, Place: BeforeResponse, Acts: true}
 }
 
-// InvalidJSON acts and sends a response that looks like JSON but is not.
+// InvalidJSON acts and sends malformed JSON.
 func InvalidJSON() Fault {
 	return Fault{Name: "invalid-json", kind: network.Garbles, Place: BeforeResponse, Acts: true}
 }
 
-// OversizedResponse acts and sends at least that many bytes of valid JSON.
+// OversizedResponse acts and sends at least the given number of bytes of valid JSON.
 func OversizedResponse(bytes int64) Fault {
 	return Fault{Name: "oversized-response", kind: network.Swells, Place: BeforeResponse, Acts: true, Bytes: bytes}
 }
 
-// TakeOver reads the request and, without acting, hands the connection to take, after which it is closed. Over HTTP/2
-// it resets the stream and does not call take.
+// TakeOver reads the request, calls take with the connection instead of acting, and closes the connection. Over HTTP/2
+// it resets the stream instead.
 func TakeOver(take func(net.Conn)) Fault {
 	return Fault{Name: "take-over", kind: network.TakesOver, Place: BeforeResponse, take: take}
 }
@@ -190,16 +186,15 @@ func (f Fault) WithHeader(key, value string) Fault {
 	return f
 }
 
-// WithReset ends the connection with a reset: the client sees ECONNRESET instead of EOF. Over HTTP/2 it ends the
-// connection, not only the stream.
+// WithReset ends the connection with a reset: the client sees ECONNRESET instead of EOF. Over HTTP/2 it ends all
+// streams of the connection.
 func (f Fault) WithReset() Fault {
 	f.Reset = true
 	f.Name += "-reset"
 	return f
 }
 
-// Early sends the response of Status, HTMLPage, RedirectTo or ActThenStatus before the body is read, and so without
-// acting.
+// Early sends the response of Status, HTMLPage, RedirectTo or ActThenStatus before reading the body, without acting.
 func (f Fault) Early() Fault {
 	f.Place = BeforeRead
 	f.Name += "-early"
@@ -212,7 +207,7 @@ func (f Fault) Acting() Fault {
 	return f
 }
 
-// Faults returns faults of each kind that ends without the client's help, for [Server.Chaos] and table tests.
+// Faults returns faults of each kind that ends by itself, for [Server.Chaos] and table tests.
 func Faults() []Fault {
 	return []Fault{
 		Status(500, `{"message":"Server Error"}`),

@@ -14,7 +14,7 @@ type plan struct {
 	fault Fault
 }
 
-// faults decides which request meets which fault.
+// faults assigns faults to requests.
 type faults struct {
 	mu       sync.Mutex
 	plans    []*plan
@@ -29,15 +29,14 @@ type faults struct {
 
 func newFaults(t TB) *faults { return &faults{t: t} }
 
-// Fault queues f for the next request. It is FaultN with n = 1.
+// Fault queues f for the next request.
 func (s *Server) Fault(f Fault) { s.FaultN(1, f) }
 
 // FaultN queues f for the next n requests, after the faults already queued.
 func (s *Server) FaultN(n int, f Fault) { s.FaultWhen(nil, n, f) }
 
-// FaultWhen queues f for the next n requests for which match returns true; a nil match accepts all, and n below 1
-// queues nothing. match is called after the header was read, before Form and the fields that follow it are set. It must
-// not queue faults itself.
+// FaultWhen queues f for the next n requests for which match returns true; a nil match accepts all. match gets the
+// request before Form and the fields after it are set. It must not queue faults.
 func (s *Server) FaultWhen(match func(*Request) bool, n int, f Fault) {
 	if n < 1 {
 		return
@@ -52,17 +51,15 @@ func (s *Server) FaultOn(op Operation, n int, f Fault) {
 	s.FaultWhen(func(r *Request) bool { return r.Operation == op }, n, f)
 }
 
-// RefuseConnections refuses the next n connections. Over loopback they are reset before a byte is read; in memory,
-// dialing fails.
+// RefuseConnections refuses the next n connections. Over loopback it resets them; in memory, dialing fails.
 func (s *Server) RefuseConnections(n int) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.refusals += n
 }
 
-// Chaos gives each request that meets no queued fault one with the probability rate, from 0 to 1: one of faults, or of
-// [Faults] if there are none. The same seed and order of requests draw the same faults. If the test fails, the seed is
-// logged.
+// Chaos draws a fault for each request without a queued one, with the probability rate from 0 to 1. The default for
+// faults is [Faults]. The same seed and order of requests draw the same faults. A failed test logs the seed.
 func (s *Server) Chaos(seed uint64, rate float64, faults ...Fault) {
 	if len(faults) == 0 {
 		faults = Faults()
@@ -87,7 +84,7 @@ func (s *Server) ClearFaults() {
 	s.faults.plans, s.faults.refusals, s.faults.random = nil, 0, nil
 }
 
-// draw returns the fault that the request meets: one that only acts where there is none.
+// draw returns the fault for the request. Without a fault it returns a Fault that acts.
 func (f *faults) draw(r Request) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,7 +99,7 @@ func (f *faults) draw(r Request) Fault {
 	return Fault{Acts: true, Place: BeforeResponse}
 }
 
-// take wants the lock held.
+// take requires the lock.
 func (f *faults) take(i int) Fault {
 	p := f.plans[i]
 	if p.left--; p.left <= 0 {
@@ -111,7 +108,7 @@ func (f *faults) take(i int) Fault {
 	return p.fault
 }
 
-// refuses decides about a new connection.
+// refuses reports whether to refuse a new connection.
 func (f *faults) refuses() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,8 +123,7 @@ func (f *faults) refuses() bool {
 	return false
 }
 
-// refuseConnection decides about a new connection. A refused one is recorded as a request of which only the
-// connection is known.
+// refuseConnection reports whether to refuse a new connection. It records a refused one as a request without details.
 func (s *Server) refuseConnection(number int) bool {
 	if !s.faults.refuses() {
 		return false

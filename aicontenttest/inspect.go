@@ -11,8 +11,8 @@ import (
 // inspectPath is below the base path.
 const inspectPath = "/inspect"
 
-// Inspect serves [Server.Records], [Server.Requests] and [Server.Violations] as JSON to GET URL/inspect, without a key,
-// for tests in other languages. API keys in it are replaced by ***. Such requests are not recorded themselves.
+// Inspect serves [Server.Records], [Server.Requests] and [Server.Violations] as JSON at GET URL/inspect, without a key,
+// for tests in other languages. It masks API keys and does not record these requests.
 //
 //	{
 //	  "records": [{
@@ -31,9 +31,8 @@ const inspectPath = "/inspect"
 //	  }]
 //	}
 //
-// Lists are in the order of [Server.Requests] and [Server.Records]; the members mean what the fields of [Request],
-// [Record] and [Violation] mean, and none is ever missing. A file has the members name, content_type, size, sha256,
-// format and seconds.
+// The members are the fields of [Request], [Record] and [Violation], and always present. A file has the members name,
+// content_type, size, sha256, format and seconds.
 func Inspect() Option {
 	return optionFunc(func(c *config) { c.inspect = true })
 }
@@ -54,14 +53,14 @@ type inspectedFile struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// serveInspection responds to the path of Inspect, and reports whether the request was for it.
+// serveInspection serves the path of Inspect. It reports whether the request was for this path.
 func (s *Server) serveInspection(w http.ResponseWriter, r *http.Request, path string) bool {
 	if !s.config.inspect || path != inspectPath || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
 	}
 	body, err := json.Marshal(s.inspect())
 	if err != nil {
-		panic("aicontenttest: Inspect: " + err.Error()) // plain data can be encoded
+		panic("aicontenttest: Inspect: " + err.Error()) // impossible for plain data
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(body)

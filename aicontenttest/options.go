@@ -14,15 +14,15 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// An Option changes a server, which by default is strict, on loopback, and in the style of most deployments. A
-// [Personality] is an Option. Options are named for what they set, without a prefix; On… calls a function.
+// An Option configures a server. By default a server is strict, listens on loopback and responds like most deployments.
+// A [Personality] is an Option.
 type Option interface{ apply(*config) }
 
 type optionFunc func(*config)
 
 func (f optionFunc) apply(c *config) { f(c) }
 
-// config holds the options; err is the error of the first invalid one.
+// config holds the options. err is the error of the first invalid option.
 type config struct {
 	addr          string
 	apiKey        string
@@ -38,7 +38,7 @@ type config struct {
 	given         []Personality
 	gzipHeader    bool
 	gzipBody      bool
-	uploadRate    int64 // bytes a second; 0 is no limit
+	uploadRate    int64 // bytes per second; 0 means no limit
 	service       service.Config
 	style         response.Style
 	hooks         []func(*Response)
@@ -87,8 +87,8 @@ func APIKey(key string) Option {
 	return optionFunc(func(c *config) { c.apiKey = key })
 }
 
-// AnotherAPIKey accepts one more API key for the same account, as services do while a key is rotated. It may be given
-// several times. An empty key is an error.
+// AnotherAPIKey adds an API key for the same account, to test the rotation of keys. It may be given several times. An
+// empty key is an error.
 func AnotherAPIKey(key string) Option {
 	return optionFunc(func(c *config) {
 		c.moreKeys = append(c.moreKeys, key)
@@ -98,14 +98,14 @@ func AnotherAPIKey(key string) Option {
 	})
 }
 
-// OtherAccount adds a second account with its own API key. Neither account sees the other's records; those that a test
-// adds belong to the first. With an empty key there is no second account.
+// OtherAccount adds a second account with its own records and API key. Records added by a test belong to the first
+// account. An empty key adds no account.
 func OtherAccount(key string) Option {
 	return optionFunc(func(c *config) { c.otherKey = key })
 }
 
-// BasePath puts the service under a path, such as /tenant, to reveal clients that drop the path of their base URL. The
-// default is none. A path that a URL cannot have as it stands is an error.
+// BasePath puts the service under a path, such as /tenant, to detect clients that drop the path of their base URL. A
+// path with characters that a URL must escape is an error.
 func BasePath(path string) Option {
 	return optionFunc(func(c *config) {
 		c.basePath = strings.TrimRight("/"+strings.Trim(path, "/"), "/")
@@ -120,7 +120,7 @@ func validBasePath(base string) bool {
 	return base == "" || err == nil && u.EscapedPath() == base && pathpkg.Clean(base) == base
 }
 
-// Lenient makes the server ignore unknown names and values, as deployments do. Nothing is a violation then.
+// Lenient makes the server ignore unknown names and values, as deployments do. It then reports no violations.
 func Lenient() Option {
 	return optionFunc(func(c *config) { c.service.Lenient = true })
 }
@@ -134,23 +134,21 @@ func Allow(names ...string) Option {
 	})
 }
 
-// BooleanWords makes the server accept true and false instead of 1 and 0, as some stacks other than Laravel do.
-// [Server.Client] sends them.
+// BooleanWords makes the server accept true and false instead of 1 and 0, as some stacks do. [Server.Client] sends
+// them.
 func BooleanWords() Option {
 	return optionFunc(func(c *config) { c.service.BooleanWords = true })
 }
 
-// KeepUploads keeps the bytes of uploads in [Upload]. Without it only size and hash are kept, and uploads may be larger
-// than memory.
+// KeepUploads keeps the bytes of uploads in [Upload]. By default the server discards them.
 func KeepUploads() Option {
 	return optionFunc(func(c *config) { c.service.KeepUploads = true })
 }
 
-// Latency sets how long the service takes before it acts on a request or serves a picture. The default is 0. A negative
-// d is an error.
+// Latency delays the service before it acts on a request or serves a picture. A negative d is an error.
 //
-// A client that disconnects meanwhile does not stop the service, which executes the request all the same, as PHP does:
-// see [DropAbandoned]. [Server.Close] ends the latency.
+// If a client disconnects meanwhile, the service still executes its request, as PHP does: see [DropAbandoned].
+// [Server.Close] ends the latency.
 func Latency(d time.Duration) Option {
 	return optionFunc(func(c *config) {
 		c.latency = d
@@ -173,14 +171,14 @@ func LatencyOn(op Operation, d time.Duration) Option {
 	})
 }
 
-// DropAbandoned makes the service drop a request whose client disconnects before its [Latency] is over, as services do
-// that watch their connections. By default it executes the request. Programs must work with both.
+// DropAbandoned makes the service drop a request if its client disconnects within the [Latency]. By default it executes
+// the request. Programs must work with both.
 func DropAbandoned() Option {
 	return optionFunc(func(c *config) { c.dropAbandoned = true })
 }
 
-// SlowUpload makes the server read request bodies at this rate, at least 1, instead of as fast as it can. The network's
-// buffers accept more at once: some MiB over loopback, 64 KiB in memory.
+// SlowUpload limits the rate at which the server reads request bodies. The minimum is 1. The network buffers more: some
+// MiB over loopback, 64 KiB in memory.
 func SlowUpload(bytesPerSecond int64) Option {
 	return optionFunc(func(c *config) {
 		c.uploadRate = bytesPerSecond
@@ -190,8 +188,7 @@ func SlowUpload(bytesPerSecond int64) Option {
 	})
 }
 
-// TLS serves HTTPS with a self-signed certificate, [Server.Certificate], that [Server.Client] and [Server.HTTPClient]
-// trust.
+// TLS serves HTTPS with a self-signed certificate, which [Server.Client] and [Server.HTTPClient] trust.
 func TLS() Option {
 	return optionFunc(func(c *config) { c.tls = true })
 }
@@ -201,24 +198,24 @@ func HTTP2() Option {
 	return optionFunc(func(c *config) { c.tls, c.http2 = true, true })
 }
 
-// InMemoryNetwork connects clients through memory, so that a test can run in a testing/synctest bubble. They must come
-// from [Server.Client] or use [Server.HTTPClient].
+// InMemoryNetwork connects clients through memory, so that a test can run in a testing/synctest bubble. Clients must
+// come from [Server.Client] or use [Server.HTTPClient].
 func InMemoryNetwork() Option {
 	return optionFunc(func(c *config) { c.inMemory = true })
 }
 
-// OnResponse calls f with every response of the API, and every picture, after the service has acted and before it is
-// sent. f may change it. Concurrent requests call f concurrently.
+// OnResponse calls f with every response of the API, and every picture, before it is sent. f may change it. Concurrent
+// requests call f concurrently.
 func OnResponse(f func(*Response)) Option {
 	return optionFunc(func(c *config) { c.hooks = append(c.hooks, f) })
 }
 
-// OnRequest calls f with each of the [Server.Requests] when it has ended. Concurrent requests call f concurrently.
+// OnRequest calls f with each request at its end. Concurrent requests call f concurrently.
 func OnRequest(f func(Request)) Option {
 	return optionFunc(func(c *config) { c.onRequest = f })
 }
 
-// OnViolation calls f with each violation, for programs: they have no test to fail.
+// OnViolation calls f with each violation, for programs without a test.
 func OnViolation(f func(Violation)) Option {
 	return optionFunc(func(c *config) { c.onViolation = f })
 }

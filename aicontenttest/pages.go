@@ -6,8 +6,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 )
 
-// servePage serves the pages beside the API, which need no key: the home page and the login page. It reports
-// whether the path is one of them.
+// servePage serves the home page and the login page, without a key. It reports whether the path is one of these.
 func servePage(w http.ResponseWriter, r *http.Request, path string) bool {
 	text := map[string]string{
 		response.LoginPath: "Log in to use the service.", response.HomePath: "An AI content service.",

@@ -8,15 +8,14 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/response"
 )
 
-// A Personality is an [Option]: one way in which deployments of the service differ. The empty one changes nothing. An
-// error names two that contradict each other.
+// A Personality is an [Option] for one difference between deployments. The empty one changes nothing. Two that
+// contradict each other are an error.
 type Personality string
 
-// The personalities. An asterisk marks those that no known deployment of the service has.
+// The personalities. No known deployment has a personality with an asterisk.
 //
-// NewerValues has a quality instead of style, medium and filter. UniqueNames concerns Store and Update calls:
-// [Server.AddImage] adds a name that is taken, as another process would between a client's search and its create
-// request.
+// NewerValues has a quality instead of style, medium and filter. UniqueNames applies to Store and Update calls;
+// [Server.AddImage] may still add a taken name, like another process between a client's search and its create request.
 const (
 	DataEnvelope        Personality = "data-envelope"         // records and lists under data; the default
 	BareRecords         Personality = "bare-records"          // records and lists without envelope (Express)*
@@ -34,7 +33,7 @@ const (
 	HasMore             Personality = "has-more"              // has_more beside data instead of links and meta*
 	NumberedLists       Personality = "numbered-lists"        // from page 2 on, {"10":{…},"11":{…}} (PHP arrays)*
 	StringIDs           Personality = "string-ids"            // IDs as strings: "7" (Laravel string casts, JSON:API)*
-	UUIDs               Personality = "uuids"                 // IDs that are not numbers (Laravel HasUuids)*
+	UUIDs               Personality = "uuids"                 // UUIDs as IDs (Laravel HasUuids)*
 	NumericBooleans     Personality = "numeric-booleans"      // favorite as 1 or 0 (Laravel without casts on MySQL)*
 	QuotedNumbers       Personality = "quoted-numbers"        // IDs and word counts as strings (PHP)*
 	MessageOnly422      Personality = "message-only-422"      // a 422 without fields (custom exception handlers)*
@@ -52,18 +51,17 @@ const (
 	GzipHeader          Personality = "gzip-header"           // Content-Encoding: gzip, whatever the body is*
 	GzipBody            Personality = "gzip-body"             // bodies are compressed, whatever the header says*
 
-	// Rewritten marks names, cuts prompts short, writes HTML entities and spells settings in another way, as sanitizers
-	// and prompt filters do. Records have a description, to show it.*
+	// Rewritten changes names, prompts and the spelling of settings, as sanitizers and prompt filters do. Records have
+	// a description, to show it.*
 	Rewritten Personality = "rewritten"
 
-	// SaysNo refuses each Store, Update and Delete with status 200 and JSON that is not a record, from
-	// {"success":false,"message":"Insufficient credits"} to []. The bodies take turns; those of a delete all say that
-	// they are errors.
+	// SaysNo refuses each Store, Update and Delete with status 200 and JSON other than a record, in turns, from
+	// {"success":false,"message":"Insufficient credits"} to []. The response to a Delete always reports an error.
 	SaysNo Personality = "says-no"
 )
 
-// LateResultDelay is how long after a record was created its result and url are null with [LateResult], and its picture
-// is not found. LaggingListDelay is how long no list shows it with [LaggingList].
+// LateResultDelay is the time until a new record has its result, url and picture with [LateResult]. LaggingListDelay is
+// the time until lists show it with [LaggingList].
 const (
 	LateResultDelay  = 5 * time.Second
 	LaggingListDelay = 5 * time.Second

@@ -16,7 +16,7 @@ type Image struct {
 	Style       string
 	Medium      string
 	Filter      string
-	Quality     string // with [NewerValues] alone
+	Quality     string // only with [NewerValues]
 	Favorite    bool
 	// CreatedAt and UpdatedAt are the current time if zero.
 	CreatedAt, UpdatedAt time.Time
@@ -37,7 +37,7 @@ type Transcription struct {
 	CreatedAt, UpdatedAt time.Time
 }
 
-// An Upload describes a file that the server has received.
+// An Upload describes a received file.
 type Upload struct {
 	Name        string        `json:"name"`         // as sent, with its path
 	ContentType string        `json:"content_type"` // of the part
@@ -45,7 +45,7 @@ type Upload struct {
 	SHA256      string        `json:"sha256"` // in hex
 	Format      string        `json:"format"` // MP3, MP4, MPEG, WAV or WebM; empty for any other
 	Duration    time.Duration `json:"-"`      // of a WAV file; 0 for any other
-	Data        []byte        `json:"-"`      // with [KeepUploads] alone
+	Data        []byte        `json:"-"`      // only with [KeepUploads]
 }
 
 // AddImage adds an image, or replaces the one with its ID, and returns it.

@@ -11,7 +11,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// Operation is the root package's: an operation of the API, or the download of a picture.
+// Operation is an operation of the API or the download of a picture.
 type Operation = aicontent.Operation
 
 // The operations.
@@ -35,16 +35,15 @@ var operations = []Operation{
 	TranscriptionsList, TranscriptionsShow, TranscriptionsStore, TranscriptionsUpdate, TranscriptionsDelete,
 }
 
-// A Request describes a request that the server has received. Fields that it did not get to, because the connection
-// ended, are zero.
+// A Request describes a received request. If the connection ended early, later fields are zero.
 type Request struct {
-	// Number counts from 1 in the order of arrival, Connection in the order of dialing.
+	// Number counts requests from 1 in the order of arrival, Connection connections in the order of dialing.
 	Number      int         `json:"number"`
 	Connection  int         `json:"connection"`
-	Operation   Operation   `json:"operation"` // empty where the API has none
+	Operation   Operation   `json:"operation"` // empty for an unknown path or method
 	Method      string      `json:"method"`
 	Path        string      `json:"path"` // with the base path
-	EscapedPath string      `json:"-"`    // as it was sent
+	EscapedPath string      `json:"-"`    // as sent
 	Query       url.Values  `json:"query"`
 	Header      http.Header `json:"header"` // the token of Authorization is masked
 	Form        url.Values  `json:"form"`   // without the file
@@ -53,12 +52,11 @@ type Request struct {
 	Fault       string      `json:"fault"`    // name of the fault; empty for none
 	// Acted reports whether the service executed the request.
 	Acted bool `json:"acted"`
-	// RecordID is the record that was created, shown, updated or deleted.
+	// RecordID is the ID of the created, shown, updated or deleted record.
 	RecordID string `json:"record_id"`
-	// Status is the status of the response; 0 if none was begun.
+	// Status is the status of the response; 0 for none.
 	Status int `json:"status"`
-	// Responded reports whether the whole response was handed to the network. Even so, the client may not have
-	// received it.
+	// Responded reports whether the whole response was written to the network. The client may not have received it.
 	Responded bool `json:"responded"`
 }
 
@@ -72,12 +70,12 @@ func (r *Request) clone() Request {
 	return c
 }
 
-// A Record is the history of one record, which may have been deleted since.
+// A Record is the history of a record, even a deleted one.
 type Record struct {
 	Collection string `json:"collection"` // images or transcriptions
 	ID         string `json:"id"`
-	Name       string `json:"name"`    // when it was created
-	Request    int    `json:"request"` // number of the request that created it; 0 for one that the test added
+	Name       string `json:"name"`    // at its creation
+	Request    int    `json:"request"` // number of the request that created it; 0 if the test added it
 	Deleted    bool   `json:"deleted"`
 	DeletedBy  int    `json:"deleted_by"` // number of the request that deleted it
 }
@@ -133,8 +131,8 @@ func (b *book) violation(v Violation) {
 	b.violations = append(b.violations, v)
 }
 
-// Requests returns every request since the start or the last [Server.ResetBook], in the order of arrival, including
-// those in progress.
+// Requests returns every request since the last [Server.ResetBook], in the order of arrival, including requests in
+// progress.
 func (s *Server) Requests() []Request {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()
@@ -145,7 +143,7 @@ func (s *Server) Requests() []Request {
 	return out
 }
 
-// Records returns the history of every record since the start or the last [Server.ResetBook], in the order of creation.
+// Records returns the history of every record since the last [Server.ResetBook], in the order of creation.
 func (s *Server) Records() []Record {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()
@@ -156,15 +154,15 @@ func (s *Server) Records() []Record {
 	return out
 }
 
-// Violations returns the parts of requests that the API does not allow.
+// Violations returns the violations since the last [Server.ResetBook].
 func (s *Server) Violations() []Violation {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()
 	return slices.Clone(s.book.violations)
 }
 
-// ResetBook empties the lists of [Server.Requests], [Server.Records] and [Server.Violations], for the next part of a
-// test or to save memory in a long run. The service keeps its records, numbering continues, and queued faults stay.
+// ResetBook empties the lists of [Server.Requests], [Server.Records] and [Server.Violations]. The service keeps its
+// records and queued faults, and the numbers of requests continue.
 func (s *Server) ResetBook() {
 	s.book.mu.Lock()
 	defer s.book.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// A Response is about to be sent. [OnResponse] may change all but Request.
+// A Response is a response before it is sent. [OnResponse] may change all fields except Request.
 type Response struct {
 	Request Request // as recorded so far
 	Status  int
@@ -15,7 +15,7 @@ type Response struct {
 	Body    []byte
 }
 
-// JSON returns the decoded body, with numbers as [json.Number], or nil if it is not JSON.
+// JSON returns the decoded body, with numbers as [json.Number]. It is nil for a body other than JSON.
 func (r *Response) JSON() any {
 	decoder := json.NewDecoder(bytes.NewReader(r.Body))
 	decoder.UseNumber()
@@ -26,7 +26,7 @@ func (r *Response) JSON() any {
 	return v
 }
 
-// SetJSON makes v the body. It panics if v cannot be encoded.
+// SetJSON encodes v as the body. It panics on an error.
 func (r *Response) SetJSON(v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *config) compress(r *Response) {
 	if c.gzipBody {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
-		_, _ = z.Write(r.Body) // a buffer takes everything
+		_, _ = z.Write(r.Body)
 		_ = z.Close()
 		r.Body = b.Bytes()
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// A call is one request of the API or of a picture on its way through the server: recorded, read, executed and
-// responded to, with a fault on the way.
+// A call handles one request of the API or of a picture: it records, reads, executes and answers the request, with its
+// fault.
 type call struct {
 	server   *Server
 	request  service.Request
 	exchange *network.Exchange
 	fault    Fault
-	entry    *Request // in the book, and changed under its lock
+	entry    *Request // in the book; guarded by its lock
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +40,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keys are the API keys of each account.
+// keys returns the API keys of each account.
 func (s *Server) keys() [][]string {
 	keys := [][]string{append([]string{s.APIKey}, s.config.moreKeys...)}
 	if s.config.otherKey != "" {
@@ -70,7 +70,7 @@ func (c *call) open() {
 	})
 }
 
-// end records how the request has ended, and reports a panic of a hook.
+// end passes the request to OnRequest. It reports a panic of a hook to the test.
 func (c *call) end() {
 	failure := recover()
 	c.count()
@@ -86,8 +86,7 @@ func (c *call) end() {
 	panic(failure)
 }
 
-// count records how much of the body was read. It comes before whatever shows the client that no more
-// will be.
+// count records the number of bytes read from the body. Callers count before they show the client the end of reading.
 func (c *call) count() {
 	c.server.book.write(func() { c.entry.Received = c.exchange.Received() })
 }
@@ -102,7 +101,7 @@ func (c *call) strike(at Place) error {
 	return c.exchange.Strike(network.Place(at))
 }
 
-// run returns an error where the connection or stream has to be aborted.
+// run handles the request. If it returns an error, the connection or stream must be aborted.
 func (c *call) run() error {
 	if err := c.strike(BeforeRead); err != nil {
 		return err
@@ -139,7 +138,7 @@ func (c *call) run() error {
 	return c.send(c.replace(r))
 }
 
-// latency is how long the service takes for the request.
+// latency returns the latency of the request.
 func (c *call) latency() time.Duration {
 	config := c.server.config
 	if d, found := config.latencyOn[c.entry.Operation]; found {
@@ -148,8 +147,8 @@ func (c *call) latency() time.Duration {
 	return config.latency
 }
 
-// act executes the request, unless it is refused or the fault prevents that. It returns nil where the
-// service has nothing to say.
+// act executes the request, unless the service refuses it or the fault prevents it. It returns nil if the service sends
+// no response.
 func (c *call) act(reading *service.Reading) *Response {
 	if reading.Refusal != nil {
 		return c.write(*reading.Refusal)
@@ -171,7 +170,7 @@ func (c *call) act(reading *service.Reading) *Response {
 	return nil
 }
 
-// acted records that the request was executed.
+// acted records the execution of the request.
 func (c *call) acted(result service.Result) {
 	id := ""
 	if r := result.Record; r != nil {
@@ -217,7 +216,7 @@ func (f *Fault) response() *Response {
 	return r
 }
 
-// replace returns the response to send in place of the service's, which is nil if it did not act.
+// replace returns the response to send instead of r, the service's. r is nil if the service did not act.
 func (c *call) replace(r *Response) *Response {
 	switch c.fault.kind {
 	case network.Responds, network.ActsLate:

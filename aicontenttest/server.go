@@ -11,7 +11,7 @@ import (
 	"github.com/aicontent/aicontent-go/aicontenttest/internal/service"
 )
 
-// TB has the methods that the kit needs of a test. *testing.T implements it.
+// TB is the part of [testing.TB] that the kit uses.
 type TB interface {
 	Helper()
 	Name() string
@@ -25,7 +25,7 @@ type TB interface {
 type Server struct {
 	// URL is the base URL for clients, with the base path and without a trailing slash.
 	URL string
-	// APIKey is the API key that the server accepts.
+	// APIKey is the accepted API key.
 	APIKey string
 
 	config    config
@@ -37,8 +37,8 @@ type Server struct {
 	faults    *faults
 }
 
-// NewServer starts a server for a test and closes it when the test ends. A request that the API does not allow fails
-// the test, unless [Lenient] is given. An invalid option ends it.
+// NewServer starts a server for a test and closes it at the end of the test. A [Violation] fails the test. An invalid
+// option ends it.
 func NewServer(t TB, opts ...Option) *Server {
 	t.Helper()
 	s, err := newServer(t, opts)
@@ -49,8 +49,8 @@ func NewServer(t TB, opts ...Option) *Server {
 	return s
 }
 
-// Start starts a server for a program, which must close it. Violations are recorded and passed to [OnViolation]. An
-// invalid option or an unusable address is an error.
+// Start starts a server for a program, which must close it. It passes violations to [OnViolation]. An invalid option or
+// an unusable address is an error.
 func Start(opts ...Option) (*Server, error) {
 	s, err := newServer(nil, opts)
 	if err != nil {
@@ -81,9 +81,8 @@ func newServer(t TB, opts []Option) (*Server, error) {
 	return s, nil
 }
 
-// Client returns a client that ends with the server. opts follow the kit's options and override them. The client has
-// the SDK's transport, with a dialer and a certificate pool where the network needs them. An invalid option fails the
-// test, or panics under [Start].
+// Client returns a client of the server. opts override the kit's options. The client uses the SDK's transport, with a
+// dialer and a certificate pool if the network needs them. An invalid option fails the test, or panics after [Start].
 func (s *Server) Client(opts ...aicontent.Option) *aicontent.Client {
 	var defaults []aicontent.Option
 	if s.config.inMemory || s.config.tls {
@@ -106,16 +105,14 @@ func (s *Server) Client(opts ...aicontent.Option) *aicontent.Client {
 }
 
 // HTTPClient returns an HTTP client that reaches the server and trusts its certificate. Its Transport is a new
-// *http.Transport, closed with the server.
+// *http.Transport. Closing the server closes its connections.
 func (s *Server) HTTPClient() *http.Client { return s.network.HTTPClient() }
 
-// Certificate returns the server's self-signed certificate, for a TLS client of your own. It is nil without [TLS] or
-// [HTTP2].
+// Certificate returns the server's self-signed certificate. It is nil without [TLS] or [HTTP2].
 func (s *Server) Certificate() *x509.Certificate { return s.network.Certificate() }
 
-// Close closes all connections and ends stalls and latencies: the service finishes at once the requests that it has
-// begun, and those that LateAct has put off. Close returns when all goroutines of the server have ended, and may be
-// called again.
+// Close closes all connections and waits for the server's goroutines. It ends stalls, latencies and the delays of
+// LateAct, and the service executes their requests at once. Close may be called again.
 func (s *Server) Close() { s.network.Close() }
 
 // CloseIdleConnections closes idle connections, as servers do after a while.
