@@ -25,14 +25,13 @@ type Members []member
 type member struct{ name, value Value } // the name in quotes
 
 // gather returns the members of an object, up to maxAround.
-func (v Value) gather() (members Members) {
-	if !v.IsObject() {
-		return nil
-	}
-	members = make(Members, 0, 16)
-	for at := (cursor{text: v}); at.more() && len(members) < maxAround; {
-		name := at.name()
-		members = append(members, member{name, at.value()})
+func (v Value) gather() Members {
+	members := make(Members, 0, 16)
+	for name, value := range v.Members() {
+		if len(members) == maxAround {
+			break
+		}
+		members = append(members, member{name, value})
 	}
 	return members
 }

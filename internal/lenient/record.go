@@ -1,7 +1,6 @@
 package lenient
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -69,50 +68,42 @@ func find(v Value, singular string, record any, unwrap func(Value) (Value, bool)
 	fields := layout(target.Type())
 	// The objects inside objects[i] are objects[2*i+1] and objects[2*i+2].
 	objects, listed := [1 + 2 + 4]Value{v}, [1 + 2 + 4]bool{}
-	var best, bestListed candidate
-	saysError := false
-	for i := range objects {
+	var best candidate
+	err := ErrNoRecord
+	for i := 0; i < len(objects) && best.rank < complete; i++ {
 		text, unwrapped := unwrap(objects[i])
 		listed[i] = unwrapped || i > 0 && listed[(i-1)/2]
 		c := candidate{text: text}
 		c.read(singular, fields)
-		switch {
-		case (isBlank(c.id) || isBlank(c.name)) && c.text.SaysError():
-			saysError = true
+		if (isBlank(c.id) || isBlank(c.name)) && c.text.SaysError() {
+			err = ErrSaysError
 			continue
-		case c.rank == complete && !listed[i]:
-			return c.fill(target, fields), nil
-		case listed[i] && c.rank > bestListed.rank:
-			bestListed = c
-		case !listed[i] && c.rank > best.rank:
+		}
+		if listed[i] {
+			c.rank = inArray[c.rank]
+		}
+		if c.rank > best.rank {
 			best = c
 		}
 		if inside := 2*i + 1; inside < len(objects) {
 			copy(objects[inside:], c.inside[:])
 		}
 	}
-	if best.rank < identified && bestListed.rank > best.rank {
-		best = bestListed
-	}
-	switch {
-	case saysError:
-		return "", ErrSaysError
-	case best.rank == 0:
-		return "", ErrNoRecord
+	if best.rank == 0 || err == ErrSaysError && best.rank < complete {
+		return "", err
 	}
 	return best.fill(target, fields), nil
 }
 
 // only returns the element of an array of one object. It returns anything else itself.
 func (v Value) only() (element Value, ok bool) {
-	if !v.IsArray() {
-		return v, false
+	count := 0
+	for element = range v.Elements() {
+		if count++; count > 1 {
+			break
+		}
 	}
-	at := cursor{text: v}
-	if at.more() {
-		element = at.value()
-	}
-	if !element.IsObject() || at.more() {
+	if count != 1 || !element.IsObject() {
 		return v, false
 	}
 	return element, true
@@ -141,12 +132,17 @@ func holds(v Value, singular string, depth int, what func(Value) bool) bool {
 		holds(v.Member(singular), singular, depth-1, what))
 }
 
-// The ranks of a candidate.
+// The ranks of a candidate, the best last.
 const (
-	typed      = 1 + iota // it has a field of the right JSON type
-	identified            // it has an id
-	complete              // it has an id and a name, which may be null
+	typedInArray = 1 + iota
+	typed        // it has a field of the right JSON type
+	identifiedInArray
+	completeInArray
+	identified // it has an id
+	complete   // it has an id and a name, which may be null
 )
+
+var inArray = map[int]int{typed: typedInArray, identified: identifiedInArray, complete: completeInArray}
 
 // span is a part of a text. An empty one stands for a missing value.
 type span struct{ from, to int }
@@ -171,15 +167,9 @@ func (c *candidate) read(singular string, fields []field) {
 	}
 	c.take(cursor{text: c.text}, singular, fields)
 	if c.name == "" && c.value(c.attributes).IsObject() {
-		outer, inside := *c, c.inside
 		c.take(cursor{text: c.text, at: c.attributes.from}, singular, fields)
-		c.inside = inside
-		for i, s := range outer.members {
-			if s.to > 0 {
-				c.members[i] = s
-			}
-		}
-		c.id = cmp.Or(outer.id, c.id)
+		c.inside = [2]Value{}
+		c.take(cursor{text: c.text}, singular, fields) // again, because its own members go first
 	}
 	if c.id != "" && c.name != "" {
 		c.rank = complete
@@ -244,12 +234,8 @@ func hasType(v Value, kind reflect.Kind) bool {
 
 // SaysError reports whether v is an object that reports an error: see [Members.SaysError].
 func (v Value) SaysError() bool {
-	if !v.IsObject() {
-		return false
-	}
 	telling := make(Members, 0, 16) // in one pass, because the object may hold the whole record
-	for at := (cursor{text: v}); at.more(); {
-		name, value := at.name(), at.value()
+	for name, value := range v.Members() {
 		if len(telling) < maxAround && slices.ContainsFunc(tell, name.names) {
 			telling = append(telling, member{name, value})
 		}
@@ -295,9 +281,9 @@ func (c *candidate) fill(target reflect.Value, fields []field) Value {
 	var memory strings.Builder
 	memory.Grow(size)
 	memory.WriteString(string(c.text))
-	var texts [maxFields]span
+	own := Value(memory.String())
 	for i, f := range fields {
-		v, at := c.value(c.members[i]), target.Field(f.index)
+		v, at := own[c.members[i].from:c.members[i].to], target.Field(f.index)
 		switch {
 		case v == "":
 		case f.kind == reflect.Bool:
@@ -310,21 +296,13 @@ func (c *candidate) fill(target reflect.Value, fields []field) Value {
 			at.SetString(v.ID())
 		case large:
 			at.SetString(strings.Clone(v.Text()))
-		case v.isPlain() && v.IsString():
-			texts[i] = span{c.members[i].from + 1, c.members[i].to - 1}
 		case v.isPlain():
-			texts[i] = c.members[i]
+			at.SetString(v.Text())
 		default:
-			texts[i].from = memory.Len()
+			from := memory.Len()
 			v.write(&memory)
-			texts[i].to = memory.Len()
+			at.SetString(memory.String()[from:])
 		}
 	}
-	all := memory.String()
-	for i, s := range texts {
-		if s.to > 0 {
-			target.Field(fields[i].index).SetString(all[s.from:s.to])
-		}
-	}
-	return Value(all[:len(c.text)])
+	return own
 }

@@ -3,13 +3,14 @@ package lenient
 import (
 	"cmp"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
 
 const (
 	maxInt    = min(1<<53-1, math.MaxInt) // a larger float may have been rounded
-	maxDigits = 40                        // of an ID with a fraction or exponent
+	maxDigits = 40                        // limit of the length and exponent of an ID in float notation
 )
 
 // Bool reports whether v is true or a number other than 0, also as a string.
@@ -42,28 +43,14 @@ func (v Value) ID() string {
 	if !v.IsNumber() || !strings.ContainsAny(text, ".eE") {
 		return text
 	}
-	digits, negative := strings.CutPrefix(text, "-")
-	digits, power, _ := strings.Cut(strings.ToLower(digits), "e")
-	whole, fraction, _ := strings.Cut(digits, ".")
+	_, power, _ := strings.Cut(strings.ToLower(text), "e")
 	shift, err := strconv.Atoi(cmp.Or(power, "0"))
-	fraction = strings.TrimRight(fraction, "0")
-	if err != nil || shift > maxDigits || shift < -maxDigits {
+	if err != nil || max(shift, -shift, len(text)) > maxDigits { // because a short text may have a huge exponent
 		return text
 	}
-	digits, shift = whole+fraction, shift-len(fraction)
-	for ; shift < 0 && strings.HasSuffix(digits, "0"); shift++ {
-		digits = digits[:len(digits)-1]
-	}
-	digits = cmp.Or(strings.TrimLeft(digits, "0"), "0")
-	switch {
-	case digits == "0":
-		return digits
-	case shift < 0 || len(digits)+shift > maxDigits:
+	number, ok := new(big.Rat).SetString(text)
+	if !ok || !number.IsInt() {
 		return text
 	}
-	digits += strings.Repeat("0", shift)
-	if negative {
-		return "-" + digits
-	}
-	return digits
+	return number.Num().String()
 }
