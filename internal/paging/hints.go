@@ -155,7 +155,8 @@ func largest(number int, place lenient.Members, names ...string) int {
 func queryOf(link string) (url.Values, error) {
 	u, err := url.Parse(link)
 	if err != nil {
-		return nil, fmt.Errorf("the service sent a next link that is no URL: %w", errors.Unwrap(err)) // without its text
+		const text = "the service sent a next link that is no URL: %w"
+		return nil, fmt.Errorf(text, errors.Unwrap(err)) // without the link
 	}
 	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
