@@ -99,6 +99,7 @@ func (k Key) spellings(length int) []string {
 		inJSON, jsonHTML.Replace(inJSON), jsonHTMLCaps.Replace(inJSON), strings.ReplaceAll(inJSON, "/", `\/`),
 		query, escapes.ReplaceAllStringFunc(query, strings.ToLower),
 		path, escapes.ReplaceAllStringFunc(path, strings.ToLower),
+		(&url.URL{Path: "/" + key}).EscapedPath()[1:], // as several segments
 		inHTML, htmlQuotes.Replace(inHTML),
 	)
 	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })

@@ -42,6 +42,7 @@ var encodings = map[string]func(string) string{
 	"json of php":        func(key string) string { return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "/", `\/`).Replace(key) },
 	"query":              url.QueryEscape,
 	"path":               url.PathEscape,
+	"path of segments":   func(key string) string { return (&url.URL{Path: "/" + key}).EscapedPath()[1:] },
 	"query, small":       func(key string) string { return smallHex(key, url.QueryEscape) },
 	"path, small":        func(key string) string { return smallHex(key, url.PathEscape) },
 	"html":               html.EscapeString,
