@@ -22,6 +22,18 @@ var ErrRedirect = errors.New("redirect refused")
 
 var errNoStatus = errors.New("the RoundTripper returned a response without a status")
 
+// Attempt is the result of one attempt.
+type Attempt struct {
+	Number     int // from 1
+	Facts      Facts
+	Verdict    Verdict
+	Reply      Reply
+	Err        error // of the network, the context, the clock or the Reader; nil for success and for a status
+	Took       time.Duration
+	RetryAfter time.Duration // from the response; 0 if missing
+	Sent       int64         // bytes, with those of TLS; 0 if unknown
+}
+
 // attempt makes one attempt. Lost means that an earlier attempt of the call may have been executed.
 func (s *Sender) attempt(
 	ctx context.Context, req *Request, set *Settings, read Reader, key *Credential, number int, lost bool,

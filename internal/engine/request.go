@@ -132,18 +132,6 @@ const (
 	Text                     // anything else, including JSON that is neither object nor array
 )
 
-// Attempt is the result of one attempt.
-type Attempt struct {
-	Number     int // from 1
-	Facts      Facts
-	Verdict    Verdict
-	Reply      Reply
-	Err        error // of the network, the context, the clock or the Reader; nil for success and for a status
-	Took       time.Duration
-	RetryAfter time.Duration // from the response; 0 if missing
-	Sent       int64         // bytes, with those of TLS; 0 if unknown
-}
-
 // Failure is a call without a result.
 type Failure struct {
 	Outcome   Outcome // of all attempts together
