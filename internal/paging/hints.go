@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,8 +156,8 @@ func largest(number int, place lenient.Members, names ...string) int {
 func queryOf(link string) (url.Values, error) {
 	u, err := url.Parse(link)
 	if err != nil {
-		const text = "the service sent a next link that is no URL: %w"
-		return nil, fmt.Errorf(text, errors.Unwrap(err)) // without the link
+		err = errors.Unwrap(err) // without the link in its text
+		return nil, fmt.Errorf("the service sent a next link that is no URL: %w", err)
 	}
 	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -168,33 +169,15 @@ func queryOf(link string) (url.Values, error) {
 	return values, nil
 }
 
-// linkHeader returns the target of the first link in a Link header whose relation is next.
+// nextLink matches a link of a Link header if next is one of its relations. The first group is its target.
+var nextLink = regexp.MustCompile(`(?i)<([^<>]*)>([^<]*[;,])?\s*rel\s*=\s*"?([^";,<]*\s)?next([\s";,]|$)`)
+
+// linkHeader returns the target of the first next link in a Link header, or "".
 func linkHeader(header http.Header) string {
-	for _, rest := range header.Values("Link") {
-		for {
-			_, after, found := strings.Cut(rest, "<")
-			target, params, closed := strings.Cut(after, ">")
-			if !found || !closed {
-				break
-			}
-			params, next, _ := strings.Cut(params, "<")
-			if isNext(params) {
-				return target
-			}
-			rest = "<" + next
+	for _, links := range header.Values("Link") {
+		if next := nextLink.FindStringSubmatch(links); next != nil {
+			return next[1]
 		}
 	}
 	return ""
-}
-
-// isNext reports whether next is one of the relations in a link's parameters.
-func isNext(params string) bool {
-	for param := range strings.FieldsFuncSeq(params, func(r rune) bool { return r == ';' || r == ',' }) {
-		name, value, _ := strings.Cut(param, "=")
-		if strings.EqualFold(strings.TrimSpace(name), "rel") {
-			relations := strings.Fields(strings.ToLower(strings.Trim(strings.TrimSpace(value), `"`)))
-			return slices.Contains(relations, "next")
-		}
-	}
-	return false
 }

@@ -68,6 +68,8 @@ func TestHeadersTellWhatFollows(t *testing.T) {
 		{http.Header{"Link": {`<?page=9>;rel="last"`, `<?cursor=a,b>; rel="alternate next"`}}, `[{"id":1}]`, "cursor=a%2Cb"},
 		{http.Header{"Link": {`<?page=2>; rel="nextish"`, `</app.css>; rel=preload`, `?page=2; rel=next`, `<?page=2; rel=next`, ``, `<>`}}, `[{"id":1}]`, end},
 		{http.Header{"Link": {`<?page=2>; title="rel=next"`}}, `[{"id":1}]`, end},
+		{http.Header{"Link": {`<?page=2>; title="a, b" ; rel = "Up  Next" ; type="x"`}}, `[{"id":1}]`, "page=2"},
+		{http.Header{"Link": {`<?page=1>; rel="next-archive", <?page=2> rel=next`}}, `[{"id":1}]`, "page=2"},
 		{http.Header{"Link": {`<?page=2>; rel="next"`}}, `[]`, "page=2"},
 		{http.Header{"Link": {`<?page=2>; rel="next"`}}, `{"data":[{"id":1}],"next":"?page=3"}`, "page=3"},
 		{http.Header{"Link": {`<?page=2>; rel="next"`}}, `{"data":[{"id":1}],"next_cursor":"a"}`, "cursor=a"},
