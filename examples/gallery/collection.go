@@ -126,13 +126,17 @@ func (c *collection[T, L]) storeOnce(w http.ResponseWriter, r *http.Request, tok
 	if err != nil {
 		return nil, false, err
 	}
-	first, again := c.sent.LoadOrStore(c.name+token, name)
-	if again && first != name {
+	key, sent := c.name+token, &name
+	first, again := c.sent.LoadOrStore(key, sent)
+	for again && *first.(*string) == name && !c.sent.CompareAndSwap(key, first, sent) {
+		first, again = c.sent.LoadOrStore(key, sent)
+	}
+	if again && *first.(*string) != name {
 		return nil, false, &aicontent.ConflictError{Reason: "the form was sent with another title"}
 	}
 	record, found, err := c.store(c.creating, name, r)
 	if !again && aicontent.OutcomeOf(err) == aicontent.OutcomeNotExecuted {
-		c.sent.Delete(c.name + token)
+		c.sent.CompareAndDelete(key, sent) // unless the form was sent again meanwhile
 	}
 	return record, found, err
 }

@@ -326,6 +326,25 @@ func TestEditedTitleOfAFormUnderWay(t *testing.T) {
 	})
 }
 
+// Of a form that was sent twice, the first request may be refused while the second one still creates the record.
+func TestEditedTitleWhileTheSecondPressIsUnderWay(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(429, "slow down"))
+		form := fox(newToken())
+		var presses sync.WaitGroup
+		for range 2 {
+			presses.Go(func() { f.send("/new-picture", form) })
+		}
+		time.Sleep(30 * time.Second)
+		edited := maps.Clone(form)
+		edited.Set("name", "Fo")
+		_, page := f.send("/new-picture", edited)
+		says(f.t, page, "This form was already sent")
+		presses.Wait()
+		assert.Len(f.t, f.service.Images(), 1)
+	}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, 20*time.Second))
+}
+
 // A title that the service refused may be edited.
 func TestEditedTitleAfterARefusal(t *testing.T) {
 	f := newFixture(t)

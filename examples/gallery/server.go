@@ -26,7 +26,7 @@ type server struct {
 	host      string          // host name that browsers may use besides localhost and IP addresses; may be empty
 	maxUpload int64           // limit of an upload, in bytes
 	templates *template.Template
-	sent      sync.Map // the name of the record that each form was sent for, by collection and token
+	sent      sync.Map // pointers to the names that forms were sent with, by collection and token
 }
 
 // maxPause limits how long a visitor waits for the record of an earlier request. Pressed again, the button goes on
