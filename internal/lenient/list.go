@@ -61,7 +61,7 @@ func (m Members) Find(name string) Value {
 // Member returns the value of the last member with the name, or an empty value.
 func (m Members) Member(name string) Value {
 	for _, member := range slices.Backward(m) {
-		if member.name.names(name) {
+		if member.name.key() == name {
 			return member.value
 		}
 	}
@@ -102,7 +102,7 @@ func findList(c *cursor, names []string, depth int) (list List, err error) {
 	err = ErrNoList
 	for c.more() {
 		name := c.name()
-		rank := slices.Index(names, name.Text())
+		rank := slices.Index(names, name.key())
 		if rank >= 0 && c.text[c.at] != '[' {
 			rank += len(names)
 		}

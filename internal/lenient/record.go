@@ -182,17 +182,13 @@ func (c *candidate) read(singular string, fields []field) {
 func (c *candidate) take(at cursor, singular string, fields []field) {
 	next := 0       // because most services send the members in the order of the fields
 	for at.more() { // without the allocations of Members
-		name := at.name()
+		key := at.name().key()
 		from := at.at
 		at.skip()
 		s := span{from, at.at}
 		member := c.value(s)
-		key := string(name[1 : len(name)-1]) // faster than Text, and enough without an escape
 		i := next
 		if i == len(fields) || fields[i].name != key {
-			if strings.IndexByte(key, '\\') >= 0 {
-				key = name.Text()
-			}
 			i = slices.IndexFunc(fields, func(f field) bool { return f.name == key })
 		}
 		next = i + 1
@@ -236,7 +232,7 @@ func hasType(v Value, kind reflect.Kind) bool {
 func (v Value) SaysError() bool {
 	telling := make(Members, 0, 16) // in one pass, because the object may hold the whole record
 	for name, value := range v.Members() {
-		if len(telling) < maxAround && slices.ContainsFunc(tell, name.names) {
+		if len(telling) < maxAround && slices.Contains(tell, name.key()) {
 			telling = append(telling, member{name, value})
 		}
 	}

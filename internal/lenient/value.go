@@ -58,27 +58,26 @@ func (v Value) Elements() iter.Seq[Value] {
 func (v Value) Member(name string) Value {
 	var found Value
 	for key, member := range v.Members() {
-		if key.names(name) {
+		if key.key() == name {
 			found = member
 		}
 	}
 	return found
 }
 
-// names reports whether v, the name of a member in quotes, equals the given name.
-func (v Value) names(name string) bool {
-	return string(v[1:len(v)-1]) == name || strings.IndexByte(string(v), '\\') >= 0 && v.Text() == name
+// key returns the text of v, the name of a member in quotes. It does not replace invalid UTF-8.
+func (v Value) key() string {
+	if strings.IndexByte(string(v), '\\') >= 0 {
+		return v.Text()
+	}
+	return string(v[1 : len(v)-1])
 }
 
 // resembles reports whether v, the name of a member in quotes, equals the given name apart from case and underscores.
 // The given name has neither.
 func (v Value) resembles(name string) bool {
-	text := string(v[1 : len(v)-1])
-	if strings.IndexByte(text, '\\') >= 0 {
-		text = v.Text()
-	}
 	at := 0
-	for _, c := range []byte(text) {
+	for _, c := range []byte(v.key()) {
 		if 'A' <= c && c <= 'Z' {
 			c += 'a' - 'A'
 		}

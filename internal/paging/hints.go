@@ -16,14 +16,15 @@ import (
 
 // The names of the members with hints of further pages. Case and underscores do not count.
 var (
-	flagNames   = []string{"hasmore", "hasnext", "hasnextpage"}
-	linkNames   = []string{"nextpageurl", "next", "nexturl", "nextlink"}
-	cursorNames = []string{"nextcursor", "nextpagetoken", "nexttoken"}
-	lastNames   = []string{"lastpage", "pages", "totalpages", "pagecount"}
-	totalNames  = []string{"total", "totalcount", "counttotal"}
+	flagNames  = []string{"hasmore", "hasnext", "hasnextpage"}
+	linkNames  = []string{"nextpageurl", "next", "nexturl", "nextlink"}
+	lastNames  = []string{"lastpage", "pages", "totalpages", "pagecount"}
+	totalNames = []string{"total", "totalcount", "counttotal"}
 
-	// cursorParams are the query parameters for cursorNames.
-	cursorParams = []string{"cursor", "page_token", "next_token"}
+	// cursors are the members with a cursor, and the query parameter for each.
+	cursors = []struct{ name, param string }{
+		{"nextcursor", "cursor"}, {"nextpagetoken", "page_token"}, {"nexttoken", "next_token"},
+	}
 	// totalHeaders hold the number of records on all pages.
 	totalHeaders = []string{"X-Total", "X-Total-Count"}
 )
@@ -53,8 +54,8 @@ func (f Facts) hints() (h hints) {
 		h.link(place.Find("nextpage"), false)
 	}
 	for _, place := range places {
-		for i, name := range cursorNames {
-			h.cursor(cursorParams[i], place.Find(name))
+		for _, c := range cursors {
+			h.cursor(c.param, place.Find(c.name))
 		}
 		for _, name := range flagNames {
 			flag := place.Find(name)
