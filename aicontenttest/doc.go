@@ -47,7 +47,7 @@
 //   - The envelope of a record or list has status 200, even if Store responds with 201. A per_page comes back as a
 //     string.
 //   - A request that does not accept JSON is redirected: to the login page for a wrong key, to / for an invalid form.
-//   - All API responses have X-RateLimit-Limit and X-RateLimit-Remaining. The limit is not enforced.
+//   - API responses have X-RateLimit headers. The limit is not enforced.
 //
 // Unlike Laravel, it treats array fields such as ids[] as ordinary names, and a strict server responds to HEAD and
 // OPTIONS with 405.
@@ -63,17 +63,16 @@
 // # Personalities
 //
 // A [Personality] is one difference between deployments. Combine them, unless they contradict each other. With
-// [OnResponse] you make others, such as a 409 instead of a 422. [BooleanWords] accepts only true and false, as ASP.NET
-// does. [OtherAccount] adds an account with records of its own.
+// [OnResponse] you make others, such as a 409 instead of a 422. See also [BooleanWords] and [OtherAccount].
 //
 // A program that fails with [LateResult] relies on complete records, with [LaggingList] on lists without a lag, and
 // with [Rewritten] on unchanged texts. It should fail with [SaysNo].
 //
 // # Faults
 //
-// [Server.Fault] and [Server.FaultN] queue a fault for the next requests, [Server.FaultOn] for an operation,
-// and [Server.FaultWhen] for requests selected by a function. [Server.Chaos] draws faults at random from a seed. With a
-// fault that acts, the service still executes the request; [Fault.Acting] and Fault.Acts change that.
+// [Server.Fault] and [Server.FaultN] queue a fault for the next requests, [Server.FaultOn] for an operation, and
+// [Server.FaultWhen] for requests selected by a function. [Server.Chaos] draws faults at random. With a fault that
+// acts, the service still executes the request; [Fault.Acting] and Fault.Acts change that.
 //
 //	fault                   seen by the client                    acts
 //	Status                  any status, body and Retry-After      no
@@ -94,19 +93,15 @@
 //	OversizedResponse       a response of any length              yes
 //	TakeOver                the bytes that the test writes        no
 //
-// Connections are closed (FIN), or reset with [Fault.WithReset]. [Fault.Early] responds before the body is read; with
-// Place set to MidUpload, a fault with a status responds in mid-upload. [Server.RefuseConnections] counts connections
-// instead of requests. [Server.CloseIdleConnections] closes idle connections. A Status with the header Connection:
-// close sends a GOAWAY over HTTP/2. [SlowUpload], [Latency] and [LatencyOn] slow the server down. If a client
-// disconnects meanwhile, the service still executes its request, unless [DropAbandoned] is given.
-//
-// Faults apply to downloads of pictures, too.
+// Faults apply to downloads of pictures, too. Connections are closed (FIN), or reset with [Fault.WithReset].
+// [Fault.Early] responds before the body is read; with Place set to MidUpload, a fault with a status responds in
+// mid-upload. A Status with the header Connection: close sends a GOAWAY over HTTP/2. See also
+// [Server.RefuseConnections], [Server.CloseIdleConnections], [SlowUpload], [Latency] and [DropAbandoned].
 //
 // # Proof in responses
 //
-// A create request with an error response may still create its record: a proxy may respond before or after the service
-// acts. [aicontent.OutcomeOf] documents the meaning of each status. Test
-// your code with such proxies:
+// A create request with an error response may still create its record, because a proxy may respond for the service.
+// [aicontent.OutcomeOf] documents the meaning of each status. Test your code with such proxies:
 //
 //	LateAct(503, time.Minute).WithRetryAfter("5")   Varnish, with a service slower than its first_byte_timeout
 //	LateAct(504, time.Minute)                       nginx, with a service slower than its proxy_read_timeout
@@ -117,7 +112,7 @@
 // # Requests and records
 //
 // [Server.Requests] returns each request, including picture downloads, and whether it was executed. [Server.Records]
-// returns each record with the request that created it. [Server.Violations] returns the violations.
+// returns each record with the request that created it.
 //
 // # Other servers
 //
