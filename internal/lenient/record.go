@@ -1,6 +1,7 @@
 package lenient
 
 import (
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,10 +39,11 @@ func layout(record reflect.Type) (fields []field) {
 	return fields
 }
 
-// Record finds the record in a response, sets the fields of the struct that record points to, and returns a copy of the
+// Record finds the record in a response, sets the fields of the struct that record points to, and returns the
 // record's text. The json tag of a field is the name of its member. A field is a string, a bool, an int or a time.Time,
 // and a struct has at most 12. A null, missing or unreadable member leaves its field unchanged. The record owns its
-// memory: its texts are parts of the copy or, in a large record, copies of their own.
+// memory: its texts are parts of one copy or, in a large record, copies of their own. A record that is most of v is not
+// copied, unless a text has an escape.
 //
 // Candidates are v and the objects under data and under the singular name, two levels deep. Record takes
 //
@@ -54,16 +56,17 @@ func layout(record reflect.Type) (fields []field) {
 // Record ignores an object that reports an error, and the objects inside it. Then it takes only an object with an id
 // and a name, or returns ErrSaysError. Without a record the error is ErrNoRecord.
 func Record(v Value, singular string, record any) (Value, error) {
-	return find(v, singular, record, Value.only)
+	return find(v, singular, record, len(v), Value.only)
 }
 
 // Element is [Record] for an element of a list. It does not look into arrays.
 func Element(v Value, singular string, record any) (Value, error) {
-	return find(v, singular, record, func(v Value) (Value, bool) { return v, false })
+	return find(v, singular, record, math.MaxInt, func(v Value) (Value, bool) { return v, false })
 }
 
-// find is Record with a function that returns the element of an array, and whether there was one.
-func find(v Value, singular string, record any, unwrap func(Value) (Value, bool)) (Value, error) {
+// find is Record with a function that returns the element of an array, and whether there was one. A record that is more
+// than half of the whole, in bytes, shares its memory.
+func find(v Value, singular string, record any, whole int, unwrap func(Value) (Value, bool)) (Value, error) {
 	target := reflect.ValueOf(record).Elem()
 	fields := layout(target.Type())
 	// The objects inside objects[i] are objects[2*i+1] and objects[2*i+2].
@@ -92,7 +95,7 @@ func find(v Value, singular string, record any, unwrap func(Value) (Value, bool)
 	if best.rank == 0 || err == ErrSaysError && best.rank < complete {
 		return "", err
 	}
-	return best.fill(target, fields), nil
+	return best.fill(target, fields, 2*len(best.text) > whole), nil
 }
 
 // only returns the element of an array of one object. It returns anything else itself.
@@ -115,7 +118,7 @@ func Bare(v Value, record any) Value {
 	fields := layout(target.Type())
 	c := candidate{text: v}
 	c.read("", fields)
-	return c.fill(target, fields)
+	return c.fill(target, fields, false)
 }
 
 // HoldsError reports whether v, or a candidate for its record, reports an error.
@@ -265,8 +268,9 @@ func isBlank(v Value) bool {
 
 func isWord(v Value, words ...string) bool { return slices.Contains(words, strings.ToLower(v.Text())) }
 
-// fill sets the fields and returns a copy of the text. Texts with escapes stand behind the copy in the same memory.
-func (c *candidate) fill(target reflect.Value, fields []field) Value {
+// fill sets the fields and returns the text: a copy, unless keep is set and no text has an escape. Texts with escapes
+// stand behind the copy in the same memory.
+func (c *candidate) fill(target reflect.Value, fields []field, keep bool) Value {
 	large := len(c.text) >= largeRecord
 	size := len(c.text)
 	for i, f := range fields {
@@ -275,9 +279,12 @@ func (c *candidate) fill(target reflect.Value, fields []field) Value {
 		}
 	}
 	var memory strings.Builder
-	memory.Grow(size)
-	memory.WriteString(string(c.text))
-	own := Value(memory.String())
+	own := c.text
+	if !keep || size > len(own) {
+		memory.Grow(size)
+		memory.WriteString(string(c.text))
+		own = Value(memory.String())
+	}
 	for i, f := range fields {
 		v, at := own[c.members[i].from:c.members[i].to], target.Field(f.index)
 		switch {
