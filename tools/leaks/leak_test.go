@@ -116,7 +116,11 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, `{"data":[{"id":7,"name":"seven"}],"links":{"next":null}}`)
 			return
 		}
-		_, _ = io.WriteString(w, `{"id":7}`)
+		body := `{"id":7}`
+		if !strings.Contains(r.URL.Path, "/api/") {
+			body = "BM" // the beginning of a bitmap
+		}
+		_, _ = io.WriteString(w, body)
 	}
 }
 
