@@ -45,7 +45,7 @@ func run(ctx context.Context, dir string, stdout, stderr io.Writer) int {
 	}
 	defer os.Remove(picture.Name()) // It fails if the picture has its own name by now.
 	defer picture.Close()
-	ctx, stop := context.WithCancelCause(ctx)
+	touring, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	t := &tour{
 		out: stdout, stop: stop, mark: "quickstart " + strings.ToLower(rand.Text()[:8]),
@@ -57,11 +57,11 @@ func run(ctx context.Context, dir string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	defer end()
-	if err = errors.Join(t.take(ctx), context.Cause(ctx)); err == nil {
+	if err = errors.Join(t.take(touring), context.Cause(touring)); err == nil {
 		return 0
 	}
 	fmt.Fprintln(stderr, "\nquickstart failed:", err)
-	if errors.Is(context.Cause(ctx), context.Canceled) {
+	if ctx.Err() != nil { // Its cause matches context.Canceled in newer releases of Go only.
 		return exitInterrupted
 	}
 	return exitFailed
