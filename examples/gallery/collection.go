@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 
@@ -18,6 +19,7 @@ type collection[T, L any] struct {
 	filters func(query url.Values) L
 	list    func(context.Context, L, ...aicontent.CallOption) (*aicontent.Page[T], error)
 	show    func(context.Context, aicontent.ID, ...aicontent.CallOption) (*T, error)
+	find    func(context.Context, string, ...aicontent.CallOption) (*T, error)
 	store   func(ctx context.Context, name string, r *http.Request) (*T, bool, error)
 	update  func(context.Context, aicontent.ID, url.Values) error
 	delete  func(context.Context, aicontent.ID, ...aicontent.CallOption) error
@@ -116,8 +118,8 @@ func (c *collection[T, L]) create(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// storeOnce stores the record of a form, and goes on after the visitor has left. A visitor who goes back and edits the
-// title would store another record. So a form keeps its title as long as the gallery runs, unless nothing came of it.
+// storeOnce stores the record of a form, and goes on after the visitor has left. A press during another press of the
+// same form shares its call, even if the form was edited in between.
 func (c *collection[T, L]) storeOnce(w http.ResponseWriter, r *http.Request, token string) (*T, bool, error) {
 	if err := parse(w, r, c.limit); err != nil {
 		return nil, false, err
@@ -126,19 +128,43 @@ func (c *collection[T, L]) storeOnce(w http.ResponseWriter, r *http.Request, tok
 	if err != nil {
 		return nil, false, err
 	}
-	key, sent := c.name+token, &name
-	first, again := c.sent.LoadOrStore(key, sent)
-	for again && *first.(*string) == name && !c.sent.CompareAndSwap(key, first, sent) {
-		first, again = c.sent.LoadOrStore(key, sent)
+	found := true // unless this press creates the record
+	record, err, _ := c.presses.Do(c.name+token, func() (record any, err error) {
+		if err = c.claim(c.creating, token, name); err == nil {
+			record, found, err = c.store(c.creating, name, r)
+		}
+		return record, err
+	})
+	if err != nil {
+		return nil, false, err
 	}
-	if again && *first.(*string) != name {
-		return nil, false, &aicontent.ConflictError{Reason: "the form was sent with another title"}
+	return record.(*T), found, nil
+}
+
+// claim writes down the name of a form before it is sent. If a visitor goes back, edits the title and sends the form
+// again, a second record would be created. Therefore the form keeps its first name, unless the service has no record of
+// that name, and no request can still create one.
+func (c *collection[T, L]) claim(ctx context.Context, token, name string) error {
+	key := c.names.Key(c.name, token)
+	entry, version, err := c.titles.Get(ctx, key)
+	first := string(entry)
+	if err == nil && first != "" && first != name {
+		record, err := c.find(ctx, first)
+		if err == nil {
+			err = &aicontent.ConflictError{Name: first, Reason: "the form was sent with another title"}
+			return &once.Error{Name: first, ID: c.id(record), Err: err}
+		}
+		if !errors.Is(err, aicontent.ErrNotFound) {
+			return err
+		}
 	}
-	record, found, err := c.store(c.creating, name, r)
-	if !again && aicontent.OutcomeOf(err) == aicontent.OutcomeNotExecuted {
-		c.sent.CompareAndDelete(key, sent) // unless the form was sent again meanwhile
+	if err == nil && first != name {
+		_, err = c.titles.Put(ctx, key, []byte(name), version)
 	}
-	return record, found, err
+	if err != nil {
+		return unsent{fmt.Errorf("the ledger failed: %w", err)}
+	}
+	return nil
 }
 
 // refuseForm shows a form whose record was not stored, as it was filled in. It keeps its token, so that its button

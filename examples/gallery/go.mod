@@ -1,6 +1,6 @@
 module github.com/aicontent/aicontent-go/examples/gallery
 
-go 1.26
+go 1.26.0
 
 replace github.com/aicontent/aicontent-go => ../..
 
@@ -10,6 +10,7 @@ require (
 	github.com/chromedp/chromedp v0.23.0
 	github.com/dustin/go-humanize v1.0.1
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/sync v0.24.0
 )
 
 require (

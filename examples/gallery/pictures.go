@@ -13,7 +13,8 @@ func (s *server) pictures() *collection[aicontent.Image, aicontent.ImageListPara
 	images := s.client.Images
 	return &collection[aicontent.Image, aicontent.ImageListParams]{
 		server: s, name: "picture", limit: maxForm, filters: pictureFilters,
-		list: images.List, show: images.Show, store: s.storePicture, update: s.updatePicture, delete: images.Delete,
+		list: images.List, show: images.Show, find: s.names.Images.Find,
+		store: s.storePicture, update: s.updatePicture, delete: images.Delete,
 		id: func(image *aicontent.Image) aicontent.ID { return image.ID },
 	}
 }

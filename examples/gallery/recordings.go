@@ -14,7 +14,8 @@ func (s *server) recordings() *collection[aicontent.Transcription, aicontent.Tra
 	transcriptions := s.client.Transcriptions
 	return &collection[aicontent.Transcription, aicontent.TranscriptionListParams]{
 		server: s, name: "recording", limit: s.maxUpload, filters: recordingFilters,
-		list: transcriptions.List, show: transcriptions.Show, store: s.storeRecording, update: s.updateRecording,
+		list: transcriptions.List, show: transcriptions.Show, find: s.names.Transcriptions.Find,
+		store: s.storeRecording, update: s.updateRecording,
 		delete: transcriptions.Delete,
 		id:     func(transcription *aicontent.Transcription) aicontent.ID { return transcription.ID },
 	}

@@ -10,11 +10,11 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/once"
+	"golang.org/x/sync/singleflight"
 )
 
 // server is the gallery. The API key stays in its client; browsers never see it.
@@ -26,21 +26,29 @@ type server struct {
 	host      string          // host name that browsers may use besides localhost and IP addresses; may be empty
 	maxUpload int64           // limit of an upload, in bytes
 	templates *template.Template
-	sent      sync.Map // pointers to the names that forms were sent with, by collection and token
+	titles    once.Ledger        // of forms: see claim
+	presses   singleflight.Group // of buttons that create, by collection and token
 }
 
 // maxPause limits how long a visitor waits for the record of an earlier request. Pressed again, the button goes on
 // looking.
 const maxPause = 30 * time.Second
 
-// newServer returns a gallery that remembers its forms in the ledger.
-func newServer(client *aicontent.Client, ledger once.Ledger, log *slog.Logger, opts ...once.Option) (*server, error) {
+// newServer returns a gallery that remembers its forms in the ledger, and the first titles of forms in titles.
+func newServer(
+	client *aicontent.Client, ledger, titles once.Ledger, log *slog.Logger, opts ...once.Option,
+) (*server, error) {
 	opts = append([]once.Option{once.WithLogger(log), once.WithMaxWait(maxPause)}, opts...)
 	names, err := once.New(client, ledger, opts...)
 	if err != nil {
 		return nil, err
 	}
-	s := &server{client: client, names: names, log: log, creating: context.Background(), maxUpload: 1 << 30}
+	if _, err := once.New(client, titles); err != nil { // which checks the folder
+		return nil, err
+	}
+	s := &server{
+		client: client, names: names, titles: titles, log: log, creating: context.Background(), maxUpload: 1 << 30,
+	}
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"contains":    strings.Contains,
 		"title":       title,
