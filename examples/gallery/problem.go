@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/dustin/go-humanize"
@@ -76,10 +77,8 @@ func whetherAgain(err error) string {
 
 // sentence returns text with its first letter in upper case.
 func sentence(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
+	_, size := utf8.DecodeRuneInString(text)
+	return strings.ToUpper(text[:size]) + text[size:]
 }
 
 // unsent is an error of the gallery's own: the service was asked for nothing.

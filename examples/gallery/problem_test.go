@@ -39,6 +39,7 @@ var failures = []failure{
 	{"no key", aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502, "Unauthenticated.", useless, false},
 	{"refused form", aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["The name is too long."]}}`),
 		422, "The name is too long.", tryAgain, false},
+	{"another language", aicontenttest.Status(409, `{"message":"été"}`), 503, "Été", tryAgain, false},
 	{"too large", aicontenttest.Status(413, "<html><title>413 Request Entity Too Large</title></html>"), 502,
 		"Request Entity Too Large", useless, false},
 	{"too often", aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503,
