@@ -162,7 +162,7 @@ func (c *collection[T, L]) claim(ctx context.Context, token, name string) error 
 		_, err = c.titles.Put(ctx, key, []byte(name), version)
 	}
 	if err != nil {
-		return unsent{fmt.Errorf("the ledger failed: %w", err)}
+		return unsent{fmt.Errorf("the ledger failed: %w", err), true}
 	}
 	return nil
 }

@@ -460,14 +460,21 @@ func (fullDisk) Put(context.Context, string, []byte, string) (string, error) {
 	return "", &fs.PathError{Op: "write", Path: "ledger", Err: syscall.ENOSPC}
 }
 
-// A form that cannot be remembered is not sent.
+// A form that cannot be remembered is not sent. It can be when the disk has room again.
 func TestFolderThatCannotBeWritten(t *testing.T) {
-	f := newFixture(t)
-	f.ledger = fullDisk{once.InMemory()}
-	f.restart()
-	page := f.post("/new-picture", fox(newToken()))
-	says(t, page, "Nothing was created, and nothing was billed.")
-	assert.False(t, f.asked(aicontenttest.ImagesStore))
+	for name, full := range map[string]func(*fixture){
+		"forms":  func(f *fixture) { f.ledger = fullDisk{once.InMemory()} },
+		"titles": func(f *fixture) { f.titles = fullDisk{once.InMemory()} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			full(f)
+			f.restart()
+			page := f.post("/new-picture", fox(newToken()))
+			says(t, page, "Nothing was created, and nothing was billed. You can try again.")
+			assert.False(t, f.asked(aicontenttest.ImagesStore))
+		})
+	}
 }
 
 // asked reports whether the service got a request for the operation.

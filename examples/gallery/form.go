@@ -39,7 +39,7 @@ func recordName(title, token string) (string, error) {
 	case length == 0:
 		return "", nil
 	case length > maxTitle:
-		return "", unsent{fmt.Errorf("name: must have at most %d characters, not %d", maxTitle, length)}
+		return "", unsent{fmt.Errorf("name: must have at most %d characters, not %d", maxTitle, length), false}
 	}
 	return title + " #" + token, nil
 }
@@ -72,10 +72,10 @@ func parse(w http.ResponseWriter, r *http.Request, limit int64) error {
 	}
 	if errors.As(err, new(*http.MaxBytesError)) {
 		io.CopyN(io.Discard, body, limit) // browsers read the response only when everything is sent
-		return unsent{fmt.Errorf("the form is too large: the gallery accepts at most %d MiB", limit>>20)}
+		return unsent{fmt.Errorf("the form is too large: the gallery accepts at most %d MiB", limit>>20), false}
 	}
 	if err != nil {
-		return unsent{fmt.Errorf("the form could not be read: %w", err)}
+		return unsent{fmt.Errorf("the form could not be read: %w", err), false}
 	}
 	return nil
 }

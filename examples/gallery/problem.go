@@ -53,10 +53,10 @@ func (s *server) explain(r *http.Request, err error, changed map[aicontent.Outco
 		p.Status, p.Title = http.StatusNotFound, "Not found"
 	case errors.Is(err, aicontent.ErrInvalid):
 		p.Status, p.Title = http.StatusUnprocessableEntity, "Please check what you entered"
-	case errors.As(err, new(unsent)):
-		p.Status = http.StatusBadRequest
 	case aicontent.Retryable(err):
 		p.Status = http.StatusServiceUnavailable
+	case errors.As(err, new(unsent)):
+		p.Status = http.StatusBadRequest
 	}
 	return p
 }
@@ -82,8 +82,11 @@ func sentence(text string) string {
 }
 
 // unsent is an error of the gallery's own: the service was asked for nothing.
-type unsent struct{ error }
+type unsent struct {
+	error
+	retryable bool
+}
 
 func (e unsent) Unwrap() error            { return e.error }
 func (unsent) Outcome() aicontent.Outcome { return aicontent.OutcomeNotExecuted }
-func (unsent) Retryable() bool            { return false }
+func (e unsent) Retryable() bool          { return e.retryable }
