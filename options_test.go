@@ -3,7 +3,6 @@ package aicontent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -903,40 +902,5 @@ func TestRetryPolicyRefusesNonsense(t *testing.T) {
 		_, err := NewClient("https://content.example.com", "test-key", WithRetryPolicy(policy))
 		require.ErrorIs(t, err, ErrInvalid)
 		assert.ErrorContains(t, err, text)
-	}
-}
-
-// A retry that was taken from the budget and not made must come back.
-func TestRetryThatIsNotMadeCostsNoBudget(t *testing.T) {
-	t.Parallel()
-	gone := errors.New("gone")
-	second := func() func() error {
-		calls := 0
-		return func() error {
-			if calls++; calls > 1 {
-				return gone
-			}
-			return nil
-		}
-	}
-	limit, source := second(), second()
-	long := WithRetryPolicy(RetryPolicy{MinBackoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour})
-	for name, row := range map[string]struct {
-		opts []Option
-		end  error
-	}{
-		"the deadline is nearer": {[]Option{long}, context.DeadlineExceeded},
-		"the rate limiter fails": {[]Option{WithRateLimiter(fakes.Limiter(func(context.Context) error { return limit() }))}, gone},
-		"the key source fails":   {[]Option{WithAPIKeySource(func(context.Context) (string, error) { return fakes.Key, source() })}, gone},
-	} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		s := &fakes.Script{Responses: fakes.Responses{fakes.Respond(502, ``)}}
-		c := over(t, s, append([]Option{WithRetryPolicy(quick)}, row.opts...)...)
-		_, err := c.Images.Show(ctx, "7")
-		assert.ErrorIs(t, err, row.end, name)
-		assert.ErrorIs(t, err, ErrServer, name)
-		assert.Len(t, s.Asked, 1)
-		assert.Equal(t, 100, retriesLeft(c), name)
-		cancel()
 	}
 }

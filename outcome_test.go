@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
 	"io/fs"
 	"log"
@@ -822,34 +819,4 @@ func TestStoreThatTheContextEndsDuringBlanksIsUnknown(t *testing.T) {
 		require.ErrorIs(t, err, errUserLeft)
 		assert.Equal(t, OutcomeUnknown, OutcomeOf(err))
 	})
-}
-
-// An outcome that is claimed elsewhere than by the engine's rules rests on something other than the facts of an attempt.
-// The few that may be claimed concern a call without an attempt, and records that a list has shown.
-func TestOutcomesAreClaimedWhereTheyAreKnown(t *testing.T) {
-	t.Parallel()
-	allowed := map[string][]string{
-		"outcome.go": {"OutcomeUnknown", "OutcomeNotExecuted", "OutcomeExecuted", "Unknown", "NotExecuted", "Executed"},
-		"errors.go":  {"OutcomeNotExecuted"},                // bad arguments
-		"request.go": {"NotExecuted", "Executed"},           // a file that cannot be read; a list that was read
-		"find.go":    {"OutcomeUnknown", "OutcomeExecuted"}, // the record that a search is for
-	}
-	files, err := filepath.Glob("*.go")
-	require.NoError(t, err)
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		require.NoError(t, err)
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			if compares, ok := n.(*ast.BinaryExpr); ok && (compares.Op == token.EQL || compares.Op == token.NEQ) {
-				return false
-			}
-			id, ok := n.(*ast.Ident)
-			claims := ok && slices.Contains(allowed["outcome.go"], id.Name)
-			assert.False(t, claims && !slices.Contains(allowed[name], id.Name), "%s claims an outcome: %v", name, n)
-			return true
-		})
-	}
 }

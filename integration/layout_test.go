@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
@@ -87,6 +88,39 @@ func TestRootHasTheFilesOfTheDesign(t *testing.T) {
 		}
 	}
 	assert.ElementsMatch(t, files, found)
+}
+
+// outcomes lists the outcomes that each file of the root and of the engine may claim. One that is claimed elsewhere than
+// by the rules of judge.go rests on something other than the facts of an attempt. The few others concern a call without
+// an attempt, and records that a list has shown.
+var outcomes = map[string][]string{
+	"outcome.go":               {"OutcomeUnknown", "OutcomeNotExecuted", "OutcomeExecuted", "Unknown", "NotExecuted", "Executed"},
+	"errors.go":                {"OutcomeNotExecuted"},                // bad arguments
+	"request.go":               {"NotExecuted", "Executed"},           // a file that cannot be read; a list that was read
+	"find.go":                  {"OutcomeUnknown", "OutcomeExecuted"}, // the record that a search is for
+	"internal/engine/judge.go": {"Unknown", "NotExecuted", "Executed"},
+	"internal/engine/do.go":    {"NotExecuted"}, // no attempt was made
+}
+
+func TestOutcomesAreClaimedWhereTheyAreKnown(t *testing.T) {
+	t.Parallel()
+	for _, file := range sources(t) {
+		if dir := filepath.ToSlash(filepath.Dir(file)); dir != ".." && dir != "../internal/engine" {
+			continue
+		}
+		name := strings.TrimPrefix(filepath.ToSlash(file), "../")
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if compares, ok := n.(*ast.BinaryExpr); ok && (compares.Op == token.EQL || compares.Op == token.NEQ) {
+				return false
+			}
+			id, ok := n.(*ast.Ident)
+			claims := ok && slices.Contains(outcomes["outcome.go"], id.Name)
+			assert.False(t, claims && !slices.Contains(outcomes[name], id.Name), "%s claims an outcome: %v", name, n)
+			return true
+		})
+	}
 }
 
 // A line of more than 120 columns does not fit beside its diff.
