@@ -47,8 +47,8 @@ var ErrPagination = errors.New("pagination")
 // or fails later.
 var ErrFile error = upload.ErrSource
 
-// ValidationError lists the problems with the arguments of a call, at most one for each field.
-// Nothing was sent: its [Outcome] is NotExecuted. It matches [ErrInvalid].
+// ValidationError lists the problems with the arguments of a call, at most one for each field. Nothing was sent: its
+// [Outcome] is NotExecuted. It matches [ErrInvalid].
 type ValidationError struct {
 	Problems []FieldProblem
 

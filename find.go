@@ -94,8 +94,7 @@ var searching = callOption{set: func(s *settings) {
 var errShrank = errors.New("the list became shorter while it was read")
 
 // search returns the ID of the record with exactly the name, and the response that shows it. The ID is empty if the
-// whole list has no such record. Several are a ConflictError. Image has the ID and the name of any kind
-// of record.
+// whole list has no such record. Several are a ConflictError. Image has the ID and the name of any kind of record.
 func (c *Client) search(ctx context.Context, in *collection, name string, opts []CallOption) (ID, answer, error) {
 	params := ImageListParams{Search: searchable(name), SearchBy: ImageSearchByName, PerPage: PerPage100}
 	var ids []ID

@@ -41,9 +41,8 @@ type AttemptResult struct {
 //
 // If hook returns an error, the attempt is not made, not counted and not retried. Before the first attempt, the call
 // returns a [*CallError] that wraps the error, with the outcome NotExecuted; later, it returns the error of its last
-// attempt, which then wraps both. A circuit breaker should let the searches of
-// package once pass, which once.IsSearch tells: refusing one ends the call, though the record that it would find may
-// have been billed.
+// attempt, which then wraps both. A circuit breaker should let the searches of package once pass, which once.IsSearch
+// tells: refusing one ends the call, though the record that it would find may have been billed.
 //
 // If done is not nil, it is called once with the result, before the pause for the next attempt, even if the attempt or
 // a later hook panics, or a later hook refuses the attempt. Hooks are called in the order in which they were given,

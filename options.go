@@ -278,8 +278,8 @@ func WithHeader(key, value string) CallOption {
 	}
 }
 
-// WithQuery sets a query parameter, documented or not. It overrides a documented parameter of
-// the same name. Given twice, to the client or the call, the last one counts; values of a name that ends in [] add up.
+// WithQuery sets a query parameter, documented or not. It overrides a documented parameter of the same name. Given
+// twice, to the client or the call, the last one counts; values of a name that ends in [] add up.
 func WithQuery(key, value string) CallOption {
 	return callOption{
 		check(key != "", "query", key, "must have a name"),

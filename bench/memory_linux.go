@@ -12,8 +12,8 @@ import (
 // memory is the physical memory that a process holds, in bytes.
 type memory struct{ peak, now int64 }
 
-// startMemory resets the peak. Before that it maps the program's file: it
-// holds all SDKs, and which of its pages a first call touches is no cost of that call.
+// startMemory resets the peak. Before that it maps the program's file: it holds all SDKs, and which of its pages a
+// first call touches is no cost of that call.
 func startMemory() memory {
 	populate()
 	// 5 resets the peak; where that is not allowed, the peak of the start stays in, and the figure is too small by less
