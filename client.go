@@ -30,7 +30,7 @@ const Version = "0.1.0"
 const apiPrefix = "/api/v1"
 
 // Client calls the service at one base URL. Create one with [NewClient] and keep it: it owns the connections. It is
-// safe for concurrent use. The zero value is not usable: its methods return an error.
+// safe for concurrent use. The methods of a zero Client return an error.
 type Client struct {
 	Images         *ImagesService
 	Transcriptions *TranscriptionsService
@@ -63,8 +63,8 @@ var noClient = &Client{
 
 // NewClient returns a client for the service at baseURL, the part before /api/v1, such as https://content.example.com
 // or https://example.com/ai. An http:// URL is accepted for loopback hosts only, unless [WithInsecureHTTP] is given.
-// The key is sent to that scheme, host and port only. It must have at least 8 characters: a shorter one could not be
-// told from ordinary words, and masked, where a service sends it back.
+// The key is sent to that scheme, host and port only. It must have at least 8 characters, because a shorter one cannot
+// be told from words, and masked, in responses.
 //
 // The proxy is [http.DefaultTransport]'s, by default from the environment (HTTPS_PROXY, NO_PROXY). Invalid arguments
 // and options are a [*ValidationError] with a problem for each field. No error contains the key.
@@ -74,8 +74,8 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	return c.build("aicontent.NewClient", problems, baseURL, apiKey)
 }
 
-// NewClientFromEnv is [NewClient] with the base URL from AICONTENT_BASE_URL and the key from AICONTENT_API_KEY. The
-// error names the variable that is missing or wrong; the key may be missing if [WithAPIKeySource] is given.
+// NewClientFromEnv is [NewClient] with the base URL from AICONTENT_BASE_URL and the key from AICONTENT_API_KEY, which
+// may be missing if [WithAPIKeySource] is given. The error names the variable.
 func NewClientFromEnv(opts ...Option) (*Client, error) {
 	const (
 		op    = "aicontent.NewClientFromEnv"

@@ -20,20 +20,18 @@ import (
 
 // Download writes the picture at image.URL to w and returns the number of bytes written.
 //
-// The service chooses the URL, and so the hosts. To keep the SDK from some hosts, check the URL first, or use a client
-// whose CheckRedirect and dialer refuse them. Of the data that the client knows, the hosts get the
-// User-Agent alone: no API key, header, query, cookie or client certificate. A RoundTripper given to [WithHTTPClient]
-// that adds a credential of its own sends it to each of these hosts. Middleware and rate limiter are bypassed. The
-// proxy, dialer and CA settings apply, and so do the Timeout and CheckRedirect given to [WithHTTPClient]. A relative
-// URL is resolved against the base URL. Only http and https URLs are fetched, with up to ten redirects.
+// The service chooses the URL, and so the hosts, which learn the User-Agent but no API key, header, query, cookie or
+// client certificate of the client. To refuse hosts, check the URL first, or use a client whose CheckRedirect and
+// dialer refuse them. A RoundTripper given to WithHTTPClient that adds a credential sends it to these hosts, too. Its
+// Timeout and CheckRedirect, proxy, dialer and CA settings apply; middleware and rate limiter do not. A relative URL is
+// resolved against the base URL. Only http and https URLs are fetched, with up to ten redirects.
 //
 // The first bytes decide whether a response is a picture, not its Content-Type. The error is a [*DecodeError] for a
-// response that is empty, text, JSON, XML or HTML, or compressed in an unknown way, and for a picture that is cut off,
-// with the number of bytes received.
+// response that is empty, text, JSON, XML or HTML, or compressed in an unknown way, and for a picture that is cut off.
 //
-// Download is retried after transient failures until the first byte is written to w. After that byte, a failure leaves
-// the written bytes in w, and you may call again with an empty w. [WithResponseTimeout] limits the wait for the header,
-// [WithStallTimeout] the time without progress of the body; [WithMaxResponseSize] does not apply.
+// Download is retried after transient failures until the first byte is written to w. A later failure leaves the written
+// bytes in w: call again with an empty w. [WithResponseTimeout] limits the wait for the header, [WithStallTimeout] the
+// time without progress; WithMaxResponseSize does not apply.
 func (s *ImagesService) Download(ctx context.Context, image *Image, w io.Writer, opts ...CallOption) (int64, error) {
 	c := s.core()
 	set, problems := c.set(ctx, opts)

@@ -39,16 +39,15 @@ var (
 )
 
 // ErrPagination ends an iteration over pages if the service does not say whether more follow, or repeats one. It is in
-// that page's [*DecodeError], without the body. The records before it are valid, but there may be more.
+// that page's [*DecodeError]. The records before it are valid, but there may be more.
 var ErrPagination = errors.New("pagination")
 
 // ErrFile means that the file of an upload could not be read: its reader failed or stalled, or the file changed. It is
-// in a [*ValidationError] if reading fails before the first attempt, and in a [*CallError] if the reader stalls,
-// or fails later.
+// in a [*ValidationError] if reading fails before the first attempt, otherwise in a [*CallError].
 var ErrFile error = upload.ErrSource
 
-// ValidationError lists the problems with the arguments of a call, at most one for each field. Nothing was sent: its
-// [Outcome] is NotExecuted. It matches [ErrInvalid].
+// ValidationError lists the problems with the arguments of a call, at most one for each field. Nothing was sent. It
+// matches [ErrInvalid].
 type ValidationError struct {
 	Problems []FieldProblem
 
@@ -107,7 +106,7 @@ func (e *ValidationError) Is(target error) bool { return target == ErrInvalid }
 func (e *ValidationError) Unwrap() []error { return e.causes }
 
 // APIError is a response with a status other than 2xx, including a refused redirect. It matches the sentinel of its
-// status: errors.Is(err, ErrNotFound). The API key is masked wherever the service sent it back.
+// status. The API key is masked wherever the service sent it back.
 type APIError struct {
 	StatusCode int
 	Method     string
@@ -134,8 +133,7 @@ func (e *APIError) Error() string {
 	return e.line(e.Method+" "+e.Path, strings.TrimSuffix(status+": "+text, ": "))
 }
 
-// Outcome returns the outcome of the call, for [OutcomeOf]. An APIError that a program made is judged by its
-// StatusCode, as the response to a Store with a JSON body.
+// Outcome answers [OutcomeOf]. An APIError that a program made is judged by its StatusCode.
 func (e *APIError) Outcome() Outcome {
 	if e.op == "" {
 		return Outcome(e.judge().Outcome)
@@ -143,7 +141,7 @@ func (e *APIError) Outcome() Outcome {
 	return e.outcome
 }
 
-// Retryable answers the function [Retryable]. An APIError that a program made is judged as for Outcome.
+// Retryable answers the function [Retryable], judged like Outcome.
 func (e *APIError) Retryable() bool { return e.retryable || e.op == "" && e.judge().Retryable }
 
 // RetryAt answers the function [RetryAt]. For an APIError that a program made, RetryAfter counts from now.
@@ -180,8 +178,7 @@ func (e *APIError) Reason() string {
 // Unwrap returns the error that prevented a retry, such as the context's, or nil.
 func (e *APIError) Unwrap() error { return e.stopped }
 
-// DecodeError is a 2xx response without a usable record, list or picture, or a page that matches [ErrPagination]. The
-// service may have executed the request: see [OutcomeOf].
+// DecodeError is a 2xx response without a usable record, list or picture, or a page that matches [ErrPagination].
 type DecodeError struct {
 	StatusCode int
 	Method     string
@@ -206,8 +203,8 @@ func (e *DecodeError) Reason() string { return "the response could not be read" 
 // Unwrap returns the cause, and the error that prevented a retry, if there is one.
 func (e *DecodeError) Unwrap() []error { return e.causes(e.Err) }
 
-// CallError is a failure other than a response: the network, a timeout, the context, a rate limiter, a key source,
-// a hook, or the writer of Download. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
+// CallError is a failure without a response: the network, a timeout, the context, a rate limiter, a key source, a hook,
+// or the writer of Download. It is a [net.Error]. [errors.Is] and [errors.As] find the cause.
 type CallError struct {
 	Method   string
 	Path     string // as sent, without the query
@@ -255,8 +252,8 @@ func (e *CallError) Timeout() bool {
 		errors.Is(e.Err, os.ErrDeadlineExceeded) || errors.Is(e.Err, context.DeadlineExceeded)
 }
 
-// ConflictError reports that the name does not stand for one record alone: FindByName found several, or package once
-// knows it for another one. It matches [ErrConflict].
+// ConflictError reports that a name does not stand for one record: FindByName found several, or package once knows it
+// for another one. It matches [ErrConflict].
 type ConflictError struct {
 	Name   string
 	IDs    []ID   // of the records with the name, at most two
@@ -288,13 +285,13 @@ type summary struct {
 	note      string // in parentheses at the end of the error's text; may be empty
 }
 
-// Outcome returns the outcome of the call, for [OutcomeOf]. It is Unknown for an error that a program made itself.
+// Outcome answers [OutcomeOf]. It is Unknown for an error that a program made itself.
 func (s summary) Outcome() Outcome { return s.outcome }
 
-// Retryable answers the function [Retryable]. It is false for an error that a program made itself.
+// Retryable answers the function [Retryable].
 func (s summary) Retryable() bool { return s.retryable }
 
-// RetryAt answers the function [RetryAt]. It is zero for an error that a program made itself.
+// RetryAt answers the function [RetryAt].
 func (s summary) RetryAt() time.Time { return s.retryAt }
 
 // causes returns the error's own cause, and the error that ended the wait for another attempt.

@@ -35,18 +35,16 @@ type AttemptResult struct {
 }
 
 // WithAttemptHook calls hook before each attempt, including searches and downloads: for metrics, an audit log, a
-// spending limit or a circuit breaker. It is called after the rate limiter and the key source, in the call's goroutine.
-// Hooks given to a call are called after those given to [NewClient]. A hook that blocks delays its call. A hook that
-// stores the name of its own call with package once deadlocks. Nil is an error.
+// spending limit or a circuit breaker. It is called after the rate limiter and the key source, in the call's goroutine,
+// and delays the call while it blocks. A hook that stores the name of its own call with package once deadlocks. Nil is
+// an error.
 //
-// If hook returns an error, the attempt is not made, not counted and not retried. Before the first attempt, the call
-// returns a [*CallError] that wraps the error, with the outcome NotExecuted; later, it returns the error of its last
-// attempt, which then wraps both. A circuit breaker should let the searches of package once pass, which once.IsSearch
-// tells: refusing one ends the call, though the record that it would find may have been billed.
+// If hook returns an error, the attempt is not made, and the call ends: before the first attempt with a [*CallError]
+// that wraps the error, later with the error of its last attempt, which then wraps both. A circuit breaker should let
+// the searches of package once pass, which once.IsSearch tells: they may find a record that was billed.
 //
-// If done is not nil, it is called once with the result, before the pause for the next attempt, even if the attempt or
-// a later hook panics, or a later hook refuses the attempt. Hooks are called in the order in which they were given,
-// their done functions in reverse.
+// If done is not nil, it is called once with the result, before the pause for the next attempt, even after a panic or
+// if a later hook refuses the attempt. Hooks given to NewClient come first; done functions are called in reverse order.
 func WithAttemptHook(hook func(ctx context.Context, a Attempt) (done func(AttemptResult), err error)) CallOption {
 	return callOption{
 		check(hook != nil, "attempt_hook", nil, "must not be nil"),

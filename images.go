@@ -14,8 +14,8 @@ type ImagesService struct {
 	client *Client
 }
 
-// Image is an image as the service sent it. Fields that the service omits, or sends as null, keep their zero value. So
-// does a time that cannot be read: a program that deletes old images must leave out those whose CreatedAt is zero.
+// Image is an image as the service sent it. A field that the service omits or sends as null, and a time that cannot be
+// read, is zero: a program that deletes old images must leave out those whose CreatedAt is zero.
 type Image struct {
 	ID          ID         `json:"id"`
 	Name        string     `json:"name"`
@@ -44,8 +44,8 @@ func (i Image) Equal(other Image) bool { return equal(i, other) }
 // String returns the ID and the name.
 func (i Image) String() string { return fmt.Sprintf("Image(%s %q)", i.ID, i.Name) }
 
-// UnmarshalJSON reads a record as the client does. A JSON null is a no-op. A struct that embeds a record has this
-// method too, and needs one of its own to read its other fields.
+// UnmarshalJSON reads a record as the client does. A JSON null is a no-op. A struct that embeds an Image needs an
+// UnmarshalJSON of its own to read its other fields.
 func (i *Image) UnmarshalJSON(data []byte) error { return unmarshalRecord(i, data) }
 
 func (i *Image) keep(raw string) (ID, string) {
@@ -92,10 +92,10 @@ func (s *ImagesService) List(ctx context.Context, params ImageListParams, opts .
 	return list[Image](ctx, s.core(), arguments{op: images.list, params: params}, opts)
 }
 
-// All returns an iterator over the images of all pages. Each loop starts with the first page, or that of
-// WithQuery("page", "3"), and fetches the others when it reaches them. An error is yielded once, with a nil image, and
-// ends the loop; it matches [ErrPagination] if the service does not say whether more pages follow, or repeats one. Each
-// image owns its memory: keeping one does not keep its page.
+// All returns an iterator over the images of all pages, which it fetches as the loop reaches them, from the first page,
+// or that of WithQuery("page", "3"). An error is yielded once, with a nil image, and ends the loop; it matches
+// [ErrPagination] if the service does not say whether more pages follow, or repeats one. Keeping an image does not keep
+// its page in memory.
 //
 // An image that moves to the next page during the loop is yielded once. If others are deleted during the loop, some may
 // be missed: confirm with Show that an image is gone before you delete a copy of it.
@@ -109,38 +109,37 @@ func (s *ImagesService) Show(ctx context.Context, id ID, opts ...CallOption) (*I
 	return call(ctx, s.core(), arguments{op: images.show, id: id}, opts, readRecord[Image])
 }
 
-// FindByName returns the image with exactly the given name, as Show returns it. White space and invisible characters at
-// the ends of names are ignored, and so is the form of line breaks. It searches with List and is retried like List. The
+// FindByName returns the image with exactly the given name, as Show returns it. It ignores white space and invisible
+// characters at the ends of names, and the form of line breaks. It searches with List and is retried like List. The
 // error matches [ErrNotFound] only if a list that was read to its end has no such image; a 404 from the search does not
-// match. If several images have the name, it is a [*ConflictError] with two of their IDs. Package once searches with
-// it.
+// match. If several images have the name, it is a [*ConflictError] with two of their IDs.
 func (s *ImagesService) FindByName(ctx context.Context, name string, opts ...CallOption) (*Image, error) {
 	return findByName[Image](ctx, s.core(), images, name, opts)
 }
 
-// Validate returns the [*ValidationError] that Store would return before it sends anything, or nil. It is for a program
-// that accepts a job and runs it later. The options of the client and of the call apply.
+// Validate returns the [*ValidationError] that Store would return before it sends anything, or nil, with the options of
+// the client and of the call. Use it when you accept a job that runs later.
 func (s *ImagesService) Validate(params ImageStoreParams, opts ...CallOption) error {
 	return s.core().validate(params.arguments(), opts)
 }
 
 // Store creates an image and returns when the service has drawn it, which may take minutes and is billed. It is retried
 // only if the service cannot have executed the request. A failed Store may still have created, and billed, the image:
-// ask [OutcomeOf] before you store it again, or store it with [github.com/aicontent/aicontent-go/once].
+// ask [OutcomeOf] before you store it again, or use [github.com/aicontent/aicontent-go/once].
 func (s *ImagesService) Store(ctx context.Context, params ImageStoreParams, opts ...CallOption) (*Image, error) {
 	return call(ctx, s.core(), params.arguments(), opts, readRecord[Image])
 }
 
-// Update changes only the fields that are set and returns the updated image. It is retried after transient failures. If
-// the response to an attempt is lost, a retry overwrites changes that others have made meanwhile.
+// Update changes only the fields that are set and returns the updated image. It is retried after transient failures; a
+// retry may overwrite changes that others made meanwhile.
 func (s *ImagesService) Update(
 	ctx context.Context, id ID, params ImageUpdateParams, opts ...CallOption,
 ) (*Image, error) {
 	return call(ctx, s.core(), arguments{op: images.update, id: id, params: params}, opts, readRecord[Image])
 }
 
-// Delete deletes an image. It is retried after transient failures; after an attempt of unknown outcome, a 404 is
-// success.
+// Delete deletes an image. It is retried after transient failures; then a 404 is success if an earlier attempt may have
+// been executed.
 func (s *ImagesService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
 	_, err := call(ctx, s.core(), arguments{op: images.remove, id: id}, opts, readDeleted)
 	return err

@@ -12,13 +12,12 @@ import (
 	"github.com/aicontent/aicontent-go/internal/upload"
 )
 
-// File is an audio file to upload. Create one with [FileFromPath], [FileFromFS], [FileFromBytes] or [FileFromReader].
-// It is streamed: an upload holds at most 128 KiB of it in memory. The API does not specify audio formats; mp3, mp4,
-// mpeg, mpga, m4a, wav and webm are known to work. A file that begins like a PDF, an archive, an HTML page or a common
-// image is refused before it is sent; TIFF, HEIC and AVIF are not recognized.
+// File is an audio file to upload. It is streamed: an upload holds at most 128 KiB of it in memory. The API does not
+// specify audio formats; mp3, mp4, mpeg, mpga, m4a, wav and webm are known to work. A file that begins like a PDF, an
+// archive, an HTML page or a common image is refused before it is sent; TIFF, HEIC and AVIF are not recognized.
 //
-// A service or proxy may reject the request during the upload, because of the key or the file's size. That response is
-// then the call's error, after up to some MiB were sent in vain.
+// If a service or proxy rejects the request during the upload, that response is the call's error, after up to some MiB
+// were sent in vain.
 type File struct {
 	// Name is the file name. Only the part after the last slash or backslash is sent.
 	Name string
@@ -36,17 +35,15 @@ type File struct {
 
 // FileFromPath returns the regular file at path, opened anew for each attempt. Its name is the last element of path.
 // Problems with the file are reported when it is used. A call whose context ends leaves an Open or Read behind that
-// hangs, such as that of a file on a network disk.
+// hangs, as on a network disk.
 func FileFromPath(path string) File {
 	return File{Name: filepath.Base(path), source: upload.Path(path)}
 }
 
-// FileFromFS returns the file at path in fsys, opened anew for each attempt. Its name is the last element of path. It
-// may be any file but a directory, because object stores report irregular files. The size of an irregular file is
-// [File].Size or, if that is 0, the size that Stat reports. A file that Stat reports as empty is read all the same.
-//
-// The SDK reads the file up to 128 KiB ahead of the network, on another goroutine than the caller's. A call whose
-// context ends leaves an Open or Read behind that hangs.
+// FileFromFS returns the file at path in fsys, opened anew for each attempt and read on another goroutine. Its name is
+// the last element of path. It may be any file but a directory, because object stores report irregular files, whose
+// size is File.Size or, if that is 0, the size that Stat reports. A file that Stat reports as empty is read all the
+// same. A call whose context ends leaves an Open or Read behind that hangs.
 func FileFromFS(fsys fs.FS, path string) File {
 	return File{Name: path[strings.LastIndexByte(path, '/')+1:], source: upload.FS(fsys, path)}
 }
@@ -58,16 +55,15 @@ func FileFromBytes(name string, data []byte) File {
 
 // FileFromReader returns a file with the content of r from its current position. It does not close r. Do not use r
 // before the call returns; its position is then undefined. If the context ends during a Read or Seek, the call returns
-// within a moment, and r must not be used until that Read or Seek has returned.
+// within a moment, but r must not be used until that Read or Seek has returned.
 //
-// If r can seek, as a [bytes.Reader] or an open file can, each retry rewinds it to where it stood. Any other reader,
-// such as the body of an incoming request, can be read only once: the call is not retried once an attempt has read any
-// of it. Nor is it retried while a Read or Seek of an attempt that stalled has not returned. A panic of r is an error
-// that matches [ErrFile].
+// If r can seek, as an open file can, each retry rewinds it to where it stood. Any other reader, such as the body of an
+// incoming request, can be read only once: the call is not retried once an attempt has read any of it, nor while a Read
+// or Seek that stalled has not returned. A panic of r is an error that matches [ErrFile].
 //
-// A reader that can seek, or has a method Len() int, reports its size; for any other, set [File].Size if you know it. A
-// [mime/multipart.Part] never reports its size, nor does the body of a request. Without a size, the upload is chunked:
-// some services reject that with 411, and Django, and PHP behind Apache's proxy, see an empty form.
+// A reader that can seek, or has a method Len() int, reports its size; for any other, such as a request's body or a
+// mime/multipart.Part, set File.Size if you know it. Without a size, the upload is chunked: some services reject that
+// with 411, and Django, and PHP behind Apache's proxy, see an empty form.
 func FileFromReader(name string, r io.Reader) File {
 	return File{Name: name, source: upload.Reader(r)}
 }

@@ -109,17 +109,17 @@ func (p RetryPolicy) check() (problems []FieldProblem) {
 // WithHTTPClient sends requests through a copy of hc. Nil is an error. Its Jar applies, and its CheckRedirect to
 // Download: no redirect of an API call is followed.
 //
-// Leave its Timeout 0: the SDK has timeouts of its own. A Timeout counts from the start of an attempt, upload included,
-// so it would end Store calls that are billed. One below the store timeout is an error, of NewClient or of the Store
-// whose [WithStoreTimeout] exceeds it. Any other ends attempts of all methods.
+// Leave its Timeout 0: it counts from the start of every attempt, upload included, so it would end Store calls that are
+// billed. A Timeout below the store timeout is an error, of NewClient or of the Store whose WithStoreTimeout exceeds
+// it.
 //
 // If its transport is nil or an [*http.Transport], two clones with its TLS, proxy and dial settings are used: one for
 // create requests, each on a connection of its own over HTTP/1.1, the other for everything else. A limit such as
 // MaxConnsPerHost applies to each clone.
 //
-// Any other RoundTripper is used as it is. The client then cannot count the bytes written, so more failures are
-// Unknown. Nor does it see whether the RoundTripper sends a create request twice: if it sets GetBody, net/http may do
-// so over HTTP/2. To wrap a transport, use [WithMiddleware], where outcomes stay exact.
+// Any other RoundTripper is used as it is. Without the count of written bytes, more failures are Unknown, and the
+// RoundTripper may send a create request twice, as net/http may over HTTP/2 if GetBody is set. To wrap a transport, use
+// [WithMiddleware], where outcomes stay exact.
 func WithHTTPClient(hc *http.Client) Option {
 	problems := check(hc != nil, "http_client", nil, "must not be nil")
 	if hc != nil {
@@ -133,9 +133,9 @@ func WithHTTPClient(hc *http.Client) Option {
 
 // WithMiddleware wraps the client's transport, for tracing, signing or caching. Nil is an error. NewClient calls wrap
 // once; the first middleware given is the outermost. A middleware sees each attempt, with the Authorization header. It
-// must send a request with next, and only once: the SDK cannot observe requests that a middleware sends by other means,
-// and a repeated create request is billed twice. If there is no response, and next was not called with the request's
-// context, the outcome is Unknown, or NotExecuted if the end of an upload was not read. To refuse attempts, use
+// must send a request with next, and only once: the SDK cannot observe requests that it sends by other means, and a
+// repeated create request is billed twice. Without a response, an attempt for which next was not called with the
+// request's context is Unknown, or NotExecuted if the end of an upload was not read. To refuse attempts, use
 // [WithAttemptHook].
 func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option {
 	return clientOption{
@@ -144,9 +144,9 @@ func WithMiddleware(wrap func(next http.RoundTripper) http.RoundTripper) Option 
 	}
 }
 
-// WithAPIKeySource calls source for the key before each attempt, in place of the key given to [NewClient], which may be
-// empty. The function is called from many goroutines at once and should cache the key. After a 401 it is called once
-// more, and if it returns another key, the call is retried, even a Store. An error ends the call.
+// WithAPIKeySource calls source for the key before each attempt, in place of the key given to NewClient, which may be
+// empty. Source is called from many goroutines at once and should cache the key. After a 401 it is called once more,
+// and if it returns another key, the call is retried, even a Store. An error ends the call.
 func WithAPIKeySource(source func(context.Context) (string, error)) Option {
 	return clientOption{
 		check(source != nil, "api_key_source", nil, "must not be nil"),
@@ -163,8 +163,8 @@ func WithUserAgent(product string) Option {
 	}
 }
 
-// WithLogger logs each attempt at debug level, with attributes that docs/production.md lists. Keys, bodies and query
-// values are never logged. Nil logs nothing. A Logger without a handler is an error.
+// WithLogger logs each attempt at debug level, with attributes that docs/production.md lists, but no keys, bodies or
+// query values. Nil logs nothing. A Logger without a handler is an error.
 func WithLogger(l *slog.Logger) Option {
 	return clientOption{
 		check(l == nil || !isNil(l.Handler()), "logger", nil, "must have a handler", "make it with slog.New"),
@@ -185,10 +185,9 @@ func WithRateLimiter(l RateLimiter) Option {
 const maxBudget = 100_000_000
 
 // WithRetryBudget limits the retries of all calls of the client together, so that they do not worsen an outage. The
-// budget starts with that many tokens and never has more; the default is 100, and 0 is no limit. Each retry costs one
-// token, except after a Retry-After or a 401. A call that succeeds at once earns a tenth of a token; if it
-// succeeds after retries, it gets its tokens back. Without tokens, only these two kinds of retries remain. A budget
-// above 100 million counts as 100 million.
+// budget starts full; the default is 100, and 0 is no limit. Each retry takes one, except after a Retry-After or a 401.
+// A call that succeeds returns what its retries took; without retries, it earns a tenth. More than 100 million count as
+// 100 million.
 func WithRetryBudget(retries int) Option {
 	return clientOption{
 		check(retries >= 0, "retry_budget", retries, "must not be negative"),
@@ -197,7 +196,7 @@ func WithRetryBudget(retries int) Option {
 }
 
 // WithInsecureHTTP allows an http:// base URL for hosts other than loopback, and a proxy for it. The key and all
-// content then cross the network, and the proxy, unencrypted.
+// content then cross the network unencrypted.
 func WithInsecureHTTP() Option {
 	return clientOption{nil, func(c *Client) { c.insecure = true }}
 }
@@ -216,8 +215,8 @@ func WithUpdateMethod(method string) Option {
 	}
 }
 
-// WithMaxResponseSize limits the size of a response, in bytes after decompression. The default is 32 MiB; less than 1
-// is an error. A larger response is a [*DecodeError]. Download has no limit.
+// WithMaxResponseSize limits the size of a response, after decompression. The default is 32 MiB; less than 1 is an
+// error. A larger response is a [*DecodeError]. Download has no limit.
 func WithMaxResponseSize(bytes int64) Option {
 	return clientOption{
 		check(bytes > 0, "max_response_size", bytes, "must be above 0"),
@@ -225,9 +224,9 @@ func WithMaxResponseSize(bytes int64) Option {
 	}
 }
 
-// WithResponseTimeout limits the wait of one attempt, not of the whole call, from the last byte sent until the response
-// is read, or for Download until its header. The default is 30 seconds; 0 is no limit; less than a millisecond is an
-// error. Store has a limit of its own: [WithStoreTimeout].
+// WithResponseTimeout limits the wait of one attempt, from the last byte sent until the response is read, or for
+// Download until its header. The default is 30 seconds; 0 is no limit; less than a millisecond is an error. Store has
+// [WithStoreTimeout] instead.
 func WithResponseTimeout(d time.Duration) CallOption {
 	return callOption{
 		checkDuration("response_timeout", d),
@@ -235,9 +234,9 @@ func WithResponseTimeout(d time.Duration) CallOption {
 	}
 }
 
-// WithStoreTimeout is [WithResponseTimeout] for Store, which returns when the service has drawn the image or
-// transcribed the audio. The default is 10 minutes; 0 is no limit; less than a millisecond is an error. A Store call
-// that ends because of it is Unknown: the service may still be working.
+// WithStoreTimeout is [WithResponseTimeout] for Store, which returns when the service has done the work. The default is
+// 10 minutes; 0 is no limit; less than a millisecond is an error. A Store call that ends because of it is Unknown: the
+// service may still be working.
 func WithStoreTimeout(d time.Duration) CallOption {
 	return callOption{
 		checkDuration("store_timeout", d),
@@ -263,8 +262,8 @@ func WithRetryPolicy(policy RetryPolicy) CallOption {
 	}
 }
 
-// WithoutValidation leaves values to the service: newer resolutions, a language instead of a country, a file that is
-// empty or does not look like audio. Required fields stay required, and text must still be UTF-8.
+// WithoutValidation leaves values to the service, such as newer resolutions, a language in place of a country, or a
+// file that does not look like audio. Required fields stay required, and text must be UTF-8.
 func WithoutValidation() CallOption {
 	return callOption{nil, func(s *settings) { s.unchecked = true }}
 }
@@ -278,8 +277,8 @@ func WithHeader(key, value string) CallOption {
 	}
 }
 
-// WithQuery sets a query parameter, documented or not. It overrides a documented parameter of the same name. Given
-// twice, to the client or the call, the last one counts; values of a name that ends in [] add up.
+// WithQuery sets a query parameter, documented or not. It overrides a documented parameter of the same name. Of
+// several, the last one counts; values of a name that ends in [] add up.
 func WithQuery(key, value string) CallOption {
 	return callOption{
 		check(key != "", "query", key, "must have a name"),
@@ -287,10 +286,10 @@ func WithQuery(key, value string) CallOption {
 	}
 }
 
-// WithFormField sets a form field of a Store or Update call, such as one that the API does not document; other methods
-// ignore it. It overrides a documented field of the same name, and can supply a required one. Given twice, to the
-// client or the call, the last one counts; values of a name that ends in [] add up. A transcription's file is an error,
-// and so is the name of a Store call whose params have one: FindByName would not find the record by it.
+// WithFormField sets a form field of a Store or Update call, such as one that the API does not document. It overrides a
+// documented field of the same name, and can supply a required one. Of several, the last one counts; values of a name
+// that ends in [] add up. A transcription's file is an error, and so is the name of a Store call whose params have one:
+// FindByName would not find the record by it.
 func WithFormField(key, value string) CallOption {
 	clean := key != "" && !strings.ContainsFunc(key, unicode.IsControl)
 	return callOption{
@@ -308,10 +307,9 @@ func WithResponse(dst **Response) CallOption {
 	}}
 }
 
-// WithProgress calls f during an upload, one call at a time, at most 20 times a second and at the end of each attempt;
-// calls without a file ignore it. The upload waits for f: a slow f slows it down. If f panics, or blocks for longer
-// than [WithStallTimeout], the attempt is aborted. Given to [NewClient], f is called for all uploads, concurrently. Nil
-// reports nothing.
+// WithProgress calls f during an upload, one call at a time, at most 20 times a second and at the end of each attempt.
+// The upload waits for f. If f panics, or blocks for longer than [WithStallTimeout], the attempt is aborted. Given to
+// NewClient, f is called for all uploads, concurrently. Nil reports nothing.
 func WithProgress(f func(Progress)) CallOption {
 	return callOption{nil, func(s *settings) { s.progress = f }}
 }

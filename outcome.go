@@ -35,11 +35,10 @@ func (o Outcome) String() string {
 // OutcomeOf returns the outcome of the call that returned err. After NotExecuted, the call created and changed nothing.
 // After Executed or Unknown, a Store call may have been billed: look for the record before you store it again.
 //
-// [Retryable] is the second answer that a program needs: whether the same call may be made again. Of a failed Store
-// call, only NotExecuted can be retryable.
+// [Retryable] is the second answer that a program needs: whether it may make the same call again.
 //
-// The table lists how an attempt can end, and whether the SDK retries it by itself (1x: once), for Store and for the
-// other methods. The first row that applies counts. The last column is Retryable, where "others" means yes, except for
+// The table lists how an attempt can end; the first row that applies counts. Others and store say whether the SDK
+// retries it by itself (1x: once). Retryable says whether you may call again; there, "others" means yes, except for
 // Store.
 //
 //	the attempt ended with                                    outcome      others  store  retryable
@@ -71,26 +70,24 @@ func (o Outcome) String() string {
 //	no response, though a byte may have been sent             Unknown      yes     no     others
 //	any other response, or a picture whose writer failed      Unknown      no      no     no
 //
-// Here, 4xx excludes 408 and 499, and 5xx excludes 501 and 505. JSON is an object or an array.
-//
-// A multipart form ends with a closing boundary. Until its first byte is sent, no server can have the complete form:
-// the upload is cut off, and the failure is NotExecuted. After that byte, the failure is Unknown.
+// Here, 4xx excludes 408 and 499, and 5xx excludes 501 and 505. JSON is an object or an array. An upload is cut off if
+// it ends before the first byte of the form's closing boundary, without which no server has the complete form.
 //
 // A firewall or proxy may send a 4xx of its own after the service has acted, so most of them need JSON to count.
-// Proxies send the statuses without JSON before they forward a request. NotExecuted trusts the service and everything
-// in front of it: if one of them sends such a status for a request that was executed, the outcome is wrong. A 503
-// proves nothing, whatever its headers, nor does a 200 without the record.
+// Proxies send the statuses without JSON before they forward a request. If a proxy sends such a status for a request
+// that was executed, NotExecuted is wrong. A 503 proves nothing, whatever its headers, nor does a 200 without the
+// record.
 //
 // A Delete succeeds with any complete 2xx, except an HTML page and JSON that reports an error (see "Responses" in the
 // package documentation) or says that nothing was deleted. It also succeeds with a 201 or 204 that is cut off and,
 // after an attempt of unknown outcome, with a 404 with JSON. [ErrPagination] is Executed, because the pages before it
-// were read. Package once documents the outcomes of its own errors.
+// were read.
 //
 // OutcomeOf calls the method Outcome of the first error in the tree of err, as [errors.As] walks it, that has both this
-// method and Retryable() bool. All errors of this package have them, and a program's own may. Of joined errors, Unknown
-// counts first, then Executed. Nil is Executed. A nil pointer and an error without the methods are Unknown, and so is
-// an error of this package that a program made itself, except for an [*APIError]: its status is judged as the response
-// to a Store with a JSON body.
+// method and Retryable() bool. Errors of your own may have them, and RetryAt() time.Time. Of joined errors, Unknown
+// counts first, then Executed. Nil is Executed. An error without the methods is Unknown, and so is an error of this
+// package that a program made itself, except for an [*APIError]: its status is judged as the response to a Store with a
+// JSON body.
 func OutcomeOf(err error) Outcome {
 	if err == nil {
 		return OutcomeExecuted
@@ -112,10 +109,9 @@ func OutcomeOf(err error) Outcome {
 // [ErrNotFound], which then means success.
 //
 // The table of [OutcomeOf] has the answers for attempts. A Retry-After above the policy's limit and a used-up retry
-// budget are retryable. Nil, a [*ConflictError], [ErrFile], [ErrPagination], a name that FindByName does not find and
-// errors without the methods are not. Retryable calls the method Retryable of the same errors as OutcomeOf; of joined
-// errors, all that have the methods must be retryable. The errors of package once have an answer of their own, because
-// its calls are safe to repeat whatever their outcome.
+// budget are retryable. Nil, a [*ConflictError], [ErrFile], [ErrPagination] and a name that FindByName does not find
+// are not. Of joined errors, all that have the method must be retryable. An error of package once may be retryable
+// whatever its outcome, because its calls are safe to repeat.
 func Retryable(err error) bool {
 	found := verdicts(err)
 	permanent := func(e judged) bool { return !e.Retryable() }
@@ -123,9 +119,8 @@ func Retryable(err error) bool {
 }
 
 // RetryAt returns the earliest time at which the call that returned err is worth making again: the end of a
-// Retry-After, or the time at which package once looks next. It is zero if err has no such time: then use a backoff of
-// your own. RetryAt calls the method RetryAt() time.Time of the same errors as [OutcomeOf]; of joined errors, the
-// latest time counts.
+// Retry-After, or the time at which package once looks next. If it is zero, use a backoff of your own. Of joined
+// errors, the latest time counts.
 func RetryAt(err error) time.Time {
 	var at time.Time
 	for _, e := range verdicts(err) {
@@ -136,15 +131,15 @@ func RetryAt(err error) time.Time {
 	return at
 }
 
-// Reason returns the cause of err for the people who use a program, on one line: without the operation, hints for
-// programmers and the names of options. It is empty for nil.
+// Reason returns the cause of err for the people who use a program, on one line, without the operation and hints for
+// programmers. It is empty for nil.
 //
 //	*ValidationError   each field and what is allowed
 //	*APIError          the service's message, else the text of the status
 //	*DecodeError       "the response could not be read"
 //	*CallError         "no connection to the service", "timed out", "stopped", "refused: …" or another kind of failure
 //	*ConflictError     its Reason
-//	errors with a method Reason() string, such as package once's: its result
+//	method Reason()    its result, such as of package once's errors
 //	several of these   their reasons, joined by "; "
 //	any other error    its text
 func Reason(err error) string {

@@ -78,9 +78,9 @@ func (p *Page[T]) at(state paging.State, s *source, from answer) *Page[T] {
 func (p *Page[T]) HasNext() bool { return p != nil && p.state.HasNext() }
 
 // Next returns the next page, with the filters and options of the first call, or nil without an error after the last.
-// Records that moved there from this page are left out. The error matches [ErrPagination] if the service does not say
+// It leaves out records that moved there from this page. The error matches [ErrPagination] if the service does not say
 // whether a page follows a full one, leads back to an earlier page, or repeats this page's records. Deletions between
-// the calls may hide records: see [ImagesService.All].
+// the calls may hide records, as in All.
 func (p *Page[T]) Next(ctx context.Context) (*Page[T], error) {
 	page, _, err := p.next(ctx)
 	return page, err

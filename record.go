@@ -13,7 +13,7 @@ import (
 )
 
 // ID is a record's identifier, assigned by the service. It decodes from a JSON string or, digit for digit, from a JSON
-// number of any size. A call refuses an ID that would not be one segment of a path: . and .., and any with a slash, a
+// number of any size. A call refuses an ID that is not one segment of a path: . and .., and any with a slash, a
 // backslash, white space or a control character.
 type ID string
 

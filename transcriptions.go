@@ -14,9 +14,8 @@ type TranscriptionsService struct {
 	client *Client
 }
 
-// Transcription is a transcription as the service sent it. Fields that the service omits, or sends as null, keep their
-// zero value. So does a time that cannot be read: a program that deletes old transcriptions must leave out those whose
-// CreatedAt is zero.
+// Transcription is a transcription as the service sent it. A field that the service omits or sends as null, and a time
+// that cannot be read, is zero: a program that deletes old transcriptions must leave out those whose CreatedAt is zero.
 type Transcription struct {
 	ID          ID          `json:"id"`
 	Name        string      `json:"name"`
@@ -42,8 +41,8 @@ func (t Transcription) Equal(other Transcription) bool { return equal(t, other) 
 // String returns the ID and the name, not the text.
 func (t Transcription) String() string { return fmt.Sprintf("Transcription(%s %q)", t.ID, t.Name) }
 
-// UnmarshalJSON reads a record as the client does. A JSON null is a no-op. A struct that embeds a record has this
-// method too, and needs one of its own to read its other fields.
+// UnmarshalJSON reads a record as the client does. A JSON null is a no-op. A struct that embeds a Transcription needs
+// an UnmarshalJSON of its own to read its other fields.
 func (t *Transcription) UnmarshalJSON(data []byte) error { return unmarshalRecord(t, data) }
 
 func (t *Transcription) keep(raw string) (ID, string) {
@@ -89,8 +88,7 @@ func (s *TranscriptionsService) List(
 	return list[Transcription](ctx, s.core(), arguments{op: transcriptions.list, params: params}, opts)
 }
 
-// All returns an iterator over the transcriptions of all pages. It behaves like [ImagesService.All]: an error ends the
-// loop, and deletions during the loop may hide transcriptions.
+// All returns an iterator over the transcriptions of all pages. It behaves like [ImagesService.All].
 func (s *TranscriptionsService) All(
 	ctx context.Context, params TranscriptionListParams, opts ...CallOption,
 ) iter.Seq2[*Transcription, error] {
@@ -103,26 +101,25 @@ func (s *TranscriptionsService) Show(ctx context.Context, id ID, opts ...CallOpt
 	return call(ctx, s.core(), arguments{op: transcriptions.show, id: id}, opts, readRecord[Transcription])
 }
 
-// FindByName returns the transcription with exactly the given name, as Show returns it. If there is none, the error
-// matches [ErrNotFound]; if there are several, it is a [*ConflictError]. See [ImagesService.FindByName].
+// FindByName returns the transcription with exactly the given name. It behaves like [ImagesService.FindByName].
 func (s *TranscriptionsService) FindByName(
 	ctx context.Context, name string, opts ...CallOption,
 ) (*Transcription, error) {
 	return findByName[Transcription](ctx, s.core(), transcriptions, name, opts)
 }
 
-// Validate returns the [*ValidationError] that Store would return before it sends anything, or nil. It is for a program
-// that accepts a job and runs it later. The options of the client and of the call apply. Validate does not look at the
-// file, which may be missing.
+// Validate returns the [*ValidationError] that Store would return before it sends anything, or nil, with the options of
+// the client and of the call. Use it when you accept a job that runs later. It does not look at the file, which may be
+// missing.
 func (s *TranscriptionsService) Validate(params TranscriptionStoreParams, opts ...CallOption) error {
 	return s.core().validate(params.arguments(), opts)
 }
 
 // Store creates a transcription from an audio file and returns when the service has transcribed it, which may take
-// minutes and is billed. The file is streamed, never held in memory. Store is retried only if the file can be read
-// again (see [FileFromReader]) and the service cannot have executed the request, as when an upload was cut off. A
-// failed Store may still have created, and billed, the transcription: ask [OutcomeOf] before you store it again, or
-// store it with [github.com/aicontent/aicontent-go/once].
+// minutes and is billed. The file is streamed. Store is retried only if the service cannot have executed the request,
+// as when an upload was cut off, and the file can be read again: see [FileFromReader]. A failed Store may still have
+// created, and billed, the transcription: ask [OutcomeOf] before you store it again, or use
+// [github.com/aicontent/aicontent-go/once].
 func (s *TranscriptionsService) Store(
 	ctx context.Context, params TranscriptionStoreParams, opts ...CallOption,
 ) (*Transcription, error) {
@@ -130,7 +127,7 @@ func (s *TranscriptionsService) Store(
 }
 
 // Update changes only the fields that are set and returns the updated transcription. It is retried after transient
-// failures. If the response to an attempt is lost, a retry overwrites changes that others have made meanwhile.
+// failures; a retry may overwrite changes that others made meanwhile.
 func (s *TranscriptionsService) Update(
 	ctx context.Context, id ID, params TranscriptionUpdateParams, opts ...CallOption,
 ) (*Transcription, error) {
@@ -138,8 +135,8 @@ func (s *TranscriptionsService) Update(
 	return call(ctx, s.core(), update, opts, readRecord[Transcription])
 }
 
-// Delete deletes a transcription. It is retried after transient failures; after an attempt that may have been executed,
-// a 404 is success.
+// Delete deletes a transcription. It is retried after transient failures; then a 404 is success if an earlier attempt
+// may have been executed.
 func (s *TranscriptionsService) Delete(ctx context.Context, id ID, opts ...CallOption) error {
 	_, err := call(ctx, s.core(), arguments{op: transcriptions.remove, id: id}, opts, readDeleted)
 	return err

@@ -15,21 +15,21 @@ import (
 	"time"
 )
 
-// Dir returns a ledger in a folder, for the processes of one machine. [New] creates a missing folder, readable by its
-// owner alone, and fails if the path is empty or a file cannot be created in the folder. Entries survive the end of a
-// process. They survive a crash of the machine if the file system keeps synced files.
+// Dir returns a ledger in a folder, for the processes of one machine. New creates a missing folder, readable by its
+// owner alone. It fails if the path is empty or a file cannot be created there. Entries survive the end of a process
+// and, if the file system keeps synced files, a crash of the machine.
 //
 // Each name has a file, with a line of some 350 bytes for each change: two for a new record, and one for each 30
 // seconds of sending. Dir never removes a file. Delete files of names that you never store again, or the whole folder,
-// only while no process uses them. The package documentation explains the loss of a folder.
+// only while no process uses them.
 //
 // A line cut off by a crash or a full disk does not count. Any other damage is an error that names the file: the call
 // sends no request. Two kinds of damage go unnoticed: an empty file, and missing or incomplete last lines.
 //
-// The ledger implements [Lister]. It ignores files whose name is not a key.
-//
 // On a local disk, Linux, macOS and Windows append a line as a whole. Network file systems do not: use a database
 // there.
+//
+// The ledger implements [Lister], and ignores files whose name is not a key.
 func Dir(path string) Ledger { return dir(path) }
 
 // dir keeps each entry in a file. Each Put appends a line: the replaced version, the new version, the entry, and the

@@ -9,21 +9,20 @@
 //	}
 //	image, found, err := names.Images.Store(ctx, params) // creates the image unless it exists
 //
-// A plain Store call is billed, and a failed one may still have created its record: a proxy gave up, the connection
-// broke, the process was killed. With this package you make the same call again, if [aicontent.Retryable] reports true,
-// at the time of [aicontent.RetryAt], from any process with the same ledger. All calls return the same record.
+// A plain Store call that fails may still have created, and billed, its record: a proxy gave up, the connection broke,
+// the process was killed. With this package you make the same call again, if [aicontent.Retryable] reports true, at the
+// time of [aicontent.RetryAt], from any process with the same ledger. All calls return the same record.
 //
 // Your part:
 //
-//   - Use a unique name, such as a job's ID or the hash of a file. A title typed by a person is not unique. Use this
-//     package for every Store: the ledger does not know plain Store calls.
-//   - Save the job before you call Store. The ledger has only the name and a hash of the parameters. It does not
-//     compare files, or fields that options set.
-//   - On SIGTERM, end the context of the calls, as above, and let them write their results to the ledger. A program
-//     without a handler for SIGTERM is killed by it.
+//   - Use a unique name, such as a job's ID or the hash of a file, not a title that a person typed.
+//   - Use this package for every Store: the ledger does not know plain Store calls.
+//   - Save the job before you call Store: the ledger has only the name and a hash of the parameters, without files and
+//     fields that options set.
+//   - On SIGTERM, end the context of the calls, as above, and let them write to the ledger.
 //
 // The ledger is [InMemory] for a single process, [Dir] for the processes of one machine, or a database with a row for
-// each name. See [Ledger].
+// each name: see [Ledger].
 //
 // # How it works
 //
@@ -37,10 +36,9 @@
 // If a process dies, the others wait for its record, at most the settle time ([WithSettleTime]) and two minutes. A
 // restart does not extend the wait. PROTOCOL.md, beside the code, has all rules with their reasons.
 //
-// No call creates a record for the name again until Delete frees the name, even if no list shows the record. Once the
-// ledger has the ID, the service may change all fields. If the name changes later, the error is a
-// [*aicontent.ConflictError]: a person renamed the record, or a reset database gave its ID to another one. Delete then
-// frees the name and keeps the record.
+// No call creates a record for the name again until Delete frees the name, even if no list shows the record. If the name
+// of a known record changes, the error is a [*aicontent.ConflictError]: a person renamed the record, or a reset database
+// gave its ID to another one. Delete then frees the name and keeps the record.
 //
 // The outcome of an [*Error] is Executed if the record was created, Unknown while a request may still create it, and
 // NotExecuted if there is none and never will be.
@@ -48,8 +46,8 @@
 // # How long a call takes
 //
 // A call normally takes as long as a Store. If an earlier request is open, the call first waits, up to 17 minutes. The
-// context ends the wait, and also a create request, which may still be billed. [WithMaxWait] ends only waits: use it in
-// a handler or a queue worker. With the defaults:
+// context ends the wait, and also a create request, which may still be billed; [WithMaxWait] ends only the wait. With
+// the defaults:
 //
 //	                                         create requests  searches  until the call ends
 //	the response arrives                                   1         1  as long as a Store
@@ -62,15 +60,14 @@
 //	  the record appears a minute later                    0         7  1 min
 //	  no record appears                                    1        39  sends after 17 min
 //
-// The searches of a call are 1, 3, 7, 15 and 31 seconds after the first one, and then 30 seconds apart. A longer
-// Retry-After delays them. Between them the call reads the ledger every second. A worker with WithMaxWait(0) that calls
-// again at RetryAt makes as many searches as a call that waits.
+// A call searches 1, 3, 7, 15 and 31 seconds after its first search, then every 30 seconds, or later for a Retry-After.
+// In between it reads the ledger every second. A worker with WithMaxWait(0) that calls again at RetryAt makes as many
+// searches.
 //
 // # The settle time
 //
 // The settle time must cover the longest Store of your deployment, even behind a 504, the lag of its lists, and the
-// difference of your machines' clocks. Take twice the sum. docs/recipes.md measures it. If the service becomes slower,
-// a record may be created twice.
+// difference of your machines' clocks. Take twice the sum. docs/recipes.md measures it.
 //
 // # What a call costs
 //
@@ -102,9 +99,8 @@
 //
 // # Looking after a ledger
 //
-// A [Lister] lists its names, with the time until which each one is open; docs/recipes.md has a command that prints it.
-// [Client.Key] returns the key of a name. Delete deletes a name's record and clears its entry. If lists have no names,
-// it clears the entry as soon as no request is open, and returns an error once, because there may be a record.
+// A [Lister] lists its names; docs/recipes.md has a command that prints it. [Client.Key] returns the key of a name.
+// Delete deletes a name's record and clears its entry.
 //
 // A lost folder, or a backup of it, is safe to replace if no request was sent within the settle time: calls then find
 // the records that the service lists. Never use a copy beside the original.

@@ -48,8 +48,8 @@ var lineBreaks = strings.NewReplacer("\r\n", "; ", "\n", "; ", "\r", "; ")
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Outcome returns Executed if the record was created, Unknown while a request of any process may still create it, else
-// NotExecuted. [aicontent.OutcomeOf] calls it.
+// Outcome answers [aicontent.OutcomeOf]: Executed if the record was created, Unknown while a request of any process may
+// still create it, else NotExecuted.
 func (e *Error) Outcome() aicontent.Outcome {
 	if e == nil {
 		return aicontent.OutcomeUnknown
@@ -57,13 +57,12 @@ func (e *Error) Outcome() aicontent.Outcome {
 	return e.outcome
 }
 
-// Retryable reports whether the same call may succeed. Calling again is always safe. [aicontent.Retryable] calls it.
+// Retryable answers [aicontent.Retryable]: whether the same call may succeed. It is always safe.
 func (e *Error) Retryable() bool { return e != nil && e.retryable }
 
-// RetryAt returns the next useful time for the same call. While a request is open, these are 1, 3, 7, 15 and 31 seconds
-// after the last write of the entry, then every 30 seconds, at the latest Until. A longer Retry-After counts instead.
-// It is zero if the error is not retryable, or if no time is better than your own backoff. [aicontent.RetryAt] calls
-// it.
+// RetryAt answers [aicontent.RetryAt] with the time of the call's next search. While a request is open, these are 1, 3,
+// 7, 15 and 31 seconds after the last write of the entry, then every 30 seconds, at the latest Until; a longer
+// Retry-After counts instead. It is zero if your own backoff is as good.
 func (e *Error) RetryAt() time.Time {
 	if e == nil {
 		return time.Time{}
@@ -71,7 +70,7 @@ func (e *Error) RetryAt() time.Time {
 	return e.retryAt
 }
 
-// Reason returns the cause for the people who use a program. [aicontent.Reason] calls it.
+// Reason answers [aicontent.Reason].
 func (e *Error) Reason() string {
 	if e == nil {
 		return ""

@@ -17,13 +17,13 @@ type Images struct {
 // and the form of its line breaks, do not count.
 //
 // If found is true, the image existed, and this call created and billed nothing. An image stored without this package
-// may differ from params. If the ledger has other params for the name, the error is an [*aicontent.ConflictError].
-// Fields set by options are not compared.
+// may differ from params. If the ledger has other params for the name, the error is an [*aicontent.ConflictError];
+// fields set by options are not compared.
 //
 // If an earlier request of any process may still create the image, Store waits: up to the settle time after the end of
 // that request, or until ctx or [WithMaxWait] ends the wait. It makes at most one plain Store call, with its retries.
-// The options apply to all calls that it makes. The error is an [*Error], or an [*aicontent.ValidationError] for
-// invalid arguments. If [aicontent.Retryable] reports true, call Store again: it never creates a second image.
+// The options apply to all calls that it makes. If [aicontent.Retryable] reports true for the error, call Store again:
+// it never creates a second image.
 func (s *Images) Store(
 	ctx context.Context, params aicontent.ImageStoreParams, opts ...aicontent.CallOption,
 ) (image *aicontent.Image, found bool, err error) {
@@ -48,7 +48,8 @@ func (s *Images) Find(ctx context.Context, name string, opts ...aicontent.CallOp
 
 // Delete finds the image as Find does, deletes it, and frees the name. It returns nil if there is none. It keeps a
 // renamed image: it frees the name and returns an [*aicontent.ConflictError], once. If lists have no names, Delete
-// frees the name as soon as no request is open, and once returns the error of the search.
+// frees the name as soon as no request is open, and returns the error of the search once, because there may be an
+// image.
 func (s *Images) Delete(ctx context.Context, name string, opts ...aicontent.CallOption) error {
 	return s.service.call(name, "", opts).delete(ctx)
 }

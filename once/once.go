@@ -32,9 +32,9 @@ func (o option) apply(c *config) { o(c) }
 func WithSettleTime(d time.Duration) Option { return option(func(c *config) { c.settle = d }) }
 
 // WithMaxWait limits the pauses of a call, including the wait for another call of this process, to d in all. The error
-// matches [ErrMaxWait] and is retryable; [Error.RetryAt] returns the time to call again. Unlike a context, the limit
-// never ends a create request: use it in handlers and queue workers. With 0, a call makes no pause and takes as long as
-// its requests and their retries. A negative d is an error. By default only the context limits the pauses.
+// matches [ErrMaxWait] and is retryable. Unlike a context, the limit never ends a create request: use it in handlers
+// and queue workers. With 0, a call makes no pause and takes as long as its requests and their retries. A negative d is
+// an error. By default only the context limits the pauses.
 func WithMaxWait(d time.Duration) Option {
 	return option(func(c *config) { c.maxWait = d })
 }
