@@ -12,7 +12,7 @@ import (
 	"github.com/aicontent/aicontent-go/internal/upload"
 )
 
-// File is an audio file to upload. It is streamed: an upload holds at most 128 KiB of it in memory. The API does not
+// File is an audio file to upload. It is streamed: an upload holds at most 512 KiB of it in memory. The API does not
 // specify audio formats; mp3, mp4, mpeg, mpga, m4a, wav and webm are known to work. A file that begins like a PDF, an
 // archive, an HTML page or a common image is refused before it is sent; TIFF, HEIC and AVIF are not recognized.
 //

@@ -90,7 +90,7 @@ func (b *Body) Attach(req *http.Request, clock Clock, report func(sent int64)) (
 	}
 	clock.Reading() // because Open may block as a Read may
 	var err error
-	s.file, err = b.file.open(req.Context(), told)
+	s.file, err = b.file.open(req.Context(), told, true)
 	clock.Taken(false)
 	if err != nil {
 		return s, cmp.Or(context.Cause(req.Context()), b.file.readError(0, err))

@@ -52,12 +52,11 @@ const headSize = 512
 
 // look returns the size of the file and its first bytes. A reader that cannot seek keeps these for the upload.
 func (f File) look(ctx context.Context) (size int64, head []byte, err error) {
-	in, err := f.open(ctx, nil)
+	in, err := f.open(ctx, nil, false)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer in.close()
-	in.ahead = false // because the head is enough
 	head, err = io.ReadAll(io.LimitReader(in, headSize))
 	n := int64(len(head))
 	if err != nil {

@@ -32,7 +32,7 @@ func pipeOf(t *testing.T, ctx context.Context, r io.Reader, done func()) *pipe {
 		in.r, in.done = r, done
 		return nil
 	})
-	p, err := File{Source: source}.open(ctx, nil)
+	p, err := File{Source: source}.open(ctx, nil, true)
 	require.NoError(t, err)
 	t.Cleanup(p.close)
 	return p
@@ -73,7 +73,7 @@ func TestOnlyMemoryIsReadDirectlyAndOnlyFilesAhead(t *testing.T) {
 		"reader":             {Reader(onlyReader{bytes.NewReader(nil)}), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := File{Source: test.source}.open(t.Context(), nil)
+			p, err := File{Source: test.source}.open(t.Context(), nil, true)
 			require.NoError(t, err)
 			defer p.close()
 			assert.Equal(t, test.direct, p.direct)
@@ -101,22 +101,43 @@ func TestFilesAreReadOnePieceAhead(t *testing.T) {
 			file.File = f
 			return file
 		}}
-		p, err := File{Source: FS(fsys, "a.wav")}.open(t.Context(), nil)
+		p, err := File{Source: FS(fsys, "a.wav")}.open(t.Context(), nil, true)
 		require.NoError(t, err)
 		defer p.close()
 		synctest.Wait()
 		assert.Zero(t, file.read.Load(), "read before it was asked for")
+		half := p.room / 2
 		for sent := range int64(5) {
-			_, err := io.ReadFull(p, make([]byte, aheadSize/2))
+			_, err := io.ReadFull(p, make([]byte, half))
 			require.NoError(t, err)
 			synctest.Wait()
 			assert.Equal(t, sent+2, file.read.Load())
-			_, err = io.ReadFull(p, make([]byte, aheadSize/2))
+			_, err = io.ReadFull(p, make([]byte, p.room-half))
 			require.NoError(t, err)
 			synctest.Wait()
 			assert.Equal(t, sent+2, file.read.Load(), "read on while a piece was waiting")
 		}
 	})
+}
+
+// Large pieces save CPU time, but many uploads at once must not hold many of them.
+func TestOnlyAFewUploadsHaveLargePieces(t *testing.T) {
+	open := func(bytes int) *pipe {
+		fsys := fstest.MapFS{"a.wav": {Data: make([]byte, bytes)}}
+		p, err := File{Source: FS(fsys, "a.wav")}.open(t.Context(), nil, true)
+		require.NoError(t, err)
+		t.Cleanup(p.close)
+		return p
+	}
+	first := open(largePiece)
+	assert.Equal(t, largePiece, first.room)
+	for range largePipes - 1 {
+		assert.Equal(t, largePiece, open(largePiece).room)
+	}
+	assert.Equal(t, smallPiece, open(largePiece).room)
+	assert.Equal(t, 1001, open(1000).room, "a small file needs no more")
+	first.close()
+	assert.Equal(t, largePiece, open(largePiece).room, "an upload that has ended keeps its room")
 }
 
 // The bytes that an attempt did not send belong to the next one.
@@ -208,10 +229,10 @@ func TestPiecesReadAheadAreLeftBehind(t *testing.T) {
 			in.r, in.ahead, in.done = r, true, func() { ended = true }
 			return nil
 		})
-		p, err := File{Source: source}.open(ctx, nil)
+		p, err := File{Source: source}.open(ctx, nil, true)
 		require.NoError(t, err)
 		start := time.Now()
-		got := make([]byte, 2*aheadSize)
+		got := make([]byte, 2*p.room)
 		_, err = io.ReadFull(p, got)
 		require.NoError(t, err)
 		assert.Zero(t, time.Since(start), "waited for a piece that nobody has asked for")
@@ -224,7 +245,7 @@ func TestPiecesReadAheadAreLeftBehind(t *testing.T) {
 		close(free)
 		synctest.Wait()
 		assert.True(t, ended, "never closed")
-		assert.Equal(t, append(bytes.Repeat([]byte{1}, aheadSize), bytes.Repeat([]byte{2}, aheadSize)...), got)
+		assert.Equal(t, append(bytes.Repeat([]byte{1}, p.room), bytes.Repeat([]byte{2}, p.room)...), got)
 		assert.Equal(t, make([]byte, 10), late)
 		assert.Equal(t, 3, reads)
 	})
