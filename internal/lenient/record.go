@@ -239,7 +239,7 @@ func (v Value) SaysError() bool {
 			telling = append(telling, member{name, value})
 		}
 	}
-	return telling.SaysError()
+	return len(telling) > 0 && telling.SaysError() // an envelope often has none of them
 }
 
 // tell are the members that SaysError reads.
@@ -272,9 +272,10 @@ func isWord(v Value, words ...string) bool { return slices.Contains(words, strin
 // stand behind the copy in the same memory.
 func (c *candidate) fill(target reflect.Value, fields []field, keep bool) Value {
 	large := len(c.text) >= largeRecord
+	plain := isPlain(string(c.text)) // then every text is, without a look at each
 	size := len(c.text)
 	for i, f := range fields {
-		if v := c.value(c.members[i]); f.kind == reflect.String && !large && !v.isPlain() {
+		if v := c.value(c.members[i]); f.kind == reflect.String && !large && !plain && !v.isPlain() {
 			size += len(v)
 		}
 	}
@@ -299,6 +300,8 @@ func (c *candidate) fill(target reflect.Value, fields []field, keep bool) Value 
 			at.SetString(v.ID())
 		case large:
 			at.SetString(strings.Clone(v.Text()))
+		case plain && v.IsString():
+			at.SetString(string(v[1 : len(v)-1]))
 		case v.isPlain():
 			at.SetString(v.Text())
 		default:

@@ -110,9 +110,10 @@ func (v Value) Text() string {
 }
 
 // isPlain reports whether the text of v is a part of it.
-func (v Value) isPlain() bool {
-	return !v.IsString() || strings.IndexByte(string(v), '\\') < 0 && utf8.ValidString(string(v))
-}
+func (v Value) isPlain() bool { return !v.IsString() || isPlain(string(v)) }
+
+// isPlain reports whether text in JSON has no escapes and no invalid UTF-8.
+func isPlain(text string) bool { return strings.IndexByte(text, '\\') < 0 && utf8.ValidString(text) }
 
 // write writes the text of a string.
 func (v Value) write(text *strings.Builder) {
