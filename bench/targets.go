@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"go/version"
+	"math"
 	"strings"
 
 	"github.com/aicontent/aicontent-go/bench/clients"
@@ -50,10 +51,11 @@ func targets(r *Results) (list []target) {
 		case f.Work == "show, stub" && f.Measure == nanoseconds:
 			list = append(list, atMost(f.Work+": time over net/http by hand", f.Ratio.Median, limit.show, ""))
 			list = append(list, ahead(r, f, false, 1.05)...)
+		// The runtime adds a few allocations, which are not those of a call.
 		case f.Work == "show, stub" && f.Measure == allocations:
-			list = append(list, atMost(f.Work+": allocations", f.Value.Median, 28, ""))
+			list = append(list, atMost(f.Work+": allocations", math.Round(f.Value.Median), 28, ""))
 		case f.Work == "list, stub" && f.Measure == allocations:
-			list = append(list, atMost(f.Work+": allocations", f.Value.Median, 290, ""))
+			list = append(list, atMost(f.Work+": allocations", math.Round(f.Value.Median), 290, ""))
 		case f.Work == "list, stub" && f.Measure == nanoseconds:
 			list = append(list, atMost(f.Work+": time over net/http by hand", f.Ratio.Median, limit.list, ""))
 			list = append(list, ahead(r, f, false, 1)...)
