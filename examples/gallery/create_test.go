@@ -453,25 +453,34 @@ func TestKilledWhileTheServiceWorks(t *testing.T) {
 	}
 }
 
-// fullDisk is a ledger that can be read but not written.
-type fullDisk struct{ once.Ledger }
+// brokenLedger is a ledger that can be read but not written, or not even read.
+type brokenLedger struct {
+	once.Ledger
+	unreadable bool
+}
 
-func (fullDisk) Put(context.Context, string, []byte, string) (string, error) {
+func (l brokenLedger) Get(ctx context.Context, key string) ([]byte, string, error) {
+	if l.unreadable {
+		return nil, "", &fs.PathError{Op: "read", Path: "ledger", Err: syscall.EIO}
+	}
+	return l.Ledger.Get(ctx, key)
+}
+
+func (brokenLedger) Put(context.Context, string, []byte, string) (string, error) {
 	return "", &fs.PathError{Op: "write", Path: "ledger", Err: syscall.ENOSPC}
 }
 
-// A form that cannot be remembered is not sent. It can be when the disk has room again.
-func TestFolderThatCannotBeWritten(t *testing.T) {
-	for name, full := range map[string]func(*fixture){
-		"forms":  func(f *fixture) { f.ledger = fullDisk{once.InMemory()} },
-		"titles": func(f *fixture) { f.titles = fullDisk{once.InMemory()} },
-	} {
+// A form that cannot be remembered is not sent. It can be when the ledger works again.
+func TestFormIsNotSentIfTheLedgerFails(t *testing.T) {
+	for name, unreadable := range map[string]bool{"full disk": false, "unreadable": true} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
-			full(f)
+			f.ledger = brokenLedger{once.InMemory(), unreadable}
 			f.restart()
-			page := f.post("/new-picture", fox(newToken()))
-			says(t, page, "Nothing was created, and nothing was billed. You can try again.")
+			status, page := f.send("/new-picture", fox(newToken()))
+			assert.Equal(t, http.StatusServiceUnavailable, status)
+			says(t, page, "The ledger failed")
+			says(t, page, tryAgain)
 			assert.False(t, f.asked(aicontenttest.ImagesStore))
 		})
 	}
@@ -511,4 +520,34 @@ func TestCreatingSurvivesLeaving(t *testing.T) {
 	close(letGo)
 	pressed.Wait()
 	assert.Len(t, f.service.Records(), 1)
+}
+
+// interrupted is a ledger in which something happens before its first Put.
+type interrupted struct {
+	once.Ledger
+	first func()
+}
+
+func (l *interrupted) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
+	l.first()
+	return l.Ledger.Put(ctx, key, entry, version)
+}
+
+// Two galleries can have one folder. A form that both are sent at once, with two titles, has one record.
+func TestTwoGalleriesCreateOneRecordForAForm(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		form := fox(newToken())
+		edited := maps.Clone(form)
+		edited.Set("name", "Fo")
+		other := &fixture{t: f.t, service: f.service, ledger: f.ledger}
+		other.open(f.gallery.client)
+		f.ledger = &interrupted{f.ledger, sync.OnceFunc(func() {
+			_, page := other.send("/new-picture", edited)
+			says(f.t, page, "Here it is.")
+		})}
+		f.open(f.gallery.client)
+		_, page := f.send("/new-picture", form)
+		says(f.t, page, "This form was already sent")
+		assert.Len(f.t, f.service.Images(), 1)
+	})
 }

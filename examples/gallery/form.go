@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -11,6 +13,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
 // Package once creates one record for each name, and pictures may share a title. So the name of a record is its title
@@ -22,8 +27,6 @@ var (
 )
 
 func newToken() string { return strings.ToLower(rand.Text()[:12]) }
-
-func tokenOf(r *http.Request) string { return r.URL.Query().Get("form") }
 
 // title returns a record's name without the token of the form that created it.
 func title(name string) string { return tokenEnd.ReplaceAllString(name, "") }
@@ -39,7 +42,8 @@ func recordName(title, token string) (string, error) {
 	case length == 0:
 		return "", nil
 	case length > maxTitle:
-		return "", unsent{fmt.Errorf("name: must have at most %d characters, not %d", maxTitle, length), false}
+		reason := fmt.Sprintf("must have at most %d characters, not %d", maxTitle, length)
+		return "", &aicontent.ValidationError{Problems: []aicontent.FieldProblem{{Field: "name", Reason: reason}}}
 	}
 	return title + " #" + token, nil
 }
@@ -49,6 +53,21 @@ func isInvisible(r rune) bool {
 	const blanks = "\u2800\U0001D159" // braille and musical symbols that show nothing
 	return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf,
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || strings.ContainsRune(blanks, r)
+}
+
+// formLedger is the ledger of one form. The requests of all its titles share an entry, so that package once sends one of
+// them at a time, whichever gallery of the folder it comes from.
+type formLedger struct {
+	once.Ledger
+	key string
+}
+
+func (l formLedger) Get(ctx context.Context, _ string) ([]byte, string, error) {
+	return l.Ledger.Get(ctx, l.key)
+}
+
+func (l formLedger) Put(ctx context.Context, _ string, entry []byte, version string) (string, error) {
+	return l.Ledger.Put(ctx, l.key, entry, version)
 }
 
 // maxForm limits a form without its file, in bytes. A day of speech is about 1.3 million characters, which a form
@@ -63,21 +82,16 @@ const maxMemory = 1 << 20
 func parse(w http.ResponseWriter, r *http.Request, limit int64) error {
 	body := r.Body
 	r.Body = http.MaxBytesReader(w, body, limit)
-	err := r.ParseForm()
-	if err == nil {
-		err = r.ParseMultipartForm(maxMemory)
-	}
-	if errors.Is(err, http.ErrNotMultipart) {
-		err = nil // ParseForm has parsed all of it
-	}
-	if errors.As(err, new(*http.MaxBytesError)) {
+	switch err := cmp.Or(r.ParseForm(), r.ParseMultipartForm(maxMemory)); {
+	case err == nil, errors.Is(err, http.ErrNotMultipart): // ParseForm has parsed all of it
+		return nil
+	case errors.As(err, new(*http.MaxBytesError)):
 		io.CopyN(io.Discard, body, limit) // browsers read the response only when everything is sent
-		return unsent{fmt.Errorf("the form is too large: the gallery accepts at most %d MiB", limit>>20), false}
+		err = fmt.Errorf("the form is too large: the gallery accepts at most %d MiB", limit>>20)
+		return unsent{err, http.StatusRequestEntityTooLarge}
+	default:
+		return unsent{fmt.Errorf("the form could not be read: %w", err), http.StatusBadRequest}
 	}
-	if err != nil {
-		return unsent{fmt.Errorf("the form could not be read: %w", err), false}
-	}
-	return nil
 }
 
 // posted returns a pointer to a text of the form, with the line breaks that services have, or nil if the form does not

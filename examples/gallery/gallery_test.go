@@ -30,7 +30,6 @@ type fixture struct {
 	t       *testing.T
 	service *aicontenttest.Server
 	ledger  once.Ledger
-	titles  once.Ledger
 	opts    []once.Option
 	gallery *server
 	url     string
@@ -82,10 +81,7 @@ func (f *fixture) listen() {
 // open makes the gallery.
 func (f *fixture) open(client *aicontent.Client) {
 	var err error
-	if f.titles == nil {
-		f.titles = once.InMemory()
-	}
-	f.gallery, err = newServer(client, f.ledger, f.titles, slog.New(slog.NewTextHandler(&f.log, nil)), f.opts...)
+	f.gallery, err = newServer(client, f.ledger, slog.New(slog.NewTextHandler(&f.log, nil)), f.opts...)
 	require.NoError(f.t, err)
 	f.gallery.creating = f.t.Context() // otherwise the end of a test waits for what a stalled service creates
 }

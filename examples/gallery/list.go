@@ -24,7 +24,7 @@ const (
 
 // fetchList fetches the page of a collection that the query asks for, or the last one if there are fewer. It requests
 // the page by number, which most deployments support; if the response is another page, it walks there from the start.
-func (c *collection[T, L]) fetchList(ctx context.Context, query url.Values) (list[T], error) {
+func (c *collection[T, L, U]) fetchList(ctx context.Context, query url.Values) (list[T], error) {
 	number, _ := strconv.Atoi(query.Get("page"))
 	number = min(max(number, 1), 1e6)
 	params := c.filters(query)
@@ -46,16 +46,13 @@ func (c *collection[T, L]) fetchList(ctx context.Context, query url.Values) (lis
 	return list[T]{page, number, query}, err
 }
 
-// Address returns the address of a page of the list.
-func (l list[T]) Address(number int) string {
+// Address returns the address of the page that is some pages further on, or back.
+func (l list[T]) Address(pages int) string {
 	query := maps.Clone(l.Query)
 	query.Del("done")
-	query.Set("page", strconv.Itoa(number))
+	query.Set("page", strconv.Itoa(l.Number+pages))
 	return "?" + query.Encode()
 }
-
-func (l list[T]) Previous() string  { return l.Address(l.Number - 1) }
-func (l list[T]) Following() string { return l.Address(l.Number + 1) }
 
 // favorite returns the choice of the query or form, or nil if it has none.
 func favorite(values url.Values) *bool {

@@ -70,14 +70,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return usageError{err}
 	}
-	ledger, titles := once.Dir(*folder), once.Dir(filepath.Join(*folder, "titles"))
-	where := "The forms that were sent are remembered in " + *folder
+	ledger, where := once.Dir(*folder), "The forms that were sent are remembered in "+*folder
 	if demo != nil {
 		defer demo.Close()
-		ledger, titles = once.InMemory(), once.InMemory()
+		ledger = once.InMemory()
 		where = "AICONTENT_BASE_URL is not set: the service runs in memory, and its records are lost when the gallery stops."
 	}
-	gallery, err := newServer(client, ledger, titles, slog.New(slog.NewTextHandler(stderr, nil)))
+	gallery, err := newServer(client, ledger, slog.New(slog.NewTextHandler(stderr, nil)))
 	if err != nil {
 		return fmt.Errorf("-ledger %q: %s", *folder, aicontent.Reason(err))
 	}

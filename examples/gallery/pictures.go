@@ -7,16 +7,17 @@ import (
 	"net/url"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
-func (s *server) pictures() *collection[aicontent.Image, aicontent.ImageListParams] {
+func (s *server) addPictures(mux *http.ServeMux) {
 	images := s.client.Images
-	return &collection[aicontent.Image, aicontent.ImageListParams]{
-		server: s, name: "picture", limit: maxForm, filters: pictureFilters,
-		list: images.List, show: images.Show, find: s.names.Images.Find,
-		store: s.storePicture, update: s.updatePicture, delete: images.Delete,
-		id: func(image *aicontent.Image) aicontent.ID { return image.ID },
+	c := collection[aicontent.Image, aicontent.ImageListParams, aicontent.ImageUpdateParams]{
+		server: s, name: "picture", limit: maxForm, id: func(image *aicontent.Image) aicontent.ID { return image.ID },
+		list: images.List, show: images.Show, store: storePicture, update: images.Update, delete: images.Delete,
+		filters: pictureFilters, changes: pictureChanges,
 	}
+	c.addTo(mux)
 }
 
 func pictureFilters(query url.Values) aicontent.ImageListParams {
@@ -33,9 +34,11 @@ func pictureFilters(query url.Values) aicontent.ImageListParams {
 	}
 }
 
-func (s *server) storePicture(ctx context.Context, name string, r *http.Request) (*aicontent.Image, bool, error) {
+func storePicture(
+	ctx context.Context, names *once.Client, name string, r *http.Request,
+) (*aicontent.Image, bool, error) {
 	form := r.PostForm
-	return s.names.Images.Store(ctx, aicontent.ImageStoreParams{
+	return names.Images.Store(ctx, aicontent.ImageStoreParams{
 		Name:        name,
 		Description: form.Get("description"),
 		Resolution:  aicontent.Resolution(form.Get("resolution")),
@@ -45,8 +48,6 @@ func (s *server) storePicture(ctx context.Context, name string, r *http.Request)
 	})
 }
 
-func (s *server) updatePicture(ctx context.Context, id aicontent.ID, form url.Values) error {
-	params := aicontent.ImageUpdateParams{Name: posted(form, "name"), Favorite: favorite(form)}
-	_, err := s.client.Images.Update(ctx, id, params)
-	return err
+func pictureChanges(form url.Values) aicontent.ImageUpdateParams {
+	return aicontent.ImageUpdateParams{Name: posted(form, "name"), Favorite: favorite(form)}
 }

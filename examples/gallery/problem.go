@@ -39,29 +39,27 @@ var (
 // explain returns the problem of a call that failed with err, and logs err.
 func (s *server) explain(r *http.Request, err error, changed map[aicontent.Outcome]string) *problem {
 	outcome := aicontent.OutcomeOf(err)
-	page := fmt.Sprintf("%s %.100s", r.Method, r.URL.Path)
-	s.log.Warn("failed", "page", page, "outcome", outcome, "error", err)
+	own, isOwn := errors.AsType[unsent](err)
+	s.log.Warn("failed", "page", fmt.Sprintf("%s %.100s", r.Method, r.URL.Path), "outcome", outcome, "error", err)
 	p := &problem{
 		Status: http.StatusBadGateway, Title: "That did not work",
 		Reason: sentence(aicontent.Reason(err)), Advice: changed[outcome] + whetherAgain(err),
 	}
 	switch {
-	case isConflict(err):
+	case errors.As(err, new(*aicontent.ConflictError)):
 		p.Status, p.Title = http.StatusConflict, "This form was already sent"
 		p.Advice = "Look first at its record, which may be billed. To create another, press the button again."
 	case errors.Is(err, aicontent.ErrNotFound):
 		p.Status, p.Title = http.StatusNotFound, "Not found"
 	case errors.Is(err, aicontent.ErrInvalid):
 		p.Status, p.Title = http.StatusUnprocessableEntity, "Please check what you entered"
+	case isOwn:
+		p.Status = own.status
 	case aicontent.Retryable(err):
 		p.Status = http.StatusServiceUnavailable
-	case errors.As(err, new(unsent)):
-		p.Status = http.StatusBadRequest
 	}
 	return p
 }
-
-func isConflict(err error) bool { return errors.As(err, new(*aicontent.ConflictError)) }
 
 // whetherAgain says whether it may help to press the button again, and when.
 func whetherAgain(err error) string {
@@ -84,9 +82,9 @@ func sentence(text string) string {
 // unsent is an error of the gallery's own: the service was asked for nothing.
 type unsent struct {
 	error
-	retryable bool
+	status int // of the page
 }
 
 func (e unsent) Unwrap() error            { return e.error }
 func (unsent) Outcome() aicontent.Outcome { return aicontent.OutcomeNotExecuted }
-func (e unsent) Retryable() bool          { return e.retryable }
+func (e unsent) Retryable() bool          { return e.status != http.StatusRequestEntityTooLarge }

@@ -8,17 +8,18 @@ import (
 	"strings"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/aicontent/aicontent-go/once"
 )
 
-func (s *server) recordings() *collection[aicontent.Transcription, aicontent.TranscriptionListParams] {
-	transcriptions := s.client.Transcriptions
-	return &collection[aicontent.Transcription, aicontent.TranscriptionListParams]{
-		server: s, name: "recording", limit: s.maxUpload, filters: recordingFilters,
-		list: transcriptions.List, show: transcriptions.Show, find: s.names.Transcriptions.Find,
-		store: s.storeRecording, update: s.updateRecording,
-		delete: transcriptions.Delete,
-		id:     func(transcription *aicontent.Transcription) aicontent.ID { return transcription.ID },
+func (s *server) addRecordings(mux *http.ServeMux) {
+	texts := s.client.Transcriptions
+	c := collection[aicontent.Transcription, aicontent.TranscriptionListParams, aicontent.TranscriptionUpdateParams]{
+		server: s, name: "recording", limit: s.maxUpload,
+		id:   func(text *aicontent.Transcription) aicontent.ID { return text.ID },
+		list: texts.List, show: texts.Show, store: storeRecording, update: texts.Update, delete: texts.Delete,
+		filters: recordingFilters, changes: recordingChanges,
 	}
+	c.addTo(mux)
 }
 
 func recordingFilters(query url.Values) aicontent.TranscriptionListParams {
@@ -33,8 +34,8 @@ func recordingFilters(query url.Values) aicontent.TranscriptionListParams {
 }
 
 // storeRecording stores the file of the form, which can be read again if an attempt fails.
-func (s *server) storeRecording(
-	ctx context.Context, name string, r *http.Request,
+func storeRecording(
+	ctx context.Context, names *once.Client, name string, r *http.Request,
 ) (*aicontent.Transcription, bool, error) {
 	form := r.PostForm
 	params := aicontent.TranscriptionStoreParams{
@@ -46,13 +47,11 @@ func (s *server) storeRecording(
 		defer file.Close()
 		params.File = aicontent.FileFromReader(header.Filename, file)
 	}
-	return s.names.Transcriptions.Store(ctx, params)
+	return names.Transcriptions.Store(ctx, params)
 }
 
-func (s *server) updateRecording(ctx context.Context, id aicontent.ID, form url.Values) error {
-	params := aicontent.TranscriptionUpdateParams{
+func recordingChanges(form url.Values) aicontent.TranscriptionUpdateParams {
+	return aicontent.TranscriptionUpdateParams{
 		Name: posted(form, "name"), Result: posted(form, "result"), Favorite: favorite(form),
 	}
-	_, err := s.client.Transcriptions.Update(ctx, id, params)
-	return err
 }

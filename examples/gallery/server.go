@@ -20,13 +20,14 @@ import (
 // server is the gallery. The API key stays in its client; browsers never see it.
 type server struct {
 	client    *aicontent.Client
-	names     *once.Client
+	names     *once.Client // which knows the keys of forms in the ledger
+	ledger    once.Ledger
+	opts      []once.Option
 	log       *slog.Logger
 	creating  context.Context // of create requests, which a visitor who leaves does not end
 	host      string          // host name that browsers may use besides localhost and IP addresses; may be empty
 	maxUpload int64           // limit of an upload, in bytes
 	templates *template.Template
-	titles    once.Ledger        // of forms: see claim
 	presses   singleflight.Group // of buttons that create, by collection and token
 }
 
@@ -34,20 +35,16 @@ type server struct {
 // looking.
 const maxPause = 30 * time.Second
 
-// newServer returns a gallery that remembers its forms in the ledger, and the first titles of forms in titles.
-func newServer(
-	client *aicontent.Client, ledger, titles once.Ledger, log *slog.Logger, opts ...once.Option,
-) (*server, error) {
+// newServer returns a gallery that remembers its forms in the ledger.
+func newServer(client *aicontent.Client, ledger once.Ledger, log *slog.Logger, opts ...once.Option) (*server, error) {
 	opts = append([]once.Option{once.WithLogger(log), once.WithMaxWait(maxPause)}, opts...)
 	names, err := once.New(client, ledger, opts...)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := once.New(client, titles); err != nil { // which checks the folder
-		return nil, err
-	}
 	s := &server{
-		client: client, names: names, titles: titles, log: log, creating: context.Background(), maxUpload: 1 << 30,
+		client: client, names: names, ledger: ledger, opts: opts, log: log, creating: context.Background(),
+		maxUpload: 1 << 30,
 	}
 	s.templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"contains":    strings.Contains,
@@ -67,8 +64,8 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /static/{file}", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, web, "web/static/"+r.PathValue("file"))
 	})
-	s.pictures().addTo(mux)
-	s.recordings().addTo(mux)
+	s.addPictures(mux)
+	s.addRecordings(mux)
 	return s.guard(mux)
 }
 

@@ -37,6 +37,7 @@ func TestMalformedUploads(t *testing.T) {
 		page := f.page(resp, err)
 		assert.Equal(t, http.StatusBadRequest, resp.StatusCode, name)
 		says(t, page, "The form could not be read: ")
+		says(t, page, tryAgain)
 	}
 	assert.Empty(t, f.service.Requests())
 	says(t, f.upload(map[string]string{"name": "Song"}, "", nil), "File: is required")

@@ -49,7 +49,7 @@ function send(form, cancel) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     const fail = (what) => {
-      form.elements.name.readOnly = true; // under another name, another record would be created
+      form.elements.name.readOnly = true; // under another name, the button would not find the record
       reject(new Error(`${what} Unless the whole file had arrived, nothing was created. `
         + "Press the button again: no second one is created."));
     };
