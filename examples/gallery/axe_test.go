@@ -23,62 +23,61 @@ type look struct {
 	open func(p *tab, f *fixture)
 }
 
-func looks(file string) []look {
-	at := func(path string) func(*tab, *fixture) {
-		return func(p *tab, f *fixture) { p.do(chromedp.Navigate(f.url + path)) }
-	}
-	return []look{
-		{"pictures", at("/pictures")},
-		{"filters", at("/pictures?style=retro&page=1")},
-		{"nothing", at("/pictures?search=whale")},
-		{"picture", at("/pictures/3?done=saved")},
-		{"new-picture", at("/new-picture")},
-		{"recordings", at("/recordings")},
-		{"recording", at("/recordings/1")},
-		{"not-found", at("/pictures/4711")},
-		{"found", at("/pictures/3?done=found")},
-		{"recording-open", func(p *tab, f *fixture) {
-			p.do(chromedp.Navigate(f.url + "/recordings/1"))
-			p.open("Correct the text")
-		}},
-		{"bad-filter", at("/pictures?style=foo&search=fog")},
-		{"sent-form", func(p *tab, f *fixture) {
-			form := newToken()
-			f.post("/new-picture", fox(form))
-			p.do(chromedp.Navigate(f.url+"/new-picture?form="+form), chromedp.SendKeys(css("#name"), "Fox"),
-				chromedp.SendKeys(css("#description"), "Another"), chromedp.Click(css("form.stack button")),
-				chromedp.WaitVisible(css(".problem")))
-		}},
-		{"invalid", func(p *tab, f *fixture) {
-			f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(http.StatusUnprocessableEntity,
-				`{"message":{"name":["The name must not be longer than 128 characters."]}}`))
-			p.do(chromedp.Navigate(f.url+"/new-picture"), chromedp.SendKeys(css("#name"), "Whale"),
-				chromedp.SendKeys(css("#description"), "A whale"),
-				chromedp.Click(css("form.stack button")), chromedp.WaitVisible(css(".problem")))
-		}},
-		{"unknown", func(p *tab, f *fixture) {
-			f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(http.StatusNotImplemented,
-				"<title>501 Not Implemented</title>").WithHeader("X-Request-Id", "7f3a9"))
-			p.do(chromedp.Navigate(f.url+"/new-picture"), chromedp.SendKeys(css("#name"), "Whale"),
-				chromedp.SendKeys(css("#description"), "A whale"),
-				chromedp.Click(css("form.stack button")), chromedp.WaitVisible(css(".problem")))
-		}},
-		{"upload", func(p *tab, f *fixture) {
-			p.fillUpload(f.url, file)
-			p.throttle(1 << 20)
-			p.do(chromedp.Click(css("form.stack button")))
-			p.waitFor(`document.querySelector("progress").value > 0.2`)
-		}},
-	}
+var looks = []look{
+	at("pictures", "/pictures"),
+	at("filters", "/pictures?style=retro&page=1"),
+	at("nothing", "/pictures?search=whale"),
+	at("picture", "/pictures/3?done=saved"),
+	at("new-picture", "/new-picture"),
+	at("recordings", "/recordings"),
+	at("recording", "/recordings/1"),
+	at("not-found", "/pictures/4711"),
+	at("found", "/pictures/3?done=found"),
+	at("bad-filter", "/pictures?style=foo&search=fog"),
+	{"recording-open", func(p *tab, f *fixture) {
+		p.do(chromedp.Navigate(f.srv.URL + "/recordings/1"))
+		p.open("Correct the text")
+	}},
+	{"sent-form", func(p *tab, f *fixture) {
+		form := newPicture()
+		f.post(form, fox)
+		p.refused(f, form)
+	}},
+	{"invalid", func(p *tab, f *fixture) {
+		f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(http.StatusUnprocessableEntity,
+			`{"message":{"name":["The name must not be longer than 128 characters."]}}`))
+		p.refused(f, newPicture())
+	}},
+	{"unknown", func(p *tab, f *fixture) {
+		f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(http.StatusNotImplemented,
+			"<title>501 Not Implemented</title>").WithHeader("X-Request-Id", "7f3a9"))
+		p.refused(f, newPicture())
+	}},
+	{"upload", func(p *tab, f *fixture) {
+		p.fillUpload(f.srv.URL+"/new-recording", 4<<20)
+		p.throttle(1 << 18)
+		p.do(submit)
+		p.waitFor(`document.querySelector("progress").value > 0.05`)
+	}},
 }
 
-// No page has an accessibility problem that axe-core finds, wide and on a phone, light and dark.
+func at(name, path string) look {
+	return look{name, func(p *tab, f *fixture) { p.do(chromedp.Navigate(f.srv.URL + path)) }}
+}
+
+// refused sends the form of a picture, which is refused.
+func (p *tab) refused(f *fixture, form string) {
+	p.t.Helper()
+	p.fillPicture(f, form, "Whale", "A whale")
+	p.do(submit, chromedp.WaitVisible(css(".problem")))
+}
+
+// It looks for problems that axe-core finds, wide and on a phone, light and dark.
 func TestAccessibility(t *testing.T) {
 	axe, err := os.ReadFile("node_modules/axe-core/axe.min.js")
 	if err != nil {
 		t.Skip("axe-core is missing, which ./install installs: ", err)
 	}
-	file := tempRecording(t, 4<<20)
 	f := newFixture(t)
 	for n := range 42 {
 		style := aicontent.Styles()[n%len(aicontent.Styles())]
@@ -90,7 +89,7 @@ func TestAccessibility(t *testing.T) {
 	for device, size := range map[string][2]int64{"wide": wide, "phone": phone} {
 		t.Run(device, func(t *testing.T) {
 			p := openTab(t, size)
-			for _, look := range looks(file) {
+			for _, look := range looks {
 				look.open(p, f)
 				p.waitFor(`[...document.images].every((image) => image.complete || image.loading === "lazy")`)
 				p.do(chromedp.Evaluate[chromedp.Void](string(axe)))

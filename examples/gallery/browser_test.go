@@ -168,13 +168,3 @@ func (p *tab) text(selector string) string {
 	p.t.Helper()
 	return get[string](p, "document.querySelector("+quote(selector)+").innerText")
 }
-
-func (p *tab) value(selector string) string {
-	p.t.Helper()
-	return get[string](p, "document.querySelector("+quote(selector)+").value")
-}
-
-func (p *tab) count(selector string) int {
-	p.t.Helper()
-	return get[int](p, "document.querySelectorAll("+quote(selector)+").length")
-}

@@ -4,480 +4,286 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html"
-	"io/fs"
-	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
-	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/aicontent/aicontent-go/once"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-const found = "This form was sent before. Here is what it created."
-
-// lookAt is where a refused form says to look first.
-func lookAt(t *testing.T, page string) string {
-	match := regexp.MustCompile(`href="([^"]*)">Look for it`).FindStringSubmatch(page)
-	require.NotNil(t, match)
-	return html.UnescapeString(match[1])
-}
-
-// formOf is the token of the form on a page.
-func formOf(t *testing.T, page string) string {
-	match := regexp.MustCompile(`action="/new-[a-z]+\?form=([^"]*)"`).FindStringSubmatch(page)
-	require.NotNil(t, match)
-	return html.UnescapeString(match[1])
-}
+const (
+	created     = "Here it is."
+	found       = "This form was sent before. Here is what it created."
+	alreadySent = "This form was already sent"
+)
 
 // isFixed reports whether the title of the form on a page cannot be edited.
 func isFixed(page string) bool { return regexpMatch(page, `<input id="name"[^>]* readonly`) }
 
-func fox(form string) url.Values {
-	return url.Values{"form": {form}, "name": {"Fox"}, "description": {"A fox"}, "resolution": {"256x256"}}
+// hidden is a service whose lists are empty while the value is true.
+func hidden(hidden *atomic.Bool) aicontenttest.Option {
+	return aicontenttest.OnResponse(func(r *aicontenttest.Response) {
+		if r.Request.Operation == aicontenttest.ImagesList && hidden.Load() {
+			r.Body = []byte(`{"data":[]}`)
+		}
+	})
 }
 
-// restart replaces the gallery by a new one at the same address, which has what the ledger has.
-func (f *fixture) restart() {
-	f.t.Helper()
-	f.open(f.gallery.client)
-	f.listen()
-}
-
-// The token is made when a form is shown, and stays: its address holds it, for visitors who reload it or go back to it.
-func TestFormKeepsItsToken(t *testing.T) {
+func TestFormKeepsItsTokenInItsAddress(t *testing.T) {
 	f := newFixture(t)
 	for _, path := range []string{"/new-picture", "/new-recording"} {
-		resp, err := http.Get(f.url + path)
-		first := f.page(resp, err)
-		token := resp.Request.URL.Query().Get("form")
-		require.NotEmpty(t, token)
-		assert.Equal(t, token, formOf(t, first))
-		assert.Equal(t, first, f.get(resp.Request.URL.RequestURI()))
-		assert.NotContains(t, f.get(path), token, "another visit is another form")
+		first := f.get(path)
+		form := formOf(t, first)
+		assert.Equal(t, first, f.get(form), "after a reload")
+		assert.NotContains(t, f.get(path), form, "another visit is another form")
+		page := f.post(form, url.Values{"name": {" "}})
+		assert.Equal(t, form, formOf(t, page), "a refused form has created nothing, and stays the same")
 	}
-	token := newToken()
-	page := f.post("/new-picture", url.Values{"form": {token}, "name": {" "}})
-	assert.Equal(t, token, formOf(t, page), "a refused form has created nothing, and stays the same")
 }
 
-// A form without a token of the gallery's creates nothing: sent twice, it would create two records.
-func TestFormWithoutTokenCreatesNothing(t *testing.T) {
+func TestFormWithoutATokenOfTheGalleryCreatesNothing(t *testing.T) {
 	f := newFixture(t)
-	for _, form := range []string{"", "one", "../x", newToken() + "0", newToken()[:11], strings.ToUpper(newToken())} {
-		resp, err := http.PostForm(f.url+"/new-picture?form="+url.QueryEscape(form), fox(""))
-		page := f.page(resp, err)
-		assert.Equal(t, formOf(t, page), resp.Request.URL.Query().Get("form"))
-		assert.True(t, isToken(formOf(t, page)))
+	for _, token := range []string{"", "one", "../x", newToken() + "0", newToken()[:11], strings.ToUpper(newToken())} {
+		page := f.post("/new-picture?form="+url.QueryEscape(token), fox)
+		assert.Regexp(t, `^/new-picture\?form=[a-z2-7]{12}$`, formOf(t, page))
 	}
 	assert.Empty(t, f.service.Requests())
 }
 
-// A record's name is its title and the token of its form. Pages show the title.
-func TestTokensAreNotShown(t *testing.T) {
+func TestRecordIsNamedForTheTitleAndTokenOfItsFormAndPagesShowTheTitle(t *testing.T) {
 	f := newFixture(t)
 	token := newToken()
-	page := f.post("/new-picture", fox(token))
+	page := f.post("/new-picture?form="+token, fox)
 	assert.Equal(t, "Fox #"+token, f.service.Images()[0].Name)
-	f.upload(map[string]string{"form": token, "name": " Fox\u200b "}, "fox.wav", recording(100))
+	f.upload("/new-recording?form="+token, map[string]string{"name": " Fox\u200b "}, "fox.wav", recording(100))
+	require.Len(t, f.service.Transcriptions(), 1, "the other collection has tokens of its own")
 	assert.Equal(t, "Fox #"+token, f.service.Transcriptions()[0].Name)
-	path := "/pictures/" + f.service.Images()[0].ID
+	picture := "/pictures/" + f.service.Images()[0].ID
 	text := "/recordings/" + f.service.Transcriptions()[0].ID
 	for _, page := range []string{page, f.get("/pictures?search=fox"), f.get("/recordings"), f.get(text)} {
 		says(t, page, "Fox")
 		assert.NotContains(t, page, token)
 	}
-	f.post(path, url.Values{"name": {"Red fox"}})
+	f.post(picture, url.Values{"name": {"Red fox"}})
 	assert.Equal(t, "Red fox", f.service.Images()[0].Name)
 	for _, name := range []string{"Fox #1", "Fox #abcdefghijk", "Fox#abcdefghijkl", "Fox #ABCDEFGHIJKL"} {
 		assert.Equal(t, name, title(name))
 	}
 }
 
-// Known services accept names of 128 characters, in which the token counts.
 func TestNameWithItsTokenHasAtMost128Characters(t *testing.T) {
 	f := newFixture(t)
-	form := fox(newToken())
-	form.Set("name", strings.Repeat("ü", 115))
-	page := f.post("/new-picture", form)
+	form, long := newPicture(), strings.Repeat("ü", 115)
+	page := f.post(form, with(fox, "name", long))
 	says(t, page, "Name: must have at most 114 characters, not 115 Nothing was created, and nothing was billed.")
-	assert.Contains(t, page, `value="`+form.Get("name")+`"`)
-	assert.Equal(t, form.Get("form"), formOf(t, page))
+	assert.Contains(t, page, `value="`+long+`"`)
+	assert.Equal(t, form, formOf(t, page))
 	assert.Empty(t, f.service.Requests())
-	form.Set("name", "\u2060 "+strings.Repeat("ü", 114)+"\u200b")
-	says(t, f.post("/new-picture", form), "Here it is.")
+	says(t, f.post(form, with(fox, "name", "\u2060 "+strings.Repeat("ü", 114)+"\u200b")), created)
 	assert.Equal(t, 128, utf8.RuneCountInString(f.service.Images()[0].Name))
-}
-
-// Services trim invisible characters from names. A title of nothing else is missing.
-func TestInvisibleTitleIsRefused(t *testing.T) {
-	f := newFixture(t)
-	for _, name := range []string{
-		"", " ", "\u200b", "\u00a0\u2060", "\u00ad", "\u3164", "\u2800", "\U0001D159", "\ufe0f", "\x00",
-	} {
-		form := fox(newToken())
-		form.Set("name", name)
-		says(t, f.post("/new-picture", form), "Name: is required")
-	}
-	assert.False(t, f.asked(aicontenttest.ImagesStore))
 }
 
 // The button of an error page belongs to the form that failed. Its record may have been created and billed, so another
 // token would bill a second one.
 func TestErrorPageKeepsTheTokenAndBillsNoSecondRecord(t *testing.T) {
-	for name, fault := range map[string]aicontenttest.Fault{
-		"created, and the response is lost": aicontenttest.LoseResponse(),
-		"created, and a proxy gave up":      aicontenttest.ActThenStatus(504),
-		"created, and unreadable":           aicontenttest.InvalidJSON(),
-		"not created":                       aicontenttest.Status(429, "slow down"),
-		"refused":                           aicontenttest.Status(422, `{"errors":{"name":["Too long."]}}`),
-		"no right":                          aicontenttest.Status(403, `{"message":"Forbidden."}`),
-		"not implemented":                   aicontenttest.Status(501, "no"),
+	for name, test := range map[string]struct {
+		fault aicontenttest.Fault
+		says  string // at last
+	}{
+		"created, and the response is lost": {aicontenttest.LoseResponse(), found},
+		"created, and a proxy gave up":      {aicontenttest.ActThenStatus(504), found},
+		"created, and unreadable":           {aicontenttest.InvalidJSON(), found},
+		"not created":                       {aicontenttest.Status(429, "slow down"), created},
+		"refused":                           {aicontenttest.Status(422, `{"errors":{"name":["Too long."]}}`), created},
+		"no right":                          {aicontenttest.Status(403, `{"message":"Forbidden."}`), created},
+		"not implemented":                   {aicontenttest.Status(501, "no"), created},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var hidden atomic.Bool
-			hidden.Store(true)
+			var hiding atomic.Bool
+			hiding.Store(true)
 			bubble(t, func(f *fixture) {
-				f.service.FaultOn(aicontenttest.ImagesStore, 1, fault)
-				form := fox(newToken())
-				_, page := f.send("/new-picture", form)
-				require.Equal(f.t, form.Get("form"), formOf(f.t, page))
-				hidden.Store(false)
-				for began := time.Now(); time.Since(began) < time.Hour && !strings.Contains(page, "Fox · Gallery"); {
-					form.Set("form", formOf(f.t, page))
-					_, page = f.send("/new-picture", form)
+				f.service.FaultOn(aicontenttest.ImagesStore, 1, test.fault)
+				form := newPicture()
+				press := func() string {
+					began := time.Now()
+					page := f.post(form, fox)
+					assert.LessOrEqual(f.t, time.Since(began), maxPause+time.Second)
+					return page
+				}
+				page := press()
+				for began := time.Now(); !strings.Contains(page, "Fox · Gallery"); page = press() {
+					require.Less(f.t, time.Since(began), time.Hour)
+					require.Equal(f.t, form, formOf(f.t, page))
+					hiding.Store(false)
 					time.Sleep(time.Second)
 				}
+				says(f.t, page, test.says)
 				assert.Len(f.t, f.service.Images(), 1)
-			}, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-				if r.Request.Operation == aicontenttest.ImagesList && hidden.Load() {
-					r.Body = []byte(`{"data":[]}`)
-				}
-			}))
+			}, hidden(&hiding))
 		})
 	}
 }
 
-// The token is in the address, so a form keeps it if its body cannot be read.
-func TestUnreadableFormKeepsItsToken(t *testing.T) {
-	f := newFixture(t)
-	f.gallery.maxUpload = 1000
-	f.listen()
-	token := newToken()
-	page := f.upload(map[string]string{"form": token, "name": "Opera"}, "opera.wav", recording(2000))
-	says(t, page, "the gallery accepts at most")
-	assert.Equal(t, token, formOf(t, page))
-	for _, path := range []string{"/new-picture", "/new-recording"} {
-		resp, err := http.Post(f.url+path+"?form="+token, "application/x-www-form-urlencoded", strings.NewReader("name=%zz"))
-		page = f.page(resp, err)
-		says(t, page, "The form could not be read")
-		assert.Equal(t, token, formOf(t, page))
-	}
-	assert.Empty(t, f.service.Requests())
-}
-
-// A button that is pressed twice makes one picture, and shows it, also at the same time.
-func TestFormSentTwice(t *testing.T) {
-	f := newFixture(t)
-	form := fox(newToken())
-	says(t, f.post("/new-picture", form), "Here it is.")
-	says(t, f.post("/new-picture", form), found)
-	assert.Len(t, f.service.Records(), 1)
-	says(t, f.post("/new-picture", fox(newToken())), "Here it is.")
-	assert.Len(t, f.service.Records(), 2, "pictures may share a title")
-
-	form = fox(newToken())
-	var presses sync.WaitGroup
-	for range 8 {
-		presses.Go(func() { says(t, f.post("/new-picture", form), "Fox") })
-	}
-	presses.Wait()
-	assert.Len(t, f.service.Records(), 3)
-}
-
-// A form of one collection says nothing of the other.
-func TestTokenOfTheOtherCollection(t *testing.T) {
-	f := newFixture(t)
-	form := fox(newToken())
-	f.post("/new-picture", form)
-	fields := map[string]string{"form": form.Get("form"), "name": "Fox"}
-	says(t, f.upload(fields, "a.wav", recording(100)), "Here it is.")
-	assert.Len(t, f.service.Records(), 2)
-}
-
-// A form from before a restart shows what it created, also if its folder was deleted.
-func TestFormFromBeforeTheRestart(t *testing.T) {
-	for name, ledger := range map[string]once.Ledger{"kept": nil, "folder deleted": once.InMemory()} {
+func TestFormSentAgainShowsItsRecord(t *testing.T) {
+	for name, between := range map[string]func(*fixture){
+		"at once":         func(*fixture) {},
+		"after a restart": (*fixture).restart,
+		"after a restart with another folder": func(f *fixture) {
+			f.ledger = once.InMemory()
+			f.restart()
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.ledger = once.Dir(t.TempDir())
 			f.restart()
-			form := fox(newToken())
-			recorded := map[string]string{"form": newToken(), "name": "Song"}
-			says(t, f.post("/new-picture", form), "Here it is.")
-			says(t, f.upload(recorded, "song.wav", recording(100)), "Here it is.")
-			if ledger != nil {
-				f.ledger = ledger
-			}
-			f.restart()
-			says(t, f.post("/new-picture", form), found)
-			says(t, f.upload(recorded, "song.wav", recording(100)), found)
+			picture, text, song := newPicture(), newRecording(), map[string]string{"name": "Song"}
+			says(t, f.post(picture, fox), created)
+			says(t, f.upload(text, song, "song.wav", recording(100)), created)
+			between(f)
+			says(t, f.post(picture, fox), found)
+			says(t, f.upload(text, song, "song.wav", recording(100)), found)
 			assert.Len(t, f.service.Records(), 2)
+			says(t, f.post(newPicture(), fox), created)
+			assert.Len(t, f.service.Records(), 3, "pictures may share a title")
 		})
 	}
 }
 
-// A form that was edited after it was sent does not create a second record by itself, before and after a restart.
-func TestEditedForms(t *testing.T) {
+func TestEditedFormCreatesASecondRecordOnlyIfItsButtonIsPressedAgain(t *testing.T) {
 	for name, field := range map[string]string{"prompt": "description", "size": "resolution", "title": "name"} {
 		for _, restart := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, restart: %t", name, restart), func(t *testing.T) {
 				f := newFixture(t)
-				form := fox(newToken())
-				f.post("/new-picture", form)
+				form := newPicture()
+				f.post(form, fox)
 				if restart {
 					f.restart()
 				}
-				form.Set(field, "512x512") // which may be a prompt too
-				page := f.post("/new-picture", form)
-				says(t, page, "This form was already sent")
+				edited := with(fox, field, "512x512") // which may be a prompt too
+				page := f.post(form, edited)
+				says(t, page, alreadySent)
 				says(t, page, "To create another, press the button again.")
 				assert.Len(t, f.service.Records(), 1)
 				assert.Contains(t, f.get(lookAt(t, page)), "<h1>Fox</h1>")
 				assert.False(t, isFixed(page))
-				form.Set("form", formOf(t, page))
-				says(t, f.post("/new-picture", form), "Here it is.")
+				says(t, f.post(formOf(t, page), edited), created)
 				assert.Len(t, f.service.Records(), 2)
 			})
 		}
 	}
 }
 
-// As long as nobody knows what became of a form, its title cannot be edited: under another one, a second record would
-// be created. The same form then finds what it created.
-func TestTitleIsFixedWhileTheOutcomeIsUnknown(t *testing.T) {
-	var hidden atomic.Bool
-	hide := aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-		if r.Request.Operation == aicontenttest.ImagesList && hidden.Load() {
-			r.Body = []byte(`{"data":[]}`)
-		}
-	})
-	for name, fault := range map[string]aicontenttest.Fault{
-		"lost": aicontenttest.LoseResponse(), "proxy gave up": aicontenttest.ActThenStatus(504),
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(f *fixture) {
-				hidden.Store(true)
-				f.service.FaultOn(aicontenttest.ImagesStore, 1, fault)
-				form := fox(newToken())
-				for range 2 {
-					began := time.Now()
-					_, page := f.send("/new-picture", form)
-					says(f.t, page, lookFirst)
-					assert.LessOrEqual(f.t, time.Since(began), maxPause+time.Second)
-					assert.True(f.t, isFixed(page))
-					assert.Equal(f.t, form.Get("form"), formOf(f.t, page))
-					assert.Equal(f.t, "/pictures?search="+form.Get("form"), lookAt(f.t, page))
-				}
-				hidden.Store(false)
-				_, page := f.send("/new-picture", form)
-				says(f.t, page, found)
-				assert.Len(f.t, f.service.Images(), 1)
-			}, hide)
-		})
-	}
+func TestEditedTitleAfterARefusalCreatesARecord(t *testing.T) {
+	f := newFixture(t)
+	form := newPicture()
+	f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(422, `{"errors":{"name":["Too long."]}}`))
+	page := f.post(form, fox)
+	says(t, page, "Too long.")
+	assert.False(t, isFixed(page))
+	says(t, f.post(form, with(fox, "name", "Fo")), created)
+	assert.Len(t, f.service.Records(), 1)
 }
 
-// A visitor who leaves before the response, goes back and edits the title is asked, too.
-func TestEditedTitleOfAFormUnderWay(t *testing.T) {
+// A search for the new title would not find the record of the first one.
+func TestEditedTitleOfALostRecordCreatesNoSecondOneEvenAfterTheSettleTime(t *testing.T) {
+	var hiding atomic.Bool
+	hiding.Store(true)
 	bubble(t, func(f *fixture) {
-		f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.ActThenStatus(504))
-		form := fox(newToken())
-		go f.send("/new-picture", form)
-		synctest.Wait()
-		edited := maps.Clone(form)
-		edited.Set("name", "Fo")
-		_, page := f.send("/new-picture", edited)
-		says(f.t, page, "This form was already sent")
-		assert.NotEqual(f.t, form.Get("form"), formOf(f.t, page))
-		_, page = f.send("/new-picture", form)
-		says(f.t, page, found)
+		f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.LoseResponse())
+		form := newPicture()
+		says(f.t, f.post(form, fox), lookFirst)
+		time.Sleep(time.Hour)
+		says(f.t, f.post(form, with(fox, "name", "Fo")), alreadySent)
 		assert.Len(f.t, f.service.Images(), 1)
-	})
+	}, hidden(&hiding))
 }
 
 // Presses of one form at the same time share a call, whatever titles they have: none is sent after another was refused.
 func TestPressesAtTheSameTimeCreateOneRecord(t *testing.T) {
-	for name, fault := range map[string]aicontenttest.Fault{
-		"first refused": aicontenttest.Status(429, "slow down"), "response lost": aicontenttest.LoseResponse(),
+	for name, test := range map[string]struct {
+		fault aicontenttest.Fault
+		says  string
+	}{
+		"created":       {aicontenttest.Trickle(0), "Fox"},
+		"first refused": {aicontenttest.Status(429, "slow down"), tryAgain},
+		"response lost": {aicontenttest.LoseResponse(), "Fox"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(f *fixture) {
-				f.service.FaultOn(aicontenttest.ImagesStore, 1, fault)
-				form := fox(newToken())
-				press := func(title string) string {
-					form := maps.Clone(form)
-					form.Set("name", title)
-					_, page := f.send("/new-picture", form)
-					return page
-				}
+				f.service.FaultOn(aicontenttest.ImagesStore, 1, test.fault)
+				form := newPicture()
 				var presses sync.WaitGroup
 				for n := range 8 {
-					presses.Go(func() { press(fmt.Sprint("Fox ", n)) })
+					edited := with(fox, "name", fmt.Sprint("Fox ", n/2))
+					presses.Go(func() { says(f.t, f.post(form, edited), test.says) })
 				}
 				presses.Wait()
-				press("Fox 1")
-				press("Fox 2")
-				says(f.t, press("Fox"), "This form was already sent")
+				for _, title := range []string{"Fox 1", "Fox 2"} {
+					f.post(form, with(fox, "name", title))
+				}
+				says(f.t, f.post(form, fox), alreadySent)
 				assert.Len(f.t, f.service.Images(), 1)
 			}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, 20*time.Second))
 		})
 	}
 }
 
-// A title that the service refused may be edited.
-func TestEditedTitleAfterARefusal(t *testing.T) {
-	f := newFixture(t)
-	form := fox(newToken())
-	f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Status(422, `{"errors":{"name":["Too long."]}}`))
-	page := f.post("/new-picture", form)
-	says(t, page, "Too long.")
-	assert.False(t, isFixed(page))
-	assert.Equal(t, form.Get("form"), formOf(t, page))
-	form.Set("name", "Fo")
-	says(t, f.post("/new-picture", form), "Here it is.")
-	assert.Len(t, f.service.Records(), 1)
-}
-
-// A form that was refused may be sent again as it is.
-func TestFormSentAgainAfterRefusal(t *testing.T) {
-	f := newFixture(t)
-	f.service.FaultOn(aicontenttest.ImagesStore, 1,
-		aicontenttest.Status(http.StatusTooManyRequests, `{"message":"Too Many Attempts."}`))
-	form := fox(newToken())
-	says(t, f.post("/new-picture", form), tryAgain)
-	says(t, f.post("/new-picture", form), "Here it is.")
-	assert.Len(t, f.service.Records(), 1)
-}
-
-// A form whose record was deleted says that it was created, and after the settle time creates another one if it is sent
-// again.
-func TestFormOfADeletedRecord(t *testing.T) {
+func TestFormOfADeletedRecordCreatesAnotherAfterTheSettleTime(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		form := fox(newToken())
-		f.send("/new-picture", form)
-		f.send("/pictures/"+f.service.Images()[0].ID+"/delete", url.Values{})
-		_, page := f.send("/new-picture", form)
-		says(f.t, page, "It was created and billed.")
+		form := newPicture()
+		f.post(form, fox)
+		f.post("/pictures/"+f.service.Images()[0].ID+"/delete", nil)
+		says(f.t, f.post(form, fox), "It was created and billed.")
 		assert.Empty(f.t, f.service.Images())
 		time.Sleep(time.Hour)
-		_, page = f.send("/new-picture", form)
-		says(f.t, page, "Here it is.")
+		says(f.t, f.post(form, fox), created)
 		assert.Len(f.t, f.service.Images(), 1)
 	})
 }
 
-// dying is the ledger of a process until that is killed.
-type dying struct {
+// watched is a ledger whose calls first ask for an error.
+type watched struct {
 	once.Ledger
-	killed atomic.Bool
+	get, put func() error
 }
 
-func (d *dying) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
-	if d.killed.Load() {
-		return "", errors.New("killed")
-	}
-	return d.Ledger.Put(ctx, key, entry, version)
-}
-
-// A gallery that was killed while the service worked creates nothing twice: the next one finds what became of it, or
-// creates it when nothing can come any more.
-func TestKilledWhileTheServiceWorks(t *testing.T) {
-	for name, acts := range map[string]bool{"the record appears": true, "nothing comes": false} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(f *fixture) {
-				if !acts {
-					f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.Stall(aicontenttest.BeforeRead))
-				}
-				lasting, form := f.ledger, fox(newToken())
-				dying := &dying{Ledger: lasting}
-				f.ledger = dying
-				f.open(f.gallery.client)
-				ctx, kill := context.WithCancel(f.t.Context())
-				f.gallery.creating = ctx
-				var pressed sync.WaitGroup
-				pressed.Go(func() { f.send("/new-picture", form) })
-				time.Sleep(time.Minute)
-				require.True(f.t, f.asked(aicontenttest.ImagesStore))
-				dying.killed.Store(true)
-				kill()
-				pressed.Wait()
-				assert.Empty(f.t, f.service.Images())
-
-				f.ledger = lasting
-				f.open(f.gallery.client)
-				began := time.Now()
-				_, page := f.send("/new-picture", form)
-				says(f.t, page, lookFirst)
-				assert.True(f.t, isFixed(page))
-				edited := maps.Clone(form)
-				edited.Set("name", "Fo")
-				_, page = f.send("/new-picture", edited)
-				assert.NotContains(f.t, shown(page), "Here it is.", "the first title was written down before the kill")
-				for time.Since(began) < time.Hour && !strings.Contains(page, "Fox · Gallery") {
-					_, page = f.send("/new-picture", form)
-				}
-				if acts {
-					says(f.t, page, found)
-					assert.Less(f.t, time.Since(began), 3*time.Minute)
-				} else {
-					says(f.t, page, "Here it is.")
-					assert.Less(f.t, time.Since(began), 25*time.Minute)
-				}
-				assert.Len(f.t, f.service.Images(), 1)
-			}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, 2*time.Minute))
-		})
-	}
-}
-
-// brokenLedger is a ledger that can be read but not written, or not even read.
-type brokenLedger struct {
-	once.Ledger
-	unreadable bool
-}
-
-func (l brokenLedger) Get(ctx context.Context, key string) ([]byte, string, error) {
-	if l.unreadable {
-		return nil, "", &fs.PathError{Op: "read", Path: "ledger", Err: syscall.EIO}
+func (l *watched) Get(ctx context.Context, key string) ([]byte, string, error) {
+	if err := l.get(); err != nil {
+		return nil, "", err
 	}
 	return l.Ledger.Get(ctx, key)
 }
 
-func (brokenLedger) Put(context.Context, string, []byte, string) (string, error) {
-	return "", &fs.PathError{Op: "write", Path: "ledger", Err: syscall.ENOSPC}
+func (l *watched) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
+	if err := l.put(); err != nil {
+		return "", err
+	}
+	return l.Ledger.Put(ctx, key, entry, version)
 }
 
-// A form that cannot be remembered is not sent. It can be when the ledger works again.
+func works() error { return nil }
+
 func TestFormIsNotSentIfTheLedgerFails(t *testing.T) {
-	for name, unreadable := range map[string]bool{"full disk": false, "unreadable": true} {
+	broken := func() error { return syscall.EIO }
+	for name, ledger := range map[string]*watched{
+		"it cannot be read":    {once.InMemory(), broken, broken},
+		"it cannot be written": {once.InMemory(), works, broken},
+	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
-			f.ledger = brokenLedger{once.InMemory(), unreadable}
+			f.ledger = ledger
 			f.restart()
-			status, page := f.send("/new-picture", fox(newToken()))
+			status, page := f.send(newPicture(), fox)
 			assert.Equal(t, http.StatusServiceUnavailable, status)
 			says(t, page, "The ledger failed")
 			says(t, page, tryAgain)
@@ -486,68 +292,82 @@ func TestFormIsNotSentIfTheLedgerFails(t *testing.T) {
 	}
 }
 
-// asked reports whether the service got a request for the operation.
-func (f *fixture) asked(operation aicontent.Operation) bool {
-	return slices.ContainsFunc(f.service.Requests(), func(r aicontenttest.Request) bool {
-		return r.Operation == operation
-	})
-}
-
-// A visitor who leaves while the service works does not end that, and finds the record with the same form.
-func TestCreatingSurvivesLeaving(t *testing.T) {
-	letGo := make(chan struct{})
-	f := newFixture(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-		if r.Request.Operation == aicontenttest.ImagesStore {
-			<-letGo
-		}
-	}))
-	form := fox(newToken())
-	ctx, leave := context.WithCancel(t.Context())
-	path, fields := inAddress(f.url+"/new-picture", form)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(fields.Encode()))
-	require.NoError(t, err)
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	left := make(chan error)
-	go func() {
-		_, err := http.DefaultClient.Do(req)
-		left <- err
-	}()
-	require.Eventually(t, func() bool { return f.asked(aicontenttest.ImagesStore) }, 10*time.Second, time.Millisecond)
-	leave()
-	require.Error(t, <-left)
-	var pressed sync.WaitGroup
-	pressed.Go(func() { says(t, f.post("/new-picture", form), found) })
-	close(letGo)
-	pressed.Wait()
-	assert.Len(t, f.service.Records(), 1)
-}
-
-// interrupted is a ledger in which something happens before its first Put.
-type interrupted struct {
-	once.Ledger
-	first func()
-}
-
-func (l *interrupted) Put(ctx context.Context, key string, entry []byte, version string) (string, error) {
-	l.first()
-	return l.Ledger.Put(ctx, key, entry, version)
-}
-
-// Two galleries can have one folder. A form that both are sent at once, with two titles, has one record.
-func TestTwoGalleriesCreateOneRecordForAForm(t *testing.T) {
+func TestTwoGalleriesWithOneFolderCreateOneRecordForAForm(t *testing.T) {
 	bubble(t, func(f *fixture) {
-		form := fox(newToken())
-		edited := maps.Clone(form)
-		edited.Set("name", "Fo")
-		other := &fixture{t: f.t, service: f.service, ledger: f.ledger}
-		other.open(f.gallery.client)
-		f.ledger = &interrupted{f.ledger, sync.OnceFunc(func() {
-			_, page := other.send("/new-picture", edited)
-			says(f.t, page, "Here it is.")
+		form := newPicture()
+		other := &fixture{t: f.t, client: f.client, ledger: f.ledger}
+		other.restart()
+		f.ledger = &watched{f.ledger, works, sync.OnceValue(func() error {
+			says(f.t, other.post(form, with(fox, "name", "Fo")), created)
+			return nil
 		})}
-		f.open(f.gallery.client)
-		_, page := f.send("/new-picture", form)
-		says(f.t, page, "This form was already sent")
+		f.restart()
+		says(f.t, f.post(form, fox), alreadySent)
 		assert.Len(f.t, f.service.Images(), 1)
 	})
+}
+
+// The next gallery finds the record, or creates it as soon as no earlier request can. An edited title has to wait, too.
+func TestGalleryThatIsKilledWhileTheServiceWorksCreatesNothingTwice(t *testing.T) {
+	for name, test := range map[string]struct {
+		fault  aicontenttest.Fault
+		says   string
+		within time.Duration
+	}{
+		"the record appears": {aicontenttest.Trickle(0), found, 3 * time.Minute},
+		"no record appears":  {aicontenttest.Stall(aicontenttest.BeforeRead), created, 25 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(f *fixture) {
+				f.service.FaultOn(aicontenttest.ImagesStore, 1, test.fault)
+				lasting, form := f.ledger, newPicture()
+				var killed atomic.Bool
+				f.ledger = &watched{lasting, works, func() error {
+					if killed.Load() {
+						return errors.New("killed")
+					}
+					return nil
+				}}
+				f.restart()
+				ctx, kill := context.WithCancel(f.t.Context())
+				f.gallery.creating = ctx
+				var pressed sync.WaitGroup
+				pressed.Go(func() { f.post(form, fox) })
+				time.Sleep(time.Minute)
+				killed.Store(true)
+				kill()
+				pressed.Wait()
+				require.True(f.t, f.asked(aicontenttest.ImagesStore))
+				assert.Empty(f.t, f.service.Images())
+
+				f.ledger = lasting
+				f.restart()
+				began := time.Now()
+				page := f.post(form, fox)
+				says(f.t, page, lookFirst)
+				assert.True(f.t, isFixed(page))
+				edited := f.post(form, with(fox, "name", "Fo"))
+				says(f.t, edited, alreadySent)
+				assert.Equal(f.t, lookAt(f.t, page), lookAt(f.t, edited))
+				for !strings.Contains(page, "Fox · Gallery") {
+					page = f.post(form, fox)
+					require.Less(f.t, time.Since(began), test.within)
+				}
+				says(f.t, page, test.says)
+				assert.Len(f.t, f.service.Images(), 1)
+			}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, 2*time.Minute))
+		})
+	}
+}
+
+func TestVisitorWhoLeavesDoesNotEndACreateRequest(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		ctx, leave := context.WithTimeout(f.t.Context(), time.Second)
+		defer leave()
+		form := newPicture()
+		f.do(f.request(http.MethodPost, form, urlEncoded, fox.Encode()).WithContext(ctx))
+		require.Error(f.t, ctx.Err())
+		assert.Len(f.t, f.service.Records(), 1)
+		says(f.t, f.post(form, fox), found)
+	}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, time.Minute))
 }

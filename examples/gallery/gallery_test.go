@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"html"
-	"io"
 	"log/slog"
 	"maps"
 	"mime/multipart"
@@ -12,9 +10,10 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -29,121 +28,110 @@ const testKey = "key-that-no-browser-may-see"
 type fixture struct {
 	t       *testing.T
 	service *aicontenttest.Server
+	client  *aicontent.Client
 	ledger  once.Ledger
 	opts    []once.Option
 	gallery *server
-	url     string
-	log     lockedBuffer
+	srv     *httptest.Server // for browsers; nil in a bubble
+	log     bytes.Buffer
 }
 
-// lockedBuffer is what was logged so far.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (f *fixture) logged() string {
-	f.log.mu.Lock()
-	defer f.log.mu.Unlock()
-	return f.log.buf.String()
-}
-
-// newFixture starts both. The client makes one attempt, and looks once for what it lost, so that a fault is seen at
+// newFixture starts both. The client makes one attempt, and looks once for a lost record, so that a fault shows at
 // once.
 func newFixture(t *testing.T, opts ...aicontenttest.Option) *fixture {
 	opts = append([]aicontenttest.Option{
-		aicontenttest.FullRecords, aicontenttest.BasePath("/tenant"), aicontenttest.APIKey(testKey),
-		aicontenttest.KeepUploads(),
+		aicontenttest.FullRecords, aicontenttest.BasePath("/tenant"), aicontenttest.KeepUploads(),
 	}, opts...)
-	f := &fixture{
-		t: t, service: aicontenttest.NewServer(t, opts...), ledger: once.InMemory(),
-		opts: []once.Option{once.WithSettleTime(0)},
-	}
-	client := f.service.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
-	f.open(client)
-	f.listen()
+	f := open(t, opts, once.WithSettleTime(0))
+	f.srv = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.gallery.handler().ServeHTTP(w, r)
+	}))
+	t.Cleanup(f.srv.Close)
 	return f
 }
 
-// listen serves the gallery at a new address.
-func (f *fixture) listen() {
-	srv := httptest.NewServer(f.gallery.handler())
-	f.t.Cleanup(srv.Close)
-	f.url = srv.URL
+// bubble runs test against a gallery without a network, where waiting costs nothing.
+func bubble(t *testing.T, test func(f *fixture), opts ...aicontenttest.Option) {
+	synctest.Test(t, func(t *testing.T) { test(open(t, append(opts, aicontenttest.InMemoryNetwork()))) })
 }
 
-// open makes the gallery.
-func (f *fixture) open(client *aicontent.Client) {
+func open(t *testing.T, service []aicontenttest.Option, opts ...once.Option) *fixture {
+	f := &fixture{t: t, ledger: once.InMemory(), opts: opts}
+	f.service = aicontenttest.NewServer(t, append(service, aicontenttest.APIKey(testKey))...)
+	f.client = f.service.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1}))
+	f.restart()
+	return f
+}
+
+// restart replaces the gallery by a new one, which knows the ledger alone.
+func (f *fixture) restart() {
+	f.t.Helper()
 	var err error
-	f.gallery, err = newServer(client, f.ledger, slog.New(slog.NewTextHandler(&f.log, nil)), f.opts...)
+	f.gallery, err = newServer(f.client, f.ledger, slog.New(slog.NewTextHandler(&f.log, nil)), f.opts...)
 	require.NoError(f.t, err)
-	f.gallery.creating = f.t.Context() // otherwise the end of a test waits for what a stalled service creates
+	f.gallery.creating = f.t.Context() // otherwise the end of a test waits for a record of a stalled service
 }
 
-// get returns a page.
-func (f *fixture) get(path string) string {
+// do returns the gallery's response.
+func (f *fixture) do(r *http.Request) *httptest.ResponseRecorder {
 	f.t.Helper()
-	resp, err := http.Get(f.url + path)
-	return f.page(resp, err)
-}
-
-// inAddress moves the token of a form into its address.
-func inAddress(path string, form url.Values) (string, url.Values) {
-	if !form.Has("form") {
-		return path, form
+	w := httptest.NewRecorder()
+	f.gallery.handler().ServeHTTP(w, r)
+	if r.MultipartForm != nil {
+		assert.NoError(f.t, r.MultipartForm.RemoveAll())
 	}
-	form = maps.Clone(form)
-	path += "?form=" + url.QueryEscape(form.Get("form"))
-	form.Del("form")
-	return path, form
+	assert.False(f.t, strings.Contains(w.Body.String(), testKey), "the key is on a page")
+	return w
 }
 
-// post sends a form and returns the page that it leads to.
-func (f *fixture) post(path string, form url.Values) string {
+// follow returns the page that a request leads to.
+func (f *fixture) follow(r *http.Request) (status int, page string) {
 	f.t.Helper()
-	path, form = inAddress(path, form)
-	resp, err := http.PostForm(f.url+path, form)
-	return f.page(resp, err)
+	w := f.do(r)
+	if to := w.Header().Get("Location"); to != "" {
+		return http.StatusOK, f.get(to)
+	}
+	return w.Code, w.Body.String()
 }
 
-func (f *fixture) page(resp *http.Response, err error) string {
+// request returns a request of a browser.
+func (f *fixture) request(method, path, contentType, body string) *http.Request {
+	r := httptest.NewRequestWithContext(f.t.Context(), method, "http://localhost"+path, strings.NewReader(body))
+	r.Header.Set("Content-Type", contentType)
+	return r
+}
+
+const urlEncoded = "application/x-www-form-urlencoded"
+
+func (f *fixture) get(path string) (page string) {
 	f.t.Helper()
-	require.NoError(f.t, err)
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(f.t, err)
-	assert.False(f.t, strings.Contains(string(body), testKey), "the key is on a page")
-	return string(body)
+	_, page = f.follow(f.request(http.MethodGet, path, "", ""))
+	return page
 }
 
-var (
-	mainPart = regexp.MustCompile(`(?s)<main.*</main>`)
-	tag      = regexp.MustCompile(`<[^>]*>`)
-)
-
-// says checks that the page shows the text.
-func says(t *testing.T, page, text string) {
-	t.Helper()
-	assert.Contains(t, shown(page), text)
+// send sends a form.
+func (f *fixture) send(path string, form url.Values) (status int, page string) {
+	f.t.Helper()
+	return f.follow(f.request(http.MethodPost, path, urlEncoded, form.Encode()))
 }
 
-// shown is the text of a page, without what is the same on all.
-func shown(page string) string {
-	text := html.UnescapeString(tag.ReplaceAllString(mainPart.FindString(page), " "))
-	return strings.Join(strings.Fields(text), " ")
+func (f *fixture) post(path string, form url.Values) (page string) {
+	f.t.Helper()
+	_, page = f.send(path, form)
+	return page
 }
 
-// uploadBody is the form of a recording as browsers send it.
-func uploadBody(
-	t *testing.T, fields map[string]string, fileName string, file []byte,
-) (body []byte, contentType string) {
-	var out bytes.Buffer
+// upload sends a recording.
+func (f *fixture) upload(path string, fields map[string]string, fileName string, file []byte) (page string) {
+	f.t.Helper()
+	body, contentType := uploadBody(f.t, fields, fileName, file)
+	_, page = f.follow(f.request(http.MethodPost, path, contentType, body))
+	return page
+}
+
+// uploadBody returns the form of a recording as browsers send it.
+func uploadBody(t *testing.T, fields map[string]string, fileName string, file []byte) (body, contentType string) {
+	var out strings.Builder
 	form := multipart.NewWriter(&out)
 	for name, value := range fields {
 		require.NoError(t, form.WriteField(name, value))
@@ -152,23 +140,77 @@ func uploadBody(
 	require.NoError(t, err)
 	part.Write(file)
 	require.NoError(t, form.Close())
-	return out.Bytes(), form.FormDataContentType()
+	return out.String(), form.FormDataContentType()
 }
 
-// upload sends a recording, in a form of its own unless the fields say otherwise.
-func (f *fixture) upload(fields map[string]string, fileName string, file []byte) string {
-	f.t.Helper()
-	token := cmp.Or(fields["form"], newToken())
-	body, contentType := uploadBody(f.t, fields, fileName, file)
-	resp, err := http.Post(f.url+"/new-recording?form="+url.QueryEscape(token), contentType, bytes.NewReader(body))
-	return f.page(resp, err)
+// recording returns a WAV file of the size.
+func recording(size int) []byte {
+	data := bytes.Repeat([]byte("sound and silence "), size/18+1)[:size]
+	copy(data, "RIFF\x00\x00\x00\x00WAVEfmt ")
+	return data
+}
+
+// newPicture and newRecording return the address of a form.
+func newPicture() string   { return "/new-picture?form=" + newToken() }
+func newRecording() string { return "/new-recording?form=" + newToken() }
+
+var fox = url.Values{"name": {"Fox"}, "description": {"A fox"}, "resolution": {"256x256"}}
+
+// with returns a copy of a form with another value of the field.
+func with(form url.Values, field, value string) url.Values {
+	form = maps.Clone(form)
+	form.Set(field, value)
+	return form
+}
+
+// says checks that the page shows the text.
+func says(t *testing.T, page, text string) {
+	t.Helper()
+	assert.Contains(t, shown(page), text)
+}
+
+var (
+	mainPart = regexp.MustCompile(`(?s)<main.*</main>`)
+	tag      = regexp.MustCompile(`<[^>]*>`)
+)
+
+// shown returns the text of a page, without the parts that all pages have.
+func shown(page string) string {
+	text := html.UnescapeString(tag.ReplaceAllString(mainPart.FindString(page), " "))
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// match returns the first group of the expression in a page.
+func match(t *testing.T, page, expression string) string {
+	t.Helper()
+	groups := regexp.MustCompile(expression).FindStringSubmatch(page)
+	require.NotNil(t, groups, expression)
+	return html.UnescapeString(groups[1])
+}
+
+// formOf returns the address of the form on a page.
+func formOf(t *testing.T, page string) string {
+	t.Helper()
+	return match(t, page, `action="(/new-[a-z]+\?form=[^"]*)"`)
+}
+
+// lookAt returns the address at which a refused form says to look first.
+func lookAt(t *testing.T, page string) string {
+	t.Helper()
+	return match(t, page, `href="([^"]*)">Look for it`)
+}
+
+// asked reports whether the service got a request for the operation.
+func (f *fixture) asked(operation aicontent.Operation) bool {
+	return slices.ContainsFunc(f.service.Requests(), func(r aicontenttest.Request) bool {
+		return r.Operation == operation
+	})
 }
 
 func TestPictureFromFormToDeletion(t *testing.T) {
 	f := newFixture(t)
-	page := f.post("/new-picture", url.Values{
-		"form": {newToken()}, "name": {"Lighthouse"}, "description": {"A lighthouse at dusk"},
-		"resolution": {"256x256"}, "style": {"retro"},
+	page := f.post(newPicture(), url.Values{
+		"name": {"Lighthouse"}, "description": {"A lighthouse at dusk"}, "resolution": {"256x256"}, "style": {"retro"},
 	})
 	says(t, page, "Here it is.")
 	says(t, page, "A lighthouse at dusk")
@@ -186,7 +228,7 @@ func TestPictureFromFormToDeletion(t *testing.T) {
 
 	f.post("/pictures/"+id, url.Values{"name": {"Beacon"}})
 	assert.Equal(t, "Beacon", f.service.Images()[0].Name)
-	assert.True(t, f.service.Images()[0].Favorite, "a form changes only what it holds")
+	assert.True(t, f.service.Images()[0].Favorite, "a form changes only its own fields")
 	says(t, f.get("/pictures?search=beac"), "Beacon")
 
 	says(t, f.post("/pictures/"+id+"/delete", nil), "Deleted.")
@@ -195,16 +237,13 @@ func TestPictureFromFormToDeletion(t *testing.T) {
 
 func TestRecordingFromFormToDeletion(t *testing.T) {
 	f := newFixture(t)
-	wav := recording(2 << 20)
-	page := f.upload(map[string]string{"name": "Keeper", "description": "On the balcony", "language": "gb"},
-		"keeper.wav", wav)
-	says(t, page, "Here it is.")
+	fields := map[string]string{"name": "Keeper", "description": "On the balcony", "language": "gb"}
+	says(t, f.upload(newRecording(), fields, "keeper.wav", recording(100)), "Here it is.")
 	require.Len(t, f.service.Transcriptions(), 1)
 	got := f.service.Transcriptions()[0]
 	assert.Equal(t, "GB", got.Language)
 	assert.Equal(t, "On the balcony", got.Description)
 	assert.Equal(t, "keeper.wav", got.Upload.Name)
-	assert.True(t, bytes.Equal(wav, got.Upload.Data), "the file arrived as it was")
 
 	f.post("/recordings/"+got.ID, url.Values{"name": {"The keeper"}, "result": {"He said:\r\n“Never.”"}})
 	assert.Equal(t, "The keeper", f.service.Transcriptions()[0].Name)
@@ -217,8 +256,7 @@ func TestRecordingFromFormToDeletion(t *testing.T) {
 	assert.Empty(t, f.service.Transcriptions())
 }
 
-// The pages of a list are reached by number, also where the service has only cursors.
-func TestPages(t *testing.T) {
+func TestPagesOfAListAreReachedByNumberEvenIfTheServiceHasOnlyCursors(t *testing.T) {
 	for _, paginator := range []aicontenttest.Personality{
 		aicontenttest.DataEnvelope, aicontenttest.PlainPaginator, aicontenttest.SimplePaginator,
 		aicontenttest.CursorPaginator,
@@ -226,42 +264,30 @@ func TestPages(t *testing.T) {
 		t.Run(string(paginator), func(t *testing.T) {
 			f := newFixture(t, paginator)
 			for n := range 60 {
-				f.service.AddImage(aicontenttest.Image{Name: "picture " + string(rune('A'+n)), Description: "x",
-					Style: "retro", Resolution: "256x256"})
-				f.service.AddImage(aicontenttest.Image{Name: "other", Description: "x", Style: "anime",
-					Resolution: "256x256"})
+				f.service.AddImage(aicontenttest.Image{Name: "picture " + string(rune('A'+n)), Style: "retro"})
+				f.service.AddImage(aicontenttest.Image{Name: "other", Style: "anime"})
 			}
-			third := f.get("/pictures?style=retro&sort=asc&page=3")
-			assert.Equal(t, 10, strings.Count(third, "<li id="))
-			says(t, third, "picture "+string(rune('A'+50)))
-			assert.False(t, strings.Contains(third, `rel="next"`))
-			assert.True(t, strings.Contains(third, `href="?page=2&amp;sort=asc&amp;style=retro"`))
-			second := f.get("/pictures?style=retro&sort=asc&page=2")
-			assert.True(t, strings.Contains(second, `href="?page=3&amp;sort=asc&amp;style=retro"`))
-			assert.NotContains(t, shown(second), "other")
-			for _, beyond := range []string{"4", "99", "99999999999999999999"} {
-				last := f.get("/pictures?style=retro&sort=asc&page=" + beyond)
-				assert.Equal(t, 10, strings.Count(last, "<li id="), "the last page stands for page %s", beyond)
+			const list = "/pictures?style=retro&sort=asc&page="
+			for _, number := range []string{"3", "4", "99", "99999999999999999999"} {
+				last := f.get(list + number)
+				assert.Equal(t, 10, strings.Count(last, "<li id="), "the last page stands for page %s", number)
+				says(t, last, "picture "+string(rune('A'+50)))
 				says(t, last, "Page 3")
+				assert.False(t, strings.Contains(last, `rel="next"`))
 				assert.True(t, strings.Contains(last, `href="?page=2&amp;sort=asc&amp;style=retro"`))
 			}
+			second := f.get(list + "2")
+			assert.True(t, strings.Contains(second, `href="?page=3&amp;sort=asc&amp;style=retro"`))
+			assert.NotContains(t, shown(second), "other")
 			says(t, f.get("/pictures?style=sketch&page=2"), "Nothing was found.")
 		})
 	}
 }
 
-// A list shows how its texts begin, and no hour of speech.
-func TestListsShowBeginnings(t *testing.T) {
+func TestListsShowTheBeginningOfATextAlone(t *testing.T) {
 	f := newFixture(t)
 	f.service.AddTranscription(aicontenttest.Transcription{Name: "Speech", Result: strings.Repeat("föhn ", 1<<18)})
 	page := f.get("/recordings")
 	says(t, page, "föhn föhn")
 	assert.Less(t, len(page), 10_000)
-}
-
-// recording is a WAV file of the size.
-func recording(size int) []byte {
-	data := bytes.Repeat([]byte("sound and silence "), size/18+1)[:size]
-	copy(data, "RIFF\x00\x00\x00\x00WAVEfmt ")
-	return data
 }

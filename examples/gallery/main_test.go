@@ -45,8 +45,7 @@ func TestWithoutConfigurationItRunsInMemory(t *testing.T) {
 	said, url := start(t)
 	assert.Contains(t, said[0], "the service runs in memory")
 	resp, err := http.Get(url + "/")
-	page := (&fixture{t: t}).page(resp, err)
-	says(t, page, "Nothing was found.")
+	says(t, pageOf(t, resp, err), "Nothing was found.")
 }
 
 func TestItUsesTheDeploymentOfTheEnvironment(t *testing.T) {
@@ -58,25 +57,8 @@ func TestItUsesTheDeploymentOfTheEnvironment(t *testing.T) {
 	folder := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "aicontent-gallery")
 	assert.Equal(t, "The forms that were sent are remembered in "+folder, said[0])
 	resp, err := http.Get(url + "/pictures")
-	page := (&fixture{t: t}).page(resp, err)
-	says(t, page, "Harbor")
+	says(t, pageOf(t, resp, err), "Harbor")
 	assert.Contains(t, service.Requests()[0].Header.Get("User-Agent"), "aicontent-gallery")
-}
-
-// An upload that goes on, or stands still, does not keep the program from ending in order: start checks how it ends.
-func TestItEndsInTheMiddleOfAnUpload(t *testing.T) {
-	t.Setenv("AICONTENT_BASE_URL", "")
-	t.Setenv("AICONTENT_API_KEY", "")
-	for name, sent := range map[string]int{"in the form": 3, "in the file": 1 << 20, "at the end": 4 << 20} {
-		t.Run(name, func(t *testing.T) {
-			_, url := start(t)
-			body, contentType := operaBody(t, 4<<20)
-			f := &fixture{t: t, url: url}
-			f.beginUpload(newToken(), contentType, len(body), body[:sent])
-			// The gallery has accepted the connection before this one.
-			f.get("/pictures")
-		})
-	}
 }
 
 func TestUsageErrorsExitWith2(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
@@ -10,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// How a failed create request reads: what to do next.
+// The advice of a page after a failed create request.
 const (
 	nothing   = "Nothing was created, and nothing was billed. "
 	tryAgain  = nothing + "You can try again."
@@ -18,48 +19,35 @@ const (
 	lookFirst = "It may have been created and billed. This form creates no second one."
 )
 
-// failure is a kind of failed create request.
-type failure struct {
-	name          string
-	fault         aicontenttest.Fault // the zero fault is a service that is not there
-	status        int
-	title, advice string
-	settled       bool // whether a search tells that nothing came of it, where nobody waits for the settle time
-}
-
-func (failure failure) strike(f *fixture) {
-	if failure.fault.Name == "" {
-		f.service.Close()
-		return
-	}
-	f.service.FaultOn(aicontenttest.ImagesStore, 1, failure.fault)
-}
-
-var failures = []failure{
-	{"no key", aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502, "Unauthenticated.", useless, false},
-	{"refused form", aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["The name is too long."]}}`),
-		422, "The name is too long.", tryAgain, false},
-	{"another language", aicontenttest.Status(409, `{"message":"été"}`), 503, "Été", tryAgain, false},
-	{"too large", aicontenttest.Status(413, "<html><title>413 Request Entity Too Large</title></html>"), 502,
-		"Request Entity Too Large", useless, false},
-	{"too often", aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503,
-		"Too Many Attempts.", nothing + "Try again ", false},
-	{"server error", aicontenttest.Status(500, `{"message":"Server Error"}`), 503, "", lookFirst, true},
-	{"no connection", aicontenttest.Fault{}, 503, "No connection to the service", tryAgain, false},
-	{"foreign page", aicontenttest.HTMLPage(200), 503, "", lookFirst, true},
-	{"firewall", aicontenttest.HTMLPage(403), 503, "", lookFirst, false},
-	{"not implemented", aicontenttest.Status(501, "no"), 502, "", lookFirst, false},
-}
-
-// Each kind of failure says what happened, and whether to press the button again.
-func TestFailedCreateIsExplained(t *testing.T) {
-	for _, test := range failures {
-		t.Run(test.name, func(t *testing.T) {
+func TestFailedCreateRequestSaysWhetherItWasBilledAndWhetherToPressTheButtonAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		fault         aicontenttest.Fault // the zero fault is a closed service
+		status        int
+		title, advice string
+	}{
+		"no key": {aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502, "Unauthenticated.", useless},
+		"refused form": {aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["The name is too long."]}}`),
+			422, "The name is too long.", tryAgain},
+		"another language": {aicontenttest.Status(409, `{"message":"été"}`), 503, "Été", tryAgain},
+		"too large": {aicontenttest.Status(413, "<html><title>413 Request Entity Too Large</title></html>"), 502,
+			"Request Entity Too Large", useless},
+		"too often": {aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503,
+			"Too Many Attempts.", nothing + "Try again "},
+		"server error":    {aicontenttest.Status(500, `{"message":"Server Error"}`), 503, "", lookFirst},
+		"no connection":   {aicontenttest.Fault{}, 503, "No connection to the service", tryAgain},
+		"foreign page":    {aicontenttest.HTMLPage(200), 503, "", lookFirst},
+		"firewall":        {aicontenttest.HTMLPage(403), 503, "", lookFirst},
+		"not implemented": {aicontenttest.Status(501, "no"), 502, "", lookFirst},
+	} {
+		t.Run(name, func(t *testing.T) {
 			bubble(t, func(f *fixture) {
-				test.strike(f)
-				form := fox(newToken())
-				form.Set("style", "retro")
-				status, page := f.send("/new-picture", form)
+				if test.fault.Name == "" {
+					f.service.Close()
+				} else {
+					f.service.FaultOn(aicontenttest.ImagesStore, 1, test.fault)
+				}
+				form := newPicture()
+				status, page := f.send(form, with(fox, "style", "retro"))
 				assert.Equal(f.t, test.status, status)
 				says(f.t, page, test.title)
 				says(f.t, page, test.advice)
@@ -68,63 +56,44 @@ func TestFailedCreateIsExplained(t *testing.T) {
 				assert.Empty(f.t, f.service.Images())
 				assert.Equal(f.t, test.advice == lookFirst, regexpMatch(page, `href="/pictures\?search=[a-z2-7]{12}"`))
 				assert.Equal(f.t, test.advice == lookFirst, isFixed(page))
-				assert.Equal(f.t, form.Get("form"), formOf(f.t, page), "the button can be pressed again")
+				assert.Equal(f.t, form, formOf(f.t, page), "the button can be pressed again")
 			})
 		})
 	}
 }
 
-// What was created is found, even if the service's response did not arrive.
-func TestLostResponses(t *testing.T) {
-	for name, fault := range map[string]aicontenttest.Fault{
-		"lost": aicontenttest.LoseResponse(), "proxy gave up": aicontenttest.ActThenStatus(504),
-		"unreadable": aicontenttest.InvalidJSON(),
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFixture(t)
-			f.service.FaultOn(aicontenttest.ImagesStore, 1, fault)
-			says(t, f.post("/new-picture", fox(newToken())), "Here it is.")
-			assert.Len(t, f.service.Records(), 1)
-		})
-	}
-}
-
-// What was created and cannot be found is never created again by the same form, which says so.
-func TestCreatedAndNeverListed(t *testing.T) {
+func TestRecordThatNoListShowsIsNeverCreatedAgain(t *testing.T) {
+	var hiding atomic.Bool
+	hiding.Store(true)
 	bubble(t, func(f *fixture) {
 		f.service.FaultOn(aicontenttest.ImagesStore, 1, aicontenttest.InvalidJSON())
-		form := fox(newToken())
-		var page string
+		form := newPicture()
 		for range 60 {
-			_, page = f.send("/new-picture", form)
+			page := f.post(form, fox)
 			says(f.t, page, "It was created and billed.")
+			require.Equal(f.t, form, formOf(f.t, page))
 		}
-		assert.Equal(f.t, form.Get("form"), formOf(f.t, page))
 		assert.Len(f.t, f.service.Images(), 1)
-	}, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-		if r.Request.Operation == aicontenttest.ImagesList {
-			r.Body = []byte(`{"data":[]}`)
-		}
-	}))
+	}, hidden(&hiding))
 }
 
-// A form that misses something names it, and nothing is sent.
-func TestInvalidFormIsExplained(t *testing.T) {
+func TestInvalidFormNamesItsFieldsAndIsNotSent(t *testing.T) {
 	f := newFixture(t)
-	form := fox(newToken())
-	form.Set("name", " ")
-	form.Set("resolution", "8x8")
-	page := f.post("/new-picture", form)
-	says(t, page, "Please check what you entered Name: is required; resolution: must be")
-	page = f.upload(map[string]string{"name": "Song", "language": "xx"}, "song.wav", recording(100))
-	says(t, page, "Language: must be")
-	page = f.upload(map[string]string{"name": "Song"}, "song.wav", []byte("%PDF-1.7 this is no song"))
-	says(t, page, "File: must be an audio file")
+	for _, title := range []string{
+		"", " ", "\u200b", "\u00a0\u2060", "\u00ad", "\u3164", "\u2800", "\U0001D159", "\ufe0f", "\x00",
+	} {
+		page := f.post(newPicture(), with(with(fox, "name", title), "resolution", "8x8"))
+		says(t, page, "Please check what you entered Name: is required; resolution: must be")
+	}
+	song := map[string]string{"name": "Song", "language": "xx"}
+	says(t, f.upload(newRecording(), song, "song.wav", recording(100)), "Language: must be")
+	song["language"] = ""
+	says(t, f.upload(newRecording(), song, "song.wav", []byte("%PDF-1.7 this is no song")), "File: must be an audio file")
+	says(t, f.upload(newRecording(), song, "", nil), "File: is required")
 	assert.False(t, f.asked(aicontenttest.ImagesStore) || f.asked(aicontenttest.TranscriptionsStore))
 }
 
-// A text that was corrected for an hour is not lost to an error.
-func TestFailedChangeKeepsWhatWasTyped(t *testing.T) {
+func TestFailedChangeKeepsATypedText(t *testing.T) {
 	f := newFixture(t)
 	id := f.service.AddTranscription(aicontenttest.Transcription{Name: "Song", Result: "La la"}).ID
 	f.service.Fault(aicontenttest.Status(500, "down"))
@@ -149,14 +118,13 @@ func TestFailedReadIsExplained(t *testing.T) {
 	assert.Empty(t, f.service.Violations())
 }
 
-// The log says why, for whoever runs the gallery, and holds no key.
-func TestFailureIsLogged(t *testing.T) {
+func TestLogHasTheCauseAndNoKeyAndIsNotFilledByVisitors(t *testing.T) {
 	f := newFixture(t)
 	f.service.Fault(aicontenttest.Status(500, `{"message":"disk full, key `+testKey+`"}`))
 	f.get("/pictures")
-	require.Contains(t, f.logged(), "disk full")
-	assert.NotContains(t, f.logged(), testKey)
-	before := len(f.logged())
+	require.Contains(t, f.log.String(), "disk full")
+	assert.NotContains(t, f.log.String(), testKey)
+	before := f.log.Len()
 	f.get("/pictures/" + strings.Repeat("x", 10_000))
-	assert.Less(t, len(f.logged())-before, 4000, "what visitors send does not fill the log")
+	assert.Less(t, f.log.Len()-before, 4000)
 }

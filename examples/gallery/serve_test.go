@@ -5,17 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
-	"github.com/aicontent/aicontent-go/once"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -37,7 +32,7 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
 
-// dial connects and sends the head of a request.
+// dial connects and sends the beginning of a request.
 func (p *pipes) dial(request string) net.Conn {
 	browser, gallery := net.Pipe()
 	p.conns <- gallery
@@ -45,155 +40,131 @@ func (p *pipes) dial(request string) net.Conn {
 	return browser
 }
 
-// served runs test against a gallery in a bubble, where time costs nothing. It returns how long the gallery took to
-// end.
+// served starts a gallery in a bubble, runs test and stops the gallery. It returns the time that this took, and the text
+// from the channel that test returns.
 func served(
-	t *testing.T, test func(f *fixture, gallery *pipes), opts ...aicontenttest.Option,
-) (took time.Duration) {
-	synctest.Test(t, func(t *testing.T) {
-		service := aicontenttest.NewServer(t, append(opts, aicontenttest.InMemoryNetwork())...)
-		f := &fixture{t: t, service: service, ledger: once.InMemory()}
-		f.open(service.Client())
+	t *testing.T, test func(f *fixture, gallery *pipes) <-chan string, opts ...aicontenttest.Option,
+) (of *fixture, took time.Duration, text string) {
+	bubble(t, func(f *fixture) {
 		listener := &pipes{make(chan net.Conn), make(chan struct{})}
-		ctx, stop := context.WithCancel(t.Context())
+		ctx, stop := context.WithCancel(f.t.Context())
 		ended := make(chan error)
 		go func() { ended <- f.gallery.serve(ctx, listener) }()
-		test(f, listener)
+		response := test(f, listener)
 		began := time.Now()
 		stop()
-		assert.NoError(t, <-ended)
-		took = time.Since(began)
-	})
-	return took
+		assert.NoError(f.t, <-ended)
+		of, took, text = f, time.Since(began), <-response
+	}, opts...)
+	return of, took, text
 }
 
-// bubble runs test against a gallery without a network, where waiting costs nothing.
-func bubble(t *testing.T, test func(f *fixture), opts ...aicontenttest.Option) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{t: t, ledger: once.InMemory()}
-		f.service = aicontenttest.NewServer(t, append(opts, aicontenttest.InMemoryNetwork())...)
-		f.open(f.service.Client(aicontent.WithRetryPolicy(aicontent.RetryPolicy{MaxAttempts: 1})))
-		test(f)
-	})
+// response reads the text of a response, which comes when the connection ends.
+func response(browser net.Conn) <-chan string {
+	text := make(chan string, 1)
+	go func() {
+		read, _ := io.ReadAll(browser)
+		text <- string(read)
+		browser.Close()
+	}()
+	return text
 }
 
-// send sends a form and returns the page that it leads to, without a network. Without a form it gets the page.
-func (f *fixture) send(path string, form url.Values) (status int, page string) {
-	path, form = inAddress(path, form)
-	r := httptest.NewRequestWithContext(f.t.Context(), http.MethodGet, "http://localhost"+path, nil)
-	if form != nil {
-		r = httptest.NewRequestWithContext(f.t.Context(), http.MethodPost, r.URL.String(),
-			strings.NewReader(form.Encode()))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	w := httptest.NewRecorder()
-	f.gallery.handler().ServeHTTP(w, r)
-	if to := w.Header().Get("Location"); to != "" {
-		return f.send(to, nil)
-	}
-	return w.Code, w.Body.String()
+// httpRequest returns the bytes of a request that posts a form.
+func httpRequest(path, contentType, body string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+		path, contentType, len(body), body)
 }
 
-// operaBody is the form of a recording of the size.
-func operaBody(t *testing.T, size int) (body []byte, contentType string) {
-	return uploadBody(t, map[string]string{"name": "Opera"}, "opera.wav", recording(size))
+// operaRequest returns the upload of a recording of the size.
+func operaRequest(t *testing.T, form string, size int) string {
+	body, contentType := uploadBody(t, map[string]string{"name": "Opera"}, "opera.wav", recording(size))
+	return httpRequest(form, contentType, body)
 }
 
-// uploadHead is a request that begins an upload of the length.
-func uploadHead(length int, contentType string) string {
-	return fmt.Sprintf("POST /new-recording?form=%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n"+
-		"Content-Length: %d\r\n\r\n", newToken(), contentType, length)
-}
-
-// An upload may take most of an hour. One that stands still ends after an hour, and creates nothing.
 func TestUploadMayTakeAnHour(t *testing.T) {
-	body, contentType := operaBody(t, 1<<20)
+	upload := operaRequest(t, newRecording(), 1<<20)
 	for pause, records := range map[time.Duration]int{50 * time.Minute: 1, 70 * time.Minute: 0} {
 		t.Run(pause.String(), func(t *testing.T) {
-			served(t, func(f *fixture, gallery *pipes) {
-				browser := gallery.dial(uploadHead(len(body), contentType) + string(body[:1<<19]))
-				defer browser.Close()
-				go io.Copy(io.Discard, browser)
+			of, _, _ := served(t, func(f *fixture, gallery *pipes) <-chan string {
+				browser := gallery.dial(upload[:1<<19])
+				text := response(browser)
 				time.Sleep(pause)
-				browser.Write(body[1<<19:])
+				io.WriteString(browser, upload[1<<19:])
 				synctest.Wait()
-				assert.Len(f.t, f.service.Records(), records)
+				return text
 			})
+			assert.Len(t, of.service.Records(), records)
 		})
 	}
 }
 
-// The end of the program ends what goes on, at once where it can, and always within a minute. Create requests that were
-// sent have their grace, and then still tell what is known of them.
-func TestItEndsInOrder(t *testing.T) {
-	body, contentType := operaBody(t, 4<<20)
+func TestUploadWhosePageIsLeftDoesNotReachTheServiceAndMayBeSentAgain(t *testing.T) {
+	form := newRecording()
+	upload := operaRequest(t, form, 4<<20)
+	served(t, func(f *fixture, gallery *pipes) <-chan string {
+		browser := gallery.dial(upload[:len(upload)/2])
+		browser.Close()
+		synctest.Wait()
+		assert.Contains(f.t, f.log.String(), `outcome="not executed"`)
+		assert.Empty(f.t, f.service.Requests())
+		says(f.t, f.upload(form, map[string]string{"name": "Opera"}, "opera.wav", recording(100)), created)
+		return response(browser)
+	})
+}
+
+// Create requests have their grace, and then still say whether the service may have created a record.
+func TestStopEndsUploadsAtOnceAndCreateRequestsAfterTheirGrace(t *testing.T) {
+	upload := operaRequest(t, newRecording(), 4<<20)
 	for name, test := range map[string]struct {
 		sent string
 		in   time.Duration
 		says string
+		log  bool // whether the log names the record
 	}{
-		"in the form":     {uploadHead(len(body), contentType) + string(body[:3]), time.Second, nothing},
-		"in the file":     {uploadHead(len(body), contentType) + string(body[:1<<20]), time.Second, nothing},
-		"transcribing":    {uploadHead(len(body), contentType) + string(body), grace + time.Second, lookFirst},
-		"in the header":   {"POST /new-rec", 11 * time.Second, ""},
-		"before anything": {"", 11 * time.Second, ""},
+		"in the form":     {upload[:strings.Index(upload, "\r\n\r\n")+7], time.Second, nothing, false},
+		"in the file":     {upload[:1<<20], time.Second, nothing, false},
+		"before the end":  {upload[:len(upload)-1], time.Second, nothing, false},
+		"transcribing":    {upload, grace + time.Second, lookFirst, true},
+		"in the header":   {upload[:12], 11 * time.Second, "", false},
+		"before anything": {"", 11 * time.Second, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			said := make(chan string, 1)
-			var log *lockedBuffer
-			took := served(t, func(f *fixture, gallery *pipes) {
+			of, took, text := served(t, func(f *fixture, gallery *pipes) <-chan string {
 				f.service.FaultOn(aicontenttest.TranscriptionsStore, 1,
 					aicontenttest.Stall(aicontenttest.BeforeResponse))
-				log = &f.log
-				browser := gallery.dial(test.sent)
-				go func() {
-					response, _ := io.ReadAll(browser)
-					said <- string(response)
-				}()
-				f.t.Cleanup(func() { browser.Close() })
+				text := response(gallery.dial(test.sent))
 				synctest.Wait()
+				return text
 			})
 			assert.LessOrEqual(t, took, test.in)
-			assert.Contains(t, <-said, test.says)
-			const open = `outcome=unknown error=.*Opera #[a-z2-7]{12}`
-			assert.Equal(t, name == "transcribing", regexpMatch(log.buf.String(), open), log.buf.String())
+			assert.Contains(t, text, test.says)
+			log := of.log.String()
+			assert.Equal(t, test.log, regexpMatch(log, `outcome=unknown error=.*Opera #[a-z2-7]{12}`), log)
 		})
 	}
 }
 
-// What the service is creating when the program is told to end is waited for, and shown to whoever waits for it.
-func TestTheEndWaitsForWhatIsBeingCreated(t *testing.T) {
-	body, contentType := operaBody(t, 1<<20)
-	form := fox(newToken()).Encode()
-	for name, request := range map[string]string{
-		"picture": fmt.Sprintf("POST /new-picture?form=%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+
-			"application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", newToken(), len(form), form),
-		"recording": uploadHead(len(body), contentType) + string(body),
-	} {
+func TestStopWaitsForARecordThatIsBeingCreatedAndShowsIt(t *testing.T) {
+	picture := httpRequest(newPicture(), urlEncoded, fox.Encode())
+	opera := operaRequest(t, newRecording(), 1<<20)
+	for name, request := range map[string]string{"picture": picture, "recording": opera} {
 		for _, leaves := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, visitor leaves: %t", name, leaves), func(t *testing.T) {
-				said := make(chan string, 1)
-				var service *aicontenttest.Server
-				took := served(t, func(f *fixture, gallery *pipes) {
-					service = f.service
+				of, took, text := served(t, func(f *fixture, gallery *pipes) <-chan string {
 					browser := gallery.dial(request)
+					text := response(browser)
 					if leaves {
 						time.Sleep(time.Second)
 						browser.Close()
 					}
-					go func() {
-						response, _ := io.ReadAll(browser)
-						said <- string(response)
-						browser.Close()
-					}()
 					synctest.Wait()
+					return text
 				}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, grace/2),
 					aicontenttest.LatencyOn(aicontenttest.TranscriptionsStore, grace/2))
 				assert.InDelta(t, grace/2, took, float64(2*time.Second))
-				assert.Len(t, service.Records(), 1)
-				if response := <-said; !leaves {
-					assert.Contains(t, response, "HTTP/1.1 303")
-				}
+				assert.Len(t, of.service.Records(), 1)
+				assert.Equal(t, !leaves, regexpMatch(text, "^HTTP/1.1 303"))
 			})
 		}
 	}
