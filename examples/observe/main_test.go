@@ -55,13 +55,14 @@ func environment(t *testing.T, set variables) {
 // program runs the program with these variables alone.
 func program(t *testing.T, set variables, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
-	environment(t, set)
 	var out bytes.Buffer
-	status, stderr = programTo(t, &out, args...)
+	status, stderr = programTo(t, &out, set, args...)
 	return status, out.String(), stderr
 }
 
-func programTo(t *testing.T, stdout io.Writer, args ...string) (status int, stderr string) {
+func programTo(t *testing.T, stdout io.Writer, set variables, args ...string) (status int, stderr string) {
+	t.Helper()
+	environment(t, set)
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), modeVariable+"=program")
 	var errs bytes.Buffer
@@ -113,9 +114,6 @@ func TestWrongUseExits2AndPrintsNothing(t *testing.T) {
 		"an argument":     {nil, []string{"talk.wav"}, `unexpected argument "talk.wav"`},
 		"an unknown flag": {nil, []string{"-endpoint"}, "flag provided but not defined: -endpoint"},
 		"no base URL":     {variables{"AICONTENT_API_KEY": "canary-key"}, nil, "AICONTENT_BASE_URL: must be set"},
-		"no key": {
-			variables{"AICONTENT_BASE_URL": "https://content.example.com"}, nil, "AICONTENT_API_KEY: must be set",
-		},
 		"a bad base URL": {
 			variables{"AICONTENT_API_KEY": "canary-key", "AICONTENT_BASE_URL": "ftp://canary.example.com"}, nil, "AICONTENT_BASE_URL: must",
 		},
@@ -135,12 +133,11 @@ func TestWrongUseExits2AndPrintsNothing(t *testing.T) {
 }
 
 func TestOutputThatCannotBeWrittenExits1(t *testing.T) {
-	environment(t, nil)
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	require.NoError(t, r.Close())
 	defer w.Close()
-	status, said := programTo(t, w, "-demo")
+	status, said := programTo(t, w, nil, "-demo")
 	assert.Equal(t, 1, status)
 	assert.Contains(t, said, "observe: write /dev/stdout: broken pipe")
 }
@@ -182,66 +179,61 @@ func TestADeploymentIsToldTheTraceAndCreatesNothing(t *testing.T) {
 type collector struct {
 	URL  string
 	mu   sync.Mutex
-	sent map[string]*bytes.Buffer // by path
+	sent map[string]string // by path
 }
 
 func newCollector(t *testing.T) *collector {
-	c := &collector{sent: make(map[string]*bytes.Buffer)}
+	c := &collector{sent: make(map[string]string)}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.sent[r.URL.Path] == nil {
-			c.sent[r.URL.Path] = new(bytes.Buffer)
-		}
-		_, _ = io.Copy(c.sent[r.URL.Path], r.Body)
+		c.sent[r.URL.Path] += string(body)
 	}))
 	t.Cleanup(srv.Close)
 	c.URL = srv.URL
 	return c
 }
 
-func (c *collector) received(path string) string {
+// received returns everything that was sent so far, by path.
+func (c *collector) received() map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.sent[path] == nil {
-		return ""
-	}
-	return c.sent[path].String()
+	return maps.Clone(c.sent)
 }
 
 func TestSpansAndMetricsReachTheCollectorThatTheVariablesName(t *testing.T) {
 	for name, c := range map[string]struct {
-		set     func(url string) variables
-		service string
-		paths   []string
+		endpoint, path string // the variable with the collector's URL, and the path in it
+		set            variables
+		service        string
+		words          map[string][]string // by path
 	}{
-		"both": {func(url string) variables {
-			return variables{"OTEL_EXPORTER_OTLP_ENDPOINT": url}
-		}, "aicontent-observe", []string{"/v1/metrics", "/v1/traces"}},
-		"a service name": {func(url string) variables {
-			return variables{"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_SERVICE_NAME": "newsroom"}
-		}, "newsroom", []string{"/v1/metrics", "/v1/traces"}},
-		"an endpoint of one signal": {func(url string) variables {
-			return variables{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": url + "/spans"}
-		}, "aicontent-observe", []string{"/spans"}},
-		"no exporter of one signal": {func(url string) variables {
-			return variables{"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_METRICS_EXPORTER": "none"}
-		}, "aicontent-observe", []string{"/v1/traces"}},
+		"both": {"OTEL_EXPORTER_OTLP_ENDPOINT", "", variables{}, "aicontent-observe", map[string][]string{
+			"/v1/traces": {"transcriptions.store", "HTTP POST", "aicontent.outcome", "http.response.status_code", "url.full"},
+			"/v1/metrics": {
+				"http.client.request.duration", "aicontent.attempts", "aicontent.operation", "aicontent.retry_budget",
+			},
+		}},
+		"an endpoint of one signal, and a service name": {
+			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "/spans", variables{"OTEL_SERVICE_NAME": "newsroom"}, "newsroom",
+			map[string][]string{"/spans": {"transcriptions.store"}},
+		},
+		"no exporter of one signal": {
+			"OTEL_EXPORTER_OTLP_ENDPOINT", "", variables{"OTEL_METRICS_EXPORTER": "none"}, "aicontent-observe",
+			map[string][]string{"/v1/traces": {"transcriptions.store"}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			to := newCollector(t)
-			status, _, said := program(t, c.set(to.URL), "-demo")
+			c.set[c.endpoint] = to.URL + c.path
+			status, _, said := program(t, c.set, "-demo")
 			require.Zero(t, status, said)
-			assert.Equal(t, c.paths, slices.Sorted(maps.Keys(to.sent)))
-			words := map[string][]string{
-				"/v1/traces": {"transcriptions.store", "HTTP POST", "aicontent.outcome", "http.response.status_code", "url.full"},
-				"/v1/metrics": {
-					"http.client.request.duration", "aicontent.attempts", "aicontent.operation", "aicontent.retry_budget",
-				},
-			}
-			for _, path := range c.paths {
-				for _, word := range append(words[path], "service.name", c.service) {
-					assert.Contains(t, to.received(path), word, path)
+			received := to.received()
+			assert.Len(t, received, len(c.words))
+			for path, words := range c.words {
+				for _, word := range append(words, "service.name", c.service) {
+					assert.Contains(t, received[path], word, path)
 				}
 			}
 		})
@@ -281,8 +273,8 @@ func TestAnInterruptedCallIsSentToTheCollector(t *testing.T) {
 		"AICONTENT_BASE_URL": srv.URL, "AICONTENT_API_KEY": srv.APIKey, "OTEL_EXPORTER_OTLP_ENDPOINT": to.URL,
 	})
 	require.ErrorIs(t, run(ctx, false, nil, io.Discard), context.Canceled)
-	assert.Contains(t, to.received("/v1/traces"), "transcriptions.list")
-	assert.Contains(t, to.received("/v1/metrics"), "aicontent.attempts")
+	assert.Contains(t, to.received()["/v1/traces"], "transcriptions.list")
+	assert.Contains(t, to.received()["/v1/metrics"], "aicontent.attempts")
 }
 
 func TestAnAttemptOfUnknownOutcomeIsCounted(t *testing.T) {
@@ -348,7 +340,7 @@ func TestNoKeyBodyOrQueryIsExported(t *testing.T) {
 			end(t.Context())
 			assert.Empty(t, errs.String())
 			for where, text := range map[string]string{
-				"the terminal": out.String(), "the spans": to.received("/v1/traces"), "the metrics": to.received("/v1/metrics"),
+				"the terminal": out.String(), "the spans": to.received()["/v1/traces"], "the metrics": to.received()["/v1/metrics"],
 			} {
 				require.Contains(t, text, "images.list", where)
 				for line := range strings.Lines(text) {
