@@ -94,47 +94,6 @@ func TestNameWithItsTokenHasAtMost128Characters(t *testing.T) {
 	assert.Equal(t, 128, utf8.RuneCountInString(f.service.Images()[0].Name))
 }
 
-// The button of an error page belongs to the form that failed. Its record may have been created and billed, so another
-// token would bill a second one.
-func TestErrorPageKeepsTheTokenAndBillsNoSecondRecord(t *testing.T) {
-	for name, test := range map[string]struct {
-		fault aicontenttest.Fault
-		says  string // at last
-	}{
-		"created, and the response is lost": {aicontenttest.LoseResponse(), found},
-		"created, and a proxy gave up":      {aicontenttest.ActThenStatus(504), found},
-		"created, and unreadable":           {aicontenttest.InvalidJSON(), found},
-		"not created":                       {aicontenttest.Status(429, "slow down"), created},
-		"refused":                           {aicontenttest.Status(422, `{"errors":{"name":["Too long."]}}`), created},
-		"no right":                          {aicontenttest.Status(403, `{"message":"Forbidden."}`), created},
-		"not implemented":                   {aicontenttest.Status(501, "no"), created},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var hiding atomic.Bool
-			hiding.Store(true)
-			bubble(t, func(f *fixture) {
-				f.service.FaultOn(aicontenttest.ImagesStore, 1, test.fault)
-				form := newPicture()
-				press := func() string {
-					began := time.Now()
-					page := f.post(form, fox)
-					assert.LessOrEqual(f.t, time.Since(began), maxPause+time.Second)
-					return page
-				}
-				page := press()
-				for began := time.Now(); !strings.Contains(page, "Fox · Gallery"); page = press() {
-					require.Less(f.t, time.Since(began), time.Hour)
-					require.Equal(f.t, form, formOf(f.t, page))
-					hiding.Store(false)
-					time.Sleep(time.Second)
-				}
-				says(f.t, page, test.says)
-				assert.Len(f.t, f.service.Images(), 1)
-			}, hidden(&hiding))
-		})
-	}
-}
-
 func TestFormSentAgainShowsItsRecord(t *testing.T) {
 	for name, between := range map[string]func(*fixture){
 		"at once":         func(*fixture) {},
@@ -360,16 +319,4 @@ func TestGalleryThatIsKilledWhileTheServiceWorksCreatesNothingTwice(t *testing.T
 			}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, 2*time.Minute))
 		})
 	}
-}
-
-func TestVisitorWhoLeavesDoesNotEndACreateRequest(t *testing.T) {
-	bubble(t, func(f *fixture) {
-		ctx, leave := context.WithTimeout(f.t.Context(), time.Second)
-		defer leave()
-		form := newPicture()
-		f.do(f.request(http.MethodPost, form, urlEncoded, fox.Encode()).WithContext(ctx))
-		require.Error(f.t, ctx.Err())
-		assert.Len(f.t, f.service.Records(), 1)
-		says(f.t, f.post(form, fox), found)
-	}, aicontenttest.LatencyOn(aicontenttest.ImagesStore, time.Minute))
 }

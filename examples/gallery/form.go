@@ -55,8 +55,8 @@ func isInvisible(r rune) bool {
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || strings.ContainsRune(blanks, r)
 }
 
-// formLedger is the ledger of one form. The requests of all its titles share an entry, so that package once sends one of
-// them at a time, whichever gallery of the folder it comes from.
+// formLedger is the ledger of one form. The requests of all its titles share an entry, so that package once sends one
+// of them at a time, even if they come from several galleries.
 type formLedger struct {
 	once.Ledger
 	key string

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -189,7 +188,7 @@ func TestCancelWhileTheServiceWorksLeavesARecordThatTheFormFinds(t *testing.T) {
 	assert.Len(t, f.service.Records(), 1)
 }
 
-// The gallery's script refuses a file that is too large before the upload, the gallery a language, the service the rest.
+// The script refuses a file that is too large before the upload, the gallery a language, the service the rest.
 func TestRefusedUploadIsExplainedAndKeepsItsFile(t *testing.T) {
 	f := newFixture(t)
 	f.gallery.maxUpload = 2 << 20
@@ -205,8 +204,8 @@ func TestRefusedUploadIsExplainedAndKeepsItsFile(t *testing.T) {
 
 	p.do(chromedp.SetValue(css("#language"), "gb"))
 	for says, fault := range map[string]aicontenttest.Fault{
-		"Too large":          aicontenttest.Status(http.StatusRequestEntityTooLarge, "too large").Early(),
-		"The name is taken.": aicontenttest.Status(http.StatusUnprocessableEntity, `{"errors":{"name":["The name is taken."]}}`),
+		"Too large":          aicontenttest.Status(413, "too large").Early(),
+		"The name is taken.": aicontenttest.Status(422, `{"errors":{"name":["The name is taken."]}}`),
 	} {
 		f.service.FaultOn(aicontenttest.TranscriptionsStore, 1, fault)
 		p.do(submit)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/aicontent/aicontent-go/aicontenttest"
 	"github.com/stretchr/testify/assert"
@@ -19,47 +21,74 @@ const (
 	lookFirst = "It may have been created and billed. This form creates no second one."
 )
 
-func TestFailedCreateRequestSaysWhetherItWasBilledAndWhetherToPressTheButtonAgain(t *testing.T) {
+// The button of an error page belongs to the form that failed. Its record may have been created and billed, so another
+// token would bill a second one.
+func TestErrorPageSaysWhetherItWasBilledAndItsButtonBillsNoSecondRecord(t *testing.T) {
 	for name, test := range map[string]struct {
-		fault         aicontenttest.Fault // the zero fault is a closed service
+		fault         aicontenttest.Fault
 		status        int
 		title, advice string
+		last          string // said by the page of the record
 	}{
-		"no key": {aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502, "Unauthenticated.", useless},
-		"refused form": {aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["The name is too long."]}}`),
-			422, "The name is too long.", tryAgain},
-		"another language": {aicontenttest.Status(409, `{"message":"été"}`), 503, "Été", tryAgain},
+		"no key":   {aicontenttest.Status(401, `{"message":"Unauthenticated."}`), 502, "Unauthenticated.", useless, created},
+		"no right": {aicontenttest.Status(403, `{"message":"Forbidden."}`), 502, "Forbidden.", useless, created},
+		"refused form": {aicontenttest.Status(422, `{"message":"Invalid.","errors":{"name":["Too long."]}}`), 422,
+			"Too long.", tryAgain, created},
+		"another language": {aicontenttest.Status(409, `{"message":"été"}`), 503, "Été", tryAgain, created},
 		"too large": {aicontenttest.Status(413, "<html><title>413 Request Entity Too Large</title></html>"), 502,
-			"Request Entity Too Large", useless},
+			"Request Entity Too Large", useless, created},
 		"too often": {aicontenttest.Status(429, `{"message":"Too Many Attempts."}`).WithRetryAfter("600"), 503,
-			"Too Many Attempts.", nothing + "Try again "},
-		"server error":    {aicontenttest.Status(500, `{"message":"Server Error"}`), 503, "", lookFirst},
-		"no connection":   {aicontenttest.Fault{}, 503, "No connection to the service", tryAgain},
-		"foreign page":    {aicontenttest.HTMLPage(200), 503, "", lookFirst},
-		"firewall":        {aicontenttest.HTMLPage(403), 503, "", lookFirst},
-		"not implemented": {aicontenttest.Status(501, "no"), 502, "", lookFirst},
+			"Too Many Attempts.", nothing + "Try again ", created},
+		"server error":       {aicontenttest.Status(500, `{"message":"Server Error"}`), 503, "", lookFirst, created},
+		"foreign page":       {aicontenttest.HTMLPage(200), 503, "", lookFirst, created},
+		"firewall":           {aicontenttest.HTMLPage(403), 503, "", lookFirst, created},
+		"not implemented":    {aicontenttest.Status(501, "no"), 502, "", lookFirst, created},
+		"lost response":      {aicontenttest.LoseResponse(), 503, "", lookFirst, found},
+		"proxy that gave up": {aicontenttest.ActThenStatus(504), 503, "", lookFirst, found},
+		"unreadable": {aicontenttest.InvalidJSON(), 503, "",
+			"It was created and billed. This form creates no second one.", found},
 	} {
 		t.Run(name, func(t *testing.T) {
+			var hiding atomic.Bool
+			hiding.Store(true)
 			bubble(t, func(f *fixture) {
-				if test.fault.Name == "" {
-					f.service.Close()
-				} else {
-					f.service.FaultOn(aicontenttest.ImagesStore, 1, test.fault)
-				}
+				f.service.FaultOn(aicontenttest.ImagesStore, 1, test.fault)
 				form := newPicture()
-				status, page := f.send(form, with(fox, "style", "retro"))
+				press := func() (status int, page string) {
+					began := time.Now()
+					status, page = f.send(form, with(fox, "style", "retro"))
+					assert.LessOrEqual(f.t, time.Since(began), maxPause+time.Second)
+					return status, page
+				}
+				status, page := press()
 				assert.Equal(f.t, test.status, status)
 				says(f.t, page, test.title)
 				says(f.t, page, test.advice)
 				says(f.t, page, "A fox")
 				assert.Contains(f.t, page, `<option value="retro" selected>`)
-				assert.Empty(f.t, f.service.Images())
-				assert.Equal(f.t, test.advice == lookFirst, regexpMatch(page, `href="/pictures\?search=[a-z2-7]{12}"`))
-				assert.Equal(f.t, test.advice == lookFirst, isFixed(page))
-				assert.Equal(f.t, form, formOf(f.t, page), "the button can be pressed again")
-			})
+				mayExist := !strings.HasPrefix(test.advice, nothing)
+				assert.Equal(f.t, mayExist, regexpMatch(page, `href="/pictures\?search=[a-z2-7]{12}"`))
+				assert.Equal(f.t, mayExist, isFixed(page))
+				hiding.Store(false)
+				for began := time.Now(); !strings.Contains(page, "Fox · Gallery"); _, page = press() {
+					require.Less(f.t, time.Since(began), time.Hour)
+					require.Equal(f.t, form, formOf(f.t, page))
+					time.Sleep(time.Second)
+				}
+				says(f.t, page, test.last)
+				assert.Len(f.t, f.service.Images(), 1)
+			}, hidden(&hiding))
 		})
 	}
+}
+
+func TestServiceThatCannotBeReachedBillsNothing(t *testing.T) {
+	bubble(t, func(f *fixture) {
+		f.service.Close()
+		status, page := f.send(newPicture(), fox)
+		assert.Equal(f.t, http.StatusServiceUnavailable, status)
+		says(f.t, page, "No connection to the service "+tryAgain)
+	})
 }
 
 func TestRecordThatNoListShowsIsNeverCreatedAgain(t *testing.T) {

@@ -40,8 +40,8 @@ func (p *pipes) dial(request string) net.Conn {
 	return browser
 }
 
-// served starts a gallery in a bubble, runs test and stops the gallery. It returns the time that this took, and the text
-// from the channel that test returns.
+// served starts a gallery in a bubble, runs test and stops the gallery. It returns the time that the stop took, and the
+// text from the channel that test returns.
 func served(
 	t *testing.T, test func(f *fixture, gallery *pipes) <-chan string, opts ...aicontenttest.Option,
 ) (of *fixture, took time.Duration, text string) {

@@ -115,7 +115,8 @@ func TestWrongUseExits2AndPrintsNothing(t *testing.T) {
 		"an unknown flag": {nil, []string{"-endpoint"}, "flag provided but not defined: -endpoint"},
 		"no base URL":     {variables{"AICONTENT_API_KEY": "canary-key"}, nil, "AICONTENT_BASE_URL: must be set"},
 		"a bad base URL": {
-			variables{"AICONTENT_API_KEY": "canary-key", "AICONTENT_BASE_URL": "ftp://canary.example.com"}, nil, "AICONTENT_BASE_URL: must",
+			variables{"AICONTENT_API_KEY": "canary-key", "AICONTENT_BASE_URL": "ftp://canary.example.com"}, nil,
+			"AICONTENT_BASE_URL: must",
 		},
 		"another protocol": {
 			variables{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL": "pigeon"},
@@ -153,7 +154,9 @@ func TestTheDemoNeedsNothingAndShowsBothAttemptsOfAnUpload(t *testing.T) {
 	posts := found["HTTP POST"]
 	require.Len(t, posts, 2)
 	require.Len(t, call.Events, 2)
-	for i, want := range []struct{ status, outcome, pause string }{{"429", "not executed", "1s"}, {"201", "executed", "0s"}} {
+	for i, want := range []struct{ status, outcome, pause string }{
+		{"429", "not executed", "1s"}, {"201", "executed", "0s"},
+	} {
 		assert.Equal(t, call.SpanContext.SpanID, posts[i].Parent.SpanID)
 		assert.Equal(t, want.status, value(posts[i].Attributes, "http.response.status_code"))
 		assert.Equal(t, want.status, value(call.Events[i].Attributes, "http.response.status_code"))
@@ -251,9 +254,10 @@ func TestADeadCollectorFailsNothing(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, closed.Close())
-	for name, addr := range map[string]string{"refuses": closed.Addr().String(), "does not respond": silent.Addr().String()} {
+	for name, addr := range map[string]net.Addr{"refuses": closed.Addr(), "does not respond": silent.Addr()} {
 		t.Run(name, func(t *testing.T) {
-			status, out, said := program(t, variables{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + addr}, "-demo")
+			set := variables{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + addr.String()}
+			status, out, said := program(t, set, "-demo")
 			assert.Zero(t, status)
 			assert.Contains(t, out, "transcriptions.store")
 			assert.Contains(t, said, "observe: telemetry: ")
