@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -13,258 +12,145 @@ import (
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
-	"github.com/aicontent/aicontent-go/once"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// stores counts the create requests that the service received.
-func stores(srv *aicontenttest.Server) (n int) {
-	for _, r := range srv.Requests() {
-		if r.Operation == aicontenttest.TranscriptionsStore {
-			n++
-		}
-	}
-	return n
-}
-
-func isStore(r *aicontenttest.Request) bool { return r.Operation == aicontenttest.TranscriptionsStore }
-
 func TestEqualContentIsPaidForOnce(t *testing.T) {
 	srv, flags := deployment(t)
-	dir := t.TempDir()
+	dir, out := t.TempDir(), t.TempDir()
 	for i := range 6 {
-		recordingFile(t, filepath.Join(dir, fmt.Sprintf("%d.wav", i)), byte(i%2), 1000)
+		file(t, wav(i%2), dir, fmt.Sprintf("%d.wav", i))
 	}
-	out := t.TempDir()
-	flags = append(flags, "-o", out, dir)
-	status, _, stderr := transcribe(t, append(flags, filepath.Join(dir, "0.wav"))...)
-	assert.Equal(t, exitDone, status, stderr)
-	assert.Contains(t, stderr, "Files: 6. Different recordings: 2. Made: 2. Found: 0.\n")
-	for i := range 6 {
-		assert.Contains(t, stderr, filepath.Join(dir, fmt.Sprintf("%d.wav", i)), "each file is named")
-	}
+	_, stderr := transcribe(t, exitDone, append(flags, "-o", out, dir)...)
+	assert.Contains(t, stderr, "Files: 6. Made: 2. Found: 4.\n")
 	texts, err := filepath.Glob(filepath.Join(out, "*", "*.txt"))
 	require.NoError(t, err)
 	assert.Len(t, texts, 6)
 
-	status, _, stderr = transcribe(t, flags...)
-	assert.Equal(t, exitDone, status, stderr)
-	assert.Contains(t, stderr, "Made: 0. Found: 2.\n")
+	_, stderr = transcribe(t, exitDone, append(flags, dir)...)
+	assert.Contains(t, stderr, "Made: 0. Found: 6.\n")
+	_, stderr = transcribe(t, exitDone, append(flags, "-journal", t.TempDir(), dir)...)
+	assert.Contains(t, stderr, "Made: 0. Found: 6.\n", "without its journal, a record is still found")
 	assert.Equal(t, 2, stores(srv))
-}
-
-func TestWithoutItsJournalARecordIsStillFound(t *testing.T) {
-	srv, flags := deployment(t)
-	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
-	transcribe(t, append(flags, file)...)
-	status, stdout, stderr := transcribe(t, append(flags, "-journal", t.TempDir(), file)...)
-	assert.Equal(t, exitDone, status, stderr)
-	assert.Contains(t, stderr, "Made: 0. Found: 1.\n")
-	assert.Contains(t, stdout, "No transcript")
-	assert.Equal(t, 1, stores(srv))
 }
 
 func TestOtherSettingsAreAnotherRecord(t *testing.T) {
 	srv, flags := deployment(t)
-	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
+	dir := folder(t, 1)
 	for _, more := range [][]string{nil, {"-language", "DE"}, {"-description", "DE"}} {
-		status, _, stderr := transcribe(t, append(append(flags, file), more...)...)
-		assert.Equal(t, exitDone, status, stderr)
+		transcribe(t, exitDone, append(append(flags, dir), more...)...)
 	}
 	assert.Equal(t, 3, stores(srv))
 }
 
 func TestADeletedRecordIsMadeAgainAndACorrectedTextIsFetched(t *testing.T) {
 	srv, flags := deployment(t)
-	client := srv.Client()
-	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
-	transcribe(t, append(flags, file)...)
-	record := srv.Transcriptions()[0]
-	corrected := "Good morning."
-	_, err := client.Transcriptions.Update(t.Context(), aicontent.ID(record.ID), aicontent.TranscriptionUpdateParams{Result: &corrected})
+	texts, dir := srv.Client().Transcriptions, folder(t, 1)
+	transcribe(t, exitDone, append(flags, dir)...)
+	corrected := aicontent.TranscriptionUpdateParams{Result: new("Good morning.")}
+	_, err := texts.Update(t.Context(), "1", corrected)
 	require.NoError(t, err)
-	_, stdout, _ := transcribe(t, append(flags, file)...)
-	assert.Equal(t, corrected+"\n", stdout)
+	stdout, _ := transcribe(t, exitDone, append(flags, dir)...)
+	assert.Equal(t, "Good morning.\n", stdout)
 
-	require.NoError(t, client.Transcriptions.Delete(t.Context(), aicontent.ID(record.ID)))
-	_, _, stderr := transcribe(t, append(flags, file)...)
-	assert.Contains(t, stderr, "if it was not deleted, the next run fetches it", "it may be a list that lags")
-	age(t, flags[1], time.Hour)
-	_, _, stderr = transcribe(t, append(flags, file)...)
-	assert.Contains(t, stderr, "Made: 1. Found: 0.\n")
+	require.NoError(t, texts.Delete(t.Context(), "1"))
+	_, stderr := transcribe(t, exitDone, append(flags, dir)...)
+	assert.Regexp(t, `(?s)its text is not there yet; .*: made, id 2.*Made: 1\. Found: 0\.`, stderr, "a list may lag")
 }
 
 func TestALostResponseIsNotPaidForAgain(t *testing.T) {
-	for _, fault := range []aicontenttest.Fault{aicontenttest.ActThenStatus(504), aicontenttest.LoseResponse(), aicontenttest.LateAct(502, 200*time.Millisecond)} {
+	for _, fault := range []aicontenttest.Fault{
+		aicontenttest.ActThenStatus(504), aicontenttest.LoseResponse(),
+		aicontenttest.LateAct(502, 200*time.Millisecond),
+	} {
 		t.Run(fault.Name, func(t *testing.T) {
 			srv, flags := deployment(t)
-			srv.FaultWhen(isStore, 1, fault)
-			status, _, stderr := transcribe(t, append(flags, recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000))...)
-			assert.Equal(t, exitDone, status, stderr)
-			assert.Contains(t, stderr, "Made: 1. Found: 0.", "what this run was billed for is counted, whoever found it")
+			srv.FaultOn(storeOp, 1, fault)
+			_, stderr := transcribe(t, exitDone, append(flags, folder(t, 1))...)
+			assert.Contains(t, stderr, "Made: 1. Found: 0.", "a run counts its bill, whichever call finds the record")
 			assert.Len(t, srv.Records(), 1)
 		})
 	}
+}
+
+func TestARecordThatAnotherProgramMadeMeanwhileIsFoundNotMade(t *testing.T) {
+	srv, flags := deployment(t)
+	dir := folder(t, 1)
+	srv.AddTranscription(aicontenttest.Transcription{Name: recordOf(t, filepath.Join(dir, "0.wav")), Result: "text"})
+	srv.FaultOn(listOp, 1, aicontenttest.Status(200, `{"data":[],"links":{"next":null}}`))
+	srv.FaultOn(storeOp, 1, aicontenttest.Status(422, `{"errors":{"name":["It is taken."]}}`))
+	_, stderr := transcribe(t, exitDone, append(flags, dir)...)
+	assert.Contains(t, stderr, "Made: 0. Found: 1.\n")
 }
 
 func TestATextThatComesLateIsWaitedFor(t *testing.T) {
 	shows := 0
 	srv, flags := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
 		switch r.Request.Operation {
-		case aicontenttest.TranscriptionsList:
+		case listOp:
 			r.SetJSON(map[string]any{"data": []any{map[string]any{"id": 1, "name": r.Request.Query.Get("search")}}})
-		case aicontenttest.TranscriptionsShow:
+		case showOp:
 			if shows++; shows < 3 {
 				r.SetJSON(map[string]any{"data": map[string]any{"id": 1, "result": nil}})
 			}
 		}
 	}))
 	// Nothing is listed until a request was sent.
-	srv.FaultOn(aicontenttest.TranscriptionsList, 1, aicontenttest.Status(200, `{"data":[],"links":{"next":null}}`))
-	srv.FaultOn(aicontenttest.TranscriptionsStore, 1, aicontenttest.ActThenStatus(504))
-	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
-	status, stdout, stderr := transcribe(t, append(flags, "-settle", "1m", file)...)
-	assert.Equal(t, exitDone, status, stderr)
+	srv.FaultOn(listOp, 1, aicontenttest.Status(200, `{"data":[],"links":{"next":null}}`))
+	srv.FaultOn(storeOp, 1, aicontenttest.ActThenStatus(504))
+	stdout, _ := transcribe(t, exitDone, append(flags, "-settle", "1m", folder(t, 1))...)
 	assert.Contains(t, stdout, "No transcript")
 	assert.Equal(t, 3, shows)
 	assert.Equal(t, 1, stores(srv))
 }
 
-func TestOneBadRecordingDoesNotStopTheOthers(t *testing.T) {
-	srv, flags := deployment(t)
-	dir := t.TempDir()
-	good := recordingFile(t, filepath.Join(dir, "good.wav"), 1, 1000)
-	picture, empty, missing := filepath.Join(dir, "scan.mp3"), filepath.Join(dir, "empty.mp3"), filepath.Join(dir, "missing.mp3")
-	require.NoError(t, os.WriteFile(picture, []byte("%PDF-1.7 and so on"), 0o600))
-	require.NoError(t, os.WriteFile(empty, nil, 0o600))
-	other := recordingFile(t, filepath.Join(dir, "other.wav"), 2, 1000)
-
-	status, stdout, stderr := transcribe(t, append(flags, "-j", "1", picture, empty, missing, other, good)...)
-	assert.Equal(t, exitSomeFailed, status)
-	assert.Regexp(t, `\A# .*other\.wav\nNo transcript.*\n\n# .*good\.wav\nNo transcript.*\n\n\z`, stdout)
-	assert.Contains(t, stderr, "Made: 2. Found: 0. Failed: 3.")
-	for _, path := range []string{picture, empty, missing} {
-		assert.Equal(t, 1, strings.Count(stderr, "  "+path+": "), "%s in\n%s", path, stderr)
+func TestAFailureStopsNoOtherRecordingAndIsExplainedInPlainWords(t *testing.T) {
+	const again = "Run it again for 1 of these."
+	refused := func(status int, message string) aicontenttest.Fault {
+		return aicontenttest.Status(status, `{"message":"`+message+`"}`)
 	}
-	assert.NotContains(t, stderr, srv.APIKey)
-	assert.NotContains(t, stderr, "Run it again", "none of the three would succeed")
-	assert.Contains(t, stderr, "Reading the files (5).\n")
-	assert.Contains(t, stderr, "\nFiles: 5. Different recordings: 3.", "as many as were announced")
-}
-
-func TestRunningAgainIsAdvisedWhereItHelps(t *testing.T) {
-	dir := t.TempDir()
-	good := recordingFile(t, filepath.Join(dir, "good.wav"), 1, 1000)
-	missing := filepath.Join(dir, "missing.wav")
-	down := aicontenttest.Status(503, "down").WithRetryAfter("3600") // longer than a run waits
+	busy := refused(429, "No.").WithRetryAfter("7200")
 	for name, c := range map[string]struct {
-		fault aicontenttest.Fault
-		files []string
-		says  string // nothing if empty
+		content string // of the file that fails; none if empty
+		op      aicontenttest.Operation
+		fault   aicontenttest.Fault
+		says    string
+		advises string
 	}{
-		"a service that is down":    {down, []string{good}, "Run it again for 1 of these."},
-		"and a missing file":        {down, []string{good, missing}, "Run it again for 1 of these."},
-		"a recording that is wrong": {aicontenttest.Status(422, `{"message":"No."}`), []string{good}, ""},
-		"a key without permission":  {aicontenttest.Status(403, `{"message":"No."}`), []string{good}, ""},
-		"a firewall in between":     {aicontenttest.ActThenStatus(403), []string{good}, "Run it again for 1 of these."},
-		"a record nowhere to find":  {aicontenttest.InvalidJSON(), []string{good}, ""},
+		"a missing file":     {"", "", aicontenttest.Fault{}, ": no such file or directory\n", ""},
+		"a scan":             {"%PDF-1.7 and so on", "", aicontenttest.Fault{}, "a PDF document\n", ""},
+		"a text":             {"Buy milk.", "", aicontenttest.Fault{}, ": is text, not a recording\n", ""},
+		"no permission":      {wav(2), storeOp, refused(403, "No."), ": No.\n", ""},
+		"a bad recording":    {wav(2), storeOp, refused(422, "Not (a) (see (b))."), ": Not (a) (see (b)).\n", ""},
+		"too many requests":  {wav(2), storeOp, busy, ": No.; the service asks to wait 2h0m0s\n", again},
+		"a firewall":         {wav(2), storeOp, aicontenttest.ActThenStatus(403), "may still be created; ", again},
+		"a page for a list":  {wav(2), listOp, aicontenttest.HTMLPage(200), "the response could not be read\n", again},
+		"an outage":          {wav(2), storeOp, aicontenttest.HTMLPage(503), ": 503 Service Unavailable\n", again},
+		"no record is shown": {wav(2), storeOp, aicontenttest.InvalidJSON(), "; another -journal has it made anew", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv, flags := deployment(t, aicontenttest.OnResponse(func(r *aicontenttest.Response) {
-				if r.Request.Operation == aicontenttest.TranscriptionsList {
+				if r.Request.Operation == listOp {
 					r.SetJSON(map[string]any{"data": []any{}, "links": map[string]any{"next": nil}})
 				}
 			}))
-			srv.FaultWhen(isStore, 100, c.fault)
-			status, _, stderr := transcribe(t, append(flags, append([]string{"-settle", "1s"}, c.files...)...)...)
-			assert.Equal(t, exitSomeFailed, status)
-			if c.says == "" {
-				assert.NotContains(t, stderr, "Run it again")
+			dir := folder(t, 1)
+			bad := filepath.Join(dir, "bad.mp3")
+			if c.content != "" {
+				file(t, c.content, bad)
 			}
+			transcribe(t, exitDone, append(flags, filepath.Join(dir, "0.wav"))...)
+			srv.FaultOn(c.op, 100, c.fault)
+			args := append(flags, "-settle", "1s", "-j", "1", bad, filepath.Join(dir, "0.wav"))
+			stdout, stderr := transcribe(t, exitSomeFailed, args...)
+			assert.Regexp(t, `\A# \S+0\.wav\nNo transcript.*\n\n\z`, stdout)
+			assert.Equal(t, 1, strings.Count(stderr, "  "+bad+": "), stderr)
 			assert.Contains(t, stderr, c.says)
-		})
-	}
-}
-
-func TestErrorsNameNothingOfTheSDK(t *testing.T) {
-	dir := t.TempDir()
-	good, scan := recordingFile(t, filepath.Join(dir, "good.wav"), 1, 1000), filepath.Join(dir, "scan.mp3")
-	require.NoError(t, os.WriteFile(scan, []byte("%PDF-1.7 and so on"), 0o600))
-	empty := filepath.Join(dir, "empty.mp3")
-	require.NoError(t, os.WriteFile(empty, nil, 0o600))
-	search := func(r *aicontenttest.Request) bool { return r.Operation == aicontenttest.TranscriptionsList }
-	for name, c := range map[string]struct {
-		file  string
-		match func(*aicontenttest.Request) bool
-		fault aicontenttest.Fault
-		says  string
-	}{
-		"a scan":               {scan, nil, aicontenttest.Fault{}, "PDF"},
-		"an empty file":        {empty, nil, aicontenttest.Fault{}, "empty"},
-		"a search that fails":  {good, search, aicontenttest.Status(401, `{"message":"No."}`), ": No.\n"},
-		"a search with a page": {good, search, aicontenttest.HTMLPage(200), "the response could not be read"},
-		"an upload that fails": {good, isStore, aicontenttest.Status(422, `{"message":"No."}`), ": No.\n"},
-		"an upload that is lost": {
-			good, isStore, aicontenttest.LateAct(504, time.Hour), "504 Gateway Timeout",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			srv, flags := deployment(t)
-			if c.match != nil {
-				srv.FaultWhen(c.match, 100, c.fault)
-			}
-			_, _, stderr := transcribe(t, append(flags, "-settle", "1s", c.file)...)
-			assert.Contains(t, stderr, c.says)
-			assert.NotRegexp(t, `With(out)?[A-Z]|transcriptions\.|aicontent\.[A-Z]|[Oo]utcome`, stderr)
-		})
-	}
-	t.Run("a name like an option's", func(t *testing.T) {
-		_, flags := deployment(t)
-		song := filepath.Join(dir, "Song (WithoutYou).mp3")
-		_, _, stderr := transcribe(t, append(flags, song)...)
-		assert.Contains(t, stderr, "stat "+song+": no such file")
-	})
-	t.Run("no key", func(t *testing.T) {
-		deployment(t)
-		t.Setenv("AICONTENT_API_KEY", "")
-		_, _, stderr := transcribe(t, good)
-		assert.Equal(t, "transcribe: AICONTENT_API_KEY: must be set in the environment\n", stderr)
-	})
-	t.Run("no encryption", func(t *testing.T) {
-		deployment(t)
-		t.Setenv("AICONTENT_BASE_URL", "http://content.example.com")
-		_, _, stderr := transcribe(t, good)
-		assert.Contains(t, stderr, "must begin with https://")
-		assert.NotContains(t, stderr, "With")
-	})
-}
-
-func TestErrorsHaveTheWholeMessageOfTheServiceAndItsWait(t *testing.T) {
-	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
-	for name, c := range map[string]struct {
-		fault aicontenttest.Fault
-		says  string
-	}{
-		"parentheses": {
-			aicontenttest.Status(422, `{"message":"Not (WithoutPrefix.mp3) (see (a) and (b)), WithIt: no."}`),
-			": Not (WithoutPrefix.mp3) (see (a) and (b)), WithIt: no.\n",
-		},
-		"two hours after a limit": {
-			aicontenttest.Status(429, `{"message":"Too many (for now)."}`).WithRetryAfter("7200"),
-			": Too many (for now).; the service asks to wait 2h0m0s",
-		},
-		"two hours of maintenance": {
-			aicontenttest.Status(503, `{"message":"Down (planned)."}`).WithRetryAfter("7200"),
-			": an earlier request may still create the record; the service asks to wait 2h0m0s",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			srv, flags := deployment(t)
-			srv.FaultWhen(isStore, 100, c.fault)
-			_, _, stderr := transcribe(t, append(flags, "-settle", "1h", file)...)
-			assert.Contains(t, stderr, "  "+file+c.says)
-			assert.NotContains(t, stderr, "when the others are done", "a run does not wait for hours")
+			assert.Contains(t, stderr, c.advises)
+			assert.Equal(t, c.advises != "", strings.Contains(stderr, "Run it again"), stderr)
+			assert.Contains(t, stderr, "Failed: 1.")
+			assert.NotRegexp(t, `With[A-Zo]|transcriptions\.|aicontent\.|[Oo]utcome|ledger|`+srv.APIKey, stderr)
 		})
 	}
 }
@@ -272,12 +158,7 @@ func TestErrorsHaveTheWholeMessageOfTheServiceAndItsWait(t *testing.T) {
 func TestARefusedKeyStopsTheRunEarly(t *testing.T) {
 	srv, flags := deployment(t)
 	t.Setenv("AICONTENT_API_KEY", "an-old-key")
-	dir := t.TempDir()
-	for i := range 40 {
-		recordingFile(t, filepath.Join(dir, fmt.Sprintf("%d.wav", i)), byte(i), 1000)
-	}
-	status, _, stderr := transcribe(t, append(flags, dir)...)
-	assert.Equal(t, exitUsage, status)
+	_, stderr := transcribe(t, exitUsage, append(flags, folder(t, 40))...)
 	assert.Contains(t, stderr, "Stopped: the API key was refused; see AICONTENT_API_KEY.")
 	assert.Contains(t, stderr, "Not tried: ")
 	assert.NotContains(t, stderr, "Run it again", "it would be refused again")
@@ -286,27 +167,34 @@ func TestARefusedKeyStopsTheRunEarly(t *testing.T) {
 	assert.NotContains(t, stderr, "an-old-key")
 }
 
-func TestAServiceThatTakesNothingStopsTheRun(t *testing.T) {
-	for _, test := range []struct {
-		status, tried int
-	}{{403, maxInRow}, {422, 12}} {
-		t.Run(fmt.Sprint(test.status), func(t *testing.T) {
+func TestFiveServiceFailuresInARowEndTheRunAndBadRecordingsDoNot(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault aicontenttest.Fault
+		tried int
+		says  string
+	}{
+		"no permission": {
+			aicontenttest.Status(403, `{"message":"No."}`), maxInRow,
+			`Stopped: 5 in a row failed.*Not tried: 7\. Failed: 5\.`,
+		},
+		"an outage": {
+			aicontenttest.HTMLPage(502), maxInRow,
+			`Perhaps made: 5\. Not tried: 7\. Interrupted: 5\.\nRun it again for 12 `,
+		},
+		"recordings that are bad": {aicontenttest.Status(422, `{"message":"No."}`), 12, `Failed: 12\.\n$`},
+	} {
+		t.Run(name, func(t *testing.T) {
 			srv, flags := deployment(t)
-			srv.FaultWhen(isStore, 100, aicontenttest.Status(test.status, `{"message":"No."}`))
-			dir := t.TempDir()
-			for i := range 12 {
-				recordingFile(t, filepath.Join(dir, fmt.Sprintf("%02d.wav", i)), byte(i), 1000)
-			}
-			status, _, stderr := transcribe(t, append(flags, "-j", "1", dir)...)
-			assert.Equal(t, exitSomeFailed, status)
-			assert.Equal(t, test.tried, stores(srv), stderr)
+			srv.FaultOn(storeOp, 100, c.fault)
+			_, stderr := transcribe(t, exitSomeFailed, append(flags, "-settle", "1h", "-j", "1", folder(t, 12))...)
+			assert.Equal(t, c.tried, stores(srv), stderr)
+			assert.Regexp(t, `(?s)`+c.says, stderr)
 		})
 	}
 }
 
 func TestARecordingPutOffDoesNotHideAnOutage(t *testing.T) {
-	down := &recording{result: result{err: &aicontent.APIError{StatusCode: 429}}}
-	later := &recording{result: result{err: &once.Error{}, later: true}}
+	down, later := &recording{err: &aicontent.APIError{StatusCode: 429}}, &recording{err: errLater}
 	j := new(job)
 	for range maxInRow - 1 {
 		assert.NoError(t, j.verdict(down))
@@ -321,40 +209,26 @@ func TestARecordingPutOffDoesNotHideAnOutage(t *testing.T) {
 	}
 }
 
-func TestAChangedFileMakesNoRecord(t *testing.T) {
-	for name, size := range map[string]int{"of the same size": 4 << 20, "of another size": 1 << 20, "a short one": 400} {
+func TestAFileThatChangesMakesNoRecord(t *testing.T) {
+	long := wav(1) + strings.Repeat("\x00", 4<<20)
+	for name, c := range map[string]struct{ before, after string }{
+		"of the same size": {long, strings.Replace(long, "1", "2", 1)},
+		"of another size":  {long, long[:1<<20]},
+		"a short one":      {wav(1)[:400], wav(2)[:400]},
+	} {
 		t.Run(name, func(t *testing.T) {
-			path := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 4<<20)
-			if size == 400 {
-				recordingFile(t, path, 1, 400)
-			}
+			path := file(t, c.before, t.TempDir(), "a.wav")
 			var once sync.Once
 			srv, flags := deployment(t, aicontenttest.OnRequest(func(r aicontenttest.Request) {
 				// The SDK has looked for the record and sends the file next.
-				once.Do(func() { recordingFile(t, path, 2, size) })
+				once.Do(func() { file(t, c.after, path) })
 			}))
-			status, _, stderr := transcribe(t, append(flags, path)...)
-			assert.Equal(t, exitSomeFailed, status)
-			assert.Contains(t, stderr, errChanged.Error())
+			_, stderr := transcribe(t, exitSomeFailed, append(flags, path)...)
+			assert.Contains(t, stderr, path+": the file changed after it was first read; run again\n")
+			assert.Contains(t, stderr, "Run it again for 1 of these.")
 			assert.Empty(t, srv.Records())
 		})
 	}
-}
-
-func TestATextThatCannotBeSavedIsNotPaidFor(t *testing.T) {
-	srv, flags := deployment(t)
-	dir := t.TempDir()
-	file, other := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000), recordingFile(t, filepath.Join(dir, "b.wav"), 2, 1000)
-	long := recordingFile(t, filepath.Join(dir, strings.Repeat("n", 240)+".wav"), 3, 1000)
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "a.wav.txt"), 0o700))
-	status, _, stderr := transcribe(t, append(flags, "-o", dir, file, other, long)...)
-	assert.Equal(t, exitSomeFailed, status)
-	assert.Contains(t, stderr, "  "+file+": "+filepath.Join(dir, "a.wav.txt")+" is a directory\n")
-	assert.Regexp(t, "  "+long+": open .*: file name too long\n", stderr)
-	assert.Contains(t, stderr, "Made: 1. Found: 0. Failed: 2.")
-	assert.Equal(t, 1, stores(srv))
-	assert.FileExists(t, filepath.Join(dir, "b.wav.txt"))
-	assert.Equal(t, []string{"a.wav", "a.wav.txt", "b.wav", "b.wav.txt", filepath.Base(long)}, names(t, dir))
 }
 
 // names lists what is in a directory.
@@ -368,128 +242,84 @@ func names(t *testing.T, dir string) (list []string) {
 	return list
 }
 
+func TestATextThatCannotBeSavedIsNotPaidFor(t *testing.T) {
+	srv, flags := deployment(t)
+	dir, out := folder(t, 2), t.TempDir()
+	long := strings.Repeat("n", 240) + ".wav"
+	file(t, wav(3), dir, long)
+	blocked := filepath.Join(out, filepath.Base(dir), "0.wav.txt")
+	require.NoError(t, os.MkdirAll(blocked, 0o700))
+	_, stderr := transcribe(t, exitSomeFailed, append(flags, "-o", out, dir)...)
+	assert.Contains(t, stderr, "0.wav: "+blocked+" is a directory\n")
+	assert.Regexp(t, "  .*"+long+": open .*: file name too long\n", stderr)
+	assert.Contains(t, stderr, "Made: 1. Found: 0. Failed: 2.")
+	assert.Equal(t, 1, stores(srv))
+	assert.Equal(t, []string{"0.wav.txt", "1.wav.txt"}, names(t, filepath.Dir(blocked)))
+}
+
 func TestNothingThatIsThereIsOverwritten(t *testing.T) {
 	srv, flags := deployment(t)
-	out, elsewhere, files := t.TempDir(), t.TempDir(), t.TempDir()
-	corrected, linked := filepath.Join(out, "a.wav.txt"), filepath.Join(elsewhere, "text")
-	for i, name := range []string{"a.wav", "b.wav", "c.wav"} {
-		recordingFile(t, filepath.Join(files, name), byte(i), 1000)
-	}
-	flags = append(flags, "-o", out, filepath.Join(files, "a.wav"), filepath.Join(files, "b.wav"))
-	require.NoError(t, os.WriteFile(linked, []byte("linked to"), 0o600))
-	if err := os.Symlink(linked, filepath.Join(out, "c.wav.txt")); err != nil {
+	dir, out := folder(t, 2), t.TempDir()
+	flags = append(flags, "-o", out, dir)
+	transcribe(t, exitDone, flags...)
+	out = filepath.Join(out, filepath.Base(dir))
+	corrected := file(t, "corrected", out, "0.wav.txt")
+	linked := file(t, "linked to", t.TempDir(), "text")
+	file(t, wav(3), dir, "2.wav")
+	if err := os.Symlink(linked, filepath.Join(out, "2.wav.txt")); err != nil {
 		t.Skip(err) // Windows may not allow it.
 	}
-	status, _, stderr := transcribe(t, flags...)
-	assert.Equal(t, exitDone, status, stderr)
-	require.NoError(t, os.WriteFile(corrected, []byte("corrected"), 0o600))
 	for range 2 {
-		status, _, stderr = transcribe(t, append(flags, filepath.Join(files, "c.wav"))...)
-		assert.Equal(t, exitSomeFailed, status)
+		_, stderr := transcribe(t, exitSomeFailed, flags...)
 		assert.Contains(t, stderr, corrected+" has another text, perhaps a corrected one; move it away")
-		assert.Contains(t, stderr, "c.wav.txt is there, and the service has no text for it; move it away")
+		assert.Contains(t, stderr, "2.wav.txt is there, and the service has no text for it; move it away")
 		assert.Contains(t, stderr, "Made: 0. Found: 2. Failed: 2.")
 		assert.NotContains(t, stderr, "Stopped")
-		for path, content := range map[string]string{corrected: "corrected", linked: "linked to"} {
-			kept, err := os.ReadFile(path)
-			require.NoError(t, err)
-			assert.Equal(t, content, string(kept), path)
-		}
+		assert.Equal(t, "corrected", contentOf(t, corrected))
+		assert.Equal(t, "linked to", contentOf(t, linked))
 	}
 	assert.Equal(t, 2, stores(srv))
-	assert.Equal(t, []string{"a.wav.txt", "b.wav.txt", "c.wav.txt"}, names(t, out))
-}
-
-func TestATextFileIsNotSent(t *testing.T) {
-	srv, flags := deployment(t)
-	dir := t.TempDir()
-	for _, name := range []string{"notes.mp3", "notes.txt"} {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, []byte("Buy milk.\n"), 0o600))
-		status, _, stderr := transcribe(t, append(flags, path)...)
-		assert.Equal(t, exitSomeFailed, status)
-		assert.Contains(t, stderr, "  "+path+": is text, not a recording\n")
-	}
-	assert.Empty(t, srv.Requests())
-}
-
-func TestOneFileByTwoPathsIsOneText(t *testing.T) {
-	_, flags := deployment(t)
-	dir, out := t.TempDir(), t.TempDir()
-	file := recordingFile(t, filepath.Join(dir, "talks", "a.wav"), 1, 1000)
-	t.Chdir(filepath.Join(dir, "talks"))
-	for _, args := range [][]string{{"a.wav", file}, {".", filepath.Join(dir, "talks")}} {
-		status, _, stderr := transcribe(t, append(flags, append(args, "-o", out)...)...)
-		assert.Equal(t, exitDone, status, stderr)
-		assert.Contains(t, stderr, "Files: 1. Different recordings: 1.")
-	}
-}
-
-func TestAFolderWithoutRecordingsIsListedAsFailed(t *testing.T) {
-	srv, flags := deployment(t)
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600))
-	require.NoError(t, os.Mkdir(filepath.Join(dir, ".hidden"), 0o700))
-	recordingFile(t, filepath.Join(dir, ".hidden", "a.wav"), 1, 1000)
-	status, _, stderr := transcribe(t, append(flags, dir)...)
-	assert.Equal(t, exitSomeFailed, status)
-	assert.Contains(t, stderr, "  "+dir+": skipped: no audio file in it (.aac ")
-	assert.Empty(t, srv.Requests())
-
-	file := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000)
-	status, _, stderr = transcribe(t, append(flags, file, dir)...)
-	assert.Equal(t, exitDone, status, "the folder's file was named before: %s", stderr)
+	assert.Equal(t, []string{"0.wav.txt", "1.wav.txt", "2.wav.txt"}, names(t, out))
 }
 
 func TestOneTextThatCannotBeSavedStopsNoOtherAndFiveInARowEndTheRun(t *testing.T) {
 	for blocked, says := range map[int]string{
-		1: "Made: 9. Found: 0. Failed: 1.", 9: "Stopped: 5 in a row failed.\n\nFiles: 9. Different recordings: 9. Made: 5.",
+		1: "Made: 9. Found: 0. Failed: 1.", 9: "Made: 5. Found: 0. Not tried: 4. Failed: 5.",
 	} {
 		t.Run(fmt.Sprint(blocked), func(t *testing.T) {
-			dir, n := t.TempDir(), 0
+			dir, out, n := folder(t, 9), t.TempDir(), 0
+			text := func(i int) string { return filepath.Join(out, filepath.Base(dir), fmt.Sprintf("%d.wav.txt", i)) }
 			// Somebody makes directories with the names of texts while the service works.
 			_, flags := deployment(t, aicontenttest.OnRequest(func(r aicontenttest.Request) {
-				if r.Operation == aicontenttest.TranscriptionsStore && n < blocked {
-					assert.NoError(t, os.MkdirAll(filepath.Join(dir, fmt.Sprintf("%d.wav.txt", n)), 0o700))
+				if r.Operation == storeOp && n < blocked {
+					assert.NoError(t, os.MkdirAll(text(n), 0o700))
 					n++
 				}
 			}))
-			flags = append(flags, "-o", dir, "-j", "1")
-			for i := range 9 {
-				flags = append(flags, recordingFile(t, filepath.Join(dir, fmt.Sprintf("%d.wav", i)), byte(i), 1000))
-			}
-			status, _, stderr := transcribe(t, flags...)
-			assert.Equal(t, exitSomeFailed, status)
+			flags = append(flags, "-o", out, "-j", "1", dir)
+			_, stderr := transcribe(t, exitSomeFailed, flags...)
 			assert.Contains(t, stderr, says)
 			assert.Contains(t, stderr, "the text cannot be saved: ")
 
-			text := filepath.Join(dir, "0.wav.txt")
-			require.NoError(t, os.Remove(text))
-			_, _, stderr = transcribe(t, flags...)
+			require.NoError(t, os.Remove(text(0)))
+			_, stderr = transcribe(t, map[bool]int{true: exitDone, false: exitSomeFailed}[blocked == 1], flags...)
 			assert.Contains(t, stderr, "0.wav: found, id 1\n", "the text is fetched, not made again")
-			assert.FileExists(t, text)
+			assert.FileExists(t, text(0))
 		})
 	}
 }
 
 func TestSeveralRecordsOfARecordingAreOne(t *testing.T) {
 	srv, flags := deployment(t)
-	file := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000)
-	name, day := recordingsIn(t, file)[0].name, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for id, text := range map[string]string{"9": "nine", "10": "ten", "8": "eight, but later"} {
-		created := day
-		if id == "8" {
-			created = day.Add(time.Second)
-		}
-		srv.AddTranscription(aicontenttest.Transcription{ID: id, Name: name, Result: text, CreatedAt: created})
+	dir := folder(t, 1)
+	name, day := recordOf(t, filepath.Join(dir, "0.wav")), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for id, created := range map[string]time.Time{"9": day, "10": day, "8": day.Add(time.Second)} {
+		srv.AddTranscription(aicontenttest.Transcription{ID: id, Name: name, Result: "text " + id, CreatedAt: created})
 	}
-	srv.AddTranscription(aicontenttest.Transcription{ID: "1", Name: name + "0", Result: "another", CreatedAt: day.Add(-time.Hour)})
-	status, stdout, stderr := transcribe(t, append(flags, file)...)
-	assert.Equal(t, exitDone, status, stderr)
+	srv.AddTranscription(aicontenttest.Transcription{ID: "1", Name: name + "0", Result: "another"})
+	stdout, stderr := transcribe(t, exitDone, append(flags, dir)...)
 	assert.Regexp(t, `: found, id (8|9|10)\n`, stderr)
-	assert.Zero(t, stores(srv))
-
-	_, again, _ := transcribe(t, append(flags, file)...)
+	again, _ := transcribe(t, exitDone, append(flags, dir)...)
 	assert.Equal(t, stdout, again, "a text that changes with each run cannot be saved")
 	assert.Zero(t, stores(srv))
 }
@@ -500,92 +330,109 @@ func TestARecordWithAnotherNameIsNotTheText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv, flags := deployment(t)
-			file, out := recordingFile(t, filepath.Join(t.TempDir(), "a.wav"), 1, 1000), t.TempDir()
-			flags = append(flags, "-o", out, file)
-			transcribe(t, flags...)
-			text, err := os.ReadFile(filepath.Join(out, "a.wav.txt"))
-			require.NoError(t, err)
+			dir, out := folder(t, 1), t.TempDir()
+			flags = append(flags, "-o", out, dir)
+			transcribe(t, exitDone, flags...)
+			text := contentOf(t, out, filepath.Base(dir), "0.wav.txt")
 			record := srv.Transcriptions()[0]
-			update := func(params aicontent.TranscriptionUpdateParams) {
+			rename := func(name, result string) {
+				params := aicontent.TranscriptionUpdateParams{Name: &name, Result: &result}
 				_, err := srv.Client().Transcriptions.Update(t.Context(), aicontent.ID(record.ID), params)
 				require.NoError(t, err)
 			}
-			update(aicontent.TranscriptionUpdateParams{Name: &becomes, Result: new("The text of another recording.")})
-
-			status, _, stderr := transcribe(t, flags...)
-			assert.Equal(t, exitSomeFailed, status)
+			rename(becomes, "The text of another recording.")
+			_, stderr := transcribe(t, exitSomeFailed, flags...)
 			assert.Contains(t, stderr, "another name")
-			assert.Contains(t, stderr, record.ID, "to look at it")
+			assert.Contains(t, stderr, "the text was made as "+record.Name+", id "+record.ID)
 			assert.NotContains(t, stderr, "Run it again", "it would fail again")
-			kept, err := os.ReadFile(filepath.Join(out, "a.wav.txt"))
-			require.NoError(t, err)
-			assert.Equal(t, string(text), string(kept))
+			assert.Equal(t, text, contentOf(t, out, filepath.Base(dir), "0.wav.txt"))
 			assert.Equal(t, 1, stores(srv))
 
-			update(aicontent.TranscriptionUpdateParams{Name: &record.Name, Result: &record.Result})
-			status, _, stderr = transcribe(t, flags...)
-			assert.Equal(t, exitDone, status, stderr)
+			rename(record.Name, record.Result)
+			transcribe(t, exitDone, flags...)
 		})
 	}
 }
 
 func TestOtherRecordingsComeBeforeOneThatHasToWait(t *testing.T) {
 	srv, flags := deployment(t)
-	dir := t.TempDir()
-	for i, name := range []string{"a.wav", "b.wav", "c.wav"} {
-		recordingFile(t, filepath.Join(dir, name), byte(i), 1000)
-	}
-	srv.FaultWhen(isStore, 1, aicontenttest.LateAct(504, 300*time.Millisecond))
-	status, _, stderr := transcribe(t, append(flags, "-j", "1", dir)...)
-	assert.Equal(t, exitDone, status)
-	assert.Regexp(t, `(?s)a\.wav: its text is not there yet; .*b\.wav: made, .*c\.wav: made, .*a\.wav: made, `, stderr)
+	srv.FaultOn(storeOp, 1, aicontenttest.LateAct(504, 300*time.Millisecond))
+	_, stderr := transcribe(t, exitDone, append(flags, "-j", "1", folder(t, 3))...)
+	assert.Regexp(t, `(?s)0\.wav: its text is not there yet; .*1\.wav: made, .*2\.wav: made, .*0\.wav: made, `, stderr)
 	assert.Len(t, srv.Records(), 3)
 	assert.Equal(t, 3, stores(srv))
 }
 
-func TestOtherRecordingsComeBeforeOneThatAnEarlierRunSent(t *testing.T) {
+func TestOtherRecordingsComeBeforeOneThatAKilledRunSent(t *testing.T) {
 	srv, flags := deployment(t)
-	dir := t.TempDir()
-	first := recordingFile(t, filepath.Join(dir, "a.wav"), 1, 1000)
-	ctx, interrupt := context.WithCancel(t.Context())
-	srv.FaultWhen(isStore, 1, aicontenttest.LateAct(504, time.Hour))
-	waits := writerFunc(func(p []byte) (int, error) {
-		if strings.Contains(string(p), "its text is not there yet") {
-			interrupt()
-		}
-		return len(p), nil
-	})
-	flags = append(flags, "-settle", "1h")
-	assert.Equal(t, exitInterrupted, run(ctx, append(flags, first), io.Discard, waits))
+	srv.FaultOn(storeOp, 1, aicontenttest.Stall(aicontenttest.BeforeRead))
+	dir := folder(t, 2)
+	cmd := program(t.Context(), append(flags, filepath.Join(dir, "0.wav"))...)
+	require.NoError(t, cmd.Start())
+	require.Eventually(t, func() bool { return stores(srv) == 1 }, time.Minute, time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
 
-	recordingFile(t, filepath.Join(dir, "b.wav"), 2, 1000)
-	var record sync.Once
+	var late sync.Once
 	var stderr strings.Builder
-	shows := writerFunc(func(p []byte) (int, error) {
-		if strings.Contains(string(p), "b.wav: made") {
+	messages := writerFunc(func(p []byte) (int, error) {
+		if strings.Contains(string(p), "1.wav: made") {
 			// The service was slow, but made it.
-			record.Do(func() { addRecord(t, srv, first) })
+			late.Do(func() {
+				name := recordOf(t, filepath.Join(dir, "0.wav"))
+				srv.AddTranscription(aicontenttest.Transcription{Name: name, Result: "late"})
+			})
 		}
 		return stderr.Write(p)
 	})
-	assert.Equal(t, exitDone, run(t.Context(), append(flags, "-j", "1", dir), io.Discard, shows))
-	const story = `(?s)a\.wav: its text is not there yet; looking for it when the others are done\n` +
-		`\S+b\.wav: made, .*a\.wav: found, `
+	assert.Equal(t, exitDone, run(t.Context(), append(flags, "-j", "1", dir), io.Discard, messages), &stderr)
+	const story = `(?s)0\.wav: its text is not there yet; looking for it when the others are done\n` +
+		`\S+1\.wav: made, .*0\.wav: found, .*Made: 1\. Found: 1\.`
 	assert.Regexp(t, story, stderr.String())
 	assert.Equal(t, 2, stores(srv))
 }
 
-func TestAnOutageEndsTheRun(t *testing.T) {
-	srv, flags := deployment(t)
-	srv.FaultWhen(isStore, 100, aicontenttest.Status(503, "down").WithRetryAfter("7200"))
-	dir := t.TempDir()
-	for i := range 12 {
-		recordingFile(t, filepath.Join(dir, fmt.Sprintf("%02d.wav", i)), byte(i), 1000)
-	}
-	status, _, stderr := transcribe(t, append(flags, "-settle", "1h", "-j", "1", dir)...)
-	assert.Equal(t, exitSomeFailed, status)
-	assert.Equal(t, maxInRow, stores(srv))
+func TestARunSaysWhereItsJournalIsAndWhetherItIsNew(t *testing.T) {
+	_, flags := deployment(t)
+	dir := folder(t, 1)
+	_, stderr := transcribe(t, exitDone, append(flags, dir)...)
+	assert.Contains(t, stderr, "Journal: "+flags[1]+"\nIt is new: it does not know the uploads in another one.\n")
+	_, stderr = transcribe(t, exitDone, append(flags, dir)...)
+	assert.Contains(t, stderr, "Journal: "+flags[1]+"\n")
+	assert.NotContains(t, stderr, "It is new")
+}
+
+func TestWithoutAJournalNothingIsSent(t *testing.T) {
+	var gone sync.Once
+	var journal string
+	srv, flags := deployment(t, aicontenttest.OnRequest(func(aicontenttest.Request) {
+		// The program looks for the first recording, and would send it next.
+		gone.Do(func() {
+			assert.NoError(t, os.RemoveAll(journal))
+			file(t, "", journal)
+		})
+	}))
+	journal = flags[1]
+	_, stderr := transcribe(t, exitSomeFailed, append(flags, "-j", "1", folder(t, 12))...)
+	assert.Zero(t, stores(srv))
 	assert.Contains(t, stderr, "Not tried: 7. Failed: 5.")
-	assert.Contains(t, stderr, "; the service asks to wait 2h0m0s (the text may still be created; ")
-	assert.Contains(t, stderr, "Run it again for 12 of these.")
+	assert.Contains(t, stderr, ": open "+journal+string(filepath.Separator), "what cannot be written")
+	assert.NotContains(t, stderr, "ledger")
+}
+
+func TestTwoRunsShareAJournal(t *testing.T) {
+	srv, flags := deployment(t)
+	dir := folder(t, 6)
+	var both sync.WaitGroup
+	for range 2 {
+		out := t.TempDir()
+		both.Go(func() {
+			said, err := program(t.Context(), append(flags, "-o", out, dir)...).CombinedOutput()
+			assert.NoError(t, err, "%s", said)
+			assert.Len(t, names(t, filepath.Join(out, filepath.Base(dir))), 6)
+		})
+	}
+	both.Wait()
+	assert.Len(t, srv.Records(), 6)
+	assert.Equal(t, 6, stores(srv))
 }

@@ -1,90 +1,48 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"context"
+	"crypto/sha256"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/aicontenttest"
+	"github.com/aicontent/aicontent-go/once"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-const (
-	serviceKey = "key-for-tests"
-	// thinking is how long the service takes for a recording.
-	thinking = time.Second
-)
-
-// serve runs a service until standard input ends. Like PHP behind a web server, it makes the record once the whole
-// upload has arrived, even if the client is gone. Every fifth create request gets a proxy's 504 while the service goes
-// on. For each line on standard input it writes one when nothing is under way.
-func serve() {
-	srv, err := aicontenttest.Start(aicontenttest.APIKey(serviceKey))
-	if err != nil {
-		panic(err)
-	}
-	defer srv.Close()
-	var created atomic.Int64
-	var work sync.WaitGroup
-	front := func(w http.ResponseWriter, r *http.Request) {
-		work.Add(1)
-		defer work.Done()
-		body, err := io.ReadAll(slow{r.Body})
-		if err != nil {
-			panic(http.ErrAbortHandler)
+// age makes a journal older, as if time had passed since the last run.
+func age(t *testing.T, journal string, by time.Duration) {
+	t.Helper()
+	moment := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+	ledger := once.Dir(journal)
+	for _, key := range names(t, journal) {
+		if strings.HasPrefix(key, ".") {
+			continue // A killed run was trying whether it can write.
 		}
-		req := r.Clone(context.WithoutCancel(r.Context()))
-		req.URL.Scheme, req.URL.Host, req.RequestURI = "http", srv.URL[len("http://"):], ""
-		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		if r.Method == http.MethodPost {
-			if created.Add(1)%5 == 0 {
-				w.WriteHeader(http.StatusGatewayTimeout)
-				_ = http.NewResponseController(w).Flush()
-			}
-			<-time.After(thinking)
+		entry, version, err := ledger.Get(t.Context(), key)
+		require.NoError(t, err)
+		if version == "" {
+			continue // It was killed before it had written the first entry.
 		}
-		resp, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		defer resp.Body.Close()
-		w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
-		w.WriteHeader(resp.StatusCode)
-		_, _ = io.Copy(w, resp.Body)
+		entry = moment.ReplaceAllFunc(entry, func(text []byte) []byte {
+			when, err := time.Parse(time.RFC3339Nano, string(text))
+			require.NoError(t, err)
+			return when.Add(-by).AppendFormat(nil, time.RFC3339Nano)
+		})
+		_, err = ledger.Put(t.Context(), key, entry, version)
+		require.NoError(t, err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	fmt.Printf("http://%s\n", listener.Addr())
-	go func() { _ = http.Serve(listener, http.HandlerFunc(front)) }()
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		work.Wait()
-		fmt.Println("quiet")
-	}
-}
-
-// slow reads up to 200 KB a second.
-type slow struct{ r io.Reader }
-
-func (s slow) Read(p []byte) (int, error) {
-	<-time.After(20 * time.Millisecond)
-	return s.r.Read(p[:min(len(p), 4<<10)])
 }
 
 // setting returns a number from the environment, for longer runs than in CI.
@@ -100,29 +58,31 @@ func setting(t *testing.T, name string, otherwise int) int {
 }
 
 func TestKilledAnywhereNothingIsPaidForTwice(t *testing.T) {
-	files, kills, seed := setting(t, "TRANSCRIBE_FILES", 16), setting(t, "TRANSCRIBE_KILLS", 6), setting(t, "TRANSCRIBE_SEED", 1)
+	files, kills := setting(t, "TRANSCRIBE_FILES", 16), setting(t, "TRANSCRIBE_KILLS", 6)
+	seed := setting(t, "TRANSCRIBE_SEED", 1)
 	t.Logf("TRANSCRIBE_FILES=%d TRANSCRIBE_KILLS=%d TRANSCRIBE_SEED=%d", files, kills, seed)
-
-	service := exec.CommandContext(t.Context(), os.Args[0])
-	service.Env = append(os.Environ(), modeVariable+"=service")
-	stdout, err := service.StdoutPipe()
-	require.NoError(t, err)
-	stdin, err := service.StdinPipe()
-	require.NoError(t, err)
-	require.NoError(t, service.Start())
-	defer func() {
-		stdin.Close()
-		_ = service.Wait()
-	}()
-	lines := bufio.NewScanner(stdout)
-	require.True(t, lines.Scan())
-	t.Setenv("AICONTENT_BASE_URL", lines.Text())
-	t.Setenv("AICONTENT_API_KEY", serviceKey)
+	// Like PHP behind a web server, the service makes the record once the whole upload has arrived, even if the client
+	// is gone. Every fifth create request gets a proxy's 504.
+	var created, busy atomic.Int64
+	srv, _ := deployment(t, aicontenttest.LatencyOn(storeOp, time.Second), aicontenttest.SlowUpload(200<<10),
+		aicontenttest.OnRequest(func(r aicontenttest.Request) {
+			if r.Operation == storeOp {
+				busy.Add(-1)
+			}
+		}))
+	srv.FaultWhen(func(r *aicontenttest.Request) bool {
+		if r.Operation != storeOp {
+			return false
+		}
+		busy.Add(1)
+		return created.Add(1)%5 == 0
+	}, 1<<20, aicontenttest.ActThenStatus(504))
 
 	dir, out, journals := t.TempDir(), t.TempDir(), t.TempDir()
 	distinct := files - files/5
+	content := func(i int) string { return wav(i%distinct) + string(make([]byte, 100<<10)) }
 	for i := range files {
-		recordingFile(t, filepath.Join(dir, fmt.Sprintf("%03d.wav", i)), byte(i%distinct), 100<<10)
+		file(t, content(i), dir, fmt.Sprintf("%d.wav", i))
 	}
 	random := rand.New(rand.NewPCG(uint64(seed), 0))
 	args := func() []string {
@@ -132,9 +92,7 @@ func TestKilledAnywhereNothingIsPaidForTwice(t *testing.T) {
 	}
 	// later lets so much time pass that the next run need not wait for one that was killed.
 	later := func() {
-		_, err := fmt.Fprintln(stdin)
-		require.NoError(t, err)
-		require.True(t, lines.Scan(), "the service ended")
+		require.Eventually(t, func() bool { return busy.Load() == 0 }, time.Minute, time.Millisecond)
 		age(t, journals, time.Hour)
 	}
 	longest := 1500 * time.Millisecond
@@ -169,30 +127,20 @@ func TestKilledAnywhereNothingIsPaidForTwice(t *testing.T) {
 		}
 	}
 	later()
-	last := program(t.Context(), args()...)
-	said, err := last.CombinedOutput()
+	said, err := program(t.Context(), args()...).CombinedOutput()
 	require.NoError(t, err, "%s", said)
 	t.Logf("killed %d times; the last run:\n%s", kills, said)
 
-	client, err := aicontent.NewClientFromEnv()
-	require.NoError(t, err)
 	records := make(map[string]int)
-	for record, err := range client.Transcriptions.All(t.Context(), aicontent.TranscriptionListParams{PerPage: aicontent.PerPage100}) {
-		require.NoError(t, err)
+	for _, record := range srv.Records() {
 		records[record.Name]++
 	}
 	assert.Len(t, records, distinct, "one name for each content")
 	for name, n := range records {
 		assert.Equal(t, 1, n, name)
 	}
-	recordings := recordingsIn(t, dir)
-	require.Len(t, recordings, distinct)
-	for _, r := range recordings {
-		for _, in := range r.inputs {
-			text, err := os.ReadFile(filepath.Join(out, in.output))
-			require.NoError(t, err)
-			assert.Contains(t, string(text), fmt.Sprintf("sha256 %x", r.sum), "its own text")
-		}
+	for i := range files {
+		text := contentOf(t, out, filepath.Base(dir), fmt.Sprintf("%d.wav.txt", i))
+		assert.Contains(t, text, fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(content(i)))), "its own text")
 	}
-	t.Logf("%d records for %d different contents in %d files", len(records), distinct, files)
 }

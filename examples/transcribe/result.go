@@ -5,43 +5,59 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/aicontent/aicontent-go"
 	"github.com/aicontent/aicontent-go/once"
 )
 
-// A status is counted under its text.
-type status string
-
-const (
-	notTried   status = "Not tried"
-	unfinished status = "Interrupted"
-	failed     status = "Failed"
-	done       status = "Done"
+var (
+	errNotTried    = errors.New("not tried")
+	errLater       = errors.New("its text is not there yet; looking for it when the others are done")
+	errInterrupted = errors.New("interrupted")
+	errChanged     = errors.New("the file changed after it was first read; run again")
+	errUnsaved     = errors.New("the text cannot be saved")
+	errUnprinted   = errors.New("the texts cannot be printed")
+	errRefused     = errors.New("the API key was refused; see AICONTENT_API_KEY")
 )
 
-// A result is the outcome for a recording.
-type result struct {
-	status status
-	id     aicontent.ID
-	text   string
-	err    error // where it failed
-	later  bool  // it has to wait, and is tried again after the others
+func (r *recording) String() string { return printable(r.path) }
+
+// printable returns a text, quoted if it has control characters: a file name must not look like another line, or move
+// the cursor.
+func printable(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }) {
+		return strconv.Quote(text)
+	}
+	return text
 }
 
 // story returns the line of a recording in the end.
 func (r *recording) story() string {
-	switch {
-	case r.later:
-		return "its text is not there yet; looking for it when the others are done"
-	case r.status == unfinished:
-		return "interrupted"
-	case r.status == failed:
-		return "failed: " + explain(r.err)
+	switch r.err {
+	case nil:
+		return fmt.Sprintf("%s, id %s", strings.ToLower(r.bill()), r.id)
+	case errLater, errInterrupted:
+		return r.err.Error()
 	}
-	return fmt.Sprintf("%s, id %s", strings.ToLower(r.bill()), r.id)
+	return "failed: " + explain(r.err)
+}
+
+// status is what the summary counts the recording as.
+func (r *recording) status() string {
+	switch r.err {
+	case nil:
+		return "Done"
+	case errNotTried:
+		return "Not tried"
+	case errLater, errInterrupted:
+		return "Interrupted"
+	}
+	return "Failed"
 }
 
 // bill says whether this run was billed for the record.
@@ -60,17 +76,15 @@ func (r *recording) bill() string {
 // explain returns the reason why a recording failed, and the state of its text.
 func explain(err error) string {
 	text := aicontent.Reason(err)
-	disk, _ := errors.AsType[*fs.PathError](err)
-	e, ok := errors.AsType[*once.Error](err)
-	switch {
-	case errors.Is(err, errChanged):
+	if disk, ok := errors.AsType[*fs.PathError](err); ok { // of the recording or the journal
+		text = disk.Error()
+	} else if errors.Is(err, aicontent.ErrFile) {
 		text = errChanged.Error()
-	case ok && disk != nil && !errors.Is(err, aicontent.ErrFile):
-		text = "the journal cannot be used: " + disk.Error()
 	}
-	if wait := asked(err); wait > time.Minute {
+	if wait := time.Until(aicontent.RetryAt(err)); wait > time.Minute {
 		text += fmt.Sprintf("; the service asks to wait %v", wait.Round(time.Minute))
 	}
+	e, ok := errors.AsType[*once.Error](err)
 	switch {
 	case !ok:
 	case e.Outcome() == aicontent.OutcomeUnknown:
@@ -83,47 +97,32 @@ func explain(err error) string {
 	return printable(text)
 }
 
-// summarize prints the totals and the failures, and returns the exit status.
-func summarize(w io.Writer, interrupted bool, recordings []*recording) int {
-	count, files, different, again, refused := make(map[string]int), 0, 0, 0, false
+// summarize prints the failures and the totals, and reports whether all texts are there.
+func summarize(w io.Writer, recordings []*recording, stopped error) bool {
+	if stopped != nil {
+		fmt.Fprintf(w, "Stopped: %v.\n", stopped)
+	}
+	fmt.Fprintln(w)
+	count, again := make(map[string]int), 0
 	for _, r := range recordings {
-		count[string(r.status)]++
+		count[r.status()]++
 		count[r.bill()]++
-		files += len(r.inputs)
-		if r.name != "" {
-			different++
-		}
-		if r.status == unfinished || errors.Is(r.err, errChanged) || aicontent.Retryable(r.err) {
+		if errors.Is(r.err, aicontent.ErrFile) || aicontent.Retryable(r.err) {
 			again++
 		}
-		refused = refused || errors.Is(r.err, aicontent.ErrUnauthorized)
+		if r.status() == "Failed" {
+			fmt.Fprintf(w, "  %s: %s\n", r, explain(r.err))
+		}
 	}
-	fmt.Fprintf(w, "\nFiles: %d. Different recordings: %d. Made: %d. Found: %d.",
-		files, different, count["Made"], count["Found"])
-	for _, label := range []string{"Perhaps made", string(notTried), string(unfinished), string(failed)} {
+	fmt.Fprintf(w, "Files: %d. Made: %d. Found: %d.", len(recordings), count["Made"], count["Found"])
+	for _, label := range []string{"Perhaps made", "Not tried", "Interrupted", "Failed"} {
 		if count[label] > 0 {
 			fmt.Fprintf(w, " %s: %d.", label, count[label])
 		}
 	}
 	fmt.Fprintln(w)
-	for _, r := range recordings {
-		if r.status == failed {
-			fmt.Fprintf(w, "  %s: %s\n", r, explain(r.err))
-		}
-	}
-	if interrupted || again > 0 {
-		again += count[string(notTried)] // for the same reason
-	}
-	if again > 0 && !refused {
+	if again += count["Not tried"] + count["Interrupted"]; again > 0 && stopped != errRefused {
 		fmt.Fprintf(w, "Run it again for %d of these.\n", again)
 	}
-	switch {
-	case interrupted:
-		return exitInterrupted
-	case refused:
-		return exitUsage
-	case count[string(done)] < len(recordings):
-		return exitSomeFailed
-	}
-	return exitDone
+	return count["Done"] == len(recordings)
 }

@@ -3,102 +3,63 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
+	"log"
 	"path/filepath"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aicontent/aicontent-go"
+	"github.com/vbauerster/cupwriter"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
-	"golang.org/x/term"
 )
 
 // A view prints texts, and shows the progress of the recordings in flight: with bars on a terminal, elsewhere with a
 // line for each every ten seconds.
 type view struct {
-	mu       sync.Mutex
-	lines    io.Writer
-	texts    io.Writer
-	bars     *mpb.Progress // nil unless the lines go to a terminal
-	headings bool          // above each text
+	lines, texts *log.Logger // for several goroutines
+	terminal     bool
+	bars         *mpb.Progress // It shows them on a terminal alone.
 }
 
-func newView(stdout, stderr io.Writer, headings bool) *view {
-	v := &view{lines: stderr, texts: stdout, headings: headings}
-	if isTerminal(stderr) {
-		v.bars = mpb.New(mpb.WithOutput(stderr))
-		v.lines = v.bars // It prints above the bars.
+func newView(stdout, stderr io.Writer) *view {
+	v := &view{terminal: isTerminal(stderr), bars: mpb.New(mpb.WithOutput(stderr))}
+	if v.terminal {
 		if isTerminal(stdout) {
-			v.texts = v.bars
+			stdout = v.bars
 		}
+		stderr = v.bars // It prints above the bars.
 	}
+	v.texts, v.lines = log.New(stdout, "", 0), log.New(stderr, "", 0)
 	return v
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
+func isTerminal(w io.Writer) bool { return cupwriter.New(w, false).IsTerminal() }
 
-// close removes the bars.
-func (v *view) close() {
-	if v.bars != nil {
-		v.bars.Wait()
-	}
-}
-
-func (v *view) printf(format string, args ...any) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	fmt.Fprintf(v.lines, format, args...)
-}
-
-// print prints a text, below the names of its files if there are several texts.
-func (v *view) print(r *recording, text string) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.headings {
-		text = fmt.Sprintf("# %s\n%s\n", r, text)
-	}
-	if _, err := io.WriteString(v.texts, text); err != nil {
-		return fmt.Errorf("%w: %w", errUnprinted, err)
-	}
-	return nil
-}
-
-// A flight is the part of a view that shows a recording in flight.
+// A flight shows a recording in flight until its bar is aborted.
 type flight struct {
-	end func()
-
-	mu   sync.Mutex
 	bar  *mpb.Bar
-	does string
-	at   time.Time // since when
-	sent aicontent.Progress
+	last atomic.Pointer[stage]
 }
 
-// begin shows a recording until its end is called.
+// A stage of a flight is the search for the text, the upload or the wait for the text.
+type stage struct {
+	aicontent.Progress // zero before anything was sent
+	since              time.Time
+}
+
 func (v *view) begin(r *recording) *flight {
-	f := &flight{does: "looking for its text", at: time.Now()}
-	if v.bars != nil {
-		name := fmt.Sprintf("%-24.24s", printable(filepath.Base(r.inputs[0].path)))
-		f.bar = v.bars.AddBar(0, mpb.PrependDecorators(decor.Name(name)), // The total is not known yet.
-			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return f.String() })))
-		f.end = func() { f.bar.Abort(true) }
-		return f
-	}
-	ticks, ended := time.NewTicker(10*time.Second), make(chan struct{})
-	f.end = func() { close(ended) }
+	f := new(flight)
+	f.last.Store(&stage{since: time.Now()})
+	name := fmt.Sprintf("%-24.24s", printable(filepath.Base(r.path)))
+	f.bar = v.bars.AddBar(0, mpb.PrependDecorators(decor.Name(name)), // The total is not known yet.
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return f.String() })))
 	go func() {
-		defer ticks.Stop()
-		for {
-			select {
-			case <-ticks.C:
-				v.printf("%s: %s\n", r, f)
-			case <-ended:
+		for range time.Tick(10 * time.Second) {
+			if v.terminal || f.bar.Aborted() {
 				return
 			}
+			v.lines.Printf("%s: %s", r, f)
 		}
 	}()
 	return f
@@ -106,28 +67,23 @@ func (v *view) begin(r *recording) *flight {
 
 // progress notes how much of the recording was sent.
 func (f *flight) progress(p aicontent.Progress) {
-	f.mu.Lock()
-	does := "sending"
-	if p.Sent >= p.Total {
-		does = "waiting for its text"
+	now := stage{p, time.Now()}
+	if last := f.last.Load(); last.Total > 0 && p.Sent < p.Total {
+		now.since = last.since
 	}
-	if does != f.does {
-		f.does, f.at = does, time.Now()
-	}
-	f.sent = p
-	f.mu.Unlock() // The bar waits for String.
-	if f.bar != nil {
-		f.bar.SetTotal(p.Total, false)
-		f.bar.SetCurrent(p.Sent)
-	}
+	f.last.Store(&now)
+	f.bar.SetTotal(p.Total, false)
+	f.bar.SetCurrent(p.Sent)
 }
 
 func (f *flight) String() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	elapsed := time.Since(f.at).Round(time.Second)
-	if f.does == "sending" {
-		return fmt.Sprintf("%s, %d of %d KiB in %v", f.does, f.sent.Sent>>10, f.sent.Total>>10, elapsed)
+	last := f.last.Load()
+	elapsed := time.Since(last.since).Round(time.Second)
+	switch {
+	case last.Total == 0:
+		return fmt.Sprintf("looking for its text for %v", elapsed)
+	case last.Sent < last.Total:
+		return fmt.Sprintf("sending, %d of %d KiB in %v", last.Sent>>10, last.Total>>10, elapsed)
 	}
-	return fmt.Sprintf("%s for %v", f.does, elapsed)
+	return fmt.Sprintf("waiting for its text for %v", elapsed)
 }
